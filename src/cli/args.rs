@@ -1,0 +1,44 @@
+//! The command line: global flags, named as etcdctl and kubectl name them.
+
+use clap::{Args, Parser};
+
+use super::commands::Command;
+
+/// Reads Kubernetes out of etcd: objects, their history, and why each pod runs where it runs.
+#[derive(Parser, Debug)]
+#[command(name = "ketcd", version, propagate_version = true, max_term_width = 100)]
+pub struct Cli {
+    #[command(flatten)]
+    pub global: GlobalArgs,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Flags of every command.
+#[derive(Args, Debug, Clone)]
+pub struct GlobalArgs {
+    /// Read a file instead of a live etcd: a snapshot, a member's db, API objects as kubectl prints them; plain, gzip or zstd; `-` is standard input.
+    #[arg(short = 'f', long = "file", value_name = "PATH", global = true, help_heading = "Source")]
+    pub files: Vec<String>,
+    /// Look at this revision instead of the newest.
+    #[arg(long, value_name = "N", global = true, conflicts_with = "at", help_heading = "Source")]
+    pub rev: Option<String>,
+    /// Look at this time: RFC 3339, `14:03:20`, or `-10m`.
+    #[arg(long, value_name = "TIME", global = true, allow_hyphen_values = true, help_heading = "Source")]
+    pub at: Option<String>,
+    /// The apiserver's --etcd-prefix; found by itself where it can be.
+    #[arg(long, value_name = "PREFIX", global = true, help_heading = "Source")]
+    pub prefix: Option<String>,
+    /// The namespace of namespaced kinds.
+    #[arg(short = 'n', long, value_name = "NAMESPACE", global = true, help_heading = "Selection")]
+    pub namespace: Option<String>,
+    /// All namespaces.
+    #[arg(short = 'A', long, global = true, conflicts_with = "namespace", help_heading = "Selection")]
+    pub all_namespaces: bool,
+    /// Show managedFields, which kubectl leaves out.
+    #[arg(long, global = true, help_heading = "Output")]
+    pub show_managed_fields: bool,
+    /// Show the values of Secrets instead of `***`.
+    #[arg(long, global = true, help_heading = "Output")]
+    pub show_secrets: bool,
+}

@@ -1,0 +1,64 @@
+//! Errors as a person reads them: what, where, what to do next.
+
+use std::fmt;
+use std::io;
+
+use crate::store;
+
+/// The result of a command.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// An error for the user: one sentence and, where there is one, a hint what to do next.
+#[derive(Debug)]
+pub struct Error {
+    message: String,
+    hint: Option<String>,
+    broken_pipe: bool,
+}
+
+impl Error {
+    /// An error that says `message`, a sentence without its full stop.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: None, broken_pipe: false }
+    }
+
+    /// Adds what to do next.
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Whether the reader of our output went away, which is no error.
+    pub fn is_broken_pipe(&self) -> bool {
+        self.broken_pipe
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        match &self.hint {
+            Some(hint) => write!(f, "; {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        Self { message: error.to_string(), hint: None, broken_pipe: error.kind() == io::ErrorKind::BrokenPipe }
+    }
+}
+
+impl From<store::Error> for Error {
+    fn from(error: store::Error) -> Self {
+        let hint = match &error {
+            store::Error::Compacted { oldest, .. } => Some(format!("ask for --rev {oldest} or newer")),
+            store::Error::Future { newest, .. } => Some(format!("ask for --rev {newest} or older")),
+            store::Error::File { .. } => Some("check the path and that you may read it".to_owned()),
+            store::Error::Format { .. } => None,
+            store::Error::Remote { hint, .. } => hint.clone(),
+        };
+        Self { message: error.to_string(), hint, broken_pipe: false }
+    }
+}

@@ -1,0 +1,47 @@
+//! The only room that knows there is a user: arguments in, answers out, exit codes.
+
+mod args;
+mod commands;
+mod error;
+mod output;
+mod session;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+pub use error::{Error, Result};
+
+/// Parses the command line, runs the command and returns the exit code: 0 found, 1 nothing found or a difference, 2 an error.
+pub fn main() -> ExitCode {
+    let cli = args::Cli::parse();
+    match commands::run(&cli) {
+        Ok(outcome) => outcome.into(),
+        Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
+        Err(error) => {
+            output::report_error(&error);
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// How a command that did not fail ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It worked and found something.
+    Found,
+    /// Nothing was found, or a comparison found a difference.
+    Nothing,
+    /// It showed what it could, but some data was damaged.
+    Damaged,
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> Self {
+        Self::from(match outcome {
+            Outcome::Found => 0,
+            Outcome::Nothing => 1,
+            Outcome::Damaged => 2,
+        })
+    }
+}

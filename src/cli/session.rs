@@ -1,0 +1,1 @@
+//! A source with what is needed to read it: opened once, used by every command.

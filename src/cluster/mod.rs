@@ -1,0 +1,1 @@
+//! All objects at one revision, as a scheduler sees them.

@@ -1,0 +1,1 @@
+//! Objects through many revisions: changes, clocks, timelines.

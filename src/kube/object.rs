@@ -1,0 +1,55 @@
+//! Objects: what a stored value turned out to be.
+
+use serde_json::Value;
+
+/// A stored value after decoding. Decoding never fails: what cannot be understood is [`Body::Opaque`] with its reason.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decoded {
+    /// The object, or why there is none.
+    pub body: Body,
+    /// Protobuf fields newer than our tables, kept so that nothing is dropped silently.
+    pub unknown_fields: Vec<UnknownField>,
+}
+
+/// Either an object or the reason why the bytes are none.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Body {
+    /// The JSON the API server would return for the stored version, `metadata.resourceVersion` included.
+    Object(Value),
+    /// Bytes that are no object to us.
+    Opaque(Opaque),
+}
+
+/// Bytes that could not be turned into an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opaque {
+    /// One lowercase fragment: what is wrong, at which offset and field path where that is known.
+    pub reason: String,
+    /// Whether this is to be expected (sealed by encryption, not a Kubernetes object) rather than damage.
+    pub expected: bool,
+    /// Length of the stored value in bytes.
+    pub length: usize,
+}
+
+/// A protobuf field that our tables do not have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownField {
+    /// JSON path of the message that holds it, for example `spec.containers[0]`.
+    pub path: String,
+    /// The field's number.
+    pub number: u32,
+    /// The protobuf wire type, 0 to 5.
+    pub wire_type: u8,
+    /// The field's payload as it lies on the wire.
+    pub bytes: Vec<u8>,
+}
+
+impl Decoded {
+    /// The object, if there is one.
+    pub fn object(&self) -> Option<&Value> {
+        match &self.body {
+            Body::Object(value) => Some(value),
+            Body::Opaque(_) => None,
+        }
+    }
+}

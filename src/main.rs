@@ -1,0 +1,7 @@
+//! The `ketcd` binary: parse, run, exit code.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ketcd::cli::main()
+}

@@ -1,0 +1,1 @@
+//! Results to text, JSON and HTML; knows no source and no user.

@@ -1,0 +1,1 @@
+//! Why a pod may, may not, or should run on a node.

@@ -1,0 +1,55 @@
+//! What can go wrong when reading etcd, structured so that `cli` can say what to do next.
+
+use super::Revision;
+
+/// The result of reading a source.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a source could not be read. `Display` is a lowercase fragment without a full stop; `cli::Error` adds the hint.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The revision asked for was compacted away.
+    #[error("revision {asked} was compacted away; the oldest that can be read is {oldest}")]
+    Compacted {
+        /// What was asked for.
+        asked: Revision,
+        /// The oldest that can still be read.
+        oldest: Revision,
+    },
+    /// The revision asked for does not exist yet.
+    #[error("revision {asked} is in the future; the newest is {newest}")]
+    Future {
+        /// What was asked for.
+        asked: Revision,
+        /// The newest there is.
+        newest: Revision,
+    },
+    /// A file could not be read at all.
+    #[error("cannot read {path}: {cause}")]
+    File {
+        /// The file.
+        path: String,
+        /// Why.
+        #[source]
+        cause: std::io::Error,
+    },
+    /// A file is not what it was taken for, or is damaged beyond reading.
+    #[error("{path}: {problem}")]
+    Format {
+        /// The file.
+        path: String,
+        /// What is wrong with it, and where.
+        problem: String,
+    },
+    /// A live cluster could not be reached or refused us.
+    #[error("{problem}")]
+    Remote {
+        /// The endpoint or endpoints.
+        endpoint: String,
+        /// What went wrong, in a sentence that names the endpoint.
+        problem: String,
+        /// What the user can do about it.
+        hint: Option<String>,
+    },
+}

@@ -1,0 +1,103 @@
+//! Keys, values and the changes they go through.
+
+use bytes::Bytes;
+
+use super::Revision;
+
+/// One key as it stood at some revision. `Bytes` lets a value be a slice of a mapped file or of a received message without a copy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyValue {
+    /// The whole key, prefix included.
+    pub key: Bytes,
+    /// The stored bytes; empty where only keys were asked for, and for a deletion.
+    pub value: Bytes,
+    /// The revision that created the key (again, after its last deletion).
+    pub create_revision: Revision,
+    /// The revision of this version.
+    pub mod_revision: Revision,
+    /// 1 at creation, one more with each put.
+    pub version: i64,
+    /// The etcd lease the key hangs on; 0 for none.
+    pub lease: i64,
+}
+
+/// Whether a change wrote a value or removed the key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    /// The key was written.
+    Put,
+    /// The key was deleted; the key-value holds only key and mod revision.
+    Delete,
+}
+
+/// Where a change was read from, best first: a change held by several sources is named after the least of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// A running etcd.
+    Live,
+    /// The reachable tree of a database file.
+    Db,
+    /// A write-ahead log.
+    Wal,
+    /// A recording of ketcd's.
+    Recording,
+    /// Pages of a database file that no tree reaches any more.
+    FreePage,
+}
+
+/// One change in etcd's history, still bytes. (A Kubernetes Event is an object, not this.)
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// The transaction's revision.
+    pub revision: Revision,
+    /// The change's place among those of its revision, from 0.
+    pub sub_revision: i64,
+    /// Put or delete.
+    pub kind: EventKind,
+    /// The key after the change; for a deletion only its key and mod revision.
+    pub key_value: KeyValue,
+    /// Where it was read.
+    pub origin: Origin,
+}
+
+/// A half-open range of keys, as etcd's Range RPC takes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyRange {
+    /// The first key.
+    pub start: Vec<u8>,
+    /// The first key beyond the range; `None` means no upper end.
+    pub end: Option<Vec<u8>>,
+}
+
+impl KeyRange {
+    /// Every key of the store.
+    pub fn all() -> Self {
+        Self { start: vec![0], end: None }
+    }
+
+    /// Exactly one key.
+    pub fn key(key: impl Into<Vec<u8>>) -> Self {
+        let start = key.into();
+        let mut end = start.clone();
+        end.push(0);
+        Self { start, end: Some(end) }
+    }
+
+    /// Every key that begins with `prefix`.
+    pub fn prefix(prefix: impl Into<Vec<u8>>) -> Self {
+        let start = prefix.into();
+        let mut end = start.clone();
+        while let Some(last) = end.pop() {
+            if last < 0xff {
+                end.push(last + 1);
+                return Self { start, end: Some(end) };
+            }
+        }
+        Self { start, end: None }
+    }
+
+    /// Whether `key` lies in the range.
+    pub fn contains(&self, key: &[u8]) -> bool {
+        key >= self.start.as_slice() && self.end.as_deref().is_none_or(|end| key < end)
+    }
+}

@@ -1,0 +1,13 @@
+//! Bytes in time: what etcd holds, whichever way it is reached.
+//!
+//! A [`Source`] is a read-only view of etcd's key space over a span of revisions. There is no put, delete or compact here.
+
+mod error;
+mod key_value;
+mod revision;
+mod source;
+
+pub use error::{Error, Result};
+pub use key_value::{Event, EventKind, KeyRange, KeyValue, Origin};
+pub use revision::{At, Revision, RevisionSpan};
+pub use source::{Listing, Member, Source, SourceKind, SourceStatus, Until, Want, WatchItem};

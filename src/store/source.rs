@@ -1,0 +1,123 @@
+//! The one trait behind which live clusters, database files and recordings look alike.
+
+use futures_util::future::BoxFuture;
+use futures_util::stream::BoxStream;
+
+use super::{At, Event, KeyRange, KeyValue, Result, Revision, RevisionSpan};
+
+/// A read-only view of etcd's key space over a span of revisions.
+pub trait Source: Send + Sync {
+    /// Returns what this source is and how healthy it looks.
+    fn status(&self) -> BoxFuture<'_, Result<SourceStatus>>;
+
+    /// Returns the revisions that can be read.
+    fn span(&self) -> BoxFuture<'_, Result<RevisionSpan>>;
+
+    /// Returns the keys alive at `at`, ascending. All entries are of one revision, the listing's.
+    fn range(&self, keys: KeyRange, at: At, want: Want) -> BoxFuture<'_, Result<Listing<'_>>>;
+
+    /// Returns every change from revision `from` (included) on, ascending by revision and sub-revision, each once.
+    /// Ends after `until`; `Until::Forever` follows a live cluster (on a file it ends at the newest revision).
+    fn watch(&self, keys: KeyRange, from: Revision, until: Until) -> BoxStream<'_, Result<WatchItem>>;
+}
+
+/// How much of each key a range should bring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Want {
+    /// Keys and revisions; values are left empty.
+    Keys,
+    /// Values too.
+    Values,
+}
+
+/// Where a watch ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// After this revision.
+    Revision(Revision),
+    /// Never.
+    Forever,
+}
+
+/// The answer to a range: one revision, many keys.
+pub struct Listing<'a> {
+    /// The revision all entries are of.
+    pub revision: Revision,
+    /// The keys, ascending.
+    pub entries: BoxStream<'a, Result<KeyValue>>,
+}
+
+/// What a watch brings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WatchItem {
+    /// A change.
+    Event(Event),
+    /// Revisions `from` to `to`, both included, cannot be read any more (compacted away): a gap, not a guess.
+    Gap {
+        /// The first revision that is missing.
+        from: Revision,
+        /// The last revision that is missing.
+        to: Revision,
+    },
+    /// Nothing else happened up to this revision.
+    Progress(Revision),
+}
+
+/// What kind of source stands behind the trait, for `status` only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SourceKind {
+    /// A running etcd.
+    Live,
+    /// A database file: a snapshot or a member's `db`.
+    Db,
+    /// A member's data dir: database and write-ahead log.
+    DataDir,
+    /// A recording of ketcd's.
+    Recording,
+    /// API objects as kubectl prints them: one revision.
+    Objects,
+}
+
+/// A member of a live cluster, as its own status RPC answers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Member {
+    /// The endpoint asked.
+    pub endpoint: String,
+    /// The member's id, hexadecimal; empty if it did not answer.
+    pub id: String,
+    /// etcd's version.
+    pub version: String,
+    /// Size of the database file in bytes.
+    pub db_size: i64,
+    /// Bytes of it in use.
+    pub db_size_in_use: i64,
+    /// Whether this member leads.
+    pub is_leader: bool,
+    /// Why it did not answer.
+    pub error: Option<String>,
+}
+
+/// What a source can tell about itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceStatus {
+    /// Live, file, …
+    pub kind: SourceKind,
+    /// The endpoints or the path, as the user gave them.
+    pub name: String,
+    /// etcd's cluster id, hexadecimal, where known.
+    pub cluster_id: Option<String>,
+    /// The members asked (live) or recorded in the file.
+    pub members: Vec<Member>,
+    /// Bytes of the database file.
+    pub file_bytes: u64,
+    /// Bytes of it in use.
+    pub in_use_bytes: u64,
+    /// Bytes of it free.
+    pub free_bytes: u64,
+    /// Changes that only unreachable pages still hold.
+    pub recoverable_freepage: u64,
+    /// Changes that only the write-ahead log still holds.
+    pub recoverable_wal: u64,
+    /// Each a sentence: damage met, alarms raised, members that do not answer.
+    pub problems: Vec<String>,
+}
