@@ -3,6 +3,7 @@
 use clap::{Args, Parser};
 
 use super::commands::Command;
+use super::output::Color;
 
 /// Reads Kubernetes out of etcd: objects, their history, and why each pod runs where it runs.
 #[derive(Parser, Debug)]
@@ -35,6 +36,12 @@ pub struct GlobalArgs {
     /// All namespaces.
     #[arg(short = 'A', long, global = true, conflicts_with = "namespace", help_heading = "Selection")]
     pub all_namespaces: bool,
+    /// table, wide, json, yaml, name, ndjson, jsonpath=…, custom-columns=…
+    #[arg(short = 'o', long, value_name = "FORMAT", global = true, help_heading = "Output")]
+    pub output: Option<String>,
+    /// When to colour.
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN", global = true, help_heading = "Output")]
+    pub color: Color,
     /// Show managedFields, which kubectl leaves out.
     #[arg(long, global = true, help_heading = "Output")]
     pub show_managed_fields: bool,

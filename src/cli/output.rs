@@ -1,8 +1,118 @@
-//! The process's own streams: the only place that may print.
+//! The process's own streams: the only place that prints.
 
-use std::io::Write;
+use std::io::{self, BufWriter, IsTerminal, Write};
 
-use super::Error;
+use anstream::{AutoStream, ColorChoice};
+use clap::ValueEnum;
+
+use super::{Error, Result};
+
+/// When to colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless `NO_COLOR` is set.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// Standard output: buffered, with ANSI styles stripped where they are not wanted. Renderers write to it as to any [`Write`].
+pub struct Output {
+    stream: BufWriter<AutoStream<io::Stdout>>,
+    width: Option<usize>,
+}
+
+impl Output {
+    /// Opens standard output.
+    pub fn new(color: Color) -> Self {
+        let stdout = io::stdout();
+        let choice = match color {
+            Color::Auto => AutoStream::choice(&stdout),
+            Color::Always => ColorChoice::Always,
+            Color::Never => ColorChoice::Never,
+        };
+        let width = stdout.is_terminal().then(terminal_size::terminal_size).flatten().map(|(width, _)| usize::from(width.0));
+        Self { stream: BufWriter::with_capacity(1 << 16, AutoStream::new(stdout, choice)), width }
+    }
+
+    /// Columns of the terminal; `None` where standard output is no terminal and lines may be of any length.
+    pub fn width(&self) -> Option<usize> {
+        self.width
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+}
+
+/// What `-o` asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Columns for people; the default.
+    Table,
+    /// More columns.
+    Wide,
+    /// One JSON document.
+    Json,
+    /// YAML.
+    Yaml,
+    /// `kind/name`, one a line.
+    Name,
+    /// One JSON document a line, each flushed as it comes.
+    Ndjson,
+    /// kubectl's JSONPath template.
+    JsonPath(String),
+    /// kubectl's `HEADER:path,…`.
+    CustomColumns(String),
+}
+
+impl Format {
+    /// Reads the value of `-o`.
+    pub fn parse(text: Option<&str>) -> Result<Self> {
+        let Some(text) = text else { return Ok(Self::Table) };
+        let (name, rest) = text.split_once('=').map_or((text, None), |(name, rest)| (name, Some(rest.to_owned())));
+        match (name, rest) {
+            ("table", None) => Ok(Self::Table),
+            ("wide", None) => Ok(Self::Wide),
+            ("json", None) => Ok(Self::Json),
+            ("yaml", None) => Ok(Self::Yaml),
+            ("name", None) => Ok(Self::Name),
+            ("ndjson" | "jsonl", None) => Ok(Self::Ndjson),
+            ("jsonpath", Some(template)) => Ok(Self::JsonPath(template)),
+            ("custom-columns", Some(columns)) => Ok(Self::CustomColumns(columns)),
+            ("go-template" | "template", _) => {
+                Err(Error::new("-o go-template is not supported").hint("use -o jsonpath='{…}', -o custom-columns=…, or -o json with jq"))
+            }
+            ("jsonpath" | "custom-columns", None) => Err(Error::new(format!("-o {name} needs a value")).hint(format!("write -o {name}=…"))),
+            _ => Err(Error::new(format!("unknown output format {text:?}"))
+                .hint("use one of table, wide, json, yaml, name, ndjson, jsonpath=…, custom-columns=…")),
+        }
+    }
+
+    /// The error of a command that has no such output.
+    pub fn unsupported(&self, command: &str, supported: &str) -> Error {
+        let name = match self {
+            Self::Table => "table",
+            Self::Wide => "wide",
+            Self::Json => "json",
+            Self::Yaml => "yaml",
+            Self::Name => "name",
+            Self::Ndjson => "ndjson",
+            Self::JsonPath(_) => "jsonpath",
+            Self::CustomColumns(_) => "custom-columns",
+        };
+        Error::new(format!("{command} has no output format {name}")).hint(format!("use one of {supported}"))
+    }
+}
 
 /// Writes an error as one line on standard error.
 pub fn report_error(error: &Error) {

@@ -1,1 +1,5 @@
 //! Results to text, JSON and HTML; knows no source and no user.
+//!
+//! Renderers write to any `std::io::Write` and always write ANSI styles ([`style`]); who prints strips them where they are not wanted.
+
+pub mod style;

@@ -1,15 +1,48 @@
-//! The commands, one file each.
+//! The commands, one file each: gather, compute, render.
+
+mod completion;
+
+use std::io::Write;
 
 use clap::Subcommand;
 
 use super::args::Cli;
-use super::{Outcome, Result};
+use super::output::Output;
+use super::session::Session;
+use super::{Error, Outcome, Result};
 
 /// What to do.
 #[derive(Subcommand, Debug)]
-pub enum Command {}
+pub enum Command {
+    Completion(completion::CompletionArgs),
+}
 
-/// Runs the command.
+/// Runs the command and flushes what it printed.
 pub fn run(cli: &Cli) -> Result<Outcome> {
-    match cli.command {}
+    let mut out = Output::new(cli.global.color);
+    let outcome = match &cli.command {
+        Command::Completion(args) => completion::run(args, &mut out),
+        #[expect(unreachable_patterns, reason = "until the first command that reads a source")]
+        _ => block_on(run_on_source(cli, &mut out)),
+    }?;
+    out.flush()?;
+    Ok(outcome)
+}
+
+/// Runs a command that reads a source.
+async fn run_on_source(cli: &Cli, _out: &mut Output) -> Result<Outcome> {
+    let _session = Session::open(&cli.global).await?;
+    match &cli.command {
+        Command::Completion(_) => unreachable!("needs no source"),
+    }
+}
+
+/// Waits for `work` on a small runtime; commands without a source never start one.
+fn block_on<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|error| Error::new(format!("cannot start: {error}")))?
+        .block_on(work)
 }
