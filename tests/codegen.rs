@@ -42,7 +42,9 @@ fn etcd_messages_are_current() {
     let out = tempfile::tempdir().unwrap();
     let mut config = prost_build::Config::new();
     config.out_dir(out.path()).bytes(["."]).compile_fds(descriptors).unwrap();
-    let mut text = String::from("//! etcd's own messages, one module for each of its packages. Generated from `proto/etcd` by `tests/codegen.rs`; do not edit.\n");
+    let mut text = String::from(
+        "//! etcd's own messages, one module for each of its packages. Generated from `proto/etcd` by `tests/codegen.rs`; do not edit.\n",
+    );
     for schema in schemas(&dir) {
         let package = schema.file_stem().unwrap().to_str().unwrap();
         let code = fs::read_to_string(out.path().join(format!("{package}.rs"))).unwrap();

@@ -3,6 +3,13 @@
 pub use k8s_openapi::api;
 pub use k8s_openapi::apimachinery;
 
+mod custom_kind;
+mod kinds;
+mod nearest;
 mod object;
+mod registry_key;
 
+pub use custom_kind::PrinterColumn;
+pub use kinds::{Kind, Kinds, UnknownKind};
 pub use object::{Body, Decoded, Opaque, UnknownField};
+pub use registry_key::{ObjectKey, RegistryKey, Resource, find_prefixes, normalize_prefix, prefix_of};

@@ -3,3 +3,5 @@
 #[rustfmt::skip]
 #[allow(missing_docs, clippy::all, clippy::pedantic, reason = "generated")]
 pub mod etcd;
+#[rustfmt::skip]
+pub mod kinds;
