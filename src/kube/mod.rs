@@ -7,9 +7,11 @@ mod custom_kind;
 mod kinds;
 mod nearest;
 mod object;
+mod quantity;
 mod registry_key;
 
 pub use custom_kind::PrinterColumn;
 pub use kinds::{Kind, Kinds, UnknownKind};
 pub use object::{Body, Decoded, Opaque, UnknownField};
+pub use quantity::{Format, Quantity, QuantityError};
 pub use registry_key::{ObjectKey, RegistryKey, Resource, find_prefixes, normalize_prefix, prefix_of};
