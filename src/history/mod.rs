@@ -1,1 +1,3 @@
-//! Objects through many revisions: changes, clocks, timelines.
+//! Objects through many revisions: changes, the clock that dates them, who made them, and the stories they tell.
+
+pub mod diff;

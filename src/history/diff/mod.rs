@@ -1,0 +1,12 @@
+//! What changed between two versions of an object, matching list items by the keys Kubernetes gives them.
+//!
+//! [`patch`] is for programs: RFC 6902, exact. [`fields`] is for people: each changed field once, with the value before and after.
+
+mod align;
+mod field;
+mod keys;
+mod patch;
+
+pub use field::{Detail, Field, FieldChange, FieldPath, Segment, fields};
+pub use keys::label;
+pub use patch::patch;
