@@ -1,0 +1,106 @@
+//! Moments as a person writes them: `2026-11-20T22:16:12Z`, `14:03:20`, `-10m`.
+
+use std::str::FromStr;
+
+use jiff::civil::Time;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+
+/// A moment in the data's own time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// RFC 3339.
+    Absolute(Timestamp),
+    /// A time of day in UTC: the last one at or before the newest dated revision.
+    TimeOfDay(Time),
+    /// So long before the newest dated revision.
+    Ago(SignedDuration),
+}
+
+/// Why a text is no moment.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is no time: write 2026-11-20T22:16:12Z, 14:03:20 (UTC) or -10m")]
+pub struct ParseMomentError {
+    /// The text.
+    pub text: String,
+}
+
+impl Moment {
+    /// Returns the moment as a time, given the time of the newest dated revision. `None` beyond the calendar.
+    pub fn resolve(self, newest: Timestamp) -> Option<Timestamp> {
+        match self {
+            Self::Absolute(time) => Some(time),
+            Self::Ago(duration) => newest.checked_sub(duration).ok(),
+            Self::TimeOfDay(time) => {
+                let now = newest.to_zoned(TimeZone::UTC);
+                let today = now.date().to_datetime(time).to_zoned(TimeZone::UTC).ok()?.timestamp();
+                if today <= newest { Some(today) } else { today.checked_sub(SignedDuration::from_hours(24)).ok() }
+            }
+        }
+    }
+}
+
+impl FromStr for Moment {
+    type Err = ParseMomentError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let error = || ParseMomentError { text: text.to_owned() };
+        if let Some(span) = text.strip_prefix('-') {
+            return duration(span).map(Self::Ago).ok_or_else(error);
+        }
+        if let Ok(time) = text.parse::<Timestamp>() {
+            return Ok(Self::Absolute(time));
+        }
+        text.trim_end_matches('Z').parse::<Time>().map(Self::TimeOfDay).map_err(|_| error())
+    }
+}
+
+/// Reads a duration as Go writes it, with days: `10m`, `1h30m`, `1.5s`, `2d`.
+pub fn duration(text: &str) -> Option<SignedDuration> {
+    let mut rest = text;
+    let mut seconds = 0.0;
+    while !rest.is_empty() {
+        let digits = rest.find(|letter: char| !letter.is_ascii_digit() && letter != '.')?;
+        let number: f64 = rest[..digits].parse().ok()?;
+        let unit_length = rest[digits..].find(|letter: char| letter.is_ascii_digit()).unwrap_or(rest.len() - digits);
+        let unit = match &rest[digits..digits + unit_length] {
+            "ms" => 0.001,
+            "s" => 1.0,
+            "m" => 60.0,
+            "h" => 3600.0,
+            "d" => 86_400.0,
+            _ => return None,
+        };
+        seconds += number * unit;
+        rest = &rest[digits + unit_length..];
+    }
+    (!text.is_empty()).then(|| SignedDuration::try_from_secs_f64(seconds).ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolved(text: &str) -> String {
+        let newest = "2026-11-20T22:16:12Z".parse().unwrap();
+        text.parse::<Moment>().unwrap().resolve(newest).unwrap().to_string()
+    }
+
+    #[test]
+    fn moments_are_read_relative_to_the_data() {
+        assert_eq!(resolved("2026-11-20T22:00:00.5Z"), "2026-11-20T22:00:00.5Z");
+        assert_eq!(resolved("2026-11-20T23:00:00+01:00"), "2026-11-20T22:00:00Z");
+        assert_eq!(resolved("14:03:20"), "2026-11-20T14:03:20Z");
+        assert_eq!(resolved("14:03"), "2026-11-20T14:03:00Z");
+        assert_eq!(resolved("22:30"), "2026-11-19T22:30:00Z");
+        assert_eq!(resolved("-10m"), "2026-11-20T22:06:12Z");
+        assert_eq!(resolved("-1h1.5s"), "2026-11-20T21:16:10.5Z");
+    }
+
+    #[test]
+    fn what_is_no_moment_is_refused() {
+        for text in ["", "-", "-10", "-10x", "yesterday", "25:00", "2026-13-01T00:00:00Z", "-1e999d"] {
+            assert!(text.parse::<Moment>().is_err(), "{text}");
+        }
+    }
+}
