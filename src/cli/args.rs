@@ -3,6 +3,7 @@
 use clap::{Args, Parser};
 
 use super::commands::Command;
+use super::connection::ConnectionArgs;
 use super::output::Color;
 
 /// Reads Kubernetes out of etcd: objects, their history, and why each pod runs where it runs.
@@ -21,6 +22,9 @@ pub struct GlobalArgs {
     /// Read a file instead of a live etcd: a snapshot, a member's db, API objects as kubectl prints them; plain, gzip or zstd; `-` is standard input.
     #[arg(short = 'f', long = "file", value_name = "PATH", global = true, help_heading = "Source")]
     pub files: Vec<String>,
+    /// How to reach a live etcd.
+    #[command(flatten)]
+    pub connection: ConnectionArgs,
     /// Look at this revision instead of the newest.
     #[arg(long, value_name = "N", global = true, conflicts_with = "at", help_heading = "Source")]
     pub rev: Option<String>,

@@ -2,9 +2,11 @@
 
 mod args;
 mod commands;
+mod connection;
 mod error;
 mod output;
 mod session;
+mod well_known;
 
 use std::process::ExitCode;
 

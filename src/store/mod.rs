@@ -3,6 +3,7 @@
 //! A [`Source`] is a read-only view of etcd's key space over a span of revisions. There is no put, delete or compact here.
 
 mod error;
+pub mod etcd;
 mod key_value;
 mod revision;
 mod source;

@@ -1,0 +1,227 @@
+//! The flags that reach a live etcd: etcdctl's names, variables and defaults. A flag wins over its variable.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::store::etcd::{EtcdConfig, Password};
+
+use super::well_known::{WellKnown, find};
+use super::{Error, Result, output};
+
+/// How to reach a live etcd.
+#[derive(Args, Debug, Clone, Default)]
+#[command(next_help_heading = "Live etcd")]
+pub struct ConnectionArgs {
+    /// Members to ask, in order, comma-separated [env: ETCDCTL_ENDPOINTS] [default: 127.0.0.1:2379].
+    #[arg(long, value_name = "URL", value_delimiter = ',', global = true, conflicts_with = "files")]
+    pub endpoints: Vec<String>,
+    /// The CA that signed etcd's certificates [env: ETCDCTL_CACERT].
+    #[arg(long, value_name = "FILE", global = true, conflicts_with = "files")]
+    pub cacert: Option<PathBuf>,
+    /// Our client certificate [env: ETCDCTL_CERT].
+    #[arg(long, value_name = "FILE", global = true, conflicts_with = "files")]
+    pub cert: Option<PathBuf>,
+    /// Its private key: PKCS#8, PKCS#1 or SEC1, not encrypted [env: ETCDCTL_KEY].
+    #[arg(long, value_name = "FILE", global = true, conflicts_with = "files")]
+    pub key: Option<PathBuf>,
+    /// etcd's own user, with or without its password [env: ETCDCTL_USER].
+    #[arg(long, value_name = "NAME[:PASSWORD]", global = true, conflicts_with = "files")]
+    pub user: Option<String>,
+    /// The user's password; then --user is the whole name [env: ETCDCTL_PASSWORD].
+    #[arg(long, value_name = "PASSWORD", global = true, conflicts_with = "files")]
+    pub password: Option<String>,
+    /// The longest time to connect [env: ETCDCTL_DIAL_TIMEOUT] [default: 2s].
+    #[arg(long, value_name = "DURATION", global = true, conflicts_with = "files")]
+    pub dial_timeout: Option<String>,
+    /// The longest time for one request [env: ETCDCTL_COMMAND_TIMEOUT] [default: 5s].
+    #[arg(long, value_name = "DURATION", global = true, conflicts_with = "files")]
+    pub command_timeout: Option<String>,
+    /// Take any server certificate [env: ETCDCTL_INSECURE_SKIP_TLS_VERIFY].
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", global = true, conflicts_with = "files")]
+    pub insecure_skip_tls_verify: Option<String>,
+    /// Plain text where an endpoint has no scheme and no certificate flag is given [env: ETCDCTL_INSECURE_TRANSPORT] [default: true].
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", global = true, conflicts_with = "files")]
+    pub insecure_transport: Option<String>,
+}
+
+/// Returns how to reach etcd; says on standard error which well-known certificates were taken, if any.
+///
+/// # Errors
+/// A value that cannot be read, a password without a user.
+pub fn config(args: &ConnectionArgs) -> Result<EtcdConfig> {
+    let (config, note) = resolve(args, &|name| std::env::var(name).ok(), Path::new("/"))?;
+    if let Some(note) = note {
+        output::note(&note);
+    }
+    Ok(config)
+}
+
+/// `config` with the environment and the root of the file system given, and the note returned.
+fn resolve(args: &ConnectionArgs, environment: &dyn Fn(&str) -> Option<String>, root: &Path) -> Result<(EtcdConfig, Option<String>)> {
+    // As etcdctl does, an empty variable counts as none.
+    let variable = |name: &str| environment(name).filter(|value| !value.is_empty());
+    let text = |flag: &Option<String>, name: &str| flag.clone().or_else(|| variable(name));
+    let path = |flag: &Option<PathBuf>, name: &str| flag.clone().or_else(|| variable(name).map(PathBuf::from));
+
+    let mut config = EtcdConfig::default();
+    let endpoints = if args.endpoints.is_empty() {
+        variable("ETCDCTL_ENDPOINTS").map(|list| list.split(',').map(|one| one.trim().to_owned()).collect()).unwrap_or_default()
+    } else {
+        args.endpoints.clone()
+    };
+    config.cacert = path(&args.cacert, "ETCDCTL_CACERT");
+    config.cert = path(&args.cert, "ETCDCTL_CERT");
+    config.key = path(&args.key, "ETCDCTL_KEY");
+    (config.user, config.password) = credentials(text(&args.user, "ETCDCTL_USER"), text(&args.password, "ETCDCTL_PASSWORD"))?;
+    if let Some(limit) = text(&args.dial_timeout, "ETCDCTL_DIAL_TIMEOUT") {
+        config.dial_timeout = duration("--dial-timeout", &limit)?;
+    }
+    if let Some(limit) = text(&args.command_timeout, "ETCDCTL_COMMAND_TIMEOUT") {
+        config.command_timeout = duration("--command-timeout", &limit)?;
+    }
+    let skip = text(&args.insecure_skip_tls_verify, "ETCDCTL_INSECURE_SKIP_TLS_VERIFY");
+    let plain = text(&args.insecure_transport, "ETCDCTL_INSECURE_TRANSPORT");
+    let nothing_given = endpoints.is_empty()
+        && config.user.is_none()
+        && skip.is_none()
+        && plain.is_none()
+        && [&config.cacert, &config.cert, &config.key].into_iter().all(Option::is_none);
+    if let Some(skip) = skip {
+        config.insecure_skip_tls_verify = boolean("--insecure-skip-tls-verify", &skip)?;
+    }
+    if let Some(plain) = plain {
+        config.insecure_transport = boolean("--insecure-transport", &plain)?;
+    }
+    if !endpoints.is_empty() {
+        config.endpoints = endpoints;
+    }
+    let note = nothing_given.then(|| use_well_known(&mut config, find(root)));
+    Ok((config, note))
+}
+
+/// Takes what was found; returns what to tell the user.
+fn use_well_known(config: &mut EtcdConfig, found: Option<WellKnown>) -> String {
+    match found {
+        None => {
+            format!("no connection flag given and no well-known certificate found: trying {} in plain text", config.endpoints.join(","))
+        }
+        Some(found) => {
+            config.endpoints = vec!["https://127.0.0.1:2379".to_owned()];
+            let note = format!(
+                "no connection flag given: taking {}'s certificates ({}, {}, {}) for {}",
+                found.distribution,
+                found.cacert.display(),
+                found.cert.display(),
+                found.key.display(),
+                config.endpoints.join(",")
+            );
+            (config.cacert, config.cert, config.key) = (Some(found.cacert), Some(found.cert), Some(found.key));
+            note
+        }
+    }
+}
+
+fn credentials(user: Option<String>, password: Option<String>) -> Result<(Option<String>, Option<Password>)> {
+    match (user, password) {
+        (None, None) => Ok((None, None)),
+        (Some(user), Some(password)) => Ok((Some(user), Some(Password::new(password)))),
+        (Some(user), None) => match user.split_once(':') {
+            Some((name, password)) => Ok((Some(name.to_owned()), Some(Password::new(password.to_owned())))),
+            None => Err(Error::new(format!("user {user:?} has no password")).hint("give --user NAME:PASSWORD or --password (ETCDCTL_PASSWORD)")),
+        },
+        (None, Some(_)) => Err(Error::new("a password was given without a user").hint("give --user NAME (ETCDCTL_USER)")),
+    }
+}
+
+/// A duration as Go writes it: `2s`, `1m30s`, `500ms`.
+fn duration(flag: &str, text: &str) -> Result<Duration> {
+    let parsed: Option<jiff::SignedDuration> = text.parse().ok();
+    parsed
+        .and_then(|duration| Duration::try_from(duration).ok())
+        .filter(|duration| !duration.is_zero())
+        .ok_or_else(|| Error::new(format!("{flag} {text:?} is no duration")).hint("write it like 2s, 500ms or 1m30s"))
+}
+
+/// A truth value as Go reads it.
+fn boolean(flag: &str, text: &str) -> Result<bool> {
+    match text {
+        "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true),
+        "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(false),
+        _ => Err(Error::new(format!("{flag}={text} is neither true nor false")).hint(format!("write {flag}=true or {flag}=false"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolved(args: &ConnectionArgs, variables: &[(&str, &str)]) -> Result<(EtcdConfig, Option<String>)> {
+        let environment = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+        resolve(args, &environment, Path::new("/nowhere"))
+    }
+
+    fn config(args: &ConnectionArgs, variables: &[(&str, &str)]) -> EtcdConfig {
+        resolved(args, variables).unwrap().0
+    }
+
+    #[test]
+    fn with_nothing_given_etcdctls_defaults_hold_and_the_user_is_told() {
+        let (config, note) = resolved(&ConnectionArgs::default(), &[]).unwrap();
+        assert_eq!(config.endpoints, ["127.0.0.1:2379"]);
+        assert_eq!((config.dial_timeout, config.command_timeout), (Duration::from_secs(2), Duration::from_secs(5)));
+        assert!(config.insecure_transport && !config.insecure_skip_tls_verify);
+        assert!(note.unwrap().contains("127.0.0.1:2379"));
+    }
+
+    #[test]
+    fn a_flag_wins_over_its_variable() {
+        let variables = [
+            ("ETCDCTL_ENDPOINTS", "https://a:1,https://b:2"),
+            ("ETCDCTL_CACERT", "variable.crt"),
+            ("ETCDCTL_DIAL_TIMEOUT", "7s"),
+            ("ETCDCTL_COMMAND_TIMEOUT", "1m30s"),
+            ("ETCDCTL_INSECURE_TRANSPORT", "false"),
+            ("ETCDCTL_INSECURE_SKIP_TLS_VERIFY", "1"),
+        ];
+        let from_variables = config(&ConnectionArgs::default(), &variables);
+        assert_eq!(from_variables.endpoints, ["https://a:1", "https://b:2"]);
+        assert_eq!(from_variables.cacert, Some("variable.crt".into()));
+        assert_eq!((from_variables.dial_timeout, from_variables.command_timeout), (Duration::from_secs(7), Duration::from_secs(90)));
+        assert!(!from_variables.insecure_transport && from_variables.insecure_skip_tls_verify);
+
+        let args = ConnectionArgs {
+            endpoints: vec!["c:3".to_owned()],
+            cacert: Some("flag.crt".into()),
+            dial_timeout: Some("500ms".to_owned()),
+            insecure_transport: Some("true".to_owned()),
+            insecure_skip_tls_verify: Some("false".to_owned()),
+            ..ConnectionArgs::default()
+        };
+        let from_flags = config(&args, &variables);
+        assert_eq!(from_flags.endpoints, ["c:3"]);
+        assert_eq!(from_flags.cacert, Some("flag.crt".into()));
+        assert_eq!((from_flags.dial_timeout, from_flags.command_timeout), (Duration::from_millis(500), Duration::from_secs(90)));
+        assert!(from_flags.insecure_transport && !from_flags.insecure_skip_tls_verify);
+    }
+
+    #[test]
+    fn a_user_has_a_password() {
+        let with = |user: Option<&str>, password: Option<&str>| {
+            credentials(user.map(str::to_owned), password.map(str::to_owned)).map_err(|error| error.to_string())
+        };
+        assert_eq!(with(Some("root:a:b"), None), Ok((Some("root".to_owned()), Some(Password::new("a:b".to_owned())))));
+        assert_eq!(with(Some("ro:ot"), Some("a")), Ok((Some("ro:ot".to_owned()), Some(Password::new("a".to_owned())))));
+        assert!(with(Some("root"), None).unwrap_err().contains("no password"));
+        assert!(with(None, Some("a")).unwrap_err().contains("without a user"));
+    }
+
+    #[test]
+    fn values_that_cannot_be_read_are_named() {
+        for variable in [("ETCDCTL_DIAL_TIMEOUT", "soon"), ("ETCDCTL_COMMAND_TIMEOUT", "-1s"), ("ETCDCTL_INSECURE_TRANSPORT", "maybe")] {
+            let error = resolved(&ConnectionArgs::default(), &[variable]).unwrap_err().to_string();
+            assert!(error.contains(variable.1), "{error}");
+        }
+    }
+}

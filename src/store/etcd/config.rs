@@ -1,0 +1,99 @@
+//! How to reach a live etcd: plain data, as the command line or a test gives it.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use zeroize::Zeroizing;
+
+/// Where etcd is and who we are. Names and defaults are etcdctl's.
+#[derive(Clone, Debug)]
+pub struct EtcdConfig {
+    /// `https://host:port`, `http://host:port` or `host:port`, tried in this order.
+    pub endpoints: Vec<String>,
+    /// The CA that signed the servers' certificates (PEM); none means the system's.
+    pub cacert: Option<PathBuf>,
+    /// Our client certificate (PEM).
+    pub cert: Option<PathBuf>,
+    /// The client certificate's private key (PEM: PKCS#8, PKCS#1 or SEC1).
+    pub key: Option<PathBuf>,
+    /// The user, where etcd's own authentication is on.
+    pub user: Option<String>,
+    /// The user's password.
+    pub password: Option<Password>,
+    /// The longest time for one connection to be made, TLS included.
+    pub dial_timeout: Duration,
+    /// The longest time for one request.
+    pub command_timeout: Duration,
+    /// Take any server certificate.
+    pub insecure_skip_tls_verify: bool,
+    /// Speak plain text to endpoints without a scheme, unless a certificate flag asks for TLS.
+    pub insecure_transport: bool,
+}
+
+impl Default for EtcdConfig {
+    /// etcdctl's defaults: 127.0.0.1:2379 in plain text, 2 s to connect, 5 s for a request.
+    fn default() -> Self {
+        Self {
+            endpoints: vec!["127.0.0.1:2379".to_owned()],
+            cacert: None,
+            cert: None,
+            key: None,
+            user: None,
+            password: None,
+            dial_timeout: Duration::from_secs(2),
+            command_timeout: Duration::from_secs(5),
+            insecure_skip_tls_verify: false,
+            insecure_transport: true,
+        }
+    }
+}
+
+impl EtcdConfig {
+    /// Whether an endpoint without a scheme means TLS. As in etcdctl any certificate flag asks for it; here
+    /// `insecure_skip_tls_verify` does too, because it has no other meaning.
+    pub fn prefers_tls(&self) -> bool {
+        !self.insecure_transport || self.insecure_skip_tls_verify || [&self.cacert, &self.cert, &self.key].into_iter().any(Option::is_some)
+    }
+}
+
+/// A password: never shown, wiped from memory when dropped.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Password(Zeroizing<String>);
+
+impl Password {
+    /// Keeps `text` from sight.
+    pub fn new(text: String) -> Self {
+        Self(Zeroizing::new(text))
+    }
+
+    /// The text itself, for the wire.
+    pub(super) fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Password {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_is_not_shown() {
+        let config = EtcdConfig { password: Some(Password::new("hunter2".to_owned())), ..EtcdConfig::default() };
+        assert!(!format!("{config:?}").contains("hunter2"));
+    }
+
+    #[test]
+    fn a_certificate_flag_asks_for_tls() {
+        assert!(!EtcdConfig::default().prefers_tls());
+        assert!(EtcdConfig { cacert: Some("ca.crt".into()), ..EtcdConfig::default() }.prefers_tls());
+        assert!(EtcdConfig { insecure_transport: false, ..EtcdConfig::default() }.prefers_tls());
+        assert!(EtcdConfig { insecure_skip_tls_verify: true, ..EtcdConfig::default() }.prefers_tls());
+    }
+}
