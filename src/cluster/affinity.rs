@@ -1,0 +1,80 @@
+//! Terms of pod affinity and anti-affinity, compiled.
+
+use std::sync::Arc;
+
+use crate::kube::api::core::v1 as core;
+
+use super::{Interner, Labels, Selector};
+
+/// One term: pods it selects, and the topology within which it counts them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct AffinityTerm {
+    /// The node label that makes the topology's domains.
+    pub topology_key: Arc<str>,
+    /// The pods meant; `None` matches nothing.
+    pub selector: Option<Selector>,
+    /// The namespaces listed, as written.
+    pub namespaces: Vec<Arc<str>>,
+    /// Selects namespaces by their labels; `None` where the field is absent (an empty selector means all).
+    pub namespace_selector: Option<Selector>,
+    /// The namespace of the pod that carries the term.
+    pub owner_namespace: Arc<str>,
+}
+
+impl AffinityTerm {
+    /// Compiles a term of a pod in `owner_namespace`.
+    pub fn compile(term: &core::PodAffinityTerm, owner_namespace: &Arc<str>, interner: &mut Interner) -> Self {
+        Self {
+            topology_key: interner.string(&term.topology_key),
+            selector: term.label_selector.as_ref().and_then(|selector| Selector::compile(selector, interner)),
+            namespaces: term.namespaces.iter().flatten().map(|namespace| interner.string(namespace)).collect(),
+            namespace_selector: term.namespace_selector.as_ref().and_then(|selector| Selector::compile(selector, interner)),
+            owner_namespace: owner_namespace.clone(),
+        }
+    }
+
+    /// Whether the term means pods of `namespace`, whose labels are `labels` (`None`: the Namespace is not known).
+    /// `with_selector` is false for releases that do not know namespaceSelector (up to 1.20).
+    pub fn matches_namespace(&self, namespace: &str, labels: Option<&Labels>, with_selector: bool) -> bool {
+        let selector = self.namespace_selector.as_ref().filter(|_| with_selector);
+        if self.namespaces.is_empty() && selector.is_none() {
+            return namespace == &*self.owner_namespace;
+        }
+        self.namespaces.iter().any(|listed| &**listed == namespace)
+            || selector.is_some_and(|selector| selector.is_empty() || labels.is_some_and(|labels| selector.matches(labels)))
+    }
+
+    /// Whether the term selects pods of these labels.
+    pub fn matches_labels(&self, labels: &Labels) -> bool {
+        self.selector.as_ref().is_some_and(|selector| selector.matches(labels))
+    }
+}
+
+/// What a pod says about other pods.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct PodAffinity {
+    /// Whether the object is there at all, even empty.
+    pub present: bool,
+    /// Terms that must hold.
+    pub required: Vec<Arc<AffinityTerm>>,
+    /// Terms that count, with their weights.
+    pub preferred: Vec<(i32, Arc<AffinityTerm>)>,
+}
+
+impl PodAffinity {
+    /// Compiles required and preferred terms.
+    pub fn compile(
+        required: Option<&Vec<core::PodAffinityTerm>>,
+        preferred: Option<&Vec<core::WeightedPodAffinityTerm>>,
+        namespace: &Arc<str>,
+        interner: &mut Interner,
+    ) -> Self {
+        let required = required.into_iter().flatten().map(|term| Arc::new(AffinityTerm::compile(term, namespace, interner))).collect();
+        let preferred = preferred
+            .into_iter()
+            .flatten()
+            .map(|term| (term.weight, Arc::new(AffinityTerm::compile(&term.pod_affinity_term, namespace, interner))))
+            .collect();
+        Self { present: true, required, preferred }
+    }
+}

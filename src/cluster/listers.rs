@@ -1,0 +1,105 @@
+//! The small kinds a scheduler looks up by name: claims, volumes, classes, budgets, owners.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
+use crate::kube::api::policy::v1::PodDisruptionBudget;
+use crate::kube::api::resource::v1::{DeviceClass, ResourceClaim, ResourceSlice};
+use crate::kube::api::storage::v1::{CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment};
+
+use super::{Labels, Selector};
+
+/// Objects of one kind by namespace (empty for cluster-wide kinds) and name.
+#[derive(Debug)]
+pub struct Lister<T> {
+    objects: BTreeMap<(Arc<str>, Arc<str>), Arc<T>>,
+}
+
+impl<T> Default for Lister<T> {
+    fn default() -> Self {
+        Self { objects: BTreeMap::new() }
+    }
+}
+
+impl<T> Lister<T> {
+    /// Returns one object.
+    pub fn get(&self, namespace: &str, name: &str) -> Option<&Arc<T>> {
+        self.objects.get(&(namespace.into(), name.into()))
+    }
+
+    /// All objects, ascending by namespace and name.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<T>> {
+        self.objects.values()
+    }
+
+    /// The objects of one namespace, ascending by name, each with its name.
+    pub fn in_namespace(&self, namespace: &str) -> impl Iterator<Item = (&Arc<str>, &Arc<T>)> {
+        let start: (Arc<str>, Arc<str>) = (namespace.into(), Arc::default());
+        let namespace = start.0.clone();
+        self.objects.range(start..).take_while(move |((of, _), _)| *of == namespace).map(|((_, name), object)| (name, object))
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.objects.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.objects.is_empty()
+    }
+
+    pub(super) fn set(&mut self, key: (Arc<str>, Arc<str>), object: Option<Arc<T>>) {
+        match object {
+            Some(object) => self.objects.insert(key, object),
+            None => self.objects.remove(&key),
+        };
+    }
+}
+
+/// What a Service, ReplicationController, ReplicaSet or StatefulSet says about its pods.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Owner {
+    /// Its uid.
+    pub uid: Arc<str>,
+    /// The pods it selects; `None` matches nothing.
+    pub selector: Option<Selector>,
+}
+
+/// One lister per kind.
+#[derive(Debug, Default)]
+pub struct Listers {
+    /// Labels of namespaces.
+    pub namespaces: Lister<Labels>,
+    /// Services.
+    pub services: Lister<Owner>,
+    /// Replication controllers.
+    pub replication_controllers: Lister<Owner>,
+    /// Replica sets.
+    pub replica_sets: Lister<Owner>,
+    /// Stateful sets.
+    pub stateful_sets: Lister<Owner>,
+    /// Persistent volumes.
+    pub volumes: Lister<PersistentVolume>,
+    /// Claims of persistent volumes.
+    pub claims: Lister<PersistentVolumeClaim>,
+    /// Storage classes.
+    pub storage_classes: Lister<StorageClass>,
+    /// What CSI drivers say of their nodes.
+    pub csi_nodes: Lister<CSINode>,
+    /// CSI drivers.
+    pub csi_drivers: Lister<CSIDriver>,
+    /// Free storage by topology.
+    pub csi_capacities: Lister<CSIStorageCapacity>,
+    /// Attached volumes.
+    pub volume_attachments: Lister<VolumeAttachment>,
+    /// Disruption budgets.
+    pub budgets: Lister<PodDisruptionBudget>,
+    /// Claims of devices.
+    pub resource_claims: Lister<ResourceClaim>,
+    /// Devices offered by nodes.
+    pub resource_slices: Lister<ResourceSlice>,
+    /// Classes of devices.
+    pub device_classes: Lister<DeviceClass>,
+}

@@ -1,0 +1,175 @@
+//! A node, its pods and what they take of it.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use crate::kube::api::core::v1 as core;
+
+use super::pod_spec::resource_list;
+use super::{HostPort, ImageState, Interner, Labels, PodInfo, RequestRules, Resources};
+
+/// A node's number within one `ClusterState`, stable while the state lives.
+pub type NodeId = u32;
+
+/// A taint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taint {
+    /// Its key.
+    pub key: Arc<str>,
+    /// Its value, often empty.
+    pub value: Arc<str>,
+    /// `NoSchedule`, `PreferNoSchedule` or `NoExecute`.
+    pub effect: Arc<str>,
+}
+
+/// A condition of a node's status.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// Its type.
+    pub kind: Arc<str>,
+    /// `True`, `False` or `Unknown`.
+    pub status: Arc<str>,
+}
+
+/// The Node object, compiled.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Node {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its labels.
+    pub labels: Labels,
+    /// Its annotations.
+    pub annotations: Labels,
+    /// `spec.taints`, in order.
+    pub taints: Vec<Taint>,
+    /// `spec.unschedulable`.
+    pub unschedulable: bool,
+    /// `status.allocatable`.
+    pub allocatable: Resources,
+    /// `status.allocatable.pods`; 0 where absent.
+    pub allowed_pods: i64,
+    /// `status.conditions`, in order.
+    pub conditions: Vec<Condition>,
+    /// `status.images`: every name with its size in bytes.
+    pub images: Vec<(Arc<str>, i64)>,
+    /// `status.declaredFeatures`.
+    pub declared_features: Vec<Arc<str>>,
+    /// `status.nodeInfo.kubeletVersion`.
+    pub kubelet_version: Arc<str>,
+    /// The revision of this version; 0 where it is not known.
+    pub mod_revision: i64,
+}
+
+/// A node with its pods and the sums over them. Upstream: `framework.NodeInfo`.
+#[derive(Clone, Debug, Default)]
+pub struct NodeInfo {
+    /// Its number in the state.
+    pub id: NodeId,
+    /// The node; reached directly through `Deref`.
+    pub node: Arc<Node>,
+    /// Whether the Node object exists; pods may name a node that does not.
+    pub exists: bool,
+    /// Images with the counts frozen when this node was last written.
+    pub image_states: Arc<[ImageState]>,
+    /// Its pods, finished ones left out, in order of arrival.
+    pub pods: Vec<Arc<PodInfo>>,
+    /// What its pods take.
+    pub requested: Resources,
+    /// CPU its pods take with the defaults of scores, in thousandths.
+    pub non_zero_cpu: i64,
+    /// Memory its pods take with the defaults of scores, in bytes.
+    pub non_zero_memory: i64,
+}
+
+impl Deref for NodeInfo {
+    type Target = Node;
+    fn deref(&self) -> &Node {
+        &self.node
+    }
+}
+
+impl NodeInfo {
+    /// Adds a pod and what it takes.
+    pub fn add_pod(&mut self, pod: Arc<PodInfo>, rules: &RequestRules) {
+        self.requested.add(&rules.existing(&pod));
+        let (cpu, memory) = rules.existing_non_zero(&pod);
+        self.non_zero_cpu += cpu;
+        self.non_zero_memory += memory;
+        self.pods.push(pod);
+    }
+
+    /// Takes a pod off the node; whether it was there.
+    pub fn remove_pod(&mut self, pod: &PodInfo, rules: &RequestRules) -> bool {
+        let Some(at) = self.pods.iter().position(|known| known.name == pod.name && known.namespace == pod.namespace) else { return false };
+        let known = self.pods.remove(at);
+        self.requested.subtract(&rules.existing(&known));
+        let (cpu, memory) = rules.existing_non_zero(&known);
+        self.non_zero_cpu -= cpu;
+        self.non_zero_memory -= memory;
+        true
+    }
+
+    /// The sums over the pods, made anew.
+    pub fn recount(&mut self, rules: &RequestRules) {
+        let pods = std::mem::take(&mut self.pods);
+        self.requested = Resources::default();
+        (self.non_zero_cpu, self.non_zero_memory) = (0, 0);
+        for pod in pods {
+            self.add_pod(pod, rules);
+        }
+    }
+
+    /// The host ports in use, by which pod; sidecars' where `with_sidecars`.
+    pub fn used_ports(&self, with_sidecars: bool) -> impl Iterator<Item = (&HostPort, &Arc<PodInfo>)> {
+        self.pods.iter().flat_map(move |pod| {
+            let sidecars: &[HostPort] = if with_sidecars { &pod.spec.sidecar_host_ports } else { &[] };
+            pod.spec.host_ports.iter().chain(sidecars).map(move |port| (port, pod))
+        })
+    }
+}
+
+impl Node {
+    /// Compiles a node. What cannot be read is named in `problems`; the rest counts.
+    pub fn compile(node: &core::Node, mod_revision: i64, release: u16, interner: &mut Interner, problems: &mut Vec<String>) -> Self {
+        let spec = node.spec.clone().unwrap_or_default();
+        let status = node.status.clone().unwrap_or_default();
+        if node.status.is_none() {
+            problems.push("it has no status, so it offers nothing".to_owned());
+        }
+        let allocatable = resource_list(status.allocatable.as_ref(), "status.allocatable", interner, problems);
+        let images = status.images.iter().flatten();
+        let images = images
+            .flat_map(|image| {
+                image.names.iter().flatten().map(|name| (interner.string(name), image.size_bytes.unwrap_or(0))).collect::<Vec<_>>()
+            })
+            .collect();
+        Self {
+            name: interner.string(node.metadata.name.as_deref().unwrap_or_default()),
+            labels: interner.labels(node.metadata.labels.as_ref()),
+            annotations: interner.labels(node.metadata.annotations.as_ref()),
+            taints: spec
+                .taints
+                .iter()
+                .flatten()
+                .map(|taint| Taint {
+                    key: interner.string(&taint.key),
+                    value: interner.string(taint.value.as_deref().unwrap_or_default()),
+                    effect: interner.string(&taint.effect),
+                })
+                .collect(),
+            unschedulable: spec.unschedulable == Some(true),
+            allocatable: Resources::from_list(&allocatable, release),
+            allowed_pods: allocatable.iter().find(|(name, _)| &**name == "pods").map_or(0, |(_, amount)| amount.value()),
+            conditions: status
+                .conditions
+                .iter()
+                .flatten()
+                .map(|condition| Condition { kind: interner.string(&condition.type_), status: interner.string(&condition.status) })
+                .collect(),
+            images,
+            declared_features: status.declared_features.iter().flatten().map(|feature| interner.string(feature)).collect(),
+            kubelet_version: interner.string(status.node_info.as_ref().map_or("", |info| &info.kubelet_version)),
+            mod_revision,
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! The part of a pod that its siblings of one template share, compiled once for all of them.
+
+use std::sync::Arc;
+
+use crate::kube::api::core::v1 as core;
+use crate::kube::apimachinery::pkg::api::resource::Quantity;
+use crate::kube::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+
+use super::{Amount, ContainerRequests, Interner, NodeSelectorTerm, PodAffinity, PodRequests, PodVolume, ResourceList, Selector};
+
+/// Everything of a pod's spec (and its controller) that some plugin reads.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct PodSpec {
+    /// `spec.schedulerName`; `default-scheduler` where it is empty.
+    pub scheduler_name: Arc<str>,
+    /// `spec.priority`; 0 where absent.
+    pub priority: i32,
+    /// Whether `spec.preemptionPolicy` is `Never`.
+    pub never_preempts: bool,
+    /// The owner that controls the pod.
+    pub controller: Option<ControllerRef>,
+    /// `spec.nodeSelector`, as requirements.
+    pub node_selector: Selector,
+    /// Node affinity, if there is any.
+    pub node_affinity: NodeAffinity,
+    /// Pod affinity.
+    pub pod_affinity: PodAffinity,
+    /// Pod anti-affinity.
+    pub pod_anti_affinity: PodAffinity,
+    /// `spec.tolerations`.
+    pub tolerations: Vec<Toleration>,
+    /// `spec.topologySpreadConstraints`.
+    pub spread: Vec<SpreadConstraint>,
+    /// The ingredients of its request.
+    pub requests: PodRequests,
+    /// Host ports wanted by regular containers.
+    pub host_ports: Vec<HostPort>,
+    /// Host ports wanted by sidecars (they count from 1.34 on).
+    pub sidecar_host_ports: Vec<HostPort>,
+    /// Images of regular containers, in order, as written.
+    pub images: Vec<Arc<str>>,
+    /// Images of init containers.
+    pub init_images: Vec<Arc<str>>,
+    /// Volumes some plugin reads.
+    pub volumes: Vec<PodVolume>,
+    /// Whether the pod has any volume at all.
+    pub has_volumes: bool,
+    /// `spec.schedulingGates`, by name.
+    pub scheduling_gates: Vec<Arc<str>>,
+    /// `spec.resourceClaims`: name, claim name, template name.
+    pub resource_claims: Vec<(Arc<str>, Option<Arc<str>>, Option<Arc<str>>)>,
+    /// Features the pod needs of its node: some container restarts all of them on an exit.
+    pub restarts_all_containers: bool,
+    /// Host network within an own user namespace.
+    pub host_network_in_user_namespace: bool,
+    /// `spec.schedulingGroup.podGroupName`.
+    pub pod_group: Option<Arc<str>>,
+}
+
+/// A reference to the owner that manages a pod.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ControllerRef {
+    /// Its API version.
+    pub api_version: Arc<str>,
+    /// Its kind.
+    pub kind: Arc<str>,
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its uid.
+    pub uid: Arc<str>,
+}
+
+/// Required and preferred node affinity.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct NodeAffinity {
+    /// The required terms, ORed; `None` where nothing is required, and no term at all matches nothing.
+    pub required: Option<Vec<NodeSelectorTerm>>,
+    /// Preferred terms with their weights.
+    pub preferred: Vec<(i32, NodeSelectorTerm)>,
+}
+
+/// A toleration, as written.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Toleration {
+    /// Empty: any key.
+    pub key: Arc<str>,
+    /// `Equal` where empty.
+    pub operator: Arc<str>,
+    /// Compared by `Equal`.
+    pub value: Arc<str>,
+    /// Empty: any effect.
+    pub effect: Arc<str>,
+}
+
+/// What a spread constraint does when it cannot be met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WhenUnsatisfiable {
+    /// It filters.
+    DoNotSchedule,
+    /// It scores.
+    ScheduleAnyway,
+}
+
+/// A topology spread constraint.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SpreadConstraint {
+    /// `maxSkew`.
+    pub max_skew: i32,
+    /// `topologyKey`.
+    pub topology_key: Arc<str>,
+    /// `whenUnsatisfiable`.
+    pub when_unsatisfiable: WhenUnsatisfiable,
+    /// `labelSelector`; `None` matches nothing.
+    pub selector: Option<Selector>,
+    /// `minDomains`.
+    pub min_domains: Option<i32>,
+    /// Whether `nodeAffinityPolicy` is `Ignore` (the default is to honour node affinity).
+    pub ignores_node_affinity: bool,
+    /// Whether `nodeTaintsPolicy` is `Honor` (the default is to ignore taints).
+    pub honors_taints: bool,
+    /// `matchLabelKeys`.
+    pub match_label_keys: Vec<Arc<str>>,
+}
+
+/// A port on the node's own address.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct HostPort {
+    /// `0.0.0.0` where none is given.
+    pub ip: Arc<str>,
+    /// `TCP` where none is given.
+    pub protocol: Arc<str>,
+    /// The port.
+    pub port: i32,
+}
+
+/// Parses a resource list; each amount that is none is named in `problems`.
+pub(super) fn resource_list(
+    list: Option<&std::collections::BTreeMap<String, Quantity>>,
+    place: &str,
+    interner: &mut Interner,
+    problems: &mut Vec<String>,
+) -> ResourceList {
+    let mut compiled = ResourceList::new();
+    for (name, quantity) in list.into_iter().flatten() {
+        match Amount::parse(&quantity.0) {
+            Some(amount) => compiled.push((interner.string(name), amount)),
+            None => problems.push(format!("{place}.{name}: \"{}\" is no quantity; counted as absent", quantity.0)),
+        }
+    }
+    compiled
+}
+
+impl PodSpec {
+    /// Compiles what the pods of one template share. What cannot be read is named in `problems`.
+    pub fn compile(metadata: &ObjectMeta, spec: &core::PodSpec, interner: &mut Interner, problems: &mut Vec<String>) -> Self {
+        let namespace = interner.string(metadata.namespace.as_deref().unwrap_or_default());
+        let affinity = spec.affinity.as_ref();
+        let pod = affinity.and_then(|affinity| affinity.pod_affinity.as_ref());
+        let anti = affinity.and_then(|affinity| affinity.pod_anti_affinity.as_ref());
+        let sidecar = |container: &&core::Container| container.restart_policy.as_deref() == Some("Always");
+        let inits = || spec.init_containers.iter().flatten();
+        Self {
+            scheduler_name: interner.string(spec.scheduler_name.as_deref().filter(|name| !name.is_empty()).unwrap_or("default-scheduler")),
+            priority: spec.priority.unwrap_or(0),
+            never_preempts: spec.preemption_policy.as_deref() == Some("Never"),
+            controller: metadata
+                .owner_references
+                .iter()
+                .flatten()
+                .find(|owner| owner.controller == Some(true))
+                .map(|owner| controller(owner, interner)),
+            node_selector: Selector::equalities(spec.node_selector.iter().flatten(), interner),
+            node_affinity: affinity
+                .and_then(|affinity| affinity.node_affinity.as_ref())
+                .map(|affinity| NodeAffinity::compile(affinity, interner))
+                .unwrap_or_default(),
+            pod_affinity: pod
+                .map(|terms| {
+                    PodAffinity::compile(
+                        terms.required_during_scheduling_ignored_during_execution.as_ref(),
+                        terms.preferred_during_scheduling_ignored_during_execution.as_ref(),
+                        &namespace,
+                        interner,
+                    )
+                })
+                .unwrap_or_default(),
+            pod_anti_affinity: anti
+                .map(|terms| {
+                    PodAffinity::compile(
+                        terms.required_during_scheduling_ignored_during_execution.as_ref(),
+                        terms.preferred_during_scheduling_ignored_during_execution.as_ref(),
+                        &namespace,
+                        interner,
+                    )
+                })
+                .unwrap_or_default(),
+            tolerations: spec.tolerations.iter().flatten().map(|toleration| Toleration::compile(toleration, interner)).collect(),
+            spread: spec
+                .topology_spread_constraints
+                .iter()
+                .flatten()
+                .map(|constraint| SpreadConstraint::compile(constraint, interner))
+                .collect(),
+            requests: requests(spec, interner, problems),
+            host_ports: spec.containers.iter().flat_map(|container| host_ports(container, interner)).collect(),
+            sidecar_host_ports: inits().filter(sidecar).flat_map(|container| host_ports(container, interner)).collect(),
+            images: spec.containers.iter().map(|container| interner.string(container.image.as_deref().unwrap_or_default())).collect(),
+            init_images: inits().map(|container| interner.string(container.image.as_deref().unwrap_or_default())).collect(),
+            volumes: spec.volumes.iter().flatten().filter_map(|volume| PodVolume::compile(volume, interner)).collect(),
+            has_volumes: spec.volumes.iter().flatten().next().is_some(),
+            scheduling_gates: spec.scheduling_gates.iter().flatten().map(|gate| interner.string(&gate.name)).collect(),
+            resource_claims: spec
+                .resource_claims
+                .iter()
+                .flatten()
+                .map(|claim| {
+                    let claim_name = claim.resource_claim_name.as_deref().map(|name| interner.string(name));
+                    let template = claim.resource_claim_template_name.as_deref().map(|name| interner.string(name));
+                    (interner.string(&claim.name), claim_name, template)
+                })
+                .collect(),
+            restarts_all_containers: spec
+                .containers
+                .iter()
+                .chain(inits())
+                .any(|container| container.restart_policy_rules.iter().flatten().any(|rule| rule.action == "RestartAllContainers")),
+            host_network_in_user_namespace: spec.host_network == Some(true) && spec.host_users == Some(false),
+            pod_group: spec.scheduling_group.as_ref().and_then(|group| group.pod_group_name.as_deref()).map(|name| interner.string(name)),
+        }
+    }
+
+    /// Whether the pod says anything about other pods (`podAffinity` or `podAntiAffinity` present, even empty).
+    pub fn has_pod_affinity(&self) -> bool {
+        self.pod_affinity.present || self.pod_anti_affinity.present
+    }
+}
+
+impl NodeAffinity {
+    /// Compiles the API's node affinity.
+    pub fn compile(affinity: &core::NodeAffinity, interner: &mut Interner) -> Self {
+        let required = affinity.required_during_scheduling_ignored_during_execution.as_ref();
+        Self {
+            required: required
+                .map(|selector| selector.node_selector_terms.iter().map(|term| NodeSelectorTerm::compile(term, interner)).collect()),
+            preferred: affinity
+                .preferred_during_scheduling_ignored_during_execution
+                .iter()
+                .flatten()
+                .map(|term| (term.weight, NodeSelectorTerm::compile(&term.preference, interner)))
+                .collect(),
+        }
+    }
+}
+
+impl Toleration {
+    fn compile(toleration: &core::Toleration, interner: &mut Interner) -> Self {
+        let mut text = |field: &Option<String>| interner.string(field.as_deref().unwrap_or_default());
+        Self {
+            key: text(&toleration.key),
+            operator: text(&toleration.operator),
+            value: text(&toleration.value),
+            effect: text(&toleration.effect),
+        }
+    }
+}
+
+impl SpreadConstraint {
+    /// Compiles a constraint of a pod (or a default one of a configuration).
+    pub fn compile(constraint: &core::TopologySpreadConstraint, interner: &mut Interner) -> Self {
+        Self {
+            max_skew: constraint.max_skew,
+            topology_key: interner.string(&constraint.topology_key),
+            when_unsatisfiable: match constraint.when_unsatisfiable.as_str() {
+                "ScheduleAnyway" => WhenUnsatisfiable::ScheduleAnyway,
+                _ => WhenUnsatisfiable::DoNotSchedule,
+            },
+            selector: constraint.label_selector.as_ref().and_then(|selector| Selector::compile(selector, interner)),
+            min_domains: constraint.min_domains,
+            ignores_node_affinity: constraint.node_affinity_policy.as_deref() == Some("Ignore"),
+            honors_taints: constraint.node_taints_policy.as_deref() == Some("Honor"),
+            match_label_keys: constraint.match_label_keys.iter().flatten().map(|key| interner.string(key)).collect(),
+        }
+    }
+}
+
+fn controller(owner: &OwnerReference, interner: &mut Interner) -> ControllerRef {
+    ControllerRef {
+        api_version: interner.string(&owner.api_version),
+        kind: interner.string(&owner.kind),
+        name: interner.string(&owner.name),
+        uid: interner.string(&owner.uid),
+    }
+}
+
+fn host_ports(container: &core::Container, interner: &mut Interner) -> Vec<HostPort> {
+    let wanted = container.ports.iter().flatten().filter_map(|port| Some((port, port.host_port.filter(|number| *number > 0)?)));
+    wanted
+        .map(|(port, number)| HostPort {
+            ip: interner.string(port.host_ip.as_deref().filter(|ip| !ip.is_empty()).unwrap_or("0.0.0.0")),
+            protocol: interner.string(port.protocol.as_deref().filter(|protocol| !protocol.is_empty()).unwrap_or("TCP")),
+            port: number,
+        })
+        .collect()
+}
+
+fn requests(spec: &core::PodSpec, interner: &mut Interner, problems: &mut Vec<String>) -> PodRequests {
+    let mut container = |container: &core::Container| {
+        let place = format!("container {} resources", container.name);
+        let resources = container.resources.as_ref();
+        ContainerRequests {
+            name: interner.string(&container.name),
+            restartable: container.restart_policy.as_deref() == Some("Always"),
+            requests: resource_list(
+                resources.and_then(|resources| resources.requests.as_ref()),
+                &format!("{place}.requests"),
+                interner,
+                problems,
+            ),
+            limits: resource_list(
+                resources.and_then(|resources| resources.limits.as_ref()),
+                &format!("{place}.limits"),
+                interner,
+                problems,
+            ),
+        }
+    };
+    let containers = spec.containers.iter().map(&mut container).collect();
+    let init_containers = spec.init_containers.iter().flatten().map(&mut container).collect();
+    PodRequests {
+        containers,
+        init_containers,
+        overhead: resource_list(spec.overhead.as_ref(), "spec.overhead", interner, problems),
+        pod_level: resource_list(
+            spec.resources.as_ref().and_then(|resources| resources.requests.as_ref()),
+            "spec.resources.requests",
+            interner,
+            problems,
+        ),
+    }
+}

@@ -1,0 +1,299 @@
+//! What a pod asks for, by the rule of each release: the ingredients are kept, the sum is made on demand.
+
+use std::sync::Arc;
+
+use super::{Amount, PodInfo, Resources};
+
+/// Amounts by resource name, ascending by name.
+pub type ResourceList = Vec<(Arc<str>, Amount)>;
+
+/// CPU that a container without a cpu request counts for in scores, in thousandths (`priorities/util/non_zero.go`, every release).
+pub const DEFAULT_MILLI_CPU: i64 = 100;
+/// Memory that a container without a memory request counts for in scores, in bytes (the same file).
+pub const DEFAULT_MEMORY: i64 = 200 * 1024 * 1024;
+
+/// One container's part.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ContainerRequests {
+    /// The container's name.
+    pub name: Arc<str>,
+    /// For an init container: whether it is a sidecar (`restartPolicy: Always`).
+    pub restartable: bool,
+    /// `resources.requests`.
+    pub requests: ResourceList,
+    /// `resources.limits`.
+    pub limits: ResourceList,
+}
+
+/// The ingredients of a pod's request.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct PodRequests {
+    /// Regular containers, in order.
+    pub containers: Vec<ContainerRequests>,
+    /// Init containers, in order.
+    pub init_containers: Vec<ContainerRequests>,
+    /// `spec.overhead`.
+    pub overhead: ResourceList,
+    /// `spec.resources.requests`, where `spec.resources` has any.
+    pub pod_level: ResourceList,
+}
+
+/// What the kubelet has allocated to a container, kept only where it differs from the container's request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Allocation {
+    /// The container's name; empty for the pod itself.
+    pub container: Arc<str>,
+    /// `allocatedResources`.
+    pub allocated: ResourceList,
+    /// `resources.requests`, if the status has `resources`.
+    pub actual: Option<ResourceList>,
+}
+
+/// Which of the rules for summing requests apply (scheduler-facing gates resolved).
+/// Sources: `schedulercache/node_info.go` (1.9–1.15), `nodeinfo/node_info.go` (1.16–1.18), `framework/types.go` (1.19–1.36),
+/// `component-helpers/resource/helpers.go` (1.32–1.36).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestRules {
+    /// The scheduler's minor version.
+    pub release: u16,
+    /// `spec.overhead` counts (PodOverhead).
+    pub overhead: bool,
+    /// `spec.resources` counts (PodLevelResources).
+    pub pod_level: bool,
+    /// The status of in-place resizes counts (InPlacePodVerticalScaling).
+    pub in_place: bool,
+    /// The same for the pod's own resources (InPlacePodLevelResourcesVerticalScaling).
+    pub pod_level_in_place: bool,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Defaults {
+    cpu: bool,
+    memory: bool,
+}
+
+const NO_DEFAULTS: Defaults = Defaults { cpu: false, memory: false };
+const BOTH_DEFAULTS: Defaults = Defaults { cpu: true, memory: true };
+
+impl RequestRules {
+    /// What the filters hold against a node for an incoming pod.
+    pub fn incoming(&self, pod: &PodInfo) -> Resources {
+        if self.release <= 26 {
+            let mut total = self.containers(pod, NO_DEFAULTS);
+            total.raise_to(&self.largest_init(pod, NO_DEFAULTS));
+            self.add_overhead(pod, &mut total);
+            return total;
+        }
+        Resources::from_list(&self.aggregate(pod, NO_DEFAULTS, false), self.release)
+    }
+
+    /// What a pod on a node takes there.
+    pub fn existing(&self, pod: &PodInfo) -> Resources {
+        match self.release {
+            ..=15 => self.containers(pod, NO_DEFAULTS),
+            16..=26 => self.incoming(pod),
+            _ => Resources::from_list(&self.aggregate(pod, NO_DEFAULTS, self.in_place), self.release),
+        }
+    }
+
+    /// What a pod on a node takes there in the eyes of the scores that give containers without requests a default: thousandths of cpu, bytes of memory.
+    pub fn existing_non_zero(&self, pod: &PodInfo) -> (i64, i64) {
+        let total = match self.release {
+            ..=15 => self.containers(pod, BOTH_DEFAULTS),
+            16..=26 => {
+                let mut total = self.containers(pod, BOTH_DEFAULTS);
+                total.raise_to(&self.largest_init(pod, BOTH_DEFAULTS));
+                self.add_overhead(pod, &mut total);
+                total
+            }
+            28..=31 if pod.spec.requests.init_containers.iter().any(|container| container.restartable) => self.non_zero_1_28(pod),
+            27..=31 => Resources::from_list(&self.aggregate(pod, BOTH_DEFAULTS, self.in_place), self.release),
+            _ => {
+                let mut defaults = BOTH_DEFAULTS;
+                if self.pod_level && !pod.spec.requests.pod_level.is_empty() {
+                    let plain = self.aggregate(pod, NO_DEFAULTS, self.in_place);
+                    let missing = |name: &str| !plain.iter().any(|(known, _)| &**known == name);
+                    defaults = Defaults { cpu: missing("cpu"), memory: missing("memory") };
+                }
+                Resources::from_list(&self.aggregate(pod, defaults, self.in_place), self.release)
+            }
+        };
+        (total.milli_cpu, total.memory)
+    }
+
+    /// What the scores add for the incoming pod, per resource; `non_zero`: with the defaults for cpu and memory.
+    /// 1.16 to 1.26 add a cpu overhead in whole cores as if they were thousandths: reproduced.
+    pub fn scored(&self, pod: &PodInfo, non_zero: bool) -> Resources {
+        let defaults = if non_zero { BOTH_DEFAULTS } else { NO_DEFAULTS };
+        match self.release {
+            ..=15 => self.containers(pod, defaults),
+            16..=26 => {
+                let mut total = self.containers(pod, defaults);
+                total.raise_to(&self.largest_init(pod, defaults));
+                if self.overhead {
+                    for (name, amount) in &pod.spec.requests.overhead {
+                        if &**name == "cpu" {
+                            total.milli_cpu += amount.value();
+                        } else {
+                            total.add_amount(name, *amount, self.release);
+                        }
+                    }
+                }
+                total
+            }
+            _ => Resources::from_list(&self.aggregate(pod, defaults, self.in_place && self.release >= 32), self.release),
+        }
+    }
+
+    fn containers(&self, pod: &PodInfo, defaults: Defaults) -> Resources {
+        let mut total = Resources::default();
+        for container in &pod.spec.requests.containers {
+            total.add(&Resources::from_list(&with_defaults(container.requests.clone(), defaults), self.release));
+        }
+        total
+    }
+
+    fn largest_init(&self, pod: &PodInfo, defaults: Defaults) -> Resources {
+        let mut largest = Resources::default();
+        for container in &pod.spec.requests.init_containers {
+            largest.raise_to(&Resources::from_list(&with_defaults(container.requests.clone(), defaults), self.release));
+        }
+        largest
+    }
+
+    fn add_overhead(&self, pod: &PodInfo, total: &mut Resources) {
+        if self.overhead {
+            total.add(&Resources::from_list(&pod.spec.requests.overhead, self.release));
+        }
+    }
+
+    /// `PodRequests` of 1.27 and later: amounts are added before they are rounded; sidecars from 1.28.
+    fn aggregate(&self, pod: &PodInfo, defaults: Defaults, status: bool) -> ResourceList {
+        let requests = &pod.spec.requests;
+        let mut total = ResourceList::new();
+        for container in &requests.containers {
+            add_all(&mut total, &self.effective(pod, container, defaults, status));
+        }
+        let mut sidecars = ResourceList::new();
+        let mut initial = ResourceList::new();
+        for container in &requests.init_containers {
+            let mut candidate = self.effective(pod, container, defaults, status);
+            if container.restartable && self.release >= 28 {
+                add_all(&mut total, &candidate);
+                add_all(&mut sidecars, &candidate);
+                candidate = sidecars.clone();
+            } else {
+                add_all(&mut candidate, &sidecars);
+            }
+            raise_all(&mut initial, &candidate);
+        }
+        raise_all(&mut total, &initial);
+        if self.pod_level {
+            for (name, amount) in self.pod_level_requests(pod, status) {
+                if matches!(&*name, "cpu" | "memory") || name.starts_with("hugepages-") {
+                    set(&mut total, &name, amount);
+                }
+            }
+        }
+        if self.overhead {
+            add_all(&mut total, &requests.overhead);
+        }
+        total
+    }
+
+    /// Existing pods of 1.28 to 1.31: sidecars are not added to the regular containers, and a candidate holding them is defaulted as a whole.
+    fn non_zero_1_28(&self, pod: &PodInfo) -> Resources {
+        let requests = &pod.spec.requests;
+        let mut total = ResourceList::new();
+        for container in &requests.containers {
+            add_all(&mut total, &self.effective(pod, container, BOTH_DEFAULTS, self.in_place));
+        }
+        let mut sidecars = ResourceList::new();
+        for container in &requests.init_containers {
+            let mut candidate = self.effective(pod, container, NO_DEFAULTS, self.in_place);
+            if container.restartable {
+                add_all(&mut sidecars, &candidate);
+                candidate = sidecars.clone();
+            } else {
+                add_all(&mut candidate, &sidecars);
+            }
+            raise_all(&mut total, &with_defaults(candidate, BOTH_DEFAULTS));
+        }
+        if self.overhead {
+            add_all(&mut total, &requests.overhead);
+        }
+        Resources::from_list(&total, self.release)
+    }
+
+    /// A container's request, or what an in-place resize makes of it.
+    fn effective(&self, pod: &PodInfo, container: &ContainerRequests, defaults: Defaults, status: bool) -> ResourceList {
+        let mut list = container.requests.clone();
+        let allocation = pod.allocations.iter().find(|allocation| allocation.container == container.name);
+        if let Some(allocation) = allocation.filter(|_| status) {
+            if self.release <= 31 {
+                if pod.resize_infeasible {
+                    list.clone_from(&allocation.allocated);
+                } else {
+                    raise_all(&mut list, &allocation.allocated);
+                }
+            } else if let Some(actual) = &allocation.actual {
+                if pod.resize_infeasible {
+                    list.clear();
+                }
+                raise_all(&mut list, actual);
+                raise_all(&mut list, &allocation.allocated);
+            }
+        }
+        with_defaults(list, defaults)
+    }
+
+    fn pod_level_requests(&self, pod: &PodInfo, status: bool) -> ResourceList {
+        let mut list = pod.spec.requests.pod_level.clone();
+        let allocation = pod.allocations.iter().find(|allocation| allocation.container.is_empty());
+        if let Some(allocation) = allocation.filter(|_| status && self.pod_level_in_place && !list.is_empty()) {
+            if pod.resize_infeasible {
+                list.clear();
+            }
+            raise_all(&mut list, allocation.actual.as_ref().unwrap_or(&ResourceList::new()));
+            raise_all(&mut list, &allocation.allocated);
+        }
+        list
+    }
+}
+
+fn with_defaults(mut list: ResourceList, defaults: Defaults) -> ResourceList {
+    let missing = |list: &ResourceList, name: &str| !list.iter().any(|(known, _)| &**known == name);
+    if defaults.cpu && missing(&list, "cpu") {
+        list.push(("cpu".into(), Amount::from_milli(DEFAULT_MILLI_CPU)));
+    }
+    if defaults.memory && missing(&list, "memory") {
+        list.push(("memory".into(), Amount::from_whole(DEFAULT_MEMORY)));
+    }
+    list
+}
+
+fn entry<'a>(list: &'a mut ResourceList, name: &Arc<str>) -> &'a mut Amount {
+    let at = list.iter().position(|(known, _)| known == name).unwrap_or_else(|| {
+        list.push((name.clone(), Amount::default()));
+        list.len() - 1
+    });
+    &mut list[at].1
+}
+
+fn set(list: &mut ResourceList, name: &Arc<str>, amount: Amount) {
+    *entry(list, name) = amount;
+}
+
+fn add_all(list: &mut ResourceList, other: &ResourceList) {
+    for (name, amount) in other {
+        let known = entry(list, name);
+        *known = *known + *amount;
+    }
+}
+
+fn raise_all(list: &mut ResourceList, other: &ResourceList) {
+    for (name, amount) in other {
+        let known = entry(list, name);
+        *known = (*known).max(*amount);
+    }
+}

@@ -1,0 +1,453 @@
+//! The objects alive at one revision, changed key by key; every change can be taken back.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
+use crate::kube::api::policy::v1::PodDisruptionBudget;
+use crate::kube::api::resource::v1::{DeviceClass, ResourceClaim, ResourceSlice};
+use crate::kube::api::storage::v1::{CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment};
+use crate::kube::api::{apps, core};
+use crate::kube::apimachinery::pkg::apis::meta::v1::LabelSelector;
+
+use super::images::Images;
+use super::index::PodIndex;
+use super::{
+    ImageState, Interner, LabelGroup, Labels, Listers, Node, NodeCounts, NodeId, NodeInfo, Owner, PodInfo, PodKey, RequestRules, Selector,
+    WeightedTerm,
+};
+
+/// The kinds a scheduler watches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the kinds' own names")]
+pub enum Watched {
+    Pod,
+    Node,
+    Namespace,
+    Service,
+    ReplicationController,
+    ReplicaSet,
+    StatefulSet,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    CsiNode,
+    CsiDriver,
+    CsiStorageCapacity,
+    VolumeAttachment,
+    PodDisruptionBudget,
+    ResourceClaim,
+    ResourceSlice,
+    DeviceClass,
+}
+
+impl Watched {
+    /// Every kind with the path of its keys below the API server's prefix (`staging/src/k8s.io/apiserver` and `pkg/registry`).
+    pub const KEYS: [(&'static str, Self); 18] = [
+        ("namespaces/", Self::Namespace),
+        ("minions/", Self::Node),
+        ("services/specs/", Self::Service),
+        ("controllers/", Self::ReplicationController),
+        ("replicasets/", Self::ReplicaSet),
+        ("statefulsets/", Self::StatefulSet),
+        ("persistentvolumes/", Self::PersistentVolume),
+        ("persistentvolumeclaims/", Self::PersistentVolumeClaim),
+        ("storageclasses/", Self::StorageClass),
+        ("csinodes/", Self::CsiNode),
+        ("csidrivers/", Self::CsiDriver),
+        ("csistoragecapacities/", Self::CsiStorageCapacity),
+        ("volumeattachments/", Self::VolumeAttachment),
+        ("poddisruptionbudgets/", Self::PodDisruptionBudget),
+        ("resourceclaims/", Self::ResourceClaim),
+        ("resourceslices/", Self::ResourceSlice),
+        ("deviceclasses/", Self::DeviceClass),
+        ("pods/", Self::Pod),
+    ];
+}
+
+/// An object's kind, namespace (empty for cluster-wide kinds) and name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ObjectKey {
+    /// Its kind.
+    pub kind: Watched,
+    /// Its namespace.
+    pub namespace: Arc<str>,
+    /// Its name.
+    pub name: Arc<str>,
+}
+
+impl ObjectKey {
+    /// Parses what follows the prefix in a key of etcd, for example `pods/shop/web-0`; `None` for kinds no scheduler watches.
+    pub fn parse(path: &str) -> Option<Self> {
+        let (kind, rest) = Watched::KEYS.iter().find_map(|(prefix, kind)| Some((*kind, path.strip_prefix(prefix)?)))?;
+        let (namespace, name) = rest.split_once('/').unwrap_or(("", rest));
+        (!name.is_empty() && !name.contains('/')).then(|| Self { kind, namespace: namespace.into(), name: name.into() })
+    }
+}
+
+/// A compiled object.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "one variant per kind, or per group of kinds that are alike")]
+pub enum Stored {
+    Pod(Arc<PodInfo>),
+    /// With the image counts frozen at its write; `None`: to be counted when it is put.
+    Node(Arc<Node>, Option<Arc<[ImageState]>>),
+    Namespace(Arc<Labels>),
+    Owner(Arc<Owner>),
+    PersistentVolume(Arc<PersistentVolume>),
+    PersistentVolumeClaim(Arc<PersistentVolumeClaim>),
+    StorageClass(Arc<StorageClass>),
+    CsiNode(Arc<CSINode>),
+    CsiDriver(Arc<CSIDriver>),
+    CsiStorageCapacity(Arc<CSIStorageCapacity>),
+    VolumeAttachment(Arc<VolumeAttachment>),
+    PodDisruptionBudget(Arc<PodDisruptionBudget>),
+    ResourceClaim(Arc<ResourceClaim>),
+    ResourceSlice(Arc<ResourceSlice>),
+    DeviceClass(Arc<DeviceClass>),
+}
+
+/// A change that was made, with what it takes to undo it.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// What changed.
+    pub key: ObjectKey,
+    /// What it was.
+    pub before: Option<Stored>,
+    /// What it is.
+    pub after: Option<Stored>,
+}
+
+/// An object, or a part of one, that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Which object: `pods/shop/web-0`.
+    pub object: String,
+    /// What is wrong, a sentence without its full stop.
+    pub what: String,
+}
+
+/// All objects a scheduler watches, at one revision.
+#[derive(Debug)]
+pub struct ClusterState {
+    rules: RequestRules,
+    interner: Interner,
+    nodes: Vec<NodeInfo>,
+    node_ids: HashMap<Arc<str>, NodeId>,
+    node_count: usize,
+    pods: HashMap<PodKey, Arc<PodInfo>>,
+    nominated: BTreeSet<PodKey>,
+    images: Images,
+    index: PodIndex,
+    listers: Listers,
+    problems: HashMap<(ObjectKey, usize), Problem>,
+}
+
+impl ClusterState {
+    /// An empty cluster whose sums follow `rules`.
+    pub fn new(rules: RequestRules) -> Self {
+        Self {
+            rules,
+            interner: Interner::default(),
+            nodes: Vec::new(),
+            node_ids: HashMap::new(),
+            node_count: 0,
+            pods: HashMap::new(),
+            nominated: BTreeSet::new(),
+            images: Images::default(),
+            index: PodIndex::default(),
+            listers: Listers::default(),
+            problems: HashMap::new(),
+        }
+    }
+
+    /// The rules of its sums.
+    pub fn rules(&self) -> &RequestRules {
+        &self.rules
+    }
+
+    /// The nodes that exist, in order of first appearance.
+    pub fn nodes(&self) -> impl Iterator<Item = &NodeInfo> {
+        self.nodes.iter().filter(|node| node.exists)
+    }
+
+    /// How many nodes exist.
+    pub fn node_count(&self) -> usize {
+        self.node_count
+    }
+
+    /// Every node number ever given is below this.
+    pub fn node_bound(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Returns a node by its number, existing or not.
+    pub fn node_by_id(&self, id: NodeId) -> &NodeInfo {
+        &self.nodes[id as usize]
+    }
+
+    /// Returns a node by its name, if it exists.
+    pub fn node(&self, name: &str) -> Option<&NodeInfo> {
+        self.node_ids.get(name).map(|id| &self.nodes[*id as usize]).filter(|node| node.exists)
+    }
+
+    /// Returns a pod.
+    pub fn pod(&self, namespace: &str, name: &str) -> Option<&Arc<PodInfo>> {
+        self.pods.get(&(namespace.into(), name.into()))
+    }
+
+    /// All pods, in no order.
+    pub fn pods(&self) -> impl Iterator<Item = &Arc<PodInfo>> {
+        self.pods.values()
+    }
+
+    /// Pods that wait for a node they are nominated to, by namespace and name.
+    pub fn nominated(&self) -> impl Iterator<Item = &Arc<PodInfo>> {
+        self.nominated.iter().filter_map(|key| self.pods.get(key))
+    }
+
+    /// The groups of equal labels among the running pods of a namespace.
+    pub fn groups_in(&self, namespace: &str) -> impl Iterator<Item = &LabelGroup> {
+        self.index.groups_in(namespace)
+    }
+
+    /// Namespaces that have running pods.
+    pub fn populated_namespaces(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.index.namespaces()
+    }
+
+    /// The affinity terms running pods carry, each with where.
+    pub fn terms(&self) -> impl Iterator<Item = (&WeightedTerm, &NodeCounts)> {
+        self.index.terms()
+    }
+
+    /// The labels of a namespace.
+    pub fn namespace_labels(&self, namespace: &str) -> Option<&Labels> {
+        self.listers.namespaces.get("", namespace).map(|labels| &**labels)
+    }
+
+    /// The small kinds.
+    pub fn listers(&self) -> &Listers {
+        &self.listers
+    }
+
+    /// What could not be read of the objects as they stand.
+    pub fn problems(&self) -> impl Iterator<Item = &Problem> {
+        self.problems.values()
+    }
+
+    /// The keeper of shared strings, to compile objects that are not put.
+    pub fn interner(&mut self) -> &mut Interner {
+        &mut self.interner
+    }
+
+    /// Puts (or, with `None`, deletes) an object as the API server would return it.
+    pub fn apply(&mut self, key: &ObjectKey, object: Option<Value>, mod_revision: i64) -> Change {
+        self.problems.retain(|(known, _), _| known != key || object.is_none());
+        let mut problems = Vec::new();
+        let after = object.and_then(|object| match self.compile(key.kind, object, mod_revision, &mut problems) {
+            Ok(stored) => Some(stored),
+            Err(error) => {
+                problems.push(format!("it cannot be read as a {:?}: {error}", key.kind));
+                None
+            }
+        });
+        for (number, what) in problems.into_iter().enumerate() {
+            let place = Watched::KEYS.iter().find(|(_, kind)| *kind == key.kind).map_or("", |(path, _)| path);
+            let object =
+                if key.namespace.is_empty() { format!("{place}{}", key.name) } else { format!("{place}{}/{}", key.namespace, key.name) };
+            self.problems.insert((key.clone(), number), Problem { object, what });
+        }
+        let before = self.set(key, after.clone());
+        Change { key: key.clone(), before, after }
+    }
+
+    /// Takes a change back; changes are taken back in the reverse of their order.
+    pub fn undo(&mut self, change: &Change) {
+        self.set(&change.key, change.before.clone());
+    }
+
+    /// Makes a change that was taken back again.
+    pub fn redo(&mut self, change: &Change) {
+        self.set(&change.key, change.after.clone());
+    }
+
+    /// Puts a compiled object (or deletes it) and returns what was there.
+    pub fn set(&mut self, key: &ObjectKey, stored: Option<Stored>) -> Option<Stored> {
+        let place = || (key.namespace.clone(), key.name.clone());
+        macro_rules! lister {
+            ($field:ident, $variant:ident) => {{
+                let before = self.listers.$field.get(&key.namespace, &key.name).cloned().map(Stored::$variant);
+                let after = match stored {
+                    Some(Stored::$variant(object)) => Some(object),
+                    _ => None,
+                };
+                self.listers.$field.set(place(), after);
+                before
+            }};
+        }
+        match key.kind {
+            Watched::Pod => self.set_pod(key, stored),
+            Watched::Node => self.set_node(key, stored),
+            Watched::Namespace => lister!(namespaces, Namespace),
+            Watched::Service => lister!(services, Owner),
+            Watched::ReplicationController => lister!(replication_controllers, Owner),
+            Watched::ReplicaSet => lister!(replica_sets, Owner),
+            Watched::StatefulSet => lister!(stateful_sets, Owner),
+            Watched::PersistentVolume => lister!(volumes, PersistentVolume),
+            Watched::PersistentVolumeClaim => lister!(claims, PersistentVolumeClaim),
+            Watched::StorageClass => lister!(storage_classes, StorageClass),
+            Watched::CsiNode => lister!(csi_nodes, CsiNode),
+            Watched::CsiDriver => lister!(csi_drivers, CsiDriver),
+            Watched::CsiStorageCapacity => lister!(csi_capacities, CsiStorageCapacity),
+            Watched::VolumeAttachment => lister!(volume_attachments, VolumeAttachment),
+            Watched::PodDisruptionBudget => lister!(budgets, PodDisruptionBudget),
+            Watched::ResourceClaim => lister!(resource_claims, ResourceClaim),
+            Watched::ResourceSlice => lister!(resource_slices, ResourceSlice),
+            Watched::DeviceClass => lister!(device_classes, DeviceClass),
+        }
+    }
+
+    fn set_pod(&mut self, key: &ObjectKey, stored: Option<Stored>) -> Option<Stored> {
+        let place: PodKey = (key.namespace.clone(), key.name.clone());
+        let after = match stored {
+            Some(Stored::Pod(pod)) => Some(pod),
+            _ => None,
+        };
+        let before = match after.clone() {
+            Some(pod) => self.pods.insert(place.clone(), pod),
+            None => self.pods.remove(&place),
+        };
+        if let Some(pod) = before.as_ref().filter(|pod| pod.is_on_node()) {
+            let id = self.node_id(&pod.node_name.clone().unwrap_or_default());
+            self.nodes[id as usize].remove_pod(pod, &self.rules);
+            self.index.remove(pod, id);
+        }
+        self.nominated.remove(&place);
+        if let Some(pod) = &after {
+            if pod.is_on_node() {
+                let id = self.node_id(&pod.node_name.clone().unwrap_or_default());
+                self.nodes[id as usize].add_pod(pod.clone(), &self.rules);
+                self.index.add(pod, id);
+            } else if pod.node_name.is_none() && pod.nominated_node_name.is_some() && !pod.finished {
+                self.nominated.insert(place);
+            }
+        }
+        before.map(Stored::Pod)
+    }
+
+    fn set_node(&mut self, key: &ObjectKey, stored: Option<Stored>) -> Option<Stored> {
+        let id = self.node_id(&key.name);
+        let slot = &mut self.nodes[id as usize];
+        let before = slot.exists.then(|| Stored::Node(slot.node.clone(), Some(slot.image_states.clone())));
+        self.images.remove(id, &slot.node.images);
+        match stored {
+            Some(Stored::Node(node, frozen)) => {
+                let counted = self.images.add(id, &node.images);
+                slot.image_states = frozen.unwrap_or(counted);
+                slot.node = node;
+                slot.exists = true;
+            }
+            _ => {
+                slot.node = Arc::new(Node { name: key.name.clone(), ..Node::default() });
+                slot.image_states = Arc::default();
+                slot.exists = false;
+            }
+        }
+        match (before.is_some(), self.nodes[id as usize].exists) {
+            (false, true) => self.node_count += 1,
+            (true, false) => self.node_count -= 1,
+            _ => {}
+        }
+        before
+    }
+
+    fn node_id(&mut self, name: &Arc<str>) -> NodeId {
+        if let Some(id) = self.node_ids.get(name) {
+            return *id;
+        }
+        let id = NodeId::try_from(self.nodes.len()).unwrap_or(NodeId::MAX);
+        self.nodes.push(NodeInfo { id, node: Arc::new(Node { name: name.clone(), ..Node::default() }), ..NodeInfo::default() });
+        self.node_ids.insert(name.clone(), id);
+        id
+    }
+
+    fn compile(
+        &mut self,
+        kind: Watched,
+        object: Value,
+        mod_revision: i64,
+        problems: &mut Vec<String>,
+    ) -> Result<Stored, serde_json::Error> {
+        let release = self.rules.release;
+        Ok(match kind {
+            Watched::Pod => {
+                Stored::Pod(Arc::new(PodInfo::compile(&typed::<core::v1::Pod>(object)?, mod_revision, &mut self.interner, problems)))
+            }
+            Watched::Node => {
+                let node = Node::compile(&typed::<core::v1::Node>(object)?, mod_revision, release, &mut self.interner, problems);
+                Stored::Node(Arc::new(node), None)
+            }
+            Watched::Namespace => {
+                let namespace = typed::<core::v1::Namespace>(object)?;
+                Stored::Namespace(Arc::new(self.interner.labels(namespace.metadata.labels.as_ref())))
+            }
+            Watched::Service => {
+                let service = typed::<core::v1::Service>(object)?;
+                let selector = service.spec.unwrap_or_default().selector.filter(|selector| !selector.is_empty());
+                self.owner(service.metadata.uid, |interner| selector.map(|selector| Selector::equalities(&selector, interner)))
+            }
+            Watched::ReplicationController => {
+                let controller = typed::<core::v1::ReplicationController>(object)?;
+                let selector = controller.spec.unwrap_or_default().selector.filter(|selector| !selector.is_empty());
+                self.owner(controller.metadata.uid, |interner| selector.map(|selector| Selector::equalities(&selector, interner)))
+            }
+            Watched::ReplicaSet => {
+                let set = typed::<apps::v1::ReplicaSet>(object)?;
+                let selector = set.spec.unwrap_or_default().selector;
+                self.owner(set.metadata.uid, |interner| label_selector(&selector, interner))
+            }
+            Watched::StatefulSet => {
+                let set = typed::<apps::v1::StatefulSet>(object)?;
+                let selector = set.spec.unwrap_or_default().selector;
+                self.owner(set.metadata.uid, |interner| label_selector(&selector, interner))
+            }
+            Watched::PersistentVolume => Stored::PersistentVolume(Arc::new(typed(object)?)),
+            Watched::PersistentVolumeClaim => Stored::PersistentVolumeClaim(Arc::new(typed(object)?)),
+            Watched::StorageClass => Stored::StorageClass(Arc::new(typed(object)?)),
+            Watched::CsiNode => Stored::CsiNode(Arc::new(typed(object)?)),
+            Watched::CsiDriver => Stored::CsiDriver(Arc::new(typed(object)?)),
+            Watched::CsiStorageCapacity => Stored::CsiStorageCapacity(Arc::new(typed(object)?)),
+            Watched::VolumeAttachment => Stored::VolumeAttachment(Arc::new(typed(object)?)),
+            Watched::PodDisruptionBudget => Stored::PodDisruptionBudget(Arc::new(typed(object)?)),
+            Watched::ResourceClaim => Stored::ResourceClaim(Arc::new(typed(object)?)),
+            Watched::ResourceSlice => Stored::ResourceSlice(Arc::new(typed(object)?)),
+            Watched::DeviceClass => Stored::DeviceClass(Arc::new(typed(object)?)),
+        })
+    }
+
+    fn owner(&mut self, uid: Option<String>, selector: impl FnOnce(&mut Interner) -> Option<Selector>) -> Stored {
+        let uid = uid.unwrap_or_default().into();
+        Stored::Owner(Arc::new(Owner { uid, selector: selector(&mut self.interner) }))
+    }
+}
+
+/// An empty selector of a set matches nothing here, as upstream's listers have it.
+fn label_selector(selector: &LabelSelector, interner: &mut Interner) -> Option<Selector> {
+    Selector::compile(selector, interner).filter(|selector| !selector.is_empty())
+}
+
+/// Reads an object as `T`, whatever served version it was stored in: the fields a scheduler reads kept their names.
+fn typed<T: DeserializeOwned + k8s_openapi::Resource>(mut object: Value) -> Result<T, serde_json::Error> {
+    if let Some(fields) = object.as_object_mut() {
+        fields.insert("apiVersion".to_owned(), T::API_VERSION.into());
+        fields.insert("kind".to_owned(), T::KIND.into());
+        if let Some(metadata) = fields.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.remove("managedFields");
+        }
+    }
+    serde_json::from_value(object)
+}

@@ -1,0 +1,105 @@
+//! A pod's volumes, as far as any release's scheduler looks at them.
+
+use std::sync::Arc;
+
+use crate::kube::api::core::v1 as core;
+
+use super::Interner;
+
+/// A volume of a pod.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PodVolume {
+    /// The volume's name within the pod.
+    pub name: Arc<str>,
+    /// Where it comes from.
+    pub source: VolumeSource,
+}
+
+/// Sources that some plugin reads; others are left out.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum VolumeSource {
+    /// A claim of the pod's namespace.
+    Claim(Arc<str>),
+    /// A generic ephemeral volume: its claim is named `<pod>-<volume>` and owned by the pod.
+    Ephemeral,
+    /// A Google disk.
+    GcePersistentDisk {
+        /// `pdName`.
+        name: Arc<str>,
+        /// `readOnly`.
+        read_only: bool,
+    },
+    /// An Amazon disk.
+    AwsElasticBlockStore {
+        /// `volumeID`.
+        id: Arc<str>,
+        /// `readOnly`.
+        read_only: bool,
+    },
+    /// An Azure disk, by `diskName`.
+    AzureDisk(Arc<str>),
+    /// An OpenStack disk, by `volumeID`.
+    Cinder(Arc<str>),
+    /// An iSCSI target.
+    Iscsi {
+        /// `iqn`.
+        iqn: Arc<str>,
+        /// `readOnly`.
+        read_only: bool,
+    },
+    /// A Ceph block device.
+    Rbd {
+        /// `monitors`.
+        monitors: Vec<Arc<str>>,
+        /// `pool`, `rbd` by default.
+        pool: Arc<str>,
+        /// `image`.
+        image: Arc<str>,
+        /// `readOnly`.
+        read_only: bool,
+    },
+    /// An Azure file share, a vSphere disk or a Portworx volume: in-tree kinds that CSI drivers took over, named by plugin.
+    Migrated(&'static str),
+    /// An OCI image mounted as a volume, by `reference`.
+    Image(Arc<str>),
+}
+
+impl PodVolume {
+    /// Compiles a volume; `None` where no plugin ever looks at its kind.
+    pub fn compile(volume: &core::Volume, interner: &mut Interner) -> Option<Self> {
+        let mut text = |text: &str| interner.string(text);
+        let source = if let Some(claim) = &volume.persistent_volume_claim {
+            VolumeSource::Claim(text(&claim.claim_name))
+        } else if volume.ephemeral.is_some() {
+            VolumeSource::Ephemeral
+        } else if let Some(disk) = &volume.gce_persistent_disk {
+            VolumeSource::GcePersistentDisk { name: text(&disk.pd_name), read_only: disk.read_only.unwrap_or(false) }
+        } else if let Some(disk) = &volume.aws_elastic_block_store {
+            VolumeSource::AwsElasticBlockStore { id: text(&disk.volume_id), read_only: disk.read_only.unwrap_or(false) }
+        } else if let Some(disk) = &volume.azure_disk {
+            VolumeSource::AzureDisk(text(&disk.disk_name))
+        } else if let Some(disk) = &volume.cinder {
+            VolumeSource::Cinder(text(&disk.volume_id))
+        } else if let Some(disk) = &volume.iscsi {
+            VolumeSource::Iscsi { iqn: text(&disk.iqn), read_only: disk.read_only.unwrap_or(false) }
+        } else if let Some(disk) = &volume.rbd {
+            VolumeSource::Rbd {
+                monitors: disk.monitors.iter().map(|monitor| text(monitor)).collect(),
+                pool: text(disk.pool.as_deref().unwrap_or("rbd")),
+                image: text(&disk.image),
+                read_only: disk.read_only.unwrap_or(false),
+            }
+        } else if volume.azure_file.is_some() {
+            VolumeSource::Migrated("kubernetes.io/azure-file")
+        } else if volume.vsphere_volume.is_some() {
+            VolumeSource::Migrated("kubernetes.io/vsphere-volume")
+        } else if volume.portworx_volume.is_some() {
+            VolumeSource::Migrated("kubernetes.io/portworx-volume")
+        } else if let Some(image) = &volume.image {
+            VolumeSource::Image(text(image.reference.as_deref().unwrap_or_default()))
+        } else {
+            return None;
+        };
+        Some(Self { name: interner.string(&volume.name), source })
+    }
+}

@@ -1,0 +1,68 @@
+//! What a profile's configuration says to each plugin; the defaults are upstream's.
+
+use std::sync::Arc;
+
+use crate::cluster::{NodeAffinity, SpreadConstraint};
+
+/// How NodeResourcesFit (before 1.22 a plugin of its own) scores a node's use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ScoringStrategy {
+    /// The emptier the better.
+    LeastAllocated,
+    /// The fuller the better.
+    MostAllocated,
+    /// By a shape: utilisation in percent against a score from 0 to 10.
+    RequestedToCapacityRatio(Vec<(i64, i64)>),
+}
+
+/// The constraints of pods that have none of their own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PodTopologySpreadDefaults {
+    /// Upstream's own: hosts with a skew of 3, zones with a skew of 5, scoring only.
+    System,
+    /// The list given, empty by default.
+    List(Vec<SpreadConstraint>),
+}
+
+/// Arguments of all plugins of one profile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arguments {
+    /// NodeResourcesFit: extended resources that are not checked.
+    pub ignored_resources: Vec<Arc<str>>,
+    /// NodeResourcesFit: domains whose extended resources are not checked.
+    pub ignored_resource_groups: Vec<Arc<str>>,
+    /// NodeResourcesFit: how it scores.
+    pub strategy: ScoringStrategy,
+    /// NodeResourcesFit: resources it scores, with weights.
+    pub strategy_resources: Vec<(Arc<str>, i64)>,
+    /// NodeResourcesBalancedAllocation: resources it weighs against each other.
+    pub balanced_resources: Vec<Arc<str>>,
+    /// InterPodAffinity: what a required affinity term of an existing pod counts in scores.
+    pub hard_pod_affinity_weight: i64,
+    /// InterPodAffinity: whether preferred terms of existing pods are left out where the pod has none.
+    pub ignore_preferred_terms_of_existing_pods: bool,
+    /// NodeAffinity: affinity the profile adds to every pod.
+    pub added_affinity: Option<NodeAffinity>,
+    /// PodTopologySpread: constraints for pods without.
+    pub spread_defaults: PodTopologySpreadDefaults,
+    /// VolumeBinding: its score's shape.
+    pub volume_shape: Vec<(i64, i64)>,
+}
+
+impl Arguments {
+    /// The defaults of a release. `system_spread`: whether system defaults spread pods without constraints (gate DefaultPodTopologySpread).
+    pub fn new(system_spread: bool) -> Self {
+        Self {
+            ignored_resources: Vec::new(),
+            ignored_resource_groups: Vec::new(),
+            strategy: ScoringStrategy::LeastAllocated,
+            strategy_resources: vec![("cpu".into(), 1), ("memory".into(), 1)],
+            balanced_resources: vec!["cpu".into(), "memory".into()],
+            hard_pod_affinity_weight: 1,
+            ignore_preferred_terms_of_existing_pods: false,
+            added_affinity: None,
+            spread_defaults: if system_spread { PodTopologySpreadDefaults::System } else { PodTopologySpreadDefaults::List(Vec::new()) },
+            volume_shape: vec![(0, 0), (100, 10)],
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! One pod being placed against one state: what every filter says of every node, what every score says of those that fit.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::thread;
+
+use crate::cluster::{ClusterState, NodeInfo, PodInfo};
+
+use super::plugin::{Candidate, Filter, PreFilter, Refusal, Verdict};
+use super::profile::FilterMode;
+use super::scoring::{self, Scores};
+use super::{Profile, fit_error, preemption};
+
+/// A pod to be placed, the state it is placed in, and who places it.
+pub struct Cycle<'a> {
+    /// The pod, without a node.
+    pub pod: &'a PodInfo,
+    /// The cluster. The pod itself may be in it, without a node.
+    pub state: &'a ClusterState,
+    /// The scheduler.
+    pub profile: &'a Profile,
+}
+
+/// What the scheduler would do with the pod.
+#[derive(Clone, Debug)]
+pub struct Judgement {
+    /// The refusal or error that concerns the pod as a whole, if there is one.
+    pub whole_pod: Option<WholePod>,
+    /// Names of the filters, in order; each node has one verdict for each.
+    pub filters: Vec<&'static str>,
+    /// Every node, in the state's order.
+    pub nodes: Vec<NodeJudgement>,
+    /// Scores of the nodes that fit; `None` where the scheduler does not score (none or one fits, or the nominated node does).
+    pub scores: Option<Scores>,
+    /// The node the pod is nominated to, where that node fits: it is then taken without looking at others.
+    pub nominated: Option<Arc<str>>,
+    /// The sentence the scheduler writes if no node fits.
+    pub message: Option<String>,
+    /// Whether preemption would find a node.
+    pub preemption_helps: bool,
+}
+
+/// What ends an attempt before any node is looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WholePod {
+    /// The pod never enters the queue.
+    Gated(String),
+    /// A plugin's PreFilter refused it.
+    Refused {
+        /// The plugin.
+        plugin: &'static str,
+        /// Why.
+        refusal: Refusal,
+    },
+    /// The attempt ends with an error, which is its message.
+    Error(String),
+}
+
+/// What the filters say of one node.
+#[derive(Clone, Debug)]
+pub struct NodeJudgement {
+    /// The node.
+    pub name: Arc<str>,
+    /// Its number in the state.
+    pub id: u32,
+    /// One verdict per filter, in the profile's order, of the pass that decided.
+    pub verdicts: Vec<Verdict>,
+    /// Whether PreFilter left the node out, so that no filter was run on it.
+    pub absent: bool,
+}
+
+impl NodeJudgement {
+    /// The first filter that did not let the pod pass.
+    pub fn first_refusal(&self) -> Option<(usize, &Refusal)> {
+        self.verdicts.iter().enumerate().find_map(|(at, verdict)| match verdict {
+            Verdict::Reject(refusal) => Some((at, refusal)),
+            _ => None,
+        })
+    }
+
+    /// Whether no filter refuses (and PreFilter did not leave it out).
+    pub fn fits(&self) -> bool {
+        !self.absent && !self.verdicts.iter().any(|verdict| matches!(verdict, Verdict::Reject(_) | Verdict::Error(_)))
+    }
+
+    /// What would have to be known to be sure, if no filter refuses.
+    pub fn unknown(&self) -> Option<&str> {
+        self.verdicts.iter().find_map(|verdict| match verdict {
+            Verdict::Unknown { missing } => Some(missing.as_ref()),
+            _ => None,
+        })
+    }
+}
+
+/// The filters of a profile, prepared for one pod.
+pub struct Prepared<'a> {
+    filters: Vec<Option<Filter<'a>>>,
+    /// Nodes that may fit, where some PreFilter named them, and the plugins that did.
+    pub subset: Option<(BTreeSet<Arc<str>>, Vec<&'static str>)>,
+    /// Refusals of the pod as a whole.
+    pub whole_pod: Option<WholePod>,
+}
+
+impl<'a> Cycle<'a> {
+    /// Judges the pod on every node, scores those that fit and says what the scheduler would write.
+    pub fn judge(&'a self) -> Judgement {
+        let filters = self.profile.filters.iter().map(|entry| entry.name).collect();
+        let prepared = self.prepare();
+        let nodes: Vec<&NodeInfo> = self.state.nodes().collect();
+        let refused_whole = prepared.whole_pod.is_some();
+        let judged = if refused_whole { self.refuse_all(&nodes, &prepared) } else { self.judge_nodes(&nodes, &prepared) };
+        let error = judged.iter().flat_map(|node| node.verdicts.iter().enumerate()).find_map(|(at, verdict)| match verdict {
+            Verdict::Error(error) => Some((self.profile.filters[at].name, error)),
+            _ => None,
+        });
+        let whole_pod = prepared
+            .whole_pod
+            .clone()
+            .or_else(|| error.map(|(plugin, error)| WholePod::Error(fit_error::filter_error(self, plugin, error))));
+        let mut judgement =
+            Judgement { whole_pod, filters, nodes: judged, scores: None, nominated: None, message: None, preemption_helps: false };
+        if judgement.whole_pod.is_none() {
+            judgement.nominated = self.nominated(&judgement);
+            let feasible: Vec<&NodeInfo> =
+                nodes.iter().zip(&judgement.nodes).filter(|(_, node)| node.fits()).map(|(node, _)| *node).collect();
+            if feasible.len() > 1 && judgement.nominated.is_none() {
+                judgement.scores = Some(scoring::score(self, &feasible));
+            }
+        }
+        if judgement.whole_pod.is_some() || !judgement.nodes.iter().any(NodeJudgement::fits) {
+            let post = preemption::post_filter(self, &prepared, &judgement);
+            judgement.preemption_helps = post.nominates;
+            judgement.message = fit_error::message(self, &prepared, &judgement, &post);
+        }
+        judgement
+    }
+
+    /// Runs PreEnqueue and PreFilter of every plugin, in upstream's order.
+    pub fn prepare(&'a self) -> Prepared<'a> {
+        let entries = &self.profile.filters;
+        let mut filters: Vec<Option<Filter<'a>>> = entries.iter().map(|_| None).collect();
+        let mut subset: Option<(BTreeSet<Arc<str>>, Vec<&'static str>)> = None;
+        let mut whole_pod = self.gated();
+        let first = self.profile.prefilter_order.iter().filter_map(|name| entries.iter().position(|entry| entry.name == *name));
+        let mut order: Vec<usize> = first.collect();
+        order.extend((0..entries.len()).filter(|at| !order.contains(at)).collect::<Vec<_>>());
+        for at in order {
+            let entry = entries[at];
+            match entry.plugin.filter(self) {
+                PreFilter::Skip => {}
+                PreFilter::Judge(filter) => filters[at] = Some(filter),
+                PreFilter::Narrow(names, filter) => {
+                    filters[at] = Some(filter);
+                    subset = Some(match subset {
+                        None => (names, vec![entry.name]),
+                        Some((known, mut plugins)) => {
+                            plugins.push(entry.name);
+                            (known.intersection(&names).cloned().collect(), plugins)
+                        }
+                    });
+                }
+                PreFilter::Refuse(refusal) if whole_pod.is_none() => whole_pod = Some(WholePod::Refused { plugin: entry.name, refusal }),
+                PreFilter::Error(error) if whole_pod.is_none() => whole_pod = Some(WholePod::Error(error)),
+                PreFilter::Refuse(_) | PreFilter::Error(_) => {}
+            }
+        }
+        if let Some((names, plugins)) = subset.as_ref().filter(|(names, _)| names.is_empty() && whole_pod.is_none()) {
+            debug_assert!(names.is_empty());
+            let reason = match plugins.as_slice() {
+                [one] => format!("node(s) didn't satisfy plugin {one}"),
+                many => format!("node(s) didn't satisfy plugin(s) [{}] simultaneously", many.join(" ")),
+            };
+            whole_pod =
+                Some(WholePod::Refused { plugin: plugins.last().copied().unwrap_or_default(), refusal: Refusal::unresolvable(reason) });
+        }
+        Prepared { filters, subset, whole_pod }
+    }
+
+    /// SchedulingGates, the one PreEnqueue plugin whose evidence is in the pod.
+    fn gated(&self) -> Option<WholePod> {
+        let gates = &self.pod.spec.scheduling_gates;
+        let active = self.profile.gates.on("PodSchedulingReadiness") && !gates.is_empty();
+        active.then(|| WholePod::Gated(format!("waiting for scheduling gates: [{}]", gates.join(" "))))
+    }
+
+    fn refuse_all(&self, nodes: &[&NodeInfo], prepared: &Prepared<'a>) -> Vec<NodeJudgement> {
+        let refused = match &prepared.whole_pod {
+            Some(WholePod::Refused { plugin, refusal }) => {
+                self.profile.filters.iter().position(|entry| entry.name == *plugin).map(|at| (at, refusal))
+            }
+            _ => None,
+        };
+        let verdicts = |_: &&NodeInfo| {
+            let mut verdicts = vec![Verdict::Skip; self.profile.filters.len()];
+            if let Some((at, refusal)) = refused {
+                verdicts[at] = Verdict::Reject(refusal.clone());
+            }
+            verdicts
+        };
+        nodes.iter().map(|node| NodeJudgement { name: node.name.clone(), id: node.id, verdicts: verdicts(node), absent: true }).collect()
+    }
+
+    fn judge_nodes(&self, nodes: &[&NodeInfo], prepared: &Prepared<'a>) -> Vec<NodeJudgement> {
+        let nominated = self.nominated_pods();
+        let judge = |node: &NodeInfo| NodeJudgement {
+            name: node.name.clone(),
+            id: node.id,
+            verdicts: self.judge_node(node, prepared, &nominated, &[]),
+            absent: prepared.subset.as_ref().is_some_and(|(names, _)| !names.contains(&node.name)),
+        };
+        in_parallel(nodes, |node| judge(node))
+    }
+
+    /// The verdicts of all filters on one node, with the pods of `removed` taken off it. Pods nominated to the node that the pod may not displace are first
+    /// thought there; the pod must fit with and without them.
+    pub fn judge_node(
+        &self,
+        node: &NodeInfo,
+        prepared: &Prepared<'a>,
+        nominated: &BTreeMap<Arc<str>, Vec<Arc<PodInfo>>>,
+        removed: &[Arc<PodInfo>],
+    ) -> Vec<Verdict> {
+        let rules = self.state.rules();
+        let mut changed = None;
+        if !removed.is_empty() {
+            let mut info = node.clone();
+            for pod in removed {
+                info.remove_pod(pod, rules);
+            }
+            changed = Some(info);
+        }
+        let base = changed.as_ref().unwrap_or(node);
+        if let Some(added) = nominated.get(&node.name) {
+            let mut info = base.clone();
+            for pod in added {
+                info.add_pod(pod.clone(), rules);
+            }
+            let verdicts = prepared.run(&Candidate { node: &info, added, removed }, self.profile.filter_mode);
+            if !verdicts.iter().all(Verdict::passes) {
+                return verdicts;
+            }
+        }
+        prepared.run(&Candidate { node: base, added: &[], removed }, self.profile.filter_mode)
+    }
+
+    /// Pods nominated to nodes that this pod must leave room for, by node.
+    pub fn nominated_pods(&self) -> BTreeMap<Arc<str>, Vec<Arc<PodInfo>>> {
+        let mut by_node: BTreeMap<Arc<str>, Vec<Arc<PodInfo>>> = BTreeMap::new();
+        for other in self.state.nominated() {
+            let itself = other.namespace == self.pod.namespace && other.name == self.pod.name;
+            if let Some(node) = other.nominated_node_name.clone().filter(|_| !itself && other.spec.priority >= self.pod.spec.priority) {
+                by_node.entry(node).or_default().push(other.clone());
+            }
+        }
+        by_node
+    }
+
+    /// The node the pod itself is nominated to, if that fits: it is tried first and alone.
+    fn nominated(&self, judgement: &Judgement) -> Option<Arc<str>> {
+        let wanted = self.pod.nominated_node_name.as_ref().filter(|_| self.profile.rules.nominated_first)?;
+        // The subset PreFilter names is not asked for the nominated node.
+        let node = judgement.nodes.iter().find(|node| node.name == *wanted)?;
+        node.verdicts.iter().all(Verdict::passes).then(|| wanted.clone())
+    }
+}
+
+impl Prepared<'_> {
+    /// Runs every filter on a node; in 1.17 each refusal is one reason.
+    fn run(&self, candidate: &Candidate, mode: FilterMode) -> Vec<Verdict> {
+        let judged = self.filters.iter().map(|filter| filter.as_ref().map_or(Verdict::Skip, |filter| filter(candidate)));
+        match mode {
+            FilterMode::FirstReason => judged.map(first_reason).collect(),
+            FilterMode::All | FilterMode::FirstRefusal => judged.collect(),
+        }
+    }
+}
+
+/// 1.17 keeps one reason of each predicate: the first.
+fn first_reason(verdict: Verdict) -> Verdict {
+    match verdict {
+        Verdict::Reject(mut refusal) => {
+            refusal.reasons.truncate(1);
+            Verdict::Reject(refusal)
+        }
+        other => other,
+    }
+}
+
+/// Below this many nodes a second thread costs more than it brings.
+const PARALLEL_FROM: usize = 256;
+
+/// Maps nodes in their order, on every core where there are many.
+pub fn in_parallel<T: Send>(nodes: &[&NodeInfo], map: impl Fn(&NodeInfo) -> T + Sync) -> Vec<T> {
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    if nodes.len() < PARALLEL_FROM || workers == 1 {
+        return nodes.iter().map(|node| map(node)).collect();
+    }
+    let map = &map;
+    thread::scope(|scope| {
+        let parts: Vec<_> = nodes
+            .chunks(nodes.len().div_ceil(workers))
+            .map(|part| scope.spawn(move || part.iter().map(|node| map(node)).collect::<Vec<T>>()))
+            .collect();
+        parts.into_iter().flat_map(|part| part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    })
+}

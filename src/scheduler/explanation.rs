@@ -1,0 +1,76 @@
+//! An attempt and what became of it, held against what the rules say.
+
+use std::sync::Arc;
+
+use crate::cluster::PodInfo;
+
+use super::{Judgement, Release};
+
+/// How a recorded attempt ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The pod got a node.
+    Scheduled,
+    /// It was refused.
+    Unschedulable,
+    /// It waits; no outcome is written.
+    Pending,
+    /// It is held back by its scheduling gates.
+    Gated,
+}
+
+/// A scheduling decision that etcd shows, or the one to come.
+#[derive(Clone, Debug)]
+pub struct Attempt {
+    /// The pod as it was before the outcome.
+    pub pod: Arc<PodInfo>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The node it got.
+    pub node: Option<Arc<str>>,
+    /// The revision that wrote the outcome; of a pod that waits, the one judged.
+    pub revision: i64,
+    /// The sentence recorded with a refusal.
+    pub recorded_message: Option<Arc<str>>,
+}
+
+/// From what the scheduler's release is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VersionFrom {
+    /// The release.
+    pub release: Release,
+    /// The evidence, in words.
+    pub evidence: String,
+}
+
+/// What the rules say of the recorded outcome.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Agreement {
+    /// The recorded node is the only best, or the recorded refusal is ours too.
+    Agrees,
+    /// The recorded node is one of several best.
+    Tie,
+    /// The recorded node is not among the best, or feasibility differs.
+    Disagrees,
+    /// The evidence is not in the data.
+    Unverifiable,
+}
+
+/// An attempt explained.
+#[derive(Clone, Debug)]
+pub struct Explanation {
+    /// The attempt.
+    pub attempt: Attempt,
+    /// The revision whose state it was judged on.
+    pub evaluated_revision: i64,
+    /// The scheduler's name, as the pod asks for it.
+    pub scheduler_name: Arc<str>,
+    /// Its release, and from what that is known.
+    pub version: VersionFrom,
+    /// What the rules say.
+    pub judgement: Judgement,
+    /// Whether they agree with what was recorded.
+    pub verdict: Agreement,
+    /// What etcd cannot show, each a sentence.
+    pub caveats: Vec<String>,
+}

@@ -1,0 +1,105 @@
+//! The sentence kube-scheduler writes about a pod that fits nowhere, as each release puts it together.
+//! Sources: `core/generic_scheduler.go` FitError (1.9–1.18), `framework/types.go` FitError (1.19–1.36).
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::cycle::{Cycle, Judgement, NodeJudgement, Prepared, WholePod};
+use super::plugin::Verdict;
+use super::preemption::PostFilter;
+use super::profile::FilterMode;
+use super::rules::{AbsentNodes, FitErrorFormat};
+
+/// The message of an attempt that found no node; `None` for a pod that was never tried.
+pub fn message(cycle: &Cycle, prepared: &Prepared, judgement: &Judgement, post: &PostFilter) -> Option<String> {
+    let total = cycle.state.node_count();
+    match &judgement.whole_pod {
+        Some(WholePod::Gated(_)) => return None,
+        Some(WholePod::Error(error)) => return Some(error.clone()),
+        _ if total == 0 => return Some("no nodes available to schedule pods".to_owned()),
+        _ => {}
+    }
+    let rules = &cycle.profile.rules;
+    let whole = match &judgement.whole_pod {
+        Some(WholePod::Refused { refusal, .. }) => refusal.reasons.join(", "),
+        _ => String::new(),
+    };
+    let reasons = histogram(reasons(cycle, prepared, judgement));
+    let post = post.message.as_str();
+    let start = format!("0/{total} nodes are available:");
+    Some(match rules.fit_error {
+        FitErrorFormat::Reasons => format!("{start} {reasons}."),
+        FitErrorFormat::ReasonsAndPreemption if post.is_empty() => format!("{start} {reasons}."),
+        FitErrorFormat::ReasonsAndPreemption => format!("{start} {reasons}. {post}"),
+        FitErrorFormat::Dotted => {
+            let parts = [whole.as_str(), reasons.as_str(), post];
+            parts.iter().filter(|part| !part.is_empty()).fold(start, |text, part| format!("{text} {part}."))
+        }
+        FitErrorFormat::PreFilterOrReasons => {
+            let first = if whole.is_empty() { reasons } else { whole };
+            let mut text = start;
+            for part in [if first.is_empty() { first } else { format!("{first}.") }, post.to_owned()].iter().filter(|part| !part.is_empty())
+            {
+                text.push(' ');
+                text.push_str(part);
+            }
+            text
+        }
+    })
+}
+
+/// An error of a filter, as each release words it.
+pub fn filter_error(cycle: &Cycle, plugin: &str, error: &str) -> String {
+    match cycle.profile.release.0 {
+        ..=17 => error.to_owned(),
+        18..=27 => format!("running \"{plugin}\" filter plugin for pod \"{}\": {error}", cycle.pod.name),
+        _ => format!("running \"{plugin}\" filter plugin: {error}"),
+    }
+}
+
+/// Every reason of every node that counts.
+fn reasons<'j>(cycle: &Cycle, prepared: &Prepared, judgement: &'j Judgement) -> Vec<Cow<'j, str>> {
+    let rules = &cycle.profile.rules;
+    if let Some(WholePod::Refused { refusal, .. }) = &judgement.whole_pod {
+        if !rules.prefilter_counts_nodes {
+            return Vec::new();
+        }
+        let each = || refusal.reasons.iter().map(|reason| Cow::Borrowed(reason.as_ref()));
+        return judgement.nodes.iter().flat_map(|_| each()).collect();
+    }
+    let absent = match (&prepared.subset, rules.absent_nodes) {
+        (Some(_), AbsentNodes::FilteredOut) => Some("node is filtered out by the prefilter result".to_owned()),
+        (Some((_, plugins)), AbsentNodes::Plugins) => Some(format!("node(s) didn't satisfy plugin(s) [{}]", plugins.join(" "))),
+        _ => None,
+    };
+    let mut found = Vec::new();
+    for node in &judgement.nodes {
+        if node.absent {
+            found.extend(absent.clone().map(Cow::Owned));
+        } else {
+            found.extend(counted(node, cycle.profile.filter_mode).map(Cow::Borrowed));
+        }
+    }
+    found
+}
+
+/// The reasons of a node that count: those of the first filter that refuses, or of all.
+fn counted(node: &NodeJudgement, mode: FilterMode) -> impl Iterator<Item = &str> {
+    let limit = if mode == FilterMode::All { usize::MAX } else { 1 };
+    let refusals = node.verdicts.iter().filter_map(|verdict| match verdict {
+        Verdict::Reject(refusal) => Some(refusal),
+        _ => None,
+    });
+    refusals.take(limit).flat_map(|refusal| refusal.reasons.iter().map(AsRef::as_ref))
+}
+
+/// `2 Insufficient cpu, 3 Too many pods`: counted, then sorted as strings.
+pub fn histogram<S: AsRef<str>>(reasons: impl IntoIterator<Item = S>) -> String {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for reason in reasons {
+        *counts.entry(reason.as_ref().to_owned()).or_default() += 1;
+    }
+    let mut texts: Vec<String> = counts.into_iter().map(|(reason, count)| format!("{count} {reason}")).collect();
+    texts.sort();
+    texts.join(", ")
+}

@@ -1,0 +1,23 @@
+//! One file per upstream plugin; `PLUGINS` lists them all.
+
+mod node_name;
+mod node_unschedulable;
+mod pending;
+mod taint_toleration;
+
+pub use taint_toleration::tolerates;
+
+use super::Plugin;
+
+/// Every rule known, framework plugins and classic predicates and priorities alike.
+pub static PLUGINS: &[&dyn Plugin] = &[&node_unschedulable::NodeUnschedulable, &node_name::NodeName, &taint_toleration::TaintToleration];
+
+/// Returns the plugin of that name; one that has no rule here yet judges nothing, and says so.
+pub fn named(name: &'static str) -> &'static dyn Plugin {
+    find(name).unwrap_or(&pending::Pending)
+}
+
+/// Returns the plugin of that name, upper or lower case.
+pub fn find(name: &str) -> Option<&'static dyn Plugin> {
+    PLUGINS.iter().copied().find(|plugin| plugin.name().eq_ignore_ascii_case(name))
+}

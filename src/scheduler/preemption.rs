@@ -1,0 +1,118 @@
+//! What follows when no node fits: whether taking lower pods away would help, and the words the scheduler adds about it.
+//! Sources: `core/generic_scheduler.go` Preempt (1.11–1.18), `plugins/defaultpreemption` (1.19–1.36), `framework/preemption` (1.23–1.36).
+
+use std::sync::Arc;
+
+use crate::cluster::{NodeInfo, PodInfo};
+
+use super::cycle::{Cycle, Judgement, NodeJudgement, Prepared, WholePod, in_parallel};
+use super::fit_error::histogram;
+use super::plugin::Verdict;
+use super::rules::{FitErrorFormat, PreemptionCandidates};
+
+/// What the PostFilter plugins answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PostFilter {
+    /// What they add to the message; empty where they add nothing.
+    pub message: String,
+    /// Whether preemption finds a node.
+    pub nominates: bool,
+}
+
+const NOT_HELPFUL: &str = "Preemption is not helpful for scheduling";
+const NO_VICTIMS: &str = "No preemption victims found for incoming pod";
+
+/// Runs the PostFilter plugins of a release: DynamicResources where it is on, then DefaultPreemption.
+pub fn post_filter<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement: &Judgement) -> PostFilter {
+    match &judgement.whole_pod {
+        Some(WholePod::Gated(_) | WholePod::Error(_)) => return PostFilter::default(),
+        Some(WholePod::Refused { plugin, .. }) if cycle.profile.rules.dra && before_dynamic_resources(cycle, plugin) => {
+            // DynamicResources never wrote its state, and its PostFilter fails on that.
+            return PostFilter { message: "not found".to_owned(), nominates: false };
+        }
+        _ => {}
+    }
+    let preemption = if cycle.profile.preempts { dry_run(cycle, prepared, judgement) } else { PostFilter::default() };
+    if preemption.nominates || cycle.profile.rules.fit_error == FitErrorFormat::Reasons {
+        return PostFilter { message: String::new(), ..preemption };
+    }
+    let claims = match (cycle.profile.rules.dra, cycle.pod.spec.resource_claims.is_empty()) {
+        (false, _) => None,
+        (true, true) => Some("no new claims to deallocate"),
+        (true, false) => Some("still not schedulable"),
+    };
+    let parts: Vec<&str> = claims.into_iter().chain([preemption.message.as_str()]).filter(|part| !part.is_empty()).collect();
+    PostFilter { message: parts.join(", "), nominates: false }
+}
+
+fn before_dynamic_resources(cycle: &Cycle, plugin: &str) -> bool {
+    let place = |name: &str| cycle.profile.filters.iter().position(|entry| entry.name == name);
+    place("DynamicResources").is_some_and(|dra| place(plugin).is_some_and(|refusing| refusing < dra))
+}
+
+fn dry_run<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement: &Judgement) -> PostFilter {
+    let ineligible = |why: &str| PostFilter { message: format!("preemption: {why}"), nominates: false };
+    if cycle.pod.spec.never_preempts && cycle.profile.rules.preemption_never {
+        return ineligible("not eligible due to preemptionPolicy=Never.");
+    }
+    if waits_for_victims(cycle, judgement) {
+        return ineligible("not eligible due to a terminating pod on the nominated node.");
+    }
+    let nominated = cycle.nominated_pods();
+    let nodes: Vec<&NodeInfo> = judgement.nodes.iter().map(|node| cycle.state.node_by_id(node.id)).collect();
+    let by_id: std::collections::HashMap<u32, &NodeJudgement> = judgement.nodes.iter().map(|node| (node.id, node)).collect();
+    let answers: Vec<Option<Vec<String>>> = in_parallel(&nodes, |node| {
+        if !is_candidate(cycle, judgement, by_id[&node.id]) {
+            return Some(vec![NOT_HELPFUL.to_owned()]);
+        }
+        let victims = lower_pods(node, cycle.pod.spec.priority);
+        if victims.is_empty() {
+            return Some(vec![NO_VICTIMS.to_owned()]);
+        }
+        let verdicts = cycle.judge_node(node, prepared, &nominated, &victims);
+        let refusal = verdicts.iter().find_map(|verdict| match verdict {
+            Verdict::Reject(refusal) => Some(refusal),
+            _ => None,
+        });
+        refusal.map(|refusal| refusal.reasons.iter().map(|reason| reason.to_string()).collect())
+    });
+    if answers.iter().any(Option::is_none) {
+        return PostFilter { message: String::new(), nominates: true };
+    }
+    let reasons = histogram(answers.into_iter().flatten().flatten());
+    ineligible(&format!("0/{} nodes are available: {reasons}.", nodes.len()))
+}
+
+/// The pods of a node that `priority` outranks.
+pub fn lower_pods(node: &NodeInfo, priority: i32) -> Vec<Arc<PodInfo>> {
+    node.pods.iter().filter(|pod| pod.spec.priority < priority).cloned().collect()
+}
+
+/// Whether preemption looks at a node at all.
+pub fn is_candidate(cycle: &Cycle, judgement: &Judgement, node: &NodeJudgement) -> bool {
+    let rules = &cycle.profile.rules;
+    match &judgement.whole_pod {
+        Some(WholePod::Refused { refusal, .. }) => return !rules.prefilter_failure_marks_nodes || refusal.preemption_may_help,
+        Some(_) => return false,
+        None => {}
+    }
+    if node.absent {
+        return rules.preemption_candidates == PreemptionCandidates::AllButUnresolvable && cycle.profile.release.0 != 30;
+    }
+    node.first_refusal().is_some_and(|(_, refusal)| refusal.preemption_may_help)
+}
+
+/// Whether an earlier preemption is under way: a lower pod on the nominated node is terminating.
+fn waits_for_victims(cycle: &Cycle, judgement: &Judgement) -> bool {
+    let Some(nominated) = &cycle.pod.nominated_node_name else { return false };
+    let Some(node) = cycle.state.node(nominated) else { return false };
+    let unresolvable = judgement
+        .nodes
+        .iter()
+        .find(|judged| judged.id == node.id)
+        .and_then(NodeJudgement::first_refusal)
+        .is_some_and(|(_, refusal)| !refusal.preemption_may_help);
+    let by_condition = cycle.profile.release.0 >= 27 && cycle.profile.gates.on("PodDisruptionConditions");
+    let waits = |pod: &Arc<PodInfo>| pod.terminating && pod.spec.priority < cycle.pod.spec.priority && (!by_condition || pod.preempted);
+    !unresolvable && node.pods.iter().any(waits)
+}

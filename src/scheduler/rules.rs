@@ -1,0 +1,256 @@
+//! What differed from release to release, one line each: the switches plugins and the cycle ask.
+
+use crate::cluster::RequestRules;
+
+use super::{Gates, Release};
+
+/// In which order inter-pod affinity is checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AffinityOrder {
+    /// Existing pods' anti-affinity, then the pod's affinity, then its anti-affinity.
+    ExistingFirst,
+    /// The pod's affinity, its anti-affinity, then existing pods' anti-affinity.
+    OwnFirst,
+}
+
+/// How spread constraints score.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpreadFormula {
+    /// The share of matching pods, turned round.
+    Flip,
+    /// Weighted by the logarithm of the number of domains, cut off.
+    LogTruncated,
+    /// The same, rounded.
+    LogRounded,
+}
+
+/// What a pod without spread constraints gets from their score.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WithoutConstraints {
+    /// Zero on every node.
+    Zero,
+    /// The scale's end on every node.
+    Full,
+    /// The plugin does not run.
+    Skip,
+}
+
+/// How balance between resources scores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BalancedFormula {
+    /// The difference of two fractions.
+    Difference,
+    /// The standard deviation of the fractions.
+    Deviation,
+    /// The same, skipped for pods that request none of the resources.
+    DeviationOrSkip,
+    /// What the pod changes about it.
+    Change,
+}
+
+/// How the size of images becomes a score.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImageFormula {
+    /// Size alone, in ten buckets.
+    Buckets,
+    /// Spread over the cluster, one maximum for every pod.
+    Spread,
+    /// Spread over the cluster, the maximum grows with the number of containers.
+    SpreadPerContainer,
+}
+
+/// How the sentence about an unschedulable pod is put together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FitErrorFormat {
+    /// `0/N nodes are available: R.`
+    Reasons,
+    /// The same, and what preemption said.
+    ReasonsAndPreemption,
+    /// Three parts, each with a full stop of its own (1.26 to the first patches of 1.28).
+    Dotted,
+    /// PreFilter's refusal or the reasons, and what preemption said.
+    PreFilterOrReasons,
+}
+
+/// How nodes that PreFilter left out appear in the message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AbsentNodes {
+    /// Not at all.
+    Unmentioned,
+    /// `node is filtered out by the prefilter result`.
+    FilteredOut,
+    /// `node(s) didn't satisfy plugin(s) [A B]`.
+    Plugins,
+}
+
+/// Which of the nodes without a refusal on record preemption looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PreemptionCandidates {
+    /// Every node whose refusal is not unresolvable, nodes without a status too.
+    AllButUnresolvable,
+    /// Only nodes that were refused and may be helped.
+    Unschedulable,
+}
+
+/// The rules of one release, its gates resolved. The section numbers name upstream's change; "since" is the first minor release.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "each field's line in `new` says what it means and since when")]
+pub struct Rules {
+    pub release: Release,
+    pub max_score: i64,
+    pub requests: RequestRules,
+    pub too_many_pods: &'static str,
+    pub zero_request_checked: bool,
+    pub zero_scalar_checked: bool,
+    pub ignored_resource_groups: bool,
+    pub fit_unresolvable: bool,
+    pub dra_extended_resources: bool,
+    pub sidecar_ports: bool,
+    pub taint_comparisons: bool,
+    pub node_affinity_skips: bool,
+    pub match_fields: bool,
+    pub bad_terms_skipped: bool,
+    pub node_subset: bool,
+    pub affinity_order: AffinityOrder,
+    pub affinity_reason_pair: Option<&'static str>,
+    pub first_pod_needs_keys: bool,
+    pub namespace_selector: bool,
+    pub affinity_extremes_from_zero: bool,
+    pub affinity_score_skips: bool,
+    pub filters_skip: bool,
+    pub spread_missing_label_unresolvable: bool,
+    pub spread_counts_per_constraint: bool,
+    pub spread_min_domains: bool,
+    pub spread_policies: bool,
+    pub spread_match_label_keys: bool,
+    pub spread_formula: SpreadFormula,
+    pub spread_without_constraints: WithoutConstraints,
+    pub spread_system_defaults: bool,
+    pub default_selector_by_owner: bool,
+    pub balanced: BalancedFormula,
+    pub least_skips_empty: bool,
+    pub most_clamps: bool,
+    pub ratio_by_use: bool,
+    pub image_formula: ImageFormula,
+    pub image_init_containers: bool,
+    pub image_volumes: bool,
+    pub score_skips: bool,
+    pub fit_error: FitErrorFormat,
+    pub absent_nodes: AbsentNodes,
+    pub prefilter_counts_nodes: bool,
+    pub prefilter_failure_marks_nodes: bool,
+    pub nominated_first: bool,
+    pub preemption_candidates: PreemptionCandidates,
+    pub preemption_never: bool,
+    pub dra: bool,
+}
+
+impl Rules {
+    /// The rules of a release under its gates. Sources: the upstream file of each plugin named below `pkg/scheduler/framework/plugins/`.
+    pub fn new(release: Release, gates: &Gates) -> Self {
+        let minor = release.0;
+        Self {
+            release,
+            // `framework/interface.go` MaxNodeScore; `api/types.go` MaxPriority up to 1.16.
+            max_score: if minor <= 16 { 10 } else { 100 },
+            requests: RequestRules {
+                release: minor,
+                overhead: gates.on("PodOverhead"),
+                pod_level: gates.on("PodLevelResources"),
+                in_place: gates.on("InPlacePodVerticalScaling"),
+                pod_level_in_place: gates.on("InPlacePodLevelResourcesVerticalScaling"),
+            },
+            // `noderesources/fit.go`: the words for a full node; a zero request is checked up to 1.27, a zero scalar up to 1.25;
+            // `ignoredResourceGroups` since 1.19; more than the node could ever offer is unresolvable since 1.34.
+            too_many_pods: if minor <= 17 { "Insufficient pods" } else { "Too many pods" },
+            zero_request_checked: minor <= 27,
+            zero_scalar_checked: minor <= 25,
+            ignored_resource_groups: minor >= 19,
+            fit_unresolvable: minor >= 34,
+            dra_extended_resources: gates.on("DRAExtendedResource") && gates.on("DynamicResourceAllocation"),
+            // `nodeports/node_ports.go`: sidecars' ports since 1.34.
+            sidecar_ports: minor >= 34,
+            // `component-helpers/scheduling/corev1/helpers.go`: operators Lt and Gt, a gate since 1.35.
+            taint_comparisons: gates.on("TaintTolerationComparisonOperators"),
+            // `nodeaffinity/node_affinity.go`: PreScore skips since 1.30; matchFields since 1.11; a term that does not parse
+            // ends the selector up to 1.19 and is passed over since 1.20; PreFilter names nodes since 1.24.
+            node_affinity_skips: minor >= 30,
+            match_fields: minor >= 11,
+            bad_terms_skipped: minor >= 20,
+            node_subset: minor >= 24,
+            // `interpodaffinity/filtering.go`: order since 1.19; two reasons up to 1.21; the first pod of a series must see the keys since 1.19;
+            // namespaceSelector since 1.21 (its gate is on since 1.22).
+            affinity_order: if minor <= 18 { AffinityOrder::ExistingFirst } else { AffinityOrder::OwnFirst },
+            affinity_reason_pair: match minor {
+                ..=20 => Some("node(s) didn't match pod affinity/anti-affinity"),
+                21 => Some("node(s) didn't match pod affinity/anti-affinity rules"),
+                _ => None,
+            },
+            first_pod_needs_keys: minor >= 19,
+            namespace_selector: gates.on("PodAffinityNamespaceSelector"),
+            // `interpodaffinity/scoring.go`: the extremes start at zero up to 1.20; PreScore skips since 1.28.
+            affinity_extremes_from_zero: minor <= 20,
+            affinity_score_skips: minor >= 28,
+            // `framework/interface.go`: PreFilter may skip a plugin's Filter since 1.27.
+            filters_skip: minor >= 27,
+            // `podtopologyspread/filtering.go`.
+            spread_missing_label_unresolvable: minor >= 19,
+            spread_counts_per_constraint: minor >= 33,
+            spread_min_domains: gates.on("MinDomainsInPodTopologySpread"),
+            spread_policies: gates.on("NodeInclusionPolicyInPodTopologySpread"),
+            spread_match_label_keys: gates.on("MatchLabelKeysInPodTopologySpread"),
+            // `podtopologyspread/scoring.go`, `common.go`; the owner's selector alone since 1.22 (`helper/spread.go`).
+            spread_formula: match minor {
+                ..=18 => SpreadFormula::Flip,
+                19..=23 => SpreadFormula::LogTruncated,
+                _ => SpreadFormula::LogRounded,
+            },
+            spread_without_constraints: match minor {
+                ..=18 => WithoutConstraints::Zero,
+                19..=27 => WithoutConstraints::Full,
+                _ => WithoutConstraints::Skip,
+            },
+            spread_system_defaults: gates.on("DefaultPodTopologySpread"),
+            default_selector_by_owner: minor >= 22,
+            // `noderesources/balanced_allocation.go`.
+            balanced: match minor {
+                ..=21 => BalancedFormula::Difference,
+                22..=32 => BalancedFormula::Deviation,
+                33..=35 => BalancedFormula::DeviationOrSkip,
+                _ => BalancedFormula::Change,
+            },
+            // `noderesources/least_allocated.go`, `most_allocated.go`, `requested_to_capacity_ratio.go`.
+            least_skips_empty: minor >= 22,
+            most_clamps: minor >= 20,
+            ratio_by_use: minor >= 22,
+            // `imagelocality/image_locality.go`.
+            image_formula: match minor {
+                ..=11 => ImageFormula::Buckets,
+                12..=18 => ImageFormula::Spread,
+                _ => ImageFormula::SpreadPerContainer,
+            },
+            image_init_containers: minor >= 30,
+            image_volumes: minor >= 36,
+            score_skips: minor >= 27,
+            // `framework/types.go` FitError; `framework/runtime` and `schedule_one.go` for the nodes PreFilter leaves out.
+            fit_error: match minor {
+                ..=23 => FitErrorFormat::Reasons,
+                24..=25 => FitErrorFormat::ReasonsAndPreemption,
+                26..=28 => FitErrorFormat::Dotted,
+                _ => FitErrorFormat::PreFilterOrReasons,
+            },
+            absent_nodes: match minor {
+                ..=29 | 31 => AbsentNodes::Unmentioned,
+                30 => AbsentNodes::FilteredOut,
+                _ => AbsentNodes::Plugins,
+            },
+            prefilter_counts_nodes: minor <= 25,
+            prefilter_failure_marks_nodes: !(26..=28).contains(&minor),
+            nominated_first: gates.on("PreferNominatedNode"),
+            // `framework/preemption/preemption.go`, `defaultpreemption/default_preemption.go`.
+            preemption_candidates: if minor <= 30 { PreemptionCandidates::AllButUnresolvable } else { PreemptionCandidates::Unschedulable },
+            preemption_never: gates.on("NonPreemptingPriority"),
+            dra: gates.on("DynamicResourceAllocation"),
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Scores of the nodes that fit: raw, normalised, weighted, and their sums.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::cluster::NodeInfo;
+
+use super::Cycle;
+use super::cycle::in_parallel;
+use super::plugin::PreScore;
+
+/// The scores of one plugin, in the order of the feasible nodes.
+#[derive(Clone, Debug)]
+pub struct PluginScore {
+    /// The plugin.
+    pub plugin: &'static str,
+    /// What a normalised point counts.
+    pub weight: i64,
+    /// The plugin's own numbers.
+    pub raw: Vec<i64>,
+    /// On the common scale.
+    pub normalized: Vec<i64>,
+}
+
+/// The scores of all plugins that ran.
+#[derive(Clone, Debug, Default)]
+pub struct Scores {
+    /// The nodes scored, in the state's order.
+    pub nodes: Vec<Arc<str>>,
+    /// One entry per plugin that was not skipped.
+    pub plugins: Vec<PluginScore>,
+    /// The weighted sums.
+    pub totals: Vec<i64>,
+    /// Plugins whose score cannot be known, and why; the sums are without them.
+    pub unknown: Vec<(&'static str, Cow<'static, str>)>,
+}
+
+impl Scores {
+    /// The nodes with the highest sum.
+    pub fn best(&self) -> impl Iterator<Item = &Arc<str>> {
+        let top = self.totals.iter().max().copied();
+        self.nodes.iter().zip(&self.totals).filter(move |(_, total)| Some(**total) == top).map(|(name, _)| name)
+    }
+}
+
+/// Runs every score of the profile on the nodes that fit.
+pub fn score<'a>(cycle: &'a Cycle<'a>, feasible: &[&'a NodeInfo]) -> Scores {
+    let mut scores =
+        Scores { nodes: feasible.iter().map(|node| node.name.clone()).collect(), totals: vec![0; feasible.len()], ..Scores::default() };
+    let max = cycle.profile.rules.max_score;
+    for entry in &cycle.profile.scores {
+        match entry.plugin.score(cycle, feasible) {
+            PreScore::Skip => {}
+            PreScore::Unknown(why) => scores.unknown.push((entry.name, why)),
+            PreScore::Score(score) => {
+                let raw = in_parallel(feasible, |node| (score.raw)(node));
+                let mut normalized = raw.clone();
+                score.normalize.apply(feasible, &mut normalized, max);
+                for (total, points) in scores.totals.iter_mut().zip(&normalized) {
+                    *total += points * entry.weight;
+                }
+                scores.plugins.push(PluginScore { plugin: entry.name, weight: entry.weight, raw, normalized });
+            }
+        }
+    }
+    scores
+}
