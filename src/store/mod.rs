@@ -5,10 +5,14 @@
 mod error;
 pub mod etcd;
 mod key_value;
+pub mod load;
+mod memory;
 mod revision;
 mod source;
+mod versions;
 
 pub use error::{Error, Result};
 pub use key_value::{Event, EventKind, KeyRange, KeyValue, Origin};
+pub use memory::MemorySource;
 pub use revision::{At, Revision, RevisionSpan};
 pub use source::{Listing, Member, Source, SourceKind, SourceStatus, Until, Want, WatchItem};

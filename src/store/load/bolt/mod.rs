@@ -1,0 +1,107 @@
+//! bbolt's file format, read-only: two meta pages, and trees of pages in which buckets keep their pairs in key order.
+//!
+//! Nothing in the file is believed: every offset is checked against the file, every page is visited at most once, and what
+//! does not hold together is reported as [`Damage`] while the rest is read. Source of the format: bbolt v1.4.3, `internal/common`.
+
+mod meta;
+mod page;
+mod walk;
+
+use std::ops::Range;
+
+use bytes::Bytes;
+
+pub use meta::{Meta, looks_like_bolt};
+pub use page::PageId;
+pub use walk::{Damage, Walk};
+
+use page::read_u64;
+
+/// A database file whose meta pages have been weighed.
+pub struct Bolt {
+    /// The whole file, without the checksum that a snapshot appends.
+    pub image: Bytes,
+    /// The meta page of the newest transaction that holds.
+    pub meta: Meta,
+    /// The SHA-256 that `etcdctl snapshot save` appended, if the length says there is one.
+    pub checksum: Option<[u8; 32]>,
+    /// Each a sentence: a meta page that does not hold.
+    pub problems: Vec<String>,
+}
+
+/// A pair found in a bucket, as places in the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// Where the key lies.
+    pub key: Range<usize>,
+    /// Where the value lies.
+    pub value: Range<usize>,
+    /// Whether the value is a bucket's header rather than plain bytes.
+    pub is_bucket: bool,
+}
+
+/// Where a bucket's pairs are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Bucket {
+    /// In the tree below this page.
+    Tree(PageId),
+    /// In one small leaf page that lies in the bucket's own value.
+    Inline(Range<usize>),
+}
+
+impl Bolt {
+    /// Weighs both meta pages of `image`.
+    ///
+    /// # Errors
+    ///
+    /// A fragment that says why this is no database, or why it cannot be read: both metas broken, or bytes missing at the end.
+    pub fn open(image: Bytes) -> Result<Self, String> {
+        let (meta, problems) = meta::weigh(&image)?;
+        let page_size = meta.page_size;
+        let (length, checksum) = match image.len() % page_size {
+            0 => (image.len(), None),
+            32 => {
+                let (body, tail) = image.split_at(image.len() - 32);
+                (body.len(), tail.try_into().ok())
+            }
+            _ => {
+                return Err(format!(
+                    "truncated: its {} bytes are no whole number of {page_size}-byte pages, with or without a snapshot's checksum; \
+                     copy the file again or take a new snapshot",
+                    image.len()
+                ));
+            }
+        };
+        let needed = meta.high_water.saturating_mul(page_size as u64);
+        if needed > length as u64 {
+            return Err(format!(
+                "truncated: the database has {} pages of {page_size} bytes ({needed} bytes), the file holds {length}; \
+                 copy the file again or take a new snapshot",
+                meta.high_water
+            ));
+        }
+        Ok(Self { image: image.slice(..length), meta, checksum, problems })
+    }
+
+    /// The bucket of all named buckets.
+    pub fn root(&self) -> Bucket {
+        Bucket::Tree(self.meta.root)
+    }
+
+    /// Reads the header of a bucket from the pair that holds it.
+    ///
+    /// # Errors
+    ///
+    /// A fragment, where the value is too short for a header.
+    pub fn bucket_of(&self, pair: &Pair) -> Result<Bucket, String> {
+        let header = &self.image[pair.value.clone()];
+        let root = read_u64(header, 0).filter(|_| header.len() >= BUCKET_HEADER).ok_or("a bucket's header is cut short")?;
+        Ok(match root {
+            0 => Bucket::Inline(pair.value.start + BUCKET_HEADER..pair.value.end),
+            _ => Bucket::Tree(root),
+        })
+    }
+}
+
+/// A bucket's header: root page and sequence number, 8 bytes each.
+const BUCKET_HEADER: usize = 16;

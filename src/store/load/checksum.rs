@@ -1,0 +1,57 @@
+//! The SHA-256 that `etcdctl snapshot save` appends, checked beside the reading.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+use bytes::Bytes;
+use sha2::{Digest, Sha256};
+
+/// A check under way on a thread of its own. Dropping it ends it.
+pub struct Check {
+    stop: Arc<AtomicBool>,
+    state: Mutex<State>,
+}
+
+enum State {
+    Running(JoinHandle<bool>),
+    Done(bool),
+}
+
+impl Check {
+    /// Starts to check that `expected` is the SHA-256 of `bytes`.
+    pub fn start(bytes: Bytes, expected: [u8; 32]) -> Self {
+        /// What is hashed between two looks at `stop`.
+        const PIECE: usize = 8 << 20;
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let thread = std::thread::spawn(move || {
+            let mut hash = Sha256::new();
+            for piece in bytes.chunks(PIECE) {
+                if stopped.load(Ordering::Relaxed) {
+                    return true;
+                }
+                hash.update(piece);
+            }
+            hash.finalize()[..] == expected
+        });
+        Self { stop, state: Mutex::new(State::Running(thread)) }
+    }
+
+    /// Waits for the end: whether the checksum holds.
+    pub fn holds(&self) -> bool {
+        let mut state = self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let holds = match std::mem::replace(&mut *state, State::Done(false)) {
+            State::Running(thread) => thread.join().unwrap_or(false),
+            State::Done(holds) => holds,
+        };
+        *state = State::Done(holds);
+        holds
+    }
+}
+
+impl Drop for Check {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}

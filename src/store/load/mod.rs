@@ -1,0 +1,132 @@
+//! Files to a [`Source`]: what a file is, is told by its content.
+
+mod bolt;
+mod checksum;
+mod db_file;
+mod image;
+mod mvcc;
+mod objects;
+
+use bolt::Bolt;
+use checksum::Check;
+
+use super::memory::MemorySource;
+use super::versions::Builder;
+use super::{Error, Result, Source, SourceKind, SourceStatus};
+
+/// Tells the registry key of an API object, for files that hold objects and not etcd's data. `None`: it has none.
+pub type KeyOf<'a> = dyn Fn(&serde_json::Value) -> Option<Vec<u8>> + 'a;
+
+/// Opens files as one source; the histories of several are joined.
+///
+/// A file is an etcd snapshot, a member's `db`, or API objects as kubectl prints them (a `List`, one object, a YAML stream or
+/// lines of JSON); plain, gzip or zstd; `-` is standard input.
+///
+/// # Errors
+///
+/// [`Error::File`] where a file cannot be read, [`Error::Format`] where it is nothing we know or damaged beyond reading.
+pub fn open(paths: &[String], key_of: &KeyOf<'_>) -> Result<Box<dyn Source>> {
+    let mut builder = Builder::default();
+    let mut loaded = Vec::new();
+    for path in paths {
+        loaded.push(load(path, &mut builder, key_of).map_err(|problem| match problem {
+            Problem::Known(error) => error,
+            Problem::Format(problem) => Error::Format { path: path.clone(), problem },
+        })?);
+    }
+    let versions = builder.finish().map_err(|revision| Error::Format {
+        path: paths.join(", "),
+        problem: format!("these are not of one etcd cluster: they disagree about revision {revision}; give the files of one cluster only"),
+    })?;
+    let name = paths.join(", ");
+    Ok(Box::new(MemorySource::new(versions, move || join(&name, &loaded))))
+}
+
+/// One file, read into the index.
+struct Loaded {
+    kind: SourceKind,
+    path: String,
+    facts: db_file::Facts,
+    checksum: Option<Check>,
+}
+
+/// Why a file was not loaded.
+enum Problem {
+    Known(Error),
+    Format(String),
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        Self::Known(error)
+    }
+}
+
+impl From<String> for Problem {
+    fn from(problem: String) -> Self {
+        Self::Format(problem)
+    }
+}
+
+fn load(path: &str, builder: &mut Builder, key_of: &KeyOf<'_>) -> Result<Loaded, Problem> {
+    if image::is_directory(path) {
+        return Err(Problem::Format("is a directory; name its member/snap/db".to_owned()));
+    }
+    let image = image::open(path)?;
+    let path = path.to_owned();
+    if image.bytes.is_empty() {
+        return Err(Problem::Format("is empty; take a new snapshot with `etcdctl snapshot save`".to_owned()));
+    }
+    if bolt::looks_like_bolt(&image.bytes) {
+        let bolt = Bolt::open(image.bytes)?;
+        let (_, mut facts) = db_file::read(&bolt, builder)?;
+        if image.copied_while_open && !facts.problems.is_empty() {
+            facts.problems.push(
+                "a running etcd wrote to the file while it was read, so damage may be of the copy only; read again, or take a snapshot"
+                    .to_owned(),
+            );
+        }
+        let checksum = bolt.checksum.map(|expected| Check::start(bolt.image.clone(), expected));
+        return Ok(Loaded { kind: SourceKind::Db, path, facts, checksum });
+    }
+    if image.bytes.get(257..262) == Some(b"ustar") {
+        return Err(Problem::Format("is a tar archive; unpack it and name what is in it".to_owned()));
+    }
+    let problems = objects::read(&image.bytes, builder, key_of)?;
+    let facts =
+        db_file::Facts { file_bytes: image.bytes.len() as u64, in_use_bytes: image.bytes.len() as u64, problems, ..Default::default() };
+    Ok(Loaded { kind: SourceKind::Objects, path, facts, checksum: None })
+}
+
+/// What the files say together.
+fn join(name: &str, loaded: &[Loaded]) -> SourceStatus {
+    let mut status = SourceStatus {
+        kind: loaded.first().map_or(SourceKind::Db, |file| file.kind),
+        name: name.to_owned(),
+        cluster_id: None,
+        members: Vec::new(),
+        file_bytes: 0,
+        in_use_bytes: 0,
+        free_bytes: 0,
+        recoverable_freepage: 0,
+        recoverable_wal: 0,
+        problems: Vec::new(),
+    };
+    for file in loaded {
+        status.file_bytes += file.facts.file_bytes;
+        status.in_use_bytes += file.facts.in_use_bytes;
+        status.free_bytes += file.facts.file_bytes.saturating_sub(file.facts.in_use_bytes);
+        for member in &file.facts.members {
+            if !status.members.iter().any(|known| known.id == member.id) {
+                status.members.push(member.clone());
+            }
+        }
+        let mut problems = file.facts.problems.clone();
+        if file.checksum.as_ref().is_some_and(|check| !check.holds()) {
+            problems.push("the SHA-256 at its end does not hold: the snapshot was changed or damaged since it was taken".to_owned());
+        }
+        let named = |problem| if loaded.len() > 1 { format!("{}: {problem}", file.path) } else { problem };
+        status.problems.extend(problems.into_iter().map(named));
+    }
+    status
+}

@@ -1,0 +1,159 @@
+//! etcd's own encoding in the `key` bucket: revision keys, and `mvccpb.KeyValue` read in place.
+//!
+//! The message is read by hand because a derived one would copy each value; here both stay places in the file.
+//! Source: etcd v3.6, `server/storage/mvcc/revision.go` and `api/mvccpb/kv.proto`.
+
+use std::ops::Range;
+
+/// Whether an entry wrote its key or removed it.
+pub const TOMBSTONE: u8 = b't';
+
+/// A key of the `key` bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RevisionKey {
+    /// The transaction's revision.
+    pub main: i64,
+    /// The change's place in it.
+    pub sub: i64,
+    /// Whether the change removed the key.
+    pub tombstone: bool,
+}
+
+impl RevisionKey {
+    /// Reads 17 bytes (a put) or 18 (a tombstone).
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        let tombstone = match bytes {
+            [_, _, _, _, _, _, _, _, b'_', rest @ ..] if rest.len() == 8 => false,
+            [_, _, _, _, _, _, _, _, b'_', rest @ .., TOMBSTONE] if rest.len() == 8 => true,
+            _ => return None,
+        };
+        let main = i64::from_be_bytes(bytes[..8].try_into().ok()?);
+        let sub = i64::from_be_bytes(bytes[9..17].try_into().ok()?);
+        (main >= 0 && sub >= 0).then_some(Self { main, sub, tombstone })
+    }
+}
+
+/// A `mvccpb.KeyValue`, its key and value as places in the bytes it was read from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeyValuePlaces {
+    pub key: Range<usize>,
+    pub value: Range<usize>,
+    pub create_revision: i64,
+    pub mod_revision: i64,
+    pub version: i64,
+    pub lease: i64,
+}
+
+impl KeyValuePlaces {
+    /// Reads a message; `None` if it is none.
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        let mut found = Self::default();
+        let mut fields = Fields::new(bytes);
+        while let Some(field) = fields.next()? {
+            match field {
+                (1, Field::Bytes(place)) => found.key = place,
+                (2, Field::Varint(n)) => found.create_revision = n.cast_signed(),
+                (3, Field::Varint(n)) => found.mod_revision = n.cast_signed(),
+                (4, Field::Varint(n)) => found.version = n.cast_signed(),
+                (5, Field::Bytes(place)) => found.value = place,
+                (6, Field::Varint(n)) => found.lease = n.cast_signed(),
+                (1..=6, _) => return None,
+                _ => {}
+            }
+        }
+        Some(found)
+    }
+}
+
+/// A field of a protobuf message, its bytes as a place in the message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Field {
+    Varint(u64),
+    Fixed,
+    Bytes(Range<usize>),
+}
+
+/// The fields of a protobuf message, one after the other.
+pub struct Fields<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Fields<'a> {
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+
+    /// The next field: `Some(None)` at the end, `None` where the bytes are no message.
+    #[allow(clippy::option_option)]
+    pub fn next(&mut self) -> Option<Option<(u64, Field)>> {
+        if self.at == self.bytes.len() {
+            return Some(None);
+        }
+        let tag = self.varint()?;
+        let field = match tag & 7 {
+            0 => Field::Varint(self.varint()?),
+            1 => self.skip(8)?,
+            2 => {
+                let length = usize::try_from(self.varint()?).ok()?;
+                let start = self.at;
+                self.skip(length)?;
+                Field::Bytes(start..self.at)
+            }
+            5 => self.skip(4)?,
+            _ => return None,
+        };
+        (tag >> 3 != 0).then_some(Some((tag >> 3, field)))
+    }
+
+    fn skip(&mut self, length: usize) -> Option<Field> {
+        self.at = self.at.checked_add(length).filter(|&end| end <= self.bytes.len())?;
+        Some(Field::Fixed)
+    }
+
+    fn varint(&mut self) -> Option<u64> {
+        let mut value = 0;
+        for (index, &byte) in self.bytes.get(self.at..)?.iter().take(10).enumerate() {
+            value |= u64::from(byte & 0x7f) << (7 * index);
+            if byte < 0x80 {
+                self.at += index + 1;
+                return Some(value);
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_message_is_read_in_place() {
+        let bytes = b"\x0a\x02/a\x10\x05\x18\x07\x20\x02\x2a\x03xyz\x30\x09";
+        let read = KeyValuePlaces::read(bytes).unwrap();
+        assert_eq!((&bytes[read.key], &bytes[read.value]), (&b"/a"[..], &b"xyz"[..]));
+        assert_eq!((read.create_revision, read.mod_revision, read.version, read.lease), (5, 7, 2, 9));
+        assert_eq!(KeyValuePlaces::read(&bytes[..bytes.len() - 1]), None);
+    }
+
+    #[test]
+    fn revision_keys_are_17_or_18_bytes() {
+        let put = [0, 0, 0, 0, 0, 0, 0x12, 0x67, b'_', 0, 0, 0, 0, 0, 0, 0, 3];
+        assert_eq!(RevisionKey::read(&put), Some(RevisionKey { main: 4711, sub: 3, tombstone: false }));
+        let gone = [&put[..], b"t"].concat();
+        assert_eq!(RevisionKey::read(&gone), Some(RevisionKey { main: 4711, sub: 3, tombstone: true }));
+        assert_eq!(RevisionKey::read(&put[..16]), None);
+        assert_eq!(RevisionKey::read(&[&put[..], b"x"].concat()), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+            if let Some(read) = KeyValuePlaces::read(&bytes) {
+                prop_assert!(read.key.end <= bytes.len() && read.value.end <= bytes.len());
+            }
+        }
+    }
+}

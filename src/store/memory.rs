@@ -1,0 +1,74 @@
+//! Everything that is read offline ends here: a [`Source`] over a multi-version index held in memory.
+
+use futures_util::future::{BoxFuture, FutureExt, ready};
+use futures_util::stream::{self, BoxStream, StreamExt};
+
+use super::versions::Versions;
+use super::{At, Error, KeyRange, Listing, Result, Revision, RevisionSpan, Source, SourceStatus, Until, Want, WatchItem};
+
+/// Files read into an index; nothing happens after it is made.
+pub struct MemorySource {
+    versions: Versions,
+    span: RevisionSpan,
+    status: Box<dyn Fn() -> SourceStatus + Send + Sync>,
+}
+
+impl MemorySource {
+    /// A source over `versions`; `status` is asked for only when someone wants to see it, as it may have to wait for checksums.
+    pub(super) fn new(versions: Versions, status: impl Fn() -> SourceStatus + Send + Sync + 'static) -> Self {
+        let oldest = versions.spans().map(|span| span.oldest).min().unwrap_or(Revision(1));
+        let newest = versions.spans().map(|span| span.newest).max().unwrap_or(Revision(1));
+        let compacted = versions.spans().filter(|span| span.oldest == oldest).find_map(|span| span.compacted);
+        Self { versions, span: RevisionSpan { oldest, newest, compacted }, status: Box::new(status) }
+    }
+
+    fn revision(&self, at: At) -> Result<(Revision, usize)> {
+        let asked = match at {
+            At::Newest => self.span.newest,
+            At::Revision(asked) => asked,
+        };
+        if asked > self.span.newest {
+            return Err(Error::Future { asked, newest: self.span.newest });
+        }
+        self.versions.layer_at(asked).map(|layer| (asked, layer)).ok_or_else(|| {
+            let oldest = self.versions.spans().map(|span| span.oldest).filter(|&oldest| oldest > asked).min();
+            Error::Compacted { asked, oldest: oldest.unwrap_or(self.span.oldest) }
+        })
+    }
+}
+
+impl Source for MemorySource {
+    fn status(&self) -> BoxFuture<'_, Result<SourceStatus>> {
+        ready(Ok((self.status)())).boxed()
+    }
+
+    fn span(&self) -> BoxFuture<'_, Result<RevisionSpan>> {
+        ready(Ok(self.span)).boxed()
+    }
+
+    fn range(&self, keys: KeyRange, at: At, want: Want) -> BoxFuture<'_, Result<Listing<'_>>> {
+        let listing = self.revision(at).map(|(revision, layer)| {
+            let ids = self.versions.key_ids(&keys);
+            let entries = ids.filter_map(move |key| self.versions.at(key, revision, layer, want)).map(Ok);
+            Listing { revision, entries: stream::iter(entries).boxed() }
+        });
+        ready(listing).boxed()
+    }
+
+    fn watch(&self, keys: KeyRange, from: Revision, until: Until) -> BoxStream<'_, Result<WatchItem>> {
+        let to = match until {
+            Until::Revision(to) => to.min(self.span.newest),
+            Until::Forever => self.span.newest,
+        };
+        let mut changes = self.versions.changes(self.versions.key_ids(&keys), from, to);
+        let mut events = std::iter::from_fn(move || self.versions.next(&mut changes)).peekable();
+        let mut gaps = self.versions.gaps(from, to).peekable();
+        let items = std::iter::from_fn(move || {
+            if let Some((from, to)) = gaps.next_if(|gap| events.peek().is_none_or(|event| gap.0 < event.revision)) {
+                return Some(WatchItem::Gap { from, to });
+            }
+            events.next().map(WatchItem::Event)
+        });
+        stream::iter(items.chain([WatchItem::Progress(to)]).map(Ok)).boxed()
+    }
+}

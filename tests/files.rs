@@ -1,0 +1,230 @@
+//! Database files, read whole and damaged.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use futures_util::StreamExt;
+use ketcd::store::{At, Error, Event, EventKind, KeyRange, Revision, RevisionSpan, Source, Until, Want, WatchItem, load};
+use sha2::{Digest, Sha256};
+
+fn capture(name: &str) -> String {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata/captures").join(name).to_str().unwrap().to_owned()
+}
+
+fn decompressed(name: &str) -> Vec<u8> {
+    zstd::decode_all(std::fs::File::open(capture(name)).unwrap()).unwrap()
+}
+
+fn open(path: &str) -> Result<Box<dyn Source>, Error> {
+    load::open(&[path.to_owned()], &|_| None)
+}
+
+fn open_bytes(bytes: &[u8]) -> Result<Box<dyn Source>, Error> {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(bytes).unwrap();
+    open(file.path().to_str().unwrap())
+}
+
+fn wait<F: Future>(future: F) -> F::Output {
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
+}
+
+fn items(source: &dyn Source, keys: KeyRange, from: i64) -> Vec<WatchItem> {
+    wait(source.watch(keys, Revision(from), Until::Forever).map(Result::unwrap).collect())
+}
+
+fn events(source: &dyn Source, keys: KeyRange) -> Vec<Event> {
+    let event = |item| if let WatchItem::Event(event) = item { Some(event) } else { None };
+    items(source, keys, 1).into_iter().filter_map(event).collect()
+}
+
+/// The digest of one line a change, each with all that is known of it.
+fn digest(events: &[Event]) -> String {
+    let mut all = Sha256::new();
+    for event in events {
+        let kv = &event.key_value;
+        let kind = match event.kind {
+            EventKind::Delete => "DELETED",
+            EventKind::Put if kv.version > 1 => "MODIFIED",
+            EventKind::Put => "ADDED",
+        };
+        let value: String = Sha256::digest(&kv.value).iter().map(|byte| format!("{byte:02x}")).take(8).collect();
+        let line = format!(
+            "{{\"rev\": {}, \"sub\": {}, \"key\": \"{}\", \"type\": \"{kind}\", \"version\": {}, \"create\": {}, \"size\": {}, \"sha\": \"{value}\"}}\n",
+            event.revision,
+            event.sub_revision,
+            std::str::from_utf8(&kv.key).unwrap(),
+            kv.version,
+            kv.create_revision.0,
+            kv.value.len(),
+        );
+        all.update(line);
+    }
+    all.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The digests were made by another reader of the format, in another language.
+#[test]
+fn every_change_of_a_database_is_read() {
+    let table = [
+        ("k120-story/snapshot.db.zst", 1786, 1, None, "a1d9af509c160833e0d9a5059666ac1473c600616ad0375ad7b3bc9dafbf7899"),
+        (
+            "k120-story/compacted.db.zst",
+            1255,
+            1072,
+            Some(Revision(1072)),
+            "108a8673de9754585d4e0ae02852d42ccd5bb2e2940db3fef37764da248b6e19",
+        ),
+    ];
+    for (name, changes, oldest, compacted, wanted) in table {
+        let source = open(&capture(name)).unwrap();
+        let span = RevisionSpan { oldest: Revision(oldest), newest: Revision(1787), compacted };
+        assert_eq!(wait(source.span()).unwrap(), span, "{name}");
+        let events = events(&*source, KeyRange::all());
+        assert_eq!(events.len(), changes, "{name}");
+        assert_eq!(digest(&events), wanted, "{name}");
+        let status = wait(source.status()).unwrap();
+        assert_eq!(status.problems, Vec::<String>::new(), "{name}");
+        assert_eq!(status.in_use_bytes + status.free_bytes, status.file_bytes, "{name}");
+    }
+}
+
+#[test]
+fn compaction_leaves_gaps_that_are_told() {
+    let source = open(&capture("k120-story/compacted.db.zst")).unwrap();
+    let mut expected = 2;
+    for item in items(&*source, KeyRange::all(), 1) {
+        match item {
+            WatchItem::Event(event) => {
+                assert!(event.revision == Revision(expected) || event.revision == Revision(expected - 1), "unannounced gap at {expected}");
+                expected = event.revision.0 + 1;
+            }
+            WatchItem::Gap { from, to } => {
+                assert!(from == Revision(expected) && to >= from && to < Revision(1072), "{from} {to}");
+                expected = to.0 + 1;
+            }
+            WatchItem::Progress(revision) => assert_eq!(revision, Revision(1787)),
+        }
+    }
+    assert_eq!(expected, 1788);
+    let asked = At::Revision(Revision(1071));
+    let refused = wait(source.range(KeyRange::all(), asked, Want::Keys)).err().unwrap();
+    assert!(matches!(refused, Error::Compacted { asked: Revision(1071), oldest: Revision(1072) }), "{refused}");
+    assert!(wait(source.range(KeyRange::all(), At::Revision(Revision(1072)), Want::Keys)).is_ok());
+    let refused = wait(source.range(KeyRange::all(), At::Revision(Revision(1788)), Want::Keys)).err().unwrap();
+    assert!(matches!(refused, Error::Future { asked: Revision(1788), newest: Revision(1787) }), "{refused}");
+}
+
+/// Ranges at every revision equal the changes folded up to it, for all keys and for a few.
+#[test]
+fn a_range_is_the_fold_of_the_changes_before_it() {
+    let source = open(&capture("k120-story/snapshot.db.zst")).unwrap();
+    for keys in [KeyRange::all(), KeyRange::prefix("/registry/pods/"), KeyRange::key("/registry/pods/lab/ubuntu"), KeyRange::prefix("/zzz")]
+    {
+        let mut alive = std::collections::BTreeMap::new();
+        let mut changes = events(&*source, keys.clone()).into_iter().peekable();
+        for revision in 1..=1787 {
+            while let Some(event) = changes.next_if(|event| event.revision.0 <= revision) {
+                match event.kind {
+                    EventKind::Put => alive.insert(event.key_value.key.clone(), event.key_value),
+                    EventKind::Delete => alive.remove(&event.key_value.key),
+                };
+            }
+            if revision % 97 != 0 && revision != 1787 {
+                continue;
+            }
+            let listing = wait(source.range(keys.clone(), At::Revision(Revision(revision)), Want::Values)).unwrap();
+            assert_eq!(listing.revision, Revision(revision));
+            let listed: Vec<_> = wait(listing.entries.map(Result::unwrap).collect());
+            assert_eq!(listed, alive.values().cloned().collect::<Vec<_>>());
+        }
+    }
+}
+
+#[test]
+fn a_watch_of_some_keys_is_the_watch_of_all_with_others_left_out() {
+    let source = open(&capture("k120-story/snapshot.db.zst")).unwrap();
+    let all = events(&*source, KeyRange::all());
+    for keys in [KeyRange::prefix("/registry/pods/"), KeyRange::prefix("/registry/pods/lab/"), KeyRange::key("/registry/minions/node1")] {
+        let wanted: Vec<_> = all.iter().filter(|event| keys.contains(&event.key_value.key)).cloned().collect();
+        assert!(!wanted.is_empty());
+        assert_eq!(events(&*source, keys), wanted);
+    }
+}
+
+#[test]
+fn a_database_cut_short_anywhere_is_an_error() {
+    let whole = decompressed("k120-story/snapshot.db.zst");
+    for n in 0..100 {
+        let error = open_bytes(&whole[..whole.len() * n / 100]).err().unwrap_or_else(|| panic!("cut to {n} %: no error"));
+        let Error::Format { problem, .. } = error else { panic!("{error}") };
+        assert!(problem.starts_with("truncated: ") || problem.starts_with("is empty") || problem.contains("meta"), "{n} %: {problem}");
+    }
+}
+
+#[test]
+fn a_compressed_file_cut_short_is_an_error() {
+    let whole = std::fs::read(capture("k120-story/snapshot.db.zst")).unwrap();
+    for n in 1..20 {
+        assert!(open_bytes(&whole[..whole.len() * n / 20]).is_err(), "cut to {n}/20");
+    }
+}
+
+#[test]
+fn gzip_is_read_too() {
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(&decompressed("k120-story/snapshot.db.zst")).unwrap();
+    let source = open_bytes(&packed.finish().unwrap()).unwrap();
+    assert_eq!(events(&*source, KeyRange::all()).len(), 1786);
+}
+
+#[test]
+fn one_broken_meta_page_is_told_and_two_are_an_error() {
+    let whole = decompressed("k120-story/compacted.db.zst");
+    for page in [0, 1] {
+        let mut broken = whole.clone();
+        broken[page * 4096 + 16 + 20] ^= 0xff;
+        let status = wait(open_bytes(&broken).unwrap().status()).unwrap();
+        assert!(status.problems[0].starts_with(&format!("meta page {page} is broken")), "{:?}", status.problems);
+        assert!(status.problems.last().unwrap().starts_with("the SHA-256 at its end does not hold"), "{:?}", status.problems);
+    }
+    for wipe in [8..100, 0..8192] {
+        let mut broken = whole.clone();
+        broken[wipe.clone()].fill(0);
+        broken[4096 + 8..4096 + 100].fill(0);
+        let error = open_bytes(&broken).err().unwrap();
+        assert!(error.to_string().contains("both meta pages are broken"), "{error}");
+    }
+}
+
+#[test]
+fn what_is_no_database_is_refused() {
+    for bytes in [&b""[..], b"hello", b"\0\0\0\0", &[0xff; 9000], &[0; 100_000], b"PK\x03\x04........................"] {
+        let error = open_bytes(bytes).err().unwrap();
+        assert!(matches!(error, Error::Format { .. }), "{error}");
+    }
+    assert!(matches!(open("/no/such/file").err().unwrap(), Error::File { .. }));
+}
+
+/// Damage in the middle of a file costs what it hit, is told, and never more.
+#[test]
+fn damage_is_told_and_the_rest_is_read() {
+    let whole = decompressed("k120-story/snapshot.db.zst");
+    let all = events(&*open_bytes(&whole).unwrap(), KeyRange::all());
+    let mut lost_some = 0;
+    for page in (2..whole.len() / 4096).step_by(29) {
+        let mut broken = whole.clone();
+        broken[page * 4096..page * 4096 + 64].fill(0xa5);
+        let Ok(source) = open_bytes(&broken) else { continue };
+        let read = events(&*source, KeyRange::all());
+        let problems = wait(source.status()).unwrap().problems;
+        assert!(!problems.is_empty(), "page {page}");
+        let lost = all.len() - read.len();
+        if lost > 0 {
+            lost_some += 1;
+            assert!(problems.len() > 1, "page {page} cost {lost} changes and only the checksum tells");
+            assert!(lost < 400, "page {page} cost {lost} changes");
+        }
+    }
+    assert!(lost_some > 10);
+}
