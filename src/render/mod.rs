@@ -3,3 +3,6 @@
 //! Renderers write to any `std::io::Write` and always write ANSI styles ([`style`]); who prints strips them where they are not wanted.
 
 pub mod style;
+
+pub mod json;
+pub mod json_path;
