@@ -1,0 +1,155 @@
+//! A real etcd on free ports of loopback, stopped when dropped.
+
+use std::env;
+use std::fs::{self, File};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use etcd_client::Client;
+use tempfile::TempDir;
+
+use crate::pki::{Pair, Pki};
+
+/// How etcd speaks to its clients. Whatever it is, the tests' own writes go in plain text to a second port.
+pub enum Transport {
+    /// No TLS.
+    Plain,
+    /// TLS; clients need no certificate.
+    Tls(Pair),
+    /// TLS; clients need a certificate that this CA signed.
+    Mutual(Pair, PathBuf),
+}
+
+/// A running etcd of one member.
+pub struct Etcd {
+    child: Option<Child>,
+    folder: TempDir,
+    transport: Transport,
+    client_port: u16,
+    plain_port: u16,
+    peer_port: u16,
+}
+
+impl Etcd {
+    /// An etcd that speaks mutual TLS with certificates of `pki`.
+    pub async fn mutual(pki: &Pki) -> Self {
+        Self::start(Transport::Mutual(pki.server(), pki.ca())).await
+    }
+
+    /// Starts an empty etcd and waits until it answers.
+    pub async fn start(transport: Transport) -> Self {
+        // On a RAM disk, where there is one, etcd's fsyncs cost nothing.
+        let shm = Path::new("/dev/shm");
+        let folder = if shm.is_dir() { TempDir::new_in(shm) } else { TempDir::new() }.or_else(|_| TempDir::new()).unwrap();
+        let mut etcd = Self { child: None, folder, transport, client_port: 0, plain_port: 0, peer_port: 0 };
+        // A free port may be taken by another test before etcd takes it: then etcd ends at once and other ports are tried.
+        for _ in 0..5 {
+            [etcd.client_port, etcd.plain_port, etcd.peer_port] = free_ports();
+            if etcd.run().await {
+                return etcd;
+            }
+            let log = etcd.log();
+            assert!(log.contains("address already in use"), "etcd does not start: {log}");
+        }
+        panic!("no free ports for etcd");
+    }
+
+    /// Stops etcd; its data stay.
+    pub fn stop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+
+    /// Starts a stopped etcd again, on the same ports and data.
+    pub async fn resume(&mut self) {
+        assert!(self.run().await, "etcd does not start again: {}", self.log());
+    }
+
+    /// The endpoint of the transport under test.
+    pub fn endpoint(&self) -> String {
+        let scheme = if matches!(self.transport, Transport::Plain) { "http" } else { "https" };
+        format!("{scheme}://127.0.0.1:{}", self.client_port)
+    }
+
+    /// The port of the transport under test.
+    pub fn port(&self) -> u16 {
+        self.client_port
+    }
+
+    /// A client that may write. Tests alone have one.
+    pub async fn writer(&self) -> Client {
+        Client::connect([format!("http://127.0.0.1:{}", self.plain_port)], None).await.unwrap()
+    }
+
+    /// The database file of the running member.
+    pub fn db(&self) -> PathBuf {
+        self.folder.path().join("data/member/snap/db")
+    }
+
+    async fn run(&mut self) -> bool {
+        let log = File::create(self.folder.path().join("log")).unwrap();
+        let client = self.endpoint();
+        let plain = format!("http://127.0.0.1:{}", self.plain_port);
+        let peer = format!("http://127.0.0.1:{}", self.peer_port);
+        let mut command = Command::new(binary());
+        command.env_clear().stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
+        command.arg("--data-dir").arg(self.folder.path().join("data"));
+        command.args(["--name", "test", "--logger", "zap", "--listen-client-urls", &format!("{client},{plain}")]);
+        command.args(["--advertise-client-urls", &client, "--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer]);
+        command.args(["--initial-cluster", &format!("test={peer}")]);
+        if let Transport::Tls(pair) | Transport::Mutual(pair, _) = &self.transport {
+            command.arg("--cert-file").arg(&pair.cert).arg("--key-file").arg(&pair.key);
+        }
+        if let Transport::Mutual(_, ca) = &self.transport {
+            command.arg("--client-cert-auth").arg("--trusted-ca-file").arg(ca);
+        }
+        self.child = Some(command.spawn().unwrap_or_else(|error| panic!("{}: {error}", binary().display())));
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while Instant::now() < deadline {
+            if self.child.as_mut().is_some_and(|child| child.try_wait().unwrap().is_some()) {
+                return false;
+            }
+            if self.answers().await {
+                return true;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("etcd does not answer: {}", self.log());
+    }
+
+    async fn answers(&self) -> bool {
+        let Ok(mut client) = Client::connect([format!("http://127.0.0.1:{}", self.plain_port)], None).await else { return false };
+        tokio::time::timeout(Duration::from_secs(2), client.status()).await.is_ok_and(|status| status.is_ok_and(|status| status.leader() != 0))
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
+    }
+}
+
+impl Drop for Etcd {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// The etcd to test with: `KETCD_TEST_ETCD`, else the one on the PATH.
+fn binary() -> PathBuf {
+    if let Some(named) = env::var_os("KETCD_TEST_ETCD") {
+        return named.into();
+    }
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path).map(|folder| folder.join("etcd")).find(|file| file.is_file()).unwrap_or_else(|| {
+        panic!("these tests need a real etcd, 3.4 or newer: run tools/test, which installs one, or name one in KETCD_TEST_ETCD")
+    })
+}
+
+/// Three ports that were free a moment ago.
+fn free_ports() -> [u16; 3] {
+    let listeners = [(); 3].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    listeners.map(|listener| listener.local_addr().unwrap().port())
+}

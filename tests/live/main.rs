@@ -1,0 +1,6 @@
+//! Tests against a real etcd, started on loopback with certificates of their own. Without one they fail and say how to get it.
+
+mod etcd;
+mod ketcd;
+mod pki;
+mod source;
