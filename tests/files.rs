@@ -228,3 +228,64 @@ fn damage_is_told_and_the_rest_is_read() {
     }
     assert!(lost_some > 10);
 }
+
+/// A stand-in for the table of kinds: the test's objects are config maps.
+fn key_of(object: &serde_json::Value) -> Option<Vec<u8>> {
+    let text = |pointer: &str| object.pointer(pointer)?.as_str();
+    (text("/kind")? == "ConfigMap")
+        .then(|| format!("/registry/configmaps/{}/{}", text("/metadata/namespace").unwrap(), text("/metadata/name").unwrap()).into())
+}
+
+fn objects(text: &str) -> (Vec<String>, Vec<serde_json::Value>, i64, Vec<String>) {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+    let source = load::open(&[file.path().to_str().unwrap().to_owned()], &key_of).unwrap();
+    let listing = wait(source.range(KeyRange::all(), At::Newest, Want::Values)).unwrap();
+    let revision = listing.revision.0;
+    let entries: Vec<_> = wait(listing.entries.map(Result::unwrap).collect());
+    let keys = entries.iter().map(|entry| String::from_utf8(entry.key.to_vec()).unwrap()).collect();
+    let values = entries.iter().map(|entry| serde_json::from_slice(&entry.value).unwrap()).collect();
+    (keys, values, revision, wait(source.status()).unwrap().problems)
+}
+
+#[test]
+fn api_objects_are_one_revision_however_they_are_written() {
+    let one = r#"{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "x", "resourceVersion": "17"}, "data": {"n": "12345678901234567890"}}"#;
+    let two = r#"{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b", "namespace": "x", "resourceVersion": "12"}}"#;
+    let bare = |text: &str| text.replace(r#""apiVersion": "v1", "kind": "ConfigMap", "#, "");
+    let yaml = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: x, resourceVersion: \"17\"}\ndata:\n  n: \"12345678901234567890\"\n---\n---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: b\n  namespace: x\n  resourceVersion: \"12\"\n";
+    for text in [
+        format!("{one}\n{two}\n"),
+        format!(r#"{{"apiVersion": "v1", "kind": "List", "metadata": {{"resourceVersion": ""}}, "items": [{two}, {one}]}}"#),
+        format!(
+            r#"{{"kind": "ConfigMapList", "apiVersion": "v1", "metadata": {{"resourceVersion": "17"}}, "items": [{}, {}]}}"#,
+            bare(one),
+            bare(two)
+        ),
+        yaml.to_owned(),
+    ] {
+        let (keys, values, revision, problems) = objects(&text);
+        assert_eq!(keys, ["/registry/configmaps/x/a", "/registry/configmaps/x/b"], "{text}");
+        assert_eq!(values, [serde_json::from_str::<serde_json::Value>(one).unwrap(), serde_json::from_str(two).unwrap()], "{text}");
+        assert_eq!((revision, problems), (17, vec![]), "{text}");
+    }
+}
+
+#[test]
+fn objects_without_a_place_in_etcd_are_told() {
+    let text = "{\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"metadata\": {\"name\": \"a\", \"namespace\": \"x\"}}\n{\"apiVersion\": \"v9\", \"kind\": \"Odd\", \"metadata\": {\"name\": \"o\"}}";
+    let (keys, _, revision, problems) = objects(text);
+    assert_eq!((keys.len(), revision), (1, 1));
+    assert_eq!(problems, ["v9 Odd o is left out: its kind has no place in etcd that ketcd knows"]);
+}
+
+#[test]
+fn numbers_of_yaml_keep_their_text() {
+    let (_, values, ..) = objects(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: x}\nbig: 9223372036854775807\nsmall: -0.5\nword: \"0x1f\"\nday: 2026-11-20\n",
+    );
+    assert_eq!(
+        values[0].to_string(),
+        r#"{"apiVersion":"v1","big":9223372036854775807,"day":"2026-11-20","kind":"ConfigMap","metadata":{"name":"a","namespace":"x"},"small":-0.5,"word":"0x1f"}"#
+    );
+}

@@ -129,7 +129,9 @@ fn credentials(user: Option<String>, password: Option<String>) -> Result<(Option
         (Some(user), Some(password)) => Ok((Some(user), Some(Password::new(password)))),
         (Some(user), None) => match user.split_once(':') {
             Some((name, password)) => Ok((Some(name.to_owned()), Some(Password::new(password.to_owned())))),
-            None => Err(Error::new(format!("user {user:?} has no password")).hint("give --user NAME:PASSWORD or --password (ETCDCTL_PASSWORD)")),
+            None => {
+                Err(Error::new(format!("user {user:?} has no password")).hint("give --user NAME:PASSWORD or --password (ETCDCTL_PASSWORD)"))
+            }
         },
         (None, Some(_)) => Err(Error::new("a password was given without a user").hint("give --user NAME (ETCDCTL_USER)")),
     }

@@ -59,7 +59,11 @@ impl Cluster {
         let prefers_tls = config.prefers_tls();
         let endpoints: Vec<Endpoint> = config.endpoints.iter().map(|text| Endpoint::parse(text, prefers_tls)).collect::<Result<_>>()?;
         if endpoints.is_empty() {
-            return Err(Error::Remote { endpoint: String::new(), problem: "no endpoint was given".to_owned(), hint: Some("give --endpoints HOST:PORT".to_owned()) });
+            return Err(Error::Remote {
+                endpoint: String::new(),
+                problem: "no endpoint was given".to_owned(),
+                hint: Some("give --endpoints HOST:PORT".to_owned()),
+            });
         }
         let tls = endpoints.iter().any(|endpoint| endpoint.tls).then(|| tls::client_config(&config)).transpose()?;
         let members = endpoints
@@ -103,7 +107,10 @@ impl Cluster {
         let answer = self.ask_all(Consistency::Serializable, &call).await?;
         if !self.told_no_leader.swap(true, Ordering::Relaxed) {
             let member = &self.members[self.preferred.load(Ordering::Relaxed)];
-            self.tell(&format!("the cluster has no leader: what follows is what {} holds by itself, which may be behind", member.endpoint.url()));
+            self.tell(&format!(
+                "the cluster has no leader: what follows is what {} holds by itself, which may be behind",
+                member.endpoint.url()
+            ));
         }
         Ok(answer)
     }
@@ -146,7 +153,8 @@ impl Cluster {
 impl Member {
     fn new(connector: Connector) -> Self {
         // The connector speaks TLS itself, so the channel is told of plain HTTP only; the name is for the :authority header.
-        let authority = if connector.endpoint.host.contains(':') { format!("[{}]", connector.endpoint.host) } else { connector.endpoint.host.clone() };
+        let authority =
+            if connector.endpoint.host.contains(':') { format!("[{}]", connector.endpoint.host) } else { connector.endpoint.host.clone() };
         let uri = format!("http://{authority}:{}", connector.endpoint.port);
         let channel = Channel::from_shared(uri)
             .unwrap_or_else(|_| Channel::from_static("http://etcd.invalid"))

@@ -123,7 +123,8 @@ impl Connector {
 
     /// A handshake that failed because the server speaks no TLS is told apart by asking in plain text.
     async fn explain_handshake(&self, failure: Failure) -> Failure {
-        let maybe_plain = matches!(&failure, Failure::ClosedInHandshake | Failure::Broken(_) | Failure::Tls(rustls::Error::InvalidMessage(_)));
+        let maybe_plain =
+            matches!(&failure, Failure::ClosedInHandshake | Failure::Broken(_) | Failure::Tls(rustls::Error::InvalidMessage(_)));
         if maybe_plain && self.speaks_plain_http2().await { Failure::PlainServer } else { failure }
     }
 

@@ -95,13 +95,18 @@ fn of_status(status: &Status, failure: Option<Failure>, endpoint: &Endpoint, con
             format!("{url} does not accept the password of user {:?}", config.user.as_deref().unwrap_or_default()),
             "check --user and --password (ETCDCTL_USER, ETCDCTL_PASSWORD)",
         ),
-        Code::InvalidArgument if text.contains("user name is empty") => {
-            Trouble::new(Class::Final, format!("{url} wants a user"), "give --user NAME:PASSWORD, or a client certificate whose common name is a user")
-        }
+        Code::InvalidArgument if text.contains("user name is empty") => Trouble::new(
+            Class::Final,
+            format!("{url} wants a user"),
+            "give --user NAME:PASSWORD, or a client certificate whose common name is a user",
+        ),
         Code::Unauthenticated => Trouble::new(Class::Final, format!("{url} does not know us: {text}"), "give --user NAME:PASSWORD"),
         Code::PermissionDenied if text.contains("etcdserver") => Trouble::new(
             Class::Denied,
-            format!("{url} does not let {} read these keys", config.user.as_deref().map_or("this client".to_owned(), |user| format!("user {user:?}"))),
+            format!(
+                "{url} does not let {} read these keys",
+                config.user.as_deref().map_or("this client".to_owned(), |user| format!("user {user:?}"))
+            ),
             "grant its role read permission on the prefix: etcdctl role grant-permission ROLE read --prefix=true /registry/",
         ),
         Code::Unimplemented => Trouble::new(
@@ -145,19 +150,26 @@ fn of_failure(failure: Failure, endpoint: &Endpoint, config: &EtcdConfig) -> Tro
             format!("no etcd answers at {url}: connection refused"),
             "check --endpoints (ETCDCTL_ENDPOINTS) and that etcd runs there, or read a file with -f",
         ),
-        Failure::Connect(_, why) => at_endpoint(format!("no etcd answers at {url}: {why}"), "check --endpoints (ETCDCTL_ENDPOINTS) and the network"),
+        Failure::Connect(_, why) => {
+            at_endpoint(format!("no etcd answers at {url}: {why}"), "check --endpoints (ETCDCTL_ENDPOINTS) and the network")
+        }
         Failure::DialTimeout(limit) => at_endpoint(
             format!("no etcd answers at {url} within {limit:?}"),
             "check --endpoints (ETCDCTL_ENDPOINTS) and the network, or raise --dial-timeout",
         ),
-        Failure::PlainServer => at_endpoint(format!("{url} speaks plain text, not TLS"), "use http:// in its place and give no certificate"),
+        Failure::PlainServer => {
+            at_endpoint(format!("{url} speaks plain text, not TLS"), "use http:// in its place and give no certificate")
+        }
         Failure::TlsServer => at_endpoint(
             format!("{url} wants TLS, and was spoken to in plain text"),
             "use https:// in its place, with --cacert, --cert and --key",
         ),
         Failure::ClosedInHandshake => match &config.cert {
             Some(cert) => refused_certificate(&url, &cert.display().to_string(), "it closed the connection in the TLS handshake"),
-            None => at_endpoint(format!("{url} closed the connection in the TLS handshake"), "it may want a client certificate: give --cert and --key"),
+            None => at_endpoint(
+                format!("{url} closed the connection in the TLS handshake"),
+                "it may want a client certificate: give --cert and --key",
+            ),
         },
         Failure::Tls(error) => of_tls(&error, endpoint, config),
         Failure::Broken(why) => at_endpoint(format!("the connection to {url} broke: {why}"), "check that etcd still runs and try again"),
@@ -243,7 +255,10 @@ fn of_server_certificate(why: &CertificateError, endpoint: &Endpoint, config: &E
                 CertificateError::NotValidForNameContext { presented, .. } => format!(" but for {}", presented.join(", ")),
                 _ => String::new(),
             };
-            trouble(format!("the certificate of {url} is not for {}{names}", endpoint.host), format!("use an endpoint that it names, {OR_UNCHECKED}"))
+            trouble(
+                format!("the certificate of {url} is not for {}{names}", endpoint.host),
+                format!("use an endpoint that it names, {OR_UNCHECKED}"),
+            )
         }
         other if other.to_string().contains("UnsupportedCertVersion") => trouble(
             format!("the certificate of {url} is X.509 version 1, which has no subjectAltName and cannot be checked"),
@@ -254,5 +269,8 @@ fn of_server_certificate(why: &CertificateError, endpoint: &Endpoint, config: &E
 }
 
 fn utc(seconds: u64) -> String {
-    i64::try_from(seconds).ok().and_then(|seconds| Timestamp::from_second(seconds).ok()).map_or_else(|| seconds.to_string(), |time| time.to_string())
+    i64::try_from(seconds)
+        .ok()
+        .and_then(|seconds| Timestamp::from_second(seconds).ok())
+        .map_or_else(|| seconds.to_string(), |time| time.to_string())
 }

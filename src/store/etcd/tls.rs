@@ -36,7 +36,10 @@ pub(super) fn client_config(config: &EtcdConfig) -> Result<Arc<ClientConfig>> {
             return Err(trouble(format!("{} has no key with it", cert.display()), Some("give its private key with --key".to_owned())));
         }
         (None, Some(key)) => {
-            return Err(trouble(format!("{} has no certificate with it", key.display()), Some("give its certificate with --cert".to_owned())));
+            return Err(trouble(
+                format!("{} has no certificate with it", key.display()),
+                Some("give its certificate with --cert".to_owned()),
+            ));
         }
     };
     tls.alpn_protocols.push(b"h2".to_vec());
@@ -82,10 +85,14 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
     match found {
         Ok(found) if !found.is_empty() => Ok(found),
-        Ok(_) => Err(trouble(format!("{} holds no certificate", path.display()), Some("give a PEM file with BEGIN CERTIFICATE in it".to_owned()))),
-        Err(error) => {
-            Err(trouble(format!("{} is no readable PEM file: {error}", path.display()), Some("give a PEM file with BEGIN CERTIFICATE in it".to_owned())))
-        }
+        Ok(_) => Err(trouble(
+            format!("{} holds no certificate", path.display()),
+            Some("give a PEM file with BEGIN CERTIFICATE in it".to_owned()),
+        )),
+        Err(error) => Err(trouble(
+            format!("{} is no readable PEM file: {error}", path.display()),
+            Some("give a PEM file with BEGIN CERTIFICATE in it".to_owned()),
+        )),
     }
 }
 

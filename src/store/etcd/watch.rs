@@ -222,7 +222,11 @@ impl Watch {
             if !matches!(trouble.class, Class::Endpoint | Class::NoLeader) {
                 return Err(trouble.into_error(&member.endpoint));
             }
-            self.cluster.tell(&format!("{}; the watch goes on from revision {} when etcd answers again", trouble.problem, self.assembler.next()));
+            self.cluster.tell(&format!(
+                "{}; the watch goes on from revision {} when etcd answers again",
+                trouble.problem,
+                self.assembler.next()
+            ));
         }
         self.lost = Some((Instant::now(), FIRST_PAUSE));
         sleep(FIRST_PAUSE).await;

@@ -86,7 +86,7 @@ fn load(path: &str, builder: &mut Builder, key_of: &KeyOf<'_>) -> Result<Loaded,
                     .to_owned(),
             );
         }
-        let checksum = bolt.checksum.map(|expected| Check::start(bolt.image.clone(), expected));
+        let checksum = bolt.checksum.map(|expected| Check::new(bolt.image.clone(), expected));
         return Ok(Loaded { kind: SourceKind::Db, path, facts, checksum });
     }
     if image.bytes.get(257..262) == Some(b"ustar") {

@@ -5,6 +5,10 @@
 
 mod meta;
 mod page;
+#[cfg(test)]
+pub mod testing;
+#[cfg(test)]
+mod tests;
 mod walk;
 
 use std::ops::Range;

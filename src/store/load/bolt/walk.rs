@@ -141,17 +141,34 @@ impl<'a> Walk<'a> {
 
     fn branch(&mut self, header: &Header, place: Range<usize>, bounds: &Bounds, depth: usize, visit: &mut dyn FnMut(Pair)) {
         let page = &self.bolt.image[place.clone()];
-        let element =
-            |index: usize| page::branch_element(page, index).map(|e| (place.start + e.key.start..place.start + e.key.end, e.child));
+        let mut children: Vec<(Range<usize>, PageId)> = Vec::with_capacity(header.count);
         for index in 0..header.count {
-            let Some((key, child)) = element(index) else {
-                let to = (index + 1..header.count).find_map(element).map(|(key, _)| key).or_else(|| bounds.to.clone());
-                self.broken(header.id, format!("element {index} reaches beyond the page"), &Bounds { from: bounds.from.clone(), to });
-                continue;
+            let last = children.last().map(|(key, _)| key).or(bounds.from.as_ref()).cloned();
+            let problem = match page::branch_element(page, index) {
+                Some(element) => {
+                    let key = place.start + element.key.start..place.start + element.key.end;
+                    if self.in_order(&key, last.as_ref(), children.is_empty(), bounds) {
+                        children.push((key, element.child));
+                        continue;
+                    }
+                    "is out of order"
+                }
+                None => "reaches beyond the page",
             };
-            let to = (index + 1 < header.count).then(|| element(index + 1)).flatten().map(|(key, _)| key).or_else(|| bounds.to.clone());
-            self.tree(child, &Bounds { from: Some(key), to }, depth + 1, visit);
+            self.broken(header.id, format!("element {index} {problem}"), &Bounds { from: last, to: bounds.to.clone() });
         }
+        for (index, (key, child)) in children.iter().enumerate() {
+            let to = children.get(index + 1).map(|(key, _)| key.clone()).or_else(|| bounds.to.clone());
+            self.tree(*child, &Bounds { from: Some(key.clone()), to }, depth + 1, visit);
+        }
+    }
+
+    /// Whether the key at `key` comes after the one before it (or is it, at a page's beginning) and before the page's end.
+    fn in_order(&self, key: &Range<usize>, last: Option<&Range<usize>>, first: bool, bounds: &Bounds) -> bool {
+        let bytes = |place: &Range<usize>| &self.bolt.image[place.clone()];
+        let key = bytes(key);
+        let after = last.map(bytes).is_none_or(|last| if first { key >= last } else { key > last });
+        after && bounds.to.as_ref().is_none_or(|to| key < bytes(to))
     }
 
     fn leaf(&mut self, header: &Header, place: Range<usize>, id: PageId, bounds: &Bounds, visit: &mut dyn FnMut(Pair)) {
@@ -159,30 +176,24 @@ impl<'a> Walk<'a> {
         if !page::elements_fit(header.count, page.len()) {
             return self.broken(id, "it claims more elements than fit", bounds);
         }
-        let upper = bounds.to.clone().map(|to| &self.bolt.image[to]);
-        let mut previous = bounds.from.clone();
+        let mut last: Option<Range<usize>> = None;
         for index in 0..header.count {
-            let Some(element) = page::leaf_element(page, index) else {
-                self.broken(
-                    id,
-                    format!("element {index} reaches beyond the page"),
-                    &Bounds { from: previous.clone(), to: bounds.to.clone() },
-                );
-                continue;
+            let before = last.as_ref().or(bounds.from.as_ref());
+            let problem = match page::leaf_element(page, index) {
+                Some(element) => {
+                    let absolute = |range: Range<usize>| place.start + range.start..place.start + range.end;
+                    let pair = Pair { key: absolute(element.key), value: absolute(element.value), is_bucket: element.is_bucket };
+                    if self.in_order(&pair.key, before, last.is_none(), bounds) {
+                        last = Some(pair.key.clone());
+                        visit(pair);
+                        continue;
+                    }
+                    "is out of order"
+                }
+                None => "reaches beyond the page",
             };
-            let key = &page[element.key.clone()];
-            let after = previous.clone().is_none_or(|before| {
-                let before = &self.bolt.image[before];
-                if index == 0 { key >= before } else { key > before }
-            });
-            if !after || upper.is_some_and(|upper| key >= upper) {
-                self.broken(id, format!("element {index} is out of order"), &Bounds { from: previous.clone(), to: bounds.to.clone() });
-                continue;
-            }
-            let absolute = |range: Range<usize>| place.start + range.start..place.start + range.end;
-            let pair = Pair { key: absolute(element.key), value: absolute(element.value), is_bucket: element.is_bucket };
-            previous = Some(pair.key.clone());
-            visit(pair);
+            let lost = Bounds { from: before.cloned(), to: bounds.to.clone() };
+            self.broken(id, format!("element {index} {problem}"), &lost);
         }
     }
 

@@ -1,0 +1,135 @@
+//! Files of every page size are read; damaged ones are survived.
+
+use bytes::Bytes;
+use proptest::prelude::*;
+
+use super::testing::{BucketSpec, file, meta_page};
+use super::*;
+
+type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
+
+/// Everything in the file, by bucket, and what could not be read.
+fn read(bytes: Vec<u8>) -> Result<(Vec<(Vec<u8>, Pairs)>, Vec<Damage>), String> {
+    let bolt = Bolt::open(bytes.into())?;
+    let mut walk = Walk::new(&bolt);
+    let mut named = Vec::new();
+    walk.bucket(&bolt.root(), &mut |pair| named.push(pair));
+    let mut buckets = Vec::new();
+    for pair in named.iter().filter(|pair| pair.is_bucket) {
+        let mut pairs = Vec::new();
+        let Ok(bucket) = bolt.bucket_of(pair) else { continue };
+        walk.bucket(&bucket, &mut |pair| pairs.push((bolt.image[pair.key].to_vec(), bolt.image[pair.value].to_vec())));
+        buckets.push((bolt.image[pair.key.clone()].to_vec(), pairs));
+    }
+    Ok((buckets, walk.damage))
+}
+
+fn some_pairs(count: u32, length: usize) -> Pairs {
+    (0..count).map(|n| (n.to_be_bytes().to_vec(), vec![n as u8; length])).collect()
+}
+
+fn spec(name: &str, pairs: &Pairs, inline: bool) -> BucketSpec {
+    BucketSpec { name: name.into(), pairs: pairs.clone(), inline }
+}
+
+#[test]
+fn every_page_size_is_read_with_overflow_pages_and_inline_buckets() {
+    for page_size in [4096, 8192, 16384, 32768, 65536] {
+        let (many, large, few) = (some_pairs(100, 30), some_pairs(9, 3 * page_size), some_pairs(3, 5));
+        let bytes = file(page_size, &[spec("few", &few, true), spec("large", &large, false), spec("many", &many, false)]);
+        let (buckets, damage) = read(bytes.clone()).unwrap();
+        assert_eq!(damage, []);
+        assert_eq!(buckets, [(b"few".to_vec(), few), (b"large".to_vec(), large), (b"many".to_vec(), many)], "{page_size}");
+        // The page size is found without meta page 0 too.
+        let mut first_broken = bytes;
+        first_broken[16..80].fill(0);
+        assert_eq!(read(first_broken).unwrap().0, buckets, "{page_size}");
+    }
+}
+
+#[test]
+fn the_newer_meta_page_counts() {
+    let mut bytes = file(4096, &[spec("old", &some_pairs(1, 1), true)]);
+    let old = Bolt::open(Bytes::from(bytes.clone())).unwrap().meta;
+    assert_eq!(old.transaction, 41);
+    let other = meta_page(0, 4096, old.root, old.high_water, 42);
+    bytes[..other.len()].copy_from_slice(&other);
+    assert_eq!(Bolt::open(Bytes::from(bytes)).unwrap().meta.transaction, 42);
+}
+
+#[test]
+fn a_tree_that_leads_back_into_itself_ends() {
+    let mut bytes = file(4096, &[spec("b", &some_pairs(40, 8), false)]);
+    let pages = bytes.len() / 4096;
+    for page in 2..pages {
+        let at = page * 4096;
+        if bytes[at + 8] == 1 {
+            // Every branch's first child becomes the branch itself.
+            bytes[at + 16 + 8..at + 16 + 16].copy_from_slice(&(page as u64).to_le_bytes());
+        }
+    }
+    let (_, damage) = read(bytes).unwrap();
+    assert!(damage.iter().any(|damage| damage.problem.contains("two places")), "{damage:?}");
+}
+
+#[test]
+fn a_page_that_claims_too_much_is_damage() {
+    let whole = file(4096, &[spec("b", &some_pairs(40, 8), false)]);
+    let (buckets, _) = read(whole.clone()).unwrap();
+    for (offset, bytes) in
+        [(10, &[0xff, 0xff][..]), (12, &[0xff; 4]), (0, &[0x77]), (8, &[0x08]), (16 + 4, &[0xff; 4]), (16 + 12, &[0xff; 4])]
+    {
+        let mut broken = whole.clone();
+        broken[2 * 4096 + offset..][..bytes.len()].copy_from_slice(bytes);
+        let (left, damage) = read(broken).unwrap();
+        assert_eq!(damage[0].page, 2, "{offset}");
+        assert!(!left[0].1.is_empty() && left[0].1.len() < buckets[0].1.len(), "{offset}");
+    }
+}
+
+#[test]
+fn a_file_shorter_than_its_pages_is_refused() {
+    let whole = file(4096, &[spec("b", &some_pairs(40, 8), false)]);
+    for length in [whole.len() - 1, whole.len() - 4096, 5000, 4096, 100, 17] {
+        assert!(Bolt::open(Bytes::copy_from_slice(&whole[..length])).is_err(), "{length}");
+    }
+    let mut with_checksum = whole.clone();
+    with_checksum.extend([7; 32]);
+    let bolt = Bolt::open(with_checksum.into()).unwrap();
+    assert_eq!((bolt.checksum, bolt.image.len()), (Some([7; 32]), whole.len()));
+}
+
+proptest! {
+    #[test]
+    fn what_was_written_is_read(pairs in proptest::collection::btree_map(
+        proptest::collection::vec(any::<u8>(), 1..20), proptest::collection::vec(any::<u8>(), 0..3000), 0..60), size in 0..5_usize) {
+        let pairs: Pairs = pairs.into_iter().collect();
+        let (buckets, damage) = read(file(4096 << size, &[spec("key", &pairs, false)])).unwrap();
+        prop_assert_eq!(damage, vec![]);
+        prop_assert_eq!(buckets, vec![(b"key".to_vec(), pairs)]);
+    }
+
+    #[test]
+    fn any_damage_is_survived(changes in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 1..40)) {
+        let mut bytes = file(4096, &[spec("in", &some_pairs(3, 9), true), spec("key", &some_pairs(50, 600), false)]);
+        for (place, value) in changes {
+            let place = place.index(bytes.len());
+            bytes[place] = value;
+        }
+        let _ = read(bytes);
+    }
+
+    /// Damage where it hurts: the headers and elements of pages, with numbers that look like real ones.
+    #[test]
+    fn damaged_headers_are_survived(changes in proptest::collection::vec((2..20_usize, 0..12_usize, 0..60_u32), 1..20)) {
+        let mut bytes = file(4096, &[spec("key", &some_pairs(50, 600), false)]);
+        for (page, word, value) in changes {
+            let at = page * 4096 + word * 4;
+            if at + 4 <= bytes.len() {
+                bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
+            }
+        }
+        let (buckets, _) = read(bytes).unwrap();
+        prop_assert!(buckets.iter().all(|(_, pairs)| pairs.len() <= 50 && pairs.is_sorted()));
+    }
+}
