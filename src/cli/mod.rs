@@ -6,6 +6,7 @@ mod connection;
 mod error;
 mod output;
 mod session;
+mod unstyled;
 mod well_known;
 
 use std::process::ExitCode;

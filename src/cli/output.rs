@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use anstream::{AutoStream, ColorChoice};
 use clap::ValueEnum;
 
+use super::unstyled::Unstyled;
 use super::{Error, Result};
 
 /// When to colour.
@@ -21,7 +22,7 @@ pub enum Color {
 
 /// Standard output: buffered, with ANSI styles stripped where they are not wanted. Renderers write to it as to any [`Write`].
 pub struct Output {
-    stream: BufWriter<AutoStream<io::Stdout>>,
+    stream: BufWriter<Unstyled<io::Stdout>>,
     width: Option<usize>,
 }
 
@@ -35,7 +36,7 @@ impl Output {
             Color::Never => ColorChoice::Never,
         };
         let width = stdout.is_terminal().then(terminal_size::terminal_size).flatten().map(|(width, _)| usize::from(width.0));
-        Self { stream: BufWriter::with_capacity(1 << 16, AutoStream::new(stdout, choice)), width }
+        Self { stream: BufWriter::with_capacity(1 << 16, Unstyled::new(stdout, choice != ColorChoice::Never)), width }
     }
 
     /// Columns of the terminal; `None` where standard output is no terminal and lines may be of any length.

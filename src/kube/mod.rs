@@ -5,19 +5,23 @@ pub use k8s_openapi::apimachinery;
 
 mod address;
 mod custom_kind;
+mod decoder;
 mod field_selector;
 mod kinds;
 mod nearest;
 mod object;
 mod quantity;
 mod registry_key;
+mod release;
 mod selector;
 
 pub use address::{Address, AddressError, Scope};
 pub use custom_kind::PrinterColumn;
+pub use decoder::Decoder;
 pub use field_selector::FieldSelector;
 pub use kinds::{Kind, Kinds, UnknownKind};
 pub use object::{Body, Decoded, Opaque, UnknownField};
 pub use quantity::{Format, Quantity, QuantityError};
 pub use registry_key::{ObjectKey, RegistryKey, Resource, find_prefixes, normalize_prefix, prefix_of};
+pub use release::{NoRelease, Release};
 pub use selector::{LabelSelector, SelectorError};

@@ -1,5 +1,7 @@
 //! Objects: what a stored value turned out to be.
 
+use std::fmt;
+
 use serde_json::Value;
 
 /// A stored value after decoding. Decoding never fails: what cannot be understood is [`Body::Opaque`] with its reason.
@@ -51,5 +53,18 @@ impl Decoded {
             Body::Object(value) => Some(value),
             Body::Opaque(_) => None,
         }
+    }
+}
+
+impl fmt::Display for UnknownField {
+    /// `spec.containers[0]: field 99, 4 bytes: 0a021234`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SHOWN: usize = 32;
+        let path = if self.path.is_empty() { "the object" } else { &self.path };
+        write!(f, "{path}: field {}, wire type {}, {} bytes: ", self.number, self.wire_type, self.bytes.len())?;
+        for byte in self.bytes.iter().take(SHOWN) {
+            write!(f, "{byte:02x}")?;
+        }
+        if self.bytes.len() > SHOWN { f.write_str("…") } else { Ok(()) }
     }
 }

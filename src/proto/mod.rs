@@ -1,7 +1,11 @@
-//! Generated code, never edited: etcd's messages and the tables of Kubernetes' fields. `tests/codegen.rs` makes it from `proto/`.
+//! Generated code, never edited: etcd's messages, the tables of Kubernetes' fields and kinds. `tests/codegen` and `tests/kinds_table.rs` make it from `proto/`.
 
 #[rustfmt::skip]
 #[allow(missing_docs, clippy::all, clippy::pedantic, reason = "generated")]
 pub mod etcd;
 #[rustfmt::skip]
 pub mod kinds;
+#[rustfmt::skip]
+#[allow(clippy::all, clippy::pedantic, reason = "generated")]
+pub mod kubernetes;
+pub mod table;

@@ -1,6 +1,7 @@
 //! The commands, one file each: gather, compute, render.
 
 mod completion;
+mod decode;
 
 use std::io::Write;
 
@@ -15,6 +16,7 @@ use super::{Error, Outcome, Result};
 #[derive(Subcommand, Debug)]
 pub enum Command {
     Completion(completion::CompletionArgs),
+    Decode(decode::DecodeArgs),
 }
 
 /// Runs the command and flushes what it printed.
@@ -22,6 +24,7 @@ pub fn run(cli: &Cli) -> Result<Outcome> {
     let mut out = Output::new(cli.global.color);
     let outcome = match &cli.command {
         Command::Completion(args) => completion::run(args, &mut out),
+        Command::Decode(args) => decode::run(args, &mut out),
         #[expect(unreachable_patterns, reason = "until the first command that reads a source")]
         _ => block_on(run_on_source(cli, &mut out)),
     }?;
@@ -33,7 +36,7 @@ pub fn run(cli: &Cli) -> Result<Outcome> {
 async fn run_on_source(cli: &Cli, _out: &mut Output) -> Result<Outcome> {
     let _session = Session::open(&cli.global).await?;
     match &cli.command {
-        Command::Completion(_) => unreachable!("needs no source"),
+        Command::Completion(_) | Command::Decode(_) => unreachable!("needs no source"),
     }
 }
 

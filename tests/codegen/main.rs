@@ -1,4 +1,6 @@
-//! Regenerates `src/proto` from `proto` and fails where the commit is stale. `BLESS=1 cargo test --test codegen` writes it.
+//! Regenerates `src/proto` from `proto` and fails where the commit is stale. `KETCD_BLESS=1 cargo test --test codegen` writes it.
+
+mod kubernetes;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,11 +30,11 @@ fn schemas(dir: &Path) -> Vec<PathBuf> {
 /// Holds a generated file against the committed one, or writes it when blessed.
 fn compare(path: &str, generated: &str) {
     let file = root().join(path);
-    if std::env::var_os("BLESS").is_some() {
+    if std::env::var_os("KETCD_BLESS").is_some() {
         fs::write(&file, generated).unwrap();
     }
     let committed = fs::read_to_string(&file).unwrap_or_default();
-    assert!(committed == generated, "{path} is stale: run `BLESS=1 cargo test --test codegen` and commit it");
+    assert!(committed == generated, "{path} is stale: run `KETCD_BLESS=1 cargo test --test codegen` and commit it");
 }
 
 #[test]
@@ -55,4 +57,12 @@ fn etcd_messages_are_current() {
         text.push_str("}\n");
     }
     compare("src/proto/etcd.rs", &text);
+}
+
+#[test]
+fn kubernetes_tables_are_current() {
+    let dir = root().join("proto/kubernetes");
+    let mut compiler = protox::Compiler::new([&dir]).unwrap();
+    compiler.open_files(schemas(&dir)).unwrap();
+    compare("src/proto/kubernetes.rs", &kubernetes::tables(&compiler.descriptor_pool()));
 }

@@ -1,0 +1,102 @@
+//! `ketcd decode`: one raw value as it lies in etcd, or many in base64, to JSON; no source needed.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use clap::Args;
+use serde_json::json;
+
+use crate::cli::output::{Output, note};
+use crate::cli::{Error, Outcome, Result};
+use crate::kube::{Decoder, Release, UnknownField};
+
+/// Print the JSON of a raw value as it lies in etcd
+#[derive(Args, Debug)]
+pub struct DecodeArgs {
+    /// The file that holds the value; `-` or none is standard input.
+    #[arg(value_name = "FILE")]
+    file: Option<String>,
+    /// Read one base64 value a line, print one JSON document a line.
+    #[arg(long)]
+    lines: bool,
+    /// Render as an API server of this release would; default: the newest known.
+    #[arg(long, value_name = "1.NN")]
+    release: Option<Release>,
+    /// Print the fields that the release does not know, by their numbers, to standard error.
+    #[arg(long)]
+    unknown: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &DecodeArgs, out: &mut Output) -> Result<Outcome> {
+    let decoder = Decoder::for_stored_values().with_release(args.release.unwrap_or_default());
+    let mut input = open(args.file.as_deref())?;
+    if args.lines {
+        return decode_lines(args, &decoder, &mut input, out);
+    }
+    let mut value = Vec::new();
+    input.read_to_end(&mut value).map_err(|error| unreadable(args.file.as_deref(), &error))?;
+    let mut text = Vec::new();
+    let unknown = decoder.decode_text(b"", &value, 0, &mut text).map_err(|opaque| {
+        Error::new(format!("cannot decode the value of {} bytes: {}", opaque.length, opaque.reason)).hint(if opaque.expected {
+            "give the bytes of one Kubernetes object as etcd holds them"
+        } else {
+            "give the bytes as etcd holds them, unchanged and whole"
+        })
+    })?;
+    report_unknown(args, &unknown, "");
+    text.push(b'\n');
+    out.write_all(&text)?;
+    Ok(Outcome::Found)
+}
+
+fn decode_lines(args: &DecodeArgs, decoder: &Decoder, input: &mut dyn BufRead, out: &mut Output) -> Result<Outcome> {
+    let mut outcome = Outcome::Found;
+    let (mut line, mut text, mut number, mut unknown_fields) = (String::new(), Vec::new(), 0, 0);
+    loop {
+        line.clear();
+        if input.read_line(&mut line).map_err(|error| unreadable(args.file.as_deref(), &error))? == 0 {
+            break;
+        }
+        number += 1;
+        text.clear();
+        let decoded = BASE64.decode(line.trim()).map_err(|error| format!("line {number} is no base64: {error}"));
+        match decoded.and_then(|value| decoder.decode_text(b"", &value, 0, &mut text).map_err(|opaque| opaque.reason)) {
+            Ok(unknown) => {
+                unknown_fields += unknown.len();
+                report_unknown(args, &unknown, &format!("line {number}: "));
+            }
+            Err(reason) => {
+                outcome = Outcome::Nothing;
+                text = json!({ "error": reason }).to_string().into_bytes();
+            }
+        }
+        text.push(b'\n');
+        out.write_all(&text)?;
+    }
+    if unknown_fields > 0 && !args.unknown {
+        note(&format!("{unknown_fields} unknown fields left out; --unknown shows them"));
+    }
+    Ok(outcome)
+}
+
+fn open(file: Option<&str>) -> Result<Box<dyn BufRead>> {
+    match file {
+        None | Some("-") => Ok(Box::new(io::stdin().lock())),
+        Some(path) => Ok(Box::new(BufReader::new(File::open(path).map_err(|error| unreadable(Some(path), &error))?))),
+    }
+}
+
+fn unreadable(file: Option<&str>, error: &io::Error) -> Error {
+    Error::new(format!("cannot read {}: {error}", file.unwrap_or("standard input"))).hint("check the path and that you may read it")
+}
+
+fn report_unknown(args: &DecodeArgs, unknown: &[UnknownField], prefix: &str) {
+    if args.unknown {
+        unknown.iter().for_each(|field| note(&format!("{prefix}{field}")));
+    } else if prefix.is_empty() && !unknown.is_empty() {
+        note(&format!("{} unknown fields left out; --unknown shows them", unknown.len()));
+    }
+}

@@ -1,0 +1,167 @@
+//! Stored bytes to objects. Decoding never fails: what cannot be understood is opaque, with its reason.
+
+mod cbor;
+mod envelope;
+mod fault;
+mod go_text;
+mod raw_json;
+mod sorted;
+mod text;
+mod view;
+mod wire;
+
+use serde_json::Value;
+
+use self::envelope::{Envelope, Sealed};
+use self::fault::{Fault, Result};
+use self::text::Identity;
+use self::view::Context;
+use self::wire::Span;
+use super::object::{Body, Decoded, Opaque, UnknownField};
+use super::release::Release;
+use crate::proto::kubernetes::{MESSAGES, ROOTS};
+use crate::proto::table::Message;
+
+/// Turns stored values into what the API server would return for them.
+#[derive(Clone, Debug, Default)]
+pub struct Decoder {
+    release: Release,
+    lenient: bool,
+    stored: bool,
+}
+
+/// The values etcd takes are far smaller (1.5 MiB by default).
+const MAX_LENGTH: usize = 1 << 30;
+
+impl Decoder {
+    /// A decoder that renders as the newest release does, without keys.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A decoder that renders the stored bytes alone, without what the API server changes on its way from storage to the client.
+    pub fn for_stored_values() -> Self {
+        Self { stored: true, ..Self::default() }
+    }
+
+    /// Renders as an API server of `release` does: members it does not know are left out and reported as unknown fields.
+    pub fn with_release(self, release: Release) -> Self {
+        Self { release, lenient: false, ..self }
+    }
+
+    /// Renders by the rules of a release that was found in the data, so it may be wrong by some minors: members it does not know are shown all the same.
+    pub fn with_release_found(self, release: Release) -> Self {
+        Self { release, lenient: true, ..self }
+    }
+
+    /// The release whose rules hold.
+    pub fn release(&self) -> Release {
+        self.release
+    }
+
+    /// The object in a value. `mod_revision` becomes its `metadata.resourceVersion`; 0 leaves the stored one, which API servers keep empty.
+    pub fn decode(&self, key: &[u8], value: &[u8], mod_revision: i64) -> Decoded {
+        let mut out = Vec::with_capacity(value.len() * 2);
+        match self.decode_text(key, value, mod_revision, &mut out) {
+            Ok(unknown_fields) => match serde_json::from_slice(&out) {
+                Ok(object) => Decoded { body: Body::Object(object), unknown_fields },
+                Err(error) => Decoded { body: Body::Opaque(broken(&Fault::new(error.to_string(), 0), value)), unknown_fields },
+            },
+            Err(opaque) => Decoded { body: Body::Opaque(opaque), unknown_fields: Vec::new() },
+        }
+    }
+
+    /// As [`Decoder::decode`], but appends the object's JSON to `out`, compact and with its members sorted, and returns the unknown fields.
+    /// Nothing is appended where the value is opaque.
+    pub fn decode_text(
+        &self,
+        _key: &[u8],
+        value: &[u8],
+        mod_revision: i64,
+        out: &mut Vec<u8>,
+    ) -> std::result::Result<Vec<UnknownField>, Opaque> {
+        let start = out.len();
+        if value.len() > MAX_LENGTH {
+            return Err(opaque(format!("a value of {} bytes, more than any Kubernetes object", value.len()), false, value));
+        }
+        let envelope = Envelope::of(value).map_err(|fault| broken(&fault, value))?;
+        let result = match &envelope {
+            Envelope::Encrypted(sealed) => return Err(opaque(sealed_reason(sealed), true, value)),
+            Envelope::Foreign => return Err(opaque(foreign_reason(value), true, value)),
+            Envelope::Protobuf { api_version, kind, object } => match find_message(api_version, kind) {
+                Some(message) => self.protobuf(message, value, *object, Identity { api_version, kind, mod_revision }, out),
+                None => return Err(opaque(format!("unknown kind {kind} of {api_version}, stored as protobuf"), true, value)),
+            },
+            Envelope::Json | Envelope::Cbor => dynamic(value, mod_revision, out).map(|()| Vec::new()),
+        };
+        result.map_err(|fault| {
+            out.truncate(start);
+            broken(&fault, value)
+        })
+    }
+
+    fn protobuf(
+        &self,
+        message: &'static Message,
+        value: &[u8],
+        object: Span,
+        identity: Identity<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<Vec<UnknownField>> {
+        let minor = self.release.in_tables().min(message.last);
+        let mut context = Context::new(value, minor, self.lenient);
+        text::append_object(&mut context, message, object, identity, out)?;
+        Ok(context.unknown)
+    }
+}
+
+/// A value that carries its own member names.
+fn dynamic(value: &[u8], mod_revision: i64, out: &mut Vec<u8>) -> Result<()> {
+    let mut canonical = Vec::with_capacity(value.len() + 64);
+    if value.starts_with(&cbor::MAGIC) {
+        cbor::append(value, &mut canonical)?;
+    } else {
+        raw_json::append(value, raw_json::Numbers::Go, &mut canonical)?;
+    }
+    let mut object: Value = serde_json::from_slice(&canonical).map_err(|error| Fault::new(error.to_string(), 0))?;
+    if !object.is_object() {
+        return Err(Fault::new("no object", 0));
+    }
+    if mod_revision > 0
+        && let Some(Value::Object(metadata)) = object.get_mut("metadata")
+    {
+        metadata.insert("resourceVersion".to_owned(), Value::String(mod_revision.to_string()));
+    }
+    go_text::append_value(out, &object);
+    Ok(())
+}
+
+fn find_message(api_version: &str, kind: &str) -> Option<&'static Message> {
+    let index = ROOTS.binary_search_by(|row| (row.api_version, row.kind).cmp(&(api_version, kind))).ok()?;
+    Some(&MESSAGES[usize::from(ROOTS[index].message.0)])
+}
+
+fn opaque(reason: String, expected: bool, value: &[u8]) -> Opaque {
+    Opaque { reason, expected, length: value.len() }
+}
+
+fn broken(fault: &Fault, value: &[u8]) -> Opaque {
+    opaque(fault.to_string(), false, value)
+}
+
+fn sealed_reason(sealed: &Sealed<'_>) -> String {
+    let Sealed { provider, version, key } = sealed;
+    if *provider == "kms" {
+        format!("encrypted at rest by KMS {version} plugin {key}")
+    } else {
+        format!("encrypted at rest by {provider} under key {key}")
+    }
+}
+
+fn foreign_reason(value: &[u8]) -> String {
+    match std::str::from_utf8(value) {
+        Ok("") => "an empty value".to_owned(),
+        Ok(text) if text.chars().all(|c| !c.is_control() || c.is_whitespace()) => "plain text, no Kubernetes object".to_owned(),
+        _ => "bytes in no encoding of Kubernetes".to_owned(),
+    }
+}

@@ -1,0 +1,254 @@
+//! `proto/kubernetes` to the tables of `src/proto/kubernetes.rs`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use prost_reflect::{DescriptorPool, DynamicMessage, ExtensionDescriptor, FieldDescriptor, Kind, MessageDescriptor, ReflectMessage, Value};
+
+/// The options of `go.proto`.
+struct Options {
+    group: ExtensionDescriptor,
+    go_struct: ExtensionDescriptor,
+    go: ExtensionDescriptor,
+}
+
+/// One row of a message's JSON.
+struct Row {
+    json: String,
+    slot: usize,
+    card: &'static str,
+    ty: String,
+    emit: &'static str,
+    first: u32,
+    last: u32,
+}
+
+/// A message's field numbers and rows, those of inlined messages included.
+#[derive(Default)]
+struct Shape {
+    slots: usize,
+    rows: Vec<Row>,
+}
+
+/// What of a Go field depends on the release.
+struct Facts {
+    json: String,
+    kind: Kind,
+    pointer: bool,
+    omitempty: bool,
+    omitzero: bool,
+}
+
+/// The Rust text of all tables.
+pub fn tables(pool: &DescriptorPool) -> String {
+    let options = Options {
+        group: pool.get_extension_by_name("group").unwrap(),
+        go_struct: pool.get_extension_by_name("go_struct").unwrap(),
+        go: pool.get_extension_by_name("go").unwrap(),
+    };
+    let messages: BTreeMap<String, MessageDescriptor> = pool
+        .all_messages()
+        .filter(|m| m.full_name().starts_with("k8s.") && !m.is_map_entry())
+        .map(|m| (m.full_name().to_owned(), m))
+        .collect();
+    let ids: BTreeMap<&str, usize> = messages.keys().enumerate().map(|(id, name)| (name.as_str(), id)).collect();
+    let mut text = String::from(
+        "//! The JSON of every message of Kubernetes, and the messages of its kinds. Generated from `proto/kubernetes` by `tests/codegen`; do not edit.\n\n\
+         use super::table::{Card::*, Emit::*, RootRow, MessageId, Numbers, Render, Row, Type::*};\n\n\
+         const fn row(key: &'static str, slot: u8, card: super::table::Card, ty: super::table::Type, emit: super::table::Emit, first: u8, last: u8) -> Row {\n\
+         \x20   Row { key, slot, card, ty, emit, first, last }\n}\n\n\
+         const fn m(id: u16) -> super::table::Type {\n    Message(MessageId(id))\n}\n\n",
+    );
+    writeln!(text, "/// Every message, sorted by name.\npub static MESSAGES: [super::table::Message; {}] = [", messages.len()).unwrap();
+    for message in messages.values() {
+        write_message(&mut text, &options, &ids, message);
+    }
+    text.push_str("];\n\n");
+    write_roots(&mut text, &options, &ids, &messages);
+    text
+}
+
+fn write_message(text: &mut String, options: &Options, ids: &BTreeMap<&str, usize>, message: &MessageDescriptor) {
+    let go = extension(&message.options(), &options.go_struct);
+    let mut shape = Shape::default();
+    let numbers = collect(options, ids, message, (0, 255), &mut shape);
+    if flag(&go, "top_level") {
+        for (json, ty) in [("apiVersion", "ApiVersion"), ("kind", "Kind")] {
+            shape.rows.push(Row { json: json.to_owned(), slot: 0, card: "One", ty: ty.to_owned(), emit: "IfSet", first: 0, last: 255 });
+        }
+    }
+    shape.rows.sort_by(|a, b| (a.json.as_bytes(), a.first).cmp(&(b.json.as_bytes(), b.first)));
+    for pair in shape.rows.windows(2) {
+        let overlap = pair[0].json == pair[1].json && pair[0].last >= pair[1].first;
+        assert!(!overlap, "{} has {} twice in one release", message.full_name(), pair[0].json);
+    }
+    let render = render_name(go.as_ref());
+    let last = number(&go, "last").unwrap_or(37);
+    writeln!(
+        text,
+        "    super::table::Message {{ name: \"{}\", last: {last}, render: Render::{render}, slots: {}, numbers: {numbers}, rows: &[",
+        message.full_name(),
+        shape.slots
+    )
+    .unwrap();
+    for Row { json, slot, card, ty, emit, first, last } in shape.rows {
+        writeln!(text, "        row(\",\\\"{json}\\\":\", {slot}, {card}, {ty}, {emit}, {first}, {last}),").unwrap();
+    }
+    text.push_str("    ] },\n");
+}
+
+/// Adds the rows of `message` to `shape` and returns its [`Numbers`] as Rust text.
+fn collect(options: &Options, ids: &BTreeMap<&str, usize>, message: &MessageDescriptor, within: (u32, u32), shape: &mut Shape) -> String {
+    let mut by_number = vec![0usize; message.fields().map(|f| f.number() as usize + 1).max().unwrap_or(0)];
+    let mut inlined = Vec::new();
+    for field in message.fields() {
+        let go = extension(&field.options(), &options.go);
+        let first = number(&go, "first").unwrap_or(0).max(within.0);
+        let last = number(&go, "last").unwrap_or(255).min(within.1);
+        if flag(&go, "inline") {
+            let Kind::Message(inner) = field.kind() else { panic!("{} is no message", field.full_name()) };
+            inlined.push(collect(options, ids, &inner, (first, last), shape));
+            by_number[field.number() as usize] = 200 + inlined.len();
+            continue;
+        }
+        let slot = shape.slots;
+        shape.slots += 1;
+        assert!(shape.slots < 200, "{} has too many fields", message.full_name());
+        by_number[field.number() as usize] = slot + 1;
+        let mut from = first;
+        for (facts, until) in variants(&field, go.as_ref(), last) {
+            let (card, ty, emit) = row_facts(options, ids, &field, &facts);
+            match shape.rows.last_mut() {
+                Some(row) if row.slot == slot && (&row.json, row.card, &row.ty, row.emit) == (&facts.json, card, &ty, emit) => {
+                    row.last = until
+                }
+                _ => shape.rows.push(Row { json: facts.json, slot, card, ty, emit, first: from, last: until }),
+            }
+            from = until + 1;
+        }
+    }
+    format!("Numbers {{ slots: &{by_number:?}, inlined: &[{}] }}", inlined.join(", "))
+}
+
+/// The facts of a field, release by release, each with the last release of which they are true.
+fn variants(field: &FieldDescriptor, go: Option<&DynamicMessage>, last: u32) -> Vec<(Facts, u32)> {
+    let current = || Facts {
+        json: field.json_name().to_owned(),
+        kind: field.kind(),
+        pointer: go.is_some_and(|go| bool_of(go, "pointer").unwrap_or(false)),
+        omitempty: go.is_some_and(|go| bool_of(go, "omitempty").unwrap_or(false)),
+        omitzero: go.is_some_and(|go| bool_of(go, "omitzero").unwrap_or(false)),
+    };
+    let mut all = Vec::new();
+    let was = go.and_then(|go| go.get_field_by_name("was").map(|was| was.into_owned()));
+    for old in was.as_ref().and_then(Value::as_list).unwrap_or_default() {
+        let old = old.as_message().unwrap();
+        let mut facts = current();
+        if old.has_field_by_name("json") {
+            facts.json = old.get_field_by_name("json").unwrap().as_str().unwrap().to_owned();
+        }
+        if old.has_field_by_name("type") {
+            let name = old.get_field_by_name("type").unwrap().as_str().unwrap().to_owned();
+            facts.kind = Kind::Message(field.parent_pool().get_message_by_name(&name).unwrap_or_else(|| panic!("no message {name}")));
+        }
+        facts.pointer = bool_of(old, "pointer").unwrap_or(facts.pointer);
+        facts.omitempty = bool_of(old, "omitempty").unwrap_or(facts.omitempty);
+        facts.omitzero = bool_of(old, "omitzero").unwrap_or(facts.omitzero);
+        all.push((facts, old.get_field_by_name("last").unwrap().as_u32().unwrap()));
+    }
+    all.push((current(), last));
+    all
+}
+
+/// Cardinality, type and emission of a field, as Rust text.
+fn row_facts(
+    options: &Options,
+    ids: &BTreeMap<&str, usize>,
+    field: &FieldDescriptor,
+    facts: &Facts,
+) -> (&'static str, String, &'static str) {
+    let card = if field.is_map() {
+        "Map"
+    } else if field.is_list() {
+        "List"
+    } else {
+        "One"
+    };
+    let kind = match (&facts.kind, field.is_map()) {
+        (Kind::Message(entry), true) => entry.map_entry_value_field().kind(),
+        (kind, _) => kind.clone(),
+    };
+    let mut is_struct = false;
+    let mut is_slice = card != "One";
+    let ty = match &kind {
+        Kind::Bool => "Bool".to_owned(),
+        Kind::Int32 => "Int32".to_owned(),
+        Kind::Int64 => "Int64".to_owned(),
+        Kind::Double => "Double".to_owned(),
+        Kind::String => "String".to_owned(),
+        Kind::Bytes => {
+            is_slice = true;
+            "Bytes".to_owned()
+        }
+        Kind::Message(inner) => {
+            is_slice |= render_name(extension(&inner.options(), &options.go_struct).as_ref()) == "Strings";
+            is_struct = !is_slice;
+            format!("m({})", ids[inner.full_name()])
+        }
+        other => panic!("{} has type {other:?}", field.full_name()),
+    };
+    let emit = match facts {
+        Facts { omitzero: true, .. } => "IfNotEmpty",
+        Facts { pointer: true, omitempty: true, .. } => "IfSet",
+        Facts { pointer: true, .. } => "AlwaysOrNull",
+        Facts { omitempty: true, .. } if !is_struct => "IfNotEmpty",
+        _ if is_slice => "AlwaysOrNull",
+        _ => "Always",
+    };
+    (card, ty, emit)
+}
+
+fn write_roots(text: &mut String, options: &Options, ids: &BTreeMap<&str, usize>, messages: &BTreeMap<String, MessageDescriptor>) {
+    let mut kinds = BTreeSet::new();
+    for message in messages.values() {
+        let file = message.parent_file();
+        if !file.options().has_extension(&options.group) || !flag(&extension(&message.options(), &options.go_struct), "top_level") {
+            continue;
+        }
+        let group = file.options().get_extension(&options.group).as_str().unwrap().to_owned();
+        let version = file.package_name().rsplit('.').next().unwrap().to_owned();
+        let api_version = if group.is_empty() { version } else { format!("{group}/{version}") };
+        kinds.insert((api_version, message.name().to_owned(), ids[message.full_name()]));
+    }
+    text.push_str("/// Every message that is an object, sorted by API version and kind.\npub static ROOTS: &[RootRow] = &[\n");
+    for (api_version, kind, id) in kinds {
+        writeln!(text, "    RootRow {{ api_version: \"{api_version}\", kind: \"{kind}\", message: MessageId({id}) }},").unwrap();
+    }
+    text.push_str("];\n");
+}
+
+fn render_name(go: Option<&DynamicMessage>) -> String {
+    let value = go.map_or(0, |go| go.get_field_by_name("render").unwrap().as_enum_number().unwrap());
+    let Some(Kind::Enum(all)) = go.map(|go| go.descriptor().get_field_by_name("render").unwrap().kind()) else {
+        return "Struct".to_owned();
+    };
+    let name = all.get_value(value).unwrap().name().to_owned();
+    name.split('_').map(|word| word[..1].to_owned() + &word[1..].to_lowercase()).collect()
+}
+
+fn extension(options: &DynamicMessage, extension: &ExtensionDescriptor) -> Option<DynamicMessage> {
+    options.has_extension(extension).then(|| options.get_extension(extension).as_message().unwrap().clone())
+}
+
+fn bool_of(message: &DynamicMessage, name: &str) -> Option<bool> {
+    message.has_field_by_name(name).then(|| message.get_field_by_name(name).unwrap().as_bool().unwrap())
+}
+
+fn flag(go: &Option<DynamicMessage>, name: &str) -> bool {
+    go.as_ref().and_then(|go| bool_of(go, name)).unwrap_or(false)
+}
+
+fn number(go: &Option<DynamicMessage>, name: &str) -> Option<u32> {
+    let go = go.as_ref()?;
+    go.has_field_by_name(name).then(|| go.get_field_by_name(name).unwrap().as_u32().unwrap())
+}
