@@ -1,4 +1,12 @@
 //! Objects through many revisions: changes, the clock that dates them, who made them, and the stories they tell.
 
+mod actor;
+mod change;
 pub mod clock;
 pub mod diff;
+mod follow;
+pub mod noise;
+
+pub use actor::{Actor, ActorFrom, actor};
+pub use change::{Change, ChangeKind, Version};
+pub use follow::Follower;

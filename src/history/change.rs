@@ -1,0 +1,111 @@
+//! One change: an object before and after a revision.
+
+use bytes::Bytes;
+use json_patch::jsonptr::PointerBuf;
+use json_patch::{Patch, PatchOperation, ReplaceOperation};
+use serde_json::Value;
+
+use super::diff;
+use crate::kube::{Body, Opaque};
+use crate::store::{Origin, Revision};
+
+/// What a change did to its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// The key was created.
+    Added,
+    /// The key was written again.
+    Modified,
+    /// The key was deleted.
+    Deleted,
+}
+
+impl ChangeKind {
+    /// The word of Kubernetes' watch API.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Added => "ADDED",
+            Self::Modified => "MODIFIED",
+            Self::Deleted => "DELETED",
+        }
+    }
+}
+
+/// An object on one side of a change.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Version {
+    /// There was none: the key did not exist.
+    Absent,
+    /// There was one, but it cannot be read any more: a gap.
+    Unreadable,
+    /// This one.
+    Object(Value),
+    /// Bytes that are no object to us.
+    Opaque(Opaque),
+}
+
+impl Version {
+    /// The object, if it is one.
+    pub fn object(&self) -> Option<&Value> {
+        match self {
+            Self::Object(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The object, to be altered for showing.
+    pub fn object_mut(&mut self) -> Option<&mut Value> {
+        match self {
+            Self::Object(value) => Some(value),
+            _ => None,
+        }
+    }
+}
+
+impl From<Body> for Version {
+    fn from(body: Body) -> Self {
+        match body {
+            Body::Object(value) => Self::Object(value),
+            Body::Opaque(opaque) => Self::Opaque(opaque),
+        }
+    }
+}
+
+/// A change of one key.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// The transaction's revision.
+    pub revision: Revision,
+    /// The place among the changes of the revision, from 0.
+    pub sub_revision: i64,
+    /// Created, written or deleted.
+    pub kind: ChangeKind,
+    /// etcd's key.
+    pub key: Bytes,
+    /// Where it was read.
+    pub origin: Origin,
+    /// The version just before: [`Version::Absent`] for a creation, [`Version::Unreadable`] after a gap.
+    pub before: Version,
+    /// The version of this revision; [`Version::Absent`] for a deletion.
+    pub after: Version,
+}
+
+impl Change {
+    /// The object after the change or, where it was deleted, before it.
+    pub fn object(&self) -> Option<&Value> {
+        self.after.object().or(self.before.object())
+    }
+
+    /// RFC 6902, from the version before to this one; null stands for no object. `None` for a creation and after a gap.
+    pub fn patch(&self) -> Option<Patch> {
+        let before = self.before.object()?;
+        match &self.after {
+            Version::Object(after) => Some(diff::patch(before, after)),
+            Version::Absent => {
+                let gone = ReplaceOperation { path: PointerBuf::root(), value: Value::Null };
+                Some(Patch(vec![PatchOperation::Replace(gone)]))
+            }
+            Version::Unreadable | Version::Opaque(_) => None,
+        }
+    }
+}
