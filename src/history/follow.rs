@@ -19,12 +19,14 @@ pub struct Follower<D> {
     decode: D,
     last: HashMap<Bytes, KeyValue>,
     recent: HashMap<Bytes, Value>,
+    /// The end of the last gap: what was seen before it may have changed since.
+    gap: Revision,
 }
 
 impl<D: Fn(&KeyValue) -> Body> Follower<D> {
     /// A follower that knows no key yet and decodes with `decode`.
     pub fn new(decode: D) -> Self {
-        Self { decode, last: HashMap::new(), recent: HashMap::new() }
+        Self { decode, last: HashMap::new(), recent: HashMap::new(), gap: Revision(0) }
     }
 
     /// Tells of a key that was alive before the first event. Returns it as the change that made it, whose version before cannot be
@@ -34,10 +36,9 @@ impl<D: Fn(&KeyValue) -> Body> Follower<D> {
         self.change(event)
     }
 
-    /// Forgets every key: what was before the next events cannot be read.
-    pub fn gap(&mut self) {
-        self.last.clear();
-        self.recent.clear();
+    /// Tells that changes up to revision `to` are missing.
+    pub fn gap(&mut self, to: Revision) {
+        self.gap = to;
     }
 
     /// Returns the change that `event` made. Events come in ascending order, each once.
@@ -65,12 +66,15 @@ impl<D: Fn(&KeyValue) -> Body> Follower<D> {
         Version::Absent
     }
 
-    /// The version just before; a version number that does not follow the last one seen shows a gap.
+    /// The version just before; a version number that does not follow the last one seen shows a gap; a deletion has none.
     fn before(&mut self, key: &Bytes, kind: EventKind, now: &KeyValue) -> Version {
         let object = self.recent.remove(key);
         let Some(last) = self.last.get(key) else { return Version::Unreadable };
-        let follows = last.version + 1 == now.version && last.create_revision == now.create_revision;
-        if kind == EventKind::Put && !follows {
+        let follows = match kind {
+            EventKind::Put => last.version + 1 == now.version && last.create_revision == now.create_revision,
+            EventKind::Delete => last.mod_revision > self.gap,
+        };
+        if !follows {
             return Version::Unreadable;
         }
         object.map_or_else(|| Version::from((self.decode)(last)), Version::Object)
@@ -133,7 +137,7 @@ mod tests {
         follower.change(put(5, 5, 1, "{}"));
         assert_eq!(follower.change(put(9, 5, 3, "{}")).before, Version::Unreadable);
         assert_eq!(follower.change(put(12, 11, 2, "{}")).before, Version::Unreadable);
-        follower.gap();
+        follower.gap(Revision(12));
         assert_eq!(follower.change(delete(13)).before, Version::Unreadable);
     }
 }

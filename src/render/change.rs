@@ -1,0 +1,117 @@
+//! Changes as JSON, one a line: `history -o ndjson`, `watch -o ndjson`.
+
+use std::io::{self, Write};
+
+use json_patch::Patch;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::secret;
+use crate::history::clock::Dated;
+use crate::history::{Actor, Change, Version};
+use crate::store::Origin;
+
+/// How much of an object is shown.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Shown {
+    /// Keep managedFields, which kubectl leaves out.
+    pub managed_fields: bool,
+    /// Keep the values of Secrets.
+    pub secrets: bool,
+}
+
+/// A change with what is known about it besides: when and by whom.
+#[derive(Clone, Debug)]
+pub struct Told {
+    /// The change.
+    pub change: Change,
+    /// When; `None` where nothing dates the revision.
+    pub dated: Option<Dated>,
+    /// By whom; `None` where nothing tells.
+    pub actor: Option<Actor>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Line<'a> {
+    revision: i64,
+    sub_revision: i64,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    key: std::borrow::Cow<'a, str>,
+    time: Option<String>,
+    time_error_seconds: Option<f64>,
+    source: &'static str,
+    by: Option<String>,
+    by_from: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    object: Option<&'a Value>,
+    patch: Option<Patch>,
+}
+
+/// Whether a line carries the object or only the patch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum With {
+    /// Both.
+    Object,
+    /// The patch alone, as in a timeline.
+    PatchOnly,
+}
+
+/// Writes one change as one JSON document, without a line end. What `shown` leaves out is gone from `told` afterwards.
+///
+/// # Errors
+/// The stream's.
+pub fn write_json(told: &mut Told, shown: Shown, with: With, out: &mut dyn Write) -> io::Result<()> {
+    let is_secret = told.change.object().is_some_and(secret::is_secret);
+    if !shown.managed_fields {
+        for version in [&mut told.change.before, &mut told.change.after] {
+            drop_managed_fields(version);
+        }
+    }
+    let mut patch = told.change.patch();
+    if is_secret && !shown.secrets {
+        patch.as_mut().map(secret::mask_patch);
+        told.change.after.object_mut().map(secret::mask);
+    }
+    let Told { change, dated, actor } = told;
+    let line = Line {
+        revision: change.revision.0,
+        sub_revision: change.sub_revision,
+        kind: change.kind.as_str(),
+        key: String::from_utf8_lossy(&change.key),
+        time: dated.map(|dated| time(dated.time)),
+        time_error_seconds: dated.map(|dated| dated.error),
+        source: origin(change.origin),
+        by: actor.as_ref().map(Actor::to_string),
+        by_from: actor.as_ref().map(|actor| actor.from.as_str()),
+        error: if let Version::Opaque(opaque) = &change.after { Some(&opaque.reason) } else { None },
+        object: (with == With::Object).then(|| change.after.object().unwrap_or(&Value::Null)),
+        patch,
+    };
+    Ok(serde_json::to_writer(out, &line)?)
+}
+
+/// The word for where a change was read.
+pub fn origin(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Live => "live",
+        Origin::Db => "db",
+        Origin::Wal => "wal",
+        Origin::Recording => "recording",
+        Origin::FreePage => "freepage",
+    }
+}
+
+/// RFC 3339 in UTC, to the millisecond.
+pub fn time(time: jiff::Timestamp) -> String {
+    time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+}
+
+fn drop_managed_fields(version: &mut Version) {
+    if let Some(metadata) = version.object_mut().and_then(|object| object.get_mut("metadata")).and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+    }
+}
