@@ -2,7 +2,12 @@
 //!
 //! Renderers write to any `std::io::Write` and always write ANSI styles ([`style`]); who prints strips them where they are not wanted.
 
+pub mod change;
+pub mod change_text;
+pub mod duration;
+pub mod secret;
 pub mod style;
+pub mod value;
 
 pub mod json;
 pub mod json_path;

@@ -1,0 +1,231 @@
+//! Changes as text: a line a change, or with its fields, old → new.
+
+use std::io::{self, Write};
+
+use serde_json::Value;
+
+use super::change::{Shown, Told};
+use super::style::{self, paint};
+use super::{duration, secret, value};
+use crate::history::clock::Dated;
+use crate::history::diff::{Detail, Field, FieldChange, FieldPath, Segment, fields};
+use crate::history::{ActorFrom, Change, ChangeKind, Version, noise};
+
+/// Columns where the output has no width of its own.
+const WIDTH: usize = 100;
+/// Columns of a field's path, before it runs over.
+const PATH: usize = 36;
+
+/// How changes are told.
+#[derive(Clone, Copy, Debug)]
+pub struct Telling {
+    /// Field by field.
+    pub diff: bool,
+    /// Bookkeeping and heartbeats too, leaf by leaf.
+    pub all_fields: bool,
+    /// Whether each change must name its object, as they are of several.
+    pub many: bool,
+    /// What is masked and left out.
+    pub shown: Shown,
+    /// Columns of the terminal.
+    pub width: Option<usize>,
+}
+
+/// Tells changes one after the other.
+pub struct Teller {
+    telling: Telling,
+    previous: Option<Dated>,
+    folded: usize,
+    inferred: bool,
+    day: Option<String>,
+}
+
+impl Teller {
+    /// Begins.
+    pub fn new(telling: Telling) -> Self {
+        Self { telling, previous: None, folded: 0, inferred: false, day: None }
+    }
+
+    /// Tells one change; `name` is what its key stands for, such as `pod/lab/ubuntu`.
+    ///
+    /// # Errors
+    /// The stream's.
+    pub fn tell(&mut self, told: &Told, name: &str, out: &mut dyn Write) -> io::Result<()> {
+        self.tell_day(told, out)?;
+        let who = self.who(told);
+        let head = format!("{}  {:>6}  ", clock_time(told.dated), format!("r{}", told.change.revision));
+        let rows = self.rows(&told.change, name);
+        for (place, row) in rows.iter().enumerate() {
+            let margin = if place == 0 { paint(style::FAINT, head.clone()).to_string() } else { " ".repeat(head.len()) };
+            let tail = if place == 0 { who.as_str() } else { "" };
+            self.line(&margin, head.len(), row, tail, out)?;
+        }
+        if told.dated.is_some() {
+            self.previous = told.dated;
+        }
+        Ok(())
+    }
+
+    /// Ends with what was folded away and what the marks mean.
+    ///
+    /// # Errors
+    /// The stream's.
+    pub fn finish(self, out: &mut dyn Write) -> io::Result<()> {
+        if self.folded > 0 {
+            let fields = if self.folded == 1 { "field" } else { "fields" };
+            writeln!(
+                out,
+                "{}",
+                paint(style::FAINT, format!("{} {fields} of bookkeeping and heartbeats folded (--all-fields shows them)", self.folded))
+            )?;
+        }
+        if self.inferred {
+            writeln!(out, "{}", paint(style::FAINT, "* inferred from what changed; the write left no trace in managedFields"))?;
+        }
+        Ok(())
+    }
+
+    fn tell_day(&mut self, told: &Told, out: &mut dyn Write) -> io::Result<()> {
+        let Some(day) = told.dated.map(|dated| dated.time.strftime("%Y-%m-%d").to_string()) else { return Ok(()) };
+        if self.day.as_ref() != Some(&day) {
+            writeln!(out, "{}", paint(style::FAINT, format!("{day} UTC")))?;
+            self.day = Some(day);
+        }
+        Ok(())
+    }
+
+    fn who(&mut self, told: &Told) -> String {
+        let by = told.actor.as_ref().map(|actor| {
+            let inferred = actor.from == ActorFrom::Inferred;
+            self.inferred |= inferred;
+            format!("{actor}{}", if inferred { "*" } else { "" })
+        });
+        let elapsed = match (self.previous, told.dated) {
+            (Some(previous), Some(now)) if !self.telling.many => Some(format!("+{}", duration::between(previous, now))),
+            _ => None,
+        };
+        by.into_iter().chain(elapsed).collect::<Vec<_>>().join(", ")
+    }
+
+    fn rows(&mut self, change: &Change, name: &str) -> Vec<Row> {
+        let (before, after) = match (&change.before, &change.after) {
+            (_, Version::Opaque(opaque)) => return vec![Row::new('?', name, &format!("cannot be decoded: {}", opaque.reason))],
+            (_, Version::Absent) => return vec![Row::new('-', name, "deleted")],
+            (Version::Absent, _) => return vec![Row::new('+', name, "created")],
+            (Version::Object(before), Version::Object(after)) => (before, after),
+            _ => return vec![Row::new('~', name, "first readable version; what came before is gone")],
+        };
+        let detail = if self.telling.all_fields { Detail::Leaves } else { Detail::Story };
+        let all = fields(before, after, detail);
+        let (shown, folded) = if self.telling.all_fields { (all, 0) } else { noise::fold(all) };
+        self.folded += folded;
+        let masked = secret::is_secret(after) && !self.telling.shown.secrets;
+        if !self.telling.diff {
+            return vec![Row::new(sign(change.kind), name, &summary(&shown, folded))];
+        }
+        let mut rows: Vec<Row> = shown.iter().map(|change| row(change, masked)).collect();
+        if rows.is_empty() {
+            rows.push(Row::new('·', "", &format!("{folded} folded {}", if folded == 1 { "field" } else { "fields" })));
+        }
+        if self.telling.many {
+            rows.insert(0, Row::new(sign(change.kind), name, ""));
+        }
+        rows
+    }
+
+    /// One line: margin, sign, path, value, and at its end who and how long after. The value gives way where the line is too long.
+    fn line(&self, margin: &str, margin_width: usize, row: &Row, tail: &str, out: &mut dyn Write) -> io::Result<()> {
+        let width = self.telling.width.unwrap_or(WIDTH).max(60);
+        let wide = self.telling.width.is_none() && self.telling.all_fields;
+        let path_width = row.path.chars().count();
+        let padded = if row.value.is_empty() && tail.is_empty() { path_width } else { path_width.max(PATH) };
+        let tail_width = if tail.is_empty() { 0 } else { tail.chars().count() + 2 };
+        let room = width.saturating_sub(margin_width + 2 + padded + 1 + tail_width).max(12);
+        let value = if wide { row.value.clone() } else { row.cut_to(room) };
+        let style = match row.sign {
+            '+' => style::ADDED,
+            '-' => style::REMOVED,
+            '~' => style::CHANGED,
+            '?' => style::WARNING,
+            _ => style::FAINT,
+        };
+        let text = format!("{margin}{} {}{} {value}", paint(style, row.sign), row.path, " ".repeat(padded - path_width));
+        if tail.is_empty() {
+            return writeln!(out, "{}", text.trim_end());
+        }
+        let gap = (width - tail_width.min(width))
+            .saturating_sub(margin_width + 2 + padded + 1 + value.chars().count())
+            .min(24usize.saturating_sub(value.chars().count()));
+        writeln!(out, "{text}{}  {}", " ".repeat(gap), paint(style::ACTOR, tail))
+    }
+}
+
+struct Row {
+    sign: char,
+    path: String,
+    value: String,
+    /// Where `value` is `old → new`: the two of them.
+    sides: Option<(String, String)>,
+}
+
+impl Row {
+    fn new(sign: char, path: &str, value: &str) -> Self {
+        Self { sign, path: path.to_owned(), value: value.to_owned(), sides: None }
+    }
+
+    /// The value in `room` columns; of an old and a new one each gets its share.
+    fn cut_to(&self, room: usize) -> String {
+        match &self.sides {
+            Some((old, new)) if self.value.chars().count() > room => {
+                let (old_width, new_width) = (old.chars().count(), new.chars().count());
+                let each = room.saturating_sub(3) / 2;
+                let old_room = if new_width < each { room.saturating_sub(3 + new_width) } else { each };
+                let new_room = if old_width < each { room.saturating_sub(3 + old_width) } else { each };
+                format!("{} → {}", value::cut(old, old_room), value::cut(new, new_room))
+            }
+            _ => value::cut(&self.value, room),
+        }
+    }
+}
+
+fn sign(kind: ChangeKind) -> char {
+    match kind {
+        ChangeKind::Added => '+',
+        ChangeKind::Modified => '~',
+        ChangeKind::Deleted => '-',
+    }
+}
+
+fn row(change: &FieldChange<'_>, masked: bool) -> Row {
+    let path = change.path.to_string();
+    let text = |side: Option<&Value>| side.map(|side| told_value(&change.path, side, masked)).unwrap_or_default();
+    let (old, new) = (text(change.field.before()), text(change.field.after()));
+    match change.field {
+        Field::Added(_) => Row::new('+', &path, &new),
+        Field::Removed(_) => Row::new('-', &path, &old),
+        Field::Reordered => Row::new('~', &path, "same items, another order"),
+        Field::Changed(..) => Row { sign: '~', path, value: format!("{old} → {new}"), sides: Some((old, new)) },
+    }
+}
+
+fn told_value(path: &FieldPath, side: &Value, masked: bool) -> String {
+    if !masked {
+        return value::brief(path, side);
+    }
+    let names: Vec<&str> =
+        path.0.iter().map(|segment| if let Segment::Field(name) | Segment::Item(name) = segment { name.as_str() } else { "" }).collect();
+    value::brief(path, &secret::mask_at(&names, side))
+}
+
+/// The changed fields by name, without their values.
+fn summary(shown: &[FieldChange<'_>], folded: usize) -> String {
+    if shown.is_empty() {
+        return format!("{folded} folded {}", if folded == 1 { "field" } else { "fields" });
+    }
+    shown.iter().map(|change| change.path.to_string()).collect::<Vec<_>>().join(", ")
+}
+
+/// The time of day, to the millisecond.
+pub fn clock_time(dated: Option<Dated>) -> String {
+    dated.map_or_else(|| "      ?     ".to_owned(), |dated| dated.time.strftime("%H:%M:%S%.3f").to_string())
+}

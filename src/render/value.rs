@@ -1,0 +1,81 @@
+//! A value of an object in a few words, as a reader of changes wants it.
+
+use serde_json::Value;
+
+use crate::history::diff::{FieldPath, Segment};
+
+/// Returns `value`, which lies at `path`, in a few words: a condition as its status and reason, a container's state as its name and reason.
+pub fn brief(path: &FieldPath, value: &Value) -> String {
+    match path.0.as_slice() {
+        [.., Segment::Field(list), Segment::Item(_)] if list == "conditions" => condition(value),
+        [.., Segment::Field(list), Segment::Item(_)] if list.ends_with("ontainerStatuses") => state(&value["state"]),
+        [.., Segment::Field(list), Segment::Item(_), Segment::Field(name)]
+            if list.ends_with("ontainerStatuses") && (name == "state" || name == "lastState") =>
+        {
+            state(value)
+        }
+        _ => plain(value),
+    }
+}
+
+/// `True`, or `False Unschedulable: 0/4 nodes are available…`.
+pub fn condition(condition: &Value) -> String {
+    let text = |field: &str| condition[field].as_str().filter(|text| !text.is_empty());
+    let mut words = text("status").unwrap_or("?").to_owned();
+    if let Some(reason) = text("reason") {
+        words += &format!(" {reason}");
+    }
+    if let Some(message) = text("message") {
+        words += &format!(": {message}");
+    }
+    words
+}
+
+/// `waiting: ContainerCreating`, `running`, `terminated: Error (exit 1)`.
+pub fn state(state: &Value) -> String {
+    let Some((name, detail)) = state.as_object().and_then(|states| states.iter().next()) else { return "none".to_owned() };
+    match (detail["reason"].as_str(), detail["exitCode"].as_i64()) {
+        (Some(reason), Some(code)) => format!("{name}: {reason} (exit {code})"),
+        (None, Some(code)) => format!("{name} (exit {code})"),
+        (Some(reason), None) => format!("{name}: {reason}"),
+        (None, None) => name.clone(),
+    }
+}
+
+/// Text as it is, structures without quotes: `{cpu: 100m, memory: 1Gi}`.
+pub fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) if text.is_empty() => "\"\"".to_owned(),
+        Value::String(text) if text.chars().any(char::is_control) => format!("{text:?}"),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => format!("[{}]", items.iter().map(plain).collect::<Vec<_>>().join(", ")),
+        Value::Object(map) => {
+            format!("{{{}}}", map.iter().map(|(name, value)| format!("{name}: {}", plain(value))).collect::<Vec<_>>().join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// Cuts `text` to `width` columns, the last one an ellipsis.
+pub fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let mut short: String = text.chars().take(width.saturating_sub(1)).collect();
+    short.push('…');
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn values_are_told_in_a_few_words() {
+        assert_eq!(state(&json!({"terminated": {"reason": "Error", "exitCode": 1}})), "terminated: Error (exit 1)");
+        assert_eq!(condition(&json!({"status": "False", "reason": "X", "message": "y"})), "False X: y");
+        assert_eq!(plain(&json!({"cpu": "1", "l": [1, ""]})), "{cpu: 1, l: [1, \"\"]}");
+        assert_eq!(cut("Unschedulable", 6), "Unsch…");
+    }
+}
