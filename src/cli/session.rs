@@ -1,10 +1,22 @@
 //! A source with what is needed to read it: opened once, used by every command.
 
-use crate::store::{At, Revision, Source};
+use std::sync::Arc;
+
+use futures_util::{StreamExt, TryStreamExt};
+use serde_json::Value;
+use tokio::sync::OnceCell;
+
+use crate::history::clock::{Clock, Evidence, Moment};
+use crate::kube::{self, Decoder, Kinds};
+use crate::store::etcd::EtcdSource;
+use crate::store::{self, At, EventKind, KeyRange, Listing, Revision, Source, Until, Want, WatchItem};
 
 use super::args::GlobalArgs;
-use super::output::Format;
-use super::{Error, Result};
+use super::output::{self, Format};
+use super::{Error, Result, connection};
+
+/// The `--etcd-prefix` of nearly every API server.
+const DEFAULT_PREFIX: &str = "/registry";
 
 /// An open source and the flags that say how to look at it.
 pub struct Session {
@@ -16,15 +28,142 @@ pub struct Session {
     pub format: Format,
     /// The revision to look at, from `--rev` or `--at`.
     pub at: At,
+    /// Stored values to objects.
+    pub decoder: Decoder,
+    prefix: OnceCell<String>,
+    kinds: OnceCell<Kinds>,
+    clock: OnceCell<Clock>,
 }
 
 impl Session {
-    /// Opens the source that the flags name.
+    /// Opens the source that the flags name and resolves `--rev`.
     pub async fn open(args: &GlobalArgs) -> Result<Self> {
         let format = Format::parse(args.output.as_deref())?;
         let at = revision_asked(args)?;
-        Err(Error::new("no source can be opened yet")).map(|source| Self { source, args: args.clone(), format, at })
+        let moment = args.at.as_deref().map(str::parse::<Moment>).transpose().map_err(|error| Error::new(format!("--at: {error}")))?;
+        let mut session = Self {
+            source: open_source(args)?,
+            args: args.clone(),
+            format,
+            at,
+            decoder: Decoder::new(),
+            prefix: OnceCell::new_with(args.prefix.as_deref().map(kube::normalize_prefix)),
+            kinds: OnceCell::new(),
+            clock: OnceCell::new(),
+        };
+        if let Some(moment) = moment {
+            session.at = At::Revision(session.revision_at(moment).await?);
+        }
+        Ok(session)
     }
+
+    /// The newest revision written at or before a moment.
+    async fn revision_at(&self, moment: Moment) -> Result<Revision> {
+        let clock = self.clock().await?;
+        let (Some(newest), Some((first, _))) = (clock.newest(), clock.dated_span()) else {
+            return Err(Error::new("nothing in this data dates its revisions").hint("use --rev"));
+        };
+        let found = moment.resolve(newest.time).and_then(|time| clock.revision_at(time));
+        found.ok_or_else(|| {
+            let begin = clock.date(first).map_or_else(String::new, |dated| dated.time.to_string());
+            Error::new("--at is before the readable history").hint(format!("it reaches from {begin} to {}", newest.time))
+        })
+    }
+
+    /// Dates the revisions; reads the whole readable history once.
+    pub async fn clock(&self) -> Result<&Clock> {
+        self.clock.get_or_try_init(|| self.find_clock()).await
+    }
+
+    async fn find_clock(&self) -> Result<Clock> {
+        let span = self.source.span().await?;
+        let mut evidence = Evidence::default();
+        let mut changes = self.source.watch(KeyRange::all(), span.oldest, Until::Revision(span.newest));
+        while let Some(item) = changes.next().await.transpose()? {
+            let WatchItem::Event(event) = item else { continue };
+            let entry = &event.key_value;
+            let decoded = (event.kind == EventKind::Put).then(|| self.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0));
+            evidence.observe(event.revision, &entry.key, entry.version == 1, decoded.as_ref().and_then(|decoded| decoded.object()));
+        }
+        Ok(evidence.finish())
+    }
+
+    /// The prefix of the API server's keys: `--prefix`, else `/registry` where it holds keys, else the one found in the keys.
+    pub async fn prefix(&self) -> Result<&str> {
+        self.prefix.get_or_try_init(|| self.find_prefix()).await.map(String::as_str)
+    }
+
+    async fn find_prefix(&self) -> Result<String> {
+        let mut usual = self.range(KeyRange::prefix(format!("{DEFAULT_PREFIX}/")), Want::Keys).await?;
+        if usual.entries.next().await.transpose()?.is_some() {
+            return Ok(DEFAULT_PREFIX.to_owned());
+        }
+        let all = self.range(KeyRange::all(), Want::Keys).await?;
+        let keys: Vec<_> = all.entries.map_ok(|entry| entry.key).try_collect().await?;
+        let found = kube::find_prefixes(keys.iter().map(AsRef::as_ref));
+        let mut prefixes = found.into_iter();
+        match (prefixes.next(), prefixes.next()) {
+            (Some(only), None) => Ok(only),
+            (None, _) => Ok(DEFAULT_PREFIX.to_owned()),
+            (Some(first), Some(second)) => {
+                Err(Error::new("several clusters share this etcd").hint(format!("choose one with --prefix {first} or --prefix {second}")))
+            }
+        }
+    }
+
+    /// The kinds of this cluster: Kubernetes' own and those its CustomResourceDefinitions define at the revision looked at.
+    pub async fn kinds(&self) -> Result<&Kinds> {
+        self.kinds.get_or_try_init(|| self.find_kinds()).await
+    }
+
+    async fn find_kinds(&self) -> Result<Kinds> {
+        let mut kinds = Kinds::builtin();
+        let prefix = self.prefix().await?;
+        let definitions = format!("{prefix}/apiextensions.k8s.io/customresourcedefinitions/");
+        let mut found = self.range(KeyRange::prefix(definitions), Want::Values).await?;
+        while let Some(entry) = found.entries.next().await.transpose()? {
+            match self.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body {
+                kube::Body::Object(definition) => {
+                    if !kinds.add_crd(&definition) {
+                        output::note(&format!("{}: not a CustomResourceDefinition", String::from_utf8_lossy(&entry.key)));
+                    }
+                }
+                kube::Body::Opaque(opaque) => {
+                    output::note(&format!("{}: {}", String::from_utf8_lossy(&entry.key), opaque.reason));
+                }
+            }
+        }
+        Ok(kinds)
+    }
+
+    /// The keys alive at the revision looked at.
+    pub async fn range(&self, keys: KeyRange, want: Want) -> Result<Listing<'_>> {
+        Ok(self.source.range(keys, self.at, want).await?)
+    }
+
+    /// The namespace of namespaced kinds: `-n`, or `default`.
+    pub fn namespace(&self) -> &str {
+        self.args.namespace.as_deref().unwrap_or("default")
+    }
+}
+
+/// Opens `-f`'s files, or the live etcd where there are none.
+fn open_source(args: &GlobalArgs) -> Result<Box<dyn Source>> {
+    if args.files.is_empty() {
+        let config = connection::config(&args.connection)?;
+        return Ok(Box::new(EtcdSource::new(config, Arc::new(|notice: &str| output::note(notice)))?));
+    }
+    let kinds = Kinds::builtin();
+    Ok(store::load::open(&args.files, &|object| key_of(&kinds, object))?)
+}
+
+/// The key under which the API server would store an object that was read from a file of objects.
+fn key_of(kinds: &Kinds, object: &Value) -> Option<Vec<u8>> {
+    let text = |path: &str| object.pointer(path).and_then(Value::as_str);
+    let (api_version, kind, name) = (text("/apiVersion")?, text("/kind")?, text("/metadata/name")?);
+    let namespace = text("/metadata/namespace");
+    let kind = kinds.of_object(api_version, kind)?;
+    Some(kind.key(DEFAULT_PREFIX, namespace, name).into_bytes())
 }
 
 /// `--rev N`. (`diff` reads its own `A..B`.)
