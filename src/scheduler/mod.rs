@@ -10,7 +10,7 @@ pub mod plugins;
 mod preemption;
 mod profile;
 mod release;
-mod rules;
+pub mod rules;
 mod scoring;
 
 pub use arguments::{Arguments, PodTopologySpreadDefaults, ScoringStrategy};

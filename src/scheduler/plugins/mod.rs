@@ -1,9 +1,23 @@
 //! One file per upstream plugin; `PLUGINS` lists them all.
 
+mod balanced_allocation;
+mod gang_scheduling;
+mod image_locality;
+mod inter_pod_affinity;
+mod node_affinity;
+mod node_declared_features;
 mod node_name;
+mod node_ports;
+mod node_prefer_avoid_pods;
+mod node_resources;
+mod node_resources_fit;
 mod node_unschedulable;
 mod pending;
+mod pod_topology_spread;
+mod scheduling_gates;
+mod selector_spread;
 mod taint_toleration;
+mod workload_selector;
 
 pub use taint_toleration::tolerates;
 

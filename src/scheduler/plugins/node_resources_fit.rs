@@ -1,0 +1,210 @@
+//! NodeResourcesFit: a node has room for what a pod requests, and is scored by how full it would be.
+
+use std::sync::Arc;
+
+use crate::cluster::{NodeInfo, Resources};
+use crate::scheduler::{Arguments, Cycle, Plugin, PreFilter, PreScore, Refusal, Rules, ScoringStrategy, Verdict};
+
+use super::node_resources::strategy_score;
+
+/// Upstream: `plugins/noderesources/fit.go`; up to 1.16 the predicate PodFitsResources.
+pub struct NodeResourcesFit;
+
+impl Plugin for NodeResourcesFit {
+    fn name(&self) -> &'static str {
+        "NodeResourcesFit"
+    }
+
+    fn doc(&self) -> &'static str {
+        "A node must have room for what a pod requests; how full it would be gives points.
+
+Checks
+  One more pod is allowed; cpu, memory, ephemeral storage and each extended resource: what is allocatable, less what the node's
+  pods request, is at least what the pod requests. Limits and actual use do not count. Everything that lacks is named.
+  Score (1.22–): by the strategy, LeastAllocated unless configured; containers without requests count 100m and 200Mi.
+Reads
+  node status.allocatable; requests of the pod and of the pods on the node (init containers, sidecars, overhead, pod level and
+  in-place resizes by the release's rule); the profile's ignoredResources, ignoredResourceGroups, scoringStrategy
+History
+  1.18–1.27 a resource the pod does not request is checked too, on nodes that are over-committed
+  1.18–1.25 the same for extended resources requested as 0
+  1.22–     scores (before, NodeResourcesLeastAllocated and its like did)
+  1.34–     preemption cannot help where the node could never hold the request
+  1.36–     resources of device classes are left to DynamicResources (DRAExtendedResource)
+Differs from upstream
+  nowhere"
+    }
+
+    fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
+        let rules = &cycle.profile.rules;
+        let request = rules.requests.incoming(cycle.pod);
+        let device_resources = if rules.dra_extended_resources { device_resources(cycle) } else { Vec::new() };
+        PreFilter::Judge(Box::new(move |node| judge(node, &request, rules, &cycle.profile.arguments, &device_resources)))
+    }
+
+    fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
+        strategy_score(cycle, &cycle.profile.arguments.strategy)
+    }
+}
+
+/// A resource a node lacks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shortage {
+    /// Its name; `pods` for the number of pods.
+    pub resource: Arc<str>,
+    /// What the pod asks for.
+    pub requested: i64,
+    /// What the pods on the node have taken.
+    pub used: i64,
+    /// What the node offers.
+    pub capacity: i64,
+}
+
+/// Everything a node lacks for a request, in upstream's order.
+pub fn shortages(
+    node: &NodeInfo,
+    request: &Resources,
+    rules: &Rules,
+    arguments: &Arguments,
+    device_resources: &[Arc<str>],
+) -> Vec<Shortage> {
+    let mut found = Vec::new();
+    let pods = i64::try_from(node.pods.len()).unwrap_or(i64::MAX);
+    if pods + 1 > node.allowed_pods {
+        found.push(Shortage { resource: "pods".into(), requested: 1, used: pods, capacity: node.allowed_pods });
+    }
+    if request.milli_cpu == 0 && request.memory == 0 && request.ephemeral_storage == 0 && request.scalars.is_empty() {
+        return found;
+    }
+    let mut check = |resource: &str, requested: i64, used: i64, capacity: i64, zero_checked: bool| {
+        let lacks = if rules.zero_request_checked { capacity < requested + used } else { requested > capacity - used };
+        if lacks && (requested > 0 || zero_checked) {
+            found.push(Shortage { resource: resource.into(), requested, used, capacity });
+        }
+    };
+    let (taken, offered) = (&node.requested, &node.allocatable);
+    check("cpu", request.milli_cpu, taken.milli_cpu, offered.milli_cpu, rules.zero_request_checked);
+    check("memory", request.memory, taken.memory, offered.memory, rules.zero_request_checked);
+    check("ephemeral-storage", request.ephemeral_storage, taken.ephemeral_storage, offered.ephemeral_storage, rules.zero_request_checked);
+    for (name, requested) in &request.scalars {
+        let by_device = offered.get(name) <= 0 && device_resources.contains(name);
+        if !by_device && !is_ignored(name, rules, arguments) {
+            check(name, *requested, taken.get(name), offered.get(name), rules.zero_scalar_checked);
+        }
+    }
+    found
+}
+
+fn judge(node: &NodeInfo, request: &Resources, rules: &Rules, arguments: &Arguments, device_resources: &[Arc<str>]) -> Verdict {
+    let found = shortages(node, request, rules, arguments, device_resources);
+    if found.is_empty() {
+        return Verdict::Pass;
+    }
+    let hopeless =
+        rules.fit_unresolvable && found.iter().any(|shortage| &*shortage.resource != "pods" && shortage.requested > shortage.capacity);
+    let reason = |shortage: &Shortage| match &*shortage.resource {
+        "pods" => rules.too_many_pods.into(),
+        "cpu" => "Insufficient cpu".into(),
+        "memory" => "Insufficient memory".into(),
+        other => format!("Insufficient {other}").into(),
+    };
+    Verdict::Reject(Refusal { reasons: found.iter().map(reason).collect(), preemption_may_help: !hopeless })
+}
+
+fn is_ignored(name: &Arc<str>, rules: &Rules, arguments: &Arguments) -> bool {
+    let extended = name.contains('/') && !name.contains("kubernetes.io/");
+    let group = name.split('/').next().unwrap_or_default();
+    extended
+        && (arguments.ignored_resources.contains(name)
+            || rules.ignored_resource_groups && arguments.ignored_resource_groups.iter().any(|ignored| &**ignored == group))
+}
+
+/// Extended resources that device classes stand for: by their own name, or by the implicit one.
+pub fn device_resources(cycle: &Cycle) -> Vec<Arc<str>> {
+    let classes = cycle.state.listers().device_classes.iter();
+    let names = classes.flat_map(|class| {
+        let implicit = class.metadata.name.as_ref().map(|name| format!("deviceclass.resource.kubernetes.io/{name}"));
+        class.spec.extended_resource_name.clone().into_iter().chain(implicit)
+    });
+    names.map(Arc::from).collect()
+}
+
+/// NodeResourcesLeastAllocated: the score that NodeResourcesFit took over in 1.22.
+pub struct LeastAllocated;
+
+impl Plugin for LeastAllocated {
+    fn name(&self) -> &'static str {
+        "NodeResourcesLeastAllocated"
+    }
+
+    fn doc(&self) -> &'static str {
+        "The emptier a node would be, the more points.
+
+Checks
+  Score: for cpu and memory, the share that stays free with the pod, averaged; containers without requests count 100m and 200Mi.
+Reads
+  node status.allocatable; requests of the pod and of the pods on the node
+History
+  1.17–1.21 (1.9–1.16 LeastRequestedPriority); from 1.22 NodeResourcesFit with the strategy LeastAllocated
+Differs from upstream
+  nowhere"
+    }
+
+    fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
+        strategy_score(cycle, &ScoringStrategy::LeastAllocated)
+    }
+}
+
+/// NodeResourcesMostAllocated: the fuller the better, up to 1.21.
+pub struct MostAllocated;
+
+impl Plugin for MostAllocated {
+    fn name(&self) -> &'static str {
+        "NodeResourcesMostAllocated"
+    }
+
+    fn doc(&self) -> &'static str {
+        "The fuller a node would be, the more points.
+
+Checks
+  Score: for cpu and memory, the share taken with the pod, averaged; containers without requests count 100m and 200Mi.
+Reads
+  node status.allocatable; requests of the pod and of the pods on the node
+History
+  1.17–1.21, in no default profile (1.9–1.16 MostRequestedPriority); from 1.22 NodeResourcesFit with the strategy MostAllocated
+  up to 1.19 an over-committed resource gives 0, then it counts as full
+Differs from upstream
+  nowhere"
+    }
+
+    fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
+        strategy_score(cycle, &ScoringStrategy::MostAllocated)
+    }
+}
+
+/// RequestedToCapacityRatio: by a shape, up to 1.21.
+pub struct RequestedToCapacityRatio;
+
+impl Plugin for RequestedToCapacityRatio {
+    fn name(&self) -> &'static str {
+        "RequestedToCapacityRatio"
+    }
+
+    fn doc(&self) -> &'static str {
+        "A node's use with the pod gives points by a shape that the configuration draws.
+
+Checks
+  Score: for each resource its utilisation in percent, put on the shape's line; the average by weight, rounded.
+Reads
+  node status.allocatable; requests of the pod and of the pods on the node; the shape and resources of the configuration
+History
+  1.17–1.21, in no default profile; from 1.22 NodeResourcesFit with the strategy RequestedToCapacityRatio
+  up to 1.21 utilisation is rounded up, then down
+Differs from upstream
+  nowhere"
+    }
+
+    fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
+        strategy_score(cycle, &cycle.profile.arguments.strategy)
+    }
+}

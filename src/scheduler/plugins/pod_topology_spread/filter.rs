@@ -1,0 +1,123 @@
+//! Constraints that must hold: domains are counted once, each node is then one comparison.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::cluster::WhenUnsatisfiable;
+use crate::scheduler::{Candidate, Cycle, PreFilter, Verdict};
+
+use super::{Constraint, constraints, has_all_keys};
+
+const SKEWED: &str = "node(s) didn't match pod topology spread constraints";
+const MISSING_LABEL: &str = "node(s) didn't match pod topology spread constraints (missing required label)";
+/// What the emptiest domain counts where there is no domain at all (`math.MaxInt32`).
+const NO_DOMAIN: i64 = 2_147_483_647;
+
+/// Matching pods by the value of one topology key.
+#[derive(Default)]
+struct Domains {
+    counts: HashMap<Arc<str>, i64>,
+    /// The two emptiest domains.
+    emptiest: Vec<(Arc<str>, i64)>,
+}
+
+impl Domains {
+    fn rank(&mut self) {
+        for (value, count) in &self.counts {
+            let at = self.emptiest.partition_point(|(_, known)| known <= count);
+            if at < 2 {
+                self.emptiest.insert(at, (value.clone(), *count));
+                self.emptiest.truncate(2);
+            }
+        }
+    }
+
+    /// The count of the emptiest domain, while `value` counts `count`.
+    fn least(&self, value: &str, count: i64) -> i64 {
+        let others = self.emptiest.iter().filter(|(known, _)| &**known != value).map(|(_, least)| *least);
+        let own = self.counts.contains_key(value).then_some(count);
+        others.chain(own).min().unwrap_or(NO_DOMAIN)
+    }
+}
+
+/// Prepares the constraints with DoNotSchedule.
+pub fn filter<'a>(cycle: &'a Cycle<'a>) -> PreFilter<'a> {
+    let rules = &cycle.profile.rules;
+    let constraints = constraints(cycle, WhenUnsatisfiable::DoNotSchedule);
+    if constraints.is_empty() {
+        return if rules.release.0 >= 28 { PreFilter::Skip } else { PreFilter::Judge(Box::new(|_| Verdict::Pass)) };
+    }
+    // Up to 1.32 constraints on the same key share their counts.
+    let shares = |at: usize| if rules.spread_counts_per_constraint { at } else { first_with_key(&constraints, at) };
+    let place: Vec<usize> = (0..constraints.len()).map(shares).collect();
+    let domains = count(cycle, &constraints, &place);
+    let nothing_counted = domains.iter().all(|domains| domains.counts.is_empty());
+    if nothing_counted && rules.release.0 == 18 {
+        return PreFilter::Judge(Box::new(|_| Verdict::Pass));
+    }
+    let own: Vec<i64> = constraints.iter().map(|constraint| i64::from(constraint.matches(&cycle.pod.labels))).collect();
+    PreFilter::Judge(Box::new(move |node| {
+        for (at, constraint) in constraints.iter().enumerate() {
+            let Some(value) = node.labels.get(&constraint.key) else {
+                return if rules.spread_missing_label_unresolvable {
+                    Verdict::unresolvable(MISSING_LABEL)
+                } else {
+                    Verdict::unschedulable(SKEWED)
+                };
+            };
+            let domains = &domains[place[at]];
+            let known = domains.counts.get(value).copied();
+            let count = known.unwrap_or(0) + difference(node, cycle, &constraints, &place, at);
+            let least = if i64::try_from(domains.counts.len()).unwrap_or(i64::MAX) < constraint.min_domains {
+                0
+            } else {
+                domains.least(value, count)
+            };
+            if count + own[at] - least > constraint.max_skew {
+                return Verdict::unschedulable(SKEWED);
+            }
+        }
+        Verdict::Pass
+    }))
+}
+
+fn first_with_key(constraints: &[Constraint], at: usize) -> usize {
+    constraints.iter().position(|constraint| constraint.key == constraints[at].key).unwrap_or(at)
+}
+
+fn count(cycle: &Cycle, constraints: &[Constraint], place: &[usize]) -> Vec<Domains> {
+    let mut domains: Vec<Domains> = constraints.iter().map(|_| Domains::default()).collect();
+    let pods: Vec<Vec<i64>> = constraints.iter().map(|constraint| constraint.pods_by_node(cycle)).collect();
+    for node in cycle.state.nodes().filter(|node| has_all_keys(node, constraints)) {
+        for (at, constraint) in constraints.iter().enumerate() {
+            let Some(value) = node.labels.shared(&constraint.key).filter(|_| constraint.includes(node, cycle)) else { continue };
+            let counts = &mut domains[place[at]].counts;
+            match counts.get_mut(value) {
+                Some(count) => *count += pods[at][node.id as usize],
+                None => {
+                    counts.insert(value.clone(), pods[at][node.id as usize]);
+                }
+            }
+        }
+    }
+    domains.iter_mut().for_each(Domains::rank);
+    domains
+}
+
+/// What pods added to or taken off the node change in its domain's count.
+fn difference(node: &Candidate, cycle: &Cycle, constraints: &[Constraint], place: &[usize], at: usize) -> i64 {
+    if node.added.is_empty() && node.removed.is_empty() || !has_all_keys(node, constraints) {
+        return 0;
+    }
+    let mut sum = 0;
+    for (other, constraint) in constraints.iter().enumerate().filter(|(other, _)| place[*other] == place[at]) {
+        debug_assert!(place[other] == place[at]);
+        if !constraint.includes(node, cycle) {
+            continue;
+        }
+        let counts = |pod: &&Arc<crate::cluster::PodInfo>| pod.namespace == cycle.pod.namespace && constraint.matches(&pod.labels);
+        let matching = |pods: &[Arc<crate::cluster::PodInfo>]| i64::try_from(pods.iter().filter(counts).count()).unwrap_or(i64::MAX);
+        sum += matching(node.added) - matching(node.removed);
+    }
+    sum
+}
