@@ -1,6 +1,7 @@
 //! The only room that knows there is a user: arguments in, answers out, exit codes.
 
 mod args;
+mod changes;
 mod commands;
 mod connection;
 mod error;

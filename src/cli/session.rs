@@ -1,5 +1,6 @@
 //! A source with what is needed to read it: opened once, used by every command.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::{StreamExt, TryStreamExt};
@@ -7,11 +8,12 @@ use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use crate::history::clock::{Clock, Evidence, Moment};
-use crate::kube::{self, Decoder, Kinds};
+use crate::kube::{self, Decoder, Kinds, RegistryKey, Resource};
 use crate::store::etcd::EtcdSource;
-use crate::store::{self, At, EventKind, KeyRange, Listing, Revision, Source, Until, Want, WatchItem};
+use crate::store::{self, At, EventKind, KeyRange, Listing, Revision, Source, Until, Want};
 
 use super::args::GlobalArgs;
+use super::changes::{Keys, Read, events};
 use super::output::{self, Format};
 use super::{Error, Result, connection};
 
@@ -76,16 +78,31 @@ impl Session {
     }
 
     async fn find_clock(&self) -> Result<Clock> {
-        let span = self.source.span().await?;
+        let newest = self.source.span().await?.newest;
         let mut evidence = Evidence::default();
-        let mut changes = self.source.watch(KeyRange::all(), span.oldest, Until::Revision(span.newest));
-        while let Some(item) = changes.next().await.transpose()? {
-            let WatchItem::Event(event) = item else { continue };
+        let mut events = pin!(events(self.source.as_ref(), Keys::all(), Until::Revision(newest)));
+        while let Some(read) = events.try_next().await? {
+            let Read::Item(event) = read else { continue };
             let entry = &event.key_value;
             let decoded = (event.kind == EventKind::Put).then(|| self.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0));
             evidence.observe(event.revision, &entry.key, entry.version == 1, decoded.as_ref().and_then(|decoded| decoded.object()));
         }
         Ok(evidence.finish())
+    }
+
+    /// What a key stands for, as a person would type it: `pod/lab/ubuntu`; the key itself where it is no object's.
+    ///
+    /// # Errors
+    /// The kinds cannot be read.
+    pub async fn name_of(&self, key: &[u8]) -> Result<String> {
+        let (prefix, kinds) = (self.prefix().await?, self.kinds().await?);
+        let text = || String::from_utf8_lossy(key).into_owned();
+        let Some(object) = RegistryKey::parse(prefix, key, kinds).object() else { return Ok(text()) };
+        let kind = match object.resource {
+            Resource::Known(kind) => kind.singular_resource(),
+            Resource::Unlisted { group, plural } => format!("{plural}.{group}"),
+        };
+        Ok(object.namespace.map_or_else(|| format!("{kind}/{}", object.name), |namespace| format!("{kind}/{namespace}/{}", object.name)))
     }
 
     /// The prefix of the API server's keys: `--prefix`, else `/registry` where it holds keys, else the one found in the keys.

@@ -5,6 +5,8 @@ use json_patch::jsonptr::PointerBuf;
 use json_patch::{Patch, PatchOperation, ReplaceOperation};
 use serde_json::Value;
 
+use super::actor::{Actor, actor};
+use super::clock::{Clock, Dated};
 use super::diff;
 use crate::kube::{Body, Opaque};
 use crate::store::{Origin, Revision};
@@ -88,6 +90,26 @@ pub struct Change {
     pub before: Version,
     /// The version of this revision; [`Version::Absent`] for a deletion.
     pub after: Version,
+}
+
+/// A change with what is known about it besides: when and by whom.
+#[derive(Clone, Debug)]
+pub struct Told {
+    /// The change.
+    pub change: Change,
+    /// When; `None` where nothing dates the revision.
+    pub dated: Option<Dated>,
+    /// By whom; `None` where nothing tells.
+    pub actor: Option<Actor>,
+}
+
+impl Told {
+    /// Dates `change` by `clock` and finds its actor.
+    pub fn new(change: Change, clock: &Clock) -> Self {
+        let dated = clock.date(change.revision);
+        let actor = actor(&change);
+        Self { change, dated, actor }
+    }
 }
 
 impl Change {

@@ -6,7 +6,8 @@ pub mod clock;
 pub mod diff;
 mod follow;
 pub mod noise;
+pub mod timeline;
 
 pub use actor::{Actor, ActorFrom, actor};
-pub use change::{Change, ChangeKind, Version};
+pub use change::{Change, ChangeKind, Told, Version};
 pub use follow::Follower;

@@ -7,8 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::secret;
-use crate::history::clock::Dated;
-use crate::history::{Actor, Change, Version};
+use crate::history::{Actor, Told, Version};
 use crate::store::Origin;
 
 /// How much of an object is shown.
@@ -18,17 +17,6 @@ pub struct Shown {
     pub managed_fields: bool,
     /// Keep the values of Secrets.
     pub secrets: bool,
-}
-
-/// A change with what is known about it besides: when and by whom.
-#[derive(Clone, Debug)]
-pub struct Told {
-    /// The change.
-    pub change: Change,
-    /// When; `None` where nothing dates the revision.
-    pub dated: Option<Dated>,
-    /// By whom; `None` where nothing tells.
-    pub actor: Option<Actor>,
 }
 
 #[derive(Serialize)]

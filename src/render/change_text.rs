@@ -4,12 +4,12 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 
-use super::change::{Shown, Told};
+use super::change::Shown;
 use super::style::{self, paint};
 use super::{duration, secret, value};
 use crate::history::clock::Dated;
 use crate::history::diff::{Detail, Field, FieldChange, FieldPath, Segment, fields};
-use crate::history::{ActorFrom, Change, ChangeKind, Version, noise};
+use crate::history::{ActorFrom, Change, ChangeKind, Told, Version, noise};
 
 /// Columns where the output has no width of its own.
 const WIDTH: usize = 100;

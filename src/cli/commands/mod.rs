@@ -2,6 +2,7 @@
 
 mod completion;
 mod decode;
+mod history;
 
 use std::io::Write;
 
@@ -17,6 +18,7 @@ use super::{Error, Outcome, Result};
 pub enum Command {
     Completion(completion::CompletionArgs),
     Decode(decode::DecodeArgs),
+    History(history::HistoryArgs),
 }
 
 /// Runs the command and flushes what it printed.
@@ -25,7 +27,6 @@ pub fn run(cli: &Cli) -> Result<Outcome> {
     let outcome = match &cli.command {
         Command::Completion(args) => completion::run(args, &mut out),
         Command::Decode(args) => decode::run(args, &mut out),
-        #[expect(unreachable_patterns, reason = "until the first command that reads a source")]
         _ => block_on(run_on_source(cli, &mut out)),
     }?;
     out.flush()?;
@@ -33,9 +34,10 @@ pub fn run(cli: &Cli) -> Result<Outcome> {
 }
 
 /// Runs a command that reads a source.
-async fn run_on_source(cli: &Cli, _out: &mut Output) -> Result<Outcome> {
-    let _session = Session::open(&cli.global).await?;
+async fn run_on_source(cli: &Cli, out: &mut Output) -> Result<Outcome> {
+    let session = Session::open(&cli.global).await?;
     match &cli.command {
+        Command::History(args) => history::run(&session, args, out).await,
         Command::Completion(_) | Command::Decode(_) => unreachable!("needs no source"),
     }
 }

@@ -1,0 +1,145 @@
+//! `ketcd history`: every revision still readable of some objects, oldest first, with what changed.
+
+use std::io::Write;
+
+use clap::Args;
+use futures_util::TryStreamExt;
+
+use crate::history::Told;
+use crate::render::change::{self, Shown, With};
+use crate::render::change_text::{Teller, Telling};
+use crate::store::{At, Until};
+
+use super::super::changes::{Keys, Read, changes};
+use super::super::output::{Format, Output, note};
+use super::super::session::Session;
+use super::super::{Error, Outcome, Result};
+
+/// Shows every revision of objects that is still readable, oldest first.
+#[derive(Args, Debug)]
+pub struct HistoryArgs {
+    /// Objects: pod/shop/web-0, pods -n shop, or a raw key.
+    #[arg(value_name = "ADDRESS", required_unless_present = "all")]
+    addresses: Vec<String>,
+    /// Every object of every kind.
+    #[arg(long, conflicts_with = "addresses")]
+    all: bool,
+    #[command(flatten)]
+    telling: TellingArgs,
+}
+
+/// How changes are told.
+#[derive(Args, Debug)]
+pub struct TellingArgs {
+    /// Show what changed, field by field.
+    #[arg(long)]
+    pub diff: bool,
+    /// With --diff: bookkeeping and heartbeats too, leaf by leaf.
+    #[arg(long, requires = "diff")]
+    pub all_fields: bool,
+}
+
+/// Runs the command.
+pub async fn run(session: &Session, args: &HistoryArgs, out: &mut Output) -> Result<Outcome> {
+    let keys = if args.all { Keys::all() } else { Keys::of(session, &args.addresses).await? };
+    let newest = match session.at {
+        At::Newest => session.source.span().await?.newest,
+        At::Revision(revision) => revision,
+    };
+    let mut writer = Writer::new(session, &args.telling, keys.many, out)?;
+    let clock = session.clock().await?;
+    let mut changes = changes(session, keys, Until::Revision(newest));
+    while let Some(read) = changes.try_next().await? {
+        if let Read::Item(change) = read {
+            writer.write(session, Told::new(change, clock), out).await?;
+        }
+    }
+    let outcome = writer.finish(out)?;
+    if outcome == Outcome::Nothing {
+        let span = session.source.span().await?;
+        note(&format!("nothing found: no change of it is readable between revisions {} and {newest}", span.oldest));
+    }
+    Ok(outcome)
+}
+
+/// Writes changes in the format asked for.
+pub struct Writer {
+    format: Kind,
+    shown: Shown,
+    teller: Option<Teller>,
+    written: usize,
+    opaque: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Lines,
+    Document,
+}
+
+impl Writer {
+    /// Begins the output.
+    ///
+    /// # Errors
+    /// A format that changes cannot be shown in.
+    pub fn new(session: &Session, telling: &TellingArgs, many: bool, out: &Output) -> Result<Self> {
+        let format = match &session.format {
+            Format::Table | Format::Wide => Kind::Text,
+            Format::Ndjson => Kind::Lines,
+            Format::Json => Kind::Document,
+            other => return Err(other.unsupported("history", "table, json, ndjson")),
+        };
+        let shown = Shown { managed_fields: session.args.show_managed_fields, secrets: session.args.show_secrets };
+        let telling = Telling { diff: telling.diff, all_fields: telling.all_fields, many, shown, width: out.width() };
+        let teller = (format == Kind::Text).then(|| Teller::new(telling));
+        Ok(Self { format, shown, teller, written: 0, opaque: 0 })
+    }
+
+    /// Writes one change.
+    ///
+    /// # Errors
+    /// The stream's.
+    pub async fn write(&mut self, session: &Session, mut told: Told, out: &mut Output) -> Result<()> {
+        self.opaque += usize::from(matches!(&told.change.after, crate::history::Version::Opaque(opaque) if !opaque.expected));
+        if let Some(teller) = &mut self.teller {
+            let name = session.name_of(&told.change.key).await?;
+            teller.tell(&told, &name, out)?;
+        } else {
+            let lead: &[u8] = match (self.format, self.written) {
+                (Kind::Document, 0) => b"{\"kind\":\"History\",\"changes\":[\n",
+                (Kind::Document, _) => b",\n",
+                _ => b"",
+            };
+            out.write_all(lead)?;
+            change::write_json(&mut told, self.shown, With::Object, out)?;
+            if self.format == Kind::Lines {
+                out.write_all(b"\n")?;
+            }
+        }
+        self.written += 1;
+        Ok(())
+    }
+
+    /// Ends the output and says whether there was any.
+    ///
+    /// # Errors
+    /// The stream's.
+    pub fn finish(self, out: &mut Output) -> Result<Outcome> {
+        if let Some(teller) = self.teller {
+            teller.finish(out)?;
+        }
+        if self.format == Kind::Document {
+            let lead = if self.written == 0 { "{\"kind\":\"History\",\"changes\":[" } else { "" };
+            writeln!(out, "{lead}]}}").map_err(Error::from)?;
+        }
+        if self.opaque > 0 {
+            note(&format!("{} values could not be decoded; they are marked in the output", self.opaque));
+        }
+        Ok(match (self.opaque, self.written) {
+            (1.., _) => Outcome::Damaged,
+            (0, 0) => Outcome::Nothing,
+            _ => Outcome::Found,
+        })
+    }
+}

@@ -1,0 +1,183 @@
+//! A pod's steps: created, gated, refused, nominated, scheduled, initialized, started, ready, restarted, resized, evicted, deleting, gone.
+
+use serde_json::Value;
+
+use super::{Step, condition, controller, items, named, resize, turned, why};
+
+const WAITING_IS_USUAL: [&str; 2] = ["ContainerCreating", "PodInitializing"];
+
+/// Returns the steps between two neighbouring versions of a pod; `before` is `None` at its creation.
+pub(super) fn steps(before: Option<&Value>, after: &Value) -> Vec<Step> {
+    let mut steps = Vec::new();
+    match before {
+        None => created(after, &mut steps),
+        Some(before) => {
+            scheduling(before, after, &mut steps);
+            steps.extend(resize::requested(before, after));
+        }
+    }
+    containers(before, after, &mut steps);
+    if let Some(before) = before {
+        steps.extend(resize::answered(before, after));
+        ending(before, after, &mut steps);
+    }
+    steps
+}
+
+fn created(pod: &Value, steps: &mut Vec<Step>) {
+    let owner = controller(pod).map(|owner| format!("for {} {}", text(&owner["kind"]), text(&owner["name"])));
+    steps.push(Step::new("Created", owner.unwrap_or_default()));
+    let gates = names(items(Some(pod), ["spec", "schedulingGates"]));
+    if !gates.is_empty() {
+        steps.push(Step::new("Gated", format!("held back by {gates}")));
+    }
+    if let Some(node) = pod["spec"]["nodeName"].as_str() {
+        steps.push(Step::new("Scheduled", format!("created on {node}, no scheduler asked")));
+    }
+}
+
+fn scheduling(before: &Value, after: &Value, steps: &mut Vec<Step>) {
+    let (old, new) = (items(Some(before), ["spec", "schedulingGates"]), items(Some(after), ["spec", "schedulingGates"]));
+    if new.len() < old.len() {
+        let gone: Vec<Value> = old.iter().filter(|gate| named(new, &gate["name"]).is_none()).cloned().collect();
+        let left = if new.is_empty() { "no gate is left".to_owned() } else { format!("still held back by {}", names(new)) };
+        steps.push(Step::new(if new.is_empty() { "Ungated" } else { "GateRemoved" }, format!("{} removed, {left}", names(&gone))));
+    }
+    let refusal =
+        |pod| condition(pod, "PodScheduled").filter(|refused| refused["status"] == "False" && refused["reason"] == "Unschedulable");
+    if let Some(refused) = refusal(after).filter(|refused| refusal(before).is_none_or(|known| known["message"] != refused["message"])) {
+        steps.push(Step::new("Refused", text(&refused["message"])));
+    }
+    let (old, new) = (&before["status"]["nominatedNodeName"], &after["status"]["nominatedNodeName"]);
+    match new.as_str().filter(|_| old != new) {
+        Some(node) => steps.push(Step::new("Nominated", format!("to {node}, where others make room"))),
+        None if old != new => steps.push(Step::new("NominationCleared", format!("no longer to {}", text(old)))),
+        None => {}
+    }
+    if let (None, Some(node)) = (before["spec"]["nodeName"].as_str(), after["spec"]["nodeName"].as_str()) {
+        steps.push(Step::new("Scheduled", format!("bound to {node}")));
+    }
+}
+
+fn containers(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
+    if turned(before, after, "PodReadyToStartContainers").is_some_and(|(_, now, _)| now == "True") {
+        steps.push(Step::new("SandboxReady", "network and volumes are there"));
+    }
+    for (list, init) in [("initContainerStatuses", true), ("ephemeralContainerStatuses", false)] {
+        for status in items(Some(after), ["status", list]) {
+            aside(named(items(before, ["status", list]), &status["name"]), status, init && !is_sidecar(after, status), init, steps);
+        }
+    }
+    if turned(before, after, "Initialized").is_some_and(|(_, now, _)| now == "True") {
+        steps.push(Step::new("Initialized", ""));
+    }
+    let mut started = Vec::new();
+    let mut creating = Vec::new();
+    for status in items(Some(after), ["status", "containerStatuses"]) {
+        let old = named(items(before, ["status", "containerStatuses"]), &status["name"]);
+        container(old, status, &mut started, &mut creating, steps);
+    }
+    if !creating.is_empty() {
+        steps.push(Step::new("ContainersCreating", creating.join(", ")));
+    }
+    if !started.is_empty() {
+        steps.push(Step::new("ContainersStarted", started.join(", ")));
+    }
+    match turned(before, after, "Ready") {
+        Some((_, "True", _)) => steps.push(Step::new("Ready", "")),
+        Some(("True", _, now)) => steps.push(Step::new("NotReady", why(now))),
+        _ => {}
+    }
+}
+
+/// Init containers, sidecars and ephemeral containers: each on its own, as they run one after the other.
+fn aside(before: Option<&Value>, status: &Value, init: bool, sidecar: bool, steps: &mut Vec<Step>) {
+    let name = text(&status["name"]);
+    let running = |status: &Value| status["state"]["running"].is_object();
+    let (started, finished, failed) = match (init, sidecar) {
+        (true, _) => ("InitStarted", "InitFinished", "InitFailed"),
+        (false, true) => ("SidecarStarted", "SidecarEnded", "SidecarFailed"),
+        (false, false) => ("DebugStarted", "DebugEnded", "DebugEnded"),
+    };
+    if running(status) && !before.is_some_and(running) {
+        steps.push(Step::new(started, name.clone()));
+    }
+    let ended = &status["state"]["terminated"];
+    if ended.is_object() && before.is_none_or(|before| before["state"]["terminated"] != *ended) {
+        let phase = if ended["exitCode"] == 0 { finished } else { failed };
+        steps.push(Step::new(phase, format!("{name}: {}", exit(ended))));
+    }
+}
+
+fn container(before: Option<&Value>, status: &Value, started: &mut Vec<String>, creating: &mut Vec<String>, steps: &mut Vec<Step>) {
+    let name = text(&status["name"]);
+    let restarts = |status: &Value| status["restartCount"].as_i64().unwrap_or(0);
+    let (state, old) = (&status["state"], before.map_or(&Value::Null, |before| &before["state"]));
+    let again = before.map_or(0, restarts);
+    if restarts(status) > again {
+        let last = &status["lastState"]["terminated"];
+        let because = if last.is_object() { format!(" after {}", exit(last)) } else { String::new() };
+        steps.push(Step::new("Restarted", format!("{name} for the {}{because}", ordinal(restarts(status)))));
+    } else if state["running"].is_object() && !old["running"].is_object() {
+        started.push(name.clone());
+    }
+    if state["terminated"].is_object() && state["terminated"] != old["terminated"] {
+        steps.push(Step::new("Terminated", format!("{name}: {}", exit(&state["terminated"]))));
+    }
+    let waiting = &state["waiting"];
+    match waiting["reason"].as_str().filter(|reason| old["waiting"]["reason"] != **reason) {
+        Some(reason) if WAITING_IS_USUAL.contains(&reason) => creating.push(name),
+        Some(_) => steps.push(Step::new("Waiting", format!("{name}: {}", why(waiting)))),
+        None => {}
+    }
+}
+
+fn ending(before: &Value, after: &Value, steps: &mut Vec<Step>) {
+    if let Some((_, "True", marked)) = turned(Some(before), after, "DisruptionTarget") {
+        steps.push(Step::new("Evicted", why(marked)));
+    }
+    let (old, new) = (&before["status"]["phase"], &after["status"]["phase"]);
+    match new.as_str().filter(|_| old != new) {
+        Some("Succeeded") => steps.push(Step::new("Succeeded", "")),
+        Some("Failed") => steps.push(Step::new("Failed", why(&after["status"]))),
+        _ => {}
+    }
+    let metadata = &after["metadata"];
+    if metadata["deletionTimestamp"].is_string() && !before["metadata"]["deletionTimestamp"].is_string() {
+        let grace = metadata["deletionGracePeriodSeconds"].as_i64().unwrap_or(0);
+        steps.push(Step::new("Deleting", format!("{grace} s to end")));
+    }
+}
+
+fn is_sidecar(pod: &Value, status: &Value) -> bool {
+    named(items(Some(pod), ["spec", "initContainers"]), &status["name"]).is_some_and(|container| container["restartPolicy"] == "Always")
+}
+
+/// How a container ended: `Error, exit 1`.
+fn exit(terminated: &Value) -> String {
+    let code = terminated["exitCode"].as_i64().map_or_else(|| "exit ?".to_owned(), |code| format!("exit {code}"));
+    let signal = terminated["signal"].as_i64().filter(|signal| *signal != 0).map(|signal| format!(", signal {signal}")).unwrap_or_default();
+    match terminated["reason"].as_str() {
+        Some(reason) => format!("{reason}, {code}{signal}"),
+        None => format!("{code}{signal}"),
+    }
+}
+
+fn ordinal(number: i64) -> String {
+    let suffix = match (number % 10, number % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{number}{suffix} time")
+}
+
+fn names(items: &[Value]) -> String {
+    items.iter().map(|item| text(&item["name"])).collect::<Vec<_>>().join(", ")
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
