@@ -244,8 +244,8 @@ impl ClusterState {
         &mut self.interner
     }
 
-    /// Puts (or, with `None`, deletes) an object as the API server would return it.
-    pub fn apply(&mut self, key: &ObjectKey, object: Option<Value>, mod_revision: i64) -> Change {
+    /// Puts (or, with `None`, deletes) an object: the JSON text the API server would return for it.
+    pub fn apply(&mut self, key: &ObjectKey, object: Option<&[u8]>, mod_revision: i64) -> Change {
         self.problems.retain(|(known, _), _| known != key || object.is_none());
         let mut problems = Vec::new();
         let after = object.and_then(|object| match self.compile(key.kind, object, mod_revision, &mut problems) {
@@ -378,7 +378,7 @@ impl ClusterState {
     fn compile(
         &mut self,
         kind: Watched,
-        object: Value,
+        object: &[u8],
         mod_revision: i64,
         problems: &mut Vec<String>,
     ) -> Result<Stored, serde_json::Error> {
@@ -441,13 +441,12 @@ fn label_selector(selector: &LabelSelector, interner: &mut Interner) -> Option<S
 }
 
 /// Reads an object as `T`, whatever served version it was stored in: the fields a scheduler reads kept their names.
-fn typed<T: DeserializeOwned + k8s_openapi::Resource>(mut object: Value) -> Result<T, serde_json::Error> {
-    if let Some(fields) = object.as_object_mut() {
+fn typed<T: DeserializeOwned + k8s_openapi::Resource>(text: &[u8]) -> Result<T, serde_json::Error> {
+    serde_json::from_slice(text).or_else(|first: serde_json::Error| {
+        let mut object: Value = serde_json::from_slice(text)?;
+        let fields = object.as_object_mut().ok_or(first)?;
         fields.insert("apiVersion".to_owned(), T::API_VERSION.into());
         fields.insert("kind".to_owned(), T::KIND.into());
-        if let Some(metadata) = fields.get_mut("metadata").and_then(Value::as_object_mut) {
-            metadata.remove("managedFields");
-        }
-    }
-    serde_json::from_value(object)
+        serde_json::from_value(object)
+    })
 }

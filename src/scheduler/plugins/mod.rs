@@ -24,7 +24,27 @@ pub use taint_toleration::tolerates;
 use super::Plugin;
 
 /// Every rule known, framework plugins and classic predicates and priorities alike.
-pub static PLUGINS: &[&dyn Plugin] = &[&node_unschedulable::NodeUnschedulable, &node_name::NodeName, &taint_toleration::TaintToleration];
+pub static PLUGINS: &[&dyn Plugin] = &[
+    &node_unschedulable::NodeUnschedulable,
+    &node_name::NodeName,
+    &taint_toleration::TaintToleration,
+    &node_affinity::NodeAffinity,
+    &node_ports::NodePorts,
+    &node_resources_fit::NodeResourcesFit,
+    &node_resources_fit::LeastAllocated,
+    &node_resources_fit::MostAllocated,
+    &node_resources_fit::RequestedToCapacityRatio,
+    &balanced_allocation::BalancedAllocation,
+    &pod_topology_spread::PodTopologySpread,
+    &inter_pod_affinity::InterPodAffinity,
+    &image_locality::ImageLocality,
+    &node_prefer_avoid_pods::NodePreferAvoidPods,
+    &selector_spread::SelectorSpread,
+    &selector_spread::DefaultPodTopologySpread,
+    &node_declared_features::NodeDeclaredFeatures,
+    &scheduling_gates::SchedulingGates,
+    &gang_scheduling::GangScheduling,
+];
 
 /// Returns the plugin of that name; one that has no rule here yet judges nothing, and says so.
 pub fn named(name: &'static str) -> &'static dyn Plugin {

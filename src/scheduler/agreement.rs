@@ -1,0 +1,46 @@
+//! Whether what was recorded follows from what the rules say.
+
+use super::cycle::{Judgement, NodeJudgement, WholePod};
+use super::explanation::{Agreement, Attempt, Outcome};
+
+/// Holds the recorded outcome against a judgement. `sampled`: the scheduler stops before it has seen every feasible node.
+pub fn agreement(attempt: &Attempt, judgement: &Judgement, sampled: bool) -> Agreement {
+    let known = || judgement.nodes.iter().filter(|node| node.fits()).all(|node| node.unknown().is_none());
+    match attempt.outcome {
+        Outcome::Pending => Agreement::Unverifiable,
+        Outcome::Gated if matches!(judgement.whole_pod, Some(WholePod::Gated(_))) => Agreement::Agrees,
+        Outcome::Gated => Agreement::Disagrees,
+        Outcome::Unschedulable => match judgement.nodes.iter().any(NodeJudgement::fits) {
+            false => Agreement::Agrees,
+            true if known() => Agreement::Disagrees,
+            true => Agreement::Unverifiable,
+        },
+        Outcome::Scheduled => scheduled(attempt, judgement, sampled, known()),
+    }
+}
+
+fn scheduled(attempt: &Attempt, judgement: &Judgement, sampled: bool, known: bool) -> Agreement {
+    let Some(node) = &attempt.node else { return Agreement::Unverifiable };
+    let fits = judgement.whole_pod.is_none() && judgement.nodes.iter().any(|judged| judged.name == *node && judged.fits());
+    if !fits {
+        return Agreement::Disagrees;
+    }
+    if !known {
+        return Agreement::Unverifiable;
+    }
+    if let Some(nominated) = &judgement.nominated {
+        return if nominated == node { Agreement::Agrees } else { Agreement::Disagrees };
+    }
+    let Some(scores) = &judgement.scores else { return Agreement::Agrees };
+    if !scores.unknown.is_empty() {
+        return Agreement::Unverifiable;
+    }
+    let best: Vec<_> = scores.best().collect();
+    match (best.contains(&node), best.len()) {
+        (true, 1) => Agreement::Agrees,
+        (true, _) => Agreement::Tie,
+        // Nodes it never looked at may be better.
+        (false, _) if sampled => Agreement::Unverifiable,
+        (false, _) => Agreement::Disagrees,
+    }
+}

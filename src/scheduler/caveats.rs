@@ -1,0 +1,102 @@
+//! What an explanation must admit, each in one sentence; only what could change the answer is said.
+
+use crate::cluster::ClusterState;
+
+use super::cycle::{Judgement, WholePod};
+use super::explanation::{Attempt, Outcome};
+use super::replay::{Found, Scheduler};
+use super::{Profile, sampling};
+
+/// Under which circumstances a judgement was made.
+pub struct Circumstances<'a> {
+    /// The scheduler judged by.
+    pub scheduler: &'a Scheduler,
+    /// The profile applied.
+    pub profile: &'a Profile,
+    /// Whether that is the profile the pod asks for.
+    pub own_profile: bool,
+    /// The state judged on.
+    pub state: &'a ClusterState,
+    /// The attempt.
+    pub attempt: &'a Attempt,
+    /// What the rules say.
+    pub judgement: &'a Judgement,
+    /// Whether more nodes fit than the scheduler looks for.
+    pub sampled: bool,
+    /// Whether our sentence is the recorded one.
+    pub same_message: bool,
+    /// How the state was found, if it is not simply the revision before.
+    pub found: Option<Found>,
+    /// The revision judged on.
+    pub evaluated_revision: i64,
+    /// Whether the whole history was read.
+    pub complete: bool,
+}
+
+/// The caveats, the gravest first.
+pub fn caveats(of: &Circumstances) -> Vec<String> {
+    let mut said = Vec::new();
+    let release = of.scheduler.version.release;
+    if !of.own_profile {
+        said.push(format!("the pod asks for scheduler \"{}\", whose rules are not known: those of {} are a hypothesis", of.attempt.pod.spec.scheduler_name, of.profile.scheduler_name));
+    }
+    if release.is_newer() {
+        said.push(format!("the rules of {} are applied to {release}, whose own are not known here", release.known()));
+    }
+    if of.scheduler.recorded.known() != release.known() {
+        said.push(format!("judged by the rules of {release}, while the data speaks of {}", of.scheduler.recorded));
+    }
+    match of.found {
+        Some(Found::WithoutOwnWrites) => said.push("what the attempt itself wrote (volumes and claims bound, victims deleted, its nomination) was taken back".to_owned()),
+        Some(Found::Earlier) => {
+            said.push(format!("the recorded outcome does not follow from the revision before it; it was judged on r{}", of.evaluated_revision));
+        }
+        None => {}
+    }
+    unknown_rules(of, &mut said);
+    if !of.same_message && of.attempt.outcome == Outcome::Unschedulable && of.judgement.message.is_some() {
+        said.push("the recorded message differs from the one these rules give for this state".to_owned());
+    }
+    if of.sampled && of.attempt.outcome != Outcome::Unschedulable {
+        let nodes = of.judgement.nodes.len();
+        let enough = sampling::enough(of.profile, nodes);
+        said.push(format!("with {nodes} nodes the scheduler stops after {enough} that fit; which ones it looked at is not recorded, and scores of plugins that compare nodes depend on it"));
+    }
+    if let Some(nominated) = &of.judgement.nominated {
+        said.push(format!("the pod was nominated to {nominated}, which fits: no other node was looked at and nothing scored"));
+    }
+    if !of.complete && of.judgement.scores.as_ref().is_some_and(|scores| scores.plugins.iter().any(|score| score.plugin.starts_with("ImageLocality") && score.raw.iter().any(|raw| *raw != 0))) {
+        said.push("ImageLocality counts nodes by their history, part of which was compacted away".to_owned());
+    }
+    said.extend(of.profile.unverifiable.iter().cloned());
+    if !of.scheduler.configured {
+        said.push(format!("the scheduler's configuration is not in etcd: the default profile of {} is assumed, without extenders", of.profile.release));
+    }
+    said
+}
+
+fn unknown_rules(of: &Circumstances, said: &mut Vec<String>) {
+    let fitting = of.judgement.nodes.iter().filter(|node| node.fits());
+    let unknown: Vec<&str> = fitting.filter_map(|node| node.unknown()).collect();
+    if let Some(first) = unknown.first() {
+        said.push(format!("{} of the nodes that seem to fit are unknown to a filter: {first}", unknown.len()));
+    }
+    for (plugin, why) in of.judgement.scores.iter().flat_map(|scores| &scores.unknown) {
+        said.push(format!("the score of {plugin} is unknown: {why}"));
+    }
+    if let (Some(WholePod::Error(_)), Outcome::Scheduled) = (&of.judgement.whole_pod, of.attempt.outcome) {
+        said.push("by these rules the attempt ends with an error".to_owned());
+    }
+    let problems: Vec<_> = of.state.problems().collect();
+    let mut shown: Vec<String> = problems.iter().map(|problem| format!("{}: {}", problem.object, problem.what)).collect();
+    shown.sort();
+    shown.dedup();
+    let more = shown.len().saturating_sub(3);
+    said.extend(shown.into_iter().take(3));
+    if more > 0 {
+        said.push(format!("{more} more objects could not be read in full"));
+    }
+    if of.profile.gates.on("GangScheduling") && of.attempt.pod.spec.pod_group.is_some() {
+        said.push("the pod belongs to a group; waiting for the group's other pods is not simulated".to_owned());
+    }
+}

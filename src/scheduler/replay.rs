@@ -1,0 +1,312 @@
+//! The history walked once: the state held change by change, each attempt explained as it comes, on the state the scheduler most likely saw.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use crate::cluster::{Change, ClusterState, ObjectKey, PodInfo, PodKey, Stored, Watched};
+
+use super::agreement::agreement;
+use super::attempt;
+use super::caveats::{self, Circumstances};
+use super::cycle::{Cycle, Judgement};
+use super::explanation::{Agreement, Attempt, Explanation, Outcome, VersionFrom};
+use super::own_writes::before_own_writes;
+use super::sampling;
+use super::{Profile, Release};
+
+/// Who schedules: the profiles of one scheduler, and how its release is known.
+#[derive(Clone, Debug)]
+pub struct Scheduler {
+    /// Its profiles; a pod is judged by the one it names, or by the first as a hypothesis.
+    pub profiles: Vec<Profile>,
+    /// Its release and the evidence for it.
+    pub version: VersionFrom,
+    /// The release that the data itself speaks of; where the user asks for another one, recorded outcomes are not expected to follow.
+    pub recorded: Release,
+    /// Whether the configuration was given, not assumed.
+    pub configured: bool,
+}
+
+impl Scheduler {
+    /// The profile for a pod, and whether it is the one the pod asks for.
+    pub fn profile_for(&self, pod: &PodInfo) -> (&Profile, bool) {
+        let named = self.profiles.iter().find(|profile| profile.scheduler_name == *pod.spec.scheduler_name);
+        (named.unwrap_or(&self.profiles[0]), named.is_some())
+    }
+
+    /// Whether recorded outcomes are those of the release judged by.
+    fn is_as_recorded(&self) -> bool {
+        self.version.release.known() == self.recorded.known()
+    }
+}
+
+/// How many changes are kept to look back over.
+const JOURNAL: usize = 20_000;
+
+/// The state at one revision and the way that led to it.
+pub struct Replay {
+    state: ClusterState,
+    scheduler: Scheduler,
+    journal: VecDeque<(i64, Change)>,
+    /// Since when each pod without a node waits for its next attempt, and how it was then.
+    waiting: HashMap<PodKey, (i64, Arc<PodInfo>)>,
+    /// Whether the walk began with the cluster's first revision, so that nothing before it is missing.
+    complete: bool,
+}
+
+impl Replay {
+    /// Starts with an empty cluster. `complete`: no revision before the walk is missing.
+    pub fn new(scheduler: Scheduler, complete: bool) -> Self {
+        let rules = scheduler.profiles[0].rules.requests;
+        Self { state: ClusterState::new(rules), scheduler, journal: VecDeque::new(), waiting: HashMap::new(), complete }
+    }
+
+    /// The state as of the last change.
+    pub fn state(&self) -> &ClusterState {
+        &self.state
+    }
+
+    /// The scheduler judged by.
+    pub fn scheduler(&self) -> &Scheduler {
+        &self.scheduler
+    }
+
+    /// Takes in an object that was there when the walk began.
+    pub fn seed(&mut self, key: &ObjectKey, object: &[u8], mod_revision: i64) {
+        let change = self.state.apply(key, Some(object), mod_revision);
+        self.note(&change, mod_revision);
+    }
+
+    /// Takes in a change and returns the attempt it shows, if it shows one. `object` is `None` for a deletion.
+    pub fn advance(&mut self, key: &ObjectKey, object: Option<&[u8]>, revision: i64) -> Option<Attempt> {
+        let change = self.state.apply(key, object, revision);
+        let found = match (&change.before, &change.after) {
+            (Some(Stored::Pod(before)), Some(Stored::Pod(after))) => attempt::attempt(Some(before), after, revision),
+            _ => None,
+        };
+        if self.journal.len() == JOURNAL {
+            self.journal.pop_front();
+        }
+        if found.is_none() {
+            self.note(&change, revision);
+        }
+        self.journal.push_back((revision, change));
+        found
+    }
+
+    /// Remembers since when a pod waits.
+    fn note(&mut self, change: &Change, revision: i64) {
+        if change.key.kind != Watched::Pod {
+            return;
+        }
+        let key: PodKey = (change.key.namespace.clone(), change.key.name.clone());
+        match &change.after {
+            Some(Stored::Pod(pod)) if pod.node_name.is_none() && !pod.finished => {
+                self.waiting.entry(key).or_insert_with(|| (revision, pod.clone()));
+            }
+            _ => {
+                self.waiting.remove(&key);
+            }
+        }
+    }
+
+    /// Explains the attempt that the last change showed.
+    pub fn explain(&mut self, attempt: Attempt) -> Explanation {
+        let (begun, first) = self.waiting.get(&attempt.pod.key()).cloned().unwrap_or((attempt.revision - 1, attempt.pod.clone()));
+        let mut excursion = Excursion::default();
+        let mut back = self.journal.len();
+        while back > 0 && self.journal[back - 1].0 == attempt.revision {
+            back -= 1;
+            excursion.undo(&mut self.state, &self.journal[back].1);
+        }
+        let explanation = if self.scheduler.is_as_recorded() {
+            self.look_back(&attempt, begun, &first, back, &mut excursion)
+        } else {
+            let judged = self.judge(&attempt, &attempt.pod.clone());
+            self.explained(attempt.clone(), judged, attempt.revision - 1, None)
+        };
+        excursion.restore(&mut self.state);
+        self.conclude(&attempt);
+        explanation
+    }
+
+    /// The next attempt of a refused pod begins with the refusal.
+    fn conclude(&mut self, attempt: &Attempt) {
+        let key = attempt.pod.key();
+        self.waiting.remove(&key);
+        if let Some(pod) = self.state.pod(&key.0, &key.1).filter(|pod| pod.node_name.is_none() && !pod.finished) {
+            self.waiting.insert(key, (attempt.revision, pod.clone()));
+        }
+    }
+
+    /// Judges on the revision before, less what the attempt wrote; where the outcome does not follow, on earlier ones, newest first.
+    fn look_back(&mut self, attempt: &Attempt, begun: i64, first: &Arc<PodInfo>, journal_end: usize, excursion: &mut Excursion) -> Explanation {
+        let since = self.journal.iter().take(journal_end).filter(|(revision, _)| *revision > begun).map(|(_, change)| change).collect::<Vec<_>>();
+        let nominated = self.nominated_by(attempt);
+        let own = before_own_writes(&attempt.pod, nominated.as_deref(), &since, &self.state);
+        // A node the scheduler nominated only because it was about to bind the pod there is its own write too.
+        let pod = Arc::new(PodInfo { nominated_node_name: first.nominated_node_name.clone(), ..(*attempt.pod).clone() });
+        let before = attempt.revision - 1;
+        let plain = self.judge(attempt, &attempt.pod.clone());
+        for (key, stored) in &own {
+            excursion.set(&mut self.state, key, stored.clone());
+        }
+        let changed = !own.is_empty() || pod.nominated_node_name != attempt.pod.nominated_node_name;
+        let less = if changed { self.judge(attempt, &pod) } else { plain.clone() };
+        let mut fallback = None;
+        for (judged, own_taken_back) in [(less, changed), (plain, false)] {
+            if judged.follows {
+                return self.explained(attempt.clone(), judged, before, own_taken_back.then_some(Found::WithoutOwnWrites));
+            }
+            fallback = keep_better(fallback, judged, before, own_taken_back);
+        }
+        let mut left = (50_000 / self.state.node_count().max(1)).clamp(8, 400);
+        for at in (0..journal_end).rev() {
+            let (revision, change) = &self.journal[at];
+            if *revision <= begun || left == 0 {
+                break;
+            }
+            if own.iter().any(|(key, _)| *key == change.key) || is_the_pod(&change.key, &attempt.pod) {
+                continue;
+            }
+            let (evaluated, matters) = (revision - 1, matters(change));
+            excursion.undo(&mut self.state, change);
+            if !matters || at > 0 && self.journal[at - 1].0 == evaluated + 1 {
+                continue;
+            }
+            left -= 1;
+            let judged = self.judge(attempt, &pod);
+            if judged.follows {
+                return self.explained(attempt.clone(), judged, evaluated, Some(Found::Earlier));
+            }
+            fallback = keep_better(fallback, judged, evaluated, true);
+        }
+        let (judged, evaluated, own_taken_back) = fallback.expect("the revision before was judged");
+        let found = if evaluated < before { Some(Found::Earlier) } else { own_taken_back.then_some(Found::WithoutOwnWrites) };
+        self.explained(attempt.clone(), judged, evaluated, found)
+    }
+
+    /// The node an attempt nominated with its outcome, or had before.
+    fn nominated_by(&self, attempt: &Attempt) -> Option<Arc<str>> {
+        let after = match &self.journal.back()?.1.after {
+            Some(Stored::Pod(pod)) => pod.nominated_node_name.clone(),
+            _ => None,
+        };
+        after.or_else(|| attempt.pod.nominated_node_name.clone())
+    }
+
+    fn judge(&self, attempt: &Attempt, pod: &Arc<PodInfo>) -> Judged {
+        let (profile, _) = self.scheduler.profile_for(pod);
+        let judgement = Cycle { pod, state: &self.state, profile }.judge();
+        let feasible = judgement.nodes.iter().filter(|node| node.fits()).count();
+        let sampled = feasible > sampling::enough(profile, judgement.nodes.len());
+        let verdict = agreement(attempt, &judgement, sampled);
+        let same_message = attempt.recorded_message.is_none() || attempt.recorded_message.as_deref() == judgement.message.as_deref();
+        let follows = match attempt.outcome {
+            Outcome::Scheduled => verdict != Agreement::Disagrees,
+            _ => verdict == Agreement::Agrees && same_message,
+        };
+        Judged { judgement, verdict, same_message, sampled, follows }
+    }
+
+    /// Judges a pod that waits, on the state as it is.
+    pub fn explain_waiting(&self, pod: &Arc<PodInfo>, revision: i64) -> Explanation {
+        let (profile, _) = self.scheduler.profile_for(pod);
+        let gated = profile.gates.on("PodSchedulingReadiness") && !pod.spec.scheduling_gates.is_empty();
+        let attempt = attempt::waiting(pod, gated, revision);
+        let judged = self.judge(&attempt, pod);
+        self.explained(attempt, judged, revision, None)
+    }
+
+    fn explained(&self, attempt: Attempt, judged: Judged, evaluated_revision: i64, found: Option<Found>) -> Explanation {
+        let (profile, own_profile) = self.scheduler.profile_for(&attempt.pod);
+        let circumstances = Circumstances {
+            scheduler: &self.scheduler,
+            profile,
+            own_profile,
+            state: &self.state,
+            attempt: &attempt,
+            judgement: &judged.judgement,
+            sampled: judged.sampled,
+            same_message: judged.same_message,
+            found,
+            evaluated_revision,
+            complete: self.complete,
+        };
+        let caveats = caveats::caveats(&circumstances);
+        let verdict = if own_profile { judged.verdict } else { Agreement::Unverifiable };
+        Explanation {
+            scheduler_name: attempt.pod.spec.scheduler_name.clone(),
+            version: self.scheduler.version.clone(),
+            attempt,
+            evaluated_revision,
+            judgement: judged.judgement,
+            verdict,
+            caveats,
+        }
+    }
+}
+
+/// How a state other than the revision before was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// The attempt's own writes were taken back.
+    WithoutOwnWrites,
+    /// An earlier revision from which the outcome follows.
+    Earlier,
+}
+
+#[derive(Clone)]
+struct Judged {
+    judgement: Judgement,
+    verdict: Agreement,
+    same_message: bool,
+    sampled: bool,
+    follows: bool,
+}
+
+/// Of judgements from which the outcome does not follow to the letter, the first that at least agrees is kept, else the first.
+fn keep_better(known: Option<(Judged, i64, bool)>, judged: Judged, revision: i64, own_taken_back: bool) -> Option<(Judged, i64, bool)> {
+    match known {
+        Some(known) if known.0.verdict != Agreement::Disagrees || judged.verdict == Agreement::Disagrees => Some(known),
+        _ => Some((judged, revision, own_taken_back)),
+    }
+}
+
+fn is_the_pod(key: &ObjectKey, pod: &PodInfo) -> bool {
+    key.kind == Watched::Pod && key.namespace == pod.namespace && key.name == pod.name
+}
+
+/// Whether taking a change back can alter a judgement: pods that wait without a nomination cannot.
+fn matters(change: &Change) -> bool {
+    let counts = |stored: &Option<Stored>| match stored {
+        Some(Stored::Pod(pod)) => pod.is_on_node() || pod.nominated_node_name.is_some(),
+        Some(_) => true,
+        None => false,
+    };
+    counts(&change.before) || counts(&change.after)
+}
+
+/// A way away from the state that is walked back at the end.
+#[derive(Default)]
+struct Excursion {
+    steps: Vec<(ObjectKey, Option<Stored>)>,
+}
+
+impl Excursion {
+    fn set(&mut self, state: &mut ClusterState, key: &ObjectKey, stored: Option<Stored>) {
+        let before = state.set(key, stored);
+        self.steps.push((key.clone(), before));
+    }
+
+    fn undo(&mut self, state: &mut ClusterState, change: &Change) {
+        self.set(state, &change.key, change.before.clone());
+    }
+
+    fn restore(self, state: &mut ClusterState) {
+        for (key, stored) in self.steps.into_iter().rev() {
+            state.set(&key, stored);
+        }
+    }
+}
+

@@ -1,0 +1,40 @@
+//! How many nodes a scheduler looks at before it is content.
+
+use super::Profile;
+
+/// After how many feasible nodes among `nodes` it stops looking; all of them if it does not stop.
+/// Upstream: `numFeasibleNodesToFind` (`core/generic_scheduler.go`, `schedule_one.go`).
+pub fn enough(profile: &Profile, nodes: usize) -> usize {
+    const MINIMUM: usize = 100;
+    const MINIMUM_PERCENT: usize = 5;
+    let configured = profile.percentage_of_nodes_to_score.and_then(|percent| usize::try_from(percent).ok());
+    match profile.release.0 {
+        ..=11 => return nodes,
+        12..=13 => {
+            let percent = configured.unwrap_or(50);
+            return if nodes < MINIMUM || percent == 0 || percent >= 100 { nodes } else { MINIMUM.max(nodes * percent / 100) };
+        }
+        30.. if profile.scores.is_empty() => return 1,
+        _ => {}
+    }
+    let percent = match configured.filter(|percent| *percent > 0) {
+        Some(percent) => percent,
+        None => 50_usize.saturating_sub(nodes / 125).max(MINIMUM_PERCENT),
+    };
+    if nodes < MINIMUM || percent >= 100 { nodes } else { MINIMUM.max(nodes * percent / 100) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scheduler::{Gates, Release};
+
+    #[test]
+    fn enough_is_upstreams_number() {
+        let profile = Profile::new(Release(30), Gates::new(Release(30)));
+        let table = [(99, 99), (100, 100), (200, 100), (500, 230), (1000, 420), (5000, 500), (5625, 281), (10000, 500)];
+        for (nodes, want) in table {
+            assert_eq!(enough(&profile, nodes), want, "{nodes}");
+        }
+    }
+}
