@@ -12,11 +12,12 @@ mod wire;
 
 use serde_json::Value;
 
-use self::envelope::{Envelope, Sealed};
+use self::envelope::Envelope;
 use self::fault::{Fault, Result};
 use self::text::Identity;
 use self::view::Context;
 use self::wire::Span;
+use super::encryption::{KeyRing, Seal};
 use super::object::{Body, Decoded, Opaque, UnknownField};
 use super::release::Release;
 use crate::proto::kubernetes::{MESSAGES, ROOTS};
@@ -28,6 +29,7 @@ pub struct Decoder {
     release: Release,
     lenient: bool,
     stored: bool,
+    keys: KeyRing,
 }
 
 /// The values etcd takes are far smaller (1.5 MiB by default).
@@ -54,6 +56,11 @@ impl Decoder {
         Self { release, lenient: true, ..self }
     }
 
+    /// Opens values sealed by encryption at rest with these keys.
+    pub fn with_key_ring(self, keys: KeyRing) -> Self {
+        Self { keys, ..self }
+    }
+
     /// The release whose rules hold.
     pub fn release(&self) -> Release {
         self.release
@@ -75,7 +82,7 @@ impl Decoder {
     /// Nothing is appended where the value is opaque.
     pub fn decode_text(
         &self,
-        _key: &[u8],
+        key: &[u8],
         value: &[u8],
         mod_revision: i64,
         out: &mut Vec<u8>,
@@ -84,9 +91,11 @@ impl Decoder {
         if value.len() > MAX_LENGTH {
             return Err(opaque(format!("a value of {} bytes, more than any Kubernetes object", value.len()), false, value));
         }
+        if Seal::is_on(value) {
+            return self.sealed(key, value, mod_revision, out);
+        }
         let envelope = Envelope::of(value).map_err(|fault| broken(&fault, value))?;
         let result = match &envelope {
-            Envelope::Encrypted(sealed) => return Err(opaque(sealed_reason(sealed), true, value)),
             Envelope::Foreign => return Err(opaque(foreign_reason(value), true, value)),
             Envelope::Protobuf { api_version, kind, object } => match find_message(api_version, kind) {
                 Some(message) => self.protobuf(message, value, *object, Identity { api_version, kind, mod_revision }, out),
@@ -98,6 +107,15 @@ impl Decoder {
             out.truncate(start);
             broken(&fault, value)
         })
+    }
+
+    /// Opens a sealed value and decodes what was in it, which is not sealed again.
+    fn sealed(&self, key: &[u8], value: &[u8], mod_revision: i64, out: &mut Vec<u8>) -> std::result::Result<Vec<UnknownField>, Opaque> {
+        let plain = self.keys.open(key, value).map_err(|closed| opaque(closed.reason, closed.expected, value))?;
+        if Seal::is_on(&plain) {
+            return Err(opaque("sealed twice, which no API server does".to_owned(), false, value));
+        }
+        self.decode_text(key, &plain, mod_revision, out)
     }
 
     fn protobuf(
@@ -147,15 +165,6 @@ fn opaque(reason: String, expected: bool, value: &[u8]) -> Opaque {
 
 fn broken(fault: &Fault, value: &[u8]) -> Opaque {
     opaque(fault.to_string(), false, value)
-}
-
-fn sealed_reason(sealed: &Sealed<'_>) -> String {
-    let Sealed { provider, version, key } = sealed;
-    if *provider == "kms" {
-        format!("encrypted at rest by KMS {version} plugin {key}")
-    } else {
-        format!("encrypted at rest by {provider} under key {key}")
-    }
 }
 
 fn foreign_reason(value: &[u8]) -> String {

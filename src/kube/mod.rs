@@ -6,6 +6,7 @@ pub use k8s_openapi::apimachinery;
 mod address;
 mod custom_kind;
 mod decoder;
+pub mod encryption;
 mod field_selector;
 mod kinds;
 mod nearest;

@@ -123,7 +123,9 @@ impl Etcd {
 
     async fn answers(&self) -> bool {
         let Ok(mut client) = Client::connect([format!("http://127.0.0.1:{}", self.plain_port)], None).await else { return false };
-        tokio::time::timeout(Duration::from_secs(2), client.status()).await.is_ok_and(|status| status.is_ok_and(|status| status.leader() != 0))
+        tokio::time::timeout(Duration::from_secs(2), client.status())
+            .await
+            .is_ok_and(|status| status.is_ok_and(|status| status.leader() != 0))
     }
 
     fn log(&self) -> String {

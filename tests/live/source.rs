@@ -26,9 +26,8 @@ fn changes(items: &[WatchItem]) -> Vec<(i64, i64, EventKind, String)> {
         WatchItem::Event(event) => Some(event.clone()),
         _ => None,
     };
-    let name = |event: Event| {
-        (event.revision.0, event.sub_revision, event.kind, String::from_utf8_lossy(&event.key_value.key).into_owned())
-    };
+    let name =
+        |event: Event| (event.revision.0, event.sub_revision, event.kind, String::from_utf8_lossy(&event.key_value.key).into_owned());
     items.iter().filter_map(event).map(name).collect()
 }
 
@@ -58,7 +57,11 @@ async fn ranges_are_paged_at_one_revision() {
 
     let (again, keys) = listed(&source, KeyRange::prefix("/a/"), At::Revision(revision), Want::Keys).await;
     assert_eq!((again, keys.len()), (revision, 700));
-    assert!(keys.iter().zip(&entries).all(|(key, entry)| key.value.is_empty() && key.key == entry.key && key.mod_revision == entry.mod_revision));
+    assert!(
+        keys.iter()
+            .zip(&entries)
+            .all(|(key, entry)| key.value.is_empty() && key.key == entry.key && key.mod_revision == entry.mod_revision)
+    );
     let (_, one) = listed(&source, KeyRange::key("/b"), At::Newest, Want::Values).await;
     assert_eq!(one.len(), 1);
     let (_, all) = listed(&source, KeyRange::all(), At::Newest, Want::Keys).await;
@@ -87,7 +90,10 @@ async fn a_bounded_watch_brings_every_change_and_ends_on_quiet_keys() {
     let mut writer = etcd.writer().await;
     writer.put("/k/a", "1", None).await.unwrap();
     writer.put("/k/b", "1", None).await.unwrap();
-    writer.txn(Txn::new().and_then(vec![TxnOp::put("/k/a", "2", None), TxnOp::delete("/k/b", None), TxnOp::put("/x", "1", None)])).await.unwrap();
+    writer
+        .txn(Txn::new().and_then(vec![TxnOp::put("/k/a", "2", None), TxnOp::delete("/k/b", None), TxnOp::put("/x", "1", None)]))
+        .await
+        .unwrap();
     writer.put("/quiet", "1", None).await.unwrap();
     writer.delete("/k/", Some(DeleteOptions::new().with_prefix())).await.unwrap();
     let source = open(config(&etcd, &pki));

@@ -1,4 +1,4 @@
-//! What a stored value is wrapped in, told from its first bytes.
+//! What a stored value that is not sealed is wrapped in, told from its first bytes.
 
 use super::fault::{Fault, Result};
 use super::wire::{self, Reader, Span};
@@ -7,41 +7,22 @@ use super::{cbor, go_text};
 /// What a value begins with where it is a protobuf object.
 const PROTOBUF: &[u8] = b"k8s\0";
 
-/// What a value begins with where it is sealed by encryption at rest.
-pub const ENCRYPTED: &[u8] = b"k8s:enc:";
-
 /// A value's wrapping.
 #[derive(Debug, PartialEq)]
-pub enum Envelope<'a> {
+pub enum Envelope {
     /// `runtime.Unknown` around a protobuf object; the span is the object's.
     Protobuf { api_version: String, kind: String, object: Span },
     /// A JSON object.
     Json,
     /// A CBOR item.
     Cbor,
-    /// Sealed by encryption at rest.
-    Encrypted(Sealed<'a>),
     /// Anything else: no object.
     Foreign,
 }
 
-/// What the prefix of an encrypted value says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sealed<'a> {
-    /// `aescbc`, `aesgcm`, `secretbox` or `kms`.
-    pub provider: &'a str,
-    /// `v1` or `v2`.
-    pub version: &'a str,
-    /// The key's name, or the KMS plugin's; up to the next colon, so too short for a name that holds one.
-    pub key: &'a str,
-}
-
-impl<'a> Envelope<'a> {
+impl Envelope {
     /// Looks at a value. A fault is a protobuf envelope that is broken.
-    pub fn of(value: &'a [u8]) -> Result<Self> {
-        if value.starts_with(ENCRYPTED) {
-            return Ok(Sealed::of(value).map_or(Self::Foreign, Self::Encrypted));
-        }
+    pub fn of(value: &[u8]) -> Result<Self> {
         if value.starts_with(PROTOBUF) {
             return protobuf(value);
         }
@@ -52,17 +33,8 @@ impl<'a> Envelope<'a> {
     }
 }
 
-impl<'a> Sealed<'a> {
-    fn of(value: &'a [u8]) -> Option<Self> {
-        let mut parts = value.strip_prefix(ENCRYPTED)?.splitn(4, |&byte| byte == b':');
-        let mut part = || std::str::from_utf8(parts.next()?).ok();
-        let sealed = Self { provider: part()?, version: part()?, key: part()? };
-        parts.next().map(|_payload| sealed)
-    }
-}
-
 /// Reads `runtime.Unknown`: 1 type meta (1 apiVersion, 2 kind), 2 raw, 3 content encoding, 4 content type.
-fn protobuf<'a>(value: &[u8]) -> Result<Envelope<'a>> {
+fn protobuf(value: &[u8]) -> Result<Envelope> {
     let whole = Span { start: PROTOBUF.len(), end: value.len() };
     let (mut api_version, mut kind) = (String::new(), String::new());
     let mut object = Span { start: value.len(), end: value.len() };
@@ -108,9 +80,6 @@ mod tests {
         assert_eq!(Envelope::of(b"\xd9\xd9\xf7\xa0"), Ok(Envelope::Cbor));
         assert_eq!(Envelope::of(b"1787"), Ok(Envelope::Foreign));
         assert_eq!(Envelope::of(b""), Ok(Envelope::Foreign));
-        let sealed = Sealed { provider: "aescbc", version: "v1", key: "key1" };
-        assert_eq!(Envelope::of(b"k8s:enc:aescbc:v1:key1:\xff:\x00"), Ok(Envelope::Encrypted(sealed)));
-        assert_eq!(Envelope::of(b"k8s:enc:aescbc"), Ok(Envelope::Foreign));
     }
 
     #[test]

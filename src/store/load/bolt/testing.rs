@@ -80,7 +80,7 @@ fn branch_page(id: u64, children: &[(Vec<u8>, u64)]) -> Vec<u8> {
 /// Appends the pages of a tree, four pairs a leaf and three children a branch; returns its root.
 fn tree(file: &mut Vec<u8>, page_size: usize, pairs: &[(Vec<u8>, Vec<u8>)], element_flags: u32) -> u64 {
     let mut level: Vec<(Vec<u8>, u64)> = Vec::new();
-    let mut append = |file: &mut Vec<u8>, page: &[u8]| {
+    let append = |file: &mut Vec<u8>, page: &[u8]| {
         file.extend(page);
         file.resize(file.len().next_multiple_of(page_size), 0);
     };

@@ -7,9 +7,10 @@ use super::testing::{BucketSpec, file, meta_page};
 use super::*;
 
 type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
+type Buckets = Vec<(Vec<u8>, Pairs)>;
 
 /// Everything in the file, by bucket, and what could not be read.
-fn read(bytes: Vec<u8>) -> Result<(Vec<(Vec<u8>, Pairs)>, Vec<Damage>), String> {
+fn read(bytes: Vec<u8>) -> Result<(Buckets, Vec<Damage>), String> {
     let bolt = Bolt::open(bytes.into())?;
     let mut walk = Walk::new(&bolt);
     let mut named = Vec::new();

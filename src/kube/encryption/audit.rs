@@ -1,0 +1,116 @@
+//! Holds what is stored against what an encryption configuration promises.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::{EncryptionConfig, KeyRing, Scheme};
+
+/// Whether values are as the configuration would write them now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Promise {
+    /// The configuration's first provider and key (or plain text, where it names identity first or does not name the resource).
+    Kept,
+    /// There is no configuration to hold the values against.
+    NotAsked,
+    /// In plain text, where the configuration seals.
+    PlainText,
+    /// Sealed with a provider or key that is not the configuration's first.
+    OtherKey,
+    /// Sealed, where the configuration writes plain text: unreadable once the key is gone.
+    StillSealed,
+    /// Under the right name, but no key of ours opens it.
+    DoesNotOpen,
+}
+
+/// The values of a resource that are sealed alike.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditRow {
+    /// `secrets`, `deployments.apps`, …
+    pub resource: String,
+    /// With what they are sealed.
+    pub scheme: Scheme,
+    /// The key's or the KMS provider's name.
+    pub name: String,
+    /// KMS v2: the id of the plugin's key.
+    pub key_id: Option<String>,
+    /// How many values.
+    pub values: u64,
+    /// How many of them open with the keys at hand (all of those in plain text).
+    pub opened: u64,
+    /// Why the first that did not open stayed closed.
+    pub reason: Option<String>,
+    /// Whether the configuration's promise is kept.
+    pub promise: Promise,
+}
+
+/// An audit under way: values go in one by one.
+pub struct Audit<'a> {
+    config: Option<&'a EncryptionConfig>,
+    keys: &'a KeyRing,
+    rows: BTreeMap<(String, Scheme, String, Option<String>), Counts>,
+    current_ids: HashMap<String, Option<String>>,
+}
+
+#[derive(Default)]
+struct Counts {
+    values: u64,
+    opened: u64,
+    wrong: bool,
+    reason: Option<String>,
+}
+
+impl<'a> Audit<'a> {
+    /// An audit against `config`, opening values with `keys`.
+    pub fn new(config: Option<&'a EncryptionConfig>, keys: &'a KeyRing) -> Self {
+        Self { config, keys, rows: BTreeMap::new(), current_ids: HashMap::new() }
+    }
+
+    /// Looks at one value of `resource`.
+    pub fn add(&mut self, resource: &str, key: &[u8], value: &[u8]) {
+        let seal = self.keys.seal_of(value);
+        let opened = if seal.scheme == Scheme::Identity { Ok(()) } else { self.keys.open(key, value).map(drop) };
+        let row = self.rows.entry((resource.to_owned(), seal.scheme, seal.name, seal.key_id)).or_default();
+        row.values += 1;
+        match opened {
+            Ok(()) => row.opened += 1,
+            Err(unopened) => {
+                row.wrong |= !unopened.expected;
+                row.reason.get_or_insert(unopened.reason);
+            }
+        }
+    }
+
+    /// Ends it: one row a resource, provider and key, in that order.
+    pub fn finish(mut self) -> Vec<AuditRow> {
+        let rows = std::mem::take(&mut self.rows);
+        rows.into_iter()
+            .map(|((resource, scheme, name, key_id), counts)| {
+                let promise = self.promise(&resource, scheme, &name, key_id.as_deref(), counts.wrong);
+                let Counts { values, opened, reason, .. } = counts;
+                AuditRow { resource, scheme, name, key_id, values, opened, reason, promise }
+            })
+            .collect()
+    }
+
+    fn promise(&mut self, resource: &str, scheme: Scheme, name: &str, key_id: Option<&str>, wrong: bool) -> Promise {
+        let Some(config) = self.config else { return Promise::NotAsked };
+        let writer = config.writer(resource);
+        let (wanted, wanted_name) = writer.map_or((Scheme::Identity, ""), |writer| {
+            (writer.scheme, writer.keys.first().map_or(writer.name.as_str(), |key| key.name.as_str()))
+        });
+        match (wanted, scheme) {
+            (Scheme::Identity, Scheme::Identity) => Promise::Kept,
+            (Scheme::Identity, _) => Promise::StillSealed,
+            (_, Scheme::Identity) => Promise::PlainText,
+            _ if (wanted, wanted_name) != (scheme, name) => Promise::OtherKey,
+            _ if wrong => Promise::DoesNotOpen,
+            (Scheme::KmsV2, _) if self.is_old_key_id(name, key_id) => Promise::OtherKey,
+            _ => Promise::Kept,
+        }
+    }
+
+    /// Whether the plugin answers and seals under another key by now.
+    fn is_old_key_id(&mut self, provider: &str, key_id: Option<&str>) -> bool {
+        let current = self.current_ids.entry(provider.to_owned()).or_insert_with(|| self.keys.current_key_id(provider));
+        current.as_deref().is_some_and(|current| Some(current) != key_id)
+    }
+}
