@@ -1,12 +1,16 @@
 //! Stored bytes to objects. Decoding never fails: what cannot be understood is opaque, with its reason.
 
 mod cbor;
+mod conform;
+mod custom_resource_definition;
 mod envelope;
 mod fault;
 mod go_text;
 mod raw_json;
+mod served;
 mod sorted;
 mod text;
+mod versions;
 mod view;
 mod wire;
 
@@ -98,10 +102,15 @@ impl Decoder {
         let result = match &envelope {
             Envelope::Foreign => return Err(opaque(foreign_reason(value), true, value)),
             Envelope::Protobuf { api_version, kind, object } => match find_message(api_version, kind) {
-                Some(message) => self.protobuf(message, value, *object, Identity { api_version, kind, mod_revision }, out),
+                Some(message) => {
+                    let served = self.served_as(api_version, kind);
+                    let (api_version, message) =
+                        served.as_ref().map_or((api_version.as_str(), message), |(version, message)| (version, *message));
+                    self.protobuf(message, value, *object, Identity { api_version, kind, mod_revision }, out)
+                }
                 None => return Err(opaque(format!("unknown kind {kind} of {api_version}, stored as protobuf"), true, value)),
             },
-            Envelope::Json | Envelope::Cbor => dynamic(value, mod_revision, out).map(|()| Vec::new()),
+            Envelope::Json | Envelope::Cbor => self.dynamic(value, mod_revision, out),
         };
         result.map_err(|fault| {
             out.truncate(start);
@@ -126,32 +135,82 @@ impl Decoder {
         identity: Identity<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Vec<UnknownField>> {
-        let minor = self.release.in_tables().min(message.last);
+        let minor = self.minor(message);
+        let start = out.len();
         let mut context = Context::new(value, minor, self.lenient);
         text::append_object(&mut context, message, object, identity, out)?;
+        if !self.stored && served::changes(identity.api_version, identity.kind) {
+            let mut object = parse(&out[start..])?;
+            served::serve(&mut object, identity.api_version, identity.kind, minor);
+            out.truncate(start);
+            go_text::append_value(out, &object);
+        }
         Ok(context.unknown)
+    }
+
+    /// A value that carries its own member names: custom resources, and the few built-in kinds that are stored as JSON.
+    fn dynamic(&self, value: &[u8], mod_revision: i64, out: &mut Vec<u8>) -> Result<Vec<UnknownField>> {
+        let mut object = parse_dynamic(value, raw_json::Numbers::Keep)?;
+        let text = |name| object.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let (mut api_version, kind) = (text("apiVersion"), text("kind"));
+        let mut unknown = Vec::new();
+        match find_message(&api_version, &kind) {
+            None => object = parse_dynamic(value, raw_json::Numbers::Go)?,
+            Some(mut message) => {
+                let converted = !self.stored && self.release.in_tables() >= CRD_V1_ONLY;
+                if converted && (api_version.as_str(), kind.as_str()) == ("apiextensions.k8s.io/v1beta1", "CustomResourceDefinition") {
+                    custom_resource_definition::to_v1(&mut object);
+                    api_version = "apiextensions.k8s.io/v1".to_owned();
+                    message = find_message(&api_version, &kind).unwrap_or(message);
+                } else if let Some(served) = self.served_as(&api_version, &kind) {
+                    (api_version, message) = served;
+                }
+                let minor = self.minor(message);
+                let identity = Identity { api_version: &api_version, kind: &kind, mod_revision };
+                object = conform::conform(message, object, identity, minor, &mut unknown);
+                if !self.stored {
+                    served::serve(&mut object, &api_version, &kind, minor);
+                }
+            }
+        }
+        if mod_revision > 0
+            && let Some(Value::Object(metadata)) = object.get_mut("metadata")
+        {
+            metadata.insert("resourceVersion".to_owned(), Value::String(mod_revision.to_string()));
+        }
+        go_text::append_value(out, &object);
+        Ok(unknown)
+    }
+
+    /// The version and message in which the server returns a kind, where they are not those stored.
+    fn served_as(&self, api_version: &str, kind: &str) -> Option<(String, &'static Message)> {
+        let version = versions::served_as(api_version, kind, self.release.in_tables()).filter(|_| !self.stored)?;
+        find_message(&version, kind).map(|message| (version, message))
+    }
+
+    /// The release whose rules an object is written by: ours, or the last one that knew its message.
+    fn minor(&self, message: &Message) -> u8 {
+        self.release.in_tables().min(message.last)
     }
 }
 
-/// A value that carries its own member names.
-fn dynamic(value: &[u8], mod_revision: i64, out: &mut Vec<u8>) -> Result<()> {
+/// Since this release CustomResourceDefinitions are served as v1 only, though stored as v1beta1.
+const CRD_V1_ONLY: u8 = 22;
+
+fn parse(text: &[u8]) -> Result<Value> {
+    serde_json::from_slice(text).map_err(|error| Fault::new(error.to_string(), 0))
+}
+
+/// The object in JSON or CBOR.
+fn parse_dynamic(value: &[u8], numbers: raw_json::Numbers) -> Result<Value> {
     let mut canonical = Vec::with_capacity(value.len() + 64);
     if value.starts_with(&cbor::MAGIC) {
         cbor::append(value, &mut canonical)?;
     } else {
-        raw_json::append(value, raw_json::Numbers::Go, &mut canonical)?;
+        raw_json::append(value, numbers, &mut canonical)?;
     }
-    let mut object: Value = serde_json::from_slice(&canonical).map_err(|error| Fault::new(error.to_string(), 0))?;
-    if !object.is_object() {
-        return Err(Fault::new("no object", 0));
-    }
-    if mod_revision > 0
-        && let Some(Value::Object(metadata)) = object.get_mut("metadata")
-    {
-        metadata.insert("resourceVersion".to_owned(), Value::String(mod_revision.to_string()));
-    }
-    go_text::append_value(out, &object);
-    Ok(())
+    let object = parse(&canonical)?;
+    if object.is_object() { Ok(object) } else { Err(Fault::new("no object", 0)) }
 }
 
 fn find_message(api_version: &str, kind: &str) -> Option<&'static Message> {

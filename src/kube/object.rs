@@ -33,16 +33,16 @@ pub struct Opaque {
     pub length: usize,
 }
 
-/// A protobuf field that our tables do not have.
+/// A field that our tables do not have, or that the release asked for does not: in protobuf by its number, in JSON by its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownField {
-    /// JSON path of the message that holds it, for example `spec.containers[0]`.
+    /// JSON path of the message that holds it, for example `spec.containers[0]`; for a member of JSON its own.
     pub path: String,
-    /// The field's number.
+    /// The field's number; 0 for a member of JSON.
     pub number: u32,
     /// The protobuf wire type, 0 to 5.
     pub wire_type: u8,
-    /// The field's payload as it lies on the wire.
+    /// The field's payload as it lies on the wire; for a member of JSON its text.
     pub bytes: Vec<u8>,
 }
 
@@ -60,6 +60,9 @@ impl fmt::Display for UnknownField {
     /// `spec.containers[0]: field 99, 4 bytes: 0a021234`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const SHOWN: usize = 32;
+        if self.number == 0 {
+            return write!(f, "{}: unknown member, {}", self.path, String::from_utf8_lossy(&self.bytes));
+        }
         let path = if self.path.is_empty() { "the object" } else { &self.path };
         write!(f, "{path}: field {}, wire type {}, {} bytes: ", self.number, self.wire_type, self.bytes.len())?;
         for byte in self.bytes.iter().take(SHOWN) {
