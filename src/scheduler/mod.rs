@@ -8,6 +8,7 @@ mod cycle;
 mod explanation;
 mod fit_error;
 mod gates;
+mod legacy;
 mod own_writes;
 mod plugin;
 pub mod plugins;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use super::{Arguments, Gates, Plugin, Release, Rules, plugins};
+use super::{Arguments, Gates, Plugin, Release, Rules, legacy, plugins};
 
 /// A plugin in a profile's list of filters.
 #[derive(Clone, Copy)]
@@ -79,9 +79,34 @@ pub struct Profile {
 
 type Row<T> = (RangeInclusive<u16>, &'static [T], &'static str);
 
-/// Filters by release, in the order they run.
+/// Filters by release, in the order they run; 1.9 has none (its names are sorted here).
 #[rustfmt::skip]
 const FILTERS: &[Row<&str>] = &[
+    (
+        9..=9,
+        &[
+            "CheckNodeCondition", "CheckNodeDiskPressure", "CheckNodeMemoryPressure", "CheckVolumeBinding", "GeneralPredicates", "MatchInterPodAffinity",
+            "MaxAzureDiskVolumeCount", "MaxEBSVolumeCount", "MaxGCEPDVolumeCount", "NoDiskConflict", "NoVolumeZoneConflict", "PodToleratesNodeTaints",
+        ],
+        "plugin/pkg/scheduler/algorithmprovider/defaults/defaults.go",
+    ),
+    (
+        10..=16,
+        &[
+            "CheckNodeCondition", "CheckNodeUnschedulable", "GeneralPredicates", "NoDiskConflict", "PodToleratesNodeTaints", "MaxEBSVolumeCount",
+            "MaxGCEPDVolumeCount", "MaxCSIVolumeCountPred", "MaxAzureDiskVolumeCount", "CheckVolumeBinding", "NoVolumeZoneConflict",
+            "CheckNodeMemoryPressure", "CheckNodePIDPressure", "CheckNodeDiskPressure", "EvenPodsSpread", "MatchInterPodAffinity",
+        ],
+        "pkg/scheduler/algorithm/predicates/predicates.go predicatesOrdering, algorithmprovider/defaults/defaults.go",
+    ),
+    (
+        17..=17,
+        &[
+            "NodeUnschedulable", "NodeResourcesFit", "NodeName", "NodePorts", "NodeAffinity", "VolumeRestrictions", "TaintToleration", "EBSLimits",
+            "GCEPDLimits", "NodeVolumeLimits", "AzureDiskLimits", "VolumeBinding", "VolumeZone", "PodTopologySpread", "InterPodAffinity",
+        ],
+        "predicates.go predicatesOrdering, framework/plugins/default_registry.go",
+    ),
     (
         18..=18,
         &[
@@ -123,9 +148,27 @@ const PREFILTERS: &[Row<&str>] = &[(
     "algorithmprovider/registry.go (1.18–1.21), apis/config/v1beta2/default_plugins.go (1.22)",
 )];
 
-/// Scores by release, in the order they run, with weights.
+/// Scores by release, in the order they run, with weights. Priorities run by name; 1.17's plugins in the order of the priorities they were.
 #[rustfmt::skip]
 const SCORES: &[Row<(&str, i64)>] = &[
+    (
+        9..=16,
+        &[
+            ("BalancedResourceAllocation", 1), ("EvenPodsSpreadPriority", 1), ("ImageLocalityPriority", 1), ("InterPodAffinityPriority", 1),
+            ("LeastRequestedPriority", 1), ("NodeAffinityPriority", 1), ("NodePreferAvoidPodsPriority", 10000), ("ResourceLimitsPriority", 1),
+            ("SelectorSpreadPriority", 1), ("TaintTolerationPriority", 1),
+        ],
+        "algorithmprovider/defaults/defaults.go, register_priorities.go",
+    ),
+    (
+        17..=17,
+        &[
+            ("NodeResourcesBalancedAllocation", 1), ("PodTopologySpread", 1), ("ImageLocality", 1), ("InterPodAffinity", 1),
+            ("NodeResourcesLeastAllocated", 1), ("NodeAffinity", 1), ("NodePreferAvoidPods", 10000), ("ResourceLimitsPriority", 1),
+            ("DefaultPodTopologySpread", 1), ("TaintToleration", 1),
+        ],
+        "algorithmprovider/defaults/defaults.go, framework/plugins/default_registry.go",
+    ),
     (
         18..=18,
         &[
@@ -176,8 +219,46 @@ const SCORES: &[Row<(&str, i64)>] = &[
     ),
 ];
 
-/// Plugins that take part only while a gate is on: the plugin, the gate.
-const GATED: &[(&str, &str)] = &[("DynamicResources", "DynamicResourceAllocation"), ("NodeDeclaredFeatures", "NodeDeclaredFeatures")];
+/// When a row's plugin takes part: in which releases, and while which gate is on (or off).
+struct Condition {
+    plugin: &'static str,
+    minors: RangeInclusive<u16>,
+    gate: &'static str,
+    on: bool,
+}
+
+const fn only(plugin: &'static str, minors: RangeInclusive<u16>, gate: &'static str, on: bool) -> Condition {
+    Condition { plugin, minors, gate, on }
+}
+
+/// Plugins that take part only while a gate is on or off, or in some of their row's releases; sources as for the rows.
+const CONDITIONS: &[Condition] = &[
+    only("CheckNodeCondition", 9..=16, "TaintNodesByCondition", false),
+    only("CheckNodeMemoryPressure", 9..=10, "", true),
+    only("CheckNodeDiskPressure", 9..=10, "", true),
+    only("CheckNodeMemoryPressure", 11..=16, "TaintNodesByCondition", false),
+    only("CheckNodeDiskPressure", 11..=16, "TaintNodesByCondition", false),
+    only("CheckNodePIDPressure", 11..=16, "TaintNodesByCondition", false),
+    only("CheckNodeUnschedulable", 12..=16, "TaintNodesByCondition", true),
+    only("MaxCSIVolumeCountPred", 12..=16, "", true),
+    only("EvenPodsSpread", 16..=16, "EvenPodsSpread", true),
+    only("EvenPodsSpreadPriority", 16..=16, "EvenPodsSpread", true),
+    only("PodTopologySpread", 17..=18, "EvenPodsSpread", true),
+    only("PodTopologySpread", 19..=u16::MAX, "", true),
+    only("ImageLocalityPriority", 12..=16, "", true),
+    only("ResourceLimitsPriority", 13..=17, "ResourceLimitsPriorityFunction", true),
+    only("DynamicResources", 26..=u16::MAX, "DynamicResourceAllocation", true),
+    only("NodeDeclaredFeatures", 35..=u16::MAX, "NodeDeclaredFeatures", true),
+];
+
+/// Whether a plugin of a row takes part in a release under its gates: where it has conditions, one of them must hold.
+fn takes_part(plugin: &str, release: Release, gates: &Gates) -> bool {
+    let mut conditions = CONDITIONS.iter().filter(|condition| condition.plugin == plugin).peekable();
+    conditions.peek().is_none()
+        || conditions.any(|condition| {
+            condition.minors.contains(&release.0) && (condition.gate.is_empty() || gates.on(condition.gate) == condition.on)
+        })
+}
 
 fn row<T>(table: &'static [Row<T>], release: Release) -> &'static [T] {
     table.iter().find(|(minors, ..)| minors.contains(&release.0)).map_or(&[], |(_, row, _)| row)
@@ -188,11 +269,11 @@ impl Profile {
     pub fn new(release: Release, gates: Gates) -> Self {
         let release = release.known();
         let rules = Rules::new(release, &gates);
-        let enabled = |name: &str| GATED.iter().all(|(plugin, gate)| *plugin != name || gates.on(gate));
+        let enabled = |name: &str| takes_part(name, release, &gates);
         let filters = row(FILTERS, release)
             .iter()
             .filter(|name| enabled(name))
-            .map(|name| FilterEntry { name, plugin: plugins::named(name) })
+            .map(|name| FilterEntry { name, plugin: legacy::rule_behind(name, release).unwrap_or_else(|| plugins::named(name)) })
             .collect();
         let scores = row(SCORES, release)
             .iter()
@@ -226,7 +307,7 @@ mod tests {
 
     #[test]
     fn each_release_has_one_row_in_each_table() {
-        for minor in 18..=Release::NEWEST.0 {
+        for minor in Release::OLDEST.0..=Release::NEWEST.0 {
             assert_eq!(FILTERS.iter().filter(|(minors, ..)| minors.contains(&minor)).count(), 1, "filters of 1.{minor}");
             assert_eq!(SCORES.iter().filter(|(minors, ..)| minors.contains(&minor)).count(), 1, "scores of 1.{minor}");
         }
@@ -243,5 +324,43 @@ mod tests {
         assert!(names(33, "DynamicResourceAllocation=true").contains(&"DynamicResources"));
         assert!(names(34, "").contains(&"DynamicResources"));
         assert!(!names(36, "NodeDeclaredFeatures=false").contains(&"NodeDeclaredFeatures"));
+    }
+
+    /// The default predicates of each release, as the gates leave them.
+    #[test]
+    fn predicates_came_and_went() {
+        let names = |release: u16, gates: &str| {
+            let release = Release(release);
+            let profile = Profile::new(release, Gates::new(release).parse(gates).unwrap());
+            profile.filters.iter().map(|entry| entry.name).collect::<Vec<_>>()
+        };
+        let conditions = ["CheckNodeCondition", "CheckNodeMemoryPressure", "CheckNodePIDPressure", "CheckNodeDiskPressure"];
+        assert_eq!(names(9, "").len(), 12);
+        assert_eq!(names(10, "").first(), Some(&"CheckNodeCondition"));
+        assert!(!names(10, "").contains(&"CheckNodePIDPressure"));
+        assert!(conditions.iter().all(|name| names(11, "").contains(name)));
+        assert!(!names(11, "").contains(&"MaxCSIVolumeCountPred"));
+        for release in 12..=16 {
+            assert!(conditions.iter().all(|name| !names(release, "").contains(name)), "1.{release}");
+            assert_eq!(names(release, "").len(), 11, "1.{release}");
+            assert!(conditions.iter().all(|name| names(release, "TaintNodesByCondition=false").contains(name)), "1.{release}");
+        }
+        assert!(names(16, "EvenPodsSpread=true").ends_with(&["EvenPodsSpread", "MatchInterPodAffinity"]));
+        assert_eq!(names(17, "").len(), 14);
+        assert!(names(17, "EvenPodsSpread=true").contains(&"PodTopologySpread"));
+    }
+
+    #[test]
+    fn images_score_from_1_12_on_and_limits_behind_their_gate() {
+        let names = |release: u16, gates: &str| {
+            let release = Release(release);
+            let profile = Profile::new(release, Gates::new(release).parse(gates).unwrap());
+            profile.scores.iter().map(|entry| entry.name).collect::<Vec<_>>()
+        };
+        assert_eq!(names(11, "").len(), 7);
+        assert_eq!(names(12, "").len(), 8);
+        assert_eq!(names(17, "").len(), 8);
+        assert!(!names(12, "ResourceLimitsPriorityFunction=true").contains(&"ResourceLimitsPriority"));
+        assert!(names(13, "ResourceLimitsPriorityFunction=true").contains(&"ResourceLimitsPriority"));
     }
 }

@@ -19,11 +19,12 @@ mod selector_spread;
 mod taint_toleration;
 mod workload_selector;
 
+pub use node_resources::{offered_and_taken, on_shape};
 pub use taint_toleration::tolerates;
 
-use super::Plugin;
+use super::{Plugin, legacy};
 
-/// Every rule known, framework plugins and classic predicates and priorities alike.
+/// The rules of the framework, 1.17 to the newest.
 pub static PLUGINS: &[&dyn Plugin] = &[
     &node_unschedulable::NodeUnschedulable,
     &node_name::NodeName,
@@ -46,12 +47,17 @@ pub static PLUGINS: &[&dyn Plugin] = &[
     &gang_scheduling::GangScheduling,
 ];
 
+/// Every rule known: the framework's plugins, then classic predicates and priorities.
+pub fn all() -> impl Iterator<Item = &'static dyn Plugin> {
+    PLUGINS.iter().copied().chain(legacy::all())
+}
+
 /// Returns the plugin of that name; one that has no rule here yet judges nothing, and says so.
 pub fn named(name: &'static str) -> &'static dyn Plugin {
     find(name).unwrap_or(&pending::Pending)
 }
 
-/// Returns the plugin of that name, upper or lower case.
+/// Returns the plugin, predicate or priority of that name, upper or lower case.
 pub fn find(name: &str) -> Option<&'static dyn Plugin> {
-    PLUGINS.iter().copied().find(|plugin| plugin.name().eq_ignore_ascii_case(name))
+    all().find(|plugin| plugin.name().eq_ignore_ascii_case(name))
 }

@@ -1,0 +1,218 @@
+//! MatchInterPodAffinity: required affinity and anti-affinity between pods, as each release counted them.
+//! Sources: `algorithm/predicates/predicates.go` and `metadata.go`, 1.9 to 1.17.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::cluster::{AffinityTerm, ClusterState, Labels, NodeInfo, PodInfo};
+
+use super::Prepared;
+use crate::scheduler::legacy::reason::Reason;
+use crate::scheduler::{Candidate, Cycle, Verdict};
+
+/// The key whose domain 1.10 takes to be the node itself.
+const HOSTNAME: &str = "kubernetes.io/hostname";
+
+/// MatchInterPodAffinity.
+pub fn match_inter_pod_affinity<'a>(cycle: &'a Cycle<'a>) -> Prepared<'a> {
+    let release = cycle.profile.release.0;
+    let existing = ExistingAntiAffinity::new(cycle.state, cycle.pod, release);
+    let affinity = domains(cycle, &cycle.pod.spec.pod_affinity.required, Together::of_affinity(release));
+    let anti_affinity = domains(cycle, &cycle.pod.spec.pod_anti_affinity.required, Together::of_anti_affinity(release));
+    Box::new(move |candidate| {
+        if existing.refuses(candidate) {
+            return Ok(vec![Reason::PodAffinityNotMatch, Reason::ExistingPodsAntiAffinityRulesNotMatch]);
+        }
+        if !affinity_holds(cycle, &affinity, candidate)? {
+            return Ok(vec![Reason::PodAffinityNotMatch, Reason::PodAffinityRulesNotMatch]);
+        }
+        if anti_affinity.iter().any(|domain| domain.astray.is_some() || domain.count(candidate) > 0) {
+            return Ok(vec![Reason::PodAffinityNotMatch, Reason::PodAntiAffinityRulesNotMatch]);
+        }
+        Ok(Vec::new())
+    })
+}
+
+/// Whether the pod's own affinity holds, or it is the first pod of a series that wants to be together.
+fn affinity_holds(cycle: &Cycle, domains: &[Domain], candidate: &Candidate) -> Result<bool, Verdict> {
+    let missing: Vec<_> = domains.iter().filter(|domain| domain.count(candidate) <= 0).collect();
+    if let Some(node) = missing.iter().find_map(|domain| domain.astray.as_deref()) {
+        // Up to 1.10 a matching pod on a node that does not exist fails the lookup of that node.
+        let pod = cycle.pod.full_name();
+        let error =
+            format!("Cannot schedule pod {pod} onto node {}, because of PodAffinityTerm, err: node '{node}' not found", candidate.name);
+        return Err(Verdict::Error(error));
+    }
+    let own = |domain: &&Domain| domain.terms.iter().all(|term| matches(term, &cycle.pod.namespace, &cycle.pod.labels));
+    if missing.is_empty() {
+        return Ok(true);
+    }
+    Ok(match cycle.profile.release.0 {
+        // Each term (1.11: all of them together) may be the first of its series.
+        ..=11 => missing.iter().all(|domain| domain.pods(candidate) == 0 && own(domain)),
+        // No pod that matches sits where any of the keys is known.
+        _ => domains.iter().all(|domain| domain.is_empty(candidate)) && domains.first().is_some_and(|domain| own(&domain)),
+    })
+}
+
+/// Which terms are looked at together.
+#[derive(Clone, Copy)]
+enum Together {
+    /// Each term for itself, and pods matching that term.
+    Terms,
+    /// One domain made of all keys, and pods matching all terms (1.11).
+    Keys,
+    /// Each term's key for itself, but only pods matching all terms (1.12 on).
+    Pods,
+}
+
+impl Together {
+    fn of_affinity(release: u16) -> Self {
+        match release {
+            ..=10 => Self::Terms,
+            11 => Self::Keys,
+            _ => Self::Pods,
+        }
+    }
+
+    /// 1.11 alone wants a pod to match all terms, in all their domains, before it refuses.
+    fn of_anti_affinity(release: u16) -> Self {
+        if release == 11 { Self::Keys } else { Self::Terms }
+    }
+}
+
+/// The pods some terms mean, counted by the values of topology keys.
+struct Domain<'a> {
+    keys: Vec<&'a str>,
+    terms: Vec<&'a AffinityTerm>,
+    counts: HashMap<Vec<Arc<str>>, i64>,
+    pods: i64,
+    /// 1.10 with the hostname as the key: only the node's own pods are looked at.
+    own_pods_only: bool,
+    /// Up to 1.10: a node that does not exist but has a pod the terms mean.
+    astray: Option<Arc<str>>,
+}
+
+fn domains<'a>(cycle: &'a Cycle<'a>, terms: &'a [Arc<AffinityTerm>], together: Together) -> Vec<Domain<'a>> {
+    if terms.is_empty() {
+        return Vec::new();
+    }
+    let all = || terms.iter().map(|term| &**term).collect::<Vec<_>>();
+    let keys = || terms.iter().map(|term| &*term.topology_key).collect::<Vec<_>>();
+    match together {
+        Together::Terms => terms.iter().map(|term| Domain::new(cycle, vec![&term.topology_key], vec![&**term])).collect(),
+        Together::Keys => vec![Domain::new(cycle, keys(), all())],
+        Together::Pods => terms.iter().map(|term| Domain::new(cycle, vec![&term.topology_key], all())).collect(),
+    }
+}
+
+impl<'a> Domain<'a> {
+    fn new(cycle: &Cycle, keys: Vec<&'a str>, terms: Vec<&'a AffinityTerm>) -> Self {
+        let release = cycle.profile.release.0;
+        let mut domain =
+            Self { own_pods_only: release == 10 && keys == [HOSTNAME], keys, terms, counts: HashMap::new(), pods: 0, astray: None };
+        let state = cycle.state;
+        for namespace in state.populated_namespaces() {
+            for group in state.groups_in(namespace) {
+                if domain.means(&group.namespace, &group.labels) {
+                    group.nodes.iter().for_each(|(id, count)| domain.add(state.node_by_id(*id), i64::from(*count), release));
+                }
+            }
+        }
+        domain
+    }
+
+    fn add(&mut self, node: &NodeInfo, count: i64, release: u16) {
+        if node.exists {
+            self.pods += count;
+            if let Some(values) = self.values(node) {
+                *self.counts.entry(values).or_insert(0) += count;
+            }
+        } else if release <= 10 && !self.own_pods_only {
+            self.astray = Some(node.name.clone());
+        }
+    }
+
+    fn means(&self, namespace: &str, labels: &Labels) -> bool {
+        self.terms.iter().all(|term| matches(term, namespace, labels))
+    }
+
+    fn values(&self, node: &NodeInfo) -> Option<Vec<Arc<str>>> {
+        self.keys.iter().map(|key| node.labels.shared(key).cloned()).collect()
+    }
+
+    /// What a simulation changed: pods meant that were added, less those taken away.
+    fn change(&self, candidate: &Candidate) -> i64 {
+        let meant = |pods: &[Arc<PodInfo>]| pods.iter().filter(|pod| self.means(&pod.namespace, &pod.labels)).count();
+        meant(candidate.added) as i64 - meant(candidate.removed) as i64
+    }
+
+    /// How many pods meant share the node's domain; 0 where the node has none.
+    fn count(&self, candidate: &Candidate) -> i64 {
+        let Some(values) = self.values(candidate.node) else { return 0 };
+        if self.own_pods_only {
+            return self.own_pods(candidate);
+        }
+        self.counts.get(&values).copied().unwrap_or(0) + self.change(candidate)
+    }
+
+    /// How many pods are meant at all.
+    fn pods(&self, candidate: &Candidate) -> i64 {
+        if self.own_pods_only { self.own_pods(candidate) } else { self.pods + self.change(candidate) }
+    }
+
+    fn own_pods(&self, candidate: &Candidate) -> i64 {
+        candidate.pods.iter().filter(|pod| self.means(&pod.namespace, &pod.labels)).count() as i64
+    }
+
+    /// Whether no pod meant sits on a node with the key.
+    fn is_empty(&self, candidate: &Candidate) -> bool {
+        let change = if self.values(candidate.node).is_some() { self.change(candidate) } else { 0 };
+        self.counts.values().sum::<i64>() + change <= 0
+    }
+}
+
+/// The domains that existing pods' required anti-affinity closes to the pod.
+struct ExistingAntiAffinity<'a> {
+    pod: &'a PodInfo,
+    release: u16,
+    closed: HashMap<(Arc<str>, Arc<str>), i64>,
+}
+
+impl<'a> ExistingAntiAffinity<'a> {
+    fn new(state: &ClusterState, pod: &'a PodInfo, release: u16) -> Self {
+        let mut closed: HashMap<(Arc<str>, Arc<str>), i64> = HashMap::new();
+        for node in state.nodes() {
+            for key in node.pods.iter().flat_map(|existing| keys_against(pod, existing, release)) {
+                if let Some(value) = node.labels.shared(key) {
+                    *closed.entry((key.clone(), value.clone())).or_insert(0) += 1;
+                }
+            }
+        }
+        Self { pod, release, closed }
+    }
+
+    fn refuses(&self, candidate: &Candidate) -> bool {
+        let keys = |pods: &[Arc<PodInfo>], wanted: &Arc<str>| {
+            let keys = pods.iter().flat_map(|existing| keys_against(self.pod, existing, self.release));
+            keys.filter(|key| *key == wanted).count() as i64
+        };
+        candidate.labels.iter().any(|(key, value)| {
+            let counted = self.closed.get(&(key.clone(), value.clone())).copied().unwrap_or(0);
+            counted + keys(candidate.added, key) - keys(candidate.removed, key) > 0
+        })
+    }
+}
+
+/// The topology keys of an existing pod's required anti-affinity terms that mean `pod`. Up to 1.11 a term that matches is kept by a pointer to
+/// the loop's variable: by the time it is looked at it is the existing pod's last term.
+fn keys_against<'b>(pod: &PodInfo, existing: &'b PodInfo, release: u16) -> Vec<&'b Arc<str>> {
+    let terms = &existing.spec.pod_anti_affinity.required;
+    let matching = terms.iter().filter(|term| matches(term, &pod.namespace, &pod.labels));
+    matching.map(|term| if release <= 11 { &terms[terms.len() - 1].topology_key } else { &term.topology_key }).collect()
+}
+
+/// Whether a term means pods of a namespace and labels; no release here knows namespaceSelector.
+fn matches(term: &AffinityTerm, namespace: &str, labels: &Labels) -> bool {
+    term.matches_namespace(namespace, None, false) && term.matches_labels(labels)
+}

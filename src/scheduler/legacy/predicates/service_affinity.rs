@@ -1,0 +1,117 @@
+//! CheckServiceAffinity: pods of one Service stay on nodes alike in some labels; only a Policy enables it.
+//! Source: `algorithm/predicates/predicates.go` `ServiceAffinity`.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::cluster::{Labels, NodeId, NodeInfo};
+
+use super::Prepared;
+use crate::scheduler::legacy::reason::Reason;
+use crate::scheduler::{Candidate, Cycle, Verdict};
+
+/// Why the answer can be unknown.
+const ORDER: &str = "it depends on which pod the scheduler's list names first";
+
+/// The values a node has for the labels asked about.
+type Values = Vec<Option<Arc<str>>>;
+
+/// CheckServiceAffinity for the labels of a Policy's argument.
+pub struct ServiceAffinity<'a> {
+    cycle: &'a Cycle<'a>,
+    labels: Vec<Arc<str>>,
+    /// What the pod's own nodeSelector says of each label.
+    own: Values,
+    /// Whether some Service selects the pod.
+    has_service: bool,
+    /// Nodes holding pods that carry all of the pod's labels, by their values; and which.
+    siblings: HashMap<Values, usize>,
+    sibling_nodes: Vec<NodeId>,
+    /// Whether a sibling sits on a node that does not exist.
+    astray: Option<Arc<str>>,
+}
+
+impl<'a> ServiceAffinity<'a> {
+    /// Prepares for one pod.
+    pub fn new(cycle: &'a Cycle<'a>, labels: Vec<Arc<str>>) -> Self {
+        let pod = cycle.pod;
+        let selected = |label: &Arc<str>| {
+            let requirement = pod.spec.node_selector.requirements.iter().find(|requirement| requirement.key == *label)?;
+            requirement.values.first().cloned()
+        };
+        let own = labels.iter().map(selected).collect();
+        let mut services = cycle.state.listers().services.in_namespace(&pod.namespace);
+        let has_service = services.any(|(_, service)| service.selector.as_ref().is_some_and(|selector| selector.matches(&pod.labels)));
+        let mut this = Self { cycle, labels, own, has_service, siblings: HashMap::new(), sibling_nodes: Vec::new(), astray: None };
+        let groups = cycle.state.groups_in(&pod.namespace).filter(|group| carries(&group.labels, &pod.labels));
+        let mut nodes: Vec<NodeId> = groups.flat_map(|group| group.nodes.keys().copied()).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        for id in nodes {
+            let node = cycle.state.node_by_id(id);
+            if node.exists {
+                *this.siblings.entry(this.values(node)).or_insert(0) += 1;
+                this.sibling_nodes.push(id);
+            } else {
+                this.astray = Some(node.name.clone());
+            }
+        }
+        this
+    }
+
+    /// Judges one node: the labels missing in the pod's nodeSelector are taken from the node of the first sibling in the scheduler's list, whose
+    /// order is random; where siblings differ in what follows for this node the answer is unknown.
+    pub fn judge(&self, candidate: &Candidate) -> Result<Vec<Reason>, Verdict> {
+        let answer = |fits: bool| Ok(if fits { Vec::new() } else { vec![Reason::ServiceAffinityViolated] });
+        let complete = self.own.iter().all(Option::is_some);
+        let examples = if complete || !self.has_service { Vec::new() } else { self.examples(candidate) };
+        if let Some(node) = self.astray.as_ref().filter(|_| !complete && self.has_service) {
+            return if examples.is_empty() { Err(Verdict::Error(format!("node \"{node}\" not found"))) } else { Err(unknown()) };
+        }
+        if examples.is_empty() {
+            return answer(self.fits(candidate, &vec![None; self.labels.len()]));
+        }
+        let mut answers = examples.iter().map(|example| self.fits(candidate, example));
+        let first = answers.next().unwrap_or(true);
+        if answers.all(|other| other == first) { answer(first) } else { Err(unknown()) }
+    }
+
+    fn values(&self, node: &NodeInfo) -> Values {
+        self.labels.iter().map(|label| node.labels.shared(label).cloned()).collect()
+    }
+
+    /// The values that siblings' nodes have, with the node under test as it stands in the simulation.
+    fn examples(&self, candidate: &Candidate) -> Vec<Values> {
+        let here = self.values(candidate.node);
+        let counted_here = usize::from(self.sibling_nodes.binary_search(&candidate.id).is_ok());
+        let others = self.siblings.iter().filter(|(values, count)| **count > if **values == here { counted_here } else { 0 });
+        let mut examples: Vec<Values> = others.map(|(values, _)| values.clone()).collect();
+        let sibling =
+            |pod: &Arc<crate::cluster::PodInfo>| pod.namespace == self.cycle.pod.namespace && carries(&pod.labels, &self.cycle.pod.labels);
+        if candidate.pods.iter().any(sibling) && !examples.contains(&here) {
+            examples.push(here);
+        }
+        examples
+    }
+
+    fn fits(&self, candidate: &Candidate, example: &Values) -> bool {
+        self.labels.iter().zip(&self.own).zip(example).all(|((label, own), example)| {
+            let wanted = own.as_ref().or(example.as_ref());
+            wanted.is_none_or(|wanted| candidate.labels.get(label) == Some(wanted))
+        })
+    }
+}
+
+fn unknown() -> Verdict {
+    Verdict::Unknown { missing: ORDER.into() }
+}
+
+fn carries(labels: &Labels, wanted: &Labels) -> bool {
+    wanted.iter().all(|(key, value)| labels.shared(key) == Some(value))
+}
+
+/// CheckServiceAffinity as a prepared predicate.
+pub fn check_service_affinity<'a>(cycle: &'a Cycle<'a>, labels: Vec<Arc<str>>) -> Prepared<'a> {
+    let affinity = ServiceAffinity::new(cycle, labels);
+    Box::new(move |candidate| affinity.judge(candidate))
+}
