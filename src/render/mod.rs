@@ -5,9 +5,9 @@
 pub mod change;
 pub mod change_text;
 pub mod duration;
-pub mod secret;
-pub mod style;
-pub mod value;
-
 pub mod json;
 pub mod json_path;
+pub mod secret;
+pub mod style;
+pub mod table;
+pub mod value;
