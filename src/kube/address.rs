@@ -1,5 +1,7 @@
 //! Addresses: what a person types to name objects. `pod/shop/web-0`, `pods`, `po,svc`, `crontabs.stable.example.com/ns/x`, or a raw key.
 
+use std::sync::Arc;
+
 use crate::kube::kinds::{Kind, Kinds, UnknownKind};
 
 /// What an address names.
@@ -8,7 +10,7 @@ pub enum Address {
     /// Objects of one kind.
     Objects {
         /// Which kind.
-        kind: Kind,
+        kind: Arc<Kind>,
         /// In which namespace; `None` means all of them, or that the kind is cluster-scoped.
         namespace: Option<String>,
         /// Only the one of this name.
@@ -81,32 +83,32 @@ impl Address {
                 if !kind.namespaced {
                     return Err(shape(&format!("{} live in no namespace", kind.resource())));
                 }
-                Ok(vec![Self::Objects { kind: kind.clone(), namespace: Some(namespace.to_owned()), name: Some(name.to_owned()) }])
+                Ok(vec![Self::Objects { kind: Arc::clone(kind), namespace: Some(namespace.to_owned()), name: Some(name.to_owned()) }])
             }
             _ => Err(shape("it has more than three parts")),
         }
     }
 
     /// Returns the address of every object of `kind` within `scope`.
-    pub fn all(kind: &Kind, scope: &Scope) -> Self {
+    pub fn all(kind: &Arc<Kind>, scope: &Scope) -> Self {
         let namespace = match scope {
             Scope::Namespace(namespace) if kind.namespaced => Some(namespace.clone()),
             _ => None,
         };
-        Self::Objects { kind: kind.clone(), namespace, name: None }
+        Self::Objects { kind: Arc::clone(kind), namespace, name: None }
     }
 
     /// Returns the address of the object of `kind` called `name`.
     ///
     /// # Errors
     /// The scope is all namespaces, where a name is not enough.
-    pub fn named(kind: &Kind, name: &str, scope: &Scope) -> Result<Self, String> {
+    pub fn named(kind: &Arc<Kind>, name: &str, scope: &Scope) -> Result<Self, String> {
         let namespace = match scope {
             _ if !kind.namespaced => None,
             Scope::Namespace(namespace) => Some(namespace.clone()),
             Scope::All => return Err(format!("{name} could be in any namespace, and -A names none")),
         };
-        Ok(Self::Objects { kind: kind.clone(), namespace, name: Some(name.to_owned()) })
+        Ok(Self::Objects { kind: Arc::clone(kind), namespace, name: Some(name.to_owned()) })
     }
 
     /// Returns what the keys of its objects begin with under the API server's `prefix`, and whether that is a whole key.
@@ -119,7 +121,7 @@ impl Address {
     }
 
     /// Returns the kind, unless the address is a raw key.
-    pub fn kind(&self) -> Option<&Kind> {
+    pub fn kind(&self) -> Option<&Arc<Kind>> {
         match self {
             Self::Objects { kind, .. } => Some(kind),
             Self::Key(_) => None,

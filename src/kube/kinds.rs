@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 
 use crate::kube::custom_kind::PrinterColumn;
 use crate::kube::nearest::nearest;
@@ -117,7 +118,7 @@ fn qualified(name: &str, group: &str) -> String {
 /// All kinds of one cluster.
 #[derive(Clone, Debug)]
 pub struct Kinds {
-    kinds: Vec<Kind>,
+    kinds: Vec<Arc<Kind>>,
     by_path: HashMap<Text, usize>,
 }
 
@@ -185,28 +186,28 @@ impl Kinds {
     /// Adds a kind; one stored at the same place is replaced.
     pub fn push(&mut self, kind: Kind) {
         match self.by_path.get(&kind.path) {
-            Some(&index) => self.kinds[index] = kind,
+            Some(&index) => self.kinds[index] = Arc::new(kind),
             None => {
                 if kind.is_stored() {
                     self.by_path.insert(kind.path.clone(), self.kinds.len());
                 }
-                self.kinds.push(kind);
+                self.kinds.push(Arc::new(kind));
             }
         }
     }
 
     /// Returns every kind: built-in ones by group (core first) and name, then custom ones in the order they were added.
-    pub fn iter(&self) -> impl Iterator<Item = &Kind> {
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Kind>> {
         self.kinds.iter()
     }
 
     /// Returns the kind stored at `path` below the prefix, such as `services/specs`.
-    pub fn at_path(&self, path: &str) -> Option<&Kind> {
+    pub fn at_path(&self, path: &str) -> Option<&Arc<Kind>> {
         self.by_path.get(path).map(|&index| &self.kinds[index])
     }
 
     /// Returns the kind of an object's `apiVersion` and `kind`.
-    pub fn of_object(&self, api_version: &str, kind: &str) -> Option<&Kind> {
+    pub fn of_object(&self, api_version: &str, kind: &str) -> Option<&Arc<Kind>> {
         let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
         self.kinds.iter().find(|known| known.kind == kind && known.has_group(group))
     }
@@ -216,7 +217,7 @@ impl Kinds {
     ///
     /// # Errors
     /// The word names nothing (with the nearest names), several custom kinds, or a kind that is never stored.
-    pub fn find(&self, word: &str) -> Result<&Kind, UnknownKind> {
+    pub fn find(&self, word: &str) -> Result<&Arc<Kind>, UnknownKind> {
         let lower = word.to_ascii_lowercase();
         let (name, group) = lower.split_once('.').map_or((lower.as_str(), None), |(name, group)| (name, Some(group)));
         for short in [false, true] {
@@ -242,9 +243,9 @@ impl Kinds {
     ///
     /// # Errors
     /// As [`Kinds::find`].
-    pub fn find_all(&self, word: &str) -> Result<Vec<&Kind>, UnknownKind> {
+    pub fn find_all(&self, word: &str) -> Result<Vec<&Arc<Kind>>, UnknownKind> {
         self.find(word).map(|kind| vec![kind]).or_else(|error| {
-            let category: Vec<&Kind> = self
+            let category: Vec<&Arc<Kind>> = self
                 .kinds
                 .iter()
                 .filter(|kind| kind.is_stored() && kind.categories.iter().any(|own| own.eq_ignore_ascii_case(word)))
@@ -264,12 +265,12 @@ impl Kinds {
 }
 
 /// Of the kinds called so, those in the group asked for; without one the first built-in, else every custom kind.
-fn pick<'a>(called: Vec<&'a Kind>, group: Option<&str>) -> Vec<&'a Kind> {
+fn pick<'a>(called: Vec<&'a Arc<Kind>>, group: Option<&str>) -> Vec<&'a Arc<Kind>> {
     let Some(group) = group else {
         let builtin = called.iter().find(|kind| !kind.is_custom()).copied();
         return builtin.map_or(called, |kind| vec![kind]);
     };
-    let matches = |group: &str, exact: bool| -> Vec<&'a Kind> {
+    let matches = |group: &str, exact: bool| -> Vec<&'a Arc<Kind>> {
         let fits = |own: &Text| if exact { own == group } else { !group.is_empty() && own.starts_with(group) };
         called.iter().filter(|kind| fits(&kind.group) || kind.other_groups.iter().any(fits)).copied().collect()
     };
@@ -278,7 +279,8 @@ fn pick<'a>(called: Vec<&'a Kind>, group: Option<&str>) -> Vec<&'a Kind> {
         return exact;
     }
     if let Some((version, rest)) = group.split_once('.') {
-        let versioned: Vec<&Kind> = matches(rest, true).into_iter().filter(|kind| kind.versions.iter().any(|own| own == version)).collect();
+        let versioned: Vec<&Arc<Kind>> =
+            matches(rest, true).into_iter().filter(|kind| kind.versions.iter().any(|own| own == version)).collect();
         if !versioned.is_empty() {
             return versioned;
         }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::Arc;
 
 use crate::kube::kinds::{Kind, Kinds};
 
@@ -31,7 +32,7 @@ pub struct ObjectKey<'a> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Resource<'a> {
     /// A kind we know.
-    Known(&'a Kind),
+    Known(&'a Arc<Kind>),
     /// A custom resource whose definition is not in the data, or a path no table has (its group is empty then).
     Unlisted {
         /// The API group.
@@ -89,7 +90,7 @@ impl<'a> RegistryKey<'a> {
         object(resource, namespace, name)
     }
 
-    fn known(kind: &'a Kind, name: &'a str) -> Option<Self> {
+    fn known(kind: &'a Arc<Kind>, name: &'a str) -> Option<Self> {
         let (namespace, name) =
             if kind.namespaced { name.split_once('/').map(|(namespace, name)| (Some(namespace), name))? } else { (None, name) };
         object(Resource::Known(kind), namespace, name)
@@ -124,7 +125,7 @@ fn second_slash(text: &str) -> usize {
 
 impl ObjectKey<'_> {
     /// Returns the kind, where it is known.
-    pub fn kind(&self) -> Option<&Kind> {
+    pub fn kind(&self) -> Option<&Arc<Kind>> {
         match self.resource {
             Resource::Known(kind) => Some(kind),
             Resource::Unlisted { .. } => None,

@@ -14,6 +14,7 @@ mod tab_writer;
 mod workloads;
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -30,6 +31,8 @@ pub struct View {
     pub now: Timestamp,
     /// Whether `-o wide` asked for every column.
     pub is_wide: bool,
+    /// Whether a last column shows the labels.
+    pub with_labels: bool,
 }
 
 /// How the objects of one built-in kind are shown.
@@ -43,14 +46,19 @@ struct Printer {
 
 /// The rows of one kind: filled object by object, then written.
 pub struct Table {
-    kind: Option<Kind>,
+    kind: Option<Arc<Kind>>,
     view: View,
     printer: Option<Printer>,
     custom: Option<custom::CustomColumns>,
-    decoration: Decoration,
     /// Each with whether only `-o wide` shows it.
     headings: Vec<(String, bool)>,
-    rows: Vec<Vec<String>>,
+    rows: Vec<Row>,
+}
+
+struct Row {
+    namespace: String,
+    cells: Vec<String>,
+    labels: Option<String>,
 }
 
 /// What a table shows beside the columns of its kind.
@@ -60,15 +68,13 @@ pub struct Decoration {
     pub with_kind: bool,
     /// A first column NAMESPACE, where the kind is namespaced.
     pub with_namespace: bool,
-    /// A last column LABELS.
-    pub with_labels: bool,
     /// No headings.
     pub without_headings: bool,
 }
 
 impl Table {
     /// Returns an empty table for objects of `kind`; `None` shows NAME and AGE.
-    pub fn new(kind: Option<&Kind>, view: View, decoration: Decoration) -> Self {
+    pub fn new(kind: Option<&Arc<Kind>>, view: View) -> Self {
         let printer = kind.filter(|kind| !kind.is_custom()).map(|kind| printer(&kind.group, &kind.kind));
         let custom = kind.and_then(|kind| kind.columns.as_deref()).map(custom::CustomColumns::new);
         let headings = match (&printer, &custom) {
@@ -78,31 +84,37 @@ impl Table {
             (None, Some(custom)) => custom.headings(),
             (None, None) => vec![("NAME".to_owned(), false), ("AGE".to_owned(), false)],
         };
-        Self { kind: kind.cloned(), view, printer, custom, decoration, headings, rows: Vec::new() }
+        Self { kind: kind.cloned(), view, printer, custom, headings, rows: Vec::new() }
     }
 
-    /// Adds a row.
+    /// Adds the row of an object.
     pub fn push(&mut self, object: &Value) {
-        let mut cells = match (&self.printer, &self.custom) {
+        let cells = match (&self.printer, &self.custom) {
             (Some(printer), _) => (printer.cells)(object, self.view),
             (None, Some(custom)) => custom.cells(object, self.view),
             (None, None) => vec![fields::name(object), self.view.age(object)],
         };
-        if let (true, Some(kind)) = (self.decoration.with_kind, &self.kind)
-            && let Some(cell) = self.headings.iter().position(|(heading, _)| heading == "NAME").and_then(|index| cells.get_mut(index))
-        {
-            let group = if kind.group.is_empty() { String::new() } else { format!(".{}", kind.group) };
-            *cell = format!("{}{group}/{cell}", kind.kind.to_lowercase());
-        }
+        let namespace = fields::text(object, "metadata.namespace").to_owned();
+        let labels = self.view.with_labels.then(|| fields::labels(fields::at(object, "metadata.labels")));
+        self.push_row(namespace, cells, labels);
+    }
+
+    /// Adds the row of an object of which only the key can be read, and why.
+    pub fn push_opaque(&mut self, namespace: Option<&str>, name: &str, reason: &str) {
+        let first_free = self.headings.iter().position(|(heading, is_wide)| heading != "NAME" && !is_wide);
+        let cell = |(index, (heading, _)): (usize, &(String, bool))| match heading.as_str() {
+            "NAME" => name.to_owned(),
+            _ if Some(index) == first_free => format!("<{reason}>"),
+            _ => "<unknown>".to_owned(),
+        };
+        let cells = self.headings.iter().enumerate().map(cell).collect();
+        self.push_row(namespace.unwrap_or_default().to_owned(), cells, self.view.with_labels.then(|| "<unknown>".to_owned()));
+    }
+
+    fn push_row(&mut self, namespace: String, mut cells: Vec<String>, labels: Option<String>) {
         let mut shown = self.headings.iter().map(|(_, is_wide)| self.view.is_wide || !is_wide);
         cells.retain(|_| shown.next().unwrap_or(false));
-        if self.shows_namespace() {
-            cells.insert(0, fields::text(object, "metadata.namespace").to_owned());
-        }
-        if self.decoration.with_labels {
-            cells.push(fields::labels(fields::at(object, "metadata.labels")));
-        }
-        self.rows.push(cells);
+        self.rows.push(Row { namespace, cells, labels });
     }
 
     /// Whether no object was added.
@@ -114,27 +126,42 @@ impl Table {
     ///
     /// # Errors
     /// The stream's.
-    pub fn write(mut self, out: &mut dyn Write) -> io::Result<()> {
+    pub fn write(mut self, decoration: Decoration, out: &mut dyn Write) -> io::Result<()> {
         if self.rows.is_empty() {
             return Ok(());
         }
+        let headings: Vec<String> =
+            self.headings.iter().filter(|(_, is_wide)| self.view.is_wide || !is_wide).map(|(heading, _)| heading.clone()).collect();
         if self.kind.as_ref().is_some_and(|kind| kind.kind == "FlowSchema") {
-            let first = usize::from(self.shows_namespace());
-            sort_flow_schemas(&mut self.rows, first);
+            self.rows.sort_by_cached_key(precedence);
         }
-        if !self.decoration.without_headings {
-            let shown = self.headings.iter().filter(|(_, is_wide)| self.view.is_wide || !is_wide).map(|(heading, _)| heading.clone());
-            let namespace = self.shows_namespace().then(|| "NAMESPACE".to_owned());
-            let labels = self.decoration.with_labels.then(|| "LABELS".to_owned());
-            let headings = namespace.into_iter().chain(shown).chain(labels).collect();
-            self.rows.insert(0, headings);
+        let with_namespace = decoration.with_namespace && self.kind.as_ref().is_none_or(|kind| kind.namespaced);
+        let name = headings.iter().position(|heading| heading == "NAME").filter(|_| decoration.with_kind);
+        let kind = self.kind.as_ref().map_or(String::new(), |kind| prefix(kind));
+        let mut lines = Vec::with_capacity(self.rows.len() + 1);
+        if !decoration.without_headings {
+            let namespace = with_namespace.then(|| "NAMESPACE".to_owned());
+            lines.push(namespace.into_iter().chain(headings).chain(self.view.with_labels.then(|| "LABELS".to_owned())).collect());
         }
-        write_aligned(&self.rows, out)
+        lines.extend(self.rows.into_iter().map(|mut row| {
+            if let Some(cell) = name.and_then(|index| row.cells.get_mut(index)) {
+                cell.insert_str(0, &kind);
+            }
+            with_namespace.then_some(row.namespace).into_iter().chain(row.cells).chain(row.labels).collect::<Vec<String>>()
+        }));
+        write_aligned(&lines, out)
     }
+}
 
-    fn shows_namespace(&self) -> bool {
-        self.decoration.with_namespace && self.kind.as_ref().is_none_or(|kind| kind.namespaced)
-    }
+/// What stands before a name where several kinds are shown: `pod/`, `deployment.apps/`.
+fn prefix(kind: &Kind) -> String {
+    let group = if kind.group.is_empty() { String::new() } else { format!(".{}", kind.group) };
+    format!("{}{group}/", kind.kind.to_lowercase())
+}
+
+/// Upstream sorts FlowSchemas by matching precedence, then name.
+fn precedence(row: &Row) -> (Option<i64>, Option<String>) {
+    (row.cells.get(2).and_then(|cell| cell.parse().ok()), row.cells.first().cloned())
 }
 
 impl View {
@@ -150,11 +177,6 @@ impl View {
             None => "<unknown>".to_owned(),
         }
     }
-}
-
-/// Upstream sorts these by precedence, then name.
-fn sort_flow_schemas(rows: &mut [Vec<String>], first: usize) {
-    rows.sort_by_cached_key(|row| (row.get(first + 2).and_then(|cell| cell.parse::<i64>().ok()), row.get(first).cloned()));
 }
 
 /// What the API server shows of kinds without columns of their own (apiserver pkg/registry/rest/table.go).
