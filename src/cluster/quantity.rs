@@ -58,6 +58,16 @@ impl Amount {
         clamp(ceil(self.0, NANO / 1000))
     }
 
+    /// An amount of whole units.
+    pub fn from_units(units: i64) -> Self {
+        Self(i128::from(units) * NANO)
+    }
+
+    /// The amount in whole units, if it is whole.
+    pub fn units(self) -> Option<i64> {
+        if self.0 % NANO == 0 { i64::try_from(self.0 / NANO).ok() } else { None }
+    }
+
     /// Whether it is nothing at all.
     pub fn is_zero(self) -> bool {
         self.0 == 0
@@ -68,6 +78,13 @@ impl std::ops::Add for Amount {
     type Output = Self;
     fn add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl std::ops::Sub for Amount {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
     }
 }
 

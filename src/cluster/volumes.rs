@@ -36,8 +36,13 @@ pub enum VolumeSource {
         /// `readOnly`.
         read_only: bool,
     },
-    /// An Azure disk, by `diskName`.
-    AzureDisk(Arc<str>),
+    /// An Azure disk.
+    AzureDisk {
+        /// `diskName`.
+        name: Arc<str>,
+        /// `diskURI`.
+        uri: Arc<str>,
+    },
     /// An OpenStack disk, by `volumeID`.
     Cinder(Arc<str>),
     /// An iSCSI target.
@@ -58,8 +63,13 @@ pub enum VolumeSource {
         /// `readOnly`.
         read_only: bool,
     },
-    /// An Azure file share, a vSphere disk or a Portworx volume: in-tree kinds that CSI drivers took over, named by plugin.
-    Migrated(&'static str),
+    /// An Azure file share, a vSphere disk or a Portworx volume: in-tree kinds that CSI drivers took over.
+    Migrated {
+        /// The in-tree plugin: `kubernetes.io/azure-file`.
+        plugin: &'static str,
+        /// `shareName`, `volumePath` or `volumeID`.
+        id: Arc<str>,
+    },
     /// An OCI image mounted as a volume, by `reference`.
     Image(Arc<str>),
 }
@@ -77,7 +87,7 @@ impl PodVolume {
         } else if let Some(disk) = &volume.aws_elastic_block_store {
             VolumeSource::AwsElasticBlockStore { id: text(&disk.volume_id), read_only: disk.read_only.unwrap_or(false) }
         } else if let Some(disk) = &volume.azure_disk {
-            VolumeSource::AzureDisk(text(&disk.disk_name))
+            VolumeSource::AzureDisk { name: text(&disk.disk_name), uri: text(&disk.disk_uri) }
         } else if let Some(disk) = &volume.cinder {
             VolumeSource::Cinder(text(&disk.volume_id))
         } else if let Some(disk) = &volume.iscsi {
@@ -89,12 +99,12 @@ impl PodVolume {
                 image: text(&disk.image),
                 read_only: disk.read_only.unwrap_or(false),
             }
-        } else if volume.azure_file.is_some() {
-            VolumeSource::Migrated("kubernetes.io/azure-file")
-        } else if volume.vsphere_volume.is_some() {
-            VolumeSource::Migrated("kubernetes.io/vsphere-volume")
-        } else if volume.portworx_volume.is_some() {
-            VolumeSource::Migrated("kubernetes.io/portworx-volume")
+        } else if let Some(share) = &volume.azure_file {
+            VolumeSource::Migrated { plugin: "kubernetes.io/azure-file", id: text(&share.share_name) }
+        } else if let Some(disk) = &volume.vsphere_volume {
+            VolumeSource::Migrated { plugin: "kubernetes.io/vsphere-volume", id: text(&disk.volume_path) }
+        } else if let Some(disk) = &volume.portworx_volume {
+            VolumeSource::Migrated { plugin: "kubernetes.io/portworx-volume", id: text(&disk.volume_id) }
         } else if let Some(image) = &volume.image {
             VolumeSource::Image(text(image.reference.as_deref().unwrap_or_default()))
         } else {

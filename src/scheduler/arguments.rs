@@ -50,8 +50,9 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// The defaults of a release. `system_spread`: whether system defaults spread pods without constraints (gate DefaultPodTopologySpread).
-    pub fn new(system_spread: bool) -> Self {
+    /// The defaults of a release. `system_spread`: whether system defaults spread pods without constraints (gate DefaultPodTopologySpread);
+    /// `empty_first`: whether VolumeBinding prefers free storage (gate StorageCapacityScoring) to used volumes.
+    pub fn new(system_spread: bool, empty_first: bool) -> Self {
         Self {
             ignored_resources: Vec::new(),
             ignored_resource_groups: Vec::new(),
@@ -62,7 +63,7 @@ impl Arguments {
             ignore_preferred_terms_of_existing_pods: false,
             added_affinity: None,
             spread_defaults: if system_spread { PodTopologySpreadDefaults::System } else { PodTopologySpreadDefaults::List(Vec::new()) },
-            volume_shape: vec![(0, 0), (100, 10)],
+            volume_shape: if empty_first { vec![(0, 10), (100, 0)] } else { vec![(0, 0), (100, 10)] },
         }
     }
 }

@@ -42,6 +42,8 @@ const GATES: &[Gate] = gates! {
     CSIMigrationGCE: 17 off, 23 on;
     CSIMigrationAzureDisk: 19 off, 23 on;
     CSIMigrationOpenStack: 18 off, 21 on;
+    CSIMigrationPortworx: 23 off, 31 on;
+    GenericEphemeralVolume: 19 off, 21 on;
     MinDomainsInPodTopologySpread: 24 off, 27 on;
     NodeInclusionPolicyInPodTopologySpread: 25 off, 26 on;
     MatchLabelKeysInPodTopologySpread: 25 off, 27 on;

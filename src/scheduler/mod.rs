@@ -20,6 +20,7 @@ pub mod rules;
 mod sampling;
 mod scoring;
 mod version;
+mod volumes;
 
 pub use arguments::{Arguments, PodTopologySpreadDefaults, ScoringStrategy};
 pub use cycle::{Cycle, Judgement, NodeJudgement, WholePod};

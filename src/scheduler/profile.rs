@@ -291,7 +291,7 @@ impl Profile {
                 17 => FilterMode::FirstReason,
                 _ => FilterMode::FirstRefusal,
             },
-            arguments: Arguments::new(rules.spread_system_defaults),
+            arguments: Arguments::new(rules.spread_system_defaults, gates.on("StorageCapacityScoring")),
             percentage_of_nodes_to_score: None,
             preempts: release.0 >= 11 || gates.on("PodPriority"),
             unverifiable: Vec::new(),

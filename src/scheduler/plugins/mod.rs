@@ -12,11 +12,16 @@ mod node_prefer_avoid_pods;
 mod node_resources;
 mod node_resources_fit;
 mod node_unschedulable;
+mod node_volume_limits;
+mod non_csi_limits;
 mod pending;
 mod pod_topology_spread;
 mod scheduling_gates;
 mod selector_spread;
 mod taint_toleration;
+mod volume_binding;
+mod volume_restrictions;
+mod volume_zone;
 mod workload_selector;
 
 pub use node_resources::{offered_and_taken, on_shape};
@@ -45,6 +50,14 @@ pub static PLUGINS: &[&dyn Plugin] = &[
     &node_declared_features::NodeDeclaredFeatures,
     &scheduling_gates::SchedulingGates,
     &gang_scheduling::GangScheduling,
+    &volume_restrictions::VolumeRestrictions,
+    &non_csi_limits::EBS_LIMITS,
+    &non_csi_limits::GCE_PD_LIMITS,
+    &non_csi_limits::AZURE_DISK_LIMITS,
+    &non_csi_limits::CINDER_LIMITS,
+    &node_volume_limits::NodeVolumeLimits,
+    &volume_binding::VolumeBinding,
+    &volume_zone::VolumeZone,
 ];
 
 /// Every rule known: the framework's plugins, then classic predicates and priorities.

@@ -1,0 +1,166 @@
+//! NodeVolumeLimits (MaxCSIVolumeCountPred up to 1.17): how many volumes each CSI driver may have attached to a node.
+
+use std::collections::BTreeMap;
+
+use crate::cluster::PodInfo;
+use crate::kube::api::core::v1::PersistentVolumeClaim;
+use crate::kube::api::storage::v1::CSINode;
+use crate::scheduler::volumes::{InTreePlugin, claim_class, claim_refs, inline_csi_volume, is_migrated, owner_problem, volume_plugin};
+use crate::scheduler::{Candidate, Cycle, Plugin, PreFilter, Verdict};
+
+/// The rule.
+pub struct NodeVolumeLimits;
+
+const EXCEEDED: &str = "node(s) exceed max volume count";
+
+/// Volumes by driver and handle, each with its driver.
+type Volumes = BTreeMap<(String, String), String>;
+
+impl Plugin for NodeVolumeLimits {
+    fn name(&self) -> &'static str {
+        "NodeVolumeLimits"
+    }
+
+    fn doc(&self) -> &'static str {
+        "How many volumes each CSI driver may have attached to a node.
+
+Checks
+  For each driver: the volumes of the pods on the node, those attached though no pod there uses them (since 1.32), and the pod's own that
+  are not among them, against the driver's limit. A driver without a published limit has none.
+Reads
+  Claims of the pod and of the pods on the node, PersistentVolumes, StorageClasses, CSINode spec.drivers[].allocatable.count (up to 1.31
+  also the node's allocatable attachable-volumes-csi-…), VolumeAttachments.
+History
+  1.12–1.17 as predicate MaxCSIVolumeCountPred. A missing claim was passed over up to 1.22, an error 1.23–1.29, a refusal since 1.30.
+  Generic ephemeral volumes since 1.23, inline in-tree disks taken over by drivers since 1.25. Skipped for pods without such volumes
+  since 1.28.
+Differs from upstream
+  The gate VolumeLimitScaling (1.35, off by default) is not modelled: with it on the verdict is unknown."
+    }
+
+    fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
+        let release = cycle.profile.release.0;
+        let inline = release >= 25 && cycle.pod.spec.volumes.iter().any(|volume| inline_csi_volume(&volume.source).is_some());
+        if !inline && claim_refs(cycle.pod, release >= 23).next().is_none() {
+            return PreFilter::Skip;
+        }
+        PreFilter::Judge(Box::new(move |node: &Candidate| {
+            if cycle.profile.gates.on("VolumeLimitScaling") {
+                return Verdict::Unknown { missing: "the rules of the alpha feature VolumeLimitScaling are not modelled".into() };
+            }
+            let csi_node = cycle.state.listers().csi_nodes.get("", &node.name).map(|csi_node| &**csi_node);
+            let mut wanted = Volumes::new();
+            if let Err(problem) = collect(cycle.pod, true, csi_node, cycle, &mut wanted) {
+                return problem;
+            }
+            let limits = limits(node, csi_node, release);
+            if wanted.is_empty() || limits.is_empty() {
+                return Verdict::Pass;
+            }
+            let mut attached = Volumes::new();
+            for other in &node.pods {
+                if let Err(problem) = collect(other, false, csi_node, cycle, &mut attached) {
+                    return problem;
+                }
+            }
+            wanted.retain(|volume, _| !attached.contains_key(volume));
+            if release >= 32 {
+                // A volume still attached that the pod asks for again counts twice, as upstream counts it.
+                attached.extend(attachments(&node.name, cycle));
+            }
+            let count =
+                |volumes: &Volumes, driver: &str| i64::try_from(volumes.values().filter(|of| *of == driver).count()).unwrap_or(i64::MAX);
+            let exceeded = wanted
+                .values()
+                .any(|driver| limits.get(driver).is_some_and(|limit| count(&attached, driver) + count(&wanted, driver) > *limit));
+            if exceeded { Verdict::unschedulable(EXCEEDED) } else { Verdict::Pass }
+        }))
+    }
+}
+
+/// `getVolumeLimits`: CSINode wins over what the node itself says (which is read up to 1.31).
+fn limits(node: &Candidate, csi_node: Option<&CSINode>, release: u16) -> BTreeMap<String, i64> {
+    let own = node.allocatable.scalars.iter().filter(|_| release <= 31);
+    let own = own.filter_map(|(name, limit)| Some((name.strip_prefix("attachable-volumes-csi-")?.to_owned(), *limit)));
+    let mut limits: BTreeMap<String, i64> = own.collect();
+    for driver in csi_node.iter().flat_map(|csi_node| &csi_node.spec.drivers) {
+        if let Some(count) = driver.allocatable.as_ref().and_then(|allocatable| allocatable.count) {
+            limits.insert(driver.name.clone(), i64::from(count));
+        }
+    }
+    limits
+}
+
+/// `filterAttachableVolumes`: adds the CSI volumes of a pod.
+fn collect(pod: &PodInfo, incoming: bool, csi_node: Option<&CSINode>, cycle: &Cycle<'_>, volumes: &mut Volumes) -> Result<(), Verdict> {
+    let (release, gates) = (cycle.profile.release, &cycle.profile.gates);
+    for volume in pod.spec.volumes.iter().filter(|_| release.0 >= 25) {
+        match inline_csi_volume(&volume.source) {
+            Some(Ok(volume)) if is_migrated(volume.plugin, csi_node, release, gates) => {
+                let driver = volume.plugin.driver.to_owned();
+                volumes.insert((driver.clone(), volume.handle), driver);
+            }
+            Some(Err(())) => return Err(Verdict::Error(format!("converting volume({}) from inline to csi", volume.name))),
+            _ => {}
+        }
+    }
+    for reference in claim_refs(pod, release.0 >= 23) {
+        let Some(claim) = cycle.state.listers().claims.get(&pod.namespace, &reference.name) else {
+            if incoming && release.0 >= 23 {
+                let text =
+                    format!("looking up PVC {}/{}: persistentvolumeclaim \"{}\" not found", pod.namespace, reference.name, reference.name);
+                return Err(if release.0 >= 30 { Verdict::unresolvable(text) } else { Verdict::Error(text) });
+            }
+            continue;
+        };
+        if let Some(problem) = reference.ephemeral.then(|| owner_problem(claim, pod, release)).flatten() {
+            return Err(Verdict::Error(problem));
+        }
+        if let Some((driver, handle)) =
+            driver_and_handle(claim, &pod.namespace, csi_node, cycle).filter(|(driver, handle)| !driver.is_empty() && !handle.is_empty())
+        {
+            volumes.insert((driver.clone(), handle), driver);
+        }
+    }
+    Ok(())
+}
+
+/// `getCSIDriverInfo`: of the bound volume, else of the class that would provision it.
+fn driver_and_handle(
+    claim: &PersistentVolumeClaim,
+    namespace: &str,
+    csi_node: Option<&CSINode>,
+    cycle: &Cycle<'_>,
+) -> Option<(String, String)> {
+    let (release, gates) = (cycle.profile.release, &cycle.profile.gates);
+    let listers = cycle.state.listers();
+    let volume = claim.spec.as_ref().and_then(|spec| spec.volume_name.as_deref()).filter(|name| !name.is_empty());
+    if let Some(volume) = volume.and_then(|name| listers.volumes.get("", name)) {
+        if let Some(csi) = volume.spec.as_ref().and_then(|spec| spec.csi.as_ref()) {
+            return Some((csi.driver.clone(), csi.volume_handle.clone()));
+        }
+        let migrated = volume_plugin(volume)?.ok()?;
+        return is_migrated(migrated.plugin, csi_node, release, gates).then(|| (migrated.plugin.driver.to_owned(), migrated.handle));
+    }
+    let class = listers.storage_classes.get("", claim_class(claim))?;
+    // No driver's handle can look like this one: it stands for a volume that has none yet.
+    let handle = format!("\0{namespace}/{}", claim.metadata.name.as_deref().unwrap_or_default());
+    match InTreePlugin::find(&class.provisioner) {
+        Some(plugin) => is_migrated(plugin, csi_node, release, gates).then(|| (plugin.driver.to_owned(), handle)),
+        None => Some((class.provisioner.clone(), handle)),
+    }
+}
+
+/// `getNodeVolumeAttachmentInfo`: volumes attached to the node, whoever uses them.
+fn attachments(node: &str, cycle: &Cycle<'_>) -> Volumes {
+    let listers = cycle.state.listers();
+    let here =
+        listers.volume_attachments.iter().filter(|attachment| attachment.spec.node_name == node && !attachment.spec.attacher.is_empty());
+    here.filter_map(|attachment| {
+        let volume = listers.volumes.get("", attachment.spec.source.persistent_volume_name.as_deref()?)?;
+        let csi = volume.spec.as_ref()?.csi.as_ref()?;
+        let attacher = attachment.spec.attacher.clone();
+        Some(((attacher.clone(), csi.volume_handle.clone()), attacher))
+    })
+    .collect()
+}

@@ -1,0 +1,148 @@
+//! VolumeBinding (CheckVolumeBinding up to 1.17): bound volumes must be reachable from the node, unbound claims must find one there.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::cluster::NodeInfo;
+use crate::kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
+use crate::scheduler::volumes::{Binder, PodClaims, claim_refs, owner_problem};
+use crate::scheduler::{Candidate, Cycle, Plugin, PreFilter, PreScore, Refusal, Verdict};
+
+/// The rule.
+pub struct VolumeBinding;
+
+const UNBOUND_IMMEDIATE: &str = "pod has unbound immediate PersistentVolumeClaims";
+
+impl Plugin for VolumeBinding {
+    fn name(&self) -> &'static str {
+        "VolumeBinding"
+    }
+
+    fn doc(&self) -> &'static str {
+        "Bound volumes must be reachable from the node, and unbound claims must find a volume there.
+
+Checks
+  Every claim exists, is not lost or being deleted, and (generic ephemeral volumes) is the pod's own; no claim is unbound whose class
+  binds at once. Then node by node: bound volumes' node affinity; for claims that wait for their first consumer a free volume of the
+  class (size, access modes, selector, mode, attributes class, affinity; the smallest that fits), or a provisioner whose
+  allowedTopologies match the node and, where its CSIDriver says so, a CSIStorageCapacity with room enough.
+  Scores how well volumes are used, where a gate says so.
+Reads
+  PersistentVolumeClaims, PersistentVolumes, StorageClasses, CSINodes, CSIDrivers, CSIStorageCapacities, the node's labels and name.
+History
+  1.9–1.17 as predicate CheckVolumeBinding. Unbound claims ended the attempt with an error up to 1.18 and refuse since 1.19; missing claims
+  refuse since 1.20. Storage capacity since 1.19 (on since 1.21). 1.27–1.31 volumes bound to hosts narrow the nodes looked at.
+  Scores behind VolumeCapacityPriority (1.21–1.32) or StorageCapacityScoring (1.33), both off; 1.23–1.29 they count 0 for every node.
+Differs from upstream
+  Among free volumes of equal size upstream takes the first of a list in random order, here the first by name."
+    }
+
+    fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
+        let release = cycle.profile.release.0;
+        let claims = match claims(cycle) {
+            Ok(claims) if claims.is_empty() => return PreFilter::Skip,
+            Ok(claims) => claims,
+            Err(reason) => return PreFilter::Refuse(Refusal::unresolvable(reason)),
+        };
+        let sorted = match PodClaims::sort(claims, cycle.state) {
+            Ok(sorted) => sorted,
+            Err(error) => return PreFilter::Error(error),
+        };
+        if !sorted.immediate.is_empty() {
+            return match release {
+                // Up to 1.18 every node that gets this far fails alike.
+                ..=18 => PreFilter::Judge(Box::new(|_| Verdict::Error(UNBOUND_IMMEDIATE.to_owned()))),
+                _ => PreFilter::Refuse(Refusal::unresolvable(UNBOUND_IMMEDIATE)),
+            };
+        }
+        let eligible = if (27..=31).contains(&release) { eligible_nodes(&sorted.bound, cycle) } else { None };
+        let binder = Binder::new(sorted, cycle);
+        let filter = Box::new(move |node: &Candidate| match binder.find(node) {
+            Ok(found) if found.reasons.is_empty() => Verdict::Pass,
+            Ok(found) => Verdict::Reject(Refusal { reasons: found.reasons, preemption_may_help: false }),
+            Err(error) => Verdict::Error(error),
+        });
+        match eligible {
+            Some(nodes) => PreFilter::Narrow(nodes, filter),
+            None => PreFilter::Judge(filter),
+        }
+    }
+
+    fn score<'a>(&self, cycle: &'a Cycle<'a>, feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
+        let release = cycle.profile.release.0;
+        let by_capacity = cycle.profile.gates.on("StorageCapacityScoring") && release >= 33;
+        if !by_capacity && !(cycle.profile.gates.on("VolumeCapacityPriority") && release <= 32) {
+            return if release >= 30 { PreScore::Skip } else { PreScore::plain(|_| 0) };
+        }
+        let sorted = claims(cycle).ok().and_then(|claims| PodClaims::sort(claims, cycle.state).ok());
+        let Some(sorted) = sorted.filter(|sorted| sorted.bound.len() + sorted.delayed.len() > 0) else {
+            return if release >= 30 && !by_capacity { PreScore::Skip } else { PreScore::plain(|_| 0) };
+        };
+        let binder = Binder::new(sorted, cycle);
+        let binds = || feasible.iter().any(|node| binder.find(&Candidate::plain(node)).is_ok_and(|found| !found.bindings.is_empty()));
+        if release >= 30 && !by_capacity && !binds() {
+            return PreScore::Skip;
+        }
+        let shape = &cycle.profile.arguments.volume_shape;
+        PreScore::plain(move |node| binder.find(&Candidate::plain(node)).map_or(0, |found| found.score(shape, by_capacity)))
+    }
+}
+
+/// The pod's claims, in order, or why it cannot be scheduled (`podHasPVCs`).
+fn claims(cycle: &Cycle<'_>) -> Result<Vec<Arc<PersistentVolumeClaim>>, String> {
+    let release = cycle.profile.release;
+    let mut found = Vec::new();
+    for reference in claim_refs(cycle.pod, cycle.profile.gates.on("GenericEphemeralVolume")) {
+        let name = &reference.name;
+        let Some(claim) = cycle.state.listers().claims.get(&cycle.pod.namespace, name) else {
+            return Err(if reference.ephemeral && release.0 >= 23 {
+                format!("waiting for ephemeral volume controller to create the persistentvolumeclaim \"{name}\"")
+            } else {
+                format!("persistentvolumeclaim \"{name}\" not found")
+            });
+        };
+        let phase = claim.status.as_ref().and_then(|status| status.phase.as_deref());
+        if release.0 >= 23 && phase == Some("Lost") {
+            let volume = claim.spec.as_ref().and_then(|spec| spec.volume_name.as_deref()).unwrap_or_default();
+            return Err(format!("persistentvolumeclaim \"{name}\" bound to non-existent persistentvolume \"{volume}\""));
+        }
+        if claim.metadata.deletion_timestamp.is_some() {
+            return Err(format!("persistentvolumeclaim \"{name}\" is being deleted"));
+        }
+        if let Some(problem) = reference.ephemeral.then(|| owner_problem(claim, cycle.pod, release)).flatten() {
+            return Err(problem);
+        }
+        found.push(claim.clone());
+    }
+    Ok(found)
+}
+
+/// `GetEligibleNodes`: the hosts named by the affinity of the bound volumes; `None` where they name none, or a volume is missing.
+fn eligible_nodes(bound: &[Arc<PersistentVolumeClaim>], cycle: &Cycle<'_>) -> Option<BTreeSet<Arc<str>>> {
+    let mut eligible: Option<BTreeSet<Arc<str>>> = None;
+    for claim in bound {
+        let name = claim.spec.as_ref().and_then(|spec| spec.volume_name.as_deref()).unwrap_or_default();
+        let hosts = hosts(cycle.state.listers().volumes.get("", name)?);
+        if !hosts.is_empty() {
+            eligible = Some(match eligible {
+                None => hosts,
+                Some(known) => known.intersection(&hosts).cloned().collect(),
+            });
+        }
+    }
+    eligible
+}
+
+/// `GetLocalPersistentVolumeNodeNames`: terms that name no host add nothing, whatever else they say.
+fn hosts(volume: &PersistentVolume) -> BTreeSet<Arc<str>> {
+    let affinity = volume.spec.as_ref().and_then(|spec| spec.node_affinity.as_ref()).and_then(|affinity| affinity.required.as_ref());
+    let terms = affinity.iter().flat_map(|required| &required.node_selector_terms);
+    terms
+        .flat_map(|term| {
+            let named =
+                term.match_expressions.iter().flatten().filter(|wanted| wanted.key == "kubernetes.io/hostname" && wanted.operator == "In");
+            let sets = named.map(|wanted| wanted.values.iter().flatten().map(|host| host.as_str().into()).collect::<BTreeSet<Arc<str>>>());
+            sets.reduce(|known, hosts| known.intersection(&hosts).cloned().collect()).unwrap_or_default()
+        })
+        .collect()
+}

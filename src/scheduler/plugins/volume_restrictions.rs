@@ -1,0 +1,119 @@
+//! VolumeRestrictions (NoDiskConflict up to 1.17): disks that cannot be shared, and claims that only one pod may use.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::cluster::{ClusterState, PodInfo, VolumeSource};
+use crate::scheduler::volumes::claim_refs;
+use crate::scheduler::{Candidate, Cycle, Plugin, PreFilter, Refusal, Verdict};
+
+/// The rule.
+pub struct VolumeRestrictions;
+
+const DISK_CONFLICT: &str = "node(s) had no available disk";
+/// Up to 1.33.
+const CLAIM_IN_USE: &str = "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode";
+/// Since 1.34.
+const CLAIM_IN_USE_NEW: &str =
+    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod";
+
+impl Plugin for VolumeRestrictions {
+    fn name(&self) -> &'static str {
+        "VolumeRestrictions"
+    }
+
+    fn doc(&self) -> &'static str {
+        "Disks that cannot be shared, and claims that only one pod may use.
+
+Checks
+  Inline volumes of the pod against those of the pods on the node: the same Google disk unless both are read-only, the same
+  Amazon disk always, the same iSCSI name or Ceph image unless both are read-only. Claims with access mode ReadWriteOncePod
+  that another pod uses, on whatever node it is.
+Reads
+  spec.volumes of the pod and of the pods on the node; the pod's PersistentVolumeClaims.
+History
+  1.9–1.17 as predicate NoDiskConflict. ReadWriteOncePod since 1.22 (gate ReadWriteOncePod, on since 1.27): 1.22–1.26 it refused the
+  pod before any node was looked at; since 1.27 each node refuses, so that preemption may help. New wording in 1.34.
+Differs from upstream
+  In nothing known."
+    }
+
+    fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
+        let release = cycle.profile.release.0;
+        let pod = cycle.pod;
+        let once = if cycle.profile.gates.on("ReadWriteOncePod") {
+            match once_claims(pod, cycle.state) {
+                Ok(claims) => claims,
+                Err(refusal) => return PreFilter::Refuse(refusal),
+            }
+        } else {
+            BTreeSet::new()
+        };
+        let used = once.iter().filter(|claim| is_used(&pod.namespace, claim, cycle.state)).count();
+        if used > 0 && release <= 26 {
+            return PreFilter::Refuse(Refusal::unresolvable(CLAIM_IN_USE));
+        }
+        let restricted: Vec<&VolumeSource> =
+            pod.spec.volumes.iter().map(|volume| &volume.source).filter(|source| is_restricted(source)).collect();
+        if restricted.is_empty() && used == 0 {
+            return PreFilter::Skip;
+        }
+        let in_use = if release >= 34 { CLAIM_IN_USE_NEW } else { CLAIM_IN_USE };
+        PreFilter::Judge(Box::new(move |node: &Candidate| {
+            let taken = node.pods.iter().flat_map(|other| &other.spec.volumes);
+            if taken.into_iter().any(|other| restricted.iter().any(|volume| conflicts(volume, &other.source))) {
+                return Verdict::unschedulable(DISK_CONFLICT);
+            }
+            // Upstream counts names, whatever namespace the pod that comes or goes is of.
+            let uses = |pods: &[Arc<PodInfo>]| {
+                pods.iter().map(|other| claim_refs(other, false).filter(|claim| once.contains(&claim.name)).count()).sum::<usize>()
+            };
+            if used + uses(node.added) > uses(node.removed) { Verdict::unschedulable(in_use) } else { Verdict::Pass }
+        }))
+    }
+}
+
+/// The pod's claims that only one pod may use; a claim that is missing refuses the pod.
+fn once_claims(pod: &PodInfo, state: &ClusterState) -> Result<BTreeSet<Arc<str>>, Refusal> {
+    let mut once = BTreeSet::new();
+    for claim in claim_refs(pod, false) {
+        let Some(found) = state.listers().claims.get(&pod.namespace, &claim.name) else {
+            return Err(Refusal::unresolvable(format!("persistentvolumeclaim \"{}\" not found", claim.name)));
+        };
+        let modes = found.spec.as_ref().and_then(|spec| spec.access_modes.as_ref());
+        if modes.is_some_and(|modes| modes.iter().any(|mode| mode == "ReadWriteOncePod")) {
+            once.insert(claim.name);
+        }
+    }
+    Ok(once)
+}
+
+/// Whether a pod on some node uses the claim.
+fn is_used(namespace: &str, claim: &str, state: &ClusterState) -> bool {
+    let pods = state.nodes().flat_map(|node| &node.pods).filter(|pod| &*pod.namespace == namespace);
+    pods.into_iter().any(|pod| claim_refs(pod, false).any(|used| &*used.name == claim))
+}
+
+fn is_restricted(source: &VolumeSource) -> bool {
+    use VolumeSource::{AwsElasticBlockStore, GcePersistentDisk, Iscsi, Rbd};
+    matches!(source, GcePersistentDisk { .. } | AwsElasticBlockStore { .. } | Iscsi { .. } | Rbd { .. })
+}
+
+/// `isVolumeConflict`.
+fn conflicts(volume: &VolumeSource, other: &VolumeSource) -> bool {
+    use VolumeSource::{AwsElasticBlockStore, GcePersistentDisk, Iscsi, Rbd};
+    match (volume, other) {
+        (GcePersistentDisk { name, read_only }, GcePersistentDisk { name: other, read_only: shared }) => {
+            name == other && !(*read_only && *shared)
+        }
+        (AwsElasticBlockStore { id, .. }, AwsElasticBlockStore { id: other, .. }) => id == other,
+        (Iscsi { iqn, read_only }, Iscsi { iqn: other, read_only: shared }) => iqn == other && !(*read_only && *shared),
+        (Rbd { monitors, pool, image, read_only }, Rbd { monitors: theirs, pool: other_pool, image: other_image, read_only: shared }) => {
+            monitors.iter().any(|monitor| theirs.contains(monitor))
+                && pool == other_pool
+                && image == other_image
+                && !(*read_only && *shared)
+        }
+        _ => false,
+    }
+}

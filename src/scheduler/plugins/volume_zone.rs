@@ -1,0 +1,115 @@
+//! VolumeZone (NoVolumeZoneConflict up to 1.17): bound volumes with zone labels fit only nodes of that zone.
+
+use std::collections::BTreeSet;
+
+use crate::kube::api::core::v1::PersistentVolume;
+use crate::scheduler::volumes::{claim_class, claim_refs};
+use crate::scheduler::{Candidate, Cycle, Plugin, PreFilter, Refusal, Verdict};
+
+/// The rule.
+pub struct VolumeZone;
+
+const CONFLICT: &str = "node(s) had no available volume zone";
+const BETA_KEYS: [&str; 2] = ["failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"];
+const KEYS: [&str; 4] = [BETA_KEYS[0], BETA_KEYS[1], "topology.kubernetes.io/zone", "topology.kubernetes.io/region"];
+
+/// A zone or region label of a volume and the values it allows.
+struct Topology {
+    key: &'static str,
+    values: BTreeSet<String>,
+}
+
+impl Plugin for VolumeZone {
+    fn name(&self) -> &'static str {
+        "VolumeZone"
+    }
+
+    fn doc(&self) -> &'static str {
+        "Bound volumes with zone labels fit only nodes of that zone.
+
+Checks
+  Each zone or region label of the pod's bound volumes against the node's label of the same key; several zones are separated by two
+  underscores. A node without any such label passes. Claims that wait for their first consumer are left to VolumeBinding.
+Reads
+  The pod's PersistentVolumeClaims, their PersistentVolumes' labels, StorageClasses of unbound claims, the node's labels.
+History
+  1.9–1.17 as predicate NoVolumeZoneConflict. topology.kubernetes.io labels since 1.20; lookups that fail end the attempt up to 1.19 and
+  refuse since 1.20. Collected once for all nodes since 1.27. A beta label is satisfied by the node's stable one since 1.29.
+Differs from upstream
+  In nothing known."
+    }
+
+    fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
+        let release = cycle.profile.release.0;
+        let keys: &[&'static str] = if release >= 20 { &KEYS } else { &BETA_KEYS };
+        let collected = topologies(cycle, keys);
+        if release >= 27 {
+            match &collected {
+                Err(reason) => return PreFilter::Refuse(Refusal::unresolvable(reason.clone())),
+                Ok(topologies) if topologies.is_empty() => return PreFilter::Skip,
+                Ok(_) => {}
+            }
+        } else if claim_refs(cycle.pod, false).next().is_none() {
+            return PreFilter::Skip;
+        }
+        PreFilter::Judge(Box::new(move |node: &Candidate| {
+            if !keys.iter().any(|key| node.labels.has(key)) {
+                return Verdict::Pass;
+            }
+            match &collected {
+                Ok(topologies) if topologies.iter().all(|topology| topology.allows(node, release)) => Verdict::Pass,
+                Ok(_) => Verdict::unresolvable(CONFLICT),
+                Err(reason) if release <= 19 => Verdict::Error(reason.clone()),
+                Err(reason) => Verdict::unresolvable(reason.clone()),
+            }
+        }))
+    }
+}
+
+impl Topology {
+    fn allows(&self, node: &Candidate, release: u16) -> bool {
+        let stable = match self.key {
+            key if release >= 29 && key == BETA_KEYS[0] => node.labels.get(KEYS[2]),
+            key if release >= 29 && key == BETA_KEYS[1] => node.labels.get(KEYS[3]),
+            _ => None,
+        };
+        node.labels.get(self.key).or(stable).is_some_and(|value| self.values.contains(value))
+    }
+}
+
+/// The labels of the pod's volumes, or the first reason why they cannot be had.
+fn topologies(cycle: &Cycle<'_>, keys: &[&'static str]) -> Result<Vec<Topology>, String> {
+    let listers = cycle.state.listers();
+    let mut found = Vec::new();
+    for claim in claim_refs(cycle.pod, false) {
+        if claim.name.is_empty() {
+            return Err("PersistentVolumeClaim had no name".to_owned());
+        }
+        let missing = || format!("persistentvolumeclaim \"{}\" not found", claim.name);
+        let claim = listers.claims.get(&cycle.pod.namespace, &claim.name).ok_or_else(missing)?;
+        let volume = claim.spec.as_ref().and_then(|spec| spec.volume_name.as_deref()).unwrap_or_default();
+        if volume.is_empty() {
+            let name = claim_class(claim);
+            if name.is_empty() {
+                return Err("PersistentVolumeClaim had no pv name and storageClass name".to_owned());
+            }
+            let class = listers.storage_classes.get("", name);
+            let class = class.ok_or_else(|| format!("storageclass.storage.k8s.io \"{name}\" not found"))?;
+            match class.volume_binding_mode.as_deref() {
+                None => return Err(format!("VolumeBindingMode not set for StorageClass \"{name}\"")),
+                Some("WaitForFirstConsumer") => continue,
+                Some(_) => return Err("PersistentVolume had no name".to_owned()),
+            }
+        }
+        let volume = listers.volumes.get("", volume).ok_or_else(|| format!("persistentvolume \"{volume}\" not found"))?;
+        found.extend(keys.iter().filter_map(|key| topology(volume, key)));
+    }
+    Ok(found)
+}
+
+/// One label of a volume; a label with an empty zone in it is ignored, as upstream ignores it.
+fn topology(volume: &PersistentVolume, key: &'static str) -> Option<Topology> {
+    let value = volume.metadata.labels.as_ref()?.get(key)?;
+    let values: BTreeSet<String> = value.split("__").map(|zone| zone.trim().to_owned()).collect();
+    (!values.contains("")).then_some(Topology { key, values })
+}

@@ -1,0 +1,248 @@
+//! What a pod's claims would get on a node: volumes that exist, volumes to be made, or the reasons why not.
+//! Upstream: `plugins/volumebinding/binder.go` (up to 1.22 `pkg/controller/volume/scheduling/scheduler_binder.go`).
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::cluster::{Amount, Interner, Node, Selector};
+use crate::kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim, TopologySelectorTerm};
+use crate::kube::api::storage::v1::{CSIStorageCapacity, StorageClass};
+use crate::scheduler::Cycle;
+
+use super::claims::{PodClaims, claim_class, storage_request};
+use super::matching::{Matching, VolumeAffinity, VolumeList, by_size, capacity};
+use super::migration::{InTreePlugin, is_migrated_by_annotation, migrated_affinity, volume_plugin};
+
+/// Up to 1.32.
+const NODE_CONFLICT: &str = "node(s) had volume node affinity conflict";
+/// Since 1.33.
+const NODE_CONFLICT_NEW: &str = "node(s) didn't match PersistentVolume's node affinity";
+const BIND_CONFLICT: &str = "node(s) didn't find available persistent volumes to bind";
+const NOT_ENOUGH_SPACE: &str = "node(s) did not have enough free storage";
+/// Up to 1.22.
+const MISSING_VOLUME: &str = "pvc(s) bound to non-existent pv(s)";
+/// Since 1.23.
+const MISSING_VOLUME_NEW: &str = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)";
+
+/// A pod's claims, prepared to be asked node by node.
+pub struct Binder<'a> {
+    cycle: &'a Cycle<'a>,
+    bound: Vec<BoundVolume>,
+    delayed: Vec<Arc<PersistentVolumeClaim>>,
+    lists: BTreeMap<String, VolumeList>,
+}
+
+struct BoundVolume {
+    name: String,
+    /// `None`: the volume is missing.
+    affinity: Option<VolumeAffinity>,
+    /// Where it can be reached once a driver took it over.
+    migrated: Option<(InTreePlugin, VolumeAffinity)>,
+}
+
+/// What a node offers for a pod's claims.
+#[derive(Default)]
+pub struct Found {
+    /// Why the node does not do, in upstream's order; none where it does.
+    pub reasons: Vec<Cow<'static, str>>,
+    /// Claims and the free volumes they would get.
+    pub bindings: Vec<(Arc<PersistentVolumeClaim>, Arc<PersistentVolume>)>,
+    /// Claims to be provisioned, each with the capacity that has room for it, where one is asked for.
+    pub provisions: Vec<(Arc<PersistentVolumeClaim>, Option<Arc<CSIStorageCapacity>>)>,
+}
+
+/// What provisioning says: whether the topology fits, whether there is room.
+struct Provisioning {
+    possible: bool,
+    room: bool,
+}
+
+impl<'a> Binder<'a> {
+    /// Prepares the claims (those that are for the scheduler to look at).
+    pub fn new(claims: PodClaims, cycle: &'a Cycle<'a>) -> Self {
+        let volumes = &cycle.state.listers().volumes;
+        let bound = claims.bound.iter().map(|claim| {
+            let name = claim.spec.as_ref().and_then(|spec| spec.volume_name.clone()).unwrap_or_default();
+            let volume = volumes.get("", &name);
+            let migrated = volume.and_then(|volume| {
+                let plugin = volume_plugin(volume)?.ok()?.plugin;
+                Some((plugin, VolumeAffinity::compile(migrated_affinity(volume, plugin).as_ref())))
+            });
+            BoundVolume { affinity: volume.map(|volume| VolumeAffinity::of(volume)), migrated, name }
+        });
+        let mut delayed = claims.delayed;
+        let classes: Vec<String> = delayed.iter().map(|claim| claim_class(claim).to_owned()).collect();
+        by_size(&mut delayed);
+        let lists = classes.into_iter().map(|class| (class.clone(), VolumeList::of_class(&class, cycle.state))).collect();
+        Self { cycle, bound: bound.collect(), delayed, lists }
+    }
+
+    /// `FindPodVolumes`.
+    pub fn find(&self, node: &Node) -> Result<Found, String> {
+        let release = self.cycle.profile.release.0;
+        let mut found = Found::default();
+        let (reachable, existing) = self.check_bound(node)?;
+        let mut satisfied = true;
+        let mut room = true;
+        let selected = |claim: &PersistentVolumeClaim| {
+            claim.metadata.annotations.as_ref().and_then(|all| all.get("volume.kubernetes.io/selected-node")).cloned()
+        };
+        if self.delayed.iter().any(|claim| selected(claim).is_some_and(|selected| selected != *node.name)) {
+            satisfied = false;
+        } else {
+            let (mut provision, matched): (Vec<_>, Vec<_>) = self.delayed.iter().partition(|claim| selected(claim).is_some());
+            for claim in matched {
+                let taken: Vec<&str> = found.bindings.iter().filter_map(|(_, volume)| volume.metadata.name.as_deref()).collect();
+                let matching = Matching::new(claim, self.cycle.profile.gates.on("VolumeAttributesClass"));
+                match self.lists.get(claim_class(claim)).map_or(Ok(None), |list| matching.find(list, node, &taken))? {
+                    Some(volume) => found.bindings.push((claim.clone(), volume.clone())),
+                    None => provision.push(claim),
+                }
+            }
+            if !provision.is_empty() {
+                let provisioning = self.provision(&provision, node, &mut found)?;
+                (satisfied, room) = (provisioning.possible, provisioning.room);
+            }
+        }
+        let reasons = [
+            (!reachable, if release >= 33 { NODE_CONFLICT_NEW } else { NODE_CONFLICT }),
+            (!satisfied, BIND_CONFLICT),
+            (!room, NOT_ENOUGH_SPACE),
+            (!existing, if release >= 23 { MISSING_VOLUME_NEW } else { MISSING_VOLUME }),
+        ];
+        found.reasons = reasons.into_iter().filter(|(applies, _)| *applies).map(|(_, reason)| Cow::Borrowed(reason)).collect();
+        Ok(found)
+    }
+
+    /// `checkBoundClaims`: whether every bound volume can be reached, and exists; it ends at the first that is not so.
+    fn check_bound(&self, node: &Node) -> Result<(bool, bool), String> {
+        let gates = &self.cycle.profile.gates;
+        let csi_node = self.cycle.state.listers().csi_nodes.get("", &node.name).map(|csi_node| &**csi_node);
+        for volume in &self.bound {
+            let Some(own) = &volume.affinity else {
+                return if self.cycle.profile.release.0 >= 20 {
+                    Ok((true, false))
+                } else {
+                    Err(format!("could not find v1.PersistentVolume \"{}\"", volume.name))
+                };
+            };
+            let migrated = volume.migrated.as_ref().filter(|(plugin, _)| is_migrated_by_annotation(*plugin, csi_node, gates));
+            if !migrated.map_or(own, |(_, affinity)| affinity).matches(node) {
+                return Ok((false, true));
+            }
+        }
+        Ok((true, true))
+    }
+
+    /// `checkVolumeProvisions`: it ends at the first claim that cannot be provisioned.
+    fn provision(&self, claims: &[&Arc<PersistentVolumeClaim>], node: &Node, found: &mut Found) -> Result<Provisioning, String> {
+        for claim in claims {
+            let name = claim_class(claim);
+            if name.is_empty() {
+                let metadata = &claim.metadata;
+                let (namespace, name) = (metadata.namespace.as_deref().unwrap_or_default(), metadata.name.as_deref().unwrap_or_default());
+                return Err(format!("no class for claim \"{namespace}/{name}\""));
+            }
+            let class = self.cycle.state.listers().storage_classes.get("", name);
+            let class = class.ok_or_else(|| format!("failed to find storage class \"{name}\""))?;
+            let static_only = matches!(class.provisioner.as_str(), "" | "kubernetes.io/no-provisioner");
+            if static_only || !allows(class.allowed_topologies.as_deref().unwrap_or_default(), node) {
+                return Ok(Provisioning { possible: false, room: true });
+            }
+            let capacity = match self.room(claim, class, node) {
+                Room::NotAsked => None,
+                Room::In(capacity) => Some(capacity),
+                Room::None => return Ok(Provisioning { possible: true, room: false }),
+            };
+            found.provisions.push(((*claim).clone(), capacity));
+        }
+        Ok(Provisioning { possible: true, room: true })
+    }
+
+    /// `hasEnoughCapacity`: asked only of drivers that publish their capacity.
+    fn room(&self, claim: &PersistentVolumeClaim, class: &StorageClass, node: &Node) -> Room {
+        let listers = self.cycle.state.listers();
+        let asked = self.cycle.profile.gates.on("CSIStorageCapacity");
+        let driver = listers.csi_drivers.get("", &class.provisioner);
+        let publishes = driver.is_some_and(|driver| driver.spec.storage_capacity == Some(true));
+        let Some(size) = storage_request(claim).filter(|_| asked && publishes) else { return Room::NotAsked };
+        let maximum = self.cycle.profile.release.0 >= 21;
+        let enough = |capacity: &CSIStorageCapacity| {
+            let limit = capacity.maximum_volume_size.as_ref().filter(|_| maximum).or(capacity.capacity.as_ref());
+            limit.and_then(|limit| Amount::parse(&limit.0)).is_some_and(|limit| limit.value() >= size.value())
+        };
+        let reaches = |capacity: &CSIStorageCapacity| {
+            let selector = capacity.node_topology.as_ref().and_then(|topology| Selector::compile(topology, &mut Interner::default()));
+            selector.is_some_and(|selector| selector.matches(&node.labels))
+        };
+        let name = class.metadata.name.as_deref().unwrap_or_default();
+        let mut capacities = listers.csi_capacities.iter().filter(|capacity| capacity.storage_class_name == name);
+        capacities.find(|capacity| enough(capacity) && reaches(capacity)).map_or(Room::None, |capacity| Room::In(capacity.clone()))
+    }
+}
+
+enum Room {
+    /// Nobody publishes capacities for this claim.
+    NotAsked,
+    /// There is none.
+    None,
+    /// Here.
+    In(Arc<CSIStorageCapacity>),
+}
+
+/// `MatchTopologySelectorTerms`: no term allows every node; an empty term matches nothing.
+fn allows(terms: &[TopologySelectorTerm], node: &Node) -> bool {
+    terms.is_empty()
+        || terms.iter().any(|term| {
+            let expressions = term.match_label_expressions.as_deref().unwrap_or_default();
+            !expressions.is_empty()
+                && expressions
+                    .iter()
+                    .all(|wanted| node.labels.get(&wanted.key).is_some_and(|have| wanted.values.iter().any(|value| value == have)))
+        })
+}
+
+impl Found {
+    /// The node's score: how well the volumes of each class are used, through `shape`, the mean over the classes.
+    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
+    pub fn score(&self, shape: &[(i64, i64)], by_capacity: bool) -> i64 {
+        let mut classes: BTreeMap<String, (i64, i64)> = BTreeMap::new();
+        if self.bindings.is_empty() && by_capacity {
+            for (claim, room) in &self.provisions {
+                let Some(room) = room else { continue };
+                let class = claim.spec.as_ref().and_then(|spec| spec.storage_class_name.clone()).unwrap_or_default();
+                let entry = classes.entry(class).or_default();
+                entry.0 += storage_request(claim).unwrap_or_default().value();
+                entry.1 = room.capacity.as_ref().and_then(|capacity| Amount::parse(&capacity.0)).unwrap_or_default().value();
+            }
+        }
+        for (claim, volume) in &self.bindings {
+            let class = volume.spec.as_ref().and_then(|spec| spec.storage_class_name.clone()).unwrap_or_default();
+            let entry = classes.entry(class).or_default();
+            entry.0 += storage_request(claim).unwrap_or_default().value();
+            entry.1 += capacity(volume).value();
+        }
+        if classes.is_empty() {
+            return 0;
+        }
+        let score = |(requested, capacity): (i64, i64)| {
+            let use_percent = if capacity == 0 || requested > capacity { 100 } else { requested.saturating_mul(100) / capacity };
+            broken_line(shape, use_percent)
+        };
+        let sum: i64 = classes.values().copied().map(score).sum();
+        (sum as f64 / classes.len() as f64).round() as i64
+    }
+}
+
+/// `BuildBrokenLinearFunction` over a shape whose scores go to 10.
+fn broken_line(shape: &[(i64, i64)], at: i64) -> i64 {
+    let mut before: Option<(i64, i64)> = None;
+    for (utilization, score) in shape.iter().map(|(utilization, score)| (*utilization, score * 10)) {
+        if at <= utilization {
+            return before.map_or(score, |(from, start)| start + (score - start) * (at - from) / (utilization - from));
+        }
+        before = Some((utilization, score));
+    }
+    before.map_or(0, |(_, score)| score)
+}

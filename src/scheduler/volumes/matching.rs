@@ -1,0 +1,166 @@
+//! Finding a volume for a claim on a node. Upstream: `component-helpers/storage/volume/pv_helpers.go` (`FindMatchingVolume`), the same rules in every release.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use crate::cluster::{Amount, ClusterState, Interner, Node, NodeSelectorTerm, Selector};
+use crate::kube::api::core::v1::{NodeSelector, PersistentVolume, PersistentVolumeClaim};
+
+use super::claims::{annotation, storage_request};
+
+/// Where a volume can be reached.
+#[derive(Debug)]
+pub struct VolumeAffinity {
+    /// `None`: everywhere.
+    required: Option<Vec<NodeSelectorTerm>>,
+}
+
+impl VolumeAffinity {
+    /// Compiles `spec.nodeAffinity.required`.
+    pub fn compile(required: Option<&NodeSelector>) -> Self {
+        let mut interner = Interner::default();
+        let required = required
+            .map(|selector| selector.node_selector_terms.iter().map(|term| NodeSelectorTerm::compile(term, &mut interner)).collect());
+        Self { required }
+    }
+
+    /// Compiles a volume's own.
+    pub fn of(volume: &PersistentVolume) -> Self {
+        Self::compile(volume.spec.as_ref().and_then(|spec| spec.node_affinity.as_ref()).and_then(|affinity| affinity.required.as_ref()))
+    }
+
+    /// `CheckNodeAffinity`: looks at the node's labels only, never at its name.
+    pub fn matches(&self, node: &Node) -> bool {
+        self.required.as_ref().is_none_or(|terms| terms.iter().any(|term| term.matches("", &node.labels)))
+    }
+}
+
+/// The volumes of one class, prepared for matching.
+pub struct VolumeList {
+    volumes: Vec<Listed>,
+}
+
+struct Listed {
+    volume: Arc<PersistentVolume>,
+    affinity: VolumeAffinity,
+    capacity: Amount,
+}
+
+/// A claim and the volumes it may get.
+pub struct Matching<'a> {
+    claim: &'a PersistentVolumeClaim,
+    request: Amount,
+    selector: Result<Option<Selector>, String>,
+    attributes_class: bool,
+}
+
+impl VolumeList {
+    /// The volumes of a storage class, ascending by name. (Upstream's order is that of a Go map.)
+    pub fn of_class(class: &str, state: &ClusterState) -> Self {
+        let volumes = state.listers().volumes.iter().filter(|volume| volume_class(volume) == class);
+        let listed =
+            volumes.map(|volume| Listed { volume: volume.clone(), affinity: VolumeAffinity::of(volume), capacity: capacity(volume) });
+        Self { volumes: listed.collect() }
+    }
+}
+
+impl<'a> Matching<'a> {
+    /// Prepares a claim. `attributes_class`: whether the gate VolumeAttributesClass is on.
+    pub fn new(claim: &'a PersistentVolumeClaim, attributes_class: bool) -> Self {
+        let selector = claim.spec.as_ref().and_then(|spec| spec.selector.as_ref());
+        let selector = match selector.map(|selector| Selector::compile(selector, &mut Interner::default())) {
+            None => Ok(None),
+            Some(Some(selector)) => Ok(Some(selector)),
+            Some(None) => Err(format!("error creating internal label selector for claim: {}", key(claim))),
+        };
+        Self { claim, request: storage_request(claim).unwrap_or_default(), selector, attributes_class }
+    }
+
+    /// Returns the volume upstream would take on this node, `taken` ones left out; `None`: there is none.
+    pub fn find<'v>(&self, list: &'v VolumeList, node: &Node, taken: &[&str]) -> Result<Option<&'v Arc<PersistentVolume>>, String> {
+        let spec = self.claim.spec.clone().unwrap_or_default();
+        let wanted_class = spec.volume_attributes_class_name.as_deref().unwrap_or_default();
+        if !self.attributes_class && !wanted_class.is_empty() {
+            return Err(format!(
+                "unsupported volumeAttributesClassName is set on claim {} when the feature-gate VolumeAttributesClass is disabled",
+                key(self.claim)
+            ));
+        }
+        let selector = self.selector.as_ref().map_err(Clone::clone)?;
+        let mut smallest: Option<&Listed> = None;
+        for listed in &list.volumes {
+            let volume = listed.volume.spec.as_ref();
+            let field = |value: Option<&'v String>| value.map(String::as_str);
+            let bound_to_other = volume.is_some_and(|volume| volume.claim_ref.is_some()) && !self.is_for_claim(&listed.volume);
+            let mode = field(volume.and_then(|volume| volume.volume_mode.as_ref())).unwrap_or("Filesystem");
+            let class = field(volume.and_then(|volume| volume.volume_attributes_class_name.as_ref())).unwrap_or_default();
+            if taken.contains(&name(&listed.volume))
+                || bound_to_other
+                || listed.capacity < self.request
+                || mode != spec.volume_mode.as_deref().unwrap_or("Filesystem")
+                || class != wanted_class
+                || listed.volume.metadata.deletion_timestamp.is_some()
+            {
+                continue;
+            }
+            let reachable = listed.affinity.matches(node);
+            if self.is_for_claim(&listed.volume) {
+                return Ok(reachable.then_some(&listed.volume));
+            }
+            let phase = field(listed.volume.status.as_ref().and_then(|status| status.phase.as_ref()));
+            if phase != Some("Available") || selector.as_ref().is_some_and(|selector| !self.selects(selector, &listed.volume)) || !reachable
+            {
+                continue;
+            }
+            let modes = volume.and_then(|volume| volume.access_modes.as_deref()).unwrap_or_default();
+            if !spec.access_modes.iter().flatten().all(|mode| modes.contains(mode)) {
+                continue;
+            }
+            if smallest.is_none_or(|smallest| smallest.capacity.cmp(&listed.capacity) == Ordering::Greater) {
+                smallest = Some(listed);
+            }
+        }
+        Ok(smallest.map(|listed| &listed.volume))
+    }
+
+    /// `IsVolumeBoundToClaim`.
+    fn is_for_claim(&self, volume: &PersistentVolume) -> bool {
+        let Some(reference) = volume.spec.as_ref().and_then(|spec| spec.claim_ref.as_ref()) else { return false };
+        let same =
+            |a: Option<&String>, b: Option<&String>| a.map(String::as_str).unwrap_or_default() == b.map(String::as_str).unwrap_or_default();
+        let metadata = &self.claim.metadata;
+        same(reference.name.as_ref(), metadata.name.as_ref())
+            && same(reference.namespace.as_ref(), metadata.namespace.as_ref())
+            && (reference.uid.as_ref().is_none_or(String::is_empty) || same(reference.uid.as_ref(), metadata.uid.as_ref()))
+    }
+
+    fn selects(&self, selector: &Selector, volume: &PersistentVolume) -> bool {
+        let labels = volume.metadata.labels.iter().flatten();
+        selector.matches(&labels.collect())
+    }
+}
+
+/// `GetPersistentVolumeClass`.
+fn volume_class(volume: &PersistentVolume) -> &str {
+    let annotation = annotation(&volume.metadata, "volume.beta.kubernetes.io/storage-class");
+    annotation.or_else(|| volume.spec.as_ref().and_then(|spec| spec.storage_class_name.as_deref())).unwrap_or_default()
+}
+
+/// A volume's size; nothing where it says none.
+pub(super) fn capacity(volume: &PersistentVolume) -> Amount {
+    let capacity = volume.spec.as_ref().and_then(|spec| spec.capacity.as_ref()).and_then(|capacity| capacity.get("storage"));
+    capacity.and_then(|quantity| Amount::parse(&quantity.0)).unwrap_or_default()
+}
+
+fn name(volume: &PersistentVolume) -> &str {
+    volume.metadata.name.as_deref().unwrap_or_default()
+}
+
+fn key(claim: &PersistentVolumeClaim) -> String {
+    format!("{}/{}", claim.metadata.namespace.as_deref().unwrap_or_default(), claim.metadata.name.as_deref().unwrap_or_default())
+}
+
+/// Claims by the size they ask for, smallest first (`byPVCSize`).
+pub(super) fn by_size(claims: &mut [Arc<PersistentVolumeClaim>]) {
+    claims.sort_by_key(|claim| storage_request(claim).unwrap_or_default());
+}

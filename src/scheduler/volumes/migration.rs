@@ -1,0 +1,230 @@
+//! In-tree volumes that CSI drivers took over: which, since when, and how they are called as CSI volumes.
+//! Upstream: `k8s.io/csi-translation-lib/plugins`, `plugins/nodevolumelimits/utils.go`, `plugins/volumebinding/binder.go`.
+
+use crate::cluster::VolumeSource;
+use crate::kube::api::core::v1::{NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, PersistentVolume};
+use crate::kube::api::storage::v1::CSINode;
+use crate::scheduler::{Gates, Release};
+
+use super::claims::annotation;
+
+/// An in-tree volume plugin with a CSI driver in its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InTreePlugin {
+    /// `kubernetes.io/aws-ebs`.
+    pub name: &'static str,
+    /// `ebs.csi.aws.com`.
+    pub driver: &'static str,
+    /// The node label that the driver's topology uses instead of the zone label, where it has one.
+    topology_key: Option<&'static str>,
+    /// The gate that switches it, and the first release whose code no longer asks the CSINode's annotation.
+    gate: Option<(&'static str, u16)>,
+}
+
+/// Every pair of `csi-translation-lib`.
+const PLUGINS: [InTreePlugin; 7] = [
+    InTreePlugin {
+        name: "kubernetes.io/aws-ebs",
+        driver: "ebs.csi.aws.com",
+        topology_key: Some("topology.ebs.csi.aws.com/zone"),
+        gate: Some(("CSIMigrationAWS", 27)),
+    },
+    InTreePlugin {
+        name: "kubernetes.io/gce-pd",
+        driver: "pd.csi.storage.gke.io",
+        topology_key: Some("topology.gke.io/zone"),
+        gate: Some(("CSIMigrationGCE", 28)),
+    },
+    InTreePlugin {
+        name: "kubernetes.io/azure-disk",
+        driver: "disk.csi.azure.com",
+        topology_key: Some("topology.disk.csi.azure.com/zone"),
+        gate: Some(("CSIMigrationAzureDisk", 27)),
+    },
+    InTreePlugin {
+        name: "kubernetes.io/cinder",
+        driver: "cinder.csi.openstack.org",
+        topology_key: Some("topology.cinder.csi.openstack.org/zone"),
+        gate: Some(("CSIMigrationOpenStack", 24)),
+    },
+    InTreePlugin { name: "kubernetes.io/azure-file", driver: "file.csi.azure.com", topology_key: None, gate: None },
+    InTreePlugin { name: "kubernetes.io/vsphere-volume", driver: "csi.vsphere.vmware.com", topology_key: None, gate: None },
+    InTreePlugin {
+        name: "kubernetes.io/portworx-volume",
+        driver: "pxd.portworx.com",
+        topology_key: None,
+        gate: Some(("CSIMigrationPortworx", u16::MAX)),
+    },
+];
+
+impl InTreePlugin {
+    /// Finds a plugin by its name (a StorageClass's provisioner).
+    pub fn find(name: &str) -> Option<Self> {
+        PLUGINS.into_iter().find(|plugin| plugin.name == name)
+    }
+}
+
+/// `isCSIMigrationOn`: whether volumes of the plugin are counted as its driver's on this node.
+pub fn is_migrated(plugin: InTreePlugin, csi_node: Option<&CSINode>, release: Release, gates: &Gates) -> bool {
+    let (Some(csi_node), Some((gate, without_annotation))) = (csi_node, plugin.gate) else { return false };
+    gates.on(gate) && (release.0 >= without_annotation || is_annotated(plugin, csi_node))
+}
+
+/// The stricter rule of VolumeBinding: the gate and the node's annotation, in every release.
+pub fn is_migrated_by_annotation(plugin: InTreePlugin, csi_node: Option<&CSINode>, gates: &Gates) -> bool {
+    let (Some(csi_node), Some((gate, _))) = (csi_node, plugin.gate) else { return false };
+    gates.on(gate) && is_annotated(plugin, csi_node)
+}
+
+fn is_annotated(plugin: InTreePlugin, csi_node: &CSINode) -> bool {
+    let migrated = annotation(&csi_node.metadata, "storage.alpha.kubernetes.io/migrated-plugins").unwrap_or_default();
+    migrated.split(',').any(|name| name == plugin.name)
+}
+
+/// A volume as its CSI driver knows it.
+pub struct MigratedVolume {
+    /// Who it is migrated from.
+    pub plugin: InTreePlugin,
+    /// The CSI volume handle.
+    pub handle: String,
+}
+
+/// The plugin of a persistent volume and its handle as a CSI volume; `None` where the volume is not migratable.
+/// An error is upstream's: the volume cannot be translated.
+pub fn volume_plugin(volume: &PersistentVolume) -> Option<Result<MigratedVolume, ()>> {
+    let spec = volume.spec.as_ref()?;
+    let found = |name: &str, handle: Option<String>| {
+        let plugin = InTreePlugin::find(name)?;
+        Some(handle.map(|handle| MigratedVolume { plugin, handle }).ok_or(()))
+    };
+    if let Some(disk) = &spec.aws_elastic_block_store {
+        found("kubernetes.io/aws-ebs", ebs_handle(&disk.volume_id))
+    } else if let Some(disk) = &spec.gce_persistent_disk {
+        let label = |key: &str| {
+            volume.metadata.labels.as_ref().and_then(|labels| labels.get(key)).map(String::as_str).filter(|zone| !zone.is_empty())
+        };
+        let zones = label("failure-domain.beta.kubernetes.io/zone").or_else(|| label("topology.kubernetes.io/zone")).unwrap_or_default();
+        found("kubernetes.io/gce-pd", gce_handle(zones, &disk.pd_name))
+    } else if let Some(disk) = &spec.azure_disk {
+        found("kubernetes.io/azure-disk", Some(disk.disk_uri.clone()))
+    } else if let Some(disk) = &spec.cinder {
+        found("kubernetes.io/cinder", Some(disk.volume_id.clone()))
+    } else if spec.azure_file.is_some() {
+        found("kubernetes.io/azure-file", Some(String::new()))
+    } else if let Some(disk) = &spec.vsphere_volume {
+        found("kubernetes.io/vsphere-volume", Some(disk.volume_path.clone()))
+    } else {
+        spec.portworx_volume.as_ref().and_then(|disk| found("kubernetes.io/portworx-volume", Some(disk.volume_id.clone())))
+    }
+}
+
+/// The plugin of an inline volume and its handle as a CSI volume.
+pub fn inline_csi_volume(source: &VolumeSource) -> Option<Result<MigratedVolume, ()>> {
+    let (name, handle) = match source {
+        VolumeSource::AwsElasticBlockStore { id, .. } => ("kubernetes.io/aws-ebs", ebs_handle(id)),
+        VolumeSource::GcePersistentDisk { name, .. } => ("kubernetes.io/gce-pd", gce_handle("", name)),
+        VolumeSource::AzureDisk { uri, .. } => ("kubernetes.io/azure-disk", Some(uri.to_string())),
+        VolumeSource::Cinder(id) => ("kubernetes.io/cinder", Some(id.to_string())),
+        VolumeSource::Migrated { plugin, id } => (*plugin, Some(id.to_string())),
+        _ => return None,
+    };
+    let plugin = InTreePlugin::find(name)?;
+    Some(handle.map(|handle| MigratedVolume { plugin, handle }).ok_or(()))
+}
+
+/// `KubernetesVolumeIDToEBSVolumeID`: `aws://zone/vol-1` is `vol-1`; `None` where it is neither form.
+fn ebs_handle(id: &str) -> Option<String> {
+    let Some(url) = id.strip_prefix("aws://") else { return Some(id.to_owned()) };
+    let path = url.find('/').map_or("", |at| &url[at..]).trim_matches('/');
+    let number = path.strip_prefix("vol-")?;
+    let plain = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    plain.then(|| path.to_owned())
+}
+
+/// A Google disk's handle: zonal, regional (from the region its zones share) or unspecified; `None` where the zones name no region.
+fn gce_handle(zones: &str, disk: &str) -> Option<String> {
+    let zones: Vec<&str> = zones.split("__").collect();
+    Some(match zones.as_slice() {
+        [""] => format!("projects/UNSPECIFIED/zones/UNSPECIFIED/disks/{disk}"),
+        [zone] => format!("projects/UNSPECIFIED/zones/{zone}/disks/{disk}"),
+        several => {
+            let region = |zone: &str| zone.rsplit_once('-').filter(|_| zone.split('-').count() == 3).map(|(region, _)| region.to_owned());
+            let regions: Option<Vec<String>> = several.iter().map(|zone| region(zone)).collect();
+            let regions = regions?;
+            if regions.windows(2).any(|pair| pair[0] != pair[1]) {
+                return None;
+            }
+            format!("projects/UNSPECIFIED/regions/{}/disks/{disk}", regions.first()?)
+        }
+    })
+}
+
+const ZONE: &str = "topology.kubernetes.io/zone";
+const REGION: &str = "topology.kubernetes.io/region";
+const BETA_ZONE: &str = "failure-domain.beta.kubernetes.io/zone";
+const BETA_REGION: &str = "failure-domain.beta.kubernetes.io/region";
+
+/// `translateTopologyFromInTreeToCSI`: where a volume can be reached once its driver took it over.
+/// `None`: as the volume itself says.
+pub fn migrated_affinity(volume: &PersistentVolume, plugin: InTreePlugin) -> Option<NodeSelector> {
+    let key = plugin.topology_key?;
+    let own = volume.spec.as_ref().and_then(|spec| spec.node_affinity.as_ref()).and_then(|affinity| affinity.required.clone());
+    let mut required = own.unwrap_or_default();
+    let labels = volume.metadata.labels.as_ref();
+    let label = |key: &str| labels.and_then(|labels| labels.get(key));
+    let beta = if has_key(&required, ZONE) {
+        false
+    } else {
+        has_key(&required, BETA_ZONE) || (label(ZONE).is_none() && label(BETA_ZONE).is_some())
+    };
+    let (zone, region) = if beta { (BETA_ZONE, BETA_REGION) } else { (ZONE, REGION) };
+    if has_key(&required, zone) {
+        replace_key(&mut required, zone, key);
+    } else if let Some(zones) = label(zone) {
+        let mut zones: Vec<String> = zones.split("__").map(|zone| zone.trim().to_owned()).filter(|zone| !zone.is_empty()).collect();
+        zones.sort_unstable();
+        zones.dedup();
+        if !zones.is_empty() {
+            if required.node_selector_terms.is_empty() {
+                required.node_selector_terms.push(NodeSelectorTerm::default());
+            }
+            for term in &mut required.node_selector_terms {
+                let topology = NodeSelectorRequirement { key: key.to_owned(), operator: "In".to_owned(), values: Some(zones.clone()) };
+                term.match_expressions.get_or_insert_default().push(topology);
+            }
+        }
+    }
+    if region == BETA_REGION {
+        replace_key(&mut required, BETA_REGION, REGION);
+    }
+    let unrestricted = required.node_selector_terms.is_empty() && volume.spec.as_ref().is_none_or(|spec| spec.node_affinity.is_none());
+    (!unrestricted).then_some(required)
+}
+
+fn has_key(selector: &NodeSelector, key: &str) -> bool {
+    selector.node_selector_terms.iter().flat_map(|term| term.match_expressions.iter().flatten()).any(|requirement| requirement.key == key)
+}
+
+fn replace_key(selector: &mut NodeSelector, old: &str, new: &str) {
+    for requirement in selector.node_selector_terms.iter_mut().flat_map(|term| term.match_expressions.iter_mut().flatten()) {
+        if requirement.key == old {
+            new.clone_into(&mut requirement.key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ebs_handle, gce_handle};
+
+    #[test]
+    fn handles_are_those_of_the_translation_library() {
+        assert_eq!(ebs_handle("aws://us-east-1a/vol-02399794d890f9375").as_deref(), Some("vol-02399794d890f9375"));
+        assert_eq!(ebs_handle("vol-1").as_deref(), Some("vol-1"));
+        assert_eq!(ebs_handle("aws://us-east-1a/disk"), None);
+        assert_eq!(gce_handle("", "d").as_deref(), Some("projects/UNSPECIFIED/zones/UNSPECIFIED/disks/d"));
+        assert_eq!(gce_handle("us-central1-a", "d").as_deref(), Some("projects/UNSPECIFIED/zones/us-central1-a/disks/d"));
+        assert_eq!(gce_handle("us-central1-a__us-central1-c", "d").as_deref(), Some("projects/UNSPECIFIED/regions/us-central1/disks/d"));
+        assert_eq!(gce_handle("us-central1-a__europe-west1-c", "d"), None);
+    }
+}

@@ -1,0 +1,10 @@
+//! What the volume plugins share: a pod's claims, finding volumes for them, and in-tree volumes that CSI drivers took over.
+
+mod binder;
+mod claims;
+mod matching;
+mod migration;
+
+pub use binder::Binder;
+pub use claims::{PodClaims, claim_class, claim_refs, owner_problem};
+pub use migration::{InTreePlugin, inline_csi_volume, is_migrated, volume_plugin};

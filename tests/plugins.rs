@@ -1,0 +1,245 @@
+//! Every plugin's case table in `testdata/plugins`, and what holds for all plugins.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ketcd::cluster::{ClusterState, NodeInfo, ObjectKey, PodInfo, Watched};
+use ketcd::scheduler::{Candidate, Cycle, FilterEntry, Gates, Normalize, PreFilter, PreScore, Profile, Release, Rules, Verdict, plugins};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// A plugin's table.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    plugin: String,
+    /// Nodes that cases share.
+    #[serde(default)]
+    nodes: Vec<Value>,
+    /// Other objects that cases share.
+    #[serde(default)]
+    objects: Vec<Value>,
+    cases: Vec<Case>,
+}
+
+/// One pod against some nodes.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    name: String,
+    /// `1.20`, or `1.20-1.26`: every release of it.
+    releases: Vec<String>,
+    #[serde(default)]
+    gates: String,
+    #[serde(default)]
+    pod: Value,
+    #[serde(default)]
+    nodes: Vec<Value>,
+    #[serde(default)]
+    objects: Vec<Value>,
+    /// By node: `Success`, `Skip`, `Unknown`, or a status and its reasons, `Unschedulable: a, b`.
+    #[serde(default)]
+    filter: BTreeMap<String, String>,
+    /// The refusal (or `Error`) of the pod as a whole, written as a filter's.
+    refused: Option<String>,
+    /// The nodes PreFilter narrows the choice to.
+    narrowed: Option<BTreeSet<String>>,
+    /// By node: the raw score, or `Skip`.
+    #[serde(default)]
+    raw: BTreeMap<String, Value>,
+    /// By node: the normalised score.
+    #[serde(default)]
+    normalized: BTreeMap<String, i64>,
+}
+
+#[test]
+fn case_tables() {
+    let mut wrong = Vec::new();
+    for path in tables() {
+        let table = read(&path);
+        for case in &table.cases {
+            for release in case.releases.iter().flat_map(|text| releases(text)) {
+                for problem in run(&table, case, release) {
+                    wrong.push(format!("{} · {} · {release}: {problem}", table.plugin, case.name));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn names_are_unique_and_pages_complete() {
+    let mut names = BTreeSet::new();
+    for plugin in plugins::PLUGINS {
+        assert!(names.insert(plugin.name()), "{} twice", plugin.name());
+        let doc = plugin.doc();
+        assert!(doc.lines().next().is_some_and(|line| line.ends_with('.')), "{}: the first line is no sentence", plugin.name());
+        for heading in ["Checks", "Reads", "History", "Differs from upstream"] {
+            assert!(doc.lines().any(|line| line == heading), "{}: no heading {heading}", plugin.name());
+        }
+        assert!(doc.lines().all(|line| line.chars().count() <= 140), "{}: a line is too long", plugin.name());
+    }
+}
+
+fn tables() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/plugins");
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "yaml"));
+    paths.sort();
+    paths
+}
+
+fn read(path: &Path) -> Table {
+    let text = fs::read_to_string(path).unwrap();
+    serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// `1.20` or `1.20-1.26`.
+fn releases(text: &str) -> Vec<Release> {
+    let (from, to) = text.split_once('-').unwrap_or((text, text));
+    let minor = |text: &str| Release::parse(text).unwrap_or_else(|error| panic!("{text}: {error}")).0;
+    (minor(from)..=minor(to)).map(Release).collect()
+}
+
+/// Runs one case for one release; every difference is a sentence.
+fn run(table: &Table, case: &Case, release: Release) -> Vec<String> {
+    let gates = Gates::new(release).parse(&case.gates).unwrap();
+    let plugin = plugins::find(&table.plugin).unwrap_or_else(|| panic!("no plugin {}", table.plugin));
+    let mut profile = Profile::new(release, gates);
+    profile.filters = vec![FilterEntry { name: plugin.name(), plugin }];
+    let (state, pod) = state(table, case, &profile.rules);
+    let cycle = Cycle { pod: &pod, state: &state, profile: &profile };
+    let mut wrong = Vec::new();
+    if !case.filter.is_empty() || case.refused.is_some() || case.narrowed.is_some() {
+        wrong.extend(filters(case, &cycle));
+    }
+    if !case.raw.is_empty() || !case.normalized.is_empty() {
+        wrong.extend(scores(case, &cycle));
+    }
+    wrong
+}
+
+fn filters(case: &Case, cycle: &Cycle) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let mut check = |what: &str, got: String, wanted: &str| {
+        if got != wanted {
+            wrong.push(format!("{what}: want {wanted}, got {got}"));
+        }
+    };
+    let (whole, narrowed, judge) = match cycle.profile.filters[0].plugin.filter(cycle) {
+        PreFilter::Skip => (None, None, None),
+        PreFilter::Refuse(refusal) => (Some(spell(&Verdict::Reject(refusal))), None, None),
+        PreFilter::Error(error) => (Some(spell(&Verdict::Error(error))), None, None),
+        PreFilter::Judge(judge) => (None, None, Some(judge)),
+        PreFilter::Narrow(names, judge) => (None, Some(names.iter().map(|name| name.to_string()).collect::<BTreeSet<_>>()), Some(judge)),
+    };
+    check("the pod", whole.unwrap_or_else(|| "no refusal".to_owned()), case.refused.as_deref().unwrap_or("no refusal"));
+    if case.narrowed.is_some() || narrowed.is_some() {
+        check("narrowed to", format!("{narrowed:?}"), &format!("{:?}", case.narrowed));
+    }
+    for (name, wanted) in &case.filter {
+        let node = cycle.state.node(name).unwrap_or_else(|| panic!("no node {name}"));
+        let verdict = judge.as_ref().map_or(Verdict::Skip, |judge| judge(&Candidate::plain(node)));
+        check(name, spell(&verdict), wanted);
+    }
+    wrong
+}
+
+fn scores(case: &Case, cycle: &Cycle) -> Vec<String> {
+    let names: Vec<&String> = if case.raw.is_empty() { case.normalized.keys().collect() } else { case.raw.keys().collect() };
+    let nodes: Vec<&NodeInfo> = names.iter().map(|name| cycle.state.node(name).unwrap_or_else(|| panic!("no node {name}"))).collect();
+    let mut wrong = Vec::new();
+    let mut check = |what: &str, got: Value, wanted: &Value| {
+        if got != *wanted {
+            wrong.push(format!("{what}: want {wanted}, got {got}"));
+        }
+    };
+    match cycle.profile.filters[0].plugin.score(cycle, &nodes) {
+        PreScore::Skip => names.iter().for_each(|name| check(name, json!("Skip"), &case.raw[*name])),
+        PreScore::Unknown(why) => names.iter().for_each(|name| check(name, json!(format!("Unknown: {why}")), &case.raw[*name])),
+        PreScore::Score(score) => {
+            let mut points: Vec<i64> = nodes.iter().map(|node| (score.raw)(node)).collect();
+            for (name, raw) in names.iter().zip(&points).filter(|_| !case.raw.is_empty()) {
+                check(&format!("{name} raw"), json!(raw), &case.raw[*name]);
+            }
+            let normalize: &Normalize = &score.normalize;
+            normalize.apply(&nodes, &mut points, cycle.profile.rules.max_score);
+            for (name, points) in names.iter().zip(&points).filter(|(name, _)| case.normalized.contains_key(**name)) {
+                check(&format!("{name} normalised"), json!(points), &json!(case.normalized[*name]));
+            }
+        }
+    }
+    wrong
+}
+
+/// A verdict as the tables write it.
+fn spell(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Skip => "Skip".to_owned(),
+        Verdict::Pass => "Success".to_owned(),
+        Verdict::Unknown { .. } => "Unknown".to_owned(),
+        Verdict::Error(error) => format!("Error: {error}"),
+        Verdict::Reject(refusal) => {
+            let status = if refusal.preemption_may_help { "Unschedulable" } else { "UnschedulableAndUnresolvable" };
+            format!("{status}: {}", refusal.reasons.join(", "))
+        }
+    }
+}
+
+/// The state of a case: its own objects after the table's, and the pod (`default/pod` unless it says otherwise).
+fn state(table: &Table, case: &Case, rules: &Rules) -> (ClusterState, PodInfo) {
+    let mut state = ClusterState::new(rules.requests.clone());
+    let nodes = table.nodes.iter().chain(&case.nodes).map(|node| with_kind(node, "Node"));
+    for (number, object) in nodes.chain(table.objects.iter().chain(&case.objects).cloned()).enumerate() {
+        let key = key(&object);
+        let text = serde_json::to_vec(&object).unwrap();
+        state.apply(&key, Some(&text), i64::try_from(number).unwrap() + 1);
+    }
+    let mut pod = with_kind(&case.pod, "Pod");
+    let metadata = pod.as_object_mut().unwrap().entry("metadata").or_insert_with(|| json!({}));
+    for (field, value) in [("name", "pod"), ("namespace", "default"), ("uid", "pod-uid")] {
+        metadata.as_object_mut().unwrap().entry(field).or_insert_with(|| json!(value));
+    }
+    let mut problems = Vec::new();
+    let pod: k8s_openapi::api::core::v1::Pod =
+        serde_json::from_value(pod).unwrap_or_else(|error| panic!("{}: its pod: {error}", case.name));
+    let info = PodInfo::compile(&pod, 0, state.interner(), &mut problems);
+    let problems: Vec<String> =
+        problems.into_iter().chain(state.problems().map(|problem| format!("{}: {}", problem.object, problem.what))).collect();
+    assert!(problems.iter().all(|problem| problem.contains("no status")), "{}: {problems:?}", case.name);
+    (state, info)
+}
+
+fn with_kind(object: &Value, kind: &str) -> Value {
+    let mut object = if object.is_null() { json!({}) } else { object.clone() };
+    object.as_object_mut().unwrap().insert("kind".to_owned(), json!(kind));
+    object
+}
+
+fn key(object: &Value) -> ObjectKey {
+    let kind = match object["kind"].as_str().unwrap_or_default() {
+        "Pod" => Watched::Pod,
+        "Node" => Watched::Node,
+        "Namespace" => Watched::Namespace,
+        "Service" => Watched::Service,
+        "ReplicationController" => Watched::ReplicationController,
+        "ReplicaSet" => Watched::ReplicaSet,
+        "StatefulSet" => Watched::StatefulSet,
+        "PersistentVolume" => Watched::PersistentVolume,
+        "PersistentVolumeClaim" => Watched::PersistentVolumeClaim,
+        "StorageClass" => Watched::StorageClass,
+        "CSINode" => Watched::CsiNode,
+        "CSIDriver" => Watched::CsiDriver,
+        "CSIStorageCapacity" => Watched::CsiStorageCapacity,
+        "VolumeAttachment" => Watched::VolumeAttachment,
+        "PodDisruptionBudget" => Watched::PodDisruptionBudget,
+        "ResourceClaim" => Watched::ResourceClaim,
+        "ResourceSlice" => Watched::ResourceSlice,
+        "DeviceClass" => Watched::DeviceClass,
+        other => panic!("kind {other} is not watched"),
+    };
+    let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().into();
+    ObjectKey { kind, namespace: text("namespace"), name: text("name") }
+}
