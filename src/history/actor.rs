@@ -68,9 +68,10 @@ pub fn actor(change: &Change) -> Option<Actor> {
         ChangeKind::Deleted => inferred_deletion(object),
         ChangeKind::Added => named_by_itself(object).or_else(|| recorded(None, object)).or_else(|| inferred_creation(object)),
         ChangeKind::Modified => match &change.before {
-            Version::Object(before) => {
-                named_by_itself(object).or_else(|| recorded(Some(before), object)).or_else(|| inferred_update(before, object))
-            }
+            Version::Object(before) => named_by_itself(object)
+                .or_else(|| recorded(Some(before), object))
+                .or_else(|| inferred_update(before, object))
+                .or_else(|| vanished(before, object)),
             _ => named_by_itself(object),
         },
     }?;
@@ -89,7 +90,7 @@ fn named_by_itself(object: &Value) -> Option<Actor> {
         "Lease" if object["metadata"]["namespace"] == "kube-node-lease" => {
             Some(Actor::recorded("kubelet").on(object["metadata"]["name"].as_str()))
         }
-        "Lease" => Some(Actor::recorded(object["spec"]["holderIdentity"].as_str()?)),
+        "Lease" if object["metadata"]["managedFields"].is_null() => Some(Actor::recorded(object["spec"]["holderIdentity"].as_str()?)),
         _ => None,
     }
 }
@@ -107,6 +108,17 @@ fn recorded(before: Option<&Value>, after: &Value) -> Option<Actor> {
     // A creation's own manager comes first; of an update's entries the newest is the one that wrote.
     let newest = written.reduce(|best, entry| if entry["time"].as_str() > best["time"].as_str() { entry } else { best })?;
     newest["manager"].as_str().map(Actor::recorded)
+}
+
+/// Taking back what one has set leaves no new time: the entry is gone, or holds fewer fields.
+fn vanished(before: &Value, after: &Value) -> Option<Actor> {
+    let entries = |object: &'_ Value| object["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
+    let kept = entries(after);
+    let gone: Vec<Value> = entries(before).into_iter().filter(|entry| !kept.contains(entry)).collect();
+    match gone.as_slice() {
+        [only] => only["manager"].as_str().map(Actor::inferred),
+        _ => None,
+    }
 }
 
 fn inferred_creation(object: &Value) -> Option<Actor> {

@@ -1,6 +1,7 @@
 //! Objects through many revisions: changes, the clock that dates them, who made them, and the stories they tell.
 
 mod actor;
+pub mod blame;
 mod change;
 pub mod clock;
 pub mod diff;

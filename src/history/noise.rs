@@ -14,8 +14,12 @@ pub fn is_noise(path: &FieldPath) -> bool {
     path.starts_with(&["metadata", "managedFields"])
         || path.starts_with(&["metadata"]) && EVERY_WRITE.contains(&field)
         || HEARTBEATS.contains(&field)
+        || path.starts_with(&["status"]) && REPEATED.contains(&field)
         || path.0.len() == 3 && path.starts_with(&["metadata", "annotations"]) && ANNOTATIONS.contains(&field)
 }
+
+/// Fields that repeat what another field of the same object says.
+const REPEATED: &[&str] = &["containerID", "podIPs", "hostIPs", "started"];
 
 /// Annotations that repeat what the object says elsewhere, or when somebody looked.
 const ANNOTATIONS: &[&str] = &[

@@ -15,6 +15,8 @@ use crate::history::{ActorFrom, Change, ChangeKind, Told, Version, noise};
 const WIDTH: usize = 100;
 /// Columns of a field's path, before it runs over.
 const PATH: usize = 36;
+/// Columns of who and how long after, where they stand before what changed.
+const WHO: usize = 32;
 
 /// How changes are told.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +57,10 @@ impl Teller {
         let who = self.who(told);
         let head = format!("{}  {:>6}  ", clock_time(told.dated), format!("r{}", told.change.revision));
         let rows = self.rows(&told.change, name);
-        for (place, row) in rows.iter().enumerate() {
+        if !self.telling.diff {
+            self.brief_line(&head, &rows, name, &who, out)?;
+        }
+        for (place, row) in rows.iter().enumerate().filter(|_| self.telling.diff) {
             let margin = if place == 0 { paint(style::FAINT, head.clone()).to_string() } else { " ".repeat(head.len()) };
             let tail = if place == 0 { who.as_str() } else { "" };
             self.line(&margin, head.len(), row, tail, out)?;
@@ -133,6 +138,17 @@ impl Teller {
         rows
     }
 
+    /// One line for a whole change: object (among several), who, what.
+    fn brief_line(&self, head: &str, rows: &[Row], name: &str, who: &str, out: &mut dyn Write) -> io::Result<()> {
+        let Some(row) = rows.first() else { return Ok(()) };
+        let name = if self.telling.many { format!("{name:<PATH$} ") } else { String::new() };
+        let who = format!("{who:<WHO$}");
+        let taken = head.len() + 2 + name.chars().count() + who.chars().count() + 2;
+        let room = self.telling.width.unwrap_or(WIDTH).max(taken + 30) - taken;
+        let sign = paint(sign_style(row.sign), row.sign);
+        writeln!(out, "{}{sign} {name}{}  {}", paint(style::FAINT, head), paint(style::ACTOR, who), value::cut(&row.value, room))
+    }
+
     /// One line: margin, sign, path, value, and at its end who and how long after. The value gives way where the line is too long.
     fn line(&self, margin: &str, margin_width: usize, row: &Row, tail: &str, out: &mut dyn Write) -> io::Result<()> {
         let width = self.telling.width.unwrap_or(WIDTH).max(60);
@@ -142,13 +158,7 @@ impl Teller {
         let tail_width = if tail.is_empty() { 0 } else { tail.chars().count() + 2 };
         let room = width.saturating_sub(margin_width + 2 + padded + 1 + tail_width).max(12);
         let value = if wide { row.value.clone() } else { row.cut_to(room) };
-        let style = match row.sign {
-            '+' => style::ADDED,
-            '-' => style::REMOVED,
-            '~' => style::CHANGED,
-            '?' => style::WARNING,
-            _ => style::FAINT,
-        };
+        let style = sign_style(row.sign);
         let text = format!("{margin}{} {}{} {value}", paint(style, row.sign), row.path, " ".repeat(padded - path_width));
         if tail.is_empty() {
             return writeln!(out, "{}", text.trim_end());
@@ -185,6 +195,16 @@ impl Row {
             }
             _ => value::cut(&self.value, room),
         }
+    }
+}
+
+fn sign_style(sign: char) -> anstyle::Style {
+    match sign {
+        '+' => style::ADDED,
+        '-' => style::REMOVED,
+        '~' => style::CHANGED,
+        '?' => style::WARNING,
+        _ => style::FAINT,
     }
 }
 

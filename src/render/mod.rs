@@ -2,6 +2,7 @@
 //!
 //! Renderers write to any `std::io::Write` and always write ANSI styles ([`style`]); who prints strips them where they are not wanted.
 
+pub mod blame;
 pub mod change;
 pub mod change_text;
 pub mod duration;

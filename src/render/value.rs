@@ -14,6 +14,10 @@ pub fn brief(path: &FieldPath, value: &Value) -> String {
         {
             state(value)
         }
+        [.., Segment::Field(list), Segment::Item(_)] if list == "taints" => {
+            let text = |field: &str| value[field].as_str().unwrap_or_default();
+            format!("{}={}:{}", text("key"), text("value"), text("effect")).replace("=:", ":")
+        }
         _ => plain(value),
     }
 }

@@ -1,8 +1,10 @@
 //! The commands, one file each: gather, compute, render.
 
+mod blame;
 mod completion;
 mod decode;
 mod history;
+mod watch;
 
 use std::io::Write;
 
@@ -16,9 +18,11 @@ use super::{Error, Outcome, Result};
 /// What to do.
 #[derive(Subcommand, Debug)]
 pub enum Command {
+    Blame(blame::BlameArgs),
     Completion(completion::CompletionArgs),
     Decode(decode::DecodeArgs),
     History(history::HistoryArgs),
+    Watch(watch::WatchArgs),
 }
 
 /// Runs the command and flushes what it printed.
@@ -37,7 +41,9 @@ pub fn run(cli: &Cli) -> Result<Outcome> {
 async fn run_on_source(cli: &Cli, out: &mut Output) -> Result<Outcome> {
     let session = Session::open(&cli.global).await?;
     match &cli.command {
+        Command::Blame(args) => blame::run(&session, args, out).await,
         Command::History(args) => history::run(&session, args, out).await,
+        Command::Watch(args) => watch::run(&session, args, out).await,
         Command::Completion(_) | Command::Decode(_) => unreachable!("needs no source"),
     }
 }

@@ -66,7 +66,7 @@ struct Seen {
 /// Collects stamps from changes, in order of revisions.
 #[derive(Debug)]
 pub struct Evidence {
-    stamps: Vec<Stamp>,
+    pub(super) stamps: Vec<Stamp>,
     names: Vec<String>,
     writers: HashMap<String, WriterId>,
     seen: HashMap<Box<[u8]>, Seen>,

@@ -8,6 +8,7 @@
 //! The API server's clock is the reference; a writer whose stamps cannot be reconciled with it by any lag has a skewed clock, is named, and does not count.
 
 mod evidence;
+mod live;
 mod moment;
 mod reference;
 mod steps;
@@ -18,6 +19,7 @@ use jiff::Timestamp;
 use crate::store::Revision;
 
 pub use evidence::Evidence;
+pub use live::LiveClock;
 pub use moment::{Moment, ParseMomentError};
 pub use writers::Skew;
 

@@ -7,6 +7,7 @@ mod field;
 mod keys;
 mod patch;
 
+pub use align::{Alignment, align};
 pub use field::{Detail, Field, FieldChange, FieldPath, Segment, fields};
 pub use keys::label;
 pub use patch::patch;

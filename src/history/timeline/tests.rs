@@ -1,1 +1,1 @@
-//! placeholder
+//! Stories told of small made-up histories.

@@ -1,0 +1,54 @@
+//! `ketcd blame`: the object as YAML, each line with the revision, time and manager that last set it.
+
+use clap::Args;
+use futures_util::TryStreamExt;
+
+use crate::history::Told;
+use crate::history::blame::Blame;
+use crate::render::blame as render;
+use crate::render::change::Shown;
+use crate::store::{At, Until};
+
+use super::super::changes::{Keys, Read, changes};
+use super::super::output::{Format, Output, note};
+use super::super::session::Session;
+use super::super::{Error, Outcome, Result};
+
+/// Shows an object as YAML, each line with the revision, time and manager that last set it.
+#[derive(Args, Debug)]
+pub struct BlameArgs {
+    /// The object: pod/shop/web-0, or a raw key.
+    #[arg(value_name = "ADDRESS", required = true)]
+    addresses: Vec<String>,
+}
+
+/// Runs the command.
+pub async fn run(session: &Session, args: &BlameArgs, out: &mut Output) -> Result<Outcome> {
+    let keys = Keys::of(session, &args.addresses).await?;
+    if keys.many {
+        return Err(Error::new("blame is of one object").hint("write kind/namespace/name"));
+    }
+    let newest = match session.at {
+        At::Newest => session.source.span().await?.newest,
+        At::Revision(revision) => revision,
+    };
+    let clock = session.clock().await?;
+    let mut blame = Blame::default();
+    let mut changes = changes(session, keys, Until::Revision(newest));
+    while let Some(read) = changes.try_next().await? {
+        if let Read::Item(change) = read {
+            blame.observe(&Told::new(change, clock));
+        }
+    }
+    let Some((object, lines)) = blame.finish() else {
+        note("nothing found: no version of it is readable");
+        return Ok(Outcome::Nothing);
+    };
+    let shown = Shown { managed_fields: session.args.show_managed_fields, secrets: session.args.show_secrets };
+    match &session.format {
+        Format::Table | Format::Wide | Format::Yaml => render::write_text(&object, &lines, shown, out)?,
+        Format::Json | Format::Ndjson => render::write_json(&object, &lines, shown, out)?,
+        other => return Err(other.unsupported("blame", "yaml, json")),
+    }
+    Ok(Outcome::Found)
+}

@@ -1,0 +1,75 @@
+//! `ketcd watch`: follows the changes of some objects.
+
+use std::io::Write;
+
+use clap::Args;
+use futures_util::TryStreamExt;
+use jiff::Timestamp;
+
+use crate::history::clock::LiveClock;
+use crate::history::{Change, ChangeKind, Told, actor};
+use crate::store::{At, Revision, SourceKind, Until};
+
+use super::super::changes::{Keys, Read, changes_from};
+use super::super::output::{Output, note};
+use super::super::session::Session;
+use super::super::{Outcome, Result};
+use super::history::{TellingArgs, Writer};
+
+/// Follows the changes of objects; a file's end with its newest revision.
+#[derive(Args, Debug)]
+pub struct WatchArgs {
+    /// Objects: pod/shop/web-0, pods -n shop, or a raw key.
+    #[arg(value_name = "ADDRESS", required = true)]
+    addresses: Vec<String>,
+    /// Begin with this revision instead of the next one.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
+    from_rev: Option<i64>,
+    #[command(flatten)]
+    telling: TellingArgs,
+}
+
+/// Runs the command; each change is flushed as it comes.
+pub async fn run(session: &Session, args: &WatchArgs, out: &mut Output) -> Result<Outcome> {
+    let keys = Keys::of(session, &args.addresses).await?;
+    let span = session.source.span().await?;
+    let from = match (args.from_rev, session.at) {
+        (Some(revision), _) | (None, At::Revision(Revision(revision))) => Revision(revision),
+        (None, At::Newest) if follows(session).await? => span.newest.after(),
+        (None, At::Newest) => {
+            note(&format!("this source does not grow: showing its changes from revision {} on", span.oldest));
+            Revision(1)
+        }
+    };
+    let mut writer = Writer::new(session, &args.telling, keys.many, out)?;
+    let past = if from <= span.newest { Some(session.clock().await?) } else { None };
+    let mut live = LiveClock::default();
+    let mut changes = changes_from(session, keys, from, Until::Forever).await?;
+    while let Some(read) = changes.try_next().await? {
+        match read {
+            Read::Item(change) => {
+                let told = match past.filter(|_| change.revision <= span.newest) {
+                    Some(clock) => Told::new(change, clock),
+                    None => arrived(&mut live, change),
+                };
+                writer.write(session, told, out).await?;
+                out.flush()?;
+            }
+            Read::Gap { from, to } => note(&format!("revisions {from} to {to} were compacted away before they could be read: a gap")),
+        }
+    }
+    writer.finish(out)
+}
+
+/// Dates a change that came after the watch began.
+fn arrived(clock: &mut LiveClock, change: Change) -> Told {
+    let created = change.kind == ChangeKind::Added;
+    let dated = clock.date(change.revision, &change.key, created, change.after.object(), Timestamp::now());
+    let actor = actor(&change);
+    Told { change, dated, actor }
+}
+
+/// Whether the source can bring anything new.
+async fn follows(session: &Session) -> Result<bool> {
+    Ok(session.source.status().await?.kind == SourceKind::Live)
+}

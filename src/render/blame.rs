@@ -1,0 +1,171 @@
+//! An object as YAML, each line with who last set it.
+
+use std::io::{self, Write};
+
+use serde_json::{Value, json};
+
+use super::change::{Shown, time};
+use super::style::{self, paint};
+use super::{secret, value};
+use crate::history::blame::{Blamed, Lines, Setter};
+
+/// Columns of a manager's name.
+const WHO: usize = 24;
+
+/// Writes the object as YAML with its blame to the left: revision, time, manager.
+///
+/// # Errors
+/// The stream's.
+pub fn write_text(object: &Value, blamed: &Blamed, shown: Shown, out: &mut dyn Write) -> io::Result<()> {
+    let mut object = object.clone();
+    if !shown.secrets {
+        secret::mask(&mut object);
+    }
+    let mut yaml = Yaml { blamed, shown, out, last: None };
+    yaml.members(&object, &blamed.lines, 0, "")
+}
+
+struct Yaml<'a> {
+    blamed: &'a Blamed,
+    shown: Shown,
+    out: &'a mut dyn Write,
+    /// The setter named on the line before: it is not repeated.
+    last: Option<usize>,
+}
+
+impl Yaml<'_> {
+    /// The members of an object, or the items of a list; `lead` stands before the first line in place of its indent.
+    fn members(&mut self, value: &Value, lines: &Lines, indent: usize, lead: &str) -> io::Result<()> {
+        let mut lead = lead.to_owned();
+        match (value, lines) {
+            (Value::Object(map), Lines::Object(known, _)) => {
+                for (name, lines) in known {
+                    let Some(value) = map.get(name) else { continue };
+                    if name == "managedFields" && !self.shown.managed_fields {
+                        continue;
+                    }
+                    let start = if lead.is_empty() { " ".repeat(indent) } else { std::mem::take(&mut lead) };
+                    self.member(&format!("{start}{}:", scalar_text(name)), value, lines, indent)?;
+                }
+            }
+            (Value::Array(items), Lines::List(known, _)) => {
+                for (item, lines) in items.iter().zip(known) {
+                    let start = format!("{}- ", if lead.is_empty() { " ".repeat(indent) } else { std::mem::take(&mut lead) });
+                    match item {
+                        Value::Object(map) if !map.is_empty() => self.members(item, lines, indent + 2, &start)?,
+                        Value::Array(list) if !list.is_empty() => self.members(item, lines, indent + 2, &start)?,
+                        _ => self.line(lines.own(), &format!("{start}{}", scalar(item)))?,
+                    }
+                }
+            }
+            _ => self.line(lines.own(), &format!("{lead}{}", scalar(value)))?,
+        }
+        Ok(())
+    }
+
+    fn member(&mut self, head: &str, value: &Value, lines: &Lines, indent: usize) -> io::Result<()> {
+        match value {
+            Value::Object(map) if !map.is_empty() => {
+                self.line(lines.own(), head)?;
+                self.members(value, lines, indent + 2, "")
+            }
+            Value::Array(items) if !items.is_empty() => {
+                self.line(lines.own(), head)?;
+                self.members(value, lines, indent, "")
+            }
+            _ => self.line(lines.own(), &format!("{head} {}", scalar(value))),
+        }
+    }
+
+    fn line(&mut self, setter: usize, text: &str) -> io::Result<()> {
+        let margin = if self.last == Some(setter) { " ".repeat(8 + 14 + WHO) } else { margin(&self.blamed.setters[setter]) };
+        self.last = Some(setter);
+        writeln!(self.out, "{}  {text}", paint(style::FAINT, margin))
+    }
+}
+
+fn margin(setter: &Setter) -> String {
+    let revision = setter.revision.map_or_else(|| "earlier".to_owned(), |revision| format!("r{revision}"));
+    let time = setter.dated.map_or_else(|| "?".to_owned(), |dated| dated.time.strftime("%H:%M:%S%.3f").to_string());
+    let who = setter.by.as_ref().map(ToString::to_string).unwrap_or_default();
+    format!("{revision:>7} {time:>13} {:<WHO$}", value::cut(&who, WHO))
+}
+
+/// A scalar that YAML 1.1 and 1.2 readers read alike: text that could be taken for something else is quoted as JSON quotes it.
+fn scalar(value: &Value) -> String {
+    match value {
+        Value::String(text) => scalar_text(text),
+        other => other.to_string(),
+    }
+}
+
+fn scalar_text(text: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./".contains(letter);
+    let word = text.to_ascii_lowercase();
+    let reserved = ["null", "true", "false", "yes", "no", "on", "off", "y", "n", ".nan", ".inf", "-.inf"].contains(&word.as_str());
+    let starts_as_word = text.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '/');
+    if starts_as_word && !reserved && text.chars().all(plain) { text.to_owned() } else { Value::from(text).to_string() }
+}
+
+/// Writes one JSON document: the object, and for each leaf its path, revision, time and manager.
+///
+/// # Errors
+/// The stream's.
+pub fn write_json(object: &Value, blamed: &Blamed, shown: Shown, out: &mut dyn Write) -> io::Result<()> {
+    let mut object = object.clone();
+    if !shown.secrets {
+        secret::mask(&mut object);
+    }
+    if let Some(metadata) = object["metadata"].as_object_mut().filter(|_| !shown.managed_fields) {
+        metadata.remove("managedFields");
+    }
+    let mut leaves = Vec::new();
+    collect(&blamed.lines, String::new(), blamed, shown, &mut leaves);
+    writeln!(out, "{}", json!({"object": object, "lines": leaves}))
+}
+
+fn collect(lines: &Lines, path: String, blamed: &Blamed, shown: Shown, leaves: &mut Vec<Value>) {
+    match lines {
+        Lines::Object(members, _) if !members.is_empty() => {
+            for (name, lines) in members {
+                if name == "managedFields" && path == "/metadata" && !shown.managed_fields {
+                    continue;
+                }
+                collect(lines, format!("{path}/{}", name.replace('~', "~0").replace('/', "~1")), blamed, shown, leaves);
+            }
+        }
+        Lines::List(items, _) if !items.is_empty() => {
+            for (place, lines) in items.iter().enumerate() {
+                collect(lines, format!("{path}/{place}"), blamed, shown, leaves);
+            }
+        }
+        _ => {
+            let setter = &blamed.setters[lines.own()];
+            leaves.push(json!({
+                "path": path,
+                "revision": setter.revision.map(|revision| revision.0),
+                "time": setter.dated.map(|dated| time(dated.time)),
+                "timeErrorSeconds": setter.dated.map(|dated| dated.error),
+                "by": setter.by.as_ref().map(ToString::to_string),
+                "byFrom": setter.by.as_ref().map(|by| by.from.as_str()),
+            }));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_that_could_be_something_else_is_quoted() {
+        let told: Vec<_> = ["nginx", "true", "1.5", "", "a: b", "app.kubernetes.io/name", "No", "2026-01-01", "- x"]
+            .into_iter()
+            .map(scalar_text)
+            .collect();
+        assert_eq!(
+            told,
+            ["nginx", "\"true\"", "\"1.5\"", "\"\"", "\"a: b\"", "app.kubernetes.io/name", "\"No\"", "\"2026-01-01\"", "\"- x\""]
+        );
+    }
+}
