@@ -2,6 +2,8 @@
 
 use clap::{Args, Parser};
 
+use crate::kube::Release;
+
 use super::commands::Command;
 use super::connection::ConnectionArgs;
 use super::output::Color;
@@ -46,6 +48,12 @@ pub struct GlobalArgs {
     /// When to colour.
     #[arg(long, value_enum, default_value_t, value_name = "WHEN", global = true, help_heading = "Output")]
     pub color: Color,
+    /// Render as an API server of this release would; default: the release found in the data, or the newest.
+    #[arg(long, value_name = "1.NN", global = true, help_heading = "Output")]
+    pub release: Option<Release>,
+    /// Show the fields that the release does not know, by their numbers, on standard error.
+    #[arg(long, global = true, help_heading = "Output")]
+    pub unknown: bool,
     /// Show managedFields, which kubectl leaves out.
     #[arg(long, global = true, help_heading = "Output")]
     pub show_managed_fields: bool,

@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use crate::history::clock::{Clock, Evidence, Moment};
-use crate::kube::{self, Decoder, Kinds, RegistryKey, Resource};
+use crate::kube::{self, Decoder, Kinds, RegistryKey, Release, ReleaseEvidence, Resource};
 use crate::store::etcd::EtcdSource;
 use crate::store::{self, At, EventKind, KeyRange, Listing, Revision, Source, Until, Want};
 
@@ -53,10 +53,38 @@ impl Session {
             kinds: OnceCell::new(),
             clock: OnceCell::new(),
         };
+        session.decoder = match args.release {
+            Some(release) => session.decoder.with_release(release),
+            None => {
+                let found = session.find_release().await?;
+                session.decoder.with_release_found(found)
+            }
+        };
         if let Some(moment) = moment {
             session.at = At::Revision(session.revision_at(moment).await?);
         }
         Ok(session)
+    }
+
+    /// The release of the API server, as far as its own objects and the nodes tell; the newest where they do not.
+    async fn find_release(&self) -> Result<Release> {
+        const NODES: usize = 100;
+        let prefix = self.prefix().await?;
+        let mut evidence = ReleaseEvidence::default();
+        let services = format!("{prefix}/apiregistration.k8s.io/apiservices/");
+        let mut found = self.source.range(KeyRange::prefix(services.as_str()), At::Newest, Want::Keys).await?;
+        while let Some(entry) = found.entries.next().await.transpose()? {
+            evidence.saw_api_service(&String::from_utf8_lossy(&entry.key[services.len()..]));
+        }
+        let nodes = self.source.range(KeyRange::prefix(format!("{prefix}/minions/")), At::Newest, Want::Values).await?;
+        let mut nodes = nodes.entries.take(NODES);
+        while let Some(entry) = nodes.next().await.transpose()? {
+            let node = self.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0);
+            if let Some(version) = node.object().and_then(|node| node.pointer("/status/nodeInfo/kubeletVersion")).and_then(Value::as_str) {
+                evidence.saw_kubelet(version);
+            }
+        }
+        Ok(evidence.release().unwrap_or_default())
     }
 
     /// The newest revision written at or before a moment.

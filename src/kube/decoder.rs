@@ -16,6 +16,7 @@ mod wire;
 
 use serde_json::Value;
 
+use self::conform::Structs;
 use self::envelope::Envelope;
 use self::fault::{Fault, Result};
 use self::text::Identity;
@@ -167,7 +168,7 @@ impl Decoder {
                 }
                 let minor = self.minor(message);
                 let identity = Identity { api_version: &api_version, kind: &kind, mod_revision };
-                object = conform::conform(message, object, identity, minor, &mut unknown);
+                object = conform::conform(message, object, identity, &mut Structs { minor, lenient: self.lenient, unknown: &mut unknown });
                 if !self.stored {
                     served::serve(&mut object, &api_version, &kind, minor);
                 }

@@ -14,6 +14,7 @@ mod object;
 mod quantity;
 mod registry_key;
 mod release;
+mod release_evidence;
 mod selector;
 
 pub use address::{Address, AddressError, Scope};
@@ -25,4 +26,5 @@ pub use object::{Body, Decoded, Opaque, UnknownField};
 pub use quantity::{Format, Quantity, QuantityError};
 pub use registry_key::{ObjectKey, RegistryKey, Resource, find_prefixes, normalize_prefix, prefix_of};
 pub use release::{NoRelease, Release};
+pub use release_evidence::ReleaseEvidence;
 pub use selector::{LabelSelector, SelectorError};

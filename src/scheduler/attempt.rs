@@ -9,7 +9,9 @@ use super::explanation::{Attempt, Outcome};
 /// The decision a change of a pod shows, if it shows one. A pod that is created with its node was bound by nobody.
 pub fn attempt(before: Option<&Arc<PodInfo>>, after: &PodInfo, revision: i64) -> Option<Attempt> {
     let before = before.filter(|before| before.node_name.is_none() && before.uid == after.uid)?;
-    let made = |outcome, recorded_message| Some(Attempt { pod: before.clone(), outcome, node: after.node_name.clone(), revision, recorded_message });
+    let made = |outcome, recorded_message| {
+        Some(Attempt { pod: before.clone(), outcome, node: after.node_name.clone(), revision, recorded_message })
+    };
     if after.node_name.is_some() {
         return made(Outcome::Scheduled, None);
     }

@@ -38,7 +38,10 @@ pub fn caveats(of: &Circumstances) -> Vec<String> {
     let mut said = Vec::new();
     let release = of.scheduler.version.release;
     if !of.own_profile {
-        said.push(format!("the pod asks for scheduler \"{}\", whose rules are not known: those of {} are a hypothesis", of.attempt.pod.spec.scheduler_name, of.profile.scheduler_name));
+        said.push(format!(
+            "the pod asks for scheduler \"{}\", whose rules are not known: those of {} are a hypothesis",
+            of.attempt.pod.spec.scheduler_name, of.profile.scheduler_name
+        ));
     }
     if release.is_newer() {
         said.push(format!("the rules of {} are applied to {release}, whose own are not known here", release.known()));
@@ -47,9 +50,14 @@ pub fn caveats(of: &Circumstances) -> Vec<String> {
         said.push(format!("judged by the rules of {release}, while the data speaks of {}", of.scheduler.recorded));
     }
     match of.found {
-        Some(Found::WithoutOwnWrites) => said.push("what the attempt itself wrote (volumes and claims bound, victims deleted, its nomination) was taken back".to_owned()),
+        Some(Found::WithoutOwnWrites) => {
+            said.push("what the attempt itself wrote (volumes and claims bound, victims deleted, its nomination) was taken back".to_owned())
+        }
         Some(Found::Earlier) => {
-            said.push(format!("the recorded outcome does not follow from the revision before it; it was judged on r{}", of.evaluated_revision));
+            said.push(format!(
+                "the recorded outcome does not follow from the revision before it; it was judged on r{}",
+                of.evaluated_revision
+            ));
         }
         None => {}
     }
@@ -65,12 +73,19 @@ pub fn caveats(of: &Circumstances) -> Vec<String> {
     if let Some(nominated) = &of.judgement.nominated {
         said.push(format!("the pod was nominated to {nominated}, which fits: no other node was looked at and nothing scored"));
     }
-    if !of.complete && of.judgement.scores.as_ref().is_some_and(|scores| scores.plugins.iter().any(|score| score.plugin.starts_with("ImageLocality") && score.raw.iter().any(|raw| *raw != 0))) {
+    if !of.complete
+        && of.judgement.scores.as_ref().is_some_and(|scores| {
+            scores.plugins.iter().any(|score| score.plugin.starts_with("ImageLocality") && score.raw.iter().any(|raw| *raw != 0))
+        })
+    {
         said.push("ImageLocality counts nodes by their history, part of which was compacted away".to_owned());
     }
     said.extend(of.profile.unverifiable.iter().cloned());
     if !of.scheduler.configured {
-        said.push(format!("the scheduler's configuration is not in etcd: the default profile of {} is assumed, without extenders", of.profile.release));
+        said.push(format!(
+            "the scheduler's configuration is not in etcd: the default profile of {} is assumed, without extenders",
+            of.profile.release
+        ));
     }
     said
 }

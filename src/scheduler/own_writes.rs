@@ -5,12 +5,19 @@ use std::sync::Arc;
 use crate::cluster::{Change, ClusterState, ObjectKey, PodInfo, Stored, VolumeSource, Watched};
 
 /// The objects the attempt changed, each as it was before the first of those changes. `changes` are those since the attempt began, oldest first.
-pub fn before_own_writes(pod: &PodInfo, nominated: Option<&str>, changes: &[&Change], state: &ClusterState) -> Vec<(ObjectKey, Option<Stored>)> {
+pub fn before_own_writes(
+    pod: &PodInfo,
+    nominated: Option<&str>,
+    changes: &[&Change],
+    state: &ClusterState,
+) -> Vec<(ObjectKey, Option<Stored>)> {
     let claims = delayed_claims(pod, state);
     let mut found: Vec<(ObjectKey, Option<Stored>)> = Vec::new();
     for change in changes {
         let own = match change.key.kind {
-            Watched::PersistentVolumeClaim => change.key.namespace == pod.namespace && claims.contains(&change.key.name) && change.before.is_some(),
+            Watched::PersistentVolumeClaim => {
+                change.key.namespace == pod.namespace && claims.contains(&change.key.name) && change.before.is_some()
+            }
             Watched::PersistentVolume => claims_volume(change.after.as_ref(), pod, &claims),
             Watched::ResourceClaim => change.before.is_some() && change.key.namespace == pod.namespace && uses_claim(pod, &change.key.name),
             Watched::Pod => is_victim(change, pod, nominated),

@@ -140,8 +140,16 @@ impl Replay {
     }
 
     /// Judges on the revision before, less what the attempt wrote; where the outcome does not follow, on earlier ones, newest first.
-    fn look_back(&mut self, attempt: &Attempt, begun: i64, first: &Arc<PodInfo>, journal_end: usize, excursion: &mut Excursion) -> Explanation {
-        let since = self.journal.iter().take(journal_end).filter(|(revision, _)| *revision > begun).map(|(_, change)| change).collect::<Vec<_>>();
+    fn look_back(
+        &mut self,
+        attempt: &Attempt,
+        begun: i64,
+        first: &Arc<PodInfo>,
+        journal_end: usize,
+        excursion: &mut Excursion,
+    ) -> Explanation {
+        let since =
+            self.journal.iter().take(journal_end).filter(|(revision, _)| *revision > begun).map(|(_, change)| change).collect::<Vec<_>>();
         let nominated = self.nominated_by(attempt);
         let own = before_own_writes(&attempt.pod, nominated.as_deref(), &since, &self.state);
         // A node the scheduler nominated only because it was about to bind the pod there is its own write too.
@@ -309,4 +317,3 @@ impl Excursion {
         }
     }
 }
-

@@ -8,10 +8,10 @@ use super::{Release, VersionFrom};
 
 /// Finds the scheduler's release: its own image, else the kubelets (the control plane's first), else the words of recorded refusals; the newest known if nothing says.
 pub fn detect(state: &ClusterState) -> VersionFrom {
-    scheduler_image(state).or_else(|| kubelets(state)).or_else(|| recorded(state)).unwrap_or_else(|| VersionFrom {
-        release: Release::NEWEST,
-        evidence: "assumed: nothing in the data tells the version".to_owned(),
-    })
+    scheduler_image(state)
+        .or_else(|| kubelets(state))
+        .or_else(|| recorded(state))
+        .unwrap_or_else(|| VersionFrom { release: Release::NEWEST, evidence: "assumed: nothing in the data tells the version".to_owned() })
 }
 
 fn scheduler_image(state: &ClusterState) -> Option<VersionFrom> {

@@ -8,9 +8,10 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use clap::Args;
 use serde_json::json;
 
+use crate::cli::args::GlobalArgs;
 use crate::cli::output::{Output, note};
 use crate::cli::{Error, Outcome, Result};
-use crate::kube::{Decoder, Release, UnknownField};
+use crate::kube::{Decoder, UnknownField};
 
 /// Print the JSON of a raw value as it lies in etcd
 #[derive(Args, Debug)]
@@ -21,20 +22,14 @@ pub struct DecodeArgs {
     /// Read one base64 value a line, print one JSON document a line.
     #[arg(long)]
     lines: bool,
-    /// Render as an API server of this release would; default: the newest known.
-    #[arg(long, value_name = "1.NN")]
-    release: Option<Release>,
-    /// Print the fields that the release does not know, by their numbers, to standard error.
-    #[arg(long)]
-    unknown: bool,
 }
 
 /// Runs the command.
-pub fn run(args: &DecodeArgs, out: &mut Output) -> Result<Outcome> {
-    let decoder = Decoder::for_stored_values().with_release(args.release.unwrap_or_default());
+pub fn run(args: &DecodeArgs, global: &GlobalArgs, out: &mut Output) -> Result<Outcome> {
+    let decoder = Decoder::for_stored_values().with_release(global.release.unwrap_or_default());
     let mut input = open(args.file.as_deref())?;
     if args.lines {
-        return decode_lines(args, &decoder, &mut input, out);
+        return decode_lines(args, global, &decoder, &mut input, out);
     }
     let mut value = Vec::new();
     input.read_to_end(&mut value).map_err(|error| unreadable(args.file.as_deref(), &error))?;
@@ -46,13 +41,13 @@ pub fn run(args: &DecodeArgs, out: &mut Output) -> Result<Outcome> {
             "give the bytes as etcd holds them, unchanged and whole"
         })
     })?;
-    report_unknown(args, &unknown, "");
+    report_unknown(global, &unknown, "");
     text.push(b'\n');
     out.write_all(&text)?;
     Ok(Outcome::Found)
 }
 
-fn decode_lines(args: &DecodeArgs, decoder: &Decoder, input: &mut dyn BufRead, out: &mut Output) -> Result<Outcome> {
+fn decode_lines(args: &DecodeArgs, global: &GlobalArgs, decoder: &Decoder, input: &mut dyn BufRead, out: &mut Output) -> Result<Outcome> {
     let mut outcome = Outcome::Found;
     let (mut line, mut text, mut number, mut unknown_fields) = (String::new(), Vec::new(), 0, 0);
     loop {
@@ -66,7 +61,7 @@ fn decode_lines(args: &DecodeArgs, decoder: &Decoder, input: &mut dyn BufRead, o
         match decoded.and_then(|value| decoder.decode_text(b"", &value, 0, &mut text).map_err(|opaque| opaque.reason)) {
             Ok(unknown) => {
                 unknown_fields += unknown.len();
-                report_unknown(args, &unknown, &format!("line {number}: "));
+                report_unknown(global, &unknown, &format!("line {number}: "));
             }
             Err(reason) => {
                 outcome = Outcome::Nothing;
@@ -76,7 +71,7 @@ fn decode_lines(args: &DecodeArgs, decoder: &Decoder, input: &mut dyn BufRead, o
         text.push(b'\n');
         out.write_all(&text)?;
     }
-    if unknown_fields > 0 && !args.unknown {
+    if unknown_fields > 0 && !global.unknown {
         note(&format!("{unknown_fields} unknown fields left out; --unknown shows them"));
     }
     Ok(outcome)
@@ -93,8 +88,8 @@ fn unreadable(file: Option<&str>, error: &io::Error) -> Error {
     Error::new(format!("cannot read {}: {error}", file.unwrap_or("standard input"))).hint("check the path and that you may read it")
 }
 
-fn report_unknown(args: &DecodeArgs, unknown: &[UnknownField], prefix: &str) {
-    if args.unknown {
+fn report_unknown(global: &GlobalArgs, unknown: &[UnknownField], prefix: &str) {
+    if global.unknown {
         unknown.iter().for_each(|field| note(&format!("{prefix}{field}")));
     } else if prefix.is_empty() && !unknown.is_empty() {
         note(&format!("{} unknown fields left out; --unknown shows them", unknown.len()));

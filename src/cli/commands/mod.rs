@@ -30,7 +30,7 @@ pub fn run(cli: &Cli) -> Result<Outcome> {
     let mut out = Output::new(cli.global.color);
     let outcome = match &cli.command {
         Command::Completion(args) => completion::run(args, &mut out),
-        Command::Decode(args) => decode::run(args, &mut out),
+        Command::Decode(args) => decode::run(args, &cli.global, &mut out),
         _ => block_on(run_on_source(cli, &mut out)),
     }?;
     out.flush()?;

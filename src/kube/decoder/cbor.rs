@@ -223,7 +223,6 @@ fn half(bits: u16) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
 
     fn json(bytes: &[u8]) -> std::result::Result<String, String> {
         let mut out = Vec::new();

@@ -9,14 +9,23 @@ use crate::kube::UnknownField;
 use crate::proto::kubernetes::MESSAGES;
 use crate::proto::table::{Card, Emit, Message, Render, Row, Type};
 
-/// The object as the structs of a release write it; members that are left out are added to `unknown`.
-pub fn conform(message: &Message, object: Value, identity: Identity<'_>, minor: u8, unknown: &mut Vec<UnknownField>) -> Value {
-    let mut conformer = Conformer { minor, unknown };
+/// Whose structs an object is read through.
+pub struct Structs<'a> {
+    /// The release, a minor of 1.x.
+    pub minor: u8,
+    /// Whether members that the release does not have are kept.
+    pub lenient: bool,
+    /// Members that the release does not have.
+    pub unknown: &'a mut Vec<UnknownField>,
+}
+
+/// The object as the structs of a release write it.
+pub fn conform(message: &Message, object: Value, identity: Identity<'_>, structs: &mut Structs<'_>) -> Value {
     let mut object = match object {
         Value::Object(mut members) => {
             members.remove("apiVersion");
             members.remove("kind");
-            conformer.members(message, members)
+            structs.members(message, members)
         }
         other => other,
     };
@@ -27,12 +36,7 @@ pub fn conform(message: &Message, object: Value, identity: Identity<'_>, minor: 
     object
 }
 
-struct Conformer<'a> {
-    minor: u8,
-    unknown: &'a mut Vec<UnknownField>,
-}
-
-impl Conformer<'_> {
+impl Structs<'_> {
     fn members(&mut self, message: &Message, mut given: Map<String, Value>) -> Value {
         let mut members = Map::new();
         let minor = self.minor;
@@ -46,7 +50,10 @@ impl Conformer<'_> {
             }
         }
         for (name, value) in given {
-            self.unknown.push(UnknownField { path: name, number: 0, wire_type: 0, bytes: value.to_string().into_bytes() });
+            self.unknown.push(UnknownField { path: name.clone(), number: 0, wire_type: 0, bytes: value.to_string().into_bytes() });
+            if self.lenient {
+                members.insert(name, value);
+            }
         }
         Value::Object(members)
     }
