@@ -6,6 +6,7 @@ mod commands;
 mod connection;
 mod error;
 mod output;
+mod replay;
 mod session;
 mod unstyled;
 mod well_known;

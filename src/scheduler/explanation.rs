@@ -73,4 +73,17 @@ pub struct Explanation {
     pub verdict: Agreement,
     /// What etcd cannot show, each a sentence.
     pub caveats: Vec<String>,
+    /// What would make a pod fit that fits nowhere, the best first.
+    pub remedies: Vec<Remedy>,
+}
+
+/// The smallest set of changes that lets the pod fit a node, proved by judging again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remedy {
+    /// The node it would fit then.
+    pub node: Arc<str>,
+    /// The changes, each as a person would say it: `lower requests.cpu by 200m`.
+    pub changes: Vec<String>,
+    /// The plugins that refuse without them.
+    pub plugins: Vec<&'static str>,
 }

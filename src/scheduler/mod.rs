@@ -24,7 +24,7 @@ mod volumes;
 
 pub use arguments::{Arguments, PodTopologySpreadDefaults, ScoringStrategy};
 pub use cycle::{Cycle, Judgement, NodeJudgement, WholePod};
-pub use explanation::{Agreement, Attempt, Explanation, Outcome, VersionFrom};
+pub use explanation::{Agreement, Attempt, Explanation, Outcome, Remedy, VersionFrom};
 pub use gates::Gates;
 pub use plugin::{Candidate, Filter, Normalize, Plugin, PreFilter, PreScore, RawScore, Refusal, Score, Verdict};
 pub use profile::{FilterEntry, FilterMode, Profile, ScoreEntry};

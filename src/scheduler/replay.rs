@@ -226,6 +226,22 @@ impl Replay {
         self.explained(attempt, judged, revision, None)
     }
 
+    /// Judges a bound pod whose binding is not readable any more: on the state as it is, as if the pod were to be placed now.
+    pub fn explain_bound(&mut self, pod: &Arc<PodInfo>, revision: i64) -> Explanation {
+        let mut excursion = Excursion::default();
+        let key = ObjectKey { kind: Watched::Pod, namespace: pod.namespace.clone(), name: pod.name.clone() };
+        excursion.set(&mut self.state, &key, None);
+        let unbound = Arc::new(PodInfo { node_name: None, nominated_node_name: None, ..(**pod).clone() });
+        let attempt =
+            Attempt { pod: unbound.clone(), outcome: Outcome::Scheduled, node: pod.node_name.clone(), revision, recorded_message: None };
+        let mut judged = self.judge(&attempt, &unbound);
+        judged.verdict = Agreement::Unverifiable;
+        let mut explanation = self.explained(attempt, judged, revision, None);
+        explanation.caveats.insert(0, "when the pod was bound cannot be read: it is judged as if it were to be placed now".to_owned());
+        excursion.restore(&mut self.state);
+        explanation
+    }
+
     fn explained(&self, attempt: Attempt, judged: Judged, evaluated_revision: i64, found: Option<Found>) -> Explanation {
         let (profile, own_profile) = self.scheduler.profile_for(&attempt.pod);
         let circumstances = Circumstances {
@@ -251,6 +267,7 @@ impl Replay {
             judgement: judged.judgement,
             verdict,
             caveats,
+            remedies: Vec::new(),
         }
     }
 }

@@ -3,6 +3,7 @@
 mod blame;
 mod completion;
 mod decode;
+mod explain;
 mod history;
 mod watch;
 
@@ -21,6 +22,7 @@ pub enum Command {
     Blame(blame::BlameArgs),
     Completion(completion::CompletionArgs),
     Decode(decode::DecodeArgs),
+    Explain(explain::ExplainArgs),
     History(history::HistoryArgs),
     Watch(watch::WatchArgs),
 }
@@ -42,6 +44,7 @@ async fn run_on_source(cli: &Cli, out: &mut Output) -> Result<Outcome> {
     let session = Session::open(&cli.global).await?;
     match &cli.command {
         Command::Blame(args) => blame::run(&session, args, out).await,
+        Command::Explain(args) => explain::run(&session, args, out).await,
         Command::History(args) => history::run(&session, args, out).await,
         Command::Watch(args) => watch::run(&session, args, out).await,
         Command::Completion(_) | Command::Decode(_) => unreachable!("needs no source"),

@@ -37,7 +37,7 @@ type DomainCounts = Option<HashMap<Arc<str>, i64>>;
 fn logarithmic<'a>(cycle: &'a Cycle<'a>, feasible: &[&NodeInfo], constraints: Vec<Constraint>) -> PreScore<'a> {
     let rules = &cycle.profile.rules;
     let own = !cycle.pod.spec.spread.is_empty();
-    let require_all = own || rules.release.0 <= 19 || cycle.profile.arguments.spread_defaults != PodTopologySpreadDefaults::System;
+    let require_all = own || rules.release.0 <= 20 || cycle.profile.arguments.spread_defaults != PodTopologySpreadDefaults::System;
     let ignored: NodeSet = feasible.iter().filter(|node| require_all && !has_all_keys(node, &constraints)).map(|node| node.id).collect();
     let pods: Vec<Vec<i64>> = constraints.iter().map(|constraint| constraint.pods_by_node(cycle)).collect();
     let shares = |at: usize| {

@@ -1,0 +1,196 @@
+//! `ketcd explain`: why a pod runs where it runs, or why it runs nowhere.
+
+use std::io::Write;
+
+use clap::Args;
+
+use crate::cluster::{ObjectKey, Watched};
+use crate::kube::{Address, Scope};
+use crate::render::explanation_json;
+use crate::scheduler::{Agreement, Explanation, Gates, Profile, Release, Replay, Scheduler, VersionFrom};
+use crate::store::{At, Revision};
+
+use super::super::output::{Format, Output, note};
+use super::super::replay::Feed;
+use super::super::session::Session;
+use super::super::{Error, Outcome, Result};
+
+/// Explains scheduling decisions: reruns the scheduler that took them on the state etcd held.
+#[derive(Args, Debug)]
+pub struct ExplainArgs {
+    /// Pods: pod/shop/web-0, or pod/web-0 -n shop.
+    #[arg(value_name = "ADDRESS", required_unless_present = "all")]
+    addresses: Vec<String>,
+    /// Every decision in the readable history (of the pods addressed, or of all).
+    #[arg(long)]
+    all: bool,
+    /// Judge by the rules of this release, for example 1.28 (default: found in the data).
+    #[arg(long, value_name = "VERSION")]
+    scheduler_version: Option<String>,
+    /// The feature gates the scheduler was started with: A=true,B=false.
+    #[arg(long, value_name = "GATES")]
+    feature_gates: Option<String>,
+    /// Only this node, in depth.
+    #[arg(long, value_name = "NAME")]
+    node: Option<String>,
+    /// Do not look for changes that would make the pod fit.
+    #[arg(long)]
+    no_remedies: bool,
+}
+
+/// Runs the command.
+pub async fn run(session: &Session, args: &ExplainArgs, out: &mut Output) -> Result<Outcome> {
+    let mut feed = Feed::new(session).await?;
+    let pods = pods(session, &args.addresses).await?;
+    let span = session.source.span().await?;
+    let until = match session.at {
+        At::Newest => span.newest,
+        At::Revision(revision) => revision,
+    };
+    let scheduler = scheduler(args, &mut feed, until).await?;
+    let mut writer = Writer::new(session, args, out).await?;
+    if args.all {
+        let mut replay = Replay::new(scheduler, span.oldest.0 <= 1);
+        feed.seed(&mut replay, span.oldest, span.oldest).await?;
+        let wanted = |namespace: &str, name: &str| pods.is_empty() || pods.iter().any(|(of, is)| *of == *namespace && *is == *name);
+        let walked = feed.walk(&mut replay, span.oldest.after(), until, |replay, attempt| {
+            if wanted(&attempt.pod.namespace, &attempt.pod.name) {
+                let explanation = replay.explain(attempt);
+                writer.write(&explanation, replay)?;
+            }
+            Ok(())
+        });
+        walked.await?;
+    } else {
+        for (namespace, name) in &pods {
+            let (explanation, replay) = one(&mut feed, session, &scheduler, (span.oldest, until), namespace, name).await?;
+            writer.write(&explanation, &replay)?;
+        }
+    }
+    writer.finish(feed.opaque(), args.all)
+}
+
+/// Explains one pod: its last attempt, or the one to come.
+async fn one(
+    feed: &mut Feed<'_>,
+    session: &Session,
+    scheduler: &Scheduler,
+    (oldest, until): (Revision, Revision),
+    namespace: &str,
+    name: &str,
+) -> Result<(Explanation, Replay)> {
+    let key = ObjectKey { kind: Watched::Pod, namespace: namespace.into(), name: name.into() };
+    let attempts = if session.at == At::Newest { feed.attempts(&key, scheduler, oldest, until).await? } else { Vec::new() };
+    let complete = oldest.0 <= 1;
+    let mut replay = Replay::new(scheduler.clone(), complete);
+    if let Some((begun, revision)) = attempts.last().copied() {
+        feed.seed(&mut replay, oldest, begun).await?;
+        let mut found = None;
+        feed.walk(&mut replay, begun.after(), revision, |replay, attempt| {
+            if attempt.revision == revision.0 && *attempt.pod.namespace == *namespace && *attempt.pod.name == *name {
+                found = Some(replay.explain(attempt));
+            }
+            Ok(())
+        })
+        .await?;
+        return found
+            .map(|found| (found, replay))
+            .ok_or_else(|| Error::new(format!("pod {namespace}/{name}: its attempt at r{revision} was not found again")));
+    }
+    feed.seed(&mut replay, oldest, until).await?;
+    let Some(pod) = replay.state().pod(namespace, name).cloned() else {
+        return Err(Error::new(format!("pod {namespace}/{name} does not exist at revision {until}"))
+            .hint(format!("ketcd history pod/{namespace}/{name} shows whether it ever did; --rev N looks at another revision")));
+    };
+    let explanation = if pod.node_name.is_some() { replay.explain_bound(&pod, until.0) } else { replay.explain_waiting(&pod, until.0) };
+    Ok((explanation, replay))
+}
+
+/// The pods addressed, as namespace and name.
+async fn pods(session: &Session, addresses: &[String]) -> Result<Vec<(String, String)>> {
+    let kinds = session.kinds().await?;
+    let scope = Scope::Namespace(session.namespace().to_owned());
+    let mut found = Vec::new();
+    for text in addresses {
+        for address in Address::parse(text, kinds, &scope).map_err(|error| Error::new(error.to_string()).hint(error.hint()))? {
+            match address {
+                Address::Objects { kind, namespace: Some(namespace), name: Some(name) } if kind.kind == "Pod" => {
+                    found.push((namespace, name))
+                }
+                _ => return Err(Error::new(format!("{text:?} names no single pod")).hint("write pod/NAMESPACE/NAME, or use --all")),
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The scheduler to judge by.
+async fn scheduler(args: &ExplainArgs, feed: &mut Feed<'_>, at: Revision) -> Result<Scheduler> {
+    let found = feed.version(at).await?;
+    let recorded = found.release;
+    let version = match &args.scheduler_version {
+        None => found,
+        Some(text) => {
+            let release = Release::parse(text).map_err(|error| Error::new(error.to_string()))?;
+            VersionFrom { release, evidence: "--scheduler-version".to_owned() }
+        }
+    };
+    let gates = Gates::new(version.release.known()).parse(args.feature_gates.as_deref().unwrap_or_default()).map_err(Error::new)?;
+    for name in gates.without_effect() {
+        note(&format!("feature gate {name} changes no scheduling rule known here"));
+    }
+    Ok(Scheduler { profiles: vec![Profile::new(version.release, gates)], version, recorded, configured: false })
+}
+
+/// Writes explanations in the format asked for.
+struct Writer<'a> {
+    args: &'a ExplainArgs,
+    format: Format,
+    out: &'a mut Output,
+    clock: &'a crate::history::clock::Clock,
+    written: usize,
+    differ: usize,
+}
+
+impl<'a> Writer<'a> {
+    async fn new(session: &'a Session, args: &'a ExplainArgs, out: &'a mut Output) -> Result<Self> {
+        let format = match &session.format {
+            format @ (Format::Table | Format::Wide | Format::Json | Format::Ndjson) => format.clone(),
+            other => return Err(other.unsupported("explain", "table, wide, json, ndjson")),
+        };
+        Ok(Self { args, format, out, clock: session.clock().await?, written: 0, differ: 0 })
+    }
+
+    fn write(&mut self, explanation: &Explanation, replay: &Replay) -> Result<()> {
+        let (profile, _) = replay.scheduler().profile_for(&explanation.attempt.pod);
+        let time = self.clock.date(Revision(explanation.attempt.revision));
+        if self.format == Format::Json && self.many() {
+            let lead: &[u8] = if self.written == 0 { b"{\"kind\":\"List\",\"items\":[\n" } else { b"," };
+            self.out.write_all(lead)?;
+        }
+        explanation_json::write_json(explanation, profile.filter_mode, time, self.args.node.as_deref(), self.out)?;
+        self.written += 1;
+        self.differ += usize::from(explanation.verdict == Agreement::Disagrees);
+        Ok(())
+    }
+
+    fn many(&self) -> bool {
+        self.args.all || self.args.addresses.len() > 1
+    }
+
+    fn finish(self, opaque: usize, all: bool) -> Result<Outcome> {
+        if self.format == Format::Json && self.many() {
+            let lead = if self.written == 0 { "{\"kind\":\"List\",\"items\":[" } else { "" };
+            writeln!(self.out, "{lead}]}}")?;
+        }
+        if opaque > 0 {
+            note(&format!("{opaque} values could not be decoded and were left out of the state"));
+            return Ok(Outcome::Damaged);
+        }
+        if self.written == 0 {
+            note("nothing found: no scheduling decision in the readable history");
+            return Ok(Outcome::Nothing);
+        }
+        Ok(if all && self.differ > 0 { Outcome::Nothing } else { Outcome::Found })
+    }
+}

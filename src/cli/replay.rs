@@ -1,0 +1,191 @@
+//! Feeds the scheduler's replay from a source: the state at some revision, then every change up to another.
+
+use futures_util::StreamExt;
+
+use crate::cluster::{ClusterState, ObjectKey, Watched};
+use crate::kube::Decoder;
+use crate::scheduler::{Attempt, Replay, Scheduler, VersionFrom, detect};
+use crate::store::{At, EventKind, KeyRange, KeyValue, Revision, Until, Want, WatchItem};
+
+use super::Result;
+use super::output::note;
+use super::session::Session;
+
+/// Reads what a scheduler watches.
+pub struct Feed<'s> {
+    session: &'s Session,
+    prefix: String,
+    decoder: &'s Decoder,
+    text: Vec<u8>,
+    opaque: usize,
+}
+
+impl<'s> Feed<'s> {
+    /// A feed from a session's source.
+    pub async fn new(session: &'s Session) -> Result<Self> {
+        let prefix = format!("{}/", session.prefix().await?);
+        Ok(Self { session, prefix, decoder: &session.decoder, text: Vec::new(), opaque: 0 })
+    }
+
+    /// Finds the scheduler's release in the state at `at`: in the nodes and the pods of the control plane, else in all pods.
+    pub async fn version(&mut self, at: Revision) -> Result<VersionFrom> {
+        let rules = crate::scheduler::Rules::new(
+            crate::scheduler::Release::NEWEST,
+            &crate::scheduler::Gates::new(crate::scheduler::Release::NEWEST),
+        );
+        let mut state = ClusterState::new(rules.requests);
+        for below in ["minions/", "pods/kube-system/"] {
+            self.load(below, at, &mut |key, text, revision| {
+                state.apply(key, Some(text), revision);
+            })
+            .await?;
+        }
+        let found = detect(&state);
+        if !found.evidence.starts_with("assumed") {
+            return Ok(found);
+        }
+        self.load("pods/", at, &mut |key, text, revision| {
+            state.apply(key, Some(text), revision);
+        })
+        .await?;
+        Ok(detect(&state))
+    }
+
+    /// Takes in the state at `at`: nodes by their history from `oldest` on, so that what the cache keeps of it is right, then the rest.
+    pub async fn seed(&mut self, replay: &mut Replay, oldest: Revision, at: Revision) -> Result<()> {
+        self.seed_nodes(replay, oldest, at).await?;
+        for (below, kind) in Watched::KEYS {
+            if kind != Watched::Node {
+                self.load(below, at, &mut |key, text, revision| replay.seed(key, text, revision)).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn seed_nodes(&mut self, replay: &mut Replay, oldest: Revision, at: Revision) -> Result<()> {
+        let mut first: Vec<KeyValue> = Vec::new();
+        let range = KeyRange::prefix(format!("{}minions/", self.prefix));
+        let mut listing = self.session.source.range(range.clone(), At::Revision(oldest), Want::Values).await?;
+        while let Some(entry) = listing.entries.next().await.transpose()? {
+            first.push(entry);
+        }
+        first.sort_by_key(|entry| entry.mod_revision);
+        for entry in &first {
+            self.decoded(entry, &mut |key, text, revision| replay.seed(key, text, revision));
+        }
+        if at > oldest {
+            let mut changes = self.session.source.watch(range, oldest.after(), Until::Revision(at));
+            while let Some(item) = changes.next().await.transpose()? {
+                if let WatchItem::Event(event) = item {
+                    self.change(replay, &event.key_value, event.kind, event.revision);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes in every change from `from` to `until` and hands each attempt to `each` as it comes.
+    pub async fn walk(
+        &mut self,
+        replay: &mut Replay,
+        from: Revision,
+        until: Revision,
+        mut each: impl FnMut(&mut Replay, Attempt) -> Result<()>,
+    ) -> Result<()> {
+        if from > until {
+            return Ok(());
+        }
+        let mut changes = self.session.source.watch(KeyRange::prefix(self.prefix.clone()), from, Until::Revision(until));
+        while let Some(item) = changes.next().await.transpose()? {
+            match item {
+                WatchItem::Event(event) => {
+                    if let Some(attempt) = self.change(replay, &event.key_value, event.kind, event.revision) {
+                        each(replay, attempt)?;
+                    }
+                }
+                WatchItem::Gap { from, to } => note(&format!("revisions {from} to {to} cannot be read; attempts within them are missing")),
+                WatchItem::Progress(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The attempts of one pod between two revisions: since when each was under way, and the revision that wrote its outcome.
+    pub async fn attempts(
+        &mut self,
+        key: &ObjectKey,
+        scheduler: &Scheduler,
+        oldest: Revision,
+        until: Revision,
+    ) -> Result<Vec<(Revision, Revision)>> {
+        let range = KeyRange::key(format!("{}pods/{}/{}", self.prefix, key.namespace, key.name));
+        let mut replay = Replay::new(scheduler.clone(), false);
+        let mut begun = None;
+        let mut found = Vec::new();
+        let mut listing = self.session.source.range(range.clone(), At::Revision(oldest), Want::Values).await?;
+        while let Some(entry) = listing.entries.next().await.transpose()? {
+            begun = Some(oldest);
+            self.decoded(&entry, &mut |key, text, revision| replay.seed(key, text, revision));
+        }
+        let mut changes = self.session.source.watch(range, oldest.after(), Until::Revision(until));
+        while let Some(item) = changes.next().await.transpose()? {
+            let WatchItem::Event(event) = item else { continue };
+            if event.kind == EventKind::Delete {
+                // A namesake made later is another pod; what became of this one stays the answer until then.
+                begun = None;
+            }
+            let attempt = self.change(&mut replay, &event.key_value, event.kind, event.revision);
+            if event.kind == EventKind::Put && begun.is_none() {
+                begun = Some(event.revision);
+                found.clear();
+            }
+            if let (Some(_), Some(since)) = (attempt, begun) {
+                found.push((since, event.revision));
+                begun = Some(event.revision);
+            }
+        }
+        Ok(found)
+    }
+
+    /// How many values could not be decoded.
+    pub fn opaque(&self) -> usize {
+        self.opaque
+    }
+
+    fn change(&mut self, replay: &mut Replay, entry: &KeyValue, kind: EventKind, revision: Revision) -> Option<Attempt> {
+        if kind == EventKind::Delete {
+            return replay.advance(&self.key(&entry.key)?, None, revision.0);
+        }
+        let mut attempt = None;
+        self.decoded(entry, &mut |key, text, revision| attempt = replay.advance(key, Some(text), revision));
+        attempt
+    }
+
+    async fn load(&mut self, below: &str, at: Revision, put: &mut (dyn FnMut(&ObjectKey, &[u8], i64) + Send)) -> Result<()> {
+        let range = KeyRange::prefix(format!("{}{below}", self.prefix));
+        let mut listing = self.session.source.range(range, At::Revision(at), Want::Values).await?;
+        while let Some(entry) = listing.entries.next().await.transpose()? {
+            self.decoded(&entry, put);
+        }
+        Ok(())
+    }
+
+    /// Decodes an entry and hands it on, if a scheduler watches its kind.
+    fn decoded(&mut self, entry: &KeyValue, put: &mut (dyn FnMut(&ObjectKey, &[u8], i64) + Send)) {
+        let Some(key) = self.key(&entry.key) else { return };
+        self.text.clear();
+        match self.decoder.decode_text(&entry.key, &entry.value, entry.mod_revision.0, &mut self.text) {
+            Ok(_) => put(&key, &self.text, entry.mod_revision.0),
+            Err(opaque) => {
+                self.opaque += 1;
+                if self.opaque <= 3 {
+                    note(&format!("{} at r{}: {}", String::from_utf8_lossy(&entry.key), entry.mod_revision, opaque.reason));
+                }
+            }
+        }
+    }
+
+    fn key(&self, key: &[u8]) -> Option<ObjectKey> {
+        ObjectKey::parse(std::str::from_utf8(key).ok()?.strip_prefix(&self.prefix)?)
+    }
+}

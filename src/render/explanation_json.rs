@@ -1,0 +1,187 @@
+//! An explanation as the JSON that scripts rely on.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use crate::history::clock::Dated;
+use crate::scheduler::{Agreement, Explanation, FilterMode, NodeJudgement, Outcome, Scores, Verdict, WholePod};
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Document<'a> {
+    pod: Pod<'a>,
+    attempt: Attempt<'a>,
+    profile: Profile<'a>,
+    verdict: &'static str,
+    caveats: &'a [String],
+    message: Option<&'a str>,
+    nodes: Vec<Node<'a>>,
+    remedies: Vec<Remedy<'a>>,
+}
+
+#[derive(Serialize)]
+struct Pod<'a> {
+    namespace: &'a str,
+    name: &'a str,
+    uid: &'a str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Attempt<'a> {
+    outcome: &'static str,
+    node: Option<&'a str>,
+    revision: i64,
+    evaluated_revision: i64,
+    time: Option<String>,
+    recorded_message: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Profile<'a> {
+    scheduler_name: &'a str,
+    version: String,
+    version_from: &'a str,
+}
+
+#[derive(Serialize)]
+struct Node<'a> {
+    name: &'a str,
+    feasible: bool,
+    filters: Vec<Filter<'a>>,
+    scores: Vec<Score<'a>>,
+    total: Option<i64>,
+}
+
+#[derive(Serialize)]
+struct Filter<'a> {
+    plugin: &'a str,
+    status: &'static str,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    reasons: Cow<'a, [Cow<'static, str>]>,
+    reached: bool,
+}
+
+#[derive(Serialize)]
+struct Score<'a> {
+    plugin: &'a str,
+    raw: i64,
+    normalized: i64,
+    weight: i64,
+    weighted: i64,
+}
+
+#[derive(Serialize)]
+struct Remedy<'a> {
+    node: &'a str,
+    changes: &'a [String],
+    plugins: &'a [&'static str],
+}
+
+/// Writes one explanation as one JSON document on one line. `only`: the node to show, all of them if there is none.
+///
+/// # Errors
+/// The stream's.
+pub fn write_json(
+    explanation: &Explanation,
+    mode: FilterMode,
+    time: Option<Dated>,
+    only: Option<&str>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let attempt = &explanation.attempt;
+    let judgement = &explanation.judgement;
+    let shown = judgement.nodes.iter().filter(|node| only.is_none_or(|only| *node.name == *only));
+    let places: HashMap<&str, usize> =
+        judgement.scores.iter().flat_map(|scores| scores.nodes.iter().enumerate().map(|(at, name)| (&**name, at))).collect();
+    let nodes = shown.map(|node| node_json(explanation, node, judgement.scores.as_ref().zip(places.get(&*node.name).copied()), mode));
+    let document = Document {
+        pod: Pod { namespace: &attempt.pod.namespace, name: &attempt.pod.name, uid: &attempt.pod.uid },
+        attempt: Attempt {
+            outcome: outcome(attempt.outcome),
+            node: attempt.node.as_deref(),
+            revision: attempt.revision,
+            evaluated_revision: explanation.evaluated_revision,
+            time: time.map(|dated| format!("{:.3}", dated.time)),
+            recorded_message: attempt.recorded_message.as_deref(),
+        },
+        profile: Profile {
+            scheduler_name: &explanation.scheduler_name,
+            version: explanation.version.release.to_string(),
+            version_from: &explanation.version.evidence,
+        },
+        verdict: verdict(explanation.verdict),
+        caveats: &explanation.caveats,
+        message: judgement.message.as_deref(),
+        nodes: nodes.collect(),
+        remedies: explanation
+            .remedies
+            .iter()
+            .map(|remedy| Remedy { node: &remedy.node, changes: &remedy.changes, plugins: &remedy.plugins })
+            .collect(),
+    };
+    serde_json::to_writer(&mut *out, &document)?;
+    out.write_all(b"\n")
+}
+
+/// The contract's word for an outcome.
+pub fn outcome(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Scheduled => "Scheduled",
+        Outcome::Unschedulable => "Unschedulable",
+        Outcome::Pending => "Pending",
+        Outcome::Gated => "Gated",
+    }
+}
+
+/// The contract's word for an agreement.
+pub fn verdict(agreement: Agreement) -> &'static str {
+    match agreement {
+        Agreement::Agrees => "Agrees",
+        Agreement::Tie => "Tie",
+        Agreement::Disagrees => "Disagrees",
+        Agreement::Unverifiable => "Unverifiable",
+    }
+}
+
+fn node_json<'a>(explanation: &'a Explanation, node: &'a NodeJudgement, scored: Option<(&'a Scores, usize)>, mode: FilterMode) -> Node<'a> {
+    let judgement = &explanation.judgement;
+    let first = node.first_refusal().map_or(usize::MAX, |(at, _)| at);
+    let reached = |at: usize| match (&judgement.whole_pod, mode) {
+        (Some(WholePod::Gated(_)), _) => false,
+        (Some(_), _) => at == first,
+        (None, FilterMode::All) => !node.absent,
+        (None, _) => !node.absent && at <= first,
+    };
+    let filters = node.verdicts.iter().enumerate().map(|(at, verdict)| {
+        let (status, reasons): (_, Cow<'a, [Cow<'static, str>]>) = match verdict {
+            Verdict::Skip => ("Skip", Cow::default()),
+            Verdict::Pass => ("Success", Cow::default()),
+            Verdict::Reject(refusal) if refusal.preemption_may_help => ("Unschedulable", Cow::Borrowed(&refusal.reasons)),
+            Verdict::Reject(refusal) => ("UnschedulableAndUnresolvable", Cow::Borrowed(&refusal.reasons)),
+            Verdict::Unknown { missing } => ("Unknown", Cow::Owned(vec![missing.clone()])),
+            Verdict::Error(error) => ("Error", Cow::Owned(vec![error.clone().into()])),
+        };
+        Filter { plugin: judgement.filters[at], status, reasons, reached: reached(at) }
+    });
+    let scores = scored.into_iter().flat_map(|(scores, at)| {
+        scores.plugins.iter().map(move |score| Score {
+            plugin: score.plugin,
+            raw: score.raw[at],
+            normalized: score.normalized[at],
+            weight: score.weight,
+            weighted: score.normalized[at] * score.weight,
+        })
+    });
+    Node {
+        name: &node.name,
+        feasible: judgement.whole_pod.is_none() && node.fits(),
+        filters: filters.collect(),
+        scores: scores.collect(),
+        total: scored.map(|(scores, at)| scores.totals[at]),
+    }
+}
