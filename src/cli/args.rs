@@ -1,5 +1,7 @@
 //! The command line: global flags, named as etcdctl and kubectl name them.
 
+use std::path::PathBuf;
+
 use clap::{Args, Parser};
 
 use crate::kube::Release;
@@ -36,6 +38,9 @@ pub struct GlobalArgs {
     /// The apiserver's --etcd-prefix; found by itself where it can be.
     #[arg(long, value_name = "PREFIX", global = true, help_heading = "Source")]
     pub prefix: Option<String>,
+    /// Open values sealed at rest with the keys of this EncryptionConfiguration, the API server's own file.
+    #[arg(long, value_name = "FILE", global = true, help_heading = "Source")]
+    pub encryption_config: Option<PathBuf>,
     /// The namespace of namespaced kinds.
     #[arg(short = 'n', long, value_name = "NAMESPACE", global = true, help_heading = "Selection")]
     pub namespace: Option<String>,

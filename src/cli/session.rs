@@ -14,6 +14,7 @@ use crate::store::{self, At, EventKind, KeyRange, Listing, Revision, Source, Unt
 
 use super::args::GlobalArgs;
 use super::changes::{Keys, Read, events};
+use super::encryption::{self, Encryption};
 use super::output::{self, Format};
 use super::{Error, Result, connection};
 
@@ -32,6 +33,8 @@ pub struct Session {
     pub at: At,
     /// Stored values to objects.
     pub decoder: Decoder,
+    /// What `--encryption-config` names.
+    pub encryption: Encryption,
     prefix: OnceCell<String>,
     kinds: OnceCell<Kinds>,
     clock: OnceCell<Clock>,
@@ -43,12 +46,14 @@ impl Session {
         let format = Format::parse(args.output.as_deref())?;
         let at = revision_asked(args)?;
         let moment = args.at.as_deref().map(str::parse::<Moment>).transpose().map_err(|error| Error::new(format!("--at: {error}")))?;
+        let encryption = encryption::open(args.encryption_config.as_deref())?;
         let mut session = Self {
             source: open_source(args)?,
             args: args.clone(),
             format,
             at,
-            decoder: Decoder::new(),
+            decoder: Decoder::new().with_key_ring(encryption.keys.clone()),
+            encryption,
             prefix: OnceCell::new_with(args.prefix.as_deref().map(kube::normalize_prefix)),
             kinds: OnceCell::new(),
             clock: OnceCell::new(),

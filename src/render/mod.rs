@@ -6,6 +6,7 @@ pub mod blame;
 pub mod change;
 pub mod change_text;
 pub mod duration;
+pub mod encryption;
 pub mod explanation_json;
 pub mod json;
 pub mod json_path;

@@ -3,6 +3,7 @@
 mod blame;
 mod completion;
 mod decode;
+mod encryption;
 mod explain;
 mod history;
 mod watch;
@@ -22,6 +23,7 @@ pub enum Command {
     Blame(blame::BlameArgs),
     Completion(completion::CompletionArgs),
     Decode(decode::DecodeArgs),
+    Encryption(encryption::EncryptionArgs),
     Explain(explain::ExplainArgs),
     History(history::HistoryArgs),
     Watch(watch::WatchArgs),
@@ -44,6 +46,7 @@ async fn run_on_source(cli: &Cli, out: &mut Output) -> Result<Outcome> {
     let session = Session::open(&cli.global).await?;
     match &cli.command {
         Command::Blame(args) => blame::run(&session, args, out).await,
+        Command::Encryption(args) => encryption::run(&session, args, out).await,
         Command::Explain(args) => explain::run(&session, args, out).await,
         Command::History(args) => history::run(&session, args, out).await,
         Command::Watch(args) => watch::run(&session, args, out).await,

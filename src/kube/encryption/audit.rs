@@ -1,6 +1,6 @@
 //! Holds what is stored against what an encryption configuration promises.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{EncryptionConfig, KeyRing, Scheme};
 
@@ -11,6 +11,8 @@ pub enum Promise {
     Kept,
     /// There is no configuration to hold the values against.
     NotAsked,
+    /// Sealed by the plugin that the configuration names, under one of several key ids; which is the current one only the plugin knows.
+    Unknown,
     /// In plain text, where the configuration seals.
     PlainText,
     /// Sealed with a provider or key that is not the configuration's first.
@@ -19,6 +21,13 @@ pub enum Promise {
     StillSealed,
     /// Under the right name, but no key of ours opens it.
     DoesNotOpen,
+}
+
+impl Promise {
+    /// Whether the values are known not to be as the configuration would write them.
+    pub fn is_broken(self) -> bool {
+        !matches!(self, Self::Kept | Self::NotAsked | Self::Unknown)
+    }
 }
 
 /// The values of a resource that are sealed alike.
@@ -47,7 +56,10 @@ pub struct Audit<'a> {
     config: Option<&'a EncryptionConfig>,
     keys: &'a KeyRing,
     rows: BTreeMap<(String, Scheme, String, Option<String>), Counts>,
+    /// The current key id of each plugin that was asked.
     current_ids: HashMap<String, Option<String>>,
+    /// How many key ids of each plugin there are.
+    key_ids: HashMap<String, u32>,
 }
 
 #[derive(Default)]
@@ -61,7 +73,7 @@ struct Counts {
 impl<'a> Audit<'a> {
     /// An audit against `config`, opening values with `keys`.
     pub fn new(config: Option<&'a EncryptionConfig>, keys: &'a KeyRing) -> Self {
-        Self { config, keys, rows: BTreeMap::new(), current_ids: HashMap::new() }
+        Self { config, keys, rows: BTreeMap::new(), current_ids: HashMap::new(), key_ids: HashMap::new() }
     }
 
     /// Looks at one value of `resource`.
@@ -82,6 +94,10 @@ impl<'a> Audit<'a> {
     /// Ends it: one row a resource, provider and key, in that order.
     pub fn finish(mut self) -> Vec<AuditRow> {
         let rows = std::mem::take(&mut self.rows);
+        let ids: BTreeSet<(String, String)> = rows.keys().filter_map(|(_, _, name, id)| Some((name.clone(), id.clone()?))).collect();
+        for (provider, _) in ids {
+            *self.key_ids.entry(provider).or_default() += 1;
+        }
         rows.into_iter()
             .map(|((resource, scheme, name, key_id), counts)| {
                 let promise = self.promise(&resource, scheme, &name, key_id.as_deref(), counts.wrong);
@@ -103,14 +119,19 @@ impl<'a> Audit<'a> {
             (_, Scheme::Identity) => Promise::PlainText,
             _ if (wanted, wanted_name) != (scheme, name) => Promise::OtherKey,
             _ if wrong => Promise::DoesNotOpen,
-            (Scheme::KmsV2, _) if self.is_old_key_id(name, key_id) => Promise::OtherKey,
+            (Scheme::KmsV2, _) => self.by_key_id(name, key_id),
             _ => Promise::Kept,
         }
     }
 
-    /// Whether the plugin answers and seals under another key by now.
-    fn is_old_key_id(&mut self, provider: &str, key_id: Option<&str>) -> bool {
+    /// The plugin knows under which of its keys it seals by now.
+    fn by_key_id(&mut self, provider: &str, key_id: Option<&str>) -> Promise {
         let current = self.current_ids.entry(provider.to_owned()).or_insert_with(|| self.keys.current_key_id(provider));
-        current.as_deref().is_some_and(|current| Some(current) != key_id)
+        match current.as_deref() {
+            Some(current) if Some(current) == key_id => Promise::Kept,
+            Some(_) => Promise::OtherKey,
+            None if self.key_ids.get(provider).is_some_and(|&ids| ids > 1) => Promise::Unknown,
+            None => Promise::Kept,
+        }
     }
 }

@@ -1,0 +1,48 @@
+//! `ketcd encryption`: with what each resource's values are sealed, and whether the configuration's promise is kept.
+
+use clap::Args;
+use futures_util::StreamExt;
+
+use crate::cli::output::{Format, Output};
+use crate::cli::session::Session;
+use crate::cli::{Outcome, Result};
+use crate::kube::encryption::{Audit, Seal};
+use crate::kube::{Kinds, RegistryKey, Resource};
+use crate::render::encryption;
+use crate::store::{KeyRange, Want};
+
+/// Audit encryption at rest: what seals each resource, and what is not as --encryption-config wants it
+#[derive(Args, Debug)]
+pub struct EncryptionArgs {}
+
+/// Runs the command.
+pub async fn run(session: &Session, _args: &EncryptionArgs, out: &mut Output) -> Result<Outcome> {
+    if !matches!(session.format, Format::Table | Format::Wide | Format::Json) {
+        return Err(session.format.unsupported("encryption", "table, wide, json"));
+    }
+    let (prefix, kinds) = (session.prefix().await?, session.kinds().await?);
+    let mut audit = Audit::new(session.encryption.config.as_ref(), &session.encryption.keys);
+    let mut values = session.range(KeyRange::all(), Want::Values).await?.entries;
+    while let Some(entry) = values.next().await.transpose()? {
+        if let Some(resource) = resource_of(prefix, &entry.key, &entry.value, kinds) {
+            audit.add(&resource, &entry.key, &entry.value);
+        }
+    }
+    let rows = audit.finish();
+    match session.format {
+        Format::Json => encryption::write_json(&rows, out)?,
+        _ => encryption::write_table(&rows, session.format == Format::Wide, out)?,
+    }
+    let broken = rows.iter().any(|row| row.promise.is_broken());
+    Ok(if broken || rows.is_empty() { Outcome::Nothing } else { Outcome::Found })
+}
+
+/// The resource a key belongs to, as configurations name it. Keys of none count only where they are sealed.
+fn resource_of(prefix: &str, key: &[u8], value: &[u8], kinds: &Kinds) -> Option<String> {
+    match RegistryKey::parse(prefix, key, kinds).object().map(|object| object.resource) {
+        Some(Resource::Known(kind)) => Some(kind.resource()),
+        Some(Resource::Unlisted { group: "", plural }) => Some(plural.to_owned()),
+        Some(Resource::Unlisted { group, plural }) => Some(format!("{plural}.{group}")),
+        None => Seal::is_on(value).then(|| "no resource".to_owned()),
+    }
+}

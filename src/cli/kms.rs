@@ -1,0 +1,189 @@
+//! KMS v2 plugins: the data keys of sealed values are opened by the plugin that sealed them, through its own unix socket.
+//!
+//! Only Status and Decrypt are ever called. Source: Kubernetes v1.36, `staging/src/k8s.io/kms/apis/v2/api.proto`.
+
+use std::collections::HashMap;
+use std::io;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use hyper_util::rt::TokioIo;
+use prost::Message;
+use tokio::net::UnixStream;
+use tonic::client::Grpc;
+use tonic::codegen::Service;
+use tonic::codegen::http::Uri;
+use tonic::codegen::http::uri::PathAndQuery;
+use tonic::transport::{Channel, Endpoint};
+use tonic_prost::ProstCodec;
+use zeroize::Zeroizing;
+
+use crate::kube::encryption::{EncryptionConfig, KeyService, Scheme, Wrapped};
+
+/// How long a plugin may take, as the API server has it by default.
+const TIMEOUT: Duration = Duration::from_secs(3);
+
+/// The plugins a configuration names, and their sockets.
+pub struct Plugins {
+    endpoints: HashMap<String, String>,
+    /// Plugins that did not answer once are not asked again.
+    silent: Mutex<HashMap<String, String>>,
+    requests: AtomicU64,
+}
+
+impl Plugins {
+    /// The KMS v2 plugins of `config`; none is asked before a value needs it.
+    pub fn new(config: &EncryptionConfig) -> Self {
+        let v2 = config.providers().filter(|provider| provider.scheme == Scheme::KmsV2);
+        let endpoints = v2.map(|provider| (provider.name.clone(), provider.endpoint.clone())).collect();
+        Self { endpoints, silent: Mutex::default(), requests: AtomicU64::new(1) }
+    }
+
+    fn call<Q, A>(&self, provider: &str, method: &'static str, question: Q) -> Result<A, String>
+    where
+        Q: Message + 'static,
+        A: Message + Default + Send + 'static,
+    {
+        let endpoint = self.endpoints.get(provider).ok_or("the encryption config names no such plugin")?;
+        if let Some(why) = self.silent.lock().unwrap_or_else(PoisonError::into_inner).get(provider) {
+            return Err(why.clone());
+        }
+        // Decoding is synchronous and may run anywhere, so the call has a thread and a runtime of its own.
+        let answer = std::thread::scope(|scope| {
+            let call = || {
+                let runtime = tokio::runtime::Builder::new_current_thread()
+                    .enable_all()
+                    .build()
+                    .map_err(|error| Failure::Silent(error.to_string()))?;
+                runtime.block_on(ask(endpoint, method, question))
+            };
+            scope.spawn(call).join().unwrap_or_else(|_| Err(Failure::Silent("its answer could not be read".to_owned())))
+        });
+        answer.map_err(|failure| match failure {
+            Failure::Refused(why) => format!("the plugin refuses: {why}"),
+            Failure::Silent(why) => {
+                let why = format!("the plugin does not answer at {endpoint}: {why}");
+                self.silent.lock().unwrap_or_else(PoisonError::into_inner).insert(provider.to_owned(), why.clone());
+                why
+            }
+        })
+    }
+}
+
+impl KeyService for Plugins {
+    fn unwrap(&self, key: &Wrapped) -> Result<Zeroizing<Vec<u8>>, String> {
+        let request = DecryptRequest {
+            ciphertext: key.ciphertext.clone(),
+            uid: format!("ketcd-{}-{}", std::process::id(), self.requests.fetch_add(1, Ordering::Relaxed)),
+            key_id: key.key_id.clone(),
+            annotations: key.annotations.iter().cloned().collect(),
+        };
+        let answer: DecryptResponse = self.call(&key.provider, "/v2.KeyManagementService/Decrypt", request)?;
+        Ok(Zeroizing::new(answer.plaintext))
+    }
+
+    fn current_key_id(&self, provider: &str) -> Option<String> {
+        let answer: StatusResponse = self.call(provider, "/v2.KeyManagementService/Status", StatusRequest {}).ok()?;
+        Some(answer.key_id).filter(|id| !id.is_empty())
+    }
+}
+
+/// Why there is no answer.
+enum Failure {
+    /// The plugin said no.
+    Refused(String),
+    /// Nobody spoke.
+    Silent(String),
+}
+
+async fn ask<Q, A>(endpoint: &str, method: &'static str, question: Q) -> Result<A, Failure>
+where
+    Q: Message + 'static,
+    A: Message + Default + Send + 'static,
+{
+    let silent = |error: &dyn std::fmt::Display| Failure::Silent(error.to_string());
+    let stream = tokio::time::timeout(TIMEOUT, connect(endpoint)).await.map_err(|error| silent(&error))?.map_err(|error| silent(&error))?;
+    // The address is never looked at: the connection is made.
+    let endpoint = Endpoint::from_static("http://kms").timeout(TIMEOUT);
+    let channel = endpoint.connect_with_connector(Connected(Some(stream))).await.map_err(|error| silent(&error))?;
+    let mut client: Grpc<Channel> = Grpc::new(channel);
+    client.ready().await.map_err(|error| silent(&error))?;
+    let answer = client.unary(tonic::Request::new(question), PathAndQuery::from_static(method), ProstCodec::<Q, A>::default()).await;
+    answer.map(tonic::Response::into_inner).map_err(|status| Failure::Refused(status.message().to_owned()))
+}
+
+/// Connects to `unix:///path`, or `unix:///@name` in Linux' abstract namespace.
+async fn connect(endpoint: &str) -> io::Result<UnixStream> {
+    let invalid = || io::Error::new(io::ErrorKind::InvalidInput, "a plugin's endpoint is unix:///path");
+    let path = endpoint.strip_prefix("unix://").ok_or_else(invalid)?;
+    match path.strip_prefix("/@").or_else(|| path.strip_prefix('@')) {
+        Some(name) => connect_abstract(name),
+        None => UnixStream::connect(path).await,
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn connect_abstract(name: &str) -> io::Result<UnixStream> {
+    use std::os::linux::net::SocketAddrExt;
+    use std::os::unix::net::{SocketAddr, UnixStream as StdStream};
+    let stream = StdStream::connect_addr(&SocketAddr::from_abstract_name(name)?)?;
+    stream.set_nonblocking(true)?;
+    UnixStream::from_std(stream)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn connect_abstract(_name: &str) -> io::Result<UnixStream> {
+    Err(io::Error::new(io::ErrorKind::Unsupported, "abstract sockets exist on Linux only"))
+}
+
+/// Hands out a connection that is already made.
+struct Connected(Option<UnixStream>);
+
+impl Service<Uri> for Connected {
+    type Response = TokioIo<UnixStream>;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = io::Result<Self::Response>> + Send>>;
+
+    fn poll_ready(&mut self, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _uri: Uri) -> Self::Future {
+        let stream = self.0.take().map(TokioIo::new).ok_or_else(|| io::Error::from(io::ErrorKind::NotConnected));
+        Box::pin(std::future::ready(stream))
+    }
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct StatusRequest {}
+
+#[derive(Clone, PartialEq, Message)]
+struct StatusResponse {
+    #[prost(string, tag = "1")]
+    version: String,
+    #[prost(string, tag = "2")]
+    healthz: String,
+    #[prost(string, tag = "3")]
+    key_id: String,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct DecryptRequest {
+    #[prost(bytes = "vec", tag = "1")]
+    ciphertext: Vec<u8>,
+    #[prost(string, tag = "2")]
+    uid: String,
+    #[prost(string, tag = "3")]
+    key_id: String,
+    #[prost(map = "string, bytes", tag = "4")]
+    annotations: HashMap<String, Vec<u8>>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct DecryptResponse {
+    #[prost(bytes = "vec", tag = "1")]
+    plaintext: Vec<u8>,
+}
