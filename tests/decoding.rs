@@ -107,18 +107,76 @@ fn custom_resources_in_cbor_equal_the_api_servers() {
     equals_the_api_server("k136-cbor", 36);
 }
 
+/// A pair's name and its value.
+fn pair(pair: &Value) -> (String, Vec<u8>) {
+    use base64::Engine as _;
+    let value = base64::engine::general_purpose::STANDARD.decode(pair["pb"].as_str().unwrap()).unwrap();
+    (pair["id"].as_str().unwrap().to_owned(), value)
+}
+
 #[test]
 fn values_of_every_kind_equal_upstreams_json() {
-    use base64::Engine as _;
     let decoder = Decoder::for_stored_values();
     let pairs = json_lines("values/k136-pairs.jsonl.zst");
-    for pair in &pairs {
-        let value = base64::engine::general_purpose::STANDARD.decode(pair["pb"].as_str().unwrap()).unwrap();
-        let wanted: Value = serde_json::from_str(pair["json"].as_str().unwrap()).unwrap();
+    for row in &pairs {
+        let (id, value) = pair(row);
+        let wanted: Value = serde_json::from_str(row["json"].as_str().unwrap()).unwrap();
         let decoded = decoder.decode(b"", &value, 0);
-        assert_eq!(decoded.unknown_fields, [], "{}", pair["id"]);
-        let object = decoded.object().unwrap_or_else(|| panic!("{}: {:?}", pair["id"], decoded.body));
-        assert_eq!(difference(&wanted, object, ""), None, "{}", pair["id"]);
+        assert_eq!(decoded.unknown_fields, [], "{id}");
+        let object = decoded.object().unwrap_or_else(|| panic!("{id}: {:?}", decoded.body));
+        assert_eq!(difference(&wanted, object, ""), None, "{id}");
+        let mut text = Vec::new();
+        decoder.decode_text(b"", &value, 0, &mut text).unwrap();
+        let text: Value = serde_json::from_slice(&text).unwrap();
+        assert_eq!(&text, object, "{id}: as text and as value");
     }
     assert_eq!(pairs.len(), 759);
+}
+
+/// Counts the kinds of `T` among the pairs, each read from the bytes and from the JSON alike.
+fn typed<T: serde::de::DeserializeOwned + PartialEq + std::fmt::Debug>(pairs: &[(String, Vec<u8>)], kind: &str) {
+    let decoder = Decoder::for_stored_values();
+    let mut compared = 0;
+    for (id, value) in pairs.iter().filter(|(id, _)| id.starts_with(&format!("{kind}."))) {
+        let Body::Object(mut object) = decoder.decode(b"", value, 0).body else { panic!("{id} is opaque") };
+        object["metadata"].as_object_mut().unwrap().remove("managedFields");
+        match (decoder.decode_as::<T>(b"", value, 0), serde_json::from_value::<T>(object)) {
+            (Ok(wire), Ok(json)) => {
+                compared += 1;
+                assert_eq!(wire, json, "{id}");
+            }
+            (Err(_), Err(_)) => {}
+            (wire, json) => panic!("{id}: from the bytes {wire:?}, from JSON {json:?}"),
+        }
+    }
+    assert!(compared > 0, "no {kind} fits its type");
+}
+
+#[test]
+fn types_read_from_the_bytes_equal_those_read_from_json() {
+    use ketcd::kube::api::{apps, batch, coordination, core, discovery, policy, rbac, resource, scheduling, storage};
+    let pairs: Vec<(String, Vec<u8>)> = json_lines("values/k136-pairs.jsonl.zst").iter().map(pair).collect();
+    typed::<core::v1::Pod>(&pairs, "core.v1.Pod");
+    typed::<core::v1::Node>(&pairs, "core.v1.Node");
+    typed::<core::v1::Namespace>(&pairs, "core.v1.Namespace");
+    typed::<core::v1::Service>(&pairs, "core.v1.Service");
+    typed::<core::v1::Event>(&pairs, "core.v1.Event");
+    typed::<core::v1::Secret>(&pairs, "core.v1.Secret");
+    typed::<core::v1::PersistentVolume>(&pairs, "core.v1.PersistentVolume");
+    typed::<core::v1::PersistentVolumeClaim>(&pairs, "core.v1.PersistentVolumeClaim");
+    typed::<core::v1::ReplicationController>(&pairs, "core.v1.ReplicationController");
+    typed::<apps::v1::Deployment>(&pairs, "apps.v1.Deployment");
+    typed::<apps::v1::ReplicaSet>(&pairs, "apps.v1.ReplicaSet");
+    typed::<apps::v1::StatefulSet>(&pairs, "apps.v1.StatefulSet");
+    typed::<apps::v1::DaemonSet>(&pairs, "apps.v1.DaemonSet");
+    typed::<batch::v1::Job>(&pairs, "batch.v1.Job");
+    typed::<coordination::v1::Lease>(&pairs, "coordination.k8s.io.v1.Lease");
+    typed::<discovery::v1::EndpointSlice>(&pairs, "discovery.k8s.io.v1.EndpointSlice");
+    typed::<policy::v1::PodDisruptionBudget>(&pairs, "policy.v1.PodDisruptionBudget");
+    typed::<rbac::v1::ClusterRole>(&pairs, "rbac.authorization.k8s.io.v1.ClusterRole");
+    typed::<resource::v1::ResourceClaim>(&pairs, "resource.k8s.io.v1.ResourceClaim");
+    typed::<resource::v1::ResourceSlice>(&pairs, "resource.k8s.io.v1.ResourceSlice");
+    typed::<scheduling::v1::PriorityClass>(&pairs, "scheduling.k8s.io.v1.PriorityClass");
+    typed::<storage::v1::StorageClass>(&pairs, "storage.k8s.io.v1.StorageClass");
+    typed::<storage::v1::CSINode>(&pairs, "storage.k8s.io.v1.CSINode");
 }

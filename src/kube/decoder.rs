@@ -10,16 +10,22 @@ mod raw_json;
 mod served;
 mod sorted;
 mod text;
+mod typed;
 mod versions;
 mod view;
 mod wire;
 
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use self::conform::Structs;
 use self::envelope::Envelope;
 use self::fault::{Fault, Result};
 use self::text::Identity;
+use self::typed::Object;
 use self::view::Context;
 use self::wire::Span;
 use super::encryption::{KeyRing, Seal};
@@ -73,12 +79,11 @@ impl Decoder {
 
     /// The object in a value. `mod_revision` becomes its `metadata.resourceVersion`; 0 leaves the stored one, which API servers keep empty.
     pub fn decode(&self, key: &[u8], value: &[u8], mod_revision: i64) -> Decoded {
-        let mut out = Vec::with_capacity(value.len() * 2);
-        match self.decode_text(key, value, mod_revision, &mut out) {
-            Ok(unknown_fields) => match serde_json::from_slice(&out) {
-                Ok(object) => Decoded { body: Body::Object(object), unknown_fields },
-                Err(error) => Decoded { body: Body::Opaque(broken(&Fault::new(error.to_string(), 0), value)), unknown_fields },
-            },
+        let decoded = self.unsealed(key, value).and_then(|value| {
+            self.recognise(&value).and_then(|stored| self.value(stored, &value, mod_revision).map_err(|fault| broken(&fault, &value)))
+        });
+        match decoded {
+            Ok((object, unknown_fields)) => Decoded { body: Body::Object(object), unknown_fields },
             Err(opaque) => Decoded { body: Body::Opaque(opaque), unknown_fields: Vec::new() },
         }
     }
@@ -92,65 +97,91 @@ impl Decoder {
         mod_revision: i64,
         out: &mut Vec<u8>,
     ) -> std::result::Result<Vec<UnknownField>, Opaque> {
+        let value = self.unsealed(key, value)?;
         let start = out.len();
-        if value.len() > MAX_LENGTH {
-            return Err(opaque(format!("a value of {} bytes, more than any Kubernetes object", value.len()), false, value));
-        }
-        if Seal::is_on(value) {
-            return self.sealed(key, value, mod_revision, out);
-        }
-        let envelope = Envelope::of(value).map_err(|fault| broken(&fault, value))?;
-        let result = match &envelope {
-            Envelope::Foreign => return Err(opaque(foreign_reason(value), true, value)),
-            Envelope::Protobuf { api_version, kind, object } => match find_message(api_version, kind) {
-                Some(message) => {
-                    let served = self.served_as(api_version, kind);
-                    let (api_version, message) =
-                        served.as_ref().map_or((api_version.as_str(), message), |(version, message)| (version, *message));
-                    self.protobuf(message, value, *object, Identity { api_version, kind, mod_revision }, out)
-                }
-                None => return Err(opaque(format!("unknown kind {kind} of {api_version}, stored as protobuf"), true, value)),
-            },
-            Envelope::Json | Envelope::Cbor => self.dynamic(value, mod_revision, out),
+        let result = match self.recognise(&value)? {
+            Stored::Protobuf(wire) if !self.changes(&wire) => {
+                let mut context = wire.context(self, &value);
+                text::append_object(&mut context, wire.message, wire.object, wire.identity(mod_revision), out).map(|()| context.unknown)
+            }
+            stored => self.value(stored, &value, mod_revision).map(|(object, unknown)| {
+                go_text::append_value(out, &object);
+                unknown
+            }),
         };
         result.map_err(|fault| {
             out.truncate(start);
-            broken(&fault, value)
+            broken(&fault, &value)
         })
     }
 
-    /// Opens a sealed value and decodes what was in it, which is not sealed again.
-    fn sealed(&self, key: &[u8], value: &[u8], mod_revision: i64, out: &mut Vec<u8>) -> std::result::Result<Vec<UnknownField>, Opaque> {
+    /// As [`Decoder::decode`], but into a type, mostly one of [`crate::kube::api`], straight from the bytes where they are protobuf.
+    /// `metadata.managedFields`, which no one reads from types and which is often half of an object, is left out. Unknown fields are not reported.
+    ///
+    /// # Errors
+    /// The value is opaque, or an object the type does not fit.
+    pub fn decode_as<T: DeserializeOwned>(&self, key: &[u8], value: &[u8], mod_revision: i64) -> std::result::Result<T, Opaque> {
+        let value = self.unsealed(key, value)?;
+        let result = match self.recognise(&value)? {
+            Stored::Protobuf(wire) if !self.changes(&wire) => {
+                let mut context = wire.context(self, &value);
+                T::deserialize(wire.deserializer(&mut context, mod_revision, false)).map_err(|unfit| unfit.0)
+            }
+            stored => self.value(stored, &value, mod_revision).and_then(|(mut object, _)| {
+                object.get_mut("metadata").and_then(Value::as_object_mut).map(|metadata| metadata.remove("managedFields"));
+                serde_json::from_value(object).map_err(|error| Fault::new(error.to_string(), 0))
+            }),
+        };
+        result.map_err(|fault| broken(&fault, &value))
+    }
+
+    /// What was in a sealed value, which is not sealed again; any other value as it is.
+    fn unsealed<'v>(&self, key: &[u8], value: &'v [u8]) -> std::result::Result<Cow<'v, [u8]>, Opaque> {
+        if value.len() > MAX_LENGTH {
+            return Err(opaque(format!("a value of {} bytes, more than any Kubernetes object", value.len()), false, value));
+        }
+        if !Seal::is_on(value) {
+            return Ok(Cow::Borrowed(value));
+        }
         let plain = self.keys.open(key, value).map_err(|closed| opaque(closed.reason, closed.expected, value))?;
         if Seal::is_on(&plain) {
             return Err(opaque("sealed twice, which no API server does".to_owned(), false, value));
         }
-        self.decode_text(key, &plain, mod_revision, out)
+        Ok(Cow::Owned(plain.to_vec()))
     }
 
-    fn protobuf(
-        &self,
-        message: &'static Message,
-        value: &[u8],
-        object: Span,
-        identity: Identity<'_>,
-        out: &mut Vec<u8>,
-    ) -> Result<Vec<UnknownField>> {
-        let minor = self.minor(message);
-        let start = out.len();
-        let mut context = Context::new(value, minor, self.lenient);
-        text::append_object(&mut context, message, object, identity, out)?;
-        if !self.stored && served::changes(identity.api_version, identity.kind) {
-            let mut object = parse(&out[start..])?;
-            served::serve(&mut object, identity.api_version, identity.kind, minor);
-            out.truncate(start);
-            go_text::append_value(out, &object);
+    /// Tells what a value holds.
+    fn recognise(&self, value: &[u8]) -> std::result::Result<Stored, Opaque> {
+        match Envelope::of(value).map_err(|fault| broken(&fault, value))? {
+            Envelope::Foreign => Err(opaque(foreign_reason(value), true, value)),
+            Envelope::Json | Envelope::Cbor => Ok(Stored::Dynamic),
+            Envelope::Protobuf { api_version, kind, object } => match find_message(&api_version, &kind) {
+                None => Err(opaque(format!("unknown kind {kind} of {api_version}, stored as protobuf"), true, value)),
+                Some(message) => {
+                    let (api_version, message) = self.served_as(&api_version, &kind).unwrap_or((api_version, message));
+                    Ok(Stored::Protobuf(Wire { message, api_version, kind, object }))
+                }
+            },
         }
-        Ok(context.unknown)
+    }
+
+    /// Whether the API server may change the object on its way.
+    fn changes(&self, wire: &Wire) -> bool {
+        !self.stored && served::changes(&wire.api_version, &wire.kind)
+    }
+
+    fn value(&self, stored: Stored, value: &[u8], mod_revision: i64) -> Result<(Value, Vec<UnknownField>)> {
+        let Stored::Protobuf(wire) = stored else { return self.dynamic(value, mod_revision) };
+        let mut context = wire.context(self, value);
+        let mut object = Value::deserialize(wire.deserializer(&mut context, mod_revision, true)).map_err(|unfit| unfit.0)?;
+        if self.changes(&wire) {
+            served::serve(&mut object, &wire.api_version, &wire.kind, self.minor(wire.message));
+        }
+        Ok((object, context.unknown))
     }
 
     /// A value that carries its own member names: custom resources, and the few built-in kinds that are stored as JSON.
-    fn dynamic(&self, value: &[u8], mod_revision: i64, out: &mut Vec<u8>) -> Result<Vec<UnknownField>> {
+    fn dynamic(&self, value: &[u8], mod_revision: i64) -> Result<(Value, Vec<UnknownField>)> {
         let mut object = parse_dynamic(value, raw_json::Numbers::Keep)?;
         let text = |name| object.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let (mut api_version, kind) = (text("apiVersion"), text("kind"));
@@ -179,8 +210,7 @@ impl Decoder {
         {
             metadata.insert("resourceVersion".to_owned(), Value::String(mod_revision.to_string()));
         }
-        go_text::append_value(out, &object);
-        Ok(unknown)
+        Ok((object, unknown))
     }
 
     /// The version and message in which the server returns a kind, where they are not those stored.
@@ -192,6 +222,36 @@ impl Decoder {
     /// The release whose rules an object is written by: ours, or the last one that knew its message.
     fn minor(&self, message: &Message) -> u8 {
         self.release.in_tables().min(message.last)
+    }
+}
+
+/// What a value holds.
+enum Stored {
+    /// An object in protobuf.
+    Protobuf(Wire),
+    /// An object in JSON or CBOR.
+    Dynamic,
+}
+
+/// An object in protobuf: where it lies in the value, and what it is.
+struct Wire {
+    message: &'static Message,
+    api_version: String,
+    kind: String,
+    object: Span,
+}
+
+impl Wire {
+    fn context<'v>(&self, decoder: &Decoder, value: &'v [u8]) -> Context<'v> {
+        Context::new(value, decoder.minor(self.message), decoder.lenient)
+    }
+
+    fn identity(&self, mod_revision: i64) -> Identity<'_> {
+        Identity { api_version: &self.api_version, kind: &self.kind, mod_revision }
+    }
+
+    fn deserializer<'c, 'v>(&'c self, context: &'c mut Context<'v>, mod_revision: i64, managed_fields: bool) -> Object<'c, 'v> {
+        Object { context, message: self.message, span: self.object, identity: self.identity(mod_revision), managed_fields }
     }
 }
 

@@ -3,11 +3,10 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
-use super::fault::{Fault, Result, prepend};
+use super::fault::{Fault, Result};
 use super::view::{Context, Items, Member, Shown};
 use super::wire::Span;
 use super::{cbor, go_text, raw_json};
-use crate::kube::UnknownField;
 use crate::proto::table::{Message, Type};
 
 /// What a stored object's JSON has that its bytes have not.
@@ -69,12 +68,7 @@ fn append_struct(context: &mut Context<'_>, message: &'static Message, span: Spa
         done?;
     }
     context.close(view);
-    if out.len() == start {
-        out.push(b'{');
-    } else {
-        out[start] = b'{';
-    }
-    out.push(b'}');
+    close(b"{}", start, out);
     Ok(())
 }
 
@@ -83,17 +77,8 @@ fn append_struct(context: &mut Context<'_>, message: &'static Message, span: Spa
 fn nested<'a>(context: &mut Context<'a>, segment: &str, write: impl FnOnce(&mut Context<'a>) -> Result<()>) -> Result<()> {
     let before = context.unknown.len();
     let result = write(context);
-    if context.unknown.len() > before {
-        locate(&mut context.unknown[before..], segment);
-    }
+    context.locate(before, || segment.to_owned());
     result.map_err(|fault| fault.within(segment))
-}
-
-#[cold]
-fn locate(unknown: &mut [UnknownField], segment: &str) {
-    for field in unknown {
-        prepend(&mut field.path, segment);
-    }
 }
 
 fn append_shown(context: &mut Context<'_>, shown: Shown<'_>, segment: &str, out: &mut Vec<u8>) -> Result<()> {
@@ -126,9 +111,7 @@ fn append_list(context: &mut Context<'_>, ty: Type, mut items: Items, segment: &
             if let Shown::Struct(message, span) = shown {
                 let before = context.unknown.len();
                 let result = append_struct(context, message, span, Place::Elsewhere, out);
-                if context.unknown.len() > before {
-                    locate(&mut context.unknown[before..], &format!("[{index}]"));
-                }
+                context.locate(before, || format!("[{index}]"));
                 result.map_err(|fault| fault.within(&format!("[{index}]")))?;
             } else {
                 append_shown(context, shown, "", out)?;
@@ -137,49 +120,39 @@ fn append_list(context: &mut Context<'_>, ty: Type, mut items: Items, segment: &
         }
         Ok(())
     })?;
-    if out.len() == start {
-        out.push(b'[');
-    } else {
-        out[start] = b'[';
-    }
-    out.push(b']');
+    close(b"[]", start, out);
     Ok(())
 }
 
-fn append_map(context: &mut Context<'_>, ty: Type, mut items: Items, segment: &str, out: &mut Vec<u8>) -> Result<()> {
-    let mut entries = Vec::with_capacity(items.count);
+fn append_map(context: &mut Context<'_>, ty: Type, items: Items, segment: &str, out: &mut Vec<u8>) -> Result<()> {
+    let start = out.len();
     nested(context, segment, |context| {
-        while let Some(entry) = context.next_entry(&mut items)? {
-            entries.push(entry);
-        }
-        let ordered = entries.windows(2).all(|pair| context.key(&pair[0]) < context.key(&pair[1]));
-        if !ordered {
-            entries.sort_by(|a, b| context.key(a).cmp(context.key(b)));
-        }
-        out.push(b'{');
-        for (index, entry) in entries.iter().enumerate() {
-            let key = context.key(entry);
-            if entries.get(index + 1).is_some_and(|next| context.key(next) == key) {
-                continue;
-            }
-            go_text::append_string(out, key);
+        for entry in context.sorted_entries(items)? {
+            out.push(b',');
+            go_text::append_string(out, context.key(&entry));
             out.push(b':');
-            let shown = context.entry_value(ty, entry)?;
+            let shown = context.entry_value(ty, &entry)?;
             if matches!(shown, Shown::Struct(..) | Shown::List(..) | Shown::Map(..)) {
-                let segment = format!("[{:?}]", go_text::utf8(key));
+                let segment = format!("[{:?}]", go_text::utf8(context.key(&entry)));
                 append_shown(context, shown, &segment, out)?;
             } else {
                 append_shown(context, shown, "", out)?;
             }
-            out.push(b',');
         }
         Ok(())
     })?;
-    if out.last() == Some(&b',') {
-        out.pop();
-    }
-    out.push(b'}');
+    close(b"{}", start, out);
     Ok(())
+}
+
+/// Ends an object or a list whose every member begins with a comma, the first one's at `start`.
+fn close(brackets: &[u8; 2], start: usize, out: &mut Vec<u8>) {
+    if out.len() == start {
+        out.push(brackets[0]);
+    } else {
+        out[start] = brackets[0];
+    }
+    out.push(brackets[1]);
 }
 
 fn append_base64(out: &mut Vec<u8>, bytes: &[u8]) {

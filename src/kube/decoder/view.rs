@@ -1,6 +1,6 @@
 //! One protobuf message seen through its table: which fields lie where, which members its JSON shows, and what each of them is.
 
-use super::fault::{Fault, Result};
+use super::fault::{Fault, Result, prepend};
 use super::wire::{self, Reader, Span};
 use crate::kube::UnknownField;
 use crate::proto::kubernetes::MESSAGES;
@@ -89,6 +89,15 @@ pub enum Shown<'a> {
 impl<'a> Context<'a> {
     pub fn new(bytes: &'a [u8], minor: u8, lenient: bool) -> Self {
         Self { bytes, slots: Vec::with_capacity(256), depth: 0, minor, lenient, unknown: Vec::new() }
+    }
+
+    /// Says of the unknown fields found since there were `before` that they lie within `segment`.
+    #[inline]
+    pub fn locate(&mut self, before: usize, segment: impl FnOnce() -> String) {
+        if self.unknown.len() > before {
+            let segment = segment();
+            self.unknown[before..].iter_mut().for_each(|field| prepend(&mut field.path, &segment));
+        }
     }
 
     /// Reads the tags of a message. Every `open` that succeeds must be followed by [`Context::close`].
@@ -327,7 +336,7 @@ impl<'a> Context<'a> {
     }
 
     /// The next entry of a map: its key and where its value's tag is, or where there is none.
-    pub fn next_entry(&mut self, items: &mut Items) -> Result<Option<Entry>> {
+    fn next_entry(&mut self, items: &mut Items) -> Result<Option<Entry>> {
         let Some((mut reader, wire_type)) = self.next_occurrence(items)? else { return Ok(None) };
         if wire_type != wire::LEN {
             return Err(Fault::new("expected a map's entry", reader.pos));
@@ -347,6 +356,21 @@ impl<'a> Context<'a> {
             }
         }
         Ok(Some(entry))
+    }
+
+    /// The entries of a map in the order of their keys; of equal keys the last one.
+    pub fn sorted_entries(&mut self, mut items: Items) -> Result<Vec<Entry>> {
+        let mut entries = Vec::with_capacity(items.count);
+        while let Some(entry) = self.next_entry(&mut items)? {
+            entries.push(entry);
+        }
+        if !entries.windows(2).all(|pair| self.key(&pair[0]) < self.key(&pair[1])) {
+            entries.sort_by(|a, b| self.key(a).cmp(self.key(b)));
+            entries.reverse();
+            entries.dedup_by(|earlier, later| self.key(earlier) == self.key(later));
+            entries.reverse();
+        }
+        Ok(entries)
     }
 
     /// The value of a map's entry.
