@@ -5,12 +5,16 @@
 pub mod blame;
 pub mod change;
 pub mod change_text;
+pub mod custom_columns;
+pub mod document;
 pub mod duration;
 pub mod encryption;
 pub mod explanation_json;
 pub mod json;
 pub mod json_path;
 pub mod secret;
+pub mod sort_key;
 pub mod style;
 pub mod table;
 pub mod value;
+pub mod yaml;

@@ -1,0 +1,28 @@
+//! `ketcd get`: objects as the API server would print them.
+
+use clap::Args;
+
+use crate::cli::listing::{self, ListArgs, Wanted};
+use crate::cli::output::{Format, Output};
+use crate::cli::session::Session;
+use crate::cli::{Error, Outcome, Result};
+
+/// Print objects as the API server would: `get pod/shop/web-0`, `get pod web-0 -n shop`, `get nodes -o wide`
+#[derive(Args, Debug)]
+pub struct GetArgs {
+    /// kind/namespace/name, kind/name, kinds, or a raw key; after a kind alone, names.
+    #[arg(value_name = "ADDRESS", required = true)]
+    addresses: Vec<String>,
+    #[command(flatten)]
+    list: ListArgs,
+}
+
+/// Runs the command.
+pub async fn run(session: &Session, args: &GetArgs, out: &mut Output) -> Result<Outcome> {
+    let addresses = session.addresses(&args.addresses).await?;
+    if addresses.is_empty() {
+        return Err(Error::new("no kind was named").hint("write kind/namespace/name, or a kind"));
+    }
+    let format = if session.args.output.is_none() { &Format::Json } else { &session.format };
+    listing::list(session, &Wanted::Addresses(addresses), &args.list, format, out).await
+}

@@ -1,0 +1,45 @@
+//! `ketcd ls`: objects of kinds, everything, what lies below a raw key; without a kind, counts and bytes by kind.
+
+use clap::Args;
+
+use crate::cli::inventory;
+use crate::cli::listing::{self, ListArgs, Wanted};
+use crate::cli::output::{Format, Output};
+use crate::cli::session::Session;
+use crate::cli::{Error, Outcome, Result};
+use crate::kube::Address;
+
+/// List objects; without a kind: counts and bytes by kind
+#[derive(Args, Debug)]
+pub struct LsArgs {
+    /// Kinds (`pods`, `po,svc`, `crontabs.stable.example.com`, `all`), addresses, or raw keys.
+    #[arg(value_name = "KIND")]
+    kinds: Vec<String>,
+    /// Every object of every kind.
+    #[arg(long, conflicts_with = "kinds")]
+    all: bool,
+    #[command(flatten)]
+    list: ListArgs,
+}
+
+/// Runs the command.
+pub async fn run(session: &Session, args: &LsArgs, out: &mut Output) -> Result<Outcome> {
+    if args.all {
+        return listing::list(session, &Wanted::Everything, &args.list, &session.format, out).await;
+    }
+    if args.kinds.is_empty() {
+        if args.list.selector.is_some() || args.list.field_selector.is_some() {
+            return Err(Error::new("selectors select objects of a kind").hint("name one, or use --all"));
+        }
+        return inventory::kinds(session, args.list.no_headers, out).await;
+    }
+    let mut addresses = Vec::new();
+    for word in &args.kinds {
+        addresses.extend(session.address(word).await?);
+    }
+    let is_table = matches!(session.format, Format::Table | Format::Wide);
+    if is_table && addresses.iter().all(|address| matches!(address, Address::Key(_))) && !addresses.is_empty() {
+        return inventory::keys(session, &addresses, args.list.no_headers, out).await;
+    }
+    listing::list(session, &Wanted::Addresses(addresses), &args.list, &session.format, out).await
+}

@@ -1,0 +1,139 @@
+//! `-o json`, `-o yaml` and `-o ndjson`: whole objects, streamed.
+
+use std::io::Write;
+
+use serde_json::Value;
+
+use super::{Body, Item, Need, Sink, opaque_document};
+use crate::cli::Result;
+use crate::cli::session::Session;
+use crate::render::{document, json, yaml};
+
+/// What is left out of documents.
+#[derive(Clone, Copy)]
+pub(super) struct Hidden {
+    managed_fields: bool,
+    secrets: bool,
+}
+
+impl Hidden {
+    pub(super) fn by(session: &Session) -> Self {
+        Self { managed_fields: !session.args.show_managed_fields, secrets: !session.args.show_secrets }
+    }
+
+    /// Leaves out of an object what is not to be shown.
+    pub(super) fn hide(self, object: &mut Value) {
+        document::prepare(object, self.managed_fields, self.secrets);
+    }
+}
+
+/// One object a line, each flushed.
+pub(super) struct Lines {
+    hidden: Hidden,
+}
+
+impl Lines {
+    pub(super) fn new(session: &Session) -> Self {
+        Self { hidden: Hidden::by(session) }
+    }
+}
+
+impl Sink for Lines {
+    fn need(&self) -> Need {
+        Need::Text
+    }
+
+    fn add(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()> {
+        match item.body {
+            Body::Text(text) => out.write_all(&document::prepare_text(text, self.hidden.managed_fields, self.hidden.secrets))?,
+            Body::Object(mut object) => {
+                self.hidden.hide(&mut object);
+                json::write_compact(&object, out)?;
+            }
+            Body::Opaque(opaque) => json::write_compact(&opaque_document(&item.entry.key, item.entry.mod_revision.0, &opaque), out)?,
+            Body::None => return Ok(()),
+        }
+        out.write_all(b"\n")?;
+        Ok(out.flush()?)
+    }
+
+    fn finish(self: Box<Self>, _: &mut dyn Write) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// The way a document is written.
+type WriteDocument = fn(&Value, &mut dyn Write) -> std::io::Result<()>;
+
+/// One object, one document.
+pub(super) struct Single {
+    hidden: Hidden,
+    write: WriteDocument,
+}
+
+impl Single {
+    pub(super) fn json(session: &Session) -> Self {
+        Self { hidden: Hidden::by(session), write: |object, out| json::write_pretty(object, out).and_then(|()| out.write_all(b"\n")) }
+    }
+
+    pub(super) fn yaml(session: &Session) -> Self {
+        Self { hidden: Hidden::by(session), write: yaml::write }
+    }
+}
+
+impl Sink for Single {
+    fn need(&self) -> Need {
+        Need::Object
+    }
+
+    fn add(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()> {
+        match item.body {
+            Body::Object(mut object) => {
+                self.hidden.hide(&mut object);
+                Ok((self.write)(&object, out)?)
+            }
+            Body::Opaque(opaque) => Ok((self.write)(&opaque_document(&item.entry.key, item.entry.mod_revision.0, &opaque), out)?),
+            Body::None | Body::Text(_) => Ok(()),
+        }
+    }
+
+    fn finish(self: Box<Self>, _: &mut dyn Write) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// A `v1 List`, written item by item; what cannot be decoded is not an object and is left to standard error.
+pub(super) struct List {
+    hidden: Hidden,
+    items: usize,
+    form: document::ListForm,
+}
+
+impl List {
+    pub(super) fn json(session: &Session) -> Self {
+        Self { hidden: Hidden::by(session), items: 0, form: document::ListForm::Json }
+    }
+
+    pub(super) fn yaml(session: &Session) -> Self {
+        Self { hidden: Hidden::by(session), items: 0, form: document::ListForm::Yaml }
+    }
+}
+
+impl Sink for List {
+    fn need(&self) -> Need {
+        Need::Object
+    }
+
+    fn add(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()> {
+        if let Body::Object(mut object) = item.body {
+            self.hidden.hide(&mut object);
+            self.form.write_item(&object, self.items == 0, out)?;
+            self.items += 1;
+        }
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, out: &mut dyn Write) -> Result<()> {
+        Ok(self.form.write_end(self.items == 0, out)?)
+    }
+}

@@ -1,0 +1,180 @@
+//! Reading the keys of an address and handing each object that is selected to a sink, decoded no further than the sink needs.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use serde_json::Value;
+
+use super::Sink;
+use super::problems::Problems;
+use crate::cli::Result;
+use crate::cli::session::Session;
+use crate::kube::{Address, Body as Decoded, FieldSelector, Kind, LabelSelector, ObjectKey, Opaque, RegistryKey, Resource};
+use crate::store::{KeyRange, KeyValue, Want};
+
+/// How much of an object is needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::cli) enum Need {
+    /// The key alone.
+    Key,
+    /// Its JSON as text.
+    Text,
+    /// The object.
+    Object,
+}
+
+/// An object on its way to a sink.
+pub(in crate::cli) struct Item<'a> {
+    /// Its kind, where it is known.
+    pub(in crate::cli) kind: Option<&'a Arc<Kind>>,
+    /// What its key says; `None` for keys that belong to no resource.
+    pub(in crate::cli) key: Option<ObjectKey<'a>>,
+    /// The stored key and value.
+    pub(in crate::cli) entry: &'a KeyValue,
+    /// As much of the object as the sink needs.
+    pub(in crate::cli) body: Body,
+}
+
+/// As much of an object as was needed.
+pub(in crate::cli) enum Body {
+    /// Nothing.
+    None,
+    /// Compact JSON with sorted members.
+    Text(Vec<u8>),
+    /// The object.
+    Object(Value),
+    /// It could not be decoded.
+    Opaque(Opaque),
+}
+
+/// Reads, filters, decodes; counts what went wrong.
+pub(super) struct Fetch<'a> {
+    session: &'a Session,
+    labels: LabelSelector,
+    fields: FieldSelector,
+    need: Need,
+    problems: Problems,
+}
+
+impl<'a> Fetch<'a> {
+    pub(super) fn new(session: &'a Session, labels: LabelSelector, fields: FieldSelector, need: Need, shows_unknown: bool) -> Self {
+        Self { session, labels, fields, need, problems: Problems::new(shows_unknown) }
+    }
+
+    /// Whether a selector may have left something out.
+    pub(super) fn is_filtered(&self) -> bool {
+        !self.labels.is_empty() || !self.fields.is_empty()
+    }
+
+    /// Reports what went wrong and returns whether data was damaged.
+    pub(super) fn report(self) -> bool {
+        self.problems.report()
+    }
+
+    /// Hands the objects of an address to the sink and returns how many they were.
+    pub(super) async fn address(&mut self, address: &Address, sink: &mut dyn Sink, out: &mut dyn Write) -> Result<usize> {
+        let prefix = self.session.prefix().await?;
+        let (key, is_whole) = address.key(prefix);
+        let kinds = match address.kind() {
+            Some(_) => None,
+            None => Some(self.session.kinds().await?),
+        };
+        let range = if is_whole { KeyRange::key(key.as_bytes()) } else { KeyRange::prefix(key.as_bytes()) };
+        let mut entries = self.session.range(range, self.want()).await?.entries;
+        let mut found = 0;
+        while let Some(entry) = entries.next().await.transpose()? {
+            let object = match (address.kind(), kinds) {
+                (Some(kind), _) => own_key(kind, prefix, &entry),
+                (None, Some(kinds)) => RegistryKey::parse(prefix, &entry.key, kinds).object(),
+                (None, None) => None,
+            };
+            // Below a kind's prefix, a key of another shape is none of its objects.
+            if object.is_some() || address.kind().is_none() {
+                found += self.entry(&entry, object, sink, out)?;
+            }
+        }
+        Ok(found)
+    }
+
+    /// Hands every object of every kind (of `-n`'s namespace) to the sink and returns how many they were.
+    pub(super) async fn everything(&mut self, sink: &mut dyn Sink, out: &mut dyn Write) -> Result<usize> {
+        let prefix = self.session.prefix().await?;
+        let kinds = self.session.kinds().await?;
+        let mut entries = self.session.range(KeyRange::prefix(format!("{prefix}/")), self.want()).await?.entries;
+        let mut found = 0;
+        while let Some(entry) = entries.next().await.transpose()? {
+            let Some(object) = RegistryKey::parse(prefix, &entry.key, kinds).object() else { continue };
+            if self.session.args.namespace.as_deref().is_none_or(|wanted| object.namespace == Some(wanted)) {
+                found += self.entry(&entry, Some(object), sink, out)?;
+            }
+        }
+        Ok(found)
+    }
+
+    fn want(&self) -> Want {
+        if self.need == Need::Key && !self.filters_objects() { Want::Keys } else { Want::Values }
+    }
+
+    fn filters_objects(&self) -> bool {
+        !self.labels.is_empty() || !self.fields.is_decided_by_key()
+    }
+
+    fn entry(&mut self, entry: &KeyValue, key: Option<ObjectKey<'_>>, sink: &mut dyn Sink, out: &mut dyn Write) -> Result<usize> {
+        if key.is_some_and(|key| self.fields.rules_out(key.namespace, key.name)) {
+            return Ok(0);
+        }
+        let body = self.body(entry);
+        if let Body::Object(object) = &body
+            && !(self.labels.matches(object["metadata"]["labels"].as_object()) && self.fields.matches(object))
+        {
+            return Ok(0);
+        }
+        if matches!(body, Body::Opaque(_)) && self.filters_objects() {
+            return Ok(0);
+        }
+        let kind = match key.map(|key| key.resource) {
+            Some(Resource::Known(kind)) => Some(kind),
+            _ => None,
+        };
+        sink.add(Item { kind, key, entry, body }, out)?;
+        Ok(1)
+    }
+
+    /// Decodes as far as sink and selectors need.
+    fn body(&mut self, entry: &KeyValue) -> Body {
+        let need = if self.filters_objects() { Need::Object } else { self.need };
+        let (key, value, revision) = (&entry.key, &entry.value, entry.mod_revision.0);
+        let opaque = match need {
+            Need::Key => return Body::None,
+            Need::Text => {
+                let mut text = Vec::with_capacity(value.len() * 2);
+                match self.session.decoder.decode_text(key, value, revision, &mut text) {
+                    Ok(unknown) => {
+                        self.problems.unknown(key, &unknown);
+                        return Body::Text(text);
+                    }
+                    Err(opaque) => opaque,
+                }
+            }
+            Need::Object => {
+                let decoded = self.session.decoder.decode(key, value, revision);
+                self.problems.unknown(key, &decoded.unknown_fields);
+                match decoded.body {
+                    Decoded::Object(object) => return Body::Object(object),
+                    Decoded::Opaque(opaque) => opaque,
+                }
+            }
+        };
+        self.problems.opaque(key, revision, &opaque);
+        Body::Opaque(opaque)
+    }
+}
+
+/// What the key says of an object of a kind whose prefix it has.
+fn own_key<'a>(kind: &'a Arc<Kind>, prefix: &str, entry: &'a KeyValue) -> Option<ObjectKey<'a>> {
+    let rest = entry.key.get(kind.key_prefix(prefix, None).len()..)?;
+    let rest = std::str::from_utf8(rest).ok()?;
+    let (namespace, name) = if kind.namespaced { rest.split_once('/').map(|(namespace, name)| (Some(namespace), name))? } else { (None, rest) };
+    (!name.is_empty() && !name.contains('/')).then_some(ObjectKey { resource: Resource::Known(kind), namespace, name })
+}

@@ -1,0 +1,127 @@
+//! Listing objects: addresses and selectors in, objects one by one to a sink that prints them. What `ls` and `get` have in common.
+
+mod documents;
+mod fetch;
+mod names;
+mod problems;
+mod sort;
+mod tables;
+mod templates;
+
+use std::io::Write;
+
+use clap::Args;
+
+use super::output::{Format, Output};
+use super::session::Session;
+use super::{Error, Outcome, Result, absence};
+use crate::kube::{Address, FieldSelector, LabelSelector, Opaque, SelectorError};
+use crate::render::table::View;
+
+use fetch::Fetch;
+pub(super) use fetch::{Body, Item, Need};
+
+/// Which objects, in what order, with what beside them.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ListArgs {
+    /// Only objects whose labels fit, as in `app=web,tier in (front,back),!canary`.
+    #[arg(short = 'l', long, value_name = "SELECTOR", help_heading = "Selection")]
+    pub selector: Option<String>,
+    /// Only objects whose fields fit, as in `status.phase!=Running,spec.nodeName=n1`.
+    #[arg(long, value_name = "SELECTOR", help_heading = "Selection")]
+    pub field_selector: Option<String>,
+    /// Sort by the field at this path, such as `.metadata.creationTimestamp`.
+    #[arg(long, value_name = "PATH", help_heading = "Output")]
+    pub sort_by: Option<String>,
+    /// Tables without headings.
+    #[arg(long, help_heading = "Output")]
+    pub no_headers: bool,
+    /// Tables with a last column for the labels.
+    #[arg(long, help_heading = "Output")]
+    pub show_labels: bool,
+    /// Print the fields that the tables of kinds do not have, by their numbers, to standard error.
+    #[arg(long, help_heading = "Output")]
+    pub unknown: bool,
+}
+
+/// What is to be listed: addresses in their order, or everything.
+pub(super) enum Wanted {
+    Addresses(Vec<Address>),
+    Everything,
+}
+
+/// Prints objects one by one; tables may wait until all are known.
+trait Sink {
+    /// How much of each object it wants to see.
+    fn need(&self) -> Need;
+    fn add(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()>;
+    fn finish(self: Box<Self>, out: &mut dyn Write) -> Result<()>;
+}
+
+/// Lists what is wanted as `format` says.
+pub(super) async fn list(session: &Session, wanted: &Wanted, args: &ListArgs, format: &Format, out: &mut Output) -> Result<Outcome> {
+    let selector = |error: SelectorError| Error::new(error.to_string()).hint("write it as kubectl does, for example app=web,tier!=db");
+    let labels = args.selector.as_deref().map(LabelSelector::parse).transpose().map_err(selector)?.unwrap_or_default();
+    let fields = args.field_selector.as_deref().map(FieldSelector::parse).transpose().map_err(selector)?.unwrap_or_default();
+    let mut sink = sink(session, wanted, args, format).await?;
+    if let Some(path) = &args.sort_by {
+        sink = Box::new(sort::Sorted::new(path, sink)?);
+    }
+    let mut fetch = Fetch::new(session, labels, fields, sink.need(), args.unknown);
+    let mut found = 0;
+    match wanted {
+        Wanted::Everything => found += fetch.everything(sink.as_mut(), out).await?,
+        Wanted::Addresses(addresses) => {
+            for address in addresses {
+                let here = fetch.address(address, sink.as_mut(), out).await?;
+                if here == 0 && matches!(address, Address::Objects { name: Some(_), .. } | Address::Key(_)) && !fetch.is_filtered() {
+                    absence::explain(session, address).await?;
+                }
+                found += here;
+            }
+        }
+    }
+    sink.finish(out)?;
+    let is_damaged = fetch.report();
+    if found == 0 && !is_damaged {
+        absence::note_nothing(session, wanted);
+    }
+    Ok(match found {
+        _ if is_damaged => Outcome::Damaged,
+        0 => Outcome::Nothing,
+        _ => Outcome::Found,
+    })
+}
+
+async fn sink(session: &Session, wanted: &Wanted, args: &ListArgs, format: &Format) -> Result<Box<dyn Sink>> {
+    let is_one = matches!(wanted, Wanted::Addresses(addresses) if matches!(&addresses[..], [one] if is_single(one)));
+    Ok(match format {
+        Format::Name => Box::new(names::Names),
+        Format::Ndjson => Box::new(documents::Lines::new(session)),
+        Format::Json if is_one => Box::new(documents::Single::json(session)),
+        Format::Json => Box::new(documents::List::json(session)),
+        Format::Yaml if is_one => Box::new(documents::Single::yaml(session)),
+        Format::Yaml => Box::new(documents::List::yaml(session)),
+        Format::JsonPath(template) => Box::new(templates::Template::new(session, template, is_one)?),
+        Format::CustomColumns(columns) => Box::new(templates::Columns::new(session, columns, args.no_headers)?),
+        Format::Table | Format::Wide => {
+            let now = session.moment().await?;
+            let view = View { now, is_wide: *format == Format::Wide, with_labels: args.show_labels };
+            Box::new(tables::Tables::new(session, view, args.no_headers, matches!(wanted, Wanted::Everything)))
+        }
+    })
+}
+
+/// Whether the address can name no more than one object.
+fn is_single(address: &Address) -> bool {
+    match address {
+        Address::Objects { name, .. } => name.is_some(),
+        Address::Key(key) => !key.ends_with('/'),
+    }
+}
+
+/// What stands in a document for an object that could not be decoded.
+fn opaque_document(key: &[u8], mod_revision: i64, opaque: &Opaque) -> serde_json::Value {
+    serde_json::json!({"key": String::from_utf8_lossy(key), "modRevision": mod_revision,
+        "opaque": {"reason": opaque.reason, "expected": opaque.expected, "length": opaque.length}})
+}

@@ -1,0 +1,29 @@
+//! `-o name`: `pod/web-0`, one a line, from the keys alone.
+
+use std::io::Write;
+
+use super::{Item, Need, Sink};
+use crate::cli::Result;
+use crate::kube::{ObjectKey, Resource};
+
+pub(super) struct Names;
+
+impl Sink for Names {
+    fn need(&self) -> Need {
+        Need::Key
+    }
+
+    fn add(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()> {
+        match item.key {
+            Some(ObjectKey { resource: Resource::Known(kind), name, .. }) => writeln!(out, "{}/{name}", kind.singular_resource())?,
+            Some(ObjectKey { resource: Resource::Unlisted { group: "", plural }, name, .. }) => writeln!(out, "{plural}/{name}")?,
+            Some(ObjectKey { resource: Resource::Unlisted { group, plural }, name, .. }) => writeln!(out, "{plural}.{group}/{name}")?,
+            None => writeln!(out, "{}", String::from_utf8_lossy(&item.entry.key))?,
+        }
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, _: &mut dyn Write) -> Result<()> {
+        Ok(())
+    }
+}

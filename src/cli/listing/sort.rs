@@ -1,0 +1,81 @@
+//! `--sort-by`: waits for all objects, then hands them on in the order of a field.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{Body, Item, Need, Sink};
+use crate::cli::{Error, Result};
+use crate::kube::{Kind, ObjectKey, Opaque, Resource};
+use crate::render::json_path::JsonPath;
+use crate::render::sort_key::SortKey;
+use crate::store::KeyValue;
+
+pub(super) struct Sorted {
+    path: String,
+    parsed: JsonPath,
+    inner: Box<dyn Sink>,
+    held: Vec<Held>,
+}
+
+struct Held {
+    kind: Option<Arc<Kind>>,
+    /// Namespace and name.
+    key: Option<(Option<String>, String)>,
+    entry: KeyValue,
+    sort_key: SortKey,
+    body: std::result::Result<Value, Opaque>,
+}
+
+impl Sorted {
+    pub(super) fn new(path: &str, inner: Box<dyn Sink>) -> Result<Self> {
+        let parsed = JsonPath::parse_relaxed(path)
+            .map_err(|error| Error::new(format!("--sort-by: {error}")).hint("write it like .metadata.creationTimestamp"))?;
+        Ok(Self { path: path.to_owned(), parsed, inner, held: Vec::new() })
+    }
+}
+
+impl Sink for Sorted {
+    fn need(&self) -> Need {
+        Need::Object
+    }
+
+    fn add(&mut self, item: Item<'_>, _: &mut dyn Write) -> Result<()> {
+        let body = match item.body {
+            Body::Object(object) => Ok(object),
+            Body::Opaque(opaque) => Err(opaque),
+            Body::None | Body::Text(_) => return Ok(()),
+        };
+        let sort_key = match &body {
+            Ok(object) => SortKey::of(&self.parsed, object).map_err(|error| Error::new(format!("--sort-by: {error}")))?,
+            Err(_) => SortKey::Absent,
+        };
+        let key = item.key.map(|key| (key.namespace.map(str::to_owned), key.name.to_owned()));
+        self.held.push(Held { kind: item.kind.cloned(), key, entry: item.entry.clone(), sort_key, body });
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>, out: &mut dyn Write) -> Result<()> {
+        if !self.held.is_empty() && self.held.iter().all(|held| held.sort_key == SortKey::Absent) {
+            return Err(Error::new(format!("--sort-by: no object has the field {}", self.path)).hint("check the path with -o yaml"));
+        }
+        // Kinds keep their order: each has a table of its own.
+        let mut kinds: Vec<Option<Arc<Kind>>> = Vec::new();
+        for held in &self.held {
+            if !kinds.contains(&held.kind) {
+                kinds.push(held.kind.clone());
+            }
+        }
+        let place = |held: &Held| kinds.iter().position(|kind| *kind == held.kind);
+        self.held.sort_by(|a, b| place(a).cmp(&place(b)).then_with(|| a.sort_key.cmp(&b.sort_key)));
+        for held in self.held {
+            let unlisted = Resource::Unlisted { group: "", plural: "" };
+            let resource = held.kind.as_ref().map_or(unlisted, Resource::Known);
+            let key = held.key.as_ref().map(|(namespace, name)| ObjectKey { resource, namespace: namespace.as_deref(), name });
+            let body = held.body.map_or_else(Body::Opaque, Body::Object);
+            self.inner.add(Item { kind: held.kind.as_ref(), key, entry: &held.entry, body }, out)?;
+        }
+        self.inner.finish(out)
+    }
+}
