@@ -26,7 +26,9 @@ pub(super) async fn explain(session: &Session, address: &Address) -> Result<()> 
     };
     let lives = lives(session, &key, span.oldest, span.newest).await?;
     let story = match lives.iter().rfind(|life| life.created <= looked_at) {
-        Some(Life { deleted: Some(deleted), .. }) => format!("it was deleted at revision {deleted}; see it with --rev {}", deleted.before()),
+        Some(Life { deleted: Some(deleted), .. }) => {
+            format!("it was deleted at revision {deleted}; see it with --rev {}", deleted.before())
+        }
         _ => match lives.first() {
             Some(later) => format!("it was created later, at revision {}", later.created),
             None => format!("nor anywhere in the readable history, revisions {} to {}", span.oldest, span.newest),

@@ -5,11 +5,11 @@ use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt, TryStreamExt};
 
 use crate::history::{Change, Follower};
-use crate::kube::{Address, Body, Decoder, Scope};
+use crate::kube::{Body, Decoder};
 use crate::store::{At, Event, EventKind, KeyRange, KeyValue, Origin, Revision, Source, Until, Want, WatchItem};
 
-use super::session::Session;
 use super::{Error, Result};
+use super::session::Session;
 
 /// The keys that a command is about.
 #[derive(Clone, Debug)]
@@ -31,17 +31,13 @@ impl Keys {
     /// # Errors
     /// An address that cannot be read.
     pub async fn of(session: &Session, addresses: &[String]) -> Result<Self> {
-        let (kinds, prefix) = (session.kinds().await?, session.prefix().await?);
-        let scope = if session.args.all_namespaces { Scope::All } else { Scope::Namespace(session.namespace().to_owned()) };
+        let prefix = session.prefix().await?;
         let mut ranges = Vec::new();
         let mut many = false;
-        for text in joined(addresses) {
-            let found = Address::parse(&text, kinds, &scope).map_err(|error| Error::new(error.to_string()).hint(error.hint()))?;
-            for address in found {
-                let (key, whole) = address.key(prefix);
-                many |= !whole;
-                ranges.push(if whole { KeyRange::key(key) } else { KeyRange::prefix(key) });
-            }
+        for address in session.addresses(addresses).await? {
+            let (key, whole) = address.key(prefix);
+            many |= !whole;
+            ranges.push(if whole { KeyRange::key(key) } else { KeyRange::prefix(key) });
         }
         many |= ranges.len() > 1;
         Ok(Self { ranges, many })
@@ -60,16 +56,6 @@ impl Keys {
 
     fn contains(&self, key: &[u8]) -> bool {
         self.ranges.iter().any(|range| range.contains(key))
-    }
-}
-
-/// kubectl takes `pod web-0` for `pod/web-0`: a bare kind before bare names.
-fn joined(addresses: &[String]) -> Vec<String> {
-    match addresses {
-        [kind, names @ ..] if !names.is_empty() && addresses.iter().all(|address| !address.contains('/')) => {
-            names.iter().map(|name| format!("{kind}/{name}")).collect()
-        }
-        _ => addresses.to_vec(),
     }
 }
 

@@ -48,9 +48,8 @@ pub(super) async fn kinds(session: &Session, without_headings: bool, out: &mut O
     }
     let mut rows: Vec<(String, Count)> = counts.into_iter().collect();
     rows.sort_by(|(a_name, a), (b_name, b)| b.bytes.cmp(&a.bytes).then_with(|| a_name.cmp(b_name)));
-    let documents = rows.iter().map(|(name, count)| {
-        json!({"resource": name, "kind": count.kind, "objects": count.objects, "bytes": count.bytes})
-    });
+    let documents =
+        rows.iter().map(|(name, count)| json!({"resource": name, "kind": count.kind, "objects": count.objects, "bytes": count.bytes}));
     if write_documents(session, documents, "kinds", out)? {
         return Ok(outcome(rows.is_empty()));
     }

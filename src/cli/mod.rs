@@ -1,12 +1,17 @@
 //! The only room that knows there is a user: arguments in, answers out, exit codes.
 
+mod absence;
+mod addresses;
 mod args;
 mod changes;
 mod commands;
 mod connection;
 mod encryption;
 mod error;
+mod inventory;
 mod kms;
+mod listing;
+mod moment;
 mod output;
 mod replay;
 mod session;

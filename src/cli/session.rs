@@ -169,6 +169,9 @@ impl Session {
     async fn find_kinds(&self) -> Result<Kinds> {
         let mut kinds = Kinds::builtin();
         let prefix = self.prefix().await?;
+        if prefix == "/kubernetes.io" {
+            kinds.add_openshift();
+        }
         let definitions = format!("{prefix}/apiextensions.k8s.io/customresourcedefinitions/");
         let mut found = self.range(KeyRange::prefix(definitions), Want::Values).await?;
         while let Some(entry) = found.entries.next().await.transpose()? {

@@ -32,6 +32,27 @@ impl Kinds {
     }
 }
 
+impl Kind {
+    /// Returns the kind of custom resources whose definition is not in the data.
+    pub fn unlisted(group: &str, plural: &str, namespaced: bool) -> Self {
+        let plural = Cow::<'static, str>::from(plural.to_owned());
+        Self {
+            path: format!("{group}/{plural}").into(),
+            group: group.to_owned().into(),
+            other_groups: Vec::new(),
+            version: Cow::Borrowed(""),
+            versions: Vec::new(),
+            kind: plural.clone(),
+            plural: plural.clone(),
+            singular: plural,
+            short_names: Vec::new(),
+            categories: Vec::new(),
+            namespaced,
+            columns: Some(default_columns()),
+        }
+    }
+}
+
 fn parse(crd: &Value) -> Option<Kind> {
     let spec = crd.get("spec")?;
     let names = spec.get("names")?;

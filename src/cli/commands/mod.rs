@@ -5,7 +5,9 @@ mod completion;
 mod decode;
 mod encryption;
 mod explain;
+mod get;
 mod history;
+mod ls;
 mod watch;
 
 use std::io::Write;
@@ -25,7 +27,9 @@ pub enum Command {
     Decode(decode::DecodeArgs),
     Encryption(encryption::EncryptionArgs),
     Explain(explain::ExplainArgs),
+    Get(get::GetArgs),
     History(history::HistoryArgs),
+    Ls(ls::LsArgs),
     Watch(watch::WatchArgs),
 }
 
@@ -48,6 +52,8 @@ async fn run_on_source(cli: &Cli, out: &mut Output) -> Result<Outcome> {
         Command::Blame(args) => blame::run(&session, args, out).await,
         Command::Encryption(args) => encryption::run(&session, args, out).await,
         Command::Explain(args) => explain::run(&session, args, out).await,
+        Command::Get(args) => get::run(&session, args, out).await,
+        Command::Ls(args) => ls::run(&session, args, out).await,
         Command::History(args) => history::run(&session, args, out).await,
         Command::Watch(args) => watch::run(&session, args, out).await,
         Command::Completion(_) | Command::Decode(_) => unreachable!("needs no source"),

@@ -175,6 +175,7 @@ impl<'a> Fetch<'a> {
 fn own_key<'a>(kind: &'a Arc<Kind>, prefix: &str, entry: &'a KeyValue) -> Option<ObjectKey<'a>> {
     let rest = entry.key.get(kind.key_prefix(prefix, None).len()..)?;
     let rest = std::str::from_utf8(rest).ok()?;
-    let (namespace, name) = if kind.namespaced { rest.split_once('/').map(|(namespace, name)| (Some(namespace), name))? } else { (None, rest) };
+    let (namespace, name) =
+        if kind.namespaced { rest.split_once('/').map(|(namespace, name)| (Some(namespace), name))? } else { (None, rest) };
     (!name.is_empty() && !name.contains('/')).then_some(ObjectKey { resource: Resource::Known(kind), namespace, name })
 }

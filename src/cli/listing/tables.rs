@@ -53,7 +53,9 @@ impl Sink for Tables {
             (None, None) => Section::Unknown(String::new()),
         };
         if self.tables.last().is_none_or(|(last, _)| *last != section) {
-            if self.has_sections && let Some((_, table)) = self.tables.pop() {
+            if self.has_sections
+                && let Some((_, table)) = self.tables.pop()
+            {
                 self.write_section(table, out)?;
             }
             let table = Table::new(item.kind, self.view);

@@ -1,0 +1,78 @@
+//! What a person typed to addresses, reading no more of the cluster than the words ask for.
+
+use futures_util::StreamExt;
+
+use super::session::Session;
+use super::{Error, Result};
+use crate::kube::{Address, AddressError, Kind, Kinds, Scope, UnknownKind};
+use crate::store::{KeyRange, Want};
+
+impl Session {
+    /// Reads words as kubectl does: addresses, or one kind and names of it (`pod web-0 web-1`).
+    ///
+    /// # Errors
+    /// A word names no kind, several, or has too many parts.
+    pub async fn addresses(&self, words: &[String]) -> Result<Vec<Address>> {
+        let mut found = Vec::new();
+        for word in joined(words) {
+            found.extend(self.address(&word).await?);
+        }
+        Ok(found)
+    }
+
+    /// Reads one word: an address, kinds joined by commas, a category, or a raw key.
+    ///
+    /// # Errors
+    /// As [`Session::addresses`].
+    pub async fn address(&self, word: &str) -> Result<Vec<Address>> {
+        let scope = self.scope();
+        // A built-in name wins over a custom one, so definitions are read only where no built-in kind is meant.
+        let built_in = Address::parse(word, &Kinds::builtin(), &scope);
+        let found = match built_in {
+            Err(AddressError::Kind(UnknownKind::Unknown { .. })) => Address::parse(word, self.kinds().await?, &scope),
+            other => other,
+        };
+        match found {
+            Err(AddressError::Kind(UnknownKind::Unknown { word: kind, nearest })) => match self.unlisted(&kind).await? {
+                Some(unlisted) => {
+                    let mut kinds = self.kinds().await?.clone();
+                    kinds.push(unlisted);
+                    Address::parse(word, &kinds, &scope).map_err(Error::from)
+                }
+                None => Err(AddressError::Kind(UnknownKind::Unknown { word: kind, nearest }).into()),
+            },
+            other => other.map_err(Error::from),
+        }
+    }
+
+    /// Where objects without a namespace of their own are looked for: `-A`, `-n`, or `default`.
+    pub fn scope(&self) -> Scope {
+        if self.args.all_namespaces { Scope::All } else { Scope::Namespace(self.namespace().to_owned()) }
+    }
+
+    /// `plural.group` whose definition is gone while its objects are still there.
+    async fn unlisted(&self, word: &str) -> Result<Option<Kind>> {
+        let Some((plural, group)) = word.split_once('.').filter(|(plural, group)| !plural.is_empty() && group.contains('.')) else {
+            return Ok(None);
+        };
+        let below = format!("{}/{group}/{plural}/", self.prefix().await?);
+        let first = self.range(KeyRange::prefix(below.as_str()), Want::Keys).await?.entries.next().await.transpose()?;
+        Ok(first.map(|entry| Kind::unlisted(group, plural, entry.key[below.len()..].contains(&b'/'))))
+    }
+}
+
+impl From<AddressError> for Error {
+    fn from(error: AddressError) -> Self {
+        Self::new(error.to_string()).hint(error.hint())
+    }
+}
+
+/// kubectl takes `pod web-0` for `pod/web-0`: a bare kind before bare names.
+fn joined(words: &[String]) -> Vec<String> {
+    match words {
+        [kind, names @ ..] if !names.is_empty() && words.iter().all(|word| !word.contains('/')) => {
+            names.iter().map(|name| format!("{kind}/{name}")).collect()
+        }
+        _ => words.to_vec(),
+    }
+}

@@ -1,0 +1,89 @@
+//! The moment ages are counted to: that of the revision looked at.
+
+use futures_util::StreamExt;
+use jiff::Timestamp;
+
+use super::session::Session;
+use super::{Error, Result};
+use crate::history::clock::Moment;
+use crate::store::{At, KeyRange, KeyValue, Want};
+
+impl Session {
+    /// Returns the moment the revision looked at stands for: now on a live etcd, `--at`'s, else what the newest heartbeat or event in it
+    /// says; the whole history is dated only where there is neither.
+    ///
+    /// # Errors
+    /// The source cannot be read, or nothing in it tells a time.
+    pub async fn moment(&self) -> Result<Timestamp> {
+        if self.args.at.is_some() {
+            return self.asked_moment().await;
+        }
+        if self.args.files.is_empty() && self.at == At::Newest {
+            return Ok(Timestamp::now());
+        }
+        match self.newest_sign().await? {
+            Some(time) => Ok(time),
+            None => self.dated_moment().await,
+        }
+    }
+
+    async fn asked_moment(&self) -> Result<Timestamp> {
+        let text = self.args.at.as_deref().unwrap_or_default();
+        let moment: Moment = text.parse().map_err(|error| Error::new(format!("--at: {error}")))?;
+        let newest = self.clock().await?.newest();
+        let asked = newest.and_then(|newest| moment.resolve(newest.time));
+        asked.ok_or_else(|| Error::new("nothing in this data dates its revisions").hint("use --rev"))
+    }
+
+    async fn dated_moment(&self) -> Result<Timestamp> {
+        let clock = self.clock().await?;
+        let dated = match self.at {
+            At::Newest => clock.newest(),
+            At::Revision(revision) => clock.date(revision).or_else(|| clock.newest()),
+        };
+        Ok(dated.map_or(Timestamp::UNIX_EPOCH, |dated| dated.time))
+    }
+
+    /// The time of the lease renewed last or of the event that came last, whichever is later. One value is decoded.
+    async fn newest_sign(&self) -> Result<Option<Timestamp>> {
+        let prefix = self.prefix().await?;
+        let lease = self.last_written(&format!("{prefix}/leases/"), Want::Values, |_| true).await?;
+        let renewed = lease.and_then(|lease| {
+            let lease = self.decoder.decode(&lease.key, &lease.value, lease.mod_revision.0);
+            lease.object()?.pointer("/spec/renewTime")?.as_str()?.parse().ok()
+        });
+        let event = self.last_written(&format!("{prefix}/events/"), Want::Keys, |event| event.version == 1).await?;
+        Ok(renewed.max(event.and_then(|event| first_occurrence(&event.key))))
+    }
+
+    async fn last_written(&self, prefix: &str, want: Want, counts: impl Fn(&KeyValue) -> bool) -> Result<Option<KeyValue>> {
+        let mut entries = self.range(KeyRange::prefix(prefix), want).await?.entries;
+        let mut last: Option<KeyValue> = None;
+        while let Some(entry) = entries.next().await.transpose()? {
+            if counts(&entry) && last.as_ref().is_none_or(|last| last.mod_revision < entry.mod_revision) {
+                last = Some(entry);
+            }
+        }
+        Ok(last)
+    }
+}
+
+/// An event's name ends in the nanoseconds of its first occurrence since 1970, hexadecimal (client-go tools/record).
+fn first_occurrence(key: &[u8]) -> Option<Timestamp> {
+    let key = std::str::from_utf8(key).ok()?;
+    let digits = key.rsplit_once('.')?.1;
+    Timestamp::from_nanosecond(i128::from_str_radix(digits, 16).ok().filter(|_| digits.len() == 16)?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_of_events() {
+        let time = |key: &str| first_occurrence(key.as_bytes()).map(|time| time.to_string());
+        assert_eq!(time("/registry/events/shop/web-0.18e9de13dc2a9474").as_deref(), Some("2026-11-20T21:28:23.363376244Z"));
+        assert_eq!(time("/registry/events/shop/web-0"), None);
+        assert_eq!(time("/registry/events/shop/web-0.cafe"), None);
+    }
+}
