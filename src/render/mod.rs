@@ -9,7 +9,7 @@ pub mod custom_columns;
 pub mod document;
 pub mod duration;
 pub mod encryption;
-pub mod explanation_json;
+pub mod explanation;
 pub mod json;
 pub mod json_path;
 pub mod secret;

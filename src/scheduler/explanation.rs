@@ -73,8 +73,33 @@ pub struct Explanation {
     pub verdict: Agreement,
     /// What etcd cannot show, each a sentence.
     pub caveats: Vec<String>,
+    /// Facts about refusals, as far as they were asked for.
+    pub evidence: Vec<Evidence>,
     /// What would make a pod fit that fits nowhere, the best first.
     pub remedies: Vec<Remedy>,
+}
+
+/// What a filter compared on a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evidence {
+    /// The node.
+    pub node: Arc<str>,
+    /// The filter.
+    pub plugin: &'static str,
+    /// Facts, each a fragment.
+    pub facts: Vec<String>,
+}
+
+/// How much evidence an explanation should bring.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Depth {
+    /// Verdicts alone.
+    #[default]
+    Verdicts,
+    /// For each kind of refusal, what was compared on its first nodes.
+    Refusals,
+    /// For one node, everything that was compared.
+    Node(String),
 }
 
 /// The smallest set of changes that lets the pod fit a node, proved by judging again.

@@ -5,6 +5,7 @@ mod arguments;
 mod attempt;
 mod caveats;
 mod cycle;
+mod evidence;
 mod explanation;
 mod fit_error;
 mod gates;
@@ -24,7 +25,7 @@ mod volumes;
 
 pub use arguments::{Arguments, PodTopologySpreadDefaults, ScoringStrategy};
 pub use cycle::{Cycle, Judgement, NodeJudgement, WholePod};
-pub use explanation::{Agreement, Attempt, Explanation, Outcome, Remedy, VersionFrom};
+pub use explanation::{Agreement, Attempt, Depth, Evidence, Explanation, Outcome, Remedy, VersionFrom};
 pub use gates::Gates;
 pub use plugin::{Candidate, Filter, Normalize, Plugin, PreFilter, PreScore, RawScore, Refusal, Score, Verdict};
 pub use profile::{FilterEntry, FilterMode, Profile, ScoreEntry};

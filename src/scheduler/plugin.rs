@@ -92,7 +92,7 @@ pub enum Verdict {
 }
 
 /// Why a pod does not fit, in upstream's words.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Refusal {
     /// Upstream's reasons, in its order.
     pub reasons: Vec<Cow<'static, str>>,

@@ -8,11 +8,12 @@ use crate::cluster::{Change, ClusterState, ObjectKey, PodInfo, PodKey, Stored, W
 use super::agreement::agreement;
 use super::attempt;
 use super::caveats::{self, Circumstances};
-use super::cycle::{Cycle, Judgement};
-use super::explanation::{Agreement, Attempt, Explanation, Outcome, VersionFrom};
+use super::cycle::{Cycle, Judgement, NodeJudgement};
+use super::evidence;
+use super::explanation::{Agreement, Attempt, Depth, Evidence, Explanation, Outcome, VersionFrom};
 use super::own_writes::before_own_writes;
 use super::sampling;
-use super::{Profile, Release};
+use super::{Profile, Refusal, Release, Verdict};
 
 /// Who schedules: the profiles of one scheduler, and how its release is known.
 #[derive(Clone, Debug)]
@@ -50,6 +51,7 @@ pub struct Replay {
     journal: VecDeque<(i64, Change)>,
     /// Since when each pod without a node waits for its next attempt, and how it was then.
     waiting: HashMap<PodKey, (i64, Arc<PodInfo>)>,
+    depth: Depth,
     /// Whether the walk began with the cluster's first revision, so that nothing before it is missing.
     complete: bool,
 }
@@ -58,7 +60,19 @@ impl Replay {
     /// Starts with an empty cluster. `complete`: no revision before the walk is missing.
     pub fn new(scheduler: Scheduler, complete: bool) -> Self {
         let rules = scheduler.profiles[0].rules.requests;
-        Self { state: ClusterState::new(rules), scheduler, journal: VecDeque::new(), waiting: HashMap::new(), complete }
+        Self {
+            state: ClusterState::new(rules),
+            scheduler,
+            journal: VecDeque::new(),
+            waiting: HashMap::new(),
+            depth: Depth::default(),
+            complete,
+        }
+    }
+
+    /// Says how much evidence explanations should bring.
+    pub fn with_depth(self, depth: Depth) -> Self {
+        Self { depth, ..self }
     }
 
     /// The state as of the last change.
@@ -259,6 +273,7 @@ impl Replay {
         };
         let caveats = caveats::caveats(&circumstances);
         let verdict = if own_profile { judged.verdict } else { Agreement::Unverifiable };
+        let evidence = self.evidence(&attempt.pod, profile, &judged.judgement);
         Explanation {
             scheduler_name: attempt.pod.spec.scheduler_name.clone(),
             version: self.scheduler.version.clone(),
@@ -267,8 +282,53 @@ impl Replay {
             judgement: judged.judgement,
             verdict,
             caveats,
+            evidence,
             remedies: Vec::new(),
         }
+    }
+}
+
+impl Replay {
+    /// What was compared where the pod was refused, as deep as asked for.
+    fn evidence(&self, pod: &Arc<PodInfo>, profile: &Profile, judgement: &Judgement) -> Vec<Evidence> {
+        const NODES_OF_A_KIND: usize = 3;
+        let cycle = Cycle { pod, state: &self.state, profile };
+        let fact = |node: &NodeJudgement, at: usize| Evidence {
+            node: node.name.clone(),
+            plugin: judgement.filters[at],
+            facts: evidence::evidence(&cycle, self.state.node_by_id(node.id), judgement.filters[at]),
+        };
+        let mut found: Vec<Evidence> = match &self.depth {
+            Depth::Verdicts => Vec::new(),
+            Depth::Refusals => {
+                let mut seen: HashMap<(usize, &Refusal), usize> = HashMap::new();
+                let refused = judgement.nodes.iter().filter(|node| !node.absent).filter_map(|node| Some((node, node.first_refusal()?)));
+                let first = refused.filter(|(_, kind)| {
+                    let count = seen.entry(*kind).or_default();
+                    *count += 1;
+                    *count <= NODES_OF_A_KIND
+                });
+                first.map(|(node, (at, _))| fact(node, at)).collect()
+            }
+            Depth::Node(name) => {
+                let nodes = judgement.nodes.iter().filter(|node| *node.name == **name);
+                nodes
+                    .flat_map(|node| {
+                        (0..node.verdicts.len())
+                            .filter(|at| matches!(node.verdicts[*at], Verdict::Reject(_)))
+                            .map(|at| fact(node, at))
+                            .chain([Evidence {
+                                node: node.name.clone(),
+                                plugin: "",
+                                facts: evidence::room(&cycle, self.state.node_by_id(node.id)),
+                            }])
+                            .collect::<Vec<_>>()
+                    })
+                    .collect()
+            }
+        };
+        found.retain(|evidence| !evidence.facts.is_empty());
+        found
     }
 }
 

@@ -6,8 +6,8 @@ use clap::Args;
 
 use crate::cluster::{ObjectKey, Watched};
 use crate::kube::{Address, Scope};
-use crate::render::explanation_json;
-use crate::scheduler::{Agreement, Explanation, Gates, Profile, Release, Replay, Scheduler, VersionFrom};
+use crate::render::explanation::{json, text};
+use crate::scheduler::{Agreement, Depth, Explanation, Gates, Profile, Release, Replay, Scheduler, VersionFrom};
 use crate::store::{At, Revision};
 
 use super::super::output::{Format, Output, note};
@@ -49,8 +49,9 @@ pub async fn run(session: &Session, args: &ExplainArgs, out: &mut Output) -> Res
     };
     let scheduler = scheduler(args, &mut feed, until).await?;
     let mut writer = Writer::new(session, args, out).await?;
+    let depth = writer.depth();
     if args.all {
-        let mut replay = Replay::new(scheduler, span.oldest.0 <= 1);
+        let mut replay = Replay::new(scheduler, span.oldest.0 <= 1).with_depth(depth);
         feed.seed(&mut replay, span.oldest, span.oldest).await?;
         let wanted = |namespace: &str, name: &str| pods.is_empty() || pods.iter().any(|(of, is)| *of == *namespace && *is == *name);
         let walked = feed.walk(&mut replay, span.oldest.after(), until, |replay, attempt| {
@@ -63,7 +64,7 @@ pub async fn run(session: &Session, args: &ExplainArgs, out: &mut Output) -> Res
         walked.await?;
     } else {
         for (namespace, name) in &pods {
-            let (explanation, replay) = one(&mut feed, session, &scheduler, (span.oldest, until), namespace, name).await?;
+            let (explanation, replay) = one(&mut feed, session, &scheduler, &depth, (span.oldest, until), namespace, name).await?;
             writer.write(&explanation, &replay)?;
         }
     }
@@ -75,6 +76,7 @@ async fn one(
     feed: &mut Feed<'_>,
     session: &Session,
     scheduler: &Scheduler,
+    depth: &Depth,
     (oldest, until): (Revision, Revision),
     namespace: &str,
     name: &str,
@@ -82,7 +84,7 @@ async fn one(
     let key = ObjectKey { kind: Watched::Pod, namespace: namespace.into(), name: name.into() };
     let attempts = if session.at == At::Newest { feed.attempts(&key, scheduler, oldest, until).await? } else { Vec::new() };
     let complete = oldest.0 <= 1;
-    let mut replay = Replay::new(scheduler.clone(), complete);
+    let mut replay = Replay::new(scheduler.clone(), complete).with_depth(depth.clone());
     if let Some((begun, revision)) = attempts.last().copied() {
         feed.seed(&mut replay, oldest, begun).await?;
         let mut found = None;
@@ -164,14 +166,39 @@ impl<'a> Writer<'a> {
     fn write(&mut self, explanation: &Explanation, replay: &Replay) -> Result<()> {
         let (profile, _) = replay.scheduler().profile_for(&explanation.attempt.pod);
         let time = self.clock.date(Revision(explanation.attempt.revision));
+        if matches!(self.format, Format::Table | Format::Wide) {
+            if self.written > 0 {
+                writeln!(self.out)?;
+            }
+            let shown = text::Shown { wide: self.format == Format::Wide, node: self.args.node.as_deref(), width: self.out.width() };
+            text::write(explanation, self.clock, shown, self.out)?;
+            self.count(explanation);
+            return Ok(());
+        }
         if self.format == Format::Json && self.many() {
             let lead: &[u8] = if self.written == 0 { b"{\"kind\":\"List\",\"items\":[\n" } else { b"," };
             self.out.write_all(lead)?;
         }
-        explanation_json::write_json(explanation, profile.filter_mode, time, self.args.node.as_deref(), self.out)?;
+        json::write_json(explanation, profile.filter_mode, time, self.args.node.as_deref(), self.out)?;
+        self.count(explanation);
+        if self.format == Format::Ndjson {
+            self.out.flush()?;
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, explanation: &Explanation) {
         self.written += 1;
         self.differ += usize::from(explanation.verdict == Agreement::Disagrees);
-        Ok(())
+    }
+
+    /// How much evidence the format shows.
+    fn depth(&self) -> Depth {
+        match (&self.format, &self.args.node) {
+            (Format::Json | Format::Ndjson, _) => Depth::Verdicts,
+            (_, Some(node)) => Depth::Node(node.clone()),
+            (_, None) => Depth::Refusals,
+        }
     }
 
     fn many(&self) -> bool {
