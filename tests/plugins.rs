@@ -72,7 +72,7 @@ fn case_tables() {
 #[test]
 fn names_are_unique_and_pages_complete() {
     let mut names = BTreeSet::new();
-    for plugin in plugins::PLUGINS {
+    for plugin in plugins::all() {
         assert!(names.insert(plugin.name()), "{} twice", plugin.name());
         let doc = plugin.doc();
         assert!(doc.lines().next().is_some_and(|line| line.ends_with('.')), "{}: the first line is no sentence", plugin.name());

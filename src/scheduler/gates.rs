@@ -25,6 +25,7 @@ const GATES: &[Gate] = gates! {
     TaintNodesByCondition: 8 off, 12 on;
     TaintBasedEvictions: 6 off, 13 on;
     VolumeScheduling: 9 off, 10 on;
+    DynamicProvisioningScheduling: 11 off, 12 on;
     AttachVolumeLimit: 11 off, 12 on;
     LocalStorageCapacityIsolation: 7 off, 10 on;
     ResourceLimitsPriorityFunction: 9 off;

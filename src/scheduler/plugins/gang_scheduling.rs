@@ -20,6 +20,7 @@ Reads
 History
   1.35– off by default (gates GangScheduling and GenericWorkload)
 Differs from upstream
-  It neither filters nor scores single nodes, so verdicts and scores do not depend on it; with the gate on, waiting for the group is named as a caveat."
+  It neither filters nor scores single nodes, so verdicts and scores do not depend on it;
+  with the gate on, waiting for the group is named as a caveat."
     }
 }

@@ -48,6 +48,9 @@ Differs from upstream
             if cycle.profile.gates.on("VolumeLimitScaling") {
                 return Verdict::Unknown { missing: "the rules of the alpha feature VolumeLimitScaling are not modelled".into() };
             }
+            if !cycle.profile.gates.on("AttachVolumeLimit") {
+                return Verdict::Pass;
+            }
             let csi_node = cycle.state.listers().csi_nodes.get("", &node.name).map(|csi_node| &**csi_node);
             let mut wanted = Volumes::new();
             if let Err(problem) = collect(cycle.pod, true, csi_node, cycle, &mut wanted) {
@@ -78,12 +81,12 @@ Differs from upstream
     }
 }
 
-/// `getVolumeLimits`: CSINode wins over what the node itself says (which is read up to 1.31).
+/// `getVolumeLimits`: CSINode (since 1.17) wins over what the node itself says (which is read up to 1.31).
 fn limits(node: &Candidate, csi_node: Option<&CSINode>, release: u16) -> BTreeMap<String, i64> {
     let own = node.allocatable.scalars.iter().filter(|_| release <= 31);
     let own = own.filter_map(|(name, limit)| Some((name.strip_prefix("attachable-volumes-csi-")?.to_owned(), *limit)));
     let mut limits: BTreeMap<String, i64> = own.collect();
-    for driver in csi_node.iter().flat_map(|csi_node| &csi_node.spec.drivers) {
+    for driver in csi_node.iter().filter(|_| release >= 17).flat_map(|csi_node| &csi_node.spec.drivers) {
         if let Some(count) = driver.allocatable.as_ref().and_then(|allocatable| allocatable.count) {
             limits.insert(driver.name.clone(), i64::from(count));
         }
@@ -119,7 +122,9 @@ fn collect(pod: &PodInfo, incoming: bool, csi_node: Option<&CSINode>, cycle: &Cy
         if let Some((driver, handle)) =
             driver_and_handle(claim, &pod.namespace, csi_node, cycle).filter(|(driver, handle)| !driver.is_empty() && !handle.is_empty())
         {
-            volumes.insert((driver.clone(), handle), driver);
+            // Up to 1.15 volumes of two drivers with one handle were one volume.
+            let unique = if release.0 <= 15 { String::new() } else { driver.clone() };
+            volumes.insert((unique, handle), driver);
         }
     }
     Ok(())
@@ -141,6 +146,9 @@ fn driver_and_handle(
         }
         let migrated = volume_plugin(volume)?.ok()?;
         return is_migrated(migrated.plugin, csi_node, release, gates).then(|| (migrated.plugin.driver.to_owned(), migrated.handle));
+    }
+    if release.0 <= 14 {
+        return None;
     }
     let class = listers.storage_classes.get("", claim_class(claim))?;
     // No driver's handle can look like this one: it stands for a volume that has none yet.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::cluster::{Node, PodInfo, VolumeSource};
 use crate::kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use crate::scheduler::volumes::{InTreePlugin, claim_refs, is_migrated, owner_problem};
-use crate::scheduler::{Candidate, Cycle, Plugin, PreFilter, Verdict};
+use crate::scheduler::{Candidate, Cycle, Plugin, PreFilter, Release, Verdict};
 
 /// The rule for one kind of disk.
 pub struct NonCsiLimits {
@@ -23,7 +23,8 @@ macro_rules! doc {
             "Checks\n  The disks of the pod (inline, or behind its claims) and of the pods on the node, each counted once, against the node's limit.\n",
             "Reads\n  Volumes of the pod and of the pods on the node, PersistentVolumeClaims, PersistentVolumes, StorageClasses, CSINode;\n",
             "  the limit is the node's allocatable ", $key, ", else ", $limit, ".\n",
-            "History\n  Unbound claims count where their class provisions such disks. A missing claim was passed over up to 1.22, an error 1.23–1.29,\n",
+            "History\n  Up to 1.15 a claim that is missing, unbound or without its volume counts as a disk of every kind, from 1.16 on an unbound one where its\n",
+            "  class provisions such disks. A missing claim was passed over 1.16–1.22, an error 1.23–1.29,\n",
             "  a refusal 1.30–1.31. Generic ephemeral volumes since 1.23. Not run for pods without such volumes since 1.28. Where the node's\n",
             "  driver took the disks over, NodeVolumeLimits counts them. Removed from the defaults in 1.31.\n",
             "Differs from upstream\n  The scheduler's environment variable KUBE_MAX_PD_VOLS is not in etcd and taken as unset."
@@ -105,7 +106,11 @@ impl Plugin for NonCsiLimits {
                     Err(problem) => return problem,
                 }
             }
-            if i64::try_from(disks.len()).unwrap_or(i64::MAX) > rule.limit(node) { Verdict::unschedulable(EXCEEDED) } else { Verdict::Pass }
+            if i64::try_from(disks.len()).unwrap_or(i64::MAX) > rule.limit(node, cycle) {
+                Verdict::unschedulable(EXCEEDED)
+            } else {
+                Verdict::Pass
+            }
         }))
     }
 }
@@ -147,6 +152,9 @@ impl NonCsiLimits {
                     );
                     return Err(if release.0 >= 30 { Verdict::unresolvable(text) } else { Verdict::Error(text) });
                 }
+                if release.0 <= 15 {
+                    disks.insert(format!("//{}/{}", pod.namespace, reference.name));
+                }
                 continue;
             };
             if let Some(problem) = reference.ephemeral.then(|| owner_problem(claim, pod, release)).flatten() {
@@ -156,7 +164,7 @@ impl NonCsiLimits {
             match volume.and_then(|name| listers.volumes.get("", name)) {
                 Some(volume) => disks.extend(self.persistent(volume)),
                 // No disk id can look like this: ids have no two slashes in front.
-                None if self.provisions(claim, cycle) => {
+                None if release.0 <= 15 || self.provisions(claim, cycle) => {
                     disks.insert(format!("//{}/{}", pod.namespace, reference.name));
                 }
                 None => {}
@@ -172,17 +180,22 @@ impl NonCsiLimits {
         class.is_some_and(|class| class.provisioner == self.in_tree)
     }
 
-    fn limit(&self, node: &Node) -> i64 {
-        let own = node.allocatable.scalars.iter().find(|(name, _)| &**name == self.limit_key);
-        own.map_or_else(|| if self.name == "EBSLimits" && is_nitro(node) { 25 } else { self.default_limit }, |(_, limit)| *limit)
+    fn limit(&self, node: &Node, cycle: &Cycle<'_>) -> i64 {
+        let published = cycle.profile.gates.on("AttachVolumeLimit");
+        let own = node.allocatable.scalars.iter().find(|(name, _)| published && &**name == self.limit_key);
+        let nitro = self.name == "EBSLimits" && is_nitro(node, cycle.profile.release);
+        own.map_or_else(|| if nitro { 25 } else { self.default_limit }, |(_, limit)| *limit)
     }
 }
 
-/// `^[cmr]5.*|t3|z1d`, where the anchor holds for the first alternative only.
-fn is_nitro(node: &Node) -> bool {
-    let kind = ["beta.kubernetes.io/instance-type", "node.kubernetes.io/instance-type"]
-        .iter()
-        .find_map(|key| node.labels.get(key))
-        .unwrap_or_default();
+/// `^[cmr]5.*|t3|z1d`, where the anchor holds for the first alternative only; known since 1.12, the stable label since 1.17.
+fn is_nitro(node: &Node, release: Release) -> bool {
+    let labels = ["beta.kubernetes.io/instance-type", "node.kubernetes.io/instance-type"];
+    let known = match release.0 {
+        ..=11 => &labels[..0],
+        12..=16 => &labels[..1],
+        _ => &labels[..],
+    };
+    let kind = known.iter().find_map(|key| node.labels.get(key)).unwrap_or_default();
     ["c5", "m5", "r5"].iter().any(|family| kind.starts_with(family)) || kind.contains("t3") || kind.contains("z1d")
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::kube::api::core::v1::PersistentVolume;
+use crate::kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use crate::scheduler::volumes::{claim_class, claim_refs};
 use crate::scheduler::{Candidate, Cycle, Plugin, PreFilter, Refusal, Verdict};
 
@@ -88,6 +88,10 @@ fn topologies(cycle: &Cycle<'_>, keys: &[&'static str]) -> Result<Vec<Topology>,
         let missing = || format!("persistentvolumeclaim \"{}\" not found", claim.name);
         let claim = listers.claims.get(&cycle.pod.namespace, &claim.name).ok_or_else(missing)?;
         let volume = claim.spec.as_ref().and_then(|spec| spec.volume_name.as_deref()).unwrap_or_default();
+        if volume.is_empty() && cycle.profile.release.0 <= 17 {
+            waits_for_consumer(claim, cycle)?;
+            continue;
+        }
         if volume.is_empty() {
             let name = claim_class(claim);
             if name.is_empty() {
@@ -105,6 +109,19 @@ fn topologies(cycle: &Cycle<'_>, keys: &[&'static str]) -> Result<Vec<Topology>,
         found.extend(keys.iter().filter_map(|key| topology(volume, key)));
     }
     Ok(found)
+}
+
+/// Up to 1.17 an unbound claim is an error unless its class waits for the first consumer (1.9: always, unless VolumeScheduling is on).
+fn waits_for_consumer(claim: &PersistentVolumeClaim, cycle: &Cycle<'_>) -> Result<(), String> {
+    let class = cycle.state.listers().storage_classes.get("", claim_class(claim)).filter(|_| cycle.profile.gates.on("VolumeScheduling"));
+    match class.map(|class| class.volume_binding_mode.as_deref()) {
+        Some(Some("WaitForFirstConsumer")) => return Ok(()),
+        Some(None) => return Err(format!("VolumeBindingMode not set for StorageClass \"{}\"", claim_class(claim))),
+        _ => {}
+    }
+    let name = claim.metadata.name.as_deref().unwrap_or_default();
+    let verb = if cycle.profile.release.0 <= 14 { "is not bound" } else { "was not found" };
+    Err(format!("PersistentVolumeClaim {verb}: \"{name}\""))
 }
 
 /// One label of a volume; a label with an empty zone in it is ignored, as upstream ignores it.

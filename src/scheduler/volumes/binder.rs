@@ -94,13 +94,15 @@ impl<'a> Binder<'a> {
             let (mut provision, matched): (Vec<_>, Vec<_>) = self.delayed.iter().partition(|claim| selected(claim).is_some());
             for claim in matched {
                 let taken: Vec<&str> = found.bindings.iter().filter_map(|(_, volume)| volume.metadata.name.as_deref()).collect();
-                let matching = Matching::new(claim, self.cycle.profile.gates.on("VolumeAttributesClass"));
+                let matching = Matching::new(claim, self.cycle.profile);
                 match self.lists.get(claim_class(claim)).map_or(Ok(None), |list| matching.find(list, node, &taken))? {
                     Some(volume) => found.bindings.push((claim.clone(), volume.clone())),
                     None => provision.push(claim),
                 }
             }
-            if !provision.is_empty() {
+            if !provision.is_empty() && !self.cycle.profile.gates.on("DynamicProvisioningScheduling") {
+                satisfied = false;
+            } else if !provision.is_empty() {
                 let provisioning = self.provision(&provision, node, &mut found)?;
                 (satisfied, room) = (provisioning.possible, provisioning.room);
             }

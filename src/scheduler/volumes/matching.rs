@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::cluster::{Amount, ClusterState, Interner, Node, NodeSelectorTerm, Selector};
 use crate::kube::api::core::v1::{NodeSelector, PersistentVolume, PersistentVolumeClaim};
+use crate::scheduler::Profile;
 
 use super::claims::{annotation, storage_request};
 
@@ -51,7 +52,10 @@ pub struct Matching<'a> {
     claim: &'a PersistentVolumeClaim,
     request: Amount,
     selector: Result<Option<Selector>, String>,
-    attributes_class: bool,
+    /// Whether attributes classes count; `None` where the release does not know them.
+    attributes_class: Option<bool>,
+    /// Whether a free volume must be in the phase Available.
+    available_only: bool,
 }
 
 impl VolumeList {
@@ -65,22 +69,24 @@ impl VolumeList {
 }
 
 impl<'a> Matching<'a> {
-    /// Prepares a claim. `attributes_class`: whether the gate VolumeAttributesClass is on.
-    pub fn new(claim: &'a PersistentVolumeClaim, attributes_class: bool) -> Self {
+    /// Prepares a claim. The phase counts since 1.13, attributes classes since 1.29 (with their gate).
+    pub fn new(claim: &'a PersistentVolumeClaim, profile: &Profile) -> Self {
         let selector = claim.spec.as_ref().and_then(|spec| spec.selector.as_ref());
         let selector = match selector.map(|selector| Selector::compile(selector, &mut Interner::default())) {
             None => Ok(None),
             Some(Some(selector)) => Ok(Some(selector)),
             Some(None) => Err(format!("error creating internal label selector for claim: {}", key(claim))),
         };
-        Self { claim, request: storage_request(claim).unwrap_or_default(), selector, attributes_class }
+        let attributes_class = (profile.release.0 >= 29).then(|| profile.gates.on("VolumeAttributesClass"));
+        let available_only = profile.release.0 >= 13;
+        Self { claim, request: storage_request(claim).unwrap_or_default(), selector, attributes_class, available_only }
     }
 
     /// Returns the volume upstream would take on this node, `taken` ones left out; `None`: there is none.
     pub fn find<'v>(&self, list: &'v VolumeList, node: &Node, taken: &[&str]) -> Result<Option<&'v Arc<PersistentVolume>>, String> {
         let spec = self.claim.spec.clone().unwrap_or_default();
         let wanted_class = spec.volume_attributes_class_name.as_deref().unwrap_or_default();
-        if !self.attributes_class && !wanted_class.is_empty() {
+        if self.attributes_class == Some(false) && !wanted_class.is_empty() {
             return Err(format!(
                 "unsupported volumeAttributesClassName is set on claim {} when the feature-gate VolumeAttributesClass is disabled",
                 key(self.claim)
@@ -98,7 +104,7 @@ impl<'a> Matching<'a> {
                 || bound_to_other
                 || listed.capacity < self.request
                 || mode != spec.volume_mode.as_deref().unwrap_or("Filesystem")
-                || class != wanted_class
+                || self.attributes_class.is_some() && class != wanted_class
                 || listed.volume.metadata.deletion_timestamp.is_some()
             {
                 continue;
@@ -108,8 +114,8 @@ impl<'a> Matching<'a> {
                 return Ok(reachable.then_some(&listed.volume));
             }
             let phase = field(listed.volume.status.as_ref().and_then(|status| status.phase.as_ref()));
-            if phase != Some("Available") || selector.as_ref().is_some_and(|selector| !self.selects(selector, &listed.volume)) || !reachable
-            {
+            let free = phase == Some("Available") || !self.available_only;
+            if !free || selector.as_ref().is_some_and(|selector| !self.selects(selector, &listed.volume)) || !reachable {
                 continue;
             }
             let modes = volume.and_then(|volume| volume.access_modes.as_deref()).unwrap_or_default();

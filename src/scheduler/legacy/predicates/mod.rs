@@ -7,6 +7,7 @@ mod node_label_presence;
 mod node_state;
 mod pages;
 mod service_affinity;
+mod volume_binding;
 
 use super::reason::Reason;
 use super::{Predicate, Renamed};
@@ -36,6 +37,7 @@ pub static PREDICATES: &[&dyn Plugin] = predicates! {
     "PodFitsResources" POD_FITS_RESOURCES general::pod_fits_resources;
     "PodToleratesNodeTaints" POD_TOLERATES_NODE_TAINTS node_state::pod_tolerates_node_taints;
     "PodToleratesNodeNoExecuteTaints" POD_TOLERATES_NODE_NO_EXECUTE_TAINTS node_state::pod_tolerates_no_execute_taints;
+    "CheckVolumeBinding" CHECK_VOLUME_BINDING volume_binding::check_volume_binding;
     "MatchInterPodAffinity" MATCH_INTER_POD_AFFINITY inter_pod_affinity::match_inter_pod_affinity;
 };
 
@@ -53,7 +55,6 @@ pub static RENAMED: &[&dyn Plugin] = renamed! {
     "MaxAzureDiskVolumeCount" MAX_AZURE_DISK_VOLUME_COUNT is "AzureDiskLimits";
     "MaxCinderVolumeCount" MAX_CINDER_VOLUME_COUNT is "CinderLimits";
     "MaxCSIVolumeCountPred" MAX_CSI_VOLUME_COUNT is "NodeVolumeLimits";
-    "CheckVolumeBinding" CHECK_VOLUME_BINDING is "VolumeBinding";
     "NoVolumeZoneConflict" NO_VOLUME_ZONE_CONFLICT is "VolumeZone";
     "EvenPodsSpread" EVEN_PODS_SPREAD is "PodTopologySpread";
 };

@@ -213,9 +213,9 @@ macro_rules! volume_count {
         concat!(
             "How many ", $what, " disks a node may have attached.\n\n",
             "Checks\n  The disks of the pod (inline, or behind its claims) and of the pods on the node, each counted once, against the node's limit.\n",
-            "Reads\n  volumes of the pod and of the pods on the node, claims, volumes, classes; limit: ", $limit, ", or the node's allocatable from 1.12 on\n",
+            "Reads\n  volumes of the pod and of the pods on the node, claims, volumes, classes;\n  limit: ", $limit, ", or the node's allocatable from 1.12 on\n",
             "History\n  ", $history, "\n",
-            "  1.9–1.15 a claim that is missing, unbound or without its volume counts as one disk of every kind; from 1.16 on only by its class\n",
+            "  1.9–1.15 a claim that is missing, unbound or without its volume counts as one disk of every kind;\n           from 1.16 on only by its class\n",
             "Differs from upstream\n  the scheduler's environment variable KUBE_MAX_PD_VOLS is taken as unset"
         )
     };
@@ -244,13 +244,14 @@ Differs from upstream
 pub const CHECK_VOLUME_BINDING: &str = "Bound volumes can be reached from the node, and unbound claims can get volumes there.
 
 Checks
-  Node affinity of bound volumes; for claims that wait for their first consumer a volume that matches and can be reached, or a class that can
-  provision one there. Claims that nobody binds end the attempt with an error.
+  Node affinity of bound volumes; for claims that wait for their first consumer a volume that matches and can be reached, or a class
+  that can provision one there. Claims that nobody binds end the attempt with an error.
 Reads
   claims of the pod, volumes, classes; node labels
 History
   1.9       nothing, unless VolumeScheduling is on
-  1.10–1.11 a claim that names its volume counts as bound; provisioning is not considered (1.11: unless DynamicProvisioningScheduling is on)
+  1.10–1.11 a claim that names its volume counts as bound; provisioning is not considered
+            (1.11: unless DynamicProvisioningScheduling is on)
   1.12–1.16 unbound: pod has unbound immediate PersistentVolumeClaims, once per node
   1.17–     the plugin VolumeBinding
 Differs from upstream

@@ -9,8 +9,8 @@ macro_rules! page {
 pub const SELECTOR_SPREAD: &str = page!(
     "Spreads the pods of one Service or controller over hosts and zones.",
     "Pods that the same selectors match on the node, against the node that has most; where nodes have zones, these count two thirds.",
-    "Services, ReplicationControllers, ReplicaSets, StatefulSets of the pod's namespace; labels of its pods; zone and region labels of nodes",
-    "1.9–1.13 a pod counts if any of the selectors matches it, from 1.14 on if all do; 1.17–1.18 the plugin DefaultPodTopologySpread, 1.19 SelectorSpread"
+    "Services, ReplicationControllers, ReplicaSets, StatefulSets of the pod's namespace; labels of its pods;\n  zone and region labels of nodes",
+    "1.9–1.13 a pod counts if any of the selectors matches it, from 1.14 on if all do;\n  1.17–1.18 the plugin DefaultPodTopologySpread, 1.19 SelectorSpread"
 );
 pub const SERVICE_SPREADING: &str = page!(
     "Meant to spread the pods of one Service; in effect SelectorSpreadPriority.",
@@ -20,7 +20,7 @@ pub const SERVICE_SPREADING: &str = page!(
 );
 pub const INTER_POD_AFFINITY: &str = page!(
     "Prefers nodes near the pods that a pod likes, and that like it.",
-    "Weights of preferred terms of the pod and of existing pods, and of existing pods' required affinity, summed over each domain; scaled between the least and the most, both starting at 0.",
+    "Weights of preferred terms of the pod and of existing pods, and of existing pods' required affinity, summed over each\n  domain; scaled between the least and the most, both starting at 0.",
     "affinity of the pod and of all pods; labels and namespaces of all pods; node labels",
     "1.9–1.16; from 1.17 on the plugin InterPodAffinity"
 );
@@ -44,7 +44,7 @@ pub const BALANCED_RESOURCE_ALLOCATION: &str = page!(
 );
 pub const NODE_PREFER_AVOID_PODS: &str = page!(
     "A node may ask, by an annotation, to be spared the pods of a controller.",
-    "0 if the annotation scheduler.alpha.kubernetes.io/preferAvoidPods lists the pod's ReplicationController or ReplicaSet, else full; weight 10000.",
+    "0 if the annotation scheduler.alpha.kubernetes.io/preferAvoidPods lists the pod's ReplicationController\n  or ReplicaSet, else full; weight 10000.",
     "node annotations; pod ownerReferences",
     "1.9–1.16; from 1.17 on the plugin NodePreferAvoidPods"
 );

@@ -1,0 +1,166 @@
+//! The schedulers of 1.9, 1.13 and 1.17, held against their released code run on the same states.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+
+use futures_util::StreamExt;
+use ketcd::cluster::ObjectKey;
+use ketcd::kube::Decoder;
+use ketcd::scheduler::{Explanation, Gates, Profile, Release, Replay, Scheduler, Verdict, VersionFrom, WholePod};
+use ketcd::store::{EventKind, KeyRange, Revision, Until, WatchItem, load};
+use serde_json::Value;
+
+fn capture(name: &str) -> String {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata/captures").join(name).to_str().unwrap().to_owned()
+}
+
+fn truth(capture_name: &str, version: &str) -> Vec<Value> {
+    let file = std::fs::File::open(capture(&format!("{capture_name}/truth-{version}.jsonl.zst"))).unwrap();
+    let lines = BufReader::new(zstd::Decoder::new(file).unwrap()).lines();
+    lines.map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect()
+}
+
+fn scheduler(release: u16) -> Scheduler {
+    let release = Release(release);
+    Scheduler {
+        profiles: vec![Profile::new(release, Gates::new(release))],
+        version: VersionFrom { release, evidence: "the test asks for it".to_owned() },
+        recorded: Release(20),
+        configured: false,
+    }
+}
+
+/// Every attempt of a capture, by pod and the revision judged.
+fn explanations(capture_name: &str, release: u16) -> BTreeMap<(String, i64), Explanation> {
+    let source = load::open(&[capture(&format!("{capture_name}/snapshot.db.zst"))], &|_| None).unwrap();
+    let decoder = Decoder::new();
+    let mut replay = Replay::new(scheduler(release), true);
+    let mut found = BTreeMap::new();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async {
+        let mut items = source.watch(KeyRange::all(), Revision(1), Until::Forever);
+        while let Some(item) = items.next().await {
+            let WatchItem::Event(event) = item.unwrap() else { continue };
+            let path = std::str::from_utf8(&event.key_value.key).unwrap();
+            let Some(key) = path.strip_prefix("/registry/").and_then(ObjectKey::parse) else { continue };
+            let mut text = Vec::new();
+            let object = (event.kind == EventKind::Put).then(|| {
+                let value = &event.key_value;
+                decoder.decode_text(&value.key, &value.value, value.mod_revision.0, &mut text).unwrap();
+                text.as_slice()
+            });
+            if let Some(attempt) = replay.advance(&key, object, event.revision.0) {
+                let explanation = replay.explain(attempt);
+                found.insert((explanation.attempt.pod.full_name(), explanation.evaluated_revision), explanation);
+            }
+        }
+    });
+    found
+}
+
+#[derive(Default)]
+struct Score {
+    asked: usize,
+    differing: Vec<String>,
+}
+
+impl Score {
+    fn hold<T: PartialEq + std::fmt::Debug>(&mut self, what: impl FnOnce() -> String, ours: T, upstream: T) {
+        self.asked += 1;
+        if ours != upstream {
+            self.differing.push(format!("{}: ours {ours:?}, upstream {upstream:?}", what()));
+        }
+    }
+}
+
+fn verdict(explanation: &Explanation, node: &str, filter: &str) -> Option<(bool, String)> {
+    let judgement = &explanation.judgement;
+    let at = judgement.filters.iter().position(|name| *name == filter)?;
+    let node = judgement.nodes.iter().find(|judged| *judged.name == *node)?;
+    match &node.verdicts[at] {
+        Verdict::Pass => Some((true, String::new())),
+        Verdict::Reject(refusal) => Some((false, refusal.reasons.join(", "))),
+        _ => None,
+    }
+}
+
+fn score(explanation: &Explanation, plugin: &str, node: &str, normalized: bool) -> Option<i64> {
+    let scores = explanation.judgement.scores.as_ref()?;
+    let at = scores.nodes.iter().position(|name| **name == *node)?;
+    let scored = scores.plugins.iter().find(|scored| scored.plugin == plugin)?;
+    Some(if normalized { scored.normalized[at] } else { scored.raw[at] })
+}
+
+fn hold(score_card: &mut Score, line: &Value, explanation: &Explanation) {
+    let pod = explanation.attempt.pod.full_name();
+    for (node, predicates) in line["predicates"].as_object().unwrap() {
+        for predicate in predicates.as_array().unwrap() {
+            let name = predicate[0].as_str().unwrap();
+            let upstream = predicate[1].as_bool().map(|fits| (fits, predicate[2].as_str().unwrap().to_owned()));
+            score_card.hold(|| format!("{pod} on {node}, {name}"), verdict(explanation, node, name), upstream);
+        }
+    }
+    for (key, normalized) in [("raw", false), ("scores", true)] {
+        for (plugin, by_node) in line[key].as_object().into_iter().flatten() {
+            for (node, points) in by_node.as_object().unwrap() {
+                let ours = score(explanation, plugin, node, normalized);
+                score_card.hold(|| format!("{pod} on {node}, {plugin} {key}"), ours, points.as_i64());
+            }
+        }
+    }
+    let scores = explanation.judgement.scores.as_ref();
+    for (node, total) in line["total"].as_object().into_iter().flatten() {
+        let ours = scores.and_then(|scores| Some(scores.totals[scores.nodes.iter().position(|name| **name == **node)?]));
+        score_card.hold(|| format!("{pod} on {node}, total"), ours, total.as_i64());
+    }
+    let error = matches!(explanation.judgement.whole_pod, Some(WholePod::Error(_)));
+    score_card.hold(|| format!("{pod}, error"), error, line["outcome"] == "error");
+    if line["outcome"] != "bound" {
+        score_card.hold(|| format!("{pod}, message"), explanation.judgement.message.as_deref(), line["message"].as_str());
+    }
+}
+
+fn check(capture_name: &str, version: &str, release: u16) {
+    let ours = explanations(capture_name, release);
+    let mut score_card = Score::default();
+    let lines = truth(capture_name, version);
+    for line in &lines {
+        let key = (line["pod"].as_str().unwrap().to_owned(), line["revision"].as_i64().unwrap());
+        let explanation = ours.get(&key).unwrap_or_else(|| panic!("no attempt of {} judged on r{}", key.0, key.1));
+        hold(&mut score_card, line, explanation);
+    }
+    let Score { asked, differing } = score_card;
+    assert!(!lines.is_empty());
+    assert!(differing.is_empty(), "{} of {asked} differ:\n{}", differing.len(), differing[..differing.len().min(12)].join("\n"));
+}
+
+#[test]
+fn release_1_9_on_random_pods() {
+    check("k120-random", "1.9", 9);
+}
+
+#[test]
+fn release_1_9_on_the_story() {
+    check("k120-story", "1.9", 9);
+}
+
+#[test]
+fn release_1_13_on_random_pods() {
+    check("k120-random", "1.13", 13);
+}
+
+#[test]
+fn release_1_13_on_the_story() {
+    check("k120-story", "1.13", 13);
+}
+
+#[test]
+fn release_1_17_on_random_pods() {
+    check("k120-random", "1.17", 17);
+}
+
+#[test]
+fn release_1_17_on_the_story() {
+    check("k120-story", "1.17", 17);
+}
