@@ -25,7 +25,7 @@ pub use pod_info::{ClaimStatus, PodInfo, PodKey, ScheduledCondition};
 pub use pod_spec::{ControllerRef, HostPort, NodeAffinity, PodSpec, SpreadConstraint, Toleration, WhenUnsatisfiable};
 pub use quantity::Amount;
 pub use requests::{ContainerRequests, PodRequests, RequestRules, ResourceList};
-pub use resources::Resources;
+pub use resources::{Resources, is_extended};
 pub use selector::{NodeSelectorTerm, Operator, Requirement, Selector};
 pub use state::{Change, ClusterState, ObjectKey, Problem, Stored, Watched};
 pub use volumes::{PodVolume, VolumeSource};

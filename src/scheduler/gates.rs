@@ -59,6 +59,15 @@ const GATES: &[Gate] = gates! {
     DynamicResourceAllocation: 26 off, 34 on;
     DRAExtendedResource: 34 off, 36 on;
     DRAPrioritizedList: 33 off, 34 on;
+    DRAAdminAccess: 32 off, 34 on;
+    DRAPartitionableDevices: 33 off, 36 on;
+    DRADeviceTaints: 33 off, 36 on;
+    DRADeviceTaintRules: 35 off;
+    DRAConsumableCapacity: 34 off, 36 on;
+    DRADeviceBindingConditions: 34 off, 36 on;
+    DRAResourceClaimDeviceStatus: 32 off, 33 on;
+    DRAListTypeAttributes: 36 off;
+    DRANodeAllocatableResources: 36 off;
     NodeDeclaredFeatures: 35 off, 36 on;
     OpportunisticBatching: 35 on;
     TaintTolerationComparisonOperators: 35 off;

@@ -1,6 +1,7 @@
 //! One file per upstream plugin; `PLUGINS` lists them all.
 
 mod balanced_allocation;
+mod dynamic_resources;
 mod gang_scheduling;
 mod image_locality;
 mod inter_pod_affinity;
@@ -58,6 +59,7 @@ pub static PLUGINS: &[&dyn Plugin] = &[
     &node_volume_limits::NodeVolumeLimits,
     &volume_binding::VolumeBinding,
     &volume_zone::VolumeZone,
+    &dynamic_resources::DynamicResources,
 ];
 
 /// Every rule known: the framework's plugins, then classic predicates and priorities.

@@ -1,0 +1,233 @@
+//! CEL's functions and methods: the standard ones, strings, lists, quantities, semantic versions.
+
+use regex::Regex;
+
+use crate::cluster::Amount;
+
+use super::{Fault, Result, Semver, Value};
+
+/// A function without a target.
+pub(super) fn call(function: &str, arguments: &[Value]) -> Result<Value> {
+    match (function, arguments) {
+        ("size", [value]) => size(value),
+        ("quantity", [Value::String(text)]) => match Amount::parse(text) {
+            Some(amount) => Ok(Value::Quantity(amount)),
+            None => Err(Fault::Unsupported(format!("the quantity {text:?}"))),
+        },
+        ("isQuantity", [Value::String(text)]) => Ok(Value::Bool(Amount::parse(text).is_some())),
+        ("semver", [Value::String(text)]) => semver(Semver::parse(text), text),
+        ("semver", [Value::String(text), Value::Bool(normalize)]) => {
+            semver(if *normalize { Semver::parse_normalized(text) } else { Semver::parse(text) }, text)
+        }
+        ("isSemver", [Value::String(text)]) => Ok(Value::Bool(Semver::parse(text).is_some())),
+        ("isSemver", [Value::String(text), Value::Bool(normalize)]) => {
+            Ok(Value::Bool(if *normalize { Semver::parse_normalized(text) } else { Semver::parse(text) }.is_some()))
+        }
+        ("string", [value]) => string(value),
+        ("int", [value]) => int(value),
+        ("double", [value]) => double(value),
+        ("uint", [Value::Uint(value)]) => Ok(Value::Uint(*value)),
+        ("uint", [Value::Int(value)]) => u64::try_from(*value).map(Value::Uint).map_err(|_| error("range error converting -1 to uint")),
+        ("bool", [Value::Bool(value)]) => Ok(Value::Bool(*value)),
+        ("dyn", [value]) => Ok(value.clone()),
+        _ => Err(unsupported(function, arguments)),
+    }
+}
+
+/// A method of `target`.
+pub(super) fn method(target: &Value, function: &str, arguments: &[Value]) -> Result<Value> {
+    match target {
+        _ if function == "size" && arguments.is_empty() => size(target),
+        Value::String(text) => string_method(text, function, arguments),
+        Value::List(list) => list_method(list, function, arguments),
+        Value::Quantity(quantity) => quantity_method(*quantity, function, arguments),
+        Value::Semver(version) => semver_method(version, function, arguments),
+        Value::Optional(inner) => match (function, arguments) {
+            ("hasValue", []) => Ok(Value::Bool(inner.is_some())),
+            ("value", []) => inner.as_deref().cloned().ok_or_else(|| error("optional.none() dereference")),
+            ("orValue", [other]) => Ok(inner.as_deref().unwrap_or(other).clone()),
+            ("or", [other]) => Ok(if inner.is_some() { target.clone() } else { other.clone() }),
+            _ => Err(unsupported(function, arguments)),
+        },
+        _ if is_known_method(function) => Err(Fault::no_overload()),
+        _ => Err(unsupported(function, arguments)),
+    }
+}
+
+/// A value as CEL's errors spell it.
+pub(super) fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.to_string(),
+        Value::Int(value) => value.to_string(),
+        Value::Uint(value) => value.to_string(),
+        Value::Bool(value) => value.to_string(),
+        other => format!("{other:?}"),
+    }
+}
+
+fn string_method(text: &str, function: &str, arguments: &[Value]) -> Result<Value> {
+    let index = |found: Option<usize>| Value::Int(found.map_or(-1, |at| length(&text[..at])));
+    Ok(match (function, arguments) {
+        ("contains", [Value::String(part)]) => Value::Bool(text.contains(&**part)),
+        ("startsWith", [Value::String(part)]) => Value::Bool(text.starts_with(&**part)),
+        ("endsWith", [Value::String(part)]) => Value::Bool(text.ends_with(&**part)),
+        ("matches", [Value::String(pattern)]) => Value::Bool(regex(pattern, text)?.is_match(text)),
+        ("find", [Value::String(pattern)]) => Value::string(regex(pattern, text)?.find(text).map_or("", |found| found.as_str())),
+        ("lowerAscii", []) => Value::string(&text.to_ascii_lowercase()),
+        ("upperAscii", []) => Value::string(&text.to_ascii_uppercase()),
+        ("trim", []) => Value::string(text.trim()),
+        ("indexOf", [Value::String(part)]) => index(text.find(&**part)),
+        ("lastIndexOf", [Value::String(part)]) => index(text.rfind(&**part)),
+        ("replace", [Value::String(from), Value::String(to)]) => Value::string(&text.replace(&**from, to)),
+        ("split", [Value::String(separator)]) if !separator.is_empty() => Value::list(text.split(&**separator).map(Value::string).collect()),
+        ("charAt", [Value::Int(at)]) => match usize::try_from(*at).ok().and_then(|at| text.chars().nth(at)) {
+            Some(c) => Value::string(&c.to_string()),
+            None if *at == length(text) => Value::string(""),
+            None => return Err(error(&format!("index out of range: {at}"))),
+        },
+        ("substring", [Value::Int(start)]) => substring(text, *start, length(text))?,
+        ("substring", [Value::Int(start), Value::Int(end)]) => substring(text, *start, *end)?,
+        _ => return Err(mistyped(function, arguments)),
+    })
+}
+
+fn substring(text: &str, start: i64, end: i64) -> Result<Value> {
+    if start < 0 || end > length(text) {
+        return Err(error(&format!("index out of range: {}", if start < 0 { start } else { end })));
+    }
+    if start > end {
+        return Err(error(&format!("invalid substring range. start: {start}, end: {end}")));
+    }
+    let (skip, take) = (usize::try_from(start).unwrap_or(0), usize::try_from(end - start).unwrap_or(0));
+    Ok(Value::string(&text.chars().skip(skip).take(take).collect::<String>()))
+}
+
+fn list_method(list: &[Value], function: &str, arguments: &[Value]) -> Result<Value> {
+    let index = |found: Option<usize>| Value::Int(found.and_then(|at| i64::try_from(at).ok()).unwrap_or(-1));
+    match (function, arguments) {
+        ("indexOf", [value]) => Ok(index(list.iter().position(|element| element == value))),
+        ("lastIndexOf", [value]) => Ok(index(list.iter().rposition(|element| element == value))),
+        ("join", []) => join(list, ""),
+        ("join", [Value::String(separator)]) => join(list, separator),
+        ("isSorted", []) => {
+            let sorted = list.windows(2).map(|pair| Ok(pair[0].compare(&pair[1]).ok_or_else(Fault::no_overload)?.is_le()));
+            Ok(Value::Bool(sorted.collect::<Result<Vec<bool>>>()?.into_iter().all(|sorted| sorted)))
+        }
+        _ => Err(mistyped(function, arguments)),
+    }
+}
+
+fn join(list: &[Value], separator: &str) -> Result<Value> {
+    let texts = list.iter().map(|element| match element {
+        Value::String(text) => Ok(&**text),
+        _ => Err(Fault::no_overload()),
+    });
+    Ok(Value::string(&texts.collect::<Result<Vec<_>>>()?.join(separator)))
+}
+
+fn quantity_method(quantity: Amount, function: &str, arguments: &[Value]) -> Result<Value> {
+    let other = match arguments {
+        [Value::Quantity(other)] => Some(*other),
+        [Value::Int(other)] if matches!(function, "add" | "sub") => Some(Amount::from_units(*other)),
+        _ => None,
+    };
+    Ok(match (function, other, arguments) {
+        ("compareTo", Some(other), _) => Value::Int(quantity.cmp(&other) as i64),
+        ("isLessThan", Some(other), _) => Value::Bool(quantity < other),
+        ("isGreaterThan", Some(other), _) => Value::Bool(quantity > other),
+        ("add", Some(other), _) => Value::Quantity(quantity + other),
+        ("sub", Some(other), _) => Value::Quantity(quantity - other),
+        ("sign", None, []) => Value::Int(quantity.cmp(&Amount::default()) as i64),
+        ("isInteger", None, []) => Value::Bool(quantity.units().is_some()),
+        ("asInteger", None, []) => Value::Int(quantity.units().ok_or_else(|| error("cannot convert value to integer"))?),
+        _ => return Err(mistyped(function, arguments)),
+    })
+}
+
+fn semver_method(version: &Semver, function: &str, arguments: &[Value]) -> Result<Value> {
+    let part = |at: usize| i64::try_from(version.core[at]).map(Value::Int).map_err(|_| Fault::Unsupported("a version number this large".to_owned()));
+    match (function, arguments) {
+        ("compareTo", [Value::Semver(other)]) => Ok(Value::Int(version.cmp(other) as i64)),
+        ("isLessThan", [Value::Semver(other)]) => Ok(Value::Bool(version < other)),
+        ("isGreaterThan", [Value::Semver(other)]) => Ok(Value::Bool(version > other)),
+        ("major", []) => part(0),
+        ("minor", []) => part(1),
+        ("patch", []) => part(2),
+        _ => Err(mistyped(function, arguments)),
+    }
+}
+
+fn semver(version: Option<Semver>, text: &str) -> Result<Value> {
+    version.map(Value::Semver).ok_or_else(|| Fault::Unsupported(format!("the version {text:?}")))
+}
+
+/// Compiles a pattern. RE2's classes are ASCII, ours Unicode: where that could matter we do not answer.
+fn regex(pattern: &str, subject: &str) -> Result<Regex> {
+    if !subject.is_ascii() && ["\\d", "\\w", "\\s", "\\b", "\\D", "\\W", "\\S", "\\B"].iter().any(|class| pattern.contains(class)) {
+        return Err(Fault::Unsupported(format!("the pattern {pattern:?} on text that is not ASCII")));
+    }
+    Regex::new(pattern).map_err(|_| Fault::Unsupported(format!("the pattern {pattern:?}")))
+}
+
+fn size(value: &Value) -> Result<Value> {
+    Ok(Value::Int(match value {
+        Value::String(text) => length(text),
+        Value::Bytes(bytes) => count(bytes.len()),
+        Value::List(list) => count(list.len()),
+        Value::Map(map) => count(map.entries.len()),
+        _ => return Err(Fault::no_overload()),
+    }))
+}
+
+fn string(value: &Value) -> Result<Value> {
+    match value {
+        Value::String(_) => Ok(value.clone()),
+        Value::Int(_) | Value::Uint(_) | Value::Bool(_) => Ok(Value::string(&text(value))),
+        _ => Err(Fault::Unsupported("string() of this type".to_owned())),
+    }
+}
+
+fn int(value: &Value) -> Result<Value> {
+    match value {
+        Value::Int(_) => Ok(value.clone()),
+        Value::Uint(value) => i64::try_from(*value).map(Value::Int).map_err(|_| error("integer overflow")),
+        Value::String(text) => text.parse().map(Value::Int).map_err(|_| Fault::Unsupported(format!("int({text:?})"))),
+        _ => Err(Fault::Unsupported("int() of this type".to_owned())),
+    }
+}
+
+#[allow(clippy::cast_precision_loss)]
+fn double(value: &Value) -> Result<Value> {
+    match value {
+        Value::Double(_) => Ok(value.clone()),
+        Value::Int(value) => Ok(Value::Double(*value as f64)),
+        Value::Uint(value) => Ok(Value::Double(*value as f64)),
+        _ => Err(Fault::Unsupported("double() of this type".to_owned())),
+    }
+}
+
+fn length(text: &str) -> i64 {
+    count(text.chars().count())
+}
+
+fn count(length: usize) -> i64 {
+    i64::try_from(length).unwrap_or(i64::MAX)
+}
+
+/// A known method with operands it does not take is CEL's error; an unknown one is our limit.
+fn mistyped(function: &str, arguments: &[Value]) -> Fault {
+    if is_known_method(function) { Fault::no_overload() } else { unsupported(function, arguments) }
+}
+
+fn is_known_method(function: &str) -> bool {
+    let known = ["contains", "startsWith", "endsWith", "matches", "compareTo", "isLessThan", "isGreaterThan", "major", "minor", "patch", "lowerAscii", "upperAscii"];
+    known.contains(&function)
+}
+
+fn unsupported(function: &str, arguments: &[Value]) -> Fault {
+    Fault::Unsupported(format!("{function}() with {} arguments", arguments.len()))
+}
+
+fn error(text: &str) -> Fault {
+    Fault::Error(text.to_owned())
+}

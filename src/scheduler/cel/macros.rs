@@ -1,0 +1,152 @@
+//! CEL's macros: calls whose arguments are expressions, not values.
+
+use super::eval::Scope;
+use super::parse::Expr;
+use super::{Fault, Result, Value};
+
+/// Evaluates the call if it is a macro.
+pub(super) fn expand<'a>(scope: &mut Scope<'a>, target: Option<&'a Expr>, function: &str, arguments: &'a [Expr]) -> Option<Result<Value>> {
+    let Some(target) = target else {
+        return match (function, arguments) {
+            ("has", [Expr::Select { operand, field, optional: false }]) => Some(has(scope, operand, field)),
+            ("has", _) => Some(Err(Fault::Unsupported("has() of something that is no field".to_owned()))),
+            _ => None,
+        };
+    };
+    if *target == Expr::Ident("cel".to_owned()) && function == "bind" {
+        return Some(match arguments {
+            [Expr::Ident(name), value, body] => scope.evaluate(value).and_then(|value| scope.with(name, value, body)),
+            _ => Err(Fault::Unsupported("cel.bind of this form".to_owned())),
+        });
+    }
+    if let (Expr::Ident(namespace), "of" | "none" | "ofNonZeroValue") = (target, function)
+        && namespace == "optional"
+    {
+        return Some(optional(scope, function, arguments));
+    }
+    match (function, arguments) {
+        ("all" | "exists" | "exists_one" | "existsOne" | "filter" | "map" | "optMap" | "optFlatMap", [Expr::Ident(name), body]) => {
+            Some(over(scope, target, function, name, None, body))
+        }
+        ("map", [Expr::Ident(name), condition, body]) => Some(over(scope, target, function, name, Some(condition), body)),
+        ("all" | "exists" | "existsOne" | "transformList" | "transformMap" | "transformMapEntry", [_, _, ..]) => {
+            Some(Err(Fault::Unsupported(format!("{function}() over two variables"))))
+        }
+        _ => None,
+    }
+}
+
+fn has<'a>(scope: &mut Scope<'a>, operand: &'a Expr, field: &str) -> Result<Value> {
+    match scope.evaluate(operand)? {
+        Value::Map(map) => Ok(Value::Bool(map.find(&Value::string(field)).is_some())),
+        Value::Optional(Some(inner)) => match *inner {
+            Value::Map(map) => Ok(Value::Bool(map.find(&Value::string(field)).is_some())),
+            _ => Err(Fault::no_overload()),
+        },
+        Value::Optional(None) => Ok(Value::Bool(false)),
+        _ => Err(Fault::no_overload()),
+    }
+}
+
+fn optional<'a>(scope: &mut Scope<'a>, function: &str, arguments: &'a [Expr]) -> Result<Value> {
+    match (function, arguments) {
+        ("none", []) => Ok(Value::Optional(None)),
+        ("of", [value]) => Ok(Value::Optional(Some(Box::new(scope.evaluate(value)?)))),
+        ("ofNonZeroValue", [value]) => {
+            let value = scope.evaluate(value)?;
+            let zero = match &value {
+                Value::Null => true,
+                Value::Bool(value) => !value,
+                Value::Int(value) => *value == 0,
+                Value::Uint(value) => *value == 0,
+                Value::Double(value) => *value == 0.0,
+                Value::String(text) => text.is_empty(),
+                Value::Bytes(bytes) => bytes.is_empty(),
+                Value::List(list) => list.is_empty(),
+                Value::Map(map) => map.entries.is_empty(),
+                Value::Quantity(_) | Value::Semver(_) | Value::Optional(_) => false,
+            };
+            Ok(Value::Optional((!zero).then(|| Box::new(value))))
+        }
+        _ => Err(Fault::Unsupported(format!("optional.{function} of this form"))),
+    }
+}
+
+/// The comprehensions, over a list's elements or a map's keys.
+fn over<'a>(
+    scope: &mut Scope<'a>,
+    target: &'a Expr,
+    function: &str,
+    name: &'a str,
+    condition: Option<&'a Expr>,
+    body: &'a Expr,
+) -> Result<Value> {
+    let elements: Vec<Value> = match scope.evaluate(target)? {
+        Value::List(list) => list.to_vec(),
+        Value::Map(map) => map.entries.iter().map(|(key, _)| key.clone()).collect(),
+        Value::Optional(inner) if function.starts_with("opt") => return optional_map(scope, inner.map(|inner| *inner), function, name, body),
+        _ => return Err(Fault::no_overload()),
+    };
+    match function {
+        "all" => quantifier(scope, elements, name, body, false),
+        "exists" => quantifier(scope, elements, name, body, true),
+        "exists_one" | "existsOne" => {
+            let mut count = 0;
+            for element in elements {
+                count += usize::from(boolean(scope.with(name, element, body)?)?);
+            }
+            Ok(Value::Bool(count == 1))
+        }
+        "filter" => {
+            let mut kept = Vec::new();
+            for element in elements {
+                if boolean(scope.with(name, element.clone(), body)?)? {
+                    kept.push(element);
+                }
+            }
+            Ok(Value::list(kept))
+        }
+        "map" => {
+            let mut mapped = Vec::new();
+            for element in elements {
+                if match condition {
+                    Some(condition) => boolean(scope.with(name, element.clone(), condition)?)?,
+                    None => true,
+                } {
+                    mapped.push(scope.with(name, element, body)?);
+                }
+            }
+            Ok(Value::list(mapped))
+        }
+        _ => Err(Fault::no_overload()),
+    }
+}
+
+/// `all` and `exists`: one element may decide, whatever the others do.
+fn quantifier<'a>(scope: &mut Scope<'a>, elements: Vec<Value>, name: &'a str, body: &'a Expr, deciding: bool) -> Result<Value> {
+    let mut fault: Option<Fault> = None;
+    for element in elements {
+        match scope.with(name, element, body).and_then(boolean) {
+            Ok(value) if value == deciding => return Ok(Value::Bool(deciding)),
+            Ok(_) => {}
+            Err(new) => fault = Some(match fault {
+                Some(old @ Fault::Unsupported(_)) => old,
+                _ => new,
+            }),
+        }
+    }
+    fault.map_or(Ok(Value::Bool(!deciding)), Err)
+}
+
+fn optional_map<'a>(scope: &mut Scope<'a>, inner: Option<Value>, function: &str, name: &'a str, body: &'a Expr) -> Result<Value> {
+    let Some(inner) = inner else { return Ok(Value::Optional(None)) };
+    let value = scope.with(name, inner, body)?;
+    Ok(if function == "optMap" { Value::Optional(Some(Box::new(value))) } else { value })
+}
+
+fn boolean(value: Value) -> Result<bool> {
+    match value {
+        Value::Bool(value) => Ok(value),
+        _ => Err(Fault::no_overload()),
+    }
+}

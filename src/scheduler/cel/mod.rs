@@ -1,0 +1,103 @@
+//! CEL, as far as device selectors use it: parsed once, evaluated for each device. What we do not know is said, never guessed.
+//!
+//! The language is that of `k8s.io/apiserver/pkg/cel/environment` (cel-spec with optional types, `cel.bind`, the string and list
+//! libraries, quantities and semantic versions). There is no type checker: the API server has run it before it stored the expression.
+
+mod arithmetic;
+mod eval;
+mod functions;
+mod lexer;
+mod macros;
+mod parse;
+mod semver;
+mod value;
+
+pub use parse::Expression;
+pub use semver::Semver;
+pub use value::Value;
+
+/// Why an expression has no value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// CEL's own runtime error, in its words (`no such key: model`).
+    Error(String),
+    /// A part of the language that is not modelled here; names the part.
+    Unsupported(String),
+}
+
+impl Fault {
+    /// CEL's error for operands that no overload takes.
+    fn no_overload() -> Self {
+        Self::Error("no such overload".to_owned())
+    }
+}
+
+type Result<T> = std::result::Result<T, Fault>;
+
+#[cfg(test)]
+mod tests {
+    use super::{Expression, Fault, Semver, Value};
+    use crate::cluster::Amount;
+
+    fn device() -> Value {
+        let attributes = Value::map([
+            ("model", Value::string("A1")),
+            ("index", Value::Int(3)),
+            ("ecc", Value::Bool(true)),
+            ("version", Value::Semver(Semver::parse("1.2.3").unwrap())),
+        ]);
+        let capacity = Value::map([("memory", Value::Quantity(Amount::parse("40Gi").unwrap()))]);
+        Value::map([
+            ("driver", Value::string("gpu.example.com")),
+            ("attributes", Value::map([("gpu.example.com", attributes)]).with_default()),
+            ("capacity", Value::map([("gpu.example.com", capacity)]).with_default()),
+        ])
+    }
+
+    fn run(expression: &str) -> Result<Value, Fault> {
+        Expression::parse(expression)?.evaluate(&[("device", device())])
+    }
+
+    fn check(expression: &str, wanted: bool) {
+        assert_eq!(run(expression), Ok(Value::Bool(wanted)), "{expression}");
+    }
+
+    #[test]
+    fn selectors_of_devices() {
+        check("device.driver == 'gpu.example.com' && device.attributes['gpu.example.com'].model == 'A1'", true);
+        check("device.attributes[\"gpu.example.com\"].index >= 4", false);
+        check("device.capacity['gpu.example.com'].memory.compareTo(quantity('60Gi')) > 0", false);
+        check("device.capacity['gpu.example.com'].memory.isGreaterThan(quantity('39Gi'))", true);
+        check("device.attributes['gpu.example.com'].version.isGreaterThan(semver('1.2.0'))", true);
+        check("cel.bind(gpu, device.attributes['gpu.example.com'], gpu.ecc && gpu.index == 3)", true);
+        check("has(device.attributes['gpu.example.com'].nothing)", false);
+        check("'other.example.com' in device.attributes", false);
+        check("device.attributes['gpu.example.com'].model in ['A1', 'B2']", true);
+        check("device.attributes['gpu.example.com'].model.matches('^A[0-9]+$')", true);
+        check("device.attributes['gpu.example.com'].?nothing.orValue('x') == 'x'", true);
+        check("device.attributes['gpu.example.com'][?'model'].hasValue()", true);
+        check("[1, 2, 3].exists(x, x > 2) && [1, 2, 3].all(x, x > 0) && [1, 2].exists_one(x, x == 1)", true);
+        check("[1, 2, 3].filter(x, x > 1).map(x, x * 2) == [4, 6]", true);
+        check("size('äö') == 2 && 'a' + 'b' == 'ab' && -7 / 2 == -3 && -7 % 2 == -1", true);
+        check("true ? 1 == 1.0 : false", true);
+    }
+
+    #[test]
+    fn errors_are_those_of_cel() {
+        let error = |text: &str| Err(Fault::Error(text.to_owned()));
+        assert_eq!(run("device.attributes['gpu.example.com'].nothing == 'x'"), error("no such key: nothing"));
+        assert_eq!(run("device.attributes['other'].model == 'x'"), error("no such key: model"));
+        assert_eq!(run("device.attributes['gpu.example.com'].model > 3"), error("no such overload"));
+        assert_eq!(run("1 / 0 == 1"), error("division by zero"));
+        assert_eq!(run("[1][4] == 1"), error("index out of bounds: 4"));
+        check("device.attributes['other'].model == 'x' || true", true);
+        check("device.attributes['other'].model == 'x' && false", false);
+    }
+
+    #[test]
+    fn what_is_not_modelled_is_named() {
+        assert!(matches!(run("url('https://x').getHost() == 'x'"), Err(Fault::Unsupported(_))));
+        assert!(matches!(run("device.driver =="), Err(Fault::Unsupported(_))));
+        assert!(matches!(run(&"(".repeat(10_000)), Err(Fault::Unsupported(_))));
+    }
+}

@@ -1,0 +1,223 @@
+//! The grammar of CEL: tokens to a tree.
+
+use super::lexer::{Token, tokens};
+use super::{Fault, Result, Value};
+
+/// A parsed expression.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expression {
+    pub(super) root: Expr,
+}
+
+/// A node of the tree.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Expr {
+    Literal(Value),
+    Ident(String),
+    /// `operand.field`, or `operand.?field`.
+    Select { operand: Box<Expr>, field: String, optional: bool },
+    /// `operand[key]`, or `operand[?key]`.
+    Index { operand: Box<Expr>, key: Box<Expr>, optional: bool },
+    /// A function, a method (with its target) or an operator (by its symbol).
+    Call { target: Option<Box<Expr>>, function: String, arguments: Vec<Expr> },
+    List(Vec<Expr>),
+    Map(Vec<(Expr, Expr)>),
+    Conditional(Box<[Expr; 3]>),
+}
+
+/// Deeper nesting is refused, so that no expression exhausts the stack.
+const DEPTH: usize = 50;
+/// More operators, accesses and calls than this are refused: chains of them nest too.
+const LINKS: usize = 400;
+
+/// Operators by binding strength, weakest first.
+const BINARY: [&[&str]; 5] = [&["||"], &["&&"], &["<", "<=", ">", ">=", "==", "!=", "in"], &["+", "-"], &["*", "/", "%"]];
+
+impl Expression {
+    /// Parses `text`. Faults name the part of the language that is not modelled.
+    pub fn parse(text: &str) -> Result<Self> {
+        let mut parser = Parser { tokens: tokens(text)?, at: 0, depth: 0, links: 0 };
+        let root = parser.expression()?;
+        match parser.tokens.get(parser.at) {
+            None => Ok(Self { root }),
+            Some(token) => Err(Fault::Unsupported(format!("{token:?} behind the end of the expression"))),
+        }
+    }
+}
+
+struct Parser {
+    tokens: Vec<Token>,
+    at: usize,
+    depth: usize,
+    links: usize,
+}
+
+impl Parser {
+    fn expression(&mut self) -> Result<Expr> {
+        self.depth += 1;
+        if self.depth > DEPTH {
+            return Err(Fault::Unsupported("an expression nested this deep".to_owned()));
+        }
+        let condition = self.binary(0)?;
+        let expression = if self.take("?") {
+            let yes = self.binary(0)?;
+            self.expect(":")?;
+            let no = self.expression()?;
+            Expr::Conditional(Box::new([condition, yes, no]))
+        } else {
+            condition
+        };
+        self.depth -= 1;
+        Ok(expression)
+    }
+
+    fn binary(&mut self, level: usize) -> Result<Expr> {
+        let Some(operators) = BINARY.get(level) else { return self.unary() };
+        let mut left = self.binary(level + 1)?;
+        while let Some(operator) = operators.iter().find(|operator| self.peek(operator)) {
+            self.at += 1;
+            self.link()?;
+            let right = self.binary(level + 1)?;
+            left = Expr::Call { target: None, function: (*operator).to_owned(), arguments: vec![left, right] };
+        }
+        Ok(left)
+    }
+
+    fn unary(&mut self) -> Result<Expr> {
+        if self.peek("-") {
+            match self.tokens.get(self.at + 1) {
+                Some(Token::Int(value)) => self.tokens[self.at + 1] = Token::Int(-value),
+                Some(Token::IntMin) => self.tokens[self.at + 1] = Token::Int(i64::MIN),
+                Some(Token::Double(value)) => self.tokens[self.at + 1] = Token::Double(-value),
+                _ => return self.prefixed("-", "neg"),
+            }
+            self.at += 1;
+        }
+        if self.peek("!") {
+            return self.prefixed("!", "!");
+        }
+        self.member()
+    }
+
+    fn prefixed(&mut self, symbol: &str, function: &str) -> Result<Expr> {
+        self.expect(symbol)?;
+        self.depth += 1;
+        if self.depth > DEPTH {
+            return Err(Fault::Unsupported("an expression nested this deep".to_owned()));
+        }
+        let operand = self.unary()?;
+        self.depth -= 1;
+        Ok(Expr::Call { target: None, function: function.to_owned(), arguments: vec![operand] })
+    }
+
+    fn member(&mut self) -> Result<Expr> {
+        let mut operand = self.primary()?;
+        loop {
+            if self.take(".?") {
+                operand = Expr::Select { operand: Box::new(operand), field: self.identifier()?, optional: true };
+            } else if self.take(".") {
+                let field = self.identifier()?;
+                operand = if self.take("(") {
+                    Expr::Call { target: Some(Box::new(operand)), function: field, arguments: self.list(")")? }
+                } else {
+                    Expr::Select { operand: Box::new(operand), field, optional: false }
+                };
+            } else if self.peek("[") || self.peek("[?") {
+                let optional = self.take("[?");
+                if !optional {
+                    self.expect("[")?;
+                }
+                let key = self.expression()?;
+                self.expect("]")?;
+                operand = Expr::Index { operand: Box::new(operand), key: Box::new(key), optional };
+            } else {
+                return Ok(operand);
+            }
+            self.link()?;
+        }
+    }
+
+    fn link(&mut self) -> Result<()> {
+        self.links += 1;
+        if self.links > LINKS { Err(Fault::Unsupported("an expression this long".to_owned())) } else { Ok(()) }
+    }
+
+    fn primary(&mut self) -> Result<Expr> {
+        let token = self.tokens.get(self.at).cloned().ok_or_else(|| Fault::Unsupported("an expression that ends too early".to_owned()))?;
+        self.at += 1;
+        Ok(Expr::Literal(match token {
+            Token::Int(value) => Value::Int(value),
+            Token::Uint(value) => Value::Uint(value),
+            Token::Double(value) => Value::Double(value),
+            Token::String(text) => Value::String(text.into()),
+            Token::Bytes(bytes) => Value::Bytes(bytes.into()),
+            Token::Ident(name) => match name.as_str() {
+                "true" => Value::Bool(true),
+                "false" => Value::Bool(false),
+                "null" => Value::Null,
+                _ if self.take("(") => return Ok(Expr::Call { target: None, function: name, arguments: self.list(")")? }),
+                _ => return Ok(Expr::Ident(name)),
+            },
+            Token::Symbol("(") => {
+                let inner = self.expression()?;
+                self.expect(")")?;
+                return Ok(inner);
+            }
+            Token::Symbol("[") => return Ok(Expr::List(self.list("]")?)),
+            Token::Symbol("{") => return self.map(),
+            other => return Err(Fault::Unsupported(format!("{other:?} where a value should be"))),
+        }))
+    }
+
+    fn map(&mut self) -> Result<Expr> {
+        let mut entries = Vec::new();
+        while !self.take("}") {
+            let key = self.expression()?;
+            self.expect(":")?;
+            entries.push((key, self.expression()?));
+            if !self.take(",") && !self.peek("}") {
+                return Err(Fault::Unsupported("a map without its closing brace".to_owned()));
+            }
+        }
+        Ok(Expr::Map(entries))
+    }
+
+    fn list(&mut self, end: &str) -> Result<Vec<Expr>> {
+        let mut elements = Vec::new();
+        while !self.take(end) {
+            elements.push(self.expression()?);
+            if !self.take(",") && !self.peek(end) {
+                return Err(Fault::Unsupported(format!("a list without its closing {end}")));
+            }
+        }
+        Ok(elements)
+    }
+
+    fn identifier(&mut self) -> Result<String> {
+        match self.tokens.get(self.at) {
+            Some(Token::Ident(name)) => {
+                self.at += 1;
+                Ok(name.clone())
+            }
+            other => Err(Fault::Unsupported(format!("{other:?} where a field's name should be"))),
+        }
+    }
+
+    fn peek(&self, symbol: &str) -> bool {
+        match self.tokens.get(self.at) {
+            Some(Token::Symbol(found)) => *found == symbol,
+            Some(Token::Ident(word)) => symbol == "in" && word == "in",
+            _ => false,
+        }
+    }
+
+    fn take(&mut self, symbol: &str) -> bool {
+        let found = self.peek(symbol);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn expect(&mut self, symbol: &str) -> Result<()> {
+        if self.take(symbol) { Ok(()) } else { Err(Fault::Unsupported(format!("an expression without the {symbol} that belongs here"))) }
+    }
+}
