@@ -79,7 +79,7 @@ fn names_are_unique_and_pages_complete() {
         for heading in ["Checks", "Reads", "History", "Differs from upstream"] {
             assert!(doc.lines().any(|line| line == heading), "{}: no heading {heading}", plugin.name());
         }
-        assert!(doc.lines().all(|line| line.chars().count() <= 140), "{}: a line is too long", plugin.name());
+        assert!(doc.lines().all(|line| line.chars().count() <= 160), "{}: a line is too long", plugin.name());
     }
 }
 

@@ -9,7 +9,7 @@ use crate::cluster::{ClusterState, NodeInfo, PodInfo};
 use super::plugin::{Candidate, Filter, PreFilter, Refusal, Verdict};
 use super::profile::FilterMode;
 use super::scoring::{self, Scores};
-use super::{Profile, fit_error, preemption};
+use super::{Profile, fit_error, plugins, preemption};
 
 /// A pod to be placed, the state it is placed in, and who places it.
 pub struct Cycle<'a> {
@@ -176,11 +176,16 @@ impl<'a> Cycle<'a> {
         Prepared { filters, subset, whole_pod }
     }
 
-    /// SchedulingGates, the one PreEnqueue plugin whose evidence is in the pod.
+    /// The PreEnqueue plugins whose evidence is in etcd: SchedulingGates, and DynamicResources for claims that are not there yet.
     fn gated(&self) -> Option<WholePod> {
         let gates = &self.pod.spec.scheduling_gates;
-        let active = self.profile.gates.on("PodSchedulingReadiness") && !gates.is_empty();
-        active.then(|| WholePod::Gated(format!("waiting for scheduling gates: [{}]", gates.join(" "))))
+        if self.profile.gates.on("PodSchedulingReadiness") && !gates.is_empty() {
+            return Some(WholePod::Gated(format!("waiting for scheduling gates: [{}]", gates.join(" "))));
+        }
+        if !self.profile.rules.dra || !self.profile.filters.iter().any(|entry| entry.name == "DynamicResources") {
+            return None;
+        }
+        plugins::dynamic_resources_pre_enqueue(self).map(WholePod::Gated)
     }
 
     fn refuse_all(&self, nodes: &[&NodeInfo], prepared: &Prepared<'a>) -> Vec<NodeJudgement> {

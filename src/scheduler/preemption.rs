@@ -8,6 +8,7 @@ use crate::cluster::{NodeInfo, PodInfo};
 use super::cycle::{Cycle, Judgement, NodeJudgement, Prepared, WholePod, in_parallel};
 use super::fit_error::histogram;
 use super::plugin::Verdict;
+use super::plugins;
 use super::rules::{FitErrorFormat, PreemptionCandidates};
 
 /// What the PostFilter plugins answer.
@@ -36,11 +37,7 @@ pub fn post_filter<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement:
     if preemption.nominates || cycle.profile.rules.fit_error == FitErrorFormat::Reasons {
         return PostFilter { message: String::new(), ..preemption };
     }
-    let claims = match (cycle.profile.rules.dra, cycle.pod.spec.resource_claims.is_empty()) {
-        (false, _) => None,
-        (true, true) => Some("no new claims to deallocate"),
-        (true, false) => Some("still not schedulable"),
-    };
+    let claims = cycle.profile.rules.dra.then(|| plugins::dynamic_resources_post_filter(cycle, judgement));
     let parts: Vec<&str> = claims.into_iter().chain([preemption.message.as_str()]).filter(|part| !part.is_empty()).collect();
     PostFilter { message: parts.join(", "), nominates: false }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::cluster::NodeInfo;
 use crate::kube::api::resource::v1::ResourceClaim;
 use crate::scheduler::dra::{Allocator, ExtendedResources, Fault, NodeClaim, claim_name, pod_claims, requests, selects, written};
-use crate::scheduler::{Candidate, Cycle, Plugin, PreFilter, PreScore, Refusal, Verdict};
+use crate::scheduler::{Candidate, Cycle, Judgement, NodeJudgement, Plugin, PreFilter, PreScore, Refusal, Verdict, WholePod};
 
 /// The rule.
 pub struct DynamicResources;
@@ -72,6 +72,39 @@ Differs from upstream
             },
             false,
         )
+    }
+}
+
+/// `PreEnqueue` (since 1.28): why the pod is not even tried, if it is not.
+pub fn pre_enqueue(cycle: &Cycle<'_>) -> Option<String> {
+    if cycle.profile.release.0 <= 27 || cycle.pod.spec.resource_claims.is_empty() {
+        return None;
+    }
+    pod_claims(cycle.pod, cycle.state).err()
+}
+
+/// `PostFilter`: what the plugin adds to the message where no node fits. (It frees one of the claims that kept the pod off a node.)
+pub fn post_filter(cycle: &Cycle<'_>, judgement: &Judgement) -> &'static str {
+    const NOTHING: &str = "no new claims to deallocate";
+    let refused_itself = matches!(&judgement.whole_pod, Some(WholePod::Refused { plugin: "DynamicResources", .. }));
+    let extended = ExtendedResources::of(cycle);
+    let claims = pod_claims(cycle.pod, cycle.state).unwrap_or_default();
+    if refused_itself || (claims.is_empty() && extended.is_none()) {
+        return NOTHING;
+    }
+    let place = judgement.filters.iter().position(|name| *name == "DynamicResources");
+    let reached = |node: &&NodeJudgement| !node.absent && node.first_refusal().is_some_and(|(at, _)| Some(at) == place);
+    let refusing: Vec<&NodeInfo> = judgement.nodes.iter().filter(reached).map(|node| cycle.state.node_by_id(node.id)).collect();
+    let frees = |claim: &ResourceClaim| {
+        let users = claim.status.as_ref().and_then(|status| status.reserved_for.as_deref()).unwrap_or_default();
+        users.iter().all(|user| *user.uid == *cycle.pod.uid) && users.len() <= 1
+    };
+    if claims.iter().any(|claim| frees(claim) && refusing.iter().any(|node| !is_reachable(claim, node))) {
+        "deallocation of ResourceClaim completed"
+    } else if extended.is_some_and(|extended| extended.left_behind.is_some()) {
+        "deletion of ResourceClaim completed"
+    } else {
+        "still not schedulable"
     }
 }
 

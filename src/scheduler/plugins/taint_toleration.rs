@@ -21,8 +21,8 @@ Reads
   node spec.taints; pod spec.tolerations
 History
   1.18–1.23 node(s) had taint {key: value}, that the pod didn't tolerate
-  1.24–1.34 node(s) had untolerated taint {key: value}
-  1.35–     node(s) had untolerated taint(s); operators Lt and Gt with TaintTolerationComparisonOperators
+  1.24–1.33 node(s) had untolerated taint {key: value} (1.34.0 and 1.34.1 too)
+  1.34–     node(s) had untolerated taint(s); since 1.35 operators Lt and Gt with TaintTolerationComparisonOperators
   weight 1 up to 1.22, then 3; preemption cannot help
 Differs from upstream
   nowhere"
@@ -38,7 +38,7 @@ Differs from upstream
                 ..=23 => {
                     Verdict::unresolvable(format!("node(s) had taint {{{}: {}}}, that the pod didn't tolerate", taint.key, taint.value))
                 }
-                24..=34 => Verdict::unresolvable(format!("node(s) had untolerated taint {{{}: {}}}", taint.key, taint.value)),
+                24..=33 => Verdict::unresolvable(format!("node(s) had untolerated taint {{{}: {}}}", taint.key, taint.value)),
                 _ => Verdict::unresolvable("node(s) had untolerated taint(s)"),
             },
         }))
