@@ -44,7 +44,7 @@ impl Keys {
     }
 
     /// One range that holds them all.
-    fn hull(&self) -> KeyRange {
+    pub fn hull(&self) -> KeyRange {
         let start = self.ranges.iter().map(|range| range.start.clone()).min().unwrap_or_else(|| vec![0]);
         let end = if self.ranges.iter().any(|range| range.end.is_none()) {
             None
@@ -54,7 +54,8 @@ impl Keys {
         KeyRange { start, end }
     }
 
-    fn contains(&self, key: &[u8]) -> bool {
+    /// Whether a key is among them.
+    pub fn contains(&self, key: &[u8]) -> bool {
         self.ranges.iter().any(|range| range.contains(key))
     }
 }

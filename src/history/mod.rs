@@ -4,6 +4,7 @@ mod actor;
 pub mod blame;
 mod change;
 pub mod clock;
+pub mod compare;
 pub mod diff;
 mod follow;
 pub mod noise;

@@ -2,13 +2,12 @@
 
 use std::io::{self, Write};
 
-use serde_json::Value;
-
 use super::change::Shown;
+use super::row::{Row, row, sign_style};
 use super::style::{self, paint};
 use super::{duration, secret, value};
 use crate::history::clock::Dated;
-use crate::history::diff::{Detail, Field, FieldChange, FieldPath, Segment, fields};
+use crate::history::diff::{Detail, FieldChange, fields};
 use crate::history::{ActorFrom, Change, ChangeKind, Told, Version, noise};
 
 /// Columns where the output has no width of its own.
@@ -170,71 +169,12 @@ impl Teller {
     }
 }
 
-struct Row {
-    sign: char,
-    path: String,
-    value: String,
-    /// Where `value` is `old → new`: the two of them.
-    sides: Option<(String, String)>,
-}
-
-impl Row {
-    fn new(sign: char, path: &str, value: &str) -> Self {
-        Self { sign, path: path.to_owned(), value: value.to_owned(), sides: None }
-    }
-
-    /// The value in `room` columns; of an old and a new one each gets its share.
-    fn cut_to(&self, room: usize) -> String {
-        match &self.sides {
-            Some((old, new)) if self.value.chars().count() > room => {
-                let (old_width, new_width) = (old.chars().count(), new.chars().count());
-                let each = room.saturating_sub(3) / 2;
-                let old_room = if new_width < each { room.saturating_sub(3 + new_width) } else { each };
-                let new_room = if old_width < each { room.saturating_sub(3 + old_width) } else { each };
-                format!("{} → {}", value::cut(old, old_room), value::cut(new, new_room))
-            }
-            _ => value::cut(&self.value, room),
-        }
-    }
-}
-
-fn sign_style(sign: char) -> anstyle::Style {
-    match sign {
-        '+' => style::ADDED,
-        '-' => style::REMOVED,
-        '~' => style::CHANGED,
-        '?' => style::WARNING,
-        _ => style::FAINT,
-    }
-}
-
 fn sign(kind: ChangeKind) -> char {
     match kind {
         ChangeKind::Added => '+',
         ChangeKind::Modified => '~',
         ChangeKind::Deleted => '-',
     }
-}
-
-fn row(change: &FieldChange<'_>, masked: bool) -> Row {
-    let path = change.path.to_string();
-    let text = |side: Option<&Value>| side.map(|side| told_value(&change.path, side, masked)).unwrap_or_default();
-    let (old, new) = (text(change.field.before()), text(change.field.after()));
-    match change.field {
-        Field::Added(_) => Row::new('+', &path, &new),
-        Field::Removed(_) => Row::new('-', &path, &old),
-        Field::Reordered => Row::new('~', &path, "same items, another order"),
-        Field::Changed(..) => Row { sign: '~', path, value: format!("{old} → {new}"), sides: Some((old, new)) },
-    }
-}
-
-fn told_value(path: &FieldPath, side: &Value, masked: bool) -> String {
-    if !masked {
-        return value::brief(path, side);
-    }
-    let names: Vec<&str> =
-        path.0.iter().map(|segment| if let Segment::Field(name) | Segment::Item(name) = segment { name.as_str() } else { "" }).collect();
-    value::brief(path, &secret::mask_at(&names, side))
 }
 
 /// The changed fields by name, without their values.

@@ -4,6 +4,7 @@ mod blame;
 mod completion;
 mod decode;
 mod encryption;
+mod diff;
 mod explain;
 mod get;
 mod history;
@@ -26,6 +27,7 @@ pub enum Command {
     Completion(completion::CompletionArgs),
     Decode(decode::DecodeArgs),
     Encryption(encryption::EncryptionArgs),
+    Diff(diff::DiffArgs),
     Explain(explain::ExplainArgs),
     Get(get::GetArgs),
     History(history::HistoryArgs),
@@ -39,6 +41,7 @@ pub fn run(cli: &Cli) -> Result<Outcome> {
     let outcome = match &cli.command {
         Command::Completion(args) => completion::run(args, &mut out),
         Command::Decode(args) => decode::run(args, &cli.global, &mut out),
+        Command::Diff(args) => block_on(diff::run(&cli.global, args, &mut out)),
         _ => block_on(run_on_source(cli, &mut out)),
     }?;
     out.flush()?;
@@ -56,7 +59,7 @@ async fn run_on_source(cli: &Cli, out: &mut Output) -> Result<Outcome> {
         Command::Ls(args) => ls::run(&session, args, out).await,
         Command::History(args) => history::run(&session, args, out).await,
         Command::Watch(args) => watch::run(&session, args, out).await,
-        Command::Completion(_) | Command::Decode(_) => unreachable!("needs no source"),
+        Command::Completion(_) | Command::Decode(_) | Command::Diff(_) => unreachable!("needs no source"),
     }
 }
 

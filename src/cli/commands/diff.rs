@@ -1,0 +1,158 @@
+//! `ketcd diff`: what differs between two revisions, or between two files.
+
+use std::io::Write;
+use std::path::Path;
+
+use clap::Args;
+use futures_util::TryStreamExt;
+
+use crate::history::Version;
+use crate::history::compare::{Difference, Entry, join};
+use crate::kube::{RegistryKey, Resource};
+use crate::render::change::Shown;
+use crate::render::comparison::{self, Named, Showing};
+use crate::store::{At, KeyValue, Revision, Want};
+
+use super::super::args::GlobalArgs;
+use super::super::changes::Keys;
+use super::super::output::{Format, Output};
+use super::super::session::Session;
+use super::super::{Error, Outcome, Result};
+
+/// Shows what differs between two revisions (--rev A..B) or two files, by kind and namespace.
+#[derive(Args, Debug)]
+pub struct DiffArgs {
+    /// Objects, all of them if none; or two files.
+    #[arg(value_name = "ADDRESS|FILE")]
+    targets: Vec<String>,
+    /// Bookkeeping, heartbeats and Events too, leaf by leaf.
+    #[arg(long)]
+    all_fields: bool,
+}
+
+/// One side: a session and the revision to read it at.
+struct Side<'a> {
+    session: &'a Session,
+    at: At,
+    name: String,
+}
+
+/// Runs the command; a difference is exit 1.
+pub async fn run(global: &GlobalArgs, args: &DiffArgs, out: &mut Output) -> Result<Outcome> {
+    match (&args.targets[..], &global.rev) {
+        ([first, second], None) => {
+            let (before, after) = (open_file(global, first).await?, open_file(global, second).await?);
+            let sides = [(&before, first), (&after, second)].map(|(session, name)| Side { session, at: At::Newest, name: name.clone() });
+            show(sides, &Keys::all(), args, out).await
+        }
+        (_, Some(span)) => {
+            let session = Session::open(&GlobalArgs { rev: None, ..global.clone() }).await?;
+            let keys = if args.targets.is_empty() { Keys::all() } else { Keys::of(&session, &args.targets).await? };
+            let sides = revisions(&session, span).await?;
+            show(sides, &keys, args, out).await
+        }
+        _ => Err(Error::new("diff needs two revisions or two files").hint("write diff ADDRESS --rev A..B, or diff FILE FILE")),
+    }
+}
+
+async fn open_file(global: &GlobalArgs, path: &str) -> Result<Session> {
+    if !global.files.is_empty() {
+        return Err(Error::new("diff FILE FILE takes no -f").hint("give the two files alone, or addresses with --rev A..B"));
+    }
+    if path != "-" && !Path::new(path).exists() {
+        return Err(Error::new(format!("no file {path}")).hint("to compare two revisions of objects, add --rev A..B"));
+    }
+    Session::open(&GlobalArgs { files: vec![path.to_owned()], ..global.clone() }).await
+}
+
+/// `A..B`, `A..` (to the newest) or `..B` (from the oldest).
+async fn revisions<'a>(session: &'a Session, text: &str) -> Result<[Side<'a>; 2]> {
+    let wrong = || Error::new(format!("--rev {text:?} is no span of revisions")).hint("write --rev A..B, A.. or ..B");
+    let (from, to) = text.split_once("..").ok_or_else(wrong)?;
+    let span = session.source.span().await?;
+    let number = |text: &str, default: Revision| match text {
+        "" => Ok(default),
+        digits => digits.parse().map(Revision).map_err(|_| wrong()),
+    };
+    let (from, to) = (number(from, span.oldest)?, number(to, span.newest)?);
+    let clock = session.clock().await?;
+    let side = |revision: Revision| {
+        let time = clock.date(revision).map(|dated| format!(" ({})", dated.time.strftime("%H:%M:%S"))).unwrap_or_default();
+        Side { session, at: At::Revision(revision), name: format!("r{revision}{time}") }
+    };
+    Ok([side(from), side(to)])
+}
+
+async fn show(sides: [Side<'_>; 2], keys: &Keys, args: &DiffArgs, out: &mut Output) -> Result<Outcome> {
+    let session = sides[1].session;
+    let lists = [entries(&sides[0], keys).await?, entries(&sides[1], keys).await?];
+    let [before, after] = lists;
+    let mut found = Vec::new();
+    for (before, after) in join(before, after) {
+        found.push(named(&sides, before, after).await?);
+    }
+    found.retain(|named| named.difference.before != named.difference.after);
+    let shown = Shown { managed_fields: session.args.show_managed_fields, secrets: session.args.show_secrets };
+    let outcome = if found.is_empty() { Outcome::Found } else { Outcome::Nothing };
+    match &session.format {
+        Format::Table | Format::Wide => {
+            let showing = Showing { all_fields: args.all_fields, shown, width: out.width() };
+            comparison::write_text(&comparison::head(&sides[0].name, &sides[1].name), &found, showing, out)?;
+        }
+        Format::Ndjson => {
+            for named in &mut found {
+                comparison::write_json(named, shown, out)?;
+                out.write_all(b"\n")?;
+            }
+        }
+        Format::Json => {
+            out.write_all(b"{\"kind\":\"Diff\",\"differences\":[")?;
+            for (place, named) in found.iter_mut().enumerate() {
+                out.write_all(if place == 0 { b"\n" } else { b",\n" })?;
+                comparison::write_json(named, shown, out)?;
+            }
+            out.write_all(b"]}\n")?;
+        }
+        other => return Err(other.unsupported("diff", "table, json, ndjson")),
+    }
+    Ok(outcome)
+}
+
+async fn entries(side: &Side<'_>, keys: &Keys) -> Result<Vec<KeyValue>> {
+    let listing = side.session.source.range(keys.hull(), side.at, Want::Values).await?;
+    Ok(listing.entries.try_filter(|entry| std::future::ready(keys.contains(&entry.key))).try_collect().await?)
+}
+
+impl Entry for KeyValue {
+    fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    fn same(&self, other: &Self) -> bool {
+        self.value == other.value
+    }
+}
+
+async fn named(sides: &[Side<'_>; 2], before: Option<KeyValue>, after: Option<KeyValue>) -> Result<Named> {
+    let decode = |side: &Side<'_>, entry: &Option<KeyValue>| match entry {
+        Some(entry) => Version::from(side.session.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body),
+        None => Version::Absent,
+    };
+    let (old, new) = (decode(&sides[0], &before), decode(&sides[1], &after));
+    let session = sides[usize::from(after.is_some())].session;
+    let Some(entry) = after.or(before) else { return Err(Error::new("a difference without an object")) };
+    let difference = Difference { key: entry.key.clone(), before: old, after: new, revision: entry.mod_revision };
+    let (prefix, kinds) = (session.prefix().await?, session.kinds().await?);
+    let parsed = RegistryKey::parse(prefix, &entry.key, kinds).object();
+    let (kind, namespace, name) = match parsed {
+        Some(object) => {
+            let kind = match object.resource {
+                Resource::Known(kind) => kind.kind.to_string(),
+                Resource::Unlisted { group, plural } => format!("{plural}.{group}"),
+            };
+            (kind, object.namespace.unwrap_or_default().to_owned(), object.name.to_owned())
+        }
+        None => ("other keys".to_owned(), String::new(), String::from_utf8_lossy(&entry.key).into_owned()),
+    };
+    Ok(Named { kind, namespace, name, difference })
+}

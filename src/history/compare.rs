@@ -1,0 +1,102 @@
+//! The difference between two states of a cluster: objects that are new, gone, or changed.
+
+use bytes::Bytes;
+
+use super::change::{ChangeKind, Version};
+use super::diff::{Detail, fields};
+use super::noise;
+use crate::store::Revision;
+
+/// An object that differs between two states.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// etcd's key.
+    pub key: Bytes,
+    /// In the first state.
+    pub before: Version,
+    /// In the second state.
+    pub after: Version,
+    /// The revision that wrote the version of the second state, or of the first where the object is gone.
+    pub revision: Revision,
+}
+
+/// What a difference amounts to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weight {
+    /// Something a reader wants to know.
+    Telling,
+    /// Only bookkeeping and heartbeats.
+    Noise,
+    /// An Event came or went: what components said, not what is.
+    Event,
+}
+
+impl Difference {
+    /// Whether the object is new, changed or gone.
+    pub fn kind(&self) -> ChangeKind {
+        match (&self.before, &self.after) {
+            (Version::Absent, _) => ChangeKind::Added,
+            (_, Version::Absent) => ChangeKind::Deleted,
+            _ => ChangeKind::Modified,
+        }
+    }
+
+    /// How much it matters.
+    pub fn weight(&self) -> Weight {
+        let object = self.after.object().or(self.before.object());
+        if object.is_some_and(|object| object["kind"] == "Event") {
+            return Weight::Event;
+        }
+        match (self.before.object(), self.after.object()) {
+            (Some(before), Some(after)) if noise::fold(fields(before, after, Detail::Story)).0.is_empty() => Weight::Noise,
+            _ => Weight::Telling,
+        }
+    }
+}
+
+/// An entry of a state: its key, the revision that wrote it, and its bytes.
+pub trait Entry {
+    /// etcd's key.
+    fn key(&self) -> &[u8];
+    /// Whether both hold the same version.
+    fn same(&self, other: &Self) -> bool;
+}
+
+/// Pairs two lists of entries, both ascending by key, and returns the pairs that differ.
+pub fn join<E: Entry>(before: Vec<E>, after: Vec<E>) -> Vec<(Option<E>, Option<E>)> {
+    let (mut old, mut new) = (before.into_iter().peekable(), after.into_iter().peekable());
+    let mut pairs = Vec::new();
+    loop {
+        let order = match (old.peek(), new.peek()) {
+            (None, None) => return pairs,
+            (Some(_), None) => std::cmp::Ordering::Less,
+            (None, Some(_)) => std::cmp::Ordering::Greater,
+            (Some(old), Some(new)) => old.key().cmp(new.key()),
+        };
+        let pair = (old.next_if(|_| order.is_le()), new.next_if(|_| order.is_ge()));
+        if !matches!(&pair, (Some(old), Some(new)) if old.same(new)) {
+            pairs.push(pair);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl Entry for (&'static str, u8) {
+        fn key(&self) -> &[u8] {
+            self.0.as_bytes()
+        }
+
+        fn same(&self, other: &Self) -> bool {
+            self.1 == other.1
+        }
+    }
+
+    #[test]
+    fn only_what_differs_is_paired() {
+        let pairs = join(vec![("a", 1), ("b", 1), ("c", 1)], vec![("b", 1), ("c", 2), ("d", 1)]);
+        assert_eq!(pairs, [(Some(("a", 1)), None), (Some(("c", 1)), Some(("c", 2))), (None, Some(("d", 1)))]);
+    }
+}

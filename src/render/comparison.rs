@@ -1,0 +1,158 @@
+//! The difference of two states, by kind and namespace.
+
+use std::io::{self, Write};
+
+use json_patch::Patch;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::change::Shown;
+use super::row::{row, sign_style};
+use super::style::{self, paint};
+use super::secret;
+use crate::history::compare::{Difference, Weight};
+use crate::history::diff::{self, Detail, fields};
+use crate::history::{ChangeKind, Version, noise};
+
+/// Columns where the output has no width of its own.
+const WIDTH: usize = 100;
+/// Columns of a field's path, before it runs over.
+const PATH: usize = 44;
+
+/// How a comparison is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Showing {
+    /// Bookkeeping, heartbeats and Events too, leaf by leaf.
+    pub all_fields: bool,
+    /// What is masked and left out.
+    pub shown: Shown,
+    /// Columns of the terminal.
+    pub width: Option<usize>,
+}
+
+/// A difference with what its key stands for.
+pub struct Named {
+    /// The kind, such as `pod`, or the resource where it is not known.
+    pub kind: String,
+    /// Empty where cluster-scoped.
+    pub namespace: String,
+    /// The object's name, or the whole key where it is no object's.
+    pub name: String,
+    /// The difference.
+    pub difference: Difference,
+}
+
+/// Writes the differences as text, under a first line that says how many there are. `head` names the two states.
+///
+/// # Errors
+/// The stream's.
+pub fn write_text(head: &str, found: &[Named], showing: Showing, out: &mut dyn Write) -> io::Result<()> {
+    let told: Vec<&Named> = found.iter().filter(|named| showing.all_fields || named.difference.weight() == Weight::Telling).collect();
+    let count = |kind| told.iter().filter(|named| named.difference.kind() == kind).count();
+    let counts =
+        format!("{} added, {} deleted, {} changed", count(ChangeKind::Added), count(ChangeKind::Deleted), count(ChangeKind::Modified));
+    writeln!(out, "{}   {counts}", paint(style::STRONG, head))?;
+    let mut group = None;
+    for named in told {
+        let now = (&named.kind, &named.namespace);
+        if group != Some(now) {
+            let place = if named.namespace.is_empty() { named.kind.clone() } else { format!("{} in {}", named.kind, named.namespace) };
+            writeln!(out, "{}", paint(style::STRONG, place))?;
+            group = Some(now);
+        }
+        write_one(named, showing, out)?;
+    }
+    if !showing.all_fields {
+        let weigh = |weight| found.iter().filter(|named| named.difference.weight() == weight).count();
+        let (quiet, events) = (weigh(Weight::Noise), weigh(Weight::Event));
+        if quiet + events > 0 {
+            let line = format!(
+                "folded: {quiet} objects that differ in bookkeeping and heartbeats only, {events} Events (--all-fields shows them)"
+            );
+            writeln!(out, "{}", paint(style::FAINT, line))?;
+        }
+    }
+    Ok(())
+}
+
+fn write_one(named: &Named, showing: Showing, out: &mut dyn Write) -> io::Result<()> {
+    let difference = &named.difference;
+    let sign = match difference.kind() {
+        ChangeKind::Added => '+',
+        ChangeKind::Deleted => '-',
+        ChangeKind::Modified => '~',
+    };
+    writeln!(out, "  {} {}", paint(sign_style(sign), sign), named.name)?;
+    for version in [&difference.before, &difference.after] {
+        if let Version::Opaque(opaque) = version {
+            writeln!(out, "      {}", paint(style::WARNING, format!("cannot be decoded: {}", opaque.reason)))?;
+        }
+    }
+    let (Some(before), Some(after)) = (difference.before.object(), difference.after.object()) else { return Ok(()) };
+    let detail = if showing.all_fields { Detail::Leaves } else { Detail::Story };
+    let all = fields(before, after, detail);
+    let changed = if showing.all_fields { all } else { noise::fold(all).0 };
+    let masked = secret::is_secret(after) && !showing.shown.secrets;
+    for change in &changed {
+        let row = row(change, masked);
+        let width = row.path.chars().count().max(PATH);
+        let room = showing.width.unwrap_or(WIDTH).saturating_sub(9 + width).max(20);
+        let text = if showing.width.is_none() && showing.all_fields { row.value.clone() } else { row.cut_to(room) };
+        writeln!(out, "      {} {:<PATH$} {text}", paint(sign_style(row.sign), row.sign), row.path)?;
+    }
+    Ok(())
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Line<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    key: std::borrow::Cow<'a, str>,
+    revision: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+    object: &'a Value,
+    patch: Option<Patch>,
+}
+
+/// Writes one difference as one JSON document: the second state's object, and the patch from the first state's.
+///
+/// # Errors
+/// The stream's.
+pub fn write_json(named: &mut Named, shown: Shown, out: &mut dyn Write) -> io::Result<()> {
+    let difference = &mut named.difference;
+    let masked = difference.after.object().is_some_and(secret::is_secret) && !shown.secrets;
+    for version in [&mut difference.before, &mut difference.after] {
+        let metadata = version.object_mut().and_then(|object| object["metadata"].as_object_mut());
+        if let Some(metadata) = metadata.filter(|_| !shown.managed_fields) {
+            metadata.remove("managedFields");
+        }
+    }
+    let mut patch = match (difference.before.object(), difference.after.object()) {
+        (Some(before), Some(after)) => Some(diff::patch(before, after)),
+        _ => None,
+    };
+    if masked {
+        patch.as_mut().map(secret::mask_patch);
+        difference.after.object_mut().map(secret::mask);
+    }
+    let error = [&difference.before, &difference.after].into_iter().find_map(|version| match version {
+        Version::Opaque(opaque) => Some(opaque.reason.as_str()),
+        _ => None,
+    });
+    let line = Line {
+        kind: difference.kind().as_str(),
+        key: String::from_utf8_lossy(&difference.key),
+        revision: difference.revision.0,
+        error,
+        object: difference.after.object().unwrap_or(&Value::Null),
+        patch,
+    };
+    Ok(serde_json::to_writer(out, &line)?)
+}
+
+/// The two states of a comparison, shortened for its head.
+pub fn head(before: &str, after: &str) -> String {
+    format!("{before} → {after}")
+}

@@ -1,0 +1,68 @@
+//! One line of a difference: a sign, the field's path, and its value or old → new.
+
+use serde_json::Value;
+
+use super::{secret, style, value};
+use crate::history::diff::{Field, FieldChange, FieldPath, Segment};
+
+/// A line of a difference.
+pub(super) struct Row {
+    pub(super) sign: char,
+    pub(super) path: String,
+    pub(super) value: String,
+    /// Where `value` is `old → new`: the two of them.
+    sides: Option<(String, String)>,
+}
+
+impl Row {
+    pub(super) fn new(sign: char, path: &str, value: &str) -> Self {
+        Self { sign, path: path.to_owned(), value: value.to_owned(), sides: None }
+    }
+
+    /// The value in `room` columns; of an old and a new one each gets its share.
+    pub(super) fn cut_to(&self, room: usize) -> String {
+        match &self.sides {
+            Some((old, new)) if self.value.chars().count() > room => {
+                let (old_width, new_width) = (old.chars().count(), new.chars().count());
+                let each = room.saturating_sub(3) / 2;
+                let old_room = if new_width < each { room.saturating_sub(3 + new_width) } else { each };
+                let new_room = if old_width < each { room.saturating_sub(3 + old_width) } else { each };
+                format!("{} → {}", value::cut(old, old_room), value::cut(new, new_room))
+            }
+            _ => value::cut(&self.value, room),
+        }
+    }
+}
+
+/// The colour of a sign.
+pub(super) fn sign_style(sign: char) -> anstyle::Style {
+    match sign {
+        '+' => style::ADDED,
+        '-' => style::REMOVED,
+        '~' => style::CHANGED,
+        '?' => style::WARNING,
+        _ => style::FAINT,
+    }
+}
+
+/// The line of one changed field.
+pub(super) fn row(change: &FieldChange<'_>, masked: bool) -> Row {
+    let path = change.path.to_string();
+    let text = |side: Option<&Value>| side.map(|side| told_value(&change.path, side, masked)).unwrap_or_default();
+    let (old, new) = (text(change.field.before()), text(change.field.after()));
+    match change.field {
+        Field::Added(_) => Row::new('+', &path, &new),
+        Field::Removed(_) => Row::new('-', &path, &old),
+        Field::Reordered => Row::new('~', &path, "same items, another order"),
+        Field::Changed(..) => Row { sign: '~', path, value: format!("{old} → {new}"), sides: Some((old, new)) },
+    }
+}
+
+fn told_value(path: &FieldPath, side: &Value, masked: bool) -> String {
+    if !masked {
+        return value::brief(path, side);
+    }
+    let names: Vec<&str> =
+        path.0.iter().map(|segment| if let Segment::Field(name) | Segment::Item(name) = segment { name.as_str() } else { "" }).collect();
+    value::brief(path, &secret::mask_at(&names, side))
+}
