@@ -18,12 +18,14 @@ pub struct Keys {
     pub ranges: Vec<KeyRange>,
     /// Whether they can be of several objects.
     pub many: bool,
+    /// What was asked for; empty where it is everything.
+    pub addresses: Vec<Address>,
 }
 
 impl Keys {
     /// Every key.
     pub fn all() -> Self {
-        Self { ranges: vec![KeyRange::all()], many: true }
+        Self { ranges: vec![KeyRange::all()], many: true, addresses: Vec::new() }
     }
 
     /// The keys that addresses name.
@@ -38,9 +40,18 @@ impl Keys {
             let (key, whole) = address.key(prefix);
             many |= !whole;
             ranges.push(if whole { KeyRange::key(key) } else { KeyRange::prefix(key) });
+        let mut asked = Vec::new();
+        for text in joined(addresses) {
+            let found = Address::parse(&text, kinds, &scope).map_err(|error| Error::new(error.to_string()).hint(error.hint()))?;
+            for address in found {
+                let (key, whole) = address.key(prefix);
+                many |= !whole;
+                ranges.push(if whole { KeyRange::key(key) } else { KeyRange::prefix(key) });
+                asked.push(address);
+            }
         }
         many |= ranges.len() > 1;
-        Ok(Self { ranges, many })
+        Ok(Self { ranges, many, addresses: asked })
     }
 
     /// One range that holds them all.

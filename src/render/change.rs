@@ -53,6 +53,15 @@ pub enum With {
 /// # Errors
 /// The stream's.
 pub fn write_json(told: &mut Told, shown: Shown, with: With, out: &mut dyn Write) -> io::Result<()> {
+    Ok(serde_json::to_writer(out, &line(told, shown, with))?)
+}
+
+/// One change as a JSON value, as [`write_json`] writes it.
+pub fn to_value(told: &mut Told, shown: Shown, with: With) -> Value {
+    serde_json::to_value(line(told, shown, with)).unwrap_or(Value::Null)
+}
+
+fn line(told: &mut Told, shown: Shown, with: With) -> Line<'_> {
     let is_secret = told.change.object().is_some_and(secret::is_secret);
     if !shown.managed_fields {
         for version in [&mut told.change.before, &mut told.change.after] {
@@ -65,7 +74,7 @@ pub fn write_json(told: &mut Told, shown: Shown, with: With, out: &mut dyn Write
         told.change.after.object_mut().map(secret::mask);
     }
     let Told { change, dated, actor } = told;
-    let line = Line {
+    Line {
         revision: change.revision.0,
         sub_revision: change.sub_revision,
         kind: change.kind.as_str(),
@@ -78,8 +87,7 @@ pub fn write_json(told: &mut Told, shown: Shown, with: With, out: &mut dyn Write
         error: if let Version::Opaque(opaque) = &change.after { Some(&opaque.reason) } else { None },
         object: (with == With::Object).then(|| change.after.object().unwrap_or(&Value::Null)),
         patch,
-    };
-    Ok(serde_json::to_writer(out, &line)?)
+    }
 }
 
 /// The word for where a change was read.

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::change::Shown;
 use super::row::{row, sign_style};
-use super::style::{self, paint};
 use super::secret;
+use super::style::{self, paint};
 use crate::history::compare::{Difference, Weight};
 use crate::history::diff::{self, Detail, fields};
 use crate::history::{ChangeKind, Version, noise};

@@ -18,5 +18,7 @@ pub mod secret;
 pub mod sort_key;
 pub mod style;
 pub mod table;
+pub mod timeline;
+pub mod timeline_json;
 pub mod value;
 pub mod yaml;

@@ -9,6 +9,7 @@ mod explain;
 mod get;
 mod history;
 mod ls;
+mod timeline;
 mod watch;
 
 use std::io::Write;
@@ -32,6 +33,7 @@ pub enum Command {
     Get(get::GetArgs),
     History(history::HistoryArgs),
     Ls(ls::LsArgs),
+    Timeline(timeline::TimelineArgs),
     Watch(watch::WatchArgs),
 }
 
@@ -58,6 +60,7 @@ async fn run_on_source(cli: &Cli, out: &mut Output) -> Result<Outcome> {
         Command::Get(args) => get::run(&session, args, out).await,
         Command::Ls(args) => ls::run(&session, args, out).await,
         Command::History(args) => history::run(&session, args, out).await,
+        Command::Timeline(args) => timeline::run(&session, args, out).await,
         Command::Watch(args) => watch::run(&session, args, out).await,
         Command::Completion(_) | Command::Decode(_) | Command::Diff(_) => unreachable!("needs no source"),
     }

@@ -20,7 +20,7 @@ use crate::store::Revision;
 
 pub use evidence::Evidence;
 pub use live::LiveClock;
-pub use moment::{Moment, ParseMomentError};
+pub use moment::{Moment, ParseMomentError, duration};
 pub use writers::Skew;
 
 use evidence::Stamp;

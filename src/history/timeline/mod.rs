@@ -2,13 +2,16 @@
 //!
 //! A step is told only where two neighbouring versions show it. Where versions are missing, the gap is told and nothing is put into it.
 
+mod deletion;
 mod deployment;
 mod generic;
+mod heartbeat;
 mod node;
 mod note;
 mod pod;
 mod resize;
 mod storage;
+mod story;
 mod workload;
 
 use serde_json::Value;
@@ -18,7 +21,9 @@ use super::change::{Change, ChangeKind, Told, Version};
 use super::clock::Dated;
 use crate::store::Revision;
 
+pub use deletion::{Deletion, Finalizer};
 pub use note::{Note, Notes};
+pub use story::Story;
 
 /// A step as one change shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,10 +96,12 @@ impl Subject {
 }
 
 /// The story of one object.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Timeline {
     /// Whose.
     pub subject: Subject,
+    /// Every uid the name has had: it is given again after a deletion.
+    pub uids: Vec<String>,
     /// The uid of its controlling owner; empty where it has none.
     pub owner: String,
     /// Whether the readable history holds it from its creation on, without gaps.
@@ -103,37 +110,74 @@ pub struct Timeline {
     pub phases: Vec<Phase>,
     /// What is missing.
     pub gaps: Vec<Gap>,
-    /// The changes themselves.
+    /// The changes themselves, where they were asked for.
     pub changes: Vec<Told>,
     /// Kubernetes Events about it, in order of their last time.
     pub notes: Vec<Note>,
+    /// The last version that can be read, unless it was deleted since: then the one before.
+    pub last: Option<Value>,
+    /// The revision of its last change.
+    pub until: Option<Revision>,
 }
 
 impl Timeline {
-    /// Tells the story of one key's changes, which are in order. `notes` may hold Events of other objects, which are left out.
-    pub fn new(changes: Vec<Told>, notes: &Notes) -> Self {
-        let mut phases = Vec::new();
-        let mut gaps = Vec::new();
-        let mut last = None;
-        let mut teller = Teller::default();
-        for told in &changes {
-            let revision = told.change.revision;
-            if told.change.before == Version::Unreadable {
-                let state = told.change.object().map(state).unwrap_or_else(|| "deleted".to_owned());
-                gaps.push(Gap { after: last, until: revision, state });
-            }
-            for Step { phase, detail } in teller.steps(&told.change) {
-                phases.push(Phase { phase, revision, dated: told.dated, by: told.actor.clone(), detail, longest: false });
-            }
-            last = Some(revision);
+    /// Adds phases that other objects show.
+    fn weave(&mut self, phases: Vec<Phase>) {
+        self.phases.extend(phases);
+        self.phases.sort_by_key(|phase| phase.revision);
+        mark_longest(&mut self.phases);
+    }
+}
+
+/// Makes a timeline of one key's changes, one at a time.
+#[derive(Default)]
+pub struct Builder {
+    timeline: Timeline,
+    teller: Teller,
+    begun: bool,
+}
+
+impl Builder {
+    /// Takes the next change into account; `keep` holds on to the change itself.
+    pub fn observe(&mut self, told: Told, keep: bool) {
+        let change = &told.change;
+        let timeline = &mut self.timeline;
+        if !self.begun {
+            timeline.complete = change.kind == ChangeKind::Added;
+            self.begun = true;
         }
-        mark_longest(&mut phases);
-        let newest = changes.iter().rev().find_map(|told| told.change.object());
-        let subject = newest.map(Subject::of).unwrap_or_default();
-        let owner = newest.and_then(controller).map(|owner| owner["uid"].as_str().unwrap_or_default().to_owned()).unwrap_or_default();
-        let complete = gaps.is_empty() && changes.first().is_some_and(|told| told.change.kind == ChangeKind::Added);
-        let notes = notes.about(&subject, changes.iter().filter_map(|told| told.change.object()));
-        Self { subject, owner, complete, phases, gaps, changes, notes }
+        if change.before == Version::Unreadable {
+            timeline.complete = false;
+            let state = change.object().map_or_else(|| "deleted".to_owned(), state);
+            timeline.gaps.push(Gap { after: timeline.until, until: change.revision, state });
+        }
+        for Step { phase, detail } in self.teller.steps(change) {
+            let phase = Phase { phase, revision: change.revision, dated: told.dated, by: told.actor.clone(), detail, longest: false };
+            timeline.phases.push(phase);
+        }
+        timeline.until = Some(change.revision);
+        if let Some(object) = change.object() {
+            let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
+            if timeline.uids.last().is_none_or(|last| last != uid) {
+                timeline.uids.push(uid.to_owned());
+            }
+            timeline.last = Some(object.clone());
+        }
+        if keep {
+            timeline.changes.push(told);
+        }
+    }
+
+    /// Ends the timeline. `notes` may hold Events of other objects, which are left out.
+    pub fn finish(self, notes: &Notes) -> Timeline {
+        let mut timeline = self.timeline;
+        mark_longest(&mut timeline.phases);
+        if let Some(last) = &timeline.last {
+            timeline.subject = Subject::of(last);
+            timeline.owner = controller(last).and_then(|owner| owner["uid"].as_str()).unwrap_or_default().to_owned();
+        }
+        timeline.notes = notes.about(&timeline.subject, &timeline.uids);
+        timeline
     }
 }
 
@@ -177,6 +221,7 @@ pub fn state(object: &Value) -> String {
 }
 
 fn mark_longest(phases: &mut [Phase]) {
+    phases.iter_mut().for_each(|phase| phase.longest = false);
     let lengths = phases.windows(2).map(|pair| match (pair[0].dated, pair[1].dated) {
         (Some(from), Some(to)) => to.time.duration_since(from.time),
         _ => jiff::SignedDuration::ZERO,

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use super::super::clock::Dated;
 use super::Subject;
 use crate::store::Revision;
 
@@ -27,6 +28,8 @@ pub struct Note {
     pub kind: String,
     /// The revision of its last version.
     pub revision: Revision,
+    /// When that was written.
+    pub dated: Option<Dated>,
     about: About,
 }
 
@@ -44,31 +47,35 @@ pub struct Notes(HashMap<Vec<u8>, Note>);
 
 impl Notes {
     /// Takes an Event's version into account.
-    pub fn observe(&mut self, key: &[u8], revision: Revision, event: &Value) {
+    pub fn observe(&mut self, key: &[u8], revision: Revision, dated: Option<Dated>, event: &Value) {
         if event["kind"] == "Event" {
-            self.0.insert(key.to_vec(), note(event, revision));
+            self.0.insert(key.to_vec(), note(event, revision, dated));
         }
     }
 
-    /// The Events about one object, in order of their times. The uid decides where both have one: names are given again.
-    pub fn about<'a>(&self, subject: &Subject, versions: impl Iterator<Item = &'a Value>) -> Vec<Note> {
-        let uids: Vec<&str> = versions.filter_map(|version| version["metadata"]["uid"].as_str()).collect();
+    /// The Events about one object, in order of their last revisions. The uid decides where both have one: names are given again.
+    pub fn about(&self, subject: &Subject, uids: &[String]) -> Vec<Note> {
         let fits = |note: &&Note| {
             let about = &note.about;
             let same = about.kind == subject.kind && about.name == subject.name && about.namespace == subject.namespace;
             // Nodes are named by their own kubelets with their name in place of the uid.
-            same && (about.uid.is_empty() || about.uid == subject.name || uids.contains(&about.uid.as_str()))
+            same && (about.uid.is_empty() || about.uid == subject.name || uids.contains(&about.uid))
         };
         sorted(self.0.values().filter(fits).cloned().collect())
     }
 
-    /// All of them, in order of their times.
+    /// All of them, in order of their last revisions.
     pub fn all(&self) -> Vec<Note> {
         sorted(self.0.values().cloned().collect())
     }
 }
 
 impl Note {
+    /// Whether the Event's object is this one, by kind and name.
+    pub fn names(&self, subject: &Subject) -> bool {
+        self.about.kind == subject.kind && self.about.name == subject.name && self.about.namespace == subject.namespace
+    }
+
     /// The kind and name of the object that the Event is about: `pod/lab/ubuntu`.
     pub fn object(&self) -> String {
         let About { kind, namespace, name, .. } = &self.about;
@@ -78,11 +85,11 @@ impl Note {
 }
 
 fn sorted(mut notes: Vec<Note>) -> Vec<Note> {
-    notes.sort_by(|a, b| (a.time, a.revision, &a.reason).cmp(&(b.time, b.revision, &b.reason)));
+    notes.sort_by(|a, b| (a.revision, &a.reason).cmp(&(b.revision, &b.reason)));
     notes
 }
 
-fn note(event: &Value, revision: Revision) -> Note {
+fn note(event: &Value, revision: Revision, dated: Option<Dated>) -> Note {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let time = |value: &Value| value.as_str().and_then(|time| time.parse::<Timestamp>().ok());
     let begun =
@@ -100,6 +107,7 @@ fn note(event: &Value, revision: Revision) -> Note {
         message: text(&event["message"]),
         kind: text(&event["type"]),
         revision,
+        dated,
         about: About {
             kind: text(&object["kind"]),
             namespace: text(&object["namespace"]),
