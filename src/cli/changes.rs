@@ -5,11 +5,11 @@ use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt, TryStreamExt};
 
 use crate::history::{Change, Follower};
-use crate::kube::{Body, Decoder};
+use crate::kube::{Address, Body, Decoder};
 use crate::store::{At, Event, EventKind, KeyRange, KeyValue, Origin, Revision, Source, Until, Want, WatchItem};
 
-use super::{Error, Result};
 use super::session::Session;
+use super::{Error, Result};
 
 /// The keys that a command is about.
 #[derive(Clone, Debug)]
@@ -36,19 +36,12 @@ impl Keys {
         let prefix = session.prefix().await?;
         let mut ranges = Vec::new();
         let mut many = false;
+        let mut asked = Vec::new();
         for address in session.addresses(addresses).await? {
             let (key, whole) = address.key(prefix);
             many |= !whole;
             ranges.push(if whole { KeyRange::key(key) } else { KeyRange::prefix(key) });
-        let mut asked = Vec::new();
-        for text in joined(addresses) {
-            let found = Address::parse(&text, kinds, &scope).map_err(|error| Error::new(error.to_string()).hint(error.hint()))?;
-            for address in found {
-                let (key, whole) = address.key(prefix);
-                many |= !whole;
-                ranges.push(if whole { KeyRange::key(key) } else { KeyRange::prefix(key) });
-                asked.push(address);
-            }
+            asked.push(address);
         }
         many |= ranges.len() > 1;
         Ok(Self { ranges, many, addresses: asked })

@@ -5,9 +5,9 @@
 pub mod blame;
 pub mod change;
 pub mod change_text;
+pub mod comparison;
 pub mod custom_columns;
 pub mod document;
-pub mod comparison;
 pub mod duration;
 pub mod encryption;
 pub mod explanation;

@@ -3,8 +3,8 @@
 mod blame;
 mod completion;
 mod decode;
-mod encryption;
 mod diff;
+mod encryption;
 mod explain;
 mod get;
 mod history;
