@@ -119,7 +119,8 @@ impl Builder {
     /// The revision at which two layers contradict each other.
     pub(super) fn finish(self) -> Result<Versions, Revision> {
         let Self { images, layers, mut found, mut skipped } = self;
-        let order = |f: &(Found, u16)| (f.0.main, f.0.sub);
+        // Of several copies of a change the best comes first.
+        let order = |f: &(Found, u16)| (f.0.main, f.0.sub, f.0.origin);
         if !found.is_sorted_by_key(order) {
             found.sort_by_key(order);
         }
@@ -147,7 +148,11 @@ impl Builder {
                 Some(last) => {
                     let value = |v: &Version| &images[usize::from(v.image)][v.value as usize..v.value as usize + v.value_length as usize];
                     if last.key != key || last.deleted != version.deleted || value(last) != value(&version) {
-                        return Err(Revision(f.main));
+                        match version.origin {
+                            // A page that was written over in a way that does not show: the better copy stands.
+                            Origin::FreePage => continue,
+                            _ => return Err(Revision(f.main)),
+                        }
                     }
                     last.layers |= layers;
                     last.origin = last.origin.min(f.origin);
@@ -229,6 +234,11 @@ impl Versions {
     /// The spans of the layers that hold the whole key space at some revisions.
     pub(super) fn spans(&self) -> impl Iterator<Item = RevisionSpan> + '_ {
         self.layers.iter().filter_map(|layer| layer.span)
+    }
+
+    /// How many changes are known from nothing better than `origin`.
+    pub(super) fn count(&self, origin: Origin) -> u64 {
+        self.versions.iter().filter(|version| version.origin == origin).count() as u64
     }
 
     /// The layer that answers for `revision`.

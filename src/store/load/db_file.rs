@@ -3,6 +3,7 @@
 use bytes::Bytes;
 
 use super::bolt::{Bolt, Bucket, Damage, Pair, Walk};
+use super::free_pages;
 use super::mvcc::{KeyValuePlaces, RevisionKey};
 use crate::store::versions::{Builder, Found, Layer, Place};
 use crate::store::{EventKind, Member, Origin, Revision, RevisionSpan};
@@ -67,6 +68,7 @@ pub fn read(bolt: &Bolt, builder: &mut Builder) -> Result<(usize, Facts), String
     let span = RevisionSpan { oldest: compacted.unwrap_or(Revision(1)), newest, compacted };
     builder.set_span(layer, span);
     facts.span = Some(span);
+    free_pages::read(bolt, image, &walk.visited, span, builder);
     facts.consistent_index = meta.consistent_index;
     facts.in_use_bytes = walk.visited.count() * bolt.meta.page_size as u64;
     facts.problems.extend(damage_sentences(&bolt.image, &walk.damage));

@@ -3,6 +3,7 @@
 mod bolt;
 mod checksum;
 mod db_file;
+mod free_pages;
 mod image;
 mod mvcc;
 mod objects;
@@ -12,7 +13,7 @@ use checksum::Check;
 
 use super::memory::MemorySource;
 use super::versions::Builder;
-use super::{Error, Result, Source, SourceKind, SourceStatus};
+use super::{Error, Origin, Result, Source, SourceKind, SourceStatus};
 
 /// Tells the registry key of an API object, for files that hold objects and not etcd's data. `None`: it has none.
 pub type KeyOf<'a> = dyn Fn(&serde_json::Value) -> Option<Vec<u8>> + 'a;
@@ -39,7 +40,9 @@ pub fn open(paths: &[String], key_of: &KeyOf<'_>) -> Result<Box<dyn Source>> {
         problem: format!("these are not of one etcd cluster: they disagree about revision {revision}; give the files of one cluster only"),
     })?;
     let name = paths.join(", ");
-    Ok(Box::new(MemorySource::new(versions, move || join(&name, &loaded))))
+    let (recoverable_freepage, recoverable_wal) = (versions.count(Origin::FreePage), versions.count(Origin::Wal));
+    let status = move || SourceStatus { recoverable_freepage, recoverable_wal, ..join(&name, &loaded) };
+    Ok(Box::new(MemorySource::new(versions, status)))
 }
 
 /// One file, read into the index.

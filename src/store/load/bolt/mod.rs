@@ -5,6 +5,7 @@
 
 mod meta;
 mod page;
+mod stale;
 #[cfg(test)]
 pub mod testing;
 #[cfg(test)]
@@ -17,7 +18,8 @@ use bytes::Bytes;
 
 pub use meta::{Meta, looks_like_bolt};
 pub use page::PageId;
-pub use walk::{Damage, Walk};
+pub use stale::StalePage;
+pub use walk::{Damage, Visited, Walk};
 
 use page::read_u64;
 

@@ -10,6 +10,7 @@ const ELEMENT: usize = 16;
 
 pub const FLAG_BRANCH: u16 = 0x01;
 pub const FLAG_LEAF: u16 = 0x02;
+pub const FLAG_META: u16 = 0x04;
 pub const FLAG_FREELIST: u16 = 0x10;
 
 const LEAF_IS_BUCKET: u32 = 0x01;

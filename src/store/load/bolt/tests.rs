@@ -100,6 +100,23 @@ fn a_file_shorter_than_its_pages_is_refused() {
     assert_eq!((bolt.checksum, bolt.image.len()), (Some([7; 32]), whole.len()));
 }
 
+#[test]
+fn a_stale_page_is_believed_up_to_where_it_was_written_over() {
+    let pairs_left = |bytes: &[u8]| {
+        let bolt = Bolt::open(Bytes::copy_from_slice(bytes)).unwrap();
+        let pages: Vec<StalePage> = bolt.stale_leaf_pages(&Visited::new(bolt.meta.high_water)).collect();
+        pages[0].pairs(&bolt).map(|pair| bolt.image[pair.value].to_vec()).collect::<Vec<_>>()
+    };
+    // One leaf of four pairs on pages 2 to 4.
+    let pairs = some_pairs(4, 3000);
+    let mut bytes = file(4096, &[spec("b", &pairs, false)]);
+    let values: Vec<_> = pairs.into_iter().map(|pair| pair.1).collect();
+    assert_eq!(pairs_left(&bytes), values);
+    // Page 4 was given to another leaf since.
+    bytes[4 * 4096..][..16].copy_from_slice(&[4, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0, 0, 0, 0, 0]);
+    assert_eq!(pairs_left(&bytes), values[..2]);
+}
+
 proptest! {
     #[test]
     fn what_was_written_is_read(pairs in proptest::collection::btree_map(

@@ -38,6 +38,11 @@ impl Visited {
         self.count
     }
 
+    /// Whether `page` was reached.
+    pub fn contains(&self, page: PageId) -> bool {
+        self.bits.get((page / 64) as usize).is_some_and(|word| word >> (page % 64) & 1 == 1)
+    }
+
     /// Adds a page; false if it was there or does not exist.
     pub fn insert(&mut self, page: PageId) -> bool {
         let Some(word) = self.bits.get_mut((page / 64) as usize) else { return false };
