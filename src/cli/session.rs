@@ -31,6 +31,8 @@ pub struct Session {
     pub format: Format,
     /// The revision to look at, from `--rev` or `--at`.
     pub at: At,
+    /// The API server's release, where it was asked for or the data tells it.
+    pub release: Option<Release>,
     /// Stored values to objects.
     pub decoder: Decoder,
     /// What `--encryption-config` names.
@@ -52,6 +54,7 @@ impl Session {
             args: args.clone(),
             format,
             at,
+            release: args.release,
             decoder: Decoder::new().with_key_ring(encryption.keys.clone()),
             encryption,
             prefix: OnceCell::new_with(args.prefix.as_deref().map(kube::normalize_prefix)),
@@ -61,8 +64,8 @@ impl Session {
         session.decoder = match args.release {
             Some(release) => session.decoder.with_release(release),
             None => {
-                let found = session.find_release().await?;
-                session.decoder.with_release_found(found)
+                session.release = session.find_release().await?;
+                session.decoder.with_release_found(session.release.unwrap_or_default())
             }
         };
         if let Some(moment) = moment {
@@ -71,8 +74,8 @@ impl Session {
         Ok(session)
     }
 
-    /// The release of the API server, as far as its own objects and the nodes tell; the newest where they do not.
-    async fn find_release(&self) -> Result<Release> {
+    /// The release of the API server, as far as its own objects and the nodes tell.
+    async fn find_release(&self) -> Result<Option<Release>> {
         const NODES: usize = 100;
         let prefix = self.prefix().await?;
         let mut evidence = ReleaseEvidence::default();
@@ -89,7 +92,7 @@ impl Session {
                 evidence.saw_kubelet(version);
             }
         }
-        Ok(evidence.release().unwrap_or_default())
+        Ok(evidence.release())
     }
 
     /// The newest revision written at or before a moment.

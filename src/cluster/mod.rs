@@ -1,6 +1,7 @@
 //! All objects at one revision, as a scheduler sees them: compiled once, indexed, changed key by key.
 
 mod affinity;
+mod census;
 mod images;
 mod index;
 mod labels;
@@ -16,6 +17,7 @@ mod state;
 mod volumes;
 
 pub use affinity::{AffinityTerm, PodAffinity};
+pub use census::Census;
 pub use images::ImageState;
 pub use index::{LabelGroup, NodeCounts, TermKind, WeightedTerm};
 pub use labels::{Interner, Labels};

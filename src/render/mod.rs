@@ -16,6 +16,7 @@ pub mod json_path;
 mod row;
 pub mod secret;
 pub mod sort_key;
+pub mod status;
 pub mod style;
 pub mod table;
 pub mod timeline;

@@ -18,10 +18,13 @@ async fn listed(source: &impl Source, keys: KeyRange, at: At, want: Want) -> (Re
 
 async fn watched(source: &impl Source, keys: KeyRange, from: i64, until: i64) -> Vec<WatchItem> {
     let watch = source.watch(keys, Revision(from), Until::Revision(Revision(until)));
-    tokio::time::timeout(Duration::from_secs(30), watch.try_collect()).await.expect("a bounded watch ends").unwrap()
+    tokio::time::timeout(Duration::from_secs(60), watch.try_collect()).await.expect("a bounded watch ends").unwrap()
 }
 
-fn changes(items: &[WatchItem]) -> Vec<(i64, i64, EventKind, String)> {
+/// Revision, sub-revision, kind and key of each change.
+type Told = (i64, i64, EventKind, String);
+
+fn changes(items: &[WatchItem]) -> Vec<Told> {
     let event = |item: &WatchItem| match item {
         WatchItem::Event(event) => Some(event.clone()),
         _ => None,
@@ -280,6 +283,30 @@ async fn users_read_what_their_roles_allow() {
     let anonymous = EtcdConfig { user: None, password: None, ..as_user("", "") };
     let refused = open(anonymous).span().await.unwrap_err().to_string();
     assert!(refused.contains("wants a user"), "{refused}");
+}
+
+/// Where there is no change to wait for, a bounded watch ends all the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bounded_watch_ends_where_no_change_is_left() {
+    let pki = Pki::new();
+    let etcd = Etcd::mutual(&pki).await;
+    let source = open(config(&etcd, &pki));
+    assert_eq!(source.span().await.unwrap().newest, Revision(1));
+    assert!(watched(&source, KeyRange::all(), 1, 1).await.is_empty());
+
+    let mut writer = etcd.writer().await;
+    writer.put("/a", "1", None).await.unwrap();
+    writer.put("/b", "1", None).await.unwrap();
+    writer.compact(3, None).await.unwrap();
+    assert_eq!(changes(&watched(&source, KeyRange::key("/b"), 3, 3).await).len(), 1);
+    assert_eq!(changes(&watched(&source, KeyRange::key("/b"), 1, 3).await).len(), 1);
+    writer.delete("/b", None).await.unwrap();
+    writer.compact(4, None).await.unwrap();
+    // Releases differ in whether they keep the deletion at the compacted revision itself; none hangs.
+    for (keys, from) in [(KeyRange::key("/b"), 4), (KeyRange::key("/a"), 4), (KeyRange::all(), 1)] {
+        let items = watched(&source, keys, from, 4).await;
+        assert!(changes(&items).len() <= 1, "{items:?}");
+    }
 }
 
 /// Leases show in what is read, and a lease's end deletes all its keys in one revision.

@@ -10,6 +10,7 @@ mod get;
 mod history;
 mod ls;
 mod timeline;
+mod status;
 mod watch;
 
 use std::io::Write;
@@ -34,6 +35,7 @@ pub enum Command {
     History(history::HistoryArgs),
     Ls(ls::LsArgs),
     Timeline(timeline::TimelineArgs),
+    Status(status::StatusArgs),
     Watch(watch::WatchArgs),
 }
 
@@ -61,6 +63,7 @@ async fn run_on_source(cli: &Cli, out: &mut Output) -> Result<Outcome> {
         Command::Ls(args) => ls::run(&session, args, out).await,
         Command::History(args) => history::run(&session, args, out).await,
         Command::Timeline(args) => timeline::run(&session, args, out).await,
+        Command::Status(args) => status::run(&session, args, out).await,
         Command::Watch(args) => watch::run(&session, args, out).await,
         Command::Completion(_) | Command::Decode(_) | Command::Diff(_) => unreachable!("needs no source"),
     }

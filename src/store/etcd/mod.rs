@@ -50,7 +50,7 @@ impl Source for EtcdSource {
     }
 
     fn range(&self, keys: KeyRange, at: At, want: Want) -> BoxFuture<'_, Result<Listing<'_>>> {
-        Box::pin(async move { Ok(range::range(&self.cluster, keys, at, want).await?) })
+        Box::pin(async move { range::range(&self.cluster, keys, at, want).await })
     }
 
     fn watch(&self, keys: KeyRange, from: Revision, until: Until) -> BoxStream<'_, Result<WatchItem>> {

@@ -6,15 +6,16 @@ use std::time::Duration;
 use async_stream::stream;
 use etcd_client::proto::PbWatchResponse;
 use etcd_client::{Client, WatchOptions, WatchResponse, WatchStream};
+use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use tokio::time::{Instant, sleep};
 
 use super::assemble::Assembler;
 use super::client::{Cluster, Consistency, LARGEST_MESSAGE};
 use super::errors::{Class, Trouble, no_leader};
-use super::range::{nonempty, range_end};
-use super::span::newest;
-use crate::store::{Error, KeyRange, Result, Revision, Until, WatchItem};
+use super::range::{nonempty, range, range_end};
+use super::span::{newest, span};
+use crate::store::{At, Error, Event, EventKind, KeyRange, Origin, Result, Revision, Until, Want, WatchItem};
 
 /// How long a watch of the past tries to get a connection back. One that follows the cluster never gives up.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -92,7 +93,8 @@ impl Watch {
         if from > newest.after() {
             return Err(Error::Future { asked: from, newest });
         }
-        if matches!(until, Until::Revision(end) if end < from) {
+        // Revision 1 is the empty store: no change made it.
+        if matches!(until, Until::Revision(end) if end < from.max(Revision(2))) {
             return Ok(None);
         }
         Ok(Some(Self { cluster, keys, until, assembler: Assembler::new(from), connection: None, lost: None, ended: false }))
@@ -118,6 +120,7 @@ impl Watch {
                 self.connection = Some(connection);
                 return Ok(Vec::new());
             }
+            () = sleep(SLOWEST_ASK), if connection.dense => return self.check_end_compacted(connection).await,
         };
         match response {
             Ok(Some(response)) => {
@@ -146,6 +149,35 @@ impl Watch {
                 hint: Some("start the watch again".to_owned()),
             }),
             _ => Ok(()),
+        }
+    }
+
+    /// In a silent watch of the whole key space: the change of the last revision will not come if a compaction took it away. A compaction
+    /// at a revision keeps its puts, but not its deletions.
+    async fn check_end_compacted(&mut self, connection: Connection) -> Result<Vec<WatchItem>> {
+        let (Until::Revision(end), span) = (self.until, span(&self.cluster).await?) else { return Ok(Vec::new()) };
+        let next = self.assembler.next();
+        match span.compacted {
+            Some(compacted) if next < compacted && compacted >= end => Ok(Vec::new()),
+            Some(compacted) if next == compacted && compacted == end => {
+                let mut items: Vec<WatchItem> = Vec::new();
+                let mut listing = range(&self.cluster, self.keys.clone(), At::Revision(end), Want::Values).await?;
+                while let Some(entry) = listing.entries.next().await.transpose()? {
+                    if entry.mod_revision == end {
+                        let (revision, kind, origin) = (end, EventKind::Put, Origin::Live);
+                        items.push(WatchItem::Event(Event { revision, sub_revision: items.len() as i64, kind, key_value: entry, origin }));
+                    }
+                }
+                if items.is_empty() {
+                    items.push(WatchItem::Gap { from: end, to: end });
+                }
+                self.ended = true;
+                Ok(items)
+            }
+            _ => {
+                self.connection = Some(connection);
+                Ok(Vec::new())
+            }
         }
     }
 

@@ -1,0 +1,198 @@
+//! What a source can tell, as JSON and as a page for people.
+
+use std::io::{self, Write};
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::cluster::Census;
+use crate::history::clock::Dated;
+use crate::kube::Release;
+use crate::kube::encryption::Scheme;
+use crate::store::{Member, RevisionSpan, SourceKind, SourceStatus};
+
+use super::duration;
+use super::style::{FAINT, REMOVED, STRONG, WARNING, paint};
+
+/// What an API server's release is told by.
+const RELEASE_FROM: &str = "the API versions it serves and the newest kubelet";
+
+/// All that `status` shows.
+pub struct Report {
+    /// The source's own word.
+    pub source: SourceStatus,
+    /// The readable revisions.
+    pub span: RevisionSpan,
+    /// The first and the last revision that can be dated.
+    pub dated: Option<(Dated, Dated)>,
+    /// The API server's release, where the data tells it.
+    pub release: Option<Release>,
+    /// What the values say.
+    pub census: Census,
+    /// What else is odd, a sentence each.
+    pub problems: Vec<String>,
+}
+
+/// The document of `-o json`.
+pub fn json(report: &Report) -> Value {
+    let Report { source, span, dated, release, census, .. } = report;
+    json!({
+        "source": {
+            "kind": kind(source.kind),
+            "name": source.name,
+            "clusterId": source.cluster_id,
+            "members": source.members.iter().map(member_json).collect::<Vec<_>>(),
+        },
+        "revisions": {
+            "oldestReadable": span.oldest.0,
+            "compacted": span.compacted.map(|revision| revision.0),
+            "newest": span.newest.0,
+            "oldestTime": dated.map(|(oldest, _)| time(oldest.time)),
+            "newestTime": dated.map(|(_, newest)| time(newest.time)),
+            "spanSeconds": dated.map(|(oldest, newest)| duration::seconds_between(oldest, newest)),
+        },
+        "keys": census.keys,
+        "bytes": {"file": source.file_bytes, "inUse": source.in_use_bytes, "free": source.free_bytes},
+        "recoverable": {"freepage": source.recoverable_freepage, "wal": source.recoverable_wal},
+        "kubernetes": {
+            "apiserver": release.map(|release| release.to_string()),
+            "apiserverFrom": release.map(|_| RELEASE_FROM),
+            "schedulers": census.schedulers,
+            "kubelets": census.kubelets,
+        },
+        "encryption": census.encrypted().map(|(resource, scheme, key, values)| json!({
+            "resource": resource,
+            "provider": scheme.to_string(),
+            "key": (!key.is_empty()).then_some(key),
+            "values": values,
+        })).collect::<Vec<_>>(),
+        "problems": source.problems.iter().chain(&report.problems).collect::<Vec<_>>(),
+    })
+}
+
+/// Writes the page for people: the answer first, one matter a line.
+///
+/// # Errors
+/// The stream's.
+pub fn page(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let Report { source, span, dated, release, census, .. } = report;
+    let line = |out: &mut dyn Write, label: &str, text: &str| writeln!(out, "{:<14}{text}", label);
+    let reach = dated.map_or_else(
+        || "undated: nothing in the data tells the time".to_owned(),
+        |(oldest, newest)| {
+            format!("{} → {}, {}", time(oldest.time), time(newest.time), duration::length(duration::seconds_between(oldest, newest)))
+        },
+    );
+    writeln!(out, "{}  revisions {} to {}, {reach}", paint(STRONG, &source.name), span.oldest, span.newest)?;
+    line(out, "source", &described(source))?;
+    if let Some(compacted) = span.compacted {
+        line(out, "compacted", &format!("at revision {compacted}: older states and changes are gone"))?;
+    }
+    line(out, "keys", &census.keys.to_string())?;
+    line(
+        out,
+        "bytes",
+        &format!("{} in the file, {} in use, {} free", bytes(source.file_bytes), bytes(source.in_use_bytes), bytes(source.free_bytes)),
+    )?;
+    if source.recoverable_freepage + source.recoverable_wal > 0 {
+        line(
+            out,
+            "recoverable",
+            &format!("{} changes in free pages, {} in the write-ahead log", source.recoverable_freepage, source.recoverable_wal),
+        )?;
+    }
+    for (index, member) in source.members.iter().enumerate() {
+        line(out, if index == 0 { "members" } else { "" }, &member_line(member))?;
+    }
+    if let Some(release) = release {
+        line(out, "API server", &format!("{release} {}", paint(FAINT, format_args!("(from {RELEASE_FROM})"))))?;
+    }
+    for scheduler in &census.schedulers {
+        line(out, "scheduler", scheduler)?;
+    }
+    let kubelets: Vec<String> = census.kubelets.iter().map(|(version, count)| format!("{version} ×{count}")).collect();
+    if !kubelets.is_empty() {
+        line(out, "kubelets", &kubelets.join(", "))?;
+    }
+    for (index, (resource, scheme, key, values)) in census.encrypted().enumerate() {
+        let how = match scheme {
+            Scheme::Identity => paint(WARNING, "in plain text").to_string(),
+            _ => format!("{scheme} under key {key}"),
+        };
+        line(out, if index == 0 { "encryption" } else { "" }, &format!("{resource}: {values} {how}"))?;
+    }
+    for problem in source.problems.iter().chain(&report.problems) {
+        line(out, "problem", &paint(REMOVED, problem).to_string())?;
+    }
+    Ok(())
+}
+
+fn kind(kind: SourceKind) -> &'static str {
+    match kind {
+        SourceKind::Live => "live",
+        SourceKind::Db => "db",
+        SourceKind::DataDir => "dataDir",
+        SourceKind::Recording => "recording",
+        SourceKind::Objects => "objects",
+    }
+}
+
+fn described(source: &SourceStatus) -> String {
+    let what = match source.kind {
+        SourceKind::Live => "a running etcd",
+        SourceKind::Db => "an etcd database file",
+        SourceKind::DataDir => "an etcd member's data dir",
+        SourceKind::Recording => "a recording",
+        SourceKind::Objects => "API objects: one revision, no history",
+    };
+    source.cluster_id.as_ref().map_or_else(|| what.to_owned(), |id| format!("{what}, cluster {id}"))
+}
+
+fn member_json(member: &Member) -> Value {
+    json!({
+        "endpoint": member.endpoint,
+        "id": member.id,
+        "version": member.version,
+        "dbSize": member.db_size,
+        "dbSizeInUse": member.db_size_in_use,
+        "isLeader": member.is_leader,
+        "error": member.error,
+    })
+}
+
+fn member_line(member: &Member) -> String {
+    let name = if member.endpoint.is_empty() { &member.id } else { &member.endpoint };
+    match &member.error {
+        Some(error) => format!("{name}  {}", paint(REMOVED, error)),
+        None if member.version.is_empty() => name.clone(),
+        None => {
+            let size = bytes(u64::try_from(member.db_size).unwrap_or(0));
+            format!("{name}  {}  etcd {}  {size}{}", member.id, member.version, if member.is_leader { "  leader" } else { "" })
+        }
+    }
+}
+
+fn bytes(count: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut size = count as f64;
+    let mut unit = 0;
+    while size >= 1024.0 && unit + 1 < UNITS.len() {
+        size /= 1024.0;
+        unit += 1;
+    }
+    if unit == 0 { format!("{count} B") } else { format!("{size:.1} {}", UNITS[unit]) }
+}
+
+fn time(time: Timestamp) -> String {
+    format!("{time:.3}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_read_well() {
+        assert_eq!([0, 1023, 1536, 3_588_202_528].map(bytes), ["0 B", "1023 B", "1.5 KiB", "3.3 GiB"]);
+    }
+}
