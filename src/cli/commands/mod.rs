@@ -9,8 +9,8 @@ mod explain;
 mod get;
 mod history;
 mod ls;
-mod timeline;
 mod status;
+mod timeline;
 mod watch;
 
 use std::io::Write;
