@@ -195,6 +195,9 @@ fn inferred_pod_update(before: &Value, after: &Value) -> Option<Actor> {
     if changed(&["spec"]) || !changed(&["status"]) {
         return None;
     }
+    if let Some(marked) = condition(after, "DisruptionTarget").filter(|marked| condition(before, "DisruptionTarget") != Some(marked)) {
+        return disruptor(marked, after);
+    }
     if ["containerStatuses", "initContainerStatuses", "podIP", "podIPs", "startTime", "hostIP"]
         .into_iter()
         .any(|field| changed(&["status", field]))
@@ -207,6 +210,17 @@ fn inferred_pod_update(before: &Value, after: &Value) -> Option<Actor> {
     let ready_only = condition(before, "Ready") != condition(after, "Ready")
         && condition(before, "ContainersReady") == condition(after, "ContainersReady");
     Some(Actor::inferred(if ready_only { CONTROLLERS } else { "kubelet" }))
+}
+
+/// Each reason of DisruptionTarget has one component that sets it (k8s.io/api core/v1, PodReason…).
+fn disruptor(marked: &Value, pod: &Value) -> Option<Actor> {
+    match marked["reason"].as_str()? {
+        "EvictionByEvictionAPI" => Some(Actor::inferred("kube-apiserver")),
+        "PreemptionByScheduler" => Some(Actor::inferred(scheduler_of(pod))),
+        "DeletionByTaintManager" | "DeletionByPodGC" | "DeletionByDeviceTaintManager" => Some(Actor::inferred(CONTROLLERS)),
+        "TerminationByKubelet" => Some(Actor::inferred("kubelet")),
+        _ => None,
+    }
 }
 
 fn condition<'a>(pod: &'a Value, kind: &str) -> Option<&'a Value> {

@@ -8,7 +8,7 @@ use super::change_text::clock_time;
 use super::style::{self, paint};
 use super::{duration, value};
 use crate::history::clock::Dated;
-use crate::history::timeline::{Deletion, Gap, Note, Phase, Subject, Timeline};
+use crate::history::timeline::{Deletion, Gap, Note, Outage, Phase, Replacement, Subject, Timeline};
 use crate::history::{Actor, ActorFrom};
 use crate::store::Revision;
 
@@ -16,8 +16,10 @@ use crate::store::Revision;
 const WIDTH: usize = 100;
 /// Columns of a phase's name.
 const PHASE: usize = 18;
-/// Columns of an object's name where there are several.
+/// Columns of an object's name where there are several, at most.
 const OBJECT: usize = 34;
+/// Lines that a detail may take below its own where it does not fit.
+const BELOW: usize = 3;
 /// From so many on, like steps of like objects become one line.
 const COALESCE: usize = 3;
 
@@ -40,6 +42,8 @@ pub struct Entry {
     pub kind: EntryKind,
     /// Of several like objects: how many.
     pub count: usize,
+    /// Whether an Event warns.
+    pub warns: bool,
 }
 
 /// What a line of the axis is.
@@ -55,9 +59,25 @@ pub enum EntryKind {
     Gap,
 }
 
+/// kubectl's short names of kinds that stories are full of.
+const SHORT: &[(&str, &str)] = &[
+    ("configmap", "cm"),
+    ("daemonset", "ds"),
+    ("deployment", "deploy"),
+    ("horizontalpodautoscaler", "hpa"),
+    ("namespace", "ns"),
+    ("persistentvolume", "pv"),
+    ("persistentvolumeclaim", "pvc"),
+    ("replicaset", "rs"),
+    ("service", "svc"),
+    ("serviceaccount", "sa"),
+    ("statefulset", "sts"),
+];
+
 /// The kind and name of a subject: `pod/lab/ubuntu`.
 pub fn name(subject: &Subject) -> String {
     let kind = subject.kind.to_lowercase();
+    let kind = SHORT.iter().find(|(long, _)| *long == kind).map_or(kind.as_str(), |(_, short)| short);
     if subject.namespace.is_empty() { format!("{kind}/{}", subject.name) } else { format!("{kind}/{}/{}", subject.namespace, subject.name) }
 }
 
@@ -82,6 +102,7 @@ fn phase_entry(object: &str, phase: &Phase) -> Entry {
         by: phase.by.clone(),
         kind: if phase.longest { EntryKind::Longest } else { EntryKind::Phase },
         count: 1,
+        warns: false,
     }
 }
 
@@ -96,6 +117,7 @@ fn gap_entry(object: &str, gap: &Gap) -> Entry {
         by: None,
         kind: EntryKind::Gap,
         count: 1,
+        warns: false,
     }
 }
 
@@ -110,12 +132,13 @@ pub fn note_entry(note: &Note) -> Entry {
     Entry {
         revision: note.revision,
         dated: note.dated,
-        object: note.object(),
+        object: name(&note.subject()),
         phase: note.reason.clone(),
         detail: format!("{}{times}", note.message),
         by: Some(Actor { name: note.source.clone(), on: None, from: ActorFrom::Recorded }),
         kind: EntryKind::Note,
         count: 1,
+        warns: note.kind == "Warning",
     }
 }
 
@@ -167,7 +190,9 @@ fn flush(run: &mut Vec<Entry>, joined: &mut Vec<Entry>) {
 /// The stream's.
 pub fn write_axis(entries: &[Entry], many: bool, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
     let width = width.unwrap_or(WIDTH).max(80);
-    let mut axis = Axis { many, width, day: None, previous: None, inferred: false };
+    let namespace = shared_namespace(entries);
+    let object = entries.iter().map(|entry| without(&entry.object, namespace.as_deref()).chars().count()).max().unwrap_or(0).min(OBJECT);
+    let mut axis = Axis { many, width, namespace, object, day: None, previous: None, inferred: false };
     for entry in entries {
         axis.write(entry, out)?;
     }
@@ -177,9 +202,26 @@ pub fn write_axis(entries: &[Entry], many: bool, width: Option<usize>, out: &mut
     Ok(())
 }
 
+/// The namespace that all namespaced lines share: it need not be repeated.
+fn shared_namespace(entries: &[Entry]) -> Option<String> {
+    let namespace = |entry: &Entry| {
+        let parts: Vec<&str> = entry.object.split('/').collect();
+        if let [_, namespace, _] = parts[..] { Some(namespace.to_owned()) } else { None }
+    };
+    let mut namespaces: Vec<String> = entries.iter().filter_map(namespace).collect();
+    namespaces.dedup();
+    if let [_] = namespaces[..] { namespaces.pop() } else { None }
+}
+
+fn without(object: &str, namespace: Option<&str>) -> String {
+    namespace.map_or_else(|| object.to_owned(), |namespace| object.replacen(&format!("/{namespace}/"), "/", 1))
+}
+
 struct Axis {
     many: bool,
     width: usize,
+    namespace: Option<String>,
+    object: usize,
     day: Option<String>,
     previous: Option<Dated>,
     inferred: bool,
@@ -203,12 +245,27 @@ impl Axis {
             EntryKind::Note => ('·', style::FAINT),
             EntryKind::Gap => ('⋮', style::WARNING),
         };
-        let object = if self.many { format!("{:<OBJECT$} ", value::cut(&entry.object, OBJECT)) } else { String::new() };
+        let object = without(&entry.object, self.namespace.as_deref());
+        let object = if self.many { format!("{:<1$} ", value::cut(&object, self.object), self.object) } else { String::new() };
         let phase = format!("{:<PHASE$}", entry.phase);
-        let taken = 24 + object.chars().count() + phase.chars().count() + 1 + if tail.is_empty() { 0 } else { tail.chars().count() + 2 };
-        let detail = value::cut(&entry.detail, self.width.saturating_sub(taken).max(16));
+        let taken = 24 + object.chars().count() + phase.chars().count() + 1;
+        let room = self.width.saturating_sub(taken + if tail.is_empty() { 0 } else { tail.chars().count() + 2 });
+        let fits = entry.detail.chars().count() <= room;
+        let below = !fits && entry.kind != EntryKind::Note;
+        let detail = if below { String::new() } else { value::cut(&entry.detail, room) };
         let line = format!("{}{} {object}{} {detail}", paint(style::FAINT, head), paint(style, sign), paint(style, phase));
-        if tail.is_empty() { writeln!(out, "{}", line.trim_end()) } else { writeln!(out, "{line}  {}", paint(style::ACTOR, tail)) }
+        if tail.is_empty() {
+            writeln!(out, "{}", line.trim_end())?;
+        } else {
+            let gap = (room + 2).saturating_sub(detail.chars().count());
+            writeln!(out, "{line}{}{}", " ".repeat(gap), paint(style::ACTOR, tail))?;
+        }
+        if below {
+            for line in wrapped(&entry.detail, self.width - 26) {
+                writeln!(out, "{}{line}", " ".repeat(26))?;
+            }
+        }
+        Ok(())
     }
 
     fn tail(&mut self, entry: &Entry) -> String {
@@ -225,6 +282,23 @@ impl Axis {
         let longest = (entry.kind == EntryKind::Longest && !self.many).then(|| "longest".to_owned());
         by.into_iter().chain(elapsed).chain(longest).collect::<Vec<_>>().join(", ")
     }
+}
+
+/// `text` broken at spaces into lines of `width`, the last of them cut.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut lines_left = BELOW;
+    for word in text.split(' ') {
+        let full = lines.last().is_none_or(|line| line.chars().count() + 1 + word.chars().count() > width);
+        match lines.last_mut() {
+            Some(line) if !full || lines_left == 0 => *line += &format!(" {word}"),
+            _ => {
+                lines.push(word.to_owned());
+                lines_left -= 1;
+            }
+        }
+    }
+    lines.into_iter().map(|line| value::cut(&line, width)).collect()
 }
 
 fn phase_style(phase: &str) -> anstyle::Style {
@@ -278,6 +352,47 @@ pub fn write_deletion(deletion: &Deletion, object: &str, out: &mut dyn Write) ->
     }
     if deletion.gone.is_some() {
         writeln!(out, "{}", paint(style::FAINT, format!("last manifest: ketcd get {object} --rev {} -o yaml", deletion.last_manifest)))?;
+    }
+    Ok(())
+}
+
+/// A node's outages: how long, what was evicted, replaced by what and where.
+///
+/// # Errors
+/// The stream's.
+pub fn write_outages(outages: &[Outage], out: &mut dyn Write) -> io::Result<()> {
+    for outage in outages {
+        let span = outage.from.dated.zip(outage.until.as_ref().and_then(|until| until.dated));
+        let length = span
+            .map_or_else(|| "until the end of the history".to_owned(), |(from, until)| format!("for {}", duration::between(from, until)));
+        let evicted = if outage.lost.is_empty() { "no pod was evicted".to_owned() } else { format!("{} evicted", outage.lost.len()) };
+        let since = clock_time(outage.from.dated);
+        writeln!(out, "{}: {evicted}", paint(style::STRONG, format!("outage: not heard of since {since}, {length}")))?;
+        for (pod, replacement) in &outage.lost {
+            let instead = match replacement {
+                Some(Replacement { pod, node: Some(node) }) => format!("replaced by {pod} on {node}"),
+                Some(Replacement { pod, node: None }) => format!("replaced by {pod}, which waits for a node"),
+                None => "not replaced; it did not come back".to_owned(),
+            };
+            writeln!(out, "  {pod}  {instead}")?;
+        }
+    }
+    Ok(())
+}
+
+/// What keeps a workload from being finished, in the words of who refused it.
+///
+/// # Errors
+/// The stream's.
+pub fn write_waiting(waiting: &[(&Timeline, &Phase)], out: &mut dyn Write) -> io::Result<()> {
+    for (timeline, phase) in waiting {
+        let since = clock_time(phase.dated);
+        writeln!(
+            out,
+            "{} {}",
+            paint(style::WARNING, format!("waits: {}, {} since {since}", name(&timeline.subject), phase.phase)),
+            phase.detail
+        )?;
     }
     Ok(())
 }

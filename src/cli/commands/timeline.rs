@@ -13,7 +13,7 @@ use crate::history::timeline::{Story, Timeline};
 use crate::kube::{Address, Kinds};
 use crate::render::change::Shown;
 use crate::render::style::{STRONG, paint};
-use crate::render::timeline::{self as render, Entry};
+use crate::render::timeline::{self as render, Entry, EntryKind};
 use crate::render::timeline_json;
 use crate::store::{At, KeyRange, Revision, Until};
 
@@ -59,7 +59,10 @@ pub async fn run(session: &Session, args: &TimelineArgs, out: &mut Output) -> Re
     }
     let oldest = session.source.span().await?.oldest;
     match &session.format {
-        Format::Table | Format::Wide => text(&story, &subjects, asked.many, around, oldest, out),
+        Format::Table | Format::Wide => {
+            let telling = Telling { many: asked.many, all: session.format == Format::Wide, around };
+            text(&story, &subjects, &telling, oldest, out)
+        }
         Format::Json | Format::Ndjson => json(session, &story, subjects, oldest, out),
         other => Err(other.unsupported("timeline", "table, json, ndjson")),
     }
@@ -175,27 +178,53 @@ fn related<'a>(story: &'a Story, subject: &Timeline) -> Vec<&'a Timeline> {
     }
 }
 
-/// Phases of a pod that belong to the story of the node it ran on.
-const OF_A_NODE: &[&str] = &["Created", "Scheduled", "NotReady", "Evicted", "Deleting", "Deleted", "Ready"];
-
-fn text(
-    story: &Story,
-    subjects: &[&Timeline],
+/// How much is told in text.
+struct Telling {
+    /// Of several objects.
     many: bool,
+    /// All steps and all Events, of those that belong to the subject too.
+    all: bool,
+    /// Only within so many seconds of a time.
     around: Option<(Timestamp, f64)>,
-    oldest: Revision,
-    out: &mut Output,
-) -> Result<Outcome> {
+}
+
+/// Phases that are told of objects that belong to the subject; `-o wide` tells all.
+const OF_RELATED: &[&str] = &[
+    "Created",
+    "Scheduled",
+    "Refused",
+    "Nominated",
+    "Gated",
+    "Ready",
+    "NotReady",
+    "Restarted",
+    "Waiting",
+    "Evicted",
+    "Deleting",
+    "Deleted",
+    "Failed",
+    "Succeeded",
+    "ScaledUp",
+    "ScaledDown",
+    "Rollout",
+    "EndpointsReady",
+    "EndpointsGone",
+    "Bound",
+    "ResizeDeferred",
+    "ResizeInfeasible",
+];
+
+fn text(story: &Story, subjects: &[&Timeline], telling: &Telling, oldest: Revision, out: &mut Output) -> Result<Outcome> {
+    let Telling { many, all, around } = *telling;
     let mut lines: Vec<Entry> = Vec::new();
     let single = if let ([only], false) = (subjects, many) { Some(*only) } else { None };
     for subject in subjects {
-        lines.extend(render::entries(subject, true));
+        let own = render::entries(subject, true).into_iter();
+        lines.extend(own.filter(|entry| all || !many || entry.kind != EntryKind::Note || entry.warns));
         for timeline in related(story, subject).into_iter().filter(|timeline| !subjects.iter().any(|known| std::ptr::eq(*known, *timeline)))
         {
-            let of_node = subject.subject.kind == "Node";
-            let entries =
-                render::entries(timeline, !of_node).into_iter().filter(|entry| !of_node || OF_A_NODE.contains(&entry.phase.as_str()));
-            lines.extend(entries);
+            let told = |entry: &Entry| all || OF_RELATED.contains(&entry.phase.as_str()) && entry.kind != EntryKind::Note;
+            lines.extend(render::entries(timeline, true).into_iter().filter(told));
         }
     }
     let mixed = many || lines.iter().any(|line| line.object != lines[0].object);
@@ -210,6 +239,13 @@ fn text(
     render::write_axis(&lines, mixed, out.width(), out)?;
     if let Some((subject, deletion)) = single.and_then(|subject| Some((subject, story.deletion(subject)?))) {
         render::write_deletion(&deletion, &render::name(&subject.subject), out)?;
+    }
+    if let Some(subject) = single {
+        match subject.subject.kind.as_str() {
+            "Node" => render::write_outages(&story.outages(subject), out)?,
+            "Pod" => {}
+            _ => render::write_waiting(&story.waiting(subject), out)?,
+        }
     }
     Ok(if lines.is_empty() { Outcome::Nothing } else { Outcome::Found })
 }

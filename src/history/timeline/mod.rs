@@ -22,6 +22,7 @@ use super::clock::Dated;
 use crate::store::Revision;
 
 pub use deletion::{Deletion, Finalizer};
+pub use node::{Outage, Replacement};
 pub use note::{Note, Notes};
 pub use story::Story;
 

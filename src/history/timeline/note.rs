@@ -76,6 +76,12 @@ impl Note {
         self.about.kind == subject.kind && self.about.name == subject.name && self.about.namespace == subject.namespace
     }
 
+    /// The object that the Event is about.
+    pub fn subject(&self) -> Subject {
+        let About { kind, namespace, name, uid } = self.about.clone();
+        Subject { kind, namespace, name, uid }
+    }
+
     /// The kind and name of the object that the Event is about: `pod/lab/ubuntu`.
     pub fn object(&self) -> String {
         let About { kind, namespace, name, .. } = &self.about;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 use super::heartbeat::{self, Beats};
-use super::{Builder, Deletion, Note, Notes, Phase, Timeline, deletion};
+use super::{Builder, Deletion, Note, Notes, Outage, Phase, Timeline, deletion, node};
 use crate::history::Told;
 
 /// Timelines as they are collected, and then as they are told.
@@ -87,6 +87,22 @@ impl Story {
         pods
     }
 
+    /// The times in which a node was not heard of.
+    pub fn outages(&self, of: &Timeline) -> Vec<Outage> {
+        node::outages(of, &self.of_node(&of.subject.name))
+    }
+
+    /// Why a Deployment's last rollout is not finished: the pods it waits for, each with its last refusal or trouble.
+    pub fn waiting<'a>(&'a self, of: &Timeline) -> Vec<(&'a Timeline, &'a Phase)> {
+        let alive =
+            |timeline: &&Timeline| timeline.subject.kind == "Pod" && timeline.phases.last().is_some_and(|last| last.phase != "Deleted");
+        let trouble = |timeline: &'a Timeline| {
+            let last = timeline.phases.iter().rev().find(|phase| SETTLED.contains(&phase.phase) || TROUBLE.contains(&phase.phase))?;
+            TROUBLE.contains(&last.phase).then_some((timeline, last))
+        };
+        self.controlled(of).into_iter().filter(alive).filter_map(trouble).collect()
+    }
+
     /// How an object came to be deleted, where it was.
     pub fn deletion(&self, of: &Timeline) -> Option<Deletion> {
         deletion::find(self, of)
@@ -106,12 +122,17 @@ impl Story {
 }
 
 /// Whether `timeline` is a pod that its controller made after it lost `pod`: made by the same owner, next after its deletion began.
-fn replaces(timeline: &Timeline, pod: &Timeline) -> bool {
+pub(super) fn replaces(timeline: &Timeline, pod: &Timeline) -> bool {
     let first =
         |timeline: &Timeline, name: &str| timeline.phases.iter().find(|phase: &&Phase| phase.phase == name).map(|phase| phase.revision);
     let (Some(created), Some(lost)) = (first(timeline, "Created"), first(pod, "Deleting")) else { return false };
     !pod.owner.is_empty() && timeline.owner == pod.owner && created > lost && created.0 - lost.0 <= NEXT
 }
+
+/// After these a pod is no trouble any more.
+const SETTLED: &[&str] = &["Ready", "Scheduled", "Succeeded", "Deleting"];
+/// In these a pod keeps its controller waiting.
+const TROUBLE: &[&str] = &["Refused", "Waiting", "Gated", "NotReady", "Failed", "Restarted"];
 
 /// A controller makes up for a lost pod within this many revisions; later pods have other reasons.
 const NEXT: i64 = 50;

@@ -79,7 +79,9 @@ fn string_method(text: &str, function: &str, arguments: &[Value]) -> Result<Valu
         ("indexOf", [Value::String(part)]) => index(text.find(&**part)),
         ("lastIndexOf", [Value::String(part)]) => index(text.rfind(&**part)),
         ("replace", [Value::String(from), Value::String(to)]) => Value::string(&text.replace(&**from, to)),
-        ("split", [Value::String(separator)]) if !separator.is_empty() => Value::list(text.split(&**separator).map(Value::string).collect()),
+        ("split", [Value::String(separator)]) if !separator.is_empty() => {
+            Value::list(text.split(&**separator).map(Value::string).collect())
+        }
         ("charAt", [Value::Int(at)]) => match usize::try_from(*at).ok().and_then(|at| text.chars().nth(at)) {
             Some(c) => Value::string(&c.to_string()),
             None if *at == length(text) => Value::string(""),
@@ -145,7 +147,9 @@ fn quantity_method(quantity: Amount, function: &str, arguments: &[Value]) -> Res
 }
 
 fn semver_method(version: &Semver, function: &str, arguments: &[Value]) -> Result<Value> {
-    let part = |at: usize| i64::try_from(version.core[at]).map(Value::Int).map_err(|_| Fault::Unsupported("a version number this large".to_owned()));
+    let part = |at: usize| {
+        i64::try_from(version.core[at]).map(Value::Int).map_err(|_| Fault::Unsupported("a version number this large".to_owned()))
+    };
     match (function, arguments) {
         ("compareTo", [Value::Semver(other)]) => Ok(Value::Int(version.cmp(other) as i64)),
         ("isLessThan", [Value::Semver(other)]) => Ok(Value::Bool(version < other)),
@@ -220,7 +224,20 @@ fn mistyped(function: &str, arguments: &[Value]) -> Fault {
 }
 
 fn is_known_method(function: &str) -> bool {
-    let known = ["contains", "startsWith", "endsWith", "matches", "compareTo", "isLessThan", "isGreaterThan", "major", "minor", "patch", "lowerAscii", "upperAscii"];
+    let known = [
+        "contains",
+        "startsWith",
+        "endsWith",
+        "matches",
+        "compareTo",
+        "isLessThan",
+        "isGreaterThan",
+        "major",
+        "minor",
+        "patch",
+        "lowerAscii",
+        "upperAscii",
+    ];
     known.contains(&function)
 }
 

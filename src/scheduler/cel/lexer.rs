@@ -18,7 +18,8 @@ pub(super) enum Token {
 }
 
 const SYMBOLS: [&str; 27] = [
-    "&&", "||", "==", "!=", "<=", ">=", ".?", "[?", "?", ":", "<", ">", "+", "-", "*", "/", "%", "!", "(", ")", "[", "]", "{", "}", ".", ",", ";",
+    "&&", "||", "==", "!=", "<=", ">=", ".?", "[?", "?", ":", "<", ">", "+", "-", "*", "/", "%", "!", "(", ")", "[", "]", "{", "}", ".",
+    ",", ";",
 ];
 
 /// Splits `text` into tokens.
@@ -115,7 +116,11 @@ fn string(text: &str) -> Result<Option<(Token, &str)>> {
     let mut rest = &body[quote.len()..];
     loop {
         if let Some(after) = rest.strip_prefix(quote) {
-            let token = if bytes { Token::Bytes(out) } else { Token::String(String::from_utf8(out).map_err(|_| unsupported("a string that is no UTF-8"))?) };
+            let token = if bytes {
+                Token::Bytes(out)
+            } else {
+                Token::String(String::from_utf8(out).map_err(|_| unsupported("a string that is no UTF-8"))?)
+            };
             return Ok(Some((token, after)));
         }
         let Some(c) = rest.chars().next() else { return Err(unsupported("a string without its closing quote")) };

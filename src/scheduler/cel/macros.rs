@@ -84,7 +84,9 @@ fn over<'a>(
     let elements: Vec<Value> = match scope.evaluate(target)? {
         Value::List(list) => list.to_vec(),
         Value::Map(map) => map.entries.iter().map(|(key, _)| key.clone()).collect(),
-        Value::Optional(inner) if function.starts_with("opt") => return optional_map(scope, inner.map(|inner| *inner), function, name, body),
+        Value::Optional(inner) if function.starts_with("opt") => {
+            return optional_map(scope, inner.map(|inner| *inner), function, name, body);
+        }
         _ => return Err(Fault::no_overload()),
     };
     match function {
@@ -129,10 +131,12 @@ fn quantifier<'a>(scope: &mut Scope<'a>, elements: Vec<Value>, name: &'a str, bo
         match scope.with(name, element, body).and_then(boolean) {
             Ok(value) if value == deciding => return Ok(Value::Bool(deciding)),
             Ok(_) => {}
-            Err(new) => fault = Some(match fault {
-                Some(old @ Fault::Unsupported(_)) => old,
-                _ => new,
-            }),
+            Err(new) => {
+                fault = Some(match fault {
+                    Some(old @ Fault::Unsupported(_)) => old,
+                    _ => new,
+                })
+            }
         }
     }
     fault.map_or(Ok(Value::Bool(!deciding)), Err)

@@ -15,11 +15,23 @@ pub(super) enum Expr {
     Literal(Value),
     Ident(String),
     /// `operand.field`, or `operand.?field`.
-    Select { operand: Box<Expr>, field: String, optional: bool },
+    Select {
+        operand: Box<Expr>,
+        field: String,
+        optional: bool,
+    },
     /// `operand[key]`, or `operand[?key]`.
-    Index { operand: Box<Expr>, key: Box<Expr>, optional: bool },
+    Index {
+        operand: Box<Expr>,
+        key: Box<Expr>,
+        optional: bool,
+    },
     /// A function, a method (with its target) or an operator (by its symbol).
-    Call { target: Option<Box<Expr>>, function: String, arguments: Vec<Expr> },
+    Call {
+        target: Option<Box<Expr>>,
+        function: String,
+        arguments: Vec<Expr>,
+    },
     List(Vec<Expr>),
     Map(Vec<(Expr, Expr)>),
     Conditional(Box<[Expr; 3]>),

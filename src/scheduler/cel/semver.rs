@@ -74,7 +74,11 @@ fn identifier(text: &str) -> Option<Identifier> {
     if text.is_empty() || !text.bytes().all(is_identifier) {
         return None;
     }
-    if text.bytes().all(|byte| byte.is_ascii_digit()) { digits(text).map(Identifier::Number) } else { Some(Identifier::Text(text.to_owned())) }
+    if text.bytes().all(|byte| byte.is_ascii_digit()) {
+        digits(text).map(Identifier::Number)
+    } else {
+        Some(Identifier::Text(text.to_owned()))
+    }
 }
 
 fn is_identifier(byte: u8) -> bool {
@@ -87,7 +91,8 @@ mod tests {
 
     #[test]
     fn orders_as_the_specification_says() {
-        let ordered = ["1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-alpha.beta", "1.0.0-beta.2", "1.0.0-beta.11", "1.0.0-rc.1", "1.0.0", "1.2.0", "1.10.0"];
+        let ordered =
+            ["1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-alpha.beta", "1.0.0-beta.2", "1.0.0-beta.11", "1.0.0-rc.1", "1.0.0", "1.2.0", "1.10.0"];
         let versions: Vec<_> = ordered.iter().map(|text| Semver::parse(text).unwrap()).collect();
         assert!(versions.windows(2).all(|pair| pair[0] < pair[1]));
     }

@@ -46,12 +46,18 @@ impl<'a> Allocator<'a> {
         let listers = cycle.state.listers();
         let mut allocated = HashSet::new();
         let mut consumed = Vec::new();
-        let results = listers.resource_claims.iter().filter_map(|claim| claim.status.as_ref()?.allocation.as_ref()?.devices.as_ref()?.results.as_ref());
+        let results = listers
+            .resource_claims
+            .iter()
+            .filter_map(|claim| claim.status.as_ref()?.allocation.as_ref()?.devices.as_ref()?.results.as_ref());
         for result in results.flatten().filter(|result| result.admin_access != Some(true)) {
             let id = (result.driver.clone(), result.pool.clone(), result.device.clone());
             if features.consumable && result.share_id.is_some() {
                 let taken = result.consumed_capacity.iter().flatten();
-                consumed.extend(taken.map(|(name, quantity)| (id.clone(), name.clone(), crate::cluster::Amount::parse(&quantity.0).unwrap_or_default())));
+                consumed
+                    .extend(taken.map(|(name, quantity)| {
+                        (id.clone(), name.clone(), crate::cluster::Amount::parse(&quantity.0).unwrap_or_default())
+                    }));
             } else {
                 allocated.insert(id);
             }
@@ -149,7 +155,8 @@ impl<'s> Search<'s, '_> {
                 prepared.push(Request { name: &request.name, prioritized, alternatives });
             }
             if least > MOST_DEVICES {
-                let what = format!("claim {}: number of requested devices {least} exceeds the claim limit of {MOST_DEVICES}", claim_name(claim));
+                let what =
+                    format!("claim {}: number of requested devices {least} exceeds the claim limit of {MOST_DEVICES}", claim_name(claim));
                 return Err(Fault::Error(what));
             }
             let constraints = claim.spec.devices.as_ref().and_then(|devices| devices.constraints.as_deref()).unwrap_or_default();
@@ -179,7 +186,11 @@ impl<'s> Search<'s, '_> {
         }
         let class = self.allocator.state.listers().device_classes.get("", written.class).ok_or_else(|| {
             let name = written.class;
-            problem(claim, written.name, &format!("could not retrieve device class {name}: deviceclass.resource.k8s.io \"{name}\" not found"))
+            problem(
+                claim,
+                written.name,
+                &format!("could not retrieve device class {name}: deviceclass.resource.k8s.io \"{name}\" not found"),
+            )
         })?;
         let mut alternative = Alternative {
             name: written.name,
@@ -315,7 +326,8 @@ impl<'s> Search<'s, '_> {
             Vec::new()
         };
         let counts = device.device.consumes_counters.as_ref().is_some_and(|all| !all.is_empty());
-        let tainted = features.taints && device.device.taints.iter().flatten().any(|taint| taint.effect != "None" && !tolerated(taint, tolerations));
+        let tainted =
+            features.taints && device.device.taints.iter().flatten().any(|taint| taint.effect != "None" && !tolerated(taint, tolerations));
         if (counts && !features.partitionable) || tainted || (counts && !self.counters.take(&device, release)) {
             return Ok(None);
         }
@@ -387,7 +399,12 @@ impl<'s> Search<'s, '_> {
     }
 
     /// `isSelectable`: by the class's selectors, the request's own, and the device's own node.
-    fn is_selectable_by(&mut self, device: &PoolDevice<'s>, by: &(&'s DeviceClass, &'s [DeviceSelector]), place: Place) -> Result<bool, Fault> {
+    fn is_selectable_by(
+        &mut self,
+        device: &PoolDevice<'s>,
+        by: &(&'s DeviceClass, &'s [DeviceSelector]),
+        place: Place,
+    ) -> Result<bool, Fault> {
         if !self.allocator.features.binding && device.device.binding_conditions.as_ref().is_some_and(|all| !all.is_empty()) {
             return Ok(false);
         }
@@ -441,7 +458,9 @@ fn selects(selectors: &[DeviceSelector], device: &PoolDevice<'_>, whose: &str) -
         match result {
             Ok(Value::Bool(true)) => {}
             Ok(Value::Bool(false)) => return Ok(false),
-            Ok(_) => return Err(Fault::Error(format!("{whose}: selector #{at}: CEL runtime error: CEL result could not be converted to bool"))),
+            Ok(_) => {
+                return Err(Fault::Error(format!("{whose}: selector #{at}: CEL runtime error: CEL result could not be converted to bool")));
+            }
             Err(CelFault::Error(error)) => return Err(Fault::Error(format!("{whose}: selector #{at}: CEL runtime error: {error}"))),
             Err(CelFault::Unsupported(what)) => {
                 return Err(Fault::Unknown(format!("the expression {:?} of {whose} uses {what}, which is not modelled", cel.expression)));
@@ -472,11 +491,14 @@ fn described(device: &PoolDevice<'_>) -> Result<Value, CelFault> {
     }
     let mut capacity: HashMap<&str, Vec<(&str, Value)>> = HashMap::new();
     for (name, offered) in device.device.capacity.iter().flatten() {
-        let value = crate::cluster::Amount::parse(&offered.value.0).ok_or_else(|| CelFault::Unsupported(format!("the quantity {:?}", offered.value.0)))?;
+        let value = crate::cluster::Amount::parse(&offered.value.0)
+            .ok_or_else(|| CelFault::Unsupported(format!("the quantity {:?}", offered.value.0)))?;
         let (domain, id) = name.split_once('/').unwrap_or((driver, name));
         capacity.entry(domain).or_default().push((id, Value::Quantity(value)));
     }
-    let by_domain = |map: HashMap<&str, Vec<(&str, Value)>>| Value::map(map.into_iter().map(|(domain, values)| (domain.to_owned(), Value::map(values)))).with_default();
+    let by_domain = |map: HashMap<&str, Vec<(&str, Value)>>| {
+        Value::map(map.into_iter().map(|(domain, values)| (domain.to_owned(), Value::map(values)))).with_default()
+    };
     Ok(Value::map([
         ("driver", Value::string(driver)),
         ("allowMultipleAllocations", Value::Bool(is_shareable(device.device))),

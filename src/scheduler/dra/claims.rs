@@ -20,7 +20,9 @@ pub fn pod_claims(pod: &PodInfo, state: &ClusterState) -> Result<Vec<Arc<Resourc
                 Some(status) => (status.claim.clone(), true),
                 None => return Err(format!("pod \"{}\": ResourceClaim not created yet", pod.full_name())),
             },
-            (None, None) => return Err(format!("pod \"{}\", spec.resourceClaim \"{entry}\": none of the supported fields are set", pod.full_name())),
+            (None, None) => {
+                return Err(format!("pod \"{}\", spec.resourceClaim \"{entry}\": none of the supported fields are set", pod.full_name()));
+            }
         };
         let Some(name) = name else { continue };
         let Some(claim) = state.listers().resource_claims.get(&pod.namespace, &name) else {
@@ -65,11 +67,17 @@ impl ExtendedResources {
             return None;
         }
         let pod = cycle.pod;
-        let classes: BTreeMap<String, String> = cycle.state.listers().device_classes.iter().map(|class| {
-            let name = class.metadata.name.clone().unwrap_or_default();
-            let resource = class.spec.extended_resource_name.clone();
-            (resource.unwrap_or_else(|| format!("deviceclass.resource.kubernetes.io/{name}")), name)
-        }).collect();
+        let classes: BTreeMap<String, String> = cycle
+            .state
+            .listers()
+            .device_classes
+            .iter()
+            .map(|class| {
+                let name = class.metadata.name.clone().unwrap_or_default();
+                let resource = class.spec.extended_resource_name.clone();
+                (resource.unwrap_or_else(|| format!("deviceclass.resource.kubernetes.io/{name}")), name)
+            })
+            .collect();
         let requests = cycle.state.rules().incoming(pod);
         let requested: Vec<_> = requests.scalars.iter().filter(|(name, amount)| is_dra_name(name) && *amount != 0).cloned().collect();
         if !requested.iter().any(|(name, _)| classes.contains_key(&**name)) {
@@ -80,9 +88,13 @@ impl ExtendedResources {
             marked.is_some_and(|marked| marked == "true") && is_controlled_by(&claim.metadata, pod)
         };
         let left_behind = cycle.state.listers().resource_claims.iter().find(own).cloned();
-        let per_container = pod.spec.requests.init_containers.iter().chain(&pod.spec.requests.containers).map(|container| {
-            container.requests.iter().map(|(name, amount)| (name.clone(), amount.units())).collect()
-        });
+        let per_container = pod
+            .spec
+            .requests
+            .init_containers
+            .iter()
+            .chain(&pod.spec.requests.containers)
+            .map(|container| container.requests.iter().map(|(name, amount)| (name.clone(), amount.units())).collect());
         Some(Self { classes, requested, per_container: per_container.collect(), left_behind, older: cycle.profile.release.0 <= 34 })
     }
 
@@ -124,11 +136,16 @@ impl ExtendedResources {
                     count: Some(count),
                     ..ExactDeviceRequest::default()
                 };
-                requests.push(DeviceRequest { name: format!("container-{container}-request-{at}"), exactly: Some(exactly), ..DeviceRequest::default() });
+                requests.push(DeviceRequest {
+                    name: format!("container-{container}-request-{at}"),
+                    exactly: Some(exactly),
+                    ..DeviceRequest::default()
+                });
             }
         }
         requests.sort_by(|one, other| one.name.cmp(&other.name));
-        let metadata = ObjectMeta { name: Some("<extended-resources>".to_owned()), namespace: Some(namespace.to_owned()), ..ObjectMeta::default() };
+        let metadata =
+            ObjectMeta { name: Some("<extended-resources>".to_owned()), namespace: Some(namespace.to_owned()), ..ObjectMeta::default() };
         let spec = ResourceClaimSpec { devices: Some(DeviceClaim { requests: Some(requests), ..DeviceClaim::default() }) };
         ResourceClaim { metadata, spec, status: None }
     }

@@ -75,7 +75,11 @@ fn place(slice: &ResourceSlice, release: u16) -> String {
 pub type Consumed<'a> = HashMap<(super::DeviceId<'a>, String), Amount>;
 
 /// What each capacity of a device would give for a request; `None`: the request asks for more than there is, or for what is not.
-pub fn consumption<'a>(device: &PoolDevice<'a>, asked: Option<&CapacityRequirements>, consumed: &Consumed<'a>) -> Option<Vec<(String, Amount)>> {
+pub fn consumption<'a>(
+    device: &PoolDevice<'a>,
+    asked: Option<&CapacityRequirements>,
+    consumed: &Consumed<'a>,
+) -> Option<Vec<(String, Amount)>> {
     let none = BTreeMap::new();
     let capacities = device.device.capacity.as_ref().unwrap_or(&none);
     let asked = asked.and_then(|asked| asked.requests.as_ref()).unwrap_or_else(|| empty());
@@ -123,7 +127,8 @@ fn violates(taken: Amount, policy: &CapacityRequestPolicy) -> bool {
         return false;
     }
     if let Some(range) = &policy.valid_range {
-        let off_step = range.step.as_ref().is_some_and(|step| (taken.value() - amount(&range.min).value()) % amount(step).value().max(1) != 0);
+        let off_step =
+            range.step.as_ref().is_some_and(|step| (taken.value() - amount(&range.min).value()) % amount(step).value().max(1) != 0);
         return range.max.as_ref().is_some_and(|most| taken > amount(most)) || off_step;
     }
     policy.valid_values.as_ref().is_some_and(|valid| !valid.is_empty() && !valid.iter().any(|valid| amount(valid) == taken))

@@ -67,7 +67,8 @@ Differs from upstream
                 let wanted: Vec<&ResourceClaim> = open.iter().map(|claim| &**claim).collect();
                 let found = if wanted.is_empty() { None } else { allocator.allocate(node, &wanted).ok().flatten() };
                 let found = found.unwrap_or_default();
-                let names = |at: usize| found.get(at).map(|claim| claim.devices.iter().map(|(request, ..)| request.clone()).collect::<Vec<_>>());
+                let names =
+                    |at: usize| found.get(at).map(|claim| claim.devices.iter().map(|(request, ..)| request.clone()).collect::<Vec<_>>());
                 fixed + open.iter().enumerate().filter_map(|(at, claim)| Some(points(claim, &names(at)?))).sum::<i64>()
             },
             false,
@@ -109,14 +110,21 @@ pub fn post_filter(cycle: &Cycle<'_>, judgement: &Judgement) -> &'static str {
 }
 
 /// `Filter`.
-fn judge(node: &Candidate, claims: &[Arc<ResourceClaim>], extended: Option<&ExtendedResources>, allocator: &Allocator<'_>, cycle: &Cycle<'_>) -> Verdict {
+fn judge(
+    node: &Candidate,
+    claims: &[Arc<ResourceClaim>],
+    extended: Option<&ExtendedResources>,
+    allocator: &Allocator<'_>,
+    cycle: &Cycle<'_>,
+) -> Verdict {
     let own = match extended.map(|extended| extended.on(node, !claims.is_empty(), &cycle.pod.namespace)) {
         Some(NodeClaim::Refused(reason)) => return Verdict::unresolvable(reason),
         Some(NodeClaim::Claim(claim)) => Some(claim),
         Some(NodeClaim::Nothing) => return Verdict::Pass,
         None => None,
     };
-    let open: Vec<&ResourceClaim> = claims.iter().map(|claim| &**claim).filter(|claim| !is_allocated(claim)).chain(own.as_deref()).collect();
+    let open: Vec<&ResourceClaim> =
+        claims.iter().map(|claim| &**claim).filter(|claim| !is_allocated(claim)).chain(own.as_deref()).collect();
     if !open.is_empty() {
         if cycle.profile.release.0 <= 31 {
             return Verdict::Unknown { missing: "up to 1.31 drivers allocate devices, and their answers are not in etcd".into() };
@@ -167,7 +175,8 @@ fn is_allocated(claim: &ResourceClaim) -> bool {
 
 /// Whether the devices of an allocated claim can be used from the node.
 fn is_reachable(claim: &ResourceClaim, node: &NodeInfo) -> bool {
-    let selector = claim.status.as_ref().and_then(|status| status.allocation.as_ref()).and_then(|allocation| allocation.node_selector.as_ref());
+    let selector =
+        claim.status.as_ref().and_then(|status| status.allocation.as_ref()).and_then(|allocation| allocation.node_selector.as_ref());
     selector.is_none_or(|selector| selects(selector, node))
 }
 

@@ -25,8 +25,8 @@ mod volume_restrictions;
 mod volume_zone;
 mod workload_selector;
 
-pub use node_resources::{offered_and_taken, on_shape};
 pub use dynamic_resources::{post_filter as dynamic_resources_post_filter, pre_enqueue as dynamic_resources_pre_enqueue};
+pub use node_resources::{offered_and_taken, on_shape};
 pub use taint_toleration::tolerates;
 
 use super::{Plugin, legacy};
