@@ -37,12 +37,16 @@ impl Images {
 
     /// Puts a node's images in and returns their states as of this moment, sorted by name.
     pub fn add(&mut self, node: NodeId, images: &[(Arc<str>, i64)]) -> Arc<[ImageState]> {
-        let mut states = Vec::with_capacity(images.len());
         for (name, size) in images {
-            let (size, nodes) = self.by_name.entry(name.clone()).or_insert_with(|| (*size, BTreeSet::new()));
-            nodes.insert(node);
-            states.push(ImageState { name: name.clone(), size: *size, nodes: nodes.len() });
+            self.by_name.entry(name.clone()).or_insert_with(|| (*size, BTreeSet::new())).1.insert(node);
         }
+        self.states(images)
+    }
+
+    /// The states of a node's images as of this moment, sorted by name.
+    pub fn states(&self, images: &[(Arc<str>, i64)]) -> Arc<[ImageState]> {
+        let known = images.iter().filter_map(|(name, _)| Some((name, self.by_name.get(name)?)));
+        let mut states: Vec<_> = known.map(|(name, (size, nodes))| ImageState { name: name.clone(), size: *size, nodes: nodes.len() }).collect();
         states.sort_by(|a, b| a.name.cmp(&b.name));
         states.dedup_by(|later, first| later.name == first.name);
         states.into()

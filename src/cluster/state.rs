@@ -311,6 +311,22 @@ impl ClusterState {
         }
     }
 
+    /// Returns the number of a node that some object named, existing or not.
+    pub fn id_of(&self, name: &str) -> Option<NodeId> {
+        self.node_ids.get(name).copied()
+    }
+
+    /// Counts a node's images anew, as of now.
+    pub fn count_images(&mut self, id: NodeId) {
+        let slot = &mut self.nodes[id as usize];
+        slot.image_states = self.images.states(&slot.node.images);
+    }
+
+    /// Gives a node image counts of another moment.
+    pub fn set_image_states(&mut self, id: NodeId, states: Arc<[ImageState]>) {
+        self.nodes[id as usize].image_states = states;
+    }
+
     fn set_pod(&mut self, key: &ObjectKey, stored: Option<Stored>) -> Option<Stored> {
         let place: PodKey = (key.namespace.clone(), key.name.clone());
         let after = match stored {

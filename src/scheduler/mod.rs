@@ -12,6 +12,7 @@ mod explanation;
 mod fit_error;
 mod gates;
 mod legacy;
+mod image_snapshots;
 mod own_writes;
 mod plugin;
 pub mod plugins;

@@ -11,6 +11,7 @@ use super::caveats::{self, Circumstances};
 use super::cycle::{Cycle, Judgement, NodeJudgement};
 use super::evidence;
 use super::explanation::{Agreement, Attempt, Depth, Evidence, Explanation, Outcome, VersionFrom};
+use super::image_snapshots::ImageSnapshots;
 use super::own_writes::before_own_writes;
 use super::sampling;
 use super::{Profile, Refusal, Release, Verdict};
@@ -51,6 +52,7 @@ pub struct Replay {
     journal: VecDeque<(i64, Change)>,
     /// Since when each pod without a node waits for its next attempt, and how it was then.
     waiting: HashMap<PodKey, (i64, Arc<PodInfo>)>,
+    images: ImageSnapshots,
     depth: Depth,
     /// Whether the walk began with the cluster's first revision, so that nothing before it is missing.
     complete: bool,
@@ -65,6 +67,7 @@ impl Replay {
             scheduler,
             journal: VecDeque::new(),
             waiting: HashMap::new(),
+            images: ImageSnapshots::default(),
             depth: Depth::default(),
             complete,
         }
@@ -89,11 +92,13 @@ impl Replay {
     pub fn seed(&mut self, key: &ObjectKey, object: &[u8], mod_revision: i64) {
         let change = self.state.apply(key, Some(object), mod_revision);
         self.note(&change, mod_revision);
+        self.images.note(&change, mod_revision, &self.state);
     }
 
     /// Takes in a change and returns the attempt it shows, if it shows one. `object` is `None` for a deletion.
     pub fn advance(&mut self, key: &ObjectKey, object: Option<&[u8]>, revision: i64) -> Option<Attempt> {
         let change = self.state.apply(key, object, revision);
+        self.images.note(&change, revision, &self.state);
         let found = match (&change.before, &change.after) {
             (Some(Stored::Pod(before)), Some(Stored::Pod(after))) => attempt::attempt(Some(before), after, revision),
             _ => None,
@@ -136,9 +141,11 @@ impl Replay {
         let explanation = if self.scheduler.is_as_recorded() {
             self.look_back(&attempt, begun, &first, back, &mut excursion)
         } else {
-            let judged = self.judge(&attempt, &attempt.pod.clone());
+            let judged = self.judge(&attempt, &attempt.pod.clone(), attempt.revision - 1);
             self.explained(attempt.clone(), judged, attempt.revision - 1, None)
         };
+        // An attempt judged on an earlier state than the one it ended on left the counts of the chosen one behind.
+        self.images.conclude(&self.state, explanation.evaluated_revision);
         excursion.restore(&mut self.state);
         self.conclude(&attempt);
         explanation
@@ -169,12 +176,12 @@ impl Replay {
         // A node the scheduler nominated only because it was about to bind the pod there is its own write too.
         let pod = Arc::new(PodInfo { nominated_node_name: first.nominated_node_name.clone(), ..(*attempt.pod).clone() });
         let before = attempt.revision - 1;
-        let plain = self.judge(attempt, &attempt.pod.clone());
+        let plain = self.judge(attempt, &attempt.pod.clone(), before);
         for (key, stored) in &own {
             excursion.set(&mut self.state, key, stored.clone());
         }
         let changed = !own.is_empty() || pod.nominated_node_name != attempt.pod.nominated_node_name;
-        let less = if changed { self.judge(attempt, &pod) } else { plain.clone() };
+        let less = if changed { self.judge(attempt, &pod, before) } else { plain.clone() };
         let mut fallback = None;
         for (judged, own_taken_back) in [(less, changed), (plain, false)] {
             if judged.follows {
@@ -197,7 +204,7 @@ impl Replay {
                 continue;
             }
             left -= 1;
-            let judged = self.judge(attempt, &pod);
+            let judged = self.judge(attempt, &pod, evaluated);
             if judged.follows {
                 return self.explained(attempt.clone(), judged, evaluated, Some(Found::Earlier));
             }
@@ -217,7 +224,10 @@ impl Replay {
         after.or_else(|| attempt.pod.nominated_node_name.clone())
     }
 
-    fn judge(&self, attempt: &Attempt, pod: &Arc<PodInfo>) -> Judged {
+    fn judge(&mut self, attempt: &Attempt, pod: &Arc<PodInfo>, revision: i64) -> Judged {
+        if self.scheduler.profiles[0].rules.image_counts_at_snapshot {
+            self.images.look(&mut self.state, revision);
+        }
         let (profile, _) = self.scheduler.profile_for(pod);
         let judgement = Cycle { pod, state: &self.state, profile }.judge();
         let feasible = judgement.nodes.iter().filter(|node| node.fits()).count();
@@ -232,11 +242,10 @@ impl Replay {
     }
 
     /// Judges a pod that waits, on the state as it is.
-    pub fn explain_waiting(&self, pod: &Arc<PodInfo>, revision: i64) -> Explanation {
-        let (profile, _) = self.scheduler.profile_for(pod);
-        let gated = profile.gates.on("PodSchedulingReadiness") && !pod.spec.scheduling_gates.is_empty();
+    pub fn explain_waiting(&mut self, pod: &Arc<PodInfo>, revision: i64) -> Explanation {
+        let gated = self.scheduler.profile_for(pod).0.gates.on("PodSchedulingReadiness") && !pod.spec.scheduling_gates.is_empty();
         let attempt = attempt::waiting(pod, gated, revision);
-        let judged = self.judge(&attempt, pod);
+        let judged = self.judge(&attempt, pod, revision);
         self.explained(attempt, judged, revision, None)
     }
 
@@ -248,7 +257,7 @@ impl Replay {
         let unbound = Arc::new(PodInfo { node_name: None, nominated_node_name: None, ..(**pod).clone() });
         let attempt =
             Attempt { pod: unbound.clone(), outcome: Outcome::Scheduled, node: pod.node_name.clone(), revision, recorded_message: None };
-        let mut judged = self.judge(&attempt, &unbound);
+        let mut judged = self.judge(&attempt, &unbound, revision);
         judged.verdict = Agreement::Unverifiable;
         let mut explanation = self.explained(attempt, judged, revision, None);
         explanation.caveats.insert(0, "when the pod was bound cannot be read: it is judged as if it were to be placed now".to_owned());

@@ -120,6 +120,7 @@ pub struct Rules {
     pub filters_skip: bool,
     pub spread_missing_label_unresolvable: bool,
     pub spread_counts_per_constraint: bool,
+    pub spread_counts_other_nodes: bool,
     pub spread_min_domains: bool,
     pub spread_policies: bool,
     pub spread_match_label_keys: bool,
@@ -134,6 +135,7 @@ pub struct Rules {
     pub image_formula: ImageFormula,
     pub image_init_containers: bool,
     pub image_volumes: bool,
+    pub image_counts_at_snapshot: bool,
     pub score_skips: bool,
     pub fit_error: FitErrorFormat,
     pub absent_nodes: AbsentNodes,
@@ -196,6 +198,8 @@ impl Rules {
             // `podtopologyspread/filtering.go`.
             spread_missing_label_unresolvable: minor >= 19,
             spread_counts_per_constraint: minor >= 33,
+            // Up to 1.23 the pods of nodes that node affinity rules out count too, where their domain has a node it admits.
+            spread_counts_other_nodes: minor <= 23,
             spread_min_domains: gates.on("MinDomainsInPodTopologySpread"),
             spread_policies: gates.on("NodeInclusionPolicyInPodTopologySpread"),
             spread_match_label_keys: gates.on("MatchLabelKeysInPodTopologySpread"),
@@ -231,6 +235,8 @@ impl Rules {
             },
             image_init_containers: minor >= 30,
             image_volumes: minor >= 36,
+            // `framework/types.go` NodeInfo.Snapshot: counted when a changed node is next looked at since 1.29, at the node's own write before.
+            image_counts_at_snapshot: minor >= 29,
             score_skips: minor >= 27,
             // `framework/types.go` FitError; `framework/runtime` and `schedule_one.go` for the nodes PreFilter leaves out.
             fit_error: match minor {

@@ -91,12 +91,15 @@ fn count(cycle: &Cycle, constraints: &[Constraint], place: &[usize]) -> Vec<Doma
     for node in cycle.state.nodes().filter(|node| has_all_keys(node, constraints)) {
         for (at, constraint) in constraints.iter().enumerate() {
             let Some(value) = node.labels.shared(&constraint.key).filter(|_| constraint.includes(node, cycle)) else { continue };
-            let counts = &mut domains[place[at]].counts;
-            match counts.get_mut(value) {
-                Some(count) => *count += pods[at][node.id as usize],
-                None => {
-                    counts.insert(value.clone(), pods[at][node.id as usize]);
-                }
+            let own = if cycle.profile.rules.spread_counts_other_nodes { 0 } else { pods[at][node.id as usize] };
+            *domains[place[at]].counts.entry(value.clone()).or_insert(0) += own;
+        }
+    }
+    if cycle.profile.rules.spread_counts_other_nodes {
+        for node in cycle.state.nodes() {
+            for (at, constraint) in constraints.iter().enumerate() {
+                let domain = node.labels.get(&constraint.key).and_then(|value| domains[place[at]].counts.get_mut(value));
+                domain.into_iter().for_each(|count| *count += pods[at][node.id as usize]);
             }
         }
     }
