@@ -117,6 +117,12 @@ impl Gates {
         Ok(self)
     }
 
+    /// Sets one gate.
+    pub fn with(mut self, name: &str, on: bool) -> Self {
+        self.set.insert(name.to_owned(), on);
+        self
+    }
+
     /// Whether a gate is on.
     pub fn on(&self, name: &str) -> bool {
         if let Some(on) = self.set.get(name) {

@@ -5,6 +5,7 @@ mod arguments;
 mod attempt;
 mod caveats;
 mod cel;
+mod config;
 mod cycle;
 mod dra;
 mod evidence;
@@ -27,6 +28,7 @@ mod version;
 mod volumes;
 
 pub use arguments::{Arguments, PodTopologySpreadDefaults, ScoringStrategy};
+pub use config::SchedulerConfiguration;
 pub use cycle::{Cycle, Judgement, NodeJudgement, WholePod};
 pub use explanation::{Agreement, Attempt, Depth, Evidence, Explanation, Outcome, Remedy, VersionFrom};
 pub use gates::Gates;

@@ -62,7 +62,7 @@ pub struct Profile {
     /// Filters, in order.
     pub filters: Vec<FilterEntry>,
     /// Names of the filters in the order their PreFilter runs, where that differs from `filters`; the others follow.
-    pub prefilter_order: &'static [&'static str],
+    pub prefilter_order: Vec<&'static str>,
     /// Scores, in order.
     pub scores: Vec<ScoreEntry>,
     /// How far filters go.
@@ -284,7 +284,7 @@ impl Profile {
             scheduler_name: "default-scheduler".to_owned(),
             release,
             filters,
-            prefilter_order: row(PREFILTERS, release),
+            prefilter_order: row(PREFILTERS, release).to_vec(),
             scores,
             filter_mode: match release.0 {
                 ..=9 => FilterMode::All,

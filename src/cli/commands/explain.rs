@@ -1,13 +1,14 @@
 //! `ketcd explain`: why a pod runs where it runs, or why it runs nowhere.
 
 use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use crate::cluster::{ObjectKey, Watched};
 use crate::kube::{Address, Scope};
 use crate::render::explanation::{json, text};
-use crate::scheduler::{Agreement, Depth, Explanation, Gates, Profile, Release, Replay, Scheduler, VersionFrom};
+use crate::scheduler::{Agreement, Depth, Explanation, Gates, Profile, Release, Replay, Scheduler, SchedulerConfiguration, VersionFrom};
 use crate::store::{At, Revision};
 
 use super::super::output::{Format, Output, note};
@@ -27,6 +28,9 @@ pub struct ExplainArgs {
     /// Judge by the rules of this release, for example 1.28 (default: found in the data).
     #[arg(long, value_name = "VERSION")]
     scheduler_version: Option<String>,
+    /// The scheduler's configuration: a KubeSchedulerConfiguration of any version.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    scheduler_config: Option<PathBuf>,
     /// The feature gates the scheduler was started with: A=true,B=false.
     #[arg(long, value_name = "GATES")]
     feature_gates: Option<String>,
@@ -141,7 +145,28 @@ async fn scheduler(args: &ExplainArgs, feed: &mut Feed<'_>, at: Revision) -> Res
     for name in gates.without_effect() {
         note(&format!("feature gate {name} changes no scheduling rule known here"));
     }
-    Ok(Scheduler { profiles: vec![Profile::new(version.release, gates)], version, recorded, configured: false })
+    let Some(path) = &args.scheduler_config else {
+        return Ok(Scheduler { profiles: vec![Profile::new(version.release, gates)], version, recorded, configured: false });
+    };
+    Ok(Scheduler { profiles: configured(path, version.release, &gates)?, version, recorded, configured: true })
+}
+
+/// The profiles of a configuration file.
+fn configured(path: &Path, release: Release, gates: &Gates) -> Result<Vec<Profile>> {
+    let shown = path.display();
+    let text = std::fs::read_to_string(path).map_err(|error| Error::new(format!("--scheduler-config {shown}: {error}")))?;
+    let value: serde_json::Value = serde_saphyr::from_str(&text)
+        .map_err(|error| Error::new(format!("--scheduler-config {shown} is no YAML: {}", error.to_string().lines().next().unwrap_or_default())))?;
+    match SchedulerConfiguration::read(&value, release, gates) {
+        Ok(configuration) => {
+            configuration.notes.iter().for_each(|text| note(text));
+            Ok(configuration.profiles)
+        }
+        Err(reasons) => {
+            let refused = Error::new(format!("kube-scheduler {release} would refuse {shown}: {}", reasons.join("; ")));
+            Err(refused.hint("mend the file, or give the scheduler's own version with --scheduler-version"))
+        }
+    }
 }
 
 /// Writes explanations in the format asked for.

@@ -1,0 +1,66 @@
+//! Versions of the configuration's API, and the releases that read them.
+
+use crate::scheduler::Release;
+
+use super::document::Document;
+
+/// A version of the API group `kubescheduler.config.k8s.io`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs, reason = "the versions' own names")]
+pub enum ConfigVersion {
+    V1Alpha1,
+    V1Alpha2,
+    V1Beta1,
+    V1Beta2,
+    V1Beta3,
+    V1,
+}
+
+/// Each version with the first and the last release that reads it (`apis/config/scheme/scheme.go`).
+const VERSIONS: [(ConfigVersion, &str, u16, u16); 6] = [
+    (ConfigVersion::V1Alpha1, "v1alpha1", 9, 18),
+    (ConfigVersion::V1Alpha2, "v1alpha2", 18, 18),
+    (ConfigVersion::V1Beta1, "v1beta1", 19, 22),
+    (ConfigVersion::V1Beta2, "v1beta2", 22, 27),
+    (ConfigVersion::V1Beta3, "v1beta3", 23, 28),
+    (ConfigVersion::V1, "v1", 25, u16::MAX),
+];
+
+impl ConfigVersion {
+    /// The version of a file, if a scheduler of this release reads it.
+    pub fn of(document: &Document<'_>, release: Release) -> Result<Self, String> {
+        let (kind, version) = (document.field("kind").text(), document.field("apiVersion").text());
+        if kind.is_empty() || version.is_empty() {
+            let missing = if kind.is_empty() { "kind" } else { "apiVersion" };
+            return Err(format!("Object '{missing}' is missing: a KubeSchedulerConfiguration or a Policy is wanted"));
+        }
+        let group = if release.0 <= 11 { "componentconfig" } else { "kubescheduler.config.k8s.io" };
+        let readable = VERSIONS.iter().filter(|(_, _, first, last)| (*first..=*last).contains(&release.0));
+        let found = readable.clone().find(|(_, name, ..)| version == format!("{group}/{name}"));
+        match found {
+            Some((known, ..)) if kind == "KubeSchedulerConfiguration" => Ok(*known),
+            _ => {
+                let readable: Vec<String> = readable.map(|(_, name, ..)| format!("{group}/{name}")).collect();
+                Err(format!(
+                    "no kind {kind:?} is registered for version {version:?}: kube-scheduler {release} reads KubeSchedulerConfiguration of {}",
+                    readable.join(", ")
+                ))
+            }
+        }
+    }
+
+    /// As a file spells it.
+    pub fn name(self) -> &'static str {
+        VERSIONS.iter().find(|(version, ..)| *version == self).map_or("", |(_, name, ..)| name)
+    }
+
+    /// Whether plugins can be enabled at many points at once.
+    pub fn has_multi_point(self) -> bool {
+        self >= Self::V1Beta3
+    }
+
+    /// Whether an enabled plugin takes the place of the default of its name (since v1beta2), instead of following the defaults.
+    pub fn replaces_in_place(self) -> bool {
+        self >= Self::V1Beta2
+    }
+}
