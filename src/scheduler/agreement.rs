@@ -10,7 +10,7 @@ pub fn agreement(attempt: &Attempt, judgement: &Judgement, sampled: bool) -> Agr
         Outcome::Pending => Agreement::Unverifiable,
         Outcome::Gated if matches!(judgement.whole_pod, Some(WholePod::Gated(_))) => Agreement::Agrees,
         Outcome::Gated => Agreement::Disagrees,
-        Outcome::Unschedulable => match judgement.nodes.iter().any(NodeJudgement::fits) {
+        Outcome::Unschedulable => match judgement.whole_pod.is_none() && judgement.nodes.iter().any(NodeJudgement::fits) {
             false => Agreement::Agrees,
             true if known() => Agreement::Disagrees,
             true => Agreement::Unverifiable,

@@ -9,6 +9,7 @@ use crate::cluster::{ClusterState, NodeInfo, PodInfo};
 use super::plugin::{Candidate, Filter, PreFilter, Refusal, Verdict};
 use super::profile::FilterMode;
 use super::scoring::{self, Scores};
+use super::volumes::claim_refs;
 use super::{Profile, fit_error, plugins, preemption};
 
 /// A pod to be placed, the state it is placed in, and who places it.
@@ -107,16 +108,11 @@ impl<'a> Cycle<'a> {
         let filters = self.profile.filters.iter().map(|entry| entry.name).collect();
         let prepared = self.prepare();
         let nodes: Vec<&NodeInfo> = self.state.nodes().collect();
-        let refused_whole = prepared.whole_pod.is_some();
+        // Up to 1.17 what ends an attempt early leaves each predicate's verdict to be told.
+        let told = matches!(prepared.whole_pod, Some(WholePod::Error(_))) && self.profile.release.0 <= 17;
+        let refused_whole = prepared.whole_pod.is_some() && !told;
         let judged = if refused_whole { self.refuse_all(&nodes, &prepared) } else { self.judge_nodes(&nodes, &prepared) };
-        let error = judged.iter().flat_map(|node| node.verdicts.iter().enumerate()).find_map(|(at, verdict)| match verdict {
-            Verdict::Error(error) => Some((self.profile.filters[at].name, error)),
-            _ => None,
-        });
-        let whole_pod = prepared
-            .whole_pod
-            .clone()
-            .or_else(|| error.map(|(plugin, error)| WholePod::Error(fit_error::filter_error(self, plugin, error))));
+        let whole_pod = prepared.whole_pod.clone().or_else(|| fit_error::filter_errors(self, &judged).map(WholePod::Error));
         let mut judgement =
             Judgement { whole_pod, filters, nodes: judged, scores: None, nominated: None, message: None, preemption_helps: false };
         if judgement.whole_pod.is_none() {
@@ -140,7 +136,7 @@ impl<'a> Cycle<'a> {
         let entries = &self.profile.filters;
         let mut filters: Vec<Option<Filter<'a>>> = entries.iter().map(|_| None).collect();
         let mut subset: Option<(BTreeSet<Arc<str>>, Vec<&'static str>)> = None;
-        let mut whole_pod = self.gated();
+        let mut whole_pod = self.gated().or_else(|| self.missing_claim());
         let first = self.profile.prefilter_order.iter().filter_map(|name| entries.iter().position(|entry| entry.name == *name));
         let mut order: Vec<usize> = first.collect();
         order.extend((0..entries.len()).filter(|at| !order.contains(at)).collect::<Vec<_>>());
@@ -186,6 +182,22 @@ impl<'a> Cycle<'a> {
             return None;
         }
         plugins::dynamic_resources_pre_enqueue(self).map(WholePod::Gated)
+    }
+
+    /// `podPassesBasicChecks` (`core/generic_scheduler.go`, 1.10–1.19): a claim that is missing or being deleted ends the attempt.
+    fn missing_claim(&self) -> Option<WholePod> {
+        let release = self.profile.release.0;
+        let mut claims = claim_refs(self.pod, release == 19).filter(|_| (10..=19).contains(&release));
+        claims.find_map(|reference| {
+            let name = &reference.name;
+            match self.state.listers().claims.get(&self.pod.namespace, name) {
+                None => Some(WholePod::Error(format!("persistentvolumeclaim \"{name}\" not found"))),
+                Some(claim) => {
+                    let going = claim.metadata.deletion_timestamp.is_some();
+                    going.then(|| WholePod::Error(format!("persistentvolumeclaim \"{name}\" is being deleted")))
+                }
+            }
+        })
     }
 
     fn refuse_all(&self, nodes: &[&NodeInfo], prepared: &Prepared<'a>) -> Vec<NodeJudgement> {
@@ -251,7 +263,8 @@ impl<'a> Cycle<'a> {
     /// Pods nominated to nodes that this pod must leave room for, by node.
     pub fn nominated_pods(&self) -> BTreeMap<Arc<str>, Vec<Arc<PodInfo>>> {
         let mut by_node: BTreeMap<Arc<str>, Vec<Arc<PodInfo>>> = BTreeMap::new();
-        for other in self.state.nominated() {
+        // Without priorities the queue is a plain one and knows no nominations (`core/scheduling_queue.go` FIFO, default up to 1.10).
+        for other in self.state.nominated().filter(|_| self.profile.preempts) {
             let itself = other.namespace == self.pod.namespace && other.name == self.pod.name;
             if let Some(node) = other.nominated_node_name.clone().filter(|_| !itself && other.spec.priority >= self.pod.spec.priority) {
                 by_node.entry(node).or_default().push(other.clone());

@@ -48,10 +48,44 @@ pub fn message(cycle: &Cycle, prepared: &Prepared, judgement: &Judgement, post: 
     })
 }
 
-/// An error of a filter, as each release words it.
-pub fn filter_error(cycle: &Cycle, plugin: &str, error: &str) -> String {
+/// What the attempt ends with where filters fail: up to 1.16 the errors of all nodes, each counted; from 1.17 on the first.
+pub fn filter_errors(cycle: &Cycle, nodes: &[NodeJudgement]) -> Option<String> {
+    let release = cycle.profile.release.0;
+    let mut errors = nodes.iter().filter_map(|node| reached_error(node, cycle.profile.filter_mode));
+    if release >= 17 {
+        return errors.next().map(|(at, error)| filter_error(cycle, cycle.profile.filters[at].name, error));
+    }
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    errors.for_each(|(_, error)| *counts.entry(error).or_default() += 1);
+    let repeated =
+        |(error, count): (&&str, &usize)| if *count > 1 { format!("{error} (repeated {count} times)") } else { (*error).to_owned() };
+    let texts: Vec<String> = counts.iter().map(repeated).collect();
+    match texts.as_slice() {
+        [] => None,
+        [one] => Some(one.clone()),
+        many => Some(format!("[{}]", many.join(", "))),
+    }
+}
+
+/// The error of a filter that runs on a node: one that comes after a refusal does not, unless all run.
+fn reached_error(node: &NodeJudgement, mode: FilterMode) -> Option<(usize, &str)> {
+    let verdicts = node.verdicts.iter().enumerate();
+    let mut decisive = verdicts.filter(|(_, verdict)| match verdict {
+        Verdict::Error(_) => true,
+        Verdict::Reject(_) => mode != FilterMode::All,
+        _ => false,
+    });
+    match decisive.next() {
+        Some((at, Verdict::Error(error))) => Some((at, error)),
+        _ => None,
+    }
+}
+
+/// An error of a filter, as each release words it (`framework/v1alpha1/framework.go`, `framework/runtime/framework.go`).
+fn filter_error(cycle: &Cycle, plugin: &str, error: &str) -> String {
     match cycle.profile.release.0 {
-        ..=17 => error.to_owned(),
+        ..=16 => error.to_owned(),
+        17 => format!("error while running \"{plugin}\" filter plugin for pod \"{}\": {error}", cycle.pod.name),
         18..=27 => format!("running \"{plugin}\" filter plugin for pod \"{}\": {error}", cycle.pod.name),
         _ => format!("running \"{plugin}\" filter plugin: {error}"),
     }

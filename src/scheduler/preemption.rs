@@ -9,6 +9,7 @@ use super::cycle::{Cycle, Judgement, NodeJudgement, Prepared, WholePod, in_paral
 use super::fit_error::histogram;
 use super::plugin::Verdict;
 use super::plugins;
+use super::profile::FilterMode;
 use super::rules::{FitErrorFormat, PreemptionCandidates};
 
 /// What the PostFilter plugins answer.
@@ -96,7 +97,15 @@ pub fn is_candidate(cycle: &Cycle, judgement: &Judgement, node: &NodeJudgement) 
     if node.absent {
         return rules.preemption_candidates == PreemptionCandidates::AllButUnresolvable && cycle.profile.release.0 != 30;
     }
-    node.first_refusal().is_some_and(|(_, refusal)| refusal.preemption_may_help)
+    let mut refusals = node.verdicts.iter().filter_map(|verdict| match verdict {
+        Verdict::Reject(refusal) => Some(refusal),
+        _ => None,
+    });
+    match cycle.profile.filter_mode {
+        // Every reason on record counts where every predicate ran.
+        FilterMode::All => !node.fits() && refusals.all(|refusal| refusal.preemption_may_help),
+        _ => refusals.next().is_some_and(|refusal| refusal.preemption_may_help),
+    }
 }
 
 /// Whether an earlier preemption is under way: a lower pod on the nominated node is terminating.
