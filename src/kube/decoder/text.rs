@@ -47,25 +47,24 @@ fn append_struct(context: &mut Context<'_>, message: &'static Message, span: Spa
         };
         let key_at = out.len();
         out.extend_from_slice(row.key.as_bytes());
-        let done = match (member, place) {
-            (Member::One(Shown::ApiVersion), Place::Root(identity)) => Ok(go_text::append_string(out, identity.api_version.as_bytes())),
-            (Member::One(Shown::Kind), Place::Root(identity)) => Ok(go_text::append_string(out, identity.kind.as_bytes())),
+        match (member, place) {
+            (Member::One(Shown::ApiVersion), Place::Root(identity)) => go_text::append_string(out, identity.api_version.as_bytes()),
+            (Member::One(Shown::Kind), Place::Root(identity)) => go_text::append_string(out, identity.kind.as_bytes()),
             (Member::One(Shown::ApiVersion | Shown::Kind), _) => {
                 out.truncate(key_at);
                 continue;
             }
             (Member::One(Shown::Struct(inner, span)), Place::Root(identity)) if row.name() == "metadata" => {
-                nested(context, row.name(), |context| append_struct(context, inner, span, Place::Metadata(identity.mod_revision), out))
+                nested(context, row.name(), |context| append_struct(context, inner, span, Place::Metadata(identity.mod_revision), out))?;
             }
             (_, Place::Metadata(revision @ 1..)) if row.name() == "resourceVersion" => {
-                Ok(go_text::append_string(out, revision.to_string().as_bytes()))
+                go_text::append_string(out, revision.to_string().as_bytes());
             }
-            (Member::One(shown), _) => append_shown(context, shown, row.name(), out),
-            (Member::List(items), _) => append_list(context, row.ty, items, row.name(), out),
-            (Member::Map(items), _) => append_map(context, row.ty, items, row.name(), out),
-            (Member::Hidden, _) => Ok(()),
-        };
-        done?;
+            (Member::One(shown), _) => append_shown(context, shown, row.name(), out)?,
+            (Member::List(items), _) => append_list(context, row.ty, items, row.name(), out)?,
+            (Member::Map(items), _) => append_map(context, row.ty, items, row.name(), out)?,
+            (Member::Hidden, _) => {}
+        }
     }
     context.close(view);
     close(b"{}", start, out);

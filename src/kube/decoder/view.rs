@@ -158,7 +158,8 @@ impl<'a> Context<'a> {
         if slot.count == 0 && matches!(row.emit, Emit::IfSet | Emit::IfNotEmpty) {
             return Ok(Member::Hidden);
         }
-        if !row.holds_in(self.minor) && !(slot.count > 0 && self.shown_nevertheless(message, row, slot)) {
+        let holds = row.holds_in(self.minor) || (slot.count > 0 && self.shown_nevertheless(message, row, slot));
+        if !holds {
             return Ok(Member::Hidden);
         }
         if slot.count == 0 {
