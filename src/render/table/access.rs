@@ -22,7 +22,7 @@ pub(super) fn printer(group: &str, kind: &str) -> Option<Printer> {
             ("NAME|SIGNERNAME", |object, _| vec![name(object), text_or(object, "spec.signerName", "<none>")])
         }
         ("certificates.k8s.io", "PodCertificateRequest") => {
-            ("NAME|PODNAME|SERVICEACCOUNTNAME|NODENAME|SIGNERNAME|STATE|+UNVERIFIEDUSERANNOTATIONS", pod_certificate_request)
+            ("NAME|PODNAME|SERVICEACCOUNTNAME|NODENAME|SIGNERNAME|STATE|UNVERIFIEDUSERANNOTATIONS", pod_certificate_request)
         }
         ("policy", "PodSecurityPolicy") => {
             ("NAME|PRIV|CAPS|SELINUX|RUNASUSER|FSGROUP|SUPGROUP|READONLYROOTFS|VOLUMES", pod_security_policy)

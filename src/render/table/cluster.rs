@@ -22,7 +22,7 @@ pub(super) fn printer(group: &str, kind: &str) -> Option<Printer> {
             let spec = ["leaseName", "binaryVersion", "emulationVersion"].map(|field| text(&object["spec"], field).to_owned());
             [vec![name(object)], spec.to_vec(), vec![view.age(object)]].concat()
         }),
-        ("scheduling.k8s.io", "PriorityClass") => ("NAME|VALUE|GLOBAL-DEFAULT|AGE|+PREEMPTIONPOLICY", |object, view| {
+        ("scheduling.k8s.io", "PriorityClass") => ("NAME|VALUE|GLOBAL-DEFAULT|AGE|PREEMPTIONPOLICY", |object, view| {
             let policy = text_or(object, "preemptionPolicy", "PreemptLowerPriority");
             vec![name(object), int(object, "value").to_string(), flag(object, "globalDefault").to_string(), view.age(object), policy]
         }),

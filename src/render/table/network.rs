@@ -34,7 +34,7 @@ fn service(object: &Value, view: View) -> Vec<String> {
         name(object),
         text_or(object, "spec.type", "ClusterIP"),
         or_none(cluster_ip.to_owned()),
-        external_ip(object, view.is_wide),
+        external_ip(object),
         or_none(ports.join(",")),
         view.age(object),
         labels(at(object, "spec.selector")),
@@ -49,12 +49,12 @@ fn port(port: &Value) -> String {
     }
 }
 
-fn external_ip(object: &Value, is_wide: bool) -> String {
+fn external_ip(object: &Value) -> String {
     let own = joined(object, "spec.externalIPs");
     match text(object, "spec.type") {
         "" | "ClusterIP" | "NodePort" if own.is_empty() => "<none>".to_owned(),
         "" | "ClusterIP" | "NodePort" => own,
-        "LoadBalancer" => match (load_balancer(object, is_wide), own.is_empty()) {
+        "LoadBalancer" => match (load_balancer(object), own.is_empty()) {
             (balancer, true) if balancer.is_empty() => "<pending>".to_owned(),
             (balancer, true) => balancer,
             (balancer, false) if balancer.is_empty() => own,
@@ -65,17 +65,12 @@ fn external_ip(object: &Value, is_wide: bool) -> String {
     }
 }
 
-/// The addresses of a load balancer, clipped to 16 bytes unless the table is wide.
-fn load_balancer(object: &Value, is_wide: bool) -> String {
-    const WIDTH: usize = 16;
+/// The addresses of a load balancer, sorted.
+fn load_balancer(object: &Value) -> String {
     let address = |ingress: &Value| text_or(ingress, "ip", text(ingress, "hostname"));
     let addresses: BTreeSet<String> =
         list(object, "status.loadBalancer.ingress").iter().map(address).filter(|address| !address.is_empty()).collect();
-    let all = Vec::from_iter(addresses).join(",");
-    match all.get(..WIDTH - 3) {
-        Some(clipped) if !is_wide && all.len() > WIDTH => format!("{clipped}..."),
-        _ => all,
-    }
+    Vec::from_iter(addresses).join(",")
 }
 
 fn endpoints(object: &Value) -> String {
@@ -112,7 +107,7 @@ fn endpoint_slice(object: &Value, view: View) -> Vec<String> {
 fn ingress(object: &Value, view: View) -> Vec<String> {
     let class = at(object, "spec.ingressClassName").map_or("<none>".to_owned(), scalar);
     let ports = if list(object, "spec.tls").is_empty() { "80" } else { "80, 443" };
-    vec![name(object), class, hosts(object), load_balancer(object, view.is_wide), ports.to_owned(), view.age(object)]
+    vec![name(object), class, hosts(object), load_balancer(object), ports.to_owned(), view.age(object)]
 }
 
 /// The hosts of the rules, at most three; how many more counts rules, not hosts.
