@@ -141,7 +141,12 @@ impl RequestRules {
                 }
                 total
             }
-            _ => Resources::from_list(&self.aggregate(pod, defaults, self.in_place && self.release >= 32), self.release),
+            _ => {
+                // NodeResourcesFit never tells its scorer of these gates (`fit.go`, 1.32–1.36); NodeResourcesBalancedAllocation does since 1.33.
+                let told = !non_zero && self.release >= 33;
+                let rules = Self { pod_level: self.pod_level && told, ..*self };
+                Resources::from_list(&rules.aggregate(pod, defaults, self.in_place && told), self.release)
+            }
         }
     }
 
