@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::{Event, EventKind, KeyRange, KeyValue, Origin, Revision, RevisionSpan, Want};
 
 /// Bytes that lie in one of the images.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Place {
     pub image: u16,
     pub start: u64,
@@ -105,6 +105,21 @@ impl Builder {
     /// Adds a change that `layer` tells.
     pub(super) fn push(&mut self, layer: usize, found: Found) {
         self.found.push((found, 1 << layer));
+    }
+
+    /// The bytes of an image.
+    pub(super) fn image_bytes(&self, image: u16) -> &Bytes {
+        &self.images[usize::from(image)]
+    }
+
+    /// The bytes at a place that a loader found.
+    pub(super) fn bytes(&self, place: Place) -> &[u8] {
+        &self.images[usize::from(place.image)][place.start as usize..place.start as usize + place.length as usize]
+    }
+
+    /// The changes that `layer` tells, as they were pushed.
+    pub(super) fn changes_of(&self, layer: usize) -> impl Iterator<Item = &Found> {
+        self.found.iter().filter(move |(_, layers)| *layers == 1 << layer).map(|(found, _)| found)
     }
 
     /// Notes a revision that holds no change (a marker that a restore left).

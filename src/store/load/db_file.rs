@@ -17,6 +17,8 @@ pub struct Facts {
     pub in_use_bytes: u64,
     /// The raft index of the last entry applied to it.
     pub consistent_index: u64,
+    /// How many members vote, where the file says so.
+    pub voters: Option<usize>,
     /// The members recorded in it.
     pub members: Vec<Member>,
     /// The oldest revision at which the whole key space can be read, and the newest.
@@ -70,6 +72,7 @@ pub fn read(bolt: &Bolt, builder: &mut Builder) -> Result<(usize, Facts), String
     facts.span = Some(span);
     free_pages::read(bolt, image, &walk.visited, span, builder);
     facts.consistent_index = meta.consistent_index;
+    facts.voters = meta.voters.or(Some(facts.members.len()).filter(|&members| members > 0));
     facts.in_use_bytes = walk.visited.count() * bolt.meta.page_size as u64;
     facts.problems.extend(damage_sentences(&bolt.image, &walk.damage));
     facts.problems.extend(bad);
@@ -142,6 +145,7 @@ struct MetaBucket {
     consistent_index: u64,
     scheduled_compaction: Option<i64>,
     finished_compaction: Option<i64>,
+    voters: Option<usize>,
 }
 
 impl MetaBucket {
@@ -152,6 +156,7 @@ impl MetaBucket {
             match &bolt.image[pair.key] {
                 b"consistent_index" => meta.consistent_index = value.try_into().map_or(0, u64::from_be_bytes),
                 b"scheduledCompactRev" => meta.scheduled_compaction = RevisionKey::read(value).map(|key| key.main),
+                b"confState" => meta.voters = voters(value),
                 b"finishedCompactRev" => meta.finished_compaction = RevisionKey::read(value).map(|key| key.main),
                 _ => {}
             }
@@ -163,6 +168,13 @@ impl MetaBucket {
     fn compacted(&self) -> Option<Revision> {
         self.scheduled_compaction.max(self.finished_compaction).filter(|&main| main > 0).map(Revision)
     }
+}
+
+/// Counts the voters of raft's configuration: JSON. While it changes there are two sets, and nothing is said.
+fn voters(json: &[u8]) -> Option<usize> {
+    let value: serde_json::Value = serde_json::from_slice(json).ok()?;
+    let outgoing = value.get("voters_outgoing").and_then(|voters| voters.as_array()).map_or(0, Vec::len);
+    value.get("voters")?.as_array().map(Vec::len).filter(|_| outgoing == 0)
 }
 
 /// Reads a member of the bucket `members`: JSON.

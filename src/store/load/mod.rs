@@ -2,11 +2,15 @@
 
 mod bolt;
 mod checksum;
+mod data_dir;
 mod db_file;
 mod free_pages;
 mod image;
 mod mvcc;
 mod objects;
+mod wal;
+
+use std::path::Path;
 
 use bolt::Bolt;
 use checksum::Check;
@@ -20,7 +24,7 @@ pub type KeyOf<'a> = dyn Fn(&serde_json::Value) -> Option<Vec<u8>> + 'a;
 
 /// Opens files as one source; the histories of several are joined.
 ///
-/// A file is an etcd snapshot, a member's `db`, or API objects as kubectl prints them (a `List`, one object, a YAML stream or
+/// A file is an etcd snapshot, a member's `db`, an etcd data dir (its database and its write-ahead log), or API objects as kubectl prints them (a `List`, one object, a YAML stream or
 /// lines of JSON); plain, gzip or zstd; `-` is standard input.
 ///
 /// # Errors
@@ -50,6 +54,7 @@ struct Loaded {
     kind: SourceKind,
     path: String,
     facts: db_file::Facts,
+    cluster_id: Option<u64>,
     checksum: Option<Check>,
 }
 
@@ -73,7 +78,8 @@ impl From<String> for Problem {
 
 fn load(path: &str, builder: &mut Builder, key_of: &KeyOf<'_>) -> Result<Loaded, Problem> {
     if image::is_directory(path) {
-        return Err(Problem::Format("is a directory; name its member/snap/db".to_owned()));
+        let (facts, cluster_id) = data_dir::read(Path::new(path), builder)?;
+        return Ok(Loaded { kind: SourceKind::DataDir, path: path.to_owned(), facts, cluster_id, checksum: None });
     }
     let image = image::open(path)?;
     let path = path.to_owned();
@@ -90,7 +96,7 @@ fn load(path: &str, builder: &mut Builder, key_of: &KeyOf<'_>) -> Result<Loaded,
             );
         }
         let checksum = bolt.checksum.map(|expected| Check::new(bolt.image.clone(), expected));
-        return Ok(Loaded { kind: SourceKind::Db, path, facts, checksum });
+        return Ok(Loaded { kind: SourceKind::Db, path, facts, cluster_id: None, checksum });
     }
     if image.bytes.get(257..262) == Some(b"ustar") {
         return Err(Problem::Format("is a tar archive; unpack it and name what is in it".to_owned()));
@@ -98,7 +104,7 @@ fn load(path: &str, builder: &mut Builder, key_of: &KeyOf<'_>) -> Result<Loaded,
     let problems = objects::read(&image.bytes, builder, key_of)?;
     let facts =
         db_file::Facts { file_bytes: image.bytes.len() as u64, in_use_bytes: image.bytes.len() as u64, problems, ..Default::default() };
-    Ok(Loaded { kind: SourceKind::Objects, path, facts, checksum: None })
+    Ok(Loaded { kind: SourceKind::Objects, path, facts, cluster_id: None, checksum: None })
 }
 
 /// What the files say together.
@@ -106,7 +112,7 @@ fn join(name: &str, loaded: &[Loaded]) -> SourceStatus {
     let mut status = SourceStatus {
         kind: loaded.first().map_or(SourceKind::Db, |file| file.kind),
         name: name.to_owned(),
-        cluster_id: None,
+        cluster_id: loaded.iter().find_map(|file| file.cluster_id).map(|id| format!("{id:x}")),
         members: Vec::new(),
         file_bytes: 0,
         in_use_bytes: 0,

@@ -77,17 +77,24 @@ pub enum Field {
 pub struct Fields<'a> {
     bytes: &'a [u8],
     at: usize,
+    end: usize,
 }
 
 impl<'a> Fields<'a> {
+    /// The fields of a message that is all of `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0 }
+        Self::within(bytes, 0..bytes.len())
+    }
+
+    /// The fields of a message that lies at `place` in `bytes`; the places found are places in `bytes` too.
+    pub fn within(bytes: &'a [u8], place: Range<usize>) -> Self {
+        Self { bytes, at: place.start, end: place.end.min(bytes.len()) }
     }
 
     /// The next field: `Some(None)` at the end, `None` where the bytes are no message.
     #[allow(clippy::option_option)]
     pub fn next(&mut self) -> Option<Option<(u64, Field)>> {
-        if self.at == self.bytes.len() {
+        if self.at >= self.end {
             return Some(None);
         }
         let tag = self.varint()?;
@@ -107,13 +114,13 @@ impl<'a> Fields<'a> {
     }
 
     fn skip(&mut self, length: usize) -> Option<Field> {
-        self.at = self.at.checked_add(length).filter(|&end| end <= self.bytes.len())?;
+        self.at = self.at.checked_add(length).filter(|&end| end <= self.end)?;
         Some(Field::Fixed)
     }
 
     fn varint(&mut self) -> Option<u64> {
         let mut value = 0;
-        for (index, &byte) in self.bytes.get(self.at..)?.iter().take(10).enumerate() {
+        for (index, &byte) in self.bytes.get(self.at..self.end)?.iter().take(10).enumerate() {
             value |= u64::from(byte & 0x7f) << (7 * index);
             if byte < 0x80 {
                 self.at += index + 1;

@@ -1,0 +1,12 @@
+//! etcd's write-ahead log: the raft entries that a member keeps beside its database, and the changes they made.
+//!
+//! Source of the format: etcd v3.6, `server/storage/wal` and `api/etcdserverpb/raft_internal.proto`.
+
+mod log;
+mod record;
+mod replay;
+mod request;
+
+pub use log::{Log, Run};
+pub use replay::{Change, Store, Version};
+pub use request::Request;
