@@ -16,6 +16,13 @@ pub(super) struct Rollouts {
 }
 
 impl Rollouts {
+    /// Remembers the template of a version whose change cannot be told.
+    pub(super) fn remember(&mut self, deployment: &Value) {
+        let template = &deployment["spec"]["template"];
+        self.templates.retain(|(known, _)| known != template);
+        self.templates.push((template.clone(), number(deployment)));
+    }
+
     /// Returns the steps between two neighbouring versions.
     pub(super) fn steps(&mut self, before: Option<&Value>, after: &Value) -> Vec<Step> {
         let mut steps = Vec::new();

@@ -136,6 +136,7 @@ pub struct Builder {
     timeline: Timeline,
     teller: Teller,
     begun: bool,
+    alive: bool,
 }
 
 impl Builder {
@@ -147,7 +148,10 @@ impl Builder {
             timeline.complete = change.kind == ChangeKind::Added;
             self.begun = true;
         }
-        if change.before == Version::Unreadable {
+        // A creation while the key was alive: its deletion is missing.
+        let reborn = change.kind == ChangeKind::Added && self.alive;
+        self.alive = change.kind != ChangeKind::Deleted;
+        if change.before == Version::Unreadable || reborn {
             timeline.complete = false;
             let state = change.object().map_or_else(|| "deleted".to_owned(), state);
             timeline.gaps.push(Gap { after: timeline.until, until: change.revision, state });
@@ -195,6 +199,10 @@ impl Teller {
             (_, Version::Absent) => return vec![generic::deleted(change.before.object())],
             (Version::Absent, Version::Object(after)) => (None, after),
             (Version::Object(before), Version::Object(after)) => (Some(before), after),
+            (_, Version::Object(after)) if kind == "Deployment" => {
+                self.deployment.remember(after);
+                return Vec::new();
+            }
             _ => return Vec::new(),
         };
         match kind {
