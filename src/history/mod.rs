@@ -8,6 +8,7 @@ pub mod compare;
 pub mod diff;
 mod follow;
 pub mod noise;
+pub mod state;
 pub mod timeline;
 
 pub use actor::{Actor, ActorFrom, actor};

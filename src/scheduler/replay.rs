@@ -14,7 +14,7 @@ use super::explanation::{Agreement, Attempt, Depth, Evidence, Explanation, Outco
 use super::image_snapshots::ImageSnapshots;
 use super::own_writes::before_own_writes;
 use super::sampling;
-use super::{Profile, Refusal, Release, Verdict};
+use super::{Gates, Profile, Refusal, Release, Verdict};
 
 /// Who schedules: the profiles of one scheduler, and how its release is known.
 #[derive(Clone, Debug)]
@@ -30,6 +30,12 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
+    /// The scheduler of a release as it runs without a configuration file.
+    pub fn with_defaults(version: VersionFrom) -> Self {
+        let profile = Profile::new(version.release, Gates::new(version.release.known()));
+        Self { profiles: vec![profile], recorded: version.release, version, configured: false }
+    }
+
     /// The profile for a pod, and whether it is the one the pod asks for.
     pub fn profile_for(&self, pod: &PodInfo) -> (&Profile, bool) {
         let named = self.profiles.iter().find(|profile| profile.scheduler_name == *pod.spec.scheduler_name);

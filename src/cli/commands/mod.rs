@@ -9,6 +9,7 @@ mod explain;
 mod get;
 mod history;
 mod ls;
+mod report;
 mod status;
 mod timeline;
 mod watch;
@@ -34,8 +35,9 @@ pub enum Command {
     Get(get::GetArgs),
     History(history::HistoryArgs),
     Ls(ls::LsArgs),
-    Timeline(timeline::TimelineArgs),
+    Report(report::ReportArgs),
     Status(status::StatusArgs),
+    Timeline(timeline::TimelineArgs),
     Watch(watch::WatchArgs),
 }
 
@@ -64,6 +66,7 @@ async fn run_on_source(cli: &Cli, out: &mut Output) -> Result<Outcome> {
         Command::History(args) => history::run(&session, args, out).await,
         Command::Timeline(args) => timeline::run(&session, args, out).await,
         Command::Status(args) => status::run(&session, args, out).await,
+        Command::Report(args) => report::run(&session, args).await,
         Command::Watch(args) => watch::run(&session, args, out).await,
         Command::Completion(_) | Command::Decode(_) | Command::Diff(_) => unreachable!("needs no source"),
     }

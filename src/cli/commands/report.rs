@@ -1,0 +1,113 @@
+//! `ketcd report`: the story as one self-contained page.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+
+use clap::Args;
+use futures_util::TryStreamExt;
+
+use crate::history::Told;
+use crate::render::change::Shown;
+use crate::render::report::{Heading, Report};
+use crate::scheduler::{Replay, Scheduler};
+use crate::store::{At, KeyRange, Revision, Until};
+
+use super::super::changes::{Keys, Read, changes};
+use super::super::output::note;
+use super::super::replay::Feed;
+use super::super::session::Session;
+use super::super::{Error, Outcome, Result};
+
+/// Writes the story of a cluster, or of some objects, as one HTML page that needs no network.
+#[derive(Args, Debug)]
+pub struct ReportArgs {
+    /// Objects: pods -n shop, deployment/web, … (default: everything but leases).
+    #[arg(value_name = "ADDRESS")]
+    addresses: Vec<String>,
+    /// The page to write.
+    #[arg(long, value_name = "FILE.html")]
+    out: String,
+    /// The page's title.
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
+}
+
+/// Runs the command.
+pub async fn run(session: &Session, args: &ReportArgs) -> Result<Outcome> {
+    let span = session.source.span().await?;
+    let newest = match session.at {
+        At::Newest => span.newest,
+        At::Revision(revision) => revision,
+    };
+    let clock = session.clock().await?;
+    let prefix = session.prefix().await?;
+    let (leases, events) = (format!("{prefix}/leases/"), KeyRange::prefix(format!("{prefix}/events/")));
+    let mut keys = if args.addresses.is_empty() { Keys::all() } else { Keys::of(session, &args.addresses).await? };
+    if !args.addresses.is_empty() {
+        keys.ranges.push(events);
+    }
+    let shown = Shown { managed_fields: session.args.show_managed_fields, secrets: session.args.show_secrets };
+    let mut report = Report::new(shown);
+    let mut changes = changes(session, keys, Until::Revision(newest));
+    while let Some(read) = changes.try_next().await? {
+        match read {
+            Read::Item(change) if args.addresses.is_empty() && change.key.starts_with(leases.as_bytes()) => {}
+            Read::Item(change) => report.observe(Told::new(change, clock)),
+            Read::Gap { from, to } => {
+                if let (Some(from), Some(to)) = (clock.date(from), clock.date(to)) {
+                    report.gap(from.time, to.time);
+                }
+            }
+        }
+    }
+    if report.is_empty() {
+        note("nothing found: no object to report on");
+        return Ok(Outcome::Nothing);
+    }
+    let mut notes = clock.problems().to_vec();
+    notes.extend(decisions(session, &mut report, newest).await?);
+    let reach = match span.compacted {
+        None => "complete since the cluster began".to_owned(),
+        Some(revision) => format!("revisions up to {revision} were compacted away"),
+    };
+    let source = session.source.status().await?.name;
+    let heading = Heading { title: args.title.as_deref().unwrap_or("What happened"), source: &source, reach: &reach, notes: &notes };
+    let objects = report.len();
+    write(&args.out, report, &heading)?;
+    note(&format!("{objects} objects written to {}", args.out));
+    Ok(Outcome::Found)
+}
+
+/// Adds every scheduling decision to its pod; returns what the reader must know of them.
+async fn decisions(session: &Session, report: &mut Report, newest: Revision) -> Result<Vec<String>> {
+    let mut feed = Feed::new(session).await?;
+    let span = session.source.span().await?;
+    let clock = session.clock().await?;
+    let version = feed.version(newest).await?;
+    let note = format!(
+        "Decisions are judged by the default configuration of kube-scheduler {} ({}); its own is not stored in etcd.",
+        version.release, version.evidence
+    );
+    let scheduler = Scheduler::with_defaults(version);
+    let mut replay = Replay::new(scheduler, span.oldest.0 <= 1);
+    feed.seed(&mut replay, span.oldest, span.oldest).await?;
+    let mut found = false;
+    feed.walk(&mut replay, span.oldest.after(), newest, |replay, attempt| {
+        if report.shows(&attempt.pod.uid) {
+            let explanation = replay.explain(attempt);
+            let mode = replay.scheduler().profile_for(&explanation.attempt.pod).0.filter_mode;
+            report.decision(&explanation, mode, clock.date(Revision(explanation.attempt.revision)))?;
+            found = true;
+        }
+        Ok(())
+    })
+    .await?;
+    Ok(if found { vec![note] } else { Vec::new() })
+}
+
+fn write(path: &str, report: Report, heading: &Heading<'_>) -> Result<()> {
+    let failed =
+        |error: std::io::Error| Error::new(format!("cannot write {path}: {error}")).hint("check the folder and that you may write there");
+    let mut file = BufWriter::new(File::create(path).map_err(failed)?);
+    report.write(heading, &mut file).and_then(|()| file.flush()).map_err(failed)
+}

@@ -1,0 +1,150 @@
+//! One object of the report: its states, its ticks, and the versions that a click opens.
+
+use serde_json::{Value, json};
+
+use crate::history::state::{State, state_of};
+use crate::history::{ActorFrom, ChangeKind, Told, Version};
+
+use super::super::change::{self, Shown};
+use super::super::secret;
+use super::is_version;
+
+/// Fields whose change alone is no news.
+const QUIET: [&str; 4] = ["/metadata/managedFields", "/metadata/resourceVersion", "/metadata/generation", "/status/observedGeneration"];
+
+/// An object through its readable life.
+pub(super) struct Row {
+    pub kind: String,
+    pub namespace: String,
+    pub name: String,
+    pub uid: String,
+    /// The uid of its controller or, without one, of its first owner.
+    pub owner: Option<String>,
+    /// When the row begins: the creation, or creationTimestamp of an object older than the readable history. Milliseconds since 1970.
+    pub begin: Option<i64>,
+    /// When its first readable version was written; before that is a gap.
+    pub readable: Option<i64>,
+    pub end: Option<i64>,
+    pub states: Vec<(Option<i64>, State)>,
+    pub ticks: Vec<Tick>,
+    pub versions: Vec<Value>,
+    pub events: Vec<Value>,
+    pub decisions: Vec<Value>,
+}
+
+/// A mark on the axis: one change.
+pub(super) struct Tick {
+    pub time: Option<i64>,
+    pub kind: ChangeKind,
+    pub label: String,
+}
+
+impl Row {
+    pub(super) fn new(told: &Told, uid: String) -> Self {
+        let object = told.change.object().unwrap_or(&Value::Null);
+        let metadata = &object["metadata"];
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let owners = metadata["ownerReferences"].as_array();
+        let owner = owners.and_then(|owners| owners.iter().find(|owner| owner["controller"] == true).or(owners.first()));
+        let written = told.dated.map(|dated| dated.time.as_millisecond());
+        let born = metadata["creationTimestamp"].as_str().and_then(|time| time.parse::<jiff::Timestamp>().ok());
+        let begin = match (told.change.kind, born) {
+            (ChangeKind::Added, _) | (_, None) => written,
+            (_, Some(born)) => Some(born.as_millisecond()),
+        };
+        Self {
+            kind: text(&object["kind"]),
+            namespace: text(&metadata["namespace"]),
+            name: text(&metadata["name"]),
+            uid,
+            owner: owner.and_then(|owner| owner["uid"].as_str()).map(str::to_owned),
+            begin,
+            readable: written,
+            end: None,
+            states: Vec::new(),
+            ticks: Vec::new(),
+            versions: Vec::new(),
+            events: Vec::new(),
+            decisions: Vec::new(),
+        }
+    }
+
+    /// Whether the object is gone: what the key holds next is another one.
+    pub(super) fn ended(&self) -> bool {
+        self.ticks.last().is_some_and(|tick| tick.kind == ChangeKind::Deleted)
+    }
+
+    pub(super) fn observe(&mut self, told: &Told) {
+        let time = told.dated.map(|dated| dated.time.as_millisecond());
+        let change = &told.change;
+        let patch = change.patch().filter(|_| !self.versions.is_empty());
+        let before = self.states.last().map(|(_, state)| state.label.clone());
+        if let Some(object) = change.after.object() {
+            let state = state_of(object);
+            if self.states.last().is_none_or(|(_, last)| *last != state) {
+                self.states.push((time, state));
+            }
+        }
+        if change.kind == ChangeKind::Deleted {
+            self.end = time;
+        }
+        let paths: Vec<String> = patch.iter().flat_map(|patch| &patch.0).map(|operation| operation.path().to_string()).collect();
+        let mut label = match change.kind {
+            ChangeKind::Added => "created".to_owned(),
+            ChangeKind::Deleted => "deleted".to_owned(),
+            ChangeKind::Modified => self.summary(before.as_deref(), &paths),
+        };
+        if let Some(actor) = &told.actor {
+            label.push_str(" · ");
+            label.push_str(&actor.to_string());
+        }
+        self.ticks.push(Tick { time, kind: change.kind, label: label.clone() });
+        let mut version = json!({
+            "r": change.revision.0, "t": time, "e": told.dated.map(|dated| dated.error), "y": change.kind.as_str(), "s": change::origin(change.origin),
+            "by": told.actor.as_ref().map(ToString::to_string), "inferred": told.actor.as_ref().is_some_and(|actor| actor.from == ActorFrom::Inferred),
+            "label": label,
+        });
+        match (&patch, &change.after) {
+            (Some(patch), after) if is_version(after) => version["p"] = json!(patch),
+            (_, Version::Object(object)) => version["o"] = object.clone(),
+            (_, Version::Opaque(opaque)) => version["x"] = json!(opaque.reason),
+            _ => {}
+        }
+        self.versions.push(version);
+    }
+
+    fn summary(&self, before: Option<&str>, paths: &[String]) -> String {
+        let now = self.states.last().map(|(_, state)| state.label.as_ref());
+        match (before, now) {
+            (Some(before), Some(now)) if before != now => return format!("{} → {now}", if before.is_empty() { "–" } else { before }),
+            _ => {}
+        }
+        let mut news: Vec<String> = Vec::new();
+        for path in paths.iter().filter(|path| !QUIET.iter().any(|quiet| path.starts_with(quiet))) {
+            let short: String = path.split('/').skip(1).take(2).collect::<Vec<_>>().join(".");
+            if !news.contains(&short) {
+                news.push(short);
+            }
+        }
+        match news.len() {
+            0 => "bookkeeping".to_owned(),
+            1..=3 => news.join(", "),
+            more => format!("{}, {} and {} more", news[0], news[1], more - 2),
+        }
+    }
+}
+
+/// Leaves out what is not to be shown.
+pub(super) fn hide(told: &mut Told, shown: Shown) {
+    for version in [&mut told.change.before, &mut told.change.after] {
+        let Some(object) = version.object_mut() else { continue };
+        if !shown.secrets {
+            secret::mask(object);
+        }
+        if !shown.managed_fields
+            && let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut)
+        {
+            metadata.remove("managedFields");
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! The report, opened in a real headless browser: rows, bars, a click that opens a diff, search, no error, no request.
+//!
+//! The browser is Chromium from `KETCD_TEST_CHROMIUM` or the PATH; `tools/test` installs one.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Drives the page as a reader would, and writes what it found into the document for `--dump-dom` to show.
+const PROBE: &str = r##"<script>
+"use strict";
+const wait = (ms) => new Promise((done) => setTimeout(done, ms));
+const until = async (found) => { for (let n = 0; n < 5000 && !found(); n++) await wait(20); return found(); };
+const problems = [];
+addEventListener("error", (event) => problems.push(String(event.message)));
+addEventListener("unhandledrejection", (event) => problems.push(String(event.reason)));
+document.addEventListener("securitypolicyviolation", (event) => problems.push("blocked " + event.blockedURI));
+for (const level of ["error", "warn"]) console[level] = (...what) => problems.push(what.join(" "));
+const type = (text) => { const box = document.querySelector("#search"); box.value = text; box.dispatchEvent(new Event("input")); };
+const names = () => [...document.querySelectorAll(".row:not(.space)")].map((row) => row.querySelector(".name").title);
+const result = {};
+const read = async () => {
+  await until(() => document.querySelector(".row .bar"));
+  result.rows = names().length;
+  result.bars = document.querySelectorAll(".row .bar").length;
+  result.ticks = document.querySelectorAll(".row .tick").length;
+  result.count = document.querySelector(".count").textContent;
+  type("pod/lab/ubuntu running");
+  await until(() => names().length > 0 && names().every((name) => name.startsWith("Pod lab/ubuntu")));
+  result.found = names();
+  document.querySelector(".row:not(.space) .tick:nth-of-type(1)").click();
+  await until(() => document.querySelector(".panel .diff"));
+  result.heading = document.querySelector(".panel h2").textContent;
+  for (const change of document.querySelectorAll(".panel .change > button")) if (!change.parentNode.querySelector(".diff")) change.click();
+  result.diff = document.querySelector(".panel .body").textContent;
+  [...document.querySelectorAll(".tabs button")].find((tab) => tab.textContent === "Scheduling").click();
+  result.matrix = document.querySelector(".matrix").textContent;
+  result.chosen = document.querySelector("tr.chosen td")?.textContent;
+  document.querySelector(".panel .close").click();
+  result.closed = document.querySelector(".panel").hidden;
+  type("nothing is called like this");
+  await until(() => document.querySelector(".empty"));
+  result.none = names().length;
+  type("");
+  document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "j", bubbles: true }));
+  await until(() => document.querySelector('.row[aria-selected="true"]'));
+  result.picked = document.querySelectorAll('.row[aria-selected="true"]').length;
+  document.querySelector("#in").click();
+  await wait(60);
+  result.zoomed = view.to - view.from < SPAN;
+};
+read().catch((error) => problems.push(String(error.stack))).then(() => {
+  result.requests = performance.getEntriesByType("resource").length;
+  result.problems = problems;
+  const answer = document.createElement("script");
+  answer.type = "application/json"; answer.id = "answer"; answer.textContent = JSON.stringify(result).replaceAll("<", "\\u003c");
+  document.body.append(answer);
+});
+</script>"##;
+
+#[test]
+fn the_story_is_read_and_clicked_through() {
+    let folder = tempfile::tempdir().unwrap();
+    let seen = open(folder.path(), &page(folder.path(), "k120-story", &[]));
+    assert_eq!(seen["problems"], Value::Array(Vec::new()));
+    assert_eq!(seen["requests"], 0);
+    assert!(number(&seen, "rows") > 10 && number(&seen, "bars") > 10 && number(&seen, "ticks") > 20, "{seen}");
+    assert_eq!(seen["found"][0], "Pod lab/ubuntu");
+    assert_eq!(seen["heading"], "Pod lab/ubuntu");
+    let diff = seen["diff"].as_str().unwrap();
+    assert!(diff.contains("spec.nodeName  node3") && diff.contains("status.phase  Pending → Running"), "{diff}");
+    let matrix = seen["matrix"].as_str().unwrap();
+    assert!(["node1", "node2", "node3", "node4", "InterPodAffinity"].iter().all(|word| matrix.contains(word)), "{matrix}");
+    assert_eq!(seen["chosen"], "node3");
+    assert_eq!(seen["closed"], true);
+    assert_eq!(seen["none"], 0);
+    assert_eq!(seen["picked"], 1);
+    assert_eq!(seen["zoomed"], true);
+}
+
+#[test]
+fn secrets_are_masked_unless_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let details = |flags: &[&str]| {
+        let text = std::fs::read_to_string(page(folder.path(), "k120-story", &[&["secrets", "-A"], flags].concat())).unwrap();
+        let (_, packed) = text.split_once(r#"id="details">"#).unwrap();
+        let packed: Vec<String> = serde_json::from_str(packed.split_once("</script>").unwrap().0).unwrap();
+        packed.iter().map(|one| inflate(one)).collect::<String>()
+    };
+    let (masked, open) = (details(&[]), details(&["--show-secrets"]));
+    assert!(masked.contains(r#""***""#) && !masked.contains("ZXlKaGJHY2"), "a token is shown");
+    assert!(!open.contains(r#""token":"***""#) && open.contains("ZXlKaGJHY2"), "the tokens are not shown though asked for");
+}
+
+#[test]
+fn what_was_compacted_is_a_gap() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = std::fs::read_to_string(page(folder.path(), "k120-story", &["node/node1"])).unwrap();
+    assert!(text.contains("complete since the cluster began"));
+    let output = folder.path().join("compacted.html");
+    run(&["-f", &capture("k120-story", "compacted.db.zst"), "report", "--out", output.to_str().unwrap()]);
+    let text = std::fs::read_to_string(output).unwrap();
+    let (_, data) = text.split_once(r#"id="data">"#).unwrap();
+    let data: Value = serde_json::from_str(data.split_once("</script>").unwrap().0).unwrap();
+    assert!(data["reach"].as_str().unwrap().contains("compacted away"), "{}", data["reach"]);
+    let gaps = data["rows"].as_array().unwrap().iter().filter(|row| row["b"].as_i64() < row["f"].as_i64()).count();
+    assert!(gaps > 0, "no object has a gap between its creation and its first readable version");
+}
+
+fn number(seen: &Value, name: &str) -> i64 {
+    seen[name].as_i64().unwrap_or_default()
+}
+
+fn inflate(packed: &str) -> String {
+    use base64::Engine as _;
+    use std::io::Read as _;
+    let bytes = base64::engine::general_purpose::STANDARD.decode(packed).unwrap();
+    let mut text = String::new();
+    flate2::read::DeflateDecoder::new(bytes.as_slice()).read_to_string(&mut text).unwrap();
+    text
+}
+
+fn capture(name: &str, file: &str) -> String {
+    format!("{}/testdata/captures/{name}/{file}", env!("CARGO_MANIFEST_DIR"))
+}
+
+fn page(folder: &Path, name: &str, arguments: &[&str]) -> PathBuf {
+    let path = folder.join("report.html");
+    let snapshot = capture(name, "snapshot.db.zst");
+    run(&[&["-f", &snapshot, "report", "--out", path.to_str().unwrap()], arguments].concat());
+    path
+}
+
+fn run(arguments: &[&str]) {
+    let output = Command::new(env!("CARGO_BIN_EXE_ketcd")).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Opens a page with the probe in it and returns what the probe found.
+fn open(folder: &Path, page: &Path) -> Value {
+    let text = std::fs::read_to_string(page).unwrap();
+    let probed = folder.join("probed.html");
+    std::fs::write(&probed, text.replace("</body>", &format!("{PROBE}</body>"))).unwrap();
+    let output = Command::new(browser())
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--window-size=1400,900",
+            "--virtual-time-budget=900000",
+        ])
+        .args(["--host-resolver-rules=MAP * ~NOTFOUND", "--dump-dom"])
+        .arg(format!("--user-data-dir={}", folder.join("profile").display()))
+        .arg(format!("file://{}", probed.display()))
+        .output()
+        .unwrap();
+    let dom = String::from_utf8_lossy(&output.stdout);
+    let answer = dom.split_once(r#"id="answer">"#).and_then(|(_, rest)| rest.split_once("</script>"));
+    let (answer, _) = answer.unwrap_or_else(|| panic!("the page did not answer: {}", String::from_utf8_lossy(&output.stderr)));
+    serde_json::from_str(answer).unwrap()
+}
+
+fn browser() -> PathBuf {
+    if let Some(path) = std::env::var_os("KETCD_TEST_CHROMIUM") {
+        return path.into();
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+    let found = std::env::split_paths(&path).flat_map(|folder| names.map(|name| folder.join(name))).find(|path| path.is_file());
+    found.expect("no Chromium: install it (Debian: chromium), name it in KETCD_TEST_CHROMIUM, or run tools/test, which installs one")
+}
