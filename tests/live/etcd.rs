@@ -64,6 +64,14 @@ impl Etcd {
         }
     }
 
+    /// Starts a stopped etcd again with its data, but on a port that its clients do not know.
+    pub async fn resume_in_hiding(&mut self) {
+        let home = self.client_port;
+        [self.client_port, ..] = free_ports();
+        assert!(self.run().await, "etcd does not start again: {}", self.log());
+        self.client_port = home;
+    }
+
     /// Starts a stopped etcd again, on the same ports and data.
     pub async fn resume(&mut self) {
         assert!(self.run().await, "etcd does not start again: {}", self.log());

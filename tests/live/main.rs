@@ -1,8 +1,11 @@
 //! Tests against a real etcd, started on loopback with certificates of their own. Without one they fail and say how to get it.
 
 mod bad_input;
+mod equality;
 mod etcd;
 mod ketcd;
 mod pki;
 mod read_only;
+mod replay;
 mod source;
+mod watching;

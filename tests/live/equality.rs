@@ -1,0 +1,129 @@
+//! Every command reads a live etcd as it reads the file: the captures are replayed, and both answers held against each other.
+
+use std::process::Command;
+
+use crate::etcd::Etcd;
+use crate::ketcd::{flags, ketcd, run, stderr};
+use crate::pki::Pki;
+use crate::replay::{changes, snapshot, write};
+
+/// Commands for any capture. Ages are those of the revision shown, so tables name it: without `--rev` a live cluster's run on to now. `REV` stands for its middle revision, `NEWEST` for its newest.
+const COMMANDS: &[&str] = &[
+    "ls",
+    "ls --all --rev NEWEST",
+    "ls --all -o ndjson",
+    "ls --all -o json --rev REV",
+    "ls pods -A --rev NEWEST",
+    "ls po,svc,deploy,rs,sts,ds,job,pvc,events -A -o wide --rev NEWEST",
+    "ls pods -A -o yaml --show-managed-fields",
+    "ls pods -A -o name -l app --sort-by .metadata.creationTimestamp",
+    "ls pods -A --field-selector status.phase=Running --rev REV",
+    "ls nodes -o custom-columns=NAME:.metadata.name,KUBELET:.status.nodeInfo.kubeletVersion",
+    "ls secrets -A -o json",
+    "ls secrets -A -o json --show-secrets",
+    "get nodes -o jsonpath={.items[*].metadata.name}",
+    "get pods -A -o yaml --rev REV",
+    "get /registry/ranges/serviceips -o json",
+    "get pod/nowhere/nobody",
+    "history --all -o ndjson",
+    "history pods -A",
+    "history nodes --diff",
+    "history leases -A -o ndjson --rev REV",
+    "history pod/nowhere/nobody",
+    "timeline pods -A",
+    "timeline pods -A -o json",
+    "timeline nodes",
+    "diff --rev REV..NEWEST",
+    "diff nodes --rev REV..NEWEST -o json",
+    "blame deployments -A",
+    "explain --all",
+    "explain --all -o ndjson",
+    "encryption",
+    "ls pods -A --at -2m",
+    "ls pods -A --rev 1",
+    "ls pods -A --rev 999999",
+    "ls nonsense",
+];
+
+/// Commands that name objects of the story captures.
+const STORY: &[&str] = &[
+    "get pod/lab/ubuntu -o yaml",
+    "get deploy/web/tomcat -o json --rev REV",
+    "history pod/lab/ubuntu",
+    "history pod/lab/ubuntu --diff",
+    "history pod/lab/ubuntu --diff --all-fields",
+    "history pod/lab/ubuntu -o ndjson",
+    "history deploy/web/tomcat --diff",
+    "timeline pod/lab/ubuntu",
+    "timeline pod/lab/ubuntu -o json",
+    "timeline deploy/web/tomcat",
+    "blame pod/lab/ubuntu",
+    "explain pod/lab/weighted",
+    "explain pod/lab/ubuntu -o json",
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn k120_story() {
+    check("k120-story", &[COMMANDS, STORY]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn k136_story() {
+    check("k136-story", &[COMMANDS, STORY]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn k136_cbor() {
+    check("k136-cbor", &[COMMANDS]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn k136_encrypted() {
+    check("k136-encrypted", &[COMMANDS]).await;
+}
+
+async fn check(capture: &str, commands: &[&[&str]]) {
+    let pki = Pki::new();
+    let etcd = Etcd::mutual(&pki).await;
+    let changes = changes(capture).await;
+    write(&mut etcd.writer().await, &changes).await;
+    let newest = changes.last().unwrap().revision.0;
+    let (client, snapshot) = (pki.client(), snapshot(capture));
+    let mut different = Vec::new();
+    for command in commands.iter().copied().flatten() {
+        let words = command.replace("REV..", &format!("{}..", newest / 2)).replace("NEWEST", &newest.to_string());
+        let words = words.replace(" REV", &format!(" {}", newest / 2));
+        let words: Vec<&str> = words.split(' ').collect();
+        let file = answer(ketcd().args(&words).args(["-f", &snapshot]), &snapshot);
+        let mut live = ketcd();
+        let live = answer(flags(&mut live, &etcd.endpoint(), &pki.ca(), &client).args(&words), &etcd.endpoint());
+        assert!(!file.2.contains("panicked") && !file.2.contains("unexpected argument"), "ketcd {command}: {}", file.2);
+        if file != live {
+            different.push(format!("ketcd {command}\n{}", first_difference(&file, &live)));
+        }
+    }
+    assert!(different.is_empty(), "{} of {capture}'s answers differ:\n{}", different.len(), different.join("\n"));
+}
+
+/// Exit code, standard output and standard error, without the source's name.
+fn answer(command: &mut Command, name: &str) -> (Option<i32>, String, String) {
+    let output = run(command);
+    let unnamed = |text: &str| text.replace(name, "SOURCE").replace("\"source\":\"live\"", "\"source\":\"db\"");
+    let unnamed = |text: String| unnamed(&text).replace("\"source\": \"live\"", "\"source\": \"db\"");
+    (output.status.code(), unnamed(String::from_utf8_lossy(&output.stdout).into_owned()), unnamed(stderr(&output)))
+}
+
+fn first_difference(file: &(Option<i32>, String, String), live: &(Option<i32>, String, String)) -> String {
+    if file.0 != live.0 {
+        return format!("  exit code {:?} of the file, {:?} live: {} | {}", file.0, live.0, file.2, live.2);
+    }
+    let (file, live) = if file.1 == live.1 { (&file.2, &live.2) } else { (&file.1, &live.1) };
+    let short = |line: Option<&str>| line.map_or("nothing".to_owned(), |line| line.chars().take(400).collect());
+    let (mut file, mut live) = (file.lines(), live.lines());
+    loop {
+        match (file.next(), live.next()) {
+            (Some(a), Some(b)) if a == b => {}
+            (a, b) => return format!("  file: {}\n  live: {}", short(a), short(b)),
+        }
+    }
+}

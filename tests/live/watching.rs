@@ -1,0 +1,141 @@
+//! `ketcd watch` while a capture is replayed: a diff for every change, through restarts of etcd and through a compaction.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+use ketcd::store::Event;
+use serde_json::Value;
+
+use crate::etcd::Etcd;
+use crate::ketcd::{flags, ketcd, run};
+use crate::pki::Pki;
+use crate::replay::{changes, snapshot, write};
+
+/// A running `ketcd watch` and the lines it prints.
+struct Watching {
+    child: Child,
+    lines: Receiver<String>,
+}
+
+impl Watching {
+    fn start(etcd: &Etcd, pki: &Pki, words: &[&str]) -> Self {
+        let mut command = ketcd();
+        flags(&mut command, &etcd.endpoint(), &pki.ca(), &pki.client()).args(words).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let (sender, lines) = channel();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        thread::spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        Self { child, lines }
+    }
+
+    fn line(&self) -> String {
+        self.lines.recv_timeout(Duration::from_secs(60)).expect("the watch prints another line")
+    }
+
+    /// Ends it; returns what it said on standard error.
+    fn end(mut self) -> String {
+        let mut said = String::new();
+        self.child.kill().unwrap();
+        self.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        self.child.wait().unwrap();
+        said
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+    }
+}
+
+/// The pod changes of a capture as `history` tells them from the file.
+fn told(capture: &str) -> Vec<Value> {
+    let output = run(ketcd().args(["history", "pods", "-A", "-o", "ndjson", "-f", &snapshot(capture)]));
+    String::from_utf8(output.stdout).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn revision(change: &Value) -> i64 {
+    change["revision"].as_i64().unwrap()
+}
+
+/// Holds the next line against what the file tells. Times differ: they are those of the replay.
+fn expect(watching: &Watching, expected: &Value, members: &[&str]) {
+    let line: Value = serde_json::from_str(&watching.line()).unwrap();
+    for member in members {
+        assert_eq!(line[member], expected[member], "{member} of revision {}", revision(expected));
+    }
+    assert_eq!(line["source"], "live");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_change_with_its_patch_through_restarts_and_a_gap_through_a_compaction() {
+    let (pki, capture) = (Pki::new(), "k120-story");
+    let (changes, told) = (changes(capture).await, told(capture));
+    let at = |quarter: usize| revision(&told[told.len() * quarter / 4]);
+    let between = |from: i64, to: i64| -> &[Event] {
+        let place = |revision: i64| changes.partition_point(|change| change.revision.0 <= revision);
+        &changes[place(from)..place(to)]
+    };
+    let first = revision(&told[0]);
+    let mut etcd = Etcd::mutual(&pki).await;
+    write(&mut etcd.writer().await, between(1, first - 1)).await;
+    let watching = Watching::start(&etcd, &pki, &["watch", "pods", "-A", "-o", "ndjson", "--from-rev", &first.to_string()]);
+
+    const WHOLE: [&str; 6] = ["revision", "subRevision", "type", "key", "object", "patch"];
+    let mut told = told.iter().peekable();
+    write(&mut etcd.writer().await, between(first - 1, at(1))).await;
+    while let Some(change) = told.next_if(|change| revision(change) <= at(1)) {
+        expect(&watching, change, &WHOLE);
+    }
+    etcd.stop();
+    etcd.resume().await;
+    write(&mut etcd.writer().await, between(at(1), at(2))).await;
+    while let Some(change) = told.next_if(|change| revision(change) <= at(2)) {
+        expect(&watching, change, &WHOLE);
+    }
+    // What happens while etcd cannot be reached, and is compacted away before it can: a gap.
+    etcd.stop();
+    etcd.resume_in_hiding().await;
+    let mut writer = etcd.writer().await;
+    write(&mut writer, between(at(2), at(3))).await;
+    writer.compact(at(3), None).await.unwrap();
+    etcd.stop();
+    etcd.resume().await;
+    write(&mut etcd.writer().await, between(at(3), i64::MAX)).await;
+    while told.next_if(|change| revision(change) < at(3)).is_some() {}
+    for change in told {
+        expect(&watching, change, &WHOLE[..5]);
+    }
+    let said = watching.end();
+    assert_eq!(said.matches("were compacted away").count(), 1, "{said}");
+    assert!(said.contains(&format!("revisions {} to {} were compacted away", at(2) + 1, at(3) - 1)), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_diff_for_every_event() {
+    let (pki, capture) = (Pki::new(), "k120-story");
+    let changes = changes(capture).await;
+    let of_ubuntu = |change: &&Event| &change.key_value.key[..] == b"/registry/pods/lab/ubuntu";
+    let revisions: Vec<i64> = changes.iter().filter(of_ubuntu).map(|change| change.revision.0).collect();
+    let before = changes.partition_point(|change| change.revision.0 < revisions[0]);
+    let etcd = Etcd::mutual(&pki).await;
+    write(&mut etcd.writer().await, &changes[..before]).await;
+    let watching = Watching::start(&etcd, &pki, &["watch", "pod/lab/ubuntu", "--diff", "--from-rev", &revisions[0].to_string()]);
+    write(&mut etcd.writer().await, &changes[before..]).await;
+
+    let mut shown = String::new();
+    while !shown.contains("status.podIP") {
+        shown.push_str(&watching.line());
+        shown.push('\n');
+    }
+    let position = |text: &str| shown.find(text).unwrap_or_else(|| panic!("{text:?} is not shown:\n{shown}"));
+    let story = ["created", "spec.nodeName", "ContainerCreating", "Pending → Running", "10.244.2.2"];
+    assert!(story.map(position).is_sorted(), "{shown}");
+    assert!(shown.contains("node3") && shown.contains("kube-scheduler") && shown.contains("kubelet node3"), "{shown}");
+    for revision in revisions {
+        assert_eq!(shown.matches(&format!("r{revision} ")).count(), 1, "revision {revision}:\n{shown}");
+    }
+}
