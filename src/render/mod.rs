@@ -13,6 +13,7 @@ pub mod encryption;
 pub mod explanation;
 pub mod json;
 pub mod json_path;
+pub mod plugins;
 pub mod report;
 mod row;
 pub mod secret;

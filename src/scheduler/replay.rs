@@ -188,13 +188,10 @@ impl Replay {
         }
         let changed = !own.is_empty() || pod.nominated_node_name != attempt.pod.nominated_node_name;
         let less = if changed { self.judge(attempt, &pod, before) } else { plain.clone() };
-        let mut fallback = None;
-        for (judged, own_taken_back) in [(less, changed), (plain, false)] {
-            if judged.follows {
-                return self.explained(attempt.clone(), judged, before, own_taken_back.then_some(Found::WithoutOwnWrites));
-            }
-            fallback = keep_better(fallback, judged, before, own_taken_back);
+        if less.follows {
+            return self.explained(attempt.clone(), less, before, changed.then_some(Found::WithoutOwnWrites));
         }
+        let mut fallback = keep_better(None, less, before, changed);
         let mut left = (50_000 / self.state.node_count().max(1)).clamp(8, 400);
         for at in (0..journal_end).rev() {
             let (revision, change) = &self.journal[at];
@@ -216,6 +213,11 @@ impl Replay {
             }
             fallback = keep_better(fallback, judged, evaluated, true);
         }
+        // A volume bound for the pod leaves it one node: what follows from that alone says little, so it is asked last.
+        if plain.follows {
+            return self.explained(attempt.clone(), plain, before, None);
+        }
+        fallback = keep_better(fallback, plain, before, false);
         let (judged, evaluated, own_taken_back) = fallback.expect("the revision before was judged");
         let found = if evaluated < before { Some(Found::Earlier) } else { own_taken_back.then_some(Found::WithoutOwnWrites) };
         self.explained(attempt.clone(), judged, evaluated, found)

@@ -9,6 +9,7 @@ mod explain;
 mod get;
 mod history;
 mod ls;
+mod plugins;
 mod report;
 mod status;
 mod timeline;
@@ -35,6 +36,7 @@ pub enum Command {
     Get(get::GetArgs),
     History(history::HistoryArgs),
     Ls(ls::LsArgs),
+    Plugins(plugins::PluginsArgs),
     Report(report::ReportArgs),
     Status(status::StatusArgs),
     Timeline(timeline::TimelineArgs),
@@ -47,6 +49,7 @@ pub fn run(cli: &Cli) -> Result<Outcome> {
     let outcome = match &cli.command {
         Command::Completion(args) => completion::run(args, &mut out),
         Command::Decode(args) => decode::run(args, &cli.global, &mut out),
+        Command::Plugins(args) => plugins::run(args, cli.global.output.as_deref(), &mut out),
         Command::Diff(args) => block_on(diff::run(&cli.global, args, &mut out)),
         _ => block_on(run_on_source(cli, &mut out)),
     }?;
@@ -68,7 +71,7 @@ async fn run_on_source(cli: &Cli, out: &mut Output) -> Result<Outcome> {
         Command::Status(args) => status::run(&session, args, out).await,
         Command::Report(args) => report::run(&session, args).await,
         Command::Watch(args) => watch::run(&session, args, out).await,
-        Command::Completion(_) | Command::Decode(_) | Command::Diff(_) => unreachable!("needs no source"),
+        Command::Completion(_) | Command::Decode(_) | Command::Diff(_) | Command::Plugins(_) => unreachable!("needs no source"),
     }
 }
 

@@ -33,3 +33,6 @@ impl SchedulerConfiguration {
         profiles::read(&document, version, release, gates)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,53 @@
+//! `ketcd plugins`: the scheduling rules known, and each one's page.
+
+use std::io::Write;
+
+use clap::Args;
+
+use crate::cli::output::{Format, Output};
+use crate::cli::{Error, Outcome, Result};
+use crate::render::{json, plugins as page};
+use crate::scheduler::{Release, plugins};
+
+/// Lists the scheduling rules, or shows one rule's page: what it checks, what it reads, since which version, how it differed.
+#[derive(Args, Debug)]
+pub struct PluginsArgs {
+    /// A plugin, predicate or priority by its name: NodeResourcesFit, podtopologyspread.
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+    /// Only rules that the defaults of this release run: 1.28.
+    #[arg(long, value_name = "VERSION")]
+    scheduler_version: Option<String>,
+}
+
+/// Prints the list or the page.
+pub fn run(args: &PluginsArgs, output: Option<&str>, out: &mut Output) -> Result<Outcome> {
+    let format = Format::parse(output)?;
+    let release = args.scheduler_version.as_deref().map(Release::parse).transpose().map_err(|error| Error::new(error.to_string()))?;
+    let rules = match &args.name {
+        Some(name) => vec![plugins::find(name).ok_or_else(|| unknown(name))?],
+        None => plugins::all().collect(),
+    };
+    let rows: Vec<page::Row> = rules.into_iter().map(page::Row::of).filter(|row| release.is_none_or(|release| row.runs_in(release))).collect();
+    match format {
+        Format::Table | Format::Wide if args.name.is_some() => rows.iter().try_for_each(|row| page::page(row, out))?,
+        Format::Table | Format::Wide => page::list(&rows, out)?,
+        Format::Name => rows.iter().try_for_each(|row| writeln!(out, "{}", row.name()))?,
+        Format::Json => {
+            let all: Vec<_> = rows.iter().map(page::json).collect();
+            let document = if args.name.is_some() { all.into_iter().next().unwrap_or_default() } else { all.into() };
+            json::write_pretty(&document, out)?;
+            writeln!(out)?;
+        }
+        other => return Err(other.unsupported("plugins", "table, json, name")),
+    }
+    Ok(if rows.is_empty() { Outcome::Nothing } else { Outcome::Found })
+}
+
+/// The error about a name that no rule has, with those that look like it.
+fn unknown(name: &str) -> Error {
+    let wanted = name.to_ascii_lowercase();
+    let near: Vec<&str> = plugins::all().map(|plugin| plugin.name()).filter(|known| known.to_ascii_lowercase().contains(&wanted)).collect();
+    let hint = if near.is_empty() { "ketcd plugins lists them all".to_owned() } else { format!("did you mean {}?", near.join(", ")) };
+    Error::new(format!("no plugin, predicate or priority is called {name:?}")).hint(hint)
+}

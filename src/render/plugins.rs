@@ -1,0 +1,111 @@
+//! The scheduling rules as a list, as a page, and as JSON.
+
+use std::io::{self, Write};
+
+use serde_json::{Value, json};
+
+use crate::scheduler::{Gates, Plugin, Profile, Release};
+
+use super::style::{FAINT, STRONG, paint};
+
+/// A rule and where the defaults run it.
+pub struct Row {
+    plugin: &'static dyn Plugin,
+    filters: Vec<u16>,
+    scores: Vec<u16>,
+}
+
+impl Row {
+    /// Looks a rule up in the default profile of every release.
+    pub fn of(plugin: &'static dyn Plugin) -> Self {
+        let mut row = Self { plugin, filters: Vec::new(), scores: Vec::new() };
+        for minor in Release::OLDEST.0..=Release::NEWEST.0 {
+            let profile = Profile::new(Release(minor), Gates::new(Release(minor)));
+            row.filters.extend(profile.filters.iter().any(|entry| entry.name == plugin.name()).then_some(minor));
+            row.scores.extend(profile.scores.iter().any(|entry| entry.name == plugin.name()).then_some(minor));
+        }
+        row
+    }
+
+    /// The rule's name.
+    pub fn name(&self) -> &'static str {
+        self.plugin.name()
+    }
+
+    /// Whether the defaults of a release run it.
+    pub fn runs_in(&self, release: Release) -> bool {
+        let minor = release.known().0;
+        self.filters.contains(&minor) || self.scores.contains(&minor)
+    }
+
+    fn summary(&self) -> &'static str {
+        self.plugin.doc().lines().next().unwrap_or_default()
+    }
+}
+
+/// One line a rule.
+pub fn list(rows: &[Row], out: &mut dyn Write) -> io::Result<()> {
+    let name = rows.iter().map(|row| row.name().len()).max().unwrap_or_default().max(4);
+    let spans: Vec<[String; 2]> = rows.iter().map(|row| [spans(&row.filters), spans(&row.scores)]).collect();
+    let width = |at: usize, least: usize| spans.iter().map(|row| row[at].chars().count()).max().unwrap_or_default().max(least);
+    let (filters, scores) = (width(0, 7), width(1, 6));
+    writeln!(out, "{:name$}  {:filters$}  {:scores$}  SUMMARY", "NAME", "FILTERS", "SCORES")?;
+    for (row, [filter, score]) in rows.iter().zip(&spans) {
+        writeln!(out, "{:name$}  {filter:filters$}  {score:scores$}  {}", row.name(), row.summary())?;
+    }
+    Ok(())
+}
+
+/// The page of one rule.
+pub fn page(row: &Row, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{}", paint(STRONG, row.name()))?;
+    for line in row.plugin.doc().lines() {
+        let heading = matches!(line, "Checks" | "Reads" | "History" | "Differs from upstream");
+        if heading { writeln!(out, "\n{}", paint(STRONG, line))? } else if !line.is_empty() { writeln!(out, "{line}")? }
+    }
+    writeln!(out, "\n{}", paint(STRONG, "In the defaults"))?;
+    for (what, minors) in [("filters", &row.filters), ("scores", &row.scores)] {
+        if !minors.is_empty() {
+            writeln!(out, "  {what} {}", spans(minors))?;
+        }
+    }
+    if row.filters.is_empty() && row.scores.is_empty() {
+        writeln!(out, "  {}", paint(FAINT, "never"))?;
+    }
+    Ok(())
+}
+
+/// One rule as JSON.
+pub fn json(row: &Row) -> Value {
+    let releases = |minors: &[u16]| minors.iter().map(|minor| format!("1.{minor}")).collect::<Vec<_>>();
+    json!({
+        "name": row.name(),
+        "summary": row.summary(),
+        "page": row.plugin.doc(),
+        "defaults": {"filters": releases(&row.filters), "scores": releases(&row.scores)},
+    })
+}
+
+/// `1.18–1.36`, or several of those.
+fn spans(minors: &[u16]) -> String {
+    let mut spans: Vec<(u16, u16)> = Vec::new();
+    for minor in minors {
+        match spans.last_mut() {
+            Some((_, last)) if *last + 1 == *minor => *last = *minor,
+            _ => spans.push((*minor, *minor)),
+        }
+    }
+    let spell = |(first, last): (u16, u16)| if first == last { format!("1.{first}") } else { format!("1.{first}–1.{last}") };
+    if spans.is_empty() { "–".to_owned() } else { spans.into_iter().map(spell).collect::<Vec<_>>().join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::spans;
+
+    #[test]
+    fn releases_are_joined() {
+        assert_eq!(spans(&[18, 19, 20, 22, 25, 26]), "1.18–1.20, 1.22, 1.25–1.26");
+        assert_eq!(spans(&[]), "–");
+    }
+}

@@ -1,0 +1,173 @@
+//! Configurations, good and bad, against what upstream makes of them.
+
+use crate::scheduler::{Gates, Profile, Release, ScoringStrategy};
+
+use super::SchedulerConfiguration;
+
+fn read(yaml: &str, minor: u16) -> Result<SchedulerConfiguration, Vec<String>> {
+    let release = Release(minor);
+    SchedulerConfiguration::read(&serde_saphyr::from_str(yaml).unwrap(), release, &Gates::new(release))
+}
+
+fn v1(rest: &str) -> String {
+    format!("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n{rest}")
+}
+
+fn beta(version: &str, rest: &str) -> String {
+    format!("apiVersion: kubescheduler.config.k8s.io/{version}\nkind: KubeSchedulerConfiguration\n{rest}")
+}
+
+fn scores(profile: &Profile) -> String {
+    profile.scores.iter().map(|entry| format!("{}×{}", entry.name, entry.weight)).collect::<Vec<_>>().join(" ")
+}
+
+fn filters(profile: &Profile) -> Vec<&'static str> {
+    profile.filters.iter().map(|entry| entry.name).collect()
+}
+
+/// What a file is refused for.
+fn refused(yaml: &str, minor: u16, reasons: &[&str]) {
+    let found = read(yaml, minor).map(|_| ()).unwrap_err();
+    assert_eq!(found, reasons, "{yaml}");
+}
+
+#[test]
+fn nothing_said_is_the_default_profile_of_every_release() {
+    for (version, minors) in [("v1beta1", 19..=22), ("v1beta2", 22..=22), ("v1beta3", 23..=28), ("v1", 25..=36)] {
+        for minor in minors.filter(|minor| (version, *minor) != ("v1beta1", 22)) {
+            let profile = read(&beta(version, ""), minor).unwrap().profiles.remove(0);
+            let default = Profile::new(Release(minor), Gates::new(Release(minor)));
+            assert_eq!((filters(&profile), scores(&profile)), (filters(&default), scores(&default)), "{version} in 1.{minor}");
+            assert_eq!((profile.preempts, profile.arguments), (default.preempts, default.arguments), "{version} in 1.{minor}");
+            assert_eq!(profile.unverifiable, Vec::<String>::new(), "{version} in 1.{minor}");
+        }
+    }
+}
+
+#[test]
+fn an_older_api_keeps_its_own_weights() {
+    let profile = &read(&beta("v1beta2", ""), 24).unwrap().profiles[0];
+    assert!(scores(profile).ends_with("NodeAffinity×1 PodTopologySpread×2 TaintToleration×1"), "{}", scores(profile));
+    let profile = &read(&beta("v1beta1", ""), 22).unwrap().profiles[0];
+    assert!(scores(profile).contains("NodeResourcesLeastAllocated×1 NodeAffinity×1 NodePreferAvoidPods×10000"), "{}", scores(profile));
+}
+
+#[test]
+fn multi_point_and_points_together() {
+    let yaml = v1("
+profiles:
+- schedulerName: a
+  plugins:
+    multiPoint:
+      enabled: [{name: TaintToleration, weight: 7}, {name: OurOwn}]
+      disabled: [{name: ImageLocality}]
+    score:
+      disabled: [{name: NodeResourcesFit}, {name: PodTopologySpread}]
+      enabled: [{name: NodeResourcesFit, weight: 4}, {name: InterPodAffinity}]
+    filter:
+      disabled: [{name: NodePorts}]
+");
+    let profile = &read(&yaml, 34).unwrap().profiles[0];
+    assert_eq!(profile.scheduler_name, "a");
+    assert_eq!(
+        scores(profile),
+        "InterPodAffinity×1 TaintToleration×7 NodeAffinity×2 VolumeBinding×1 NodeResourcesBalancedAllocation×1 NodeResourcesFit×4"
+    );
+    assert!(!filters(profile).contains(&"NodePorts") && filters(profile).contains(&"TaintToleration"));
+    assert!(profile.unverifiable.iter().any(|text| text.contains("OurOwn")), "{:?}", profile.unverifiable);
+}
+
+#[test]
+fn disabling_everything_leaves_what_is_enabled() {
+    let yaml = v1("profiles: [{plugins: {score: {disabled: [{name: '*'}], enabled: [{name: ImageLocality, weight: 3}]}, postFilter: {disabled: [{name: '*'}]}}}]");
+    let profile = &read(&yaml, 36).unwrap().profiles[0];
+    assert_eq!((scores(profile).as_str(), profile.preempts, profile.rules.dra), ("ImageLocality×3", false, false));
+    assert_eq!(profile.scheduler_name, "default-scheduler");
+}
+
+#[test]
+fn an_enabled_default_takes_its_place_since_v1beta2_only() {
+    let plugins = "profiles: [{plugins: {score: {enabled: [{name: ImageLocality, weight: 5}]}}}]";
+    let profile = &read(&beta("v1beta2", plugins), 22).unwrap().profiles[0];
+    assert!(scores(profile).starts_with("NodeResourcesBalancedAllocation×1 ImageLocality×5 "), "{}", scores(profile));
+    refused(&beta("v1beta1", plugins), 21, &["plugin \"ImageLocality\" already registered as \"ScorePlugin\""]);
+}
+
+#[test]
+fn arguments_and_percentages() {
+    let yaml = v1("
+percentageOfNodesToScore: 30
+profiles:
+- schedulerName: a
+  percentageOfNodesToScore: 70
+  pluginConfig:
+  - name: NodeResourcesFit
+    args: {scoringStrategy: {type: RequestedToCapacityRatio, resources: [{name: cpu, weight: 3}, {name: memory}], requestedToCapacityRatio: {shape: [{utilization: 0, score: 0}, {utilization: 100, score: 10}]}}}
+  - {name: InterPodAffinity, args: {hardPodAffinityWeight: 0, ignorePreferredTermsOfExistingPods: true}}
+- schedulerName: b
+");
+    let profiles = read(&yaml, 30).unwrap().profiles;
+    let [a, b] = &profiles[..] else { panic!("{} profiles", profiles.len()) };
+    assert_eq!((a.percentage_of_nodes_to_score, b.percentage_of_nodes_to_score), (Some(70), Some(30)));
+    assert_eq!(a.arguments.strategy, ScoringStrategy::RequestedToCapacityRatio(vec![(0, 0), (100, 10)]));
+    assert_eq!(a.arguments.strategy_resources, [("cpu".into(), 3), ("memory".into(), 1)]);
+    assert_eq!((a.arguments.hard_pod_affinity_weight, b.arguments.hard_pod_affinity_weight), (0, 1));
+    assert!(a.arguments.ignore_preferred_terms_of_existing_pods);
+}
+
+#[test]
+fn versions_have_their_releases() {
+    let reason = |version: &str, minor| read(&beta(version, ""), minor).map(|_| ()).unwrap_err().remove(0);
+    assert!(reason("v1", 24).ends_with("kube-scheduler 1.24 reads KubeSchedulerConfiguration of kubescheduler.config.k8s.io/v1beta2, kubescheduler.config.k8s.io/v1beta3"));
+    assert!(reason("v1beta3", 29).starts_with("no kind \"KubeSchedulerConfiguration\" is registered for version \"kubescheduler.config.k8s.io/v1beta3\""));
+    assert!(read("kind: Pod", 30).is_err());
+}
+
+#[test]
+fn bad_files_get_upstreams_reasons() {
+    let both = "profiles: [{schedulerName: a}, {schedulerName: a}, {}]";
+    refused(
+        &v1(both),
+        30,
+        &["profiles[1].schedulerName: Duplicate value: \"a\"", "profiles[2].schedulerName: Required value"],
+    );
+    refused(&v1("percentageOfNodesToScore: 101"), 30, &["percentageOfNodesToScore: Invalid value: 101: not in valid range [0-100]"]);
+    refused(&v1("profilez: []"), 30, &["strict decoding error: unknown field \"profilez\""]);
+    refused(&v1("profiles: [{plugins: {filter: {enabled: [{name: ImageLocality}]}}}]"), 30, &["plugin \"ImageLocality\" does not extend FilterPlugin plugin"]);
+    refused(
+        &v1("profiles: [{plugins: {filter: {enabled: [{name: EBSLimits}]}}}]"),
+        31,
+        &["profiles[0].plugins.filter.enabled[0]: Invalid value: \"EBSLimits\": was invalid in version \"v1\" (KubeSchedulerConfiguration is version \"kubescheduler.config.k8s.io/v1\")"],
+    );
+    let args = |name: &str, args: &str| v1(&format!("profiles: [{{pluginConfig: [{{name: {name}, args: {args}}}]}}]"));
+    let place = "profiles[0].pluginConfig[0].args";
+    let invalid = |field: &str, rest: &str| format!("{place}.{field}: {rest}");
+    refused(&args("InterPodAffinity", "{hardPodAffinityWeight: 101}"), 30, &[&invalid("hardPodAffinityWeight", "Invalid value: 101: not in valid range [0, 100]")]);
+    refused(
+        &args("PodTopologySpread", "{defaultConstraints: [{maxSkew: 0, topologyKey: zone, whenUnsatisfiable: Perhaps}], defaultingType: List}"),
+        30,
+        &[
+            &invalid("defaultConstraints[0].maxSkew", "Invalid value: 0: not in valid range (0, inf)"),
+            &invalid("defaultConstraints[0].whenUnsatisfiable", "Unsupported value: \"Perhaps\": supported values: \"DoNotSchedule\", \"ScheduleAnyway\""),
+        ],
+    );
+    refused(
+        &args("PodTopologySpread", "{defaultConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway}]}"),
+        30,
+        &[&invalid("defaultingType", "Invalid value: \"System\": when .defaultConstraints are not empty")],
+    );
+    refused(&args("DefaultPreemption", "{minCandidateNodesPercentage: 101}"), 30, &[&invalid("minCandidateNodesPercentage", "Invalid value: 101: not in valid range [0, 100]")]);
+    refused(&args("NodeResourcesBalancedAllocation", "{resources: [{name: cpu, weight: 2}]}"), 30, &[&invalid("resources[0].weight", "Invalid value: 2: must be 1")]);
+    refused(&args("VolumeBinding", "{bindTimeoutSeconds: -1}"), 30, &[&invalid("bindTimeoutSeconds", "Invalid value: -1: invalid BindTimeoutSeconds, should not be a negative value")]);
+}
+
+#[test]
+fn extenders_are_named() {
+    let profile = read(&v1("extenders: [{urlPrefix: 'http://x', filterVerb: filter, prioritizeVerb: p, weight: 2}]"), 30).unwrap().profiles.remove(0);
+    assert_eq!(profile.unverifiable, ["The extender http://x may refuse nodes and add points; what it answered is not in etcd."]);
+    refused(
+        &v1("extenders: [{urlPrefix: 'http://x', prioritizeVerb: p}]"),
+        30,
+        &["extenders[0].weight: Invalid value: 0: must have a positive weight applied to it"],
+    );
+}
