@@ -315,3 +315,18 @@ fn numbers_of_yaml_keep_their_text() {
         r#"{"apiVersion":"v1","big":9223372036854775807,"day":"2026-11-20","kind":"ConfigMap","metadata":{"name":"a","namespace":"x"},"small":-0.5,"word":"0x1f"}"#
     );
 }
+
+#[test]
+fn damage_is_said_by_every_command() {
+    let mut broken = decompressed("k120-story/snapshot.db.zst");
+    broken[300 * 4096..300 * 4096 + 64].fill(0xa5);
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(&broken).unwrap();
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_ketcd")).arg("-f").arg(file.path()).args(["ls", "nodes"]).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        said.contains("page 300 is damaged: it bears another page's number; revisions from 671 to before 673 may be missing"),
+        "{said}"
+    );
+    assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), 5);
+}

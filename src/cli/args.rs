@@ -23,7 +23,7 @@ pub struct Cli {
 /// Flags of every command.
 #[derive(Args, Debug, Clone)]
 pub struct GlobalArgs {
-    /// Read a file instead of a live etcd: a snapshot, a member's db, API objects as kubectl prints them; plain, gzip or zstd; `-` is standard input.
+    /// Read a file instead of a live etcd: a snapshot, a member's db, its data dir, API objects as kubectl prints them; plain, gzip or zstd; `-` is standard input.
     #[arg(short = 'f', long = "file", value_name = "PATH", global = true, help_heading = "Source")]
     pub files: Vec<String>,
     /// How to reach a live etcd.

@@ -210,7 +210,9 @@ fn open_source(args: &GlobalArgs) -> Result<Box<dyn Source>> {
         return Ok(Box::new(EtcdSource::new(config, Arc::new(|notice: &str| output::note(notice)))?));
     }
     let kinds = Kinds::builtin();
-    Ok(store::load::open(&args.files, &|object| key_of(&kinds, object))?)
+    let source = store::load::open(&args.files, &|object| key_of(&kinds, object))?;
+    source.damage().iter().for_each(|damage| output::note(damage));
+    Ok(source)
 }
 
 /// The key under which the API server would store an object that was read from a file of objects.

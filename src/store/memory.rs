@@ -10,16 +10,17 @@ use super::{At, Error, KeyRange, Listing, Result, Revision, RevisionSpan, Source
 pub struct MemorySource {
     versions: Versions,
     span: RevisionSpan,
+    damage: Vec<String>,
     status: Box<dyn Fn() -> SourceStatus + Send + Sync>,
 }
 
 impl MemorySource {
     /// A source over `versions`; `status` is asked for only when someone wants to see it, as it may have to wait for checksums.
-    pub(super) fn new(versions: Versions, status: impl Fn() -> SourceStatus + Send + Sync + 'static) -> Self {
+    pub(super) fn new(versions: Versions, damage: Vec<String>, status: impl Fn() -> SourceStatus + Send + Sync + 'static) -> Self {
         let oldest = versions.spans().map(|span| span.oldest).min().unwrap_or(Revision(1));
         let newest = versions.spans().map(|span| span.newest).max().unwrap_or(Revision(1));
         let compacted = versions.spans().filter(|span| span.oldest == oldest).find_map(|span| span.compacted);
-        Self { versions, span: RevisionSpan { oldest, newest, compacted }, status: Box::new(status) }
+        Self { versions, span: RevisionSpan { oldest, newest, compacted }, damage, status: Box::new(status) }
     }
 
     fn revision(&self, at: At) -> Result<(Revision, usize)> {
@@ -40,6 +41,10 @@ impl MemorySource {
 impl Source for MemorySource {
     fn status(&self) -> BoxFuture<'_, Result<SourceStatus>> {
         ready(Ok((self.status)())).boxed()
+    }
+
+    fn damage(&self) -> &[String] {
+        &self.damage
     }
 
     fn span(&self) -> BoxFuture<'_, Result<RevisionSpan>> {

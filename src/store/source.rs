@@ -10,6 +10,11 @@ pub trait Source: Send + Sync {
     /// Returns what this source is and how healthy it looks.
     fn status(&self) -> BoxFuture<'_, Result<SourceStatus>>;
 
+    /// What could not be read when the source was opened, each a sentence; what is shown may lack it.
+    fn damage(&self) -> &[String] {
+        &[]
+    }
+
     /// Returns the revisions that can be read.
     fn span(&self) -> BoxFuture<'_, Result<RevisionSpan>>;
 

@@ -18,14 +18,14 @@ pub fn read(path: &Path, builder: &mut Builder) -> Result<(Facts, Option<u64>), 
     // The log is read after the database, so that it reaches at least as far.
     let log = if member.join("wal").is_dir() { Log::read(&member.join("wal"))? } else { Log::default() };
     let (layer, mut facts) = db_file::read(&bolt, builder)?;
-    if db.copied_while_open && !facts.problems.is_empty() {
+    if db.copied_while_open && !facts.damage.is_empty() {
         facts
-            .problems
+            .damage
             .push("a running etcd wrote to member/snap/db while it was read, so damage may be of the copy only; read again".to_owned());
     }
-    facts.problems.extend(log.problems.iter().cloned());
+    facts.damage.extend(log.problems.iter().cloned());
     if log.runs.is_empty() {
-        facts.problems.push("member/wal holds no entries, so only the database is shown".to_owned());
+        facts.damage.push("member/wal holds no entries, so only the database is shown".to_owned());
     }
     let images: Option<Vec<u16>> = log.files.iter().map(|file| builder.image(file.clone())).collect();
     let images = images.ok_or_else(|| Problem::Format("too many files at once".to_owned()))?;
@@ -67,7 +67,7 @@ impl Replay<'_> {
     fn run(&mut self, run: &Run) -> Replayed {
         let newest = self.facts.span.map_or(1, |span| span.newest.0);
         if run.first <= 1
-            && let Some(changes) = self.from_the_start(run, newest)
+            && let Some(changes) = self.replay_from_the_start(run, newest)
         {
             return Replayed { changes, from_the_start: true, problem: None };
         }
@@ -85,7 +85,7 @@ impl Replay<'_> {
 
     /// Replays a log that begins with the cluster, and holds it against the database: a cluster restored from a snapshot begins anew
     /// with its log, but not with its revisions. `None` where they do not agree.
-    fn from_the_start(&self, run: &Run, newest: i64) -> Option<Vec<Change>> {
+    fn replay_from_the_start(&self, run: &Run, newest: i64) -> Option<Vec<Change>> {
         let images = |image: u16| self.builder.image_bytes(image);
         let mut store = Store::empty(&images);
         let last = self.facts.consistent_index;
@@ -151,13 +151,13 @@ impl Replay<'_> {
 
 /// Puts changes into the index. Those after the database's last belong to the same layer as the database, which they go on from.
 fn add(builder: &mut Builder, db: usize, replayed: Replayed, facts: &mut Facts) {
-    facts.problems.extend(replayed.problem);
+    facts.damage.extend(replayed.problem);
     let Some(span) = facts.span else { return };
     let Some(last) = replayed.changes.last().map(|change| Revision(change.main)) else { return };
     let newest = last.max(span.newest);
     facts.span = Some(RevisionSpan { newest, ..span });
     builder.set_span(db, RevisionSpan { newest, ..span });
-    let whole = replayed.from_the_start.then(|| RevisionSpan { oldest: Revision(1), newest: last, compacted: None });
+    let whole = replayed.from_the_start.then_some(RevisionSpan { oldest: Revision(1), newest: last, compacted: None });
     let log = if whole.is_some() { builder.layer(Layer { span: whole }) } else { None };
     for change in replayed.changes {
         let Change { main, sub, kind, key, version } = change;

@@ -23,8 +23,10 @@ pub struct Facts {
     pub members: Vec<Member>,
     /// The oldest revision at which the whole key space can be read, and the newest.
     pub span: Option<RevisionSpan>,
-    /// Each a sentence.
-    pub problems: Vec<String>,
+    /// The alarms that members raised, each a sentence.
+    pub alarms: Vec<String>,
+    /// What could not be read, each a sentence.
+    pub damage: Vec<String>,
 }
 
 /// Reads the database in `bolt` into `builder`, as one layer; returns the layer and what else the file says.
@@ -33,7 +35,7 @@ pub struct Facts {
 ///
 /// A fragment, where the file is bbolt's but not etcd's, or has no room in the index.
 pub fn read(bolt: &Bolt, builder: &mut Builder) -> Result<(usize, Facts), String> {
-    let mut facts = Facts { file_bytes: bolt.image.len() as u64, problems: bolt.problems.clone(), ..Facts::default() };
+    let mut facts = Facts { file_bytes: bolt.image.len() as u64, damage: bolt.problems.clone(), ..Facts::default() };
     let mut walk = Walk::new(bolt);
     let mut buckets = Vec::new();
     walk.bucket(&bolt.root(), &mut |pair| buckets.push(pair));
@@ -46,7 +48,7 @@ pub fn read(bolt: &Bolt, builder: &mut Builder) -> Result<(usize, Facts), String
         let bucket = match bolt.bucket_of(pair) {
             Ok(bucket) => bucket,
             Err(problem) => {
-                facts.problems.push(format!("bucket {}: {problem}", name.escape_ascii()));
+                facts.damage.push(format!("bucket {}: {problem}", name.escape_ascii()));
                 continue;
             }
         };
@@ -57,7 +59,7 @@ pub fn read(bolt: &Bolt, builder: &mut Builder) -> Result<(usize, Facts), String
             }
             b"meta" => meta = MetaBucket::read(bolt, &mut walk, &bucket),
             b"members" => walk.bucket(&bucket, &mut |pair| facts.members.extend(member(&bolt.image[pair.value]))),
-            b"alarm" => walk.bucket(&bucket, &mut |pair| facts.problems.extend(alarm(&bolt.image[pair.key]))),
+            b"alarm" => walk.bucket(&bucket, &mut |pair| facts.alarms.extend(alarm(&bolt.image[pair.key]))),
             _ => walk.bucket(&bucket, &mut |_| ()),
         }
     }
@@ -74,8 +76,8 @@ pub fn read(bolt: &Bolt, builder: &mut Builder) -> Result<(usize, Facts), String
     facts.consistent_index = meta.consistent_index;
     facts.voters = meta.voters.or(Some(facts.members.len()).filter(|&members| members > 0));
     facts.in_use_bytes = walk.visited.count() * bolt.meta.page_size as u64;
-    facts.problems.extend(damage_sentences(&bolt.image, &walk.damage));
-    facts.problems.extend(bad);
+    facts.damage.extend(damage_sentences(&bolt.image, &walk.damage));
+    facts.damage.extend(bad);
     Ok((layer, facts))
 }
 

@@ -44,9 +44,10 @@ pub fn open(paths: &[String], key_of: &KeyOf<'_>) -> Result<Box<dyn Source>> {
         problem: format!("these are not of one etcd cluster: they disagree about revision {revision}; give the files of one cluster only"),
     })?;
     let name = paths.join(", ");
+    let damage = loaded.iter().flat_map(|file| file.facts.damage.iter().map(|damage| format!("{}: {damage}", file.path))).collect();
     let (recoverable_freepage, recoverable_wal) = (versions.count(Origin::FreePage), versions.count(Origin::Wal));
     let status = move || SourceStatus { recoverable_freepage, recoverable_wal, ..join(&name, &loaded) };
-    Ok(Box::new(MemorySource::new(versions, status)))
+    Ok(Box::new(MemorySource::new(versions, damage, status)))
 }
 
 /// One file, read into the index.
@@ -89,8 +90,8 @@ fn load(path: &str, builder: &mut Builder, key_of: &KeyOf<'_>) -> Result<Loaded,
     if bolt::looks_like_bolt(&image.bytes) {
         let bolt = Bolt::open(image.bytes)?;
         let (_, mut facts) = db_file::read(&bolt, builder)?;
-        if image.copied_while_open && !facts.problems.is_empty() {
-            facts.problems.push(
+        if image.copied_while_open && !facts.damage.is_empty() {
+            facts.damage.push(
                 "a running etcd wrote to the file while it was read, so damage may be of the copy only; read again, or take a snapshot"
                     .to_owned(),
             );
@@ -101,9 +102,9 @@ fn load(path: &str, builder: &mut Builder, key_of: &KeyOf<'_>) -> Result<Loaded,
     if image.bytes.get(257..262) == Some(b"ustar") {
         return Err(Problem::Format("is a tar archive; unpack it and name what is in it".to_owned()));
     }
-    let problems = objects::read(&image.bytes, builder, key_of)?;
+    let damage = objects::read(&image.bytes, builder, key_of)?;
     let facts =
-        db_file::Facts { file_bytes: image.bytes.len() as u64, in_use_bytes: image.bytes.len() as u64, problems, ..Default::default() };
+        db_file::Facts { file_bytes: image.bytes.len() as u64, in_use_bytes: image.bytes.len() as u64, damage, ..Default::default() };
     Ok(Loaded { kind: SourceKind::Objects, path, facts, cluster_id: None, checksum: None })
 }
 
@@ -130,7 +131,7 @@ fn join(name: &str, loaded: &[Loaded]) -> SourceStatus {
                 status.members.push(member.clone());
             }
         }
-        let mut problems = file.facts.problems.clone();
+        let mut problems = [&file.facts.alarms[..], &file.facts.damage].concat();
         if file.checksum.as_ref().is_some_and(|check| !check.holds()) {
             problems.push("the SHA-256 at its end does not hold: the snapshot was changed or damaged since it was taken".to_owned());
         }
