@@ -31,10 +31,10 @@ pub(super) async fn explain(session: &Session, address: &Address) -> Result<()> 
         }
         _ => match lives.first() {
             Some(later) => format!("it was created later, at revision {}", later.created),
-            None => format!("nor anywhere in the readable history, revisions {} to {}", span.oldest, span.newest),
+            None => format!("nor at any other readable revision, {} to {}", span.oldest, span.newest),
         },
     };
-    note(&format!("{what} is not there at revision {looked_at}; {story}"));
+    note(&format!("{what} is not there at revision {looked_at}: {story}"));
     Ok(())
 }
 

@@ -7,6 +7,7 @@ use clap::{Args, Parser};
 use crate::kube::Release;
 
 use super::commands::Command;
+use super::complete;
 use super::connection::ConnectionArgs;
 use super::output::Color;
 
@@ -42,7 +43,7 @@ pub struct GlobalArgs {
     #[arg(long, value_name = "FILE", global = true, help_heading = "Source")]
     pub encryption_config: Option<PathBuf>,
     /// The namespace of namespaced kinds.
-    #[arg(short = 'n', long, value_name = "NAMESPACE", global = true, help_heading = "Selection")]
+    #[arg(short = 'n', long, value_name = "NAMESPACE", global = true, add = complete::namespaces(), help_heading = "Selection")]
     pub namespace: Option<String>,
     /// All namespaces.
     #[arg(short = 'A', long, global = true, conflicts_with = "namespace", help_heading = "Selection")]

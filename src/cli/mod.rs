@@ -5,6 +5,7 @@ mod addresses;
 mod args;
 mod changes;
 mod commands;
+mod complete;
 mod connection;
 mod encryption;
 mod error;
@@ -26,6 +27,7 @@ pub use error::{Error, Result};
 
 /// Parses the command line, runs the command and returns the exit code: 0 found, 1 nothing found or a difference, 2 an error.
 pub fn main() -> ExitCode {
+    complete::answer();
     let cli = args::Cli::parse();
     match commands::run(&cli) {
         Ok(outcome) => outcome.into(),

@@ -46,7 +46,8 @@ impl Images {
     /// The states of a node's images as of this moment, sorted by name.
     pub fn states(&self, images: &[(Arc<str>, i64)]) -> Arc<[ImageState]> {
         let known = images.iter().filter_map(|(name, _)| Some((name, self.by_name.get(name)?)));
-        let mut states: Vec<_> = known.map(|(name, (size, nodes))| ImageState { name: name.clone(), size: *size, nodes: nodes.len() }).collect();
+        let mut states: Vec<_> =
+            known.map(|(name, (size, nodes))| ImageState { name: name.clone(), size: *size, nodes: nodes.len() }).collect();
         states.sort_by(|a, b| a.name.cmp(&b.name));
         states.dedup_by(|later, first| later.name == first.name);
         states.into()

@@ -43,6 +43,23 @@ pub struct Decoder {
     keys: KeyRing,
 }
 
+/// How many values this thread has decoded, for tests that hold it against what is shown.
+#[cfg(test)]
+pub mod counted {
+    use std::cell::Cell;
+
+    thread_local!(static DECODED: Cell<usize> = const { Cell::new(0) });
+
+    pub(super) fn add() {
+        DECODED.set(DECODED.get() + 1);
+    }
+
+    /// How many.
+    pub fn decodes() -> usize {
+        DECODED.get()
+    }
+}
+
 /// The values etcd takes are far smaller (1.5 MiB by default).
 const MAX_LENGTH: usize = 1 << 30;
 
@@ -137,6 +154,8 @@ impl Decoder {
 
     /// What was in a sealed value, which is not sealed again; any other value as it is.
     fn unsealed<'v>(&self, key: &[u8], value: &'v [u8]) -> std::result::Result<Cow<'v, [u8]>, Opaque> {
+        #[cfg(test)]
+        counted::add();
         if value.len() > MAX_LENGTH {
             return Err(opaque(format!("a value of {} bytes, more than any Kubernetes object", value.len()), false, value));
         }

@@ -20,6 +20,8 @@ mod selector;
 pub use address::{Address, AddressError, Scope};
 pub use custom_kind::PrinterColumn;
 pub use decoder::Decoder;
+#[cfg(test)]
+pub use decoder::counted::decodes;
 pub use field_selector::FieldSelector;
 pub use kinds::{Kind, Kinds, UnknownKind};
 pub use object::{Body, Decoded, Opaque, UnknownField};

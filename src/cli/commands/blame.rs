@@ -18,7 +18,7 @@ use super::super::{Error, Outcome, Result};
 #[derive(Args, Debug)]
 pub struct BlameArgs {
     /// The object: pod/shop/web-0, or a raw key.
-    #[arg(value_name = "ADDRESS", required = true)]
+    #[arg(value_name = "ADDRESS", required = true, add = crate::cli::complete::addresses())]
     addresses: Vec<String>,
 }
 

@@ -1,25 +1,29 @@
-//! `ketcd completion`: the completion script of a shell.
+//! `ketcd completion`: the completion script of a shell, which asks ketcd itself for candidates.
 
 use std::io::Write;
 
-use clap::{Args, CommandFactory};
-use clap_complete::Shell;
+use clap::Args;
+use clap_complete::env::Shells;
 
-use crate::cli::args::Cli;
 use crate::cli::output::Output;
-use crate::cli::{Outcome, Result};
+use crate::cli::{Error, Outcome, Result};
 
-/// Prints the completion script of a shell: `source <(ketcd completion bash)`.
+/// Print the completion script of a shell: `source <(ketcd completion bash)`
 #[derive(Args, Debug)]
 pub struct CompletionArgs {
-    /// The shell.
-    shell: Shell,
+    /// bash, zsh, fish, elvish or powershell.
+    shell: String,
 }
 
 /// Prints the script.
 pub fn run(args: &CompletionArgs, out: &mut Output) -> Result<Outcome> {
+    let shells = Shells::builtins();
+    let Some(shell) = shells.completer(&args.shell) else {
+        let names: Vec<&str> = shells.names().collect();
+        return Err(Error::new(format!("no completion for the shell {:?}", args.shell)).hint(format!("use one of {}", names.join(", "))));
+    };
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "ketcd", &mut script);
+    shell.write_registration("COMPLETE", "ketcd", "ketcd", "ketcd", &mut script)?;
     out.write_all(&script)?;
     Ok(Outcome::Found)
 }

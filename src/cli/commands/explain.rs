@@ -20,7 +20,7 @@ use super::super::{Error, Outcome, Result};
 #[derive(Args, Debug)]
 pub struct ExplainArgs {
     /// Pods: pod/shop/web-0, or pod/web-0 -n shop.
-    #[arg(value_name = "ADDRESS", required_unless_present = "all")]
+    #[arg(value_name = "ADDRESS", required_unless_present = "all", add = crate::cli::complete::addresses())]
     addresses: Vec<String>,
     /// Every decision in the readable history (of the pods addressed, or of all).
     #[arg(long)]
@@ -155,8 +155,9 @@ async fn scheduler(args: &ExplainArgs, feed: &mut Feed<'_>, at: Revision) -> Res
 fn configured(path: &Path, release: Release, gates: &Gates) -> Result<Vec<Profile>> {
     let shown = path.display();
     let text = std::fs::read_to_string(path).map_err(|error| Error::new(format!("--scheduler-config {shown}: {error}")))?;
-    let value: serde_json::Value = serde_saphyr::from_str(&text)
-        .map_err(|error| Error::new(format!("--scheduler-config {shown} is no YAML: {}", error.to_string().lines().next().unwrap_or_default())))?;
+    let value: serde_json::Value = serde_saphyr::from_str(&text).map_err(|error| {
+        Error::new(format!("--scheduler-config {shown} is no YAML: {}", error.to_string().lines().next().unwrap_or_default()))
+    })?;
     match SchedulerConfiguration::read(&value, release, gates) {
         Ok(configuration) => {
             configuration.notes.iter().for_each(|text| note(text));

@@ -11,7 +11,7 @@ use crate::cli::{Error, Outcome, Result};
 #[derive(Args, Debug)]
 pub struct GetArgs {
     /// kind/namespace/name, kind/name, kinds, or a raw key; after a kind alone, names.
-    #[arg(value_name = "ADDRESS", required = true)]
+    #[arg(value_name = "ADDRESS", required = true, add = crate::cli::complete::addresses())]
     addresses: Vec<String>,
     #[command(flatten)]
     list: ListArgs,

@@ -19,7 +19,7 @@ use super::super::{Error, Outcome, Result};
 #[derive(Args, Debug)]
 pub struct HistoryArgs {
     /// Objects: pod/shop/web-0, pods -n shop, or a raw key.
-    #[arg(value_name = "ADDRESS", required_unless_present = "all")]
+    #[arg(value_name = "ADDRESS", required_unless_present = "all", add = crate::cli::complete::addresses())]
     addresses: Vec<String>,
     /// Every object of every kind.
     #[arg(long, conflicts_with = "addresses")]

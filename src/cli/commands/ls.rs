@@ -13,7 +13,7 @@ use crate::kube::Address;
 #[derive(Args, Debug)]
 pub struct LsArgs {
     /// Kinds (`pods`, `po,svc`, `crontabs.stable.example.com`, `all`), addresses, or raw keys.
-    #[arg(value_name = "KIND")]
+    #[arg(value_name = "KIND", add = crate::cli::complete::addresses())]
     kinds: Vec<String>,
     /// Every object of every kind.
     #[arg(long, conflicts_with = "kinds")]

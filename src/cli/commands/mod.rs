@@ -76,7 +76,7 @@ async fn run_on_source(cli: &Cli, out: &mut Output) -> Result<Outcome> {
 }
 
 /// Waits for `work` on a small runtime; commands without a source never start one.
-fn block_on<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+pub(super) fn block_on<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()

@@ -26,7 +26,7 @@ use super::super::{Error, Outcome, Result};
 #[derive(Args, Debug)]
 pub struct TimelineArgs {
     /// Objects: pod/shop/web-0, deploy/web, node/n1; none: all of a namespace (-n), or of the cluster around a time.
-    #[arg(value_name = "ADDRESS")]
+    #[arg(value_name = "ADDRESS", add = crate::cli::complete::addresses())]
     addresses: Vec<String>,
     /// Only what happened around this time: RFC 3339, `14:03:20`, or `-10m`.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]

@@ -20,7 +20,7 @@ use super::history::{TellingArgs, Writer};
 #[derive(Args, Debug)]
 pub struct WatchArgs {
     /// Objects: pod/shop/web-0, pods -n shop, or a raw key.
-    #[arg(value_name = "ADDRESS", required = true)]
+    #[arg(value_name = "ADDRESS", required = true, add = crate::cli::complete::addresses())]
     addresses: Vec<String>,
     /// Begin with this revision instead of the next one.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]

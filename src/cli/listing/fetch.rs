@@ -80,18 +80,24 @@ impl<'a> Fetch<'a> {
             Some(_) => None,
             None => Some(self.session.kinds().await?),
         };
-        let range = if is_whole { KeyRange::key(key.as_bytes()) } else { KeyRange::prefix(key.as_bytes()) };
-        let mut entries = self.session.range(range, self.want()).await?.entries;
+        let mut ranges = vec![if is_whole { KeyRange::key(key.as_bytes()) } else { KeyRange::prefix(key.as_bytes()) }];
+        if is_whole && address.kind().is_none() {
+            // A raw key may be meant as the directory it looks like.
+            ranges.push(KeyRange::prefix(format!("{key}/")));
+        }
         let mut found = 0;
-        while let Some(entry) = entries.next().await.transpose()? {
-            let object = match (address.kind(), kinds) {
-                (Some(kind), _) => own_key(kind, prefix, &entry),
-                (None, Some(kinds)) => RegistryKey::parse(prefix, &entry.key, kinds).object(),
-                (None, None) => None,
-            };
-            // Below a kind's prefix, a key of another shape is none of its objects.
-            if object.is_some() || address.kind().is_none() {
-                found += self.entry(&entry, object, sink, out)?;
+        for range in ranges {
+            let mut entries = self.session.range(range, self.want()).await?.entries;
+            while let Some(entry) = entries.next().await.transpose()? {
+                let object = match (address.kind(), kinds) {
+                    (Some(kind), _) => own_key(kind, prefix, &entry),
+                    (None, Some(kinds)) => RegistryKey::parse(prefix, &entry.key, kinds).object(),
+                    (None, None) => None,
+                };
+                // Below a kind's prefix, a key of another shape is none of its objects.
+                if object.is_some() || address.kind().is_none() {
+                    found += self.entry(&entry, object, sink, out)?;
+                }
             }
         }
         Ok(found)
@@ -178,4 +184,63 @@ fn own_key<'a>(kind: &'a Arc<Kind>, prefix: &str, entry: &'a KeyValue) -> Option
     let (namespace, name) =
         if kind.namespaced { rest.split_once('/').map(|(namespace, name)| (Some(namespace), name))? } else { (None, rest) };
     (!name.is_empty() && !name.contains('/')).then_some(ObjectKey { resource: Resource::Known(kind), namespace, name })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::cli::args::Cli;
+    use crate::kube::decodes;
+
+    /// Counts what it gets.
+    struct Counter(Need, usize);
+
+    impl Sink for Counter {
+        fn need(&self) -> Need {
+            self.0
+        }
+
+        fn add(&mut self, _: Item<'_>, _: &mut dyn Write) -> Result<()> {
+            self.1 += 1;
+            Ok(())
+        }
+
+        fn finish(self: Box<Self>, _: &mut dyn Write) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    /// Lists `word` and holds how many objects were found against how many values were decoded meanwhile.
+    fn check(word: &str, flags: &[&str], need: Need, decoded_per_object: usize) {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/captures/k120-story/snapshot.db.zst");
+        let cli = Cli::parse_from([&["ketcd", "-f", file, "ls"], flags].concat());
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let session = Session::open(&cli.global).await.unwrap();
+            let before = decodes();
+            let addresses = session.address(word).await.unwrap();
+            let mut fetch = Fetch::new(&session, LabelSelector::default(), FieldSelector::default(), need, false);
+            let mut sink = Counter(need, 0);
+            for address in &addresses {
+                fetch.address(address, &mut sink, &mut Vec::new()).await.unwrap();
+            }
+            assert!(sink.1 > 0, "{word}: nothing found");
+            assert_eq!(decodes() - before, sink.1 * decoded_per_object, "{word}");
+            // The moment that ages are counted to costs one value more.
+            let before = decodes();
+            session.moment().await.unwrap();
+            assert!(decodes() - before <= 1);
+        });
+    }
+
+    #[test]
+    fn decodes_what_it_prints_and_nothing_else() {
+        check("pods", &["-A"], Need::Object, 1);
+        check("pods", &["-A"], Need::Text, 1);
+        check("pods", &["-A"], Need::Key, 0);
+        check("po,svc,no", &["-A"], Need::Object, 1);
+        check("pods", &["-n", "lab"], Need::Object, 1);
+    }
 }

@@ -152,7 +152,9 @@ fn inter_pod_affinity(args: &Document<'_>, context: &Context<'_>, arguments: &mu
     let weight = args.field("hardPodAffinityWeight");
     if let Some(value) = weight.whole() {
         if !(0..=100).contains(&value) {
-            wrong.push(weight.invalid(value, if context.release.0 <= 21 { "not in valid range [0-100]" } else { "not in valid range [0, 100]" }));
+            wrong.push(
+                weight.invalid(value, if context.release.0 <= 21 { "not in valid range [0-100]" } else { "not in valid range [0, 100]" }),
+            );
         }
         arguments.hard_pod_affinity_weight = value;
     }
@@ -226,7 +228,8 @@ fn spread(args: &Document<'_>, context: &Context<'_>, arguments: &mut Arguments,
         }
         compiled.push(new);
     }
-    arguments.spread_defaults = if defaulting == "System" { PodTopologySpreadDefaults::System } else { PodTopologySpreadDefaults::List(compiled) };
+    arguments.spread_defaults =
+        if defaulting == "System" { PodTopologySpreadDefaults::System } else { PodTopologySpreadDefaults::List(compiled) };
 }
 
 fn volume_binding(args: &Document<'_>, context: &Context<'_>, arguments: &mut Arguments, wrong: &mut Vec<String>) {

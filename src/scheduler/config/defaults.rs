@@ -142,7 +142,8 @@ fn by_point(version: ConfigVersion, profile: &Profile) -> Plugins {
         scores.push(("SelectorSpread", 1));
     }
     let plain = |names: &[&'static str]| PluginSet::of(names.iter().map(|name| (*name, 0)));
-    let prefilters: Vec<&'static str> = profile.prefilter_order.iter().copied().filter(|name| extends(name, Point::PreFilter, release)).collect();
+    let prefilters: Vec<&'static str> =
+        profile.prefilter_order.iter().copied().filter(|name| extends(name, Point::PreFilter, release)).collect();
     let mut sets = BTreeMap::from([
         (Point::QueueSort, plain(&["PrioritySort"])),
         (Point::PreFilter, plain(&prefilters)),

@@ -32,7 +32,8 @@ pub fn expand(plugins: &Plugins, point: Point, release: Release) -> Result<Vec<E
             from_many.push(plugin);
         }
         // First what is configured in both places, then what only MultiPoint names, then the rest of the point's own.
-        let overrides = |plugin: &&Enabled| many.enables(&plugin.name) && extends(&plugin.name, point, release) && !own.disables(&plugin.name);
+        let overrides =
+            |plugin: &&Enabled| many.enables(&plugin.name) && extends(&plugin.name, point, release) && !own.disables(&plugin.name);
         let first = own.enabled.iter().filter(overrides);
         let rest = own.enabled.iter().filter(|plugin| !overrides(plugin));
         first.chain(from_many).chain(rest).collect()

@@ -78,7 +78,10 @@ impl PluginSet {
     pub fn read(document: &Document<'_>) -> Self {
         let enabled = document.field("enabled").elements();
         let disabled = document.field("disabled").elements();
-        let plugin = |entry: &Document<'_>| Enabled { name: entry.field("name").text().to_owned(), weight: entry.field("weight").whole().unwrap_or(0) };
+        let plugin = |entry: &Document<'_>| Enabled {
+            name: entry.field("name").text().to_owned(),
+            weight: entry.field("weight").whole().unwrap_or(0),
+        };
         let name = |entry: &Document<'_>| {
             entry.field("weight");
             entry.field("name").text().to_owned()

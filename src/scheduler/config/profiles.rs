@@ -17,7 +17,14 @@ const REMOVED: &[(ConfigVersion, u16, u16, &[&str])] = &[
         ConfigVersion::V1Beta2,
         22,
         28,
-        &["NodeLabel", "ServiceAffinity", "NodePreferAvoidPods", "NodeResourcesLeastAllocated", "NodeResourcesMostAllocated", "RequestedToCapacityRatio"],
+        &[
+            "NodeLabel",
+            "ServiceAffinity",
+            "NodePreferAvoidPods",
+            "NodeResourcesLeastAllocated",
+            "NodeResourcesMostAllocated",
+            "RequestedToCapacityRatio",
+        ],
     ),
     (ConfigVersion::V1, 25, 28, &["SelectorSpread"]),
     (ConfigVersion::V1, 31, u16::MAX, &["AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"]),
@@ -41,7 +48,12 @@ const OTHER_FIELDS: [&str; 13] = [
 ];
 
 /// Reads a whole configuration.
-pub fn read(document: &Document<'_>, version: ConfigVersion, release: Release, gates: &Gates) -> Result<SchedulerConfiguration, Vec<String>> {
+pub fn read(
+    document: &Document<'_>,
+    version: ConfigVersion,
+    release: Release,
+    gates: &Gates,
+) -> Result<SchedulerConfiguration, Vec<String>> {
     let context = Context { version, release, gates };
     let mut wrong = Vec::new();
     document.know(&OTHER_FIELDS);
@@ -183,9 +195,14 @@ fn removed(place: &Document<'_>, name: &str, context: &Context<'_>, wrong: &mut 
     if let Some((version, ..)) = gone {
         let word = if context.release.0 >= 25 { "invalid" } else { "removed" };
         // Since 1.25 upstream names the version without its group where it is v1.
-        let of = |version: ConfigVersion| if version == ConfigVersion::V1 { "v1".to_owned() } else { format!("kubescheduler.config.k8s.io/{}", version.name()) };
+        let of = |version: ConfigVersion| {
+            if version == ConfigVersion::V1 { "v1".to_owned() } else { format!("kubescheduler.config.k8s.io/{}", version.name()) }
+        };
         let own = format!("kubescheduler.config.k8s.io/{}", context.version.name());
-        wrong.push(place.invalid(format!("{name:?}"), format!("was {word} in version {:?} (KubeSchedulerConfiguration is version {own:?})", of(*version))));
+        wrong.push(place.invalid(
+            format!("{name:?}"),
+            format!("was {word} in version {:?} (KubeSchedulerConfiguration is version {own:?})", of(*version)),
+        ));
     }
 }
 
@@ -204,7 +221,10 @@ fn plugin_config(list: &Document<'_>, context: &Context<'_>, profile: &mut Profi
         }
         if wrong.len() > before {
             args.know_all();
-        } else if !arguments::read(name, &args, context, &mut profile.arguments, wrong) && defaults::is_known(name, context.release) && !args.is_absent() {
+        } else if !arguments::read(name, &args, context, &mut profile.arguments, wrong)
+            && defaults::is_known(name, context.release)
+            && !args.is_absent()
+        {
             profile.unverifiable.push(format!("Arguments of the plugin {name} are not modelled."));
         }
     }
@@ -233,9 +253,12 @@ fn assemble(context: &Context<'_>, custom: &Plugins, wrong: &mut Vec<String>) ->
     let (post, enqueue, sort, bind) = (at(Point::PostFilter), at(Point::PreEnqueue), at(Point::QueueSort), at(Point::Bind));
     let named = |plugins: &[Enabled], name: &str| plugins.iter().any(|plugin| plugin.name == name);
     let rule = |plugin: &Enabled| plugins::find(&plugin.name).filter(|rule| rule.name() == plugin.name);
-    profile.filters = filters.iter().filter_map(|plugin| rule(plugin).map(|rule| FilterEntry { name: rule.name(), plugin: rule })).collect();
-    profile.scores =
-        scores.iter().filter_map(|plugin| rule(plugin).map(|rule| ScoreEntry { name: rule.name(), plugin: rule, weight: plugin.weight })).collect();
+    profile.filters =
+        filters.iter().filter_map(|plugin| rule(plugin).map(|rule| FilterEntry { name: rule.name(), plugin: rule })).collect();
+    profile.scores = scores
+        .iter()
+        .filter_map(|plugin| rule(plugin).map(|rule| ScoreEntry { name: rule.name(), plugin: rule, weight: plugin.weight }))
+        .collect();
     profile.prefilter_order = prefilters.iter().filter_map(|plugin| rule(plugin).map(|rule| rule.name())).collect();
     profile.preempts = profile.preempts && (release.0 <= 18 || named(&post, "DefaultPreemption"));
     profile.rules.dra = named(&post, "DynamicResources");
@@ -248,8 +271,12 @@ fn assemble(context: &Context<'_>, custom: &Plugins, wrong: &mut Vec<String>) ->
     for plugin in filters.iter().chain(&scores).filter(|plugin| rule(plugin).is_none()) {
         profile.unverifiable.push(format!("ketcd has no rule for the plugin {}.", plugin.name));
     }
-    for plugin in filters.iter().filter(|plugin| defaults::extends(&plugin.name, Point::PreFilter, release) && !named(&prefilters, &plugin.name)) {
-        profile.unverifiable.push(format!("The plugin {} filters but its PreFilter is disabled: upstream fails, or decides without it.", plugin.name));
+    for plugin in
+        filters.iter().filter(|plugin| defaults::extends(&plugin.name, Point::PreFilter, release) && !named(&prefilters, &plugin.name))
+    {
+        profile
+            .unverifiable
+            .push(format!("The plugin {} filters but its PreFilter is disabled: upstream fails, or decides without it.", plugin.name));
     }
     let name = &profile.scheduler_name;
     if sort.len() != 1 && foreign(&merged, release).is_empty() {
@@ -265,7 +292,8 @@ fn assemble(context: &Context<'_>, custom: &Plugins, wrong: &mut Vec<String>) ->
 fn alpha(document: &Document<'_>, context: &Context<'_>, wrong: &mut Vec<String>) -> Profile {
     document.know(&["lockObjectNamespace", "lockObjectName"]);
     let plugins = if context.release.0 >= 18 { plugin_sets(&document.field("plugins"), context, wrong) } else { Plugins::new() };
-    let mut profile = if context.release.0 >= 18 { assemble(context, &plugins, wrong) } else { Profile::new(context.release, context.gates.clone()) };
+    let mut profile =
+        if context.release.0 >= 18 { assemble(context, &plugins, wrong) } else { Profile::new(context.release, context.gates.clone()) };
     if context.release.0 >= 18 {
         plugin_config(&document.field("pluginConfig"), context, &mut profile, wrong);
     } else {

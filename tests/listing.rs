@@ -1,0 +1,231 @@
+//! `ls` and `get` on a recorded cluster, as a person runs them: formats, selectors, exit codes, what is masked, what is said when nothing is found.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+fn capture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/captures").join(name).join("snapshot.db.zst")
+}
+
+fn ketcd(file: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_ketcd")).arg("-f").arg(file).args(arguments).output().unwrap()
+}
+
+fn story(arguments: &[&str]) -> Output {
+    ketcd(&capture("k120-story"), arguments)
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// Runs the arguments on the recorded cluster and holds what is printed and the exit code.
+#[track_caller]
+fn check(arguments: &[&str], wanted: &str, code: i32) {
+    let output = story(arguments);
+    assert_eq!(text(&output.stdout), wanted, "{arguments:?}: {}", text(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", text(&output.stderr));
+}
+
+/// Runs the arguments and holds the one line on standard error and the exit code; nothing is printed.
+#[track_caller]
+fn check_error(arguments: &[&str], wanted: &str, code: i32) {
+    let output = story(arguments);
+    assert_eq!(text(&output.stderr), format!("ketcd: {wanted}\n"), "{arguments:?}");
+    assert_eq!((output.stdout.len(), output.status.code()), (0, Some(code)), "{arguments:?}");
+}
+
+fn json(arguments: &[&str]) -> Value {
+    serde_json::from_slice(&story(arguments).stdout).unwrap()
+}
+
+#[test]
+fn names_and_selectors() {
+    check(&["ls", "no", "-o", "name"], "node/node1\nnode/node2\nnode/node3\nnode/node4\n", 0);
+    check(
+        &["ls", "NODES", "-o", "name", "--field-selector", "metadata.name!=node2", "-l", "kubernetes.io/hostname in (node1,node2)"],
+        "node/node1\n",
+        0,
+    );
+    check(&["get", "node", "node1", "node4", "-o", "name"], "node/node1\nnode/node4\n", 0);
+    check(&["ls", "deploy,crd", "-A", "-o", "name", "-l", "nothing=such"], "", 1);
+}
+
+#[test]
+fn the_same_objects_in_every_format() {
+    let list = json(&["ls", "pods", "-A", "-o", "json"]);
+    assert_eq!((&list["kind"], &list["apiVersion"]), (&"List".into(), &"v1".into()));
+    let yaml: Value = serde_saphyr::from_slice(&story(&["ls", "pods", "-A", "-o", "yaml"]).stdout).unwrap();
+    assert_eq!(yaml, list);
+    let lines = text(&story(&["ls", "pods", "-A", "-o", "ndjson"]).stdout);
+    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(Value::Array(lines), list["items"]);
+    let names = text(&story(&["ls", "pods", "-A", "-o", "jsonpath={range .items[*]}pod/{.metadata.name}{\"\\n\"}{end}"]).stdout);
+    assert_eq!(names, text(&story(&["ls", "pods", "-A", "-o", "name"]).stdout));
+    let rows = text(&story(&["ls", "pods", "-A", "--no-headers"]).stdout);
+    assert_eq!(rows.lines().count(), list["items"].as_array().unwrap().len());
+    assert!(list["items"].as_array().unwrap().iter().all(|pod| pod["metadata"].get("managedFields").is_none()));
+    let whole = json(&["ls", "pods", "-A", "-o", "json", "--show-managed-fields"]);
+    assert!(whole["items"].as_array().unwrap().iter().all(|pod| pod["metadata"]["managedFields"].is_array()));
+}
+
+#[test]
+fn one_object_is_no_list() {
+    let node = json(&["get", "node/node1"]);
+    assert_eq!((&node["kind"], &node["metadata"]["name"]), (&"Node".into(), &"node1".into()));
+    assert_eq!(json(&["get", "/registry/minions/node1"]), node);
+    check(&["get", "node/node1", "-o", "jsonpath={.metadata.name} {.status.addresses[?(@.type==\"Hostname\")].address}"], "node1 node1", 0);
+}
+
+#[test]
+fn sorted_and_in_columns_of_ones_own() {
+    check(
+        &["ls", "nodes", "-o", "custom-columns=NAME:.metadata.name,TAINTS:.spec.none", "--sort-by", ".metadata.name"],
+        "NAME    TAINTS\nnode1   <none>\nnode2   <none>\nnode3   <none>\nnode4   <none>\n",
+        0,
+    );
+    check_error(
+        &["ls", "nodes", "--sort-by", ".no.such"],
+        "error: --sort-by: no object has the field .no.such; check the path with -o yaml",
+        2,
+    );
+}
+
+#[test]
+fn secrets_are_masked() {
+    let hidden = text(&story(&["ls", "secrets", "-A", "-o", "json"]).stdout);
+    let shown = json(&["ls", "secrets", "-A", "-o", "json", "--show-secrets"]);
+    let mut values = 0;
+    for secret in shown["items"].as_array().unwrap() {
+        for value in
+            secret["data"].as_object().into_iter().flatten().filter_map(|(_, value)| value.as_str()).filter(|value| value.len() > 8)
+        {
+            assert!(!hidden.contains(value), "{}", secret["metadata"]["name"]);
+            values += 1;
+        }
+    }
+    assert!(values > 0 && hidden.contains("\"***\""));
+    for format in ["ndjson", "yaml", "jsonpath={.items[*].data}"] {
+        assert!(!text(&story(&["ls", "secrets", "-A", "-o", format]).stdout).contains(&*first_value(&shown)), "{format}");
+    }
+}
+
+fn first_value(list: &Value) -> String {
+    let data = list["items"].as_array().unwrap().iter().find_map(|secret| secret["data"].as_object()).unwrap();
+    data.values().find_map(|value| value.as_str().filter(|value| value.len() > 8)).unwrap().to_owned()
+}
+
+#[test]
+fn custom_kinds_by_their_definitions() {
+    let crd = json(&["ls", "crd", "-o", "json"])["items"][0].clone();
+    let (plural, group) = (crd["spec"]["names"]["plural"].as_str().unwrap(), crd["spec"]["group"].as_str().unwrap());
+    let by_plural = text(&story(&["ls", plural, "-A", "-o", "name"]).stdout);
+    assert!(!by_plural.is_empty());
+    for word in [&format!("{plural}.{group}"), &crd["spec"]["names"]["kind"].as_str().unwrap().to_uppercase()] {
+        assert_eq!(text(&story(&["ls", word, "-A", "-o", "name"]).stdout), by_plural, "{word}");
+    }
+}
+
+#[test]
+fn at_an_earlier_revision() {
+    check_error(
+        &["get", "pod/lab/ubuntu", "--rev", "2"],
+        &format!("{} created later, at revision {}", "pod/lab/ubuntu is not there at revision 2: it was", created("ubuntu")),
+        1,
+    );
+    let output = story(&["get", "pod/lab/ubuntu", "-o", "jsonpath={.metadata.resourceVersion}", "--rev", &created("ubuntu")]);
+    assert_eq!(text(&output.stdout), created("ubuntu"));
+}
+
+/// The revision that created a pod of the lab, by its history.
+fn created(name: &str) -> String {
+    let lines = text(&story(&["history", &format!("pod/lab/{name}"), "-o", "ndjson"]).stdout);
+    let first: Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
+    first["revision"].to_string()
+}
+
+#[test]
+fn what_is_not_found_or_not_understood() {
+    check_error(&["ls", "pood"], "error: no kind is called \"pood\"; did you mean pods?", 2);
+    check_error(&["ls", "pods", "-n", "nowhere"], "No resources found in nowhere namespace; -A looks in all", 1);
+    check_error(
+        &["ls", "pods", "-o", "go-template={{.}}"],
+        "error: -o go-template is not supported; use -o jsonpath='{…}', -o custom-columns=…, or -o json with jq",
+        2,
+    );
+    check_error(
+        &["get", "node/a/b"],
+        "error: \"node/a/b\" is no address: nodes live in no namespace; write kind/namespace/name, kind/name -n NAMESPACE, kind, or a key that begins with /",
+        2,
+    );
+    let output = story(&["get", "pod/lab/never"]);
+    assert!(
+        text(&output.stderr).contains("pod/lab/never is not there at revision")
+            && text(&output.stderr).contains("nor at any other readable revision")
+    );
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn counts_agree_with_listings() {
+    let kinds = json(&["ls", "-o", "json"]);
+    for wanted in ["pods", "nodes", "events"] {
+        let row = kinds.as_array().unwrap().iter().find(|row| row["resource"] == wanted).unwrap();
+        let names = text(&story(&["ls", wanted, "-A", "-o", "name"]).stdout);
+        assert_eq!(row["objects"].as_u64().unwrap() as usize, names.lines().count(), "{wanted}");
+    }
+    let keys = text(&story(&["ls", "/registry/minions", "--no-headers"]).stdout);
+    assert_eq!(keys.lines().count(), 4);
+}
+
+#[test]
+fn broken_values_are_named_and_the_rest_goes_on() {
+    let whole = zstd::decode_all(std::fs::File::open(capture("k120-story")).unwrap()).unwrap();
+    let node = br#"k8s"#.iter().chain(b"\0\n\n\n\x02v1\x12\x04Node").copied().collect::<Vec<u8>>();
+    let mut broken = whole.clone();
+    // The length of the object after its type: every stored version of every node loses it.
+    let found: Vec<usize> = whole.windows(node.len()).enumerate().filter(|(_, window)| *window == node).map(|(at, _)| at).collect();
+    assert!(!found.is_empty());
+    found.iter().for_each(|&at| broken[at + node.len() + 1] ^= 0x7f);
+    let file = tempfile::Builder::new().suffix(".db").tempfile().unwrap();
+    std::fs::write(file.path(), broken).unwrap();
+    let output = ketcd(file.path(), &["ls", "nodes,namespaces", "-o", "name", "-l", "!none"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stdout).contains("namespace/lab\n"), "{}", text(&output.stdout));
+    let errors = text(&output.stderr);
+    assert_eq!(errors.lines().filter(|line| line.contains("/registry/minions/node") && line.contains("is broken")).count(), 4, "{errors}");
+}
+
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_ketcd"))
+        .arg("-f")
+        .arg(capture("k120-story"))
+        .args(["ls", "--all", "-o", "ndjson"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), String::new()));
+}
+
+#[test]
+fn completion_knows_kinds_and_names() {
+    let file = capture("k120-story");
+    let complete = |word: &str| {
+        let arguments = ["--", "ketcd", "-f", file.to_str().unwrap(), "get", word];
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ketcd"));
+        let output = command.env("COMPLETE", "fish").args(arguments).output().unwrap();
+        text(&output.stdout).lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(complete("statef"), ["statefulsets"]);
+    assert_eq!(complete("node/node"), ["node/node1", "node/node2", "node/node3", "node/node4"]);
+    for shell in ["bash", "zsh", "fish"] {
+        let output = Command::new(env!("CARGO_BIN_EXE_ketcd")).args(["completion", shell]).output().unwrap();
+        assert!(output.status.success() && text(&output.stdout).contains("COMPLETE"), "{shell}");
+    }
+}
