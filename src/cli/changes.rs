@@ -5,7 +5,7 @@ use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt, TryStreamExt};
 
 use crate::history::{Change, Follower};
-use crate::kube::{Address, Body, Decoder};
+use crate::kube::{Address, Body};
 use crate::store::{At, Event, EventKind, KeyRange, KeyValue, Origin, Revision, Source, Until, Want, WatchItem};
 
 use super::session::Session;
@@ -115,7 +115,7 @@ async fn alive(source: &dyn Source, keys: &Keys, at: Revision) -> Result<Vec<Key
 
 /// Every readable change of `keys` up to `until`, oldest first.
 pub fn changes<'a>(session: &'a Session, keys: Keys, until: Until) -> BoxStream<'a, Result<Read<Change>>> {
-    let mut follower = Follower::new(decoding(&session.decoder));
+    let mut follower = Follower::new(decoding(session));
     let read = events(session.source.as_ref(), keys, until);
     read.map_ok(move |read| follow(&mut follower, read)).boxed()
 }
@@ -127,7 +127,7 @@ pub async fn changes_from<'a>(
     from: Revision,
     until: Until,
 ) -> Result<BoxStream<'a, Result<Read<Change>>>> {
-    let mut follower = Follower::new(decoding(&session.decoder));
+    let mut follower = Follower::new(decoding(session));
     let span = session.source.span().await?;
     if from > span.oldest && from <= span.newest.after() {
         for entry in alive(session.source.as_ref(), &keys, from.before()).await? {
@@ -155,6 +155,6 @@ fn follow<D: Fn(&KeyValue) -> Body>(follower: &mut Follower<D>, read: Read<Event
     }
 }
 
-fn decoding(decoder: &Decoder) -> impl Fn(&KeyValue) -> Body + Send + '_ {
-    |entry| decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body
+fn decoding(session: &Session) -> impl Fn(&KeyValue) -> Body + Send + '_ {
+    |entry| session.unknown_fields.pass(&entry.key, session.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0)).body
 }

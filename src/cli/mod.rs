@@ -16,6 +16,7 @@ mod moment;
 mod output;
 mod replay;
 mod session;
+mod unknown_fields;
 mod unstyled;
 mod well_known;
 

@@ -16,6 +16,7 @@ use super::args::GlobalArgs;
 use super::changes::{Keys, Read, events};
 use super::encryption::{self, Encryption};
 use super::output::{self, Format};
+use super::unknown_fields::UnknownFields;
 use super::{Error, Result, connection};
 
 /// The `--etcd-prefix` of nearly every API server.
@@ -35,6 +36,8 @@ pub struct Session {
     pub release: Option<Release>,
     /// Stored values to objects.
     pub decoder: Decoder,
+    /// Fields that the decoder did not know.
+    pub unknown_fields: UnknownFields,
     /// What `--encryption-config` names.
     pub encryption: Encryption,
     prefix: OnceCell<String>,
@@ -56,6 +59,7 @@ impl Session {
             at,
             release: args.release,
             decoder: Decoder::new().with_key_ring(encryption.keys.clone()),
+            unknown_fields: UnknownFields::new(args.unknown),
             encryption,
             prefix: OnceCell::new_with(args.prefix.as_deref().map(kube::normalize_prefix)),
             kinds: OnceCell::new(),

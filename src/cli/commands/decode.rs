@@ -9,9 +9,10 @@ use clap::Args;
 use serde_json::json;
 
 use crate::cli::args::GlobalArgs;
-use crate::cli::output::{Output, note};
+use crate::cli::output::Output;
+use crate::cli::unknown_fields::UnknownFields;
 use crate::cli::{Error, Outcome, Result};
-use crate::kube::{Decoder, UnknownField};
+use crate::kube::Decoder;
 
 /// Print the JSON of a raw value as it lies in etcd
 #[derive(Args, Debug)]
@@ -41,7 +42,9 @@ pub fn run(args: &DecodeArgs, global: &GlobalArgs, out: &mut Output) -> Result<O
             "give the bytes as etcd holds them, unchanged and whole"
         })
     })?;
-    report_unknown(global, &unknown, "");
+    let counted = UnknownFields::new(global.unknown);
+    counted.add(b"", &unknown);
+    counted.report();
     text.push(b'\n');
     out.write_all(&text)?;
     Ok(Outcome::Found)
@@ -49,7 +52,8 @@ pub fn run(args: &DecodeArgs, global: &GlobalArgs, out: &mut Output) -> Result<O
 
 fn decode_lines(args: &DecodeArgs, global: &GlobalArgs, decoder: &Decoder, input: &mut dyn BufRead, out: &mut Output) -> Result<Outcome> {
     let mut outcome = Outcome::Found;
-    let (mut line, mut text, mut number, mut unknown_fields) = (String::new(), Vec::new(), 0, 0);
+    let (mut line, mut text, mut number) = (String::new(), Vec::new(), 0);
+    let unknown_fields = UnknownFields::new(global.unknown);
     loop {
         line.clear();
         if input.read_line(&mut line).map_err(|error| unreadable(args.file.as_deref(), &error))? == 0 {
@@ -60,8 +64,7 @@ fn decode_lines(args: &DecodeArgs, global: &GlobalArgs, decoder: &Decoder, input
         let decoded = BASE64.decode(line.trim()).map_err(|error| format!("line {number} is no base64: {error}"));
         match decoded.and_then(|value| decoder.decode_text(b"", &value, 0, &mut text).map_err(|opaque| opaque.reason)) {
             Ok(unknown) => {
-                unknown_fields += unknown.len();
-                report_unknown(global, &unknown, &format!("line {number}: "));
+                unknown_fields.add(format!("line {number}").as_bytes(), &unknown);
             }
             Err(reason) => {
                 outcome = Outcome::Nothing;
@@ -71,9 +74,7 @@ fn decode_lines(args: &DecodeArgs, global: &GlobalArgs, decoder: &Decoder, input
         text.push(b'\n');
         out.write_all(&text)?;
     }
-    if unknown_fields > 0 && !global.unknown {
-        note(&format!("{unknown_fields} unknown fields left out; --unknown shows them"));
-    }
+    unknown_fields.report();
     Ok(outcome)
 }
 
@@ -86,12 +87,4 @@ fn open(file: Option<&str>) -> Result<Box<dyn BufRead>> {
 
 fn unreadable(file: Option<&str>, error: &io::Error) -> Error {
     Error::new(format!("cannot read {}: {error}", file.unwrap_or("standard input"))).hint("check the path and that you may read it")
-}
-
-fn report_unknown(global: &GlobalArgs, unknown: &[UnknownField], prefix: &str) {
-    if global.unknown {
-        unknown.iter().for_each(|field| note(&format!("{prefix}{field}")));
-    } else if prefix.is_empty() && !unknown.is_empty() {
-        note(&format!("{} unknown fields left out; --unknown shows them", unknown.len()));
-    }
 }

@@ -60,7 +60,7 @@ pub fn run(cli: &Cli) -> Result<Outcome> {
 /// Runs a command that reads a source.
 async fn run_on_source(cli: &Cli, out: &mut Output) -> Result<Outcome> {
     let session = Session::open(&cli.global).await?;
-    match &cli.command {
+    let outcome = match &cli.command {
         Command::Blame(args) => blame::run(&session, args, out).await,
         Command::Encryption(args) => encryption::run(&session, args, out).await,
         Command::Explain(args) => explain::run(&session, args, out).await,
@@ -72,7 +72,9 @@ async fn run_on_source(cli: &Cli, out: &mut Output) -> Result<Outcome> {
         Command::Report(args) => report::run(&session, args).await,
         Command::Watch(args) => watch::run(&session, args, out).await,
         Command::Completion(_) | Command::Decode(_) | Command::Diff(_) | Command::Plugins(_) => unreachable!("needs no source"),
-    }
+    };
+    session.unknown_fields.report();
+    outcome
 }
 
 /// Waits for `work` on a small runtime; commands without a source never start one.

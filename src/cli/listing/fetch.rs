@@ -58,8 +58,8 @@ pub(super) struct Fetch<'a> {
 }
 
 impl<'a> Fetch<'a> {
-    pub(super) fn new(session: &'a Session, labels: LabelSelector, fields: FieldSelector, need: Need, shows_unknown: bool) -> Self {
-        Self { session, labels, fields, need, problems: Problems::new(shows_unknown) }
+    pub(super) fn new(session: &'a Session, labels: LabelSelector, fields: FieldSelector, need: Need) -> Self {
+        Self { session, labels, fields, need, problems: Problems::new() }
     }
 
     /// Whether a selector may have left something out.
@@ -157,7 +157,7 @@ impl<'a> Fetch<'a> {
                 let mut text = Vec::with_capacity(value.len() * 2);
                 match self.session.decoder.decode_text(key, value, revision, &mut text) {
                     Ok(unknown) => {
-                        self.problems.unknown(key, &unknown);
+                        self.session.unknown_fields.add(key, &unknown);
                         return Body::Text(text);
                     }
                     Err(opaque) => opaque,
@@ -165,7 +165,7 @@ impl<'a> Fetch<'a> {
             }
             Need::Object => {
                 let decoded = self.session.decoder.decode(key, value, revision);
-                self.problems.unknown(key, &decoded.unknown_fields);
+                self.session.unknown_fields.add(key, &decoded.unknown_fields);
                 match decoded.body {
                     Decoded::Object(object) => return Body::Object(object),
                     Decoded::Opaque(opaque) => opaque,
@@ -221,7 +221,7 @@ mod tests {
             let session = Session::open(&cli.global).await.unwrap();
             let before = decodes();
             let addresses = session.address(word).await.unwrap();
-            let mut fetch = Fetch::new(&session, LabelSelector::default(), FieldSelector::default(), need, false);
+            let mut fetch = Fetch::new(&session, LabelSelector::default(), FieldSelector::default(), need);
             let mut sink = Counter(need, 0);
             for address in &addresses {
                 fetch.address(address, &mut sink, &mut Vec::new()).await.unwrap();

@@ -39,9 +39,6 @@ pub struct ListArgs {
     /// Tables with a last column for the labels.
     #[arg(long, help_heading = "Output")]
     pub show_labels: bool,
-    /// Print the fields that the tables of kinds do not have, by their numbers, to standard error.
-    #[arg(long, help_heading = "Output")]
-    pub unknown: bool,
 }
 
 /// What is to be listed: addresses in their order, or everything.
@@ -67,7 +64,7 @@ pub(super) async fn list(session: &Session, wanted: &Wanted, args: &ListArgs, fo
     if let Some(path) = &args.sort_by {
         sink = Box::new(sort::Sorted::new(path, sink)?);
     }
-    let mut fetch = Fetch::new(session, labels, fields, sink.need(), args.unknown);
+    let mut fetch = Fetch::new(session, labels, fields, sink.need());
     let mut found = 0;
     match wanted {
         Wanted::Everything => found += fetch.everything(sink.as_mut(), out).await?,

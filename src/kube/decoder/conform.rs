@@ -50,9 +50,10 @@ impl Structs<'_> {
             }
         }
         for (name, value) in given {
-            self.unknown.push(UnknownField { path: name.clone(), number: 0, wire_type: 0, bytes: value.to_string().into_bytes() });
             if self.lenient {
                 members.insert(name, value);
+            } else {
+                self.unknown.push(UnknownField { path: name, number: 0, wire_type: 0, bytes: value.to_string().into_bytes() });
             }
         }
         Value::Object(members)

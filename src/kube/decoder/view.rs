@@ -189,8 +189,11 @@ impl<'a> Context<'a> {
             if let Ok((number, wire_type)) = reader.tag()
                 && let Ok(payload) = reader.skip(wire_type)
             {
+                // Go writes most fields even where they are zero: nothing is lost with those.
                 let bytes = self.bytes[payload.start..payload.end].to_vec();
-                self.unknown.push(UnknownField { path: String::new(), number, wire_type, bytes });
+                if bytes.iter().any(|&byte| byte != 0) {
+                    self.unknown.push(UnknownField { path: String::new(), number, wire_type, bytes });
+                }
             }
         }
         self.lenient
