@@ -134,3 +134,21 @@ fn a_difference_is_exit_one_and_equality_is_exit_zero() {
     assert_eq!(code, Some(1));
     assert!(found >= 3);
 }
+
+#[test]
+fn a_pod_shows_the_configuration_it_started_with() {
+    let file = capture("k120-story/snapshot.db.zst");
+    let text = ketcd(&["-f", &file, "get", "pod/web/crasher", "--with-config", "-o", "json"]);
+    let found: Value = serde_json::from_str(&text).unwrap();
+    let config = found["config"].as_array().unwrap().iter().find(|config| config["kind"] == "ConfigMap").unwrap();
+    assert_eq!(config["name"], "app-config");
+    assert!(found["startedRevision"].as_i64().unwrap() > 969);
+    let mut then = config["atStart"].clone();
+    let patch: json_patch::Patch = serde_json::from_value(config["changedSince"].clone()).unwrap();
+    json_patch::patch(&mut then, &patch).unwrap();
+    let now: Value = serde_json::from_str(&ketcd(&["-f", &file, "get", "configmap/web/app-config", "-o", "json"])).unwrap();
+    assert_eq!(then["data"], now["data"]);
+    let early: Value = serde_json::from_str(&ketcd(&["-f", &file, "get", "pod/web/db-0", "--with-config", "-o", "json"])).unwrap();
+    let secret = early["config"].as_array().unwrap().iter().find(|config| config["kind"] == "Secret").unwrap();
+    assert!(secret["atStart"]["data"].as_object().unwrap().values().all(|value| value == "***"));
+}

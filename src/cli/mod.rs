@@ -19,6 +19,7 @@ mod session;
 mod unknown_fields;
 mod unstyled;
 mod well_known;
+mod with_config;
 
 use std::process::ExitCode;
 

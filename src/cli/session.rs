@@ -10,7 +10,7 @@ use tokio::sync::OnceCell;
 use crate::history::clock::{Clock, Evidence, Moment};
 use crate::kube::{self, Decoder, Kinds, RegistryKey, Release, ReleaseEvidence, Resource};
 use crate::store::etcd::EtcdSource;
-use crate::store::{self, At, EventKind, KeyRange, Listing, Revision, Source, Until, Want};
+use crate::store::{self, At, EventKind, KeyRange, KeyValue, Listing, Revision, Source, Until, Want};
 
 use super::args::GlobalArgs;
 use super::changes::{Keys, Read, events};
@@ -120,10 +120,14 @@ impl Session {
     async fn find_clock(&self) -> Result<Clock> {
         let newest = self.source.span().await?.newest;
         let mut evidence = Evidence::default();
+        let mut sample = Sample::of(newest.0 - self.source.span().await?.oldest.0);
         let mut events = pin!(events(self.source.as_ref(), Keys::all(), Until::Revision(newest)));
         while let Some(read) = events.try_next().await? {
             let Read::Item(event) = read else { continue };
             let entry = &event.key_value;
+            if !sample.takes(entry) {
+                continue;
+            }
             let decoded = (event.kind == EventKind::Put).then(|| self.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0));
             evidence.observe(event.revision, &entry.key, entry.version == 1, decoded.as_ref().and_then(|decoded| decoded.object()));
         }
@@ -204,6 +208,31 @@ impl Session {
     /// The namespace of namespaced kinds: `-n`, or `default`.
     pub fn namespace(&self) -> &str {
         self.args.namespace.as_deref().unwrap_or("default")
+    }
+}
+
+/// Which changes of a long history are read for their times: all leases, and as many creations as dozens of them fall into each second.
+/// (A change of another kind could hold a time that a change left out has set.)
+struct Sample {
+    stride: usize,
+    seen: usize,
+}
+
+impl Sample {
+    /// Histories up to this length are read whole.
+    const WHOLE: i64 = 60_000;
+
+    fn of(revisions: i64) -> Self {
+        Self { stride: usize::try_from(1 + revisions / Self::WHOLE).unwrap_or(1), seen: 0 }
+    }
+
+    fn takes(&mut self, entry: &KeyValue) -> bool {
+        const LEASES: &[u8] = b"/leases/";
+        if self.stride == 1 || entry.key.windows(LEASES.len()).any(|part| part == LEASES) {
+            return true;
+        }
+        self.seen += usize::from(entry.version == 1);
+        entry.version == 1 && self.seen.is_multiple_of(self.stride)
     }
 }
 

@@ -5,6 +5,7 @@ pub mod blame;
 mod change;
 pub mod clock;
 pub mod compare;
+pub mod config;
 pub mod diff;
 mod follow;
 pub mod noise;

@@ -13,7 +13,7 @@ use crate::history::{ActorFrom, Change, ChangeKind, Told, Version, noise};
 /// Columns where the output has no width of its own.
 const WIDTH: usize = 100;
 /// Columns of a field's path, before it runs over.
-const PATH: usize = 36;
+const PATH: usize = 33;
 /// Columns of who and how long after, where they stand before what changed.
 const WHO: usize = 32;
 
@@ -162,9 +162,8 @@ impl Teller {
         if tail.is_empty() {
             return writeln!(out, "{}", text.trim_end());
         }
-        let gap = (width - tail_width.min(width))
-            .saturating_sub(margin_width + 2 + padded + 1 + value.chars().count())
-            .min(24usize.saturating_sub(value.chars().count()));
+        let used = margin_width + 2 + padded + 1 + value.chars().count();
+        let gap = (width + 2).saturating_sub(tail_width + used);
         writeln!(out, "{text}{}  {}", " ".repeat(gap), paint(style::ACTOR, tail))
     }
 }

@@ -24,4 +24,5 @@ pub mod table;
 pub mod timeline;
 pub mod timeline_json;
 pub mod value;
+pub mod with_config;
 pub mod yaml;

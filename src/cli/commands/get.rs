@@ -5,7 +5,7 @@ use clap::Args;
 use crate::cli::listing::{self, ListArgs, Wanted};
 use crate::cli::output::{Format, Output};
 use crate::cli::session::Session;
-use crate::cli::{Error, Outcome, Result};
+use crate::cli::{Error, Outcome, Result, with_config};
 
 /// Print objects as the API server would: `get pod/shop/web-0`, `get pod web-0 -n shop`, `get nodes -o wide`
 #[derive(Args, Debug)]
@@ -13,12 +13,18 @@ pub struct GetArgs {
     /// kind/namespace/name, kind/name, kinds, or a raw key; after a kind alone, names.
     #[arg(value_name = "ADDRESS", required = true, add = crate::cli::complete::addresses())]
     addresses: Vec<String>,
+    /// Of a pod: with the ConfigMaps and Secrets that its containers started with, and what changed in them since.
+    #[arg(long)]
+    with_config: bool,
     #[command(flatten)]
     list: ListArgs,
 }
 
 /// Runs the command.
 pub async fn run(session: &Session, args: &GetArgs, out: &mut Output) -> Result<Outcome> {
+    if args.with_config {
+        return with_config::run(session, &args.addresses, out).await;
+    }
     let addresses = session.addresses(&args.addresses).await?;
     if addresses.is_empty() {
         return Err(Error::new("no kind was named").hint("write kind/namespace/name, or a kind"));

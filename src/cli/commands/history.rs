@@ -48,6 +48,7 @@ pub async fn run(session: &Session, args: &HistoryArgs, out: &mut Output) -> Res
     };
     let mut writer = Writer::new(session, &args.telling, keys.many, out)?;
     let clock = session.clock().await?;
+    clock.problems().iter().for_each(|problem| note(problem));
     let mut changes = changes(session, keys, Until::Revision(newest));
     while let Some(read) = changes.try_next().await? {
         if let Read::Item(change) = read {

@@ -114,6 +114,7 @@ async fn read(session: &Session, asked: &Keys) -> Result<Story> {
         At::Revision(revision) => revision,
     };
     let clock = session.clock().await?;
+    clock.problems().iter().for_each(|problem| note(problem));
     let (kinds, prefix) = (session.kinds().await?, session.prefix().await?);
     let mut keys = asked.clone();
     keys.ranges.extend(needed(asked, kinds, prefix));

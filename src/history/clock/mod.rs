@@ -88,7 +88,7 @@ impl Clock {
         &self.skews
     }
 
-    /// What is odd about the data's times, a sentence each.
+    /// What is odd about the data's times, skewed clocks included, a sentence each.
     pub fn problems(&self) -> &[String] {
         &self.problems
     }
@@ -102,7 +102,8 @@ fn build(stamps: &[Stamp], names: &[String]) -> Clock {
     let trusted =
         stamps.iter().zip(&chain).filter(|(stamp, kept)| if stamp.is_reference() { **kept } else { judged.may_use(stamp, &latest) });
     let (earliest, latest) = envelope(trusted.map(|(stamp, _)| stamp));
-    let problems = reference::problems(stamps, &chain);
+    let mut problems = reference::problems(stamps, &chain);
+    problems.extend(judged.skews.iter().map(Skew::to_string));
     Clock { earliest, latest, skews: judged.skews, problems }
 }
 

@@ -82,6 +82,8 @@ fn skewed_nodes_are_named_and_do_no_harm() {
         assert_eq!(inside(&writes, &clock), 1.0, "{offset}");
         let [skew] = clock.skews() else { panic!("{offset}: {:?}", clock.skews()) };
         assert_eq!(skew.writer, "node n1");
+        let way = if offset > 0 { "ahead of" } else { "behind" };
+        assert!(clock.problems()[0].starts_with("the clock of node n1 is ") && clock.problems()[0].contains(way), "{:?}", clock.problems());
         assert!((skew.offset() - offset as f64 / SECOND as f64).abs() < 0.6, "{skew:?}");
     }
 }

@@ -1,6 +1,7 @@
 //! The clocks of all who are not the API server: held against its stamps, one writer at a time.
 
 use std::collections::HashMap;
+use std::fmt;
 
 use super::evidence::{Kind, Stamp, WriterId};
 use super::steps::Steps;
@@ -26,6 +27,21 @@ impl Skew {
     /// The best single number for the offset, in seconds; positive is ahead.
     pub fn offset(&self) -> f64 {
         (self.least + self.most) / 2.0
+    }
+}
+
+impl fmt::Display for Skew {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (least, most) = (self.least.min(self.most), self.least.max(self.most));
+        let way = if self.offset() > 0.0 { "ahead of" } else { "behind" };
+        let range = if self.offset() > 0.0 { format!("{least:.1} to {most:.1}") } else { format!("{:.1} to {:.1}", -most, -least) };
+        write!(
+            f,
+            "the clock of {} is {:.1} s {way} the API server's ({range} s, by {} of its times)",
+            self.writer,
+            self.offset().abs(),
+            self.stamps
+        )
     }
 }
 

@@ -112,12 +112,29 @@ pub struct FieldChange<'a> {
 pub fn fields<'a>(before: &'a Value, after: &'a Value, detail: Detail) -> Vec<FieldChange<'a>> {
     let mut walk = Walk { path: FieldPath::default(), changes: Vec::new(), detail };
     walk.value(before, after);
-    walk.changes.sort_by_key(|change| match change.path.0.first() {
+    walk.changes.sort_by_key(|change| (section(&change.path), importance(&change.path)));
+    walk.changes
+}
+
+fn section(path: &FieldPath) -> u8 {
+    match path.0.first() {
         Some(Segment::Field(name)) if name == "metadata" => 0,
         Some(Segment::Field(name)) if name == "status" => 2,
         _ => 1,
-    });
-    walk.changes
+    }
+}
+
+/// What a reader looks for first within a section; all else keeps its order.
+fn importance(path: &FieldPath) -> usize {
+    const FIRST: &[&str] =
+        &["nodeName", "phase", "nominatedNodeName", "replicas", "unschedulable", "taints", "state", "containerStatuses", "podIP"];
+    let field = if path.0.len() > 2 && path.field() != "state" {
+        path.0.get(1)
+    } else {
+        path.0.iter().rev().find(|part| matches!(part, Segment::Field(_)))
+    };
+    let Some(Segment::Field(name)) = field else { return FIRST.len() };
+    FIRST.iter().position(|first| first == name).unwrap_or(FIRST.len())
 }
 
 struct Walk<'a> {

@@ -1,0 +1,129 @@
+//! A pod with the configuration that its containers started with, and what changed in it since.
+
+use std::io::{self, Write};
+
+use serde_json::{Value, json};
+
+use super::change::{Shown, time};
+use super::row::row;
+use super::{document, secret, yaml};
+use crate::history::clock::Dated;
+use crate::history::config::{ConfigKind, Use};
+use crate::history::diff::{self, Detail, fields};
+use crate::history::noise;
+use crate::store::Revision;
+
+/// A pod and when its containers last started.
+pub struct Started {
+    /// The pod.
+    pub pod: Value,
+    /// The revision that shows the last start; `None` where none has started in the readable history.
+    pub revision: Option<Revision>,
+    /// When that was.
+    pub dated: Option<Dated>,
+    /// What it takes its configuration from.
+    pub config: Vec<Config>,
+}
+
+/// A ConfigMap or Secret of the pod.
+pub struct Config {
+    /// Which.
+    pub kind: ConfigKind,
+    /// Its name; the namespace is the pod's.
+    pub name: String,
+    /// How the pod uses it.
+    pub used: Use,
+    /// As it was when the containers started; `None` where there was none, or where it cannot be read any more.
+    pub then: Option<Value>,
+    /// As it is at the revision looked at; `None` where it is gone.
+    pub now: Option<Value>,
+    /// Why `then` is not known, where it is not.
+    pub problem: Option<String>,
+}
+
+impl Config {
+    fn use_words(&self) -> String {
+        let variables = (!self.used.variables.is_empty()).then(|| format!("variables of {}", self.used.variables.join(", ")));
+        let volumes = (!self.used.volumes.is_empty()).then(|| format!("files in volume {}", self.used.volumes.join(", ")));
+        variables.into_iter().chain(volumes).collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// Writes a YAML stream: the pod, then each source as it was at the start; what changed since stands in comments above it.
+///
+/// # Errors
+/// The stream's.
+pub fn write_text(mut started: Started, shown: Shown, out: &mut dyn Write) -> io::Result<()> {
+    let at = match (started.revision, started.dated) {
+        (Some(revision), Some(dated)) => format!("its containers started last at r{revision}, {} ±{} s", time(dated.time), dated.error),
+        (Some(revision), None) => format!("its containers started last at r{revision}"),
+        (None, _) => "no start of its containers is in the readable history; its configuration is shown as it is".to_owned(),
+    };
+    writeln!(out, "# {at}")?;
+    document::prepare(&mut started.pod, !shown.managed_fields, !shown.secrets);
+    yaml::write(&started.pod, out)?;
+    for config in &mut started.config {
+        writeln!(out, "---\n# {} {}: {}", config.kind.as_str(), config.name, config.use_words())?;
+        for line in changes(config, shown) {
+            writeln!(out, "# {line}")?;
+        }
+        if let Some(mut then) = config.then.take() {
+            document::prepare(&mut then, !shown.managed_fields, !shown.secrets);
+            yaml::write(&then, out)?;
+        }
+    }
+    Ok(())
+}
+
+/// What changed since the start, a sentence or a field a line.
+fn changes(config: &Config, shown: Shown) -> Vec<String> {
+    match (&config.then, &config.now) {
+        (None, _) => vec![config.problem.clone().unwrap_or_else(|| "there was none when the containers started".to_owned())],
+        (Some(_), None) => vec!["deleted since".to_owned()],
+        (Some(then), Some(now)) if then == now => vec!["not changed since".to_owned()],
+        (Some(then), Some(now)) => {
+            let masked = secret::is_secret(now) && !shown.secrets;
+            let (changed, _) = noise::fold(fields(then, now, Detail::Leaves));
+            let late = if config.used.variables.is_empty() { "" } else { " (variables keep their old values until a restart)" };
+            let rows = changed.iter().map(|change| row(change, masked)).map(|row| format!("  {} {}  {}", row.sign, row.path, row.value));
+            std::iter::once(format!("changed since, in r{}{late}:", now["metadata"]["resourceVersion"].as_str().unwrap_or("?")))
+                .chain(rows)
+                .collect()
+        }
+    }
+}
+
+/// The same as one JSON document; `changedSince` is an RFC 6902 patch, null where a side is missing.
+pub fn to_json(mut started: Started, shown: Shown) -> Value {
+    let config: Vec<Value> = started.config.iter_mut().map(|config| config_json(config, shown)).collect();
+    document::prepare(&mut started.pod, !shown.managed_fields, !shown.secrets);
+    json!({
+        "kind": "PodWithConfig",
+        "pod": started.pod,
+        "startedRevision": started.revision.map(|revision| revision.0),
+        "startedTime": started.dated.map(|dated| time(dated.time)),
+        "timeErrorSeconds": started.dated.map(|dated| dated.error),
+        "config": config,
+    })
+}
+
+fn config_json(config: &mut Config, shown: Shown) -> Value {
+    for side in [&mut config.then, &mut config.now].into_iter().flatten() {
+        document::prepare(side, !shown.managed_fields, false);
+    }
+    let mut patch = config.then.as_ref().zip(config.now.as_ref()).map(|(then, now)| diff::patch(then, now));
+    if config.kind == ConfigKind::Secret && !shown.secrets {
+        patch.as_mut().map(secret::mask_patch);
+        config.then.as_mut().map(secret::mask);
+    }
+    json!({
+        "kind": config.kind.as_str(),
+        "name": config.name,
+        "variablesOf": config.used.variables,
+        "volumes": config.used.volumes,
+        "atStart": config.then,
+        "changedSince": patch,
+        "deletedSince": config.then.is_some() && config.now.is_none(),
+        "problem": config.problem,
+    })
+}
