@@ -63,6 +63,11 @@ impl Amount {
         Self(i128::from(units) * NANO)
     }
 
+    /// An amount of thousandths.
+    pub fn from_millis(millis: i64) -> Self {
+        Self(i128::from(millis) * (NANO / 1000))
+    }
+
     /// The amount in whole units, if it is whole.
     pub fn units(self) -> Option<i64> {
         if self.0 % NANO == 0 { i64::try_from(self.0 / NANO).ok() } else { None }

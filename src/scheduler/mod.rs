@@ -20,6 +20,7 @@ pub mod plugins;
 mod preemption;
 mod profile;
 mod release;
+mod remedies;
 mod replay;
 pub mod rules;
 mod sampling;

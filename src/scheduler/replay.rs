@@ -13,6 +13,7 @@ use super::evidence;
 use super::explanation::{Agreement, Attempt, Depth, Evidence, Explanation, Outcome, VersionFrom};
 use super::image_snapshots::ImageSnapshots;
 use super::own_writes::before_own_writes;
+use super::remedies::remedies;
 use super::sampling;
 use super::{Gates, Profile, Refusal, Release, Verdict};
 
@@ -60,6 +61,8 @@ pub struct Replay {
     waiting: HashMap<PodKey, (i64, Arc<PodInfo>)>,
     images: ImageSnapshots,
     depth: Depth,
+    /// Whether changes are looked for that would make a pod fit.
+    remedies: bool,
     /// Whether the walk began with the cluster's first revision, so that nothing before it is missing.
     complete: bool,
 }
@@ -75,6 +78,7 @@ impl Replay {
             waiting: HashMap::new(),
             images: ImageSnapshots::default(),
             depth: Depth::default(),
+            remedies: false,
             complete,
         }
     }
@@ -82,6 +86,11 @@ impl Replay {
     /// Says how much evidence explanations should bring.
     pub fn with_depth(self, depth: Depth) -> Self {
         Self { depth, ..self }
+    }
+
+    /// Says whether explanations should bring remedies for pods that fit nowhere.
+    pub fn with_remedies(self, remedies: bool) -> Self {
+        Self { remedies, ..self }
     }
 
     /// The state as of the last change.
@@ -273,7 +282,7 @@ impl Replay {
         explanation
     }
 
-    fn explained(&self, attempt: Attempt, judged: Judged, evaluated_revision: i64, found: Option<Found>) -> Explanation {
+    fn explained(&mut self, attempt: Attempt, judged: Judged, evaluated_revision: i64, found: Option<Found>) -> Explanation {
         let (profile, own_profile) = self.scheduler.profile_for(&attempt.pod);
         let circumstances = Circumstances {
             scheduler: &self.scheduler,
@@ -291,6 +300,8 @@ impl Replay {
         let caveats = caveats::caveats(&circumstances);
         let verdict = if own_profile { judged.verdict } else { Agreement::Unverifiable };
         let evidence = self.evidence(&attempt.pod, profile, &judged.judgement);
+        let sought = self.remedies && matches!(attempt.outcome, Outcome::Unschedulable | Outcome::Pending);
+        let remedies = if sought { remedies(&attempt.pod, &mut self.state, profile, &judged.judgement) } else { Vec::new() };
         Explanation {
             scheduler_name: attempt.pod.spec.scheduler_name.clone(),
             version: self.scheduler.version.clone(),
@@ -300,7 +311,7 @@ impl Replay {
             verdict,
             caveats,
             evidence,
-            remedies: Vec::new(),
+            remedies,
         }
     }
 }

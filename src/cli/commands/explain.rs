@@ -55,7 +55,7 @@ pub async fn run(session: &Session, args: &ExplainArgs, out: &mut Output) -> Res
     let mut writer = Writer::new(session, args, out).await?;
     let depth = writer.depth();
     if args.all {
-        let mut replay = Replay::new(scheduler, span.oldest.0 <= 1).with_depth(depth);
+        let mut replay = Replay::new(scheduler, span.oldest.0 <= 1).with_depth(depth).with_remedies(!args.no_remedies);
         feed.seed(&mut replay, span.oldest, span.oldest).await?;
         let wanted = |namespace: &str, name: &str| pods.is_empty() || pods.iter().any(|(of, is)| *of == *namespace && *is == *name);
         let walked = feed.walk(&mut replay, span.oldest.after(), until, |replay, attempt| {
@@ -68,7 +68,7 @@ pub async fn run(session: &Session, args: &ExplainArgs, out: &mut Output) -> Res
         walked.await?;
     } else {
         for (namespace, name) in &pods {
-            let (explanation, replay) = one(&mut feed, session, &scheduler, &depth, (span.oldest, until), namespace, name).await?;
+            let (explanation, replay) = one(&mut feed, session, &scheduler, (&depth, !args.no_remedies), (span.oldest, until), namespace, name).await?;
             writer.write(&explanation, &replay)?;
         }
     }
@@ -80,7 +80,7 @@ async fn one(
     feed: &mut Feed<'_>,
     session: &Session,
     scheduler: &Scheduler,
-    depth: &Depth,
+    (depth, remedies): (&Depth, bool),
     (oldest, until): (Revision, Revision),
     namespace: &str,
     name: &str,
@@ -88,7 +88,7 @@ async fn one(
     let key = ObjectKey { kind: Watched::Pod, namespace: namespace.into(), name: name.into() };
     let attempts = if session.at == At::Newest { feed.attempts(&key, scheduler, oldest, until).await? } else { Vec::new() };
     let complete = oldest.0 <= 1;
-    let mut replay = Replay::new(scheduler.clone(), complete).with_depth(depth.clone());
+    let mut replay = Replay::new(scheduler.clone(), complete).with_depth(depth.clone()).with_remedies(remedies);
     if let Some((begun, revision)) = attempts.last().copied() {
         feed.seed(&mut replay, oldest, begun).await?;
         let mut found = None;

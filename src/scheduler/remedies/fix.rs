@@ -1,0 +1,236 @@
+//! One change to the pod, a node or the cluster: how it is made and how it is said.
+
+use std::sync::Arc;
+
+use crate::cluster::{Amount, ClusterState, ContainerRequests, Labels, Node, ObjectKey, PodInfo, PodSpec, Resources, Stored, Taint, Toleration, Watched, WhenUnsatisfiable};
+use crate::kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec, PersistentVolumeStatus, VolumeNodeAffinity};
+use crate::kube::api::core::v1::{NodeSelector, NodeSelectorRequirement, NodeSelectorTerm};
+use crate::kube::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use crate::scheduler::evidence::amount;
+
+/// The taint of a cordoned node.
+pub const UNSCHEDULABLE: &str = "node.kubernetes.io/unschedulable";
+
+/// A change.
+#[derive(Clone, Debug)]
+pub enum Fix {
+    /// Make the node schedulable again, its taint included.
+    Uncordon,
+    /// Tolerate a taint.
+    Tolerate(Taint),
+    /// Ask for less of a resource, in the scheduler's unit.
+    Lower(Arc<str>, i64),
+    /// Set a label of the node, or remove it.
+    Label(Arc<str>, Option<Arc<str>>),
+    /// Drop an entry of the node selector.
+    DropNodeSelector(Arc<str>),
+    /// Drop what node affinity requires.
+    DropNodeAffinity,
+    /// Take another host port.
+    ChangePort(Arc<str>, i32),
+    /// Delete a pod that is in the way.
+    Delete(Arc<PodInfo>),
+    /// Let a spread constraint be less even.
+    MaxSkew(usize, Arc<str>, i32),
+    /// Let a spread constraint score instead of filter.
+    SoftenSpread(usize, Arc<str>),
+    /// Make required affinity preferred.
+    SoftenAffinity,
+    /// Make required anti-affinity preferred.
+    SoftenAntiAffinity,
+    /// Make a released volume available.
+    FreeVolume(Arc<PersistentVolume>),
+    /// Provide a volume for a claim, reachable from the node.
+    Provide(Arc<PersistentVolumeClaim>),
+}
+
+impl PartialEq for Fix {
+    fn eq(&self, other: &Self) -> bool {
+        // Raising the same request twice is a new change; everything else is told by its words.
+        self.text("") == other.text("")
+    }
+}
+
+impl Fix {
+    /// What a person would say.
+    pub fn text(&self, node: &str) -> String {
+        match self {
+            Self::Uncordon => format!("uncordon {node}"),
+            Self::Tolerate(taint) if taint.value.is_empty() => format!("tolerate taint {}:{}", taint.key, taint.effect),
+            Self::Tolerate(taint) => format!("tolerate taint {}={}:{}", taint.key, taint.value, taint.effect),
+            Self::Lower(resource, by) => format!("lower requests.{resource} by {}", exact(resource, *by)),
+            Self::Label(key, Some(value)) => format!("add label {key}={value} to {node}"),
+            Self::Label(key, None) => format!("remove label {key} from {node}"),
+            Self::DropNodeSelector(key) => format!("drop {key} from nodeSelector"),
+            Self::DropNodeAffinity => "drop the required node affinity".to_owned(),
+            Self::ChangePort(protocol, port) => format!("use another host port than {port}/{protocol}"),
+            Self::Delete(pod) => format!("delete pod {}", pod.full_name()),
+            Self::MaxSkew(_, key, skew) => format!("raise maxSkew of the spread over {key} to {skew}"),
+            Self::SoftenSpread(_, key) => format!("make the spread over {key} ScheduleAnyway"),
+            Self::SoftenAffinity => "make podAffinity preferred instead of required".to_owned(),
+            Self::SoftenAntiAffinity => "make podAntiAffinity preferred instead of required".to_owned(),
+            Self::FreeVolume(volume) => format!("make the released PersistentVolume {} available", name(&volume.metadata)),
+            Self::Provide(claim) => {
+                let spec = claim.spec.clone().unwrap_or_default();
+                let size = spec.resources.and_then(|resources| resources.requests?.get("storage").map(|size| format!(" of {}", size.0)));
+                let class = spec.storage_class_name.unwrap_or_default();
+                format!("provide a PersistentVolume{} of class {class} on {node} for claim {}", size.unwrap_or_default(), name(&claim.metadata))
+            }
+        }
+    }
+
+    /// How much is asked of people: the lower the better. A request lowered a little asks less than one lowered a lot.
+    pub fn cost(&self, request: &Resources) -> i64 {
+        match self {
+            Self::Uncordon => 10,
+            Self::Lower(resource, by) => 20 + 10 * by / request.get(resource).max(1),
+            Self::Tolerate(_) => 20,
+            Self::Label(..) | Self::ChangePort(..) | Self::MaxSkew(..) => 30,
+            Self::DropNodeSelector(_) | Self::SoftenSpread(..) | Self::SoftenAffinity | Self::SoftenAntiAffinity | Self::FreeVolume(_) => 40,
+            Self::DropNodeAffinity | Self::Provide(_) => 50,
+            Self::Delete(_) => 60,
+        }
+    }
+
+    /// Makes the change, as far as it is one of the pod.
+    pub fn change_pod(&self, pod: &mut PodInfo) {
+        let mut spec: PodSpec = (*pod.spec).clone();
+        match self {
+            Self::Tolerate(taint) => spec.tolerations.push(Toleration {
+                key: taint.key.clone(),
+                operator: "Equal".into(),
+                value: taint.value.clone(),
+                effect: taint.effect.clone(),
+            }),
+            Self::Lower(resource, by) => lower(&mut spec, resource, *by),
+            Self::DropNodeSelector(key) => spec.node_selector.requirements.retain(|wanted| wanted.key != *key),
+            Self::DropNodeAffinity => spec.node_affinity.required = None,
+            Self::ChangePort(protocol, port) => {
+                spec.host_ports.retain(|wanted| (&wanted.protocol, wanted.port) != (protocol, *port));
+                spec.sidecar_host_ports.retain(|wanted| (&wanted.protocol, wanted.port) != (protocol, *port));
+            }
+            Self::MaxSkew(at, _, skew) => spec.spread[*at].max_skew = *skew,
+            Self::SoftenSpread(at, _) => spec.spread[*at].when_unsatisfiable = WhenUnsatisfiable::ScheduleAnyway,
+            Self::SoftenAffinity => spec.pod_affinity.required.clear(),
+            Self::SoftenAntiAffinity => spec.pod_anti_affinity.required.clear(),
+            Self::Uncordon | Self::Label(..) | Self::Delete(_) | Self::FreeVolume(_) | Self::Provide(_) => return,
+        }
+        pod.spec = Arc::new(spec);
+    }
+
+    /// What the change makes of an object of the cluster, if it is one of the cluster.
+    pub fn change_state(&self, state: &ClusterState, node: &Arc<str>) -> Option<(ObjectKey, Option<Stored>)> {
+        let key = |kind: Watched, name: &str| ObjectKey { kind, namespace: Arc::default(), name: name.into() };
+        match self {
+            Self::Uncordon | Self::Label(..) => {
+                let info = state.node(node)?;
+                let changed = self.changed_node(&info.node);
+                Some((key(Watched::Node, node), Some(Stored::Node(Arc::new(changed), Some(info.image_states.clone())))))
+            }
+            Self::Delete(pod) => Some((ObjectKey { kind: Watched::Pod, namespace: pod.namespace.clone(), name: pod.name.clone() }, None)),
+            Self::FreeVolume(volume) => {
+                let mut freed = (**volume).clone();
+                freed.spec.get_or_insert_default().claim_ref = None;
+                freed.status.get_or_insert_default().phase = Some("Available".to_owned());
+                Some((key(Watched::PersistentVolume, name(&volume.metadata)), Some(Stored::PersistentVolume(Arc::new(freed)))))
+            }
+            Self::Provide(claim) => {
+                let volume = volume_for(claim, node, state)?;
+                Some((key(Watched::PersistentVolume, name(&volume.metadata)), Some(Stored::PersistentVolume(Arc::new(volume)))))
+            }
+            _ => None,
+        }
+    }
+
+    fn changed_node(&self, node: &Node) -> Node {
+        let mut changed = node.clone();
+        match self {
+            Self::Uncordon => {
+                changed.unschedulable = false;
+                changed.taints.retain(|taint| &*taint.key != UNSCHEDULABLE);
+            }
+            Self::Label(key, value) => {
+                let kept = node.labels.iter().filter(|(known, _)| *known != key).map(|(key, value)| (key.clone(), value.clone()));
+                changed.labels = kept.chain(value.clone().map(|value| (key.clone(), value))).collect::<Labels>();
+            }
+            _ => {}
+        }
+        changed
+    }
+}
+
+/// An amount to the last digit, so that the change is enough.
+fn exact(resource: &str, value: i64) -> String {
+    const UNITS: [(&str, i64); 3] = [("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10)];
+    match resource {
+        "cpu" if value % 1000 == 0 => (value / 1000).to_string(),
+        "cpu" => format!("{value}m"),
+        "memory" | "ephemeral-storage" => {
+            UNITS.iter().find(|(_, unit)| value % unit == 0).map_or_else(|| value.to_string(), |(suffix, unit)| format!("{}{suffix}", value / unit))
+        }
+        _ => amount(resource, value),
+    }
+}
+
+fn name(metadata: &ObjectMeta) -> &str {
+    metadata.name.as_deref().unwrap_or_default()
+}
+
+/// Takes `by` off what the containers ask for, the largest first, and off everything else that could hold the pod's request up.
+fn lower(spec: &mut PodSpec, resource: &Arc<str>, by: i64) {
+    let unit = |value: i64| if &**resource == "cpu" { Amount::from_millis(value) } else { Amount::from_units(value) };
+    let off = unit(by);
+    let of = |container: &ContainerRequests| container.requests.iter().find(|(name, _)| name == resource).map_or(Amount::default(), |(_, amount)| *amount);
+    let set = |container: &mut ContainerRequests, value: Amount| {
+        if let Some((_, amount)) = container.requests.iter_mut().find(|(name, _)| name == resource) {
+            *amount = value;
+        }
+    };
+    let less = |value: Amount, off: Amount| if value > off { value - off } else { Amount::default() };
+    let requests = &mut spec.requests;
+    let mut left = off;
+    let mut order: Vec<usize> = (0..requests.containers.len()).collect();
+    order.sort_by_key(|at| std::cmp::Reverse(of(&requests.containers[*at])));
+    for at in order {
+        let has = of(&requests.containers[at]);
+        set(&mut requests.containers[at], less(has, left));
+        left = less(left, has);
+    }
+    for container in &mut requests.init_containers {
+        let has = of(container);
+        set(container, less(has, off));
+    }
+    if let Some((_, amount)) = requests.pod_level.iter_mut().find(|(name, _)| name == resource) {
+        *amount = less(*amount, off);
+    }
+}
+
+/// A free volume that a claim can bind to on the node.
+fn volume_for(claim: &PersistentVolumeClaim, node: &str, state: &ClusterState) -> Option<PersistentVolume> {
+    let spec = claim.spec.clone()?;
+    let info = state.node(node)?;
+    let host = info.labels.get("kubernetes.io/hostname").map(|host| NodeSelector {
+        node_selector_terms: vec![NodeSelectorTerm {
+            match_expressions: Some(vec![NodeSelectorRequirement {
+                key: "kubernetes.io/hostname".to_owned(),
+                operator: "In".to_owned(),
+                values: Some(vec![host.to_owned()]),
+            }]),
+            match_fields: None,
+        }],
+    });
+    let labels = spec.selector.as_ref().and_then(|selector| selector.match_labels.clone());
+    Some(PersistentVolume {
+        metadata: ObjectMeta { name: Some(format!("for-{}-on-{node}", name(&claim.metadata))), labels, ..ObjectMeta::default() },
+        spec: Some(PersistentVolumeSpec {
+            capacity: spec.resources.and_then(|resources| resources.requests),
+            access_modes: spec.access_modes,
+            storage_class_name: spec.storage_class_name,
+            volume_mode: spec.volume_mode,
+            volume_attributes_class_name: spec.volume_attributes_class_name,
+            node_affinity: host.map(|required| VolumeNodeAffinity { required: Some(required) }),
+            ..PersistentVolumeSpec::default()
+        }),
+        status: Some(PersistentVolumeStatus { phase: Some("Available".to_owned()), ..PersistentVolumeStatus::default() }),
+    })
+}
