@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use crate::history::clock::{Clock, Evidence, Moment};
-use crate::kube::{self, Decoder, Kinds, RegistryKey, Release, ReleaseEvidence, Resource};
+use crate::kube::{self, Decoder, Kinds, RegistryKey, ReleaseEvidence, Resource};
 use crate::store::etcd::EtcdSource;
 use crate::store::{self, At, EventKind, KeyRange, KeyValue, Listing, Revision, Source, Until, Want};
 
@@ -32,8 +32,8 @@ pub struct Session {
     pub format: Format,
     /// The revision to look at, from `--rev` or `--at`.
     pub at: At,
-    /// The API server's release, where it was asked for or the data tells it.
-    pub release: Option<Release>,
+    /// What the data tells of the API server's release; not looked for where `--release` says it.
+    pub release_evidence: ReleaseEvidence,
     /// Stored values to objects.
     pub decoder: Decoder,
     /// Fields that the decoder did not know.
@@ -57,7 +57,7 @@ impl Session {
             args: args.clone(),
             format,
             at,
-            release: args.release,
+            release_evidence: ReleaseEvidence::default(),
             decoder: Decoder::new().with_key_ring(encryption.keys.clone()),
             unknown_fields: UnknownFields::new(args.unknown),
             encryption,
@@ -68,8 +68,8 @@ impl Session {
         session.decoder = match args.release {
             Some(release) => session.decoder.with_release(release),
             None => {
-                session.release = session.find_release().await?;
-                session.decoder.with_release_found(session.release.unwrap_or_default())
+                session.release_evidence = session.find_release().await?;
+                session.decoder.with_release_found(session.release_evidence.release().unwrap_or_default())
             }
         };
         if let Some(moment) = moment {
@@ -79,7 +79,7 @@ impl Session {
     }
 
     /// The release of the API server, as far as its own objects and the nodes tell.
-    async fn find_release(&self) -> Result<Option<Release>> {
+    async fn find_release(&self) -> Result<ReleaseEvidence> {
         const NODES: usize = 100;
         let prefix = self.prefix().await?;
         let mut evidence = ReleaseEvidence::default();
@@ -96,7 +96,7 @@ impl Session {
                 evidence.saw_kubelet(version);
             }
         }
-        Ok(evidence.release())
+        Ok(evidence)
     }
 
     /// The newest revision written at or before a moment.

@@ -63,6 +63,11 @@ impl ReleaseEvidence {
 
     /// The most likely release: that of the newest kubelet within what the APIServices allow. `None` where nothing was seen.
     pub fn release(&self) -> Option<Release> {
+        self.bounds().map(|(oldest, newest)| if self.kubelet.is_some() { oldest } else { newest })
+    }
+
+    /// The oldest and the newest release it can be. `None` where nothing was seen.
+    pub fn bounds(&self) -> Option<(Release, Release)> {
         let (mut oldest, mut newest) = (Release::OLDEST.minor, Release::NEWEST.minor);
         let served = |name: &str| self.served.iter().any(|served| served == name);
         if !self.served.is_empty() {
@@ -76,7 +81,8 @@ impl ReleaseEvidence {
             return None;
         }
         let newest = newest.max(oldest);
-        Some(Release::new(self.kubelet.map_or(newest, |kubelet| kubelet.minor.clamp(oldest, newest))))
+        let oldest = self.kubelet.map_or(oldest, |kubelet| kubelet.minor.clamp(oldest, newest));
+        Some((Release::new(oldest), Release::new(newest)))
     }
 }
 

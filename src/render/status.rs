@@ -14,9 +14,6 @@ use crate::store::{Member, RevisionSpan, SourceKind, SourceStatus};
 use super::duration;
 use super::style::{FAINT, REMOVED, STRONG, WARNING, paint};
 
-/// What an API server's release is told by.
-const RELEASE_FROM: &str = "the API versions it serves and the newest kubelet";
-
 /// All that `status` shows.
 pub struct Report {
     /// The source's own word.
@@ -25,8 +22,10 @@ pub struct Report {
     pub span: RevisionSpan,
     /// The first and the last revision that can be dated.
     pub dated: Option<(Dated, Dated)>,
-    /// The API server's release, where the data tells it.
+    /// The API server's most likely release, where the data tells it.
     pub release: Option<Release>,
+    /// The oldest and the newest it can be.
+    pub release_bounds: Option<(Release, Release)>,
     /// What the values say.
     pub census: Census,
     /// What else is odd, a sentence each.
@@ -56,7 +55,7 @@ pub fn json(report: &Report) -> Value {
         "recoverable": {"freepage": source.recoverable_freepage, "wal": source.recoverable_wal},
         "kubernetes": {
             "apiserver": release.map(|release| release.to_string()),
-            "apiserverFrom": release.map(|_| RELEASE_FROM),
+            "apiserverBounds": report.release_bounds.map(|(oldest, newest)| [oldest.to_string(), newest.to_string()]),
             "schedulers": census.schedulers,
             "kubelets": census.kubelets,
         },
@@ -104,8 +103,9 @@ pub fn page(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     for (index, member) in source.members.iter().enumerate() {
         line(out, if index == 0 { "members" } else { "" }, &member_line(member))?;
     }
-    if let Some(release) = release {
-        line(out, "API server", &format!("{release} {}", paint(FAINT, format_args!("(from {RELEASE_FROM})"))))?;
+    if let (Some(release), Some((oldest, newest))) = (release, report.release_bounds) {
+        let doubt = if oldest == newest { String::new() } else { format!("  (its API versions and kubelets fit {oldest} to {newest})") };
+        line(out, "API server", &format!("{release}{}", paint(FAINT, doubt)))?;
     }
     for scheduler in &census.schedulers {
         line(out, "scheduler", scheduler)?;

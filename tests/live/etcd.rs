@@ -22,10 +22,13 @@ pub enum Transport {
     Mutual(Pair, PathBuf),
 }
 
-/// A running etcd of one member.
+/// A running etcd.
 pub struct Etcd {
     child: Option<Child>,
     folder: TempDir,
+    name: &'static str,
+    /// The peer address of another member, if there is one.
+    other: Option<(&'static str, u16)>,
     transport: Transport,
     client_port: u16,
     plain_port: u16,
@@ -40,20 +43,41 @@ impl Etcd {
 
     /// Starts an empty etcd and waits until it answers.
     pub async fn start(transport: Transport) -> Self {
-        // On a RAM disk, where there is one, etcd's fsyncs cost nothing.
-        let shm = Path::new("/dev/shm");
-        let folder = if shm.is_dir() { TempDir::new_in(shm) } else { TempDir::new() }.or_else(|_| TempDir::new()).unwrap();
-        let mut etcd = Self { child: None, folder, transport, client_port: 0, plain_port: 0, peer_port: 0 };
+        let mut etcd = Self::new("one", transport);
         // A free port may be taken by another test before etcd takes it: then etcd ends at once and other ports are tried.
         for _ in 0..5 {
             [etcd.client_port, etcd.plain_port, etcd.peer_port] = free_ports();
-            if etcd.run().await {
+            etcd.spawn();
+            if etcd.is_ready().await {
                 return etcd;
             }
             let log = etcd.log();
             assert!(log.contains("address already in use"), "etcd does not start: {log}");
         }
         panic!("no free ports for etcd");
+    }
+
+    /// Two members of one cluster, in plain text.
+    pub async fn pair() -> [Self; 2] {
+        let mut pair = [Self::new("one", Transport::Plain), Self::new("two", Transport::Plain)];
+        let (first, second) = (pair[0].peer_port, pair[1].peer_port);
+        pair[0].other = Some(("two", second));
+        pair[1].other = Some(("one", first));
+        for etcd in &mut pair {
+            etcd.spawn();
+        }
+        for etcd in &mut pair {
+            assert!(etcd.is_ready().await, "etcd does not start: {}", etcd.log());
+        }
+        pair
+    }
+
+    fn new(name: &'static str, transport: Transport) -> Self {
+        // On a RAM disk, where there is one, etcd's fsyncs cost nothing.
+        let shm = Path::new("/dev/shm");
+        let folder = if shm.is_dir() { TempDir::new_in(shm) } else { TempDir::new() }.or_else(|_| TempDir::new()).unwrap();
+        let [client_port, plain_port, peer_port] = free_ports();
+        Self { child: None, folder, name, other: None, transport, client_port, plain_port, peer_port }
     }
 
     /// Stops etcd; its data stay.
@@ -68,13 +92,15 @@ impl Etcd {
     pub async fn resume_in_hiding(&mut self) {
         let home = self.client_port;
         [self.client_port, ..] = free_ports();
-        assert!(self.run().await, "etcd does not start again: {}", self.log());
+        self.spawn();
+        assert!(self.is_ready().await, "etcd does not start again: {}", self.log());
         self.client_port = home;
     }
 
     /// Starts a stopped etcd again, on the same ports and data.
     pub async fn resume(&mut self) {
-        assert!(self.run().await, "etcd does not start again: {}", self.log());
+        self.spawn();
+        assert!(self.is_ready().await, "etcd does not start again: {}", self.log());
     }
 
     /// The endpoint of the transport under test.
@@ -98,7 +124,7 @@ impl Etcd {
         self.folder.path().join("data/member/snap/db")
     }
 
-    async fn run(&mut self) -> bool {
+    fn spawn(&mut self) {
         let log = File::create(self.folder.path().join("log")).unwrap();
         let client = self.endpoint();
         let plain = format!("http://127.0.0.1:{}", self.plain_port);
@@ -106,9 +132,10 @@ impl Etcd {
         let mut command = Command::new(binary());
         command.env_clear().stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
         command.arg("--data-dir").arg(self.folder.path().join("data"));
-        command.args(["--name", "test", "--logger", "zap", "--listen-client-urls", &format!("{client},{plain}")]);
+        command.args(["--name", self.name, "--logger", "zap", "--listen-client-urls", &format!("{client},{plain}")]);
         command.args(["--advertise-client-urls", &client, "--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer]);
-        command.args(["--initial-cluster", &format!("test={peer}")]);
+        let other = self.other.map_or_else(String::new, |(name, port)| format!(",{name}=http://127.0.0.1:{port}"));
+        command.args(["--initial-cluster", &format!("{}={peer}{other}", self.name)]);
         if let Transport::Tls(pair) | Transport::Mutual(pair, _) = &self.transport {
             command.arg("--cert-file").arg(&pair.cert).arg("--key-file").arg(&pair.key);
         }
@@ -116,6 +143,10 @@ impl Etcd {
             command.arg("--client-cert-auth").arg("--trusted-ca-file").arg(ca);
         }
         self.child = Some(command.spawn().unwrap_or_else(|error| panic!("{}: {error}", binary().display())));
+    }
+
+    /// Waits until it answers; `false` if it ended in place of that.
+    async fn is_ready(&mut self) -> bool {
         let deadline = Instant::now() + Duration::from_secs(60);
         while Instant::now() < deadline {
             if self.child.as_mut().is_some_and(|child| child.try_wait().unwrap().is_some()) {

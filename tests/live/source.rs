@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use etcd_client::{DeleteOptions, Permission, PutOptions, Txn, TxnOp};
 use futures_util::{StreamExt, TryStreamExt};
-use ketcd::store::etcd::{EtcdConfig, Password};
+use ketcd::store::etcd::{EtcdConfig, EtcdSource, Password};
 use ketcd::store::{At, Error, Event, EventKind, KeyRange, KeyValue, Origin, Revision, Source, Until, Want, WatchItem};
 
 use crate::etcd::{Etcd, Transport};
@@ -283,6 +283,29 @@ async fn users_read_what_their_roles_allow() {
     let anonymous = EtcdConfig { user: None, password: None, ..as_user("", "") };
     let refused = open(anonymous).span().await.unwrap_err().to_string();
     assert!(refused.contains("wants a user"), "{refused}");
+}
+
+/// What one member of two holds can be read without the other, and the user is told.
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_leader_a_member_tells_what_it_holds() {
+    let [mut lost, left] = Etcd::pair().await;
+    left.writer().await.put("/k", "v", None).await.unwrap();
+    let (notices, told) = std::sync::mpsc::channel();
+    let config = EtcdConfig { endpoints: vec![lost.endpoint(), left.endpoint()], ..EtcdConfig::default() };
+    let notice = move |notice: &str| notices.send(notice.to_owned()).unwrap_or_default();
+    let source = EtcdSource::new(config, std::sync::Arc::new(notice)).unwrap();
+    assert_eq!(listed(&source, KeyRange::key("/k"), At::Newest, Want::Values).await.1.len(), 1);
+    assert!(told.try_recv().is_err());
+    lost.stop();
+    for _ in 0..2 {
+        assert_eq!(listed(&source, KeyRange::key("/k"), At::Newest, Want::Values).await.1.len(), 1);
+    }
+    let notices: Vec<String> = told.try_iter().collect();
+    assert_eq!(notices.len(), 1, "{notices:?}");
+    assert!(notices[0].contains("no leader of the cluster answers") && notices[0].contains(&left.endpoint()), "{notices:?}");
+    assert_eq!(changes(&watched(&source, KeyRange::key("/k"), 1, 2).await).len(), 1);
+    let status = source.status().await.unwrap();
+    assert!(status.problems.iter().any(|problem| problem.contains("has no leader")), "{status:?}");
 }
 
 /// Where there is no change to wait for, a bounded watch ends all the same.

@@ -24,7 +24,15 @@ pub async fn run(session: &Session, _args: &StatusArgs, out: &mut Output) -> Res
     let clock = session.clock().await?;
     let dated = clock.dated_span().and_then(|(first, last)| Some((clock.date(first.max(span.oldest))?, clock.date(last)?)));
     let problems = clock.problems().to_vec();
-    let report = status::Report { source, span, dated, release: session.release, census: census(session).await?, problems };
+    let report = status::Report {
+        source,
+        span,
+        dated,
+        release: session.release_evidence.release(),
+        release_bounds: session.release_evidence.bounds(),
+        census: census(session).await?,
+        problems,
+    };
     match &session.format {
         Format::Table | Format::Wide => status::page(&report, out)?,
         Format::Json => {

@@ -108,7 +108,7 @@ impl Cluster {
         if !self.told_no_leader.swap(true, Ordering::Relaxed) {
             let member = &self.members[self.preferred.load(Ordering::Relaxed)];
             self.tell(&format!(
-                "the cluster has no leader: what follows is what {} holds by itself, which may be behind",
+                "no leader of the cluster answers: what follows is what {} holds by itself, which may be behind",
                 member.endpoint.url()
             ));
         }

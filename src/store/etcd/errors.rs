@@ -24,7 +24,7 @@ pub(super) struct Trouble {
 pub(super) enum Class {
     /// This endpoint cannot be reached, or does not trust us, or we not it; another may do better.
     Endpoint,
-    /// The member answers but the cluster has no leader: what it holds itself can be read all the same.
+    /// The member can be reached but no leader confirms its answer: what it holds itself can be read all the same.
     NoLeader,
     /// The revision asked for was compacted away.
     Compacted,
@@ -46,7 +46,7 @@ impl Trouble {
     /// What a call that took longer than `--command-timeout` means.
     pub fn timeout(endpoint: &Endpoint, config: &EtcdConfig) -> Self {
         Self::new(
-            Class::Endpoint,
+            Class::NoLeader,
             format!("{} did not answer within {:?}", endpoint.url(), config.command_timeout),
             "raise --command-timeout, or check that the cluster has a leader",
         )
