@@ -61,7 +61,11 @@ pub fn page(row: &Row, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", paint(STRONG, row.name()))?;
     for line in row.plugin.doc().lines() {
         let heading = matches!(line, "Checks" | "Reads" | "History" | "Differs from upstream");
-        if heading { writeln!(out, "\n{}", paint(STRONG, line))? } else if !line.is_empty() { writeln!(out, "{line}")? }
+        if heading {
+            writeln!(out, "\n{}", paint(STRONG, line))?
+        } else if !line.is_empty() {
+            writeln!(out, "{line}")?
+        }
     }
     writeln!(out, "\n{}", paint(STRONG, "In the defaults"))?;
     for (what, minors) in [("filters", &row.filters), ("scores", &row.scores)] {

@@ -11,11 +11,11 @@ pub struct KeyValue {
     pub key: Bytes,
     /// The stored bytes; empty where only keys were asked for, and for a deletion.
     pub value: Bytes,
-    /// The revision that created the key (again, after its last deletion).
+    /// The revision that created the key (again, after its last deletion); 0 where it cannot be told.
     pub create_revision: Revision,
     /// The revision of this version.
     pub mod_revision: Revision,
-    /// 1 at creation, one more with each put.
+    /// 1 at creation, one more with each put; 0 where it cannot be told (a put known only from a log that begins later).
     pub version: i64,
     /// The etcd lease the key hangs on; 0 for none.
     pub lease: i64,

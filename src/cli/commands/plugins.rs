@@ -28,7 +28,8 @@ pub fn run(args: &PluginsArgs, output: Option<&str>, out: &mut Output) -> Result
         Some(name) => vec![plugins::find(name).ok_or_else(|| unknown(name))?],
         None => plugins::all().collect(),
     };
-    let rows: Vec<page::Row> = rules.into_iter().map(page::Row::of).filter(|row| release.is_none_or(|release| row.runs_in(release))).collect();
+    let rows: Vec<page::Row> =
+        rules.into_iter().map(page::Row::of).filter(|row| release.is_none_or(|release| row.runs_in(release))).collect();
     match format {
         Format::Table | Format::Wide if args.name.is_some() => rows.iter().try_for_each(|row| page::page(row, out))?,
         Format::Table | Format::Wide => page::list(&rows, out)?,

@@ -79,7 +79,9 @@ profiles:
 
 #[test]
 fn disabling_everything_leaves_what_is_enabled() {
-    let yaml = v1("profiles: [{plugins: {score: {disabled: [{name: '*'}], enabled: [{name: ImageLocality, weight: 3}]}, postFilter: {disabled: [{name: '*'}]}}}]");
+    let yaml = v1(
+        "profiles: [{plugins: {score: {disabled: [{name: '*'}], enabled: [{name: ImageLocality, weight: 3}]}, postFilter: {disabled: [{name: '*'}]}}}]",
+    );
     let profile = &read(&yaml, 36).unwrap().profiles[0];
     assert_eq!((scores(profile).as_str(), profile.preempts, profile.rules.dra), ("ImageLocality×3", false, false));
     assert_eq!(profile.scheduler_name, "default-scheduler");
@@ -118,37 +120,54 @@ profiles:
 #[test]
 fn versions_have_their_releases() {
     let reason = |version: &str, minor| read(&beta(version, ""), minor).map(|_| ()).unwrap_err().remove(0);
-    assert!(reason("v1", 24).ends_with("kube-scheduler 1.24 reads KubeSchedulerConfiguration of kubescheduler.config.k8s.io/v1beta2, kubescheduler.config.k8s.io/v1beta3"));
-    assert!(reason("v1beta3", 29).starts_with("no kind \"KubeSchedulerConfiguration\" is registered for version \"kubescheduler.config.k8s.io/v1beta3\""));
+    assert!(reason("v1", 24).ends_with(
+        "kube-scheduler 1.24 reads KubeSchedulerConfiguration of kubescheduler.config.k8s.io/v1beta2, kubescheduler.config.k8s.io/v1beta3"
+    ));
+    assert!(
+        reason("v1beta3", 29)
+            .starts_with("no kind \"KubeSchedulerConfiguration\" is registered for version \"kubescheduler.config.k8s.io/v1beta3\"")
+    );
     assert!(read("kind: Pod", 30).is_err());
 }
 
 #[test]
 fn bad_files_get_upstreams_reasons() {
     let both = "profiles: [{schedulerName: a}, {schedulerName: a}, {}]";
-    refused(
-        &v1(both),
-        30,
-        &["profiles[1].schedulerName: Duplicate value: \"a\"", "profiles[2].schedulerName: Required value"],
-    );
+    refused(&v1(both), 30, &["profiles[1].schedulerName: Duplicate value: \"a\"", "profiles[2].schedulerName: Required value"]);
     refused(&v1("percentageOfNodesToScore: 101"), 30, &["percentageOfNodesToScore: Invalid value: 101: not in valid range [0-100]"]);
     refused(&v1("profilez: []"), 30, &["strict decoding error: unknown field \"profilez\""]);
-    refused(&v1("profiles: [{plugins: {filter: {enabled: [{name: ImageLocality}]}}}]"), 30, &["plugin \"ImageLocality\" does not extend FilterPlugin plugin"]);
+    refused(
+        &v1("profiles: [{plugins: {filter: {enabled: [{name: ImageLocality}]}}}]"),
+        30,
+        &["plugin \"ImageLocality\" does not extend FilterPlugin plugin"],
+    );
     refused(
         &v1("profiles: [{plugins: {filter: {enabled: [{name: EBSLimits}]}}}]"),
         31,
-        &["profiles[0].plugins.filter.enabled[0]: Invalid value: \"EBSLimits\": was invalid in version \"v1\" (KubeSchedulerConfiguration is version \"kubescheduler.config.k8s.io/v1\")"],
+        &[
+            "profiles[0].plugins.filter.enabled[0]: Invalid value: \"EBSLimits\": was invalid in version \"v1\" (KubeSchedulerConfiguration is version \"kubescheduler.config.k8s.io/v1\")",
+        ],
     );
     let args = |name: &str, args: &str| v1(&format!("profiles: [{{pluginConfig: [{{name: {name}, args: {args}}}]}}]"));
     let place = "profiles[0].pluginConfig[0].args";
     let invalid = |field: &str, rest: &str| format!("{place}.{field}: {rest}");
-    refused(&args("InterPodAffinity", "{hardPodAffinityWeight: 101}"), 30, &[&invalid("hardPodAffinityWeight", "Invalid value: 101: not in valid range [0, 100]")]);
     refused(
-        &args("PodTopologySpread", "{defaultConstraints: [{maxSkew: 0, topologyKey: zone, whenUnsatisfiable: Perhaps}], defaultingType: List}"),
+        &args("InterPodAffinity", "{hardPodAffinityWeight: 101}"),
+        30,
+        &[&invalid("hardPodAffinityWeight", "Invalid value: 101: not in valid range [0, 100]")],
+    );
+    refused(
+        &args(
+            "PodTopologySpread",
+            "{defaultConstraints: [{maxSkew: 0, topologyKey: zone, whenUnsatisfiable: Perhaps}], defaultingType: List}",
+        ),
         30,
         &[
             &invalid("defaultConstraints[0].maxSkew", "Invalid value: 0: not in valid range (0, inf)"),
-            &invalid("defaultConstraints[0].whenUnsatisfiable", "Unsupported value: \"Perhaps\": supported values: \"DoNotSchedule\", \"ScheduleAnyway\""),
+            &invalid(
+                "defaultConstraints[0].whenUnsatisfiable",
+                "Unsupported value: \"Perhaps\": supported values: \"DoNotSchedule\", \"ScheduleAnyway\"",
+            ),
         ],
     );
     refused(
@@ -156,14 +175,27 @@ fn bad_files_get_upstreams_reasons() {
         30,
         &[&invalid("defaultingType", "Invalid value: \"System\": when .defaultConstraints are not empty")],
     );
-    refused(&args("DefaultPreemption", "{minCandidateNodesPercentage: 101}"), 30, &[&invalid("minCandidateNodesPercentage", "Invalid value: 101: not in valid range [0, 100]")]);
-    refused(&args("NodeResourcesBalancedAllocation", "{resources: [{name: cpu, weight: 2}]}"), 30, &[&invalid("resources[0].weight", "Invalid value: 2: must be 1")]);
-    refused(&args("VolumeBinding", "{bindTimeoutSeconds: -1}"), 30, &[&invalid("bindTimeoutSeconds", "Invalid value: -1: invalid BindTimeoutSeconds, should not be a negative value")]);
+    refused(
+        &args("DefaultPreemption", "{minCandidateNodesPercentage: 101}"),
+        30,
+        &[&invalid("minCandidateNodesPercentage", "Invalid value: 101: not in valid range [0, 100]")],
+    );
+    refused(
+        &args("NodeResourcesBalancedAllocation", "{resources: [{name: cpu, weight: 2}]}"),
+        30,
+        &[&invalid("resources[0].weight", "Invalid value: 2: must be 1")],
+    );
+    refused(
+        &args("VolumeBinding", "{bindTimeoutSeconds: -1}"),
+        30,
+        &[&invalid("bindTimeoutSeconds", "Invalid value: -1: invalid BindTimeoutSeconds, should not be a negative value")],
+    );
 }
 
 #[test]
 fn extenders_are_named() {
-    let profile = read(&v1("extenders: [{urlPrefix: 'http://x', filterVerb: filter, prioritizeVerb: p, weight: 2}]"), 30).unwrap().profiles.remove(0);
+    let profile =
+        read(&v1("extenders: [{urlPrefix: 'http://x', filterVerb: filter, prioritizeVerb: p, weight: 2}]"), 30).unwrap().profiles.remove(0);
     assert_eq!(profile.unverifiable, ["The extender http://x may refuse nodes and add points; what it answered is not in etcd."]);
     refused(
         &v1("extenders: [{urlPrefix: 'http://x', prioritizeVerb: p}]"),

@@ -1,11 +1,12 @@
 //! A member's data dir: its database, and what its write-ahead log knows beyond it, after it and before the last compaction.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::bolt::Bolt;
 use super::db_file::{self, Facts};
-use super::wal::{Change, Log, Request, Run, Store, Version};
+use super::wal::{self, Change, Known, Log, Logged, Request, Run, Store, Version};
 use super::{Problem, image};
 use crate::store::versions::{Builder, Found, Layer, Place};
 use crate::store::{EventKind, Origin, Revision, RevisionSpan};
@@ -67,31 +68,73 @@ impl Replay<'_> {
     fn run(&mut self, run: &Run) -> Replayed {
         let newest = self.facts.span.map_or(1, |span| span.newest.0);
         if run.first <= 1
-            && let Some(changes) = self.replay_from_the_start(run, newest)
+            && let Some((changes, problem)) = self.replay_from_the_start(run, newest)
         {
-            return Replayed { changes, from_the_start: true, problem: None };
+            return Replayed { changes, from_the_start: true, problem };
         }
         let next = self.facts.consistent_index + 1;
-        if next < run.first || next > run.end() {
-            let problem =
-                format!("entries {} to {} of the log do not meet the database, whose last is {}", run.first, run.end() - 1, next - 1);
-            return Replayed { changes: Vec::new(), from_the_start: false, problem: Some(problem) };
+        let meets_database = (run.first..=run.end()).contains(&next);
+        let mut changes = self.recover(run, next, meets_database.then_some(newest));
+        let mut problem = None;
+        if meets_database {
+            let images = |image: u16| self.builder.image_bytes(image);
+            let mut store = Store::at(&images, newest, self.alive().into_iter());
+            let replayed = self.apply(&mut store, run, next, |_, _| true);
+            changes.extend(replayed.0);
+            problem = replayed.1;
+        } else {
+            let what = if changes.is_empty() { "cannot be brought together with the database" } else { "do not reach the database" };
+            problem = Some(format!("entries {} to {} of the log {what}, whose last is {}", run.first, run.end() - 1, next - 1));
         }
-        let images = |image: u16| self.builder.image_bytes(image);
-        let mut store = Store::at(&images, newest, self.alive().into_iter());
-        let (changes, problem) = self.apply(&mut store, run, next, |_, _| true);
         Replayed { changes, from_the_start: false, problem }
+    }
+
+    /// What a log that begins later than the cluster tells of the time before its entry `end`, as far as revisions are certain.
+    fn recover(&self, run: &Run, end: u64, reached: Option<i64>) -> Vec<Change> {
+        let before = run.entries.iter().zip(run.first..).take_while(|(_, index)| *index < end);
+        let logged = before.map(|(entry, _)| {
+            let image = self.images[entry.file];
+            let file = &self.builder.image_bytes(image)[..];
+            Logged { image, file, request: Request::read(file, entry.data.clone()) }
+        });
+        let puts = self.builder.changes_of(self.layer).filter(|found| found.kind == EventKind::Put);
+        let known: Vec<Known<'_>> = puts
+            .map(|found| {
+                let Found { main, create_revision, version, .. } = *found;
+                Known { key: self.builder.bytes(found.key), value: self.builder.bytes(found.value), main, create_revision, version }
+            })
+            .collect();
+        let changes = wal::recover(logged.collect(), &known, reached);
+        if self.contradicts(&changes) { Vec::new() } else { changes }
+    }
+
+    /// Whether the database has another change where the log says it has one.
+    fn contradicts(&self, changes: &[Change]) -> bool {
+        let by_place: HashMap<(i64, i64), &Change> = changes.iter().map(|change| ((change.main, change.sub), change)).collect();
+        self.builder
+            .changes_of(self.layer)
+            .any(|found| by_place.get(&(found.main, found.sub)).is_some_and(|change| !self.is_same(change, found)))
+    }
+
+    fn is_same(&self, change: &Change, found: &Found) -> bool {
+        change.kind == found.kind
+            && self.builder.bytes(change.key) == self.builder.bytes(found.key)
+            && (found.kind == EventKind::Delete || self.builder.bytes(change.version.value) == self.builder.bytes(found.value))
     }
 
     /// Replays a log that begins with the cluster, and holds it against the database: a cluster restored from a snapshot begins anew
     /// with its log, but not with its revisions. `None` where they do not agree.
-    fn replay_from_the_start(&self, run: &Run, newest: i64) -> Option<Vec<Change>> {
+    fn replay_from_the_start(&self, run: &Run, newest: i64) -> Option<(Vec<Change>, Option<String>)> {
         let images = |image: u16| self.builder.image_bytes(image);
         let mut store = Store::empty(&images);
         let last = self.facts.consistent_index;
-        let (changes, problem) = self.apply(&mut store, run, run.first, |index, store| index != last || store.revision == newest);
-        let reached = run.end() > last && problem.is_none();
-        (reached && self.agrees(&changes)).then_some(changes)
+        let met = Cell::new(false);
+        let agrees = |index: u64, store: &Store<'_>| {
+            met.set(met.get() || (index == last && store.revision == newest));
+            index != last || store.revision == newest
+        };
+        let (changes, problem) = self.apply(&mut store, run, run.first, agrees);
+        (met.get() && self.agrees(&changes)).then_some((changes, problem))
     }
 
     /// Applies the entries from index `first` on, as long as `goes_on` after each; returns all changes, and what ended it early.
@@ -123,13 +166,8 @@ impl Replay<'_> {
     /// Whether every change that the database still has is the log's too.
     fn agrees(&self, changes: &[Change]) -> bool {
         let by_place: HashMap<(i64, i64), &Change> = changes.iter().map(|change| ((change.main, change.sub), change)).collect();
-        self.builder.changes_of(self.layer).all(|found| {
-            by_place.get(&(found.main, found.sub)).is_some_and(|change| {
-                change.kind == found.kind
-                    && self.builder.bytes(change.key) == self.builder.bytes(found.key)
-                    && (found.kind == EventKind::Delete || self.builder.bytes(change.version.value) == self.builder.bytes(found.value))
-            })
-        })
+        let is_told = |found: &Found| by_place.get(&(found.main, found.sub)).is_some_and(|change| self.is_same(change, found));
+        self.builder.changes_of(self.layer).all(is_told)
     }
 
     /// The keys alive at the database's newest revision.
@@ -157,8 +195,11 @@ fn add(builder: &mut Builder, db: usize, replayed: Replayed, facts: &mut Facts) 
     let newest = last.max(span.newest);
     facts.span = Some(RevisionSpan { newest, ..span });
     builder.set_span(db, RevisionSpan { newest, ..span });
+    // A log from the beginning answers for every revision; one that begins later for none by itself.
     let whole = replayed.from_the_start.then_some(RevisionSpan { oldest: Revision(1), newest: last, compacted: None });
-    let log = if whole.is_some() { builder.layer(Layer { span: whole }) } else { None };
+    let Some(log) = builder.layer(Layer { span: whole }) else {
+        return facts.damage.push("the log is broken into too many pieces; some are left out".to_owned());
+    };
     for change in replayed.changes {
         let Change { main, sub, kind, key, version } = change;
         let found = Found {
@@ -175,8 +216,6 @@ fn add(builder: &mut Builder, db: usize, replayed: Replayed, facts: &mut Facts) 
         if main > span.newest.0 {
             builder.push(db, found.clone());
         }
-        if let Some(log) = log {
-            builder.push(log, found);
-        }
+        builder.push(log, found);
     }
 }

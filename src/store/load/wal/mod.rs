@@ -2,11 +2,15 @@
 //!
 //! Source of the format: etcd v3.6, `server/storage/wal` and `api/etcdserverpb/raft_internal.proto`.
 
+mod align;
+mod candidate;
 mod log;
 mod record;
+mod recover;
 mod replay;
 mod request;
 
 pub use log::{Log, Run};
+pub use recover::{Known, Logged, changes as recover};
 pub use replay::{Change, Store, Version};
 pub use request::Request;
