@@ -96,8 +96,18 @@ impl Decoder {
 
     /// The object in a value. `mod_revision` becomes its `metadata.resourceVersion`; 0 leaves the stored one, which API servers keep empty.
     pub fn decode(&self, key: &[u8], value: &[u8], mod_revision: i64) -> Decoded {
+        self.object(key, value, mod_revision, true)
+    }
+
+    /// As [`Decoder::decode`], but leaves out `metadata.managedFields`, which few look at and which is often half of an object.
+    pub fn decode_lean(&self, key: &[u8], value: &[u8], mod_revision: i64) -> Decoded {
+        self.object(key, value, mod_revision, false)
+    }
+
+    fn object(&self, key: &[u8], value: &[u8], mod_revision: i64, managed_fields: bool) -> Decoded {
         let decoded = self.unsealed(key, value).and_then(|value| {
-            self.recognise(&value).and_then(|stored| self.value(stored, &value, mod_revision).map_err(|fault| broken(&fault, &value)))
+            let decoded = self.recognise(&value).map(|stored| self.value(stored, &value, mod_revision, managed_fields))?;
+            decoded.map_err(|fault| broken(&fault, &value))
         });
         match decoded {
             Ok((object, unknown_fields)) => Decoded { body: Body::Object(object), unknown_fields },
@@ -121,7 +131,7 @@ impl Decoder {
                 let mut context = wire.context(self, &value);
                 text::append_object(&mut context, wire.message, wire.object, wire.identity(mod_revision), out).map(|()| context.unknown)
             }
-            stored => self.value(stored, &value, mod_revision).map(|(object, unknown)| {
+            stored => self.value(stored, &value, mod_revision, true).map(|(object, unknown)| {
                 go_text::append_value(out, &object);
                 unknown
             }),
@@ -144,10 +154,9 @@ impl Decoder {
                 let mut context = wire.context(self, &value);
                 T::deserialize(wire.deserializer(&mut context, mod_revision, false)).map_err(|unfit| unfit.0)
             }
-            stored => self.value(stored, &value, mod_revision).and_then(|(mut object, _)| {
-                object.get_mut("metadata").and_then(Value::as_object_mut).map(|metadata| metadata.remove("managedFields"));
-                serde_json::from_value(object).map_err(|error| Fault::new(error.to_string(), 0))
-            }),
+            stored => self
+                .value(stored, &value, mod_revision, false)
+                .and_then(|(object, _)| serde_json::from_value(object).map_err(|error| Fault::new(error.to_string(), 0))),
         };
         result.map_err(|fault| broken(&fault, &value))
     }
@@ -189,10 +198,16 @@ impl Decoder {
         !self.stored && served::changes(&wire.api_version, &wire.kind)
     }
 
-    fn value(&self, stored: Stored, value: &[u8], mod_revision: i64) -> Result<(Value, Vec<UnknownField>)> {
-        let Stored::Protobuf(wire) = stored else { return self.dynamic(value, mod_revision) };
+    fn value(&self, stored: Stored, value: &[u8], mod_revision: i64, managed_fields: bool) -> Result<(Value, Vec<UnknownField>)> {
+        let Stored::Protobuf(wire) = stored else {
+            let (mut object, unknown) = self.dynamic(value, mod_revision)?;
+            if !managed_fields && let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+                metadata.remove("managedFields");
+            }
+            return Ok((object, unknown));
+        };
         let mut context = wire.context(self, value);
-        let mut object = Value::deserialize(wire.deserializer(&mut context, mod_revision, true)).map_err(|unfit| unfit.0)?;
+        let mut object = Value::deserialize(wire.deserializer(&mut context, mod_revision, managed_fields)).map_err(|unfit| unfit.0)?;
         if self.changes(&wire) {
             served::serve(&mut object, &wire.api_version, &wire.kind, self.minor(wire.message));
         }

@@ -164,7 +164,10 @@ impl<'a> Fetch<'a> {
                 }
             }
             Need::Object => {
-                let decoded = self.session.decoder.decode(key, value, revision);
+                let decoder = &self.session.decoder;
+                let shows_managed_fields = self.session.args.show_managed_fields;
+                let decoded =
+                    if shows_managed_fields { decoder.decode(key, value, revision) } else { decoder.decode_lean(key, value, revision) };
                 self.session.unknown_fields.add(key, &decoded.unknown_fields);
                 match decoded.body {
                     Decoded::Object(object) => return Body::Object(object),

@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use super::fields::{at, flag, joined, labels, list, name, text, text_or};
-use super::{Printer, View, human_duration};
+use super::{Cells, Printer, View, human_duration};
 
 pub(super) fn printer(group: &str, kind: &str) -> Option<Printer> {
-    let (columns, cells): (&str, fn(&Value, View) -> Vec<String>) = match (group, kind) {
+    let (columns, cells): (&str, Cells) = match (group, kind) {
         ("", "Secret") => ("NAME|TYPE|DATA|AGE", |object, view| {
             vec![name(object), text_or(object, "type", "Opaque"), entries(object, &["data"]), view.age(object)]
         }),

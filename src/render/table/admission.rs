@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use super::fields::{at, condition, count, first_three, int, list, name, scalar, selector, text, text_or};
-use super::{Printer, View};
+use super::{Cells, Printer, View};
 
 pub(super) fn printer(group: &str, kind: &str) -> Option<Printer> {
-    let (columns, cells): (&str, fn(&Value, View) -> Vec<String>) = match (group, kind) {
+    let (columns, cells): (&str, Cells) = match (group, kind) {
         ("admissionregistration.k8s.io", "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration") => {
             ("NAME|WEBHOOKS|AGE", |object, view| vec![name(object), count(object, "webhooks"), view.age(object)])
         }

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::fields::{at, flag, int, list, name, quantity, text, text_or};
-use super::{Printer, View};
+use super::{Cells, Printer, View};
 
 pub(super) fn printer(group: &str, kind: &str) -> Option<Printer> {
-    let (columns, cells): (&str, fn(&Value, View) -> Vec<String>) = match (group, kind) {
+    let (columns, cells): (&str, Cells) = match (group, kind) {
         ("", "Node") => ("NAME|STATUS|ROLES|AGE|VERSION|+INTERNAL-IP|+EXTERNAL-IP|+OS-IMAGE|+KERNEL-VERSION|+CONTAINER-RUNTIME", node),
         ("", "Namespace") => {
             ("NAME|STATUS|AGE", |object, view| vec![name(object), text(object, "status.phase").to_owned(), view.age(object)])

@@ -35,13 +35,15 @@ pub struct View {
     pub with_labels: bool,
 }
 
+/// Returns one cell for each column.
+type Cells = fn(&Value, View) -> Vec<String>;
+
 /// How the objects of one built-in kind are shown.
 #[derive(Clone, Copy)]
 struct Printer {
     /// Headings, with `|` between them and `+` before those that only `-o wide` shows.
     columns: &'static str,
-    /// Returns one cell for each column.
-    cells: fn(&Value, View) -> Vec<String>,
+    cells: Cells,
 }
 
 /// The rows of one kind: filled object by object, then written.

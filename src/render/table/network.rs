@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::fields::{at, first_three, int, joined, labels, list, name, scalar, selector, text, text_or};
-use super::{Printer, View};
+use super::{Cells, Printer, View};
 
 pub(super) fn printer(group: &str, kind: &str) -> Option<Printer> {
-    let (columns, cells): (&str, fn(&Value, View) -> Vec<String>) = match (group, kind) {
+    let (columns, cells): (&str, Cells) = match (group, kind) {
         ("", "Service") => ("NAME|TYPE|CLUSTER-IP|EXTERNAL-IP|PORT(S)|AGE|+SELECTOR", service),
         ("", "Endpoints") => ("NAME|ENDPOINTS|AGE", |object, view| vec![name(object), endpoints(object), view.age(object)]),
         ("discovery.k8s.io", "EndpointSlice") => ("NAME|ADDRESSTYPE|PORTS|ENDPOINTS|AGE", endpoint_slice),

@@ -3,12 +3,12 @@
 use serde_json::Value;
 
 use super::fields::{at, condition, int, list, name, text, text_or};
-use super::{Printer, View};
+use super::{Cells, Printer, View};
 
 const NAME_AND_AGE: Printer = Printer { columns: "NAME|AGE", cells: |object, view| vec![name(object), view.age(object)] };
 
 pub(super) fn printer(group: &str, kind: &str) -> Option<Printer> {
-    let (columns, cells): (&str, fn(&Value, View) -> Vec<String>) = match (group, kind) {
+    let (columns, cells): (&str, Cells) = match (group, kind) {
         ("resource.k8s.io", "DeviceClass" | "ResourceClaimTemplate") | ("scheduling.k8s.io", "Workload") => return Some(NAME_AND_AGE),
         ("resource.k8s.io", "ResourceClaim") => {
             ("NAME|STATE|AGE", |object, view| vec![name(object), claim_state(object), view.age(object)])

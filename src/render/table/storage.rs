@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use super::fields::{at, count, flag, joined, list, name, quantity, scalar, text, text_or};
-use super::{Printer, View};
+use super::{Cells, Printer, View};
 
 pub(super) fn printer(group: &str, kind: &str) -> Option<Printer> {
-    let (columns, cells): (&str, fn(&Value, View) -> Vec<String>) = match (group, kind) {
+    let (columns, cells): (&str, Cells) = match (group, kind) {
         ("", "PersistentVolume") => {
             ("NAME|CAPACITY|ACCESS MODES|RECLAIM POLICY|STATUS|CLAIM|STORAGECLASS|VOLUMEATTRIBUTESCLASS|REASON|AGE|+VOLUMEMODE", volume)
         }

@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use super::fields::{at, containers, count, flag, int, int_or, is_true, labels, list, name, quantity, scalar, selector, text, time};
-use super::{Printer, View, human_duration};
+use super::{Cells, Printer, View, human_duration};
 
 pub(super) fn printer(group: &str, kind: &str) -> Option<Printer> {
-    let (columns, cells): (&str, fn(&Value, View) -> Vec<String>) = match (group, kind) {
+    let (columns, cells): (&str, Cells) = match (group, kind) {
         ("apps", "Deployment") => ("NAME|READY|UP-TO-DATE|AVAILABLE|AGE|+CONTAINERS|+IMAGES|+SELECTOR", deployment),
         ("apps", "ReplicaSet") | ("", "ReplicationController") => {
             ("NAME|DESIRED|CURRENT|READY|AGE|+CONTAINERS|+IMAGES|+SELECTOR", replica_set)
