@@ -11,6 +11,7 @@ mod served;
 mod sorted;
 mod text;
 mod typed;
+mod values;
 mod versions;
 mod view;
 mod wire;

@@ -4,7 +4,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
 use super::fault::{Fault, Result};
-use super::view::{Context, Items, Member, Shown};
+use super::values::{Items, Shown};
+use super::view::{Context, Member};
 use super::wire::Span;
 use super::{cbor, go_text, raw_json};
 use crate::proto::table::{Message, Type};

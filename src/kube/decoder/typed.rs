@@ -13,7 +13,8 @@ use serde_json::Value;
 use super::fault::Fault;
 use super::go_text;
 use super::text::{self, Identity};
-use super::view::{Context, Entry, Items, Member, Shown, View};
+use super::values::{Entry, Items, Shown};
+use super::view::{Context, Member, View};
 use super::wire::Span;
 use crate::proto::table::{Message, Row, Type};
 
@@ -138,7 +139,7 @@ impl<'de> MapAccess<'de> for Members<'_, '_, 'de> {
                 seed.deserialize(Field { context: self.context, shown: Shown::Struct(message, span), place })
             }
             (_, Place::Metadata(revision @ 1.., _)) if name == "resourceVersion" => {
-                seed.deserialize(CowStrDeserializer::new(revision.to_string().into()))
+                seed.deserialize(Field { context: self.context, shown: Shown::Made(revision.to_string()), place: Place::Elsewhere })
             }
             (Member::Hidden, _) => seed.deserialize(Field { context: self.context, shown: Shown::Null, place: Place::Elsewhere }),
             (Member::One(shown), _) => seed.deserialize(Field { context: self.context, shown, place: Place::Elsewhere }),
