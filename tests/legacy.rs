@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use futures_util::StreamExt;
 use ketcd::cluster::ObjectKey;
 use ketcd::kube::Decoder;
-use ketcd::scheduler::{Explanation, Gates, Profile, Release, Replay, Scheduler, Verdict, VersionFrom, WholePod};
+use ketcd::scheduler::{Explanation, Gates, Profile, Release, Replay, Scheduler, SchedulerConfiguration, Verdict, VersionFrom, WholePod};
 use ketcd::store::{EventKind, KeyRange, Revision, Until, WatchItem, load};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn capture(name: &str) -> String {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata/captures").join(name).to_str().unwrap().to_owned()
@@ -21,21 +21,20 @@ fn truth(capture_name: &str, version: &str) -> Vec<Value> {
     lines.map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect()
 }
 
-fn scheduler(release: u16) -> Scheduler {
-    let release = Release(release);
+fn scheduler(profile: Profile) -> Scheduler {
     Scheduler {
-        profiles: vec![Profile::new(release, Gates::new(release))],
-        version: VersionFrom { release, evidence: "the test asks for it".to_owned() },
+        version: VersionFrom { release: profile.release, evidence: "the test asks for it".to_owned() },
+        profiles: vec![profile],
         recorded: Release(20),
         configured: false,
     }
 }
 
 /// Every attempt of a capture, by pod and the revision judged.
-fn explanations(capture_name: &str, release: u16) -> BTreeMap<(String, i64), Explanation> {
+fn explanations(capture_name: &str, profile: Profile) -> BTreeMap<(String, i64), Explanation> {
     let source = load::open(&[capture(&format!("{capture_name}/snapshot.db.zst"))], &|_| None).unwrap();
     let decoder = Decoder::new();
-    let mut replay = Replay::new(scheduler(release), true);
+    let mut replay = Replay::new(scheduler(profile), true);
     let mut found = BTreeMap::new();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
@@ -94,21 +93,9 @@ fn score(explanation: &Explanation, plugin: &str, node: &str, normalized: bool) 
 
 fn hold(score_card: &mut Score, line: &Value, explanation: &Explanation) {
     let pod = explanation.attempt.pod.full_name();
-    for (node, predicates) in line["predicates"].as_object().unwrap() {
-        for predicate in predicates.as_array().unwrap() {
-            let name = predicate[0].as_str().unwrap();
-            let upstream = predicate[1].as_bool().map(|fits| (fits, predicate[2].as_str().unwrap().to_owned()));
-            score_card.hold(|| format!("{pod} on {node}, {name}"), verdict(explanation, node, name), upstream);
-        }
-    }
-    for (key, normalized) in [("raw", false), ("scores", true)] {
-        for (plugin, by_node) in line[key].as_object().into_iter().flatten() {
-            for (node, points) in by_node.as_object().unwrap() {
-                let ours = score(explanation, plugin, node, normalized);
-                score_card.hold(|| format!("{pod} on {node}, {plugin} {key}"), ours, points.as_i64());
-            }
-        }
-    }
+    hold_verdicts(score_card, &line["predicates"], explanation);
+    hold_scores(score_card, &line["raw"], explanation, false);
+    hold_scores(score_card, &line["scores"], explanation, true);
     let scores = explanation.judgement.scores.as_ref();
     for (node, total) in line["total"].as_object().into_iter().flatten() {
         let ours = scores.and_then(|scores| Some(scores.totals[scores.nodes.iter().position(|name| **name == **node)?]));
@@ -121,8 +108,31 @@ fn hold(score_card: &mut Score, line: &Value, explanation: &Explanation) {
     }
 }
 
-fn check(capture_name: &str, version: &str, release: u16) {
-    let ours = explanations(capture_name, release);
+/// What the released code said, null where it takes the first of a list in random order.
+fn hold_verdicts(score_card: &mut Score, by_node: &Value, explanation: &Explanation) {
+    let pod = explanation.attempt.pod.full_name();
+    for (node, predicates) in by_node.as_object().into_iter().flatten() {
+        for predicate in predicates.as_array().unwrap() {
+            let name = predicate[0].as_str().unwrap();
+            let upstream = predicate[1].as_bool().map(|fits| (fits, predicate[2].as_str().unwrap().to_owned()));
+            score_card.hold(|| format!("{pod} on {node}, {name}"), verdict(explanation, node, name), upstream);
+        }
+    }
+}
+
+fn hold_scores(score_card: &mut Score, by_plugin: &Value, explanation: &Explanation, normalized: bool) {
+    let pod = explanation.attempt.pod.full_name();
+    for (plugin, by_node) in by_plugin.as_object().into_iter().flatten() {
+        for (node, points) in by_node.as_object().into_iter().flatten() {
+            let ours = score(explanation, plugin, node, normalized);
+            let upstream = points.as_i64();
+            score_card.hold(|| format!("{pod} on {node}, {plugin}, normalized: {normalized}"), ours, upstream);
+        }
+    }
+}
+
+fn check(capture_name: &str, version: &str, profile: Profile, hold: fn(&mut Score, &Value, &Explanation)) {
+    let ours = explanations(capture_name, profile);
     let mut score_card = Score::default();
     let lines = truth(capture_name, version);
     for line in &lines {
@@ -131,36 +141,118 @@ fn check(capture_name: &str, version: &str, release: u16) {
         hold(&mut score_card, line, explanation);
     }
     let Score { asked, differing } = score_card;
-    assert!(!lines.is_empty());
+    assert!(asked > lines.len());
     assert!(differing.is_empty(), "{} of {asked} differ:\n{}", differing.len(), differing[..differing.len().min(12)].join("\n"));
+}
+
+fn default_profile(release: u16) -> Profile {
+    Profile::new(Release(release), Gates::new(Release(release)))
+}
+
+/// The profile of a Policy.
+fn policy(release: u16, gates: &[(&str, bool)], predicates: Value, priorities: Value) -> Profile {
+    let release = Release(release);
+    let gates = gates.iter().fold(Gates::new(release), |gates, (gate, on)| gates.with(gate, *on));
+    let file = json!({ "kind": "Policy", "apiVersion": "v1", "predicates": predicates, "priorities": priorities });
+    SchedulerConfiguration::read(&file, release, &gates).unwrap().profiles.remove(0)
+}
+
+/// Entries of a list of predicates, or of priorities of weight 1.
+fn entries(names: &[&str], argued: Value) -> Value {
+    let named = names.iter().map(|name| json!({ "name": name, "weight": 1 }));
+    named.chain(argued.as_array().unwrap().iter().cloned()).collect()
+}
+
+fn optional_predicates(names: &[&str]) -> Value {
+    let zone = json!({ "labelsPresence": { "labels": ["topology.kubernetes.io/zone"], "presence": true } });
+    let disk = json!({ "serviceAffinity": { "labels": ["disk"] } });
+    entries(names, json!([{ "name": "CheckNodeLabelPresence", "argument": zone }, { "name": "CheckServiceAffinity", "argument": disk }]))
+}
+
+fn optional_priorities(names: &[&str]) -> Value {
+    let zone = json!({ "labelPreference": { "label": "topology.kubernetes.io/zone", "presence": true } });
+    let disk = json!({ "serviceAntiAffinity": { "label": "disk" } });
+    let argued = json!([
+        { "name": "NodeLabelPriority", "weight": 1, "argument": zone },
+        { "name": "ServiceAntiAffinityPriority", "weight": 1, "argument": disk },
+    ]);
+    entries(names, argued)
 }
 
 #[test]
 fn release_1_9_on_random_pods() {
-    check("k120-random", "1.9", 9);
+    check("k120-random", "1.9", default_profile(9), hold);
 }
 
 #[test]
 fn release_1_9_on_the_story() {
-    check("k120-story", "1.9", 9);
+    check("k120-story", "1.9", default_profile(9), hold);
 }
 
 #[test]
 fn release_1_13_on_random_pods() {
-    check("k120-random", "1.13", 13);
+    check("k120-random", "1.13", default_profile(13), hold);
 }
 
 #[test]
 fn release_1_13_on_the_story() {
-    check("k120-story", "1.13", 13);
+    check("k120-story", "1.13", default_profile(13), hold);
 }
 
 #[test]
 fn release_1_17_on_random_pods() {
-    check("k120-random", "1.17", 17);
+    check("k120-random", "1.17", default_profile(17), hold);
 }
 
 #[test]
 fn release_1_17_on_the_story() {
-    check("k120-story", "1.17", 17);
+    check("k120-story", "1.17", default_profile(17), hold);
+}
+
+#[test]
+fn predicates_a_policy_adds_in_1_9() {
+    for capture_name in ["k120-random", "k120-story"] {
+        let predicates = optional_predicates(&["HostName", "MatchNodeSelector", "PodFitsHostPorts", "PodFitsResources"]);
+        let hold = |card: &mut Score, line: &Value, ours: &Explanation| hold_verdicts(card, &line["optional_predicates"], ours);
+        check(capture_name, "1.9", policy(9, &[], predicates, Value::Null), hold);
+    }
+}
+
+#[test]
+fn predicates_a_policy_adds_in_1_13() {
+    const CONDITIONS: [&str; 4] = ["CheckNodeCondition", "CheckNodeDiskPressure", "CheckNodeMemoryPressure", "CheckNodePIDPressure"];
+    let named = ["HostName", "MatchNodeSelector", "PodFitsHostPorts", "PodFitsResources", "PodToleratesNodeNoExecuteTaints"];
+    for capture_name in ["k120-random", "k120-story"] {
+        let predicates = optional_predicates(&[&named[..], &CONDITIONS[..]].concat());
+        let hold = |card: &mut Score, line: &Value, ours: &Explanation| hold_verdicts(card, &line["optional_predicates"], ours);
+        check(capture_name, "1.13", policy(13, &[("TaintNodesByCondition", false)], predicates, Value::Null), hold);
+    }
+}
+
+#[test]
+fn priorities_a_policy_adds_in_1_9() {
+    let default: Vec<_> = default_profile(9).filters.iter().map(|entry| entry.name).collect();
+    for capture_name in ["k120-random", "k120-story"] {
+        let names =
+            ["EqualPriority", "ImageLocalityPriority", "MostRequestedPriority", "ResourceLimitsPriority", "ServiceSpreadingPriority"];
+        let gates = [("ResourceLimitsPriorityFunction", true)];
+        let hold = |card: &mut Score, line: &Value, ours: &Explanation| hold_scores(card, &line["optional_scores"], ours, true);
+        check(capture_name, "1.9", policy(9, &gates, entries(&default, json!([])), optional_priorities(&names)), hold);
+    }
+}
+
+#[test]
+fn priorities_a_policy_adds_in_1_13() {
+    for capture_name in ["k120-random", "k120-story"] {
+        let names = [
+            "EqualPriority",
+            "MostRequestedPriority",
+            "RequestedToCapacityRatioPriority",
+            "ResourceLimitsPriority",
+            "ServiceSpreadingPriority",
+        ];
+        let gates = [("ResourceLimitsPriorityFunction", true)];
+        let hold = |card: &mut Score, line: &Value, ours: &Explanation| hold_scores(card, &line["optional_scores"], ours, true);
+        check(capture_name, "1.13", policy(13, &gates, Value::Null, optional_priorities(&names)), hold);
+    }
 }

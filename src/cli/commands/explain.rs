@@ -28,7 +28,7 @@ pub struct ExplainArgs {
     /// Judge by the rules of this release, for example 1.28 (default: found in the data).
     #[arg(long, value_name = "VERSION")]
     scheduler_version: Option<String>,
-    /// The scheduler's configuration: a KubeSchedulerConfiguration of any version.
+    /// The scheduler's configuration: a KubeSchedulerConfiguration of any version, or a Policy (up to 1.22).
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     scheduler_config: Option<PathBuf>,
     /// The feature gates the scheduler was started with: A=true,B=false.

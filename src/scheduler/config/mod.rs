@@ -1,4 +1,4 @@
-//! KubeSchedulerConfiguration: the file a scheduler is started with, as the profiles it makes.
+//! KubeSchedulerConfiguration: the file a scheduler is started with, as the profiles it makes; or the older Policy.
 //! Upstream: `pkg/scheduler/apis/config` (types, defaults, validation), `framework/runtime/framework.go` (expansion).
 
 mod arguments;
@@ -6,6 +6,7 @@ mod defaults;
 mod document;
 mod expand;
 mod plugin_set;
+mod policy;
 mod profiles;
 mod versions;
 
@@ -28,6 +29,9 @@ pub struct SchedulerConfiguration {
 impl SchedulerConfiguration {
     /// Reads a configuration for a scheduler of this release. Every reason against it is given, in upstream's words where it has some.
     pub fn read(value: &Value, release: Release, gates: &Gates) -> Result<Self, Vec<String>> {
+        if policy::is_policy(value) {
+            return policy::read(value, release, gates);
+        }
         let document = Document::new(value);
         let version = ConfigVersion::of(&document, release).map_err(|reason| vec![reason])?;
         profiles::read(&document, version, release, gates)

@@ -6,13 +6,16 @@ mod predicates;
 mod priorities;
 mod reason;
 
+pub use predicates::ArguedPredicate;
+pub use priorities::{NodeLabel, RequestedToCapacityRatio, ServiceAntiAffinity};
+
 use classic::{Predicate, Renamed};
 
 use super::{Plugin, Release, plugins};
 
 /// Every predicate and priority, in no order.
 pub fn all() -> impl Iterator<Item = &'static dyn Plugin> {
-    [predicates::PREDICATES, predicates::RENAMED, priorities::PRIORITIES, priorities::RENAMED].into_iter().flatten().copied()
+    [predicates::PREDICATES, predicates::RENAMED, predicates::ARGUED, priorities::PRIORITIES, priorities::RENAMED].into_iter().flatten().copied()
 }
 
 /// The names under which 1.17 ran predicates as Filter plugins (`framework/plugins/default_registry.go`); GeneralPredicates became four.
@@ -39,4 +42,37 @@ const PLUGIN_NAMES: &[(&str, &str)] = &[
 pub fn rule_behind(plugin: &'static str, release: Release) -> Option<&'static dyn Plugin> {
     let (_, predicate) = PLUGIN_NAMES.iter().find(|(name, _)| release.0 == 17 && *name == plugin)?;
     Some(plugins::named(predicate))
+}
+
+/// The Filter plugins that a predicate became: GeneralPredicates four, others one.
+pub fn plugins_of(predicate: &'static str) -> Vec<&'static str> {
+    if predicate == "GeneralPredicates" {
+        return vec!["NodeResourcesFit", "NodeName", "NodePorts", "NodeAffinity"];
+    }
+    let renamed = PLUGIN_NAMES.iter().find(|(_, name)| *name == predicate).map(|(plugin, _)| *plugin);
+    vec![renamed.unwrap_or(predicate)]
+}
+
+/// The Score plugins that priorities became with 1.17.
+const SCORE_PLUGIN_NAMES: &[(&str, &str)] = &[
+    ("SelectorSpreadPriority", "DefaultPodTopologySpread"),
+    ("InterPodAffinityPriority", "InterPodAffinity"),
+    ("LeastRequestedPriority", "NodeResourcesLeastAllocated"),
+    ("MostRequestedPriority", "NodeResourcesMostAllocated"),
+    ("BalancedResourceAllocation", "NodeResourcesBalancedAllocation"),
+    ("NodePreferAvoidPodsPriority", "NodePreferAvoidPods"),
+    ("NodeAffinityPriority", "NodeAffinity"),
+    ("TaintTolerationPriority", "TaintToleration"),
+    ("ImageLocalityPriority", "ImageLocality"),
+    ("EvenPodsSpreadPriority", "PodTopologySpread"),
+    ("RequestedToCapacityRatioPriority", "RequestedToCapacityRatio"),
+    ("ServiceAffinity", "ServiceAffinity"),
+    ("NodeLabel", "NodeLabel"),
+    ("RequestedToCapacityRatio", "RequestedToCapacityRatio"),
+];
+
+/// The Score plugin that a priority became, if it did in that release.
+pub fn score_plugin_of(priority: &str, release: Release) -> Option<&'static str> {
+    let (_, plugin) = SCORE_PLUGIN_NAMES.iter().find(|(name, _)| *name == priority)?;
+    Some(if *plugin == "DefaultPodTopologySpread" && release.0 >= 19 { "SelectorSpread" } else { plugin })
 }

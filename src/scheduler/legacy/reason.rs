@@ -33,7 +33,6 @@ pub enum Reason {
     NodeUnschedulable,
     VolumeNodeConflict,
     VolumeBindConflict,
-    TopologySpreadConstraintsNotMatch,
     /// Too little of a resource.
     Insufficient(Arc<str>),
 }
@@ -69,7 +68,6 @@ impl Reason {
             Self::NodeUnschedulable => ("NodeUnschedulable", "node(s) were unschedulable", 9),
             Self::VolumeNodeConflict => ("VolumeNodeAffinityConflict", "node(s) had volume node affinity conflict", 9),
             Self::VolumeBindConflict => ("VolumeBindingNoMatch", "node(s) didn't find available persistent volumes to bind", 9),
-            Self::TopologySpreadConstraintsNotMatch => ("", "node(s) didn't match pod topology spread constraints", NEVER),
             Self::Insufficient(_) => ("", "", NEVER),
         }
     }

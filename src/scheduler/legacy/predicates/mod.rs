@@ -1,5 +1,6 @@
 //! The predicates of 1.9 to 1.17, one file per rule or family of rules.
 
+mod argued;
 mod general;
 mod inter_pod_affinity;
 mod node_condition;
@@ -8,6 +9,8 @@ mod node_state;
 mod pages;
 mod service_affinity;
 mod volume_binding;
+
+pub use argued::ArguedPredicate;
 
 use super::reason::Reason;
 use super::{Predicate, Renamed};
@@ -21,6 +24,12 @@ macro_rules! predicates {
         &[$(&Predicate { name: $name, doc: pages::$page, prepare: |cycle| $prepare(cycle) }),*]
     };
 }
+
+/// Predicates that only a Policy enables, with its argument.
+pub static ARGUED: &[&dyn Plugin] = &[
+    &ArguedPredicate::label_presence("CheckNodeLabelPresence", Vec::new()),
+    &ArguedPredicate::service_affinity("CheckServiceAffinity", Vec::new()),
+];
 
 /// Predicates with rules of their own.
 pub static PREDICATES: &[&dyn Plugin] = predicates! {

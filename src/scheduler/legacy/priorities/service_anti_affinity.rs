@@ -35,11 +35,11 @@ Checks
 Reads
   Services of the pod's namespace; labels of the pods of that namespace; node labels; the Policy's argument serviceAntiAffinity: label
 History
-  1.9       counts all of the Service's pods, terminating ones too
+  1.9       counts all of the Service's pods, terminating ones too; hands unequal scores to nodes in random order
   1.10      counts pods on the nodes that fit; since 1.11 without terminating ones
   1.17–1.22 one plugin (ServiceAffinity) for all labels, the mean of their scores; removed with the Policy in 1.23
 Differs from upstream
-  The list of Services has no order: where it matters the score is unknown."
+  The list of Services has no order, nor have the scores of 1.9: where it matters the score is unknown."
     }
 
     fn score<'a>(&self, cycle: &'a Cycle<'a>, feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
@@ -53,6 +53,9 @@ Differs from upstream
         let max = cycle.profile.rules.max_score;
         let mut answers = candidates.iter().map(|counts| normalized(counts, feasible, &self.labels, max));
         let first = answers.next();
+        if cycle.profile.release.0 == 9 && first.as_ref().is_some_and(|points| points.iter().any(|one| *one != points[0])) {
+            return PreScore::Unknown("1.9 hands the scores of nodes out in random order".into());
+        }
         if answers.any(|other| Some(other) != first) {
             return PreScore::Unknown("several Services select the pod, and which is first in the scheduler's list is not recorded".into());
         }

@@ -1,0 +1,58 @@
+//! Extenders: checked as upstream checks them, and named, as what they answer is not in etcd.
+
+use std::collections::BTreeSet;
+
+use super::super::document::Document;
+use crate::cluster::is_extended;
+use crate::scheduler::Profile;
+
+/// What is wrong with the extenders.
+pub fn check(document: &Document<'_>) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let mut managed = BTreeSet::new();
+    let extenders = document.field("extenders").elements();
+    for extender in &extenders {
+        let prioritizes = !extender.field("prioritizeVerb").text().is_empty();
+        if prioritizes && extender.field("weight").whole().unwrap_or(0) <= 0 {
+            let url = extender.field("urlPrefix").text();
+            wrong.push(format!("Priority for extender {url} should have a positive weight applied to it"));
+        }
+        for resource in extender.field("managedResources").elements() {
+            let name = resource.field("name").text();
+            if !is_extended(name) {
+                wrong.push(format!("{name} is an invalid extended resource name"));
+            }
+            if !managed.insert(name) {
+                wrong.push(format!("Duplicate extender managed resource name {name}"));
+            }
+        }
+    }
+    let binders = extenders.iter().filter(|extender| !extender.field("bindVerb").text().is_empty()).count();
+    if binders > 1 {
+        wrong.push(format!("Only one extender can implement bind, found {binders}"));
+    }
+    wrong
+}
+
+/// Names the extenders in the profile and leaves to them the resources they manage; whether any adds points.
+pub fn read(document: &Document<'_>, profile: &mut Profile) -> bool {
+    let mut prioritizes = false;
+    for extender in document.field("extenders").elements() {
+        let has = |verb: &str| !extender.field(verb).text().is_empty();
+        let does = match (has("filterVerb"), has("prioritizeVerb")) {
+            (true, true) => "refuse nodes and add points",
+            (true, false) => "refuse nodes",
+            (false, true) => "add points",
+            (false, false) => "take part in binding or preemption",
+        };
+        prioritizes |= has("prioritizeVerb");
+        let url = extender.field("urlPrefix").text();
+        profile.unverifiable.push(format!("The extender {url} may {does}; what it answered is not in etcd."));
+        for resource in extender.field("managedResources").elements() {
+            if resource.field("ignoredByScheduler").truth() == Some(true) && profile.release.0 >= 10 {
+                profile.arguments.ignored_resources.push(resource.field("name").text().into());
+            }
+        }
+    }
+    prioritizes
+}

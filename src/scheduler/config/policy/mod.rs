@@ -1,0 +1,92 @@
+//! The legacy Policy file (1.9 to 1.22): predicates, priorities with weights and arguments, extenders.
+//! Upstream: `factory/factory.go` CreateFromConfig, `factory/plugins.go`, `api/validation/validation.go`; from 1.17 on each entry is a plugin.
+
+mod extenders;
+mod predicates;
+mod priorities;
+mod registry;
+mod shape;
+
+use serde_json::Value;
+
+use super::SchedulerConfiguration;
+use super::document::Document;
+use crate::scheduler::{FilterMode, Gates, Profile, Release};
+
+/// The last release that reads a Policy.
+const LAST: u16 = 22;
+
+/// What entries are read for.
+pub struct Context<'a> {
+    /// The scheduler's release.
+    pub release: Release,
+    /// Its gates.
+    pub gates: &'a Gates,
+}
+
+/// Whether a file is a Policy.
+pub fn is_policy(value: &Value) -> bool {
+    let kind = value["kind"].as_str().unwrap_or_default();
+    kind == "Policy" || kind.is_empty() && ["predicates", "priorities", "extenders"].iter().any(|field| !value[*field].is_null())
+}
+
+/// Reads a Policy for a scheduler of this release. Unknown fields are passed over, as upstream passes them over.
+pub fn read(value: &Value, release: Release, gates: &Gates) -> Result<SchedulerConfiguration, Vec<String>> {
+    let document = Document::new(value);
+    if release.0 > LAST {
+        return Err(vec![format!("kube-scheduler {release} reads no Policy: its last release is 1.{LAST}")]);
+    }
+    let context = Context { release, gates };
+    let mut profile = Profile::new(release, gates.clone());
+    let mut wrong = weights(&document);
+    wrong.extend(extenders::check(&document));
+    if !wrong.is_empty() {
+        return Err(wrong);
+    }
+    let extended = extenders::read(&document, &mut profile);
+    let (listed, scored) = (document.field("predicates"), document.field("priorities"));
+    // 1.9 takes a list that is absent for an empty one; from 1.10 on it stands for the default.
+    if !listed.is_absent() || release.0 == 9 {
+        match predicates::read(&listed, &context, &mut profile.unverifiable) {
+            Ok(filters) => profile.filters = filters,
+            Err(reasons) => wrong.extend(reasons),
+        }
+    }
+    if !scored.is_absent() || release.0 == 9 {
+        match priorities::read(&scored, &context, extended) {
+            Ok(scores) => profile.scores = scores,
+            Err(reasons) => wrong.extend(reasons),
+        }
+    }
+    symmetric_weight(&document, &mut profile, &mut wrong);
+    if document.field("alwaysCheckAllPredicates").truth() == Some(true) && release.0 >= 10 && release.0 != 17 {
+        profile.filter_mode = FilterMode::All;
+    }
+    if wrong.is_empty() { Ok(SchedulerConfiguration { profiles: vec![profile], notes: Vec::new() }) } else { Err(wrong) }
+}
+
+/// The weights of priorities must be positive, and not so large that a sum of scores overflows.
+fn weights(document: &Document<'_>) -> Vec<String> {
+    const MOST: i64 = i64::MAX / 10;
+    let entries = document.field("priorities").elements();
+    let bad = entries.iter().filter(|entry| !(1..MOST).contains(&entry.field("weight").whole().unwrap_or(0)));
+    bad.map(|entry| {
+        let name = entry.field("name").text();
+        format!("Priority {name} should have a positive weight applied to it or it has overflown")
+    })
+    .collect()
+}
+
+/// What a required affinity term of an existing pod counts; 0 stands for the default.
+fn symmetric_weight(document: &Document<'_>, profile: &mut Profile, wrong: &mut Vec<String>) {
+    match document.field("hardPodAffinitySymmetricWeight").whole() {
+        None | Some(0) => {}
+        Some(weight) if (1..=100).contains(&weight) => profile.arguments.hard_pod_affinity_weight = weight,
+        Some(weight) => wrong.push(format!("invalid hardPodAffinitySymmetricWeight: {weight}, must be in the range 1-100")),
+    }
+}
+
+/// A configuration lives as long as the program: what it names is kept for good.
+fn kept(name: &str) -> &'static str {
+    Box::leak(name.to_owned().into_boxed_str())
+}

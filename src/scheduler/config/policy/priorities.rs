@@ -1,0 +1,109 @@
+//! The priorities of a Policy: found by name or made of an argument, each with its weight.
+
+use std::sync::Arc;
+
+use super::super::document::Document;
+use super::{Context, kept, registry, shape};
+use crate::scheduler::legacy::{self, NodeLabel, RequestedToCapacityRatio, ServiceAntiAffinity};
+use crate::scheduler::{Plugin, ScoreEntry, plugins};
+
+struct Entry {
+    name: String,
+    rule: Rule,
+    weight: i64,
+}
+
+enum Rule {
+    Named,
+    AntiAffinity(Vec<Arc<str>>),
+    Label(Vec<(Arc<str>, bool)>),
+    Ratio(shape::Shape, shape::Resources),
+}
+
+/// Reads the list. `extended`: whether an extender adds points, so that none need be made up.
+pub fn read(list: &Document<'_>, context: &Context<'_>, extended: bool) -> Result<Vec<ScoreEntry>, Vec<String>> {
+    let mut wrong = Vec::new();
+    let mut entries: Vec<Entry> = Vec::new();
+    for document in list.elements() {
+        match entry(&document, context) {
+            Ok(Some(entry)) => add(entry, &mut entries, context),
+            Ok(None) => {}
+            Err(reason) => wrong.push(reason),
+        }
+    }
+    if !wrong.is_empty() {
+        return Err(wrong);
+    }
+    entries.sort_by(|one, other| one.name.cmp(&other.name));
+    if entries.is_empty() && !extended && context.release.0 <= 16 {
+        entries.push(Entry { name: "EqualPriority".to_owned(), rule: Rule::Named, weight: 1 });
+    }
+    Ok(entries.into_iter().map(|entry| score(entry, context)).collect())
+}
+
+/// `None`: EqualPriority, which is passed over from 1.17 on.
+fn entry(document: &Document<'_>, context: &Context<'_>) -> Result<Option<Entry>, String> {
+    let name = document.field("name").text().to_owned();
+    let weight = document.field("weight").whole().unwrap_or(0);
+    let argument = document.field("argument");
+    let (service, label) = (argument.field("serviceAntiAffinity"), argument.field("labelPreference"));
+    let ratio = argument.field("requestedToCapacityRatioArguments");
+    let counts_ratio = context.release.0 >= 11 && !ratio.is_absent();
+    if !argument.is_absent() {
+        let given = usize::from(!service.is_absent()) + usize::from(!label.is_absent()) + usize::from(counts_ratio);
+        if given != 1 {
+            return Err(format!("Exactly 1 priority argument is required, numArgs: {given}, Priority: {name}"));
+        }
+    }
+    let own = |usual: &str| if context.release.0 >= 17 { usual.to_owned() } else { name.clone() };
+    if !service.is_absent() {
+        let labels = vec![service.field("label").text().into()];
+        return Ok(Some(Entry { name: own("ServiceAffinity"), rule: Rule::AntiAffinity(labels), weight }));
+    }
+    if !label.is_absent() {
+        let labels = vec![(label.field("label").text().into(), label.field("presence").truth().unwrap_or(false))];
+        return Ok(Some(Entry { name: own("NodeLabel"), rule: Rule::Label(labels), weight }));
+    }
+    if counts_ratio {
+        let (shape, resources) = shape::read(&ratio, context)?;
+        return Ok(Some(Entry { name: own("RequestedToCapacityRatio"), rule: Rule::Ratio(shape, resources), weight }));
+    }
+    if name == "EqualPriority" && context.release.0 >= 17 {
+        return Ok(None);
+    }
+    if !registry::is_priority(&name, context) {
+        return Err(format!("Invalid configuration: Priority type not found for {name}"));
+    }
+    Ok(Some(Entry { name, rule: Rule::Named, weight }))
+}
+
+/// A name stands for one priority, the last of that name; from 1.17 on labels of several entries come together, and so do their weights.
+fn add(entry: Entry, entries: &mut Vec<Entry>, context: &Context<'_>) {
+    let Some(known) = entries.iter_mut().find(|known| known.name == entry.name) else { return entries.push(entry) };
+    match (&mut known.rule, entry.rule) {
+        (Rule::AntiAffinity(labels), Rule::AntiAffinity(more)) if context.release.0 >= 17 => {
+            labels.extend(more);
+            known.weight += entry.weight;
+        }
+        (Rule::Label(labels), Rule::Label(more)) if context.release.0 >= 17 => {
+            labels.extend(more);
+            known.weight += entry.weight;
+        }
+        (rule, other) => {
+            *rule = other;
+            known.weight = entry.weight;
+        }
+    }
+}
+
+fn score(entry: Entry, context: &Context<'_>) -> ScoreEntry {
+    let name = if context.release.0 >= 17 { legacy::score_plugin_of(&entry.name, context.release) } else { None };
+    let name = name.unwrap_or_else(|| kept(&entry.name));
+    let plugin: &'static dyn Plugin = match entry.rule {
+        Rule::Named => plugins::named(name),
+        Rule::AntiAffinity(labels) => Box::leak(Box::new(ServiceAntiAffinity { labels })),
+        Rule::Label(labels) => Box::leak(Box::new(NodeLabel { labels })),
+        Rule::Ratio(shape, resources) => Box::leak(Box::new(RequestedToCapacityRatio { shape, resources })),
+    };
+    ScoreEntry { name, plugin, weight: entry.weight }
+}

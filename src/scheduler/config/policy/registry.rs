@@ -1,0 +1,129 @@
+//! The predicates and priorities a Policy may name, and the order predicates run in.
+//! Sources: `algorithmprovider/defaults/register_predicates.go`, `register_priorities.go`, `defaults.go` (up to 1.13 all in the last).
+
+use super::Context;
+
+/// In which releases a name is registered, and while which gate is on (or off).
+struct Registered {
+    name: &'static str,
+    first: u16,
+    last: u16,
+    gate: Option<(&'static str, bool)>,
+}
+
+const fn always(name: &'static str) -> Registered {
+    Registered { name, first: 9, last: u16::MAX, gate: None }
+}
+
+const fn between(name: &'static str, first: u16, last: u16) -> Registered {
+    Registered { name, first, last, gate: None }
+}
+
+const fn gated(name: &'static str, first: u16, last: u16, gate: &'static str, on: bool) -> Registered {
+    Registered { name, first, last, gate: Some((gate, on)) }
+}
+
+const PREDICATES: &[Registered] = &[
+    always("PodFitsPorts"),
+    always("PodFitsHostPorts"),
+    always("PodFitsResources"),
+    always("HostName"),
+    always("MatchNodeSelector"),
+    always("NoVolumeZoneConflict"),
+    always("MaxEBSVolumeCount"),
+    always("MaxGCEPDVolumeCount"),
+    always("MaxAzureDiskVolumeCount"),
+    between("MaxCSIVolumeCountPred", 12, u16::MAX),
+    between("MaxCinderVolumeCount", 14, u16::MAX),
+    always("MatchInterPodAffinity"),
+    always("NoDiskConflict"),
+    always("GeneralPredicates"),
+    between("CheckNodeMemoryPressure", 9, 10),
+    between("CheckNodeDiskPressure", 9, 10),
+    gated("CheckNodeMemoryPressure", 11, 16, "TaintNodesByCondition", false),
+    gated("CheckNodeDiskPressure", 11, 16, "TaintNodesByCondition", false),
+    gated("CheckNodePIDPressure", 11, 16, "TaintNodesByCondition", false),
+    gated("CheckNodeCondition", 9, 16, "TaintNodesByCondition", false),
+    gated("CheckNodeUnschedulable", 12, 16, "TaintNodesByCondition", true),
+    between("CheckNodeUnschedulable", 17, u16::MAX),
+    always("PodToleratesNodeTaints"),
+    always("CheckVolumeBinding"),
+    gated("EvenPodsSpread", 16, u16::MAX, "EvenPodsSpread", true),
+];
+
+const PRIORITIES: &[Registered] = &[
+    always("ServiceSpreadingPriority"),
+    between("EqualPriority", 9, 16),
+    always("ImageLocalityPriority"),
+    always("MostRequestedPriority"),
+    between("RequestedToCapacityRatioPriority", 11, u16::MAX),
+    always("SelectorSpreadPriority"),
+    always("InterPodAffinityPriority"),
+    always("LeastRequestedPriority"),
+    always("BalancedResourceAllocation"),
+    always("NodePreferAvoidPodsPriority"),
+    always("NodeAffinityPriority"),
+    always("TaintTolerationPriority"),
+    gated("ResourceLimitsPriority", 9, 18, "ResourceLimitsPriorityFunction", true),
+    gated("EvenPodsSpreadPriority", 16, u16::MAX, "EvenPodsSpread", true),
+];
+
+/// Predicates that run whatever a Policy says.
+const MANDATORY: &[Registered] = &[
+    gated("CheckNodeCondition", 9, 16, "TaintNodesByCondition", false),
+    gated("PodToleratesNodeTaints", 9, 16, "TaintNodesByCondition", true),
+    gated("CheckNodeUnschedulable", 12, 16, "TaintNodesByCondition", true),
+    between("PodToleratesNodeTaints", 17, u16::MAX),
+    between("CheckNodeUnschedulable", 17, u16::MAX),
+];
+
+/// The order predicates run in from 1.10 on; one that is not named here never runs (`predicates.go` predicatesOrdering).
+pub const ORDER: &[&str] = &[
+    "CheckNodeCondition",
+    "CheckNodeUnschedulable",
+    "GeneralPredicates",
+    "HostName",
+    "PodFitsHostPorts",
+    "MatchNodeSelector",
+    "PodFitsResources",
+    "NoDiskConflict",
+    "PodToleratesNodeTaints",
+    "PodToleratesNodeNoExecuteTaints",
+    "CheckNodeLabelPresence",
+    "CheckServiceAffinity",
+    "MaxEBSVolumeCount",
+    "MaxGCEPDVolumeCount",
+    "MaxCSIVolumeCountPred",
+    "MaxAzureDiskVolumeCount",
+    "MaxCinderVolumeCount",
+    "CheckVolumeBinding",
+    "NoVolumeZoneConflict",
+    "CheckNodeMemoryPressure",
+    "CheckNodePIDPressure",
+    "CheckNodeDiskPressure",
+    "EvenPodsSpread",
+    "MatchInterPodAffinity",
+];
+
+/// Whether a predicate of that name is registered.
+pub fn is_predicate(name: &str, context: &Context<'_>) -> bool {
+    holds(PREDICATES, name, context)
+}
+
+/// Whether a priority of that name is registered.
+pub fn is_priority(name: &str, context: &Context<'_>) -> bool {
+    holds(PRIORITIES, name, context)
+}
+
+/// The predicates that are always there.
+pub fn mandatory(context: &Context<'_>) -> impl Iterator<Item = &'static str> {
+    MANDATORY.iter().filter(|entry| applies(entry, context)).map(|entry| entry.name)
+}
+
+fn holds(table: &[Registered], name: &str, context: &Context<'_>) -> bool {
+    table.iter().any(|entry| entry.name == name && applies(entry, context))
+}
+
+fn applies(entry: &Registered, context: &Context<'_>) -> bool {
+    (entry.first..=entry.last).contains(&context.release.0) && entry.gate.is_none_or(|(gate, on)| context.gates.on(gate) == on)
+}

@@ -1,0 +1,56 @@
+//! Predicates that a Policy makes of an argument.
+
+use std::sync::Arc;
+
+use super::node_label_presence::check_node_label_presence;
+use super::service_affinity::check_service_affinity;
+use super::{Prepared, pages};
+use crate::scheduler::legacy::reason::verdict;
+use crate::scheduler::{Cycle, Plugin, PreFilter};
+
+/// A predicate with its argument.
+pub struct ArguedPredicate {
+    name: &'static str,
+    argument: Argument,
+}
+
+enum Argument {
+    Labels(Vec<(Arc<str>, bool)>),
+    ServiceLabels(Vec<Arc<str>>),
+}
+
+impl ArguedPredicate {
+    /// CheckNodeLabelPresence under a name: labels, each with whether it must be there.
+    pub const fn label_presence(name: &'static str, labels: Vec<(Arc<str>, bool)>) -> Self {
+        Self { name, argument: Argument::Labels(labels) }
+    }
+
+    /// CheckServiceAffinity under a name: labels in which a Service's nodes are alike.
+    pub const fn service_affinity(name: &'static str, labels: Vec<Arc<str>>) -> Self {
+        Self { name, argument: Argument::ServiceLabels(labels) }
+    }
+}
+
+impl Plugin for ArguedPredicate {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn doc(&self) -> &'static str {
+        match &self.argument {
+            Argument::Labels(_) => pages::CHECK_NODE_LABEL_PRESENCE,
+            Argument::ServiceLabels(_) => pages::CHECK_SERVICE_AFFINITY,
+        }
+    }
+
+    fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
+        let release = cycle.profile.release.0;
+        let prepared: Prepared<'a> = match &self.argument {
+            Argument::Labels(labels) => check_node_label_presence(cycle, labels.clone()),
+            Argument::ServiceLabels(labels) => check_service_affinity(cycle, labels.clone()),
+        };
+        PreFilter::Judge(Box::new(move |candidate| {
+            prepared(candidate).map_or_else(|verdict| verdict, |reasons| verdict(&reasons, release))
+        }))
+    }
+}

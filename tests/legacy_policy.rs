@@ -1,0 +1,157 @@
+//! Policy files: what each release makes of one, and upstream's reasons against bad ones.
+
+use ketcd::scheduler::{FilterMode, Gates, Profile, Release, SchedulerConfiguration};
+use serde_json::{Value, json};
+
+fn read(release: u16, file: &Value) -> Result<Profile, Vec<String>> {
+    let release = Release(release);
+    SchedulerConfiguration::read(file, release, &Gates::new(release)).map(|mut read| read.profiles.remove(0))
+}
+
+fn refused(release: u16, file: &Value) -> String {
+    read(release, file).err().unwrap_or_default().join("\n")
+}
+
+fn filters(profile: &Profile) -> Vec<&str> {
+    profile.filters.iter().map(|entry| entry.name).collect()
+}
+
+fn scores(profile: &Profile) -> Vec<(&str, i64)> {
+    profile.scores.iter().map(|entry| (entry.name, entry.weight)).collect()
+}
+
+#[test]
+fn absent_lists_are_empty_in_1_9_and_stand_for_the_default_from_1_10_on() {
+    let file = json!({ "kind": "Policy" });
+    let bare = read(9, &file).unwrap();
+    assert_eq!(filters(&bare), ["CheckNodeCondition"], "it is mandatory");
+    assert_eq!(scores(&bare), [("EqualPriority", 1)]);
+    for release in 10..=22 {
+        let (read, default) = (read(release, &file).unwrap(), Profile::new(Release(release), Gates::new(Release(release))));
+        assert_eq!(filters(&read), filters(&default), "1.{release}");
+        assert_eq!(scores(&read), scores(&default), "1.{release}");
+    }
+}
+
+#[test]
+fn predicates_run_in_upstreams_order_and_one_outside_it_never_runs() {
+    let zones = json!({ "labelsPresence": { "labels": ["zone"], "presence": true } });
+    let file = json!({ "kind": "Policy", "predicates": [
+        { "name": "MatchInterPodAffinity" },
+        { "name": "Zones", "argument": zones },
+        { "name": "HostName" },
+        { "name": "PodFitsPorts" },
+    ] });
+    let sorted = ["CheckNodeCondition", "HostName", "MatchInterPodAffinity", "PodFitsPorts", "Zones"];
+    assert_eq!(filters(&read(9, &file).unwrap()), sorted, "1.9 knows no order");
+    let profile = read(13, &file).unwrap();
+    assert_eq!(filters(&profile), ["CheckNodeUnschedulable", "HostName", "PodToleratesNodeTaints", "MatchInterPodAffinity"]);
+    let dropped: Vec<_> = profile.unverifiable.iter().filter(|caveat| caveat.contains("never runs")).collect();
+    assert_eq!(dropped.len(), 2, "{dropped:?}");
+}
+
+#[test]
+fn every_predicate_is_checked_when_asked_but_in_1_17() {
+    let file = json!({ "kind": "Policy", "alwaysCheckAllPredicates": true });
+    for (release, all) in [(9, true), (10, true), (16, true), (17, false)] {
+        assert_eq!(read(release, &file).unwrap().filter_mode == FilterMode::All, all, "1.{release}");
+    }
+}
+
+#[test]
+fn from_1_17_on_entries_are_plugins() {
+    let label = |label: &str| json!({ "labelPreference": { "label": label, "presence": true } });
+    let file = json!({
+        "kind": "Policy",
+        "predicates": [{ "name": "GeneralPredicates" }],
+        "priorities": [
+            { "name": "A", "weight": 2, "argument": label("a") },
+            { "name": "B", "weight": 3, "argument": label("b") },
+            { "name": "EqualPriority", "weight": 1 },
+        ],
+    });
+    assert_eq!(scores(&read(16, &file).unwrap()), [("A", 2), ("B", 3), ("EqualPriority", 1)]);
+    let profile = read(17, &file).unwrap();
+    assert_eq!(scores(&profile), [("NodeLabel", 5)], "labels come together and so do their weights");
+    for plugin in ["NodeUnschedulable", "NodeResourcesFit", "NodeName", "NodePorts", "NodeAffinity", "TaintToleration"] {
+        assert!(filters(&profile).contains(&plugin), "{plugin}");
+    }
+    let twice = json!({ "kind": "Policy", "predicates": [{ "name": "GeneralPredicates" }, { "name": "PodFitsResources" }] });
+    assert!(read(16, &twice).is_ok());
+    assert_eq!(refused(17, &twice), r#"plugin "NodeResourcesFit" already registered as "FilterPlugin""#);
+}
+
+#[test]
+fn names_are_known_to_the_releases_that_register_them() {
+    let predicate = |name: &str| json!({ "kind": "Policy", "predicates": [{ "name": name }] });
+    let priority = |name: &str| json!({ "kind": "Policy", "priorities": [{ "name": name, "weight": 1 }] });
+    for (name, first) in [("MaxCSIVolumeCountPred", 12), ("MaxCinderVolumeCount", 14), ("PodFitsPorts", 9), ("CheckVolumeBinding", 9)] {
+        for release in 9..=22 {
+            let refused = refused(release, &predicate(name));
+            let expected =
+                if release < first { format!("Invalid configuration: Predicate type not found for {name}") } else { String::new() };
+            assert_eq!(refused, expected, "1.{release}");
+        }
+    }
+    assert_eq!(
+        refused(10, &priority("RequestedToCapacityRatioPriority")),
+        "Invalid configuration: Priority type not found for RequestedToCapacityRatioPriority"
+    );
+    assert_eq!(refused(11, &priority("RequestedToCapacityRatioPriority")), "");
+    assert_eq!(
+        refused(9, &priority("ResourceLimitsPriority")),
+        "Invalid configuration: Priority type not found for ResourceLimitsPriority"
+    );
+}
+
+#[test]
+fn bad_files_are_refused_in_upstreams_words() {
+    let ratio = |shape: Value| json!({ "priorities": [{ "name": "R", "weight": 1, "argument": { "requestedToCapacityRatioArguments": { "shape": shape } } }] });
+    let point = |utilization: i64, score: i64| json!({ "utilization": utilization, "score": score });
+    let table = [
+        (
+            json!({ "priorities": [{ "name": "EqualPriority" }] }),
+            "Priority EqualPriority should have a positive weight applied to it or it has overflown",
+        ),
+        (
+            json!({ "priorities": [{ "name": "P", "weight": 1, "argument": {} }] }),
+            "Exactly 1 priority argument is required, numArgs: 0, Priority: P",
+        ),
+        (json!({ "predicates": [{ "name": "P", "argument": {} }] }), "Exactly 1 predicate argument is required, numArgs: 0, Predicate: P"),
+        (json!({ "predicates": [{ "name": "Nonsense" }] }), "Invalid configuration: Predicate type not found for Nonsense"),
+        (
+            json!({ "predicates": [], "hardPodAffinitySymmetricWeight": 101 }),
+            "invalid hardPodAffinitySymmetricWeight: 101, must be in the range 1-100",
+        ),
+        (
+            json!({ "extenders": [{ "urlPrefix": "http://one", "prioritizeVerb": "p" }] }),
+            "Priority for extender http://one should have a positive weight applied to it",
+        ),
+        (json!({ "extenders": [{ "bindVerb": "b" }, { "bindVerb": "b" }] }), "Only one extender can implement bind, found 2"),
+        (ratio(json!([])), "invalid RequestedToCapacityRatioPriority arguments: at least one point must be specified"),
+        (
+            ratio(json!([point(50, 0), point(50, 1)])),
+            "invalid RequestedToCapacityRatioPriority arguments: utilization values must be sorted. Utilization[0]==50 >= Utilization[1]==50",
+        ),
+        (
+            ratio(json!([point(0, 11)])),
+            "invalid RequestedToCapacityRatioPriority arguments: score valuses not be greater than 10. Score[0]==11",
+        ),
+    ];
+    for (mut file, reason) in table {
+        file["kind"] = json!("Policy");
+        assert_eq!(refused(13, &file), reason);
+    }
+    assert!(refused(23, &json!({ "kind": "Policy" })).contains("reads no Policy"));
+}
+
+#[test]
+fn extenders_are_named_and_keep_the_resources_they_manage() {
+    let file = json!({ "kind": "Policy", "extenders": [{
+        "urlPrefix": "http://gpu", "filterVerb": "filter",
+        "managedResources": [{ "name": "example.com/gpu", "ignoredByScheduler": true }],
+    }] });
+    let profile = read(13, &file).unwrap();
+    assert!(profile.unverifiable.iter().any(|caveat| caveat.contains("http://gpu")), "{:?}", profile.unverifiable);
+    assert_eq!(profile.arguments.ignored_resources.len(), 1);
+}
