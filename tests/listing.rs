@@ -50,6 +50,7 @@ fn names_and_selectors() {
         0,
     );
     check(&["get", "node", "node1", "node4", "-o", "name"], "node/node1\nnode/node4\n", 0);
+    check(&["get", "no,ns", "lab", "node1", "-o", "name", "--field-selector", "metadata.name!=x"], "node/node1\nnamespace/lab\n", 0);
     check(&["ls", "deploy,crd", "-A", "-o", "name", "-l", "nothing=such"], "", 1);
 }
 

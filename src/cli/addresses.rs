@@ -67,11 +67,12 @@ impl From<AddressError> for Error {
     }
 }
 
-/// kubectl takes `pod web-0` for `pod/web-0`: a bare kind before bare names.
+/// kubectl takes `pod web-0` for `pod/web-0`, and `po,svc web` for both: bare kinds before bare names.
 fn joined(words: &[String]) -> Vec<String> {
     match words {
-        [kind, names @ ..] if !names.is_empty() && words.iter().all(|word| !word.contains('/')) => {
-            names.iter().map(|name| format!("{kind}/{name}")).collect()
+        [kinds, names @ ..] if !names.is_empty() && words.iter().all(|word| !word.contains('/')) => {
+            let kinds = kinds.split(',').filter(|kind| !kind.is_empty());
+            kinds.flat_map(|kind| names.iter().map(move |name| format!("{kind}/{name}"))).collect()
         }
         _ => words.to_vec(),
     }

@@ -1,4 +1,4 @@
-//! The resources Kubernetes knows and where each is stored. Made from `proto/kinds.tsv` by `tests/kinds_table.rs`; never edited.
+//! The resources Kubernetes knows and where each is stored. Made from `proto/kinds.tsv` by `tests/codegen`; never edited.
 
 /// One resource.
 pub struct KindRow {

@@ -1,4 +1,4 @@
-//! Generated code, never edited: etcd's messages, the tables of Kubernetes' fields and kinds. `tests/codegen` and `tests/kinds_table.rs` make it from `proto/`.
+//! Generated code, never edited: etcd's messages, the tables of Kubernetes' fields and kinds. `tests/codegen` makes it from `proto/`.
 
 #[rustfmt::skip]
 #[allow(missing_docs, clippy::all, clippy::pedantic, reason = "generated")]

@@ -1,5 +1,6 @@
 //! Regenerates `src/proto` from `proto` and fails where the commit is stale. `KETCD_BLESS=1 cargo test --test codegen` writes it.
 
+mod kinds;
 mod kubernetes;
 
 use std::fs;

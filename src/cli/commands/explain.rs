@@ -68,7 +68,8 @@ pub async fn run(session: &Session, args: &ExplainArgs, out: &mut Output) -> Res
         walked.await?;
     } else {
         for (namespace, name) in &pods {
-            let (explanation, replay) = one(&mut feed, session, &scheduler, (&depth, !args.no_remedies), (span.oldest, until), namespace, name).await?;
+            let (explanation, replay) =
+                one(&mut feed, session, &scheduler, (&depth, !args.no_remedies), (span.oldest, until), namespace, name).await?;
             writer.write(&explanation, &replay)?;
         }
     }

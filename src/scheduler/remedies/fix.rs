@@ -2,9 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::cluster::{Amount, ClusterState, ContainerRequests, Labels, Node, ObjectKey, PodInfo, PodSpec, Resources, Stored, Taint, Toleration, Watched, WhenUnsatisfiable};
-use crate::kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec, PersistentVolumeStatus, VolumeNodeAffinity};
+use crate::cluster::{
+    Amount, ClusterState, ContainerRequests, Labels, Node, ObjectKey, PodInfo, PodSpec, Resources, Stored, Taint, Toleration, Watched,
+    WhenUnsatisfiable,
+};
 use crate::kube::api::core::v1::{NodeSelector, NodeSelectorRequirement, NodeSelectorTerm};
+use crate::kube::api::core::v1::{
+    PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec, PersistentVolumeStatus, VolumeNodeAffinity,
+};
 use crate::kube::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use crate::scheduler::evidence::amount;
 
@@ -74,7 +79,11 @@ impl Fix {
                 let spec = claim.spec.clone().unwrap_or_default();
                 let size = spec.resources.and_then(|resources| resources.requests?.get("storage").map(|size| format!(" of {}", size.0)));
                 let class = spec.storage_class_name.unwrap_or_default();
-                format!("provide a PersistentVolume{} of class {class} on {node} for claim {}", size.unwrap_or_default(), name(&claim.metadata))
+                format!(
+                    "provide a PersistentVolume{} of class {class} on {node} for claim {}",
+                    size.unwrap_or_default(),
+                    name(&claim.metadata)
+                )
             }
         }
     }
@@ -86,7 +95,9 @@ impl Fix {
             Self::Lower(resource, by) => 20 + 10 * by / request.get(resource).max(1),
             Self::Tolerate(_) => 20,
             Self::Label(..) | Self::ChangePort(..) | Self::MaxSkew(..) => 30,
-            Self::DropNodeSelector(_) | Self::SoftenSpread(..) | Self::SoftenAffinity | Self::SoftenAntiAffinity | Self::FreeVolume(_) => 40,
+            Self::DropNodeSelector(_) | Self::SoftenSpread(..) | Self::SoftenAffinity | Self::SoftenAntiAffinity | Self::FreeVolume(_) => {
+                40
+            }
             Self::DropNodeAffinity | Self::Provide(_) => 50,
             Self::Delete(_) => 60,
         }
@@ -165,9 +176,10 @@ fn exact(resource: &str, value: i64) -> String {
     match resource {
         "cpu" if value % 1000 == 0 => (value / 1000).to_string(),
         "cpu" => format!("{value}m"),
-        "memory" | "ephemeral-storage" => {
-            UNITS.iter().find(|(_, unit)| value % unit == 0).map_or_else(|| value.to_string(), |(suffix, unit)| format!("{}{suffix}", value / unit))
-        }
+        "memory" | "ephemeral-storage" => UNITS
+            .iter()
+            .find(|(_, unit)| value % unit == 0)
+            .map_or_else(|| value.to_string(), |(suffix, unit)| format!("{}{suffix}", value / unit)),
         _ => amount(resource, value),
     }
 }
@@ -180,7 +192,9 @@ fn name(metadata: &ObjectMeta) -> &str {
 fn lower(spec: &mut PodSpec, resource: &Arc<str>, by: i64) {
     let unit = |value: i64| if &**resource == "cpu" { Amount::from_millis(value) } else { Amount::from_units(value) };
     let off = unit(by);
-    let of = |container: &ContainerRequests| container.requests.iter().find(|(name, _)| name == resource).map_or(Amount::default(), |(_, amount)| *amount);
+    let of = |container: &ContainerRequests| {
+        container.requests.iter().find(|(name, _)| name == resource).map_or(Amount::default(), |(_, amount)| *amount)
+    };
     let set = |container: &mut ContainerRequests, value: Amount| {
         if let Some((_, amount)) = container.requests.iter_mut().find(|(name, _)| name == resource) {
             *amount = value;

@@ -186,7 +186,10 @@ mod tests {
 
     #[test]
     fn a_cordoned_node_and_a_tainted_one() {
-        let cordoned = node(json!({"unschedulable": true, "taints": [{"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}]}), json!({}));
+        let cordoned = node(
+            json!({"unschedulable": true, "taints": [{"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}]}),
+            json!({}),
+        );
         let tainted = node(json!({"taints": [{"key": "dedicated", "value": "db", "effect": "NoSchedule"}]}), json!({}));
         let ill = node(json!({"taints": [{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}]}), json!({}));
         let objects = [(Watched::Node, "n1", cordoned), (Watched::Node, "n2", tainted), (Watched::Node, "n3", ill)];
@@ -224,7 +227,10 @@ mod tests {
         let mut pod = asks("6");
         pod["nodeSelector"] = json!({"disk": "ssd"});
         let objects = [(Watched::Node, "n1", node(json!({"unschedulable": true}), json!({})))];
-        let both = ["n1: uncordon n1 and add label disk=ssd to n1 and lower requests.cpu by 2", "n1: uncordon n1 and drop disk from nodeSelector and lower requests.cpu by 2"];
+        let both = [
+            "n1: uncordon n1 and add label disk=ssd to n1 and lower requests.cpu by 2",
+            "n1: uncordon n1 and drop disk from nodeSelector and lower requests.cpu by 2",
+        ];
         check(pod, &objects, &both);
     }
 

@@ -20,7 +20,9 @@ pub fn fixes(cycle: &Cycle<'_>, node: &str, plugin: &str, at: usize, preference:
         "PodTopologySpread" => spread(cycle, info, at),
         "InterPodAffinity" | "MatchInterPodAffinity" => pod_affinity(cycle, info, at),
         "VolumeBinding" | "CheckVolumeBinding" => volumes(cycle),
-        "VolumeRestrictions" | "NoDiskConflict" | "NodeVolumeLimits" | "EBSLimits" | "GCEPDLimits" | "AzureDiskLimits" => vec![blockers(cycle, info, at)],
+        "VolumeRestrictions" | "NoDiskConflict" | "NodeVolumeLimits" | "EBSLimits" | "GCEPDLimits" | "AzureDiskLimits" => {
+            vec![blockers(cycle, info, at)]
+        }
         _ => Vec::new(),
     };
     all.retain(|fixes| !fixes.is_empty());
@@ -32,7 +34,8 @@ pub fn fixes(cycle: &Cycle<'_>, node: &str, plugin: &str, at: usize, preference:
 fn taints(cycle: &Cycle<'_>, node: &NodeInfo) -> Vec<Fix> {
     let comparisons = cycle.profile.rules.taint_comparisons;
     let hard = node.taints.iter().filter(|taint| matches!(&*taint.effect, "NoSchedule" | "NoExecute"));
-    let open = hard.filter(|taint| !cycle.pod.spec.tolerations.iter().any(|toleration| taint_toleration::tolerates(toleration, taint, comparisons)));
+    let open = hard
+        .filter(|taint| !cycle.pod.spec.tolerations.iter().any(|toleration| taint_toleration::tolerates(toleration, taint, comparisons)));
     let mut fixes = Vec::new();
     for taint in open {
         if &*taint.key == UNSCHEDULABLE {
@@ -48,7 +51,9 @@ fn taints(cycle: &Cycle<'_>, node: &NodeInfo) -> Vec<Fix> {
 
 /// Labels that say where or what a node is are not for people to change.
 fn is_free(key: &str) -> bool {
-    !["kubernetes.io", "k8s.io"].iter().any(|domain| key.split('/').next().is_some_and(|prefix| key.contains('/') && prefix.ends_with(domain)))
+    !["kubernetes.io", "k8s.io"]
+        .iter()
+        .any(|domain| key.split('/').next().is_some_and(|prefix| key.contains('/') && prefix.ends_with(domain)))
 }
 
 fn node_affinity(cycle: &Cycle<'_>, node: &NodeInfo) -> Vec<Vec<Fix>> {
@@ -66,7 +71,9 @@ fn node_affinity(cycle: &Cycle<'_>, node: &NodeInfo) -> Vec<Vec<Fix>> {
     let matches = |terms: &[NodeSelectorTerm]| terms.iter().any(|term| term.matches(&node.name, &node.labels));
     let nearest = |terms: &[NodeSelectorTerm]| -> Option<Vec<Fix>> {
         let open = |term: &&NodeSelectorTerm| term.expressions.iter().filter(unmet).count();
-        let usable = terms.iter().filter(|term| term.error.is_none() && !term.is_empty() && term.fields.iter().all(|field| field.matches(Some(&node.name))));
+        let usable = terms
+            .iter()
+            .filter(|term| term.error.is_none() && !term.is_empty() && term.fields.iter().all(|field| field.matches(Some(&node.name))));
         usable.min_by_key(open)?.expressions.iter().filter(unmet).map(label).collect()
     };
     if let Some(terms) = spec.node_affinity.required.as_deref().filter(|terms| !matches(terms)) {
@@ -104,7 +111,8 @@ fn ports(cycle: &Cycle<'_>, node: &NodeInfo) -> Vec<Vec<Fix>> {
     let wanted = node_ports::wanted(cycle);
     let sidecars = cycle.profile.rules.sidecar_ports;
     let taken = |wanted: &crate::cluster::HostPort| node.used_ports(sidecars).any(|(used, _)| node_ports::conflicts(wanted, used));
-    let mut change: Vec<Fix> = wanted.iter().filter(|wanted| taken(wanted)).map(|wanted| Fix::ChangePort(wanted.protocol.clone(), wanted.port)).collect();
+    let mut change: Vec<Fix> =
+        wanted.iter().filter(|wanted| taken(wanted)).map(|wanted| Fix::ChangePort(wanted.protocol.clone(), wanted.port)).collect();
     change.dedup();
     let mut holders: Vec<Fix> = Vec::new();
     for (used, pod) in node.used_ports(sidecars) {
@@ -127,7 +135,9 @@ fn resources(cycle: &Cycle<'_>, node: &NodeInfo, at: usize) -> Vec<Vec<Fix>> {
     let full = short.iter().any(|shortage| &*shortage.resource == "pods");
     let lowered = short.iter().filter(|shortage| &*shortage.resource != "pods");
     let mut lower: Vec<Fix> = lowered
-        .map(|shortage| Fix::Lower(shortage.resource.clone(), (shortage.requested + shortage.used - shortage.capacity).min(shortage.requested)))
+        .map(|shortage| {
+            Fix::Lower(shortage.resource.clone(), (shortage.requested + shortage.used - shortage.capacity).min(shortage.requested))
+        })
         .collect();
     let never = short.iter().any(|shortage| shortage.requested > shortage.capacity && &*shortage.resource != "pods");
     let delete = if never { Vec::new() } else { blockers(cycle, node, at) };
@@ -145,7 +155,13 @@ fn resources(cycle: &Cycle<'_>, node: &NodeInfo, at: usize) -> Vec<Vec<Fix>> {
 
 fn spread(cycle: &Cycle<'_>, node: &NodeInfo, at: usize) -> Vec<Vec<Fix>> {
     const FARTHEST: i32 = 12;
-    let constraints = cycle.pod.spec.spread.iter().enumerate().filter(|(_, constraint)| constraint.when_unsatisfiable == WhenUnsatisfiable::DoNotSchedule);
+    let constraints = cycle
+        .pod
+        .spec
+        .spread
+        .iter()
+        .enumerate()
+        .filter(|(_, constraint)| constraint.when_unsatisfiable == WhenUnsatisfiable::DoNotSchedule);
     let (mut raised, mut softened) = (Vec::new(), Vec::new());
     for (number, constraint) in constraints {
         let soften = Fix::SoftenSpread(number, constraint.topology_key.clone());
@@ -168,7 +184,8 @@ fn spread(cycle: &Cycle<'_>, node: &NodeInfo, at: usize) -> Vec<Vec<Fix>> {
 
 fn pod_affinity(cycle: &Cycle<'_>, node: &NodeInfo, at: usize) -> Vec<Vec<Fix>> {
     let delete = blockers(cycle, node, at);
-    let soften: Vec<Fix> = [Fix::SoftenAffinity, Fix::SoftenAntiAffinity].into_iter().filter(|fix| passes_with(cycle, node, at, fix)).take(1).collect();
+    let soften: Vec<Fix> =
+        [Fix::SoftenAffinity, Fix::SoftenAntiAffinity].into_iter().filter(|fix| passes_with(cycle, node, at, fix)).take(1).collect();
     if delete.len() <= 1 { vec![delete, soften] } else { vec![soften, delete] }
 }
 

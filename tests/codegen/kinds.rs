@@ -1,18 +1,13 @@
-//! Holds `src/proto/kinds.rs` equal to what `proto/kinds.tsv` says; `KETCD_BLESS=1 cargo test --test kinds_table` rewrites it.
+//! The table of kinds, `src/proto/kinds.rs`, from `proto/kinds.tsv`.
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
+
+use super::{compare, root};
 
 #[test]
-fn generated_table_is_current() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let wanted = generate(&fs::read_to_string(root.join("proto/kinds.tsv")).unwrap());
-    let path = root.join("src/proto/kinds.rs");
-    if std::env::var_os("KETCD_BLESS").is_some() {
-        fs::write(&path, &wanted).unwrap();
-    }
-    assert_eq!(fs::read_to_string(&path).unwrap_or_default(), wanted, "run KETCD_BLESS=1 cargo test --test kinds_table");
+fn kinds_are_current() {
+    compare("src/proto/kinds.rs", &generate(&fs::read_to_string(root().join("proto/kinds.tsv")).unwrap()));
 }
 
 fn generate(table: &str) -> String {
@@ -43,7 +38,7 @@ fn list(cell: &str) -> String {
 }
 
 const HEADER: &str = "\
-//! The resources Kubernetes knows and where each is stored. Made from `proto/kinds.tsv` by `tests/kinds_table.rs`; never edited.
+//! The resources Kubernetes knows and where each is stored. Made from `proto/kinds.tsv` by `tests/codegen`; never edited.
 
 /// One resource.
 pub struct KindRow {
