@@ -8,6 +8,9 @@ use std::ops::Range;
 /// Whether an entry wrote its key or removed it.
 pub const TOMBSTONE: u8 = b't';
 
+/// No store gets this far; what claims to is damaged.
+const LAST: i64 = i64::MAX / 2;
+
 /// A key of the `key` bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RevisionKey {
@@ -29,7 +32,7 @@ impl RevisionKey {
         };
         let main = i64::from_be_bytes(bytes[..8].try_into().ok()?);
         let sub = i64::from_be_bytes(bytes[9..17].try_into().ok()?);
-        (main >= 0 && sub >= 0).then_some(Self { main, sub, tombstone })
+        ((0..LAST).contains(&main) && (0..LAST).contains(&sub)).then_some(Self { main, sub, tombstone })
     }
 }
 

@@ -70,7 +70,7 @@ fn named_after(list: &serde_json::Map<String, Value>, mut item: Value) -> Value 
 }
 
 fn resource_version(object: &Value) -> Option<i64> {
-    object.pointer("/metadata/resourceVersion")?.as_str()?.parse().ok().filter(|&version| version > 0)
+    object.pointer("/metadata/resourceVersion")?.as_str()?.parse().ok().filter(|&version| version > 0 && version < i64::MAX / 2)
 }
 
 /// Stores each object as JSON under its registry key, at its own resourceVersion, else at the newest of all.

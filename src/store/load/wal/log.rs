@@ -142,6 +142,10 @@ impl Log {
                 _ => {}
             }
         }
+        // An index that no log reaches is no index.
+        if index == 0 || index > u64::MAX / 2 {
+            return None;
+        }
         let entry = Entry { file, data: if kind == 0 { data } else { 0..0 } };
         let run = match self.runs.last_mut() {
             Some(run) if run.entries.is_empty() || (run.first..=run.end()).contains(&index) => run,

@@ -9,6 +9,8 @@ mod record;
 mod recover;
 mod replay;
 mod request;
+#[cfg(test)]
+mod tests;
 
 pub use log::{Log, Run};
 pub use recover::{Known, Logged, changes as recover};

@@ -118,7 +118,7 @@ impl<'a> Chains<'a> {
                 let version = match after {
                     _ if *kind == EventKind::Delete => None,
                     Some(0) => Some((*main, 1)),
-                    Some(after) => self.versions.get(&(*key, *after)).map(|(create, version)| (*create, version + 1)),
+                    Some(after) => self.versions.get(&(*key, *after)).map(|(create, version)| (*create, version.saturating_add(1))),
                     None => None,
                 };
                 if let Some(version) = version {

@@ -149,7 +149,7 @@ impl<'a> Store<'a> {
         let version = Version {
             create_revision: old.map_or(main, |old| old.create_revision),
             mod_revision: main,
-            version: old.map_or(1, |old| old.version + 1),
+            version: old.map_or(1, |old| old.version.saturating_add(1)),
             lease,
             value: old.filter(|_| put.ignore_value).map_or_else(|| file.place(&put.value), |old| old.value),
         };

@@ -1,0 +1,84 @@
+//! Any bytes are survived.
+
+use proptest::prelude::*;
+
+use super::record::{Next, Records};
+use super::request::{Operation, Request, Txn};
+
+/// Reads all records of `file`; returns how many held.
+fn records(file: &[u8], is_last_file: bool) -> usize {
+    let (mut records, mut held) = (Records::new(file, 0, is_last_file), 0);
+    for _ in 0..=file.len() / 8 {
+        match records.next() {
+            Next::Record(record) => {
+                assert!(record.data.end <= file.len());
+                held += 1;
+            }
+            Next::Damaged { goes_on: true, .. } => {}
+            Next::Damaged { goes_on: false, .. } | Next::End | Next::Torn => return held,
+        }
+    }
+    panic!("more records than fit");
+}
+
+/// The bytes of a record: type 2, its CRC, its data; framed and padded.
+fn framed(crc: u32, data: &[u8]) -> Vec<u8> {
+    let mut record = vec![0x08, 2, 0x10];
+    let mut rest = crc;
+    while rest >= 0x80 {
+        record.push(rest as u8 | 0x80);
+        rest >>= 7;
+    }
+    record.extend([rest as u8, 0x1a, data.len() as u8]);
+    record.extend(data);
+    let padding = record.len().next_multiple_of(8) - record.len();
+    let frame = record.len() as u64 | if padding > 0 { (0x80 | padding as u64) << 56 } else { 0 };
+    record.resize(record.len() + padding, 0);
+    [frame.to_le_bytes().to_vec(), record].concat()
+}
+
+#[test]
+fn a_torn_record_ends_a_log_and_a_damaged_one_does_not() {
+    let (one, two) = (crc32c::crc32c(b"one"), crc32c::crc32c_append(crc32c::crc32c(b"one"), b"two"));
+    let log = [framed(one, b"one"), framed(two, b"two"), vec![0; 64]].concat();
+    assert_eq!(records(&log, true), 2);
+    let mut damaged = log.clone();
+    let data = log.windows(3).position(|bytes| bytes == b"one").unwrap();
+    damaged[data] ^= 1;
+    assert_eq!(records(&damaged, false), 1);
+    assert_eq!(records(&log[..log.len() - 64 - 4], true), 1);
+}
+
+#[test]
+fn requests_within_requests_end() {
+    let mut txn = Vec::new();
+    for _ in 0..40 {
+        // A transaction whose success is the one before.
+        let operation = [&[0x22, txn.len() as u8][..], &txn].concat();
+        txn = [&[0x12, operation.len() as u8][..], &operation].concat();
+        if txn.len() > 120 {
+            break;
+        }
+    }
+    let request = [&[0x32, txn.len() as u8][..], &txn].concat();
+    assert_eq!(Request::read(&request, 0..request.len()), None);
+}
+
+fn depth(txn: &Txn) -> usize {
+    let inner = |operation: &Operation| if let Operation::Txn(txn) = operation { depth(txn) } else { 0 };
+    1 + txn.success.iter().chain(&txn.failure).map(inner).max().unwrap_or(0)
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_no_log_or_one(bytes in proptest::collection::vec(any::<u8>(), 0..300), is_last_file: bool) {
+        records(&bytes, is_last_file);
+    }
+
+    #[test]
+    fn any_bytes_are_no_request_or_one(bytes in proptest::collection::vec(prop_oneof![0..64_u8, any::<u8>()], 0..200)) {
+        if let Some(Request::Txn(txn)) = Request::read(&bytes, 0..bytes.len()) {
+            prop_assert!(depth(&txn) < 20);
+        }
+    }
+}
