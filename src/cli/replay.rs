@@ -2,7 +2,7 @@
 
 use futures_util::StreamExt;
 
-use crate::cluster::{ClusterState, ObjectKey, Watched};
+use crate::cluster::{ClusterState, Encoded, ObjectKey, Watched};
 use crate::kube::Decoder;
 use crate::scheduler::{Attempt, Replay, Scheduler, VersionFrom, detect};
 use crate::store::{At, EventKind, KeyRange, KeyValue, Revision, Until, Want, WatchItem};
@@ -16,15 +16,13 @@ pub struct Feed<'s> {
     session: &'s Session,
     prefix: String,
     decoder: &'s Decoder,
-    text: Vec<u8>,
-    opaque: usize,
 }
 
 impl<'s> Feed<'s> {
     /// A feed from a session's source.
     pub async fn new(session: &'s Session) -> Result<Self> {
         let prefix = format!("{}/", session.prefix().await?);
-        Ok(Self { session, prefix, decoder: &session.decoder, text: Vec::new(), opaque: 0 })
+        Ok(Self { session, prefix, decoder: &session.decoder })
     }
 
     /// Finds the scheduler's release in the state at `at`: in the nodes and the pods of the control plane, else in all pods.
@@ -35,8 +33,8 @@ impl<'s> Feed<'s> {
         );
         let mut state = ClusterState::new(rules.requests);
         for below in ["minions/", "pods/kube-system/"] {
-            self.load(below, at, &mut |key, text, revision| {
-                state.apply(key, Some(text), revision);
+            self.load(below, at, &mut |key, object, revision| {
+                state.apply(key, Some(object), revision);
             })
             .await?;
         }
@@ -44,8 +42,8 @@ impl<'s> Feed<'s> {
         if !found.evidence.starts_with("assumed") {
             return Ok(found);
         }
-        self.load("pods/", at, &mut |key, text, revision| {
-            state.apply(key, Some(text), revision);
+        self.load("pods/", at, &mut |key, object, revision| {
+            state.apply(key, Some(object), revision);
         })
         .await?;
         Ok(detect(&state))
@@ -56,7 +54,7 @@ impl<'s> Feed<'s> {
         self.seed_nodes(replay, oldest, at).await?;
         for (below, kind) in Watched::KEYS {
             if kind != Watched::Node {
-                self.load(below, at, &mut |key, text, revision| replay.seed(key, text, revision)).await?;
+                self.load(below, at, &mut |key, object, revision| replay.seed(key, object, revision)).await?;
             }
         }
         Ok(())
@@ -71,7 +69,7 @@ impl<'s> Feed<'s> {
         }
         first.sort_by_key(|entry| entry.mod_revision);
         for entry in &first {
-            self.decoded(entry, &mut |key, text, revision| replay.seed(key, text, revision));
+            self.decoded(entry, &mut |key, object, revision| replay.seed(key, object, revision));
         }
         if at > oldest {
             let mut changes = self.session.source.watch(range, oldest.after(), Until::Revision(at));
@@ -125,7 +123,7 @@ impl<'s> Feed<'s> {
         let mut listing = self.session.source.range(range.clone(), At::Revision(oldest), Want::Values).await?;
         while let Some(entry) = listing.entries.next().await.transpose()? {
             begun = Some(oldest);
-            self.decoded(&entry, &mut |key, text, revision| replay.seed(key, text, revision));
+            self.decoded(&entry, &mut |key, object, revision| replay.seed(key, object, revision));
         }
         let mut changes = self.session.source.watch(range, oldest.after(), Until::Revision(until));
         while let Some(item) = changes.next().await.transpose()? {
@@ -147,21 +145,16 @@ impl<'s> Feed<'s> {
         Ok(found)
     }
 
-    /// How many values could not be decoded.
-    pub fn opaque(&self) -> usize {
-        self.opaque
-    }
-
     fn change(&mut self, replay: &mut Replay, entry: &KeyValue, kind: EventKind, revision: Revision) -> Option<Attempt> {
         if kind == EventKind::Delete {
-            return replay.advance(&self.key(&entry.key)?, None, revision.0);
+            return replay.advance(&self.key(&entry.key)?, None::<Encoded>, revision.0);
         }
         let mut attempt = None;
-        self.decoded(entry, &mut |key, text, revision| attempt = replay.advance(key, Some(text), revision));
+        self.decoded(entry, &mut |key, object, revision| attempt = replay.advance(key, Some(object), revision));
         attempt
     }
 
-    async fn load(&mut self, below: &str, at: Revision, put: &mut (dyn FnMut(&ObjectKey, &[u8], i64) + Send)) -> Result<()> {
+    async fn load(&mut self, below: &str, at: Revision, put: &mut (dyn FnMut(&ObjectKey, Encoded, i64) + Send)) -> Result<()> {
         let range = KeyRange::prefix(format!("{}{below}", self.prefix));
         let mut listing = self.session.source.range(range, At::Revision(at), Want::Values).await?;
         while let Some(entry) = listing.entries.next().await.transpose()? {
@@ -170,18 +163,10 @@ impl<'s> Feed<'s> {
         Ok(())
     }
 
-    /// Decodes an entry and hands it on, if a scheduler watches its kind.
-    fn decoded(&mut self, entry: &KeyValue, put: &mut (dyn FnMut(&ObjectKey, &[u8], i64) + Send)) {
-        let Some(key) = self.key(&entry.key) else { return };
-        self.text.clear();
-        match self.decoder.decode_text(&entry.key, &entry.value, entry.mod_revision.0, &mut self.text) {
-            Ok(_) => put(&key, &self.text, entry.mod_revision.0),
-            Err(opaque) => {
-                self.opaque += 1;
-                if self.opaque <= 3 {
-                    note(&format!("{} at r{}: {}", String::from_utf8_lossy(&entry.key), entry.mod_revision, opaque.reason));
-                }
-            }
+    /// Hands an entry on, if a scheduler watches its kind.
+    fn decoded(&mut self, entry: &KeyValue, put: &mut (dyn FnMut(&ObjectKey, Encoded, i64) + Send)) {
+        if let Some(key) = self.key(&entry.key) {
+            put(&key, Encoded::Stored { decoder: self.decoder, key: &entry.key, value: &entry.value }, entry.mod_revision.0);
         }
     }
 

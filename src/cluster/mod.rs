@@ -2,6 +2,7 @@
 
 mod affinity;
 mod census;
+mod encoded;
 mod images;
 mod index;
 mod labels;
@@ -18,6 +19,7 @@ mod volumes;
 
 pub use affinity::{AffinityTerm, PodAffinity};
 pub use census::Census;
+pub use encoded::Encoded;
 pub use images::ImageState;
 pub use index::{LabelGroup, NodeCounts, TermKind, WeightedTerm};
 pub use labels::{Interner, Labels};

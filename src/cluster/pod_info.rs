@@ -61,6 +61,8 @@ pub struct ScheduledCondition {
     pub reason: Arc<str>,
     /// `message`.
     pub message: Arc<str>,
+    /// `lastTransitionTime`, seconds since 1970.
+    pub since: Option<i64>,
 }
 
 /// The claim made for one of the pod's templates.
@@ -104,6 +106,7 @@ impl PodInfo {
                     status: condition.status == "True",
                     reason: text(condition.reason.as_deref()).unwrap_or_default(),
                     message: text(condition.message.as_deref()).unwrap_or_default(),
+                    since: condition.last_transition_time.as_ref().map(|time| time.0.as_second()),
                 })
             }),
             resize_infeasible: status.resize.as_deref() == Some("Infeasible")

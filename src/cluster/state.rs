@@ -3,9 +3,6 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use serde::de::DeserializeOwned;
-use serde_json::Value;
-
 use crate::kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use crate::kube::api::policy::v1::PodDisruptionBudget;
 use crate::kube::api::resource::v1::{DeviceClass, ResourceClaim, ResourceSlice};
@@ -16,8 +13,8 @@ use crate::kube::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use super::images::Images;
 use super::index::PodIndex;
 use super::{
-    ImageState, Interner, LabelGroup, Labels, Listers, Node, NodeCounts, NodeId, NodeInfo, Owner, PodInfo, PodKey, RequestRules, Selector,
-    WeightedTerm,
+    Encoded, ImageState, Interner, LabelGroup, Labels, Listers, Node, NodeCounts, NodeId, NodeInfo, Owner, PodInfo, PodKey, RequestRules,
+    Selector, WeightedTerm,
 };
 
 /// The kinds a scheduler watches.
@@ -244,11 +241,11 @@ impl ClusterState {
         &mut self.interner
     }
 
-    /// Puts (or, with `None`, deletes) an object: the JSON text the API server would return for it.
-    pub fn apply(&mut self, key: &ObjectKey, object: Option<&[u8]>, mod_revision: i64) -> Change {
+    /// Puts (or, with `None`, deletes) an object. One that cannot be read is taken out, and is among the problems.
+    pub fn apply<'a>(&mut self, key: &ObjectKey, object: Option<impl Into<Encoded<'a>>>, mod_revision: i64) -> Change {
         self.problems.retain(|(known, _), _| known != key || object.is_none());
         let mut problems = Vec::new();
-        let after = object.and_then(|object| match self.compile(key.kind, object, mod_revision, &mut problems) {
+        let after = object.and_then(|object| match self.compile(key.kind, object.into(), mod_revision, &mut problems) {
             Ok(stored) => Some(stored),
             Err(error) => {
                 problems.push(format!("it cannot be read as a {:?}: {error}", key.kind));
@@ -391,57 +388,51 @@ impl ClusterState {
         id
     }
 
-    fn compile(
-        &mut self,
-        kind: Watched,
-        object: &[u8],
-        mod_revision: i64,
-        problems: &mut Vec<String>,
-    ) -> Result<Stored, serde_json::Error> {
+    fn compile(&mut self, kind: Watched, object: Encoded, mod_revision: i64, problems: &mut Vec<String>) -> Result<Stored, String> {
         let release = self.rules.release;
         Ok(match kind {
             Watched::Pod => {
-                Stored::Pod(Arc::new(PodInfo::compile(&typed::<core::v1::Pod>(object)?, mod_revision, &mut self.interner, problems)))
+                Stored::Pod(Arc::new(PodInfo::compile(&object.typed::<core::v1::Pod>()?, mod_revision, &mut self.interner, problems)))
             }
             Watched::Node => {
-                let node = Node::compile(&typed::<core::v1::Node>(object)?, mod_revision, release, &mut self.interner, problems);
+                let node = Node::compile(&object.typed::<core::v1::Node>()?, mod_revision, release, &mut self.interner, problems);
                 Stored::Node(Arc::new(node), None)
             }
             Watched::Namespace => {
-                let namespace = typed::<core::v1::Namespace>(object)?;
+                let namespace = object.typed::<core::v1::Namespace>()?;
                 Stored::Namespace(Arc::new(self.interner.labels(namespace.metadata.labels.as_ref())))
             }
             Watched::Service => {
-                let service = typed::<core::v1::Service>(object)?;
+                let service = object.typed::<core::v1::Service>()?;
                 let selector = service.spec.unwrap_or_default().selector.filter(|selector| !selector.is_empty());
                 self.owner(service.metadata.uid, |interner| selector.map(|selector| Selector::equalities(&selector, interner)))
             }
             Watched::ReplicationController => {
-                let controller = typed::<core::v1::ReplicationController>(object)?;
+                let controller = object.typed::<core::v1::ReplicationController>()?;
                 let selector = controller.spec.unwrap_or_default().selector.filter(|selector| !selector.is_empty());
                 self.owner(controller.metadata.uid, |interner| selector.map(|selector| Selector::equalities(&selector, interner)))
             }
             Watched::ReplicaSet => {
-                let set = typed::<apps::v1::ReplicaSet>(object)?;
+                let set = object.typed::<apps::v1::ReplicaSet>()?;
                 let selector = set.spec.unwrap_or_default().selector;
                 self.owner(set.metadata.uid, |interner| label_selector(&selector, interner))
             }
             Watched::StatefulSet => {
-                let set = typed::<apps::v1::StatefulSet>(object)?;
+                let set = object.typed::<apps::v1::StatefulSet>()?;
                 let selector = set.spec.unwrap_or_default().selector;
                 self.owner(set.metadata.uid, |interner| label_selector(&selector, interner))
             }
-            Watched::PersistentVolume => Stored::PersistentVolume(Arc::new(typed(object)?)),
-            Watched::PersistentVolumeClaim => Stored::PersistentVolumeClaim(Arc::new(typed(object)?)),
-            Watched::StorageClass => Stored::StorageClass(Arc::new(typed(object)?)),
-            Watched::CsiNode => Stored::CsiNode(Arc::new(typed(object)?)),
-            Watched::CsiDriver => Stored::CsiDriver(Arc::new(typed(object)?)),
-            Watched::CsiStorageCapacity => Stored::CsiStorageCapacity(Arc::new(typed(object)?)),
-            Watched::VolumeAttachment => Stored::VolumeAttachment(Arc::new(typed(object)?)),
-            Watched::PodDisruptionBudget => Stored::PodDisruptionBudget(Arc::new(typed(object)?)),
-            Watched::ResourceClaim => Stored::ResourceClaim(Arc::new(typed(object)?)),
-            Watched::ResourceSlice => Stored::ResourceSlice(Arc::new(typed(object)?)),
-            Watched::DeviceClass => Stored::DeviceClass(Arc::new(typed(object)?)),
+            Watched::PersistentVolume => Stored::PersistentVolume(Arc::new(object.typed()?)),
+            Watched::PersistentVolumeClaim => Stored::PersistentVolumeClaim(Arc::new(object.typed()?)),
+            Watched::StorageClass => Stored::StorageClass(Arc::new(object.typed()?)),
+            Watched::CsiNode => Stored::CsiNode(Arc::new(object.typed()?)),
+            Watched::CsiDriver => Stored::CsiDriver(Arc::new(object.typed()?)),
+            Watched::CsiStorageCapacity => Stored::CsiStorageCapacity(Arc::new(object.typed()?)),
+            Watched::VolumeAttachment => Stored::VolumeAttachment(Arc::new(object.typed()?)),
+            Watched::PodDisruptionBudget => Stored::PodDisruptionBudget(Arc::new(object.typed()?)),
+            Watched::ResourceClaim => Stored::ResourceClaim(Arc::new(object.typed()?)),
+            Watched::ResourceSlice => Stored::ResourceSlice(Arc::new(object.typed()?)),
+            Watched::DeviceClass => Stored::DeviceClass(Arc::new(object.typed()?)),
         })
     }
 
@@ -454,15 +445,4 @@ impl ClusterState {
 /// An empty selector of a set matches nothing here, as upstream's listers have it.
 fn label_selector(selector: &LabelSelector, interner: &mut Interner) -> Option<Selector> {
     Selector::compile(selector, interner).filter(|selector| !selector.is_empty())
-}
-
-/// Reads an object as `T`, whatever served version it was stored in: the fields a scheduler reads kept their names.
-fn typed<T: DeserializeOwned + k8s_openapi::Resource>(text: &[u8]) -> Result<T, serde_json::Error> {
-    serde_json::from_slice(text).or_else(|first: serde_json::Error| {
-        let mut object: Value = serde_json::from_slice(text)?;
-        let fields = object.as_object_mut().ok_or(first)?;
-        fields.insert("apiVersion".to_owned(), T::API_VERSION.into());
-        fields.insert("kind".to_owned(), T::KIND.into());
-        serde_json::from_value(object)
-    })
 }

@@ -9,8 +9,10 @@ use super::explanation::{Attempt, Outcome};
 /// The decision a change of a pod shows, if it shows one. A pod that is created with its node was bound by nobody.
 pub fn attempt(before: Option<&Arc<PodInfo>>, after: &PodInfo, revision: i64) -> Option<Attempt> {
     let before = before.filter(|before| before.node_name.is_none() && before.uid == after.uid)?;
+    let decided = after.scheduled.as_ref().and_then(|condition| condition.since);
+    let at_once = decided.zip(before.created).is_some_and(|(decided, created)| decided - created <= 1);
     let made = |outcome, recorded_message| {
-        Some(Attempt { pod: before.clone(), outcome, node: after.node_name.clone(), revision, recorded_message })
+        Some(Attempt { pod: before.clone(), outcome, node: after.node_name.clone(), revision, recorded_message, at_once })
     };
     if after.node_name.is_some() {
         return made(Outcome::Scheduled, None);
@@ -29,5 +31,6 @@ pub fn waiting(pod: &Arc<PodInfo>, gated: bool, revision: i64) -> Attempt {
         node: None,
         revision,
         recorded_message: condition.map(|condition| condition.message.clone()),
+        at_once: false,
     }
 }

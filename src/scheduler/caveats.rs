@@ -53,6 +53,8 @@ pub fn caveats(of: &Circumstances) -> Vec<String> {
         Some(Found::WithoutOwnWrites) => {
             said.push("what the attempt itself wrote (volumes and claims bound, victims deleted, its nomination) was taken back".to_owned())
         }
+        Some(Found::AtItsTurn) => said
+            .push(format!("the pod was decided on at once: what others wrote after r{} came too late to be seen", of.evaluated_revision)),
         Some(Found::Earlier) => {
             said.push(format!(
                 "the recorded outcome does not follow from the revision before it; it was judged on r{}",

@@ -32,6 +32,8 @@ pub struct Attempt {
     pub revision: i64,
     /// The sentence recorded with a refusal.
     pub recorded_message: Option<Arc<str>>,
+    /// Whether the outcome is dated within a second of the pod's creation.
+    pub at_once: bool,
 }
 
 /// From what the scheduler's release is known.

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use crate::cluster::{Change, ClusterState, ObjectKey, PodInfo, PodKey, Stored, Watched};
+use crate::cluster::{Change, ClusterState, Encoded, ObjectKey, PodInfo, PodKey, Stored, Watched};
 
 use super::agreement::agreement;
 use super::attempt;
@@ -60,6 +60,7 @@ pub struct Replay {
     /// Since when each pod without a node waits for its next attempt, and how it was then.
     waiting: HashMap<PodKey, (i64, Arc<PodInfo>)>,
     images: ImageSnapshots,
+    unreadable: usize,
     depth: Depth,
     /// Whether changes are looked for that would make a pod fit.
     remedies: bool,
@@ -77,6 +78,7 @@ impl Replay {
             journal: VecDeque::new(),
             waiting: HashMap::new(),
             images: ImageSnapshots::default(),
+            unreadable: 0,
             depth: Depth::default(),
             remedies: false,
             complete,
@@ -98,22 +100,30 @@ impl Replay {
         &self.state
     }
 
+    /// How many versions of objects could not be read.
+    pub fn unreadable(&self) -> usize {
+        self.unreadable
+    }
+
     /// The scheduler judged by.
     pub fn scheduler(&self) -> &Scheduler {
         &self.scheduler
     }
 
     /// Takes in an object that was there when the walk began.
-    pub fn seed(&mut self, key: &ObjectKey, object: &[u8], mod_revision: i64) {
+    pub fn seed<'a>(&mut self, key: &ObjectKey, object: impl Into<Encoded<'a>>, mod_revision: i64) {
         let change = self.state.apply(key, Some(object), mod_revision);
+        self.unreadable += usize::from(change.after.is_none());
         self.note(&change, mod_revision);
         self.images.note(&change, mod_revision, &self.state);
     }
 
     /// Takes in a change and returns the attempt it shows, if it shows one. `object` is `None` for a deletion.
-    pub fn advance(&mut self, key: &ObjectKey, object: Option<&[u8]>, revision: i64) -> Option<Attempt> {
+    pub fn advance<'a>(&mut self, key: &ObjectKey, object: Option<impl Into<Encoded<'a>>>, revision: i64) -> Option<Attempt> {
+        let written = object.is_some();
         let change = self.state.apply(key, object, revision);
         self.images.note(&change, revision, &self.state);
+        self.unreadable += usize::from(written && change.after.is_none());
         let found = match (&change.before, &change.after) {
             (Some(Stored::Pod(before)), Some(Stored::Pod(after))) => attempt::attempt(Some(before), after, revision),
             _ => None,
@@ -142,6 +152,18 @@ impl Replay {
                 self.waiting.remove(&key);
             }
         }
+    }
+
+    /// Takes note of the attempt that the last change showed without explaining it.
+    pub fn pass_over(&mut self, attempt: &Attempt) {
+        let mut excursion = Excursion::default();
+        for (_, change) in self.journal.iter().rev().take_while(|(revision, _)| *revision == attempt.revision) {
+            excursion.undo(&mut self.state, change);
+        }
+        self.images.look(&mut self.state, attempt.revision - 1);
+        self.images.conclude(&self.state, attempt.revision - 1);
+        excursion.restore(&mut self.state);
+        self.conclude(attempt);
     }
 
     /// Explains the attempt that the last change showed.
@@ -197,6 +219,9 @@ impl Replay {
         }
         let changed = !own.is_empty() || pod.nominated_node_name != attempt.pod.nominated_node_name;
         let less = if changed { self.judge(attempt, &pod, before) } else { plain.clone() };
+        if let Some((judged, evaluated)) = self.at_its_turn(attempt, &pod, begun, journal_end, &own, excursion) {
+            return self.explained(attempt.clone(), judged, evaluated, Some(Found::AtItsTurn));
+        }
         if less.follows {
             return self.explained(attempt.clone(), less, before, changed.then_some(Found::WithoutOwnWrites));
         }
@@ -230,6 +255,46 @@ impl Replay {
         let (judged, evaluated, own_taken_back) = fallback.expect("the revision before was judged");
         let found = if evaluated < before { Some(Found::Earlier) } else { own_taken_back.then_some(Found::WithoutOwnWrites) };
         self.explained(attempt.clone(), judged, evaluated, found)
+    }
+
+    /// Judges a new pod that was decided on within moments on the state at its turn: after its creation and after the pods decided on before it.
+    /// What others wrote later, while the decision was on its way to etcd, the scheduler cannot have seen. `None` where there was no such write, or
+    /// the outcome does not follow; the state is then as it was.
+    fn at_its_turn(
+        &mut self,
+        attempt: &Attempt,
+        pod: &Arc<PodInfo>,
+        begun: i64,
+        journal_end: usize,
+        own: &[(ObjectKey, Option<Stored>)],
+        excursion: &mut Excursion,
+    ) -> Option<(Judged, i64)> {
+        let new = attempt.pod.scheduled.is_none() && attempt.at_once;
+        let mut early = Excursion::default();
+        let mut evaluated = attempt.revision - 1;
+        let mut disturbed = false;
+        for (revision, change) in self.journal.iter().take(journal_end).rev().take_while(|(revision, _)| new && *revision > begun) {
+            if decides(change) {
+                break;
+            }
+            if own.iter().any(|(key, _)| *key == change.key) || is_the_pod(&change.key, &attempt.pod) {
+                continue;
+            }
+            early.undo(&mut self.state, change);
+            disturbed |= matters(change);
+            evaluated = revision - 1;
+        }
+        let judged = disturbed.then(|| self.judge(attempt, pod, evaluated)).filter(|judged| judged.follows);
+        match judged {
+            Some(judged) => {
+                excursion.steps.append(&mut early.steps);
+                Some((judged, evaluated))
+            }
+            None => {
+                early.restore(&mut self.state);
+                None
+            }
+        }
     }
 
     /// The node an attempt nominated with its outcome, or had before.
@@ -272,8 +337,14 @@ impl Replay {
         let key = ObjectKey { kind: Watched::Pod, namespace: pod.namespace.clone(), name: pod.name.clone() };
         excursion.set(&mut self.state, &key, None);
         let unbound = Arc::new(PodInfo { node_name: None, nominated_node_name: None, ..(**pod).clone() });
-        let attempt =
-            Attempt { pod: unbound.clone(), outcome: Outcome::Scheduled, node: pod.node_name.clone(), revision, recorded_message: None };
+        let attempt = Attempt {
+            pod: unbound.clone(),
+            outcome: Outcome::Scheduled,
+            node: pod.node_name.clone(),
+            revision,
+            recorded_message: None,
+            at_once: false,
+        };
         let mut judged = self.judge(&attempt, &unbound, revision);
         judged.verdict = Agreement::Unverifiable;
         let mut explanation = self.explained(attempt, judged, revision, None);
@@ -365,6 +436,8 @@ impl Replay {
 pub enum Found {
     /// The attempt's own writes were taken back.
     WithoutOwnWrites,
+    /// The state at the pod's turn: what was written while its outcome was on its way was taken back.
+    AtItsTurn,
     /// An earlier revision from which the outcome follows.
     Earlier,
 }
@@ -388,6 +461,14 @@ fn keep_better(known: Option<(Judged, i64, bool)>, judged: Judged, revision: i64
 
 fn is_the_pod(key: &ObjectKey, pod: &PodInfo) -> bool {
     key.kind == Watched::Pod && key.namespace == pod.namespace && key.name == pod.name
+}
+
+/// Whether a change shows that the scheduler had turned to another pod.
+fn decides(change: &Change) -> bool {
+    match (&change.before, &change.after) {
+        (Some(Stored::Pod(before)), Some(Stored::Pod(after))) => attempt::attempt(Some(before), after, 0).is_some(),
+        _ => false,
+    }
 }
 
 /// Whether taking a change back can alter a judgement: pods that wait without a nomination cannot.

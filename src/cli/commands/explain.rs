@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::cluster::{ObjectKey, Watched};
+use crate::history::clock::Clock;
 use crate::kube::{Address, Scope};
 use crate::render::explanation::{json, text};
 use crate::scheduler::{Agreement, Depth, Explanation, Gates, Profile, Release, Replay, Scheduler, SchedulerConfiguration, VersionFrom};
@@ -42,6 +43,9 @@ pub struct ExplainArgs {
     no_remedies: bool,
 }
 
+/// Revisions beyond which a history is neither dated nor walked as a whole for one answer.
+const LONG: i64 = 100_000;
+
 /// Runs the command.
 pub async fn run(session: &Session, args: &ExplainArgs, out: &mut Output) -> Result<Outcome> {
     let mut feed = Feed::new(session).await?;
@@ -54,6 +58,7 @@ pub async fn run(session: &Session, args: &ExplainArgs, out: &mut Output) -> Res
     let scheduler = scheduler(args, &mut feed, until).await?;
     let mut writer = Writer::new(session, args, out).await?;
     let depth = writer.depth();
+    let mut unreadable = 0;
     if args.all {
         let mut replay = Replay::new(scheduler, span.oldest.0 <= 1).with_depth(depth).with_remedies(!args.no_remedies);
         feed.seed(&mut replay, span.oldest, span.oldest).await?;
@@ -62,18 +67,22 @@ pub async fn run(session: &Session, args: &ExplainArgs, out: &mut Output) -> Res
             if wanted(&attempt.pod.namespace, &attempt.pod.name) {
                 let explanation = replay.explain(attempt);
                 writer.write(&explanation, replay)?;
+            } else {
+                replay.pass_over(&attempt);
             }
             Ok(())
         });
         walked.await?;
+        unreadable = replay.unreadable();
     } else {
         for (namespace, name) in &pods {
             let (explanation, replay) =
                 one(&mut feed, session, &scheduler, (&depth, !args.no_remedies), (span.oldest, until), namespace, name).await?;
             writer.write(&explanation, &replay)?;
+            unreadable += replay.unreadable();
         }
     }
-    writer.finish(feed.opaque(), args.all)
+    writer.finish(unreadable, args.all)
 }
 
 /// Explains one pod: its last attempt, or the one to come.
@@ -91,11 +100,15 @@ async fn one(
     let complete = oldest.0 <= 1;
     let mut replay = Replay::new(scheduler.clone(), complete).with_depth(depth.clone()).with_remedies(remedies);
     if let Some((begun, revision)) = attempts.last().copied() {
+        // Some of what the scheduler's cache keeps depends on every attempt before; only a history too long to walk is entered midway.
+        let begun = if revision.0 - oldest.0 <= LONG { oldest } else { begun };
         feed.seed(&mut replay, oldest, begun).await?;
         let mut found = None;
         feed.walk(&mut replay, begun.after(), revision, |replay, attempt| {
             if attempt.revision == revision.0 && *attempt.pod.namespace == *namespace && *attempt.pod.name == *name {
                 found = Some(replay.explain(attempt));
+            } else {
+                replay.pass_over(&attempt);
             }
             Ok(())
         })
@@ -176,7 +189,7 @@ struct Writer<'a> {
     args: &'a ExplainArgs,
     format: Format,
     out: &'a mut Output,
-    clock: &'a crate::history::clock::Clock,
+    clock: Option<&'a Clock>,
     written: usize,
     differ: usize,
 }
@@ -187,12 +200,19 @@ impl<'a> Writer<'a> {
             format @ (Format::Table | Format::Wide | Format::Json | Format::Ndjson) => format.clone(),
             other => return Err(other.unsupported("explain", "table, wide, json, ndjson")),
         };
-        Ok(Self { args, format, out, clock: session.clock().await?, written: 0, differ: 0 })
+        let span = session.source.span().await?;
+        let clock = if span.newest.0 - span.oldest.0 <= LONG {
+            Some(session.clock().await?)
+        } else {
+            note("this history is too long to be dated in passing: times are left out");
+            None
+        };
+        Ok(Self { args, format, out, clock, written: 0, differ: 0 })
     }
 
     fn write(&mut self, explanation: &Explanation, replay: &Replay) -> Result<()> {
         let (profile, _) = replay.scheduler().profile_for(&explanation.attempt.pod);
-        let time = self.clock.date(Revision(explanation.attempt.revision));
+        let time = self.clock.and_then(|clock| clock.date(Revision(explanation.attempt.revision)));
         if matches!(self.format, Format::Table | Format::Wide) {
             if self.written > 0 {
                 writeln!(self.out)?;
@@ -232,13 +252,13 @@ impl<'a> Writer<'a> {
         self.args.all || self.args.addresses.len() > 1
     }
 
-    fn finish(self, opaque: usize, all: bool) -> Result<Outcome> {
+    fn finish(self, unreadable: usize, all: bool) -> Result<Outcome> {
         if self.format == Format::Json && self.many() {
             let lead = if self.written == 0 { "{\"kind\":\"List\",\"items\":[" } else { "" };
             writeln!(self.out, "{lead}]}}")?;
         }
-        if opaque > 0 {
-            note(&format!("{opaque} values could not be decoded and were left out of the state"));
+        if unreadable > 0 {
+            note(&format!("{unreadable} values could not be decoded and were left out of the state"));
             return Ok(Outcome::Damaged);
         }
         if self.written == 0 {

@@ -28,7 +28,7 @@ pub struct Shown<'a> {
 ///
 /// # Errors
 /// The stream's.
-pub fn write(explanation: &Explanation, clock: &Clock, shown: Shown, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(explanation: &Explanation, clock: Option<&Clock>, shown: Shown, out: &mut dyn Write) -> io::Result<()> {
     let width = shown.width.unwrap_or(WIDTH).clamp(40, 160);
     headline(explanation, clock, width, out)?;
     if let Some(node) = shown.node.and_then(|name| explanation.judgement.nodes.iter().find(|node| *node.name == *name)) {
@@ -43,7 +43,7 @@ pub fn write(explanation: &Explanation, clock: &Clock, shown: Shown, out: &mut d
     caveats(explanation, width, out)
 }
 
-fn headline(explanation: &Explanation, clock: &Clock, width: usize, out: &mut dyn Write) -> io::Result<()> {
+fn headline(explanation: &Explanation, clock: Option<&Clock>, width: usize, out: &mut dyn Write) -> io::Result<()> {
     let attempt = &explanation.attempt;
     let pod = attempt.pod.full_name();
     let scheduler = format!("{} {}", explanation.scheduler_name, explanation.version.release);
@@ -99,9 +99,9 @@ fn headline(explanation: &Explanation, clock: &Clock, width: usize, out: &mut dy
 }
 
 /// How long the pod had been waiting when it was refused.
-fn since(explanation: &Explanation, clock: &Clock) -> String {
+fn since(explanation: &Explanation, clock: Option<&Clock>) -> String {
     let created = explanation.attempt.pod.created.and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
-    match (created, clock.date(Revision(explanation.attempt.revision))) {
+    match (created, clock.and_then(|clock| clock.date(Revision(explanation.attempt.revision)))) {
         (Some(time), Some(now)) if now.time > time => {
             format!(", {} after its creation", duration::between(Dated { time, error: 1.0 }, now))
         }
