@@ -82,6 +82,26 @@ async fn k136_encrypted() {
     check("k136-encrypted", &[COMMANDS]).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn k136_random() {
+    check("k136-random", &[&["history --all -o ndjson", "explain --all -o ndjson"]]).await;
+}
+
+/// The database file of a running etcd, which holds its lock.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_file_of_a_running_etcd() {
+    let pki = Pki::new();
+    let etcd = Etcd::mutual(&pki).await;
+    write(&mut etcd.writer().await, &changes("k136-cbor").await).await;
+    // etcd commits to its file every 100 ms.
+    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    let (file, mut live) = (etcd.db().to_str().unwrap().to_owned(), ketcd());
+    let of_file = answer(ketcd().args(["history", "--all", "-o", "ndjson", "-f", &file]), &file);
+    let of_live =
+        answer(flags(&mut live, &etcd.endpoint(), &pki.ca(), &pki.client()).args(["history", "--all", "-o", "ndjson"]), &etcd.endpoint());
+    assert!(of_file == of_live, "{}", first_difference(&of_file, &of_live));
+}
+
 async fn check(capture: &str, commands: &[&[&str]]) {
     let pki = Pki::new();
     let etcd = Etcd::mutual(&pki).await;
