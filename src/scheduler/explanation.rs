@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::cluster::PodInfo;
 
-use super::{Judgement, Release};
+use super::{Judgement, PreemptionCandidate, Release};
 
 /// How a recorded attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +79,10 @@ pub struct Explanation {
     pub evidence: Vec<Evidence>,
     /// What would make a pod fit that fits nowhere, the best first.
     pub remedies: Vec<Remedy>,
+    /// The nodes preemption would make room on, the best first.
+    pub preemption: Vec<PreemptionCandidate>,
+    /// Lower pods that went from the node the pod is nominated to while it waited, each with the revision: whom it preempted.
+    pub preempted: Vec<(Arc<PodInfo>, i64)>,
 }
 
 /// What a filter compared on a node.

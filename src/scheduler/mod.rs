@@ -26,6 +26,7 @@ pub mod rules;
 mod sampling;
 mod scoring;
 mod version;
+mod victims;
 mod volumes;
 
 pub use arguments::{Arguments, PodTopologySpreadDefaults, ScoringStrategy};
@@ -41,3 +42,4 @@ pub use rules::Rules;
 pub use sampling::enough as enough_nodes;
 pub use scoring::{PluginScore, Scores};
 pub use version::detect;
+pub use victims::{PreemptionCandidate, Victim};

@@ -61,7 +61,7 @@ fn uses_claim(pod: &PodInfo, name: &str) -> bool {
 }
 
 /// A pod of less priority on the node the attempt nominated that was told to go, or went.
-fn is_victim(change: &Change, pod: &PodInfo, nominated: Option<&str>) -> bool {
+pub fn is_victim(change: &Change, pod: &PodInfo, nominated: Option<&str>) -> bool {
     let Some(Stored::Pod(before)) = &change.before else { return false };
     let goes = match &change.after {
         Some(Stored::Pod(after)) => after.terminating || after.preempted || after.finished && before.terminating,

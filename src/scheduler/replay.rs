@@ -12,9 +12,10 @@ use super::cycle::{Cycle, Judgement, NodeJudgement};
 use super::evidence;
 use super::explanation::{Agreement, Attempt, Depth, Evidence, Explanation, Outcome, VersionFrom};
 use super::image_snapshots::ImageSnapshots;
-use super::own_writes::before_own_writes;
+use super::own_writes::{before_own_writes, is_victim};
 use super::remedies::remedies;
 use super::sampling;
+use super::victims;
 use super::{Gates, Profile, Refusal, Release, Verdict};
 
 /// Who schedules: the profiles of one scheduler, and how its release is known.
@@ -175,7 +176,7 @@ impl Replay {
             back -= 1;
             excursion.undo(&mut self.state, &self.journal[back].1);
         }
-        let explanation = if self.scheduler.is_as_recorded() {
+        let mut explanation = if self.scheduler.is_as_recorded() {
             self.look_back(&attempt, begun, &first, back, &mut excursion)
         } else {
             let judged = self.judge(&attempt, &attempt.pod.clone(), attempt.revision - 1);
@@ -184,8 +185,22 @@ impl Replay {
         // An attempt judged on an earlier state than the one it ended on left the counts of the chosen one behind.
         self.images.conclude(&self.state, explanation.evaluated_revision);
         excursion.restore(&mut self.state);
+        explanation.preempted = self.preempted(&attempt, begun);
         self.conclude(&attempt);
         explanation
+    }
+
+    /// Whom the attempt, or the one before it, took off the node it was nominated to.
+    fn preempted(&self, attempt: &Attempt, begun: i64) -> Vec<(Arc<PodInfo>, i64)> {
+        let nominated = self.nominated_by(attempt);
+        let mut found: Vec<(Arc<PodInfo>, i64)> = Vec::new();
+        for (revision, change) in self.journal.iter().filter(|(revision, _)| *revision > begun && *revision <= attempt.revision) {
+            let Some(Stored::Pod(before)) = &change.before else { continue };
+            if is_victim(change, &attempt.pod, nominated.as_deref()) && !found.iter().any(|(pod, _)| pod.uid == before.uid) {
+                found.push((before.clone(), *revision));
+            }
+        }
+        found
     }
 
     /// The next attempt of a refused pod begins with the refusal.
@@ -372,6 +387,11 @@ impl Replay {
         let verdict = if own_profile { judged.verdict } else { Agreement::Unverifiable };
         let evidence = self.evidence(&attempt.pod, profile, &judged.judgement);
         let sought = self.remedies && matches!(attempt.outcome, Outcome::Unschedulable | Outcome::Pending);
+        let preemption = if sought && judged.judgement.preemption_helps {
+            victims::candidates(&Cycle { pod: &attempt.pod, state: &self.state, profile }, &judged.judgement)
+        } else {
+            Vec::new()
+        };
         let remedies = if sought { remedies(&attempt.pod, &mut self.state, profile, &judged.judgement) } else { Vec::new() };
         Explanation {
             scheduler_name: attempt.pod.spec.scheduler_name.clone(),
@@ -383,6 +403,8 @@ impl Replay {
             caveats,
             evidence,
             remedies,
+            preemption,
+            preempted: Vec::new(),
         }
     }
 }

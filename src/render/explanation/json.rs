@@ -20,6 +20,8 @@ struct Document<'a> {
     message: Option<&'a str>,
     nodes: Vec<Node<'a>>,
     remedies: Vec<Remedy<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    preemption: Option<Preemption<'a>>,
 }
 
 #[derive(Serialize)]
@@ -82,6 +84,36 @@ struct Remedy<'a> {
     plugins: &'a [&'static str],
 }
 
+#[derive(Serialize)]
+struct Preemption<'a> {
+    /// The best first.
+    candidates: Vec<Place<'a>>,
+    preempted: Vec<Preempted<'a>>,
+}
+
+#[derive(Serialize)]
+struct Place<'a> {
+    node: &'a str,
+    picked: bool,
+    victims: Vec<Victim<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Victim<'a> {
+    namespace: &'a str,
+    name: &'a str,
+    priority: i32,
+    violates_budget: bool,
+}
+
+#[derive(Serialize)]
+struct Preempted<'a> {
+    namespace: &'a str,
+    name: &'a str,
+    revision: i64,
+}
+
 /// Writes one explanation as one JSON document on one line. `only`: the node to show, all of them if there is none.
 ///
 /// # Errors
@@ -123,9 +155,33 @@ pub fn write_json(
             .iter()
             .map(|remedy| Remedy { node: &remedy.node, changes: &remedy.changes, plugins: &remedy.plugins })
             .collect(),
+        preemption: preemption(explanation),
     };
     serde_json::to_writer(&mut *out, &document)?;
     out.write_all(b"\n")
+}
+
+fn preemption(explanation: &Explanation) -> Option<Preemption<'_>> {
+    if explanation.preemption.is_empty() && explanation.preempted.is_empty() {
+        return None;
+    }
+    let candidates = explanation.preemption.iter().map(|place| Place {
+        node: &place.node,
+        picked: place.picked,
+        victims: place
+            .victims
+            .iter()
+            .map(|victim| Victim {
+                namespace: &victim.pod.namespace,
+                name: &victim.pod.name,
+                priority: victim.pod.spec.priority,
+                violates_budget: victim.violates_budget,
+            })
+            .collect(),
+    });
+    let preempted = explanation.preempted.iter();
+    let preempted = preempted.map(|(pod, revision)| Preempted { namespace: &pod.namespace, name: &pod.name, revision: *revision });
+    Some(Preemption { candidates: candidates.collect(), preempted: preempted.collect() })
 }
 
 /// The contract's word for an outcome.

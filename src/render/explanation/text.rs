@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use crate::history::clock::{Clock, Dated};
 use crate::render::duration;
 use crate::render::style::{ADDED, FAINT, REMOVED, STRONG, WARNING, paint};
-use crate::scheduler::{Agreement, Explanation, NodeJudgement, Outcome, Verdict, WholePod};
+use crate::scheduler::{Agreement, Explanation, NodeJudgement, Outcome, Verdict, Victim, WholePod};
 use crate::store::Revision;
 
 use super::{refusals, scores};
@@ -38,6 +38,7 @@ pub fn write(explanation: &Explanation, clock: Option<&Clock>, shown: Shown, out
             scores::write(explanation, table, shown.wide, width, out)?;
         }
         refusals::write(explanation, width, out)?;
+        preemption(explanation, width, out)?;
         remedies(explanation, width, out)?;
     }
     caveats(explanation, width, out)
@@ -197,6 +198,41 @@ fn facts(
         for line in evidence.facts.iter().flat_map(|fact| fold(fact, width.saturating_sub(indent))) {
             writeln!(out, "{:indent$}{}", "", paint(FAINT, line))?;
         }
+    }
+    Ok(())
+}
+
+fn preemption(explanation: &Explanation, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    const SHOWN: usize = 3;
+    let listed = |lines: Vec<String>, out: &mut dyn Write| -> io::Result<()> {
+        for line in lines {
+            for (at, line) in fold(&line, width.saturating_sub(4)).iter().enumerate() {
+                writeln!(out, "  {}{line}", if at > 0 { "  " } else { "" })?;
+            }
+        }
+        Ok(())
+    };
+    let evicting = |victim: &Victim| {
+        let budget = if victim.violates_budget { ", against its disruption budget" } else { "" };
+        format!("{} (priority {}{budget})", victim.pod.full_name(), victim.pod.spec.priority)
+    };
+    let places = explanation.preemption.iter().map(|place| {
+        let picked = if place.picked { "picked" } else { "possible" };
+        let victims: Vec<String> = place.victims.iter().map(evicting).collect();
+        format!("{}, {picked}: {}", place.node, if victims.is_empty() { "without victims".to_owned() } else { victims.join(", ") })
+    });
+    if !explanation.preemption.is_empty() {
+        writeln!(out, "\n{}", paint(STRONG, "preemption would evict"))?;
+        listed(places.take(SHOWN).collect(), out)?;
+        let more = explanation.preemption.len().saturating_sub(SHOWN);
+        if more > 0 {
+            writeln!(out, "  {}", paint(FAINT, format!("… or make room on {} (-o json has them all)", count(more, "more node"))))?;
+        }
+    }
+    if !explanation.preempted.is_empty() {
+        writeln!(out, "\n{}", paint(STRONG, "preempted"))?;
+        let gone = explanation.preempted.iter();
+        listed(gone.map(|(pod, revision)| format!("{} (priority {}) at r{revision}", pod.full_name(), pod.spec.priority)).collect(), out)?;
     }
     Ok(())
 }
