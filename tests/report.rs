@@ -46,6 +46,12 @@ const read = async () => {
   document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "j", bubbles: true }));
   await until(() => document.querySelector('.row[aria-selected="true"]'));
   result.picked = document.querySelectorAll('.row[aria-selected="true"]').length;
+  const some = [...data.rows];
+  while (data.rows.length < 5000) data.rows.push({ ...some[data.rows.length % some.length], id: data.rows.length });
+  choose();
+  document.querySelector(".rows").scrollTop = 40000;
+  await until(() => document.querySelector(".row:not(.space)") && Number(document.querySelector(".row:not(.space)").dataset.id) >= some.length);
+  result.drawn = document.querySelectorAll(".row").length;
   document.querySelector("#in").click();
   await wait(60);
   result.zoomed = view.to - view.from < SPAN;
@@ -77,6 +83,7 @@ fn the_story_is_read_and_clicked_through() {
     assert_eq!(seen["none"], 0);
     assert_eq!(seen["picked"], 1);
     assert_eq!(seen["zoomed"], true);
+    assert!((10..120).contains(&number(&seen, "drawn")), "of 5,000 objects only those in sight should be drawn: {}", seen["drawn"]);
 }
 
 #[test]
