@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::evidence::Evidence;
+use super::evidence::{Evidence, Stamp};
 use super::{Dated, Micros, SECOND, dated};
 use crate::store::Revision;
 
@@ -28,7 +28,7 @@ impl LiveClock {
         let known = self.evidence.stamps.len();
         self.evidence.observe(revision, key, created, object);
         let arrival = arrival.as_microsecond();
-        let own = self.evidence.stamps.drain(known..).filter(|stamp| stamp.is_reference()).last();
+        let own = self.evidence.stamps.drain(known..).rfind(Stamp::is_reference);
         let interval = match own {
             Some(stamp) => {
                 let latest = stamp.latest().unwrap_or(stamp.at + stamp.unit);

@@ -41,7 +41,7 @@ fn by_key(list: &str, before: &[Value], after: &[Value]) -> Option<Alignment> {
 }
 
 /// Items by their key; `None` where two items share one or most have none.
-fn index<'a>(key: Key, items: &'a [Value]) -> Option<HashMap<Vec<Option<&'a Value>>, usize>> {
+fn index(key: Key, items: &[Value]) -> Option<HashMap<Vec<Option<&Value>>, usize>> {
     let mut places = HashMap::with_capacity(items.len());
     let mut nameless = 0;
     for (place, item) in items.iter().enumerate() {
