@@ -15,6 +15,7 @@ mod listing;
 mod moment;
 mod output;
 mod replay;
+mod select;
 mod session;
 mod unknown_fields;
 mod unstyled;

@@ -9,6 +9,7 @@ use tokio::sync::OnceCell;
 
 use crate::history::clock::{Clock, Evidence, Moment};
 use crate::kube::{self, Decoder, Kinds, RegistryKey, ReleaseEvidence, Resource};
+use crate::render::duration::{length, seconds_between};
 use crate::store::etcd::EtcdSource;
 use crate::store::{self, At, EventKind, KeyRange, KeyValue, Listing, Revision, Source, Until, Want};
 
@@ -115,6 +116,26 @@ impl Session {
     /// Dates the revisions; reads the whole readable history once.
     pub async fn clock(&self) -> Result<&Clock> {
         self.clock.get_or_try_init(|| self.find_clock()).await
+    }
+
+    /// Says on standard error how far the history reaches back where it was compacted: what came before cannot be told.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub async fn note_reach(&self) -> Result<()> {
+        let span = self.source.span().await?;
+        if span.compacted.is_none() {
+            return Ok(());
+        }
+        let clock = self.clock().await?;
+        let reach =
+            clock.date(span.oldest).zip(clock.newest()).map(|(oldest, newest)| format!(" {}", length(seconds_between(oldest, newest))));
+        output::note(&format!(
+            "the whole history reaches back{} to revision {}; of what was compacted away only what is left is told",
+            reach.unwrap_or_default(),
+            span.oldest
+        ));
+        Ok(())
     }
 
     async fn find_clock(&self) -> Result<Clock> {

@@ -127,8 +127,8 @@ fn merge(name: &str, before: &Value, lines: Lines, after: &Value, number: usize)
 
 #[cfg(test)]
 mod tests {
-    use super::super::change::{Change, ChangeKind};
     use super::*;
+    use crate::history::change::{Change, ChangeKind};
     use crate::store::Origin;
     use serde_json::json;
 

@@ -45,8 +45,8 @@ pub fn fold(changes: Vec<FieldChange<'_>>) -> (Vec<FieldChange<'_>>, usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::diff::{Detail, fields};
     use super::*;
+    use crate::history::diff::{Detail, fields};
     use serde_json::json;
 
     #[test]

@@ -9,10 +9,10 @@ use crate::render::blame as render;
 use crate::render::change::Shown;
 use crate::store::{At, Until};
 
-use super::super::changes::{Keys, Read, changes};
-use super::super::output::{Format, Output, note};
-use super::super::session::Session;
-use super::super::{Error, Outcome, Result};
+use crate::cli::changes::{Keys, Read, changes};
+use crate::cli::output::{Format, Output, note};
+use crate::cli::session::Session;
+use crate::cli::{Error, Outcome, Result};
 
 /// Shows an object as YAML, each line with the revision, time and manager that last set it.
 #[derive(Args, Debug)]

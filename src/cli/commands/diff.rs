@@ -13,11 +13,11 @@ use crate::render::change::Shown;
 use crate::render::comparison::{self, Named, Showing};
 use crate::store::{At, KeyValue, Revision, Want};
 
-use super::super::args::GlobalArgs;
-use super::super::changes::Keys;
-use super::super::output::{Format, Output};
-use super::super::session::Session;
-use super::super::{Error, Outcome, Result};
+use crate::cli::args::GlobalArgs;
+use crate::cli::changes::Keys;
+use crate::cli::output::{Format, Output};
+use crate::cli::session::Session;
+use crate::cli::{Error, Outcome, Result};
 
 /// Shows what differs between two revisions (--rev A..B) or two files, by kind and namespace.
 #[derive(Args, Debug)]

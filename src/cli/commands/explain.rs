@@ -12,10 +12,10 @@ use crate::render::explanation::{json, text};
 use crate::scheduler::{Agreement, Depth, Explanation, Gates, Profile, Release, Replay, Scheduler, SchedulerConfiguration, VersionFrom};
 use crate::store::{At, Revision};
 
-use super::super::output::{Format, Output, note};
-use super::super::replay::Feed;
-use super::super::session::Session;
-use super::super::{Error, Outcome, Result};
+use crate::cli::output::{Format, Output, note};
+use crate::cli::replay::Feed;
+use crate::cli::session::Session;
+use crate::cli::{Error, Outcome, Result};
 
 /// Explains scheduling decisions: reruns the scheduler that took them on the state etcd held.
 #[derive(Args, Debug)]

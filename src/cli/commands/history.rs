@@ -10,10 +10,11 @@ use crate::render::change::{self, Shown, With};
 use crate::render::change_text::{Teller, Telling};
 use crate::store::{At, Until};
 
-use super::super::changes::{Keys, Read, changes};
-use super::super::output::{Format, Output, note};
-use super::super::session::Session;
-use super::super::{Error, Outcome, Result};
+use crate::cli::changes::{Keys, Read, changes};
+use crate::cli::output::{Format, Output, note};
+use crate::cli::select::SelectArgs;
+use crate::cli::session::Session;
+use crate::cli::{Error, Outcome, Result};
 
 /// Shows every revision of objects that is still readable, oldest first.
 #[derive(Args, Debug)]
@@ -24,6 +25,8 @@ pub struct HistoryArgs {
     /// Every object of every kind.
     #[arg(long, conflicts_with = "addresses")]
     all: bool,
+    #[command(flatten)]
+    select: SelectArgs,
     #[command(flatten)]
     telling: TellingArgs,
 }
@@ -46,12 +49,16 @@ pub async fn run(session: &Session, args: &HistoryArgs, out: &mut Output) -> Res
         At::Newest => session.source.span().await?.newest,
         At::Revision(revision) => revision,
     };
+    let select = args.select.read()?;
+    session.note_reach().await?;
     let mut writer = Writer::new(session, &args.telling, keys.many, out)?;
     let clock = session.clock().await?;
     clock.problems().iter().for_each(|problem| note(problem));
     let mut changes = changes(session, keys, Until::Revision(newest));
     while let Some(read) = changes.try_next().await? {
-        if let Read::Item(change) = read {
+        if let Read::Item(change) = read
+            && select.takes(&change)
+        {
             writer.write(session, Told::new(change, clock), out).await?;
         }
     }

@@ -12,11 +12,11 @@ use crate::render::report::{Heading, Report};
 use crate::scheduler::{Replay, Scheduler};
 use crate::store::{At, KeyRange, Revision, Until};
 
-use super::super::changes::{Keys, Read, changes};
-use super::super::output::note;
-use super::super::replay::Feed;
-use super::super::session::Session;
-use super::super::{Error, Outcome, Result};
+use crate::cli::changes::{Keys, Read, changes};
+use crate::cli::output::note;
+use crate::cli::replay::Feed;
+use crate::cli::session::Session;
+use crate::cli::{Error, Outcome, Result};
 
 /// Writes the story of a cluster, or of some objects, as one HTML page that needs no network.
 #[derive(Args, Debug)]

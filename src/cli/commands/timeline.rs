@@ -17,10 +17,10 @@ use crate::render::timeline::{self as render, Entry, EntryKind};
 use crate::render::timeline_json;
 use crate::store::{At, KeyRange, Revision, Until};
 
-use super::super::changes::{Keys, Read, changes};
-use super::super::output::{Format, Output, note};
-use super::super::session::Session;
-use super::super::{Error, Outcome, Result};
+use crate::cli::changes::{Keys, Read, changes};
+use crate::cli::output::{Format, Output, note};
+use crate::cli::session::Session;
+use crate::cli::{Error, Outcome, Result};
 
 /// Tells the story of objects: create, schedule, run, end; who, and how long each step took.
 #[derive(Args, Debug)]
@@ -50,6 +50,7 @@ const WORKLOADS: &[&str] = &[
 /// Runs the command.
 pub async fn run(session: &Session, args: &TimelineArgs, out: &mut Output) -> Result<Outcome> {
     let around = around(session, args).await?;
+    session.note_reach().await?;
     let asked = asked(session, args).await?;
     let story = read(session, &asked).await?;
     let subjects: Vec<&Timeline> = story.timelines.iter().filter(|(key, _)| asked.contains(key)).map(|(_, timeline)| timeline).collect();

@@ -10,11 +10,12 @@ use crate::history::clock::LiveClock;
 use crate::history::{Change, ChangeKind, Told, actor};
 use crate::store::{At, Revision, SourceKind, Until};
 
-use super::super::changes::{Keys, Read, changes_from};
-use super::super::output::{Output, note};
-use super::super::session::Session;
-use super::super::{Outcome, Result};
 use super::history::{TellingArgs, Writer};
+use crate::cli::changes::{Keys, Read, changes_from};
+use crate::cli::output::{Output, note};
+use crate::cli::select::SelectArgs;
+use crate::cli::session::Session;
+use crate::cli::{Outcome, Result};
 
 /// Follows the changes of objects; a file's end with its newest revision.
 #[derive(Args, Debug)]
@@ -25,6 +26,8 @@ pub struct WatchArgs {
     /// Begin with this revision instead of the next one.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     from_rev: Option<i64>,
+    #[command(flatten)]
+    select: SelectArgs,
     #[command(flatten)]
     telling: TellingArgs,
 }
@@ -41,12 +44,14 @@ pub async fn run(session: &Session, args: &WatchArgs, out: &mut Output) -> Resul
             Revision(1)
         }
     };
+    let select = args.select.read()?;
     let mut writer = Writer::new(session, &args.telling, keys.many, out)?;
     let past = if from <= span.newest { Some(session.clock().await?) } else { None };
     let mut live = LiveClock::default();
     let mut changes = changes_from(session, keys, from, Until::Forever).await?;
     while let Some(read) = changes.try_next().await? {
         match read {
+            Read::Item(change) if !select.takes(&change) => {}
             Read::Item(change) => {
                 let told = match past.filter(|_| change.revision <= span.newest) {
                     Some(clock) => Told::new(change, clock),

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::super::diff::{Detail, fields};
 use super::{Step, condition, generic, why};
+use crate::history::diff::{Detail, fields};
 
 const REVISION: &str = "deployment.kubernetes.io/revision";
 const CHANGE_CAUSE: &str = "kubernetes.io/change-cause";

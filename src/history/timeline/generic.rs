@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::super::diff::{Detail, fields};
-use super::super::noise;
 use super::{Step, controller, items, why};
+use crate::history::diff::{Detail, fields};
+use crate::history::noise;
 
 /// Fields of spec named in one step, before the rest is only counted.
 const NAMED: usize = 4;

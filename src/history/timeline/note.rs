@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::super::clock::Dated;
 use super::Subject;
+use crate::history::clock::Dated;
 use crate::store::Revision;
 
 /// What one Event says, in its last version.

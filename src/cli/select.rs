@@ -1,0 +1,51 @@
+//! `-l` and `--field-selector` on changes: a change counts where the object fits on either side of it.
+
+use clap::Args;
+use serde_json::Value;
+
+use super::{Error, Result};
+use crate::history::Change;
+use crate::kube::{FieldSelector, LabelSelector};
+
+/// Which objects' changes are shown.
+#[derive(Args, Clone, Debug, Default)]
+pub struct SelectArgs {
+    /// Only objects whose labels fit, as in `app=web,tier in (front,back),!canary`.
+    #[arg(short = 'l', long, value_name = "SELECTOR", help_heading = "Selection")]
+    pub selector: Option<String>,
+    /// Only objects whose fields fit, as in `status.phase!=Running,spec.nodeName=n1`.
+    #[arg(long, value_name = "SELECTOR", help_heading = "Selection")]
+    pub field_selector: Option<String>,
+}
+
+/// The selectors, read.
+pub struct Select {
+    labels: LabelSelector,
+    fields: FieldSelector,
+}
+
+impl SelectArgs {
+    /// Reads the selectors.
+    ///
+    /// # Errors
+    /// One that cannot be read.
+    pub fn read(&self) -> Result<Select> {
+        let wrong = |flag: &str, error: &dyn std::fmt::Display| Error::new(format!("{flag}: {error}"));
+        let labels = self.selector.as_deref().map(LabelSelector::parse).transpose().map_err(|error| wrong("--selector", &error))?;
+        let fields =
+            self.field_selector.as_deref().map(FieldSelector::parse).transpose().map_err(|error| wrong("--field-selector", &error))?;
+        Ok(Select { labels: labels.unwrap_or_default(), fields: fields.unwrap_or_default() })
+    }
+}
+
+impl Select {
+    /// Whether the change is of an object that fits, before or after it. Values that are no objects fit only where nothing is selected.
+    pub fn takes(&self, change: &Change) -> bool {
+        let all = self.labels.is_empty() && self.fields.is_empty();
+        all || [&change.before, &change.after].into_iter().filter_map(|version| version.object()).any(|object| self.fits(object))
+    }
+
+    fn fits(&self, object: &Value) -> bool {
+        self.labels.matches(object["metadata"]["labels"].as_object()) && self.fields.matches(object)
+    }
+}
