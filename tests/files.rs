@@ -330,3 +330,21 @@ fn damage_is_said_by_every_command() {
     );
     assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), 5);
 }
+
+/// A running etcd holds an exclusive lock on its file; an etcd that starts would wait for ours.
+#[test]
+fn the_file_of_a_running_etcd_is_read_and_never_locked() {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(&decompressed("k120-story/snapshot.db.zst")).unwrap();
+    file.as_file().lock().unwrap();
+    let source = open(file.path().to_str().unwrap()).unwrap();
+    // What etcd writes from now on does not reach us.
+    file.as_file().set_len(0).unwrap();
+    assert_eq!(events(&*source, KeyRange::all()).len(), 1786);
+    assert_eq!(wait(source.status()).unwrap().problems, Vec::<String>::new());
+
+    let mut stopped = tempfile::NamedTempFile::new().unwrap();
+    stopped.write_all(&decompressed("k120-story/snapshot.db.zst")).unwrap();
+    let _source = open(stopped.path().to_str().unwrap()).unwrap();
+    assert!(stopped.as_file().try_lock().is_ok(), "the file is still locked");
+}
