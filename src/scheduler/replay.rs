@@ -363,7 +363,14 @@ impl Replay {
         let mut judged = self.judge(&attempt, &unbound, revision);
         judged.verdict = Agreement::Unverifiable;
         let mut explanation = self.explained(attempt, judged, revision, None);
-        explanation.caveats.insert(0, "when the pod was bound cannot be read: it is judged as if it were to be placed now".to_owned());
+        let why = if pod.mirror {
+            "it is a static pod: its kubelet runs it and no scheduler decided; judged as if it were to be placed now"
+        } else if self.complete {
+            "it was created with its node, so no scheduler decided; judged as if it were to be placed now"
+        } else {
+            "when the pod was bound cannot be read: it is judged as if it were to be placed now"
+        };
+        explanation.caveats.insert(0, why.to_owned());
         excursion.restore(&mut self.state);
         explanation
     }
