@@ -6,10 +6,11 @@ use clap::{Args, Parser};
 
 use crate::kube::Release;
 
+use super::Result;
 use super::commands::Command;
 use super::complete;
 use super::connection::ConnectionArgs;
-use super::output::Color;
+use super::output::{Color, Format};
 
 /// Reads Kubernetes out of etcd: objects, their history, and why each pod runs where it runs.
 #[derive(Parser, Debug)]
@@ -66,4 +67,14 @@ pub struct GlobalArgs {
     /// Show the values of Secrets instead of `***`.
     #[arg(long, global = true, help_heading = "Output")]
     pub show_secrets: bool,
+}
+
+impl GlobalArgs {
+    /// What `-o` asks for.
+    ///
+    /// # Errors
+    /// A format that does not exist.
+    pub fn format(&self) -> Result<Format> {
+        Format::parse(self.output.as_deref())
+    }
 }

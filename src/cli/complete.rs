@@ -86,5 +86,5 @@ fn with_session(work: impl AsyncFnOnce(&Session) -> Result<BTreeSet<String>>) ->
     if args.files.is_empty() && args.connection.endpoints.is_empty() {
         return BTreeSet::new();
     }
-    block_on(async { work(&Session::open(&args).await?).await }).unwrap_or_default()
+    block_on(async { work(&Session::open(&args, true).await?).await }).unwrap_or_default()
 }

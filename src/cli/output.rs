@@ -99,6 +99,11 @@ impl Format {
         }
     }
 
+    /// Whether it shows only columns or names, not objects.
+    pub fn is_columns(&self) -> bool {
+        matches!(self, Self::Table | Self::Wide | Self::Name)
+    }
+
     /// The error of a command that has no such output.
     pub fn unsupported(&self, command: &str, supported: &str) -> Error {
         let name = match self {

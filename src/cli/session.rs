@@ -47,9 +47,10 @@ pub struct Session {
 }
 
 impl Session {
-    /// Opens the source that the flags name and resolves `--rev`.
-    pub async fn open(args: &GlobalArgs) -> Result<Self> {
-        let format = Format::parse(args.output.as_deref())?;
+    /// Opens the source that the flags name and resolves `--rev`. Columns look the same in every release, so for them alone
+    /// (`columns_only`) none is looked for in the data.
+    pub async fn open(args: &GlobalArgs, columns_only: bool) -> Result<Self> {
+        let format = args.format()?;
         let at = revision_asked(args)?;
         let moment = args.at.as_deref().map(str::parse::<Moment>).transpose().map_err(|error| Error::new(format!("--at: {error}")))?;
         let encryption = encryption::open(args.encryption_config.as_deref())?;
@@ -68,6 +69,7 @@ impl Session {
         };
         session.decoder = match args.release {
             Some(release) => session.decoder.with_release(release),
+            None if columns_only => session.decoder,
             None => {
                 session.release_evidence = session.find_release().await?;
                 session.decoder.with_release_found(session.release_evidence.release().unwrap_or_default())

@@ -46,7 +46,7 @@ pub async fn run(global: &GlobalArgs, args: &DiffArgs, out: &mut Output) -> Resu
             show(sides, &Keys::all(), args, out).await
         }
         (_, Some(span)) => {
-            let session = Session::open(&GlobalArgs { rev: None, ..global.clone() }).await?;
+            let session = Session::open(&GlobalArgs { rev: None, ..global.clone() }, false).await?;
             let keys = if args.targets.is_empty() { Keys::all() } else { Keys::of(&session, &args.targets).await? };
             let sides = revisions(&session, span).await?;
             show(sides, &keys, args, out).await
@@ -62,7 +62,7 @@ async fn open_file(global: &GlobalArgs, path: &str) -> Result<Session> {
     if path != "-" && !Path::new(path).exists() {
         return Err(Error::new(format!("no file {path}")).hint("to compare two revisions of objects, add --rev A..B"));
     }
-    Session::open(&GlobalArgs { files: vec![path.to_owned()], ..global.clone() }).await
+    Session::open(&GlobalArgs { files: vec![path.to_owned()], ..global.clone() }, false).await
 }
 
 /// `A..B`, `A..` (to the newest) or `..B` (from the oldest).

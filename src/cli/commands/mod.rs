@@ -59,7 +59,8 @@ pub fn run(cli: &Cli) -> Result<Outcome> {
 
 /// Runs a command that reads a source.
 async fn run_on_source(cli: &Cli, out: &mut Output) -> Result<Outcome> {
-    let session = Session::open(&cli.global).await?;
+    let columns_only = matches!(&cli.command, Command::Ls(_)) && cli.global.format()?.is_columns();
+    let session = Session::open(&cli.global, columns_only).await?;
     let outcome = match &cli.command {
         Command::Blame(args) => blame::run(&session, args, out).await,
         Command::Encryption(args) => encryption::run(&session, args, out).await,

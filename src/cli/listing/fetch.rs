@@ -221,8 +221,8 @@ mod tests {
         let cli = Cli::parse_from([&["ketcd", "-f", file, "ls"], flags].concat());
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
-            let session = Session::open(&cli.global).await.unwrap();
             let before = decodes();
+            let session = Session::open(&cli.global, true).await.unwrap();
             let addresses = session.address(word).await.unwrap();
             let mut fetch = Fetch::new(&session, LabelSelector::default(), FieldSelector::default(), need);
             let mut sink = Counter(need, 0);
