@@ -402,3 +402,20 @@ fn preemption_looks_at_nodes_it_can_help() {
     }
     assert!(!helps(10, &wanting(json!({"containers": cpu}))), "priorities are off by default up to 1.10");
 }
+
+#[test]
+fn pods_are_spread_over_those_of_every_namespace_up_to_1_17() {
+    let running = json!({"kind": "Pod", "metadata": {"name": "other", "namespace": "elsewhere", "labels": {"app": "a"}},
+                         "spec": {"nodeName": "n1", "containers": [{"name": "c"}]}});
+    let constraint = json!({"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway",
+                            "labelSelector": {"matchLabels": {"app": "a"}}});
+    let pod = json!({"kind": "Pod", "metadata": {"name": "p", "namespace": "default", "labels": {"app": "a"}},
+                     "spec": {"containers": [{"name": "c"}], "topologySpreadConstraints": [constraint]}});
+    let cluster = Cluster { gates: "EvenPodsSpread=true", ..Cluster::new([node("n1"), node("n2"), running]) };
+    let points = [(16, "EvenPodsSpreadPriority", [0, 10]), (17, "PodTopologySpread", [0, 100]), (18, "PodTopologySpread", [100, 100])];
+    for (release, plugin, expected) in points {
+        let scores = cluster.judge(release, &pod).scores.unwrap();
+        let scored = scores.plugins.iter().find(|scored| scored.plugin == plugin).unwrap();
+        assert_eq!(scored.normalized, expected, "1.{release}");
+    }
+}

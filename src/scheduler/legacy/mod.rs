@@ -15,7 +15,10 @@ use super::{Plugin, Release, plugins};
 
 /// Every predicate and priority, in no order.
 pub fn all() -> impl Iterator<Item = &'static dyn Plugin> {
-    [predicates::PREDICATES, predicates::RENAMED, predicates::ARGUED, priorities::PRIORITIES, priorities::RENAMED].into_iter().flatten().copied()
+    [predicates::PREDICATES, predicates::RENAMED, predicates::ARGUED, priorities::PRIORITIES, priorities::RENAMED]
+        .into_iter()
+        .flatten()
+        .copied()
 }
 
 /// The names under which 1.17 ran predicates as Filter plugins (`framework/plugins/default_registry.go`); GeneralPredicates became four.

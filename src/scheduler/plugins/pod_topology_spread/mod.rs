@@ -34,6 +34,7 @@ Reads
   pod spec.topologySpreadConstraints; labels of all nodes (taints too with nodeTaintsPolicy Honor); pods of the namespace;
   Services and the controller of pods without constraints
 History
+  1.16–1.17 behind the gate EvenPodsSpread (off); terminating pods count too, and in the score those of every namespace
   1.18      a missing key is no different from skew; the score is the share of matching pods, turned round
   1.19–     the score weighs domains by the logarithm of their number; a pod without constraints gets 100 everywhere (1.28–: not run)
   1.22–     system defaults follow the pod's controller, before every set that matched its labels
@@ -75,11 +76,26 @@ impl Constraint {
 
     /// How many pods of the namespace that count each node has. An empty selector counts none.
     fn pods_by_node(&self, cycle: &Cycle) -> Vec<i64> {
+        self.pods_of(cycle, [&*cycle.pod.namespace].into_iter())
+    }
+
+    /// What the score counts: up to 1.17 the pods of every namespace.
+    fn scored_pods_by_node(&self, cycle: &Cycle) -> Vec<i64> {
+        if cycle.profile.release.0 > 17 {
+            return self.pods_by_node(cycle);
+        }
+        self.pods_of(cycle, cycle.state.populated_namespaces().map(|namespace| &**namespace))
+    }
+
+    /// Up to 1.17 terminating pods count too, and an empty selector counts all.
+    fn pods_of<'a>(&self, cycle: &Cycle, namespaces: impl Iterator<Item = &'a str>) -> Vec<i64> {
+        let alpha = cycle.profile.release.0 <= 17;
         let mut counts = vec![0; cycle.state.node_bound()];
-        if self.selector.as_ref().is_none_or(Selector::is_empty) {
+        if !alpha && self.selector.as_ref().is_none_or(Selector::is_empty) {
             return counts;
         }
-        for group in cycle.state.groups_in(&cycle.pod.namespace).filter(|group| !group.terminating && self.matches(&group.labels)) {
+        let groups = namespaces.flat_map(|namespace| cycle.state.groups_in(namespace));
+        for group in groups.filter(|group| (alpha || !group.terminating) && self.matches(&group.labels)) {
             for (node, count) in &group.nodes {
                 counts[*node as usize] += i64::from(*count);
             }

@@ -133,8 +133,10 @@ fn even_out(nodes: &[&NodeInfo], scores: &mut [i64], ignored: &NodeSet) {
 /// 1.16 to 1.18: each node's matching pods, turned round against the sum over all nodes.
 fn flip<'a>(cycle: &'a Cycle<'a>, feasible: &[&NodeInfo], constraints: Vec<Constraint>) -> PreScore<'a> {
     let max = cycle.profile.rules.max_score;
+    // 1.16 gives nodes that take no part 0 before it looks at the spread.
+    let zero_first = cycle.profile.release.0 <= 16;
     let eligible: NodeSet = feasible.iter().filter(|node| has_all_keys(node, &constraints)).map(|node| node.id).collect();
-    let pods: Vec<Vec<i64>> = constraints.iter().map(|constraint| constraint.pods_by_node(cycle)).collect();
+    let pods: Vec<Vec<i64>> = constraints.iter().map(|constraint| constraint.scored_pods_by_node(cycle)).collect();
     let mut counts: HashMap<(Arc<str>, Arc<str>), i64> = HashMap::new();
     let pair = |node: &NodeInfo, constraint: &Constraint| Some((constraint.key.clone(), node.labels.shared(&constraint.key)?.clone()));
     for node in feasible.iter().filter(|node| eligible.contains(&node.id)) {
@@ -159,7 +161,7 @@ fn flip<'a>(cycle: &'a Cycle<'a>, feasible: &[&NodeInfo], constraints: Vec<Const
         let total: i64 = taking_part().sum();
         let spread = total - taking_part().min().unwrap_or(total);
         for (node, score) in nodes.iter().zip(scores.iter_mut()) {
-            *score = if spread == 0 {
+            *score = if spread == 0 && (!zero_first || eligible.contains(&node.id)) {
                 max
             } else if eligible.contains(&node.id) {
                 (max as f64 * ((total - *score) as f64 / spread as f64)) as i64
