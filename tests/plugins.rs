@@ -83,6 +83,19 @@ fn names_are_unique_and_pages_complete() {
     }
 }
 
+#[test]
+fn every_plugin_of_every_default_profile_has_its_rule() {
+    let mut missing = BTreeSet::new();
+    for minor in Release::OLDEST.0..=Release::NEWEST.0 {
+        let profile = Profile::new(Release(minor), Gates::new(Release(minor)));
+        assert!(!profile.filters.is_empty() && !profile.scores.is_empty(), "1.{minor} has no plugins");
+        let filters = profile.filters.iter().map(|entry| (entry.name, entry.plugin.name()));
+        let scores = profile.scores.iter().map(|entry| (entry.name, entry.plugin.name()));
+        missing.extend(filters.chain(scores).filter(|(_, rule)| *rule == "Pending").map(|(name, _)| format!("{name} (1.{minor})")));
+    }
+    assert!(missing.is_empty(), "no rule: {missing:?}");
+}
+
 fn tables() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/plugins");
     let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
