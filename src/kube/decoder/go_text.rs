@@ -194,9 +194,25 @@ pub fn micro_time(seconds: i64, nanos: i64) -> Option<String> {
 fn date_time(seconds: i64) -> String {
     let (year, month, day) = civil(seconds.div_euclid(86_400));
     let second = seconds.rem_euclid(86_400);
-    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-    let sign = if year < 0 { "-" } else { "" };
-    format!("{sign}{:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}", year.abs())
+    let mut text = String::with_capacity(28);
+    if (0..10_000).contains(&year) {
+        push_two(&mut text, year / 100);
+        push_two(&mut text, year % 100);
+    } else {
+        let sign = if year < 0 { "-" } else { "" };
+        text.push_str(&format!("{sign}{:04}", year.abs()));
+    }
+    for (separator, number) in [('-', month), ('-', day), ('T', second / 3600), (':', second / 60 % 60), (':', second % 60)] {
+        text.push(separator);
+        push_two(&mut text, number);
+    }
+    text
+}
+
+/// A number below 100 in two digits.
+fn push_two(text: &mut String, number: i64) {
+    text.push(char::from(b'0' + (number / 10) as u8));
+    text.push(char::from(b'0' + (number % 10) as u8));
 }
 
 /// Days since 1970 to a date of the proleptic Gregorian calendar.

@@ -11,6 +11,8 @@ pub struct Members {
 /// Where a member lies in the output: its key without quotes and the end of its value.
 struct Member {
     key: (usize, usize),
+    /// Whether the key has escapes.
+    escaped: bool,
     end: usize,
 }
 
@@ -34,7 +36,8 @@ impl Members {
         }
         let start = out.len() + 1;
         go_text::append_string(out, key);
-        self.members.push(Member { key: (start, out.len() - 1), end: 0 });
+        let end = out.len() - 1;
+        self.members.push(Member { key: (start, end), escaped: end - start != key.len(), end: 0 });
         out.push(b':');
     }
 
@@ -69,8 +72,9 @@ impl Members {
 }
 
 fn compare(out: &[u8], a: &Member, b: &Member) -> std::cmp::Ordering {
+    let escaped = a.escaped || b.escaped;
     let (a, b) = (&out[a.key.0..a.key.1], &out[b.key.0..b.key.1]);
-    if a.contains(&b'\\') || b.contains(&b'\\') { unescaped(a).cmp(&unescaped(b)) } else { a.cmp(b) }
+    if escaped { unescaped(a).cmp(&unescaped(b)) } else { a.cmp(b) }
 }
 
 fn unescaped(key: &[u8]) -> String {

@@ -41,9 +41,14 @@ pub fn append_object(
 fn append_struct(context: &mut Context<'_>, message: &'static Message, span: Span, place: Place<'_>, out: &mut Vec<u8>) -> Result<()> {
     let view = context.open(message, span)?;
     let start = out.len();
+    let shows_revision = matches!(place, Place::Metadata(1..));
     for row in message.rows {
+        let is_revision = shows_revision && row.name() == "resourceVersion";
+        if context.is_left_out(view, row) && !is_revision {
+            continue;
+        }
         let member = match context.member(view, message, row) {
-            Ok(Member::Hidden) if !matches!((place, row.name()), (Place::Metadata(1..), "resourceVersion")) => continue,
+            Ok(Member::Hidden) if !is_revision => continue,
             member => member.map_err(|fault| fault.within(row.name()))?,
         };
         let key_at = out.len();

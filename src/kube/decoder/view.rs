@@ -132,6 +132,14 @@ impl<'a> Context<'a> {
         Ok(())
     }
 
+    /// Whether a row is certainly not shown: most rows of most messages, told without looking further.
+    #[inline]
+    pub fn is_left_out(&self, view: View, row: &Row) -> bool {
+        matches!(row.emit, Emit::IfSet | Emit::IfNotEmpty)
+            && !matches!(row.ty, Type::ApiVersion | Type::Kind)
+            && self.slot(view, row.slot).is_absent()
+    }
+
     /// What the JSON has for a row of the message.
     #[inline]
     pub fn member(&mut self, view: View, message: &'static Message, row: &'static Row) -> Result<Member<'a>> {
@@ -140,7 +148,7 @@ impl<'a> Context<'a> {
             Type::Kind => return Ok(Member::One(Shown::Kind)),
             _ => self.slot(view, row.slot),
         };
-        if slot.is_absent() && matches!(row.emit, Emit::IfSet | Emit::IfNotEmpty) {
+        if self.is_left_out(view, row) {
             return Ok(Member::Hidden);
         }
         let holds = row.holds_in(self.minor) || (!slot.is_absent() && self.shown_nevertheless(message, row, slot));

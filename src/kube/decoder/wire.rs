@@ -40,7 +40,7 @@ impl<'a> Reader<'a> {
     }
 
     /// An unsigned number of up to 64 bits.
-    #[inline]
+    #[inline(always)]
     pub fn varint(&mut self) -> Result<u64> {
         if self.pos < self.end && self.bytes[self.pos] < 0x80 {
             self.pos += 1;
@@ -67,7 +67,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A field's number and wire type.
-    #[inline]
+    #[inline(always)]
     pub fn tag(&mut self) -> Result<(u32, u8)> {
         let start = self.pos;
         let tag = self.varint()?;
@@ -78,7 +78,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A payload with its length before it.
-    #[inline]
+    #[inline(always)]
     pub fn span(&mut self) -> Result<Span> {
         let at = self.pos;
         let length = self.varint()?;
