@@ -203,7 +203,7 @@ fn spell(verdict: &Verdict) -> String {
 
 /// The state of a case: its own objects after the table's, and the pod (`default/pod` unless it says otherwise).
 fn state(table: &Table, case: &Case, rules: &Rules) -> (ClusterState, PodInfo) {
-    let mut state = ClusterState::new(rules.requests.clone());
+    let mut state = ClusterState::new(rules.requests);
     let nodes = table.nodes.iter().chain(&case.nodes).map(|node| with_kind(node, "Node"));
     for (number, object) in nodes.chain(table.objects.iter().chain(&case.objects).cloned()).enumerate() {
         let key = key(&object);

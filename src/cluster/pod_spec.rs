@@ -152,6 +152,7 @@ pub(super) fn resource_list(
 
 impl PodSpec {
     /// Compiles what the pods of one template share. What cannot be read is named in `problems`.
+    #[expect(clippy::too_many_lines, reason = "one line a field")]
     pub fn compile(metadata: &ObjectMeta, spec: &core::PodSpec, interner: &mut Interner, problems: &mut Vec<String>) -> Self {
         let namespace = interner.string(metadata.namespace.as_deref().unwrap_or_default());
         let affinity = spec.affinity.as_ref();

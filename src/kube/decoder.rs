@@ -2,6 +2,8 @@
 
 mod cbor;
 mod conform;
+#[cfg(test)]
+pub mod counted;
 mod custom_resource_definition;
 mod envelope;
 mod fault;
@@ -42,23 +44,6 @@ pub struct Decoder {
     lenient: bool,
     stored: bool,
     keys: KeyRing,
-}
-
-/// How many values this thread has decoded, for tests that hold it against what is shown.
-#[cfg(test)]
-pub mod counted {
-    use std::cell::Cell;
-
-    thread_local!(static DECODED: Cell<usize> = const { Cell::new(0) });
-
-    pub(super) fn add() {
-        DECODED.set(DECODED.get() + 1);
-    }
-
-    /// How many.
-    pub fn decodes() -> usize {
-        DECODED.get()
-    }
 }
 
 /// The values etcd takes are far smaller (1.5 MiB by default).

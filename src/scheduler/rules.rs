@@ -149,6 +149,7 @@ pub struct Rules {
 
 impl Rules {
     /// The rules of a release under its gates. Sources: the upstream file of each plugin named below `pkg/scheduler/framework/plugins/`.
+    #[expect(clippy::too_many_lines, reason = "a table: one row a rule")]
     pub fn new(release: Release, gates: &Gates) -> Self {
         let minor = release.0;
         Self {

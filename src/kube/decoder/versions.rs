@@ -41,8 +41,8 @@ pub fn served_as(api_version: &str, kind: &str, minor: u8) -> Option<String> {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::super::find_message;
     use super::*;
+    use crate::kube::decoder::find_message;
     use crate::proto::kubernetes::MESSAGES;
     use crate::proto::table::{Message, Type};
 

@@ -5,8 +5,8 @@ use std::io;
 
 use serde_json::{Value, json};
 
-use super::super::explanation;
 use crate::history::clock::Dated;
+use crate::render::explanation;
 use crate::scheduler::{Explanation, FilterMode};
 
 /// More nodes than this are counted by reason instead of listed.

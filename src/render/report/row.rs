@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use crate::history::state::{State, state_of};
 use crate::history::{ActorFrom, ChangeKind, Told, Version};
 
-use super::super::change::{self, Shown};
-use super::super::secret;
 use super::is_version;
+use crate::render::change::{self, Shown};
+use crate::render::secret;
 
 /// Fields whose change alone is no news.
 const QUIET: [&str; 4] = ["/metadata/managedFields", "/metadata/resourceVersion", "/metadata/generation", "/status/observedGeneration"];

@@ -6,7 +6,7 @@ use super::document::Document;
 
 /// Where plugins take part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[allow(missing_docs, reason = "upstream's names")]
+#[allow(missing_docs, clippy::enum_variant_names, reason = "upstream's names")]
 pub enum Point {
     MultiPoint,
     PreEnqueue,

@@ -71,7 +71,7 @@ Differs from upstream
     fn score<'a>(&self, cycle: &'a Cycle<'a>, feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
         let release = cycle.profile.release.0;
         let by_capacity = cycle.profile.gates.on("StorageCapacityScoring") && release >= 33;
-        if !by_capacity && !(cycle.profile.gates.on("VolumeCapacityPriority") && release <= 32) {
+        if !(by_capacity || cycle.profile.gates.on("VolumeCapacityPriority") && release <= 32) {
             return if release >= 30 { PreScore::Skip } else { PreScore::plain(|_| 0) };
         }
         let sorted = claims(cycle).ok().and_then(|claims| PodClaims::sort(claims, cycle.state).ok());

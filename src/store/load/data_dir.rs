@@ -75,17 +75,16 @@ impl Replay<'_> {
         let next = self.facts.consistent_index + 1;
         let meets_database = (run.first..=run.end()).contains(&next);
         let mut changes = self.recover(run, next, meets_database.then_some(newest));
-        let mut problem = None;
-        if meets_database {
+        let problem = if meets_database {
             let images = |image: u16| self.builder.image_bytes(image);
             let mut store = Store::at(&images, newest, self.alive().into_iter());
-            let replayed = self.apply(&mut store, run, next, |_, _| true);
-            changes.extend(replayed.0);
-            problem = replayed.1;
+            let (replayed, problem) = self.apply(&mut store, run, next, |_, _| true);
+            changes.extend(replayed);
+            problem
         } else {
             let what = if changes.is_empty() { "cannot be brought together with the database" } else { "do not reach the database" };
-            problem = Some(format!("entries {} to {} of the log {what}, whose last is {}", run.first, run.end() - 1, next - 1));
-        }
+            Some(format!("entries {} to {} of the log {what}, whose last is {}", run.first, run.end() - 1, next - 1))
+        };
         Replayed { changes, from_the_start: false, problem }
     }
 

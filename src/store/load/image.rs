@@ -105,7 +105,7 @@ fn spool(path: &str, what: &str, mut decoder: impl Read) -> Result<Bytes> {
         path: path.to_owned(),
         problem: format!(
             "cannot be decompressed into {}: {cause}; point TMPDIR to a directory with more room",
-            std::env::temp_dir().display()
+            tempfile::env::temp_dir().display()
         ),
     };
     let mut file = tempfile::tempfile().map_err(no_room)?;

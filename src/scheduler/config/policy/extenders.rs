@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::super::document::Document;
 use crate::cluster::is_extended;
 use crate::scheduler::Profile;
+use crate::scheduler::config::document::Document;
 
 /// What is wrong with the extenders.
 pub fn check(document: &Document<'_>) -> Vec<String> {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::super::document::Document;
 use super::{Context, kept, registry};
+use crate::scheduler::config::document::Document;
 use crate::scheduler::legacy::{self, ArguedPredicate};
 use crate::scheduler::{FilterEntry, Plugin, plugins};
 

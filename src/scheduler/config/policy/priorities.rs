@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::super::document::Document;
 use super::{Context, kept, registry, shape};
+use crate::scheduler::config::document::Document;
 use crate::scheduler::legacy::{self, NodeLabel, RequestedToCapacityRatio, ServiceAntiAffinity};
 use crate::scheduler::{Plugin, ScoreEntry, plugins};
 

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use super::super::document::Document;
 use super::Context;
+use crate::scheduler::config::document::Document;
 
 /// A shape: utilisation in percent against a score from 0 to 10.
 pub type Shape = Vec<(i64, i64)>;
