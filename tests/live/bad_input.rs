@@ -76,6 +76,9 @@ fn a_server_that_is_no_etcd() {
             let Ok(mut stream) = stream else { continue };
             let _ = stream.read(&mut [0; 1024]);
             let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+            // Closed with bytes unread, the connection would be reset before the answer is read.
+            let _ = stream.shutdown(std::net::Shutdown::Write);
+            let _ = std::io::copy(&mut stream, &mut std::io::sink());
         }
     });
     refused(ketcd().args(["status", "--endpoints", &endpoint]), &[&endpoint, "not as etcd does", "2379"]);

@@ -132,7 +132,7 @@ async fn a_diff_for_every_event() {
         shown.push('\n');
     }
     let position = |text: &str| shown.find(text).unwrap_or_else(|| panic!("{text:?} is not shown:\n{shown}"));
-    let story = ["created", "spec.nodeName", "ContainerCreating", "Pending → Running", "10.244.2.2"];
+    let story = ["created", "spec.nodeName", "waiting: Cont", "Pending → Running", "10.244.2.2"];
     assert!(story.map(position).is_sorted(), "{shown}");
     assert!(shown.contains("node3") && shown.contains("kube-scheduler") && shown.contains("kubelet node3"), "{shown}");
     for revision in revisions {
