@@ -172,6 +172,11 @@ fn release_1_31_on_random_pods() {
     check("matrix-1.31", default_of(31), 0);
 }
 
+#[test]
+fn release_1_36_on_stories() {
+    check("k136-story", default_of(36), 0);
+}
+
 /// A node's image list reached the scheduler after the pod that was created next to it: 9 scores and the totals made of them.
 #[test]
 fn release_1_36_on_random_pods() {

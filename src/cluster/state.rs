@@ -423,7 +423,11 @@ impl ClusterState {
                 self.owner(set.metadata.uid, |interner| label_selector(&selector, interner))
             }
             Watched::PersistentVolume => Stored::PersistentVolume(Arc::new(object.typed()?)),
-            Watched::PersistentVolumeClaim => Stored::PersistentVolumeClaim(Arc::new(object.typed()?)),
+            Watched::PersistentVolumeClaim => {
+                let mut claim = object.typed::<core::v1::PersistentVolumeClaim>()?;
+                claim.metadata.resource_version = Some(mod_revision.to_string());
+                Stored::PersistentVolumeClaim(Arc::new(claim))
+            }
             Watched::StorageClass => Stored::StorageClass(Arc::new(object.typed()?)),
             Watched::CsiNode => Stored::CsiNode(Arc::new(object.typed()?)),
             Watched::CsiDriver => Stored::CsiDriver(Arc::new(object.typed()?)),

@@ -2,6 +2,7 @@
 
 mod agreement;
 mod arguments;
+mod assumed;
 mod attempt;
 mod caveats;
 mod cel;

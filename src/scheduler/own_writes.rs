@@ -31,7 +31,7 @@ pub fn before_own_writes(
 }
 
 /// The pod's claims that wait for it: only those does the scheduler bind.
-fn delayed_claims(pod: &PodInfo, state: &ClusterState) -> Vec<Arc<str>> {
+pub(super) fn delayed_claims(pod: &PodInfo, state: &ClusterState) -> Vec<Arc<str>> {
     let names = pod.spec.volumes.iter().filter_map(|volume| match &volume.source {
         VolumeSource::Claim(name) => Some(name.clone()),
         VolumeSource::Ephemeral => Some(format!("{}-{}", pod.name, volume.name).into()),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::cluster::{Change, ClusterState, Encoded, ObjectKey, PodInfo, PodKey, Stored, Watched};
 
 use super::agreement::agreement;
+use super::assumed;
 use super::attempt;
 use super::caveats::{self, Circumstances};
 use super::cycle::{Cycle, Judgement, NodeJudgement};
@@ -325,6 +326,11 @@ impl Replay {
         if self.scheduler.profiles[0].rules.image_counts_at_snapshot {
             self.images.look(&mut self.state, revision);
         }
+        let mut assumed = Excursion::default();
+        for pod in assumed::pods(self.waiting.iter().map(|(key, (since, _))| (key, *since)), pod, &self.state) {
+            let key = ObjectKey { kind: Watched::Pod, namespace: pod.namespace.clone(), name: pod.name.clone() };
+            assumed.set(&mut self.state, &key, Some(Stored::Pod(pod)));
+        }
         let (profile, _) = self.scheduler.profile_for(pod);
         let judgement = Cycle { pod, state: &self.state, profile }.judge();
         let feasible = judgement.nodes.iter().filter(|node| node.fits()).count();
@@ -335,6 +341,7 @@ impl Replay {
             Outcome::Scheduled => verdict != Agreement::Disagrees,
             _ => verdict == Agreement::Agrees && same_message,
         };
+        assumed.restore(&mut self.state);
         Judged { judgement, verdict, same_message, sampled, follows }
     }
 
