@@ -1,4 +1,4 @@
-//! README's examples, run: every `$ ketcd …` in a console block prints what stands below it. `BLESS=1` writes down what it prints now.
+//! README's examples, run: every `$ ketcd …` in a console block prints what stands below it. `KETCD_BLESS=1` writes down what it prints now.
 
 use std::path::Path;
 use std::process::Command;
@@ -24,10 +24,10 @@ fn every_example_prints_what_readme_says() {
         }
     }
     assert!(examples >= 5, "README has only {examples} examples");
-    if std::env::var_os("BLESS").is_some() {
+    if std::env::var_os("KETCD_BLESS").is_some() {
         std::fs::write(&path, &printed).unwrap();
     } else {
-        assert!(printed == said, "README is not what ketcd prints; look at what BLESS=1 cargo test --test readme changes\n{printed}");
+        assert!(printed == said, "README is not what ketcd prints; look at what KETCD_BLESS=1 cargo test --test readme changes\n{printed}");
     }
 }
 
