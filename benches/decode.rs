@@ -22,7 +22,7 @@ fn pods(capture: &str) -> Vec<KeyValue> {
 }
 
 fn decode(criterion: &mut Criterion) {
-    let decoder = Decoder::new().with_release(Release::new(36));
+    let decoder = Decoder::new().with_release(Release(36));
     let all = pods("k136-random");
     let one = all.iter().min_by_key(|pod| pod.value.len().abs_diff(4096)).unwrap();
     let revision = one.mod_revision.0;

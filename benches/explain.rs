@@ -8,11 +8,11 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use futures_util::StreamExt;
 use ketcd::cluster::{Encoded, ObjectKey};
 use ketcd::kube::Decoder;
-use ketcd::scheduler::{Attempt, Cycle, Gates, Profile, Release, Replay, Scheduler, VersionFrom};
+use ketcd::scheduler::{Attempt, Cycle, Gates, NEWEST_SCHEDULER, Profile, Replay, Scheduler, VersionFrom};
 use ketcd::store::{Event, EventKind, KeyRange, Revision, Until, WatchItem};
 
 fn scheduler() -> Scheduler {
-    let release = Release::NEWEST;
+    let release = NEWEST_SCHEDULER;
     Scheduler {
         profiles: vec![Profile::new(release, Gates::new(release))],
         version: VersionFrom { release, evidence: "the benchmark's".to_owned() },

@@ -63,7 +63,7 @@ fn equals_the_api_server(capture: &str, release: u16) {
         revisions.extend(object["metadata"]["resourceVersion"].as_str());
         dumped.insert(identity(object), object);
     }
-    let decoder = Decoder::new().with_release(Release::new(release));
+    let decoder = Decoder::new().with_release(Release(release));
     let (mut equal, mut differing) = (0, Vec::new());
     for entry in live_values(capture) {
         let revision = entry.mod_revision.0;

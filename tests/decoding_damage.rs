@@ -26,7 +26,7 @@ fn values() -> &'static [Vec<u8>] {
 
 /// Holds both ways of decoding against each other and against the bounds.
 fn check(value: &[u8]) -> Result<(), TestCaseError> {
-    for decoder in [Decoder::new(), Decoder::new().with_release(Release::new(20)), Decoder::for_stored_values()] {
+    for decoder in [Decoder::new(), Decoder::new().with_release(Release(20)), Decoder::for_stored_values()] {
         let mut text = b"kept".to_vec();
         let written = decoder.decode_text(b"/registry/x/y", value, 7, &mut text);
         let decoded = decoder.decode(b"/registry/x/y", value, 7);

@@ -4,7 +4,7 @@ use futures_util::StreamExt;
 
 use crate::cluster::{ClusterState, Encoded, ObjectKey, Watched};
 use crate::kube::Decoder;
-use crate::scheduler::{Attempt, Replay, Scheduler, VersionFrom, detect};
+use crate::scheduler::{Attempt, Gates, NEWEST_SCHEDULER, Replay, Rules, Scheduler, VersionFrom, detect};
 use crate::store::{At, EventKind, KeyRange, KeyValue, Revision, Until, Want, WatchItem};
 
 use super::Result;
@@ -27,10 +27,7 @@ impl<'s> Feed<'s> {
 
     /// Finds the scheduler's release in the state at `at`: in the nodes and the pods of the control plane, else in all pods.
     pub async fn version(&mut self, at: Revision) -> Result<VersionFrom> {
-        let rules = crate::scheduler::Rules::new(
-            crate::scheduler::Release::NEWEST,
-            &crate::scheduler::Gates::new(crate::scheduler::Release::NEWEST),
-        );
+        let rules = Rules::new(NEWEST_SCHEDULER, &Gates::new(NEWEST_SCHEDULER));
         let mut state = ClusterState::new(rules.requests);
         for below in ["minions/", "pods/kube-system/"] {
             self.load(below, at, &mut |key, object, revision| {

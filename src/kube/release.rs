@@ -1,29 +1,21 @@
-//! Releases of Kubernetes, as far as JSON depends on them.
+//! Releases of Kubernetes.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A minor release of Kubernetes: 1.`minor`.
+/// A minor release of Kubernetes, by the number behind `1.`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Release {
-    /// The number behind `1.`.
-    pub minor: u16,
-}
+pub struct Release(pub u16);
 
 impl Release {
     /// The oldest release whose types are known.
-    pub const OLDEST: Self = Self { minor: 8 };
+    pub const OLDEST: Self = Self(8);
     /// The newest release whose types are known (1.37, as of its first beta).
-    pub const NEWEST: Self = Self { minor: 37 };
-
-    /// The release 1.`minor`.
-    pub fn new(minor: u16) -> Self {
-        Self { minor }
-    }
+    pub const NEWEST: Self = Self(37);
 
     /// As the tables count: those older or newer than the known ones follow the nearest known one's rules.
     pub(super) fn in_tables(self) -> u8 {
-        self.clamp(Self::OLDEST, Self::NEWEST).minor as u8
+        self.clamp(Self::OLDEST, Self::NEWEST).0 as u8
     }
 }
 
@@ -35,7 +27,7 @@ impl Default for Release {
 
 impl fmt::Display for Release {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "1.{}", self.minor)
+        write!(f, "1.{}", self.0)
     }
 }
 
@@ -58,7 +50,7 @@ impl FromStr for Release {
     fn from_str(text: &str) -> Result<Self, NoRelease> {
         let mut parts = text.strip_prefix('v').unwrap_or(text).split(['.', '+', '-']);
         match (parts.next(), parts.next().map(str::parse)) {
-            (Some("1"), Some(Ok(minor))) => Ok(Self { minor }),
+            (Some("1"), Some(Ok(minor))) => Ok(Self(minor)),
             _ => Err(NoRelease(text.to_owned())),
         }
     }
@@ -71,7 +63,7 @@ mod tests {
     #[test]
     fn releases_are_read_from_versions() {
         for text in ["1.33", "v1.33", "1.33.2", "v1.33.2+k3s1", "1.33-beta.1"] {
-            assert_eq!(text.parse(), Ok(Release::new(33)), "{text}");
+            assert_eq!(text.parse(), Ok(Release(33)), "{text}");
         }
         for text in ["", "33", "2.1", "1.", "1.x", "v"] {
             assert_eq!(text.parse::<Release>(), Err(NoRelease(text.to_owned())));

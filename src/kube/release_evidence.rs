@@ -68,7 +68,7 @@ impl ReleaseEvidence {
 
     /// The oldest and the newest release it can be. `None` where nothing was seen.
     pub fn bounds(&self) -> Option<(Release, Release)> {
-        let (mut oldest, mut newest) = (Release::OLDEST.minor, Release::NEWEST.minor);
+        let (mut oldest, mut newest) = (Release::OLDEST.0, Release::NEWEST.0);
         let served = |name: &str| self.served.iter().any(|served| served == name);
         if !self.served.is_empty() {
             for &(name, since) in SERVED_SINCE {
@@ -81,8 +81,8 @@ impl ReleaseEvidence {
             return None;
         }
         let newest = newest.max(oldest);
-        let oldest = self.kubelet.map_or(oldest, |kubelet| kubelet.minor.clamp(oldest, newest));
-        Some((Release::new(oldest), Release::new(newest)))
+        let oldest = self.kubelet.map_or(oldest, |kubelet| kubelet.0.clamp(oldest, newest));
+        Some((Release(oldest), Release(newest)))
     }
 }
 
@@ -94,7 +94,7 @@ mod tests {
         let mut evidence = ReleaseEvidence::default();
         served.iter().for_each(|name| evidence.saw_api_service(name));
         kubelets.iter().for_each(|version| evidence.saw_kubelet(version));
-        evidence.release().map(|release| release.minor)
+        evidence.release().map(|release| release.0)
     }
 
     /// The APIServices of a server of some release, as far as the tables tell.

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
-use crate::scheduler::{Gates, Plugin, Profile, Release};
+use crate::scheduler::{Gates, NEWEST_SCHEDULER, OLDEST_SCHEDULER, Plugin, Profile, Release, judged_as};
 
 use super::style::{FAINT, STRONG, paint};
 
@@ -19,7 +19,7 @@ impl Row {
     /// Looks a rule up in the default profile of every release.
     pub fn of(plugin: &'static dyn Plugin) -> Self {
         let mut row = Self { plugin, filters: Vec::new(), scores: Vec::new() };
-        for minor in Release::OLDEST.0..=Release::NEWEST.0 {
+        for minor in OLDEST_SCHEDULER.0..=NEWEST_SCHEDULER.0 {
             let profile = Profile::new(Release(minor), Gates::new(Release(minor)));
             row.filters.extend(profile.filters.iter().any(|entry| entry.name == plugin.name()).then_some(minor));
             row.scores.extend(profile.scores.iter().any(|entry| entry.name == plugin.name()).then_some(minor));
@@ -34,7 +34,7 @@ impl Row {
 
     /// Whether the defaults of a release run it.
     pub fn runs_in(&self, release: Release) -> bool {
-        let minor = release.known().0;
+        let minor = judged_as(release).0;
         self.filters.contains(&minor) || self.scores.contains(&minor)
     }
 

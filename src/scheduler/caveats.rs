@@ -5,7 +5,7 @@ use crate::cluster::ClusterState;
 use super::cycle::{Judgement, WholePod};
 use super::explanation::{Attempt, Outcome};
 use super::replay::{Found, Scheduler};
-use super::{Profile, sampling};
+use super::{Profile, judged_as, sampling};
 
 /// Under which circumstances a judgement was made.
 pub struct Circumstances<'a> {
@@ -43,10 +43,10 @@ pub fn caveats(of: &Circumstances) -> Vec<String> {
             of.attempt.pod.spec.scheduler_name, of.profile.scheduler_name
         ));
     }
-    if release.is_newer() {
-        said.push(format!("the rules of {} are applied to {release}, whose own are not known here", release.known()));
+    if judged_as(release) != release {
+        said.push(format!("the rules of {} are applied to {release}, whose own are not known here", judged_as(release)));
     }
-    if of.scheduler.recorded.known() != release.known() {
+    if judged_as(of.scheduler.recorded) != judged_as(release) {
         said.push(format!("judged by the rules of {release}, while the data speaks of {}", of.scheduler.recorded));
     }
     match of.found {

@@ -30,6 +30,7 @@ mod version;
 mod victims;
 mod volumes;
 
+pub use crate::kube::Release;
 pub use arguments::{Arguments, PodTopologySpreadDefaults, ScoringStrategy};
 pub use config::SchedulerConfiguration;
 pub use cycle::{Cycle, Judgement, NodeJudgement, WholePod};
@@ -37,7 +38,7 @@ pub use explanation::{Agreement, Attempt, Depth, Evidence, Explanation, Outcome,
 pub use gates::Gates;
 pub use plugin::{Candidate, Filter, Normalize, Plugin, PreFilter, PreScore, RawScore, Refusal, Score, Verdict};
 pub use profile::{FilterEntry, FilterMode, Profile, ScoreEntry};
-pub use release::{Release, UnknownRelease};
+pub use release::{NEWEST_SCHEDULER, OLDEST_SCHEDULER, UnknownRelease, judged_as, scheduler_release};
 pub use replay::{Replay, Scheduler};
 pub use rules::Rules;
 pub use sampling::enough as enough_nodes;

@@ -17,7 +17,7 @@ use super::own_writes::{before_own_writes, is_victim};
 use super::remedies::remedies;
 use super::sampling;
 use super::victims;
-use super::{Gates, Profile, Refusal, Release, Verdict};
+use super::{Gates, Profile, Refusal, Release, Verdict, judged_as};
 
 /// Who schedules: the profiles of one scheduler, and how its release is known.
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ pub struct Scheduler {
 impl Scheduler {
     /// The scheduler of a release as it runs without a configuration file.
     pub fn with_defaults(version: VersionFrom) -> Self {
-        let profile = Profile::new(version.release, Gates::new(version.release.known()));
+        let profile = Profile::new(version.release, Gates::new(judged_as(version.release)));
         Self { profiles: vec![profile], recorded: version.release, version, configured: false }
     }
 
@@ -47,7 +47,7 @@ impl Scheduler {
 
     /// Whether recorded outcomes are those of the release judged by.
     fn is_as_recorded(&self) -> bool {
-        self.version.release.known() == self.recorded.known()
+        judged_as(self.version.release) == judged_as(self.recorded)
     }
 }
 

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use crate::cluster::{ClusterState, NodeInfo, PodInfo};
 
-use super::{Release, VersionFrom};
+use super::{NEWEST_SCHEDULER, Release, VersionFrom, scheduler_release};
 
 /// Finds the scheduler's release: its own image, else the kubelets (the control plane's first), else the words of recorded refusals; the newest known if nothing says.
 pub fn detect(state: &ClusterState) -> VersionFrom {
     scheduler_image(state)
         .or_else(|| kubelets(state))
         .or_else(|| recorded(state))
-        .unwrap_or_else(|| VersionFrom { release: Release::NEWEST, evidence: "assumed: nothing in the data tells the version".to_owned() })
+        .unwrap_or_else(|| VersionFrom { release: NEWEST_SCHEDULER, evidence: "assumed: nothing in the data tells the version".to_owned() })
 }
 
 fn scheduler_image(state: &ClusterState) -> Option<VersionFrom> {
@@ -19,7 +19,7 @@ fn scheduler_image(state: &ClusterState) -> Option<VersionFrom> {
     pods.sort_by(|a, b| a.name.cmp(&b.name));
     pods.iter().find_map(|pod| {
         let image = pod.spec.images.first()?;
-        let release = Release::parse(image.rsplit_once(':')?.1).ok()?;
+        let release = scheduler_release(image.rsplit_once(':')?.1).ok()?;
         Some(VersionFrom { release, evidence: format!("image {image} of pod kube-system/{}", pod.name) })
     })
 }
@@ -35,7 +35,7 @@ fn kubelets(state: &ClusterState) -> Option<VersionFrom> {
     let newest = |nodes: &dyn Fn(&NodeInfo) -> bool| {
         let mut versions: BTreeMap<(Release, &str), usize> = BTreeMap::new();
         for node in state.nodes().filter(|node| nodes(node)) {
-            if let Ok(release) = Release::parse(&node.kubelet_version) {
+            if let Ok(release) = scheduler_release(&node.kubelet_version) {
                 *versions.entry((release, &node.node.kubelet_version)).or_default() += 1;
             }
         }

@@ -9,7 +9,10 @@ use crate::cluster::{ObjectKey, Watched};
 use crate::history::clock::Clock;
 use crate::kube::{Address, Scope};
 use crate::render::explanation::{json, text};
-use crate::scheduler::{Agreement, Depth, Explanation, Gates, Profile, Release, Replay, Scheduler, SchedulerConfiguration, VersionFrom};
+use crate::scheduler::{
+    Agreement, Depth, Explanation, Gates, Profile, Release, Replay, Scheduler, SchedulerConfiguration, VersionFrom, judged_as,
+    scheduler_release,
+};
 use crate::store::{At, Revision};
 
 use crate::cli::output::{Format, Output, note};
@@ -151,11 +154,11 @@ async fn scheduler(args: &ExplainArgs, feed: &mut Feed<'_>, at: Revision) -> Res
     let version = match &args.scheduler_version {
         None => found,
         Some(text) => {
-            let release = Release::parse(text).map_err(|error| Error::new(error.to_string()))?;
+            let release = scheduler_release(text).map_err(|error| Error::new(error.to_string()))?;
             VersionFrom { release, evidence: "--scheduler-version".to_owned() }
         }
     };
-    let gates = Gates::new(version.release.known()).parse(args.feature_gates.as_deref().unwrap_or_default()).map_err(Error::new)?;
+    let gates = Gates::new(judged_as(version.release)).parse(args.feature_gates.as_deref().unwrap_or_default()).map_err(Error::new)?;
     for name in gates.without_effect() {
         note(&format!("feature gate {name} changes no scheduling rule known here"));
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::scheduler::{FilterEntry, Gates, Profile, Release, ScoreEntry, plugins};
+use crate::scheduler::{FilterEntry, Gates, Profile, Release, ScoreEntry, judged_as, plugins};
 
 use super::arguments::{self, Context};
 use super::defaults::{self, Plugins};
@@ -232,7 +232,7 @@ fn plugin_config(list: &Document<'_>, context: &Context<'_>, profile: &mut Profi
 
 /// The profile that sets of plugins make of the defaults.
 fn assemble(context: &Context<'_>, custom: &Plugins, wrong: &mut Vec<String>) -> Profile {
-    let release = context.release.known();
+    let release = judged_as(context.release);
     let mut merged = defaults::plugins(context.version, release, context.gates);
     let none = PluginSet::default();
     for (point, _) in Point::ALL {
