@@ -32,7 +32,7 @@ fn events(file: &str) -> Vec<(ObjectKey, Event)> {
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(events.collect())
 }
 
-fn feed(replay: &mut Replay, decoder: &Decoder, (key, event): &(ObjectKey, Event)) -> Option<Attempt> {
+fn feed(replay: &mut Replay, decoder: &Decoder, (key, event): &(ObjectKey, Event)) -> Vec<Attempt> {
     let (name, value) = (&event.key_value.key, &event.key_value.value);
     let stored = (event.kind == EventKind::Put).then_some(Encoded::Stored { decoder, key: name, value });
     replay.advance(key, stored, event.revision.0)
@@ -43,7 +43,7 @@ fn walk(events: &[(ObjectKey, Event)], decoder: &Decoder, explain: bool) -> (Rep
     let mut replay = Replay::new(scheduler(), true);
     let mut last = None;
     for event in events {
-        if let Some(attempt) = feed(&mut replay, decoder, event) {
+        for attempt in feed(&mut replay, decoder, event) {
             last = Some(attempt.clone());
             if explain {
                 black_box(replay.explain(attempt));

@@ -49,7 +49,7 @@ fn explanations(capture_name: &str, profile: Profile) -> BTreeMap<(String, i64),
                 decoder.decode_text(&value.key, &value.value, value.mod_revision.0, &mut text).unwrap();
                 text.as_slice()
             });
-            if let Some(attempt) = replay.advance(&key, object, event.revision.0) {
+            for attempt in replay.advance(&key, object, event.revision.0) {
                 let explanation = replay.explain(attempt);
                 found.insert((explanation.attempt.pod.full_name(), explanation.evaluated_revision), explanation);
             }

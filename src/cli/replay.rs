@@ -5,7 +5,7 @@ use futures_util::StreamExt;
 use crate::cluster::{ClusterState, Encoded, ObjectKey, Watched};
 use crate::kube::Decoder;
 use crate::scheduler::{Attempt, Gates, NEWEST_SCHEDULER, Replay, Rules, Scheduler, VersionFrom, detect};
-use crate::store::{At, EventKind, KeyRange, KeyValue, Revision, Until, Want, WatchItem};
+use crate::store::{At, Event, EventKind, KeyRange, KeyValue, Revision, Until, Want, WatchItem};
 
 use super::Result;
 use super::output::note;
@@ -94,7 +94,7 @@ impl<'s> Feed<'s> {
         while let Some(item) = changes.next().await.transpose()? {
             match item {
                 WatchItem::Event(event) => {
-                    if let Some(attempt) = self.change(replay, &event.key_value, event.kind, event.revision) {
+                    for attempt in self.change(replay, &event.key_value, event.kind, event.revision) {
                         each(replay, attempt)?;
                     }
                 }
@@ -105,14 +105,15 @@ impl<'s> Feed<'s> {
         Ok(())
     }
 
-    /// The attempts of one pod between two revisions: since when each was under way, and the revision that wrote its outcome.
+    /// The attempts of one pod between two revisions, each with the revision since when it was under way and the one that shows it.
     pub async fn attempts(
         &mut self,
         key: &ObjectKey,
         scheduler: &Scheduler,
         oldest: Revision,
         until: Revision,
-    ) -> Result<Vec<(Revision, Revision)>> {
+    ) -> Result<Vec<(Revision, Attempt, Revision)>> {
+        let events = KeyRange::prefix(format!("{}events/{}/{}.", self.prefix, key.namespace, key.name));
         let range = KeyRange::key(format!("{}pods/{}/{}", self.prefix, key.namespace, key.name));
         let mut replay = Replay::new(scheduler.clone(), false);
         let mut begun = None;
@@ -122,33 +123,51 @@ impl<'s> Feed<'s> {
             begun = Some(oldest);
             self.decoded(&entry, &mut |key, object, revision| replay.seed(key, object, revision));
         }
-        let mut changes = self.session.source.watch(range, oldest.after(), Until::Revision(until));
-        while let Some(item) = changes.next().await.transpose()? {
-            let WatchItem::Event(event) = item else { continue };
-            if event.kind == EventKind::Delete {
+        let mut changes = self.events(range, oldest, until).await?;
+        changes.extend(self.events(events, oldest, until).await?);
+        changes.sort_by_key(|event| event.revision);
+        for event in &changes {
+            let of_pod = !self.is_event(&event.key_value.key);
+            if of_pod && event.kind == EventKind::Put && begun.is_none() {
                 // A namesake made later is another pod; what became of this one stays the answer until then.
-                begun = None;
-            }
-            let attempt = self.change(&mut replay, &event.key_value, event.kind, event.revision);
-            if event.kind == EventKind::Put && begun.is_none() {
                 begun = Some(event.revision);
                 found.clear();
             }
-            if let (Some(_), Some(since)) = (attempt, begun) {
-                found.push((since, event.revision));
-                begun = Some(event.revision);
+            for attempt in self.change(&mut replay, &event.key_value, event.kind, event.revision) {
+                let since = if attempt.told { Revision(attempt.pod.mod_revision) } else { begun.unwrap_or(event.revision) };
+                found.push((since, attempt, event.revision));
+                begun = begun.map(|_| event.revision);
+            }
+            if of_pod && event.kind == EventKind::Delete {
+                begun = None;
             }
         }
         Ok(found)
     }
 
-    fn change(&mut self, replay: &mut Replay, entry: &KeyValue, kind: EventKind, revision: Revision) -> Option<Attempt> {
-        if kind == EventKind::Delete {
-            return replay.advance(&self.key(&entry.key)?, None::<Encoded>, revision.0);
+    async fn events(&self, range: KeyRange, oldest: Revision, until: Revision) -> Result<Vec<Event>> {
+        let mut found = Vec::new();
+        let mut changes = self.session.source.watch(range, oldest.after(), Until::Revision(until));
+        while let Some(item) = changes.next().await.transpose()? {
+            if let WatchItem::Event(event) = item {
+                found.push(event);
+            }
         }
-        let mut attempt = None;
-        self.decoded(entry, &mut |key, object, revision| attempt = replay.advance(key, Some(object), revision));
-        attempt
+        Ok(found)
+    }
+
+    fn change(&mut self, replay: &mut Replay, entry: &KeyValue, kind: EventKind, revision: Revision) -> Vec<Attempt> {
+        let stored = Encoded::Stored { decoder: self.decoder, key: &entry.key, value: &entry.value };
+        match self.key(&entry.key) {
+            Some(key) => replay.advance(&key, (kind == EventKind::Put).then_some(stored), revision.0),
+            None if kind == EventKind::Put && self.is_event(&entry.key) => replay.hear(stored, revision.0).into_iter().collect(),
+            None => Vec::new(),
+        }
+    }
+
+    /// Whether a key is an Event's.
+    fn is_event(&self, key: &[u8]) -> bool {
+        key.strip_prefix(self.prefix.as_bytes()).is_some_and(|path| path.starts_with(b"events/"))
     }
 
     async fn load(&mut self, below: &str, at: Revision, put: &mut (dyn FnMut(&ObjectKey, Encoded, i64) + Send)) -> Result<()> {

@@ -34,6 +34,15 @@ impl<'a> From<&'a Vec<u8>> for Encoded<'a> {
 }
 
 impl Encoded<'_> {
+    /// Whether a text can be in it, told without reading it; what is encrypted can hold anything.
+    pub fn may_hold(&self, text: &[u8]) -> bool {
+        let bytes = match self {
+            Self::Json(text) => text,
+            Self::Stored { value, .. } => *value,
+        };
+        bytes.starts_with(b"k8s:enc:") || bytes.windows(text.len()).any(|window| window == text)
+    }
+
     /// Reads the object as `T`, whatever served version it was stored in: the fields a scheduler reads kept their names.
     ///
     /// # Errors

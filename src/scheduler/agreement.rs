@@ -19,6 +19,13 @@ pub fn agreement(attempt: &Attempt, judgement: &Judgement, sampled: bool) -> Agr
     }
 }
 
+/// Whether scores in doubt may have put the recorded node before the one that is best by the others.
+pub fn rests_on_doubt(attempt: &Attempt, judgement: &Judgement) -> bool {
+    let (Some(node), Some(scores)) = (&attempt.node, &judgement.scores) else { return false };
+    let decides = |at: usize| scores.nodes[at] == *node || scores.best().any(|best| *best == scores.nodes[at]);
+    scores.nodes.contains(node) && scores.plugins.iter().flat_map(|score| &score.doubtful).any(|at| decides(*at))
+}
+
 fn scheduled(attempt: &Attempt, judgement: &Judgement, sampled: bool, known: bool) -> Agreement {
     let Some(node) = &attempt.node else { return Agreement::Unverifiable };
     let fits = judgement.whole_pod.is_none() && judgement.nodes.iter().any(|judged| judged.name == *node && judged.fits());

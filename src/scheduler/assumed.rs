@@ -7,9 +7,7 @@ use std::sync::Arc;
 
 use crate::cluster::{ClusterState, PodInfo, PodKey};
 
-use super::own_writes::delayed_claims;
-
-const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
+use super::own_writes::{SELECTED_NODE, delayed_claims};
 
 /// Those of `waiting`, each with the revision since when it waits (its creation or its last refusal), that the scheduler assumes on a node,
 /// as if they were bound there; `judged` is never among them.

@@ -49,7 +49,14 @@ pub fn caveats(of: &Circumstances) -> Vec<String> {
     if judged_as(of.scheduler.recorded) != judged_as(release) {
         said.push(format!("judged by the rules of {release}, while the data speaks of {}", of.scheduler.recorded));
     }
+    if of.attempt.told {
+        said.push("only an Event tells of this refusal: the pod was deleted or bound before it was written".to_owned());
+    }
     match of.found {
+        Some(Found::BeforeOwnWrites) => said.push(format!(
+            "r{} is the first that the attempt itself wrote (volumes and claims bound, victims deleted, its nomination): it saw nothing later",
+            of.evaluated_revision + 1
+        )),
         Some(Found::WithoutOwnWrites) => {
             said.push("what the attempt itself wrote (volumes and claims bound, victims deleted, its nomination) was taken back".to_owned())
         }
@@ -82,6 +89,7 @@ pub fn caveats(of: &Circumstances) -> Vec<String> {
     {
         said.push("ImageLocality counts nodes by their history, part of which was compacted away".to_owned());
     }
+    doubtful_scores(of, &mut said);
     said.extend(of.profile.unverifiable.iter().cloned());
     if !of.scheduler.configured {
         said.push(format!(
@@ -90,6 +98,22 @@ pub fn caveats(of: &Circumstances) -> Vec<String> {
         ));
     }
     said
+}
+
+/// Which scores may be others, and why.
+fn doubtful_scores(of: &Circumstances, said: &mut Vec<String>) {
+    let Some(scores) = &of.judgement.scores else { return };
+    for score in scores.plugins.iter().filter(|score| !score.doubtful.is_empty()) {
+        let names: Vec<&str> = score.doubtful.iter().take(3).map(|at| &*scores.nodes[*at]).collect();
+        let more = score.doubtful.len() - names.len();
+        let more = if more > 0 { format!(" and {more} more nodes") } else { String::new() };
+        said.push(format!(
+            "{} of {}{more} may be other than shown: image lists changed as the decision was made, or while a refused pod may have been retried \
+             in vain, and what the scheduler had counted by then is not in etcd",
+            score.plugin,
+            names.join(", ")
+        ));
+    }
 }
 
 fn unknown_rules(of: &Circumstances, said: &mut Vec<String>) {

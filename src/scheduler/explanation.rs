@@ -34,6 +34,8 @@ pub struct Attempt {
     pub recorded_message: Option<Arc<str>>,
     /// Whether the outcome is dated within a second of the pod's creation.
     pub at_once: bool,
+    /// Whether only an Event tells of it, whose revision is `revision`: it was never written into the pod.
+    pub told: bool,
 }
 
 /// From what the scheduler's release is known.

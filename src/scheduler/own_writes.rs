@@ -3,12 +3,19 @@
 use std::sync::Arc;
 
 use crate::cluster::{Change, ClusterState, ObjectKey, PodInfo, Stored, VolumeSource, Watched};
+use crate::kube::api::core::v1::PersistentVolumeClaim;
+use crate::kube::api::resource::v1::ResourceClaim;
+
+use super::explanation::{Attempt, Outcome};
+
+/// The annotation that tells a claim its node.
+pub(super) const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 
 /// The objects the attempt changed, each as it was before the first of those changes. `changes` are those since the attempt began, oldest first.
-pub fn before_own_writes(
+pub fn before_own_writes<'a>(
     pod: &PodInfo,
     nominated: Option<&str>,
-    changes: &[&Change],
+    changes: impl Iterator<Item = &'a Change>,
     state: &ClusterState,
 ) -> Vec<(ObjectKey, Option<Stored>)> {
     let claims = delayed_claims(pod, state);
@@ -28,6 +35,43 @@ pub fn before_own_writes(
         }
     }
     found
+}
+
+/// The revision of the first change that only the attempt itself can have made, if there is one: what came later it cannot have seen.
+/// `changes` are those since it began, oldest first, each with its revision.
+pub fn first_own_write(attempt: &Attempt, nominated: Option<&str>, changes: &[(i64, &Change)], state: &ClusterState) -> Option<i64> {
+    let pod = &attempt.pod;
+    let claims = delayed_claims(pod, state);
+    let own = |change: &Change| match (&change.before, &change.after) {
+        (Some(Stored::PersistentVolumeClaim(before)), Some(Stored::PersistentVolumeClaim(after))) => {
+            change.key.namespace == pod.namespace && claims.contains(&change.key.name) && binds(before, after)
+        }
+        (before, Some(Stored::PersistentVolume(_))) => {
+            claims_volume(change.after.as_ref(), pod, &claims) && !claims_volume(before.as_ref(), pod, &claims)
+        }
+        (Some(Stored::ResourceClaim(before)), Some(Stored::ResourceClaim(after))) => reserves(after, pod) && !reserves(before, pod),
+        (Some(Stored::Pod(before)), Some(Stored::Pod(after))) if before.uid == pod.uid => {
+            // Since 1.35 (NominatedNodeNameForExpectation) a node is nominated before a binding that has to wait.
+            attempt.outcome == Outcome::Scheduled
+                && before.nominated_node_name != after.nominated_node_name
+                && after.nominated_node_name == attempt.node
+        }
+        _ => attempt.outcome == Outcome::Unschedulable && is_victim(change, pod, nominated),
+    };
+    changes.iter().find(|(_, change)| own(change)).map(|(revision, _)| *revision)
+}
+
+/// Whether a claim was told its node or its volume (`AssumePodVolumes` and `BindPodVolumes`, `plugins/volumebinding/binder.go`).
+fn binds(before: &PersistentVolumeClaim, after: &PersistentVolumeClaim) -> bool {
+    let selected = |claim: &PersistentVolumeClaim| claim.metadata.annotations.as_ref().and_then(|all| all.get(SELECTED_NODE)).cloned();
+    let volume = |claim: &PersistentVolumeClaim| claim.spec.as_ref().and_then(|spec| spec.volume_name.clone());
+    selected(after).is_some() && selected(after) != selected(before) || volume(after).is_some() && volume(before).is_none()
+}
+
+/// Whether a claim for devices is reserved for the pod.
+fn reserves(claim: &ResourceClaim, pod: &PodInfo) -> bool {
+    let consumers = claim.status.iter().flat_map(|status| status.reserved_for.iter().flatten());
+    consumers.into_iter().any(|consumer| consumer.uid == *pod.uid)
 }
 
 /// The pod's claims that wait for it: only those does the scheduler bind.

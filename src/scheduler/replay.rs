@@ -5,19 +5,26 @@ use std::sync::Arc;
 
 use crate::cluster::{Change, ClusterState, Encoded, ObjectKey, PodInfo, PodKey, Stored, Watched};
 
-use super::agreement::agreement;
-use super::assumed;
+use super::agreement::rests_on_doubt;
 use super::attempt;
 use super::caveats::{self, Circumstances};
-use super::cycle::{Cycle, Judgement, NodeJudgement};
-use super::evidence;
-use super::explanation::{Agreement, Attempt, Depth, Evidence, Explanation, Outcome, VersionFrom};
+use super::cycle::Cycle;
+use super::explanation::{Agreement, Attempt, Depth, Explanation, Outcome, VersionFrom};
 use super::image_snapshots::ImageSnapshots;
-use super::own_writes::{before_own_writes, is_victim};
+use super::own_writes::is_victim;
 use super::remedies::remedies;
-use super::sampling;
 use super::victims;
-use super::{Gates, Profile, Refusal, Release, Verdict, judged_as};
+use super::{Gates, Profile, Release, judged_as};
+
+mod compared;
+mod excursion;
+mod look_back;
+mod unwritten;
+
+use excursion::Excursion;
+pub use look_back::Found;
+use look_back::Judged;
+use unwritten::Unwritten;
 
 /// Who schedules: the profiles of one scheduler, and how its release is known.
 #[derive(Clone, Debug)]
@@ -62,6 +69,7 @@ pub struct Replay {
     /// Since when each pod without a node waits for its next attempt, and how it was then.
     waiting: HashMap<PodKey, (i64, Arc<PodInfo>)>,
     images: ImageSnapshots,
+    unwritten: Unwritten,
     unreadable: usize,
     depth: Depth,
     /// Whether changes are looked for that would make a pod fit.
@@ -80,6 +88,7 @@ impl Replay {
             journal: VecDeque::new(),
             waiting: HashMap::new(),
             images: ImageSnapshots::default(),
+            unwritten: Unwritten::default(),
             unreadable: 0,
             depth: Depth::default(),
             remedies: false,
@@ -117,14 +126,20 @@ impl Replay {
         let change = self.state.apply(key, Some(object), mod_revision);
         self.unreadable += usize::from(change.after.is_none());
         self.note(&change, mod_revision);
-        self.images.note(&change, mod_revision, &self.state);
+        self.images.note(&change, mod_revision, &self.state, false);
     }
 
-    /// Takes in a change and returns the attempt it shows, if it shows one. `object` is `None` for a deletion.
-    pub fn advance<'a>(&mut self, key: &ObjectKey, object: Option<impl Into<Encoded<'a>>>, revision: i64) -> Option<Attempt> {
+    /// Takes in a change and returns the attempts it shows: seldom one, hardly ever two. `object` is `None` for a deletion.
+    pub fn advance<'a>(&mut self, key: &ObjectKey, object: Option<impl Into<Encoded<'a>>>, revision: i64) -> Vec<Attempt> {
         let written = object.is_some();
         let change = self.state.apply(key, object, revision);
-        self.images.note(&change, revision, &self.state);
+        let refused = || {
+            self.waiting.values().any(|(_, pod)| {
+                pod.scheduled.as_ref().is_some_and(|condition| !condition.status && &*condition.reason != "SchedulingGated")
+            })
+        };
+        let refused = change.key.kind == Watched::Node && refused();
+        self.images.note(&change, revision, &self.state, refused);
         self.unreadable += usize::from(written && change.after.is_none());
         let found = match (&change.before, &change.after) {
             (Some(Stored::Pod(before)), Some(Stored::Pod(after))) => attempt::attempt(Some(before), after, revision),
@@ -136,8 +151,9 @@ impl Replay {
         if found.is_none() {
             self.note(&change, revision);
         }
+        let unwritten = if change.key.kind == Watched::Pod { self.unwritten.settle(&change) } else { None };
         self.journal.push_back((revision, change));
-        found
+        unwritten.into_iter().chain(found).collect()
     }
 
     /// Remembers since when a pod waits.
@@ -156,10 +172,10 @@ impl Replay {
         }
     }
 
-    /// Takes note of the attempt that the last change showed without explaining it.
+    /// Takes note of an attempt that the last change showed without explaining it.
     pub fn pass_over(&mut self, attempt: &Attempt) {
         let mut excursion = Excursion::default();
-        for (_, change) in self.journal.iter().rev().take_while(|(revision, _)| *revision == attempt.revision) {
+        for (_, change) in self.journal.iter().rev().take_while(|(revision, _)| *revision >= attempt.revision) {
             excursion.undo(&mut self.state, change);
         }
         self.images.look(&mut self.state, attempt.revision - 1);
@@ -168,12 +184,17 @@ impl Replay {
         self.conclude(attempt);
     }
 
-    /// Explains the attempt that the last change showed.
+    /// Explains an attempt that the last change showed.
     pub fn explain(&mut self, attempt: Attempt) -> Explanation {
-        let (begun, first) = self.waiting.get(&attempt.pod.key()).cloned().unwrap_or((attempt.revision - 1, attempt.pod.clone()));
+        let known = if attempt.told {
+            Some((attempt.pod.mod_revision, attempt.pod.clone()))
+        } else {
+            self.waiting.get(&attempt.pod.key()).cloned()
+        };
+        let (begun, first) = known.unwrap_or((attempt.revision - 1, attempt.pod.clone()));
         let mut excursion = Excursion::default();
         let mut back = self.journal.len();
-        while back > 0 && self.journal[back - 1].0 == attempt.revision {
+        while back > 0 && self.journal[back - 1].0 >= attempt.revision {
             back -= 1;
             excursion.undo(&mut self.state, &self.journal[back].1);
         }
@@ -204,145 +225,16 @@ impl Replay {
         found
     }
 
-    /// The next attempt of a refused pod begins with the refusal.
+    /// The next attempt of a refused pod begins with the refusal, if that was written.
     fn conclude(&mut self, attempt: &Attempt) {
+        if attempt.told {
+            return;
+        }
         let key = attempt.pod.key();
         self.waiting.remove(&key);
         if let Some(pod) = self.state.pod(&key.0, &key.1).filter(|pod| pod.node_name.is_none() && !pod.finished) {
             self.waiting.insert(key, (attempt.revision, pod.clone()));
         }
-    }
-
-    /// Judges on the revision before, less what the attempt wrote; where the outcome does not follow, on earlier ones, newest first.
-    fn look_back(
-        &mut self,
-        attempt: &Attempt,
-        begun: i64,
-        first: &Arc<PodInfo>,
-        journal_end: usize,
-        excursion: &mut Excursion,
-    ) -> Explanation {
-        let since =
-            self.journal.iter().take(journal_end).filter(|(revision, _)| *revision > begun).map(|(_, change)| change).collect::<Vec<_>>();
-        let nominated = self.nominated_by(attempt);
-        let own = before_own_writes(&attempt.pod, nominated.as_deref(), &since, &self.state);
-        // A node the scheduler nominated only because it was about to bind the pod there is its own write too.
-        let pod = Arc::new(PodInfo { nominated_node_name: first.nominated_node_name.clone(), ..(*attempt.pod).clone() });
-        let before = attempt.revision - 1;
-        let plain = self.judge(attempt, &attempt.pod.clone(), before);
-        for (key, stored) in &own {
-            excursion.set(&mut self.state, key, stored.clone());
-        }
-        let changed = !own.is_empty() || pod.nominated_node_name != attempt.pod.nominated_node_name;
-        let less = if changed { self.judge(attempt, &pod, before) } else { plain.clone() };
-        if let Some((judged, evaluated)) = self.at_its_turn(attempt, &pod, begun, journal_end, &own, excursion) {
-            return self.explained(attempt.clone(), judged, evaluated, Some(Found::AtItsTurn));
-        }
-        if less.follows {
-            return self.explained(attempt.clone(), less, before, changed.then_some(Found::WithoutOwnWrites));
-        }
-        let mut fallback = keep_better(None, less, before, changed);
-        let mut left = (50_000 / self.state.node_count().max(1)).clamp(8, 400);
-        for at in (0..journal_end).rev() {
-            let (revision, change) = &self.journal[at];
-            if *revision <= begun || left == 0 {
-                break;
-            }
-            if own.iter().any(|(key, _)| *key == change.key) || is_the_pod(&change.key, &attempt.pod) {
-                continue;
-            }
-            let (evaluated, matters) = (revision - 1, matters(change));
-            excursion.undo(&mut self.state, change);
-            if !matters || at > 0 && self.journal[at - 1].0 == evaluated + 1 {
-                continue;
-            }
-            left -= 1;
-            let judged = self.judge(attempt, &pod, evaluated);
-            if judged.follows {
-                return self.explained(attempt.clone(), judged, evaluated, Some(Found::Earlier));
-            }
-            fallback = keep_better(fallback, judged, evaluated, true);
-        }
-        // A volume bound for the pod leaves it one node: what follows from that alone says little, so it is asked last.
-        if plain.follows {
-            return self.explained(attempt.clone(), plain, before, None);
-        }
-        fallback = keep_better(fallback, plain, before, false);
-        let (judged, evaluated, own_taken_back) = fallback.expect("the revision before was judged");
-        let found = if evaluated < before { Some(Found::Earlier) } else { own_taken_back.then_some(Found::WithoutOwnWrites) };
-        self.explained(attempt.clone(), judged, evaluated, found)
-    }
-
-    /// Judges a new pod that was decided on within moments on the state at its turn: after its creation and after the pods decided on before it.
-    /// What others wrote later, while the decision was on its way to etcd, the scheduler cannot have seen. `None` where there was no such write, or
-    /// the outcome does not follow; the state is then as it was.
-    fn at_its_turn(
-        &mut self,
-        attempt: &Attempt,
-        pod: &Arc<PodInfo>,
-        begun: i64,
-        journal_end: usize,
-        own: &[(ObjectKey, Option<Stored>)],
-        excursion: &mut Excursion,
-    ) -> Option<(Judged, i64)> {
-        let new = attempt.pod.scheduled.is_none() && attempt.at_once;
-        let mut early = Excursion::default();
-        let mut evaluated = attempt.revision - 1;
-        let mut disturbed = false;
-        for (revision, change) in self.journal.iter().take(journal_end).rev().take_while(|(revision, _)| new && *revision > begun) {
-            if decides(change) {
-                break;
-            }
-            if own.iter().any(|(key, _)| *key == change.key) || is_the_pod(&change.key, &attempt.pod) {
-                continue;
-            }
-            early.undo(&mut self.state, change);
-            disturbed |= matters(change);
-            evaluated = revision - 1;
-        }
-        let judged = disturbed.then(|| self.judge(attempt, pod, evaluated)).filter(|judged| judged.follows);
-        match judged {
-            Some(judged) => {
-                excursion.steps.append(&mut early.steps);
-                Some((judged, evaluated))
-            }
-            None => {
-                early.restore(&mut self.state);
-                None
-            }
-        }
-    }
-
-    /// The node an attempt nominated with its outcome, or had before.
-    fn nominated_by(&self, attempt: &Attempt) -> Option<Arc<str>> {
-        let after = match &self.journal.back()?.1.after {
-            Some(Stored::Pod(pod)) => pod.nominated_node_name.clone(),
-            _ => None,
-        };
-        after.or_else(|| attempt.pod.nominated_node_name.clone())
-    }
-
-    fn judge(&mut self, attempt: &Attempt, pod: &Arc<PodInfo>, revision: i64) -> Judged {
-        if self.scheduler.profiles[0].rules.image_counts_at_snapshot {
-            self.images.look(&mut self.state, revision);
-        }
-        let mut assumed = Excursion::default();
-        for pod in assumed::pods(self.waiting.iter().map(|(key, (since, _))| (key, *since)), pod, &self.state) {
-            let key = ObjectKey { kind: Watched::Pod, namespace: pod.namespace.clone(), name: pod.name.clone() };
-            assumed.set(&mut self.state, &key, Some(Stored::Pod(pod)));
-        }
-        let (profile, _) = self.scheduler.profile_for(pod);
-        let judgement = Cycle { pod, state: &self.state, profile }.judge();
-        let feasible = judgement.nodes.iter().filter(|node| node.fits()).count();
-        let sampled = feasible > sampling::enough(profile, judgement.nodes.len());
-        let verdict = agreement(attempt, &judgement, sampled);
-        let same_message = attempt.recorded_message.is_none() || attempt.recorded_message.as_deref() == judgement.message.as_deref();
-        let follows = match attempt.outcome {
-            Outcome::Scheduled => verdict != Agreement::Disagrees,
-            _ => verdict == Agreement::Agrees && same_message,
-        };
-        assumed.restore(&mut self.state);
-        Judged { judgement, verdict, same_message, sampled, follows }
     }
 
     /// Judges a pod that waits, on the state as it is.
@@ -366,6 +258,7 @@ impl Replay {
             revision,
             recorded_message: None,
             at_once: false,
+            told: false,
         };
         let mut judged = self.judge(&attempt, &unbound, revision);
         judged.verdict = Agreement::Unverifiable;
@@ -398,7 +291,8 @@ impl Replay {
             complete: self.complete,
         };
         let caveats = caveats::caveats(&circumstances);
-        let verdict = if own_profile { judged.verdict } else { Agreement::Unverifiable };
+        let in_doubt = judged.verdict == Agreement::Disagrees && rests_on_doubt(&attempt, &judged.judgement);
+        let verdict = if own_profile && !in_doubt { judged.verdict } else { Agreement::Unverifiable };
         let evidence = self.evidence(&attempt.pod, profile, &judged.judgement);
         let sought = self.remedies && matches!(attempt.outcome, Outcome::Unschedulable | Outcome::Pending);
         let preemption = if sought && judged.judgement.preemption_helps {
@@ -419,123 +313,6 @@ impl Replay {
             remedies,
             preemption,
             preempted: Vec::new(),
-        }
-    }
-}
-
-impl Replay {
-    /// What was compared where the pod was refused, as deep as asked for.
-    fn evidence(&self, pod: &Arc<PodInfo>, profile: &Profile, judgement: &Judgement) -> Vec<Evidence> {
-        const NODES_OF_A_KIND: usize = 3;
-        let cycle = Cycle { pod, state: &self.state, profile };
-        let fact = |node: &NodeJudgement, at: usize| Evidence {
-            node: node.name.clone(),
-            plugin: judgement.filters[at],
-            facts: evidence::evidence(&cycle, self.state.node_by_id(node.id), judgement.filters[at]),
-        };
-        let mut found: Vec<Evidence> = match &self.depth {
-            Depth::Verdicts => Vec::new(),
-            Depth::Refusals => {
-                let mut seen: HashMap<(usize, &Refusal), usize> = HashMap::new();
-                let refused = judgement.nodes.iter().filter(|node| !node.absent).filter_map(|node| Some((node, node.first_refusal()?)));
-                let first = refused.filter(|(_, kind)| {
-                    let count = seen.entry(*kind).or_default();
-                    *count += 1;
-                    *count <= NODES_OF_A_KIND
-                });
-                first.map(|(node, (at, _))| fact(node, at)).collect()
-            }
-            Depth::Node(name) => {
-                let nodes = judgement.nodes.iter().filter(|node| *node.name == **name);
-                nodes
-                    .flat_map(|node| {
-                        (0..node.verdicts.len())
-                            .filter(|at| matches!(node.verdicts[*at], Verdict::Reject(_)))
-                            .map(|at| fact(node, at))
-                            .chain([Evidence {
-                                node: node.name.clone(),
-                                plugin: "",
-                                facts: evidence::room(&cycle, self.state.node_by_id(node.id)),
-                            }])
-                            .collect::<Vec<_>>()
-                    })
-                    .collect()
-            }
-        };
-        found.retain(|evidence| !evidence.facts.is_empty());
-        found
-    }
-}
-
-/// How a state other than the revision before was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
-    /// The attempt's own writes were taken back.
-    WithoutOwnWrites,
-    /// The state at the pod's turn: what was written while its outcome was on its way was taken back.
-    AtItsTurn,
-    /// An earlier revision from which the outcome follows.
-    Earlier,
-}
-
-#[derive(Clone)]
-struct Judged {
-    judgement: Judgement,
-    verdict: Agreement,
-    same_message: bool,
-    sampled: bool,
-    follows: bool,
-}
-
-/// Of judgements from which the outcome does not follow to the letter, the first that at least agrees is kept, else the first.
-fn keep_better(known: Option<(Judged, i64, bool)>, judged: Judged, revision: i64, own_taken_back: bool) -> Option<(Judged, i64, bool)> {
-    match known {
-        Some(known) if known.0.verdict != Agreement::Disagrees || judged.verdict == Agreement::Disagrees => Some(known),
-        _ => Some((judged, revision, own_taken_back)),
-    }
-}
-
-fn is_the_pod(key: &ObjectKey, pod: &PodInfo) -> bool {
-    key.kind == Watched::Pod && key.namespace == pod.namespace && key.name == pod.name
-}
-
-/// Whether a change shows that the scheduler had turned to another pod.
-fn decides(change: &Change) -> bool {
-    match (&change.before, &change.after) {
-        (Some(Stored::Pod(before)), Some(Stored::Pod(after))) => attempt::attempt(Some(before), after, 0).is_some(),
-        _ => false,
-    }
-}
-
-/// Whether taking a change back can alter a judgement: pods that wait without a nomination cannot.
-fn matters(change: &Change) -> bool {
-    let counts = |stored: &Option<Stored>| match stored {
-        Some(Stored::Pod(pod)) => pod.is_on_node() || pod.nominated_node_name.is_some(),
-        Some(_) => true,
-        None => false,
-    };
-    counts(&change.before) || counts(&change.after)
-}
-
-/// A way away from the state that is walked back at the end.
-#[derive(Default)]
-struct Excursion {
-    steps: Vec<(ObjectKey, Option<Stored>)>,
-}
-
-impl Excursion {
-    fn set(&mut self, state: &mut ClusterState, key: &ObjectKey, stored: Option<Stored>) {
-        let before = state.set(key, stored);
-        self.steps.push((key.clone(), before));
-    }
-
-    fn undo(&mut self, state: &mut ClusterState, change: &Change) {
-        self.set(state, &change.key, change.before.clone());
-    }
-
-    fn restore(self, state: &mut ClusterState) {
-        for (key, stored) in self.steps.into_iter().rev() {
-            state.set(&key, stored);
         }
     }
 }

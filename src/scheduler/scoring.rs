@@ -20,6 +20,8 @@ pub struct PluginScore {
     pub raw: Vec<i64>,
     /// On the common scale.
     pub normalized: Vec<i64>,
+    /// Places of nodes whose number may be another: what it rests on is not in etcd for certain.
+    pub doubtful: Vec<usize>,
 }
 
 /// The scores of all plugins that ran.
@@ -59,7 +61,7 @@ pub fn score<'a>(cycle: &'a Cycle<'a>, feasible: &[&'a NodeInfo]) -> Scores {
                 for (total, points) in scores.totals.iter_mut().zip(&normalized) {
                     *total += points * entry.weight;
                 }
-                scores.plugins.push(PluginScore { plugin: entry.name, weight: entry.weight, raw, normalized });
+                scores.plugins.push(PluginScore { plugin: entry.name, weight: entry.weight, raw, normalized, doubtful: Vec::new() });
             }
         }
     }

@@ -102,13 +102,14 @@ async fn one(
     let attempts = if session.at == At::Newest { feed.attempts(&key, scheduler, oldest, until).await? } else { Vec::new() };
     let complete = oldest.0 <= 1;
     let mut replay = Replay::new(scheduler.clone(), complete).with_depth(depth.clone()).with_remedies(remedies);
-    if let Some((begun, revision)) = attempts.last().copied() {
+    if let Some((begun, last, shown)) = attempts.into_iter().next_back() {
+        let revision = last.revision;
         // Some of what the scheduler's cache keeps depends on every attempt before; only a history too long to walk is entered midway.
-        let begun = if revision.0 - oldest.0 <= LONG { oldest } else { begun };
+        let begun = if shown.0 - oldest.0 <= LONG { oldest } else { begun };
         feed.seed(&mut replay, oldest, begun).await?;
         let mut found = None;
-        feed.walk(&mut replay, begun.after(), revision, |replay, attempt| {
-            if attempt.revision == revision.0 && *attempt.pod.namespace == *namespace && *attempt.pod.name == *name {
+        feed.walk(&mut replay, begun.after(), shown, |replay, attempt| {
+            if attempt.revision == revision && *attempt.pod.namespace == *namespace && *attempt.pod.name == *name {
                 found = Some(replay.explain(attempt));
             } else {
                 replay.pass_over(&attempt);

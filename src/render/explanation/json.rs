@@ -75,6 +75,8 @@ struct Score<'a> {
     normalized: i64,
     weight: i64,
     weighted: i64,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    uncertain: bool,
 }
 
 #[derive(Serialize)]
@@ -231,6 +233,7 @@ fn node_json<'a>(explanation: &'a Explanation, node: &'a NodeJudgement, scored: 
             normalized: score.normalized[at],
             weight: score.weight,
             weighted: score.normalized[at] * score.weight,
+            uncertain: score.doubtful.contains(&at),
         })
     });
     Node {

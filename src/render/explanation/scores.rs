@@ -23,7 +23,12 @@ pub fn write(explanation: &Explanation, scores: &Scores, all: bool, width: usize
     let mut rows: Vec<usize> = if all { ranked.clone() } else { ranked.iter().copied().take(SHOWN).collect() };
     rows.extend(chosen.filter(|at| !rows.contains(at)));
     let heads: Vec<String> = columns.iter().map(|score| head(score)).collect();
-    let cells = |at: usize| columns.iter().map(move |score| (score.normalized[at] * score.weight).to_string());
+    let cells = |at: usize| {
+        columns.iter().map(move |score| {
+            let about = if score.doubtful.contains(&at) { "~" } else { "" };
+            format!("{about}{}", score.normalized[at] * score.weight)
+        })
+    };
     let widths: Vec<usize> = heads
         .iter()
         .enumerate()

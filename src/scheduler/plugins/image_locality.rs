@@ -1,7 +1,7 @@
 //! ImageLocality: nodes that have a pod's images already are preferred.
 
-use crate::cluster::{ImageState, NodeInfo, VolumeSource};
-use crate::scheduler::rules::ImageFormula;
+use crate::cluster::{ImageState, NodeInfo, PodSpec, VolumeSource};
+use crate::scheduler::rules::{ImageFormula, Rules};
 use crate::scheduler::{Cycle, Plugin, PreScore};
 
 /// Upstream: `plugins/imagelocality/image_locality.go`; up to 1.16 ImageLocalityPriority.
@@ -34,9 +34,7 @@ Differs from upstream
 
     fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
         let rules = &cycle.profile.rules;
-        let spec = &cycle.pod.spec;
-        let inits = spec.init_images.iter().filter(|_| rules.image_init_containers);
-        let containers: Vec<String> = spec.images.iter().chain(inits).map(|image| image.to_string()).collect();
+        let containers = containers(&cycle.pod.spec, rules);
         let count = i64::try_from(containers.len()).unwrap_or(1);
         let max = rules.max_score;
         if rules.image_formula == ImageFormula::Buckets {
@@ -44,11 +42,7 @@ Differs from upstream
                 bucket(containers.iter().filter_map(|image| find(node, image)).map(|image| image.size).sum(), max)
             });
         }
-        let volumes = spec.volumes.iter().filter_map(|volume| match &volume.source {
-            VolumeSource::Image(reference) if rules.image_volumes && !reference.is_empty() => Some(reference.to_string()),
-            _ => None,
-        });
-        let images: Vec<String> = containers.into_iter().chain(volumes).map(|image| normalized(&image)).collect();
+        let images = images(&cycle.pod.spec, rules);
         let highest = if rules.image_formula == ImageFormula::Spread { MAX_PER_CONTAINER } else { MAX_PER_CONTAINER * count };
         let nodes = cycle.state.node_count();
         PreScore::plain(move |node| {
@@ -57,6 +51,21 @@ Differs from upstream
             if highest <= MIN { 0 } else { max * (clamped - MIN) / (highest - MIN) }
         })
     }
+}
+
+/// The images of a pod's containers, as the pod names them.
+fn containers(spec: &PodSpec, rules: &Rules) -> Vec<String> {
+    let inits = spec.init_images.iter().filter(|_| rules.image_init_containers);
+    spec.images.iter().chain(inits).map(|image| image.to_string()).collect()
+}
+
+/// The images that count for a pod, by the names nodes list them under (1.12 and later).
+pub(in crate::scheduler) fn images(spec: &PodSpec, rules: &Rules) -> Vec<String> {
+    let volumes = spec.volumes.iter().filter_map(|volume| match &volume.source {
+        VolumeSource::Image(reference) if rules.image_volumes && !reference.is_empty() => Some(reference.to_string()),
+        _ => None,
+    });
+    containers(spec, rules).into_iter().chain(volumes).map(|image| normalized(&image)).collect()
 }
 
 fn find<'n>(node: &'n NodeInfo, image: &str) -> Option<&'n ImageState> {

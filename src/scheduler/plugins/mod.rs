@@ -3,7 +3,7 @@
 mod balanced_allocation;
 mod dynamic_resources;
 mod gang_scheduling;
-mod image_locality;
+pub mod image_locality;
 mod inter_pod_affinity;
 mod node_affinity;
 mod node_declared_features;
