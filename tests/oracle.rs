@@ -137,7 +137,12 @@ fn hold(tally: &mut Tally, line: &Value, explanation: &Explanation) {
     if line["outcome"] == "unschedulable" {
         tally.hold("messages", || pod.clone(), judgement.message.as_deref(), line["message"].as_str());
     } else if line["predicates"].is_null() {
-        let agrees = matches!(explanation.verdict, Agreement::Agrees | Agreement::Tie | Agreement::Unverifiable);
+        let doubted = judgement.scores.iter().flat_map(|scores| &scores.plugins).any(|score| !score.doubtful.is_empty());
+        let agrees = match explanation.verdict {
+            Agreement::Agrees | Agreement::Tie => true,
+            Agreement::Unverifiable => doubted,
+            Agreement::Disagrees => false,
+        };
         tally.hold("choice", || pod.clone(), agrees, true);
     }
 }
@@ -273,7 +278,9 @@ fn release_in(database: &Path) -> Release {
     let decoder = Decoder::new();
     let mut state = ClusterState::new(Rules::new(NEWEST_SCHEDULER, &Gates::new(NEWEST_SCHEDULER)).requests);
     changes(database, |path, event| {
-        let Some(key) = ObjectKey::parse(path).filter(|_| path.starts_with("minions/") || path.starts_with("pods/kube-system/")) else { return };
+        let Some(key) = ObjectKey::parse(path).filter(|_| path.starts_with("minions/") || path.starts_with("pods/kube-system/")) else {
+            return;
+        };
         let value = &event.key_value;
         let stored = (event.kind == EventKind::Put).then_some(Encoded::Stored { decoder: &decoder, key: &value.key, value: &value.value });
         state.apply(&key, stored, event.revision.0);
