@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use ketcd::cluster::{ClusterState, NodeInfo, ObjectKey, PodInfo, Watched};
 use ketcd::scheduler::{
-    Candidate, Cycle, FilterEntry, Gates, NEWEST_SCHEDULER, Normalize, OLDEST_SCHEDULER, PreFilter, PreScore, Profile, Release, Rules,
-    Verdict, plugins, scheduler_release,
+    Candidate, Cycle, FilterEntry, Gates, NEWEST_SCHEDULER, Normalize, OLDEST_SCHEDULER, Plugin, PreFilter, PreScore, Profile, Release,
+    Rules, SchedulerConfiguration, Verdict, WholePod, plugins, scheduler_release,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -35,6 +35,8 @@ struct Case {
     releases: Vec<String>,
     #[serde(default)]
     gates: String,
+    /// A KubeSchedulerConfiguration or Policy, whose first profile holds the plugin under its name; without one the rule runs alone, on defaults.
+    config: Option<Value>,
     #[serde(default)]
     pod: Value,
     #[serde(default)]
@@ -46,6 +48,8 @@ struct Case {
     filter: BTreeMap<String, String>,
     /// The refusal (or `Error`) of the pod as a whole, written as a filter's.
     refused: Option<String>,
+    /// What holds the pod back before the queue, `no` where nothing does.
+    gated: Option<String>,
     /// The nodes PreFilter narrows the choice to.
     narrowed: Option<BTreeSet<String>>,
     /// By node: the raw score, or `Skip`.
@@ -122,29 +126,47 @@ fn releases(text: &str) -> Vec<Release> {
 /// Runs one case for one release; every difference is a sentence.
 fn run(table: &Table, case: &Case, release: Release) -> Vec<String> {
     let gates = Gates::new(release).parse(&case.gates).unwrap();
-    let plugin = plugins::find(&table.plugin).unwrap_or_else(|| panic!("no plugin {}", table.plugin));
-    let mut profile = Profile::new(release, gates);
-    profile.filters = vec![FilterEntry { name: plugin.name(), plugin }];
+    let mut profile = match &case.config {
+        None => Profile::new(release, gates),
+        Some(config) => SchedulerConfiguration::read(config, release, &gates).unwrap().profiles.remove(0),
+    };
+    let mut wrong = Vec::new();
+    if let Some(wanted) = &case.gated {
+        let got = gated(table, case, &profile);
+        wrong.extend((got != *wanted).then(|| format!("gated: want {wanted}, got {got}")));
+    }
+    let alone = case.config.is_none().then(|| plugins::find(&table.plugin).unwrap_or_else(|| panic!("no plugin {}", table.plugin)));
+    let filter = alone.or_else(|| profile.filters.iter().find(|entry| entry.name == table.plugin).map(|entry| entry.plugin));
+    let score = alone.or_else(|| profile.scores.iter().find(|entry| entry.name == table.plugin).map(|entry| entry.plugin));
+    let missing = || panic!("{}: the profile has no {}", case.name, table.plugin);
+    profile.filters = filter.iter().map(|plugin| FilterEntry { name: plugin.name(), plugin: *plugin }).collect();
     let (state, pod) = state(table, case, &profile.rules);
     let cycle = Cycle { pod: &pod, state: &state, profile: &profile };
-    let mut wrong = Vec::new();
     if !case.filter.is_empty() || case.refused.is_some() || case.narrowed.is_some() {
-        wrong.extend(filters(case, &cycle));
+        wrong.extend(filters(case, &cycle, filter.unwrap_or_else(missing)));
     }
     if !case.raw.is_empty() || !case.normalized.is_empty() {
-        wrong.extend(scores(case, &cycle));
+        wrong.extend(scores(case, &cycle, score.unwrap_or_else(missing)));
     }
     wrong
 }
 
-fn filters(case: &Case, cycle: &Cycle) -> Vec<String> {
+fn gated(table: &Table, case: &Case, profile: &Profile) -> String {
+    let (state, pod) = state(table, case, &profile.rules);
+    match (Cycle { pod: &pod, state: &state, profile }).judge().whole_pod {
+        Some(WholePod::Gated(why)) => why,
+        _ => "no".to_owned(),
+    }
+}
+
+fn filters(case: &Case, cycle: &Cycle, plugin: &dyn Plugin) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut check = |what: &str, got: String, wanted: &str| {
         if got != wanted {
             wrong.push(format!("{what}: want {wanted}, got {got}"));
         }
     };
-    let (whole, narrowed, judge) = match cycle.profile.filters[0].plugin.filter(cycle) {
+    let (whole, narrowed, judge) = match plugin.filter(cycle) {
         PreFilter::Skip => (None, None, None),
         PreFilter::Refuse(refusal) => (Some(spell(&Verdict::Reject(refusal))), None, None),
         PreFilter::Error(error) => (Some(spell(&Verdict::Error(error))), None, None),
@@ -163,7 +185,7 @@ fn filters(case: &Case, cycle: &Cycle) -> Vec<String> {
     wrong
 }
 
-fn scores(case: &Case, cycle: &Cycle) -> Vec<String> {
+fn scores(case: &Case, cycle: &Cycle, plugin: &dyn Plugin) -> Vec<String> {
     let names: Vec<&String> = if case.raw.is_empty() { case.normalized.keys().collect() } else { case.raw.keys().collect() };
     let nodes: Vec<&NodeInfo> = names.iter().map(|name| cycle.state.node(name).unwrap_or_else(|| panic!("no node {name}"))).collect();
     let mut wrong = Vec::new();
@@ -172,7 +194,7 @@ fn scores(case: &Case, cycle: &Cycle) -> Vec<String> {
             wrong.push(format!("{what}: want {wanted}, got {got}"));
         }
     };
-    match cycle.profile.filters[0].plugin.score(cycle, &nodes) {
+    match plugin.score(cycle, &nodes) {
         PreScore::Skip => names.iter().for_each(|name| check(name, json!("Skip"), &case.raw[*name])),
         PreScore::Unknown(why) => names.iter().for_each(|name| check(name, json!(format!("Unknown: {why}")), &case.raw[*name])),
         PreScore::Score(score) => {
