@@ -144,7 +144,7 @@ impl Report {
     }
 }
 
-/// The rows in the order shown, each with its depth: cluster-wide objects first, then by namespace; below each its own.
+/// The rows in the order shown, each with its depth: nodes, then namespaces with the busiest first, then what belongs to none; below each its own.
 fn order(rows: &[Row], by_uid: &HashMap<String, usize>) -> Vec<(usize, usize)> {
     let mut children: HashMap<usize, Vec<usize>> = HashMap::new();
     let mut roots = Vec::new();
@@ -154,9 +154,19 @@ fn order(rows: &[Row], by_uid: &HashMap<String, usize>) -> Vec<(usize, usize)> {
             None => roots.push(index),
         }
     }
+    let mut changes: HashMap<&str, usize> = HashMap::new();
+    for row in rows {
+        *changes.entry(&row.namespace).or_default() += row.ticks.len();
+    }
     let place = |&index: &usize| {
         let row = &rows[index];
-        (row.namespace.clone(), rank(&row.kind), row.kind.clone(), row.begin, row.name.clone())
+        let group = match (row.kind.as_str(), row.namespace.is_empty()) {
+            ("Node", _) => 0,
+            (_, false) => 1,
+            (_, true) => 2,
+        };
+        let quiet = std::cmp::Reverse(changes[row.namespace.as_str()]);
+        (group, quiet, row.namespace.clone(), rank(&row.kind), row.kind.clone(), row.begin, row.name.clone())
     };
     roots.sort_by_key(place);
     let mut order = Vec::with_capacity(rows.len());

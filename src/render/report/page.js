@@ -22,6 +22,8 @@ const lasting = (ms) => ms < 1000 ? `${Math.round(ms)} ms` : ms < 60000 ? `${(ms
 const percent = (ms) => (ms - view.from) / (view.to - view.from) * 100;
 
 // ---- which rows ----
+const above = [];
+for (const row of data.rows) { above[row.d] = row; row.up = row.d ? above[row.d - 1] : null; }
 const kinds = new Map(), namespaces = new Set();
 data.rows.forEach((row, id) => {
   row.id = id;
@@ -39,13 +41,39 @@ function choose() {
   for (const row of data.rows) {
     if (view.namespace && row.ns !== view.namespace) continue;
     if (words.length ? !words.every((word) => row.hay.includes(word)) : view.hidden.has(row.k)) continue;
-    if (row.d === 0 && row.ns !== space) { space = row.ns; view.rows.push({ space: space || "cluster" }); }
+    const group = row.ns || (row.k === "Node" ? "nodes" : "cluster");
+    if (group !== space && (row.d === 0 || !row.up)) { space = group; view.rows.push({ space }); }
     view.rows.push(row);
   }
   const count = view.rows.filter((row) => !row.space).length;
   $(".count").textContent = `${count} of ${data.rows.length} objects`;
   canvas.style.height = `${view.rows.length * height()}px`;
   draw();
+}
+
+// ---- what stands out: what was broken or held up, the longest first ----
+function standsOut() {
+  const found = new Map();
+  for (const row of data.rows) row.s.forEach(([from, tone, label], n) => {
+    if (tone !== "bad" && tone !== "waiting") return;
+    const start = from ?? row.f ?? 0, stop = row.s[n + 1]?.[0] ?? row.e ?? SPAN, key = `${row.up ? row.up.id : row.ns}|${row.k}|${tone}|${label}`;
+    if (!found.has(key)) found.set(key, { tone, label, row, rows: new Set(), time: 0, longest: 0, lasts: false });
+    const entry = found.get(key);
+    entry.rows.add(row.id); entry.time += Math.max(stop - start, 0); entry.lasts ||= row.s[n + 1] === undefined && row.e === null;
+    if (stop - start > entry.longest) { entry.longest = stop - start; entry.row = row; entry.at = start; }
+  });
+  const weight = (entry) => entry.longest * (entry.tone === "bad" ? 3 : 1);
+  return [...found.values()].filter((entry) => entry.longest >= 1000).sort((a, b) => weight(b) - weight(a)).slice(0, 8);
+}
+function chip({ tone, label, row, rows, longest, lasts }) {
+  const who = rows.size === 1 ? `${row.k} ${row.ns ? row.ns + "/" : ""}${row.n}` : `${rows.size} × ${row.k}${row.up ? ` of ${row.up.n}` : row.ns ? ` in ${row.ns}` : ""}`;
+  return el("button", { class: "chip", title: rows.size === 1 ? "open it" : `open the longest: ${row.n}`, onclick: () => find(row) }, el("i", { class: tone }), el("b", {}, who), ` ${label}, ${lasting(longest)}${lasts ? ", still" : ""}`);
+}
+function find(row) {
+  let index = view.rows.indexOf(row);
+  if (index < 0) { $("#search").value = view.text = ""; $("#namespace").value = view.namespace = ""; view.hidden.delete(row.k); choose(); index = view.rows.indexOf(row); }
+  rowsBox.scrollTop = Math.max(0, (index - 4) * height());
+  open(row);
 }
 
 // ---- drawing ----
@@ -69,8 +97,9 @@ function line(row, index, tall, width) {
   const track = el("div", { class: "track" });
   bars(row, track); marks(row, track, width);
   const title = `${row.k} ${row.ns ? row.ns + "/" : ""}${row.n}`;
+  const short = row.up && row.n.startsWith(row.up.n + "-") ? "…" + row.n.slice(row.up.n.length) : row.n;
   return el("div", { class: "row", style: top, role: "option", "data-id": row.id, "aria-selected": String(view.picked === row.id), onclick: () => open(row) },
-    el("div", { class: "name", title, style: `padding-left:${16 + row.d * 14}px` }, el("small", {}, row.k), row.n), track);
+    el("div", { class: "name", title, style: `padding-left:${16 + row.d * 14}px` }, el("small", {}, row.k), short), track);
 }
 function piece(from, to, attributes, text = "") {
   const left = Math.max(percent(from), -0.5), right = Math.min(percent(to), 100.5);
@@ -250,7 +279,7 @@ function matrix(decision) {
   const lines = nodes.map((node) => {
     const refused = node.filters.find((filter) => !["Success", "Skip"].includes(filter.status));
     const cells = node.scores.length ? plugins.map((plugin) => { const score = node.scores.find((score) => score.plugin === plugin); return el("td", { class: score?.weighted === best[plugin] ? "top" : "", title: score ? `raw ${score.raw}, normalized ${score.normalized} × ${score.weight}` : "" }, String(score?.weighted ?? "")); })
-      : [el("td", { class: refused ? "no" : "", colspan: Math.max(plugins.length, 1) }, refused ? `${refused.plugin}: ${(refused.reasons ?? [refused.status]).join(", ")}` : "the only one that fits; not scored")];
+      : [el("td", { class: refused ? "no" : "only", colspan: Math.max(plugins.length, 1) }, refused ? `${refused.plugin}: ${(refused.reasons ?? [refused.status]).join(", ")}` : "the only one that fits; not scored")];
     return el("tr", { class: node.name === decision.attempt.node ? "chosen" : "" }, el("td", {}, node.name), el("td", {}, node.feasible ? String(node.total ?? "✓") : "✗"), ...cells);
   });
   return el("div", { class: "matrix" }, el("table", {}, el("thead", {}, head), el("tbody", {}, ...lines)), decision.left ? el("p", { class: "sub" }, decision.left) : null);
@@ -305,7 +334,11 @@ addEventListener("afterprint", () => { view.all = false; paint(); });
 // ---- start ----
 $("h1").textContent = data.title;
 $(".reach").textContent = `${day(0)} ${clock(0, false)} – ${day(SPAN) === day(0) ? "" : day(SPAN) + " "}${clock(SPAN, false)} UTC · ${data.source} · ${data.reach}`;
-$(".notes").append(...data.notes.map((note) => el("li", {}, note)));
+const stand = standsOut();
+$(".stand").append(...(stand.length ? [el("span", {}, "What stands out"), ...stand.map(chip)] : []));
+$("details.notes").open = innerWidth > 720; $("details.notes").hidden = !data.notes.length;
+$(".notes summary").textContent = data.notes.length === 1 ? "1 note on the data" : `${data.notes.length} notes on the data`;
+$(".notes ul").append(...data.notes.map((note) => el("li", {}, note)));
 $(".legend").append(...TONES.map(([tone, means]) => el("span", {}, el("i", { class: tone }), means)), el("span", {}, el("i", { class: "gap", style: "position:static" }), "not readable"));
 $("#namespace").append(el("option", { value: "" }, "All namespaces"), ...[...namespaces].sort().map((name) => el("option", {}, name)));
 $(".menu").append(...[...kinds].sort().map(([kind, count]) => { const box = el("input", { type: "checkbox", onchange: (event) => { event.target.checked ? view.hidden.delete(kind) : view.hidden.add(kind); choose(); } }); box.checked = !view.hidden.has(kind); return el("label", {}, box, kind, el("output", {}, String(count))); }));

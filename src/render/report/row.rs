@@ -3,11 +3,15 @@
 use serde_json::{Value, json};
 
 use crate::history::state::{State, state_of};
+use crate::history::timeline::{Step, Teller};
 use crate::history::{ActorFrom, ChangeKind, Told, Version};
 
 use super::is_version;
 use crate::render::change::{self, Shown};
-use crate::render::secret;
+use crate::render::{secret, value};
+
+/// Characters of a label, at most.
+const LABEL: usize = 240;
 
 /// Fields whose change alone is no news.
 const QUIET: [&str; 4] = ["/metadata/managedFields", "/metadata/resourceVersion", "/metadata/generation", "/status/observedGeneration"];
@@ -30,6 +34,7 @@ pub(super) struct Row {
     pub versions: Vec<Value>,
     pub events: Vec<Value>,
     pub decisions: Vec<Value>,
+    teller: Teller,
 }
 
 /// A mark on the axis: one change.
@@ -66,6 +71,7 @@ impl Row {
             versions: Vec::new(),
             events: Vec::new(),
             decisions: Vec::new(),
+            teller: Teller::default(),
         }
     }
 
@@ -88,10 +94,12 @@ impl Row {
         if change.kind == ChangeKind::Deleted {
             self.end = time;
         }
+        let steps = self.teller.steps(change);
         let paths: Vec<String> = patch.iter().flat_map(|patch| &patch.0).map(|operation| operation.path().to_string()).collect();
         let mut label = match change.kind {
-            ChangeKind::Added => "created".to_owned(),
-            ChangeKind::Deleted => "deleted".to_owned(),
+            _ if !steps.is_empty() => words(&steps),
+            ChangeKind::Added => "Created".to_owned(),
+            ChangeKind::Deleted => "Deleted".to_owned(),
             ChangeKind::Modified => self.summary(before.as_deref(), &paths),
         };
         if let Some(actor) = &told.actor {
@@ -132,6 +140,12 @@ impl Row {
             more => format!("{}, {} and {} more", news[0], news[1], more - 2),
         }
     }
+}
+
+/// The steps of one change in words: `Restarted: c for the 2nd time after Error, exit 1; Ready`.
+fn words(steps: &[Step]) -> String {
+    let step = |Step { phase, detail }: &Step| if detail.is_empty() { (*phase).to_owned() } else { format!("{phase}: {detail}") };
+    value::cut(&steps.iter().map(step).collect::<Vec<_>>().join("; "), LABEL)
 }
 
 /// Leaves out what is not to be shown.
