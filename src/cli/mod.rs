@@ -17,6 +17,7 @@ mod output;
 mod replay;
 mod select;
 mod session;
+mod stories;
 mod unknown_fields;
 mod unstyled;
 mod well_known;

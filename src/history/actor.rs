@@ -59,7 +59,7 @@ impl fmt::Display for Actor {
 }
 
 /// The component that runs the controllers of Kubernetes itself.
-const CONTROLLERS: &str = "kube-controller-manager";
+pub(super) const CONTROLLERS: &str = "kube-controller-manager";
 
 /// Returns who made `change`; `None` where neither a record nor the change itself tells.
 pub fn actor(change: &Change) -> Option<Actor> {
@@ -122,6 +122,12 @@ fn vanished(before: &Value, after: &Value) -> Option<Actor> {
 }
 
 fn inferred_creation(object: &Value) -> Option<Actor> {
+    // Each namespace gets these two from controllers of their own (serviceaccounts_controller.go, rootcacertpublisher).
+    if [("ServiceAccount", "default"), ("ConfigMap", "kube-root-ca.crt")]
+        .contains(&(object["kind"].as_str()?, object["metadata"]["name"].as_str()?))
+    {
+        return Some(Actor::inferred(CONTROLLERS));
+    }
     let owner = object["metadata"]["ownerReferences"].as_array()?.iter().find(|owner| owner["controller"] == true)?;
     match owner["kind"].as_str()? {
         "Node" => Some(Actor::inferred("kubelet").on(owner["name"].as_str())),
@@ -152,7 +158,7 @@ fn inferred_update(before: &Value, after: &Value) -> Option<Actor> {
                 object["status"]["conditions"].as_array().into_iter().flatten().map(|c| c["lastHeartbeatTime"].clone()).collect::<Vec<_>>()
             };
             if before["spec"]["taints"] != after["spec"]["taints"] {
-                return None;
+                return by_condition(before, after).then(|| Actor::inferred(CONTROLLERS));
             }
             (beat(before) != beat(after)).then(|| Actor::inferred("kubelet").on(after["metadata"]["name"].as_str()))
         }
@@ -167,7 +173,7 @@ fn inferred_update(before: &Value, after: &Value) -> Option<Actor> {
         | "PodDisruptionBudget"
         | "ResourceQuota"
         | "HorizontalPodAutoscaler"
-            if before["status"] != after["status"] && before["spec"] == after["spec"] =>
+            if before["status"] != after["status"] && before["spec"] == after["spec"] || numbered(before, after) =>
         {
             Some(Actor::inferred(CONTROLLERS))
         }
@@ -180,6 +186,31 @@ fn inferred_update(before: &Value, after: &Value) -> Option<Actor> {
     }
 }
 
+/// Whether only the annotations of the deployment controller changed.
+fn numbered(before: &Value, after: &Value) -> bool {
+    const REVISION: &str = "deployment.kubernetes.io/revision";
+    let annotation = |object: &Value| object["metadata"]["annotations"][REVISION].clone();
+    after["kind"] == "Deployment" && before["spec"] == after["spec"] && annotation(before) != annotation(after)
+}
+
+/// Whether all taints that came or went are those that the node lifecycle controller keeps in step with conditions and cordons
+/// (k8s.io/kubernetes pkg/controller/nodelifecycle/node_lifecycle_controller.go).
+fn by_condition(before: &Value, after: &Value) -> bool {
+    const KEPT: [&str; 7] =
+        ["not-ready", "unreachable", "memory-pressure", "disk-pressure", "pid-pressure", "network-unavailable", "unschedulable"];
+    let taints = |node: &'_ Value| node["spec"]["taints"].as_array().cloned().unwrap_or_default();
+    let (old, new) = (taints(before), taints(after));
+    let same = |a: &Value, b: &Value| a["key"] == b["key"] && a["value"] == b["value"] && a["effect"] == b["effect"];
+    let turned = |from: &[Value], to: &[Value]| -> Vec<Value> {
+        from.iter().filter(|taint| !to.iter().any(|other| same(taint, other))).cloned().collect()
+    };
+    let turned = [turned(&old, &new), turned(&new, &old)].concat();
+    let kept = |taint: &Value| {
+        taint["key"].as_str().and_then(|key| key.strip_prefix("node.kubernetes.io/")).is_some_and(|key| KEPT.contains(&key))
+    };
+    !turned.is_empty() && turned.iter().all(kept)
+}
+
 /// Binding, graceful deletion and, before managedFields, everything else leave only their effect.
 fn inferred_pod_update(before: &Value, after: &Value) -> Option<Actor> {
     let changed =
@@ -189,8 +220,12 @@ fn inferred_pod_update(before: &Value, after: &Value) -> Option<Actor> {
     }
     let metadata = &after["metadata"];
     if changed(&["metadata", "deletionTimestamp"]) || changed(&["metadata", "deletionGracePeriodSeconds"]) {
-        return (metadata["deletionGracePeriodSeconds"] == 0 && before["metadata"]["deletionTimestamp"].is_string())
-            .then(|| Actor::inferred("kubelet"));
+        if metadata["deletionGracePeriodSeconds"] == 0 && before["metadata"]["deletionTimestamp"].is_string() {
+            return Some(Actor::inferred("kubelet"));
+        }
+        return condition(after, "DisruptionTarget")
+            .filter(|marked| marked["status"] == "True")
+            .and_then(|marked| disruptor(marked, after));
     }
     if changed(&["spec"]) || !changed(&["status"]) {
         return None;

@@ -22,7 +22,6 @@ pub mod status;
 pub mod style;
 pub mod table;
 pub mod timeline;
-pub mod timeline_json;
 pub mod value;
 pub mod with_config;
 pub mod yaml;

@@ -3,23 +3,19 @@
 use std::io::Write;
 
 use clap::Args;
-use futures_util::TryStreamExt;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::history::Told;
 use crate::history::clock::{Moment, duration};
 use crate::history::timeline::{Story, Timeline};
-use crate::kube::{Address, Kinds};
 use crate::render::change::Shown;
 use crate::render::style::{STRONG, paint};
 use crate::render::timeline::{self as render, Entry, EntryKind};
-use crate::render::timeline_json;
-use crate::store::{At, KeyRange, Revision, Until};
+use crate::store::Revision;
 
-use crate::cli::changes::{Keys, Read, changes};
 use crate::cli::output::{Format, Output, note};
 use crate::cli::session::Session;
+use crate::cli::stories::{self, related};
 use crate::cli::{Error, Outcome, Result};
 
 /// Tells the story of objects: create, schedule, run, end; who, and how long each step took.
@@ -36,35 +32,23 @@ pub struct TimelineArgs {
     window: String,
 }
 
-/// Kinds that own others or are owned, so that a namespaced object's story needs them.
-const WORKLOADS: &[&str] = &[
-    "deployments.apps",
-    "replicasets.apps",
-    "statefulsets.apps",
-    "daemonsets.apps",
-    "jobs.batch",
-    "cronjobs.batch",
-    "replicationcontrollers",
-];
-
 /// Runs the command.
 pub async fn run(session: &Session, args: &TimelineArgs, out: &mut Output) -> Result<Outcome> {
     let around = around(session, args).await?;
     session.note_reach().await?;
-    let asked = asked(session, args).await?;
-    let story = read(session, &asked).await?;
+    let everything = args.around.is_some() || session.args.all_namespaces;
+    let asked = stories::asked(session, &args.addresses, everything).await?;
+    let story = stories::read(session, &asked).await?;
     let subjects: Vec<&Timeline> = story.timelines.iter().filter(|(key, _)| asked.contains(key)).map(|(_, timeline)| timeline).collect();
     if subjects.is_empty() {
         note("nothing found: no change of it is readable");
         return Ok(Outcome::Nothing);
     }
     let oldest = session.source.span().await?.oldest;
+    let telling = Telling { many: asked.many, all: session.format == Format::Wide, around };
     match &session.format {
-        Format::Table | Format::Wide => {
-            let telling = Telling { many: asked.many, all: session.format == Format::Wide, around };
-            text(&story, &subjects, &telling, oldest, out)
-        }
-        Format::Json | Format::Ndjson => json(session, &story, subjects, oldest, out),
+        Format::Table | Format::Wide => text(&story, &subjects, &telling, oldest, out),
+        Format::Json | Format::Ndjson => json(session, &story, subjects, &telling, oldest, out),
         other => Err(other.unsupported("timeline", "table, json, ndjson")),
     }
 }
@@ -79,105 +63,6 @@ async fn around(session: &Session, args: &TimelineArgs) -> Result<Option<(Timest
         session.clock().await?.newest().ok_or_else(|| Error::new("nothing in this data dates its revisions").hint("leave --around out"))?;
     let center = moment.resolve(newest.time).ok_or_else(|| Error::new("--around is beyond the calendar"))?;
     Ok(Some((center, window.as_secs_f64())))
-}
-
-/// The objects asked for: those addressed, else all of the namespace, else (with `--around`) all.
-async fn asked(session: &Session, args: &TimelineArgs) -> Result<Keys> {
-    if !args.addresses.is_empty() {
-        return Keys::of(session, &args.addresses).await;
-    }
-    let (kinds, prefix) = (session.kinds().await?, session.prefix().await?);
-    let quiet = |plural: &str| matches!(plural, "events" | "leases");
-    let ranges = match &session.args.namespace {
-        Some(namespace) => {
-            let namespaced = kinds.iter().filter(|kind| kind.namespaced && kind.is_stored() && !quiet(&kind.plural));
-            let own = kinds.find("namespaces").ok().map(|kind| KeyRange::key(kind.key(prefix, None, namespace)));
-            namespaced.map(|kind| KeyRange::prefix(kind.key_prefix(prefix, Some(namespace)))).chain(own).collect()
-        }
-        None if args.around.is_some() || session.args.all_namespaces => kinds
-            .iter()
-            .filter(|kind| kind.is_stored() && !quiet(&kind.plural))
-            .map(|kind| KeyRange::prefix(kind.key_prefix(prefix, None)))
-            .collect(),
-        None => {
-            return Err(
-                Error::new("timeline of what?").hint("name objects, a namespace with -n, everything with -A, or a time with --around")
-            );
-        }
-    };
-    Ok(Keys { ranges, many: true, addresses: Vec::new() })
-}
-
-/// Reads the changes of what was asked for and of all that its story needs.
-async fn read(session: &Session, asked: &Keys) -> Result<Story> {
-    let newest = match session.at {
-        At::Newest => session.source.span().await?.newest,
-        At::Revision(revision) => revision,
-    };
-    let clock = session.clock().await?;
-    clock.problems().iter().for_each(|problem| note(problem));
-    let (kinds, prefix) = (session.kinds().await?, session.prefix().await?);
-    let mut keys = asked.clone();
-    keys.ranges.extend(needed(asked, kinds, prefix));
-    let mut story = Story::default();
-    let mut changes = changes(session, keys, Until::Revision(newest));
-    while let Some(read) = changes.try_next().await? {
-        if let Read::Item(change) = read {
-            let keep = asked.contains(&change.key);
-            story.observe(Told::new(change, clock), keep);
-        }
-    }
-    story.finish();
-    Ok(story)
-}
-
-/// What a story needs beside its own objects: Events, owners and owned, the namespace, a node's pods and heartbeat.
-fn needed(asked: &Keys, kinds: &Kinds, prefix: &str) -> Vec<KeyRange> {
-    let mut ranges = Vec::new();
-    let mut add = |word: &str, namespace: Option<&str>| {
-        if let Ok(kind) = kinds.find(word) {
-            ranges.push(KeyRange::prefix(kind.key_prefix(prefix, namespace)));
-        }
-    };
-    if asked.addresses.is_empty() {
-        add("events", None);
-        add("leases.coordination.k8s.io", Some("kube-node-lease"));
-    }
-    for address in &asked.addresses {
-        let Address::Objects { kind, namespace, .. } = address else { continue };
-        let namespace = namespace.as_deref();
-        add("events", namespace);
-        add("namespaces", None);
-        if kind.kind == "Node" {
-            add("pods", None);
-            add("leases.coordination.k8s.io", Some("kube-node-lease"));
-        }
-        if kind.namespaced {
-            WORKLOADS.iter().for_each(|word| add(word, namespace));
-            if kind.kind != "Pod" {
-                add("pods", namespace);
-            }
-            if kind.kind == "Service" {
-                add("endpoints", namespace);
-                add("endpointslices.discovery.k8s.io", namespace);
-            }
-        }
-    }
-    ranges
-}
-
-/// The objects that belong to a subject's own story.
-fn related<'a>(story: &'a Story, subject: &Timeline) -> Vec<&'a Timeline> {
-    match subject.subject.kind.as_str() {
-        "Node" => story.of_node(&subject.subject.name),
-        "Pod" => Vec::new(),
-        "Service" => {
-            let mut found = story.controlled(subject);
-            found.extend(story.find("Endpoints", &subject.subject.namespace, &subject.subject.name));
-            found
-        }
-        _ => story.controlled(subject),
-    }
 }
 
 /// How much is told in text.
@@ -211,72 +96,137 @@ const OF_RELATED: &[&str] = &[
     "Rollout",
     "EndpointsReady",
     "EndpointsGone",
+    "EndpointsNotReady",
+    "EndpointsTerminating",
+    "NoEndpoints",
     "Bound",
+    "Provisioning",
+    "Attached",
+    "AttachFailed",
+    "Allocated",
+    "Fired",
+    "Stuck",
+    "NoMetrics",
     "ResizeDeferred",
     "ResizeInfeasible",
 ];
 
 fn text(story: &Story, subjects: &[&Timeline], telling: &Telling, oldest: Revision, out: &mut Output) -> Result<Outcome> {
+    let single = if let ([only], false) = (subjects, telling.many) { Some(*only) } else { None };
+    let (lines, mixed) = lines(story, subjects, telling);
+    if let Some(subject) = single {
+        writeln!(out, "{}", paint(STRONG, render::head(subject, oldest)))?;
+        render::write_rollouts(&subject.rollouts, out)?;
+        match subject.subject.kind.as_str() {
+            "Node" => {
+                render::write_cordons(&story.cordons(subject), out)?;
+                render::write_outages(&story.outages(subject), out)?;
+            }
+            "Pod" => {}
+            _ => render::write_waiting(&story.waiting(subject), out)?,
+        }
+    }
+    let width = out.width();
+    render::write_axis(&lines, mixed, width, out)?;
+    if let Some((subject, deletion)) = single.and_then(|subject| Some((subject, story.deletion(subject)?))) {
+        render::write_deletion(&deletion, &render::name(&subject.subject), out)?;
+    }
+    Ok(if lines.is_empty() { Outcome::Nothing } else { Outcome::Found })
+}
+
+/// The lines of the axis, and whether they are of several objects.
+fn lines(story: &Story, subjects: &[&Timeline], telling: &Telling) -> (Vec<Entry>, bool) {
     let Telling { many, all, around } = *telling;
     let mut lines: Vec<Entry> = Vec::new();
-    let single = if let ([only], false) = (subjects, many) { Some(*only) } else { None };
     for subject in subjects {
         let own = render::entries(subject, true).into_iter();
         lines.extend(own.filter(|entry| all || !many || entry.kind != EntryKind::Note || entry.warns));
         for timeline in related(story, subject).into_iter().filter(|timeline| !subjects.iter().any(|known| std::ptr::eq(*known, *timeline)))
         {
-            let told = |entry: &Entry| all || OF_RELATED.contains(&entry.phase.as_str()) && entry.kind != EntryKind::Note;
-            lines.extend(render::entries(timeline, true).into_iter().filter(told));
+            let told = |entry: &Entry| all || tells(subject, timeline, entry);
+            let entries = render::entries(timeline, true).into_iter().filter(told);
+            lines.extend(
+                entries.map(|entry| if entry.kind == EntryKind::Longest { Entry { kind: EntryKind::Phase, ..entry } } else { entry }),
+            );
         }
     }
     let mixed = many || lines.iter().any(|line| line.object != lines[0].object);
+    if many {
+        lines.iter_mut().filter(|line| line.kind == EntryKind::Longest).for_each(|line| line.kind = EntryKind::Phase);
+    }
     lines.sort_by_key(|line| line.revision);
     if let Some((center, window)) = around {
         lines = render::within(lines, center, window);
     }
-    if let Some(subject) = single {
-        writeln!(out, "{}", paint(STRONG, render::head(subject, oldest)))?;
+    if !all {
+        lines = render::tidy(lines);
     }
-    let lines = if mixed { render::coalesce(lines) } else { lines };
-    render::write_axis(&lines, mixed, out.width(), out)?;
-    if let Some((subject, deletion)) = single.and_then(|subject| Some((subject, story.deletion(subject)?))) {
-        render::write_deletion(&deletion, &render::name(&subject.subject), out)?;
-    }
-    if let Some(subject) = single {
-        match subject.subject.kind.as_str() {
-            "Node" => render::write_outages(&story.outages(subject), out)?,
-            "Pod" => {}
-            _ => render::write_waiting(&story.waiting(subject), out)?,
-        }
-    }
-    Ok(if lines.is_empty() { Outcome::Nothing } else { Outcome::Found })
+    (if mixed && !all { render::coalesce(lines) } else { lines }, mixed)
 }
 
-fn json(session: &Session, story: &Story, subjects: Vec<&Timeline>, oldest: Revision, out: &mut Output) -> Result<Outcome> {
+/// Whether a line of an object that belongs to the subject is told without being asked for all.
+fn tells(subject: &Timeline, related: &Timeline, entry: &Entry) -> bool {
+    if entry.kind == EntryKind::Note || !OF_RELATED.contains(&entry.phase.as_str()) {
+        return false;
+    }
+    match subject.subject.kind.as_str() {
+        "HorizontalPodAutoscaler" => entry.phase.starts_with("Scaled"),
+        // What its pods were before they came is their own story.
+        "Node" if related.placements.iter().any(|placement| placement.node == subject.subject.name) => {
+            !matches!(entry.phase.as_str(), "Created" | "Refused" | "Nominated" | "Gated")
+        }
+        _ => true,
+    }
+}
+
+fn json(
+    session: &Session,
+    story: &Story,
+    subjects: Vec<&Timeline>,
+    telling: &Telling,
+    oldest: Revision,
+    out: &mut Output,
+) -> Result<Outcome> {
     let shown = Shown { managed_fields: session.args.show_managed_fields, secrets: session.args.show_secrets };
     let mut documents = Vec::new();
     for subject in &subjects {
+        let mut timeline = (*subject).clone();
+        if let Some((center, window)) = telling.around {
+            timeline.keep_around(center, window);
+            if timeline.phases.is_empty() && timeline.notes.is_empty() && timeline.changes.is_empty() {
+                continue;
+            }
+        }
         let deletion = story.deletion(subject);
         let related: Vec<Value> = related(story, subject)
             .into_iter()
             .map(|timeline| {
                 let subject = &timeline.subject;
                 let object = json!({"kind": subject.kind, "namespace": subject.namespace, "name": subject.name, "uid": subject.uid});
-                json!({"object": object, "complete": timeline.complete, "phases": timeline_json::phases(&timeline.phases)})
+                json!({"object": object, "complete": timeline.complete, "phases": render::json::phases(&timeline.phases)})
             })
             .collect();
-        let mut document = timeline_json::timeline(&mut (*subject).clone(), deletion.as_ref(), oldest, shown);
+        let mut document = render::json::timeline(&mut timeline, deletion.as_ref(), oldest, shown);
         document["related"] = related.into();
+        match subject.subject.kind.as_str() {
+            "Node" => {
+                document["outages"] = story.outages(subject).iter().map(render::json::outage).collect();
+                document["cordons"] = story.cordons(subject).iter().map(render::json::cordon).collect();
+            }
+            "Pod" => {}
+            _ => document["waiting"] = story.waiting(subject).into_iter().map(render::json::waiting).collect(),
+        }
         documents.push(document);
     }
+    let outcome = if documents.is_empty() { Outcome::Nothing } else { Outcome::Found };
     if session.format == Format::Ndjson {
         for document in documents {
             writeln!(out, "{document}")?;
         }
-    } else if let [only] = &documents[..] {
+    } else if let ([only], false) = (&documents[..], telling.many) {
         writeln!(out, "{only:#}")?;
     } else {
         writeln!(out, "{:#}", json!({"kind": "List", "items": documents}))?;
     }
-    Ok(Outcome::Found)
+    Ok(outcome)
 }

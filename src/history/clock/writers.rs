@@ -10,6 +10,9 @@ use super::{Micros, SECOND};
 /// With at least this many stamps, the two most extreme ones are not believed on their own.
 const ENOUGH: usize = 8;
 
+/// So many stamps at least make a clock of which something can be said.
+const STEADY: usize = 2;
+
 /// A writer whose clock does not agree with the API server's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Skew {
@@ -89,6 +92,10 @@ pub(super) fn judge(stamps: &[Stamp], names: &[String], earliest: &Steps, latest
         let behind = most.is_some_and(|most| most < 0);
         if ahead || behind {
             judged.skewed.insert(writer, ());
+            // One odd time is not believed, but it is no clock either: somebody may have written it by hand.
+            if stamps < STEADY {
+                continue;
+            }
             let (least, most) = (least.or(most).unwrap_or(0), most.or(least).unwrap_or(0));
             let seconds = |micros: Micros| micros as f64 / SECOND as f64;
             judged.skews.push(Skew { writer: names[writer.0 as usize].clone(), least: seconds(least), most: seconds(most), stamps });

@@ -38,6 +38,13 @@ pub struct Deletion {
     pub last_manifest: Revision,
 }
 
+impl Deletion {
+    /// Whether a controller of the control plane asked for it.
+    pub(super) fn by_controller(&self) -> bool {
+        matches!(self.chain, "namespace" | "cascade" | "scale down" | "garbage collection")
+    }
+}
+
 /// Finds out how `of` came to be deleted; `None` where it was not.
 pub(super) fn find(story: &Story, of: &Timeline) -> Option<Deletion> {
     let end = of.phases.iter().rev().take_while(|phase| phase.phase != "Created").collect::<Vec<&Phase>>();
@@ -89,11 +96,7 @@ fn chain(story: &Story, of: &Timeline, last: &Value, asked: Revision) -> (&'stat
             let chain = if phase.phase == "Deleted" { "garbage collection" } else { "cascade" };
             return (chain, format!("its owner {} {} in r{}", owner.subject.kind, owner.subject.name, phase.revision));
         }
-        if let Some(note) = story
-            .notes()
-            .iter()
-            .find(|note| note.reason == "SuccessfulDelete" && note.names(&owner.subject) && names(&note.message, &of.subject.name))
-        {
+        if let Some(note) = story.deleted_by(&owner.subject, &of.subject.name) {
             return ("scale down", format!("Event SuccessfulDelete from {} on {} {}", note.source, owner.subject.kind, owner.subject.name));
         }
         if of.subject.kind == "ReplicaSet" {
@@ -112,6 +115,6 @@ fn deleting(timeline: &Timeline, by: Revision) -> Option<&Phase> {
 }
 
 /// Whether a sentence names an object, as a whole word.
-fn names(message: &str, name: &str) -> bool {
+pub(super) fn names(message: &str, name: &str) -> bool {
     message.split(|letter: char| letter.is_whitespace() || letter == ',' || letter == '"').any(|word| word.trim_end_matches('.') == name)
 }

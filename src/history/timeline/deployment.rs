@@ -6,6 +6,8 @@ use super::{Step, condition, generic, why};
 use crate::history::diff::{Detail, fields};
 
 const REVISION: &str = "deployment.kubernetes.io/revision";
+/// Fields whose changes other steps tell.
+const TOLD: &[&str] = &["spec.template", "spec.replicas", "spec.paused", "metadata.annotations[deployment.kubernetes.io/"];
 const CHANGE_CAUSE: &str = "kubernetes.io/change-cause";
 
 /// The templates that a Deployment has had, to recognise one that comes back.
@@ -38,6 +40,7 @@ impl Rollouts {
                     steps.push(self.rollout(before, after));
                 }
                 steps.extend(scaled(before, after));
+                steps.extend(generic::spec_changed(before, after, TOLD));
                 let (old, new) = (&before["spec"]["paused"], &after["spec"]["paused"]);
                 if old != new {
                     steps.push(Step::new(if *new == true { "Paused" } else { "Resumed" }, ""));

@@ -2,29 +2,38 @@
 //!
 //! A step is told only where two neighbouring versions show it. Where versions are missing, the gap is told and nothing is put into it.
 
+mod autoscaler;
+mod builder;
 mod deletion;
 mod deployment;
 mod generic;
 mod heartbeat;
+mod network;
 mod node;
 mod note;
+mod outage;
 mod pod;
 mod resize;
+mod rollout;
 mod storage;
 mod story;
+mod teller;
 mod workload;
 
 use serde_json::Value;
 
 use super::actor::Actor;
-use super::change::{Change, ChangeKind, Told, Version};
+use super::change::Told;
 use super::clock::Dated;
 use crate::store::Revision;
 
+pub use builder::Builder;
 pub use deletion::{Deletion, Finalizer};
-pub use node::{Outage, Replacement};
 pub use note::{Note, Notes};
+pub use outage::{Cordon, Fate, Outage, Replacement};
+pub use rollout::{Rollout, RolloutEnd};
 pub use story::Story;
+pub use teller::Teller;
 
 /// A step as one change shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,12 +68,14 @@ pub struct Phase {
 }
 
 /// A place where versions are missing.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Gap {
     /// The last revision of the object that is readable before the gap; `None` where the readable history begins with it.
     pub after: Option<Revision>,
     /// The first readable one after it.
     pub until: Revision,
+    /// When that was written.
+    pub dated: Option<Dated>,
     /// How the object stood then, in a few words.
     pub state: String,
 }
@@ -96,6 +107,17 @@ impl Subject {
     }
 }
 
+/// A pod on a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placement {
+    /// The node's name.
+    pub node: String,
+    /// The pod's uid: names of StatefulSets' pods are given again.
+    pub uid: String,
+    /// The first readable revision that shows it there.
+    pub since: Revision,
+}
+
 /// The story of one object.
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
@@ -109,6 +131,10 @@ pub struct Timeline {
     pub complete: bool,
     /// The phases, in order.
     pub phases: Vec<Phase>,
+    /// A workload's rollouts, oldest first.
+    pub rollouts: Vec<Rollout>,
+    /// The nodes on which a pod of this name has been, oldest first.
+    pub placements: Vec<Placement>,
     /// What is missing.
     pub gaps: Vec<Gap>,
     /// The changes themselves, where they were asked for.
@@ -122,99 +148,35 @@ pub struct Timeline {
 }
 
 impl Timeline {
+    /// The owner that controls the object, without its uid; `None` where it has none.
+    pub fn controlled_by(&self) -> Option<Subject> {
+        let owner = controller(self.last.as_ref()?)?;
+        let text = |field: &str| owner[field].as_str().unwrap_or_default().to_owned();
+        // Nodes alone own what has a namespace without having one.
+        let namespace = if owner["kind"] == "Node" { String::new() } else { self.subject.namespace.clone() };
+        Some(Subject { kind: text("kind"), namespace, name: text("name"), uid: String::new() })
+    }
+
+    /// Leaves only what happened within `window` seconds of `center`, as far as the clock can tell.
+    pub fn keep_around(&mut self, center: jiff::Timestamp, window: f64) {
+        let near =
+            |dated: Option<Dated>| dated.is_some_and(|dated| dated.time.duration_since(center).as_secs_f64().abs() <= window + dated.error);
+        self.phases.retain(|phase| near(phase.dated));
+        self.gaps.retain(|gap| near(gap.dated));
+        self.changes.retain(|told| near(told.dated));
+        self.notes.retain(|note| near(note.dated));
+    }
+
+    /// Whether the object is gone at the end of the readable history.
+    pub fn is_gone(&self) -> bool {
+        self.phases.last().is_some_and(|last| last.phase == "Deleted")
+    }
+
     /// Adds phases that other objects show.
     fn weave(&mut self, phases: Vec<Phase>) {
         self.phases.extend(phases);
         self.phases.sort_by_key(|phase| phase.revision);
         mark_longest(&mut self.phases);
-    }
-}
-
-/// Makes a timeline of one key's changes, one at a time.
-#[derive(Default)]
-pub struct Builder {
-    timeline: Timeline,
-    teller: Teller,
-    begun: bool,
-    alive: bool,
-}
-
-impl Builder {
-    /// Takes the next change into account; `keep` holds on to the change itself.
-    pub fn observe(&mut self, told: Told, keep: bool) {
-        let change = &told.change;
-        let timeline = &mut self.timeline;
-        if !self.begun {
-            timeline.complete = change.kind == ChangeKind::Added;
-            self.begun = true;
-        }
-        // A creation while the key was alive: its deletion is missing.
-        let reborn = change.kind == ChangeKind::Added && self.alive;
-        self.alive = change.kind != ChangeKind::Deleted;
-        if change.before == Version::Unreadable || reborn {
-            timeline.complete = false;
-            let state = change.object().map_or_else(|| "deleted".to_owned(), state);
-            timeline.gaps.push(Gap { after: timeline.until, until: change.revision, state });
-        }
-        for Step { phase, detail } in self.teller.steps(change) {
-            let phase = Phase { phase, revision: change.revision, dated: told.dated, by: told.actor.clone(), detail, longest: false };
-            timeline.phases.push(phase);
-        }
-        timeline.until = Some(change.revision);
-        if let Some(object) = change.object() {
-            let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
-            if timeline.uids.last().is_none_or(|last| last != uid) {
-                timeline.uids.push(uid.to_owned());
-            }
-            timeline.last = Some(object.clone());
-        }
-        if keep {
-            timeline.changes.push(told);
-        }
-    }
-
-    /// Ends the timeline. `notes` may hold Events of other objects, which are left out.
-    pub fn finish(self, notes: &Notes) -> Timeline {
-        let mut timeline = self.timeline;
-        mark_longest(&mut timeline.phases);
-        if let Some(last) = &timeline.last {
-            timeline.subject = Subject::of(last);
-            timeline.owner = controller(last).and_then(|owner| owner["uid"].as_str()).unwrap_or_default().to_owned();
-        }
-        timeline.notes = notes.about(&timeline.subject, &timeline.uids);
-        timeline
-    }
-}
-
-/// What must be remembered between the changes of one object.
-#[derive(Default)]
-struct Teller {
-    deployment: deployment::Rollouts,
-}
-
-impl Teller {
-    fn steps(&mut self, change: &Change) -> Vec<Step> {
-        let kind = change.object().and_then(|object| object["kind"].as_str()).unwrap_or_default();
-        let (before, after) = match (&change.before, &change.after) {
-            (_, Version::Absent) => return vec![generic::deleted(change.before.object())],
-            (Version::Absent, Version::Object(after)) => (None, after),
-            (Version::Object(before), Version::Object(after)) => (Some(before), after),
-            (_, Version::Object(after)) if kind == "Deployment" => {
-                self.deployment.remember(after);
-                return Vec::new();
-            }
-            _ => return Vec::new(),
-        };
-        match kind {
-            "Pod" => pod::steps(before, after),
-            "Node" => node::steps(before, after),
-            "Deployment" => self.deployment.steps(before, after),
-            "ReplicaSet" | "StatefulSet" | "DaemonSet" | "Job" | "CronJob" | "HorizontalPodAutoscaler" => {
-                workload::steps(kind, before, after)
-            }
-            "PersistentVolumeClaim" | "PersistentVolume" | "Service" | "Endpoints" | "EndpointSlice" => storage::steps(kind, before, after),
-            _ => generic::steps(before, after),
-        }
     }
 }
 

@@ -2,53 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Phase, Step, Timeline, generic, items, story, why};
-
-/// A time in which a node's kubelet was not heard of, and what it cost.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Outage {
-    /// The last heartbeat, or where leases are not readable the loss of it.
-    pub from: Phase,
-    /// The first sign of life after it; `None` while it lasts.
-    pub until: Option<Phase>,
-    /// The pods that were evicted meanwhile, by name, each with the pod that its controller made instead and the node it went to.
-    pub lost: Vec<(String, Option<Replacement>)>,
-}
-
-/// A pod made in place of another.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Replacement {
-    /// Its name.
-    pub pod: String,
-    /// Where it runs; `None` while it waits.
-    pub node: Option<String>,
-}
-
-/// The times in which a node was not heard of, given the timelines of its pods and their replacements.
-pub(super) fn outages(node: &Timeline, pods: &[&Timeline]) -> Vec<Outage> {
-    let mut found = Vec::new();
-    for lost in node.phases.iter().filter(|phase| phase.phase == "HeartbeatLost") {
-        let quiet = node.phases.iter().rev().find(|phase| phase.phase == "LastHeartbeat" && phase.revision < lost.revision);
-        let from = quiet.unwrap_or(lost).clone();
-        let until = node.phases.iter().find(|phase| phase.phase == "Returned" && phase.revision > lost.revision).cloned();
-        let on_it = pods.iter().filter(|pod| pod.last.as_ref().is_some_and(|last| last["spec"]["nodeName"] == node.subject.name.as_str()));
-        let evicted = on_it.filter(|pod| {
-            let within =
-                |phase: &Phase| phase.revision > lost.revision && until.as_ref().is_none_or(|until| phase.revision < until.revision);
-            pod.phases.iter().any(|phase| phase.phase == "Deleting" && within(phase))
-        });
-        let lost = evicted.map(|pod| {
-            let instead = pods.iter().find(|other| story::replaces(other, pod));
-            let replacement = instead.map(|other| Replacement {
-                pod: other.subject.name.clone(),
-                node: other.last.as_ref().and_then(|last| last["spec"]["nodeName"].as_str()).map(str::to_owned),
-            });
-            (pod.subject.name.clone(), replacement)
-        });
-        found.push(Outage { lost: lost.collect(), from, until });
-    }
-    found
-}
+use super::{Step, generic, items, why};
 
 /// The condition in which a kubelet says that all is well; the others say that something is short.
 const READY: &str = "Ready";

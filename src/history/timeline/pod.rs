@@ -2,7 +2,13 @@
 
 use serde_json::Value;
 
-use super::{Step, condition, controller, items, named, resize, turned, why};
+use super::{Step, condition, controller, generic, items, named, resize, turned, why};
+
+/// Whether somebody may change this of a pod, and no other step tells it; what else changes in spec are defaults that came later.
+fn is_news(path: &str) -> bool {
+    let allowed = ["metadata.", "spec.tolerations", "spec.activeDeadlineSeconds", "spec.terminationGracePeriodSeconds"];
+    allowed.iter().any(|start| path.starts_with(start)) || path.starts_with("spec.") && path.ends_with(".image")
+}
 
 const WAITING_IS_USUAL: [&str; 2] = ["ContainerCreating", "PodInitializing"];
 
@@ -13,7 +19,13 @@ pub(super) fn steps(before: Option<&Value>, after: &Value) -> Vec<Step> {
         None => created(after, &mut steps),
         Some(before) => {
             scheduling(before, after, &mut steps);
-            steps.extend(resize::requested(before, after));
+            let resized = resize::requested(before, after);
+            // The binding copies labels of the node (KEP 4742), which nobody asked for.
+            let bound = before["spec"]["nodeName"].is_null() && after["spec"]["nodeName"].is_string();
+            if resized.is_empty() && !bound {
+                steps.extend(generic::changed(before, after, is_news));
+            }
+            steps.extend(resized);
         }
     }
     containers(before, after, &mut steps);
@@ -135,6 +147,11 @@ fn container(before: Option<&Value>, status: &Value, started: &mut Vec<String>, 
 fn ending(before: &Value, after: &Value, steps: &mut Vec<Step>) {
     if let Some((_, "True", marked)) = turned(Some(before), after, "DisruptionTarget") {
         steps.push(Step::new("Evicted", why(marked)));
+    }
+    // The kubelet evicts under pressure by failing the pod; since 1.26 it says so in DisruptionTarget too.
+    let evicted = |pod: &Value| pod["status"]["reason"] == "Evicted";
+    if evicted(after) && !evicted(before) && !steps.iter().any(|step| step.phase == "Evicted") {
+        steps.push(Step::new("Evicted", why(&after["status"])));
     }
     let (old, new) = (&before["status"]["phase"], &after["status"]["phase"]);
     match new.as_str().filter(|_| old != new) {

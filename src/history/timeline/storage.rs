@@ -1,39 +1,97 @@
-//! Steps of claims and volumes, and of Services and the addresses behind them.
-
-use std::collections::BTreeSet;
+//! Steps of claims, volumes and their attachments, and of claims to devices.
 
 use serde_json::Value;
 
-use super::{Step, generic};
+use super::{Step, generic, turned, why};
+
+/// Where the scheduler writes the node for a volume yet to be made (k8s.io/component-helpers storage/volume/helpers.go).
+const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
+/// Where the controller writes who is to make the volume; the second up to 1.22.
+const PROVISIONER: [&str; 2] = ["volume.kubernetes.io/storage-provisioner", "volume.beta.kubernetes.io/storage-provisioner"];
+/// Where a volume says who made it.
+const PROVISIONED_BY: &str = "pv.kubernetes.io/provisioned-by";
 
 /// Returns the steps between two neighbouring versions of an object of `kind`.
 pub(super) fn steps(kind: &str, before: Option<&Value>, after: &Value) -> Vec<Step> {
-    let mut steps = match before {
-        None => vec![generic::created(after)],
-        Some(_) => Vec::new(),
-    };
+    let mut steps = Vec::new();
+    if before.is_none() {
+        let mut created = generic::created(after);
+        let told = description(kind, after);
+        created.detail = [created.detail, told].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
+        steps.push(created);
+    }
     match kind {
-        "PersistentVolumeClaim" => bound(
-            before,
-            after,
-            "volumeName",
-            |object| object["spec"]["volumeName"].as_str().map(|name| format!("to volume {name}")),
-            &mut steps,
-        ),
-        "PersistentVolume" => bound(before, after, "claimRef", claim, &mut steps),
-        "Endpoints" | "EndpointSlice" => addresses(before, after, &mut steps),
-        _ => {}
+        "PersistentVolumeClaim" => claim(before, after, &mut steps),
+        "PersistentVolume" => bound(before, after, "claimRef", claimed, &mut steps),
+        "VolumeAttachment" => attachment(before, after, &mut steps),
+        _ => devices(before, after, &mut steps),
     }
     if let Some(before) = before {
-        if kind == "Service" {
-            steps.extend(generic::spec_changed(before, after));
-        }
+        steps.extend(generic::spec_changed(before, after, BOOKKEEPING));
         generic::ending(before, after, &mut steps);
     }
     steps
 }
 
-fn claim(volume: &Value) -> Option<String> {
+/// Fields whose changes other steps tell, or that only say so to controllers.
+const BOOKKEEPING: &[&str] = &[
+    "spec.volumeName",
+    "spec.claimRef",
+    "metadata.annotations[volume.",
+    "metadata.annotations[pv.kubernetes.io/",
+    "spec.resources.requests.storage",
+];
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn description(kind: &str, object: &Value) -> String {
+    let spec = &object["spec"];
+    let words: Vec<String> = match kind {
+        "PersistentVolumeClaim" => {
+            let class = spec["storageClassName"].as_str().filter(|class| !class.is_empty()).map(|class| format!("class {class}"));
+            [spec["resources"]["requests"]["storage"].as_str().map(str::to_owned), class].into_iter().flatten().collect()
+        }
+        "PersistentVolume" => {
+            let by = object["metadata"]["annotations"][PROVISIONED_BY].as_str().map(|by| format!("provisioned by {by}"));
+            [spec["capacity"]["storage"].as_str().map(str::to_owned), by].into_iter().flatten().collect()
+        }
+        "VolumeAttachment" => vec![format!("{} to {}", text(&spec["source"]["persistentVolumeName"]), text(&spec["nodeName"]))],
+        _ => Vec::new(),
+    };
+    words.join(", ")
+}
+
+fn claim(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
+    let annotation = |object: &Value, name: &str| object["metadata"]["annotations"][name].as_str().map(str::to_owned);
+    let fresh = |name: &str| annotation(after, name).filter(|now| before.and_then(|before| annotation(before, name)).as_ref() != Some(now));
+    if let Some(node) = fresh(SELECTED_NODE) {
+        steps.push(Step::new("NodeSelected", format!("the volume is to be made for {node}")));
+    } else if before.and_then(|before| annotation(before, SELECTED_NODE)).is_some() && annotation(after, SELECTED_NODE).is_none() {
+        steps.push(Step::new("NodeUnselected", "the pod is to be scheduled anew"));
+    }
+    if let Some(provisioner) = PROVISIONER.iter().find_map(|name| fresh(name)) {
+        steps.push(Step::new("Provisioning", format!("asked of {provisioner}")));
+    }
+    bound(before, after, "volumeName", |object| object["spec"]["volumeName"].as_str().map(|name| format!("to volume {name}")), steps);
+    let Some(before) = before else { return };
+    let wanted = |claim: &Value| text(&claim["spec"]["resources"]["requests"]["storage"]).to_owned();
+    if wanted(before) != wanted(after) {
+        steps.push(Step::new("ResizeRequested", format!("{} → {}", wanted(before), wanted(after))));
+    }
+    for (condition, phase) in [("Resizing", "Resizing"), ("FileSystemResizePending", "FileSystemResizePending")] {
+        if let Some((_, "True", now)) = turned(Some(before), after, condition) {
+            steps.push(Step::new(phase, why(now)));
+        }
+    }
+    let capacity = |claim: &Value| text(&claim["status"]["capacity"]["storage"]).to_owned();
+    if !capacity(before).is_empty() && capacity(before) != capacity(after) {
+        steps.push(Step::new("Resized", format!("{} → {}", capacity(before), capacity(after))));
+    }
+}
+
+fn claimed(volume: &Value) -> Option<String> {
     let claim = &volume["spec"]["claimRef"];
     Some(format!("to claim {}/{}", claim["namespace"].as_str()?, claim["name"].as_str()?))
 }
@@ -43,44 +101,62 @@ fn bound(before: Option<&Value>, after: &Value, field: &str, target: impl Fn(&Va
     if let Some(target) = target(after).filter(|_| !had) {
         steps.push(Step::new("Reserved", target));
     }
-    let phase = |object: &Value| object["status"]["phase"].as_str().unwrap_or_default().to_owned();
+    let phase = |object: &Value| text(&object["status"]["phase"]).to_owned();
     let (old, new) = (before.map(phase).unwrap_or_default(), phase(after));
     if old == new {
         return;
     }
     match new.as_str() {
         "Bound" => steps.push(Step::new("Bound", target(after).unwrap_or_default())),
-        "Lost" => steps.push(Step::new("Lost", "the other side is gone")),
-        "Released" => steps.push(Step::new("Released", "its claim is gone")),
-        "Failed" => steps.push(Step::new("Failed", after["status"]["message"].as_str().unwrap_or_default())),
-        "Pending" | "Available" if before.is_some() => {
-            steps.push(Step::new("Phase", format!("{} → {new}", if old.is_empty() { "none" } else { &old })))
+        "Lost" => steps.push(Step::new("Lost", "its volume is gone")),
+        "Released" => {
+            let policy = text(&after["spec"]["persistentVolumeReclaimPolicy"]);
+            steps.push(Step::new("Released", format!("its claim is gone; reclaim policy {policy}")));
         }
+        "Failed" => steps.push(Step::new("Failed", text(&after["status"]["message"]))),
+        "Available" => steps.push(Step::new("Available", "free to be claimed")),
+        "Pending" if !old.is_empty() => steps.push(Step::new("Phase", format!("{old} → {new}"))),
         _ => {}
     }
 }
 
-/// Ready addresses, of the old and the new kind of endpoints.
-fn ready(object: &Value) -> BTreeSet<String> {
-    let name = |item: &Value, address: &Value| {
-        let target = item["targetRef"]["name"].as_str();
-        target.or(address.as_str()).map(str::to_owned)
-    };
-    let subsets = object["subsets"].as_array().into_iter().flatten();
-    let old =
-        subsets.flat_map(|subset| subset["addresses"].as_array().into_iter().flatten()).filter_map(|address| name(address, &address["ip"]));
-    let endpoints = object["endpoints"].as_array().into_iter().flatten().filter(|endpoint| endpoint["conditions"]["ready"] != false);
-    old.chain(endpoints.filter_map(|endpoint| name(endpoint, &endpoint["addresses"][0]))).collect()
+fn attachment(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
+    let attached = |object: &Value| object["status"]["attached"] == true;
+    match (before.is_some_and(attached), attached(after)) {
+        (false, true) => steps.push(Step::new("Attached", format!("to {}", text(&after["spec"]["nodeName"])))),
+        (true, false) => steps.push(Step::new("Detached", format!("from {}", text(&after["spec"]["nodeName"])))),
+        _ => {}
+    }
+    for (field, phase) in [("attachError", "AttachFailed"), ("detachError", "DetachFailed")] {
+        let message = |object: &Value| text(&object["status"][field]["message"]).to_owned();
+        let now = message(after);
+        if !now.is_empty() && before.map(message).unwrap_or_default() != now {
+            steps.push(Step::new(phase, now));
+        }
+    }
 }
 
-fn addresses(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
-    let (old, new) = (before.map(ready).unwrap_or_default(), ready(after));
-    let list = |names: Vec<&String>| names.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-    let (joined, left) = (list(new.difference(&old).collect()), list(old.difference(&new).collect()));
-    if !joined.is_empty() {
-        steps.push(Step::new("EndpointsReady", joined));
+/// A ResourceClaim: the devices the scheduler chose, and the pods that may use them.
+fn devices(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
+    let allocated = |object: &Value| -> Option<String> {
+        let results = object["status"]["allocation"].as_object()?.get("devices")?["results"].as_array()?;
+        let name = |result: &Value| format!("{}/{}/{}", text(&result["driver"]), text(&result["pool"]), text(&result["device"]));
+        Some(results.iter().map(name).collect::<Vec<_>>().join(", "))
+    };
+    match (before.and_then(allocated), allocated(after)) {
+        (None, Some(devices)) => steps.push(Step::new("Allocated", devices)),
+        (Some(_), None) => steps.push(Step::new("Deallocated", "")),
+        _ => {}
     }
-    if !left.is_empty() {
-        steps.push(Step::new("EndpointsGone", left));
+    let users = |object: &Value| -> Vec<String> {
+        let list = object["status"]["reservedFor"].as_array().into_iter().flatten();
+        list.map(|user| format!("{} {}", text(&user["resource"]), text(&user["name"]))).collect()
+    };
+    let (old, new) = (before.map(users).unwrap_or_default(), users(after));
+    for user in new.iter().filter(|user| !old.contains(user)) {
+        steps.push(Step::new("ReservedFor", user.clone()));
+    }
+    for user in old.iter().filter(|user| !new.contains(user)) {
+        steps.push(Step::new("Unreserved", user.clone()));
     }
 }

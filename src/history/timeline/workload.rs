@@ -1,44 +1,62 @@
-//! Steps of ReplicaSets, StatefulSets, DaemonSets, Jobs, CronJobs and HorizontalPodAutoscalers.
+//! Steps of ReplicaSets, ReplicationControllers, StatefulSets, DaemonSets, Jobs and CronJobs.
 
 use serde_json::Value;
 
-use super::{Step, deployment, generic, turned, why};
+use super::{Step, deployment, generic, items, turned, why};
+
+/// Fields whose changes other steps tell, or that controllers keep for themselves.
+const TOLD: &[&str] = &[
+    "spec.template",
+    "spec.replicas",
+    "spec.suspend",
+    "metadata.annotations[deployment.kubernetes.io/",
+    "metadata.annotations[deprecated.",
+];
 
 /// Returns the steps between two neighbouring versions of an object of `kind`.
 pub(super) fn steps(kind: &str, before: Option<&Value>, after: &Value) -> Vec<Step> {
-    let Some(before) = before else {
-        let mut step = generic::created(after);
-        let images = deployment::images(&after["spec"]["template"]);
-        if !images.is_empty() {
-            step.detail = if step.detail.is_empty() { images } else { format!("{}, {images}", step.detail) };
-        }
-        return vec![step];
-    };
+    let Some(before) = before else { return created(kind, after) };
     let mut steps = Vec::new();
     let (old, new) = (&before["spec"]["template"], &after["spec"]["template"]);
     if old != new {
         steps.push(Step::new("Rollout", deployment::changed(old, new)));
     }
     steps.extend(deployment::scaled(before, after));
+    steps.extend(generic::spec_changed(before, after, TOLD));
     match kind {
         "Job" => job(before, after, &mut steps),
         "CronJob" => cron_job(before, after, &mut steps),
-        "HorizontalPodAutoscaler" => autoscaler(before, after, &mut steps),
         _ => replicas(kind, before, after, &mut steps),
     }
     generic::ending(before, after, &mut steps);
     steps
 }
 
-fn replicas(kind: &str, before: &Value, after: &Value, steps: &mut Vec<Step>) {
-    let (all, ready) = match kind {
-        "DaemonSet" => ("desiredNumberScheduled", "numberReady"),
-        _ => ("replicas", "readyReplicas"),
+fn created(kind: &str, object: &Value) -> Vec<Step> {
+    let mut step = generic::created(object);
+    let spec = &object["spec"];
+    let told = match kind {
+        "CronJob" => {
+            let zone = spec["timeZone"].as_str().map(|zone| format!(" in {zone}")).unwrap_or_default();
+            format!("schedule {}{zone}", spec["schedule"].as_str().unwrap_or_default())
+        }
+        _ => deployment::images(&spec["template"]),
     };
-    let counts = |object: &Value| [all, ready].map(|field| object["status"][field].as_i64().unwrap_or(0));
+    step.detail = [step.detail, told.clone()].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
+    let rolls = matches!(kind, "StatefulSet" | "DaemonSet");
+    [step].into_iter().chain(rolls.then(|| Step::new("Rollout", told))).collect()
+}
+
+fn replicas(kind: &str, before: &Value, after: &Value, steps: &mut Vec<Step>) {
+    let wanted = |object: &Value| match kind {
+        "DaemonSet" => object["status"]["desiredNumberScheduled"].as_i64().unwrap_or(0),
+        _ => object["spec"]["replicas"].as_i64().unwrap_or(1),
+    };
+    let ready = |object: &Value| object["status"][if kind == "DaemonSet" { "numberReady" } else { "readyReplicas" }].as_i64().unwrap_or(0);
+    let made = |object: &Value| object["status"]["replicas"].as_i64().unwrap_or(0);
+    let counts = |object: &Value| (if kind == "DaemonSet" { wanted(object) } else { made(object) }, ready(object));
     if counts(before) != counts(after) {
-        let [all, ready] = counts(after);
-        steps.push(Step::new("Progress", format!("{ready} of {all} ready")));
+        steps.push(Step::new("Progress", format!("{} of {} ready", ready(after), wanted(after))));
     }
     let update = |object: &Value| object["status"]["updateRevision"].as_str().unwrap_or_default().to_owned();
     if kind == "StatefulSet" && update(before) != update(after) && !update(before).is_empty() {
@@ -46,14 +64,26 @@ fn replicas(kind: &str, before: &Value, after: &Value, steps: &mut Vec<Step>) {
     }
 }
 
+/// Active, succeeded, failed. Pods that ended are first listed one by one and counted later: they have ended all the same.
+fn counts(job: &Value) -> [i64; 3] {
+    let status = &job["status"];
+    let listed = |list: &str| status["uncountedTerminatedPods"][list].as_array().map_or(0, |uids| uids.len() as i64);
+    let count = |field: &str| status[field].as_i64().unwrap_or(0);
+    [count("active"), count("succeeded") + listed("succeeded"), count("failed") + listed("failed")]
+}
+
 fn job(before: &Value, after: &Value, steps: &mut Vec<Step>) {
-    let counts = |object: &Value| ["active", "succeeded", "failed"].map(|field| object["status"][field].as_i64().unwrap_or(0));
     if counts(before) != counts(after) {
         let [active, succeeded, failed] = counts(after);
-        let wanted = after["spec"]["completions"].as_i64().unwrap_or(1);
-        steps.push(Step::new("Progress", format!("{active} active, {succeeded} of {wanted} succeeded, {failed} failed")));
+        let wanted = after["spec"]["completions"].as_i64().map(|wanted| format!(" of {wanted}")).unwrap_or_default();
+        let failed = if failed > 0 { format!(", {failed} failed") } else { String::new() };
+        steps.push(Step::new("Progress", format!("{active} active, {succeeded}{wanted} succeeded{failed}")));
     }
-    for (condition, phase) in [("Complete", "Succeeded"), ("Failed", "Failed"), ("Suspended", "Suspended")] {
+    let indexes = |job: &Value| job["status"]["failedIndexes"].as_str().unwrap_or_default().to_owned();
+    if indexes(before) != indexes(after) && !indexes(after).is_empty() {
+        steps.push(Step::new("IndexFailed", format!("failed indexes: {}", indexes(after))));
+    }
+    for (condition, phase) in [("FailureTarget", "Failing"), ("Complete", "Succeeded"), ("Failed", "Failed"), ("Suspended", "Suspended")] {
         match turned(Some(before), after, condition) {
             Some((_, "True", now)) => steps.push(Step::new(phase, if phase == "Succeeded" { String::new() } else { why(now) })),
             Some(("True", _, _)) if phase == "Suspended" => steps.push(Step::new("Resumed", "")),
@@ -67,20 +97,16 @@ fn cron_job(before: &Value, after: &Value, steps: &mut Vec<Step>) {
     if let Some(time) = new.as_str().filter(|_| old != new) {
         steps.push(Step::new("Fired", format!("for {time}")));
     }
+    let (old, new) = (items(Some(before), ["status", "active"]), items(Some(after), ["status", "active"]));
+    let has = |list: &[Value], job: &Value| list.iter().any(|other| other["uid"] == job["uid"] && other["name"] == job["name"]);
+    let name = |job: &Value| job["name"].as_str().unwrap_or_default().to_owned();
+    steps.extend(new.iter().filter(|job| !has(old, job)).map(|job| Step::new("JobStarted", name(job))));
+    steps.extend(old.iter().filter(|job| !has(new, job)).map(|job| Step::new("JobEnded", name(job))));
+    let (old, new) = (&before["status"]["lastSuccessfulTime"], &after["status"]["lastSuccessfulTime"]);
+    if let Some(time) = new.as_str().filter(|_| old != new) {
+        steps.push(Step::new("JobSucceeded", format!("at {time}")));
+    }
     if before["spec"]["suspend"] != after["spec"]["suspend"] {
         steps.push(Step::new(if after["spec"]["suspend"] == true { "Suspended" } else { "Resumed" }, ""));
     }
-    if before["spec"]["schedule"] != after["spec"]["schedule"] {
-        let text = |object: &Value| object["spec"]["schedule"].as_str().unwrap_or_default().to_owned();
-        steps.push(Step::new("Changed", format!("schedule {} → {}", text(before), text(after))));
-    }
-}
-
-fn autoscaler(before: &Value, after: &Value, steps: &mut Vec<Step>) {
-    let desired = |object: &Value| object["status"]["desiredReplicas"].as_i64().unwrap_or(0);
-    if desired(before) != desired(after) {
-        let phase = if desired(after) > desired(before) { "ScaledUp" } else { "ScaledDown" };
-        steps.push(Step::new(phase, format!("{} → {} replicas", desired(before), desired(after))));
-    }
-    generic::conditions(before, after, steps);
 }

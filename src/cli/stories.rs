@@ -1,0 +1,139 @@
+//! Gathers stories: which keys were asked for, what else their stories need, and which objects belong to a story.
+
+use futures_util::TryStreamExt;
+
+use crate::history::Told;
+use crate::history::timeline::{Story, Timeline};
+use crate::kube::{Address, Kinds};
+use crate::store::{At, KeyRange, Until};
+
+use crate::cli::changes::{Keys, Read, changes};
+use crate::cli::output::note;
+use crate::cli::session::Session;
+use crate::cli::{Error, Result};
+
+/// Kinds that own others or are owned, so that a namespaced object's story needs them.
+const WORKLOADS: &[&str] = &[
+    "deployments.apps",
+    "replicasets.apps",
+    "statefulsets.apps",
+    "daemonsets.apps",
+    "jobs.batch",
+    "cronjobs.batch",
+    "replicationcontrollers",
+];
+
+/// The objects asked for: those addressed, else all of the namespace, else all there are where `everything` is wanted.
+pub(super) async fn asked(session: &Session, addresses: &[String], everything: bool) -> Result<Keys> {
+    if !addresses.is_empty() {
+        return Keys::of(session, addresses).await;
+    }
+    let (kinds, prefix) = (session.kinds().await?, session.prefix().await?);
+    let quiet = |plural: &str| matches!(plural, "events" | "leases");
+    let ranges = match &session.args.namespace {
+        Some(namespace) => {
+            let namespaced = kinds.iter().filter(|kind| kind.namespaced && kind.is_stored() && !quiet(&kind.plural));
+            let own = kinds.find("namespaces").ok().map(|kind| KeyRange::key(kind.key(prefix, None, namespace)));
+            namespaced.map(|kind| KeyRange::prefix(kind.key_prefix(prefix, Some(namespace)))).chain(own).collect()
+        }
+        None if everything => kinds
+            .iter()
+            .filter(|kind| kind.is_stored() && !quiet(&kind.plural))
+            .map(|kind| KeyRange::prefix(kind.key_prefix(prefix, None)))
+            .collect(),
+        None => {
+            return Err(
+                Error::new("timeline of what?").hint("name objects, a namespace with -n, everything with -A, or a time with --around")
+            );
+        }
+    };
+    Ok(Keys { ranges, many: true, addresses: Vec::new() })
+}
+
+/// Reads the changes of what was asked for and of all that its story needs.
+pub(super) async fn read(session: &Session, asked: &Keys) -> Result<Story> {
+    let newest = match session.at {
+        At::Newest => session.source.span().await?.newest,
+        At::Revision(revision) => revision,
+    };
+    let clock = session.clock().await?;
+    clock.problems().iter().for_each(|problem| note(problem));
+    let (kinds, prefix) = (session.kinds().await?, session.prefix().await?);
+    let mut keys = asked.clone();
+    keys.ranges.extend(needed(asked, kinds, prefix));
+    let mut story = Story::default();
+    let mut changes = changes(session, keys, Until::Revision(newest));
+    while let Some(read) = changes.try_next().await? {
+        if let Read::Item(change) = read {
+            let keep = asked.contains(&change.key);
+            story.observe(Told::new(change, clock), keep);
+        }
+    }
+    story.finish();
+    Ok(story)
+}
+
+/// What a story needs beside its own objects: Events, owners and owned, the namespace, a node's pods and heartbeat, a pod's volumes.
+fn needed(asked: &Keys, kinds: &Kinds, prefix: &str) -> Vec<KeyRange> {
+    let mut ranges = Vec::new();
+    let mut add = |word: &str, namespace: Option<&str>| {
+        if let Ok(kind) = kinds.find(word) {
+            ranges.push(KeyRange::prefix(kind.key_prefix(prefix, namespace)));
+        }
+    };
+    if asked.addresses.is_empty() {
+        add("events", None);
+        add("leases.coordination.k8s.io", Some("kube-node-lease"));
+    }
+    for address in &asked.addresses {
+        let Address::Objects { kind, namespace, .. } = address else { continue };
+        let namespace = namespace.as_deref();
+        // Victims of preemption may be of any namespace.
+        add("events", namespace.filter(|_| kind.kind != "Pod"));
+        add("namespaces", None);
+        if kind.kind == "Node" {
+            add("pods", None);
+            add("leases.coordination.k8s.io", Some("kube-node-lease"));
+        }
+        if kind.namespaced {
+            WORKLOADS.iter().for_each(|word| add(word, namespace));
+            if kind.kind != "Pod" {
+                add("pods", namespace);
+            }
+        }
+        match &*kind.kind {
+            "Service" => {
+                add("endpoints", namespace);
+                add("endpointslices.discovery.k8s.io", namespace);
+            }
+            "Pod" => {
+                add("persistentvolumeclaims", namespace);
+                add("resourceclaims.resource.k8s.io", namespace);
+                add("volumeattachments.storage.k8s.io", None);
+            }
+            "StatefulSet" => add("persistentvolumeclaims", namespace),
+            "PersistentVolumeClaim" | "PersistentVolume" => {
+                add("persistentvolumeclaims", namespace);
+                add("persistentvolumes", None);
+                add("volumeattachments.storage.k8s.io", None);
+            }
+            _ => {}
+        }
+    }
+    ranges
+}
+
+/// The objects that belong to a subject's own story.
+pub(super) fn related<'a>(story: &'a Story, subject: &Timeline) -> Vec<&'a Timeline> {
+    match subject.subject.kind.as_str() {
+        "Node" => story.of_node(&subject.subject.name),
+        "Service" => story.of_service(subject),
+        "HorizontalPodAutoscaler" => story.scaled_by(subject).into_iter().collect(),
+        "Pod" | "PersistentVolumeClaim" | "PersistentVolume" | "StatefulSet" => {
+            let mut found = story.controlled(subject);
+            found.extend(story.storage_of(subject));
+            found
+        }
+        _ => story.controlled(subject),
+    }
+}

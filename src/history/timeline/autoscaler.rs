@@ -1,0 +1,76 @@
+//! A HorizontalPodAutoscaler's steps, in every version of the API: autoscaling/v1 keeps in annotations what v2 has in its status.
+
+use serde_json::Value;
+
+use super::{Step, generic, why};
+
+/// Where autoscaling/v1 keeps the conditions (k8s.io/kubernetes pkg/apis/autoscaling/annotations.go).
+const CONDITIONS: &str = "autoscaling.alpha.kubernetes.io/conditions";
+
+/// Returns the steps between two neighbouring versions.
+pub(super) fn steps(before: Option<&Value>, after: &Value) -> Vec<Step> {
+    let Some(before) = before else {
+        let spec = &after["spec"];
+        let target = &spec["scaleTargetRef"];
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let least = spec["minReplicas"].as_i64().unwrap_or(1);
+        let detail = format!("scales {} {} between {least} and {}", text(&target["kind"]), text(&target["name"]), spec["maxReplicas"]);
+        return vec![Step::new("Created", detail)];
+    };
+    let mut steps = Vec::new();
+    steps.extend(generic::spec_changed(before, after, &["metadata.annotations[autoscaling.alpha.kubernetes.io/"]));
+    let desired = |object: &Value| object["status"]["desiredReplicas"].as_i64().unwrap_or(0);
+    if desired(before) != desired(after) {
+        let phase = if desired(after) > desired(before) { "ScaledUp" } else { "ScaledDown" };
+        let usage = usage(after).map(|usage| format!(", {usage}")).unwrap_or_default();
+        steps.push(Step::new(phase, format!("{} → {} replicas{usage}", desired(before), desired(after))));
+    }
+    let (old, new) = (conditions(before), conditions(after));
+    for now in &new {
+        let then = old.iter().find(|then| then["type"] == now["type"]);
+        let same = then.is_some_and(|then| then["status"] == now["status"] && then["reason"] == now["reason"]);
+        let phase = match (now["type"].as_str().unwrap_or_default(), now["status"].as_str().unwrap_or_default()) {
+            ("AbleToScale", "False") => "CannotScale",
+            ("ScalingActive", "False") => "NoMetrics",
+            ("ScalingActive", "True") if then.is_none_or(|then| then["status"] != "True") => "MetricsReadable",
+            ("ScalingLimited", "True") => "ScalingLimited",
+            _ => continue,
+        };
+        if !same {
+            steps.push(Step::new(phase, why(now)));
+        }
+    }
+    generic::ending(before, after, &mut steps);
+    steps
+}
+
+fn conditions(object: &Value) -> Vec<Value> {
+    if let Some(conditions) = object["status"]["conditions"].as_array() {
+        return conditions.clone();
+    }
+    let annotation = object["metadata"]["annotations"][CONDITIONS].as_str();
+    annotation.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
+}
+
+/// The utilization that the controller saw: `cpu at 95% of 70%`; `None` where it measures something else or says nothing.
+fn usage(object: &Value) -> Option<String> {
+    if let Some(now) = object["status"]["currentCPUUtilizationPercentage"].as_i64() {
+        let wanted = object["spec"]["targetCPUUtilizationPercentage"].as_i64();
+        return Some(wanted.map_or_else(|| format!("cpu at {now}%"), |wanted| format!("cpu at {now}% of {wanted}%")));
+    }
+    let percent =
+        |resource: &Value, v2: &str, v2beta1: &str| resource[v2]["averageUtilization"].as_i64().or_else(|| resource[v2beta1].as_i64());
+    let metrics = object["status"]["currentMetrics"].as_array()?;
+    let told: Vec<String> = metrics
+        .iter()
+        .filter_map(|metric| {
+            let resource = &metric["resource"];
+            let name = resource["name"].as_str()?;
+            let now = percent(resource, "current", "currentAverageUtilization")?;
+            let asked = object["spec"]["metrics"].as_array()?.iter().find(|asked| asked["resource"]["name"] == name);
+            let wanted = asked.and_then(|asked| percent(&asked["resource"], "target", "targetAverageUtilization"));
+            Some(wanted.map_or_else(|| format!("{name} at {now}%"), |wanted| format!("{name} at {now}% of {wanted}%")))
+        })
+        .collect();
+    (!told.is_empty()).then(|| told.join(", "))
+}

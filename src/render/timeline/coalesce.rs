@@ -1,0 +1,312 @@
+//! Many lines into few: the same step of siblings within some seconds becomes one line, and the order of causes stays.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{Entry, EntryKind};
+use crate::history::Actor;
+use crate::render::change_text::clock_time;
+use crate::render::duration;
+
+/// From so many on, like steps become one line.
+const ENOUGH: usize = 3;
+/// Seconds within which one step follows the other.
+const NEAR: f64 = 5.0;
+/// Seconds that one line may span.
+const SPAN: f64 = 60.0;
+/// Different details that are still told, each with its number.
+const DETAILS: usize = 4;
+
+/// Leaves out what another line says: owners named beside, Endpoints that repeat their EndpointSlices, Events that repeat a refusal.
+pub fn tidy(entries: Vec<Entry>) -> Vec<Entry> {
+    let shown: HashSet<String> = entries.iter().map(|entry| entry.object.clone()).collect();
+    let slices = entries.iter().filter(|entry| entry.object.starts_with("endpointslice/"));
+    let sliced: HashSet<String> = slices.filter_map(|entry| entry.owner.clone()).collect();
+    let repeats = |entry: &Entry| entry.object.strip_prefix("endpoints/").is_some_and(|name| sliced.contains(&format!("svc/{name}")));
+    let refused: HashSet<(String, String)> =
+        entries.iter().filter(|entry| entry.phase == "Refused").map(|entry| (entry.object.clone(), entry.detail.clone())).collect();
+    let repeats = |entry: &Entry| {
+        repeats(entry) || entry.phase == "FailedScheduling" && refused.contains(&(entry.object.clone(), entry.detail.clone()))
+    };
+    let kept = entries.into_iter().filter(|entry| !repeats(entry));
+    let told = |mut entry: Entry| {
+        if entry.phase == "Created" && entry.owner.as_ref().is_some_and(|owner| shown.contains(owner)) && entry.detail.starts_with("for ") {
+            entry.detail = entry.detail.split_once(", ").map(|(_, rest)| rest.to_owned()).unwrap_or_default();
+        }
+        entry
+    };
+    kept.map(told).collect()
+}
+
+/// What must be equal for lines to become one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Likeness {
+    /// Of siblings kind and namespace, `pod/lab`; of an object without an owner itself; among strangers the kind.
+    place: String,
+    owner: Option<String>,
+    phase: String,
+    note: bool,
+    by: Option<String>,
+    /// Among strangers.
+    detail: Option<String>,
+}
+
+impl Likeness {
+    /// Of siblings: the same namespace and owner.
+    fn of(entry: &Entry) -> Self {
+        let by = |by: &Actor| format!("{} {:?}", by.name, by.from);
+        let place = match &entry.owner {
+            Some(_) => entry.object.rsplit_once('/').map(|(place, _)| place.to_owned()).unwrap_or_default(),
+            // Who has no owner has no siblings, but may take the same step again and again.
+            None => entry.object.clone(),
+        };
+        Self {
+            place,
+            owner: entry.owner.clone(),
+            phase: entry.phase.clone(),
+            note: entry.kind == EntryKind::Note,
+            by: entry.by.as_ref().map(by),
+            detail: None,
+        }
+    }
+
+    /// Of objects that have only this in common: the same was done to them, by the same.
+    fn among_strangers(entry: &Entry) -> Self {
+        let place = entry.object.split('/').next().unwrap_or_default().to_owned();
+        let detail = (entry.kind != EntryKind::Note).then(|| entry.detail.clone());
+        Self { place, owner: None, detail, ..Self::of(entry) }
+    }
+}
+
+/// Where lines are that a later line must not be told before.
+#[derive(Default)]
+struct Order {
+    /// The last line of each object.
+    of_object: HashMap<String, usize>,
+    /// The last line of each object that makes others act: scaled, rolled out, deleted.
+    as_owner: HashMap<String, usize>,
+    /// The last rollout in each namespace: a chapter begins.
+    chapter: HashMap<String, usize>,
+}
+
+impl Order {
+    /// Whether a line may be told at `place` already.
+    fn allows(&self, entry: &Entry, place: usize) -> bool {
+        let before = |line: Option<&usize>| line.is_none_or(|&line| line <= place);
+        before(self.of_object.get(&entry.object))
+            && before(entry.owner.as_ref().and_then(|owner| self.as_owner.get(owner)))
+            && before(self.chapter.get(namespace(entry)))
+    }
+
+    fn note(&mut self, entry: &Entry, place: usize) {
+        if entry.kind == EntryKind::Note {
+            return;
+        }
+        self.of_object.insert(entry.object.clone(), place);
+        if entry.phase != "Progress" {
+            self.as_owner.insert(entry.object.clone(), place);
+        }
+        if matches!(entry.phase.as_str(), "Rollout" | "Undo") {
+            self.chapter.insert(namespace(entry).to_owned(), place);
+        }
+    }
+}
+
+fn namespace(entry: &Entry) -> &str {
+    let parts: Vec<&str> = entry.object.split('/').collect();
+    if let [_, namespace, _] = parts[..] { namespace } else { "" }
+}
+
+/// Puts like steps of siblings that follow each other within some seconds into one line, told where the first of them was; then
+/// equal steps of any objects of one kind.
+/// A step is never told before another of the same object, before what its owner did to it, or across a rollout.
+pub fn coalesce(entries: Vec<Entry>) -> Vec<Entry> {
+    let single = entries.into_iter().enumerate().map(|(place, entry)| (place, vec![entry])).collect();
+    let siblings = gather(single, Likeness::of);
+    let groups = gather(siblings, Likeness::among_strangers);
+    groups
+        .into_iter()
+        .map(|(_, members)| if members.len() == 1 { members.into_iter().next() } else { Some(joined(&members)) })
+        .flatten()
+        .collect()
+}
+
+/// Lines that stand for one or more entries, each with the place of the first.
+type Lines = Vec<(usize, Vec<Entry>)>;
+
+/// Gathers the lines of one entry by what they have in common; those already gathered stay.
+fn gather(lines: Lines, likeness: fn(&Entry) -> Likeness) -> Lines {
+    let mut groups: Vec<Vec<(usize, Entry)>> = Vec::new();
+    let mut gathered: Lines = Vec::new();
+    let mut open: HashMap<Likeness, usize> = HashMap::new();
+    let mut order = Order::default();
+    for (place, mut members) in lines {
+        if members.len() != 1 {
+            members.iter().for_each(|entry| order.note(entry, place));
+            gathered.push((place, members));
+            continue;
+        }
+        let Some(entry) = members.pop() else { continue };
+        let likeness = likeness(&entry);
+        let joins = |&group: &usize| {
+            let members: &Vec<(usize, Entry)> = &groups[group];
+            let (first, last) = (&members[0], &members[members.len() - 1].1);
+            entry.kind != EntryKind::Gap && near(last, &entry, NEAR) && near(&first.1, &entry, SPAN) && order.allows(&entry, first.0)
+        };
+        match open.get(&likeness).copied().filter(joins) {
+            Some(group) => {
+                order.note(&entry, groups[group][0].0);
+                groups[group].push((place, entry));
+            }
+            None => {
+                order.note(&entry, place);
+                open.insert(likeness, groups.len());
+                groups.push(vec![(place, entry)]);
+            }
+        }
+    }
+    for group in groups {
+        if group.len() < ENOUGH {
+            gathered.extend(group.into_iter().map(|(place, entry)| (place, vec![entry])));
+        } else {
+            gathered.push((group[0].0, group.into_iter().map(|(_, entry)| entry).collect()));
+        }
+    }
+    gathered.sort_by_key(|(place, _)| *place);
+    gathered
+}
+
+fn near(first: &Entry, next: &Entry, seconds: f64) -> bool {
+    first.dated.zip(next.dated).is_some_and(|(first, next)| duration::seconds_between(first, next) <= seconds)
+}
+
+/// `12 pods of rs/lab/web-7d9  Ready  until 14:03:09.120 r560: a, b, c`.
+fn joined(members: &[Entry]) -> Entry {
+    let mut line = members[0].clone();
+    let last = &members[members.len() - 1];
+    let until =
+        if last.revision == line.revision { String::new() } else { format!("until {} r{}", clock_time(last.dated).trim(), last.revision) };
+    if members.iter().all(|entry| entry.object == line.object) {
+        let more = if last.detail.is_empty() { String::new() } else { format!("; last: {}", last.detail) };
+        line.detail = format!("×{} {until}{more}", members.len());
+        return line;
+    }
+    let details = counted(members);
+    let said = [until, details].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
+    let mut objects: Vec<&str> = members.iter().map(|entry| entry.object.as_str()).collect();
+    objects.sort_unstable();
+    objects.dedup();
+    let names: Vec<&str> = objects.iter().map(|object| object.rsplit('/').next().unwrap_or_default()).collect();
+    line.owner = None;
+    line.object = many(members, names.len());
+    line.detail = if said.is_empty() { names.join(", ") } else { format!("{said}: {}", names.join(", ")) };
+    line.warns = members.iter().any(|entry| entry.warns);
+    line
+}
+
+/// The details with their numbers, where they are few.
+fn counted(members: &[Entry]) -> String {
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for entry in members {
+        match counts.iter_mut().find(|(detail, _)| *detail == entry.detail) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((&entry.detail, 1)),
+        }
+    }
+    match counts.as_slice() {
+        [(only, _)] => (*only).to_owned(),
+        few if few.len() <= DETAILS && few.len() < members.len() && members[0].kind != EntryKind::Note => {
+            few.iter().map(|(detail, count)| format!("{detail} ×{count}")).collect::<Vec<_>>().join(", ")
+        }
+        _ => String::new(),
+    }
+}
+
+/// `12 pods of rs/lab/web-7d9`, `3 nodes`, `4 cms in lab`.
+fn many(members: &[Entry], count: usize) -> String {
+    let parts: Vec<&str> = members[0].object.split('/').collect();
+    let kind = if parts[0].ends_with('s') { parts[0].to_owned() } else { format!("{}s", parts[0]) };
+    let shared = |of: fn(&Entry) -> Option<&str>| {
+        let first = of(&members[0])?;
+        members.iter().all(|entry| of(entry) == Some(first)).then(|| first.to_owned())
+    };
+    let owner = shared(|entry| entry.owner.as_deref());
+    let place = shared(|entry| Some(namespace(entry)).filter(|namespace| !namespace.is_empty()));
+    match (owner, place) {
+        (Some(owner), _) => format!("{count} {kind} of {owner}"),
+        (None, Some(namespace)) => format!("{count} {kind} in {namespace}"),
+        (None, None) => format!("{count} {kind}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::clock::Dated;
+    use crate::store::Revision;
+
+    fn entry(revision: i64, seconds: i64, object: &str, owner: Option<&str>, phase: &str) -> Entry {
+        Entry {
+            revision: Revision(revision),
+            dated: Some(Dated { time: jiff::Timestamp::from_second(seconds).unwrap(), error: 0.1 }),
+            object: object.to_owned(),
+            phase: phase.to_owned(),
+            detail: String::new(),
+            by: None,
+            kind: EntryKind::Phase,
+            owner: owner.map(str::to_owned),
+            warns: false,
+        }
+    }
+
+    fn told(entries: Vec<Entry>) -> Vec<String> {
+        coalesce(entries).iter().map(|entry| format!("{} {}", entry.object, entry.phase)).collect()
+    }
+
+    #[test]
+    fn siblings_join_across_other_lines() {
+        let mut entries = Vec::new();
+        for pod in 0..4 {
+            let name = format!("pod/lab/web-{pod}");
+            entries.push(entry(10 + 3 * pod, pod, &name, Some("rs/lab/web"), "Created"));
+            entries.push(entry(11 + 3 * pod, pod, &name, Some("rs/lab/web"), "Scheduled"));
+            entries.push(entry(12 + 3 * pod, pod, "rs/lab/web", None, "Progress"));
+        }
+        assert_eq!(told(entries), ["4 pods of rs/lab/web Created", "4 pods of rs/lab/web Scheduled", "rs/lab/web Progress"]);
+    }
+
+    #[test]
+    fn nothing_is_told_before_its_cause() {
+        let (owner, pod) = (Some("rs/lab/web"), |n: i64| format!("pod/lab/web-{n}"));
+        let entries = vec![
+            entry(1, 0, &pod(1), owner, "Created"),
+            entry(2, 0, &pod(2), owner, "Created"),
+            entry(3, 0, &pod(3), owner, "Created"),
+            entry(4, 1, "rs/lab/web", None, "ScaledUp"),
+            entry(5, 1, &pod(4), owner, "Created"),
+            entry(6, 1, &pod(1), owner, "Deleted"),
+            entry(7, 2, &pod(1), owner, "Created"),
+        ];
+        assert_eq!(
+            told(entries),
+            [
+                "3 pods of rs/lab/web Created",
+                "rs/lab/web ScaledUp",
+                "pod/lab/web-4 Created",
+                "pod/lab/web-1 Deleted",
+                "pod/lab/web-1 Created"
+            ]
+        );
+    }
+
+    #[test]
+    fn strangers_join_where_the_same_was_done_to_them() {
+        let evicted = |n: i64| entry(n, 0, &format!("pod/ns{n}/p"), Some(&format!("rs/ns{n}/p")), "Evicted");
+        assert_eq!(told((0..3).map(evicted).collect()), ["3 pods Evicted"]);
+    }
+
+    #[test]
+    fn far_apart_stays_apart() {
+        let entries = (0..6).map(|n| entry(n, n * 10, &format!("pod/lab/p{n}"), None, "Ready")).collect();
+        assert_eq!(told(entries).len(), 6);
+    }
+}
