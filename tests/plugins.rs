@@ -103,6 +103,13 @@ fn every_plugin_of_every_default_profile_has_its_rule() {
     assert!(missing.is_empty(), "no rule: {missing:?}");
 }
 
+#[test]
+fn every_plugin_has_its_table() {
+    let tables: BTreeSet<String> = tables().iter().map(|path| read(path).plugin).collect();
+    let missing: Vec<&str> = plugins::all().map(|plugin| plugin.name()).filter(|name| !tables.contains(*name)).collect();
+    assert!(missing.is_empty(), "no table in testdata/plugins: {missing:?}");
+}
+
 fn tables() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/plugins");
     let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();

@@ -133,8 +133,8 @@ impl Node {
     pub fn compile(node: &core::Node, mod_revision: i64, release: u16, interner: &mut Interner, problems: &mut Vec<String>) -> Self {
         let spec = node.spec.clone().unwrap_or_default();
         let status = node.status.clone().unwrap_or_default();
-        if node.status.is_none() {
-            problems.push("it has no status, so it offers nothing".to_owned());
+        if status.allocatable.as_ref().is_none_or(|offered| offered.is_empty()) {
+            problems.push("it has no status.allocatable, so it offers nothing".to_owned());
         }
         let allocatable = resource_list(status.allocatable.as_ref(), "status.allocatable", interner, problems);
         let images = status.images.iter().flatten();

@@ -253,7 +253,12 @@ impl ClusterState {
             }
         });
         for (number, what) in problems.into_iter().enumerate() {
-            let place = Watched::KEYS.iter().find(|(_, kind)| *kind == key.kind).map_or("", |(path, _)| path);
+            let place = match key.kind {
+                Watched::Node => "nodes/",
+                Watched::Service => "services/",
+                Watched::ReplicationController => "replicationcontrollers/",
+                _ => Watched::KEYS.iter().find(|(_, kind)| *kind == key.kind).map_or("", |(path, _)| path),
+            };
             let object =
                 if key.namespace.is_empty() { format!("{place}{}", key.name) } else { format!("{place}{}/{}", key.namespace, key.name) };
             self.problems.insert((key.clone(), number), Problem { object, what });

@@ -128,8 +128,16 @@ fn unknown_rules(of: &Circumstances, said: &mut Vec<String>) {
     if let (Some(WholePod::Error(_)), Outcome::Scheduled) = (&of.judgement.whole_pod, of.attempt.outcome) {
         said.push("by these rules the attempt ends with an error".to_owned());
     }
-    let problems: Vec<_> = of.state.problems().collect();
-    let mut shown: Vec<String> = problems.iter().map(|problem| format!("{}: {}", problem.object, problem.what)).collect();
+    // A pod that is on no node changes nothing for another one.
+    let matters = |object: &str| match object.strip_prefix("pods/").and_then(|path| path.split_once('/')) {
+        Some((namespace, name)) => {
+            let own = *of.attempt.pod.namespace == *namespace && *of.attempt.pod.name == *name;
+            own || of.state.pod(namespace, name).is_none_or(|pod| pod.is_on_node())
+        }
+        None => true,
+    };
+    let problems = of.state.problems().filter(|problem| matters(&problem.object));
+    let mut shown: Vec<String> = problems.map(|problem| format!("{}: {}", problem.object, problem.what)).collect();
     shown.sort();
     shown.dedup();
     let more = shown.len().saturating_sub(3);

@@ -2,20 +2,26 @@
 
 use std::sync::Arc;
 
-use crate::cluster::{AffinityTerm, NodeInfo, NodeSelectorTerm, Operator, PodInfo, Requirement};
+use crate::cluster::{AffinityTerm, NodeInfo, NodeSelectorTerm, Operator, PodInfo, Requirement, VolumeSource};
+use crate::kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 
-use super::Cycle;
+use super::plugins::pod_topology_spread::filter::comparisons;
 use super::plugins::{node_ports, node_resources_fit, taint_toleration};
+use super::{Cycle, Verdict};
 
 /// Facts about a refusal, the most telling first; each a fragment without a full stop. Empty where the reason itself says everything.
 pub fn evidence(cycle: &Cycle, node: &NodeInfo, plugin: &str) -> Vec<String> {
     match plugin {
-        "NodeResourcesFit" | "GeneralPredicates" | "PodFitsResources" => resources(cycle, node),
+        "NodeResourcesFit" | "PodFitsResources" => resources(cycle, node),
+        "GeneralPredicates" => [resources(cycle, node), ports(cycle, node), node_affinity(cycle, node)].concat(),
         "TaintToleration" | "PodToleratesNodeTaints" => taint(cycle, node),
         "NodeAffinity" | "MatchNodeSelector" => node_affinity(cycle, node),
         "NodePorts" | "PodFitsHostPorts" => ports(cycle, node),
         "InterPodAffinity" | "MatchInterPodAffinity" => pod_affinity(cycle, node),
-        "PodTopologySpread" => spread(cycle, node),
+        "PodTopologySpread" | "EvenPodsSpread" => spread(cycle, node),
+        "VolumeBinding" | "CheckVolumeBinding" => volumes(cycle, node),
+        "VolumeZone" | "NoVolumeZoneConflict" => zones(cycle, node),
+        "VolumeRestrictions" | "NoDiskConflict" => disks(cycle, node),
         _ => Vec::new(),
     }
 }
@@ -201,20 +207,88 @@ fn in_domain<'a>(cycle: &'a Cycle<'a>, key: &'a str, value: &'a str) -> impl Ite
 }
 
 fn spread(cycle: &Cycle, node: &NodeInfo) -> Vec<String> {
+    let told = comparisons(cycle, node).into_iter().map(|compared| match compared {
+        Err(key) => format!("it has no label {key}"),
+        Ok(of) => {
+            let one_more = if of.own > 0 { " and this one" } else { "" };
+            let skew = of.count + of.own - of.least;
+            let (key, value, count, least) = (of.key, of.value, of.count, of.least);
+            format!(
+                "{key}={value} holds {count} matching pods{one_more}, the emptiest domain {least}: skew {skew}, maxSkew {}",
+                of.max_skew
+            )
+        }
+    });
+    told.collect()
+}
+
+/// The claims of the pod, each with its volume, if it has one.
+fn claims<'a>(cycle: &'a Cycle<'a>) -> impl Iterator<Item = (Arc<str>, &'a PersistentVolumeClaim, Option<&'a PersistentVolume>)> {
+    let listers = cycle.state.listers();
+    cycle.pod.spec.volumes.iter().filter_map(move |volume| {
+        let VolumeSource::Claim(name) = &volume.source else { return None };
+        let claim = listers.claims.get(&cycle.pod.namespace, name)?;
+        let bound = claim.spec.as_ref().and_then(|spec| spec.volume_name.as_deref()).filter(|volume| !volume.is_empty());
+        Some((name.clone(), &**claim, bound.and_then(|volume| listers.volumes.get("", volume)).map(|volume| &**volume)))
+    })
+}
+
+fn volumes(cycle: &Cycle, node: &NodeInfo) -> Vec<String> {
     let mut told = Vec::new();
-    for constraint in &cycle.pod.spec.spread {
-        let key = &constraint.topology_key;
-        let Some(value) = node.labels.get(key) else {
-            told.push(format!("it has no label {key}"));
+    for (name, claim, volume) in claims(cycle) {
+        let spec = claim.spec.as_ref();
+        let Some(volume) = volume else {
+            let class = spec.and_then(|spec| spec.storage_class_name.as_deref()).unwrap_or_default();
+            let size = spec.and_then(|spec| Some(spec.resources.as_ref()?.requests.as_ref()?.get("storage")?.0.as_str()));
+            told.push(format!("claim {name} wants {} of class {class:?}", size.unwrap_or("any amount")));
             continue;
         };
-        let counts = |pod: &Arc<PodInfo>| {
-            !pod.terminating
-                && pod.namespace == cycle.pod.namespace
-                && constraint.selector.as_ref().is_some_and(|selector| selector.matches(&pod.labels))
-        };
-        let matching = in_domain(cycle, key, value).filter(counts).count();
-        told.push(format!("{key}={value} holds {matching} matching pods, maxSkew {}", constraint.max_skew));
+        let required = volume.spec.as_ref().and_then(|spec| spec.node_affinity.as_ref()?.required.as_ref());
+        let wanted =
+            required.iter().flat_map(|required| &required.node_selector_terms).flat_map(|term| term.match_expressions.iter().flatten());
+        let missed = wanted.filter(|wanted| wanted.operator == "In").filter(|wanted| {
+            let value = node.labels.get(&wanted.key);
+            !wanted.values.iter().flatten().any(|one| Some(one.as_str()) == value)
+        });
+        told.extend(missed.map(|wanted| {
+            let is = node.labels.get(&wanted.key).map_or_else(|| "is absent".to_owned(), |value| format!("is {value}"));
+            let values = wanted.values.iter().flatten().map(String::as_str).collect::<Vec<_>>().join(", ");
+            format!("claim {name}: its volume {} is reached where {} is {values}, {is}", volume_name(volume), wanted.key)
+        }));
     }
     told
+}
+
+fn volume_name(volume: &PersistentVolume) -> &str {
+    volume.metadata.name.as_deref().unwrap_or_default()
+}
+
+fn zones(cycle: &Cycle, node: &NodeInfo) -> Vec<String> {
+    let is_place = |key: &str| key.ends_with("kubernetes.io/zone") || key.ends_with("kubernetes.io/region");
+    let mut told = Vec::new();
+    for (name, _, volume) in claims(cycle) {
+        let Some(volume) = volume else { continue };
+        for (key, value) in volume.metadata.labels.iter().flatten().filter(|(key, _)| is_place(key)) {
+            let own = node.labels.get(key);
+            if !value.split("__").any(|one| Some(one) == own) {
+                told.push(format!(
+                    "claim {name}: its volume {} is in {key}={value}, the node in {}",
+                    volume_name(volume),
+                    own.unwrap_or("none")
+                ));
+            }
+        }
+    }
+    told
+}
+
+/// The pods on the node that hold a disk of the pod's, each found by judging without it.
+fn disks(cycle: &Cycle, node: &NodeInfo) -> Vec<String> {
+    let Some(at) = cycle.profile.filters.iter().position(|entry| matches!(entry.name, "VolumeRestrictions" | "NoDiskConflict")) else {
+        return Vec::new();
+    };
+    let (prepared, nominated) = (cycle.prepare(), cycle.nominated_pods());
+    let passes = |gone: &[Arc<PodInfo>]| cycle.judge_node(node, &prepared, &nominated, gone).get(at).is_some_and(Verdict::passes);
+    let holders = node.pods.iter().filter(|pod| !pod.spec.volumes.is_empty() && passes(std::slice::from_ref(pod)));
+    holders.map(|pod| format!("{} holds it", pod.full_name())).collect()
 }

@@ -5,7 +5,10 @@ mod claims;
 mod constraint;
 mod consumption;
 mod pool;
+mod prepare;
 mod request;
+mod search;
+mod selector;
 
 pub use allocator::Allocator;
 pub use claims::{ExtendedResources, NodeClaim, pod_claims};

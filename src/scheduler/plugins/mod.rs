@@ -16,7 +16,7 @@ mod node_unschedulable;
 mod node_volume_limits;
 mod non_csi_limits;
 mod pending;
-mod pod_topology_spread;
+pub mod pod_topology_spread;
 mod scheduling_gates;
 mod selector_spread;
 pub mod taint_toleration;

@@ -10,6 +10,7 @@ use crate::kube::api::core::v1::{NodeSelector, NodeSelectorRequirement, NodeSele
 use crate::kube::api::core::v1::{
     PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec, PersistentVolumeStatus, VolumeNodeAffinity,
 };
+use crate::kube::api::resource::v1::ResourceClaim;
 use crate::kube::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use crate::scheduler::evidence::amount;
 
@@ -47,6 +48,12 @@ pub enum Fix {
     FreeVolume(Arc<PersistentVolume>),
     /// Provide a volume for a claim, reachable from the node.
     Provide(Arc<PersistentVolumeClaim>),
+    /// Provide a volume for a claim that does not wait for its pod, so that it is bound.
+    Bind(Arc<PersistentVolumeClaim>),
+    /// Create a claim that is missing, in the pod's namespace, and its volume.
+    CreateClaim(Arc<str>, Arc<str>),
+    /// Delete the pod that holds a claim for devices, so that these are free.
+    Release(Arc<ResourceClaim>, Arc<PodInfo>),
 }
 
 impl PartialEq for Fix {
@@ -75,31 +82,26 @@ impl Fix {
             Self::SoftenAffinity => "make podAffinity preferred instead of required".to_owned(),
             Self::SoftenAntiAffinity => "make podAntiAffinity preferred instead of required".to_owned(),
             Self::FreeVolume(volume) => format!("make the released PersistentVolume {} available", name(&volume.metadata)),
-            Self::Provide(claim) => {
-                let spec = claim.spec.clone().unwrap_or_default();
-                let size = spec.resources.and_then(|resources| resources.requests?.get("storage").map(|size| format!(" of {}", size.0)));
-                let class = spec.storage_class_name.unwrap_or_default();
-                format!(
-                    "provide a PersistentVolume{} of class {class} on {node} for claim {}",
-                    size.unwrap_or_default(),
-                    name(&claim.metadata)
-                )
-            }
+            Self::Provide(claim) => format!("provide a PersistentVolume{} on {node} for claim {}", wanted(claim), name(&claim.metadata)),
+            Self::Bind(claim) => format!("provide a PersistentVolume{} for claim {}", wanted(claim), name(&claim.metadata)),
+            Self::CreateClaim(_, name) => format!("create PersistentVolumeClaim {name} and a volume for it"),
+            Self::Release(claim, pod) => format!("delete pod {}, which holds ResourceClaim {}", pod.full_name(), name(&claim.metadata)),
         }
     }
 
     /// How much is asked of people: the lower the better. A request lowered a little asks less than one lowered a lot.
     pub fn cost(&self, request: &Resources) -> i64 {
         match self {
-            Self::Uncordon => 10,
-            Self::Lower(resource, by) => 20 + 10 * by / request.get(resource).max(1),
-            Self::Tolerate(_) => 20,
-            Self::Label(..) | Self::ChangePort(..) | Self::MaxSkew(..) => 30,
+            Self::Uncordon => 1000,
+            Self::Lower(resource, by) => 2000 + by.saturating_mul(1000) / request.get(resource).max(1),
+            Self::Tolerate(_) => 2000,
+            Self::Label(..) | Self::ChangePort(..) | Self::CreateClaim(..) => 3000,
+            Self::MaxSkew(_, _, skew) => 3000 + i64::from(*skew),
             Self::DropNodeSelector(_) | Self::SoftenSpread(..) | Self::SoftenAffinity | Self::SoftenAntiAffinity | Self::FreeVolume(_) => {
-                40
+                4000
             }
-            Self::DropNodeAffinity | Self::Provide(_) => 50,
-            Self::Delete(_) => 60,
+            Self::DropNodeAffinity | Self::Provide(_) | Self::Bind(_) => 5000,
+            Self::Delete(_) | Self::Release(..) => 6000,
         }
     }
 
@@ -124,32 +126,45 @@ impl Fix {
             Self::SoftenSpread(at, _) => spec.spread[*at].when_unsatisfiable = WhenUnsatisfiable::ScheduleAnyway,
             Self::SoftenAffinity => spec.pod_affinity.required.clear(),
             Self::SoftenAntiAffinity => spec.pod_anti_affinity.required.clear(),
-            Self::Uncordon | Self::Label(..) | Self::Delete(_) | Self::FreeVolume(_) | Self::Provide(_) => return,
+            _ => return,
         }
         pod.spec = Arc::new(spec);
     }
 
-    /// What the change makes of an object of the cluster, if it is one of the cluster.
-    pub fn change_state(&self, state: &ClusterState, node: &Arc<str>) -> Option<(ObjectKey, Option<Stored>)> {
+    /// What the change makes of objects of the cluster, if it is one of the cluster.
+    pub fn change_state(&self, state: &ClusterState, node: &Arc<str>) -> Vec<(ObjectKey, Option<Stored>)> {
         let key = |kind: Watched, name: &str| ObjectKey { kind, namespace: Arc::default(), name: name.into() };
+        let volume = |volume: PersistentVolume| {
+            (key(Watched::PersistentVolume, name(&volume.metadata)), Some(Stored::PersistentVolume(Arc::new(volume))))
+        };
+        let pod = |pod: &PodInfo| (ObjectKey { kind: Watched::Pod, namespace: pod.namespace.clone(), name: pod.name.clone() }, None);
         match self {
             Self::Uncordon | Self::Label(..) => {
-                let info = state.node(node)?;
+                let Some(info) = state.node(node) else { return Vec::new() };
                 let changed = self.changed_node(&info.node);
-                Some((key(Watched::Node, node), Some(Stored::Node(Arc::new(changed), Some(info.image_states.clone())))))
+                vec![(key(Watched::Node, node), Some(Stored::Node(Arc::new(changed), Some(info.image_states.clone()))))]
             }
-            Self::Delete(pod) => Some((ObjectKey { kind: Watched::Pod, namespace: pod.namespace.clone(), name: pod.name.clone() }, None)),
-            Self::FreeVolume(volume) => {
-                let mut freed = (**volume).clone();
+            Self::Delete(gone) => vec![pod(gone)],
+            Self::FreeVolume(released) => {
+                let mut freed = (**released).clone();
                 freed.spec.get_or_insert_default().claim_ref = None;
                 freed.status.get_or_insert_default().phase = Some("Available".to_owned());
-                Some((key(Watched::PersistentVolume, name(&volume.metadata)), Some(Stored::PersistentVolume(Arc::new(freed)))))
+                vec![volume(freed)]
             }
-            Self::Provide(claim) => {
-                let volume = volume_for(claim, node, state)?;
-                Some((key(Watched::PersistentVolume, name(&volume.metadata)), Some(Stored::PersistentVolume(Arc::new(volume)))))
+            Self::Provide(claim) => volume_for(claim, node, state).map(volume).into_iter().collect(),
+            Self::Bind(claim) => bound(claim),
+            Self::CreateClaim(namespace, name) => {
+                let metadata = ObjectMeta { name: Some(name.to_string()), namespace: Some(namespace.to_string()), ..ObjectMeta::default() };
+                bound(&PersistentVolumeClaim { metadata, ..PersistentVolumeClaim::default() })
             }
-            _ => None,
+            Self::Release(claim, holder) => {
+                let mut free = (**claim).clone();
+                free.status = None;
+                let namespace = claim.metadata.namespace.as_deref().unwrap_or_default().into();
+                let key = ObjectKey { kind: Watched::ResourceClaim, namespace, name: name(&claim.metadata).into() };
+                vec![pod(holder), (key, Some(Stored::ResourceClaim(Arc::new(free))))]
+            }
+            _ => Vec::new(),
         }
     }
 
@@ -217,6 +232,39 @@ fn lower(spec: &mut PodSpec, resource: &Arc<str>, by: i64) {
     if let Some((_, amount)) = requests.pod_level.iter_mut().find(|(name, _)| name == resource) {
         *amount = less(*amount, off);
     }
+}
+
+/// What a claim asks for, in words.
+fn wanted(claim: &PersistentVolumeClaim) -> String {
+    let spec = claim.spec.clone().unwrap_or_default();
+    let size = spec.resources.and_then(|resources| resources.requests?.get("storage").map(|size| format!(" of {}", size.0)));
+    let class = spec.storage_class_name.filter(|class| !class.is_empty()).map(|class| format!(" of class {class}"));
+    size.unwrap_or_default() + &class.unwrap_or_default()
+}
+
+/// A claim bound to a volume of its own that every node can reach.
+fn bound(claim: &PersistentVolumeClaim) -> Vec<(ObjectKey, Option<Stored>)> {
+    let volume_name = format!("for-{}", name(&claim.metadata));
+    let mut bound = claim.clone();
+    bound.metadata.annotations.get_or_insert_default().insert("pv.kubernetes.io/bind-completed".to_owned(), "yes".to_owned());
+    bound.spec.get_or_insert_default().volume_name = Some(volume_name.clone());
+    let volume = PersistentVolume {
+        metadata: ObjectMeta { name: Some(volume_name.clone()), ..ObjectMeta::default() },
+        spec: Some(PersistentVolumeSpec::default()),
+        status: Some(PersistentVolumeStatus { phase: Some("Bound".to_owned()), ..PersistentVolumeStatus::default() }),
+    };
+    let key = |kind: Watched, namespace: Option<&str>, name: &str| ObjectKey {
+        kind,
+        namespace: namespace.unwrap_or_default().into(),
+        name: name.into(),
+    };
+    vec![
+        (key(Watched::PersistentVolume, None, &volume_name), Some(Stored::PersistentVolume(Arc::new(volume)))),
+        (
+            key(Watched::PersistentVolumeClaim, claim.metadata.namespace.as_deref(), name(&claim.metadata)),
+            Some(Stored::PersistentVolumeClaim(Arc::new(bound))),
+        ),
+    ]
 }
 
 /// A free volume that a claim can bind to on the node.

@@ -22,68 +22,94 @@ const NODES_OF_LARGE: usize = 8;
 /// A node that needs more changes than this is left alone.
 const CHANGES: usize = 6;
 
+/// So many sets of changes are tried on a node, and in large clusters.
+const TRIALS: usize = 40;
+const TRIALS_OF_LARGE: usize = 12;
+/// So many remedies are told of a node.
+const TOLD: usize = 2;
+
 /// The remedies for a pod that fits nowhere, best first. The state is changed on the way and as it was afterwards.
 pub fn remedies(pod: &PodInfo, state: &mut ClusterState, profile: &Profile, judgement: &Judgement) -> Vec<Remedy> {
-    if matches!(judgement.whole_pod, Some(WholePod::Gated(_) | WholePod::Error(_))) || judgement.nodes.iter().any(NodeJudgement::fits) {
+    if matches!(judgement.whole_pod, Some(WholePod::Gated(_))) || judgement.nodes.iter().any(NodeJudgement::fits) {
         return Vec::new();
     }
     let refusals = |node: &NodeJudgement| node.verdicts.iter().filter(|verdict| matches!(verdict, Verdict::Reject(_))).count();
     let mut nodes: Vec<&NodeJudgement> = judgement.nodes.iter().collect();
     nodes.sort_by(|a, b| refusals(a).cmp(&refusals(b)).then_with(|| a.name.cmp(&b.name)));
-    nodes.truncate(if judgement.nodes.len() > LARGE { NODES_OF_LARGE } else { NODES });
+    let large = judgement.nodes.len() > LARGE;
+    nodes.truncate(if large { NODES_OF_LARGE } else { NODES });
     let request = profile.rules.requests.incoming(pod);
     let mut found: Vec<(usize, i64, Remedy)> = Vec::new();
     for node in nodes {
-        let mut known: Vec<Vec<String>> = Vec::new();
-        for preference in 0..2 {
-            let Some(fixes) = search(pod, state, profile, &node.name, preference) else { continue };
-            let changes: Vec<String> = fixes.iter().map(|fix| fix.text(&node.name)).collect();
-            if known.contains(&changes) {
-                continue;
-            }
-            known.push(changes.clone());
-            let refusing = node.verdicts.iter().zip(&judgement.filters).filter(|(verdict, _)| matches!(verdict, Verdict::Reject(_)));
-            let plugins = refusing.map(|(_, plugin)| *plugin).collect();
-            let cost = fixes.iter().map(|fix| fix.cost(&request)).sum();
-            found.push((fixes.len(), cost, Remedy { node: node.name.clone(), changes, plugins }));
+        let refusing = node.verdicts.iter().zip(&judgement.filters).filter(|(verdict, _)| matches!(verdict, Verdict::Reject(_)));
+        let mut plugins: Vec<&'static str> = refusing.map(|(_, plugin)| *plugin).collect();
+        if let Some(WholePod::Refused { plugin, .. }) = &judgement.whole_pod {
+            plugins.insert(0, plugin);
+            plugins.dedup();
+        }
+        let mut search = Search { pod, profile, node: &node.name, left: if large { TRIALS_OF_LARGE } else { TRIALS }, found: Vec::new() };
+        search.explore(state, Vec::new());
+        let cost = |fixes: &[Fix]| fixes.iter().map(|fix| fix.cost(&request)).sum::<i64>();
+        search.found.sort_by_key(|fixes| (fixes.len(), cost(fixes)));
+        for fixes in search.found.iter().take(TOLD) {
+            let changes = fixes.iter().map(|fix| fix.text(&node.name)).collect();
+            found.push((fixes.len(), cost(fixes), Remedy { node: node.name.clone(), changes, plugins: plugins.clone() }));
         }
     }
     found.sort_by(|a, b| (a.0, a.1, &a.2.node).cmp(&(b.0, b.1, &b.2.node)));
     found.into_iter().map(|(_, _, remedy)| remedy).collect()
 }
 
-/// The changes that let the pod fit one node; `preference` chooses among what each filter's refusal can be met with.
-fn search(pod: &PodInfo, state: &mut ClusterState, profile: &Profile, node: &Arc<str>, preference: usize) -> Option<Vec<Fix>> {
-    let mut fixes: Vec<Fix> = Vec::new();
-    loop {
-        let mut trial = Trial::new(pod, state);
-        fixes.iter().for_each(|fix| trial.apply(fix, node));
-        let next = match trial.refusal(profile, node) {
-            None => break,
-            Some(at) => propose::fixes(&trial.cycle(profile), node, profile.filters[at].name, at, preference),
+/// The search for changes that let the pod fit one node.
+struct Search<'a> {
+    pod: &'a PodInfo,
+    profile: &'a Profile,
+    node: &'a Arc<str>,
+    /// How many trials are left.
+    left: usize,
+    /// Sets of changes that are enough, none of them with one that is needless.
+    found: Vec<Vec<Fix>>,
+}
+
+impl Search<'_> {
+    /// Tries some changes; where a filter still refuses, every way known to meet it.
+    fn explore(&mut self, state: &mut ClusterState, fixes: Vec<Fix>) {
+        let Some(left) = self.left.checked_sub(1) else { return };
+        self.left = left;
+        let trial = Trial::with(self.pod, state, &fixes, self.node);
+        let options = match trial.refusal(self.profile, self.node) {
+            None => None,
+            Some((at, whole)) => Some(propose::options(&trial.cycle(self.profile), self.node, self.profile.filters[at].name, at, whole)),
         };
         drop(trial);
-        let next: Vec<Fix> = next.into_iter().filter(|fix| !fixes.contains(fix)).collect();
-        if next.is_empty() || fixes.len() + next.len() > CHANGES {
-            return None;
-        }
-        fixes.extend(next);
-    }
-    // What an earlier change was made for a later one may have made needless.
-    let mut at = 0;
-    while fixes.len() > 1 && at < fixes.len() {
-        let fewer: Vec<Fix> = fixes.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, fix)| fix.clone()).collect();
-        let mut trial = Trial::new(pod, state);
-        fewer.iter().for_each(|fix| trial.apply(fix, node));
-        let enough = trial.refusal(profile, node).is_none();
-        drop(trial);
-        if enough {
-            fixes = fewer;
-        } else {
-            at += 1;
+        let Some(options) = options else {
+            let least = self.least(state, fixes);
+            if !least.is_empty() && !self.found.contains(&least) {
+                self.found.push(least);
+            }
+            return;
+        };
+        for option in options {
+            let more: Vec<Fix> = option.into_iter().filter(|fix| !fixes.contains(fix)).collect();
+            if !more.is_empty() && fixes.len() + more.len() <= CHANGES {
+                self.explore(state, fixes.iter().cloned().chain(more).collect());
+            }
         }
     }
-    (!fixes.is_empty()).then_some(fixes)
+
+    /// Leaves out what an earlier change was made for and a later one made needless.
+    fn least(&self, state: &mut ClusterState, mut fixes: Vec<Fix>) -> Vec<Fix> {
+        let mut at = 0;
+        while fixes.len() > 1 && at < fixes.len() {
+            let fewer: Vec<Fix> = fixes.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, fix)| fix.clone()).collect();
+            if Trial::with(self.pod, state, &fewer, self.node).refusal(self.profile, self.node).is_none() {
+                fixes = fewer;
+            } else {
+                at += 1;
+            }
+        }
+        fixes
+    }
 }
 
 /// A state with some changes made, undone when it is dropped.
@@ -94,33 +120,41 @@ struct Trial<'s> {
 }
 
 impl<'s> Trial<'s> {
-    fn new(pod: &PodInfo, state: &'s mut ClusterState) -> Self {
-        Self { pod: pod.clone(), state, undo: Vec::new() }
-    }
-
-    fn apply(&mut self, fix: &Fix, node: &Arc<str>) {
-        fix.change_pod(&mut self.pod);
-        if let Some((key, stored)) = fix.change_state(self.state, node) {
-            let before = self.state.set(&key, stored);
-            self.undo.push((key, before));
+    /// Makes changes.
+    fn with(pod: &PodInfo, state: &'s mut ClusterState, fixes: &[Fix], node: &Arc<str>) -> Self {
+        let mut trial = Self { pod: pod.clone(), state, undo: Vec::new() };
+        for fix in fixes {
+            fix.change_pod(&mut trial.pod);
+            for (key, stored) in fix.change_state(trial.state, node) {
+                let before = trial.state.set(&key, stored);
+                trial.undo.push((key, before));
+            }
         }
+        trial
     }
 
     fn cycle<'c>(&'c self, profile: &'c Profile) -> Cycle<'c> {
         Cycle { pod: &self.pod, state: self.state, profile }
     }
 
-    /// The place of the first filter that does not let the pod pass, if there is one.
-    fn refusal(&self, profile: &Profile, node: &str) -> Option<usize> {
+    /// The place of the first filter that does not let the pod pass, if there is one, and whether it refuses the pod as a whole.
+    fn refusal(&self, profile: &Profile, node: &str) -> Option<(usize, bool)> {
         let cycle = self.cycle(profile);
         let prepared = cycle.prepare();
-        let named = prepared.subset.as_ref().is_none_or(|(names, _)| names.contains(node));
-        let Some(info) = self.state.node(node).filter(|_| prepared.whole_pod.is_none()) else { return Some(0) };
-        if !named {
-            return Some(narrowing(profile, &prepared.subset));
+        let place = |name: &str| profile.filters.iter().position(|entry| entry.name == name);
+        match &prepared.whole_pod {
+            // Up to 1.19 claims that cannot be bound end the attempt with an error.
+            Some(WholePod::Error(_)) => return Some((place("VolumeBinding").or_else(|| place("CheckVolumeBinding")).unwrap_or(0), true)),
+            Some(WholePod::Refused { plugin, .. }) => return Some((place(plugin).unwrap_or(0), true)),
+            Some(WholePod::Gated(_)) => return Some((0, true)),
+            None => {}
+        }
+        let Some(info) = self.state.node(node) else { return Some((0, true)) };
+        if prepared.subset.as_ref().is_some_and(|(names, _)| !names.contains(node)) {
+            return Some((narrowing(profile, &prepared.subset), false));
         }
         let verdicts = cycle.judge_node(info, &prepared, &cycle.nominated_pods(), &[]);
-        verdicts.iter().position(|verdict| !verdict.passes())
+        verdicts.iter().position(|verdict| !verdict.passes()).map(|at| (at, false))
     }
 }
 
@@ -232,6 +266,46 @@ mod tests {
             "n1: uncordon n1 and drop disk from nodeSelector and lower requests.cpu by 2",
         ];
         check(pod, &objects, &both);
+    }
+
+    #[test]
+    fn the_smallest_set_takes_of_each_filter_what_asks_for_least() {
+        // Two labels or no affinity; two requests or one pod: one and one.
+        let mut pod = json!({"containers": [{"resources": {"requests": {"cpu": "2", "memory": "5Gi"}}}]});
+        let terms = json!([{"key": "disk", "operator": "In", "values": ["ssd"]}, {"key": "rack", "operator": "In", "values": ["r"]}]);
+        pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"] =
+            json!([{"matchExpressions": terms}]);
+        let mut running =
+            json!({"metadata": {}, "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "3", "memory": "4Gi"}}}]}});
+        running["spec"]["nodeName"] = json!("n1");
+        let objects = [(Watched::Node, "n1", node(json!({}), json!({}))), (Watched::Pod, "other", running)];
+        let wanted = [
+            "n1: drop the required node affinity and delete pod default/other",
+            "n1: drop the required node affinity and lower requests.cpu by 1 and lower requests.memory by 1Gi",
+        ];
+        check(pod, &objects, &wanted);
+    }
+
+    #[test]
+    fn a_rival_elsewhere_in_the_zone() {
+        let rival = json!({"metadata": {}, "spec": {"nodeName": "n2", "containers": [{"name": "c"}], "affinity": {"podAntiAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "a"}}}]}}}});
+        let full = json!({"metadata": {"labels": {"zone": "z"}}, "spec": {}, "status": {"allocatable": {"cpu": "1", "memory": "8Gi", "pods": "1"}}});
+        let objects =
+            [(Watched::Node, "n1", node(json!({}), json!({"zone": "z"}))), (Watched::Node, "n2", full), (Watched::Pod, "rival", rival)];
+        let pod = json!({"containers": [{"resources": {"requests": {"cpu": "2"}}}]});
+        check(pod, &objects, &["n1: delete pod default/rival", "n2: lower requests.cpu by 1 and delete pod default/rival"]);
+    }
+
+    #[test]
+    fn claims_that_are_missing_or_unbound_concern_every_node() {
+        let mut pod = asks("1");
+        pod["volumes"] = json!([{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]);
+        let one = [(Watched::Node, "n1", node(json!({}), json!({})))];
+        check(pod.clone(), &one, &["n1: create PersistentVolumeClaim data and a volume for it"]);
+        let claim = json!({"metadata": {}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "5Gi"}}}});
+        let [node] = one;
+        check(pod, &[node, (Watched::PersistentVolumeClaim, "data", claim)], &["n1: provide a PersistentVolume of 5Gi for claim data"]);
     }
 
     #[test]

@@ -2,32 +2,79 @@
 
 use std::sync::Arc;
 
-use crate::cluster::{NodeInfo, NodeSelectorTerm, Operator, PodInfo, Requirement, VolumeSource, WhenUnsatisfiable};
+use crate::cluster::{AffinityTerm, NodeInfo, NodeSelectorTerm, Operator, PodInfo, Requirement, VolumeSource, WhenUnsatisfiable};
+use crate::kube::api::resource::v1::ResourceClaim;
 use crate::scheduler::plugins::{node_ports, node_resources_fit, taint_toleration};
 use crate::scheduler::{Cycle, Verdict};
 
 use super::fix::{Fix, UNSCHEDULABLE};
 
-/// Changes that meet the refusal of one filter on a node; none where nothing is known to help. `at` is the filter's place.
-pub fn fixes(cycle: &Cycle<'_>, node: &str, plugin: &str, at: usize, preference: usize) -> Vec<Fix> {
+/// Sets of changes each of which may meet the refusal of one filter on a node; none where nothing is known to help. `at` is the filter's place;
+/// `whole`: it refuses the pod as a whole.
+pub fn options(cycle: &Cycle<'_>, node: &str, plugin: &str, at: usize, whole: bool) -> Vec<Vec<Fix>> {
     let Some(info) = cycle.state.node(node) else { return Vec::new() };
     let mut all = match plugin {
+        "VolumeBinding" | "CheckVolumeBinding" | "VolumeRestrictions" | "VolumeZone" | "NodeVolumeLimits" if whole => volumes(cycle),
+        _ if whole => Vec::new(),
         "NodeUnschedulable" | "CheckNodeUnschedulable" => vec![vec![Fix::Uncordon]],
+        "CheckNodeCondition" if info.unschedulable => vec![vec![Fix::Uncordon]],
         "TaintToleration" | "PodToleratesNodeTaints" => vec![taints(cycle, info)],
         "NodeAffinity" | "MatchNodeSelector" => node_affinity(cycle, info),
-        "NodePorts" | "PodFitsHostPorts" => ports(cycle, info),
+        "NodePorts" | "PodFitsHostPorts" | "PodFitsPorts" => ports(cycle, info),
         "NodeResourcesFit" | "PodFitsResources" => resources(cycle, info, at),
-        "PodTopologySpread" => spread(cycle, info, at),
+        "GeneralPredicates" => general(cycle, info, at),
+        "PodTopologySpread" | "EvenPodsSpread" => spread(cycle, info, at),
         "InterPodAffinity" | "MatchInterPodAffinity" => pod_affinity(cycle, info, at),
         "VolumeBinding" | "CheckVolumeBinding" => volumes(cycle),
-        "VolumeRestrictions" | "NoDiskConflict" | "NodeVolumeLimits" | "EBSLimits" | "GCEPDLimits" | "AzureDiskLimits" => {
+        "DynamicResources" => devices(cycle, node),
+        "VolumeRestrictions"
+        | "NoDiskConflict"
+        | "NodeVolumeLimits"
+        | "EBSLimits"
+        | "GCEPDLimits"
+        | "AzureDiskLimits"
+        | "CinderLimits"
+        | "MaxEBSVolumeCount"
+        | "MaxGCEPDVolumeCount"
+        | "MaxAzureDiskVolumeCount"
+        | "MaxCinderVolumeCount"
+        | "MaxCSIVolumeCountPred" => {
             vec![blockers(cycle, info, at)]
         }
         _ => Vec::new(),
     };
     all.retain(|fixes| !fixes.is_empty());
-    let chosen = preference.min(all.len().saturating_sub(1));
-    if all.is_empty() { Vec::new() } else { all.swap_remove(chosen) }
+    all
+}
+
+/// Resources, ports and selectors were one predicate up to 1.16: the first of them that lacks is met, then the predicate is asked again.
+fn general(cycle: &Cycle<'_>, node: &NodeInfo, at: usize) -> Vec<Vec<Fix>> {
+    let parts = [resources(cycle, node, at), ports(cycle, node), node_affinity(cycle, node)];
+    parts.into_iter().find(|part| part.iter().any(|fixes| !fixes.is_empty())).unwrap_or_default()
+}
+
+/// Pods of other claims give their devices up; which of them are the right ones is found by trying.
+fn devices(cycle: &Cycle<'_>, node: &str) -> Vec<Vec<Fix>> {
+    const TRIED: usize = 6;
+    let here = |claim: &ResourceClaim| {
+        let allocation = claim.status.as_ref().and_then(|status| status.allocation.as_ref());
+        let nodes = allocation.map(|allocation| allocation.node_selector.as_ref());
+        nodes.is_some_and(|nodes| {
+            nodes.is_none_or(|nodes| {
+                let fields = nodes.node_selector_terms.iter().flat_map(|term| term.match_fields.iter().flatten());
+                fields.flat_map(|field| field.values.iter().flatten()).any(|value| value == node)
+            })
+        })
+    };
+    let holder = |claim: &ResourceClaim| {
+        let consumers = claim.status.as_ref()?.reserved_for.as_deref()?;
+        let [consumer] = consumers else { return None };
+        cycle.state.pod(claim.metadata.namespace.as_deref()?, &consumer.name).filter(|pod| !is_protected(pod)).cloned()
+    };
+    let held = cycle.state.listers().resource_claims.iter().filter(|claim| here(claim));
+    let mut held: Vec<_> = held.filter_map(|claim| Some((holder(claim)?, claim.clone()))).collect();
+    held.sort_by_key(|(pod, _)| (pod.spec.priority, std::cmp::Reverse(pod.started), pod.key()));
+    held.into_iter().take(TRIED).map(|(pod, claim)| vec![Fix::Release(claim, pod)]).collect()
 }
 
 /// Taints that people set are tolerated; those that say that a node is ill are not talked away.
@@ -183,25 +230,58 @@ fn spread(cycle: &Cycle<'_>, node: &NodeInfo, at: usize) -> Vec<Vec<Fix>> {
 }
 
 fn pod_affinity(cycle: &Cycle<'_>, node: &NodeInfo, at: usize) -> Vec<Vec<Fix>> {
-    let delete = blockers(cycle, node, at);
+    let mut delete = blockers(cycle, node, at);
+    if delete.is_empty() {
+        delete = rivals(cycle, node);
+    }
     let soften: Vec<Fix> =
         [Fix::SoftenAffinity, Fix::SoftenAntiAffinity].into_iter().filter(|fix| passes_with(cycle, node, at, fix)).take(1).collect();
     if delete.len() <= 1 { vec![delete, soften] } else { vec![soften, delete] }
 }
 
-/// Volumes for the claims that wait for one: a released one made available, else a new one.
+/// Pods anywhere in the node's domains that the pod's anti-affinity, or whose anti-affinity, keeps apart, where they are few.
+fn rivals(cycle: &Cycle<'_>, node: &NodeInfo) -> Vec<Fix> {
+    const MOST: usize = 3;
+    let labels = |namespace: &str| cycle.state.namespace_labels(namespace);
+    let selects = |term: &AffinityTerm, pod: &PodInfo| {
+        term.matches_labels(&pod.labels)
+            && term.matches_namespace(&pod.namespace, labels(&pod.namespace), cycle.profile.rules.namespace_selector)
+    };
+    let shares = |key: &str, other: &NodeInfo| node.labels.get(key).is_some_and(|value| other.labels.get(key) == Some(value));
+    let apart = |pod: &PodInfo, other: &NodeInfo| {
+        cycle.pod.spec.pod_anti_affinity.required.iter().any(|term| shares(&term.topology_key, other) && selects(term, pod))
+            || pod.spec.pod_anti_affinity.required.iter().any(|term| shares(&term.topology_key, other) && selects(term, cycle.pod))
+    };
+    let found = cycle.state.nodes().flat_map(|other| other.pods.iter().filter(move |pod| apart(pod, other)));
+    let mut found: Vec<Arc<PodInfo>> = found.take(MOST + 1).cloned().collect();
+    if found.len() > MOST || found.iter().any(|pod| is_protected(pod)) {
+        return Vec::new();
+    }
+    found.sort_by_key(|pod| pod.key());
+    found.into_iter().map(Fix::Delete).collect()
+}
+
+/// Volumes for the claims that have none: a released one made available, else a new one; claims that are missing are created.
 fn volumes(cycle: &Cycle<'_>) -> Vec<Vec<Fix>> {
     let listers = cycle.state.listers();
     let (mut free, mut provide) = (Vec::new(), Vec::new());
     for volume in &cycle.pod.spec.volumes {
         let VolumeSource::Claim(name) = &volume.source else { continue };
-        let Some(claim) = listers.claims.get(&cycle.pod.namespace, name) else { return Vec::new() };
+        let Some(claim) = listers.claims.get(&cycle.pod.namespace, name) else {
+            provide.push(Fix::CreateClaim(cycle.pod.namespace.clone(), name.clone()));
+            continue;
+        };
         let spec = claim.spec.as_ref();
         if spec.and_then(|spec| spec.volume_name.as_deref()).is_some_and(|volume| !volume.is_empty()) {
             continue;
         }
-        provide.push(Fix::Provide(claim.clone()));
         let class = spec.and_then(|spec| spec.storage_class_name.as_deref());
+        let mode = class.and_then(|class| listers.storage_classes.get("", class)?.volume_binding_mode.as_deref());
+        if mode != Some("WaitForFirstConsumer") {
+            provide.push(Fix::Bind(claim.clone()));
+            continue;
+        }
+        provide.push(Fix::Provide(claim.clone()));
         let released = listers.volumes.iter().filter(|volume| {
             let phase = volume.status.as_ref().and_then(|status| status.phase.as_deref());
             phase == Some("Released") && volume.spec.as_ref().and_then(|spec| spec.storage_class_name.as_deref()) == class

@@ -36,7 +36,12 @@ impl Replay {
                 nodes
                     .flat_map(|node| {
                         (0..node.verdicts.len())
-                            .filter(|at| matches!(node.verdicts[*at], Verdict::Reject(_)))
+                            .filter(|at| match node.verdicts[*at] {
+                                Verdict::Reject(_) => true,
+                                // What a spread compares says how far the node is from being too full.
+                                Verdict::Pass => judgement.filters[*at].ends_with("Spread"),
+                                _ => false,
+                            })
                             .map(|at| fact(node, at))
                             .chain([Evidence {
                                 node: node.name.clone(),

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::cluster::WhenUnsatisfiable;
+use crate::cluster::{NodeInfo, WhenUnsatisfiable};
 use crate::scheduler::{Candidate, Cycle, PreFilter, Verdict};
 
 use super::{Constraint, constraints, has_all_keys};
@@ -40,41 +40,93 @@ impl Domains {
     }
 }
 
+/// The constraints with DoNotSchedule, counted.
+struct Counted {
+    constraints: Vec<Constraint>,
+    /// Whose counts each constraint uses.
+    place: Vec<usize>,
+    domains: Vec<Domains>,
+    /// Whether the pod counts itself.
+    own: Vec<i64>,
+}
+
+/// What a constraint compares on a node that has its label.
+pub struct Comparison {
+    /// The topology key.
+    pub key: Arc<str>,
+    /// The node's value.
+    pub value: Arc<str>,
+    /// Matching pods in the node's domain.
+    pub count: i64,
+    /// 1 where the pod itself matches, else 0.
+    pub own: i64,
+    /// Matching pods in the emptiest domain; 0 while there are fewer domains than minDomains.
+    pub least: i64,
+    /// How much more than the least there may be.
+    pub max_skew: i64,
+}
+
+impl Comparison {
+    /// Whether the node's domain would hold too many.
+    pub fn is_skewed(&self) -> bool {
+        self.count + self.own - self.least > self.max_skew
+    }
+}
+
+impl Counted {
+    fn new(cycle: &Cycle) -> Option<Self> {
+        let constraints = constraints(cycle, WhenUnsatisfiable::DoNotSchedule);
+        if constraints.is_empty() {
+            return None;
+        }
+        // Up to 1.32 constraints on the same key share their counts.
+        let per_constraint = cycle.profile.rules.spread_counts_per_constraint;
+        let shares = |at: usize| if per_constraint { at } else { first_with_key(&constraints, at) };
+        let place: Vec<usize> = (0..constraints.len()).map(shares).collect();
+        let domains = count(cycle, &constraints, &place);
+        let own = constraints.iter().map(|constraint| i64::from(constraint.matches(&cycle.pod.labels))).collect();
+        Some(Self { constraints, place, domains, own })
+    }
+
+    /// What the constraint at a place compares on a node; `None` where the node has no such label.
+    fn compare(&self, at: usize, node: &Candidate, cycle: &Cycle) -> Option<Comparison> {
+        let constraint = &self.constraints[at];
+        let value = node.labels.shared(&constraint.key)?;
+        let domains = &self.domains[self.place[at]];
+        let known = domains.counts.get(value).copied();
+        let count = known.unwrap_or(0) + difference(node, cycle, &self.constraints, &self.place, at);
+        let few = i64::try_from(domains.counts.len()).unwrap_or(i64::MAX) < constraint.min_domains;
+        let least = if few { 0 } else { domains.least(value, count) };
+        let (key, max_skew) = (constraint.key.clone(), constraint.max_skew);
+        Some(Comparison { key, value: value.clone(), count, own: self.own[at], least, max_skew })
+    }
+}
+
+/// What every constraint with DoNotSchedule compares on a node, in order; an error is the key of a label the node lacks.
+pub fn comparisons(cycle: &Cycle, node: &NodeInfo) -> Vec<Result<Comparison, Arc<str>>> {
+    let Some(counted) = Counted::new(cycle) else { return Vec::new() };
+    let candidate = Candidate::plain(node);
+    let compare = |at: usize| counted.compare(at, &candidate, cycle).ok_or_else(|| counted.constraints[at].key.clone());
+    (0..counted.constraints.len()).map(compare).collect()
+}
+
 /// Prepares the constraints with DoNotSchedule.
 pub fn filter<'a>(cycle: &'a Cycle<'a>) -> PreFilter<'a> {
     let rules = &cycle.profile.rules;
-    let constraints = constraints(cycle, WhenUnsatisfiable::DoNotSchedule);
-    if constraints.is_empty() {
+    let Some(counted) = Counted::new(cycle) else {
         return if rules.release.0 >= 28 { PreFilter::Skip } else { PreFilter::Judge(Box::new(|_| Verdict::Pass)) };
-    }
-    // Up to 1.32 constraints on the same key share their counts.
-    let shares = |at: usize| if rules.spread_counts_per_constraint { at } else { first_with_key(&constraints, at) };
-    let place: Vec<usize> = (0..constraints.len()).map(shares).collect();
-    let domains = count(cycle, &constraints, &place);
-    let nothing_counted = domains.iter().all(|domains| domains.counts.is_empty());
+    };
+    let nothing_counted = counted.domains.iter().all(|domains| domains.counts.is_empty());
     if nothing_counted && rules.release.0 == 18 {
         return PreFilter::Judge(Box::new(|_| Verdict::Pass));
     }
-    let own: Vec<i64> = constraints.iter().map(|constraint| i64::from(constraint.matches(&cycle.pod.labels))).collect();
     PreFilter::Judge(Box::new(move |node| {
-        for (at, constraint) in constraints.iter().enumerate() {
-            let Some(value) = node.labels.get(&constraint.key) else {
-                return if rules.spread_missing_label_unresolvable {
-                    Verdict::unresolvable(MISSING_LABEL)
-                } else {
-                    Verdict::unschedulable(SKEWED)
-                };
-            };
-            let domains = &domains[place[at]];
-            let known = domains.counts.get(value).copied();
-            let count = known.unwrap_or(0) + difference(node, cycle, &constraints, &place, at);
-            let least = if i64::try_from(domains.counts.len()).unwrap_or(i64::MAX) < constraint.min_domains {
-                0
-            } else {
-                domains.least(value, count)
-            };
-            if count + own[at] - least > constraint.max_skew {
-                return Verdict::unschedulable(SKEWED);
+        for at in 0..counted.constraints.len() {
+            match counted.compare(at, node, cycle) {
+                None if rules.spread_missing_label_unresolvable => return Verdict::unresolvable(MISSING_LABEL),
+                None => return Verdict::unschedulable(SKEWED),
+                Some(comparison) if comparison.is_skewed() => return Verdict::unschedulable(SKEWED),
+                Some(_) => {}
             }
         }
         Verdict::Pass

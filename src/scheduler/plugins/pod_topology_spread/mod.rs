@@ -1,6 +1,6 @@
 //! PodTopologySpread: pods of a kind are spread evenly over zones, hosts or other domains.
 
-mod filter;
+pub mod filter;
 mod score;
 
 use std::collections::BTreeSet;
