@@ -34,7 +34,7 @@ fn events(file: &str) -> Vec<(ObjectKey, Event)> {
 
 fn feed(replay: &mut Replay, decoder: &Decoder, (key, event): &(ObjectKey, Event)) -> Vec<Attempt> {
     let (name, value) = (&event.key_value.key, &event.key_value.value);
-    let stored = (event.kind == EventKind::Put).then_some(Encoded::Stored { decoder, key: name, value });
+    let stored = (event.kind == EventKind::Put).then_some(Encoded::Stored { decoder, key: name, value, mod_revision: event.revision.0 });
     replay.advance(key, stored, event.revision.0)
 }
 

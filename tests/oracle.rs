@@ -48,7 +48,8 @@ fn explain(file: &Path, scheduler: Scheduler, wanted: &BTreeSet<String>, mut eac
     let mut replay = Replay::new(scheduler, true);
     changes(file, |path, event| {
         let (key, value) = (&event.key_value.key, &event.key_value.value);
-        let stored = (event.kind == EventKind::Put).then_some(Encoded::Stored { decoder: &decoder, key, value });
+        let mod_revision = event.revision.0;
+        let stored = (event.kind == EventKind::Put).then_some(Encoded::Stored { decoder: &decoder, key, value, mod_revision });
         let attempts = match (ObjectKey::parse(path), stored) {
             (Some(object), stored) => replay.advance(&object, stored, event.revision.0),
             (None, Some(stored)) if path.starts_with("events/") => replay.hear(stored, event.revision.0).into_iter().collect(),

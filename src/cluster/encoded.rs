@@ -18,6 +18,8 @@ pub enum Encoded<'a> {
         key: &'a [u8],
         /// Its bytes.
         value: &'a [u8],
+        /// The revision that wrote it.
+        mod_revision: i64,
     },
 }
 
@@ -50,7 +52,9 @@ impl Encoded<'_> {
     pub fn typed<T: DeserializeOwned + k8s_openapi::Resource>(self) -> Result<T, String> {
         let first = match self {
             Self::Json(text) => serde_json::from_slice(text).map_err(|error| error.to_string()),
-            Self::Stored { decoder, key, value } => decoder.decode_as(key, value, 0).map_err(|opaque| opaque.reason),
+            Self::Stored { decoder, key, value, mod_revision } => {
+                decoder.decode_as(key, value, mod_revision).map_err(|opaque| opaque.reason)
+            }
         };
         first.or_else(|error| {
             let mut object = self.value().ok_or(error)?;
@@ -65,7 +69,7 @@ impl Encoded<'_> {
     fn value(self) -> Option<Value> {
         match self {
             Self::Json(text) => serde_json::from_slice(text).ok(),
-            Self::Stored { decoder, key, value } => match decoder.decode(key, value, 0).body {
+            Self::Stored { decoder, key, value, mod_revision } => match decoder.decode(key, value, mod_revision).body {
                 Body::Object(object) => Some(object),
                 Body::Opaque(_) => None,
             },

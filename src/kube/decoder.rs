@@ -1,5 +1,6 @@
 //! Stored bytes to objects. Decoding never fails: what cannot be understood is opaque, with its reason.
 
+mod canonical;
 mod cbor;
 mod conform;
 #[cfg(test)]
@@ -19,6 +20,7 @@ mod view;
 mod wire;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -33,6 +35,7 @@ use self::view::Context;
 use self::wire::Span;
 use super::encryption::{KeyRing, Seal};
 use super::object::{Body, Decoded, Opaque, UnknownField};
+use super::observer::Observer;
 use super::release::Release;
 use crate::proto::kubernetes::{MESSAGES, ROOTS};
 use crate::proto::table::Message;
@@ -43,7 +46,9 @@ pub struct Decoder {
     release: Release,
     lenient: bool,
     stored: bool,
+    lean: bool,
     keys: KeyRing,
+    observer: Option<Arc<dyn Observer>>,
 }
 
 /// The values etcd takes are far smaller (1.5 MiB by default).
@@ -70,6 +75,16 @@ impl Decoder {
         Self { release, lenient: true, ..self }
     }
 
+    /// Leaves out `metadata.managedFields`, which few look at and which is often half of an object.
+    pub fn without_managed_fields(self) -> Self {
+        Self { lean: true, ..self }
+    }
+
+    /// Tells `observer` of each value what its object does not show.
+    pub fn with_observer(self, observer: Arc<dyn Observer>) -> Self {
+        Self { observer: Some(observer), ..self }
+    }
+
     /// Opens values sealed by encryption at rest with these keys.
     pub fn with_key_ring(self, keys: KeyRing) -> Self {
         Self { keys, ..self }
@@ -82,22 +97,31 @@ impl Decoder {
 
     /// The object in a value. `mod_revision` becomes its `metadata.resourceVersion`; 0 leaves the stored one, which API servers keep empty.
     pub fn decode(&self, key: &[u8], value: &[u8], mod_revision: i64) -> Decoded {
-        self.object(key, value, mod_revision, true)
-    }
-
-    /// As [`Decoder::decode`], but leaves out `metadata.managedFields`, which few look at and which is often half of an object.
-    pub fn decode_lean(&self, key: &[u8], value: &[u8], mod_revision: i64) -> Decoded {
-        self.object(key, value, mod_revision, false)
-    }
-
-    fn object(&self, key: &[u8], value: &[u8], mod_revision: i64, managed_fields: bool) -> Decoded {
         let decoded = self.unsealed(key, value).and_then(|value| {
-            let decoded = self.recognise(&value).map(|stored| self.value(stored, &value, mod_revision, managed_fields))?;
+            let decoded = self.recognise(&value).map(|stored| self.value(stored, &value, mod_revision, self.lean))?;
             decoded.map_err(|fault| broken(&fault, &value))
         });
         match decoded {
-            Ok((object, unknown_fields)) => Decoded { body: Body::Object(object), unknown_fields },
-            Err(opaque) => Decoded { body: Body::Opaque(opaque), unknown_fields: Vec::new() },
+            Ok((object, unknown_fields)) => {
+                self.tell_unknown(key, &unknown_fields);
+                Decoded { body: Body::Object(object), unknown_fields }
+            }
+            Err(opaque) => {
+                self.tell_opaque(key, mod_revision, &opaque);
+                Decoded { body: Body::Opaque(opaque), unknown_fields: Vec::new() }
+            }
+        }
+    }
+
+    fn tell_unknown(&self, key: &[u8], fields: &[UnknownField]) {
+        if let (Some(observer), false) = (&self.observer, fields.is_empty()) {
+            observer.unknown_fields(key, fields);
+        }
+    }
+
+    fn tell_opaque(&self, key: &[u8], mod_revision: i64, opaque: &Opaque) {
+        if let Some(observer) = &self.observer {
+            observer.opaque(key, mod_revision, opaque);
         }
     }
 
@@ -110,14 +134,24 @@ impl Decoder {
         mod_revision: i64,
         out: &mut Vec<u8>,
     ) -> std::result::Result<Vec<UnknownField>, Opaque> {
+        let written = self.text(key, value, mod_revision, out);
+        match &written {
+            Ok(unknown) => self.tell_unknown(key, unknown),
+            Err(opaque) => self.tell_opaque(key, mod_revision, opaque),
+        }
+        written
+    }
+
+    fn text(&self, key: &[u8], value: &[u8], mod_revision: i64, out: &mut Vec<u8>) -> std::result::Result<Vec<UnknownField>, Opaque> {
         let value = self.unsealed(key, value)?;
         let start = out.len();
         let result = match self.recognise(&value)? {
             Stored::Protobuf(wire) if !self.changes(&wire) => {
                 let mut context = wire.context(self, &value);
-                text::append_object(&mut context, wire.message, wire.object, wire.identity(mod_revision), out).map(|()| context.unknown)
+                let identity = wire.identity(mod_revision);
+                text::append_object(&mut context, wire.message, wire.object, identity, self.lean, out).map(|()| context.unknown)
             }
-            stored => self.value(stored, &value, mod_revision, true).map(|(object, unknown)| {
+            stored => self.value(stored, &value, mod_revision, self.lean).map(|(object, unknown)| {
                 go_text::append_value(out, &object);
                 unknown
             }),
@@ -129,7 +163,8 @@ impl Decoder {
     }
 
     /// As [`Decoder::decode`], but into a type, mostly one of [`crate::kube::api`], straight from the bytes where they are protobuf.
-    /// `metadata.managedFields`, which no one reads from types and which is often half of an object, is left out. Unknown fields are not reported.
+    /// `metadata.managedFields`, which no one reads from types and which is often half of an object, is left out. The observer is told of unknown
+    /// fields only: a type may have something against an object that is not broken.
     ///
     /// # Errors
     /// The value is opaque, or an object the type does not fit.
@@ -138,13 +173,17 @@ impl Decoder {
         let result = match self.recognise(&value)? {
             Stored::Protobuf(wire) if !self.changes(&wire) => {
                 let mut context = wire.context(self, &value);
-                T::deserialize(wire.deserializer(&mut context, mod_revision, false)).map_err(|unfit| unfit.0)
+                let result = T::deserialize(wire.deserializer(&mut context, mod_revision, true)).map_err(|unfit| unfit.0);
+                result.map(|object| (object, context.unknown))
             }
-            stored => self
-                .value(stored, &value, mod_revision, false)
-                .and_then(|(object, _)| serde_json::from_value(object).map_err(|error| Fault::new(error.to_string(), 0))),
+            stored => self.value(stored, &value, mod_revision, true).and_then(|(object, unknown)| {
+                let object = serde_json::from_value(object).map_err(|error| Fault::new(error.to_string(), 0))?;
+                Ok((object, unknown))
+            }),
         };
-        result.map_err(|fault| broken(&fault, &value))
+        let (object, unknown) = result.map_err(|fault| broken(&fault, &value))?;
+        self.tell_unknown(key, &unknown);
+        Ok(object)
     }
 
     /// What was in a sealed value, which is not sealed again; any other value as it is.
@@ -184,16 +223,16 @@ impl Decoder {
         !self.stored && served::changes(&wire.api_version, &wire.kind)
     }
 
-    fn value(&self, stored: Stored, value: &[u8], mod_revision: i64, managed_fields: bool) -> Result<(Value, Vec<UnknownField>)> {
+    fn value(&self, stored: Stored, value: &[u8], mod_revision: i64, lean: bool) -> Result<(Value, Vec<UnknownField>)> {
         let Stored::Protobuf(wire) = stored else {
             let (mut object, unknown) = self.dynamic(value, mod_revision)?;
-            if !managed_fields && let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+            if lean && let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
                 metadata.remove("managedFields");
             }
             return Ok((object, unknown));
         };
         let mut context = wire.context(self, value);
-        let mut object = Value::deserialize(wire.deserializer(&mut context, mod_revision, managed_fields)).map_err(|unfit| unfit.0)?;
+        let mut object = Value::deserialize(wire.deserializer(&mut context, mod_revision, lean)).map_err(|unfit| unfit.0)?;
         if self.changes(&wire) {
             served::serve(&mut object, &wire.api_version, &wire.kind, self.minor(wire.message));
         }
@@ -270,8 +309,8 @@ impl Wire {
         Identity { api_version: &self.api_version, kind: &self.kind, mod_revision }
     }
 
-    fn deserializer<'c, 'v>(&'c self, context: &'c mut Context<'v>, mod_revision: i64, managed_fields: bool) -> Object<'c, 'v> {
-        Object { context, message: self.message, span: self.object, identity: self.identity(mod_revision), managed_fields }
+    fn deserializer<'c, 'v>(&'c self, context: &'c mut Context<'v>, mod_revision: i64, lean: bool) -> Object<'c, 'v> {
+        Object { context, message: self.message, span: self.object, identity: self.identity(mod_revision), lean }
     }
 }
 

@@ -13,10 +13,13 @@ pub struct Message {
     pub last: u8,
     /// How its JSON is written.
     pub render: Render,
-    /// How many different fields it has on the wire, those of inlined messages included.
-    pub slots: u8,
     /// Which slot a field number fills.
     pub numbers: Numbers,
+    /// By slot, which rows it fills: bits in the order of the rows. There are as many as different fields on the wire, those of inlined
+    /// messages included.
+    pub fills: &'static [u64],
+    /// Which rows are written even where their slot is empty, or have none.
+    pub always: u64,
     /// The members of its JSON, sorted by name. One field has several rows where its facts changed between releases.
     pub rows: &'static [Row],
 }
@@ -40,6 +43,8 @@ impl Numbers {
 pub struct Row {
     /// The JSON name as it is written: `,"name":`.
     pub key: &'static str,
+    /// The JSON name.
+    pub name: &'static str,
     /// Which slot of the message holds it.
     pub slot: u8,
     /// Whether there are many.
@@ -55,12 +60,8 @@ pub struct Row {
 }
 
 impl Row {
-    /// The JSON name.
-    pub fn name(&self) -> &'static str {
-        &self.key[2..self.key.len() - 2]
-    }
-
     /// Whether the row is true of a release.
+    #[inline]
     pub fn holds_in(&self, minor: u8) -> bool {
         self.first <= minor && minor <= self.last
     }

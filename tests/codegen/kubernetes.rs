@@ -30,6 +30,24 @@ struct Shape {
     rows: Vec<Row>,
 }
 
+impl Shape {
+    /// Which rows are looked at always, and which for each slot that is there: bits by their place in `rows`.
+    fn masks(&self, name: &str) -> (u64, Vec<u64>) {
+        assert!(self.rows.len() <= 64, "{name} has too many members");
+        let (mut always, mut fills) = (0, vec![0; self.slots]);
+        for (index, row) in self.rows.iter().enumerate() {
+            let identity = row.ty == "ApiVersion" || row.ty == "Kind";
+            if identity || row.emit.starts_with("Always") {
+                always |= 1 << index;
+            }
+            if !identity {
+                fills[row.slot] |= 1 << index;
+            }
+        }
+        (always, fills)
+    }
+}
+
 /// What of a Go field depends on the release.
 struct Facts {
     json: String,
@@ -56,7 +74,7 @@ pub fn tables(pool: &DescriptorPool) -> String {
         "//! The JSON of every message of Kubernetes, and the messages of its kinds. Generated from `proto/kubernetes` by `tests/codegen`; do not edit.\n\n\
          use super::table::{Card::*, Emit::*, RootRow, MessageId, Numbers, Render, Row, Type::*};\n\n\
          const fn row(key: &'static str, slot: u8, card: super::table::Card, ty: super::table::Type, emit: super::table::Emit, first: u8, last: u8) -> Row {\n\
-         \x20   Row { key, slot, card, ty, emit, first, last }\n}\n\n\
+         \x20   Row { key, name: key.split_at(key.len() - 2).0.split_at(2).1, slot, card, ty, emit, first, last }\n}\n\n\
          const fn m(id: u16) -> super::table::Type {\n    Message(MessageId(id))\n}\n\n",
     );
     writeln!(text, "/// Every message, sorted by name.\npub static MESSAGES: [super::table::Message; {}] = [", messages.len()).unwrap();
@@ -84,11 +102,11 @@ fn write_message(text: &mut String, options: &Options, ids: &BTreeMap<&str, usiz
     }
     let render = render_name(go.as_ref());
     let last = number(&go, "last").unwrap_or(37);
+    let (always, fills) = shape.masks(message.full_name());
     writeln!(
         text,
-        "    super::table::Message {{ name: \"{}\", last: {last}, render: Render::{render}, slots: {}, numbers: {numbers}, rows: &[",
+        "    super::table::Message {{ name: \"{}\", last: {last}, render: Render::{render}, numbers: {numbers}, fills: &{fills:?}, always: {always}, rows: &[",
         message.full_name(),
-        shape.slots
     )
     .unwrap();
     for Row { json, slot, card, ty, emit, first, last } in shape.rows {

@@ -201,7 +201,7 @@ fn append_bytes(bytes: &[u8], major: u8, tag: Option<u64>, out: &mut Vec<u8>) {
 
 /// A time since 1970 as RFC 3339, with as many digits as it needs.
 fn append_time(seconds: i64, nanos: u32, out: &mut Vec<u8>) {
-    let mut text = go_text::time(seconds).unwrap_or_else(|| "0001-01-01T00:00:00Z".to_owned());
+    let mut text = go_text::time(seconds).as_str().to_owned();
     if nanos > 0 {
         text.insert_str(text.len() - 1, format!(".{nanos:09}").trim_end_matches('0'));
     }

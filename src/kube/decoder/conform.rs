@@ -42,11 +42,11 @@ impl Structs<'_> {
         let minor = self.minor;
         for row in message.rows.iter().filter(|row| row.holds_in(minor)) {
             let member = match row.ty {
-                Type::ApiVersion | Type::Kind => given.remove(row.name()),
-                _ => self.member(row, given.remove(row.name()).filter(|value| !value.is_null())),
+                Type::ApiVersion | Type::Kind => given.remove(row.name),
+                _ => self.member(row, given.remove(row.name).filter(|value| !value.is_null())),
             };
             if let Some(member) = member {
-                members.insert(row.name().to_owned(), member);
+                members.insert(row.name.to_owned(), member);
             }
         }
         for (name, value) in given {
@@ -86,7 +86,7 @@ impl Structs<'_> {
             }
             (_, given) => self.value(row.ty, given),
         };
-        self.unknown[before..].iter_mut().for_each(|field| prepend(&mut field.path, row.name()));
+        self.unknown[before..].iter_mut().for_each(|field| prepend(&mut field.path, row.name));
         (row.emit != Emit::IfNotEmpty || !is_empty(&value)).then_some(value)
     }
 

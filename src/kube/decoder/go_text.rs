@@ -7,60 +7,76 @@ use serde_json::Value;
 
 /// Writes a string in quotes as `encoding/json` does: `<`, `>`, `&`, U+2028 and U+2029 escaped, each byte that is no UTF-8 as `\ufffd`.
 pub fn append_string(out: &mut Vec<u8>, text: &[u8]) {
+    out.reserve(text.len() + 2);
     out.push(b'"');
-    let plain = plain_prefix(text);
-    out.extend_from_slice(&text[..plain]);
-    if plain < text.len() {
-        append_escaped(out, &text[plain..]);
+    if is_plain(text) {
+        out.extend_from_slice(text);
+    } else {
+        append_escaped(out, text);
     }
     out.push(b'"');
 }
 
-/// How many of the first bytes are ASCII that needs no escape.
-fn plain_prefix(text: &[u8]) -> usize {
-    let mut chunks = text.chunks_exact(8);
-    let mut at = 0;
-    for chunk in &mut chunks {
-        if !plain_word(u64::from_le_bytes(chunk.try_into().expect("eight bytes"))) {
-            break;
-        }
-        at += 8;
-    }
-    while at < text.len() && PLAIN[usize::from(text[at])] {
-        at += 1;
-    }
-    at
-}
-
-/// Whether each of eight bytes is ASCII that needs no escape.
+/// Whether text is ASCII that needs no escape.
 #[inline]
-pub fn plain_word(word: u64) -> bool {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    // A byte is zero where `(x - 1) & !x` has its high bit; bytes above 0x7f are caught by `word & HIGH` itself.
-    let zero = |x: u64| x.wrapping_sub(ONES) & !x;
-    let has = |byte: u8| zero(word ^ (ONES * u64::from(byte)));
-    let control = word.wrapping_sub(ONES * 0x20);
-    // `<` and `>` differ in one bit.
-    let angle = zero((word | (ONES * 2)) ^ (ONES * u64::from(b'>')));
-    (word | control | has(b'"') | has(b'\\') | has(b'&') | angle) & HIGH == 0
+fn is_plain(text: &[u8]) -> bool {
+    if let Some(last) = text.last_chunk() {
+        // Blocks may overlap.
+        return first_special(last) == BLOCK && text.as_chunks().0.iter().all(|block| first_special(block) == BLOCK);
+    }
+    let mut block = [b' '; BLOCK];
+    if let (Some(first), Some(last)) = (text.first_chunk::<8>(), text.last_chunk::<8>()) {
+        block[..8].copy_from_slice(first);
+        block[8..].copy_from_slice(last);
+    } else if let (Some(first), Some(last)) = (text.first_chunk::<4>(), text.last_chunk::<4>()) {
+        block[..4].copy_from_slice(first);
+        block[4..8].copy_from_slice(last);
+    } else {
+        return text.iter().all(|&byte| is_plain_byte(byte));
+    }
+    first_special(&block) == BLOCK
 }
 
-const PLAIN: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut byte = 0x20;
-    while byte < 0x80 {
-        table[byte] = !matches!(byte as u8, b'"' | b'\\' | b'<' | b'>' | b'&');
-        byte += 1;
+/// As many bytes are looked at at once.
+pub const BLOCK: usize = 16;
+
+/// The first of a block's bytes that is no ASCII or needs an escape; [`BLOCK`] if there is none.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+pub fn first_special(block: &[u8; BLOCK]) -> usize {
+    use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_cmplt_epi8, _mm_movemask_epi8, _mm_or_si128, _mm_set_epi64x, _mm_set1_epi8};
+    // SAFETY: SSE2 is in every x86-64.
+    unsafe {
+        let word = u128::from_le_bytes(*block);
+        let bytes = _mm_set_epi64x((word >> 64) as i64, word as i64);
+        let equals = |bytes, byte: u8| _mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte as i8));
+        // As signed numbers, control characters and bytes above 0x7f are those below a space. `<` and `>` differ in one bit.
+        let low = _mm_cmplt_epi8(bytes, _mm_set1_epi8(b' ' as i8));
+        let angle = equals(_mm_or_si128(bytes, _mm_set1_epi8(2)), b'>');
+        let quotes = _mm_or_si128(equals(bytes, b'"'), equals(bytes, b'\\'));
+        let special = _mm_or_si128(_mm_or_si128(low, angle), _mm_or_si128(quotes, equals(bytes, b'&')));
+        (_mm_movemask_epi8(special) | 1 << BLOCK).trailing_zeros() as usize
     }
-    table
-};
+}
+
+/// The first of a block's bytes that is no ASCII or needs an escape; [`BLOCK`] if there is none.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline]
+pub fn first_special(block: &[u8; BLOCK]) -> usize {
+    block.iter().position(|&byte| !is_plain_byte(byte)).unwrap_or(BLOCK)
+}
+
+/// Whether a byte is ASCII that needs no escape.
+#[inline]
+pub fn is_plain_byte(byte: u8) -> bool {
+    (0x20..0x80).contains(&byte) && !matches!(byte, b'"' | b'\\' | b'<' | b'>' | b'&')
+}
 
 fn append_escaped(out: &mut Vec<u8>, text: &[u8]) {
     for chunk in text.utf8_chunks() {
         let mut rest = chunk.valid().as_bytes();
         while let Some(&byte) = rest.first() {
-            let plain = rest.iter().position(|&b| b < 0x80 && !PLAIN[usize::from(b)] || b == 0xe2).unwrap_or(rest.len());
+            let plain = rest.iter().position(|&b| b < 0x80 && !is_plain_byte(b) || b == 0xe2).unwrap_or(rest.len());
             out.extend_from_slice(&rest[..plain]);
             rest = &rest[plain..];
             if plain > 0 {
@@ -177,46 +193,81 @@ pub fn append_value(out: &mut Vec<u8>, value: &Value) {
 }
 
 /// The second Go's zero time stands for: year 1.
-const ZERO_TIME: i64 = -62_135_596_800;
+pub const ZERO_TIME: i64 = -62_135_596_800;
 
-/// RFC 3339 in UTC, in whole seconds; `None` for Go's zero time.
-pub fn time(seconds: i64) -> Option<String> {
-    (seconds != ZERO_TIME).then(|| date_time(seconds) + "Z")
+/// A time as text, without an allocation.
+#[derive(Clone, Copy)]
+pub struct TimeText {
+    text: [u8; 39],
+    length: u8,
 }
 
-/// RFC 3339 in UTC with six digits; `None` for Go's zero time.
-pub fn micro_time(seconds: i64, nanos: i64) -> Option<String> {
-    let seconds = seconds.wrapping_add(nanos.div_euclid(1_000_000_000));
-    let nanos = nanos.rem_euclid(1_000_000_000);
-    (seconds != ZERO_TIME || nanos != 0).then(|| format!("{}.{:06}Z", date_time(seconds), nanos / 1000))
+impl TimeText {
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(self.as_bytes()).expect("digits and separators")
+    }
+
+    /// The text's bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.text[..usize::from(self.length)]
+    }
+
+    fn push(&mut self, byte: u8) {
+        self.text[usize::from(self.length)] = byte;
+        self.length += 1;
+    }
+
+    fn push_two(&mut self, number: u64) {
+        self.push(b'0' + (number / 10) as u8);
+        self.push(b'0' + (number % 10) as u8);
+    }
+
+    /// A date and a time without their zone.
+    fn of(seconds: i64) -> Self {
+        let mut text = Self { text: [0; 39], length: 0 };
+        let (year, month, day) = civil(seconds.div_euclid(86_400));
+        let second = seconds.rem_euclid(86_400) as u64;
+        if let Ok(year @ 0..10_000) = u64::try_from(year) {
+            text.push_two(year / 100);
+            text.push_two(year % 100);
+        } else {
+            let sign = if year < 0 { "-" } else { "" };
+            format!("{sign}{:04}", year.unsigned_abs()).bytes().for_each(|digit| text.push(digit));
+        }
+        for (separator, number) in [(b'-', month), (b'-', day), (b'T', second / 3600), (b':', second / 60 % 60), (b':', second % 60)] {
+            text.push(separator);
+            text.push_two(number);
+        }
+        text
+    }
 }
 
-fn date_time(seconds: i64) -> String {
-    let (year, month, day) = civil(seconds.div_euclid(86_400));
-    let second = seconds.rem_euclid(86_400);
-    let mut text = String::with_capacity(28);
-    if (0..10_000).contains(&year) {
-        push_two(&mut text, year / 100);
-        push_two(&mut text, year % 100);
-    } else {
-        let sign = if year < 0 { "-" } else { "" };
-        text.push_str(&format!("{sign}{:04}", year.abs()));
-    }
-    for (separator, number) in [('-', month), ('-', day), ('T', second / 3600), (':', second / 60 % 60), (':', second % 60)] {
-        text.push(separator);
-        push_two(&mut text, number);
-    }
+/// RFC 3339 in UTC, in whole seconds.
+pub fn time(seconds: i64) -> TimeText {
+    let mut text = TimeText::of(seconds);
+    text.push(b'Z');
     text
 }
 
-/// A number below 100 in two digits.
-fn push_two(text: &mut String, number: i64) {
-    text.push(char::from(b'0' + (number / 10) as u8));
-    text.push(char::from(b'0' + (number % 10) as u8));
+/// RFC 3339 in UTC with six digits. `nanos` are below a second.
+pub fn micro_time(seconds: i64, nanos: i64) -> TimeText {
+    let mut text = TimeText::of(seconds);
+    text.push(b'.');
+    let micros = nanos as u64 / 1000;
+    [micros / 10_000, micros / 100 % 100, micros % 100].into_iter().for_each(|two| text.push_two(two));
+    text.push(b'Z');
+    text
+}
+
+/// Seconds and nanoseconds, the latter from 0 to below a second.
+pub fn normal(seconds: i64, nanos: i64) -> (i64, i64) {
+    const SECOND: i64 = 1_000_000_000;
+    (seconds.wrapping_add(nanos.div_euclid(SECOND)), nanos.rem_euclid(SECOND))
 }
 
 /// Days since 1970 to a date of the proleptic Gregorian calendar.
-fn civil(days: i64) -> (i64, i64, i64) {
+fn civil(days: i64) -> (i64, u64, u64) {
     let shifted = days + 719_468;
     let era = shifted.div_euclid(146_097);
     let day_of_era = shifted.rem_euclid(146_097);
@@ -225,7 +276,7 @@ fn civil(days: i64) -> (i64, i64, i64) {
     let month = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month + 2) / 5 + 1;
     let month = if month < 10 { month + 3 } else { month - 9 };
-    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
+    (year_of_era + era * 400 + i64::from(month <= 2), month as u64, day as u64)
 }
 
 /// Go's `Duration.String`.
@@ -287,12 +338,15 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_is_plain_in_a_word_as_it_is_alone() {
+    fn every_byte_is_plain_in_a_block_as_it_is_alone() {
         for byte in 0..=255u8 {
-            for position in 0..8 {
-                let mut word = *b"abcdefgh";
-                word[position] = byte;
-                assert_eq!(plain_word(u64::from_le_bytes(word)), PLAIN[usize::from(byte)], "byte {byte:#x} at {position}");
+            for position in 0..BLOCK {
+                let mut block = *b"abcdefghijklmnop";
+                block[position] = byte;
+                let special = if is_plain_byte(byte) { BLOCK } else { position };
+                assert_eq!(first_special(&block), special, "byte {byte:#x} at {position}");
+                assert_eq!(is_plain(&block[..=position]), special == BLOCK);
+                assert_eq!(is_plain(&block.repeat(3)[..=32 + position]), special == BLOCK);
             }
         }
     }
@@ -317,12 +371,22 @@ mod tests {
 
     #[test]
     fn times_and_durations() {
-        assert_eq!(time(1_795_210_103).as_deref(), Some("2026-11-20T21:28:23Z"));
-        assert_eq!(time(0).as_deref(), Some("1970-01-01T00:00:00Z"));
-        assert_eq!(time(-1).as_deref(), Some("1969-12-31T23:59:59Z"));
-        assert_eq!(time(951_782_400).as_deref(), Some("2000-02-29T00:00:00Z"));
-        assert_eq!(time(ZERO_TIME), None);
-        assert_eq!(micro_time(0, 123_456_789).as_deref(), Some("1970-01-01T00:00:00.123456Z"));
+        for (seconds, text) in [
+            (1_795_210_103, "2026-11-20T21:28:23Z"),
+            (0, "1970-01-01T00:00:00Z"),
+            (-1, "1969-12-31T23:59:59Z"),
+            (951_782_400, "2000-02-29T00:00:00Z"),
+            (-62_135_596_801, "0000-12-31T23:59:59Z"),
+            (253_402_300_800, "10000-01-01T00:00:00Z"),
+            (-62_198_755_200, "-0001-01-01T00:00:00Z"),
+            (ZERO_TIME, "0001-01-01T00:00:00Z"),
+            (i64::MAX, "292277026596-12-04T15:30:07Z"),
+        ] {
+            assert_eq!(time(seconds).as_str(), text);
+        }
+        assert_eq!(micro_time(0, 123_456_789).as_str(), "1970-01-01T00:00:00.123456Z");
+        assert_eq!(micro_time(i64::MIN, 1).as_str().len(), 36);
+        assert_eq!((normal(0, -1), normal(ZERO_TIME - 1, 1_000_000_000)), ((-1, 999_999_999), (ZERO_TIME, 0)));
         for (nanos, text) in [
             (0, "0s"),
             (12, "12ns"),

@@ -1,5 +1,6 @@
 //! JSON text made canonical: compact, members sorted, strings escaped as Go does, numbers kept or written as Go does.
 
+use super::canonical::is_canonical;
 use super::fault::{Fault, Result};
 use super::go_text;
 use super::sorted::Members;
@@ -18,6 +19,10 @@ pub enum Numbers {
 
 /// Appends the one JSON value that `text` is. Offsets of faults are counted from `text`'s beginning.
 pub fn append(text: &[u8], numbers: Numbers, out: &mut Vec<u8>) -> Result<()> {
+    if is_canonical(text) {
+        out.extend_from_slice(text);
+        return Ok(());
+    }
     let mut parser = Parser { text, pos: 0, numbers, members: Members::default() };
     parser.value(out, 0)?;
     parser.space();
@@ -142,10 +147,12 @@ impl<'a> Parser<'a> {
     fn string(&mut self) -> Result<Text<'a>> {
         let start = self.pos + 1;
         let mut pos = start;
-        while let Some(word) = self.text.get(pos..pos + 8)
-            && go_text::plain_word(u64::from_le_bytes(word.try_into().expect("eight bytes")))
-        {
-            pos += 8;
+        while let Some(block) = self.text[pos..].first_chunk() {
+            let plain = go_text::first_special(block);
+            pos += plain;
+            if plain < go_text::BLOCK {
+                break;
+            }
         }
         loop {
             match self.text.get(pos) {

@@ -4,11 +4,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
 use super::fault::{Fault, Result};
+use super::go_text::{self, TimeText};
 use super::values::{Items, Shown};
-use super::view::{Context, Member};
+use super::view::{Context, View};
 use super::wire::Span;
-use super::{cbor, go_text, raw_json};
-use crate::proto::table::{Message, Type};
+use super::{cbor, raw_json};
+use crate::proto::table::{Message, Row, Type};
 
 /// What a stored object's JSON has that its bytes have not.
 #[derive(Clone, Copy)]
@@ -19,62 +20,87 @@ pub struct Identity<'a> {
     pub mod_revision: i64,
 }
 
-/// Which part of the identity a message shows.
+/// A message that shows a part of the identity.
 #[derive(Clone, Copy)]
 enum Place<'a> {
-    Root(Identity<'a>),
-    Metadata(i64),
-    Elsewhere,
+    /// And whether `metadata.managedFields` is left out.
+    Root(Identity<'a>, bool),
+    /// The revision, if it is not the stored one.
+    Metadata(Option<i64>, bool),
 }
 
-/// Appends an object's JSON.
+/// Appends an object's JSON; a lean one has no `metadata.managedFields`.
 pub fn append_object(
     context: &mut Context<'_>,
     message: &'static Message,
     span: Span,
     identity: Identity<'_>,
+    lean: bool,
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    append_struct(context, message, span, Place::Root(identity), out)
+    append_struct(context, message, span, Some(&Place::Root(identity, lean)), out)
 }
 
-fn append_struct(context: &mut Context<'_>, message: &'static Message, span: Span, place: Place<'_>, out: &mut Vec<u8>) -> Result<()> {
-    let view = context.open(message, span)?;
+fn append_struct(
+    context: &mut Context<'_>,
+    message: &'static Message,
+    span: Span,
+    place: Option<&Place<'_>>,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let mut view = context.open(message, span)?;
     let start = out.len();
-    let shows_revision = matches!(place, Place::Metadata(1..));
-    for row in message.rows {
-        let is_revision = shows_revision && row.name() == "resourceVersion";
-        if context.is_left_out(view, row) && !is_revision {
+    while let Some(row) = view.next_row(message) {
+        if let Some(place) = place
+            && append_identity(context, view, message, row, place, out)?
+        {
             continue;
         }
-        let member = match context.member(view, message, row) {
-            Ok(Member::Hidden) if !is_revision => continue,
-            member => member.map_err(|fault| fault.within(row.name()))?,
-        };
-        let key_at = out.len();
-        out.extend_from_slice(row.key.as_bytes());
-        match (member, place) {
-            (Member::One(Shown::ApiVersion), Place::Root(identity)) => go_text::append_string(out, identity.api_version.as_bytes()),
-            (Member::One(Shown::Kind), Place::Root(identity)) => go_text::append_string(out, identity.kind.as_bytes()),
-            (Member::One(Shown::ApiVersion | Shown::Kind), _) => {
-                out.truncate(key_at);
-                continue;
+        // By reference: a move of this size waits for the stores before it.
+        match context.member(view, message, row) {
+            Ok(Shown::Hidden | Shown::ApiVersion | Shown::Kind) => {}
+            Ok(ref shown) => {
+                out.extend_from_slice(row.key.as_bytes());
+                append_shown(context, shown, row.name, out)?;
             }
-            (Member::One(Shown::Struct(inner, span)), Place::Root(identity)) if row.name() == "metadata" => {
-                nested(context, row.name(), |context| append_struct(context, inner, span, Place::Metadata(identity.mod_revision), out))?;
-            }
-            (_, Place::Metadata(revision @ 1..)) if row.name() == "resourceVersion" => {
-                go_text::append_string(out, revision.to_string().as_bytes());
-            }
-            (Member::One(shown), _) => append_shown(context, shown, row.name(), out)?,
-            (Member::List(items), _) => append_list(context, row.ty, items, row.name(), out)?,
-            (Member::Map(items), _) => append_map(context, row.ty, items, row.name(), out)?,
-            (Member::Hidden, _) => {}
+            Err(fault) => return Err(fault.within(row.name)),
         }
     }
     context.close(view);
     close(b"{}", start, out);
     Ok(())
+}
+
+/// Appends a member that the identity decides; false if it does not.
+fn append_identity(
+    context: &mut Context<'_>,
+    view: View,
+    message: &'static Message,
+    row: &'static Row,
+    place: &Place<'_>,
+    out: &mut Vec<u8>,
+) -> Result<bool> {
+    let text = match (place, row.ty, row.name) {
+        (Place::Root(identity, _), Type::ApiVersion, _) => identity.api_version,
+        (Place::Root(identity, _), Type::Kind, _) => identity.kind,
+        (Place::Root(identity, lean), _, "metadata") => {
+            let shown = context.member(view, message, row).map_err(|fault| fault.within(row.name))?;
+            let Shown::Struct(inner, span) = shown else { return Ok(false) };
+            let place = Place::Metadata(Some(identity.mod_revision).filter(|revision| *revision > 0), *lean);
+            out.extend_from_slice(row.key.as_bytes());
+            nested(context, row.name, |context| append_struct(context, inner, span, Some(&place), out))?;
+            return Ok(true);
+        }
+        (Place::Metadata(_, true), _, "managedFields") => return Ok(true),
+        (Place::Metadata(Some(revision), _), _, "resourceVersion") => {
+            out.extend_from_slice(row.key.as_bytes());
+            return append_shown(context, &Shown::Revision(*revision), row.name, out).map(|()| true);
+        }
+        _ => return Ok(false),
+    };
+    out.extend_from_slice(row.key.as_bytes());
+    go_text::append_string(out, text.as_bytes());
+    Ok(true)
 }
 
 /// Runs `write` for what lies at `segment` of the message at hand, so that faults and unknown fields within it say so.
@@ -86,44 +112,58 @@ fn nested<'a>(context: &mut Context<'a>, segment: &str, write: impl FnOnce(&mut 
     result.map_err(|fault| fault.within(segment))
 }
 
-fn append_shown(context: &mut Context<'_>, shown: Shown<'_>, segment: &str, out: &mut Vec<u8>) -> Result<()> {
-    match shown {
-        Shown::Null | Shown::ApiVersion | Shown::Kind => out.extend_from_slice(b"null"),
+fn append_shown(context: &mut Context<'_>, shown: &Shown<'_>, segment: &str, out: &mut Vec<u8>) -> Result<()> {
+    match *shown {
+        Shown::Text(text) => go_text::append_string(out, text),
+        Shown::Struct(message, span) => {
+            return nested(context, segment, |context| append_struct(context, message, span, None, out));
+        }
+        Shown::List(ty, items) => return append_list(context, ty, items, segment, out),
+        Shown::Map(ty, items) => return append_map(context, ty, items, segment, out),
+        Shown::Null | Shown::Hidden | Shown::ApiVersion | Shown::Kind => out.extend_from_slice(b"null"),
         Shown::Bool(true) => out.extend_from_slice(b"true"),
         Shown::Bool(false) => out.extend_from_slice(b"false"),
         Shown::Int(value) => go_text::append_int(out, value),
         Shown::Double(value) if value.is_finite() => go_text::append_float(out, value),
         Shown::Double(_) => return Err(Fault::new("number that JSON has no text for", 0).within(segment)),
-        Shown::Text(text) => go_text::append_string(out, text),
-        Shown::Made(text) => go_text::append_string(out, text.as_bytes()),
+        Shown::Time(seconds) => append_time(out, &go_text::time(seconds)),
+        Shown::MicroTime(seconds, nanos) => append_time(out, &go_text::micro_time(seconds, nanos)),
+        Shown::Duration(nanos) => go_text::append_string(out, go_text::duration(nanos).as_bytes()),
+        Shown::Revision(revision) => go_text::append_string(out, revision.to_string().as_bytes()),
         Shown::Base64(bytes) => append_base64(out, bytes),
         Shown::Raw(span) => return append_raw(context.slice(span), span.start, out).map_err(|fault| fault.within(segment)),
-        Shown::Struct(message, span) => {
-            return nested(context, segment, |context| append_struct(context, message, span, Place::Elsewhere, out));
-        }
-        Shown::List(ty, items) => return append_list(context, ty, items, segment, out),
-        Shown::Map(ty, items) => return append_map(context, ty, items, segment, out),
     }
     Ok(())
+}
+
+fn append_time(out: &mut Vec<u8>, time: &TimeText) {
+    out.push(b'"');
+    out.extend_from_slice(time.as_bytes());
+    out.push(b'"');
 }
 
 fn append_list(context: &mut Context<'_>, ty: Type, mut items: Items, segment: &str, out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
     let mut index = 0;
     nested(context, segment, |context| {
-        while let Some(shown) = context.next_item(ty, &mut items)? {
-            out.push(b',');
-            if let Shown::Struct(message, span) = shown {
-                let before = context.unknown.len();
-                let result = append_struct(context, message, span, Place::Elsewhere, out);
-                context.locate(before, || format!("[{index}]"));
-                result.map_err(|fault| fault.within(&format!("[{index}]")))?;
-            } else {
-                append_shown(context, shown, "", out)?;
+        loop {
+            match context.next_item(ty, &mut items) {
+                Ok(Shown::Hidden) => return Ok(()),
+                Ok(Shown::Struct(message, span)) => {
+                    out.push(b',');
+                    let before = context.unknown.len();
+                    let result = append_struct(context, message, span, None, out);
+                    context.locate(before, || format!("[{index}]"));
+                    result.map_err(|fault| fault.within(&format!("[{index}]")))?;
+                }
+                Ok(ref shown) => {
+                    out.push(b',');
+                    append_shown(context, shown, "", out)?;
+                }
+                Err(fault) => return Err(fault),
             }
             index += 1;
         }
-        Ok(())
     })?;
     close(b"[]", start, out);
     Ok(())
@@ -136,12 +176,12 @@ fn append_map(context: &mut Context<'_>, ty: Type, items: Items, segment: &str, 
             out.push(b',');
             go_text::append_string(out, context.key(&entry));
             out.push(b':');
-            let shown = context.entry_value(ty, &entry)?;
-            if matches!(shown, Shown::Struct(..) | Shown::List(..) | Shown::Map(..)) {
-                let segment = format!("[{:?}]", go_text::utf8(context.key(&entry)));
-                append_shown(context, shown, &segment, out)?;
-            } else {
-                append_shown(context, shown, "", out)?;
+            match &context.entry_value(ty, &entry)? {
+                shown @ (Shown::Struct(..) | Shown::List(..) | Shown::Map(..)) => {
+                    let segment = format!("[{:?}]", go_text::utf8(context.key(&entry)));
+                    append_shown(context, shown, &segment, out)?;
+                }
+                shown => append_shown(context, shown, "", out)?,
             }
         }
         Ok(())

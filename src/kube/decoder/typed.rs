@@ -14,7 +14,7 @@ use super::fault::Fault;
 use super::go_text;
 use super::text::{self, Identity};
 use super::values::{Entry, Items, Shown};
-use super::view::{Context, Member, View};
+use super::view::{Context, View};
 use super::wire::Span;
 use crate::proto::table::{Message, Row, Type};
 
@@ -54,15 +54,15 @@ pub struct Object<'c, 'de> {
     pub message: &'static Message,
     pub span: Span,
     pub identity: Identity<'c>,
-    /// Whether `metadata.managedFields` is shown.
-    pub managed_fields: bool,
+    /// Whether `metadata.managedFields` is left out.
+    pub lean: bool,
 }
 
 impl<'de> Deserializer<'de> for Object<'_, 'de> {
     type Error = Unfit;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
-        let place = Place::Root(self.identity, self.managed_fields);
+        let place = Place::Root(self.identity, self.lean);
         visit_struct(self.context, self.message, self.span, place, visitor)
     }
 
@@ -88,7 +88,7 @@ fn visit_struct<'de, V: Visitor<'de>>(
     visitor: V,
 ) -> Result<V::Value, Unfit> {
     let view = context.open(message, span)?;
-    let value = visitor.visit_map(Members { context, message, view, place, rows: message.rows.iter(), pending: None })?;
+    let value = visitor.visit_map(Members { context, message, view, place, pending: None })?;
     context.close(view);
     Ok(value)
 }
@@ -99,26 +99,24 @@ struct Members<'c, 'p, 'de> {
     message: &'static Message,
     view: View,
     place: Place<'p>,
-    rows: std::slice::Iter<'static, Row>,
-    pending: Option<(&'static Row, Member<'de>)>,
+    pending: Option<(&'static Row, Shown<'de>)>,
 }
 
 impl<'de> MapAccess<'de> for Members<'_, '_, 'de> {
     type Error = Unfit;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Unfit> {
-        for row in self.rows.by_ref() {
-            let name = row.name();
+        while let Some(row) = self.view.next_row(self.message) {
+            let name = row.name;
             let member = self.context.member(self.view, self.message, row).map_err(|fault| fault.within(name))?;
-            let shown = match (&member, self.place) {
-                (Member::One(Shown::ApiVersion | Shown::Kind), place) => matches!(place, Place::Root(..)),
-                (_, Place::Metadata(1.., _)) if name == "resourceVersion" => true,
-                (_, Place::Metadata(_, false)) if name == "managedFields" => false,
-                (Member::Hidden, _) => false,
-                _ => true,
+            let shown = match (member, self.place) {
+                (Shown::ApiVersion | Shown::Kind, Place::Metadata(..) | Place::Elsewhere) => Shown::Hidden,
+                (_, Place::Metadata(revision @ 1.., _)) if name == "resourceVersion" => Shown::Revision(revision),
+                (_, Place::Metadata(_, true)) if name == "managedFields" => Shown::Hidden,
+                (member, _) => member,
             };
-            if shown {
-                self.pending = Some((row, member));
+            if !matches!(shown, Shown::Hidden) {
+                self.pending = Some((row, shown));
                 return seed.deserialize(BorrowedStrDeserializer::new(name)).map(Some);
             }
         }
@@ -126,30 +124,16 @@ impl<'de> MapAccess<'de> for Members<'_, '_, 'de> {
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Unfit> {
-        let Some((row, member)) = self.pending.take() else { return Err(de::Error::custom("a value before its key")) };
-        let name = row.name();
+        let Some((row, shown)) = self.pending.take() else { return Err(de::Error::custom("a value before its key")) };
+        let name = row.name;
         let before = self.context.unknown.len();
-        let result = match (member, self.place) {
-            (Member::One(Shown::ApiVersion), Place::Root(identity, _)) => {
-                seed.deserialize(CowStrDeserializer::new(identity.api_version.into()))
-            }
-            (Member::One(Shown::Kind), Place::Root(identity, _)) => seed.deserialize(CowStrDeserializer::new(identity.kind.into())),
-            (Member::One(Shown::Struct(message, span)), Place::Root(identity, managed_fields)) if name == "metadata" => {
-                let place = Place::Metadata(identity.mod_revision, managed_fields);
-                seed.deserialize(Field { context: self.context, shown: Shown::Struct(message, span), place })
-            }
-            (_, Place::Metadata(revision @ 1.., _)) if name == "resourceVersion" => {
-                seed.deserialize(Field { context: self.context, shown: Shown::Made(revision.to_string()), place: Place::Elsewhere })
-            }
-            (Member::Hidden, _) => seed.deserialize(Field { context: self.context, shown: Shown::Null, place: Place::Elsewhere }),
-            (Member::One(shown), _) => seed.deserialize(Field { context: self.context, shown, place: Place::Elsewhere }),
-            (Member::List(items), _) => {
-                seed.deserialize(Field { context: self.context, shown: Shown::List(row.ty, items), place: Place::Elsewhere })
-            }
-            (Member::Map(items), _) => {
-                seed.deserialize(Field { context: self.context, shown: Shown::Map(row.ty, items), place: Place::Elsewhere })
-            }
+        let place = match (&shown, self.place) {
+            (Shown::ApiVersion, Place::Root(identity, _)) => return seed.deserialize(CowStrDeserializer::new(identity.api_version.into())),
+            (Shown::Kind, Place::Root(identity, _)) => return seed.deserialize(CowStrDeserializer::new(identity.kind.into())),
+            (Shown::Struct(..), Place::Root(identity, lean)) if name == "metadata" => Place::Metadata(identity.mod_revision, lean),
+            _ => Place::Elsewhere,
         };
+        let result = seed.deserialize(Field { context: self.context, shown, place });
         self.context.locate(before, || name.to_owned());
         result.map_err(|unfit: Unfit| unfit.within(name))
     }
@@ -168,7 +152,7 @@ impl<'de> Deserializer<'de> for Field<'_, '_, 'de> {
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
         let Self { context, shown, place } = self;
         match shown {
-            Shown::Null | Shown::ApiVersion | Shown::Kind => visitor.visit_unit(),
+            Shown::Null | Shown::Hidden | Shown::ApiVersion | Shown::Kind => visitor.visit_unit(),
             Shown::Bool(value) => visitor.visit_bool(value),
             Shown::Int(value) => visitor.visit_i64(value),
             Shown::Double(value) => {
@@ -180,7 +164,10 @@ impl<'de> Deserializer<'de> for Field<'_, '_, 'de> {
                 Ok(text) => visitor.visit_borrowed_str(text),
                 Err(_) => visitor.visit_string(go_text::utf8(text).into_owned()),
             },
-            Shown::Made(text) => visitor.visit_string(text),
+            Shown::Time(seconds) => visitor.visit_str(go_text::time(seconds).as_str()),
+            Shown::MicroTime(seconds, nanos) => visitor.visit_str(go_text::micro_time(seconds, nanos).as_str()),
+            Shown::Duration(nanos) => visitor.visit_string(go_text::duration(nanos)),
+            Shown::Revision(revision) => visitor.visit_string(revision.to_string()),
             Shown::Base64(bytes) => visitor.visit_string(BASE64.encode(bytes)),
             Shown::Raw(span) => {
                 let mut text = Vec::with_capacity(span.end - span.start);
@@ -236,8 +223,8 @@ impl<'de> SeqAccess<'de> for List<'_, 'de> {
         let index = self.index;
         self.index += 1;
         match self.context.next_item(self.ty, &mut self.items).map_err(|fault| segment(fault.into(), index))? {
-            None => Ok(None),
-            Some(shown) => {
+            Shown::Hidden => Ok(None),
+            shown => {
                 let before = self.context.unknown.len();
                 let item = seed.deserialize(Field { context: self.context, shown, place: Place::Elsewhere });
                 self.context.locate(before, || format!("[{index}]"));
@@ -247,7 +234,7 @@ impl<'de> SeqAccess<'de> for List<'_, 'de> {
     }
 
     fn size_hint(&self) -> Option<usize> {
-        Some(self.items.count)
+        Some(self.items.count as usize)
     }
 }
 

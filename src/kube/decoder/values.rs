@@ -2,7 +2,7 @@
 
 use super::fault::{Fault, Result};
 use super::go_text;
-use super::view::{Context, View};
+use super::view::Context;
 use super::wire::{self, Reader, Span};
 use crate::proto::kubernetes::MESSAGES;
 use crate::proto::table::{Card, Message, MessageId, Render, Type};
@@ -10,31 +10,38 @@ use crate::proto::table::{Card, Message, MessageId, Render, Type};
 /// The occurrences of a repeated field.
 #[derive(Clone, Copy)]
 pub struct Items {
-    reader_at: usize,
-    end: usize,
+    reader_at: u32,
+    end: u32,
     /// How many there are; packed ones count once.
-    pub count: usize,
-    number: Option<u32>,
-    packed: Option<usize>,
+    pub count: u32,
+    number: u16,
+    /// Where the packed numbers at hand end; 0 if there are none.
+    packed_end: u32,
 }
 
 impl Items {
-    /// `count` occurrences of the field whose first tag is at `at`.
-    pub fn new(at: usize, end: usize, count: usize) -> Self {
-        Self { reader_at: at, end, count, number: None, packed: None }
+    /// `count` occurrences of the field `number` whose first tag is at `at`.
+    pub fn new(at: u32, end: u32, count: u32, number: u16) -> Self {
+        Self { reader_at: at, end, count, number, packed_end: 0 }
     }
 }
 
 /// A value as JSON shows it.
 pub enum Shown<'a> {
+    /// Not shown.
+    Hidden,
     Null,
     Bool(bool),
     Int(i64),
     Double(f64),
     /// Bytes that should be UTF-8.
     Text(&'a [u8]),
-    /// Text made here: times and durations.
-    Made(String),
+    /// A time other than Go's zero time: seconds since 1970.
+    Time(i64),
+    /// The same with nanoseconds.
+    MicroTime(i64, i64),
+    /// Nanoseconds.
+    Duration(i64),
     /// Bytes shown in base64.
     Base64(&'a [u8]),
     /// JSON or CBOR.
@@ -45,6 +52,8 @@ pub enum Shown<'a> {
     List(Type, Items),
     /// A map of these.
     Map(Type, Items),
+    /// The object's revision, as text.
+    Revision(i64),
     /// The object's own, not in its bytes.
     ApiVersion,
     /// The object's own, not in its bytes.
@@ -74,23 +83,22 @@ impl Shown<'_> {
     }
 }
 
-impl<'a> Context<'a> {
-    /// The value whose tag is at an offset.
-    pub fn payload(&mut self, ty: Type, at: usize, end: usize) -> Result<Shown<'a>> {
-        let mut reader = Reader::new(self.bytes, Span { start: at, end });
-        let (_, wire_type) = reader.tag()?;
-        self.read(ty, &mut reader, wire_type)
-    }
+/// Fails where a payload at `at` lies otherwise than its type wants.
+#[inline]
+pub fn expect(expected: u8, wire_type: u8, at: usize) -> Result<()> {
+    if wire_type == expected { Ok(()) } else { Err(Fault::new(format!("wire type {wire_type} where {expected} is expected"), at)) }
+}
 
-    fn read(&mut self, ty: Type, reader: &mut Reader<'a>, wire_type: u8) -> Result<Shown<'a>> {
+impl<'a> Context<'a> {
+    /// The value whose payload is at hand.
+    #[inline]
+    pub fn read(&mut self, ty: Type, reader: &mut Reader<'a>, wire_type: u8) -> Result<Shown<'a>> {
         let expected = match ty {
             Type::Bool | Type::Int32 | Type::Int64 => wire::VARINT,
             Type::Double => wire::FIXED64,
             _ => wire::LEN,
         };
-        if wire_type != expected {
-            return Err(Fault::new(format!("wire type {wire_type} where {expected} is expected"), reader.pos));
-        }
+        expect(expected, wire_type, reader.pos)?;
         Ok(match ty {
             Type::Bool => Shown::Bool(reader.varint()? != 0),
             Type::Int32 => Shown::Int(i64::from(reader.varint()? as i32)),
@@ -128,89 +136,79 @@ impl<'a> Context<'a> {
         if message.render == Render::Struct { Ok(Shown::Struct(message, span)) } else { self.special(message, span) }
     }
 
+    /// A message that writes itself otherwise than as an object of its fields.
     fn special(&mut self, message: &'static Message, span: Span) -> Result<Shown<'a>> {
-        let view = self.open(message, span)?;
-        let shown = self.rendered(message, view, span);
-        self.close(view);
-        shown
-    }
-
-    fn rendered(&mut self, message: &'static Message, view: View, span: Span) -> Result<Shown<'a>> {
+        if span.start == span.end && matches!(message.render, Render::Time | Render::MicroTime) {
+            return Ok(Shown::Null);
+        }
+        let slots = self.small(message, span)?;
+        let mut field = |ty, slot: u8| match slots[usize::from(slot)] {
+            slot if slot.is_absent() => Ok(None),
+            slot => self.last(ty, slot, span.end).map(Some),
+        };
+        let mut int = |slot| field(Type::Int64, slot).map(|shown| shown.map_or(0, |shown| shown.int()));
         Ok(match message.render {
             Render::Struct => Shown::Struct(message, span),
-            Render::Time | Render::MicroTime if span.start == span.end => Shown::Null,
-            Render::Time => go_text::time(self.int(view, 0)?).map_or(Shown::Null, Shown::Made),
-            Render::MicroTime => go_text::micro_time(self.int(view, 0)?, self.int(view, 1)?).map_or(Shown::Null, Shown::Made),
-            Render::Duration => Shown::Made(go_text::duration(self.int(view, 0)?)),
-            Render::Quantity => match self.field(view, Type::String, 0)? {
+            Render::Time => match int(0)? {
+                go_text::ZERO_TIME => Shown::Null,
+                seconds => Shown::Time(seconds),
+            },
+            Render::MicroTime => match go_text::normal(int(0)?, int(1)?) {
+                (go_text::ZERO_TIME, 0) => Shown::Null,
+                (seconds, nanos) => Shown::MicroTime(seconds, nanos),
+            },
+            Render::Duration => Shown::Duration(int(0)?),
+            Render::Quantity => match field(Type::String, 0)? {
                 Some(Shown::Text(text)) if !text.is_empty() => Shown::Text(text),
                 _ => Shown::Text(b"0"),
             },
-            Render::IntOrString => match self.int(view, 0)? {
-                0 => Shown::Int(self.field(view, Type::Int32, 1)?.map_or(0, |shown| shown.int())),
-                1 => self.field(view, Type::String, 2)?.unwrap_or(Shown::Text(b"")),
+            Render::IntOrString => match int(0)? {
+                0 => Shown::Int(field(Type::Int32, 1)?.map_or(0, |shown| shown.int())),
+                1 => field(Type::String, 2)?.unwrap_or(Shown::Text(b"")),
                 other => return Err(Fault::new(format!("IntOrString of type {other}"), span.start)),
             },
-            Render::RawJson => match self.slot(view, 0) {
-                slot if slot.is_absent() => Shown::Null,
-                slot => {
-                    let mut reader = Reader::new(self.bytes, Span { start: slot.tag(), end: view.end });
-                    reader.tag()?;
-                    let raw = reader.span()?;
-                    if raw.start == raw.end { Shown::Null } else { Shown::Raw(raw) }
-                }
+            Render::RawJson if slots[0].is_absent() => Shown::Null,
+            Render::RawJson => match self.last_span(slots[0], span.end)? {
+                raw if raw.start == raw.end => Shown::Null,
+                raw => Shown::Raw(raw),
             },
-            Render::Strings => Shown::List(Type::String, self.items(view, 0)),
-            Render::Fields => Shown::Map(message.rows[0].ty, self.items(view, 0)),
-            Render::SchemaOrBool => match self.field(view, message.rows[1].ty, message.rows[1].slot)? {
+            Render::Strings => Shown::List(Type::String, slots[0].items(span.end)),
+            Render::Fields => Shown::Map(message.rows[0].ty, slots[0].items(span.end)),
+            Render::SchemaOrBool => match field(message.rows[1].ty, message.rows[1].slot)? {
                 Some(schema) => schema,
-                None => self.field(view, Type::Bool, message.rows[0].slot)?.unwrap_or(Shown::Bool(false)),
+                None => field(Type::Bool, message.rows[0].slot)?.unwrap_or(Shown::Bool(false)),
             },
             // The two rows are the list and the schema.
             Render::SchemaOrArray | Render::SchemaOrStrings => {
                 let (lists, schemas): (Vec<_>, Vec<_>) = message.rows.iter().partition(|row| row.card == Card::List);
-                match self.items(view, lists[0].slot) {
+                match slots[usize::from(lists[0].slot)].items(span.end) {
                     items if items.count > 0 => Shown::List(lists[0].ty, items),
-                    _ => self.field(view, schemas[0].ty, schemas[0].slot)?.unwrap_or(Shown::Null),
+                    _ => field(schemas[0].ty, schemas[0].slot)?.unwrap_or(Shown::Null),
                 }
             }
         })
     }
 
-    fn field(&mut self, view: View, ty: Type, slot: u8) -> Result<Option<Shown<'a>>> {
-        let slot = self.slot(view, slot);
-        if slot.is_absent() { Ok(None) } else { self.payload(ty, slot.tag(), view.end).map(Some) }
-    }
-
-    fn int(&mut self, view: View, slot: u8) -> Result<i64> {
-        Ok(self.field(view, Type::Int64, slot)?.map_or(0, |shown| shown.int()))
-    }
-
-    fn items(&self, view: View, slot: u8) -> Items {
-        self.slot(view, slot).items(view.end)
-    }
-
-    /// The next item of a list, if there is one more. Packed numbers come one by one.
-    pub fn next_item(&mut self, ty: Type, items: &mut Items) -> Result<Option<Shown<'a>>> {
+    /// The next item of a list, hidden if there is none. Packed numbers come one by one.
+    pub fn next_item(&mut self, ty: Type, items: &mut Items) -> Result<Shown<'a>> {
         loop {
-            if let Some(packed_end) = items.packed.filter(|&end| items.reader_at < end) {
-                let mut reader = Reader::new(self.bytes, Span { start: items.reader_at, end: packed_end });
+            if items.reader_at < items.packed_end {
+                let mut reader = Reader::new(self.bytes, Span { start: items.reader_at as usize, end: items.packed_end as usize });
                 let wire_type = if ty == Type::Double { wire::FIXED64 } else { wire::VARINT };
-                let shown = self.read(ty, &mut reader, wire_type)?;
-                items.reader_at = reader.pos;
-                return Ok(Some(shown));
+                let shown = self.read(ty, &mut reader, wire_type);
+                items.reader_at = reader.pos as u32;
+                return shown;
             }
-            items.packed = None;
-            let Some((mut reader, wire_type)) = self.next_occurrence(items)? else { return Ok(None) };
+            items.packed_end = 0;
+            let Some((mut reader, wire_type)) = self.next_occurrence(items)? else { return Ok(Shown::Hidden) };
             if wire_type == wire::LEN && matches!(ty, Type::Bool | Type::Int32 | Type::Int64 | Type::Double) {
                 let packed = reader.span()?;
-                items.reader_at = packed.start;
-                items.packed = Some(packed.end);
+                (items.reader_at, items.packed_end) = (packed.start as u32, packed.end as u32);
                 continue;
             }
-            let shown = self.read(ty, &mut reader, wire_type)?;
-            items.reader_at = reader.pos;
-            return Ok(Some(shown));
+            let shown = self.read(ty, &mut reader, wire_type);
+            items.reader_at = reader.pos as u32;
+            return shown;
         }
     }
 
@@ -221,7 +219,7 @@ impl<'a> Context<'a> {
             return Err(Fault::new("expected a map's entry", reader.pos));
         }
         let span = reader.span()?;
-        items.reader_at = span.end;
+        items.reader_at = span.end as u32;
         let mut entry = Entry { key: Span { start: span.start, end: span.start }, value_at: None, end: span.end };
         let mut reader = Reader::new(self.bytes, span);
         while !reader.at_end() {
@@ -239,7 +237,7 @@ impl<'a> Context<'a> {
 
     /// The entries of a map in the order of their keys; of equal keys the last one.
     pub fn sorted_entries(&mut self, mut items: Items) -> Result<Vec<Entry>> {
-        let mut entries = Vec::with_capacity(items.count);
+        let mut entries = Vec::with_capacity(items.count as usize);
         while let Some(entry) = self.next_entry(&mut items)? {
             entries.push(entry);
         }
@@ -255,7 +253,11 @@ impl<'a> Context<'a> {
     /// The value of a map's entry.
     pub fn entry_value(&mut self, ty: Type, entry: &Entry) -> Result<Shown<'a>> {
         match (entry.value_at, ty) {
-            (Some(at), _) => self.payload(ty, at, entry.end),
+            (Some(at), _) => {
+                let mut reader = Reader::new(self.bytes, Span { start: at, end: entry.end });
+                let (_, wire_type) = reader.tag()?;
+                self.read(ty, &mut reader, wire_type)
+            }
             (None, Type::Bytes) => Ok(Shown::Base64(b"")),
             (None, _) => self.zero(ty),
         }
@@ -266,18 +268,31 @@ impl<'a> Context<'a> {
         self.slice(entry.key)
     }
 
+    #[inline]
     fn next_occurrence(&self, items: &mut Items) -> Result<Option<(Reader<'a>, u8)>> {
         if items.count == 0 {
             return Ok(None);
         }
-        let mut reader = Reader::new(self.bytes, Span { start: items.reader_at, end: items.end });
+        let mut reader = Reader::new(self.bytes, Span { start: items.reader_at as usize, end: items.end as usize });
         loop {
             let (number, wire_type) = reader.tag()?;
-            if *items.number.get_or_insert(number) == number {
+            if number == u32::from(items.number) {
                 items.count -= 1;
                 return Ok(Some((reader, wire_type)));
             }
             reader.skip(wire_type)?;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn special_messages_are_small() {
+        for message in MESSAGES.iter().filter(|message| message.render != Render::Struct) {
+            assert!(message.fills.len() <= 3 && message.numbers.inlined.is_empty(), "{}", message.name);
         }
     }
 }

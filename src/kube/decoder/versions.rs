@@ -66,8 +66,8 @@ mod tests {
         }
         let number = |message: &Message, slot: u8| message.numbers.slots.iter().position(|&index| index == slot + 1);
         for row in old.rows.iter().filter(|row| !matches!(row.ty, Type::ApiVersion | Type::Kind) && row.last == 255) {
-            let same = new.rows.iter().find(|other| other.name() == row.name() && other.card == row.card && other.last == 255);
-            let here = Some(format!("{}.{}", old.name, row.name()));
+            let same = new.rows.iter().find(|other| other.name == row.name && other.card == row.card && other.last == 255);
+            let here = Some(format!("{}.{}", old.name, row.name));
             match same.filter(|other| number(old, row.slot) == number(new, other.slot)).map(|other| (row.ty, other.ty)) {
                 Some((Type::Message(a), Type::Message(b))) => {
                     let inner = unlike(&MESSAGES[usize::from(a.0)], &MESSAGES[usize::from(b.0)], seen);

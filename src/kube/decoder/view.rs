@@ -9,6 +9,9 @@ use crate::proto::table::{Card, Emit, Message, Numbers, Row, Type};
 /// Messages within messages. Kubernetes' own types need about 15; only schemas within schemas go deeper.
 const MAX_DEPTH: usize = 100;
 
+/// Messages inlined in inlined ones.
+const MAX_INLINED: usize = 8;
+
 /// What one value needs while it is read: its bytes and the scratch space of all levels, reused by the next.
 pub struct Context<'a> {
     pub bytes: &'a [u8],
@@ -22,47 +25,61 @@ pub struct Context<'a> {
     pub unknown: Vec<UnknownField>,
 }
 
-/// Where a field lies: the offsets of its first and last tag, plus one so that 0 is absent, and how often it occurs.
+/// Where a field lies. Two words, which are read as they were written: parts of them would wait for one another.
 #[derive(Clone, Copy, Default)]
 pub struct Slot {
-    first: u32,
-    last: u32,
-    count: u32,
+    /// The offset of the first tag; above it that of the last payload.
+    places: u64,
+    /// How often the field occurs; above it its number, and the last one's wire type.
+    what: u64,
 }
 
 impl Slot {
     pub fn is_absent(self) -> bool {
-        self.count == 0
+        self.what == 0
     }
 
-    /// The offset of the tag that counts where there should be one: the last.
-    pub fn tag(self) -> usize {
-        (self.last as usize).saturating_sub(1)
+    /// One more occurrence.
+    fn add(&mut self, tag_at: usize, payload_at: usize, number: u32, wire_type: u8) {
+        let first = if self.is_absent() { tag_at as u64 } else { self.places & 0xffff_ffff };
+        self.places = first | (payload_at as u64) << 32;
+        self.what = ((self.what & 0xffff_ffff) + 1) | u64::from(number) << 32 | u64::from(wire_type) << 48;
+    }
+
+    fn last_payload(self) -> usize {
+        (self.places >> 32) as usize
+    }
+
+    fn number(self) -> u16 {
+        (self.what >> 32) as u16
+    }
+
+    fn wire_type(self) -> u8 {
+        (self.what >> 48) as u8
     }
 
     /// All occurrences, within a message that ends at `end`.
     pub fn items(self, end: usize) -> Items {
-        Items::new((self.first as usize).saturating_sub(1), end, self.count as usize)
+        Items::new(self.places as u32, end as u32, self.what as u32, self.number())
     }
 }
 
-/// The message at hand: where its slots begin and where its bytes end.
+/// The message at hand: where its slots begin, where its bytes end, and which of its rows may be shown.
 #[derive(Clone, Copy)]
 pub struct View {
     base: usize,
     pub end: usize,
+    rows: u64,
 }
 
-/// A member of a message's JSON.
-pub enum Member<'a> {
-    /// Not shown.
-    Hidden,
-    /// One value.
-    One(Shown<'a>),
-    /// A list.
-    List(Items),
-    /// A map from strings.
-    Map(Items),
+impl View {
+    /// The next row that may be shown, in the order of the JSON. Each is returned once.
+    #[inline]
+    pub fn next_row(&mut self, message: &'static Message) -> Option<&'static Row> {
+        let row = message.rows.get(self.rows.trailing_zeros() as usize)?;
+        self.rows &= self.rows - 1;
+        Some(row)
+    }
 }
 
 impl<'a> Context<'a> {
@@ -85,13 +102,26 @@ impl<'a> Context<'a> {
             return Err(Fault::new(format!("messages nested deeper than {MAX_DEPTH}"), span.start));
         }
         let base = self.slots.len();
-        self.slots.resize(base + usize::from(message.slots), Slot::default());
-        if let Err(fault) = self.index(&message.numbers, base, span, 0) {
-            self.slots.truncate(base);
-            return Err(fault);
+        self.slots.resize(base + message.fills.len(), Slot::default());
+        let mut rows = message.always;
+        if span.start < span.end {
+            match index(self.bytes, message, &message.numbers, &mut self.slots[base..], &mut self.unknown, span, 0) {
+                Ok(filled) => rows |= filled,
+                Err(fault) => {
+                    self.slots.truncate(base);
+                    return Err(fault);
+                }
+            }
         }
         self.depth += 1;
-        Ok(View { base, end: span.end })
+        Ok(View { base, end: span.end, rows })
+    }
+
+    /// The slots of a message that has three at most and none within it.
+    pub fn small(&mut self, message: &Message, span: Span) -> Result<[Slot; 3]> {
+        let mut slots = [Slot::default(); 3];
+        index(self.bytes, message, &message.numbers, &mut slots, &mut self.unknown, span, 0)?;
+        Ok(slots)
     }
 
     /// Gives the message's scratch space back.
@@ -100,94 +130,106 @@ impl<'a> Context<'a> {
         self.slots.truncate(view.base);
     }
 
-    /// Where a field of the message lies.
+    /// The value of a field that is there, the last one where it occurs more than once. The message ends at `end`.
     #[inline]
-    pub fn slot(&self, view: View, slot: u8) -> Slot {
-        self.slots[view.base + usize::from(slot)]
+    pub fn last(&mut self, ty: Type, slot: Slot, end: usize) -> Result<Shown<'a>> {
+        let mut reader = Reader::new(self.bytes, Span { start: slot.last_payload(), end });
+        self.read(ty, &mut reader, slot.wire_type())
     }
 
-    fn index(&mut self, numbers: &Numbers, base: usize, span: Span, inlined: usize) -> Result<()> {
-        let mut reader = Reader::new(self.bytes, span);
-        while !reader.at_end() {
-            let at = reader.pos as u32 + 1;
-            let (number, wire_type) = reader.tag()?;
-            let payload = reader.skip(wire_type)?;
-            let index = numbers.slots.get(number as usize).copied().unwrap_or(0);
-            if index == 0 {
-                let bytes = self.bytes[payload.start..payload.end].to_vec();
-                self.unknown.push(UnknownField { path: String::new(), number, wire_type, bytes });
-            } else if index <= Numbers::INLINED {
-                let slot = &mut self.slots[base + usize::from(index) - 1];
-                if slot.count == 0 {
-                    slot.first = at;
-                }
-                slot.last = at;
-                slot.count += 1;
-            } else if wire_type == wire::LEN && inlined < 8 {
-                self.index(&numbers.inlined[usize::from(index - Numbers::INLINED) - 1], base, payload, inlined + 1)?;
-            } else {
-                return Err(Fault::new("expected a message", payload.start));
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether a row is certainly not shown: most rows of most messages, told without looking further.
-    #[inline]
-    pub fn is_left_out(&self, view: View, row: &Row) -> bool {
-        matches!(row.emit, Emit::IfSet | Emit::IfNotEmpty)
-            && !matches!(row.ty, Type::ApiVersion | Type::Kind)
-            && self.slot(view, row.slot).is_absent()
+    /// The last payload of a field that is there, which has a length before it.
+    pub fn last_span(&self, slot: Slot, end: usize) -> Result<Span> {
+        let mut reader = Reader::new(self.bytes, Span { start: slot.last_payload(), end });
+        super::values::expect(wire::LEN, slot.wire_type(), reader.pos)?;
+        reader.span()
     }
 
     /// What the JSON has for a row of the message.
     #[inline]
-    pub fn member(&mut self, view: View, message: &'static Message, row: &'static Row) -> Result<Member<'a>> {
+    pub fn member(&mut self, view: View, message: &'static Message, row: &'static Row) -> Result<Shown<'a>> {
         let slot = match row.ty {
-            Type::ApiVersion => return Ok(Member::One(Shown::ApiVersion)),
-            Type::Kind => return Ok(Member::One(Shown::Kind)),
-            _ => self.slot(view, row.slot),
+            Type::ApiVersion => return Ok(Shown::ApiVersion),
+            Type::Kind => return Ok(Shown::Kind),
+            _ => self.slots[view.base + usize::from(row.slot)],
         };
-        if self.is_left_out(view, row) {
-            return Ok(Member::Hidden);
-        }
-        let holds = row.holds_in(self.minor) || (!slot.is_absent() && self.shown_nevertheless(message, row, slot));
-        if !holds {
-            return Ok(Member::Hidden);
-        }
         if slot.is_absent() {
-            return Ok(Member::One(if row.emit == Emit::AlwaysOrNull || row.card != Card::One { Shown::Null } else { self.zero(row.ty)? }));
+            return match row.emit {
+                Emit::IfSet | Emit::IfNotEmpty => Ok(Shown::Hidden),
+                _ if !row.holds_in(self.minor) => Ok(Shown::Hidden),
+                Emit::Always if row.card == Card::One => self.zero(row.ty),
+                Emit::Always | Emit::AlwaysOrNull => Ok(Shown::Null),
+            };
+        }
+        if !row.holds_in(self.minor) && !self.shown_nevertheless(view, message, row, slot) {
+            return Ok(Shown::Hidden);
         }
         match row.card {
-            Card::List => Ok(Member::List(slot.items(view.end))),
-            Card::Map => Ok(Member::Map(slot.items(view.end))),
+            Card::List => Ok(Shown::List(row.ty, slot.items(view.end))),
+            Card::Map => Ok(Shown::Map(row.ty, slot.items(view.end))),
             Card::One => {
-                let shown = self.payload(row.ty, slot.tag(), view.end)?;
-                Ok(if row.emit == Emit::IfNotEmpty && shown.is_empty() { Member::Hidden } else { Member::One(shown) })
+                let shown = self.last(row.ty, slot, view.end);
+                if row.emit == Emit::IfNotEmpty && matches!(&shown, Ok(shown) if shown.is_empty()) { Ok(Shown::Hidden) } else { shown }
             }
         }
     }
 
     /// Whether a field that the release does not have is shown by the rules of the row; if not it is kept as unknown, once.
     #[cold]
-    fn shown_nevertheless(&mut self, message: &'static Message, row: &'static Row, slot: Slot) -> bool {
+    fn shown_nevertheless(&mut self, view: View, message: &'static Message, row: &'static Row, slot: Slot) -> bool {
         let mut siblings = message.rows.iter().filter(|other| other.slot == row.slot && !matches!(other.ty, Type::ApiVersion | Type::Kind));
         let distance = |row: &Row| if self.minor < row.first { row.first - self.minor } else { self.minor - row.last };
         if siblings.any(|other| other.holds_in(self.minor) || (distance(other), other.first) < (distance(row), row.first)) {
             return false;
         }
         if !self.lenient {
-            let mut reader = Reader::new(self.bytes, Span { start: slot.tag(), end: self.bytes.len() });
-            if let Ok((number, wire_type)) = reader.tag()
-                && let Ok(payload) = reader.skip(wire_type)
-            {
+            let mut reader = Reader::new(self.bytes, Span { start: slot.last_payload(), end: view.end });
+            if let Ok(payload) = reader.skip(slot.wire_type()) {
                 // Go writes most fields even where they are zero: nothing is lost with those.
                 let bytes = self.bytes[payload.start..payload.end].to_vec();
                 if bytes.iter().any(|&byte| byte != 0) {
-                    self.unknown.push(UnknownField { path: String::new(), number, wire_type, bytes });
+                    self.unknown.push(UnknownField {
+                        path: String::new(),
+                        number: u32::from(slot.number()),
+                        wire_type: slot.wire_type(),
+                        bytes,
+                    });
                 }
             }
         }
         self.lenient
     }
+}
+
+/// Reads the tags of `span`, which is the message itself or one whose members stand in its JSON, and returns which rows may be shown.
+fn index(
+    bytes: &[u8],
+    message: &Message,
+    numbers: &Numbers,
+    slots: &mut [Slot],
+    unknown: &mut Vec<UnknownField>,
+    span: Span,
+    inlined: usize,
+) -> Result<u64> {
+    let mut rows = 0;
+    let mut reader = Reader::new(bytes, span);
+    while !reader.at_end() {
+        let at = reader.pos;
+        let (number, wire_type) = reader.tag()?;
+        let payload_at = reader.pos;
+        let payload = reader.skip(wire_type)?;
+        let index_of = numbers.slots.get(number as usize).copied().unwrap_or(0);
+        if index_of == 0 {
+            unknown.push(UnknownField { path: String::new(), number, wire_type, bytes: bytes[payload.start..payload.end].to_vec() });
+        } else if index_of <= Numbers::INLINED {
+            let place = usize::from(index_of) - 1;
+            slots[place].add(at, payload_at, number, wire_type);
+            rows |= message.fills[place];
+        } else if wire_type == wire::LEN && inlined < MAX_INLINED {
+            let inner = &numbers.inlined[usize::from(index_of - Numbers::INLINED) - 1];
+            rows |= index(bytes, message, inner, slots, unknown, payload, inlined + 1)?;
+        } else {
+            return Err(Fault::new("expected a message", payload.start));
+        }
+    }
+    Ok(rows)
 }

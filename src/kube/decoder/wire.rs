@@ -15,9 +15,9 @@ pub struct Span {
 /// A cursor over a part of a value.
 #[derive(Clone, Copy)]
 pub struct Reader<'a> {
+    /// The value up to the part's end.
     bytes: &'a [u8],
     pub pos: usize,
-    pub end: usize,
 }
 
 /// How a field's payload lies on the wire.
@@ -30,33 +30,33 @@ pub const FIXED32: u8 = 5;
 
 impl<'a> Reader<'a> {
     /// A reader of `span`, which must lie within `bytes`.
+    #[inline]
     pub fn new(bytes: &'a [u8], span: Span) -> Self {
-        debug_assert!(span.start <= span.end && span.end <= bytes.len());
-        Self { bytes, pos: span.start, end: span.end }
+        Self { bytes: &bytes[..span.end], pos: span.start }
     }
 
+    #[inline]
     pub fn at_end(&self) -> bool {
-        self.pos >= self.end
+        self.pos >= self.bytes.len()
     }
 
     /// An unsigned number of up to 64 bits.
     #[inline(always)]
     pub fn varint(&mut self) -> Result<u64> {
-        if self.pos < self.end && self.bytes[self.pos] < 0x80 {
-            self.pos += 1;
-            return Ok(u64::from(self.bytes[self.pos - 1]));
+        match self.bytes.get(self.pos) {
+            Some(&byte) if byte < 0x80 => {
+                self.pos += 1;
+                Ok(u64::from(byte))
+            }
+            _ => self.long_varint(),
         }
-        self.long_varint()
     }
 
     fn long_varint(&mut self) -> Result<u64> {
         let start = self.pos;
         let mut value = 0u64;
         for shift in (0..64).step_by(7) {
-            if self.pos >= self.end {
-                return Err(Fault::new("number cut short", start));
-            }
-            let byte = self.bytes[self.pos];
+            let Some(&byte) = self.bytes.get(self.pos) else { return Err(Fault::new("number cut short", start)) };
             self.pos += 1;
             value |= u64::from(byte & 0x7f) << shift;
             if byte < 0x80 {
@@ -83,7 +83,7 @@ impl<'a> Reader<'a> {
         let at = self.pos;
         let length = self.varint()?;
         let start = self.pos;
-        if length > (self.end - start) as u64 {
+        if length > (self.bytes.len() - start) as u64 {
             return Err(Fault::new(format!("length {length} beyond the end"), at));
         }
         self.pos = start + length as usize;
@@ -92,7 +92,7 @@ impl<'a> Reader<'a> {
 
     /// Eight bytes, little-endian.
     pub fn fixed64(&mut self) -> Result<u64> {
-        match self.bytes[..self.end].get(self.pos..self.pos + 8) {
+        match self.bytes.get(self.pos..self.pos + 8) {
             Some(bytes) => {
                 self.pos += 8;
                 Ok(u64::from_le_bytes(bytes.try_into().expect("eight bytes")))
@@ -115,7 +115,7 @@ impl<'a> Reader<'a> {
             }
             FIXED64 | FIXED32 => {
                 let length = if wire_type == FIXED64 { 8 } else { 4 };
-                if length > self.end - start {
+                if length > self.bytes.len() - start {
                     return Err(Fault::new("number cut short", start));
                 }
                 self.pos += length;
