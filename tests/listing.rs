@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn capture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/captures").join(name).join("snapshot.db.zst")
@@ -37,7 +37,7 @@ fn check_error(arguments: &[&str], wanted: &str, code: i32) {
     assert_eq!((output.stdout.len(), output.status.code()), (0, Some(code)), "{arguments:?}");
 }
 
-fn json(arguments: &[&str]) -> Value {
+fn parsed(arguments: &[&str]) -> Value {
     serde_json::from_slice(&story(arguments).stdout).unwrap()
 }
 
@@ -56,7 +56,7 @@ fn names_and_selectors() {
 
 #[test]
 fn the_same_objects_in_every_format() {
-    let list = json(&["ls", "pods", "-A", "-o", "json"]);
+    let list = parsed(&["ls", "pods", "-A", "-o", "json"]);
     assert_eq!((&list["kind"], &list["apiVersion"]), (&"List".into(), &"v1".into()));
     let yaml: Value = serde_saphyr::from_slice(&story(&["ls", "pods", "-A", "-o", "yaml"]).stdout).unwrap();
     assert_eq!(yaml, list);
@@ -68,7 +68,7 @@ fn the_same_objects_in_every_format() {
     let rows = text(&story(&["ls", "pods", "-A", "--no-headers"]).stdout);
     assert_eq!(rows.lines().count(), list["items"].as_array().unwrap().len());
     assert!(list["items"].as_array().unwrap().iter().all(|pod| pod["metadata"].get("managedFields").is_none()));
-    let mut whole = json(&["ls", "pods", "-A", "-o", "json", "--show-managed-fields"]);
+    let mut whole = parsed(&["ls", "pods", "-A", "-o", "json", "--show-managed-fields"]);
     let cut = whole["items"].as_array_mut().unwrap().iter_mut().map(|pod| pod["metadata"].as_object_mut().unwrap().remove("managedFields"));
     assert!(cut.collect::<Vec<_>>().iter().flatten().all(Value::is_array));
     assert_eq!(whole, list);
@@ -76,9 +76,9 @@ fn the_same_objects_in_every_format() {
 
 #[test]
 fn one_object_is_no_list() {
-    let node = json(&["get", "node/node1"]);
+    let node = parsed(&["get", "node/node1"]);
     assert_eq!((&node["kind"], &node["metadata"]["name"]), (&"Node".into(), &"node1".into()));
-    assert_eq!(json(&["get", "/registry/minions/node1"]), node);
+    assert_eq!(parsed(&["get", "/registry/minions/node1"]), node);
     check(&["get", "node/node1", "-o", "jsonpath={.metadata.name} {.status.addresses[?(@.type==\"Hostname\")].address}"], "node1 node1", 0);
 }
 
@@ -99,7 +99,7 @@ fn sorted_and_in_columns_of_ones_own() {
 #[test]
 fn secrets_are_masked() {
     let hidden = text(&story(&["ls", "secrets", "-A", "-o", "json"]).stdout);
-    let shown = json(&["ls", "secrets", "-A", "-o", "json", "--show-secrets"]);
+    let shown = parsed(&["ls", "secrets", "-A", "-o", "json", "--show-secrets"]);
     let mut values = 0;
     for secret in shown["items"].as_array().unwrap() {
         for value in
@@ -122,7 +122,7 @@ fn first_value(list: &Value) -> String {
 
 #[test]
 fn custom_kinds_by_their_definitions() {
-    let crd = json(&["ls", "crd", "-o", "json"])["items"][0].clone();
+    let crd = parsed(&["ls", "crd", "-o", "json"])["items"][0].clone();
     let (plural, group) = (crd["spec"]["names"]["plural"].as_str().unwrap(), crd["spec"]["group"].as_str().unwrap());
     let by_plural = text(&story(&["ls", plural, "-A", "-o", "name"]).stdout);
     assert!(!by_plural.is_empty());
@@ -173,7 +173,7 @@ fn what_is_not_found_or_not_understood() {
 
 #[test]
 fn counts_agree_with_listings() {
-    let kinds = json(&["ls", "-o", "json"]);
+    let kinds = parsed(&["ls", "-o", "json"]);
     for wanted in ["pods", "nodes", "events"] {
         let row = kinds.as_array().unwrap().iter().find(|row| row["resource"] == wanted).unwrap();
         let names = text(&story(&["ls", wanted, "-A", "-o", "name"]).stdout);
@@ -183,22 +183,111 @@ fn counts_agree_with_listings() {
     assert_eq!(keys.lines().count(), 4);
 }
 
-#[test]
-fn broken_values_are_named_and_the_rest_goes_on() {
+/// The cluster with every stored version of every node broken: the length of the object after its type is wrong.
+fn with_broken_nodes() -> tempfile::NamedTempFile {
     let whole = zstd::decode_all(std::fs::File::open(capture("k120-story")).unwrap()).unwrap();
-    let node = br#"k8s"#.iter().chain(b"\0\n\n\n\x02v1\x12\x04Node").copied().collect::<Vec<u8>>();
+    let node = b"k8s\0\n\n\n\x02v1\x12\x04Node";
     let mut broken = whole.clone();
-    // The length of the object after its type: every stored version of every node loses it.
-    let found: Vec<usize> = whole.windows(node.len()).enumerate().filter(|(_, window)| *window == node).map(|(at, _)| at).collect();
+    let found: Vec<usize> = whole.windows(node.len()).enumerate().filter(|(_, window)| window == node).map(|(at, _)| at).collect();
     assert!(!found.is_empty());
     found.iter().for_each(|&at| broken[at + node.len() + 1] ^= 0x7f);
     let file = tempfile::Builder::new().suffix(".db").tempfile().unwrap();
     std::fs::write(file.path(), broken).unwrap();
-    let output = ketcd(file.path(), &["ls", "nodes,namespaces", "-o", "name", "-l", "!none"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stdout).contains("namespace/lab\n"), "{}", text(&output.stdout));
+    file
+}
+
+#[test]
+fn broken_values_are_named_and_the_rest_goes_on() {
+    let file = with_broken_nodes();
+    let broken = |errors: &str| errors.lines().filter(|line| line.contains("/registry/minions/node") && line.contains("is broken")).count();
+    for (arguments, shown, wanted) in [
+        (&["ls", "nodes,namespaces", "-o", "name", "-l", "!none"][..], "namespace/lab\n", 4),
+        (&["ls", "nodes,namespaces"], "lab ", 4),
+        (&["get", "no,ns", "-o", "ndjson"], "\"name\":\"lab\"", 4),
+        (&["get", "no,ns", "-o", "yaml"], "name: lab\n", 4),
+        (&["get", "no,ns", "-o", "custom-columns=N:.metadata.name"], "lab\n", 4),
+        (&["diff", "no,ns", "--rev", ".."], "Namespace", 4),
+    ] {
+        let output = ketcd(file.path(), arguments);
+        let (shows, errors) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!((output.status.code(), shows.contains(shown)), (Some(2), true), "{arguments:?}: {shows}{errors}");
+        assert!(broken(&errors) >= wanted, "{arguments:?}: {errors}");
+        assert!(errors.contains("at revision ") && errors.contains("at offset "), "{arguments:?}: {errors}");
+    }
+    for command in ["history node/node1", "watch node/node1 --from-rev 1", "timeline node/node1", "explain pod/lab/weighted"] {
+        let output = ketcd(file.path(), &command.split(' ').collect::<Vec<_>>());
+        let errors = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{command}: {errors}");
+        assert!(broken(&errors) >= 1, "{command}: {errors}");
+    }
+}
+
+/// Objects as kubectl prints them, in a file.
+fn objects(objects: &[Value]) -> tempfile::NamedTempFile {
+    let file = tempfile::Builder::new().suffix(".json").tempfile().unwrap();
+    let lines: Vec<String> = objects.iter().map(Value::to_string).collect();
+    std::fs::write(file.path(), lines.join("\n")).unwrap();
+    file
+}
+
+#[test]
+fn unknown_fields_are_counted_whatever_the_command() {
+    let pod = |name: &str| {
+        json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "shop", "uid": name},
+            "spec": {"containers": [{"name": "c", "image": "i", "fromTheFuture": true}], "later": {"a": 1}}})
+    };
+    let (file, other) = (objects(&[pod("a"), pod("b")]), objects(&[pod("a"), pod("c")]));
+    let both = [file.path().to_str().unwrap(), other.path().to_str().unwrap()];
+    for (arguments, fields, objects) in [
+        (&["ls", "pods", "-A"][..], 4, 2),
+        (&["get", "pods", "-A", "-o", "ndjson"], 4, 2),
+        (&["get", "pod/shop/a", "-o", "yaml"], 2, 1),
+        (&["history", "pods", "-A"], 4, 2),
+        (&["explain", "pod/shop/a"], 4, 2),
+    ] {
+        let arguments = [arguments, &["--release", "1.36"]].concat();
+        let errors = text(&ketcd(file.path(), &arguments).stderr);
+        let objects = if objects == 1 { "one object".to_owned() } else { format!("{objects} objects") };
+        assert!(errors.contains(&format!("{fields} unknown fields in {objects} left out")), "{arguments:?}: {errors}");
+    }
+    let output = Command::new(env!("CARGO_BIN_EXE_ketcd")).args(["diff", both[0], both[1], "--release", "1.36"]).output().unwrap();
     let errors = text(&output.stderr);
-    assert_eq!(errors.lines().filter(|line| line.contains("/registry/minions/node") && line.contains("is broken")).count(), 4, "{errors}");
+    assert!(errors.contains("2 unknown fields in one object left out"), "{errors}");
+    let shown = text(&ketcd(file.path(), &["ls", "pods", "-A", "--release", "1.36", "--unknown"]).stderr);
+    for line in [
+        "/registry/pods/shop/a: spec.containers[0].fromTheFuture: unknown member, true",
+        "/registry/pods/shop/b: spec.later: unknown member, {\"a\":1}",
+    ] {
+        assert!(shown.contains(line), "{shown}");
+    }
+}
+
+#[test]
+fn custom_resources_of_a_file_have_the_kinds_and_columns_of_its_definitions() {
+    let thing =
+        json!({"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "t", "namespace": "shop"}, "spec": {"size": 3}});
+    let definition = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "things.example.com"},
+        "spec": {"group": "example.com", "scope": "Namespaced",
+            "names": {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList", "shortNames": ["th"]},
+            "versions": [{"name": "v1", "served": true, "storage": true,
+                "additionalPrinterColumns": [{"name": "Size", "type": "integer", "jsonPath": ".spec.size"}]}]}});
+    let odd = json!({"apiVersion": "nowhere.example.com/v1", "kind": "Odd", "metadata": {"name": "o"}});
+    let file = objects(&[thing, odd, definition]);
+    let output = ketcd(file.path(), &["ls", "th", "-n", "shop"]);
+    assert_eq!((text(&output.stdout).as_str(), output.status.code()), ("NAME   SIZE\nt      3\n", Some(0)));
+    assert!(text(&output.stderr).contains("nowhere.example.com/v1 Odd o is left out"));
+}
+
+#[test]
+fn labels_have_columns() {
+    let pod = |name: &str, labels: Value| json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}});
+    let file = objects(&[pod("a", json!({"app.kubernetes.io/name": "web", "tier": "front"})), pod("b", json!({"tier": "back"}))]);
+    let shown = text(&ketcd(file.path(), &["ls", "ns", "-L", "app.kubernetes.io/name,tier", "--show-labels"]).stdout);
+    let wanted = "NAME   STATUS   AGE         NAME     TIER    LABELS
+a      Active   <unknown>   web      front   app.kubernetes.io/name=web,kubernetes.io/metadata.name=a,tier=front
+b      Active   <unknown>   <none>   back    kubernetes.io/metadata.name=b,tier=back
+";
+    assert_eq!(shown, wanted);
 }
 
 #[test]

@@ -279,12 +279,13 @@ fn release_in(database: &Path) -> Release {
     let decoder = Decoder::new();
     let mut state = ClusterState::new(Rules::new(NEWEST_SCHEDULER, &Gates::new(NEWEST_SCHEDULER)).requests);
     changes(database, |path, event| {
-        let Some(key) = ObjectKey::parse(path).filter(|_| path.starts_with("minions/") || path.starts_with("pods/kube-system/")) else {
+        let Some(object) = ObjectKey::parse(path).filter(|_| path.starts_with("minions/") || path.starts_with("pods/kube-system/")) else {
             return;
         };
         let value = &event.key_value;
-        let stored = (event.kind == EventKind::Put).then_some(Encoded::Stored { decoder: &decoder, key: &value.key, value: &value.value });
-        state.apply(&key, stored, event.revision.0);
+        let (key, value, mod_revision) = (&value.key, &value.value, event.revision.0);
+        let stored = (event.kind == EventKind::Put).then_some(Encoded::Stored { decoder: &decoder, key, value, mod_revision });
+        state.apply(&object, stored, event.revision.0);
     });
     detect(&state).release
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use ketcd::kube::Kinds;
-use ketcd::render::table::{Decoration, Table, View};
+use ketcd::render::table::{Decoration, Labels, Table, View};
 use serde_json::Value;
 
 #[test]
@@ -21,7 +21,7 @@ fn check(wanted: &str, is_wide: bool) {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/tables");
     let read = |name: &str| fs::read_to_string(directory.join(name)).unwrap();
     let objects: Vec<Value> = read("objects.ndjson").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let view = View { now: "2026-11-21T10:00:00Z".parse().unwrap(), is_wide, with_labels: false };
+    let view = View { now: "2026-11-21T10:00:00Z".parse().unwrap(), is_wide };
     let found = tables(&objects, view);
     let wanted = read(wanted);
     let differing: Vec<String> = found
@@ -44,7 +44,7 @@ fn tables(objects: &[Value], view: View) -> String {
         let heading = format!("# {kind}{group}\n");
         let index = sections.iter().position(|(own, _)| *own == heading).unwrap_or_else(|| {
             let kind = kinds.of_object(api_version, kind).unwrap_or_else(|| panic!("{heading} is no kind"));
-            sections.push((heading, Table::new(Some(kind), view)));
+            sections.push((heading, Table::new(Some(kind), view, Labels::default())));
             sections.len() - 1
         });
         sections[index].1.push(object);

@@ -156,5 +156,5 @@ fn follow<D: Fn(&KeyValue) -> Body>(follower: &mut Follower<D>, read: Read<Event
 }
 
 fn decoding(session: &Session) -> impl Fn(&KeyValue) -> Body + Send + '_ {
-    |entry| session.unknown_fields.pass(&entry.key, session.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0)).body
+    |entry| session.telling.decode(&entry.key, &entry.value, entry.mod_revision.0).body
 }

@@ -22,7 +22,7 @@ impl<'s> Feed<'s> {
     /// A feed from a session's source.
     pub async fn new(session: &'s Session) -> Result<Self> {
         let prefix = format!("{}/", session.prefix().await?);
-        Ok(Self { session, prefix, decoder: &session.decoder })
+        Ok(Self { session, prefix, decoder: &session.telling })
     }
 
     /// Finds the scheduler's release in the state at `at`: in the nodes and the pods of the control plane, else in all pods.
@@ -157,7 +157,7 @@ impl<'s> Feed<'s> {
     }
 
     fn change(&mut self, replay: &mut Replay, entry: &KeyValue, kind: EventKind, revision: Revision) -> Vec<Attempt> {
-        let stored = Encoded::Stored { decoder: self.decoder, key: &entry.key, value: &entry.value };
+        let stored = Encoded::Stored { decoder: self.decoder, key: &entry.key, value: &entry.value, mod_revision: revision.0 };
         match self.key(&entry.key) {
             Some(key) => replay.advance(&key, (kind == EventKind::Put).then_some(stored), revision.0),
             None if kind == EventKind::Put && self.is_event(&entry.key) => replay.hear(stored, revision.0).into_iter().collect(),
@@ -182,7 +182,8 @@ impl<'s> Feed<'s> {
     /// Hands an entry on, if a scheduler watches its kind.
     fn decoded(&mut self, entry: &KeyValue, put: &mut (dyn FnMut(&ObjectKey, Encoded, i64) + Send)) {
         if let Some(key) = self.key(&entry.key) {
-            put(&key, Encoded::Stored { decoder: self.decoder, key: &entry.key, value: &entry.value }, entry.mod_revision.0);
+            let mod_revision = entry.mod_revision.0;
+            put(&key, Encoded::Stored { decoder: self.decoder, key: &entry.key, value: &entry.value, mod_revision }, mod_revision);
         }
     }
 

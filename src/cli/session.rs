@@ -1,5 +1,6 @@
 //! A source with what is needed to read it: opened once, used by every command.
 
+use std::cell::RefCell;
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -17,8 +18,8 @@ use super::args::GlobalArgs;
 use super::changes::{Keys, Read, events};
 use super::encryption::{self, Encryption};
 use super::output::{self, Format};
-use super::unknown_fields::UnknownFields;
-use super::{Error, Result, connection};
+use super::problems::Problems;
+use super::{Error, Outcome, Result, connection};
 
 /// The `--etcd-prefix` of nearly every API server.
 const DEFAULT_PREFIX: &str = "/registry";
@@ -35,10 +36,11 @@ pub struct Session {
     pub at: At,
     /// What the data tells of the API server's release; not looked for where `--release` says it.
     pub release_evidence: ReleaseEvidence,
-    /// Stored values to objects.
+    /// Stored values to objects, for what is not shown itself.
     pub decoder: Decoder,
-    /// Fields that the decoder did not know.
-    pub unknown_fields: UnknownFields,
+    /// The same for what is: tells what an object lacks, and which values are broken.
+    pub telling: Decoder,
+    problems: Arc<Problems>,
     /// What `--encryption-config` names.
     pub encryption: Encryption,
     prefix: OnceCell<String>,
@@ -61,7 +63,8 @@ impl Session {
             at,
             release_evidence: ReleaseEvidence::default(),
             decoder: Decoder::new().with_key_ring(encryption.keys.clone()),
-            unknown_fields: UnknownFields::new(args.unknown),
+            telling: Decoder::new(),
+            problems: Arc::new(Problems::new(args.unknown)),
             encryption,
             prefix: OnceCell::new_with(args.prefix.as_deref().map(kube::normalize_prefix)),
             kinds: OnceCell::new(),
@@ -75,10 +78,17 @@ impl Session {
                 session.decoder.with_release_found(session.release_evidence.release().unwrap_or_default())
             }
         };
+        session.telling = session.decoder.clone().with_observer(session.problems.clone());
         if let Some(moment) = moment {
             session.at = At::Revision(session.revision_at(moment).await?);
         }
         Ok(session)
+    }
+
+    /// Says what decoding left out, and returns how the command ended: damaged, if data was.
+    pub fn end(&self, outcome: Outcome) -> Outcome {
+        let is_damaged = self.problems.report() || !self.source.damage().is_empty();
+        if is_damaged { Outcome::Damaged } else { outcome }
     }
 
     /// The release of the API server, as far as its own objects and the nodes tell.
@@ -265,9 +275,14 @@ fn open_source(args: &GlobalArgs) -> Result<Box<dyn Source>> {
         let config = connection::config(&args.connection)?;
         return Ok(Box::new(EtcdSource::new(config, Arc::new(|notice: &str| output::note(notice)))?));
     }
-    let kinds = Kinds::builtin();
-    let source = store::load::open(&args.files, &|object| key_of(&kinds, object))?;
-    source.damage().iter().for_each(|damage| output::note(damage));
+    let kinds = RefCell::new(Kinds::builtin());
+    let source = store::load::open(&args.files, &|object| {
+        if object["kind"] == "CustomResourceDefinition" {
+            kinds.borrow_mut().add_crd(object);
+        }
+        key_of(&kinds.borrow(), object)
+    })?;
+    source.damage().iter().chain(source.left_out()).for_each(|told| output::note(told));
     Ok(source)
 }
 

@@ -84,7 +84,7 @@ async fn configuration(session: &Session, pod: &Value, started: Option<Revision>
 async fn version(session: &Session, key: &str, at: Revision) -> Result<Option<Value>> {
     let mut listing = session.source.range(KeyRange::key(key), At::Revision(at), Want::Values).await?;
     let Some(entry) = listing.entries.try_next().await? else { return Ok(None) };
-    let decoded = session.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0);
+    let decoded = session.telling.decode(&entry.key, &entry.value, entry.mod_revision.0);
     match decoded.object() {
         Some(object) => Ok(Some(object.clone())),
         None => Err(Error::new(format!("{key} cannot be decoded")).hint("if it is encrypted, add --encryption-config")),

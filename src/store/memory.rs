@@ -11,16 +11,22 @@ pub struct MemorySource {
     versions: Versions,
     span: RevisionSpan,
     damage: Vec<String>,
+    left_out: Vec<String>,
     status: Box<dyn Fn() -> SourceStatus + Send + Sync>,
 }
 
 impl MemorySource {
     /// A source over `versions`; `status` is asked for only when someone wants to see it, as it may have to wait for checksums.
-    pub(super) fn new(versions: Versions, damage: Vec<String>, status: impl Fn() -> SourceStatus + Send + Sync + 'static) -> Self {
+    pub(super) fn new(
+        versions: Versions,
+        damage: Vec<String>,
+        left_out: Vec<String>,
+        status: impl Fn() -> SourceStatus + Send + Sync + 'static,
+    ) -> Self {
         let oldest = versions.spans().map(|span| span.oldest).min().unwrap_or(Revision(1));
         let newest = versions.spans().map(|span| span.newest).max().unwrap_or(Revision(1));
         let compacted = versions.spans().filter(|span| span.oldest == oldest).find_map(|span| span.compacted);
-        Self { versions, span: RevisionSpan { oldest, newest, compacted }, damage, status: Box::new(status) }
+        Self { versions, span: RevisionSpan { oldest, newest, compacted }, damage, left_out, status: Box::new(status) }
     }
 
     fn revision(&self, at: At) -> Result<(Revision, usize)> {
@@ -45,6 +51,10 @@ impl Source for MemorySource {
 
     fn damage(&self) -> &[String] {
         &self.damage
+    }
+
+    fn left_out(&self) -> &[String] {
+        &self.left_out
     }
 
     fn span(&self) -> BoxFuture<'_, Result<RevisionSpan>> {

@@ -15,6 +15,11 @@ pub trait Source: Send + Sync {
         &[]
     }
 
+    /// What the files hold beside that has no place in etcd, each a sentence.
+    fn left_out(&self) -> &[String] {
+        &[]
+    }
+
     /// Returns the revisions that can be read.
     fn span(&self) -> BoxFuture<'_, Result<RevisionSpan>>;
 

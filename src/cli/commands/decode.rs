@@ -10,9 +10,9 @@ use serde_json::json;
 
 use crate::cli::args::GlobalArgs;
 use crate::cli::output::Output;
-use crate::cli::unknown_fields::UnknownFields;
+use crate::cli::problems::Problems;
 use crate::cli::{Error, Outcome, Result};
-use crate::kube::Decoder;
+use crate::kube::{Decoder, Observer};
 
 /// Print the JSON of a raw value as it lies in etcd
 #[derive(Args, Debug)]
@@ -28,9 +28,10 @@ pub struct DecodeArgs {
 /// Runs the command.
 pub fn run(args: &DecodeArgs, global: &GlobalArgs, out: &mut Output) -> Result<Outcome> {
     let decoder = Decoder::for_stored_values().with_release(global.release.unwrap_or_default());
+    let problems = Problems::new(global.unknown);
     let mut input = open(args.file.as_deref())?;
     if args.lines {
-        return decode_lines(args, global, &decoder, &mut input, out);
+        return decode_lines(args, &problems, &decoder, &mut input, out);
     }
     let mut value = Vec::new();
     input.read_to_end(&mut value).map_err(|error| unreadable(args.file.as_deref(), &error))?;
@@ -42,18 +43,18 @@ pub fn run(args: &DecodeArgs, global: &GlobalArgs, out: &mut Output) -> Result<O
             "give the bytes as etcd holds them, unchanged and whole"
         })
     })?;
-    let counted = UnknownFields::new(global.unknown);
-    counted.add(b"", &unknown);
-    counted.report();
+    if !unknown.is_empty() {
+        problems.unknown_fields(b"", &unknown);
+    }
+    problems.report();
     text.push(b'\n');
     out.write_all(&text)?;
     Ok(Outcome::Found)
 }
 
-fn decode_lines(args: &DecodeArgs, global: &GlobalArgs, decoder: &Decoder, input: &mut dyn BufRead, out: &mut Output) -> Result<Outcome> {
+fn decode_lines(args: &DecodeArgs, problems: &Problems, decoder: &Decoder, input: &mut dyn BufRead, out: &mut Output) -> Result<Outcome> {
     let mut outcome = Outcome::Found;
     let (mut line, mut text, mut number) = (String::new(), Vec::new(), 0);
-    let unknown_fields = UnknownFields::new(global.unknown);
     loop {
         line.clear();
         if input.read_line(&mut line).map_err(|error| unreadable(args.file.as_deref(), &error))? == 0 {
@@ -64,7 +65,9 @@ fn decode_lines(args: &DecodeArgs, global: &GlobalArgs, decoder: &Decoder, input
         let decoded = BASE64.decode(line.trim()).map_err(|error| format!("line {number} is no base64: {error}"));
         match decoded.and_then(|value| decoder.decode_text(b"", &value, 0, &mut text).map_err(|opaque| opaque.reason)) {
             Ok(unknown) => {
-                unknown_fields.add(format!("line {number}").as_bytes(), &unknown);
+                if !unknown.is_empty() {
+                    problems.unknown_fields(format!("line {number}").as_bytes(), &unknown);
+                }
             }
             Err(reason) => {
                 outcome = Outcome::Nothing;
@@ -74,7 +77,7 @@ fn decode_lines(args: &DecodeArgs, global: &GlobalArgs, decoder: &Decoder, input
         text.push(b'\n');
         out.write_all(&text)?;
     }
-    unknown_fields.report();
+    problems.report();
     Ok(outcome)
 }
 

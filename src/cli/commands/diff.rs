@@ -43,13 +43,14 @@ pub async fn run(global: &GlobalArgs, args: &DiffArgs, out: &mut Output) -> Resu
         ([first, second], None) => {
             let (before, after) = (open_file(global, first).await?, open_file(global, second).await?);
             let sides = [(&before, first), (&after, second)].map(|(session, name)| Side { session, at: At::Newest, name: name.clone() });
-            show(sides, &Keys::all(), args, out).await
+            let outcome = show(sides, &Keys::all(), args, out).await?;
+            Ok(after.end(before.end(outcome)))
         }
         (_, Some(span)) => {
             let session = Session::open(&GlobalArgs { rev: None, ..global.clone() }, false).await?;
             let keys = if args.targets.is_empty() { Keys::all() } else { Keys::of(&session, &args.targets).await? };
             let sides = revisions(&session, span).await?;
-            show(sides, &keys, args, out).await
+            Ok(session.end(show(sides, &keys, args, out).await?))
         }
         _ => Err(Error::new("diff needs two revisions or two files").hint("write diff ADDRESS --rev A..B, or diff FILE FILE")),
     }
@@ -135,7 +136,7 @@ impl Entry for KeyValue {
 
 async fn named(sides: &[Side<'_>; 2], before: Option<KeyValue>, after: Option<KeyValue>) -> Result<Named> {
     let decode = |side: &Side<'_>, entry: &Option<KeyValue>| match entry {
-        Some(entry) => Version::from(side.session.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body),
+        Some(entry) => Version::from(side.session.telling.decode(&entry.key, &entry.value, entry.mod_revision.0).body),
         None => Version::Absent,
     };
     let (old, new) = (decode(&sides[0], &before), decode(&sides[1], &after));

@@ -76,7 +76,6 @@ pub struct Writer {
     shown: Shown,
     teller: Option<Teller>,
     written: usize,
-    opaque: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -101,7 +100,7 @@ impl Writer {
         let shown = Shown { managed_fields: session.args.show_managed_fields, secrets: session.args.show_secrets };
         let telling = Telling { diff: telling.diff, all_fields: telling.all_fields, many, shown, width: out.width() };
         let teller = (format == Kind::Text).then(|| Teller::new(telling));
-        Ok(Self { format, shown, teller, written: 0, opaque: 0 })
+        Ok(Self { format, shown, teller, written: 0 })
     }
 
     /// Writes one change.
@@ -109,7 +108,6 @@ impl Writer {
     /// # Errors
     /// The stream's.
     pub async fn write(&mut self, session: &Session, mut told: Told, out: &mut Output) -> Result<()> {
-        self.opaque += usize::from(matches!(&told.change.after, crate::history::Version::Opaque(opaque) if !opaque.expected));
         if let Some(teller) = &mut self.teller {
             let name = session.name_of(&told.change.key).await?;
             teller.tell(&told, &name, out)?;
@@ -141,13 +139,6 @@ impl Writer {
             let lead = if self.written == 0 { "{\"kind\":\"History\",\"changes\":[" } else { "" };
             writeln!(out, "{lead}]}}").map_err(Error::from)?;
         }
-        if self.opaque > 0 {
-            note(&format!("{} values could not be decoded; they are marked in the output", self.opaque));
-        }
-        Ok(match (self.opaque, self.written) {
-            (1.., _) => Outcome::Damaged,
-            (0, 0) => Outcome::Nothing,
-            _ => Outcome::Found,
-        })
+        Ok(if self.written == 0 { Outcome::Nothing } else { Outcome::Found })
     }
 }

@@ -74,8 +74,7 @@ async fn run_on_source(cli: &Cli, out: &mut Output) -> Result<Outcome> {
         Command::Watch(args) => watch::run(&session, args, out).await,
         Command::Completion(_) | Command::Decode(_) | Command::Diff(_) | Command::Plugins(_) => unreachable!("needs no source"),
     };
-    session.unknown_fields.report();
-    outcome
+    outcome.map(|outcome| session.end(outcome))
 }
 
 /// Waits for `work` on a small runtime; commands without a source never start one.

@@ -45,7 +45,7 @@ impl Sink for Lines {
 
     fn add(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()> {
         match item.body {
-            Body::Text(text) => out.write_all(&document::prepare_text(text, self.hidden.managed_fields, self.hidden.secrets))?,
+            Body::Text(text) => out.write_all(&if self.hidden.secrets { document::mask_text(text) } else { text })?,
             Body::Object(mut object) => {
                 self.hidden.hide(&mut object);
                 json::write_compact(&object, out)?;

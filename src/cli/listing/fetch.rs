@@ -7,10 +7,9 @@ use futures_util::StreamExt;
 use serde_json::Value;
 
 use super::Sink;
-use super::problems::Problems;
 use crate::cli::Result;
 use crate::cli::session::Session;
-use crate::kube::{Address, Body as Decoded, FieldSelector, Kind, LabelSelector, ObjectKey, Opaque, RegistryKey, Resource};
+use crate::kube::{Address, Body as Decoded, Decoder, FieldSelector, Kind, LabelSelector, ObjectKey, Opaque, RegistryKey, Resource};
 use crate::store::{KeyRange, KeyValue, Want};
 
 /// How much of an object is needed.
@@ -48,28 +47,25 @@ pub(in crate::cli) enum Body {
     Opaque(Opaque),
 }
 
-/// Reads, filters, decodes; counts what went wrong.
+/// Reads, filters, decodes.
 pub(super) struct Fetch<'a> {
     session: &'a Session,
+    decoder: Decoder,
     labels: LabelSelector,
     fields: FieldSelector,
     need: Need,
-    problems: Problems,
 }
 
 impl<'a> Fetch<'a> {
     pub(super) fn new(session: &'a Session, labels: LabelSelector, fields: FieldSelector, need: Need) -> Self {
-        Self { session, labels, fields, need, problems: Problems::new() }
+        let decoder = session.telling.clone();
+        let decoder = if session.args.show_managed_fields { decoder } else { decoder.without_managed_fields() };
+        Self { session, decoder, labels, fields, need }
     }
 
     /// Whether a selector may have left something out.
     pub(super) fn is_filtered(&self) -> bool {
         !self.labels.is_empty() || !self.fields.is_empty()
-    }
-
-    /// Reports what went wrong and returns whether data was damaged.
-    pub(super) fn report(self) -> bool {
-        self.problems.report()
     }
 
     /// Hands the objects of an address to the sink and returns how many they were.
@@ -148,35 +144,23 @@ impl<'a> Fetch<'a> {
     }
 
     /// Decodes as far as sink and selectors need.
-    fn body(&mut self, entry: &KeyValue) -> Body {
+    fn body(&self, entry: &KeyValue) -> Body {
         let need = if self.filters_objects() { Need::Object } else { self.need };
         let (key, value, revision) = (&entry.key, &entry.value, entry.mod_revision.0);
-        let opaque = match need {
-            Need::Key => return Body::None,
+        match need {
+            Need::Key => Body::None,
             Need::Text => {
                 let mut text = Vec::with_capacity(value.len() * 2);
-                match self.session.decoder.decode_text(key, value, revision, &mut text) {
-                    Ok(unknown) => {
-                        self.session.unknown_fields.add(key, &unknown);
-                        return Body::Text(text);
-                    }
-                    Err(opaque) => opaque,
+                match self.decoder.decode_text(key, value, revision, &mut text) {
+                    Ok(_) => Body::Text(text),
+                    Err(opaque) => Body::Opaque(opaque),
                 }
             }
-            Need::Object => {
-                let decoder = &self.session.decoder;
-                let shows_managed_fields = self.session.args.show_managed_fields;
-                let decoded =
-                    if shows_managed_fields { decoder.decode(key, value, revision) } else { decoder.decode_lean(key, value, revision) };
-                self.session.unknown_fields.add(key, &decoded.unknown_fields);
-                match decoded.body {
-                    Decoded::Object(object) => return Body::Object(object),
-                    Decoded::Opaque(opaque) => opaque,
-                }
-            }
-        };
-        self.problems.opaque(key, revision, &opaque);
-        Body::Opaque(opaque)
+            Need::Object => match self.decoder.decode(key, value, revision).body {
+                Decoded::Object(object) => Body::Object(object),
+                Decoded::Opaque(opaque) => Body::Opaque(opaque),
+            },
+        }
     }
 }
 

@@ -3,7 +3,6 @@
 mod documents;
 mod fetch;
 mod names;
-mod problems;
 mod sort;
 mod tables;
 mod templates;
@@ -16,7 +15,7 @@ use super::output::{Format, Output};
 use super::session::Session;
 use super::{Error, Outcome, Result, absence};
 use crate::kube::{Address, FieldSelector, LabelSelector, Opaque, SelectorError};
-use crate::render::table::View;
+use crate::render::table::{Labels, View};
 
 use fetch::Fetch;
 pub(super) use fetch::{Body, Item, Need};
@@ -39,6 +38,9 @@ pub struct ListArgs {
     /// Tables with a last column for the labels.
     #[arg(long, help_heading = "Output")]
     pub show_labels: bool,
+    /// Tables with a column for each of these labels.
+    #[arg(short = 'L', long, value_name = "LABEL", value_delimiter = ',', help_heading = "Output")]
+    pub label_columns: Vec<String>,
 }
 
 /// What is to be listed: addresses in their order, or everything.
@@ -79,15 +81,11 @@ pub(super) async fn list(session: &Session, wanted: &Wanted, args: &ListArgs, fo
         }
     }
     sink.finish(out)?;
-    let is_damaged = fetch.report();
-    if found == 0 && !is_damaged {
+    if found == 0 {
         absence::note_nothing(session, wanted);
+        return Ok(Outcome::Nothing);
     }
-    Ok(match found {
-        _ if is_damaged => Outcome::Damaged,
-        0 => Outcome::Nothing,
-        _ => Outcome::Found,
-    })
+    Ok(Outcome::Found)
 }
 
 async fn sink(session: &Session, wanted: &Wanted, args: &ListArgs, format: &Format) -> Result<Box<dyn Sink>> {
@@ -103,8 +101,9 @@ async fn sink(session: &Session, wanted: &Wanted, args: &ListArgs, format: &Form
         Format::CustomColumns(columns) => Box::new(templates::Columns::new(session, columns, args.no_headers)?),
         Format::Table | Format::Wide => {
             let now = session.moment().await?;
-            let view = View { now, is_wide: *format == Format::Wide, with_labels: args.show_labels };
-            Box::new(tables::Tables::new(session, view, args.no_headers, matches!(wanted, Wanted::Everything)))
+            let view = View { now, is_wide: *format == Format::Wide };
+            let labels = Labels { columns: args.label_columns.clone(), all: args.show_labels };
+            Box::new(tables::Tables::new(session, view, labels, args.no_headers, matches!(wanted, Wanted::Everything)))
         }
     })
 }

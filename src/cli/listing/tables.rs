@@ -7,10 +7,11 @@ use super::{Body, Item, Need, Sink};
 use crate::cli::Result;
 use crate::cli::session::Session;
 use crate::kube::{Kind, ObjectKey};
-use crate::render::table::{Decoration, Table, View};
+use crate::render::table::{Decoration, Labels, Table, View};
 
 pub(super) struct Tables {
     view: View,
+    labels: Labels,
     decoration: Decoration,
     /// Sections follow one another for sure, so each can be written when the next one begins.
     has_sections: bool,
@@ -26,10 +27,10 @@ enum Section {
 }
 
 impl Tables {
-    pub(super) fn new(session: &Session, view: View, without_headings: bool, is_everything: bool) -> Self {
+    pub(super) fn new(session: &Session, view: View, labels: Labels, without_headings: bool, is_everything: bool) -> Self {
         let with_namespace = session.args.all_namespaces || (is_everything && session.args.namespace.is_none());
         let decoration = Decoration { with_kind: is_everything, with_namespace, without_headings };
-        Self { view, decoration, has_sections: is_everything, written: 0, tables: Vec::new() }
+        Self { view, labels, decoration, has_sections: is_everything, written: 0, tables: Vec::new() }
     }
 
     fn write_section(&mut self, table: Table, out: &mut dyn Write) -> Result<()> {
@@ -58,7 +59,7 @@ impl Sink for Tables {
             {
                 self.write_section(table, out)?;
             }
-            let table = Table::new(item.kind, self.view);
+            let table = Table::new(item.kind, self.view, self.labels.clone());
             self.tables.push((section, table));
         }
         let Some((_, table)) = self.tables.last_mut() else { return Ok(()) };

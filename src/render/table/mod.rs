@@ -9,10 +9,12 @@ mod fields;
 mod network;
 mod pod;
 mod resource;
+mod rows;
 mod storage;
 mod tab_writer;
 mod workloads;
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::sync::Arc;
 
@@ -22,6 +24,8 @@ use serde_json::Value;
 use crate::kube::Kind;
 
 pub use duration::human_duration;
+use rows::Rows;
+use tab_writer::Lines;
 pub use tab_writer::write_aligned;
 
 /// How a table is looked at.
@@ -31,8 +35,33 @@ pub struct View {
     pub now: Timestamp,
     /// Whether `-o wide` asked for every column.
     pub is_wide: bool,
-    /// Whether a last column shows the labels.
-    pub with_labels: bool,
+}
+
+/// Columns for labels, after all others.
+#[derive(Clone, Debug, Default)]
+pub struct Labels {
+    /// Each has a column of its own.
+    pub columns: Vec<String>,
+    /// Whether a last column shows them all.
+    pub all: bool,
+}
+
+impl Labels {
+    /// As kubectl heads them: `app.kubernetes.io/name` is `NAME`.
+    fn headings(&self) -> impl Iterator<Item = String> {
+        let own = self.columns.iter().map(|label| label.rsplit('/').next().unwrap_or_default().to_uppercase());
+        own.chain(self.all.then(|| "LABELS".to_owned()))
+    }
+
+    fn cells(&self, object: &Value) -> impl Iterator<Item = String> {
+        let given = fields::at(object, "metadata.labels");
+        let own = move |label: &String| given.and_then(|given| given.get(label)).and_then(Value::as_str).unwrap_or("<none>").to_owned();
+        self.columns.iter().map(own).chain(self.all.then(|| fields::labels(given)))
+    }
+
+    fn len(&self) -> usize {
+        self.columns.len() + usize::from(self.all)
+    }
 }
 
 /// Returns one cell for each column.
@@ -54,13 +83,9 @@ pub struct Table {
     custom: Option<custom::CustomColumns>,
     /// Each with whether only `-o wide` shows it.
     headings: Vec<(String, bool)>,
-    rows: Vec<Row>,
-}
-
-struct Row {
-    namespace: String,
-    cells: Vec<String>,
-    labels: Option<String>,
+    labels: Labels,
+    /// Namespace, the columns shown, labels.
+    rows: Rows,
 }
 
 /// What a table shows beside the columns of its kind.
@@ -76,17 +101,19 @@ pub struct Decoration {
 
 impl Table {
     /// Returns an empty table for objects of `kind`; `None` shows NAME and AGE.
-    pub fn new(kind: Option<&Arc<Kind>>, view: View) -> Self {
+    pub fn new(kind: Option<&Arc<Kind>>, view: View, labels: Labels) -> Self {
         let printer = kind.filter(|kind| !kind.is_custom()).map(|kind| printer(&kind.group, &kind.kind));
         let custom = kind.and_then(|kind| kind.columns.as_deref()).map(custom::CustomColumns::new);
-        let headings = match (&printer, &custom) {
+        let headings: Vec<(String, bool)> = match (&printer, &custom) {
             (Some(printer), _) => {
                 printer.columns.split('|').map(|heading| (heading.trim_start_matches('+').to_owned(), heading.starts_with('+'))).collect()
             }
             (None, Some(custom)) => custom.headings(),
             (None, None) => vec![("NAME".to_owned(), false), ("AGE".to_owned(), false)],
         };
-        Self { kind: kind.cloned(), view, printer, custom, headings, rows: Vec::new() }
+        let shown = headings.iter().filter(|(_, is_wide)| view.is_wide || !is_wide).count();
+        let rows = Rows::of(1 + shown + labels.len());
+        Self { kind: kind.cloned(), view, printer, custom, headings, labels, rows }
     }
 
     /// Adds the row of an object.
@@ -96,9 +123,8 @@ impl Table {
             (None, Some(custom)) => custom.cells(object, self.view),
             (None, None) => vec![fields::name(object), self.view.age(object)],
         };
-        let namespace = fields::text(object, "metadata.namespace").to_owned();
-        let labels = self.view.with_labels.then(|| fields::labels(fields::at(object, "metadata.labels")));
-        self.push_row(namespace, cells, labels);
+        let labels: Vec<String> = self.labels.cells(object).collect();
+        self.push_row(fields::text(object, "metadata.namespace"), cells, labels);
     }
 
     /// Adds the row of an object of which only the key can be read, and why.
@@ -112,48 +138,50 @@ impl Table {
             _ => "<unknown>".to_owned(),
         };
         let cells = self.headings.iter().enumerate().map(cell).collect();
-        self.push_row(namespace.unwrap_or_default().to_owned(), cells, self.view.with_labels.then(|| "<unknown>".to_owned()));
+        self.push_row(namespace.unwrap_or_default(), cells, vec!["<unknown>".to_owned(); self.labels.len()]);
     }
 
-    fn push_row(&mut self, namespace: String, mut cells: Vec<String>, labels: Option<String>) {
-        let mut shown = self.headings.iter().map(|(_, is_wide)| self.view.is_wide || !is_wide);
-        cells.retain(|_| shown.next().unwrap_or(false));
-        self.rows.push(Row { namespace, cells, labels });
+    fn push_row(&mut self, namespace: &str, cells: Vec<String>, labels: Vec<String>) {
+        let is_wide = self.view.is_wide;
+        let shown = cells.into_iter().zip(&self.headings).filter(|(_, heading)| is_wide || !heading.1).map(|(cell, _)| cell);
+        self.rows.push(std::iter::once(namespace.to_owned()).chain(shown).chain(labels));
     }
 
     /// Whether no object was added.
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.rows.len() == 0
     }
 
     /// Writes headings and rows; nothing at all if there are no rows.
     ///
     /// # Errors
     /// The stream's.
-    pub fn write(mut self, decoration: Decoration, out: &mut dyn Write) -> io::Result<()> {
-        if self.rows.is_empty() {
+    pub fn write(self, decoration: Decoration, out: &mut dyn Write) -> io::Result<()> {
+        if self.is_empty() {
             return Ok(());
         }
-        let headings: Vec<String> =
-            self.headings.iter().filter(|(_, is_wide)| self.view.is_wide || !is_wide).map(|(heading, _)| heading.clone()).collect();
+        let own = self.headings.iter().filter(|(_, is_wide)| self.view.is_wide || !is_wide).map(|(heading, _)| heading.clone());
+        let headings: Vec<String> = std::iter::once("NAMESPACE".to_owned()).chain(own).chain(self.labels.headings()).collect();
+        let mut order: Vec<usize> = (0..self.rows.len()).collect();
         if self.kind.as_ref().is_some_and(|kind| kind.kind == "FlowSchema") {
-            self.rows.sort_by_cached_key(precedence);
+            order.sort_by_cached_key(|&row| precedence(&self.rows, row));
         }
         let with_namespace = decoration.with_namespace && self.kind.as_ref().is_none_or(|kind| kind.namespaced);
+        let hidden = usize::from(!with_namespace);
         let name = headings.iter().position(|heading| heading == "NAME").filter(|_| decoration.with_kind);
         let kind = self.kind.as_ref().map_or(String::new(), |kind| prefix(kind));
-        let mut lines = Vec::with_capacity(self.rows.len() + 1);
+        let mut lines = Lines::default();
         if !decoration.without_headings {
-            let namespace = with_namespace.then(|| "NAMESPACE".to_owned());
-            lines.push(namespace.into_iter().chain(headings).chain(self.view.with_labels.then(|| "LABELS".to_owned())).collect());
+            lines.push(&headings[hidden..]);
         }
-        lines.extend(self.rows.into_iter().map(|mut row| {
-            if let Some(cell) = name.and_then(|index| row.cells.get_mut(index)) {
-                cell.insert_str(0, &kind);
-            }
-            with_namespace.then_some(row.namespace).into_iter().chain(row.cells).chain(row.labels).collect::<Vec<String>>()
-        }));
-        write_aligned(&lines, out)
+        for row in order {
+            let cells = self.rows.row(row).enumerate().skip(hidden);
+            lines.push(
+                cells.map(|(index, cell)| if Some(index) == name { Cow::Owned(format!("{kind}{cell}")) } else { Cow::Borrowed(cell) }),
+            );
+        }
+        drop(self.rows);
+        lines.write(out)
     }
 }
 
@@ -164,8 +192,8 @@ fn prefix(kind: &Kind) -> String {
 }
 
 /// Upstream sorts FlowSchemas by matching precedence, then name.
-fn precedence(row: &Row) -> (Option<i64>, Option<String>) {
-    (row.cells.get(2).and_then(|cell| cell.parse().ok()), row.cells.first().cloned())
+fn precedence(rows: &Rows, row: usize) -> (Option<i64>, Option<String>) {
+    (rows.row(row).nth(3).and_then(|cell| cell.parse().ok()), rows.row(row).nth(1).map(str::to_owned))
 }
 
 impl View {

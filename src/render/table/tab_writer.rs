@@ -12,45 +12,84 @@ const PADDING: usize = 3;
 /// # Errors
 /// The stream's.
 pub fn write_aligned(rows: &[Vec<String>], out: &mut dyn Write) -> io::Result<()> {
-    let lines: Vec<Vec<String>> = rows.iter().map(|row| row.iter().flat_map(|cell| clean(cell)).collect()).collect();
-    write_block(&lines, &mut Vec::new(), out)
+    let mut lines = Lines::default();
+    rows.iter().for_each(|row| lines.push(row));
+    lines.write(out)
 }
 
-fn clean(cell: &str) -> Vec<String> {
+/// Rows on their way to being aligned, as text: cells with tabs between them.
+#[derive(Default)]
+pub struct Lines {
+    text: String,
+    /// Where each line ends in `text`.
+    ends: Vec<usize>,
+}
+
+impl Lines {
+    /// Adds a row.
+    pub fn push(&mut self, cells: impl IntoIterator<Item = impl AsRef<str>>) {
+        for (index, cell) in cells.into_iter().enumerate() {
+            if index > 0 {
+                self.text.push('\t');
+            }
+            push_clean(&mut self.text, cell.as_ref());
+        }
+        self.ends.push(self.text.len());
+    }
+
+    /// Writes all rows, as [`write_aligned`].
+    ///
+    /// # Errors
+    /// The stream's.
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        let lines: Vec<&str> = starts.zip(&self.ends).map(|(start, &end)| &self.text[start..end]).collect();
+        write_block(&lines, &mut Vec::new(), out)
+    }
+}
+
+fn push_clean(text: &mut String, cell: &str) {
     let end = cell.find(['\u{c}', '\n', '\r']);
-    let shown = cell[..end.unwrap_or(cell.len())].replace('\u{1b}', "^[");
-    let shown = if end.is_some() { shown + "..." } else { shown };
-    shown.split('\t').map(str::to_owned).collect()
+    for (index, part) in cell[..end.unwrap_or(cell.len())].split('\u{1b}').enumerate() {
+        text.push_str(if index > 0 { "^[" } else { "" });
+        text.push_str(part);
+    }
+    text.push_str(if end.is_some() { "..." } else { "" });
 }
 
 /// Writes lines whose first columns have the widths known so far. Neighbouring lines that go on with another column form a block,
 /// and share that column's width.
-fn write_block(lines: &[Vec<String>], widths: &mut Vec<usize>, out: &mut dyn Write) -> io::Result<()> {
+fn write_block(lines: &[&str], widths: &mut Vec<usize>, out: &mut dyn Write) -> io::Result<()> {
     let column = widths.len();
+    // The last cell of a line belongs to no column.
+    let cell =
+        |line: &'_ str| line.match_indices('\t').nth(column).map(|(end, _)| line[..end].rsplit('\t').next().unwrap_or("").chars().count());
     let mut rest = lines;
     while let Some(line) = rest.first() {
-        // The last cell of a line belongs to no column.
-        let is_inside = |line: &Vec<String>| column + 1 < line.len();
-        if !is_inside(line) {
+        let (mut widest, mut length) = (0, 0);
+        while let Some(width) = rest.get(length).and_then(|line| cell(line)) {
+            widest = widest.max(width);
+            length += 1;
+        }
+        if length == 0 {
             write_line(line, widths, out)?;
             rest = &rest[1..];
             continue;
         }
-        let block = &rest[..rest.iter().position(|line| !is_inside(line)).unwrap_or(rest.len())];
-        let widest = block.iter().map(|line| line[column].chars().count() + PADDING).max().unwrap_or(0);
-        widths.push(widest.max(MINIMUM));
-        write_block(block, widths, out)?;
+        widths.push((widest + PADDING).max(MINIMUM));
+        write_block(&rest[..length], widths, out)?;
         widths.pop();
-        rest = &rest[block.len()..];
+        rest = &rest[length..];
     }
     Ok(())
 }
 
-fn write_line(line: &[String], widths: &[usize], out: &mut dyn Write) -> io::Result<()> {
-    for (cell, &width) in line.iter().zip(widths) {
+fn write_line(line: &str, widths: &[usize], out: &mut dyn Write) -> io::Result<()> {
+    let mut cells = line.split('\t');
+    for (&width, cell) in widths.iter().zip(cells.by_ref()) {
         write!(out, "{cell:width$}")?;
     }
-    line.iter().skip(widths.len()).try_for_each(|cell| out.write_all(cell.as_bytes()))?;
+    cells.try_for_each(|cell| out.write_all(cell.as_bytes()))?;
     out.write_all(b"\n")
 }
 

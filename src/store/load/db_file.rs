@@ -27,6 +27,8 @@ pub struct Facts {
     pub alarms: Vec<String>,
     /// What could not be read, each a sentence.
     pub damage: Vec<String>,
+    /// Objects that have no place in etcd, each a sentence.
+    pub left_out: Vec<String>,
 }
 
 /// Reads the database in `bolt` into `builder`, as one layer; returns the layer and what else the file says.

@@ -44,10 +44,12 @@ pub fn open(paths: &[String], key_of: &KeyOf<'_>) -> Result<Box<dyn Source>> {
         problem: format!("these are not of one etcd cluster: they disagree about revision {revision}; give the files of one cluster only"),
     })?;
     let name = paths.join(", ");
-    let damage = loaded.iter().flat_map(|file| file.facts.damage.iter().map(|damage| format!("{}: {damage}", file.path))).collect();
+    let told = |file: &Loaded, sentences: &[String]| sentences.iter().map(|told| format!("{}: {told}", file.path)).collect::<Vec<_>>();
+    let damage = loaded.iter().flat_map(|file| told(file, &file.facts.damage)).collect();
+    let left_out = loaded.iter().flat_map(|file| told(file, &file.facts.left_out)).collect();
     let (recoverable_freepage, recoverable_wal) = (versions.count(Origin::FreePage), versions.count(Origin::Wal));
     let status = move || SourceStatus { recoverable_freepage, recoverable_wal, ..join(&name, &loaded) };
-    Ok(Box::new(MemorySource::new(versions, damage, status)))
+    Ok(Box::new(MemorySource::new(versions, damage, left_out, status)))
 }
 
 /// One file, read into the index.
@@ -102,9 +104,9 @@ fn load(path: &str, builder: &mut Builder, key_of: &KeyOf<'_>) -> Result<Loaded,
     if image.bytes.get(257..262) == Some(b"ustar") {
         return Err(Problem::Format("is a tar archive; unpack it and name what is in it".to_owned()));
     }
-    let damage = objects::read(&image.bytes, builder, key_of)?;
-    let facts =
-        db_file::Facts { file_bytes: image.bytes.len() as u64, in_use_bytes: image.bytes.len() as u64, damage, ..Default::default() };
+    let left_out = objects::read(&image.bytes, builder, key_of)?;
+    let length = image.bytes.len() as u64;
+    let facts = db_file::Facts { file_bytes: length, in_use_bytes: length, left_out, ..Default::default() };
     Ok(Loaded { kind: SourceKind::Objects, path, facts, cluster_id: None, checksum: None })
 }
 
@@ -131,7 +133,7 @@ fn join(name: &str, loaded: &[Loaded]) -> SourceStatus {
                 status.members.push(member.clone());
             }
         }
-        let mut problems = [&file.facts.alarms[..], &file.facts.damage].concat();
+        let mut problems = [&file.facts.alarms[..], &file.facts.damage, &file.facts.left_out].concat();
         if file.checksum.as_ref().is_some_and(|check| !check.holds()) {
             problems.push("the SHA-256 at its end does not hold: the snapshot was changed or damaged since it was taken".to_owned());
         }

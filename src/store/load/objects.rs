@@ -77,9 +77,15 @@ fn resource_version(object: &Value) -> Option<i64> {
 fn store(objects: Vec<Value>, mut newest: i64, builder: &mut Builder, key_of: &KeyOf<'_>) -> Result<Vec<String>, String> {
     newest = objects.iter().filter_map(resource_version).fold(newest, i64::max);
     let (mut bytes, mut rows, mut without_key) = (Vec::new(), Vec::new(), Vec::new());
-    for object in objects {
+    // Definitions are asked for first: who is asked may learn kinds from them.
+    let is_definition = |object: &Value| object.get("kind").is_some_and(|kind| kind == "CustomResourceDefinition");
+    let mut keys: Vec<_> = objects.iter().map(|object| is_definition(object).then(|| key_of(object)).flatten()).collect();
+    for (object, key) in objects.iter().zip(&mut keys).filter(|(object, _)| !is_definition(object)) {
+        *key = key_of(object);
+    }
+    for (object, key) in objects.into_iter().zip(keys) {
         let main = resource_version(&object).unwrap_or(newest);
-        let Some(key) = key_of(&object) else {
+        let Some(key) = key else {
             without_key.push(describe(&object));
             continue;
         };

@@ -1,0 +1,108 @@
+//! What decoding left out or could not read while a command went on: told once each, counted at the end.
+
+use std::collections::{BTreeMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::kube::{Observer, Opaque, UnknownField};
+
+use super::output::note;
+
+/// Collects over one command; broken values and, with `--unknown`, unknown fields are told at once, the rest at the end.
+#[derive(Debug, Default)]
+pub struct Problems {
+    shows_unknown: bool,
+    seen: Mutex<Seen>,
+}
+
+/// What was met. A value may be decoded more than once, so what is counted is known by its hash.
+#[derive(Debug, Default)]
+struct Seen {
+    hasher: RandomState,
+    fields: HashSet<u64>,
+    objects: HashSet<u64>,
+    broken: HashSet<u64>,
+    opaque: HashSet<u64>,
+    /// What is sealed, or no object: by reason how many, and the first key.
+    expected: BTreeMap<String, (usize, String)>,
+}
+
+impl Problems {
+    /// None yet; `shows_unknown` is `--unknown`.
+    pub fn new(shows_unknown: bool) -> Self {
+        Self { shows_unknown, ..Self::default() }
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says what was counted and returns whether data was damaged.
+    pub fn report(&self) -> bool {
+        let seen = self.seen();
+        for (reason, (count, first)) in &seen.expected {
+            let which = if *count == 1 { first.clone() } else { format!("{count} values, the first {first},") };
+            note(&format!("{which} not decoded: {reason}"));
+        }
+        let (fields, objects) = (seen.fields.len(), seen.objects.len());
+        if fields > 0 && !self.shows_unknown {
+            let s = if fields == 1 { "" } else { "s" };
+            let objects = if objects == 1 { "one object".to_owned() } else { format!("{objects} objects") };
+            note(&format!("{fields} unknown field{s} in {objects} left out; --unknown shows them"));
+        }
+        !seen.broken.is_empty()
+    }
+}
+
+impl Observer for Problems {
+    fn unknown_fields(&self, key: &[u8], fields: &[UnknownField]) {
+        let mut seen = self.seen();
+        let object = seen.hasher.hash_one(key);
+        seen.objects.insert(object);
+        for field in fields {
+            let field_hash = seen.hasher.hash_one((object, &field.path, field.number, &field.bytes));
+            if seen.fields.insert(field_hash) && self.shows_unknown {
+                let lead = if key.is_empty() { String::new() } else { format!("{}: ", String::from_utf8_lossy(key)) };
+                note(&format!("{lead}{field}"));
+            }
+        }
+    }
+
+    fn opaque(&self, key: &[u8], mod_revision: i64, opaque: &Opaque) {
+        let mut seen = self.seen();
+        let value = seen.hasher.hash_one((key, mod_revision));
+        let key = String::from_utf8_lossy(key);
+        if !opaque.expected {
+            if seen.broken.insert(value) {
+                note(&format!("{key} at revision {mod_revision} is broken: {}", opaque.reason));
+            }
+        } else if seen.opaque.insert(value) {
+            seen.expected.entry(opaque.reason.clone()).or_insert_with(|| (0, key.into_owned())).0 += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_met_twice_counts_once() {
+        let problems = Problems::new(false);
+        let field = UnknownField { path: "spec".to_owned(), number: 99, wire_type: 0, bytes: vec![1] };
+        let other = UnknownField { number: 100, ..field.clone() };
+        for _ in 0..2 {
+            problems.unknown_fields(b"/registry/pods/a/b", &[field.clone(), other.clone()]);
+            problems.unknown_fields(b"/registry/pods/a/c", &[field.clone()]);
+            problems.opaque(b"/registry/secrets/a/b", 7, &Opaque { reason: "sealed".to_owned(), expected: true, length: 1 });
+        }
+        problems.opaque(b"/registry/secrets/a/b", 8, &Opaque { reason: "sealed".to_owned(), expected: true, length: 1 });
+        let seen = problems.seen();
+        assert_eq!((seen.fields.len(), seen.objects.len()), (3, 2));
+        assert_eq!(seen.expected["sealed"], (2, "/registry/secrets/a/b".to_owned()));
+        drop(seen);
+        assert!(!problems.report());
+        problems.opaque(b"/registry/pods/a/b", 9, &Opaque { reason: "cut short".to_owned(), expected: false, length: 1 });
+        assert!(problems.report());
+    }
+}

@@ -1,0 +1,81 @@
+//! A file is streamed: what is held on the heap while its values go by does not grow with them. An allocator that counts tells.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use futures_util::StreamExt;
+use ketcd::kube::Decoder;
+use ketcd::store::{At, EventKind, KeyRange, KeyValue, Revision, Until, Want, WatchItem, load};
+
+/// Counts the bytes that are held, and the most that ever were.
+struct Counting;
+
+static HELD: AtomicUsize = AtomicUsize::new(0);
+static MOST: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call goes on to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let held = HELD.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
+        MOST.fetch_max(held, Ordering::Relaxed);
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// Runs `work`, which returns how many bytes went by, and holds the heap it needed at its peak against a bound.
+#[track_caller]
+fn check(what: &str, least: usize, bound: usize, work: impl FnOnce() -> usize) {
+    let before = HELD.load(Ordering::Relaxed);
+    MOST.store(before, Ordering::Relaxed);
+    let seen = work();
+    let needed = MOST.load(Ordering::Relaxed) - before;
+    assert!(seen > least, "{what}: {seen} bytes are too few to tell");
+    assert!(needed < bound, "{what}: {needed} bytes of heap for {seen} bytes");
+}
+
+/// One test, as the counts are of the whole process.
+#[test]
+fn heap_does_not_grow_with_the_file() {
+    const KIB: usize = 1 << 10;
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/captures/k136-random/snapshot.db.zst");
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let (decoder, mut text) = (Decoder::new(), Vec::new());
+    // The index: some bytes for each revision and key, none for values. Unpacking goes through a window of its own.
+    let mut source = None;
+    check("opening", 0, 10 << 20, || {
+        source = Some(load::open(&[file.to_str().unwrap().to_owned()], &|_| None).unwrap());
+        1
+    });
+    let source = source.unwrap();
+    let mut decode = |entry: &KeyValue| {
+        text.clear();
+        decoder.decode_text(&entry.key, &entry.value, entry.mod_revision.0, &mut text).map_or(0, |_| text.len())
+    };
+    check("a listing", 2_000 * KIB, 256 * KIB, || {
+        runtime.block_on(async {
+            let listing = source.range(KeyRange::all(), At::Newest, Want::Values).await.unwrap();
+            listing.entries.map(|entry| decode(&entry.unwrap())).fold(0, async |sum, length| sum + length).await
+        })
+    });
+    check("a history", 8_000 * KIB, 256 * KIB, || {
+        let mut length = |item| match item {
+            WatchItem::Event(event) if event.kind == EventKind::Put => decode(&event.key_value),
+            _ => 0,
+        };
+        runtime.block_on(
+            source
+                .watch(KeyRange::all(), Revision(1), Until::Forever)
+                .map(|item| length(item.unwrap()))
+                .fold(0, async |sum, length| sum + length),
+        )
+    });
+}
