@@ -294,6 +294,7 @@ fn release_in(database: &Path) -> Release {
 /// `truth-1.9.jsonl` is of release 1.9, the others of the release found in the data, with the folder's `scheduler-config.yaml` if it has one.
 /// Prints a line for each and the whole; `cargo test --test oracle captures_elsewhere -- --nocapture`. Without the variable there is nothing to hold.
 #[test]
+#[allow(clippy::print_stdout, reason = "what it prints is what it is run for")]
 fn captures_elsewhere() {
     let Some(directory) = std::env::var_os("KETCD_CAPTURES").map(PathBuf::from) else { return };
     let listed = |directory: &Path| -> Vec<PathBuf> {

@@ -217,6 +217,29 @@ mod tests {
     }
 
     #[test]
+    fn the_start_counts_since_1_15() {
+        // Equal in all else: the node whose pod started last.
+        let pods = [("x", 10, 4000, "a"), ("y", 10, 4000, "a"), ("z", 5000, 4000, "a")];
+        for minor in [11, 14] {
+            check(minor, &pods, "2", &["x*: p0", "y*: p1"]);
+        }
+        for minor in [15, 22, 36] {
+            check(minor, &pods, "2", &["y*: p1", "x: p0"]);
+        }
+    }
+
+    #[test]
+    fn a_budget_that_is_used_up_on_the_way() {
+        // Two disruptions are allowed; up to 1.16 every pod is held against the budget as it stands.
+        let pods =
+            [("x", 50, 1300, "kept"), ("x", 50, 1300, "kept"), ("x", 50, 1300, "kept"), ("y", 5000, 4000, "a"), ("z", 5000, 4000, "a")];
+        check(16, &pods, "4", &["x*: p0 p1 p2"]);
+        for minor in [17, 18, 19, 25] {
+            check(minor, &pods, "4", &["x*: p2! p0 p1"]);
+        }
+    }
+
+    #[test]
     fn a_pod_that_frees_nothing_stays() {
         let pods = [("x", 5000, 4000, "a"), ("y", 5000, 4000, "a"), ("z", 10, 4000, "a"), ("z", 20, 0, "a")];
         check(34, &pods, "2", &["z*: p2"]);

@@ -216,11 +216,10 @@ impl<'a> Writer<'a> {
 
     fn write(&mut self, explanation: &Explanation, replay: &Replay) -> Result<()> {
         let (profile, _) = replay.scheduler().profile_for(&explanation.attempt.pod);
-        if let Some(wanted) = self.args.node.as_deref().filter(|_| !self.args.all) {
-            if !explanation.judgement.nodes.iter().any(|node| *node.name == *wanted) {
-                let revision = explanation.evaluated_revision;
-                return Err(Error::new(format!("node {wanted} does not exist at revision {revision}")).hint("ketcd ls nodes lists them"));
-            }
+        let wanted = self.args.node.as_deref().filter(|_| !self.args.all);
+        if let Some(wanted) = wanted.filter(|wanted| !explanation.judgement.nodes.iter().any(|node| *node.name == **wanted)) {
+            let revision = explanation.evaluated_revision;
+            return Err(Error::new(format!("node {wanted} does not exist at revision {revision}")).hint("ketcd ls nodes lists them"));
         }
         let time = self.clock.and_then(|clock| clock.date(Revision(explanation.attempt.revision)));
         if matches!(self.format, Format::Table | Format::Wide) {

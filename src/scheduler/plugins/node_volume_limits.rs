@@ -34,8 +34,10 @@ History
   1.12–1.17 as predicate MaxCSIVolumeCountPred. A missing claim was passed over up to 1.22, an error 1.23–1.29, a refusal since 1.30.
   Generic ephemeral volumes since 1.23, inline in-tree disks taken over by drivers since 1.25. Skipped for pods without such volumes
   since 1.28.
+  The gate VolumeLimitScaling (1.35, off by default) refuses nodes without a driver the pod needs; since 1.36 only where the CSIDriver
+  says preventPodSchedulingIfMissing.
 Differs from upstream
-  The gate VolumeLimitScaling (1.35, off by default) is not modelled: with it on the verdict is unknown."
+  Of several drivers that are not installed the first by name is told; upstream's order varies"
     }
 
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
@@ -45,9 +47,6 @@ Differs from upstream
             return PreFilter::Skip;
         }
         PreFilter::Judge(Box::new(move |node: &Candidate| {
-            if cycle.profile.gates.on("VolumeLimitScaling") {
-                return Verdict::Unknown { missing: "the rules of the alpha feature VolumeLimitScaling are not modelled".into() };
-            }
             if !cycle.profile.gates.on("AttachVolumeLimit") {
                 return Verdict::Pass;
             }
@@ -55,6 +54,12 @@ Differs from upstream
             let mut wanted = Volumes::new();
             if let Err(problem) = collect(cycle.pod, true, csi_node, cycle, &mut wanted) {
                 return problem;
+            }
+            if cycle.profile.gates.on("VolumeLimitScaling") {
+                let absent = wanted.values().filter(|driver| !is_installed(driver, csi_node) && must_be_installed(driver, cycle)).min();
+                if let Some(driver) = absent {
+                    return Verdict::unschedulable(format!("{driver} CSI driver is not installed on the node"));
+                }
             }
             let limits = limits(node, csi_node, release);
             if wanted.is_empty() || limits.is_empty() {
@@ -79,6 +84,17 @@ Differs from upstream
             if exceeded { Verdict::unschedulable(EXCEEDED) } else { Verdict::Pass }
         }))
     }
+}
+
+/// Whether a driver has registered with the node.
+fn is_installed(driver: &str, csi_node: Option<&CSINode>) -> bool {
+    csi_node.is_some_and(|csi_node| csi_node.spec.drivers.iter().any(|known| known.name == driver))
+}
+
+/// Whether a node without the driver takes no pods that need it: since 1.36 a driver has to ask for that.
+fn must_be_installed(driver: &str, cycle: &Cycle<'_>) -> bool {
+    let known = cycle.state.listers().csi_drivers.get("", driver);
+    cycle.profile.release.0 <= 35 || known.is_some_and(|known| known.spec.prevent_pod_scheduling_if_missing == Some(true))
 }
 
 /// `getVolumeLimits`: CSINode (since 1.17) wins over what the node itself says (which is read up to 1.31).

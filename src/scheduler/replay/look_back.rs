@@ -12,6 +12,7 @@ use crate::scheduler::{Profile, assumed, attempt, sampling};
 
 use super::Replay;
 use super::excursion::Excursion;
+use super::unwritten::is_told;
 
 /// How a state other than the revision before was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,7 +208,11 @@ impl Replay {
         let feasible = judgement.nodes.iter().filter(|node| node.fits()).count();
         let sampled = feasible > sampling::enough(profile, judgement.nodes.len());
         let verdict = agreement(attempt, &judgement, sampled);
-        let same_message = attempt.recorded_message.is_none() || attempt.recorded_message.as_deref() == judgement.message.as_deref();
+        let same_message = match (&attempt.recorded_message, &judgement.message) {
+            (None, _) => true,
+            (Some(recorded), Some(ours)) => **recorded == **ours || attempt.told && is_told(recorded, ours),
+            (Some(_), None) => false,
+        };
         let follows = match attempt.outcome {
             Outcome::Scheduled => verdict != Agreement::Disagrees,
             _ => verdict == Agreement::Agrees && same_message,

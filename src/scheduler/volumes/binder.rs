@@ -69,12 +69,13 @@ impl<'a> Binder<'a> {
                 let plugin = volume_plugin(volume)?.ok()?.plugin;
                 Some((plugin, VolumeAffinity::compile(migrated_affinity(volume, plugin).as_ref())))
             });
-            BoundVolume { affinity: volume.map(|volume| VolumeAffinity::of(volume)), migrated, name }
+            BoundVolume { affinity: volume.map(|volume| VolumeAffinity::of(volume, cycle.profile.release)), migrated, name }
         });
         let mut delayed = claims.delayed;
         let classes: Vec<String> = delayed.iter().map(|claim| claim_class(claim).to_owned()).collect();
         by_size(&mut delayed);
-        let lists = classes.into_iter().map(|class| (class.clone(), VolumeList::of_class(&class, cycle.state))).collect();
+        let lists =
+            classes.into_iter().map(|class| (class.clone(), VolumeList::of_class(&class, cycle.state, cycle.profile.release))).collect();
         Self { cycle, bound: bound.collect(), delayed, lists }
     }
 

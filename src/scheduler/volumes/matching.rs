@@ -4,36 +4,49 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use crate::cluster::{Amount, ClusterState, Interner, Node, NodeSelectorTerm, Selector};
-use crate::kube::api::core::v1::{NodeSelector, PersistentVolume, PersistentVolumeClaim};
-use crate::scheduler::Profile;
+use crate::kube::api::core::v1::{NodeAffinity, NodeSelector, PersistentVolume, PersistentVolumeClaim};
+use crate::scheduler::{Profile, Release};
 
 use super::claims::{annotation, storage_request};
 
 /// Where a volume can be reached.
 #[derive(Debug)]
 pub struct VolumeAffinity {
-    /// `None`: everywhere.
-    required: Option<Vec<NodeSelectorTerm>>,
+    /// Terms of which one must match, each list; none: everywhere.
+    required: Vec<Vec<NodeSelectorTerm>>,
 }
+
+/// Where a volume said what its spec says since 1.10 (`v1helper.GetStorageNodeAffinityFromAnnotation`).
+const ALPHA_AFFINITY: &str = "volume.alpha.kubernetes.io/node-affinity";
 
 impl VolumeAffinity {
     /// Compiles `spec.nodeAffinity.required`.
     pub fn compile(required: Option<&NodeSelector>) -> Self {
-        let mut interner = Interner::default();
-        let required = required
-            .map(|selector| selector.node_selector_terms.iter().map(|term| NodeSelectorTerm::compile(term, &mut interner)).collect());
-        Self { required }
+        Self { required: required.map(terms).into_iter().collect() }
     }
 
-    /// Compiles a volume's own.
-    pub fn of(volume: &PersistentVolume) -> Self {
-        Self::compile(volume.spec.as_ref().and_then(|spec| spec.node_affinity.as_ref()).and_then(|affinity| affinity.required.as_ref()))
+    /// Compiles a volume's own: its spec, which 1.9 does not know; up to 1.11 also the alpha annotation. One that cannot be read matches no node.
+    pub fn of(volume: &PersistentVolume, release: Release) -> Self {
+        let spec = volume.spec.as_ref().and_then(|spec| spec.node_affinity.as_ref()).and_then(|affinity| affinity.required.as_ref());
+        let mut own = Self::compile(spec.filter(|_| release.0 >= 10));
+        if let Some(text) = volume.metadata.annotations.as_ref().and_then(|all| all.get(ALPHA_AFFINITY)).filter(|_| release.0 <= 11) {
+            match serde_json::from_str::<NodeAffinity>(text) {
+                Ok(affinity) => own.required.extend(affinity.required_during_scheduling_ignored_during_execution.as_ref().map(terms)),
+                Err(_) => own.required.push(Vec::new()),
+            }
+        }
+        own
     }
 
     /// `CheckNodeAffinity`: looks at the node's labels only, never at its name.
     pub fn matches(&self, node: &Node) -> bool {
-        self.required.as_ref().is_none_or(|terms| terms.iter().any(|term| term.matches("", &node.labels)))
+        self.required.iter().all(|terms| terms.iter().any(|term| term.matches("", &node.labels)))
     }
+}
+
+fn terms(selector: &NodeSelector) -> Vec<NodeSelectorTerm> {
+    let mut interner = Interner::default();
+    selector.node_selector_terms.iter().map(|term| NodeSelectorTerm::compile(term, &mut interner)).collect()
 }
 
 /// The volumes of one class, prepared for matching.
@@ -60,10 +73,13 @@ pub struct Matching<'a> {
 
 impl VolumeList {
     /// The volumes of a storage class, ascending by name. (Upstream's order is that of a Go map.)
-    pub fn of_class(class: &str, state: &ClusterState) -> Self {
+    pub fn of_class(class: &str, state: &ClusterState, release: Release) -> Self {
         let volumes = state.listers().volumes.iter().filter(|volume| volume_class(volume) == class);
-        let listed =
-            volumes.map(|volume| Listed { volume: volume.clone(), affinity: VolumeAffinity::of(volume), capacity: capacity(volume) });
+        let listed = volumes.map(|volume| Listed {
+            volume: volume.clone(),
+            affinity: VolumeAffinity::of(volume, release),
+            capacity: capacity(volume),
+        });
         Self { volumes: listed.collect() }
     }
 }
