@@ -1,6 +1,6 @@
 //! What the schedulers of 1.9 to 1.17 say of small clusters, release by release: messages, errors, order, candidates.
 
-use ketcd::cluster::{ClusterState, ObjectKey, PodInfo, Watched};
+use ketcd::cluster::{ClusterState, ObjectKey, PodFields, PodInfo, Watched};
 use ketcd::scheduler::{Cycle, Gates, Judgement, Profile, Release, Rules, Verdict, WholePod};
 use serde_json::{Value, json};
 
@@ -33,7 +33,7 @@ impl Cluster {
             let key = ObjectKey { kind, namespace: text("namespace"), name: text("name") };
             state.apply(&key, Some(object.to_string().as_bytes()), number as i64 + 1);
         }
-        let pod = serde_json::from_value(pod.clone()).unwrap();
+        let pod = PodFields::of(pod.clone()).unwrap();
         let pod = PodInfo::compile(&pod, 0, state.interner(), &mut Vec::new());
         Cycle { pod: &pod, state: &state, profile: &profile }.judge()
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ketcd::cluster::{ClusterState, NodeInfo, ObjectKey, PodInfo, Watched};
+use ketcd::cluster::{ClusterState, NodeInfo, ObjectKey, PodFields, PodInfo, Watched};
 use ketcd::scheduler::{
     Candidate, Cycle, FilterEntry, Gates, NEWEST_SCHEDULER, Normalize, OLDEST_SCHEDULER, Plugin, PreFilter, PreScore, Profile, Release,
     Rules, SchedulerConfiguration, Verdict, WholePod, plugins, scheduler_release,
@@ -248,8 +248,7 @@ fn state(table: &Table, case: &Case, rules: &Rules) -> (ClusterState, PodInfo) {
         metadata.as_object_mut().unwrap().entry(field).or_insert_with(|| json!(value));
     }
     let mut problems = Vec::new();
-    let pod: k8s_openapi::api::core::v1::Pod =
-        serde_json::from_value(pod).unwrap_or_else(|error| panic!("{}: its pod: {error}", case.name));
+    let pod = PodFields::of(pod).unwrap_or_else(|error| panic!("{}: its pod: {error}", case.name));
     let info = PodInfo::compile(&pod, 0, state.interner(), &mut problems);
     let problems: Vec<String> =
         problems.into_iter().chain(state.problems().map(|problem| format!("{}: {}", problem.object, problem.what))).collect();

@@ -1,8 +1,10 @@
 //! Feeds the scheduler's replay from a source: the state at some revision, then every change up to another.
 
+use std::convert::Infallible;
+
 use futures_util::StreamExt;
 
-use crate::cluster::{ClusterState, Encoded, ObjectKey, Watched};
+use crate::cluster::{ClusterState, Encoded, ObjectKey, Watched, read_ahead};
 use crate::kube::Decoder;
 use crate::scheduler::{Attempt, Gates, NEWEST_SCHEDULER, Replay, Rules, Scheduler, VersionFrom, detect};
 use crate::store::{At, Event, EventKind, KeyRange, KeyValue, Revision, Until, Want, WatchItem};
@@ -30,19 +32,13 @@ impl<'s> Feed<'s> {
         let rules = Rules::new(NEWEST_SCHEDULER, &Gates::new(NEWEST_SCHEDULER));
         let mut state = ClusterState::new(rules.requests);
         for below in ["minions/", "pods/kube-system/"] {
-            self.load(below, at, &mut |key, object, revision| {
-                state.apply(key, Some(object), revision);
-            })
-            .await?;
+            self.load(below, at, &mut |version| version.put(&mut state)).await?;
         }
         let found = detect(&state);
         if !found.evidence.starts_with("assumed") {
             return Ok(found);
         }
-        self.load("pods/", at, &mut |key, object, revision| {
-            state.apply(key, Some(object), revision);
-        })
-        .await?;
+        self.load("pods/", at, &mut |version| version.put(&mut state)).await?;
         Ok(detect(&state))
     }
 
@@ -51,7 +47,7 @@ impl<'s> Feed<'s> {
         self.seed_nodes(replay, oldest, at).await?;
         for (below, kind) in Watched::KEYS {
             if kind != Watched::Node {
-                self.load(below, at, &mut |key, object, revision| replay.seed(key, object, revision)).await?;
+                self.load(below, at, &mut |version| version.seed(replay)).await?;
             }
         }
         Ok(())
@@ -65,16 +61,13 @@ impl<'s> Feed<'s> {
             first.push(entry);
         }
         first.sort_by_key(|entry| entry.mod_revision);
-        for entry in &first {
-            self.decoded(entry, &mut |key, object, revision| replay.seed(key, object, revision));
-        }
+        take_all(&first, |entry| self.read(entry), |version| version.seed(replay));
         if at > oldest {
-            let mut changes = self.session.source.watch(range, oldest.after(), Until::Revision(at));
-            while let Some(item) = changes.next().await.transpose()? {
-                if let WatchItem::Event(event) = item {
-                    self.change(replay, &event.key_value, event.kind, event.revision);
-                }
-            }
+            self.follow(range, oldest.after(), at, &mut |version| {
+                version.advance(replay);
+                Ok(())
+            })
+            .await?;
         }
         Ok(())
     }
@@ -90,17 +83,26 @@ impl<'s> Feed<'s> {
         if from > until {
             return Ok(());
         }
-        let mut changes = self.session.source.watch(KeyRange::prefix(self.prefix.clone()), from, Until::Revision(until));
-        while let Some(item) = changes.next().await.transpose()? {
-            match item {
-                WatchItem::Event(event) => {
-                    for attempt in self.change(replay, &event.key_value, event.kind, event.revision) {
-                        each(replay, attempt)?;
+        let all = KeyRange::prefix(self.prefix.clone());
+        self.follow(all, from, until, &mut |version| version.advance(replay).into_iter().try_for_each(|attempt| each(replay, attempt)))
+            .await
+    }
+
+    /// Hands on every change of some keys that concerns a scheduler; the next ones are read meanwhile.
+    async fn follow(&self, keys: KeyRange, from: Revision, until: Revision, take: &mut dyn FnMut(Version) -> Result<()>) -> Result<()> {
+        let mut chunks = self.session.source.watch(keys, from, Until::Revision(until)).ready_chunks(CHUNK);
+        while let Some(chunk) = chunks.next().await {
+            let mut events = Vec::with_capacity(chunk.len());
+            for item in chunk {
+                match item? {
+                    WatchItem::Event(event) => events.push(event),
+                    WatchItem::Gap { from, to } => {
+                        note(&format!("revisions {from} to {to} cannot be read; attempts within them are missing"))
                     }
+                    WatchItem::Progress(_) => {}
                 }
-                WatchItem::Gap { from, to } => note(&format!("revisions {from} to {to} cannot be read; attempts within them are missing")),
-                WatchItem::Progress(_) => {}
             }
+            read_ahead(&events, |event| self.read_event(event), &mut *take)?;
         }
         Ok(())
     }
@@ -121,7 +123,7 @@ impl<'s> Feed<'s> {
         let mut listing = self.session.source.range(range.clone(), At::Revision(oldest), Want::Values).await?;
         while let Some(entry) = listing.entries.next().await.transpose()? {
             begun = Some(oldest);
-            self.decoded(&entry, &mut |key, object, revision| replay.seed(key, object, revision));
+            self.read(&entry).into_iter().for_each(|version| version.seed(&mut replay));
         }
         let mut changes = self.events(range, oldest, until).await?;
         changes.extend(self.events(events, oldest, until).await?);
@@ -133,7 +135,7 @@ impl<'s> Feed<'s> {
                 begun = Some(event.revision);
                 found.clear();
             }
-            for attempt in self.change(&mut replay, &event.key_value, event.kind, event.revision) {
+            for attempt in self.read_event(event).map(|version| version.advance(&mut replay)).unwrap_or_default() {
                 let since = if attempt.told { Revision(attempt.pod.mod_revision) } else { begun.unwrap_or(event.revision) };
                 found.push((since, attempt, event.revision));
                 begun = begun.map(|_| event.revision);
@@ -156,13 +158,37 @@ impl<'s> Feed<'s> {
         Ok(found)
     }
 
-    fn change(&mut self, replay: &mut Replay, entry: &KeyValue, kind: EventKind, revision: Revision) -> Vec<Attempt> {
-        let stored = Encoded::Stored { decoder: self.decoder, key: &entry.key, value: &entry.value, mod_revision: revision.0 };
-        match self.key(&entry.key) {
-            Some(key) => replay.advance(&key, (kind == EventKind::Put).then_some(stored), revision.0),
-            None if kind == EventKind::Put && self.is_event(&entry.key) => replay.hear(stored, revision.0).into_iter().collect(),
-            None => Vec::new(),
+    async fn load(&self, below: &str, at: Revision, put: &mut dyn FnMut(Version)) -> Result<()> {
+        let range = KeyRange::prefix(format!("{}{below}", self.prefix));
+        let mut chunks = self.session.source.range(range, At::Revision(at), Want::Values).await?.entries.ready_chunks(CHUNK);
+        while let Some(chunk) = chunks.next().await {
+            let entries = chunk.into_iter().collect::<std::result::Result<Vec<_>, _>>()?;
+            take_all(&entries, |entry| self.read(entry), &mut *put);
         }
+        Ok(())
+    }
+
+    /// What a change makes of an object, if it concerns a scheduler.
+    fn read_event<'e>(&'e self, event: &'e Event) -> Option<Version<'e>> {
+        let entry = &event.key_value;
+        if event.kind == EventKind::Put {
+            return self.read(entry);
+        }
+        Some(Version { what: What::Watched(self.key(&entry.key)?, None), revision: event.revision.0 })
+    }
+
+    /// An object that concerns a scheduler, read as far as that needs no state.
+    fn read<'e>(&'e self, entry: &'e KeyValue) -> Option<Version<'e>> {
+        let stored = Encoded::Stored { decoder: self.decoder, key: &entry.key, value: &entry.value, mod_revision: entry.mod_revision.0 };
+        let what = match self.key(&entry.key) {
+            Some(key) => {
+                let object = stored.ahead(key.kind);
+                What::Watched(key, Some(object))
+            }
+            None if self.is_event(&entry.key) => What::Event(stored),
+            None => return None,
+        };
+        Some(Version { what, revision: entry.mod_revision.0 })
     }
 
     /// Whether a key is an Event's.
@@ -170,24 +196,53 @@ impl<'s> Feed<'s> {
         key.strip_prefix(self.prefix.as_bytes()).is_some_and(|path| path.starts_with(b"events/"))
     }
 
-    async fn load(&mut self, below: &str, at: Revision, put: &mut (dyn FnMut(&ObjectKey, Encoded, i64) + Send)) -> Result<()> {
-        let range = KeyRange::prefix(format!("{}{below}", self.prefix));
-        let mut listing = self.session.source.range(range, At::Revision(at), Want::Values).await?;
-        while let Some(entry) = listing.entries.next().await.transpose()? {
-            self.decoded(&entry, put);
-        }
-        Ok(())
-    }
-
-    /// Hands an entry on, if a scheduler watches its kind.
-    fn decoded(&mut self, entry: &KeyValue, put: &mut (dyn FnMut(&ObjectKey, Encoded, i64) + Send)) {
-        if let Some(key) = self.key(&entry.key) {
-            let mod_revision = entry.mod_revision.0;
-            put(&key, Encoded::Stored { decoder: self.decoder, key: &entry.key, value: &entry.value, mod_revision }, mod_revision);
-        }
-    }
-
     fn key(&self, key: &[u8]) -> Option<ObjectKey> {
         ObjectKey::parse(std::str::from_utf8(key).ok()?.strip_prefix(&self.prefix)?)
     }
+}
+
+/// A version of an object that concerns a scheduler.
+struct Version<'e> {
+    what: What<'e>,
+    revision: i64,
+}
+
+enum What<'e> {
+    /// An object that a scheduler watches, `None` where it was deleted.
+    Watched(ObjectKey, Option<Encoded<'e>>),
+    /// An Event.
+    Event(Encoded<'e>),
+}
+
+impl Version<'_> {
+    fn put(self, state: &mut ClusterState) {
+        if let What::Watched(key, object) = self.what {
+            state.apply(&key, object, self.revision);
+        }
+    }
+
+    fn seed(self, replay: &mut Replay) {
+        if let What::Watched(key, Some(object)) = self.what {
+            replay.seed(&key, object, self.revision);
+        }
+    }
+
+    fn advance(self, replay: &mut Replay) -> Vec<Attempt> {
+        match self.what {
+            What::Watched(key, object) => replay.advance(&key, object, self.revision),
+            What::Event(object) => replay.hear(object, self.revision).into_iter().collect(),
+        }
+    }
+}
+
+/// How many entries are taken from the source at once, if that many are at hand.
+const CHUNK: usize = 16_384;
+
+/// [`read_ahead`] of what cannot fail.
+fn take_all<'e>(entries: &'e [KeyValue], read: impl Fn(&'e KeyValue) -> Option<Version<'e>> + Sync, mut take: impl FnMut(Version<'e>)) {
+    let taken: std::result::Result<(), Infallible> = read_ahead(entries, read, |version| {
+        take(version);
+        Ok(())
+    });
+    let Ok(()) = taken;
 }

@@ -1,12 +1,19 @@
-//! A version of an object that is still to be read: JSON text, or bytes as they are stored.
+//! A version of an object on its way into the state: JSON text, bytes as they are stored, or read ahead into the type of its kind.
 
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
+use crate::kube::api::policy::v1::PodDisruptionBudget;
+use crate::kube::api::resource::v1::{DeviceClass, ResourceClaim, ResourceSlice};
+use crate::kube::api::storage::v1::{CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment};
+use crate::kube::api::{apps, core};
 use crate::kube::{Body, Decoder};
 
-/// An object's version, not read yet.
-#[derive(Clone, Copy)]
+use super::{NodeFields, PodFields, Watched};
+
+/// An object's version, not compiled yet.
 pub enum Encoded<'a> {
     /// The JSON the API server would return.
     Json(&'a [u8]),
@@ -21,6 +28,31 @@ pub enum Encoded<'a> {
         /// The revision that wrote it.
         mod_revision: i64,
     },
+    /// Read ahead, which needs no state and can be done on another core; or why it cannot be read.
+    Ahead(Result<Read<'a>, String>),
+}
+
+/// An object read into the type of its kind.
+#[allow(missing_docs, reason = "the kinds' own names")]
+pub enum Read<'a> {
+    Pod(Box<PodFields<'a>>),
+    Node(Box<NodeFields<'a>>),
+    Namespace(Box<core::v1::Namespace>),
+    Service(Box<core::v1::Service>),
+    ReplicationController(Box<core::v1::ReplicationController>),
+    ReplicaSet(Box<apps::v1::ReplicaSet>),
+    StatefulSet(Box<apps::v1::StatefulSet>),
+    PersistentVolume(Box<PersistentVolume>),
+    PersistentVolumeClaim(Box<PersistentVolumeClaim>),
+    StorageClass(Box<StorageClass>),
+    CsiNode(Box<CSINode>),
+    CsiDriver(Box<CSIDriver>),
+    CsiStorageCapacity(Box<CSIStorageCapacity>),
+    VolumeAttachment(Box<VolumeAttachment>),
+    PodDisruptionBudget(Box<PodDisruptionBudget>),
+    ResourceClaim(Box<ResourceClaim>),
+    ResourceSlice(Box<ResourceSlice>),
+    DeviceClass(Box<DeviceClass>),
 }
 
 impl<'a> From<&'a [u8]> for Encoded<'a> {
@@ -35,44 +67,95 @@ impl<'a> From<&'a Vec<u8>> for Encoded<'a> {
     }
 }
 
-impl Encoded<'_> {
-    /// Whether a text can be in it, told without reading it; what is encrypted can hold anything.
+impl<'a> Encoded<'a> {
+    /// Whether a text can be in it, told without reading it; what is encrypted, and what was read, can hold anything.
     pub fn may_hold(&self, text: &[u8]) -> bool {
         let bytes = match self {
             Self::Json(text) => text,
             Self::Stored { value, .. } => *value,
+            Self::Ahead(_) => return true,
         };
         bytes.starts_with(b"k8s:enc:") || bytes.windows(text.len()).any(|window| window == text)
     }
 
-    /// Reads the object as `T`, whatever served version it was stored in: the fields a scheduler reads kept their names.
+    /// The same, read as an object of `kind`.
+    pub fn ahead(self, kind: Watched) -> Self {
+        Self::Ahead(self.read(kind))
+    }
+
+    /// Reads the object, whatever served version it was stored in: the fields a scheduler reads kept their names.
+    ///
+    /// # Errors
+    /// Why it cannot be read, a fragment.
+    pub fn read(self, kind: Watched) -> Result<Read<'a>, String> {
+        if let Self::Ahead(read) = self {
+            return read;
+        }
+        Ok(match kind {
+            Watched::Pod => {
+                let pod: PodFields<'a> = self.first_or_again(|_| ())?;
+                is_of_kind("Pod", &pod.kind)?;
+                Read::Pod(Box::new(pod))
+            }
+            Watched::Node => {
+                let node: NodeFields<'a> = self.first_or_again(|_| ())?;
+                is_of_kind("Node", &node.kind)?;
+                Read::Node(Box::new(node))
+            }
+            Watched::Namespace => Read::Namespace(Box::new(self.typed()?)),
+            Watched::Service => Read::Service(Box::new(self.typed()?)),
+            Watched::ReplicationController => Read::ReplicationController(Box::new(self.typed()?)),
+            Watched::ReplicaSet => Read::ReplicaSet(Box::new(self.typed()?)),
+            Watched::StatefulSet => Read::StatefulSet(Box::new(self.typed()?)),
+            Watched::PersistentVolume => Read::PersistentVolume(Box::new(self.typed()?)),
+            Watched::PersistentVolumeClaim => Read::PersistentVolumeClaim(Box::new(self.typed()?)),
+            Watched::StorageClass => Read::StorageClass(Box::new(self.typed()?)),
+            Watched::CsiNode => Read::CsiNode(Box::new(self.typed()?)),
+            Watched::CsiDriver => Read::CsiDriver(Box::new(self.typed()?)),
+            Watched::CsiStorageCapacity => Read::CsiStorageCapacity(Box::new(self.typed()?)),
+            Watched::VolumeAttachment => Read::VolumeAttachment(Box::new(self.typed()?)),
+            Watched::PodDisruptionBudget => Read::PodDisruptionBudget(Box::new(self.typed()?)),
+            Watched::ResourceClaim => Read::ResourceClaim(Box::new(self.typed()?)),
+            Watched::ResourceSlice => Read::ResourceSlice(Box::new(self.typed()?)),
+            Watched::DeviceClass => Read::DeviceClass(Box::new(self.typed()?)),
+        })
+    }
+
+    /// Reads the object as `T`, whatever served version it was stored in.
     ///
     /// # Errors
     /// Why it cannot be read, a fragment.
     pub fn typed<T: DeserializeOwned + k8s_openapi::Resource>(self) -> Result<T, String> {
-        let first = match self {
-            Self::Json(text) => serde_json::from_slice(text).map_err(|error| error.to_string()),
-            Self::Stored { decoder, key, value, mod_revision } => {
-                decoder.decode_as(key, value, mod_revision).map_err(|opaque| opaque.reason)
-            }
-        };
-        first.or_else(|error| {
-            let mut object = self.value().ok_or(error)?;
+        self.first_or_again(|object| {
             if let Some(fields) = object.as_object_mut() {
                 fields.insert("apiVersion".to_owned(), T::API_VERSION.into());
                 fields.insert("kind".to_owned(), T::KIND.into());
             }
-            serde_json::from_value(object).map_err(|error| error.to_string())
         })
     }
 
-    fn value(self) -> Option<Value> {
-        match self {
-            Self::Json(text) => serde_json::from_slice(text).ok(),
-            Self::Stored { decoder, key, value, mod_revision } => match decoder.decode(key, value, mod_revision).body {
-                Body::Object(object) => Some(object),
-                Body::Opaque(_) => None,
+    /// Reads the object as `T`; where that fails, by way of JSON, which tells whether it is the value that is broken.
+    fn first_or_again<T: Deserialize<'a>>(self, mend: impl FnOnce(&mut Value)) -> Result<T, String> {
+        let (error, object) = match self {
+            Self::Json(text) => match serde_json::from_slice(text) {
+                Ok(object) => return Ok(object),
+                Err(error) => (error.to_string(), serde_json::from_slice(text).ok()),
             },
-        }
+            Self::Stored { decoder, key, value, mod_revision } => match decoder.decode_borrowed(key, value, mod_revision) {
+                Ok(object) => return Ok(object),
+                Err(opaque) => match decoder.decode(key, value, mod_revision).body {
+                    Body::Object(object) => (opaque.reason, Some(object)),
+                    Body::Opaque(_) => (opaque.reason, None),
+                },
+            },
+            Self::Ahead(_) => ("it was read already".to_owned(), None),
+        };
+        let mut object: Value = object.ok_or(error)?;
+        mend(&mut object);
+        T::deserialize(object).map_err(|error| error.to_string())
     }
+}
+
+fn is_of_kind(wanted: &str, kind: &str) -> Result<(), String> {
+    if kind.is_empty() || kind == wanted { Ok(()) } else { Err(format!("it is a {kind}")) }
 }

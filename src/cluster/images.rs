@@ -35,12 +35,11 @@ impl Images {
         }
     }
 
-    /// Puts a node's images in and returns their states as of this moment, sorted by name.
-    pub fn add(&mut self, node: NodeId, images: &[(Arc<str>, i64)]) -> Arc<[ImageState]> {
+    /// Puts a node's images in.
+    pub fn add(&mut self, node: NodeId, images: &[(Arc<str>, i64)]) {
         for (name, size) in images {
             self.by_name.entry(name.clone()).or_insert_with(|| (*size, BTreeSet::new())).1.insert(node);
         }
-        self.states(images)
     }
 
     /// The states of a node's images as of this moment, sorted by name.

@@ -104,6 +104,16 @@ impl PodIndex {
     }
 }
 
+/// Whether two versions of a pod are indexed alike.
+pub fn alike(a: &PodInfo, b: &PodInfo) -> bool {
+    a.is_on_node() == b.is_on_node()
+        && a.node_name == b.node_name
+        && a.terminating == b.terminating
+        && a.namespace == b.namespace
+        && a.labels == b.labels
+        && Arc::ptr_eq(&a.spec, &b.spec)
+}
+
 fn decrease(counts: &mut NodeCounts, node: NodeId) {
     if let Some(count) = counts.get_mut(&node) {
         *count -= 1;

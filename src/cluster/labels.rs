@@ -1,17 +1,54 @@
 //! Label sets, shared: a cluster's pods repeat the same few thousand sets, so each set is kept once.
 
+use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
-use std::hash::Hash;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use super::PodSpec;
+use super::{Pairs, PodSpec};
 
-/// An immutable set of labels (or annotations), sorted by key; cheap to clone.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Labels(Arc<[(Arc<str>, Arc<str>)]>);
+/// An immutable set of labels (or annotations), sorted by key; cheap to clone, to compare and to hash.
+#[derive(Clone)]
+pub struct Labels {
+    pairs: Arc<[(Arc<str>, Arc<str>)]>,
+    /// Of the keys and values.
+    hash: u64,
+}
+
+impl PartialEq for Labels {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.pairs, &other.pairs) || self.hash == other.hash && self.pairs == other.pairs
+    }
+}
+
+impl Eq for Labels {}
+
+impl Hash for Labels {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash);
+    }
+}
+
+/// The hash of labels, however they are kept.
+fn hash_of<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> u64 {
+    // The keys of the hash must be the same for all sets; the maps that use it add their own.
+    let mut hasher = DefaultHasher::new();
+    pairs.for_each(|pair| pair.hash(&mut hasher));
+    hasher.finish()
+}
 
 impl Labels {
+    fn new(pairs: Arc<[(Arc<str>, Arc<str>)]>) -> Self {
+        let hash = hash_of(pairs.iter().map(|(key, value)| (&**key, &**value)));
+        Self { pairs, hash }
+    }
+
+    /// Whether it is the set that `pairs` lists, ascending by key.
+    fn is<'a>(&self, mut pairs: impl Iterator<Item = (&'a str, &'a str)>) -> bool {
+        self.iter().all(|(key, value)| pairs.next() == Some((key, value))) && pairs.next().is_none()
+    }
+
     /// Returns the value of `key`.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.shared(key).map(|value| &**value)
@@ -20,7 +57,7 @@ impl Labels {
     /// Returns the shared value of `key`.
     pub fn shared(&self, key: &str) -> Option<&Arc<str>> {
         // Label sets are short: a linear scan beats a binary search up to a dozen entries.
-        self.0.iter().find(|(name, _)| &**name == key).map(|(_, value)| value)
+        self.pairs.iter().find(|(name, _)| &**name == key).map(|(_, value)| value)
     }
 
     /// Whether `key` is set.
@@ -30,18 +67,18 @@ impl Labels {
 
     /// The labels, ascending by key.
     pub fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &Arc<str>)> {
-        self.0.iter().map(|(key, value)| (key, value))
+        self.pairs.iter().map(|(key, value)| (key, value))
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.pairs.is_empty()
     }
 }
 
 impl Default for Labels {
     fn default() -> Self {
-        Self(Arc::new([]))
+        Self::new(Arc::new([]))
     }
 }
 
@@ -55,7 +92,7 @@ impl<K: AsRef<str>, V: AsRef<str>> FromIterator<(K, V)> for Labels {
     fn from_iter<T: IntoIterator<Item = (K, V)>>(labels: T) -> Self {
         let sorted: BTreeMap<Arc<str>, Arc<str>> =
             labels.into_iter().map(|(key, value)| (key.as_ref().into(), value.as_ref().into())).collect();
-        Self(sorted.into_iter().collect())
+        Self::new(sorted.into_iter().collect())
     }
 }
 
@@ -63,7 +100,8 @@ impl<K: AsRef<str>, V: AsRef<str>> FromIterator<(K, V)> for Labels {
 #[derive(Debug, Default)]
 pub struct Interner {
     strings: HashSet<Arc<str>>,
-    labels: HashMap<Vec<(Arc<str>, Arc<str>)>, Labels>,
+    /// By their hash.
+    labels: HashMap<u64, Vec<Labels>>,
     specs: HashSet<Arc<PodSpec>>,
 }
 
@@ -80,13 +118,23 @@ impl Interner {
 
     /// Returns the shared copy of a set of labels.
     pub fn labels(&mut self, labels: Option<&BTreeMap<String, String>>) -> Labels {
-        let Some(labels) = labels else { return Labels::default() };
-        let pairs: Vec<_> = labels.iter().map(|(key, value)| (self.string(key), self.string(value))).collect();
-        if let Some(known) = self.labels.get(&pairs) {
+        self.set_of(|| labels.into_iter().flatten().map(|(key, value)| (key.as_str(), value.as_str())))
+    }
+
+    /// Returns the shared copy of a set of labels.
+    pub fn pairs(&mut self, labels: Option<&Pairs>) -> Labels {
+        self.set_of(|| labels.into_iter().flat_map(Pairs::iter))
+    }
+
+    /// Returns the shared copy of the set that `pairs` lists, ascending by key.
+    fn set_of<'a, I: Iterator<Item = (&'a str, &'a str)>>(&mut self, pairs: impl Fn() -> I) -> Labels {
+        let hash = hash_of(pairs());
+        if let Some(known) = self.labels.get(&hash).into_iter().flatten().find(|known| known.is(pairs())) {
             return known.clone();
         }
-        let new = Labels(pairs.as_slice().into());
-        self.labels.insert(pairs, new.clone());
+        let pairs: Vec<_> = pairs().map(|(key, value)| (self.string(key), self.string(value))).collect();
+        let new = Labels { pairs: pairs.into(), hash };
+        self.labels.entry(hash).or_default().push(new.clone());
         new
     }
 

@@ -3,10 +3,10 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use crate::kube::api::core::v1 as core;
-
+use super::node_fields::{NodeSpecFields, NodeStatusFields};
+use super::pod_fields::MetadataFields;
 use super::pod_spec::resource_list;
-use super::{HostPort, ImageState, Interner, Labels, PodInfo, RequestRules, Resources};
+use super::{HostPort, ImageState, Interner, Labels, NodeFields, PodInfo, RequestRules, Resources, Text};
 
 /// A node's number within one `ClusterState`, stable while the state lives.
 pub type NodeId = u32;
@@ -91,10 +91,11 @@ impl Deref for NodeInfo {
 impl NodeInfo {
     /// Adds a pod and what it takes.
     pub fn add_pod(&mut self, pod: Arc<PodInfo>, rules: &RequestRules) {
-        self.requested.add(&rules.existing(&pod));
-        let (cpu, memory) = rules.existing_non_zero(&pod);
-        self.non_zero_cpu += cpu;
-        self.non_zero_memory += memory;
+        let taken = rules.taken(&pod);
+        self.requested.add(&taken.requests);
+        self.non_zero_cpu += taken.non_zero_cpu;
+        self.non_zero_memory += taken.non_zero_memory;
+        drop(taken);
         self.pods.push(pod);
     }
 
@@ -102,10 +103,10 @@ impl NodeInfo {
     pub fn remove_pod(&mut self, pod: &PodInfo, rules: &RequestRules) -> bool {
         let Some(at) = self.pods.iter().position(|known| known.name == pod.name && known.namespace == pod.namespace) else { return false };
         let known = self.pods.remove(at);
-        self.requested.subtract(&rules.existing(&known));
-        let (cpu, memory) = rules.existing_non_zero(&known);
-        self.non_zero_cpu -= cpu;
-        self.non_zero_memory -= memory;
+        let taken = rules.taken(&known);
+        self.requested.subtract(&taken.requests);
+        self.non_zero_cpu -= taken.non_zero_cpu;
+        self.non_zero_memory -= taken.non_zero_memory;
         true
     }
 
@@ -130,45 +131,37 @@ impl NodeInfo {
 
 impl Node {
     /// Compiles a node. What cannot be read is named in `problems`; the rest counts.
-    pub fn compile(node: &core::Node, mod_revision: i64, release: u16, interner: &mut Interner, problems: &mut Vec<String>) -> Self {
-        let spec = node.spec.clone().unwrap_or_default();
-        let status = node.status.clone().unwrap_or_default();
-        if status.allocatable.as_ref().is_none_or(|offered| offered.is_empty()) {
+    pub fn compile(node: &NodeFields, mod_revision: i64, release: u16, interner: &mut Interner, problems: &mut Vec<String>) -> Self {
+        let (no_metadata, no_spec, no_status) = (MetadataFields::default(), NodeSpecFields::default(), NodeStatusFields::default());
+        let metadata = node.metadata.as_ref().unwrap_or(&no_metadata);
+        let spec = node.spec.as_ref().unwrap_or(&no_spec);
+        let status = node.status.as_ref().unwrap_or(&no_status);
+        if status.allocatable.as_ref().is_none_or(|offered| offered.iter().len() == 0) {
             problems.push("it has no status.allocatable, so it offers nothing".to_owned());
         }
         let allocatable = resource_list(status.allocatable.as_ref(), "status.allocatable", interner, problems);
+        let (name, labels) = (metadata.name.as_deref().unwrap_or_default(), interner.pairs(metadata.labels.as_ref()));
+        let annotations = interner.pairs(metadata.annotations.as_ref());
+        let mut text = |text: &Option<Text>| interner.string(text.as_deref().unwrap_or_default());
+        let taints = spec.taints.iter().flatten();
+        let taints = taints.map(|taint| Taint { key: text(&taint.key), value: text(&taint.value), effect: text(&taint.effect) }).collect();
+        let conditions = status.conditions.iter().flatten();
+        let conditions = conditions.map(|condition| Condition { kind: text(&condition.type_), status: text(&condition.status) }).collect();
+        let kubelet_version = text(&status.node_info.as_ref().and_then(|info| info.kubelet_version.clone()));
         let images = status.images.iter().flatten();
-        let images = images
-            .flat_map(|image| {
-                image.names.iter().flatten().map(|name| (interner.string(name), image.size_bytes.unwrap_or(0))).collect::<Vec<_>>()
-            })
-            .collect();
+        let images = images.flat_map(|image| image.names.iter().flatten().map(|name| (name, image.size_bytes.unwrap_or(0))));
         Self {
-            name: interner.string(node.metadata.name.as_deref().unwrap_or_default()),
-            labels: interner.labels(node.metadata.labels.as_ref()),
-            annotations: interner.labels(node.metadata.annotations.as_ref()),
-            taints: spec
-                .taints
-                .iter()
-                .flatten()
-                .map(|taint| Taint {
-                    key: interner.string(&taint.key),
-                    value: interner.string(taint.value.as_deref().unwrap_or_default()),
-                    effect: interner.string(&taint.effect),
-                })
-                .collect(),
+            name: interner.string(name),
+            labels,
+            annotations,
+            taints,
             unschedulable: spec.unschedulable == Some(true),
             allocatable: Resources::from_list(&allocatable, release),
             allowed_pods: allocatable.iter().find(|(name, _)| &**name == "pods").map_or(0, |(_, amount)| amount.value()),
-            conditions: status
-                .conditions
-                .iter()
-                .flatten()
-                .map(|condition| Condition { kind: interner.string(&condition.type_), status: interner.string(&condition.status) })
-                .collect(),
-            images,
+            conditions,
+            images: images.map(|(name, size)| (interner.string(name), size)).collect(),
             declared_features: status.declared_features.iter().flatten().map(|feature| interner.string(feature)).collect(),
-            kubelet_version: interner.string(status.node_info.as_ref().map_or("", |info| &info.kubelet_version)),
+            kubelet_version,
             mod_revision,
         }
     }

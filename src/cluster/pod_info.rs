@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use crate::kube::api::core::v1 as core;
 
+use super::pod_fields::{MetadataFields, ResourceFields, SpecFields, StatusFields};
 use super::pod_spec::resource_list;
 use super::requests::Allocation;
-use super::{Interner, Labels, PodSpec};
+use super::{Interner, Labels, Pairs, PodFields, PodSpec, Text};
 
 /// Namespace and name.
 pub type PodKey = (Arc<str>, Arc<str>);
@@ -76,54 +77,53 @@ pub struct ClaimStatus {
 
 impl PodInfo {
     /// Compiles a pod. What cannot be read is named in `problems`; the rest counts.
-    pub fn compile(pod: &core::Pod, mod_revision: i64, interner: &mut Interner, problems: &mut Vec<String>) -> Self {
-        let metadata = &pod.metadata;
-        let empty = core::PodSpec::default();
-        let source = pod.spec.as_ref().unwrap_or(&empty);
+    pub fn compile(pod: &PodFields, mod_revision: i64, interner: &mut Interner, problems: &mut Vec<String>) -> Self {
+        let (no_metadata, no_spec, no_status) = (MetadataFields::default(), SpecFields::default(), StatusFields::default());
+        let metadata = pod.metadata.as_ref().unwrap_or(&no_metadata);
+        let source = pod.spec.as_ref().unwrap_or(&no_spec);
+        let status = pod.status.as_ref().unwrap_or(&no_status);
         let compiled = PodSpec::compile(metadata, source, interner, problems);
         let spec = interner.spec(compiled);
-        let status = pod.status.clone().unwrap_or_default();
-        let mut text = |text: Option<&str>| text.filter(|text| !text.is_empty()).map(|text| interner.string(text));
-        let annotation = |key: &str| metadata.annotations.as_ref().and_then(|annotations| annotations.get(key)).map(String::as_str);
-        let condition = |kind: &str| status.conditions.iter().flatten().find(|condition| condition.type_ == kind);
-        let nominated = status.nominated_node_name.as_deref().or_else(|| annotation("NominatedNodeName"));
+        let mut text = |text: &Option<Text>| text.as_ref().filter(|text| !text.is_empty()).map(|text| interner.string(text));
+        let annotation = |key: &str| metadata.annotations.as_ref().and_then(|annotations| annotations.get(key));
+        let condition = |kind: &str| status.conditions.iter().flatten().find(|condition| condition.type_.as_deref() == Some(kind));
+        let nominated = text(&status.nominated_node_name);
         let mut info = Self {
-            namespace: text(metadata.namespace.as_deref()).unwrap_or_default(),
+            namespace: text(&metadata.namespace).unwrap_or_default(),
             name: metadata.name.as_deref().unwrap_or_default().into(),
             uid: metadata.uid.as_deref().unwrap_or_default().into(),
-            node_name: text(source.node_name.as_deref()),
-            nominated_node_name: text(nominated),
+            node_name: text(&source.node_name),
+            nominated_node_name: nominated,
             finished: matches!(status.phase.as_deref(), Some("Succeeded" | "Failed")),
             terminating: metadata.deletion_timestamp.is_some(),
             preempted: condition("DisruptionTarget").is_some_and(|condition| {
-                condition.status == "True"
+                condition.status.as_deref() == Some("True")
                     && matches!(condition.reason.as_deref(), Some("PreemptionByScheduler" | "PreemptionByKubeScheduler"))
             }),
-            created: metadata.creation_timestamp.as_ref().map(|time| time.0.as_second()),
-            started: status.start_time.as_ref().map(|time| time.0.as_second()),
+            created: seconds(&metadata.creation_timestamp),
+            started: seconds(&status.start_time),
             scheduled: condition("PodScheduled").map(|condition| {
                 Arc::new(ScheduledCondition {
-                    status: condition.status == "True",
-                    reason: text(condition.reason.as_deref()).unwrap_or_default(),
-                    message: text(condition.message.as_deref()).unwrap_or_default(),
-                    since: condition.last_transition_time.as_ref().map(|time| time.0.as_second()),
+                    status: condition.status.as_deref() == Some("True"),
+                    reason: text(&condition.reason).unwrap_or_default(),
+                    message: text(&condition.message).unwrap_or_default(),
+                    since: seconds(&condition.last_transition_time),
                 })
             }),
             resize_infeasible: status.resize.as_deref() == Some("Infeasible")
                 || condition("PodResizePending").is_some_and(|condition| condition.reason.as_deref() == Some("Infeasible")),
-            claim_statuses: status
-                .resource_claim_statuses
-                .iter()
-                .flatten()
-                .map(|claim| ClaimStatus { name: claim.name.as_str().into(), claim: text(claim.resource_claim_name.as_deref()) })
-                .collect(),
             mirror: annotation("kubernetes.io/config.mirror").is_some(),
             mod_revision,
+            spec,
             ..Self::default()
         };
-        info.labels = interner.labels(metadata.labels.as_ref());
-        info.spec = spec;
-        info.allocations = allocations(&status, &info.spec, interner, problems);
+        if info.nominated_node_name.is_none() && status.nominated_node_name.is_none() {
+            info.nominated_node_name = annotation("NominatedNodeName").filter(|name| !name.is_empty()).map(|name| interner.string(name));
+        }
+        let claims = status.resource_claim_statuses.iter().flatten();
+        info.claim_statuses = claims.map(|claim| ClaimStatus::compile(claim, interner)).collect();
+        info.labels = interner.pairs(metadata.labels.as_ref());
+        info.allocations = allocations(status, &info.spec, interner, problems);
         info
     }
 
@@ -143,23 +143,30 @@ impl PodInfo {
     }
 }
 
+impl ClaimStatus {
+    fn compile(status: &core::PodResourceClaimStatus, interner: &mut Interner) -> Self {
+        let claim = status.resource_claim_name.as_deref().filter(|claim| !claim.is_empty());
+        Self { name: status.name.as_str().into(), claim: claim.map(|claim| interner.string(claim)) }
+    }
+}
+
+/// Seconds since 1970.
+fn seconds(time: &Option<Text>) -> Option<i64> {
+    time.as_ref()?.parse::<jiff::Timestamp>().ok().map(|time| time.as_second())
+}
+
 /// What the kubelet reports as allocated; left out where it says the same as the spec.
-fn allocations(status: &core::PodStatus, spec: &PodSpec, interner: &mut Interner, problems: &mut Vec<String>) -> Vec<Allocation> {
+fn allocations(status: &StatusFields, spec: &PodSpec, interner: &mut Interner, problems: &mut Vec<String>) -> Vec<Allocation> {
+    let mut allocation = |name: &str, allocated: &Option<Pairs>, resources: &Option<ResourceFields>| {
+        let mut listed = |list: &Option<Pairs>, place| resource_list(list.as_ref(), place, interner, problems);
+        let allocated = listed(allocated, "status.allocatedResources");
+        let actual = resources.as_ref().map(|resources| listed(&resources.requests, "status.resources.requests"));
+        Allocation { container: interner.string(name), allocated, actual }
+    };
     let mut found = Vec::new();
     let statuses = status.container_statuses.iter().flatten().chain(status.init_container_statuses.iter().flatten());
-    for container in statuses {
-        if container.allocated_resources.is_none() && container.resources.is_none() {
-            continue;
-        }
-        let name = interner.string(&container.name);
-        let allocation = Allocation {
-            allocated: resource_list(container.allocated_resources.as_ref(), "status.allocatedResources", interner, problems),
-            actual: container
-                .resources
-                .as_ref()
-                .map(|resources| resource_list(resources.requests.as_ref(), "status.resources.requests", interner, problems)),
-            container: name,
-        };
+    for container in statuses.filter(|container| container.allocated_resources.is_some() || container.resources.is_some()) {
+        let allocation = allocation(container.name.as_deref().unwrap_or_default(), &container.allocated_resources, &container.resources);
         let requests = &spec.requests;
         let own = requests.containers.iter().chain(&requests.init_containers).find(|own| own.name == allocation.container);
         let same = own.is_some_and(|own| {
@@ -170,14 +177,7 @@ fn allocations(status: &core::PodStatus, spec: &PodSpec, interner: &mut Interner
         }
     }
     if status.allocated_resources.is_some() || status.resources.is_some() {
-        found.push(Allocation {
-            container: Arc::default(),
-            allocated: resource_list(status.allocated_resources.as_ref(), "status.allocatedResources", interner, problems),
-            actual: status
-                .resources
-                .as_ref()
-                .map(|resources| resource_list(resources.requests.as_ref(), "status.resources.requests", interner, problems)),
-        });
+        found.push(allocation("", &status.allocated_resources, &status.resources));
     }
     found
 }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use crate::kube::api::core::v1 as core;
-use crate::kube::apimachinery::pkg::api::resource::Quantity;
-use crate::kube::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
-use super::{Amount, ContainerRequests, Interner, NodeSelectorTerm, PodAffinity, PodRequests, PodVolume, ResourceList, Selector};
+use super::pod_fields::{ContainerFields, MetadataFields, OwnerFields, SpecFields, TolerationFields};
+use super::{
+    Amount, ContainerRequests, Interner, NodeSelectorTerm, Pairs, PodAffinity, PodRequests, PodVolume, ResourceList, Selector, Text,
+};
 
 /// Everything of a pod's spec (and its controller) that some plugin reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -134,17 +135,13 @@ pub struct HostPort {
 }
 
 /// Parses a resource list; each amount that is none is named in `problems`.
-pub(super) fn resource_list(
-    list: Option<&std::collections::BTreeMap<String, Quantity>>,
-    place: &str,
-    interner: &mut Interner,
-    problems: &mut Vec<String>,
-) -> ResourceList {
+pub(super) fn resource_list(list: Option<&Pairs>, place: &str, interner: &mut Interner, problems: &mut Vec<String>) -> ResourceList {
+    let list = list.into_iter().flat_map(Pairs::iter);
     let mut compiled = ResourceList::new();
-    for (name, quantity) in list.into_iter().flatten() {
-        match Amount::parse(&quantity.0) {
+    for (name, quantity) in list {
+        match Amount::parse(quantity) {
             Some(amount) => compiled.push((interner.string(name), amount)),
-            None => problems.push(format!("{place}.{name}: \"{}\" is no quantity; counted as absent", quantity.0)),
+            None => problems.push(format!("{place}.{name}: \"{quantity}\" is no quantity; counted as absent")),
         }
     }
     compiled
@@ -152,81 +149,58 @@ pub(super) fn resource_list(
 
 impl PodSpec {
     /// Compiles what the pods of one template share. What cannot be read is named in `problems`.
-    #[expect(clippy::too_many_lines, reason = "one line a field")]
-    pub fn compile(metadata: &ObjectMeta, spec: &core::PodSpec, interner: &mut Interner, problems: &mut Vec<String>) -> Self {
-        let namespace = interner.string(metadata.namespace.as_deref().unwrap_or_default());
+    pub fn compile(metadata: &MetadataFields, spec: &SpecFields, interner: &mut Interner, problems: &mut Vec<String>) -> Self {
         let affinity = spec.affinity.as_ref();
-        let pod = affinity.and_then(|affinity| affinity.pod_affinity.as_ref());
-        let anti = affinity.and_then(|affinity| affinity.pod_anti_affinity.as_ref());
-        let sidecar = |container: &&core::Container| container.restart_policy.as_deref() == Some("Always");
+        let sidecar = |container: &&ContainerFields| container.restart_policy.as_deref() == Some("Always");
+        let containers = || spec.containers.iter().flatten();
         let inits = || spec.init_containers.iter().flatten();
-        Self {
+        let constraints = spec.topology_spread_constraints.iter().flatten();
+        let owners = metadata.owner_references.iter().flatten();
+        let mut compiled = Self {
             scheduler_name: interner.string(spec.scheduler_name.as_deref().filter(|name| !name.is_empty()).unwrap_or("default-scheduler")),
             priority: spec.priority.unwrap_or(0),
             never_preempts: spec.preemption_policy.as_deref() == Some("Never"),
-            controller: metadata
-                .owner_references
-                .iter()
-                .flatten()
-                .find(|owner| owner.controller == Some(true))
-                .map(|owner| controller(owner, interner)),
-            node_selector: Selector::equalities(spec.node_selector.iter().flatten(), interner),
+            controller: owners.filter(|owner| owner.controller == Some(true)).map(|owner| controller(owner, interner)).next(),
+            node_selector: Selector::of_pairs(spec.node_selector.iter().flat_map(Pairs::iter), interner),
             node_affinity: affinity
                 .and_then(|affinity| affinity.node_affinity.as_ref())
                 .map(|affinity| NodeAffinity::compile(affinity, interner))
                 .unwrap_or_default(),
-            pod_affinity: pod
-                .map(|terms| {
-                    PodAffinity::compile(
-                        terms.required_during_scheduling_ignored_during_execution.as_ref(),
-                        terms.preferred_during_scheduling_ignored_during_execution.as_ref(),
-                        &namespace,
-                        interner,
-                    )
-                })
-                .unwrap_or_default(),
-            pod_anti_affinity: anti
-                .map(|terms| {
-                    PodAffinity::compile(
-                        terms.required_during_scheduling_ignored_during_execution.as_ref(),
-                        terms.preferred_during_scheduling_ignored_during_execution.as_ref(),
-                        &namespace,
-                        interner,
-                    )
-                })
-                .unwrap_or_default(),
             tolerations: spec.tolerations.iter().flatten().map(|toleration| Toleration::compile(toleration, interner)).collect(),
-            spread: spec
-                .topology_spread_constraints
-                .iter()
-                .flatten()
-                .map(|constraint| SpreadConstraint::compile(constraint, interner))
-                .collect(),
+            spread: constraints.map(|constraint| SpreadConstraint::compile(constraint, interner)).collect(),
             requests: requests(spec, interner, problems),
-            host_ports: spec.containers.iter().flat_map(|container| host_ports(container, interner)).collect(),
+            host_ports: containers().flat_map(|container| host_ports(container, interner)).collect(),
             sidecar_host_ports: inits().filter(sidecar).flat_map(|container| host_ports(container, interner)).collect(),
-            images: spec.containers.iter().map(|container| interner.string(container.image.as_deref().unwrap_or_default())).collect(),
+            images: containers().map(|container| interner.string(container.image.as_deref().unwrap_or_default())).collect(),
             init_images: inits().map(|container| interner.string(container.image.as_deref().unwrap_or_default())).collect(),
             volumes: spec.volumes.iter().flatten().filter_map(|volume| PodVolume::compile(volume, interner)).collect(),
             has_volumes: spec.volumes.iter().flatten().next().is_some(),
             scheduling_gates: spec.scheduling_gates.iter().flatten().map(|gate| interner.string(&gate.name)).collect(),
-            resource_claims: spec
-                .resource_claims
-                .iter()
-                .flatten()
-                .map(|claim| {
-                    let claim_name = claim.resource_claim_name.as_deref().map(|name| interner.string(name));
-                    let template = claim.resource_claim_template_name.as_deref().map(|name| interner.string(name));
-                    (interner.string(&claim.name), claim_name, template)
-                })
-                .collect(),
-            restarts_all_containers: spec
-                .containers
-                .iter()
-                .chain(inits())
-                .any(|container| container.restart_policy_rules.iter().flatten().any(|rule| rule.action == "RestartAllContainers")),
+            resource_claims: spec.resource_claims.iter().flatten().map(|claim| resource_claim(claim, interner)).collect(),
+            restarts_all_containers: containers().chain(inits()).any(|container| {
+                container.restart_policy_rules.iter().flatten().any(|rule| rule.action.as_deref() == Some("RestartAllContainers"))
+            }),
             host_network_in_user_namespace: spec.host_network == Some(true) && spec.host_users == Some(false),
             pod_group: spec.scheduling_group.as_ref().and_then(|group| group.pod_group_name.as_deref()).map(|name| interner.string(name)),
+            ..Self::default()
+        };
+        if let Some(affinity) = affinity {
+            let namespace = interner.string(metadata.namespace.as_deref().unwrap_or_default());
+            compiled.compile_pod_affinity(affinity, &namespace, interner);
+        }
+        compiled
+    }
+
+    fn compile_pod_affinity(&mut self, affinity: &core::Affinity, namespace: &Arc<str>, interner: &mut Interner) {
+        if let Some(terms) = &affinity.pod_affinity {
+            let required = terms.required_during_scheduling_ignored_during_execution.as_ref();
+            let preferred = terms.preferred_during_scheduling_ignored_during_execution.as_ref();
+            self.pod_affinity = PodAffinity::compile(required, preferred, namespace, interner);
+        }
+        if let Some(terms) = &affinity.pod_anti_affinity {
+            let required = terms.required_during_scheduling_ignored_during_execution.as_ref();
+            let preferred = terms.preferred_during_scheduling_ignored_during_execution.as_ref();
+            self.pod_anti_affinity = PodAffinity::compile(required, preferred, namespace, interner);
         }
     }
 
@@ -254,8 +228,8 @@ impl NodeAffinity {
 }
 
 impl Toleration {
-    fn compile(toleration: &core::Toleration, interner: &mut Interner) -> Self {
-        let mut text = |field: &Option<String>| interner.string(field.as_deref().unwrap_or_default());
+    fn compile(toleration: &TolerationFields, interner: &mut Interner) -> Self {
+        let mut text = |field: &Option<Text>| interner.string(field.as_deref().unwrap_or_default());
         Self {
             key: text(&toleration.key),
             operator: text(&toleration.operator),
@@ -284,16 +258,18 @@ impl SpreadConstraint {
     }
 }
 
-fn controller(owner: &OwnerReference, interner: &mut Interner) -> ControllerRef {
-    ControllerRef {
-        api_version: interner.string(&owner.api_version),
-        kind: interner.string(&owner.kind),
-        name: interner.string(&owner.name),
-        uid: interner.string(&owner.uid),
-    }
+fn resource_claim(claim: &core::PodResourceClaim, interner: &mut Interner) -> (Arc<str>, Option<Arc<str>>, Option<Arc<str>>) {
+    let claim_name = claim.resource_claim_name.as_deref().map(|name| interner.string(name));
+    let template = claim.resource_claim_template_name.as_deref().map(|name| interner.string(name));
+    (interner.string(&claim.name), claim_name, template)
 }
 
-fn host_ports(container: &core::Container, interner: &mut Interner) -> Vec<HostPort> {
+fn controller(owner: &OwnerFields, interner: &mut Interner) -> ControllerRef {
+    let mut text = |field: &Option<Text>| interner.string(field.as_deref().unwrap_or_default());
+    ControllerRef { api_version: text(&owner.api_version), kind: text(&owner.kind), name: text(&owner.name), uid: text(&owner.uid) }
+}
+
+fn host_ports(container: &ContainerFields, interner: &mut Interner) -> Vec<HostPort> {
     let wanted = container.ports.iter().flatten().filter_map(|port| Some((port, port.host_port.filter(|number| *number > 0)?)));
     wanted
         .map(|(port, number)| HostPort {
@@ -304,38 +280,25 @@ fn host_ports(container: &core::Container, interner: &mut Interner) -> Vec<HostP
         .collect()
 }
 
-fn requests(spec: &core::PodSpec, interner: &mut Interner, problems: &mut Vec<String>) -> PodRequests {
-    let mut container = |container: &core::Container| {
-        let place = format!("container {} resources", container.name);
+fn requests(spec: &SpecFields, interner: &mut Interner, problems: &mut Vec<String>) -> PodRequests {
+    let mut container = |container: &ContainerFields| {
+        let name = container.name.as_deref().unwrap_or_default();
         let resources = container.resources.as_ref();
-        ContainerRequests {
-            name: interner.string(&container.name),
-            restartable: container.restart_policy.as_deref() == Some("Always"),
-            requests: resource_list(
-                resources.and_then(|resources| resources.requests.as_ref()),
-                &format!("{place}.requests"),
-                interner,
-                problems,
-            ),
-            limits: resource_list(
-                resources.and_then(|resources| resources.limits.as_ref()),
-                &format!("{place}.limits"),
-                interner,
-                problems,
-            ),
-        }
+        let before = problems.len();
+        let requests = resource_list(resources.and_then(|resources| resources.requests.as_ref()), "requests", interner, problems);
+        let limits = resource_list(resources.and_then(|resources| resources.limits.as_ref()), "limits", interner, problems);
+        problems[before..].iter_mut().for_each(|problem| problem.insert_str(0, &format!("container {name} resources.")));
+        let restartable = container.restart_policy.as_deref() == Some("Always");
+        ContainerRequests { name: interner.string(name), restartable, requests, limits }
     };
-    let containers = spec.containers.iter().map(&mut container).collect();
+    let containers = spec.containers.iter().flatten().map(&mut container).collect();
     let init_containers = spec.init_containers.iter().flatten().map(&mut container).collect();
+    let pod_level = spec.resources.as_ref().and_then(|resources| resources.requests.as_ref());
     PodRequests {
         containers,
         init_containers,
         overhead: resource_list(spec.overhead.as_ref(), "spec.overhead", interner, problems),
-        pod_level: resource_list(
-            spec.resources.as_ref().and_then(|resources| resources.requests.as_ref()),
-            "spec.resources.requests",
-            interner,
-            problems,
-        ),
+        pod_level: resource_list(pod_level, "spec.resources.requests", interner, problems),
+        ..PodRequests::default()
     }
 }

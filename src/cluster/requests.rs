@@ -1,6 +1,8 @@
 //! What a pod asks for, by the rule of each release: the ingredients are kept, the sum is made on demand.
 
-use std::sync::Arc;
+use std::borrow::Cow;
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, OnceLock};
 
 use super::{Amount, PodInfo, Resources};
 
@@ -36,6 +38,41 @@ pub struct PodRequests {
     pub overhead: ResourceList,
     /// `spec.resources.requests`, where `spec.resources` has any.
     pub pod_level: ResourceList,
+    /// What a pod of this template takes of its node, once it was asked for.
+    pub(super) taken: Memo,
+}
+
+/// What a pod on a node takes there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// For the filters.
+    pub requests: Resources,
+    /// CPU with the defaults of scores, in thousandths.
+    pub non_zero_cpu: i64,
+    /// Memory with the defaults of scores, in bytes.
+    pub non_zero_memory: i64,
+}
+
+/// A sum kept with the rules it was made by. It is no part of what it was made from: a copy, which may be changed, begins without it.
+#[derive(Debug, Default)]
+pub(super) struct Memo(OnceLock<(RequestRules, Taken)>);
+
+impl Clone for Memo {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl PartialEq for Memo {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Memo {}
+
+impl Hash for Memo {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
 /// What the kubelet has allocated to a container, kept only where it differs from the container's request.
@@ -85,6 +122,19 @@ impl RequestRules {
             return total;
         }
         Resources::from_list(&self.aggregate(pod, NO_DEFAULTS, false), self.release)
+    }
+
+    /// What a pod on a node takes there, with and without the defaults of scores; made once for all pods of a template.
+    pub fn taken<'p>(&self, pod: &'p PodInfo) -> Cow<'p, Taken> {
+        let make = || {
+            let (non_zero_cpu, non_zero_memory) = self.existing_non_zero(pod);
+            Taken { requests: self.existing(pod), non_zero_cpu, non_zero_memory }
+        };
+        if !pod.allocations.is_empty() {
+            return Cow::Owned(make());
+        }
+        let (rules, taken) = pod.spec.requests.taken.0.get_or_init(|| (*self, make()));
+        if rules == self { Cow::Borrowed(taken) } else { Cow::Owned(make()) }
     }
 
     /// What a pod on a node takes there.

@@ -91,8 +91,12 @@ impl Selector {
 
     /// Compiles a map of equalities (a Service's or a replication controller's selector).
     pub fn equalities<'a>(pairs: impl IntoIterator<Item = (&'a String, &'a String)>, interner: &mut Interner) -> Self {
+        Self::of_pairs(pairs.into_iter().map(|(key, value)| (key.as_str(), value.as_str())), interner)
+    }
+
+    /// Compiles equalities.
+    pub fn of_pairs<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>, interner: &mut Interner) -> Self {
         let requirements = pairs
-            .into_iter()
             .map(|(key, value)| Requirement { key: interner.string(key), operator: Operator::In, values: vec![interner.string(value)] })
             .collect();
         Self { requirements }

@@ -7,14 +7,13 @@ use crate::kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use crate::kube::api::policy::v1::PodDisruptionBudget;
 use crate::kube::api::resource::v1::{DeviceClass, ResourceClaim, ResourceSlice};
 use crate::kube::api::storage::v1::{CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment};
-use crate::kube::api::{apps, core};
 use crate::kube::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 use super::images::Images;
-use super::index::PodIndex;
+use super::index::{self, PodIndex};
 use super::{
-    Encoded, ImageState, Interner, LabelGroup, Labels, Listers, Node, NodeCounts, NodeId, NodeInfo, Owner, PodInfo, PodKey, RequestRules,
-    Selector, WeightedTerm,
+    Encoded, ImageState, Interner, LabelGroup, Labels, Listers, Node, NodeCounts, NodeId, NodeInfo, Owner, PodInfo, PodKey, Read,
+    RequestRules, Selector, WeightedTerm,
 };
 
 /// The kinds a scheduler watches.
@@ -140,7 +139,7 @@ pub struct ClusterState {
     images: Images,
     index: PodIndex,
     listers: Listers,
-    problems: HashMap<(ObjectKey, usize), Problem>,
+    problems: HashMap<ObjectKey, Vec<Problem>>,
 }
 
 impl ClusterState {
@@ -233,7 +232,7 @@ impl ClusterState {
 
     /// What could not be read of the objects as they stand.
     pub fn problems(&self) -> impl Iterator<Item = &Problem> {
-        self.problems.values()
+        self.problems.values().flatten()
     }
 
     /// The keeper of shared strings, to compile objects that are not put.
@@ -243,7 +242,9 @@ impl ClusterState {
 
     /// Puts (or, with `None`, deletes) an object. One that cannot be read is taken out, and is among the problems.
     pub fn apply<'a>(&mut self, key: &ObjectKey, object: Option<impl Into<Encoded<'a>>>, mod_revision: i64) -> Change {
-        self.problems.retain(|(known, _), _| known != key || object.is_none());
+        if object.is_some() {
+            self.problems.remove(key);
+        }
         let mut problems = Vec::new();
         let after = object.and_then(|object| match self.compile(key.kind, object.into(), mod_revision, &mut problems) {
             Ok(stored) => Some(stored),
@@ -252,7 +253,7 @@ impl ClusterState {
                 None
             }
         });
-        for (number, what) in problems.into_iter().enumerate() {
+        if !problems.is_empty() {
             let place = match key.kind {
                 Watched::Node => "nodes/",
                 Watched::Service => "services/",
@@ -261,7 +262,8 @@ impl ClusterState {
             };
             let object =
                 if key.namespace.is_empty() { format!("{place}{}", key.name) } else { format!("{place}{}/{}", key.namespace, key.name) };
-            self.problems.insert((key.clone(), number), Problem { object, what });
+            let problems = problems.into_iter().map(|what| Problem { object: object.clone(), what });
+            self.problems.insert(key.clone(), problems.collect());
         }
         let before = self.set(key, after.clone());
         Change { key: key.clone(), before, after }
@@ -330,26 +332,32 @@ impl ClusterState {
     }
 
     fn set_pod(&mut self, key: &ObjectKey, stored: Option<Stored>) -> Option<Stored> {
-        let place: PodKey = (key.namespace.clone(), key.name.clone());
         let after = match stored {
             Some(Stored::Pod(pod)) => Some(pod),
             _ => None,
         };
+        let own = after.as_ref().filter(|pod| pod.namespace == key.namespace && pod.name == key.name);
+        let place: PodKey = own.map_or_else(|| (key.namespace.clone(), key.name.clone()), |pod| pod.key());
         let before = match after.clone() {
             Some(pod) => self.pods.insert(place.clone(), pod),
             None => self.pods.remove(&place),
         };
+        let indexed_alike = before.as_ref().zip(after.as_ref()).is_some_and(|(before, after)| index::alike(before, after));
         if let Some(pod) = before.as_ref().filter(|pod| pod.is_on_node()) {
             let id = self.node_id(&pod.node_name.clone().unwrap_or_default());
             self.nodes[id as usize].remove_pod(pod, &self.rules);
-            self.index.remove(pod, id);
+            if !indexed_alike {
+                self.index.remove(pod, id);
+            }
         }
         self.nominated.remove(&place);
         if let Some(pod) = &after {
             if pod.is_on_node() {
                 let id = self.node_id(&pod.node_name.clone().unwrap_or_default());
                 self.nodes[id as usize].add_pod(pod.clone(), &self.rules);
-                self.index.add(pod, id);
+                if !indexed_alike {
+                    self.index.add(pod, id);
+                }
             } else if pod.node_name.is_none() && pod.nominated_node_name.is_some() && !pod.finished {
                 self.nominated.insert(place);
             }
@@ -361,11 +369,16 @@ impl ClusterState {
         let id = self.node_id(&key.name);
         let slot = &mut self.nodes[id as usize];
         let before = slot.exists.then(|| Stored::Node(slot.node.clone(), Some(slot.image_states.clone())));
-        self.images.remove(id, &slot.node.images);
+        let same_images = matches!(&stored, Some(Stored::Node(node, _)) if slot.exists && node.images == slot.node.images);
+        if !same_images {
+            self.images.remove(id, &slot.node.images);
+        }
         match stored {
             Some(Stored::Node(node, frozen)) => {
-                let counted = self.images.add(id, &node.images);
-                slot.image_states = frozen.unwrap_or(counted);
+                if !same_images {
+                    self.images.add(id, &node.images);
+                }
+                slot.image_states = frozen.unwrap_or_else(|| self.images.states(&node.images));
                 slot.node = node;
                 slot.exists = true;
             }
@@ -395,53 +408,43 @@ impl ClusterState {
 
     fn compile(&mut self, kind: Watched, object: Encoded, mod_revision: i64, problems: &mut Vec<String>) -> Result<Stored, String> {
         let release = self.rules.release;
-        Ok(match kind {
-            Watched::Pod => {
-                Stored::Pod(Arc::new(PodInfo::compile(&object.typed::<core::v1::Pod>()?, mod_revision, &mut self.interner, problems)))
-            }
-            Watched::Node => {
-                let node = Node::compile(&object.typed::<core::v1::Node>()?, mod_revision, release, &mut self.interner, problems);
+        Ok(match object.read(kind)? {
+            Read::Pod(pod) => Stored::Pod(Arc::new(PodInfo::compile(&pod, mod_revision, &mut self.interner, problems))),
+            Read::Node(node) => {
+                let node = Node::compile(&node, mod_revision, release, &mut self.interner, problems);
                 Stored::Node(Arc::new(node), None)
             }
-            Watched::Namespace => {
-                let namespace = object.typed::<core::v1::Namespace>()?;
-                Stored::Namespace(Arc::new(self.interner.labels(namespace.metadata.labels.as_ref())))
-            }
-            Watched::Service => {
-                let service = object.typed::<core::v1::Service>()?;
+            Read::Namespace(namespace) => Stored::Namespace(Arc::new(self.interner.labels(namespace.metadata.labels.as_ref()))),
+            Read::Service(service) => {
                 let selector = service.spec.unwrap_or_default().selector.filter(|selector| !selector.is_empty());
                 self.owner(service.metadata.uid, |interner| selector.map(|selector| Selector::equalities(&selector, interner)))
             }
-            Watched::ReplicationController => {
-                let controller = object.typed::<core::v1::ReplicationController>()?;
+            Read::ReplicationController(controller) => {
                 let selector = controller.spec.unwrap_or_default().selector.filter(|selector| !selector.is_empty());
                 self.owner(controller.metadata.uid, |interner| selector.map(|selector| Selector::equalities(&selector, interner)))
             }
-            Watched::ReplicaSet => {
-                let set = object.typed::<apps::v1::ReplicaSet>()?;
+            Read::ReplicaSet(set) => {
                 let selector = set.spec.unwrap_or_default().selector;
                 self.owner(set.metadata.uid, |interner| label_selector(&selector, interner))
             }
-            Watched::StatefulSet => {
-                let set = object.typed::<apps::v1::StatefulSet>()?;
+            Read::StatefulSet(set) => {
                 let selector = set.spec.unwrap_or_default().selector;
                 self.owner(set.metadata.uid, |interner| label_selector(&selector, interner))
             }
-            Watched::PersistentVolume => Stored::PersistentVolume(Arc::new(object.typed()?)),
-            Watched::PersistentVolumeClaim => {
-                let mut claim = object.typed::<core::v1::PersistentVolumeClaim>()?;
+            Read::PersistentVolumeClaim(mut claim) => {
                 claim.metadata.resource_version = Some(mod_revision.to_string());
-                Stored::PersistentVolumeClaim(Arc::new(claim))
+                Stored::PersistentVolumeClaim(claim.into())
             }
-            Watched::StorageClass => Stored::StorageClass(Arc::new(object.typed()?)),
-            Watched::CsiNode => Stored::CsiNode(Arc::new(object.typed()?)),
-            Watched::CsiDriver => Stored::CsiDriver(Arc::new(object.typed()?)),
-            Watched::CsiStorageCapacity => Stored::CsiStorageCapacity(Arc::new(object.typed()?)),
-            Watched::VolumeAttachment => Stored::VolumeAttachment(Arc::new(object.typed()?)),
-            Watched::PodDisruptionBudget => Stored::PodDisruptionBudget(Arc::new(object.typed()?)),
-            Watched::ResourceClaim => Stored::ResourceClaim(Arc::new(object.typed()?)),
-            Watched::ResourceSlice => Stored::ResourceSlice(Arc::new(object.typed()?)),
-            Watched::DeviceClass => Stored::DeviceClass(Arc::new(object.typed()?)),
+            Read::PersistentVolume(volume) => Stored::PersistentVolume(volume.into()),
+            Read::StorageClass(class) => Stored::StorageClass(class.into()),
+            Read::CsiNode(node) => Stored::CsiNode(node.into()),
+            Read::CsiDriver(driver) => Stored::CsiDriver(driver.into()),
+            Read::CsiStorageCapacity(capacity) => Stored::CsiStorageCapacity(capacity.into()),
+            Read::VolumeAttachment(attachment) => Stored::VolumeAttachment(attachment.into()),
+            Read::PodDisruptionBudget(budget) => Stored::PodDisruptionBudget(budget.into()),
+            Read::ResourceClaim(claim) => Stored::ResourceClaim(claim.into()),
+            Read::ResourceSlice(slice) => Stored::ResourceSlice(slice.into()),
+            Read::DeviceClass(class) => Stored::DeviceClass(class.into()),
         })
     }
 

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::kube::api::core::v1 as core;
-
 use super::Interner;
+use super::pod_fields::VolumeFields;
 
 /// A volume of a pod.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -76,7 +75,7 @@ pub enum VolumeSource {
 
 impl PodVolume {
     /// Compiles a volume; `None` where no plugin ever looks at its kind.
-    pub fn compile(volume: &core::Volume, interner: &mut Interner) -> Option<Self> {
+    pub fn compile(volume: &VolumeFields, interner: &mut Interner) -> Option<Self> {
         let mut text = |text: &str| interner.string(text);
         let source = if let Some(claim) = &volume.persistent_volume_claim {
             VolumeSource::Claim(text(&claim.claim_name))
@@ -110,6 +109,6 @@ impl PodVolume {
         } else {
             return None;
         };
-        Some(Self { name: interner.string(&volume.name), source })
+        Some(Self { name: interner.string(volume.name.as_deref().unwrap_or_default()), source })
     }
 }

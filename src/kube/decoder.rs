@@ -186,6 +186,30 @@ impl Decoder {
         Ok(object)
     }
 
+    /// As [`Decoder::decode_as`], but into a type that borrows its text from the value where it lies there as it is.
+    ///
+    /// # Errors
+    /// The value is opaque, or an object the type does not fit.
+    pub fn decode_borrowed<'v, T: Deserialize<'v>>(
+        &self,
+        key: &[u8],
+        value: &'v [u8],
+        mod_revision: i64,
+    ) -> std::result::Result<T, Opaque> {
+        if !Seal::is_on(value)
+            && let Stored::Protobuf(wire) = self.recognise(value)?
+            && !self.changes(&wire)
+        {
+            let mut context = wire.context(self, value);
+            let typed = T::deserialize(wire.deserializer(&mut context, mod_revision, true));
+            let typed = typed.map_err(|unfit| broken(&unfit.0, value))?;
+            self.tell_unknown(key, &context.unknown);
+            return Ok(typed);
+        }
+        let object: Value = self.decode_as(key, value, mod_revision)?;
+        T::deserialize(object).map_err(|error| broken(&Fault::new(error.to_string(), 0), value))
+    }
+
     /// What was in a sealed value, which is not sealed again; any other value as it is.
     fn unsealed<'v>(&self, key: &[u8], value: &'v [u8]) -> std::result::Result<Cow<'v, [u8]>, Opaque> {
         #[cfg(test)]

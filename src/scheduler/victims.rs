@@ -3,13 +3,14 @@
 //! `plugins/defaultpreemption/default_preemption.go`, `framework/preemption/preemption.go` (1.19–1.36).
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::cluster::{ClusterState, Interner, NodeInfo, PodInfo, Selector};
+use crate::kube::api::policy::v1::PodDisruptionBudget;
 
 use super::Verdict;
-use super::cycle::{Cycle, Judgement};
+use super::cycle::{Cycle, Judgement, NodeJudgement, in_parallel};
 use super::preemption::{is_candidate, lower_pods};
 
 /// A pod that would have to go.
@@ -36,15 +37,16 @@ pub struct PreemptionCandidate {
 pub fn candidates(cycle: &Cycle, judgement: &Judgement) -> Vec<PreemptionCandidate> {
     let prepared = cycle.prepare();
     let nominated = cycle.nominated_pods();
-    let mut found: Vec<PreemptionCandidate> = Vec::new();
-    for node in judgement.nodes.iter().filter(|node| is_candidate(cycle, judgement, node)) {
-        let info = cycle.state.node_by_id(node.id);
+    let budgets = budgets(cycle.state);
+    let judged: HashMap<u32, &NodeJudgement> = judgement.nodes.iter().map(|node| (node.id, node)).collect();
+    let nodes: Vec<&NodeInfo> = judgement.nodes.iter().map(|node| cycle.state.node_by_id(node.id)).collect();
+    let places = in_parallel(&nodes, |node| {
         let refuses = |verdict: &Verdict| matches!(verdict, Verdict::Reject(_) | Verdict::Error(_));
-        let fits = |gone: &[Arc<PodInfo>]| !cycle.judge_node(info, &prepared, &nominated, gone).iter().any(refuses);
-        if let Some(victims) = victims(cycle, info, fits) {
-            found.push(PreemptionCandidate { node: node.name.clone(), victims, picked: false });
-        }
-    }
+        let fits = |gone: &[Arc<PodInfo>]| !cycle.judge_node(node, &prepared, &nominated, gone).iter().any(refuses);
+        let victims = is_candidate(cycle, judgement, judged[&node.id]).then(|| victims(cycle, node, &budgets, fits))??;
+        Some(PreemptionCandidate { node: node.name.clone(), victims, picked: false })
+    });
+    let mut found: Vec<PreemptionCandidate> = places.into_iter().flatten().collect();
     let minor = cycle.profile.release.0;
     found.sort_by(|a, b| rank(a, minor).cmp(&rank(b, minor)).then_with(|| a.node.cmp(&b.node)));
     let best = found.first().map(|first| rank(first, minor));
@@ -67,7 +69,7 @@ fn rank(candidate: &PreemptionCandidate, minor: u16) -> (bool, usize, i32, i64, 
 }
 
 /// `selectVictimsOnNode`: all lower pods go; then each is let stay that may, those whose budget would be violated first.
-fn victims(cycle: &Cycle<'_>, node: &NodeInfo, fits: impl Fn(&[Arc<PodInfo>]) -> bool) -> Option<Vec<Victim>> {
+fn victims(cycle: &Cycle<'_>, node: &NodeInfo, budgets: &[Budget], fits: impl Fn(&[Arc<PodInfo>]) -> bool) -> Option<Vec<Victim>> {
     let minor = cycle.profile.release.0;
     let mut lower = lower_pods(node, cycle.pod.spec.priority);
     // Since 1.21 a node without lower pods is none.
@@ -75,7 +77,7 @@ fn victims(cycle: &Cycle<'_>, node: &NodeInfo, fits: impl Fn(&[Arc<PodInfo>]) ->
         return None;
     }
     lower.sort_by_key(|pod| importance(pod, minor));
-    let violating = violating(&lower, cycle.state, minor);
+    let violating = violating(&lower, budgets, minor);
     let (first, then): (Vec<_>, Vec<_>) = lower.iter().cloned().partition(|pod| violating.contains(&pod.key()));
     let mut gone = lower.clone();
     let mut victims = Vec::new();
@@ -98,24 +100,31 @@ fn importance(pod: &PodInfo, minor: u16) -> (Reverse<i32>, i64) {
     (Reverse(pod.spec.priority), if minor >= 15 { pod.started.unwrap_or(i64::MAX) } else { 0 })
 }
 
-/// `filterPodsWithPDBViolation`: walks the pods in order and counts what the budgets allow down.
-fn violating(pods: &[Arc<PodInfo>], state: &ClusterState, minor: u16) -> Vec<(Arc<str>, Arc<str>)> {
+/// A disruption budget that selects pods.
+struct Budget {
+    budget: Arc<PodDisruptionBudget>,
+    selector: Selector,
+    allowed: i32,
+}
+
+fn budgets(state: &ClusterState) -> Vec<Budget> {
     let mut interner = Interner::default();
-    let mut budgets: Vec<_> = state
-        .listers()
-        .budgets
-        .iter()
-        .filter_map(|budget| {
-            let selector = Selector::compile(budget.spec.as_ref()?.selector.as_ref()?, &mut interner)?;
-            let allowed = budget.status.as_ref().map_or(0, |status| status.disruptions_allowed.unwrap_or(0));
-            (!selector.is_empty()).then_some((budget.clone(), selector, allowed))
-        })
-        .collect();
+    let mut compiled = |budget: &Arc<PodDisruptionBudget>| {
+        let selector = Selector::compile(budget.spec.as_ref()?.selector.as_ref()?, &mut interner)?;
+        let allowed = budget.status.as_ref().map_or(0, |status| status.disruptions_allowed.unwrap_or(0));
+        (!selector.is_empty()).then(|| Budget { budget: budget.clone(), selector, allowed })
+    };
+    state.listers().budgets.iter().filter_map(&mut compiled).collect()
+}
+
+/// `filterPodsWithPDBViolation`: walks the pods in order and counts what the budgets allow down.
+fn violating(pods: &[Arc<PodInfo>], budgets: &[Budget], minor: u16) -> Vec<(Arc<str>, Arc<str>)> {
+    let mut left: Vec<i32> = budgets.iter().map(|budget| budget.allowed).collect();
     let none = BTreeMap::new();
     let mut found = Vec::new();
     for pod in pods.iter().filter(|pod| !pod.labels.is_empty()) {
         let mut violated = false;
-        for (budget, selector, allowed) in &mut budgets {
+        for (Budget { budget, selector, .. }, allowed) in budgets.iter().zip(&mut left) {
             let of = budget.metadata.namespace.as_deref().unwrap_or_default();
             if of != &*pod.namespace || !selector.matches(&pod.labels) {
                 continue;
@@ -145,7 +154,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::cluster::{ObjectKey, Watched};
+    use crate::cluster::{ObjectKey, PodFields, Watched};
     use crate::scheduler::{Gates, Profile, Release};
 
     fn check(minor: u16, pods: &[(&str, i32, u32, &str)], cpu: &str, wanted: &[&str]) {
@@ -175,7 +184,7 @@ mod tests {
         put(Watched::PodDisruptionBudget, "kept".into(), budget);
         let container = json!({"name": "c", "resources": {"requests": {"cpu": cpu}}});
         let pod = json!({"metadata": {"name": "p", "namespace": "default"}, "spec": {"priority": 1000, "containers": [container]}});
-        let pod = PodInfo::compile(&serde_json::from_value(pod).unwrap(), 0, state.interner(), &mut Vec::new());
+        let pod = PodInfo::compile(&PodFields::of(pod).unwrap(), 0, state.interner(), &mut Vec::new());
         let cycle = Cycle { pod: &pod, state: &state, profile: &profile };
         let found = candidates(&cycle, &cycle.judge());
         let lines: Vec<String> = found

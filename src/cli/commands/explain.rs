@@ -46,7 +46,7 @@ pub struct ExplainArgs {
     no_remedies: bool,
 }
 
-/// Revisions beyond which a history is neither dated nor walked as a whole for one answer.
+/// Revisions beyond which a history is not walked as a whole for one answer.
 const LONG: i64 = 100_000;
 
 /// Runs the command.
@@ -193,7 +193,7 @@ struct Writer<'a> {
     args: &'a ExplainArgs,
     format: Format,
     out: &'a mut Output,
-    clock: Option<&'a Clock>,
+    clock: &'a Clock,
     written: usize,
     differ: usize,
 }
@@ -204,14 +204,7 @@ impl<'a> Writer<'a> {
             format @ (Format::Table | Format::Wide | Format::Json | Format::Ndjson) => format.clone(),
             other => return Err(other.unsupported("explain", "table, wide, json, ndjson")),
         };
-        let span = session.source.span().await?;
-        let clock = if span.newest.0 - span.oldest.0 <= LONG {
-            Some(session.clock().await?)
-        } else {
-            note("this history is too long to be dated in passing: times are left out");
-            None
-        };
-        Ok(Self { args, format, out, clock, written: 0, differ: 0 })
+        Ok(Self { args, format, out, clock: session.clock().await?, written: 0, differ: 0 })
     }
 
     fn write(&mut self, explanation: &Explanation, replay: &Replay) -> Result<()> {
@@ -221,13 +214,13 @@ impl<'a> Writer<'a> {
             let revision = explanation.evaluated_revision;
             return Err(Error::new(format!("node {wanted} does not exist at revision {revision}")).hint("ketcd ls nodes lists them"));
         }
-        let time = self.clock.and_then(|clock| clock.date(Revision(explanation.attempt.revision)));
+        let time = self.clock.date(Revision(explanation.attempt.revision));
         if matches!(self.format, Format::Table | Format::Wide) {
             if self.written > 0 {
                 writeln!(self.out)?;
             }
             let shown = text::Shown { wide: self.format == Format::Wide, node: self.args.node.as_deref(), width: self.out.width() };
-            text::write(explanation, self.clock, shown, self.out)?;
+            text::write(explanation, Some(self.clock), shown, self.out)?;
             self.count(explanation);
             return Ok(());
         }

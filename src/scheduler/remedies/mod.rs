@@ -177,7 +177,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::cluster::Watched;
+    use crate::cluster::{PodFields, Watched};
     use crate::scheduler::{Gates, Release};
 
     fn state(profile: &Profile, objects: &[(Watched, &str, Value)]) -> ClusterState {
@@ -200,7 +200,7 @@ mod tests {
         let mut state = state(&profile, objects);
         let mut pod = json!({"metadata": {"name": "p", "namespace": "default", "labels": {"app": "a"}}, "spec": pod});
         pod["spec"]["containers"][0]["name"] = json!("c");
-        let typed = serde_json::from_value(pod).unwrap();
+        let typed = PodFields::of(pod).unwrap();
         let pod = PodInfo::compile(&typed, 0, state.interner(), &mut Vec::new());
         let judgement = Cycle { pod: &pod, state: &state, profile: &profile }.judge();
         let before = format!("{:?}", state.nodes().collect::<Vec<_>>());

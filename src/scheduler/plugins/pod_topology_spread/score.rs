@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::cluster::{NodeInfo, WhenUnsatisfiable};
 use crate::scheduler::plugin::{Normalize, Score};
 use crate::scheduler::rules::{SpreadFormula, WithoutConstraints};
-use crate::scheduler::{Cycle, PodTopologySpreadDefaults, PreScore};
+use crate::scheduler::{Cycle, PodTopologySpreadDefaults, PreScore, sampling};
 
 use super::{Constraint, HOSTNAME, NodeSet, constraints, has_all_keys};
 
@@ -49,10 +49,12 @@ fn logarithmic<'a>(cycle: &'a Cycle<'a>, feasible: &[&NodeInfo], constraints: Ve
     };
     let place: Vec<usize> = (0..constraints.len()).map(shares).collect();
     let counts = domains(cycle, feasible, &constraints, &ignored, &place, &pods, require_all);
+    // Of more nodes that fit than it looks for the scheduler scores just as many as it wants.
+    let scored = feasible.len().min(sampling::enough(cycle.profile, cycle.state.node_count()));
     let weights: Vec<f64> = (0..constraints.len())
         .map(|at| {
             let size = match &counts[at] {
-                None => feasible.len() - ignored.len(),
+                None => scored - ignored.len().min(scored),
                 // A constraint that shares another's counts found no domain of its own.
                 Some(_) if place[at] != at => 0,
                 Some(domains) => domains.len(),
