@@ -21,6 +21,17 @@ pub struct AffinityTerm {
     pub owner_namespace: Arc<str>,
 }
 
+/// What a release makes of `namespaceSelector` (`framework/types.go` AffinityTerm).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NamespaceSelectors {
+    /// It does not know the field (up to 1.20): a term without a list means its owner's namespace.
+    Unknown,
+    /// It knows the field but its gate is off (1.21): a term with a selector and no list means no namespace.
+    Ignored,
+    /// It selects.
+    Honored,
+}
+
 impl AffinityTerm {
     /// Compiles a term of a pod in `owner_namespace`.
     pub fn compile(term: &core::PodAffinityTerm, owner_namespace: &Arc<str>, interner: &mut Interner) -> Self {
@@ -34,12 +45,12 @@ impl AffinityTerm {
     }
 
     /// Whether the term means pods of `namespace`, whose labels are `labels` (`None`: the Namespace is not known).
-    /// `with_selector` is false for releases that do not know namespaceSelector (up to 1.20).
-    pub fn matches_namespace(&self, namespace: &str, labels: Option<&Labels>, with_selector: bool) -> bool {
-        let selector = self.namespace_selector.as_ref().filter(|_| with_selector);
-        if self.namespaces.is_empty() && selector.is_none() {
+    pub fn matches_namespace(&self, namespace: &str, labels: Option<&Labels>, selectors: NamespaceSelectors) -> bool {
+        let known = self.namespace_selector.as_ref().filter(|_| selectors != NamespaceSelectors::Unknown);
+        if self.namespaces.is_empty() && known.is_none() {
             return namespace == &*self.owner_namespace;
         }
+        let selector = known.filter(|_| selectors == NamespaceSelectors::Honored);
         self.namespaces.iter().any(|listed| &**listed == namespace)
             || selector.is_some_and(|selector| selector.is_empty() || labels.is_some_and(|labels| selector.matches(labels)))
     }

@@ -21,7 +21,7 @@ mod state;
 mod text;
 mod volumes;
 
-pub use affinity::{AffinityTerm, PodAffinity};
+pub use affinity::{AffinityTerm, NamespaceSelectors, PodAffinity};
 pub use ahead::read_ahead;
 pub use census::Census;
 pub use encoded::{Encoded, Read};

@@ -43,8 +43,10 @@ pub struct PodInfo {
     pub scheduled: Option<Arc<ScheduledCondition>>,
     /// What was allocated where that differs from what is requested.
     pub allocations: Vec<Allocation>,
-    /// Whether a resize was found infeasible.
+    /// Whether `status.resize` says that a resize is infeasible (read by 1.27 to 1.31).
     pub resize_infeasible: bool,
+    /// Whether the condition PodResizePending says so (read since 1.32).
+    pub resize_pending_infeasible: bool,
     /// `status.resourceClaimStatuses`.
     pub claim_statuses: Vec<ClaimStatus>,
     /// Whether it is a static pod's mirror (annotation `kubernetes.io/config.mirror`).
@@ -110,8 +112,9 @@ impl PodInfo {
                     since: seconds(&condition.last_transition_time),
                 })
             }),
-            resize_infeasible: status.resize.as_deref() == Some("Infeasible")
-                || condition("PodResizePending").is_some_and(|condition| condition.reason.as_deref() == Some("Infeasible")),
+            resize_infeasible: status.resize.as_deref() == Some("Infeasible"),
+            resize_pending_infeasible: condition("PodResizePending")
+                .is_some_and(|condition| condition.reason.as_deref() == Some("Infeasible")),
             mirror: annotation("kubernetes.io/config.mirror").is_some(),
             mod_revision,
             spec,

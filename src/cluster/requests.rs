@@ -192,8 +192,8 @@ impl RequestRules {
                 total
             }
             _ => {
-                // NodeResourcesFit never tells its scorer of these gates (`fit.go`, 1.32–1.36); NodeResourcesBalancedAllocation does since 1.33.
-                let told = !non_zero && self.release >= 33;
+                // Since 1.33 the scorers are told of these gates, and NodeResourcesFit tells its own nothing (`fit.go`).
+                let told = !non_zero || self.release <= 32;
                 let rules = Self { pod_level: self.pod_level && told, ..*self };
                 Resources::from_list(&rules.aggregate(pod, defaults, self.in_place && told), self.release)
             }
@@ -212,6 +212,10 @@ impl RequestRules {
         let mut largest = Resources::default();
         for container in &pod.spec.requests.init_containers {
             largest.raise_to(&Resources::from_list(&with_defaults(container.requests.clone(), defaults), self.release));
+        }
+        if self.release <= 21 {
+            // `SetMaxResource` took over only what was more than before, and so no zero.
+            largest.scalars.retain(|(_, amount)| *amount > 0);
         }
         largest
     }
@@ -292,7 +296,7 @@ impl RequestRules {
                     raise_all(&mut list, &allocation.allocated);
                 }
             } else if let Some(actual) = &allocation.actual {
-                if pod.resize_infeasible {
+                if pod.resize_pending_infeasible {
                     list.clear();
                 }
                 raise_all(&mut list, actual);
@@ -306,7 +310,7 @@ impl RequestRules {
         let mut list = pod.spec.requests.pod_level.clone();
         let allocation = pod.allocations.iter().find(|allocation| allocation.container.is_empty());
         if let Some(allocation) = allocation.filter(|_| status && self.pod_level_in_place && !list.is_empty()) {
-            if pod.resize_infeasible {
+            if pod.resize_pending_infeasible {
                 list.clear();
             }
             raise_all(&mut list, allocation.actual.as_ref().unwrap_or(&ResourceList::new()));

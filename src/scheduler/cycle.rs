@@ -96,6 +96,8 @@ impl NodeJudgement {
 /// The filters of a profile, prepared for one pod.
 pub struct Prepared<'a> {
     filters: Vec<Option<Filter<'a>>>,
+    /// What a filter that has nothing to say about the pod says: before PreFilter could skip it, it ran and passed.
+    idle: Verdict,
     /// Nodes that may fit, where some PreFilter named them, and the plugins that did.
     pub subset: Option<(BTreeSet<Arc<str>>, Vec<&'static str>)>,
     /// Refusals of the pod as a whole.
@@ -112,11 +114,14 @@ impl<'a> Cycle<'a> {
         let told = matches!(prepared.whole_pod, Some(WholePod::Error(_))) && self.profile.release.0 <= 17;
         let refused_whole = prepared.whole_pod.is_some() && !told;
         let judged = if refused_whole { self.refuse_all(&nodes, &prepared) } else { self.judge_nodes(&nodes, &prepared) };
-        let whole_pod = prepared.whole_pod.clone().or_else(|| fit_error::filter_errors(self, &judged).map(WholePod::Error));
+        let nominated = if prepared.whole_pod.is_none() { self.nominated(&judged) } else { None };
+        // Where the nominated node fits, no other is looked at, and none can fail.
+        let errors = || self.unknown_node(&prepared).or_else(|| fit_error::filter_errors(self, &judged));
+        let errors = || errors().filter(|_| nominated.is_none()).map(WholePod::Error);
+        let whole_pod = prepared.whole_pod.clone().or_else(errors);
         let mut judgement =
-            Judgement { whole_pod, filters, nodes: judged, scores: None, nominated: None, message: None, preemption_helps: false };
+            Judgement { whole_pod, filters, nodes: judged, scores: None, nominated, message: None, preemption_helps: false };
         if judgement.whole_pod.is_none() {
-            judgement.nominated = self.nominated(&judgement);
             let feasible: Vec<&NodeInfo> =
                 nodes.iter().zip(&judgement.nodes).filter(|(_, node)| node.fits()).map(|(node, _)| *node).collect();
             if feasible.len() > 1 && judgement.nominated.is_none() {
@@ -156,7 +161,9 @@ impl<'a> Cycle<'a> {
                     });
                 }
                 PreFilter::Refuse(refusal) if whole_pod.is_none() => whole_pod = Some(WholePod::Refused { plugin: entry.name, refusal }),
-                PreFilter::Error(error) if whole_pod.is_none() => whole_pod = Some(WholePod::Error(error)),
+                PreFilter::Error(error) if whole_pod.is_none() => {
+                    whole_pod = Some(WholePod::Error(fit_error::prefilter_error(self, entry.name, &error)));
+                }
                 PreFilter::Refuse(_) | PreFilter::Error(_) => {}
             }
         }
@@ -169,7 +176,8 @@ impl<'a> Cycle<'a> {
             whole_pod =
                 Some(WholePod::Refused { plugin: plugins.last().copied().unwrap_or_default(), refusal: Refusal::unresolvable(reason) });
         }
-        Prepared { filters, subset, whole_pod }
+        let idle = if self.profile.rules.filters_skip { Verdict::Skip } else { Verdict::Pass };
+        Prepared { filters, idle, subset, whole_pod }
     }
 
     /// The PreEnqueue plugins whose evidence is in etcd: SchedulingGates, and DynamicResources for claims that are not there yet.
@@ -223,7 +231,7 @@ impl<'a> Cycle<'a> {
             name: node.name.clone(),
             id: node.id,
             verdicts: self.judge_node(node, prepared, &nominated, &[]),
-            absent: prepared.subset.as_ref().is_some_and(|(names, _)| !names.contains(&node.name)),
+            absent: prepared.subset.as_ref().is_some_and(|(names, _)| !names.contains(&node.name)) && !self.tries_first(&node.name),
         };
         in_parallel(nodes, |node| judge(node))
     }
@@ -273,11 +281,23 @@ impl<'a> Cycle<'a> {
         by_node
     }
 
+    /// 1.24 to 1.26 end with an error where PreFilter names a node that is not there (`schedule_one.go` findNodesThatFitPod).
+    fn unknown_node(&self, prepared: &Prepared) -> Option<String> {
+        let (names, _) = prepared.subset.as_ref().filter(|_| (24..=26).contains(&self.profile.release.0))?;
+        let unknown = names.iter().find(|name| self.state.node(name).is_none())?;
+        Some(format!("nodeinfo not found for node name \"{unknown}\""))
+    }
+
+    /// Whether a node is tried whatever subset PreFilter names, and its refusal told: the one the pod itself is nominated to.
+    fn tries_first(&self, node: &Arc<str>) -> bool {
+        self.profile.rules.nominated_first && self.pod.nominated_node_name.as_ref() == Some(node)
+    }
+
     /// The node the pod itself is nominated to, if that fits: it is tried first and alone.
-    fn nominated(&self, judgement: &Judgement) -> Option<Arc<str>> {
+    fn nominated(&self, nodes: &[NodeJudgement]) -> Option<Arc<str>> {
         let wanted = self.pod.nominated_node_name.as_ref().filter(|_| self.profile.rules.nominated_first)?;
         // The subset PreFilter names is not asked for the nominated node.
-        let node = judgement.nodes.iter().find(|node| node.name == *wanted)?;
+        let node = nodes.iter().find(|node| node.name == *wanted)?;
         node.verdicts.iter().all(Verdict::passes).then(|| wanted.clone())
     }
 }
@@ -285,7 +305,7 @@ impl<'a> Cycle<'a> {
 impl Prepared<'_> {
     /// Runs every filter on a node; in 1.17 each refusal is one reason.
     fn run(&self, candidate: &Candidate, mode: FilterMode) -> Vec<Verdict> {
-        let judged = self.filters.iter().map(|filter| filter.as_ref().map_or(Verdict::Skip, |filter| filter(candidate)));
+        let judged = self.filters.iter().map(|filter| filter.as_ref().map_or_else(|| self.idle.clone(), |filter| filter(candidate)));
         match mode {
             FilterMode::FirstReason => judged.map(first_reason).collect(),
             FilterMode::All | FilterMode::FirstRefusal => judged.collect(),

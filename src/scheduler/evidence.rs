@@ -169,7 +169,11 @@ fn pod_affinity(cycle: &Cycle, node: &NodeInfo) -> Vec<String> {
                 pod.spec.pod_anti_affinity.required.iter().any(|term| {
                     term.topology_key == *key
                         && term.matches_labels(&cycle.pod.labels)
-                        && term.matches_namespace(&cycle.pod.namespace, state.namespace_labels(&cycle.pod.namespace), true)
+                        && term.matches_namespace(
+                            &cycle.pod.namespace,
+                            state.namespace_labels(&cycle.pod.namespace),
+                            cycle.profile.rules.namespace_selector,
+                        )
                 })
             })
             .map(|pod| on_node(&pod))

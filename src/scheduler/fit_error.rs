@@ -2,13 +2,13 @@
 //! Sources: `core/generic_scheduler.go` FitError (1.9–1.18), `framework/types.go` FitError (1.19–1.36).
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::cycle::{Cycle, Judgement, NodeJudgement, Prepared, WholePod};
 use super::plugin::Verdict;
 use super::preemption::PostFilter;
 use super::profile::FilterMode;
-use super::rules::{AbsentNodes, FitErrorFormat};
+use super::rules::FitErrorFormat;
 
 /// The message of an attempt that found no node; `None` for a pod that was never tried.
 pub fn message(cycle: &Cycle, prepared: &Prepared, judgement: &Judgement, post: &PostFilter) -> Option<String> {
@@ -51,7 +51,8 @@ pub fn message(cycle: &Cycle, prepared: &Prepared, judgement: &Judgement, post: 
 /// What the attempt ends with where filters fail: up to 1.16 the errors of all nodes, each counted; from 1.17 on the first.
 pub fn filter_errors(cycle: &Cycle, nodes: &[NodeJudgement]) -> Option<String> {
     let release = cycle.profile.release.0;
-    let mut errors = nodes.iter().filter_map(|node| reached_error(node, cycle.profile.filter_mode));
+    let tried = nodes.iter().filter(|node| !node.absent);
+    let mut errors = tried.filter_map(|node| reached_error(node, cycle.profile.filter_mode));
     if release >= 17 {
         return errors.next().map(|(at, error)| filter_error(cycle, cycle.profile.filters[at].name, error));
     }
@@ -82,12 +83,22 @@ fn reached_error(node: &NodeJudgement, mode: FilterMode) -> Option<(usize, &str)
 }
 
 /// An error of a filter, as each release words it (`framework/v1alpha1/framework.go`, `framework/runtime/framework.go`).
-fn filter_error(cycle: &Cycle, plugin: &str, error: &str) -> String {
+pub fn filter_error(cycle: &Cycle, plugin: &str, error: &str) -> String {
     match cycle.profile.release.0 {
         ..=16 => error.to_owned(),
         17 => format!("error while running \"{plugin}\" filter plugin for pod \"{}\": {error}", cycle.pod.name),
-        18..=27 => format!("running \"{plugin}\" filter plugin for pod \"{}\": {error}", cycle.pod.name),
+        18..=20 => format!("running \"{plugin}\" filter plugin for pod \"{}\": {error}", cycle.pod.name),
         _ => format!("running \"{plugin}\" filter plugin: {error}"),
+    }
+}
+
+/// An error of a plugin's PreFilter, as each release words it (the same files).
+pub fn prefilter_error(cycle: &Cycle, plugin: &str, error: &str) -> String {
+    match cycle.profile.release.0 {
+        ..=17 => error.to_owned(),
+        18 => format!("error while running \"{plugin}\" prefilter plugin for pod \"{}\": {error}", cycle.pod.name),
+        19 => format!("prefilter plugin \"{plugin}\" failed for pod \"{}\": {error}", cycle.pod.name),
+        _ => format!("running PreFilter plugin \"{plugin}\": {error}"),
     }
 }
 
@@ -101,11 +112,14 @@ fn reasons<'j>(cycle: &Cycle, prepared: &Prepared, judgement: &'j Judgement) -> 
         let each = || refusal.reasons.iter().map(|reason| Cow::Borrowed(reason.as_ref()));
         return judgement.nodes.iter().flat_map(|_| each()).collect();
     }
-    let absent = match (&prepared.subset, rules.absent_nodes) {
-        (Some(_), AbsentNodes::FilteredOut) => Some("node is filtered out by the prefilter result".to_owned()),
-        (Some((_, plugins)), AbsentNodes::Plugins) => Some(format!("node(s) didn't satisfy plugin(s) [{}]", plugins.join(" "))),
-        _ => None,
-    };
+    let narrowed = prepared.subset.as_ref().filter(|_| rules.absent_nodes_told);
+    let absent = narrowed.map(|(_, plugins)| {
+        // The plugin that refused the nominated node, which is tried before, comes into the same set.
+        let own = cycle.pod.nominated_node_name.as_ref().filter(|_| rules.nominated_first);
+        let nominated = own.and_then(|name| judgement.nodes.iter().find(|node| node.name == *name)).and_then(NodeJudgement::first_refusal);
+        let names: BTreeSet<&str> = plugins.iter().copied().chain(nominated.map(|(at, _)| cycle.profile.filters[at].name)).collect();
+        format!("node(s) didn't satisfy plugin(s) [{}]", names.into_iter().collect::<Vec<_>>().join(" "))
+    });
     let mut found = Vec::new();
     for node in &judgement.nodes {
         if node.absent {

@@ -1,12 +1,13 @@
 //! What follows when no node fits: whether taking lower pods away would help, and the words the scheduler adds about it.
 //! Sources: `core/generic_scheduler.go` Preempt (1.11–1.18), `plugins/defaultpreemption` (1.19–1.36), `framework/preemption` (1.23–1.36).
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::cluster::{NodeInfo, PodInfo};
 
 use super::cycle::{Cycle, Judgement, NodeJudgement, Prepared, WholePod, in_parallel};
-use super::fit_error::histogram;
+use super::fit_error::{filter_error, histogram};
 use super::plugin::Verdict;
 use super::plugins;
 use super::profile::FilterMode;
@@ -19,6 +20,8 @@ pub struct PostFilter {
     pub message: String,
     /// Whether preemption finds a node.
     pub nominates: bool,
+    /// Whether it ends with an error: then nothing else is said.
+    failed: bool,
 }
 
 const NOT_HELPFUL: &str = "Preemption is not helpful for scheduling";
@@ -30,7 +33,7 @@ pub fn post_filter<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement:
         Some(WholePod::Gated(_) | WholePod::Error(_)) => return PostFilter::default(),
         Some(WholePod::Refused { plugin, .. }) if cycle.profile.rules.dra && before_dynamic_resources(cycle, plugin) => {
             // DynamicResources never wrote its state, and its PostFilter fails on that.
-            return PostFilter { message: "not found".to_owned(), nominates: false };
+            return PostFilter { message: "not found".to_owned(), ..PostFilter::default() };
         }
         _ => {}
     }
@@ -38,9 +41,12 @@ pub fn post_filter<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement:
     if preemption.nominates || cycle.profile.rules.fit_error == FitErrorFormat::Reasons {
         return PostFilter { message: String::new(), ..preemption };
     }
+    if preemption.failed {
+        return preemption;
+    }
     let claims = cycle.profile.rules.dra.then(|| plugins::dynamic_resources_post_filter(cycle, judgement));
     let parts: Vec<&str> = claims.into_iter().chain([preemption.message.as_str()]).filter(|part| !part.is_empty()).collect();
-    PostFilter { message: parts.join(", "), nominates: false }
+    PostFilter { message: parts.join(", "), ..PostFilter::default() }
 }
 
 fn before_dynamic_resources(cycle: &Cycle, plugin: &str) -> bool {
@@ -49,7 +55,7 @@ fn before_dynamic_resources(cycle: &Cycle, plugin: &str) -> bool {
 }
 
 fn dry_run<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement: &Judgement) -> PostFilter {
-    let ineligible = |why: &str| PostFilter { message: format!("preemption: {why}"), nominates: false };
+    let ineligible = |why: &str| PostFilter { message: format!("preemption: {why}"), ..PostFilter::default() };
     if cycle.pod.spec.never_preempts && cycle.profile.rules.preemption_never {
         return ineligible("not eligible due to preemptionPolicy=Never.");
     }
@@ -59,26 +65,57 @@ fn dry_run<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement: &Judgem
     let nominated = cycle.nominated_pods();
     let nodes: Vec<&NodeInfo> = judgement.nodes.iter().map(|node| cycle.state.node_by_id(node.id)).collect();
     let by_id: std::collections::HashMap<u32, &NodeJudgement> = judgement.nodes.iter().map(|node| (node.id, node)).collect();
-    let answers: Vec<Option<Vec<String>>> = in_parallel(&nodes, |node| {
+    let answers: Vec<DryRun> = in_parallel(&nodes, |node| {
         if !is_candidate(cycle, judgement, by_id[&node.id]) {
-            return Some(vec![NOT_HELPFUL.to_owned()]);
+            return DryRun::Refused(vec![NOT_HELPFUL.to_owned()]);
         }
         let victims = lower_pods(node, cycle.pod.spec.priority);
         if victims.is_empty() {
-            return Some(vec![NO_VICTIMS.to_owned()]);
+            return DryRun::Refused(vec![NO_VICTIMS.to_owned()]);
         }
         let verdicts = cycle.judge_node(node, prepared, &nominated, &victims);
-        let refusal = verdicts.iter().find_map(|verdict| match verdict {
-            Verdict::Reject(refusal) => Some(refusal),
+        let decisive = verdicts.iter().zip(&cycle.profile.filters).find_map(|(verdict, entry)| match verdict {
+            Verdict::Reject(refusal) => Some(DryRun::Refused(refusal.reasons.iter().map(|reason| reason.to_string()).collect())),
+            Verdict::Error(error) => Some(DryRun::Failed(filter_error(cycle, entry.name, error))),
             _ => None,
         });
-        refusal.map(|refusal| refusal.reasons.iter().map(|reason| reason.to_string()).collect())
+        decisive.unwrap_or(DryRun::Fits)
     });
-    if answers.iter().any(Option::is_none) {
-        return PostFilter { message: String::new(), nominates: true };
+    if answers.iter().any(|answer| matches!(answer, DryRun::Fits)) {
+        return PostFilter { message: String::new(), nominates: true, failed: false };
     }
-    let reasons = histogram(answers.into_iter().flatten().flatten());
-    ineligible(&format!("0/{} nodes are available: {reasons}.", nodes.len()))
+    let errors: BTreeSet<&str> = answers.iter().filter_map(DryRun::error).collect();
+    match errors.into_iter().collect::<Vec<_>>().as_slice() {
+        [] => {
+            let reasons = histogram(answers.iter().flat_map(DryRun::reasons));
+            ineligible(&format!("0/{} nodes are available: {reasons}.", nodes.len()))
+        }
+        [one] => PostFilter { failed: true, ..ineligible(one) },
+        several => PostFilter { failed: true, ..ineligible(&format!("[{}]", several.join(", "))) },
+    }
+}
+
+/// What comes of taking the lower pods off one node.
+enum DryRun {
+    Fits,
+    Refused(Vec<String>),
+    Failed(String),
+}
+
+impl DryRun {
+    fn reasons(&self) -> &[String] {
+        match self {
+            DryRun::Refused(reasons) => reasons,
+            DryRun::Fits | DryRun::Failed(_) => &[],
+        }
+    }
+
+    fn error(&self) -> Option<&str> {
+        match self {
+            DryRun::Failed(error) => Some(error),
+            DryRun::Fits | DryRun::Refused(_) => None,
+        }
+    }
 }
 
 /// The pods of a node that `priority` outranks.
@@ -90,12 +127,12 @@ pub fn lower_pods(node: &NodeInfo, priority: i32) -> Vec<Arc<PodInfo>> {
 pub fn is_candidate(cycle: &Cycle, judgement: &Judgement, node: &NodeJudgement) -> bool {
     let rules = &cycle.profile.rules;
     match &judgement.whole_pod {
-        Some(WholePod::Refused { refusal, .. }) => return !rules.prefilter_failure_marks_nodes || refusal.preemption_may_help,
+        Some(WholePod::Refused { refusal, .. }) => return refusal.preemption_may_help,
         Some(_) => return false,
         None => {}
     }
     if node.absent {
-        return rules.preemption_candidates == PreemptionCandidates::AllButUnresolvable && cycle.profile.release.0 != 30;
+        return rules.preemption_candidates == PreemptionCandidates::AllButUnresolvable;
     }
     let mut refusals = node.verdicts.iter().filter_map(|verdict| match verdict {
         Verdict::Reject(refusal) => Some(refusal),

@@ -1,6 +1,6 @@
 //! What differed from release to release, one line each: the switches plugins and the cycle ask.
 
-use crate::cluster::RequestRules;
+use crate::cluster::{NamespaceSelectors, RequestRules};
 
 use super::{Gates, Release};
 
@@ -72,17 +72,6 @@ pub enum FitErrorFormat {
     PreFilterOrReasons,
 }
 
-/// How nodes that PreFilter left out appear in the message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AbsentNodes {
-    /// Not at all.
-    Unmentioned,
-    /// `node is filtered out by the prefilter result`.
-    FilteredOut,
-    /// `node(s) didn't satisfy plugin(s) [A B]`.
-    Plugins,
-}
-
 /// Which of the nodes without a refusal on record preemption looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PreemptionCandidates {
@@ -104,6 +93,7 @@ pub struct Rules {
     pub zero_scalar_checked: bool,
     pub ignored_resource_groups: bool,
     pub fit_unresolvable: bool,
+    pub sidecars_refused: bool,
     pub dra_extended_resources: bool,
     pub sidecar_ports: bool,
     pub taint_comparisons: bool,
@@ -114,7 +104,7 @@ pub struct Rules {
     pub affinity_order: AffinityOrder,
     pub affinity_reason_pair: Option<&'static str>,
     pub first_pod_needs_keys: bool,
-    pub namespace_selector: bool,
+    pub namespace_selector: NamespaceSelectors,
     pub affinity_extremes_from_zero: bool,
     pub affinity_score_skips: bool,
     pub filters_skip: bool,
@@ -138,9 +128,8 @@ pub struct Rules {
     pub image_counts_at_snapshot: bool,
     pub score_skips: bool,
     pub fit_error: FitErrorFormat,
-    pub absent_nodes: AbsentNodes,
+    pub absent_nodes_told: bool,
     pub prefilter_counts_nodes: bool,
-    pub prefilter_failure_marks_nodes: bool,
     pub nominated_first: bool,
     pub preemption_candidates: PreemptionCandidates,
     pub preemption_never: bool,
@@ -148,7 +137,7 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// The rules of a release under its gates. Sources: the upstream file of each plugin named below `pkg/scheduler/framework/plugins/`.
+    /// The rules of a release under its gates: those of its last patch, where patches changed them. Sources: the upstream file of each plugin named below `pkg/scheduler/framework/plugins/`.
     #[expect(clippy::too_many_lines, reason = "a table: one row a rule")]
     pub fn new(release: Release, gates: &Gates) -> Self {
         let minor = release.0;
@@ -170,6 +159,8 @@ impl Rules {
             zero_scalar_checked: minor <= 25,
             ignored_resource_groups: minor >= 19,
             fit_unresolvable: minor >= 34,
+            // Sidecars are known since 1.28.
+            sidecars_refused: minor >= 28 && !gates.on("SidecarContainers"),
             dra_extended_resources: gates.on("DRAExtendedResource") && gates.on("DynamicResourceAllocation"),
             // `nodeports/node_ports.go`: sidecars' ports since 1.34.
             sidecar_ports: minor >= 34,
@@ -190,7 +181,11 @@ impl Rules {
                 _ => None,
             },
             first_pod_needs_keys: minor >= 19,
-            namespace_selector: gates.on("PodAffinityNamespaceSelector"),
+            namespace_selector: match minor {
+                ..=20 => NamespaceSelectors::Unknown,
+                _ if gates.on("PodAffinityNamespaceSelector") => NamespaceSelectors::Honored,
+                _ => NamespaceSelectors::Ignored,
+            },
             // `interpodaffinity/scoring.go`: the extremes start at zero up to 1.20; PreScore skips since 1.28.
             affinity_extremes_from_zero: minor <= 20,
             affinity_score_skips: minor >= 28,
@@ -246,16 +241,11 @@ impl Rules {
                 26..=28 => FitErrorFormat::Dotted,
                 _ => FitErrorFormat::PreFilterOrReasons,
             },
-            absent_nodes: match minor {
-                ..=29 | 31 => AbsentNodes::Unmentioned,
-                30 => AbsentNodes::FilteredOut,
-                _ => AbsentNodes::Plugins,
-            },
+            absent_nodes_told: minor >= 32,
             prefilter_counts_nodes: minor <= 25,
-            prefilter_failure_marks_nodes: !(26..=28).contains(&minor),
             nominated_first: gates.on("PreferNominatedNode"),
             // `framework/preemption/preemption.go`, `defaultpreemption/default_preemption.go`.
-            preemption_candidates: if minor <= 30 { PreemptionCandidates::AllButUnresolvable } else { PreemptionCandidates::Unschedulable },
+            preemption_candidates: if minor <= 26 { PreemptionCandidates::AllButUnresolvable } else { PreemptionCandidates::Unschedulable },
             preemption_never: gates.on("NonPreemptingPriority"),
             dra: gates.on("DynamicResourceAllocation"),
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::cluster::{NodeInfo, Resources};
+use crate::cluster::{NodeInfo, RequestRules, Resources};
 use crate::scheduler::{Cycle, PreScore, Rules, ScoringStrategy};
 
 /// What a node offers of a resource and what would be taken of it with the pod; `None` where upstream leaves the resource out.
@@ -22,10 +22,10 @@ pub fn offered_and_taken(name: &str, node: &NodeInfo, pod: &Resources, non_zero:
     Some((offered, taken + own))
 }
 
-/// The score by a strategy, as NodeResourcesFit (and its forerunners) give it.
-pub fn strategy_score<'a>(cycle: &'a Cycle<'a>, strategy: &'a ScoringStrategy) -> PreScore<'a> {
+/// The score by a strategy, as NodeResourcesFit (and its forerunners) give it; `requests`: what the scorer knows of the pod.
+pub fn strategy_score<'a>(cycle: &'a Cycle<'a>, strategy: &'a ScoringStrategy, requests: RequestRules) -> PreScore<'a> {
     let rules = &cycle.profile.rules;
-    let pod = rules.requests.scored(cycle.pod, true);
+    let pod = requests.scored(cycle.pod, true);
     let resources = &cycle.profile.arguments.strategy_resources;
     PreScore::plain(move |node| match strategy {
         ScoringStrategy::LeastAllocated => weighted_mean(resources, node, &pod, rules, |offered, taken| {

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::cluster::{NodeInfo, Resources};
+use crate::cluster::{NodeInfo, RequestRules, Resources};
 use crate::scheduler::{Arguments, Cycle, Plugin, PreFilter, PreScore, Refusal, Rules, ScoringStrategy, Verdict};
 
 use super::node_resources::strategy_score;
 
 /// Upstream: `plugins/noderesources/fit.go`; up to 1.16 the predicate PodFitsResources.
 pub struct NodeResourcesFit;
+
+const SIDECARS_OFF: &str = "Pod has a restartable init container and the SidecarContainers feature is disabled";
 
 impl Plugin for NodeResourcesFit {
     fn name(&self) -> &'static str {
@@ -28,6 +30,7 @@ Reads
 History
   1.18–1.27 a resource the pod does not request is checked too, on nodes that are over-committed
   1.18–1.25 the same for extended resources requested as 0
+  1.28–     without the gate SidecarContainers (on since 1.29) pods with sidecars are refused
   1.22–     scores (before, NodeResourcesLeastAllocated and its like did)
   1.34–     preemption cannot help where the node could never hold the request
   1.36–     resources of device classes are left to DynamicResources (DRAExtendedResource)
@@ -38,12 +41,22 @@ Differs from upstream
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
         let rules = &cycle.profile.rules;
         let request = rules.requests.incoming(cycle.pod);
+        if rules.sidecars_refused && cycle.pod.spec.requests.init_containers.iter().any(|container| container.restartable) {
+            // The PreFilter says so since 1.30, before every node did.
+            return match rules.release.0 {
+                ..=29 => PreFilter::Judge(Box::new(|_| Verdict::unresolvable(SIDECARS_OFF))),
+                _ => PreFilter::Refuse(Refusal::unresolvable(SIDECARS_OFF)),
+            };
+        }
         let device_resources = if rules.dra_extended_resources { device_resources(cycle) } else { Vec::new() };
         PreFilter::Judge(Box::new(move |node| judge(node, &request, rules, &cycle.profile.arguments, &device_resources)))
     }
 
     fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
-        strategy_score(cycle, &cycle.profile.arguments.strategy)
+        let requests = cycle.profile.rules.requests;
+        // 1.22 and 1.23 forget to tell this scorer of the gate PodOverhead (`fit.go`).
+        let overhead = requests.overhead && !(22..=23).contains(&requests.release);
+        strategy_score(cycle, &cycle.profile.arguments.strategy, RequestRules { overhead, ..requests })
     }
 }
 
@@ -151,7 +164,7 @@ Differs from upstream
     }
 
     fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
-        strategy_score(cycle, &ScoringStrategy::LeastAllocated)
+        strategy_score(cycle, &ScoringStrategy::LeastAllocated, cycle.profile.rules.requests)
     }
 }
 
@@ -178,7 +191,7 @@ Differs from upstream
     }
 
     fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
-        strategy_score(cycle, &ScoringStrategy::MostAllocated)
+        strategy_score(cycle, &ScoringStrategy::MostAllocated, cycle.profile.rules.requests)
     }
 }
 
@@ -205,6 +218,6 @@ Differs from upstream
     }
 
     fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
-        strategy_score(cycle, &cycle.profile.arguments.strategy)
+        strategy_score(cycle, &cycle.profile.arguments.strategy, cycle.profile.rules.requests)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::cluster::PodInfo;
+use crate::cluster::{PodInfo, VolumeSource};
 use crate::kube::api::core::v1::PersistentVolumeClaim;
 use crate::kube::api::storage::v1::CSINode;
 use crate::scheduler::volumes::{InTreePlugin, claim_class, claim_refs, inline_csi_volume, is_migrated, owner_problem, volume_plugin};
@@ -42,7 +42,10 @@ Differs from upstream
 
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
         let release = cycle.profile.release.0;
-        let inline = release >= 25 && cycle.pod.spec.volumes.iter().any(|volume| inline_csi_volume(&volume.source).is_some());
+        // RBD has a driver to move to since 1.23, behind a gate that was never on; the translation left with 1.31.
+        let rbd = |source: &VolumeSource| release <= 30 && matches!(source, VolumeSource::Rbd { .. });
+        let movable = |source: &VolumeSource| inline_csi_volume(source).is_some() || rbd(source);
+        let inline = release >= 25 && cycle.pod.spec.volumes.iter().any(|volume| movable(&volume.source));
         if !inline && claim_refs(cycle.pod, release >= 23).next().is_none() {
             return PreFilter::Skip;
         }
@@ -62,7 +65,7 @@ Differs from upstream
                 }
             }
             let limits = limits(node, csi_node, release);
-            if wanted.is_empty() || limits.is_empty() {
+            if wanted.is_empty() || limits.is_empty() && !has_other_limits(node, release) {
                 return Verdict::Pass;
             }
             let mut attached = Volumes::new();
@@ -108,6 +111,11 @@ fn limits(node: &Candidate, csi_node: Option<&CSINode>, release: u16) -> BTreeMa
         }
     }
     limits
+}
+
+/// Whether the node limits volumes of another kind: then upstream looks at the volumes of its pods all the same, and may find one it cannot read.
+fn has_other_limits(node: &Candidate, release: u16) -> bool {
+    release <= 31 && node.allocatable.scalars.iter().any(|(name, _)| name.starts_with("attachable-volumes-"))
 }
 
 /// `filterAttachableVolumes`: adds the CSI volumes of a pod.

@@ -31,7 +31,7 @@ Reads
   PersistentVolumeClaims, PersistentVolumes, StorageClasses, CSINodes, CSIDrivers, CSIStorageCapacities, the node's labels and name.
 History
   1.9–1.17 as predicate CheckVolumeBinding. Unbound claims ended the attempt with an error up to 1.18 and refuse since 1.19; missing claims
-  refuse since 1.20. Storage capacity since 1.19 (on since 1.21). 1.27–1.31 volumes bound to hosts narrow the nodes looked at.
+  refuse since 1.20. Storage capacity since 1.19 (on since 1.21). 1.27–1.28 volumes bound to hosts narrow the nodes looked at.
   Scores behind VolumeCapacityPriority (1.21–1.32) or StorageCapacityScoring (1.33), both off; 1.23–1.29 they count 0 for every node.
 Differs from upstream
   Among free volumes of equal size upstream takes the first of a list in random order, here the first by name."
@@ -46,6 +46,8 @@ Differs from upstream
         };
         let sorted = match PodClaims::sort(claims, cycle.state) {
             Ok(sorted) => sorted,
+            // 1.18 sorts them in the filter.
+            Err(error) if release == 18 => return PreFilter::Judge(Box::new(move |_| Verdict::Error(error.clone()))),
             Err(error) => return PreFilter::Error(error),
         };
         if !sorted.immediate.is_empty() {
@@ -55,7 +57,7 @@ Differs from upstream
                 _ => PreFilter::Refuse(Refusal::unresolvable(UNBOUND_IMMEDIATE)),
             };
         }
-        let eligible = if (27..=31).contains(&release) { eligible_nodes(&sorted.bound, cycle) } else { None };
+        let eligible = if (27..=28).contains(&release) { eligible_nodes(&sorted.bound, cycle) } else { None };
         let binder = Binder::new(sorted, cycle);
         let filter = Box::new(move |node: &Candidate| match binder.find(node) {
             Ok(found) if found.reasons.is_empty() => Verdict::Pass,
@@ -117,7 +119,8 @@ fn claims(cycle: &Cycle<'_>) -> Result<Vec<Arc<PersistentVolumeClaim>>, String> 
     Ok(found)
 }
 
-/// `GetEligibleNodes`: the hosts named by the affinity of the bound volumes; `None` where they name none, or a volume is missing.
+/// `GetEligibleNodes` (1.27–1.28; the last patches of 1.29–1.31 took it out): the hosts named by the affinity of the bound volumes;
+/// `None` where they name none, or a volume is missing.
 fn eligible_nodes(bound: &[Arc<PersistentVolumeClaim>], cycle: &Cycle<'_>) -> Option<BTreeSet<Arc<str>>> {
     let mut eligible: Option<BTreeSet<Arc<str>>> = None;
     for claim in bound {

@@ -15,7 +15,7 @@ pub struct InTreePlugin {
     pub name: &'static str,
     /// `ebs.csi.aws.com`.
     pub driver: &'static str,
-    /// The node label that the driver's topology uses instead of the zone label, where it has one.
+    /// The node label that the driver's topology uses instead of the zone label, where volumes are translated to it.
     topology_key: Option<&'static str>,
     /// The gate that switches it, and the first release whose code no longer asks the CSINode's annotation.
     gate: Option<(&'static str, u16)>,
@@ -38,7 +38,7 @@ const PLUGINS: [InTreePlugin; 7] = [
     InTreePlugin {
         name: "kubernetes.io/azure-disk",
         driver: "disk.csi.azure.com",
-        topology_key: Some("topology.disk.csi.azure.com/zone"),
+        topology_key: None,
         gate: Some(("CSIMigrationAzureDisk", 27)),
     },
     InTreePlugin {
@@ -165,10 +165,10 @@ const BETA_ZONE: &str = "failure-domain.beta.kubernetes.io/zone";
 const BETA_REGION: &str = "failure-domain.beta.kubernetes.io/region";
 
 /// `translateTopologyFromInTreeToCSI`: where a volume can be reached once its driver took it over.
-/// `None`: as the volume itself says.
+/// `None`: from everywhere.
 pub fn migrated_affinity(volume: &PersistentVolume, plugin: InTreePlugin) -> Option<NodeSelector> {
-    let key = plugin.topology_key?;
     let own = volume.spec.as_ref().and_then(|spec| spec.node_affinity.as_ref()).and_then(|affinity| affinity.required.clone());
+    let Some(key) = plugin.topology_key else { return own };
     let mut required = own.unwrap_or_default();
     let labels = volume.metadata.labels.as_ref();
     let label = |key: &str| labels.and_then(|labels| labels.get(key));

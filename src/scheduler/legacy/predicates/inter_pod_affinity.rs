@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::cluster::{AffinityTerm, ClusterState, Labels, NodeInfo, PodInfo};
+use crate::cluster::{AffinityTerm, ClusterState, Labels, NamespaceSelectors, NodeInfo, PodInfo};
 
 use super::Prepared;
 use crate::scheduler::legacy::reason::Reason;
@@ -214,5 +214,5 @@ fn keys_against<'b>(pod: &PodInfo, existing: &'b PodInfo, release: u16) -> Vec<&
 
 /// Whether a term means pods of a namespace and labels; no release here knows namespaceSelector.
 fn matches(term: &AffinityTerm, namespace: &str, labels: &Labels) -> bool {
-    term.matches_namespace(namespace, None, false) && term.matches_labels(labels)
+    term.matches_namespace(namespace, None, NamespaceSelectors::Unknown) && term.matches_labels(labels)
 }

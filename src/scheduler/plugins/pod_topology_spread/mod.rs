@@ -40,6 +40,7 @@ History
   1.22–     system defaults follow the pod's controller, before every set that matched its labels
   1.24–     the score is rounded, before it was cut off
   1.26–     nodeAffinityPolicy and nodeTaintsPolicy; 1.27– minDomains, matchLabelKeys
+  1.27–     an empty selector counts no pod, before it counted all
   1.33–     constraints on one key count apart, before they added to each other
 Differs from upstream
   nowhere"
@@ -74,7 +75,7 @@ impl Constraint {
         self.selector.as_ref().is_some_and(|selector| selector.matches(labels))
     }
 
-    /// How many pods of the namespace that count each node has. An empty selector counts none.
+    /// How many pods of the namespace that count each node has. Since 1.27 an empty selector counts none.
     fn pods_by_node(&self, cycle: &Cycle) -> Vec<i64> {
         self.pods_of(cycle, [&*cycle.pod.namespace].into_iter())
     }
@@ -87,11 +88,11 @@ impl Constraint {
         self.pods_of(cycle, cycle.state.populated_namespaces().map(|namespace| &**namespace))
     }
 
-    /// Up to 1.17 terminating pods count too, and an empty selector counts all.
+    /// Up to 1.17 terminating pods count too; up to 1.26 an empty selector counts all.
     fn pods_of<'a>(&self, cycle: &Cycle, namespaces: impl Iterator<Item = &'a str>) -> Vec<i64> {
         let alpha = cycle.profile.release.0 <= 17;
         let mut counts = vec![0; cycle.state.node_bound()];
-        if !alpha && self.selector.as_ref().is_none_or(Selector::is_empty) {
+        if cycle.profile.release.0 > 26 && self.selector.as_ref().is_none_or(Selector::is_empty) {
             return counts;
         }
         let groups = namespaces.flat_map(|namespace| cycle.state.groups_in(namespace));
