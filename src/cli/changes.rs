@@ -1,6 +1,9 @@
 //! Reads a source's events and changes: all that is readable of some keys, oldest first, gaps said.
 
+use std::collections::HashSet;
+
 use async_stream::try_stream;
+use bytes::Bytes;
 use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt, TryStreamExt};
 
@@ -111,6 +114,13 @@ async fn alive(source: &dyn Source, keys: &Keys, at: Revision) -> Result<Vec<Key
         listing.entries.try_filter(|entry| std::future::ready(keys.contains(&entry.key))).try_collect().await?;
     entries.sort_by_key(|entry| entry.mod_revision);
     Ok(entries)
+}
+
+/// The names of the keys alive at a revision: what is not among them is gone, whether or not its deletion can be read.
+pub async fn alive_names(session: &Session, keys: &Keys, at: Revision) -> Result<HashSet<Bytes>> {
+    let listing = session.source.range(keys.hull(), At::Revision(at), Want::Keys).await?;
+    let names = listing.entries.try_filter_map(|entry| std::future::ready(Ok(keys.contains(&entry.key).then_some(entry.key))));
+    Ok(names.try_collect().await?)
 }
 
 /// Every readable change of `keys` up to `until`, oldest first.

@@ -7,7 +7,7 @@ use crate::history::timeline::{Story, Timeline};
 use crate::kube::{Address, Kinds};
 use crate::store::{At, KeyRange, Until};
 
-use crate::cli::changes::{Keys, Read, changes};
+use crate::cli::changes::{Keys, Read, alive_names, changes};
 use crate::cli::output::note;
 use crate::cli::session::Session;
 use crate::cli::{Error, Result};
@@ -61,6 +61,7 @@ pub(super) async fn read(session: &Session, asked: &Keys) -> Result<Story> {
     let (kinds, prefix) = (session.kinds().await?, session.prefix().await?);
     let mut keys = asked.clone();
     keys.ranges.extend(needed(asked, kinds, prefix));
+    let alive = alive_names(session, &keys, newest).await?;
     let mut story = Story::default();
     let mut changes = changes(session, keys, Until::Revision(newest));
     while let Some(read) = changes.try_next().await? {
@@ -70,6 +71,7 @@ pub(super) async fn read(session: &Session, asked: &Keys) -> Result<Story> {
         }
     }
     story.finish();
+    story.mark_vanished(&alive);
     Ok(story)
 }
 

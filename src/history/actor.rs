@@ -95,19 +95,27 @@ fn named_by_itself(object: &Value) -> Option<Actor> {
     }
 }
 
-/// The entry of managedFields that is new or has a new time; of several the newest.
+/// The entry of managedFields that is new or has a new time, of several the newest; else, two writes in one second, the one that
+/// holds more than before. An entry that only lost fields is not its manager's doing: another took them over.
 fn recorded(before: Option<&Value>, after: &Value) -> Option<Actor> {
     let entries = |object: &'_ Value| object["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
     let old = before.map(entries).unwrap_or_default();
     let same = |a: &Value, b: &Value| ["manager", "operation", "subresource", "apiVersion"].iter().all(|field| a[field] == b[field]);
-    let written = entries(after).into_iter().filter(|entry| {
-        let known = old.iter().find(|other| same(entry, other));
-        entry["manager"] != "before-first-apply"
-            && known.is_none_or(|known| known["time"] != entry["time"] || known["fieldsV1"] != entry["fieldsV1"])
-    });
+    let known = |entry: &Value| old.iter().find(|other| same(entry, other));
+    let new: Vec<Value> = entries(after).into_iter().filter(|entry| entry["manager"] != "before-first-apply").collect();
+    let stamped = new.iter().filter(|entry| known(entry).is_none_or(|known| known["time"] != entry["time"]));
     // A creation's own manager comes first; of an update's entries the newest is the one that wrote.
-    let newest = written.reduce(|best, entry| if entry["time"].as_str() > best["time"].as_str() { entry } else { best })?;
-    newest["manager"].as_str().map(Actor::recorded)
+    let newest = stamped.reduce(|best, entry| if entry["time"].as_str() > best["time"].as_str() { entry } else { best });
+    let grown = || new.iter().find(|entry| known(entry).is_some_and(|known| holds_more(&known["fieldsV1"], &entry["fieldsV1"])));
+    newest.or_else(grown)?["manager"].as_str().map(Actor::recorded)
+}
+
+/// Whether a set of fields holds any that the other does not.
+fn holds_more(old: &Value, new: &Value) -> bool {
+    match (old.as_object(), new.as_object()) {
+        (Some(old), Some(new)) => new.iter().any(|(field, below)| old.get(field).is_none_or(|known| holds_more(known, below))),
+        _ => old != new,
+    }
 }
 
 /// Taking back what one has set leaves no new time: the entry is gone, or holds fewer fields.
@@ -308,6 +316,21 @@ mod tests {
         assert_eq!(made_by(created, bound.clone()), Some(("kube-scheduler".into(), ActorFrom::Inferred)));
         let running = pod(&[("kubectl-run", "1"), ("kubelet", "2")], Some("n1"), json!({"podIP": "10.0.0.1"}));
         assert_eq!(made_by(bound, running), Some(("kubelet n1".into(), ActorFrom::Recorded)));
+    }
+
+    #[test]
+    fn who_only_lost_fields_did_not_write() {
+        let pod = |scheduler: Value, kubelet: Option<Value>| {
+            let entry = |name: &str, fields: Value| json!({"manager": name, "operation": "Update", "subresource": "status", "time": "1", "fieldsV1": fields});
+            let managed: Vec<Value> =
+                [entry("kube-scheduler", scheduler)].into_iter().chain(kubelet.map(|fields| entry("kubelet", fields))).collect();
+            Version::Object(json!({"kind": "Pod", "metadata": {"managedFields": managed}, "spec": {"nodeName": "n1"}, "status": {}}))
+        };
+        let both = json!({"f:a": {}, "f:b": {}});
+        let taken = made_by(pod(both.clone(), None), pod(json!({"f:a": {}}), Some(json!({"f:b": {}}))));
+        assert_eq!(taken, Some(("kubelet n1".into(), ActorFrom::Recorded)));
+        let again = made_by(pod(both, Some(json!({}))), pod(json!({"f:a": {}}), Some(json!({"f:b": {}}))));
+        assert_eq!(again, Some(("kubelet n1".into(), ActorFrom::Recorded)));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::render::report::{Heading, Report};
 use crate::scheduler::{Replay, Scheduler};
 use crate::store::{At, KeyRange, Revision, Until};
 
-use crate::cli::changes::{Keys, Read, changes};
+use crate::cli::changes::{Keys, Read, alive_names, changes};
 use crate::cli::output::note;
 use crate::cli::replay::Feed;
 use crate::cli::session::Session;
@@ -48,6 +48,7 @@ pub async fn run(session: &Session, args: &ReportArgs) -> Result<Outcome> {
     }
     let shown = Shown { managed_fields: session.args.show_managed_fields, secrets: session.args.show_secrets };
     let mut report = Report::new(shown);
+    let alive = alive_names(session, &keys, newest).await?;
     let mut changes = changes(session, keys, Until::Revision(newest));
     while let Some(read) = changes.try_next().await? {
         match read {
@@ -60,6 +61,8 @@ pub async fn run(session: &Session, args: &ReportArgs) -> Result<Outcome> {
             }
         }
     }
+    // What the oldest whole state does not hold was gone by then.
+    report.mark_vanished(&alive, clock.date(span.oldest).map(|dated| dated.time));
     if report.is_empty() {
         note("nothing found: no object to report on");
         return Ok(Outcome::Nothing);

@@ -161,7 +161,7 @@ fn lines(story: &Story, subjects: &[&Timeline], telling: &Telling) -> (Vec<Entry
     if !all {
         lines = render::tidy(lines);
     }
-    (if mixed && !all { render::coalesce(lines) } else { lines }, mixed)
+    (if mixed && !all { render::coalesce(render::by_write(lines)) } else { lines }, mixed)
 }
 
 /// Whether a line of an object that belongs to the subject is told without being asked for all.

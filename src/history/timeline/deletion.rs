@@ -26,6 +26,8 @@ pub struct Deletion {
     pub asked_at: Option<Dated>,
     /// The revision in which it was gone; `None` while it still is there.
     pub gone: Option<Revision>,
+    /// Whether it is gone though no readable version shows when.
+    pub vanished: bool,
     /// When it was gone.
     pub gone_at: Option<Dated>,
     /// The chain: `eviction`, `preemption`, `namespace`, `cascade`, `scale down`, `garbage collection`, `TTL`, `direct`; `unknown` where nothing tells.
@@ -64,6 +66,7 @@ pub(super) fn find(story: &Story, of: &Timeline) -> Option<Deletion> {
         asked: asked.revision,
         asked_at: asked.dated,
         gone: gone.map(|phase| phase.revision),
+        vanished: of.vanished,
         gone_at: gone.and_then(|phase| phase.dated),
         chain,
         evidence,

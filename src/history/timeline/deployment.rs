@@ -6,6 +6,8 @@ use super::{Step, condition, generic, why};
 use crate::history::diff::{Detail, fields};
 
 const REVISION: &str = "deployment.kubernetes.io/revision";
+/// What stands before the cause in a step.
+pub(super) const CAUSE: &str = " (change-cause: ";
 /// Fields whose changes other steps tell.
 const TOLD: &[&str] = &["spec.template", "spec.replicas", "spec.paused", "metadata.annotations[deployment.kubernetes.io/"];
 const CHANGE_CAUSE: &str = "kubernetes.io/change-cause";
@@ -92,7 +94,7 @@ fn number(deployment: &Value) -> Option<String> {
 }
 
 fn cause(deployment: &Value) -> String {
-    deployment["metadata"]["annotations"][CHANGE_CAUSE].as_str().map(|cause| format!(" (change-cause: {cause})")).unwrap_or_default()
+    deployment["metadata"]["annotations"][CHANGE_CAUSE].as_str().map(|cause| format!("{CAUSE}{cause})")).unwrap_or_default()
 }
 
 /// The images of a pod template.

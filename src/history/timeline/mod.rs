@@ -129,6 +129,8 @@ pub struct Timeline {
     pub owner: String,
     /// Whether the readable history holds it from its creation on, without gaps.
     pub complete: bool,
+    /// Whether it is gone though no readable version shows its deletion.
+    pub vanished: bool,
     /// The phases, in order.
     pub phases: Vec<Phase>,
     /// A workload's rollouts, oldest first.
@@ -169,7 +171,7 @@ impl Timeline {
 
     /// Whether the object is gone at the end of the readable history.
     pub fn is_gone(&self) -> bool {
-        self.phases.last().is_some_and(|last| last.phase == "Deleted")
+        self.vanished || self.phases.last().is_some_and(|last| last.phase == "Deleted")
     }
 
     /// Adds phases that other objects show.

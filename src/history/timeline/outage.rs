@@ -80,7 +80,7 @@ pub(super) fn outages(node: &Timeline, pods: &[&Timeline]) -> Vec<Outage> {
             tainted: tainted.cloned(),
             until: until.cloned(),
             first_evicted: left.iter().min_by_key(|(_, phase)| phase.revision).and_then(|(_, phase)| phase.dated),
-            evicted: left.iter().map(|(pod, phase)| (pod.subject.name.clone(), fate(pod, pods, phase.revision))).collect(),
+            evicted: fates(&left, pods),
             stayed: stayed.map(|pod| (pod.subject.name.clone(), next(pod, &["Ready"], lost.revision).cloned())).collect(),
         });
     }
@@ -93,11 +93,7 @@ pub(super) fn cordons(node: &Timeline, pods: &[&Timeline]) -> Vec<Cordon> {
     let told = cordoned.map(|from| {
         let until = next(node, &["Uncordoned"], from.revision);
         let left = left(node, pods, from.revision, until.map(|until| until.revision));
-        Cordon {
-            from: from.clone(),
-            until: until.cloned(),
-            left: left.iter().map(|(pod, phase)| (pod.subject.name.clone(), fate(pod, pods, phase.revision))).collect(),
-        }
+        Cordon { from: from.clone(), until: until.cloned(), left: fates(&left, pods) }
     });
     told.collect()
 }
@@ -126,30 +122,50 @@ fn left<'a>(node: &Timeline, pods: &[&'a Timeline], from: Revision, until: Optio
     pods.iter().filter_map(begun).collect()
 }
 
-fn fate(pod: &Timeline, pods: &[&Timeline], lost: Revision) -> Fate {
-    let ended = pod.phases.iter().rev().find(|phase| phase.revision < lost && matches!(phase.phase, "Succeeded" | "Failed" | "Created"));
-    if ended.is_some_and(|phase| phase.phase != "Created") {
-        return Fate::Ended;
+/// What became of each pod: a pod made by the same controller stands in for one of them, in the order in which they went.
+fn fates(left: &[(&Timeline, &Phase)], pods: &[&Timeline]) -> Vec<(String, Fate)> {
+    let mut taken: Vec<&Timeline> = Vec::new();
+    let mut in_order = left.to_vec();
+    in_order.sort_by_key(|(_, phase)| phase.revision);
+    let told = in_order.into_iter().map(|(pod, lost)| {
+        let free: Vec<&Timeline> = pods.iter().copied().filter(|other| !taken.iter().any(|known| std::ptr::eq(*known, *other))).collect();
+        let (fate, by) = fate(pod, &free, lost);
+        taken.extend(by);
+        (pod.subject.name.clone(), fate)
+    });
+    told.collect()
+}
+
+fn fate<'a>(pod: &'a Timeline, pods: &[&'a Timeline], lost: &Phase) -> (Fate, Option<&'a Timeline>) {
+    let before = |phase: &&Phase| phase.revision < lost.revision && matches!(phase.phase, "Succeeded" | "Failed" | "Created");
+    if pod.phases.iter().rev().find(before).is_some_and(|phase| phase.phase != "Created") {
+        return (Fate::Ended, None);
     }
     // A StatefulSet gives the name again; others make pods of other names.
-    let again = next(pod, &["Created"], lost).map(|created| (pod, created.revision));
-    let made = again.or_else(|| pods.iter().find_map(|other| Some((*other, replaces(other, pod, lost)?))));
-    match made {
-        Some((other, created)) => Fate::Replaced(Replacement {
-            pod: other.subject.name.clone(),
-            node: other.placements.iter().find(|placement| placement.since >= created).map(|placement| placement.node.clone()),
-        }),
-        None if pod.owner.is_empty() => Fate::Alone,
-        None => Fate::NotReplaced,
+    let again = next(pod, &["Created"], lost.revision).map(|created| (pod, created.revision));
+    let other = || pods.iter().filter_map(|other| Some((*other, replaces(other, pod, lost)?))).min_by_key(|(_, created)| *created);
+    match again.or_else(other) {
+        Some((made, created)) => {
+            let node = made.placements.iter().find(|placement| placement.since >= created).map(|placement| placement.node.clone());
+            (Fate::Replaced(Replacement { pod: made.subject.name.clone(), node }), Some(made))
+        }
+        None if pod.owner.is_empty() => (Fate::Alone, None),
+        None => (Fate::NotReplaced, None),
     }
 }
 
-/// A controller makes up for a lost pod within this many revisions; later pods have other reasons.
-const NEXT: i64 = 50;
+/// A controller makes up for a lost pod within so many seconds or, where nothing is dated, revisions; later pods have other reasons.
+const SOON: (f64, i64) = (30.0, 200);
 
-/// The revision in which `other` was made in place of `pod`, whose deletion began in `lost`: by the same controller, next after it.
-pub(super) fn replaces(other: &Timeline, pod: &Timeline, lost: Revision) -> Option<Revision> {
-    let created = other.phases.iter().find(|phase| phase.phase == "Created")?.revision;
-    let soon = created > lost && created.0 - lost.0 <= NEXT;
-    (soon && !pod.owner.is_empty() && other.owner == pod.owner && !std::ptr::eq(other, pod)).then_some(created)
+/// The revision in which `other` was made in place of `pod`, whose deletion began in `lost`: by the same controller, soon after it.
+pub(super) fn replaces(other: &Timeline, pod: &Timeline, lost: &Phase) -> Option<Revision> {
+    if pod.owner.is_empty() || other.owner != pod.owner || std::ptr::eq(other, pod) {
+        return None;
+    }
+    let created = other.phases.iter().find(|phase| phase.phase == "Created" && phase.revision > lost.revision)?;
+    let soon = match lost.dated.zip(created.dated) {
+        Some((lost, created)) => created.time.duration_since(lost.time).as_secs_f64() <= SOON.0,
+        None => created.revision.0 - lost.revision.0 <= SOON.1,
+    };
+    soon.then_some(created.revision)
 }

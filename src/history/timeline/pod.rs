@@ -7,7 +7,8 @@ use super::{Step, condition, controller, generic, items, named, resize, turned, 
 /// Whether somebody may change this of a pod, and no other step tells it; what else changes in spec are defaults that came later.
 fn is_news(path: &str) -> bool {
     let allowed = ["metadata.", "spec.tolerations", "spec.activeDeadlineSeconds", "spec.terminationGracePeriodSeconds"];
-    allowed.iter().any(|start| path.starts_with(start)) || path.starts_with("spec.") && path.ends_with(".image")
+    allowed.iter().any(|start| path.starts_with(start))
+        || path.starts_with("spec.") && path.ends_with(".image") && !path.starts_with("spec.ephemeralContainers")
 }
 
 const WAITING_IS_USUAL: [&str; 2] = ["ContainerCreating", "PodInitializing"];
@@ -19,6 +20,7 @@ pub(super) fn steps(before: Option<&Value>, after: &Value) -> Vec<Step> {
         None => created(after, &mut steps),
         Some(before) => {
             scheduling(before, after, &mut steps);
+            debugging(before, after, &mut steps);
             let resized = resize::requested(before, after);
             // The binding copies labels of the node (KEP 4742), which nobody asked for.
             let bound = before["spec"]["nodeName"].is_null() && after["spec"]["nodeName"].is_string();
@@ -45,6 +47,14 @@ fn created(pod: &Value, steps: &mut Vec<Step>) {
     }
     if let Some(node) = pod["spec"]["nodeName"].as_str() {
         steps.push(Step::new("Scheduled", format!("created on {node}, no scheduler asked")));
+    }
+}
+
+/// Ephemeral containers that somebody asked for: `kubectl debug`.
+fn debugging(before: &Value, after: &Value, steps: &mut Vec<Step>) {
+    let (old, new) = (items(Some(before), ["spec", "ephemeralContainers"]), items(Some(after), ["spec", "ephemeralContainers"]));
+    for container in new.iter().filter(|container| named(old, &container["name"]).is_none()) {
+        steps.push(Step::new("DebugRequested", format!("{}: {}", text(&container["name"]), text(&container["image"]))));
     }
 }
 

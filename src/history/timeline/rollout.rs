@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Step;
+use super::{Step, deployment};
 use crate::history::actor::Actor;
 use crate::history::change::Told;
 use crate::history::clock::Dated;
@@ -73,7 +73,7 @@ impl Chapters {
                         by: told.actor.clone(),
                         number: None,
                         cause: None,
-                        change: step.detail.clone(),
+                        change: step.detail.split_once(deployment::CAUSE).map_or(step.detail.as_str(), |(change, _)| change).to_owned(),
                         undo: step.phase == "Undo",
                         stuck: None,
                         end: None,

@@ -1,6 +1,6 @@
 //! Many objects' timelines together, and how they belong to each other.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use bytes::Bytes;
 
@@ -97,6 +97,14 @@ impl Story {
         }
     }
 
+    /// Takes for gone what is not alive at the end, though its deletion cannot be read.
+    pub fn mark_vanished(&mut self, alive: &HashSet<Bytes>) {
+        for (_, timeline) in self.timelines.iter_mut().filter(|(key, _)| !alive.contains(*key)) {
+            timeline.vanished = !timeline.is_gone();
+            timeline.complete &= !timeline.vanished;
+        }
+    }
+
     /// All Events, in order of their last revisions.
     pub fn notes(&self) -> Vec<Note> {
         self.observed.all()
@@ -127,9 +135,11 @@ impl Story {
     pub fn of_node(&self, name: &str) -> Vec<&Timeline> {
         let on = |timeline: &&Timeline| timeline.placements.iter().any(|placement| placement.node == name);
         let mut pods: Vec<&Timeline> = self.timelines.values().filter(on).collect();
-        let lost = |pod: &Timeline| pod.phases.iter().find(|phase| phase.phase == "Deleting").map(|phase| phase.revision);
-        let replaced =
-            |other: &&Timeline| pods.iter().any(|pod| lost(pod).is_some_and(|lost| outage::replaces(other, pod, lost).is_some()));
+        let instead_of = |other: &Timeline, pod: &Timeline| {
+            let lost = pod.phases.iter().find(|phase| phase.phase == "Deleting");
+            lost.is_some_and(|lost| outage::replaces(other, pod, lost).is_some())
+        };
+        let replaced = |other: &&Timeline| pods.iter().any(|pod| instead_of(other, pod));
         let replaced: Vec<&Timeline> = self.timelines.values().filter(|timeline| !on(timeline)).filter(replaced).collect();
         pods.extend(replaced);
         pods.sort_by_key(|timeline| timeline.phases.first().map(|phase| phase.revision));
@@ -203,8 +213,7 @@ impl Story {
 
     /// Why a Deployment's last rollout is not finished: the pods it waits for, each with its last refusal or trouble.
     pub fn waiting<'a>(&'a self, of: &Timeline) -> Vec<(&'a Timeline, &'a Phase)> {
-        let alive =
-            |timeline: &&Timeline| timeline.subject.kind == "Pod" && timeline.phases.last().is_some_and(|last| last.phase != "Deleted");
+        let alive = |timeline: &&Timeline| timeline.subject.kind == "Pod" && !timeline.is_gone();
         let trouble = |timeline: &'a Timeline| {
             let last = timeline.phases.iter().rev().find(|phase| SETTLED.contains(&phase.phase) || TROUBLE.contains(&phase.phase))?;
             TROUBLE.contains(&last.phase).then_some((timeline, last))

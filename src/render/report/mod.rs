@@ -7,9 +7,10 @@ mod decision;
 mod page;
 mod row;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 
+use bytes::Bytes;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -92,6 +93,15 @@ impl Report {
         self.gaps.push((from.as_millisecond(), to.as_millisecond()));
     }
 
+    /// Takes for gone what is not alive at the end though no readable version shows its deletion; it was gone by `latest`.
+    pub fn mark_vanished(&mut self, alive: &HashSet<Bytes>, latest: Option<Timestamp>) {
+        let current: HashSet<usize> = self.by_key.iter().filter(|(key, _)| alive.contains(key.as_slice())).map(|(_, &row)| row).collect();
+        for (_, row) in self.rows.iter_mut().enumerate().filter(|(index, row)| !row.ended() && !current.contains(index)) {
+            row.vanished = true;
+            row.end = latest.map(Timestamp::as_millisecond).max(row.ticks.last().and_then(|tick| tick.time));
+        }
+    }
+
     /// Whether the object with this uid has a row.
     pub fn shows(&self, uid: &str) -> bool {
         self.by_uid.contains_key(uid)
@@ -166,7 +176,7 @@ fn order(rows: &[Row], by_uid: &HashMap<String, usize>) -> Vec<(usize, usize)> {
             (_, true) => 2,
         };
         let quiet = std::cmp::Reverse(changes[row.namespace.as_str()]);
-        (group, quiet, row.namespace.clone(), rank(&row.kind), row.kind.clone(), row.begin, row.name.clone())
+        (group, quiet, row.namespace.clone(), rank(&row.kind), row.kind.clone(), row.begin.filter(|_| group != 0), row.name.clone())
     };
     roots.sort_by_key(place);
     let mut order = Vec::with_capacity(rows.len());

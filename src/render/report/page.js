@@ -56,14 +56,14 @@ function standsOut() {
   const found = new Map();
   for (const row of data.rows) row.s.forEach(([from, tone, label], n) => {
     if (tone !== "bad" && tone !== "waiting") return;
-    const start = from ?? row.f ?? 0, stop = row.s[n + 1]?.[0] ?? row.e ?? SPAN, key = `${row.up ? row.up.id : row.ns}|${row.k}|${tone}|${label}`;
+    const start = from ?? row.f ?? 0, stop = row.s[n + 1]?.[0] ?? (row.x ? start : row.e) ?? SPAN, key = `${row.up ? row.up.id : row.ns}|${row.k}|${tone}|${label}`;
     if (!found.has(key)) found.set(key, { tone, label, row, rows: new Set(), time: 0, longest: 0, lasts: false });
     const entry = found.get(key);
     entry.rows.add(row.id); entry.time += Math.max(stop - start, 0); entry.lasts ||= row.s[n + 1] === undefined && row.e === null;
     if (stop - start > entry.longest) { entry.longest = stop - start; entry.row = row; entry.at = start; }
   });
   const weight = (entry) => entry.longest * (entry.tone === "bad" ? 3 : 1);
-  return [...found.values()].filter((entry) => entry.longest >= 1000).sort((a, b) => weight(b) - weight(a)).slice(0, 8);
+  return [...found.values()].filter((entry) => entry.longest >= Math.max(2000, SPAN / 200)).sort((a, b) => weight(b) - weight(a)).slice(0, 8);
 }
 function chip({ tone, label, row, rows, longest, lasts }) {
   const who = rows.size === 1 ? `${row.k} ${row.ns ? row.ns + "/" : ""}${row.n}` : `${rows.size} × ${row.k}${row.up ? ` of ${row.up.n}` : row.ns ? ` in ${row.ns}` : ""}`;
@@ -106,13 +106,14 @@ function piece(from, to, attributes, text = "") {
   return right < left || left > 100 ? null : el("div", { ...attributes, style: `left:${left}%;width:${right - left}%` }, text);
 }
 function bars(row, track) {
-  const end = row.e ?? SPAN;
+  const seen = row.c.at(-1)?.[0] ?? row.f ?? 0, end = row.x ? seen : row.e ?? SPAN;
+  if (row.x) add(track, piece(seen, row.e ?? SPAN, { class: "gap", title: "gone by the end of this: its deletion is not readable any more" }));
   if (row.f !== null && row.b !== null && row.b < row.f) add(track, piece(row.b, row.f, { class: "gap", title: "not readable any more" }));
   row.s.forEach(([from, tone, label], n) => {
     const start = from ?? row.f ?? 0, stop = row.s[n + 1]?.[0] ?? end;
     add(track, piece(start, Math.max(stop, start), { class: `bar ${tone}`, title: `${label || row.k}: ${clock(start)} – ${clock(stop)} (${lasting(stop - start)})` }, label));
   });
-  for (const [from, to] of data.gaps) add(track, piece(from, to, { class: "gap", title: "nothing is readable here" }));
+  for (const [from, to] of data.gaps) add(track, piece(from, to, { class: "gap hole", title: "revisions are missing here" }));
 }
 const add = (parent, child) => child && parent.append(child);
 function marks(row, track, width) {
@@ -204,7 +205,7 @@ function show() {
     el("p", { class: "sub" }, [life(row), details.uid && `uid ${details.uid}`].filter(Boolean).join(" · ")), el("div", { class: "tabs", role: "tablist" }, ...buttons)), body);
   ({ Story: story, Object: whole, Events: events, Scheduling: scheduling })[tab](body);
 }
-const life = (row) => `${row.b !== null ? clock(row.b, false) : "?"} – ${row.e !== null ? `${clock(row.e, false)}${row.b !== null ? ` (${lasting(row.e - row.b)})` : ""}` : "still there"}`;
+const life = (row) => `${row.b !== null ? clock(row.b, false) : "?"} – ${row.x ? "gone, its deletion is not readable" : row.e !== null ? `${clock(row.e, false)}${row.b !== null ? ` (${lasting(row.e - row.b)})` : ""}` : "still there"}`;
 function shut() { panel.hidden = true; view.open = null; rowsBox.focus({ preventScroll: true }); draw(); }
 function story(body) {
   const { details, opened } = view.open;

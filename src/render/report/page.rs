@@ -71,7 +71,7 @@ fn summary(row: &Row, depth: usize, begin: i64) -> Value {
         .collect();
     json!({
         "k": row.kind, "ns": row.namespace, "n": row.name, "d": depth, "b": relative(row.begin), "f": relative(row.readable), "e": relative(row.end),
-        "s": states, "c": ticks, "v": events, "a": row.decisions.len(),
+        "s": states, "c": ticks, "v": events, "a": row.decisions.len(), "x": row.vanished,
     })
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::history::state::{State, state_of};
-use crate::history::timeline::{Step, Teller};
+use crate::history::timeline::{self, Step, Teller};
 use crate::history::{ActorFrom, ChangeKind, Told, Version};
 
 use super::is_version;
@@ -29,6 +29,8 @@ pub(super) struct Row {
     /// When its first readable version was written; before that is a gap.
     pub readable: Option<i64>,
     pub end: Option<i64>,
+    /// Whether it is gone though no readable version shows its deletion; then `end` is when it was gone at the latest.
+    pub vanished: bool,
     pub states: Vec<(Option<i64>, State)>,
     pub ticks: Vec<Tick>,
     pub versions: Vec<Value>,
@@ -66,6 +68,7 @@ impl Row {
             begin,
             readable: written,
             end: None,
+            vanished: false,
             states: Vec::new(),
             ticks: Vec::new(),
             versions: Vec::new(),
@@ -98,6 +101,9 @@ impl Row {
         let paths: Vec<String> = patch.iter().flat_map(|patch| &patch.0).map(|operation| operation.path().to_string()).collect();
         let mut label = match change.kind {
             _ if !steps.is_empty() => words(&steps),
+            _ if change.before == Version::Unreadable => {
+                format!("after a gap: {}", change.object().map_or_else(|| "deleted".to_owned(), timeline::state))
+            }
             ChangeKind::Added => "Created".to_owned(),
             ChangeKind::Deleted => "Deleted".to_owned(),
             ChangeKind::Modified => self.summary(before.as_deref(), &paths),

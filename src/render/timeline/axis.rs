@@ -10,8 +10,10 @@ use crate::render::style::{self, paint};
 use crate::render::{duration, value};
 use crate::store::Revision;
 
-/// Columns of a phase's name, at most.
+/// Columns of a phase's name, at most; longer ones take more.
 const PHASE: usize = 18;
+/// The same beside objects' names.
+const PHASE_OF_MANY: usize = 12;
 /// Columns of an object's name where there are several, at most.
 const OBJECT: usize = 34;
 /// Columns before the object's name: time, revision, sign.
@@ -30,7 +32,10 @@ pub fn write_axis(entries: &[Entry], many: bool, width: Option<usize>, out: &mut
     let namespace = shared_namespace(entries);
     let longest = |lengths: &mut dyn Iterator<Item = usize>, most: usize| lengths.map(|length| length.min(most)).max().unwrap_or(0);
     let object = longest(&mut entries.iter().map(|entry| without(&entry.object, namespace.as_deref()).chars().count()), OBJECT);
-    let phase = longest(&mut entries.iter().filter(|entry| entry.kind != EntryKind::Note).map(|entry| entry.phase.len()), PHASE);
+    let phase = longest(
+        &mut entries.iter().filter(|entry| entry.kind != EntryKind::Note).map(|entry| entry.phase.len()),
+        if many { PHASE_OF_MANY } else { PHASE },
+    );
     let mut axis = Axis { many, width, namespace, object, phase, day: None, previous: None, at: None, inferred: false };
     for entry in entries {
         axis.write(entry, out)?;
@@ -82,8 +87,10 @@ impl Axis {
         };
         let object = without(&entry.object, self.namespace.as_deref());
         let object = if self.many { format!("{:<1$} ", value::cut(&object, self.object), self.object) } else { String::new() };
-        let phase = format!("{:<1$}", entry.phase, self.phase);
+        let bare = entry.detail.is_empty() && tail.is_empty();
+        let phase = if bare { entry.phase.clone() } else { format!("{:<1$}", entry.phase, self.phase) };
         let taken = HEAD + object.chars().count() + phase.chars().count() + 1;
+        let tail = value::cut(&tail, self.width.saturating_sub(taken + 2));
         let room = self.width.saturating_sub(taken + if tail.is_empty() { 0 } else { tail.chars().count() + 2 });
         let fits = entry.detail.chars().count() <= room;
         let below = !fits && entry.kind != EntryKind::Note;

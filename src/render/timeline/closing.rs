@@ -74,6 +74,7 @@ pub fn write_waiting(waiting: &[(&Timeline, &Phase)], out: &mut dyn Write) -> io
 pub fn write_deletion(deletion: &Deletion, object: &str, out: &mut dyn Write) -> io::Result<()> {
     let took = match (deletion.asked_at, deletion.gone_at) {
         (Some(asked), Some(gone)) if deletion.gone != Some(deletion.asked) => format!(", gone after {}", duration::between(asked, gone)),
+        _ if deletion.vanished => ", gone; when cannot be read any more".to_owned(),
         (_, None) if deletion.gone.is_none() => ", still there".to_owned(),
         _ => String::new(),
     };
@@ -85,11 +86,12 @@ pub fn write_deletion(deletion: &Deletion, object: &str, out: &mut dyn Write) ->
                 format!("held it for {} (removed in r{revision})", duration::between(asked, removed))
             }
             (Some(revision), ..) => format!("held it until r{revision}"),
+            (None, ..) if deletion.vanished => "held it".to_owned(),
             (None, ..) => "still holds it".to_owned(),
         };
         writeln!(out, "    finalizer {} {how}", finalizer.name)?;
     }
-    if deletion.gone.is_some() {
+    if deletion.gone.is_some() || deletion.vanished {
         writeln!(out, "{}", paint(style::FAINT, format!("last manifest: ketcd get {object} --rev {} -o yaml", deletion.last_manifest)))?;
     }
     Ok(())

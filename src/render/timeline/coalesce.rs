@@ -37,6 +37,45 @@ pub fn tidy(entries: Vec<Entry>) -> Vec<Entry> {
     kept.map(told).collect()
 }
 
+/// Puts the steps that one write shows of one object into one line: the one that counts, the others after it.
+pub fn by_write(entries: Vec<Entry>) -> Vec<Entry> {
+    let mut lines: Vec<Vec<Entry>> = Vec::with_capacity(entries.len());
+    let mut known: HashMap<(String, i64), usize> = HashMap::new();
+    for entry in entries {
+        let alone = matches!(entry.kind, EntryKind::Note | EntryKind::Gap) || CHAPTERS.contains(&entry.phase.as_str());
+        match known.get(&(entry.object.clone(), entry.revision.0)).copied().filter(|_| !alone) {
+            Some(place) => lines[place].push(entry),
+            None => {
+                if !alone {
+                    known.insert((entry.object.clone(), entry.revision.0), lines.len());
+                }
+                lines.push(vec![entry]);
+            }
+        }
+    }
+    lines.into_iter().filter_map(outcome).collect()
+}
+
+/// Steps that keep their own line.
+const CHAPTERS: [&str; 3] = ["Rollout", "Undo", "RolledOut"];
+/// Steps that say more than what follows from them in the same write.
+const TELLING: [&str; 5] = ["Restarted", "Created", "Evicted", "HeartbeatLost", "Scheduled"];
+
+/// One line for the steps of one write: the last is the outcome, unless an earlier one says more.
+fn outcome(mut steps: Vec<Entry>) -> Option<Entry> {
+    let place = steps.iter().position(|step| TELLING.contains(&step.phase.as_str())).unwrap_or(steps.len() - 1);
+    let mut line = steps.remove(place);
+    let said = |step: &Entry| match (step.phase.as_str(), step.detail.as_str()) {
+        ("SandboxReady", _) | (_, "") => step.phase.clone(),
+        (phase, detail) => format!("{phase}: {detail}"),
+    };
+    let others = steps.iter().map(said).collect::<Vec<_>>().join("; ");
+    if !others.is_empty() {
+        line.detail = if line.detail.is_empty() { format!("({others})") } else { format!("{} ({others})", line.detail) };
+    }
+    Some(line)
+}
+
 /// What must be equal for lines to become one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Likeness {
@@ -125,8 +164,7 @@ pub fn coalesce(entries: Vec<Entry>) -> Vec<Entry> {
     let groups = gather(siblings, Likeness::among_strangers);
     groups
         .into_iter()
-        .map(|(_, members)| if members.len() == 1 { members.into_iter().next() } else { Some(joined(&members)) })
-        .flatten()
+        .filter_map(|(_, members)| if members.len() == 1 { members.into_iter().next() } else { Some(joined(&members)) })
         .collect()
 }
 
@@ -196,6 +234,9 @@ fn joined(members: &[Entry]) -> Entry {
     objects.sort_unstable();
     objects.dedup();
     let names: Vec<&str> = objects.iter().map(|object| object.rsplit('/').next().unwrap_or_default()).collect();
+    if let Some(by) = line.by.as_mut().filter(|by| members.iter().any(|entry| entry.by.as_ref().is_some_and(|other| other.on != by.on))) {
+        by.on = None;
+    }
     line.owner = None;
     line.object = many(members, names.len());
     line.detail = if said.is_empty() { names.join(", ") } else { format!("{said}: {}", names.join(", ")) };

@@ -14,6 +14,7 @@ pub fn timeline(timeline: &mut Timeline, deletion: Option<&Deletion>, oldest: Re
     json!({
         "object": {"kind": subject.kind, "namespace": subject.namespace, "name": subject.name, "uid": subject.uid},
         "complete": timeline.complete,
+        "vanished": timeline.vanished,
         "oldestReadableRevision": oldest.0,
         "phases": phases(&timeline.phases),
         "gaps": timeline.gaps.iter().map(|gap| json!({
@@ -69,6 +70,7 @@ fn deleted(deletion: &Deletion) -> Value {
         "askedRevision": deletion.asked.0,
         "askedTime": deletion.asked_at.map(|dated| time(dated.time)),
         "goneRevision": deletion.gone.map(|gone| gone.0),
+        "vanished": deletion.vanished,
         "goneTime": deletion.gone_at.map(|dated| time(dated.time)),
         "chain": deletion.chain,
         "evidence": deletion.evidence,

@@ -16,7 +16,7 @@ use crate::store::Revision;
 
 pub use axis::write_axis;
 pub use closing::{write_cordons, write_deletion, write_outages, write_rollouts, write_waiting};
-pub use coalesce::{coalesce, tidy};
+pub use coalesce::{by_write, coalesce, tidy};
 
 /// Columns where the output has no width of its own.
 const WIDTH: usize = 100;
@@ -147,7 +147,9 @@ pub fn head(timeline: &Timeline, oldest: Revision) -> String {
     let phases = &timeline.phases;
     let mut words = vec![name(&timeline.subject)];
     let state = timeline.last.as_ref().map(|last| state_of(last).label).filter(|label| !label.is_empty());
-    if timeline.is_gone() {
+    if timeline.vanished {
+        words.push("gone, its deletion cannot be read any more".to_owned());
+    } else if timeline.is_gone() {
         words.push("gone".to_owned());
     } else if let Some(state) = state {
         words.push(state.into_owned());
