@@ -113,3 +113,19 @@ fn a_node_in_depth_tells_what_was_compared() {
     let said = told(&explain("{containers: [{name: c, resources: {requests: {cpu: '1'}}}]}", running, &["--node", "n1"]));
     assert!(said.contains("cpu: 1 asked, 3.2 of 4 taken (by default/q 3.2)"), "{said}");
 }
+
+#[test]
+fn what_a_spread_and_a_limit_count() {
+    let running = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: q, namespace: default, uid: v, labels: {app: a}}\nspec: {nodeName: n1, containers: [{name: c}], volumes: [{name: v, persistentVolumeClaim: {claimName: one}}]}\n";
+    let volume = |name: &str| {
+        format!(
+            "---\napiVersion: v1\nkind: PersistentVolume\nmetadata: {{name: {name}}}\nspec: {{csi: {{driver: csi.example.com, volumeHandle: {name}}}}}\n---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {{name: {name}, namespace: default, annotations: {{pv.kubernetes.io/bind-completed: 'yes'}}}}\nspec: {{volumeName: {name}}}\n"
+        )
+    };
+    let node = "---\napiVersion: storage.k8s.io/v1\nkind: CSINode\nmetadata: {name: n1}\nspec: {drivers: [{name: csi.example.com, nodeID: n1, allocatable: {count: 1}}]}\n";
+    let objects = [running, &volume("one"), &volume("two"), node].concat();
+    let spec = "{containers: [{name: c}], volumes: [{name: v, persistentVolumeClaim: {claimName: two}}], topologySpreadConstraints: [{maxSkew: 5, topologyKey: kubernetes.io/os, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: a}}}]}";
+    let said = told(&explain(spec, &objects, &["--node", "n1"]));
+    assert!(said.contains("node(s) exceed max volume count") && said.contains("csi.example.com: 1 attached, 1 asked, limit 1"), "{said}");
+    assert!(said.contains("it has no label kubernetes.io/os"), "{said}");
+}

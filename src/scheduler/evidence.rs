@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::cluster::{AffinityTerm, NodeInfo, NodeSelectorTerm, Operator, PodInfo, Requirement, VolumeSource};
 use crate::kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 
+use super::plugins::node_volume_limits::compared;
 use super::plugins::pod_topology_spread::filter::comparisons;
 use super::plugins::{node_ports, node_resources_fit, taint_toleration};
 use super::{Cycle, Verdict};
@@ -20,6 +21,7 @@ pub fn evidence(cycle: &Cycle, node: &NodeInfo, plugin: &str) -> Vec<String> {
         "InterPodAffinity" | "MatchInterPodAffinity" => pod_affinity(cycle, node),
         "PodTopologySpread" | "EvenPodsSpread" => spread(cycle, node),
         "VolumeBinding" | "CheckVolumeBinding" => volumes(cycle, node),
+        "NodeVolumeLimits" | "MaxCSIVolumeCountPred" => limits(cycle, node),
         "VolumeZone" | "NoVolumeZoneConflict" => zones(cycle, node),
         "VolumeRestrictions" | "NoDiskConflict" => disks(cycle, node),
         _ => Vec::new(),
@@ -214,16 +216,22 @@ fn spread(cycle: &Cycle, node: &NodeInfo) -> Vec<String> {
     let told = comparisons(cycle, node).into_iter().map(|compared| match compared {
         Err(key) => format!("it has no label {key}"),
         Ok(of) => {
+            let pods = if of.count == 1 { "pod" } else { "pods" };
             let one_more = if of.own > 0 { " and this one" } else { "" };
             let skew = of.count + of.own - of.least;
             let (key, value, count, least) = (of.key, of.value, of.count, of.least);
             format!(
-                "{key}={value} holds {count} matching pods{one_more}, the emptiest domain {least}: skew {skew}, maxSkew {}",
+                "{key}={value} holds {count} matching {pods}{one_more}, the emptiest domain {least}: skew {skew}, maxSkew {}",
                 of.max_skew
             )
         }
     });
     told.collect()
+}
+
+fn limits(cycle: &Cycle, node: &NodeInfo) -> Vec<String> {
+    let told = compared(cycle, node).into_iter();
+    told.map(|count| format!("{}: {} attached, {} asked, limit {}", count.driver, count.attached, count.wanted, count.limit)).collect()
 }
 
 /// The claims of the pod, each with its volume, if it has one.

@@ -13,7 +13,7 @@ mod node_prefer_avoid_pods;
 mod node_resources;
 pub mod node_resources_fit;
 mod node_unschedulable;
-mod node_volume_limits;
+pub mod node_volume_limits;
 mod non_csi_limits;
 mod pending;
 pub mod pod_topology_spread;

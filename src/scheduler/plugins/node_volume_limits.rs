@@ -1,8 +1,8 @@
 //! NodeVolumeLimits (MaxCSIVolumeCountPred up to 1.17): how many volumes each CSI driver may have attached to a node.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::cluster::{PodInfo, VolumeSource};
+use crate::cluster::{NodeInfo, PodInfo, VolumeSource};
 use crate::kube::api::core::v1::PersistentVolumeClaim;
 use crate::kube::api::storage::v1::CSINode;
 use crate::scheduler::volumes::{InTreePlugin, claim_class, claim_refs, inline_csi_volume, is_migrated, owner_problem, volume_plugin};
@@ -64,29 +64,62 @@ Differs from upstream
                     return Verdict::unschedulable(format!("{driver} CSI driver is not installed on the node"));
                 }
             }
-            let limits = limits(node, csi_node, release);
-            if wanted.is_empty() || limits.is_empty() && !has_other_limits(node, release) {
-                return Verdict::Pass;
+            match counts(node, csi_node, wanted, cycle) {
+                Err(problem) => problem,
+                Ok(counts) if counts.iter().any(|count| count.attached + count.wanted > count.limit) => Verdict::unschedulable(EXCEEDED),
+                Ok(_) => Verdict::Pass,
             }
-            let mut attached = Volumes::new();
-            for other in &node.pods {
-                if let Err(problem) = collect(other, false, csi_node, cycle, &mut attached) {
-                    return problem;
-                }
-            }
-            wanted.retain(|volume, _| !attached.contains_key(volume));
-            if release >= 32 {
-                // A volume still attached that the pod asks for again counts twice, as upstream counts it.
-                attached.extend(attachments(&node.name, cycle));
-            }
-            let count =
-                |volumes: &Volumes, driver: &str| i64::try_from(volumes.values().filter(|of| *of == driver).count()).unwrap_or(i64::MAX);
-            let exceeded = wanted
-                .values()
-                .any(|driver| limits.get(driver).is_some_and(|limit| count(&attached, driver) + count(&wanted, driver) > *limit));
-            if exceeded { Verdict::unschedulable(EXCEEDED) } else { Verdict::Pass }
         }))
     }
+}
+
+/// What is compared for a driver on a node.
+pub struct Count {
+    /// The driver.
+    pub driver: String,
+    /// Volumes that are there.
+    pub attached: i64,
+    /// Volumes the pod would add.
+    pub wanted: i64,
+    /// How many there may be.
+    pub limit: i64,
+}
+
+/// What is compared on a node, for each driver that the pod needs and that has a limit there; none where a volume cannot be looked up.
+pub fn compared(cycle: &Cycle<'_>, node: &NodeInfo) -> Vec<Count> {
+    let csi_node = cycle.state.listers().csi_nodes.get("", &node.name).map(|csi_node| &**csi_node);
+    let mut wanted = Volumes::new();
+    match collect(cycle.pod, true, csi_node, cycle, &mut wanted) {
+        Ok(()) => counts(&Candidate::plain(node), csi_node, wanted, cycle).unwrap_or_default(),
+        Err(_) => Vec::new(),
+    }
+}
+
+fn counts(node: &Candidate, csi_node: Option<&CSINode>, mut wanted: Volumes, cycle: &Cycle<'_>) -> Result<Vec<Count>, Verdict> {
+    let release = cycle.profile.release.0;
+    let limits = limits(node, csi_node, release);
+    if wanted.is_empty() || limits.is_empty() && !has_other_limits(node, release) {
+        return Ok(Vec::new());
+    }
+    let mut attached = Volumes::new();
+    for other in &node.pods {
+        collect(other, false, csi_node, cycle, &mut attached)?;
+    }
+    wanted.retain(|volume, _| !attached.contains_key(volume));
+    if release >= 32 {
+        // A volume still attached that the pod asks for again counts twice, as upstream counts it.
+        attached.extend(attachments(&node.name, cycle));
+    }
+    let count = |volumes: &Volumes, driver: &str| i64::try_from(volumes.values().filter(|of| *of == driver).count()).unwrap_or(i64::MAX);
+    let drivers: BTreeSet<&String> = wanted.values().collect();
+    let limited = drivers.into_iter().filter_map(|driver| Some((driver, *limits.get(driver)?)));
+    let counted = limited.map(|(driver, limit)| Count {
+        driver: driver.clone(),
+        attached: count(&attached, driver),
+        wanted: count(&wanted, driver),
+        limit,
+    });
+    Ok(counted.collect())
 }
 
 /// Whether a driver has registered with the node.

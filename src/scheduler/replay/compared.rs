@@ -38,8 +38,9 @@ impl Replay {
                         (0..node.verdicts.len())
                             .filter(|at| match node.verdicts[*at] {
                                 Verdict::Reject(_) => true,
-                                // What a spread compares says how far the node is from being too full.
-                                Verdict::Pass => judgement.filters[*at].ends_with("Spread"),
+                                // What was counted says how far the node is from being too full.
+                                Verdict::Pass => ["PodTopologySpread", "EvenPodsSpread", "NodeVolumeLimits", "MaxCSIVolumeCountPred"]
+                                    .contains(&judgement.filters[*at]),
                                 _ => false,
                             })
                             .map(|at| fact(node, at))
