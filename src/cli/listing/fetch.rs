@@ -47,6 +47,16 @@ pub(in crate::cli) enum Body {
     Opaque(Opaque),
 }
 
+impl Body {
+    /// The whole object.
+    pub(super) fn object(decoder: &Decoder, entry: &KeyValue) -> Self {
+        match decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body {
+            Decoded::Object(object) => Self::Object(object),
+            Decoded::Opaque(opaque) => Self::Opaque(opaque),
+        }
+    }
+}
+
 /// Reads, filters, decodes.
 pub(super) struct Fetch<'a> {
     session: &'a Session,
@@ -58,9 +68,7 @@ pub(super) struct Fetch<'a> {
 
 impl<'a> Fetch<'a> {
     pub(super) fn new(session: &'a Session, labels: LabelSelector, fields: FieldSelector, need: Need) -> Self {
-        let decoder = session.telling.clone();
-        let decoder = if session.args.show_managed_fields { decoder } else { decoder.without_managed_fields() };
-        Self { session, decoder, labels, fields, need }
+        Self { session, decoder: decoder(session), labels, fields, need }
     }
 
     /// Whether a selector may have left something out.
@@ -156,12 +164,15 @@ impl<'a> Fetch<'a> {
                     Err(opaque) => Body::Opaque(opaque),
                 }
             }
-            Need::Object => match self.decoder.decode(key, value, revision).body {
-                Decoded::Object(object) => Body::Object(object),
-                Decoded::Opaque(opaque) => Body::Opaque(opaque),
-            },
+            Need::Object => Body::object(&self.decoder, entry),
         }
     }
+}
+
+/// What decodes objects for a listing.
+pub(super) fn decoder(session: &Session) -> Decoder {
+    let decoder = session.telling.clone();
+    if session.args.show_managed_fields { decoder } else { decoder.without_managed_fields() }
 }
 
 /// What the key says of an object of a kind whose prefix it has.

@@ -64,7 +64,7 @@ pub(super) async fn list(session: &Session, wanted: &Wanted, args: &ListArgs, fo
     let fields = args.field_selector.as_deref().map(FieldSelector::parse).transpose().map_err(selector)?.unwrap_or_default();
     let mut sink = sink(session, wanted, args, format).await?;
     if let Some(path) = &args.sort_by {
-        sink = Box::new(sort::Sorted::new(path, sink)?);
+        sink = Box::new(sort::Sorted::new(path, sink, fetch::decoder(session))?);
     }
     let mut fetch = Fetch::new(session, labels, fields, sink.need());
     let mut found = 0;

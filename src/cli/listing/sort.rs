@@ -1,13 +1,11 @@
-//! `--sort-by`: waits for all objects, then hands them on in the order of a field.
+//! `--sort-by`: waits for all objects, then hands them on in the order of a field. Meanwhile only that field is held: objects are decoded again.
 
 use std::io::Write;
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::{Body, Item, Need, Sink};
 use crate::cli::{Error, Result};
-use crate::kube::{Kind, ObjectKey, Opaque, Resource};
+use crate::kube::{Decoder, Kind, ObjectKey, Resource};
 use crate::render::json_path::JsonPath;
 use crate::render::sort_key::SortKey;
 use crate::store::KeyValue;
@@ -16,6 +14,7 @@ pub(super) struct Sorted {
     path: String,
     parsed: JsonPath,
     inner: Box<dyn Sink>,
+    decoder: Decoder,
     held: Vec<Held>,
 }
 
@@ -25,14 +24,13 @@ struct Held {
     key: Option<(Option<String>, String)>,
     entry: KeyValue,
     sort_key: SortKey,
-    body: std::result::Result<Value, Opaque>,
 }
 
 impl Sorted {
-    pub(super) fn new(path: &str, inner: Box<dyn Sink>) -> Result<Self> {
+    pub(super) fn new(path: &str, inner: Box<dyn Sink>, decoder: Decoder) -> Result<Self> {
         let parsed = JsonPath::parse_relaxed(path)
             .map_err(|error| Error::new(format!("--sort-by: {error}")).hint("write it like .metadata.creationTimestamp"))?;
-        Ok(Self { path: path.to_owned(), parsed, inner, held: Vec::new() })
+        Ok(Self { path: path.to_owned(), parsed, inner, decoder, held: Vec::new() })
     }
 }
 
@@ -42,17 +40,13 @@ impl Sink for Sorted {
     }
 
     fn add(&mut self, item: Item<'_>, _: &mut dyn Write) -> Result<()> {
-        let body = match item.body {
-            Body::Object(object) => Ok(object),
-            Body::Opaque(opaque) => Err(opaque),
+        let sort_key = match &item.body {
+            Body::Object(object) => SortKey::of(&self.parsed, object).map_err(|error| Error::new(format!("--sort-by: {error}")))?,
+            Body::Opaque(_) => SortKey::Absent,
             Body::None | Body::Text(_) => return Ok(()),
         };
-        let sort_key = match &body {
-            Ok(object) => SortKey::of(&self.parsed, object).map_err(|error| Error::new(format!("--sort-by: {error}")))?,
-            Err(_) => SortKey::Absent,
-        };
         let key = item.key.map(|key| (key.namespace.map(str::to_owned), key.name.to_owned()));
-        self.held.push(Held { kind: item.kind.cloned(), key, entry: item.entry.clone(), sort_key, body });
+        self.held.push(Held { kind: item.kind.cloned(), key, entry: item.entry.clone(), sort_key });
         Ok(())
     }
 
@@ -73,7 +67,7 @@ impl Sink for Sorted {
             let unlisted = Resource::Unlisted { group: "", plural: "" };
             let resource = held.kind.as_ref().map_or(unlisted, Resource::Known);
             let key = held.key.as_ref().map(|(namespace, name)| ObjectKey { resource, namespace: namespace.as_deref(), name });
-            let body = held.body.map_or_else(Body::Opaque, Body::Object);
+            let body = Body::object(&self.decoder, &held.entry);
             self.inner.add(Item { kind: held.kind.as_ref(), key, entry: &held.entry, body }, out)?;
         }
         self.inner.finish(out)

@@ -9,10 +9,18 @@ use super::{Body, Item, Need, Sink};
 use crate::cli::session::Session;
 use crate::cli::{Error, Result};
 use crate::render::custom_columns::CustomColumns;
-use crate::render::json_path::{JsonPath, JsonPathError, WriteError};
+use crate::render::json_path::{ItemByItem, JsonPath, JsonPathError, WriteError};
+use crate::render::table::Lines;
 
 fn template_error(error: &JsonPathError) -> Error {
     Error::new(format!("-o jsonpath: {error}")).hint("write it as kubectl does, for example '{.items[*].metadata.name}'")
+}
+
+fn written(result: std::result::Result<(), WriteError>) -> Result<()> {
+    result.map_err(|error| match error {
+        WriteError::Template(error) => template_error(&error),
+        WriteError::Stream(error) => error.into(),
+    })
 }
 
 /// A JSONPath template over the one object, or over the List of all.
@@ -20,13 +28,16 @@ pub(super) struct Template {
     hidden: Hidden,
     path: JsonPath,
     is_one: bool,
+    /// How most templates over a List are run, so that it need not be held.
+    streamed: Option<ItemByItem>,
     items: Vec<Value>,
 }
 
 impl Template {
     pub(super) fn new(session: &Session, template: &str, is_one: bool) -> Result<Self> {
         let path = JsonPath::parse(template).map_err(|error| template_error(&error))?;
-        Ok(Self { hidden: Hidden::by(session), path, is_one, items: Vec::new() })
+        let streamed = if is_one { None } else { ItemByItem::of(&path) };
+        Ok(Self { hidden: Hidden::by(session), path, is_one, streamed, items: Vec::new() })
     }
 }
 
@@ -35,24 +46,27 @@ impl Sink for Template {
         Need::Object
     }
 
-    fn add(&mut self, item: Item<'_>, _: &mut dyn Write) -> Result<()> {
-        if let Body::Object(mut object) = item.body {
-            self.hidden.hide(&mut object);
-            self.items.push(object);
+    fn add(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()> {
+        let Body::Object(mut object) = item.body else { return Ok(()) };
+        self.hidden.hide(&mut object);
+        match &mut self.streamed {
+            Some(streamed) => written(streamed.write(&object, out)),
+            None => {
+                self.items.push(object);
+                Ok(())
+            }
         }
-        Ok(())
     }
 
     fn finish(mut self: Box<Self>, out: &mut dyn Write) -> Result<()> {
+        if let Some(streamed) = self.streamed {
+            return Ok(streamed.finish(out)?);
+        }
         let value = match self.is_one {
             true => self.items.pop(),
             false => Some(json!({"apiVersion": "v1", "items": self.items, "kind": "List", "metadata": {"resourceVersion": ""}})),
         };
-        match value.map_or(Ok(()), |value| self.path.write(&value, out)) {
-            Ok(()) => Ok(()),
-            Err(WriteError::Template(error)) => Err(template_error(&error)),
-            Err(WriteError::Stream(error)) => Err(error.into()),
-        }
+        value.map_or(Ok(()), |value| written(self.path.write(&value, out)))
     }
 }
 
@@ -60,7 +74,7 @@ impl Sink for Template {
 pub(super) struct Columns {
     hidden: Hidden,
     columns: CustomColumns,
-    rows: Vec<Vec<String>>,
+    lines: Lines,
 }
 
 impl Columns {
@@ -68,8 +82,11 @@ impl Columns {
         let columns = CustomColumns::parse(spec).map_err(|error| {
             Error::new(format!("-o custom-columns: {error}")).hint("write HEADING:.path.to.field, with commas between columns")
         })?;
-        let rows = if without_headings { Vec::new() } else { vec![columns.headings()] };
-        Ok(Self { hidden: Hidden::by(session), columns, rows })
+        let mut lines = Lines::default();
+        if !without_headings {
+            lines.push(columns.headings());
+        }
+        Ok(Self { hidden: Hidden::by(session), columns, lines })
     }
 }
 
@@ -82,12 +99,12 @@ impl Sink for Columns {
         if let Body::Object(mut object) = item.body {
             self.hidden.hide(&mut object);
             let row = self.columns.row(&object).map_err(|error| Error::new(format!("-o custom-columns: {error}")))?;
-            self.rows.push(row);
+            self.lines.push(row);
         }
         Ok(())
     }
 
     fn finish(self: Box<Self>, out: &mut dyn Write) -> Result<()> {
-        Ok(crate::render::table::write_aligned(&self.rows, out)?)
+        Ok(self.lines.write(out)?)
     }
 }

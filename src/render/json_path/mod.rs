@@ -1,6 +1,7 @@
 //! kubectl's JSONPath templates: `{range .items[*]}{.metadata.name}{"\n"}{end}`, as k8s.io/client-go util/jsonpath runs them.
 
 mod evaluate;
+mod item_by_item;
 mod parse;
 
 use std::borrow::Cow;
@@ -9,6 +10,8 @@ use std::io::{self, Write};
 use serde_json::Value;
 
 use crate::render::json;
+
+pub use item_by_item::ItemByItem;
 
 /// A template: text and expressions in braces.
 #[derive(Clone, Debug, PartialEq)]

@@ -25,8 +25,7 @@ use crate::kube::Kind;
 
 pub use duration::human_duration;
 use rows::Rows;
-use tab_writer::Lines;
-pub use tab_writer::write_aligned;
+pub use tab_writer::{Lines, write_aligned};
 
 /// How a table is looked at.
 #[derive(Clone, Copy, Debug)]
