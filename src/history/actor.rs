@@ -161,6 +161,8 @@ fn inferred_deletion(object: &Value) -> Option<Actor> {
 fn inferred_update(before: &Value, after: &Value) -> Option<Actor> {
     match after["kind"].as_str()? {
         "Pod" => inferred_pod_update(before, after),
+        // The API server writes it for whoever asked; of a namespace it turns the phase, too.
+        _ if before["metadata"]["deletionTimestamp"] != after["metadata"]["deletionTimestamp"] => None,
         "Node" => {
             let beat = |object: &Value| {
                 object["status"]["conditions"].as_array().into_iter().flatten().map(|c| c["lastHeartbeatTime"].clone()).collect::<Vec<_>>()
@@ -185,11 +187,7 @@ fn inferred_update(before: &Value, after: &Value) -> Option<Actor> {
         {
             Some(Actor::inferred(CONTROLLERS))
         }
-        "Endpoints" | "EndpointSlice" | "PersistentVolume" | "PersistentVolumeClaim"
-            if before["metadata"]["deletionTimestamp"] == after["metadata"]["deletionTimestamp"] =>
-        {
-            Some(Actor::inferred(CONTROLLERS))
-        }
+        "Endpoints" | "EndpointSlice" | "PersistentVolume" | "PersistentVolumeClaim" => Some(Actor::inferred(CONTROLLERS)),
         _ => None,
     }
 }
@@ -342,6 +340,10 @@ mod tests {
         deleting.object_mut().unwrap()["metadata"]["deletionTimestamp"] = json!("2026-11-20T22:16:12Z");
         deleting.object_mut().unwrap()["metadata"]["deletionGracePeriodSeconds"] = json!(30);
         assert_eq!(made_by(before.clone(), deleting), None);
+        let namespace =
+            |metadata: Value, phase: &str| Version::Object(json!({"kind": "Namespace", "metadata": metadata, "status": {"phase": phase}}));
+        let asked = json!({"deletionTimestamp": "2026-11-20T22:16:12Z"});
+        assert_eq!(made_by(namespace(json!({}), "Active"), namespace(asked, "Terminating")), None);
         assert_eq!(made_by(Version::Unreadable, before), None);
     }
 }

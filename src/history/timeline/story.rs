@@ -213,7 +213,9 @@ impl Story {
 
     /// Why a Deployment's last rollout is not finished: the pods it waits for, each with its last refusal or trouble.
     pub fn waiting<'a>(&'a self, of: &Timeline) -> Vec<(&'a Timeline, &'a Phase)> {
-        let alive = |timeline: &&Timeline| timeline.subject.kind == "Pod" && !timeline.is_gone();
+        // What is being deleted is not waited for.
+        let leaving = |timeline: &Timeline| timeline.last.as_ref().is_some_and(|last| last["metadata"]["deletionTimestamp"].is_string());
+        let alive = |timeline: &&Timeline| timeline.subject.kind == "Pod" && !timeline.is_gone() && !leaving(timeline);
         let trouble = |timeline: &'a Timeline| {
             let last = timeline.phases.iter().rev().find(|phase| SETTLED.contains(&phase.phase) || TROUBLE.contains(&phase.phase))?;
             TROUBLE.contains(&last.phase).then_some((timeline, last))

@@ -59,7 +59,7 @@ pub fn by_write(entries: Vec<Entry>) -> Vec<Entry> {
 /// Steps that keep their own line.
 const CHAPTERS: [&str; 3] = ["Rollout", "Undo", "RolledOut"];
 /// Steps that say more than what follows from them in the same write.
-const TELLING: [&str; 5] = ["Restarted", "Created", "Evicted", "HeartbeatLost", "Scheduled"];
+const TELLING: [&str; 6] = ["Restarted", "Created", "Registered", "Evicted", "HeartbeatLost", "Scheduled"];
 
 /// One line for the steps of one write: the last is the outcome, unless an earlier one says more.
 fn outcome(mut steps: Vec<Entry>) -> Option<Entry> {
