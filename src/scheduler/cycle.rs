@@ -10,7 +10,7 @@ use super::plugin::{Candidate, Filter, PreFilter, Refusal, Verdict};
 use super::profile::FilterMode;
 use super::scoring::{self, Scores};
 use super::volumes::claim_refs;
-use super::{Profile, fit_error, plugins, preemption};
+use super::{FilterEntry, Profile, fit_error, plugins, preemption};
 
 /// A pod to be placed, the state it is placed in, and who places it.
 pub struct Cycle<'a> {
@@ -142,16 +142,18 @@ impl<'a> Cycle<'a> {
         let mut filters: Vec<Option<Filter<'a>>> = entries.iter().map(|_| None).collect();
         let mut subset: Option<(BTreeSet<Arc<str>>, Vec<&'static str>)> = None;
         let mut whole_pod = self.gated().or_else(|| self.missing_claim());
-        let first = self.profile.prefilter_order.iter().filter_map(|name| entries.iter().position(|entry| entry.name == *name));
-        let mut order: Vec<usize> = first.collect();
-        order.extend((0..entries.len()).filter(|at| !order.contains(at)).collect::<Vec<_>>());
-        for at in order {
-            let entry = entries[at];
+        for (entry, at) in self.prefilters() {
             match entry.plugin.filter(self) {
                 PreFilter::Skip => {}
-                PreFilter::Judge(filter) => filters[at] = Some(filter),
+                PreFilter::Judge(filter) => {
+                    if let Some(at) = at {
+                        filters[at] = Some(filter);
+                    }
+                }
                 PreFilter::Narrow(names, filter) => {
-                    filters[at] = Some(filter);
+                    if let Some(at) = at {
+                        filters[at] = Some(filter);
+                    }
                     subset = Some(match subset {
                         None => (names, vec![entry.name]),
                         Some((known, mut plugins)) => {
@@ -178,6 +180,20 @@ impl<'a> Cycle<'a> {
         }
         let idle = if self.profile.rules.filters_skip { Verdict::Skip } else { Verdict::Pass };
         Prepared { filters, idle, subset, whole_pod }
+    }
+
+    /// The plugins in the order their PreFilter runs, each with its place among the filters, if it is one of them.
+    fn prefilters(&self) -> Vec<(FilterEntry, Option<usize>)> {
+        let entries = &self.profile.filters;
+        let place = |name: &str| entries.iter().position(|entry| entry.name == name);
+        let only = |name: &str| self.profile.prefilters_only.iter().find(|entry| entry.name == name);
+        let named = self.profile.prefilter_order.iter();
+        let mut order: Vec<(FilterEntry, Option<usize>)> = named
+            .filter_map(|name| place(name).map(|at| (entries[at], Some(at))).or_else(|| only(name).map(|entry| (*entry, None))))
+            .collect();
+        let rest: Vec<usize> = (0..entries.len()).filter(|at| !order.iter().any(|(_, known)| *known == Some(*at))).collect();
+        order.extend(rest.into_iter().map(|at| (entries[at], Some(at))));
+        order
     }
 
     /// The PreEnqueue plugins whose evidence is in etcd: SchedulingGates, and DynamicResources for claims that are not there yet.
@@ -272,7 +288,7 @@ impl<'a> Cycle<'a> {
     pub fn nominated_pods(&self) -> BTreeMap<Arc<str>, Vec<Arc<PodInfo>>> {
         let mut by_node: BTreeMap<Arc<str>, Vec<Arc<PodInfo>>> = BTreeMap::new();
         // Without priorities the queue is a plain one and knows no nominations (`core/scheduling_queue.go` FIFO, default up to 1.10).
-        for other in self.state.nominated().filter(|_| self.profile.preempts) {
+        for other in self.state.nominated().filter(|_| self.profile.gates.on("PodPriority")) {
             let itself = other.namespace == self.pod.namespace && other.name == self.pod.name;
             if let Some(node) = other.nominated_node_name.clone().filter(|_| !itself && other.spec.priority >= self.pod.spec.priority) {
                 by_node.entry(node).or_default().push(other.clone());

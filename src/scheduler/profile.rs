@@ -63,6 +63,8 @@ pub struct Profile {
     pub filters: Vec<FilterEntry>,
     /// Names of the filters in the order their PreFilter runs, where that differs from `filters`; the others follow.
     pub prefilter_order: Vec<&'static str>,
+    /// Plugins whose PreFilter runs though they are no filters (a configuration may say so).
+    pub prefilters_only: Vec<FilterEntry>,
     /// Scores, in order.
     pub scores: Vec<ScoreEntry>,
     /// How far filters go.
@@ -285,6 +287,7 @@ impl Profile {
             release,
             filters,
             prefilter_order: row(PREFILTERS, release).to_vec(),
+            prefilters_only: Vec::new(),
             scores,
             filter_mode: match release.0 {
                 ..=9 => FilterMode::All,

@@ -260,6 +260,9 @@ fn assemble(context: &Context<'_>, custom: &Plugins, wrong: &mut Vec<String>) ->
         .filter_map(|plugin| rule(plugin).map(|rule| ScoreEntry { name: rule.name(), plugin: rule, weight: plugin.weight }))
         .collect();
     profile.prefilter_order = prefilters.iter().filter_map(|plugin| rule(plugin).map(|rule| rule.name())).collect();
+    let no_filter = prefilters.iter().filter(|plugin| !named(&filters, &plugin.name));
+    profile.prefilters_only =
+        no_filter.filter_map(|plugin| rule(plugin).map(|rule| FilterEntry { name: rule.name(), plugin: rule })).collect();
     profile.preempts = profile.preempts && (release.0 <= 18 || named(&post, "DefaultPreemption"));
     profile.rules.dra = named(&post, "DynamicResources");
     if !named(&enqueue, "SchedulingGates") {

@@ -1,0 +1,166 @@
+//! What the released code of many minors said of random clusters (`testdata/releases`), held against ours.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use ketcd::cluster::{ClusterState, ObjectKey, Watched};
+use ketcd::scheduler::{Cycle, Gates, Judgement, NodeJudgement, Profile, Release, SchedulerConfiguration, Verdict};
+use serde_json::{Value, json};
+
+#[test]
+fn released_code_says_the_same() {
+    let files = files();
+    assert!(files.len() >= 17, "only {} files", files.len());
+    let (mut wrong, mut compared) = (Vec::new(), 0);
+    for path in files {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let lines: Vec<Value> = BufReader::new(zstd::Decoder::new(fs::File::open(&path).unwrap()).unwrap())
+            .lines()
+            .map(|line| serde_json::from_str(&line.unwrap()).unwrap())
+            .collect();
+        let release = lines[0]["version"].as_str().unwrap().parse::<Release>().unwrap();
+        let profile = profile(&lines[0]["config"], release);
+        let state = state(&lines[1]["objects"], &profile);
+        for truth in &lines[2..] {
+            let (namespace, pod) = truth["pod"].as_str().unwrap().split_once('/').unwrap();
+            let pod = state.pod(namespace, pod).unwrap().clone();
+            let judgement = Cycle { pod: &pod, state: &state, profile: &profile }.judge();
+            let busy: BTreeSet<&str> =
+                state.nominated().filter(|other| other.name != pod.name).filter_map(|other| other.nominated_node_name.as_deref()).collect();
+            let found = compare(truth, &judgement, &busy, &mut compared);
+            wrong.extend(found.into_iter().map(|problem| format!("{name} {}: {problem}", truth["pod"])));
+        }
+    }
+    assert!(compared > 30_000, "only {compared} values were compared");
+    assert!(wrong.is_empty(), "{} of {compared} differ\n{}", wrong.len(), wrong[..wrong.len().min(20)].join("\n"));
+}
+
+fn files() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/releases");
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "zst"));
+    paths.sort();
+    paths
+}
+
+fn profile(config: &Value, release: Release) -> Profile {
+    if config.is_null() {
+        return Profile::new(release, Gates::new(release));
+    }
+    let mut read = SchedulerConfiguration::read(config, release, &Gates::new(release)).unwrap_or_else(|reasons| panic!("{reasons:?}"));
+    read.profiles.remove(0)
+}
+
+fn state(objects: &Value, profile: &Profile) -> ClusterState {
+    let mut state = ClusterState::new(profile.rules.requests);
+    let objects = objects.as_array().unwrap();
+    // Where images are counted when a node is next looked at, every node knows all the others: each is written once more.
+    let again = objects.iter().filter(|object| profile.rules.image_counts_at_snapshot && object["kind"] == "Node");
+    for object in objects.iter().chain(again) {
+        let Some(key) = key(object) else { continue };
+        let revision = object["metadata"]["resourceVersion"].as_str().unwrap().parse().unwrap();
+        state.apply(&key, Some(&serde_json::to_vec(object).unwrap()), revision);
+    }
+    state
+}
+
+fn key(object: &Value) -> Option<ObjectKey> {
+    let metadata = &object["metadata"];
+    let (namespace, name) = (metadata["namespace"].as_str().unwrap_or_default(), metadata["name"].as_str()?);
+    let folder = match object["kind"].as_str()? {
+        "Node" => "minions",
+        "Namespace" => "namespaces",
+        "Pod" => "pods",
+        "Service" => "services/specs",
+        "ReplicationController" => "controllers",
+        "ReplicaSet" => "replicasets",
+        "StatefulSet" => "statefulsets",
+        "PersistentVolume" => "persistentvolumes",
+        "PersistentVolumeClaim" => "persistentvolumeclaims",
+        "StorageClass" => "storageclasses",
+        "CSINode" => "csinodes",
+        "CSIDriver" => "csidrivers",
+        "CSIStorageCapacity" => "csistoragecapacities",
+        "VolumeAttachment" => "volumeattachments",
+        "PodDisruptionBudget" => "poddisruptionbudgets",
+        _ => return None,
+    };
+    let place = if namespace.is_empty() { name.to_owned() } else { format!("{namespace}/{name}") };
+    let key = ObjectKey::parse(&format!("{folder}/{place}"));
+    assert!(key.as_ref().is_none_or(|key| key.kind != Watched::Pod || &*key.name == name));
+    key
+}
+
+type Row = (String, &'static str, BTreeSet<String>);
+
+/// What differs of one pod. `busy`: nodes that pods are nominated to, where the plain list of filters is not what decided.
+fn compare(truth: &Value, judgement: &Judgement, busy: &BTreeSet<&str>, compared: &mut usize) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let mut check = |what: String, got: Value, wanted: &Value| {
+        *compared += 1;
+        if got != *wanted {
+            wrong.push(format!("{what}: want {wanted}, got {got}"));
+        }
+    };
+    check("message".to_owned(), json!(judgement.message), truth.get("message").unwrap_or(&Value::Null));
+    if !truth["prefilter"].is_null() {
+        return wrong;
+    }
+    let fit: BTreeSet<&str> = judgement.nodes.iter().filter(|node| node.fits()).map(|node| &*node.name).collect();
+    check("feasible".to_owned(), json!(fit), &truth["feasible"]);
+    for node in &judgement.nodes {
+        let Some(rows) = truth["filters"].get(&*node.name) else { continue };
+        let rows: BTreeMap<String, Value> = rows.as_array().unwrap().iter().map(|row| (text(&row[0]), spell_truth(row))).collect();
+        let own = ours(judgement, node);
+        for (plugin, status, reasons) in own.iter().filter(|_| !busy.contains(&*node.name)) {
+            let wanted = rows.get(plugin).cloned().unwrap_or_else(|| json!(["Skip", []]));
+            check(format!("{plugin} on {}", node.name), json!([status, reasons]), &wanted);
+        }
+        let first = own.iter().find(|(_, status, _)| status.starts_with("Unschedulable"));
+        let first = first.map_or(Value::Null, |(plugin, status, reasons)| json!([plugin, [status, reasons]]));
+        let wanted = truth["first"].get(&*node.name).map_or(Value::Null, |row| json!([row[0], spell_truth(row)]));
+        check(format!("the first refusal on {}", node.name), first, &wanted);
+    }
+    let scored: BTreeMap<String, Value> = truth["raw"].as_object().unwrap().clone().into_iter().collect();
+    if let Some(scores) = &judgement.scores {
+        let by_node = |values: &[i64]| json!(scores.nodes.iter().map(|name| &**name).zip(values).collect::<BTreeMap<_, _>>());
+        let plugins: BTreeSet<&str> = scores.plugins.iter().map(|plugin| plugin.plugin).collect();
+        check("plugins that score".to_owned(), json!(plugins), &json!(scored.keys().collect::<Vec<_>>()));
+        for plugin in &scores.plugins {
+            check(format!("raw {}", plugin.plugin), by_node(&plugin.raw), &truth["raw"][plugin.plugin]);
+            let weighted: Vec<i64> = plugin.normalized.iter().map(|points| points * plugin.weight).collect();
+            check(format!("weighted {}", plugin.plugin), by_node(&weighted), &truth["weighted"][plugin.plugin]);
+        }
+        check("total".to_owned(), by_node(&scores.totals), &truth["total"]);
+    }
+    wrong
+}
+
+fn ours(judgement: &Judgement, node: &NodeJudgement) -> Vec<Row> {
+    let row = |(name, verdict): (&&'static str, &Verdict)| match verdict {
+        Verdict::Skip => ((*name).to_owned(), "Skip", BTreeSet::new()),
+        Verdict::Pass => ((*name).to_owned(), "Success", BTreeSet::new()),
+        Verdict::Unknown { .. } => ((*name).to_owned(), "Unknown", BTreeSet::new()),
+        Verdict::Error(error) => ((*name).to_owned(), "Error", BTreeSet::from([error.clone()])),
+        Verdict::Reject(refusal) => {
+            let status = if refusal.preemption_may_help { "Unschedulable" } else { "UnschedulableAndUnresolvable" };
+            ((*name).to_owned(), status, split(&refusal.reasons.join(", ")))
+        }
+    };
+    judgement.filters.iter().zip(&node.verdicts).map(row).collect()
+}
+
+fn spell_truth(row: &Value) -> Value {
+    json!([row[1], split(&text(&row[2]))])
+}
+
+/// Reasons in no order: those about extended resources come in that of Go's maps.
+fn split(reasons: &str) -> BTreeSet<String> {
+    reasons.split(", ").filter(|reason| !reason.is_empty()).map(str::to_owned).collect()
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
