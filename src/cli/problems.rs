@@ -93,7 +93,7 @@ mod tests {
         let other = UnknownField { number: 100, ..field.clone() };
         for _ in 0..2 {
             problems.unknown_fields(b"/registry/pods/a/b", &[field.clone(), other.clone()]);
-            problems.unknown_fields(b"/registry/pods/a/c", &[field.clone()]);
+            problems.unknown_fields(b"/registry/pods/a/c", std::slice::from_ref(&field));
             problems.opaque(b"/registry/secrets/a/b", 7, &Opaque { reason: "sealed".to_owned(), expected: true, length: 1 });
         }
         problems.opaque(b"/registry/secrets/a/b", 8, &Opaque { reason: "sealed".to_owned(), expected: true, length: 1 });
