@@ -82,7 +82,12 @@ fn fit(args: &Document<'_>, context: &Context<'_>, arguments: &mut Arguments, wr
             found.push(ratio.forbidden("must be nil when type is not RequestedToCapacityRatio"));
         }
     }
-    wrong.extend(found.into_iter().map(|reason| format!("initializing plugin \"NodeResourcesFit\": {reason}")));
+    let above = format!("{}.", args.path());
+    wrong.extend(found.into_iter().map(|reason| {
+        // The shape's path skips the field it lies in.
+        let reason = reason.replacen(&above, "", 1).replacen("requestedToCapacityRatio.shape", "shape", 1);
+        format!("initializing plugin \"NodeResourcesFit\": {reason}")
+    }));
 }
 
 /// A list of resources with weights; cpu and memory where none is given, 1 where a weight is not.
@@ -110,22 +115,24 @@ fn shape(points: &Document<'_>, wrong: &mut Vec<String>) -> Vec<(i64, i64)> {
         wrong.push(points.required("at least one point must be specified"));
     }
     let mut found: Vec<(i64, i64)> = Vec::new();
-    let mut unsorted = None;
+    let (mut unsorted, mut out_of_range) = (None, Vec::new());
     for point in &elements {
         let (utilization, score) = (point.field("utilization"), point.field("score"));
         let (used, points) = (utilization.whole().unwrap_or(0), score.whole().unwrap_or(0));
         if unsorted.is_none() && found.last().is_some_and(|(before, _)| *before >= used) {
-            unsorted = Some(utilization.invalid(used, "values must be sorted in increasing order"));
+            unsorted = Some(utilization.invalid(used, "utilization values must be sorted in increasing order"));
         }
         if !(0..=100).contains(&used) {
-            wrong.push(utilization.invalid(used, "not in valid range [0, 100]"));
+            out_of_range.push(utilization.invalid(used, "not in valid range [0, 100]"));
         }
         if !(0..=10).contains(&points) {
-            wrong.push(score.invalid(points, "not in valid range [0, 10]"));
+            out_of_range.push(score.invalid(points, "not in valid range [0, 10]"));
         }
         found.push((used, points));
     }
+    // Upstream looks at their order before their ranges.
     wrong.extend(unsorted);
+    wrong.append(&mut out_of_range);
     found
 }
 

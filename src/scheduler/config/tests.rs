@@ -203,3 +203,26 @@ fn extenders_are_named() {
         &["extenders[0].weight: Invalid value: 0: must have a positive weight applied to it"],
     );
 }
+
+#[test]
+fn what_a_plugin_checks_itself_is_told_from_its_arguments_on() {
+    let yaml = v1("
+profiles:
+- pluginConfig:
+  - name: NodeResourcesFit
+    args:
+      scoringStrategy:
+        type: RequestedToCapacityRatio
+        resources: [{name: cpu, weight: 1}]
+        requestedToCapacityRatio: {shape: [{utilization: 50, score: 2}, {utilization: 40, score: 11}]}
+");
+    let path = "initializing plugin \"NodeResourcesFit\": scoringStrategy.shape[1]";
+    refused(
+        &yaml,
+        29,
+        &[
+            &format!("{path}.utilization: Invalid value: 40: utilization values must be sorted in increasing order"),
+            &format!("{path}.score: Invalid value: 11: not in valid range [0, 10]"),
+        ],
+    );
+}
