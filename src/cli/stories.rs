@@ -1,13 +1,17 @@
 //! Gathers stories: which keys were asked for, what else their stories need, and which objects belong to a story.
 
+use std::collections::BTreeSet;
+use std::pin::pin;
+
 use futures_util::TryStreamExt;
+use regex::bytes::Regex;
 
 use crate::history::Told;
 use crate::history::timeline::{Story, Timeline};
 use crate::kube::{Address, Kinds};
-use crate::store::{At, KeyRange, Until};
+use crate::store::{At, Event, KeyRange, Until};
 
-use crate::cli::changes::{Keys, Read, alive_names, changes};
+use crate::cli::changes::{Keys, Read, alive_names, changes, events};
 use crate::cli::output::note;
 use crate::cli::session::Session;
 use crate::cli::{Error, Result};
@@ -59,8 +63,12 @@ pub(super) async fn read(session: &Session, asked: &Keys) -> Result<Story> {
     let clock = session.clock().await?;
     clock.problems().iter().for_each(|problem| note(problem));
     let (kinds, prefix) = (session.kinds().await?, session.prefix().await?);
+    let needed = needed(asked, kinds, prefix);
     let mut keys = asked.clone();
-    keys.ranges.extend(needed(asked, kinds, prefix));
+    keys.ranges.extend(match nodes(asked) {
+        Some(nodes) => naming(session, needed, &nodes, Until::Revision(newest)).await?,
+        None => needed,
+    });
     let alive = alive_names(session, &keys, newest).await?;
     let mut story = Story::default();
     let mut changes = changes(session, keys, Until::Revision(newest));
@@ -73,6 +81,46 @@ pub(super) async fn read(session: &Session, asked: &Keys) -> Result<Story> {
     story.finish();
     story.mark_vanished(&alive);
     Ok(story)
+}
+
+/// The names of the nodes asked for, where nothing else was.
+fn nodes(asked: &Keys) -> Option<Vec<&str>> {
+    let name = |address| match address {
+        &Address::Objects { ref kind, name: Some(ref name), .. } if kind.kind == "Node" => Some(name.as_str()),
+        _ => None,
+    };
+    asked.addresses.iter().map(name).collect::<Option<Vec<_>>>().filter(|names| !names.is_empty())
+}
+
+/// Of these keys those of which some version names one of the nodes, and the Events of those: a cluster's pods are many, a node's are few.
+/// Values are searched as they are stored; sealed ones may name anything.
+async fn naming(session: &Session, ranges: Vec<KeyRange>, nodes: &[&str], until: Until) -> Result<Vec<KeyRange>> {
+    let names: Vec<String> = nodes.iter().map(|name| regex::escape(name)).collect();
+    let names = Regex::new(&names.join("|")).map_err(|error| Error::new(error.to_string()))?;
+    let keys = Keys { ranges, many: true, addresses: Vec::new() };
+    let (mut naming, mut others) = (BTreeSet::new(), BTreeSet::new());
+    let mut events = pin!(events(session.source.as_ref(), keys, until));
+    while let Some(read) = events.try_next().await? {
+        let Read::Item(Event { key_value: entry, .. }) = read else { continue };
+        if entry.value.starts_with(b"k8s:enc:") || names.is_match(&entry.value) || names.is_match(&entry.key) {
+            others.remove(&entry.key);
+            naming.insert(entry.key);
+        } else if !naming.contains(&entry.key) {
+            others.insert(entry.key);
+        }
+    }
+    // An Event is called `<object>.<digits>`.
+    let objects: BTreeSet<&[u8]> = naming.iter().filter_map(|key| path(key)).collect();
+    let is_about = |event: &[u8]| event.iter().rposition(|&byte| byte == b'.').is_some_and(|dot| objects.contains(&event[..dot]));
+    let about = others.iter().filter(|key| path(key).is_some_and(is_about));
+    Ok(naming.iter().chain(about).map(|key| KeyRange::key(key.to_vec())).collect())
+}
+
+/// Namespace and name at the end of a key.
+fn path(key: &[u8]) -> Option<&[u8]> {
+    let slash = key.iter().rposition(|&byte| byte == b'/')?;
+    let before = key[..slash].iter().rposition(|&byte| byte == b'/')?;
+    Some(&key[before + 1..])
 }
 
 /// What a story needs beside its own objects: Events, owners and owned, the namespace, a node's pods and heartbeat, a pod's volumes.
