@@ -1,6 +1,6 @@
 //! NodeVolumeLimits (MaxCSIVolumeCountPred up to 1.17): how many volumes each CSI driver may have attached to a node.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::cluster::{NodeInfo, PodInfo, VolumeSource};
 use crate::kube::api::core::v1::PersistentVolumeClaim;
@@ -49,6 +49,7 @@ Differs from upstream
         if !inline && claim_refs(cycle.pod, release >= 23).next().is_none() {
             return PreFilter::Skip;
         }
+        let attachments = attachments(cycle);
         PreFilter::Judge(Box::new(move |node: &Candidate| {
             if !cycle.profile.gates.on("AttachVolumeLimit") {
                 return Verdict::Pass;
@@ -64,7 +65,7 @@ Differs from upstream
                     return Verdict::unschedulable(format!("{driver} CSI driver is not installed on the node"));
                 }
             }
-            match counts(node, csi_node, wanted, cycle) {
+            match counts(node, csi_node, wanted, cycle, &attachments) {
                 Err(problem) => problem,
                 Ok(counts) if counts.iter().any(|count| count.attached + count.wanted > count.limit) => Verdict::unschedulable(EXCEEDED),
                 Ok(_) => Verdict::Pass,
@@ -90,12 +91,18 @@ pub fn compared(cycle: &Cycle<'_>, node: &NodeInfo) -> Vec<Count> {
     let csi_node = cycle.state.listers().csi_nodes.get("", &node.name).map(|csi_node| &**csi_node);
     let mut wanted = Volumes::new();
     match collect(cycle.pod, true, csi_node, cycle, &mut wanted) {
-        Ok(()) => counts(&Candidate::plain(node), csi_node, wanted, cycle).unwrap_or_default(),
+        Ok(()) => counts(&Candidate::plain(node), csi_node, wanted, cycle, &attachments(cycle)).unwrap_or_default(),
         Err(_) => Vec::new(),
     }
 }
 
-fn counts(node: &Candidate, csi_node: Option<&CSINode>, mut wanted: Volumes, cycle: &Cycle<'_>) -> Result<Vec<Count>, Verdict> {
+fn counts(
+    node: &Candidate,
+    csi_node: Option<&CSINode>,
+    mut wanted: Volumes,
+    cycle: &Cycle<'_>,
+    attachments: &HashMap<&str, Volumes>,
+) -> Result<Vec<Count>, Verdict> {
     let release = cycle.profile.release.0;
     let limits = limits(node, csi_node, release);
     if wanted.is_empty() || limits.is_empty() && !has_other_limits(node, release) {
@@ -106,10 +113,8 @@ fn counts(node: &Candidate, csi_node: Option<&CSINode>, mut wanted: Volumes, cyc
         collect(other, false, csi_node, cycle, &mut attached)?;
     }
     wanted.retain(|volume, _| !attached.contains_key(volume));
-    if release >= 32 {
-        // A volume still attached that the pod asks for again counts twice, as upstream counts it.
-        attached.extend(attachments(&node.name, cycle));
-    }
+    // A volume still attached that the pod asks for again counts twice, as upstream counts it.
+    attached.extend(attachments.get(&*node.name).into_iter().flatten().map(|(volume, driver)| (volume.clone(), driver.clone())));
     let count = |volumes: &Volumes, driver: &str| i64::try_from(volumes.values().filter(|of| *of == driver).count()).unwrap_or(i64::MAX);
     let drivers: BTreeSet<&String> = wanted.values().collect();
     let limited = drivers.into_iter().filter_map(|driver| Some((driver, *limits.get(driver)?)));
@@ -216,16 +221,19 @@ fn driver_and_handle(
     }
 }
 
-/// `getNodeVolumeAttachmentInfo`: volumes attached to the node, whoever uses them.
-fn attachments(node: &str, cycle: &Cycle<'_>) -> Volumes {
+/// `getNodeVolumeAttachmentInfo`: volumes attached to each node, whoever uses them; they count since 1.32.
+fn attachments<'a>(cycle: &Cycle<'a>) -> HashMap<&'a str, Volumes> {
     let listers = cycle.state.listers();
-    let here =
-        listers.volume_attachments.iter().filter(|attachment| attachment.spec.node_name == node && !attachment.spec.attacher.is_empty());
-    here.filter_map(|attachment| {
-        let volume = listers.volumes.get("", attachment.spec.source.persistent_volume_name.as_deref()?)?;
-        let csi = volume.spec.as_ref()?.csi.as_ref()?;
-        let attacher = attachment.spec.attacher.clone();
-        Some(((attacher.clone(), csi.volume_handle.clone()), attacher))
-    })
-    .collect()
+    if cycle.profile.release.0 < 32 {
+        return HashMap::new();
+    }
+    let mut by_node: HashMap<&str, Volumes> = HashMap::new();
+    for attachment in listers.volume_attachments.iter().filter(|attachment| !attachment.spec.attacher.is_empty()) {
+        let volume = attachment.spec.source.persistent_volume_name.as_deref().and_then(|name| listers.volumes.get("", name));
+        if let Some(csi) = volume.and_then(|volume| volume.spec.as_ref()?.csi.as_ref()) {
+            let attacher = attachment.spec.attacher.clone();
+            by_node.entry(&attachment.spec.node_name).or_default().insert((attacher.clone(), csi.volume_handle.clone()), attacher);
+        }
+    }
+    by_node
 }
