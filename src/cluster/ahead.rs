@@ -42,7 +42,10 @@ mod tests {
             let items: Vec<u32> = (0..length).collect();
             let mut taken = Vec::new();
             let odd = |item: &u32| (item % 2 == 1).then_some(*item);
-            let all: Result<(), ()> = read_ahead(&items, odd, |item| Ok(taken.push(item)));
+            let all: Result<(), ()> = read_ahead(&items, odd, |item| {
+                taken.push(item);
+                Ok(())
+            });
             assert_eq!(all, Ok(()));
             assert!(taken.iter().copied().eq((1..length).step_by(2)));
             assert_eq!(read_ahead(&items, odd, |item| if item > 5 { Err(item) } else { Ok(()) }), Err(7));
