@@ -4,8 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use ketcd::scheduler::{Gates, NEWEST_SCHEDULER, OLDEST_SCHEDULER, Profile, Release, plugins, scheduler_release};
+use ketcd::cluster::{ClusterState, ObjectKey, PodFields, PodInfo, Watched};
+use ketcd::scheduler::{
+    Cycle, Gates, Judgement, NEWEST_SCHEDULER, OLDEST_SCHEDULER, Profile, Release, SchedulerConfiguration, plugins, scheduler_release,
+};
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 /// The file.
 #[derive(Deserialize)]
@@ -61,6 +65,55 @@ fn every_name_is_known_on_both_sides() {
     let theirs: BTreeSet<&str> = default.union(&unique).copied().collect();
     assert_eq!(theirs.difference(&ours).collect::<Vec<_>>(), Vec::<&&str>::new(), "upstream's names without a rule");
     assert_eq!(ours.difference(&theirs).collect::<Vec<_>>(), Vec::<&&str>::new(), "rules that upstream does not name");
+}
+
+/// `prioritizeNodes`: where neither plugins nor extenders score, each node has 1.
+#[test]
+fn where_nothing_scores_every_node_has_one() {
+    let policy = |extenders: Value| json!({"kind": "Policy", "priorities": [], "extenders": extenders});
+    let filters_only = json!([{"urlPrefix": "http://extender", "filterVerb": "filter"}]);
+    for minor in 9..=22 {
+        assert_eq!(totals(&policy(json!([])), minor), [1, 1], "1.{minor}");
+        assert_eq!(totals(&policy(filters_only.clone()), minor), [0, 0], "1.{minor}, an extender");
+    }
+    for (version, minors) in [("v1beta1", 19..=22), ("v1beta2", 22..=27), ("v1beta3", 23..=28), ("v1", 25..=29)] {
+        for minor in minors {
+            let file = |enabled: Value, extenders: Value| {
+                json!({
+                    "apiVersion": format!("kubescheduler.config.k8s.io/{version}"), "kind": "KubeSchedulerConfiguration", "extenders": extenders,
+                    "profiles": [{"schedulerName": "a", "plugins": {"score": {"disabled": [{"name": "*"}], "enabled": enabled}}}],
+                })
+            };
+            assert_eq!(totals(&file(json!([]), json!([])), minor), [1, 1], "{version} in 1.{minor}");
+            assert_eq!(totals(&file(json!([]), filters_only.clone()), minor), [0, 0], "{version} in 1.{minor}, an extender");
+            let images = file(json!([{"name": "ImageLocality"}]), json!([]));
+            assert_eq!(totals(&images, minor), [0, 0], "{version} in 1.{minor}, a plugin");
+        }
+    }
+}
+
+fn totals(config: &Value, minor: u16) -> Vec<i64> {
+    judged(config, minor).scores.unwrap_or_else(|| panic!("1.{minor}: no scores")).totals
+}
+
+/// A pod that asks for nothing against two roomy nodes.
+fn judged(config: &Value, minor: u16) -> Judgement {
+    let release = Release(minor);
+    let read = SchedulerConfiguration::read(config, release, &Gates::new(release)).unwrap_or_else(|wrong| panic!("1.{minor}: {wrong:?}"));
+    let profile = &read.profiles[0];
+    let mut state = ClusterState::new(profile.rules.requests);
+    for name in ["n1", "n2"] {
+        let node = json!({
+            "kind": "Node", "metadata": {"name": name},
+            "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10"}, "conditions": [{"type": "Ready", "status": "True"}]},
+        });
+        let key = ObjectKey { kind: Watched::Node, namespace: "".into(), name: name.into() };
+        state.apply(&key, Some(&serde_json::to_vec(&node).unwrap()), 1);
+    }
+    let pod =
+        json!({"kind": "Pod", "metadata": {"name": "pod", "namespace": "default", "uid": "u"}, "spec": {"containers": [{"name": "c"}]}});
+    let pod = PodInfo::compile(&PodFields::of(pod).unwrap(), 0, state.interner(), &mut Vec::new());
+    Cycle { pod: &pod, state: &state, profile }.judge()
 }
 
 fn read() -> Table {

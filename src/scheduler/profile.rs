@@ -67,6 +67,8 @@ pub struct Profile {
     pub prefilters_only: Vec<FilterEntry>,
     /// Scores, in order.
     pub scores: Vec<ScoreEntry>,
+    /// Whether there is anything that may score: a plugin, in-tree or not, or an extender.
+    pub scoring: bool,
     /// How far filters go.
     pub filter_mode: FilterMode,
     /// Arguments.
@@ -289,6 +291,7 @@ impl Profile {
             prefilter_order: row(PREFILTERS, release).to_vec(),
             prefilters_only: Vec::new(),
             scores,
+            scoring: true,
             filter_mode: match release.0 {
                 ..=9 => FilterMode::All,
                 17 => FilterMode::FirstReason,

@@ -14,7 +14,7 @@ pub fn enough(profile: &Profile, nodes: usize) -> usize {
             let percent = configured.unwrap_or(50);
             return if nodes < MINIMUM || percent == 0 || percent >= 100 { nodes } else { MINIMUM.max(nodes * percent / 100) };
         }
-        30.. if profile.scores.is_empty() => return 1,
+        30.. if !profile.scoring => return 1,
         _ => {}
     }
     let percent = match configured.filter(|percent| *percent > 0) {

@@ -45,10 +45,11 @@ impl Scores {
     }
 }
 
-/// Runs every score of the profile on the nodes that fit.
+/// Runs every score of the profile on the nodes that fit. Where nothing scores, every node's sum is 1
+/// (`prioritizeNodes` of `core/generic_scheduler.go`, 1.17–1.21, `generic_scheduler.go`, `schedule_one.go`).
 pub fn score<'a>(cycle: &'a Cycle<'a>, feasible: &[&'a NodeInfo]) -> Scores {
-    let mut scores =
-        Scores { nodes: feasible.iter().map(|node| node.name.clone()).collect(), totals: vec![0; feasible.len()], ..Scores::default() };
+    let nodes = feasible.iter().map(|node| node.name.clone()).collect();
+    let mut scores = Scores { nodes, totals: vec![i64::from(!cycle.profile.scoring); feasible.len()], ..Scores::default() };
     let max = cycle.profile.rules.max_score;
     for entry in &cycle.profile.scores {
         match entry.plugin.score(cycle, feasible) {

@@ -80,6 +80,7 @@ pub fn read(
     }
     for profile in &mut profiles {
         profile.percentage_of_nodes_to_score = profile.percentage_of_nodes_to_score.or(percentage);
+        profile.scoring |= !caveats.is_empty();
         profile.unverifiable.append(&mut caveats.clone());
     }
     caveats.clear();
@@ -259,6 +260,8 @@ fn assemble(context: &Context<'_>, custom: &Plugins, wrong: &mut Vec<String>) ->
         .iter()
         .filter_map(|plugin| rule(plugin).map(|rule| ScoreEntry { name: rule.name(), plugin: rule, weight: plugin.weight }))
         .collect();
+    let strangers = [Point::Score, Point::MultiPoint].into_iter().filter_map(|point| merged.get(&point)).flat_map(|set| &set.enabled);
+    profile.scoring = !scores.is_empty() || strangers.into_iter().any(|plugin| !defaults::is_known(&plugin.name, release));
     profile.prefilter_order = prefilters.iter().filter_map(|plugin| rule(plugin).map(|rule| rule.name())).collect();
     let no_filter = prefilters.iter().filter(|plugin| !named(&filters, &plugin.name));
     profile.prefilters_only =

@@ -34,10 +34,10 @@ pub fn check(document: &Document<'_>) -> Vec<String> {
     wrong
 }
 
-/// Names the extenders in the profile and leaves to them the resources they manage; whether any adds points.
+/// Names the extenders in the profile and leaves to them the resources they manage; whether there are any.
 pub fn read(document: &Document<'_>, profile: &mut Profile) -> bool {
-    let mut prioritizes = false;
-    for extender in document.field("extenders").elements() {
+    let extenders = document.field("extenders").elements();
+    for extender in &extenders {
         let has = |verb: &str| !extender.field(verb).text().is_empty();
         let does = match (has("filterVerb"), has("prioritizeVerb")) {
             (true, true) => "refuse nodes and add points",
@@ -45,7 +45,6 @@ pub fn read(document: &Document<'_>, profile: &mut Profile) -> bool {
             (false, true) => "add points",
             (false, false) => "take part in binding or preemption",
         };
-        prioritizes |= has("prioritizeVerb");
         let url = extender.field("urlPrefix").text();
         profile.unverifiable.push(format!("The extender {url} may {does}; what it answered is not in etcd."));
         for resource in extender.field("managedResources").elements() {
@@ -54,5 +53,5 @@ pub fn read(document: &Document<'_>, profile: &mut Profile) -> bool {
             }
         }
     }
-    prioritizes
+    !extenders.is_empty()
 }

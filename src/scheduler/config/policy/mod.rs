@@ -58,6 +58,7 @@ pub fn read(value: &Value, release: Release, gates: &Gates) -> Result<SchedulerC
             Err(reasons) => wrong.extend(reasons),
         }
     }
+    profile.scoring = extended || !profile.scores.is_empty();
     symmetric_weight(&document, &mut profile, &mut wrong);
     if document.field("alwaysCheckAllPredicates").truth() == Some(true) && release.0 >= 10 && release.0 != 17 {
         profile.filter_mode = FilterMode::All;

@@ -20,7 +20,7 @@ enum Rule {
     Ratio(shape::Shape, shape::Resources),
 }
 
-/// Reads the list. `extended`: whether an extender adds points, so that none need be made up.
+/// Reads the list. `extended`: whether there are extenders, so that no points need be made up.
 pub fn read(list: &Document<'_>, context: &Context<'_>, extended: bool) -> Result<Vec<ScoreEntry>, Vec<String>> {
     let mut wrong = Vec::new();
     let mut entries: Vec<Entry> = Vec::new();
