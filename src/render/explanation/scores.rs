@@ -10,6 +10,7 @@ use super::text::{count, fold};
 
 /// How many nodes the table shows beside the chosen one, unless all are asked for.
 const SHOWN: usize = 6;
+const CHOSEN: &str = "  ← chosen";
 
 /// Writes the table: the best first. `all`: every node and every plugin.
 ///
@@ -22,35 +23,23 @@ pub fn write(explanation: &Explanation, scores: &Scores, all: bool, width: usize
     let chosen = explanation.attempt.node.as_ref().and_then(|node| scores.nodes.iter().position(|name| name == node));
     let mut rows: Vec<usize> = if all { ranked.clone() } else { ranked.iter().copied().take(SHOWN).collect() };
     rows.extend(chosen.filter(|at| !rows.contains(at)));
-    let heads: Vec<String> = columns.iter().map(|score| head(score)).collect();
-    let cells = |at: usize| {
-        columns.iter().map(move |score| {
-            let about = if score.doubtful.contains(&at) { "~" } else { "" };
-            format!("{about}{}", score.normalized[at] * score.weight)
-        })
-    };
-    let widths: Vec<usize> = heads
-        .iter()
-        .enumerate()
-        .map(|(column, head)| {
-            rows.iter().filter_map(|at| cells(*at).nth(column)).map(|cell| cell.len()).max().unwrap_or(0).max(head.chars().count())
-        })
-        .collect();
     let names = rows.iter().map(|at| scores.nodes[*at].len()).max().unwrap_or(0).max(4);
     let totals = rows.iter().map(|at| scores.totals[*at].to_string().len()).max().unwrap_or(0).max(5);
+    let room = if all { usize::MAX } else { width.saturating_sub(names + 2 + totals + CHOSEN.chars().count()) };
+    let (columns, narrowed) = within(room, columns, &rows);
     writeln!(out)?;
     let mut line = format!("{:<names$}  {:>totals$}", "NODE", "TOTAL");
-    for (head, width) in heads.iter().zip(&widths) {
-        line.push_str(&format!("  {head:>width$}"));
+    for column in &columns {
+        line.push_str(&format!("  {:>width$}", column.head, width = column.width));
     }
     writeln!(out, "{}", paint(STRONG, line.trim_end()))?;
     for at in &rows {
         let mut line = format!("{:<names$}  {:>totals$}", scores.nodes[*at], scores.totals[*at]);
-        for (cell, width) in cells(*at).zip(&widths) {
-            line.push_str(&format!("  {cell:>width$}"));
+        for column in &columns {
+            line.push_str(&format!("  {:>width$}", cell(column.score, *at), width = column.width));
         }
         if Some(*at) == chosen {
-            writeln!(out, "{}  ← chosen", paint(ADDED, line))?;
+            writeln!(out, "{}{CHOSEN}", paint(ADDED, line))?;
         } else {
             writeln!(out, "{line}")?;
         }
@@ -64,6 +53,11 @@ pub fn write(explanation: &Explanation, scores: &Scores, all: bool, width: usize
     if let Some(why) = chosen.and_then(|chosen| margin(scores, &ranked, chosen)) {
         writeln!(out, "{why}")?;
     }
+    if !narrowed.is_empty() {
+        for line in fold(&format!("not shown, as they differ least: {} (-o wide has them)", narrowed.join(", ")), width) {
+            writeln!(out, "{}", paint(FAINT, line))?;
+        }
+    }
     if !same.is_empty() {
         let told: Vec<String> = same.iter().map(|score| format!("{} {}", head(score), score.normalized[0] * score.weight)).collect();
         for line in fold(&format!("equal on all of them: {}", told.join(", ")), width) {
@@ -71,6 +65,37 @@ pub fn write(explanation: &Explanation, scores: &Scores, all: bool, width: usize
         }
     }
     Ok(())
+}
+
+/// A plugin's column.
+struct Column<'a> {
+    score: &'a PluginScore,
+    head: String,
+    width: usize,
+}
+
+fn cell(score: &PluginScore, at: usize) -> String {
+    let about = if score.doubtful.contains(&at) { "~" } else { "" };
+    format!("{about}{}", score.normalized[at] * score.weight)
+}
+
+/// The columns that fit into `room` characters, and the heads of those left out: first those whose points differ least among the rows.
+fn within<'a>(room: usize, scores: Vec<&'a PluginScore>, rows: &[usize]) -> (Vec<Column<'a>>, Vec<String>) {
+    let column = |score: &'a PluginScore| {
+        let (head, widest) = (head(score), rows.iter().map(|at| cell(score, *at).len()).max().unwrap_or(0));
+        let width = widest.max(head.chars().count());
+        Column { score, head, width }
+    };
+    let spread = |column: &Column| {
+        let points = || rows.iter().map(|at| column.score.normalized[*at] * column.score.weight);
+        points().max().unwrap_or(0) - points().min().unwrap_or(0)
+    };
+    let (mut columns, mut narrowed): (Vec<Column>, Vec<String>) = (scores.into_iter().map(column).collect(), Vec::new());
+    while columns.iter().map(|column| column.width + 2).sum::<usize>() > room {
+        let Some(least) = (0..columns.len()).min_by_key(|at| spread(&columns[*at])) else { break };
+        narrowed.push(columns.remove(least).head);
+    }
+    (columns, narrowed)
 }
 
 /// The places of the nodes, the best first.
@@ -102,4 +127,30 @@ fn head(score: &PluginScore) -> String {
     let name = score.plugin.strip_suffix("Priority").unwrap_or(score.plugin);
     let name = name.strip_prefix("NodeResources").unwrap_or(name);
     if score.weight == 1 { name.to_owned() } else { format!("{name}×{}", score.weight) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_that_do_not_fit_are_named_those_that_decide_least_first() {
+        let score = |plugin, weight, normalized: [i64; 2]| PluginScore {
+            plugin,
+            weight,
+            raw: normalized.to_vec(),
+            normalized: normalized.to_vec(),
+            doubtful: Vec::new(),
+        };
+        let scores = [score("NodeResourcesFit", 1, [70, 71]), score("TaintToleration", 3, [100, 0]), score("NodeAffinity", 2, [10, 20])];
+        let heads = |room| {
+            let (kept, narrowed) = within(room, scores.iter().collect(), &[0, 1]);
+            (kept.into_iter().map(|column| column.head).collect::<Vec<_>>(), narrowed)
+        };
+        let (fit, taints, affinity) = ("Fit".to_owned(), "TaintToleration×3".to_owned(), "NodeAffinity×2".to_owned());
+        assert_eq!(heads(40), (vec![fit.clone(), taints.clone(), affinity.clone()], vec![]));
+        assert_eq!(heads(39), (vec![taints.clone(), affinity.clone()], vec![fit.clone()]));
+        assert_eq!(heads(20), (vec![taints.clone()], vec![fit.clone(), affinity.clone()]));
+        assert_eq!(heads(3), (vec![], vec![fit, affinity, taints]));
+    }
 }

@@ -76,13 +76,18 @@ fn headline(explanation: &Explanation, clock: Option<&Clock>, width: usize, out:
         Agreement::Disagrees => REMOVED,
         Agreement::Unverifiable => WARNING,
     };
-    let used = subject.chars().count() + 3 + context.chars().count();
-    if used + 3 + answer.chars().count() <= width {
-        let gap = width - used - answer.chars().count();
-        writeln!(out, "{}   {context}{:gap$}{}", paint(STRONG, subject), "", paint(style, answer))?;
+    let columns = |text: &str| text.chars().count();
+    let apart = |left: usize| " ".repeat(width.saturating_sub(left + columns(&answer)));
+    let line = columns(&subject) + 3 + columns(&context);
+    if line + 3 + columns(&answer) <= width {
+        writeln!(out, "{}   {context}{}{}", paint(STRONG, &subject), apart(line), paint(style, &answer))?;
     } else {
-        writeln!(out, "{}   {context}", paint(STRONG, subject))?;
-        writeln!(out, "{:>width$}", paint(style, answer).to_string(), width = 0)?;
+        // The answer comes first; a name too long for it leaves it a line of its own.
+        let gap = if columns(&subject) + 3 + columns(&answer) <= width { apart(columns(&subject)) } else { "\n".to_owned() };
+        writeln!(out, "{}{gap}{}", paint(STRONG, &subject), paint(style, &answer))?;
+        for line in fold(&context, width) {
+            writeln!(out, "{line}")?;
+        }
     }
     if let Some(WholePod::Gated(text) | WholePod::Error(text)) = &explanation.judgement.whole_pod {
         writeln!(out, "{text}")?;
