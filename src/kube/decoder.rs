@@ -19,6 +19,8 @@ mod versions;
 mod view;
 mod wire;
 
+pub use go_text::duration as go_duration;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 

@@ -23,6 +23,7 @@ pub use custom_kind::PrinterColumn;
 pub use decoder::Decoder;
 #[cfg(test)]
 pub use decoder::counted::decodes;
+pub use decoder::go_duration;
 pub use field_selector::FieldSelector;
 pub use kinds::{Kind, Kinds, UnknownKind};
 pub use object::{Body, Decoded, Opaque, UnknownField};

@@ -8,6 +8,7 @@ use crate::scheduler::{Arguments, Gates, PodTopologySpreadDefaults, Release, Sco
 
 use super::ConfigVersion;
 use super::document::Document;
+use super::label_name;
 
 /// What reading needs to know.
 pub struct Context<'c> {
@@ -57,8 +58,14 @@ fn fit(args: &Document<'_>, context: &Context<'_>, arguments: &mut Arguments, wr
     let texts = |field: &str| args.field(field).elements().iter().map(|entry| entry.text().into()).collect();
     arguments.ignored_resources = texts("ignoredResources");
     arguments.ignored_resource_groups = texts("ignoredResourceGroups");
-    for group in args.field("ignoredResourceGroups").elements().iter().filter(|group| group.text().contains('/')) {
-        found.push(group.invalid(format!("{:?}", group.text()), "resource group name can't contain '/'"));
+    for resource in args.field("ignoredResources").elements() {
+        found.extend(label_name::check(&resource));
+    }
+    for group in args.field("ignoredResourceGroups").elements() {
+        if group.text().contains('/') {
+            found.push(group.invalid(format!("{:?}", group.text()), "resource group name can't contain '/'"));
+        }
+        found.extend(label_name::check(&group));
     }
     let strategy = args.field("scoringStrategy");
     if context.version >= ConfigVersion::V1Beta2 && !strategy.is_absent() {
@@ -217,6 +224,8 @@ fn spread(args: &Document<'_>, context: &Context<'_>, arguments: &mut Arguments,
         }
         if key.text().is_empty() {
             wrong.push(key.required("can not be empty"));
+        } else {
+            wrong.extend(label_name::check(&key));
         }
         match action.text() {
             "DoNotSchedule" | "ScheduleAnyway" => {}

@@ -5,7 +5,7 @@ use crate::scheduler::Release;
 use super::defaults::{Plugins, extends, is_known};
 use super::plugin_set::{Enabled, PluginSet, Point};
 
-/// The plugins of a point: those of the tree, in order, with their weights (at least 1).
+/// The plugins of a point: those of the tree, in order, with their weights (1 where none or 0 is given; upstream takes negative ones as they are).
 pub fn expand(plugins: &Plugins, point: Point, release: Release) -> Result<Vec<Enabled>, String> {
     let none = PluginSet::default();
     let own = plugins.get(&point).unwrap_or(&none);
@@ -39,7 +39,7 @@ pub fn expand(plugins: &Plugins, point: Point, release: Release) -> Result<Vec<E
         first.chain(from_many).chain(rest).collect()
     };
     let known = expanded.into_iter().filter(|plugin| is_known(&plugin.name, release));
-    Ok(known.map(|plugin| Enabled { name: plugin.name.clone(), weight: plugin.weight.max(1) }).collect())
+    Ok(known.map(|plugin| Enabled { name: plugin.name.clone(), weight: if plugin.weight == 0 { 1 } else { plugin.weight } }).collect())
 }
 
 /// The names that no plugin of the tree has, wherever they are enabled.

@@ -4,7 +4,9 @@
 mod arguments;
 mod defaults;
 mod document;
+mod election;
 mod expand;
+mod label_name;
 mod plugin_set;
 mod policy;
 mod profiles;

@@ -7,6 +7,7 @@ use crate::scheduler::{FilterEntry, Gates, Profile, Release, ScoreEntry, judged_
 use super::arguments::{self, Context};
 use super::defaults::{self, Plugins};
 use super::document::Document;
+use super::election;
 use super::expand::{expand, foreign};
 use super::plugin_set::{Enabled, PluginSet, Point};
 use super::{ConfigVersion, SchedulerConfiguration};
@@ -57,6 +58,7 @@ pub fn read(
     let context = Context { version, release, gates };
     let mut wrong = Vec::new();
     document.know(&OTHER_FIELDS);
+    wrong.extend(election::check(document, release));
     general(document, &mut wrong);
     let mut caveats = extenders(document, &mut wrong);
     let percentage = percentage(&document.field("percentageOfNodesToScore"), &mut wrong);

@@ -226,3 +226,65 @@ profiles:
         ],
     );
 }
+
+#[test]
+fn leader_election_is_checked_while_it_is_on() {
+    let election = |fields: &str| v1(&format!("leaderElection: {{{fields}}}"));
+    let place = "leaderElection";
+    refused(
+        &election("leaseDuration: -15s, renewDeadline: -1m"),
+        30,
+        &[
+            &format!("{place}.leaseDuration: Invalid value: -15s: must be greater than zero"),
+            &format!("{place}.renewDeadline: Invalid value: -1m0s: must be greater than zero"),
+        ],
+    );
+    refused(
+        &election("leaseDuration: 5s, retryPeriod: 0s"),
+        25,
+        &[&format!("{place}.leaseDuration: Invalid value: 10s: LeaseDuration must be greater than RenewDeadline")],
+    );
+    refused(
+        &election("resourceLock: endpoints"),
+        36,
+        &[&format!("{place}.resourceLock: Invalid value: \"endpoints\": resourceLock value must be \"leases\"")],
+    );
+    assert!(read(&election("leaderElect: false, leaseDuration: -1s, resourceLock: endpoints"), 36).is_ok());
+    refused(&v1("clientConnection: {burst: -1}"), 30, &["clientConnection.burst: Invalid value: -1: must be non-negative"]);
+}
+
+#[test]
+fn names_of_labels_and_resources_are_checked() {
+    let name = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or \
+                'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+    let args = |name: &str, args: &str| v1(&format!("profiles: [{{pluginConfig: [{{name: {name}, args: {args}}}]}}]"));
+    refused(
+        &args(
+            "PodTopologySpread",
+            "{defaultConstraints: [{maxSkew: 1, topologyKey: 'a zone', whenUnsatisfiable: ScheduleAnyway}], defaultingType: List}",
+        ),
+        30,
+        &[&format!("profiles[0].pluginConfig[0].args.defaultConstraints[0].topologyKey: Invalid value: \"a zone\": name part {name}")],
+    );
+    let fit = "initializing plugin \"NodeResourcesFit\": ";
+    refused(
+        &args("NodeResourcesFit", "{ignoredResources: [example.com/gpu, 'example.com/'], ignoredResourceGroups: [example.com, a/b/c]}"),
+        30,
+        &[
+            &format!("{fit}ignoredResources[1]: Invalid value: \"example.com/\": name part must be non-empty"),
+            &format!("{fit}ignoredResources[1]: Invalid value: \"example.com/\": name part {name}"),
+            &format!("{fit}ignoredResourceGroups[1]: Invalid value: \"a/b/c\": resource group name can't contain '/'"),
+            &format!(
+                "{fit}ignoredResourceGroups[1]: Invalid value: \"a/b/c\": a qualified name {name} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+            ),
+        ],
+    );
+}
+
+#[test]
+fn a_weight_below_zero_counts_as_it_stands() {
+    let yaml = v1(
+        "profiles: [{plugins: {score: {disabled: [{name: '*'}], enabled: [{name: ImageLocality, weight: -2}, {name: NodeAffinity, weight: 0}]}}}]",
+    );
+    assert_eq!(scores(&read(&yaml, 36).unwrap().profiles[0]), "ImageLocality×-2 NodeAffinity×1");
+}
