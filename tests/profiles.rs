@@ -6,7 +6,8 @@ use std::path::Path;
 
 use ketcd::cluster::{ClusterState, ObjectKey, PodFields, PodInfo, Watched};
 use ketcd::scheduler::{
-    Cycle, Gates, Judgement, NEWEST_SCHEDULER, OLDEST_SCHEDULER, Profile, Release, SchedulerConfiguration, plugins, scheduler_release,
+    Cycle, Gates, Judgement, NEWEST_SCHEDULER, OLDEST_SCHEDULER, Profile, Release, SchedulerConfiguration, Verdict, plugins,
+    scheduler_release,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -88,6 +89,27 @@ fn where_nothing_scores_every_node_has_one() {
             assert_eq!(totals(&file(json!([]), filters_only.clone()), minor), [0, 0], "{version} in 1.{minor}, an extender");
             let images = file(json!([{"name": "ImageLocality"}]), json!([]));
             assert_eq!(totals(&images, minor), [0, 0], "{version} in 1.{minor}, a plugin");
+        }
+    }
+}
+
+/// What PreFilter would have skipped runs and passes where a configuration takes the PreFilter away.
+#[test]
+fn a_filter_without_its_prefilter_is_not_skipped() {
+    let names = ["NodeAffinity", "VolumeZone", "NodeVolumeLimits"];
+    for minor in 28..=36 {
+        let file = |disabled: Value| {
+            let plugins = json!({"preFilter": {"disabled": disabled}});
+            let profiles = json!([{"schedulerName": "a", "plugins": plugins}]);
+            json!({"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "profiles": profiles})
+        };
+        let without: Vec<Value> = names.iter().map(|name| json!({"name": name})).collect();
+        for (disabled, want) in [(json!([]), Verdict::Skip), (json!(without), Verdict::Pass)] {
+            let judgement = judged(&file(disabled), minor);
+            for name in names {
+                let at = judgement.filters.iter().position(|filter| *filter == name).unwrap();
+                assert_eq!(judgement.nodes[0].verdicts[at], want, "{name} in 1.{minor}");
+            }
         }
     }
 }

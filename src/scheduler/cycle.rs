@@ -143,7 +143,13 @@ impl<'a> Cycle<'a> {
         let mut subset: Option<(BTreeSet<Arc<str>>, Vec<&'static str>)> = None;
         let mut whole_pod = self.gated().or_else(|| self.missing_claim());
         for (entry, at) in self.prefilters() {
-            match entry.plugin.filter(self) {
+            let prefilter = match entry.plugin.filter(self) {
+                // Nobody skips the filter or narrows the choice: it is left to look at each node.
+                PreFilter::Skip if self.profile.without_prefilter.contains(&entry.name) => PreFilter::Judge(Box::new(|_| Verdict::Pass)),
+                PreFilter::Narrow(_, filter) if self.profile.without_prefilter.contains(&entry.name) => PreFilter::Judge(filter),
+                other => other,
+            };
+            match prefilter {
                 PreFilter::Skip => {}
                 PreFilter::Judge(filter) => {
                     if let Some(at) = at {

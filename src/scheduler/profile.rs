@@ -65,6 +65,8 @@ pub struct Profile {
     pub prefilter_order: Vec<&'static str>,
     /// Plugins whose PreFilter runs though they are no filters (a configuration may say so).
     pub prefilters_only: Vec<FilterEntry>,
+    /// Filters that a configuration runs without their PreFilter and that then find out by themselves what it would have told them.
+    pub without_prefilter: Vec<&'static str>,
     /// Scores, in order.
     pub scores: Vec<ScoreEntry>,
     /// Whether there is anything that may score: a plugin, in-tree or not, or an extender.
@@ -290,6 +292,7 @@ impl Profile {
             filters,
             prefilter_order: row(PREFILTERS, release).to_vec(),
             prefilters_only: Vec::new(),
+            without_prefilter: Vec::new(),
             scores,
             scoring: true,
             filter_mode: match release.0 {

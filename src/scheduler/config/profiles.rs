@@ -31,6 +31,11 @@ const REMOVED: &[(ConfigVersion, u16, u16, &[&str])] = &[
     (ConfigVersion::V1, 31, u16::MAX, &["AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"]),
 ];
 
+/// Filters that do without their PreFilter (`getPreFilterState` in `nodeaffinity/node_affinity.go`, `volumezone/volume_zone.go`; those of
+/// `nodevolumelimits` keep no state).
+const FALL_BACK: &[&str] =
+    &["NodeAffinity", "VolumeZone", "NodeVolumeLimits", "EBSLimits", "GCEPDLimits", "AzureDiskLimits", "CinderLimits"];
+
 /// Fields that say nothing about which node a pod gets.
 const OTHER_FIELDS: [&str; 13] = [
     "leaderElection",
@@ -268,6 +273,10 @@ fn assemble(context: &Context<'_>, custom: &Plugins, wrong: &mut Vec<String>) ->
     let no_filter = prefilters.iter().filter(|plugin| !named(&filters, &plugin.name));
     profile.prefilters_only =
         no_filter.filter_map(|plugin| rule(plugin).map(|rule| FilterEntry { name: rule.name(), plugin: rule })).collect();
+    let alone = |entry: &&FilterEntry| {
+        FALL_BACK.contains(&entry.name) && defaults::extends(entry.name, Point::PreFilter, release) && !named(&prefilters, entry.name)
+    };
+    profile.without_prefilter = profile.filters.iter().filter(alone).map(|entry| entry.name).collect();
     profile.preempts = profile.preempts && (release.0 <= 18 || named(&post, "DefaultPreemption"));
     profile.rules.dra = named(&post, "DynamicResources");
     if !named(&enqueue, "SchedulingGates") {
