@@ -16,6 +16,9 @@ use crate::cli::output::note;
 use crate::cli::session::Session;
 use crate::cli::{Error, Result};
 
+/// How many characters make a generated name unique.
+const RANDOM: usize = 5;
+
 /// Kinds that own others or are owned, so that a namespaced object's story needs them.
 const WORKLOADS: &[&str] = &[
     "deployments.apps",
@@ -92,7 +95,8 @@ fn nodes(asked: &Keys) -> Option<Vec<&str>> {
     asked.addresses.iter().map(name).collect::<Option<Vec<_>>>().filter(|names| !names.is_empty())
 }
 
-/// Of these keys those of which some version names one of the nodes, and the Events of those: a cluster's pods are many, a node's are few.
+/// Of these keys those of which some version names one of the nodes, the Events of those, and their siblings, one of which may replace them
+/// elsewhere: a cluster's pods are many, a node's are few.
 /// Values are searched as they are stored; sealed ones may name anything.
 async fn naming(session: &Session, ranges: Vec<KeyRange>, nodes: &[&str], until: Until) -> Result<Vec<KeyRange>> {
     let names: Vec<String> = nodes.iter().map(|name| regex::escape(name)).collect();
@@ -113,7 +117,16 @@ async fn naming(session: &Session, ranges: Vec<KeyRange>, nodes: &[&str], until:
     let objects: BTreeSet<&[u8]> = naming.iter().filter_map(|key| path(key)).collect();
     let is_about = |event: &[u8]| event.iter().rposition(|&byte| byte == b'.').is_some_and(|dot| objects.contains(&event[..dot]));
     let about = others.iter().filter(|key| path(key).is_some_and(is_about));
-    Ok(naming.iter().chain(about).map(|key| KeyRange::key(key.to_vec())).collect())
+    let families: BTreeSet<&[u8]> = naming.iter().filter_map(|key| family(key)).collect();
+    let siblings = others.iter().filter(|key| family(key).is_some_and(|family| families.contains(family)));
+    Ok(naming.iter().chain(about).chain(siblings).map(|key| KeyRange::key(key.to_vec())).collect())
+}
+
+/// What the keys of all pods of one controller have in common: a generated name ends in five random characters (`names.SimpleNameGenerator`,
+/// apiserver pkg/storage/names/generate.go), and what a StatefulSet makes anew has the old name.
+fn family(key: &[u8]) -> Option<&[u8]> {
+    let (family, random) = key.split_at_checked(key.len().checked_sub(RANDOM)?)?;
+    (!random.contains(&b'/')).then_some(family)
 }
 
 /// Namespace and name at the end of a key.
