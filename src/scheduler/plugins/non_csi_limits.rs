@@ -188,14 +188,17 @@ impl NonCsiLimits {
     }
 }
 
-/// `^[cmr]5.*|t3|z1d`, where the anchor holds for the first alternative only; known since 1.12, the stable label since 1.17.
+/// `^[cmr]5.*|t3|z1d`, where the anchor holds for the first alternative only; known since 1.12 (1.11: c5 and m5), the stable label since 1.17.
 fn is_nitro(node: &Node, release: Release) -> bool {
     let labels = ["beta.kubernetes.io/instance-type", "node.kubernetes.io/instance-type"];
     let known = match release.0 {
-        ..=11 => &labels[..0],
-        12..=16 => &labels[..1],
+        ..=10 => &labels[..0],
+        11..=16 => &labels[..1],
         _ => &labels[..],
     };
     let kind = known.iter().find_map(|key| node.labels.get(key)).unwrap_or_default();
+    if release.0 == 11 {
+        return kind.starts_with("c5") || kind.starts_with("m5");
+    }
     ["c5", "m5", "r5"].iter().any(|family| kind.starts_with(family)) || kind.contains("t3") || kind.contains("z1d")
 }

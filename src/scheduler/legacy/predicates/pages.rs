@@ -222,7 +222,7 @@ macro_rules! volume_count {
 }
 
 pub const MAX_EBS_VOLUME_COUNT: &str =
-    volume_count!("Amazon", "39 (from 1.12 on 25 on Nitro instances)", "1.9–1.16; from 1.17 on the plugin EBSLimits");
+    volume_count!("Amazon", "39 (25 in 1.11 on c5 and m5, from 1.12 on on Nitro instances)", "1.9–1.16; from 1.17 on the plugin EBSLimits");
 pub const MAX_GCE_PD_VOLUME_COUNT: &str = volume_count!("Google", "16", "1.9–1.16; from 1.17 on the plugin GCEPDLimits");
 pub const MAX_AZURE_DISK_VOLUME_COUNT: &str = volume_count!("Azure", "16", "1.9–1.16; from 1.17 on the plugin AzureDiskLimits");
 pub const MAX_CINDER_VOLUME_COUNT: &str =
