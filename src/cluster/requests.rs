@@ -323,10 +323,10 @@ impl RequestRules {
 fn with_defaults(mut list: ResourceList, defaults: Defaults) -> ResourceList {
     let missing = |list: &ResourceList, name: &str| !list.iter().any(|(known, _)| &**known == name);
     if defaults.cpu && missing(&list, "cpu") {
-        list.push(("cpu".into(), Amount::from_milli(DEFAULT_MILLI_CPU)));
+        list.push(("cpu".into(), Amount::from_millis(DEFAULT_MILLI_CPU)));
     }
     if defaults.memory && missing(&list, "memory") {
-        list.push(("memory".into(), Amount::from_whole(DEFAULT_MEMORY)));
+        list.push(("memory".into(), Amount::from_units(DEFAULT_MEMORY)));
     }
     list
 }

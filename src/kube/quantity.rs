@@ -95,6 +95,16 @@ impl Quantity {
         (self.value / divisor + (self.value % divisor).signum()) as i64
     }
 
+    /// Returns the billionths; `None` where they need more than 38 digits.
+    pub fn nanos(&self) -> Option<i128> {
+        self.at_scale(NANO)
+    }
+
+    /// Returns -1, 0 or 1.
+    pub fn signum(&self) -> i128 {
+        self.value.signum()
+    }
+
     /// Whether it is zero.
     pub fn is_zero(&self) -> bool {
         self.value == 0

@@ -60,30 +60,27 @@ fn contains(container: &Value, element: &Value) -> Result<bool> {
     }
 }
 
-fn int(operator: &str, a: i64, b: i64) -> Result<Value> {
-    let result = match operator {
-        "+" => a.checked_add(b),
-        "-" => a.checked_sub(b),
-        "*" => a.checked_mul(b),
-        "/" if b == 0 => return Err(error("division by zero")),
-        "/" => a.checked_div(b),
-        "%" if b == 0 => return Err(error("modulus by zero")),
-        _ => a.checked_rem(b),
+/// One operation on two integers of one type: `None` where the result does not fit.
+macro_rules! checked {
+    ($operator:expr, $a:expr, $b:expr) => {
+        match $operator {
+            "+" => $a.checked_add($b),
+            "-" => $a.checked_sub($b),
+            "*" => $a.checked_mul($b),
+            "/" if $b == 0 => return Err(error("division by zero")),
+            "/" => $a.checked_div($b),
+            "%" if $b == 0 => return Err(error("modulus by zero")),
+            _ => $a.checked_rem($b),
+        }
     };
-    result.map(Value::Int).ok_or_else(|| error("integer overflow"))
+}
+
+fn int(operator: &str, a: i64, b: i64) -> Result<Value> {
+    checked!(operator, a, b).map(Value::Int).ok_or_else(|| error("integer overflow"))
 }
 
 fn uint(operator: &str, a: u64, b: u64) -> Result<Value> {
-    let result = match operator {
-        "+" => a.checked_add(b),
-        "-" => a.checked_sub(b),
-        "*" => a.checked_mul(b),
-        "/" if b == 0 => return Err(error("division by zero")),
-        "/" => a.checked_div(b),
-        "%" if b == 0 => return Err(error("modulus by zero")),
-        _ => a.checked_rem(b),
-    };
-    result.map(Value::Uint).ok_or_else(|| error("unsigned integer overflow"))
+    checked!(operator, a, b).map(Value::Uint).ok_or_else(|| error("unsigned integer overflow"))
 }
 
 fn double(operator: &str, a: f64, b: f64) -> Result<Value> {
