@@ -1,6 +1,7 @@
 //! `explain` on objects that are wrong in some way, as a person runs it: a clear sentence each time, and the rest judged.
 
 use std::io::Write;
+use std::path::Path;
 use std::process::{Command, Output};
 
 const CLUSTER: &str = r#"
@@ -111,7 +112,82 @@ fn a_node_that_does_not_exist() {
 fn a_node_in_depth_tells_what_was_compared() {
     let running = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: q, namespace: default, uid: v, labels: {app: a}}\nspec: {nodeName: n1, containers: [{name: c, resources: {requests: {cpu: 3200m}}}]}\n";
     let said = told(&explain("{containers: [{name: c, resources: {requests: {cpu: '1'}}}]}", running, &["--node", "n1"]));
-    assert!(said.contains("cpu: 1 asked, 3.2 of 4 taken (by default/q 3.2)"), "{said}");
+    assert!(said.contains("n1 does not fit: NodeResourcesFit refuses"), "{said}");
+    assert!(said.contains("cpu: 1 asked, 800m free; 3.2 of 4 taken (by default/q 3.2)"), "{said}");
+    for passed in ["✓ NodeUnschedulable", "it is not cordoned", "it has no NoSchedule or NoExecute taint", "pods: 1 of 10 there"] {
+        assert!(said.contains(passed), "{passed}: {said}");
+    }
+    assert!(said.contains("not run, as the pod asks for nothing they check: NodeAffinity, NodePorts"), "{said}");
+}
+
+/// What is wrong with the facts of a line of `explain --all --node … -o ndjson`: of a filter that passes all must speak for the node, of one that
+/// refuses one against it.
+fn contradictions(line: &str, compared: &mut usize) -> Vec<String> {
+    let attempt: serde_json::Value = serde_json::from_str(line).unwrap();
+    let mut wrong = Vec::new();
+    for filter in attempt["nodes"].as_array().unwrap().iter().flat_map(|node| node["filters"].as_array().unwrap()) {
+        let facts = filter["compared"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let against = facts.iter().filter(|fact| fact["holds"] == false).count();
+        let told = match filter["status"].as_str().unwrap() {
+            "Success" => !facts.is_empty() && against == 0,
+            "Unschedulable" | "UnschedulableAndUnresolvable" => against > 0,
+            _ => continue,
+        };
+        *compared += 1;
+        wrong.extend((!told).then(|| format!("{} {filter}", attempt["pod"])));
+    }
+    wrong
+}
+
+#[test]
+fn facts_bear_the_verdicts_of_every_filter_out() {
+    let captures = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/captures");
+    let (mut compared, mut wrong) = (0, Vec::new());
+    let runs =
+        [("k136-random", "n03", "1.36"), ("matrix-1.24", "n01", "1.24"), ("k136-story", "node3", "1.36"), ("k120-random", "n05", "1.9")];
+    let older = [("k120-random", "n07", "1.11"), ("k120-random", "n09", "1.17"), ("k120-story", "node2", "1.20")];
+    for (capture, node, version) in runs.into_iter().chain(older) {
+        let file = captures.join(capture).join("snapshot.db.zst");
+        let arguments = ["explain", "--all", "--no-remedies", "--node", node, "--scheduler-version", version, "-o", "ndjson"];
+        let output = Command::new(env!("CARGO_BIN_EXE_ketcd")).arg("-f").arg(file).args(arguments).output().unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        wrong.extend(said.lines().flat_map(|line| contradictions(line, &mut compared)));
+    }
+    assert!(compared > 15_000, "only {compared} verdicts were compared");
+    assert!(wrong.is_empty(), "{} of {compared}\n{}", wrong.len(), wrong[..wrong.len().min(5)].join("\n"));
+}
+
+/// What is told of a pod of a recorded cluster.
+fn recorded(capture: &str, pod: &str) -> String {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/captures").join(capture).join("snapshot.db.zst");
+    told(&Command::new(env!("CARGO_BIN_EXE_ketcd")).arg("-f").arg(file).args(["explain", pod]).output().unwrap()).replace('\n', " ")
+}
+
+#[test]
+fn pods_of_a_daemon_set_are_meant_for_one_node() {
+    let said = recorded("k136-story", "pod/lab/agent-4rtgr");
+    assert!(said.contains("lab/agent-4rtgr → node2") && said.contains("the pod of DaemonSet agent for node2"), "{said}");
+    assert!(said.contains("not looked at: the pod names other nodes"), "{said}");
+    let said = recorded("k120-story", "pod/lab/agent-2t9fc");
+    assert!(said.contains("the pod of DaemonSet agent for node4") && said.contains("the node node4 wanted, it is node1"), "{said}");
+}
+
+#[test]
+fn static_pods_and_pods_created_with_their_node_were_placed_by_no_scheduler() {
+    let static_pod = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: etcd, namespace: default, uid: e, annotations: {kubernetes.io/config.mirror: h}}\nspec: {nodeName: n1, containers: [{name: c}]}\n";
+    let placed = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: placed, namespace: default, uid: f}\nspec: {nodeName: n1, containers: [{name: c}]}\n";
+    let mut file = tempfile::Builder::new().suffix(".yaml").tempfile().unwrap();
+    file.write_all(format!("{CLUSTER}{static_pod}{placed}").as_bytes()).unwrap();
+    let explain = |arguments: &[&str]| {
+        told(&Command::new(env!("CARGO_BIN_EXE_ketcd")).arg("-f").arg(file.path()).arg("explain").args(arguments).output().unwrap())
+    };
+    let first =
+        |said: String| said.lines().next().unwrap_or_default().split("  ").filter(|part| !part.is_empty()).collect::<Vec<_>>().join("|");
+    assert_eq!(first(explain(&["pod/etcd"])), "default/etcd → n1| a static pod: no scheduler decided");
+    let said = explain(&["pod/etcd"]);
+    assert!(said.contains("its kubelet runs it and no scheduler decided"), "{said}");
+    assert!(explain(&["pod/etcd", "-o", "json"]).contains(r#""decidedBy":"Kubelet""#));
+    assert!(explain(&["pod/placed", "-o", "json"]).contains(r#""decidedBy":"#));
 }
 
 #[test]
@@ -126,6 +202,9 @@ fn what_a_spread_and_a_limit_count() {
     let objects = [running, &volume("one"), &volume("two"), node].concat();
     let spec = "{containers: [{name: c}], volumes: [{name: v, persistentVolumeClaim: {claimName: two}}], topologySpreadConstraints: [{maxSkew: 5, topologyKey: kubernetes.io/os, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: a}}}]}";
     let said = told(&explain(spec, &objects, &["--node", "n1"]));
-    assert!(said.contains("node(s) exceed max volume count") && said.contains("csi.example.com: 1 attached, 1 asked, limit 1"), "{said}");
+    assert!(
+        said.contains("node(s) exceed max volume count") && said.contains("csi.example.com: 1 attached, 1 more asked (two), limit 1"),
+        "{said}"
+    );
     assert!(said.contains("it has no label kubernetes.io/os"), "{said}");
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use ketcd::cluster::{ClusterState, NodeInfo, ObjectKey, PodFields, PodInfo, Watched};
 use ketcd::scheduler::{
     Candidate, Cycle, FilterEntry, Gates, NEWEST_SCHEDULER, Normalize, OLDEST_SCHEDULER, Plugin, PreFilter, PreScore, Profile, Release,
-    Rules, SchedulerConfiguration, Verdict, WholePod, plugins, scheduler_release,
+    Rules, SchedulerConfiguration, Verdict, WholePod, compared, plugins, scheduler_release,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -188,6 +188,14 @@ fn filters(case: &Case, cycle: &Cycle, plugin: &dyn Plugin) -> Vec<String> {
         let node = cycle.state.node(name).unwrap_or_else(|| panic!("no node {name}"));
         let verdict = judge.as_ref().map_or(Verdict::Skip, |judge| judge(&Candidate::plain(node)));
         check(name, spell(&verdict), wanted);
+        let facts = compared(cycle, node, 0, &verdict);
+        let against = facts.iter().filter(|fact| !fact.holds).count();
+        let told = match &verdict {
+            Verdict::Pass => !facts.is_empty() && against == 0,
+            Verdict::Reject(_) => against > 0,
+            Verdict::Skip | Verdict::Unknown { .. } | Verdict::Error(_) => true,
+        };
+        check(&format!("{name}: {facts:?} of"), spell(&verdict), if told { wanted } else { "facts that say so" });
     }
     wrong
 }

@@ -79,6 +79,16 @@ impl NodeJudgement {
         })
     }
 
+    /// How far the node is from taking the pod: how many filters refuse, for how many reasons.
+    pub fn distance(&self) -> (usize, usize) {
+        let refusals = self.verdicts.iter().filter_map(|verdict| match verdict {
+            Verdict::Reject(refusal) => Some(refusal.reasons.len()),
+            Verdict::Error(_) => Some(1),
+            _ => None,
+        });
+        refusals.fold((0, 0), |(filters, all), reasons| (filters + 1, all + reasons))
+    }
+
     /// Whether no filter refuses (and PreFilter did not leave it out).
     pub fn fits(&self) -> bool {
         !self.absent && !self.verdicts.iter().any(|verdict| matches!(verdict, Verdict::Reject(_) | Verdict::Error(_)))

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::cluster::PodInfo;
 
+use super::origin::DecidedBy;
 use super::{Judgement, PreemptionCandidate, Release};
 
 /// How a recorded attempt ended.
@@ -67,6 +68,10 @@ pub struct Explanation {
     pub attempt: Attempt,
     /// The revision whose state it was judged on.
     pub evaluated_revision: i64,
+    /// Who decided.
+    pub decided_by: DecidedBy,
+    /// The node the pod is meant for, where it names one alone.
+    pub meant_for: Option<Arc<str>>,
     /// The scheduler's name, as the pod asks for it.
     pub scheduler_name: Arc<str>,
     /// Its release, and from what that is known.
@@ -94,8 +99,41 @@ pub struct Evidence {
     pub node: Arc<str>,
     /// The filter.
     pub plugin: &'static str,
-    /// Facts, each a fragment.
-    pub facts: Vec<String>,
+    /// Facts, in the order they are looked at.
+    pub facts: Vec<Fact>,
+}
+
+/// One thing a filter compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fact {
+    /// Whether it speaks for the node.
+    pub holds: bool,
+    /// What was compared, a fragment without a full stop.
+    pub text: String,
+    /// Who is behind the numbers, where that is known: `by shop/web-0 2, shop/web-1 500m`.
+    pub who: String,
+}
+
+impl Fact {
+    /// A fact that speaks for the node where `holds`.
+    pub fn new(holds: bool, text: String) -> Self {
+        Self { holds, text, who: String::new() }
+    }
+
+    /// The fact with who is behind it.
+    pub fn whole(&self) -> String {
+        if self.who.is_empty() { self.text.clone() } else { format!("{} ({})", self.text, self.who) }
+    }
+
+    /// A fact that speaks for the node.
+    pub fn holding(text: String) -> Self {
+        Self::new(true, text)
+    }
+
+    /// A fact that speaks against it.
+    pub fn refusing(text: String) -> Self {
+        Self::new(false, text)
+    }
 }
 
 /// How much evidence an explanation should bring.

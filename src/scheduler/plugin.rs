@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::cluster::{NodeInfo, PodInfo};
 
 use super::Cycle;
+use super::explanation::Fact;
 
 /// One scheduling rule, named and behaving as upstream's plugin (up to 1.16: predicate or priority) of that name.
 ///
@@ -23,6 +24,11 @@ pub trait Plugin: Sync {
     /// Prepares for one pod (PreFilter), then judges node by node.
     fn filter<'a>(&self, _cycle: &'a Cycle<'a>) -> PreFilter<'a> {
         PreFilter::Skip
+    }
+
+    /// What it compares on a node, where its name alone does not tell (`evidence` knows the others).
+    fn compared(&self, _cycle: &Cycle, _node: &Candidate) -> Vec<Fact> {
+        Vec::new()
     }
 
     /// Prepares for one pod and the nodes that fit it (PreScore), then scores node by node.

@@ -11,6 +11,7 @@ use super::caveats::{self, Circumstances};
 use super::cycle::Cycle;
 use super::explanation::{Agreement, Attempt, Depth, Explanation, Outcome, VersionFrom};
 use super::image_snapshots::ImageSnapshots;
+use super::origin::{DecidedBy, meant_for};
 use super::own_writes::is_victim;
 use super::remedies::remedies;
 use super::victims;
@@ -263,12 +264,13 @@ impl Replay {
         let mut judged = self.judge(&attempt, &unbound, revision);
         judged.verdict = Agreement::Unverifiable;
         let mut explanation = self.explained(attempt, judged, revision, None);
-        let why = if pod.mirror {
-            "it is a static pod: its kubelet runs it and no scheduler decided; judged as if it were to be placed now"
-        } else if self.complete {
-            "it was created with its node, so no scheduler decided; judged as if it were to be placed now"
-        } else {
-            "when the pod was bound cannot be read: it is judged as if it were to be placed now"
+        explanation.decided_by = DecidedBy::without_attempt(pod, self.complete);
+        let why = match explanation.decided_by {
+            DecidedBy::Kubelet => "it is a static pod: its kubelet runs it and no scheduler decided; judged as if it were to be placed now",
+            DecidedBy::Creator => "it was created with its node, so no scheduler decided; judged as if it were to be placed now",
+            DecidedBy::Unreadable | DecidedBy::Scheduler => {
+                "when the pod was bound cannot be read: it is judged as if it were to be placed now"
+            }
         };
         explanation.caveats.insert(0, why.to_owned());
         excursion.restore(&mut self.state);
@@ -302,6 +304,8 @@ impl Replay {
         };
         let remedies = if sought { remedies(&attempt.pod, &mut self.state, profile, &judged.judgement) } else { Vec::new() };
         Explanation {
+            decided_by: DecidedBy::Scheduler,
+            meant_for: meant_for(&attempt.pod),
             scheduler_name: attempt.pod.spec.scheduler_name.clone(),
             version: self.scheduler.version.clone(),
             attempt,

@@ -244,8 +244,8 @@ impl<'a> Writer<'a> {
     /// How much evidence the format shows.
     fn depth(&self) -> Depth {
         match (&self.format, &self.args.node) {
-            (Format::Json | Format::Ndjson, _) => Depth::Verdicts,
             (_, Some(node)) => Depth::Node(node.clone()),
+            (Format::Json | Format::Ndjson, None) => Depth::Verdicts,
             (_, None) => Depth::Refusals,
         }
     }

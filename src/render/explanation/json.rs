@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use crate::history::clock::Dated;
-use crate::scheduler::{Agreement, Explanation, FilterMode, NodeJudgement, Outcome, Scores, Verdict, WholePod};
+use crate::scheduler::{Agreement, DecidedBy, Explanation, FilterMode, NodeJudgement, Outcome, Scores, Verdict, WholePod};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -35,6 +35,9 @@ struct Pod<'a> {
 #[serde(rename_all = "camelCase")]
 struct Attempt<'a> {
     outcome: &'static str,
+    decided_by: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    meant_for: Option<&'a str>,
     node: Option<&'a str>,
     revision: i64,
     evaluated_revision: i64,
@@ -66,6 +69,14 @@ struct Filter<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     reasons: Cow<'a, [Cow<'static, str>]>,
     reached: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    compared: Vec<Compared>,
+}
+
+#[derive(Serialize)]
+struct Compared {
+    holds: bool,
+    fact: String,
 }
 
 #[derive(Serialize)]
@@ -137,6 +148,8 @@ pub fn write_json(
         pod: Pod { namespace: &attempt.pod.namespace, name: &attempt.pod.name, uid: &attempt.pod.uid },
         attempt: Attempt {
             outcome: outcome(attempt.outcome),
+            decided_by: decided_by(explanation.decided_by),
+            meant_for: explanation.meant_for.as_deref(),
             node: attempt.node.as_deref(),
             revision: attempt.revision,
             evaluated_revision: explanation.evaluated_revision,
@@ -196,6 +209,15 @@ pub fn outcome(outcome: Outcome) -> &'static str {
     }
 }
 
+fn decided_by(who: DecidedBy) -> &'static str {
+    match who {
+        DecidedBy::Scheduler => "Scheduler",
+        DecidedBy::Kubelet => "Kubelet",
+        DecidedBy::Creator => "Creator",
+        DecidedBy::Unreadable => "Unreadable",
+    }
+}
+
 /// The contract's word for an agreement.
 pub fn verdict(agreement: Agreement) -> &'static str {
     match agreement {
@@ -224,7 +246,11 @@ fn node_json<'a>(explanation: &'a Explanation, node: &'a NodeJudgement, scored: 
             Verdict::Unknown { missing } => ("Unknown", Cow::Owned(vec![missing.clone()])),
             Verdict::Error(error) => ("Error", Cow::Owned(vec![error.clone().into()])),
         };
-        Filter { plugin: judgement.filters[at], status, reasons, reached: reached(at) }
+        let plugin = judgement.filters[at];
+        let evidence = explanation.evidence.iter().filter(|evidence| evidence.node == node.name && evidence.plugin == plugin);
+        let facts = evidence.flat_map(|evidence| &evidence.facts);
+        let compared = facts.map(|fact| Compared { holds: fact.holds, fact: fact.whole() }).collect();
+        Filter { plugin, status, reasons, reached: reached(at), compared }
     });
     let scores = scored.into_iter().flat_map(|(scores, at)| {
         scores.plugins.iter().map(move |score| Score {

@@ -1,6 +1,9 @@
 //! Explanations of scheduling decisions: as JSON for scripts, as text for people.
 
+mod help;
 pub mod json;
+mod node;
 mod refusals;
 mod scores;
 pub mod text;
+mod words;

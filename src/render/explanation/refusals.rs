@@ -1,100 +1,163 @@
-//! Nodes that do not fit, grouped by what refuses them, with what was compared on a few of them.
+//! Nodes that do not fit, grouped by what refuses them, with what was compared on those nearest to fitting.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::io::{self, Write};
 
 use crate::render::style::{FAINT, REMOVED, STRONG, paint};
-use crate::scheduler::{Explanation, NodeJudgement};
+use crate::scheduler::{Explanation, Fact, NodeJudgement};
 
-use super::text::{count, fold};
+use super::words::{columns, fold, grouped, hanging, names};
 
 /// Nodes that the same filter refuses for the same reasons.
 struct Group<'a> {
-    plugin: &'static str,
     reasons: String,
     nodes: Vec<&'a NodeJudgement>,
 }
 
-/// Writes the groups, the largest first.
+/// The groups of one filter.
+struct Filter<'a> {
+    plugin: &'static str,
+    count: usize,
+    groups: Vec<Group<'a>>,
+}
+
+/// So many groups of one filter are shown unless all are asked for.
+const GROUPS: usize = 4;
+/// So many nodes are named together.
+const NAMES: usize = 4;
+
+/// Writes the groups, the largest first. `all`: every group, and more nodes of each.
 ///
 /// # Errors
 /// The stream's.
-pub fn write(explanation: &Explanation, width: usize, out: &mut dyn Write) -> io::Result<()> {
-    let groups = groups(explanation);
-    if groups.is_empty() {
+pub fn write(explanation: &Explanation, all: bool, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    let filters = filters(explanation);
+    if filters.is_empty() {
         return Ok(());
     }
+    let told: HashMap<(&str, &str), &[Fact]> =
+        explanation.evidence.iter().map(|evidence| ((&*evidence.node, evidence.plugin), &*evidence.facts)).collect();
+    let digits = filters.iter().map(|filter| grouped(filter.count).len()).max().unwrap_or(0);
+    let noun = if filters.iter().all(|filter| filter.count == 1) { "node" } else { "nodes" };
+    let longest = filters.iter().map(|filter| filter.plugin.len()).max().unwrap_or(0);
+    // The screen is shared out: many filters leave few lines to each.
+    let lines = if all { usize::MAX } else { (8 / filters.len()).clamp(1, 4) };
+    let indent = digits + noun.len() + 5;
     writeln!(out)?;
-    let digits = groups.iter().map(|group| count(group.nodes.len(), "node").len()).max().unwrap_or(0);
-    let longest = groups.iter().map(|group| group.plugin.len()).max().unwrap_or(0);
-    for group in groups {
-        let nodes = count(group.nodes.len(), "node");
-        let lead = format!("  {nodes:>digits$}  {:<longest$}  ", group.plugin);
-        let lines = fold(&group.reasons, width.saturating_sub(lead.len()));
-        for (at, line) in lines.iter().enumerate() {
-            match at {
-                0 => writeln!(
-                    out,
-                    "  {}  {}  {line}",
-                    paint(REMOVED, format!("{nodes:>digits$}")),
-                    paint(STRONG, format!("{:<longest$}", group.plugin))
-                )?,
-                _ => writeln!(out, "{:indent$}{line}", "", indent = lead.len())?,
-            }
+    for filter in &filters {
+        let lead = format!(
+            "  {:>digits$} {:<noun_width$}  ",
+            grouped(filter.count),
+            if filter.count == 1 { "node" } else { noun },
+            noun_width = noun.len()
+        );
+        let single = filter.groups.len() == 1;
+        let padding = if single { longest } else { 0 };
+        let name = paint(STRONG, format!("{:<padding$}", filter.plugin)).to_string();
+        let rest = if single { filter.groups[0].reasons.as_str() } else { "" };
+        write!(out, "{}{name}", paint(REMOVED, &lead))?;
+        let hang = columns(&lead) + longest + 2;
+        let mut folded = fold(rest, width.saturating_sub(hang).max(20)).into_iter();
+        writeln!(out, "{}", folded.next().filter(|line| !line.is_empty()).map(|line| format!("  {line}")).unwrap_or_default())?;
+        for line in folded {
+            writeln!(out, "{:hang$}{line}", "")?;
         }
-        details(explanation, &group, lead.len(), width, out)?;
+        let shown = if all { filter.groups.len() } else { GROUPS };
+        for group in filter.groups.iter().take(shown) {
+            if !single {
+                hanging(
+                    &format!("{:indent$}{} × ", "", grouped(group.nodes.len())),
+                    &group.reasons,
+                    indent + 4,
+                    width,
+                    anstyle::Style::new(),
+                    out,
+                )?;
+            }
+            let lines = if single || all { lines } else { 1 };
+            details(group, filter.plugin, &told, lines, (indent + if single { 0 } else { 4 }, width), out)?;
+        }
+        let left: usize = filter.groups.iter().skip(shown).map(|group| group.nodes.len()).sum();
+        if left > 0 {
+            writeln!(out, "{:indent$}{}", "", paint(FAINT, format!("{} × other reasons (-o wide has them)", grouped(left))))?;
+        }
     }
     Ok(())
 }
 
-fn groups(explanation: &Explanation) -> Vec<Group<'_>> {
-    let mut found: BTreeMap<(usize, String), Vec<&NodeJudgement>> = BTreeMap::new();
+fn filters(explanation: &Explanation) -> Vec<Filter<'_>> {
     let judgement = &explanation.judgement;
     let absent = judgement.filters.len();
+    let mut found: HashMap<usize, HashMap<String, Vec<&NodeJudgement>>> = HashMap::new();
     for node in judgement.nodes.iter().filter(|node| !node.fits()) {
         let (at, reasons) = match node.first_refusal() {
-            _ if node.absent && judgement.whole_pod.is_none() => {
-                (absent, "left out before any filter: the pod names other nodes".to_owned())
-            }
+            _ if node.absent && judgement.whole_pod.is_none() => (absent, "not looked at: the pod names other nodes".to_owned()),
             Some((at, refusal)) => (at, refusal.reasons.join(", ")),
             None => continue,
         };
-        found.entry((at, reasons)).or_default().push(node);
+        found.entry(at).or_default().entry(reasons).or_default().push(node);
     }
-    let mut groups: Vec<Group> = found
+    let mut filters: Vec<Filter> = found
         .into_iter()
-        .map(|((at, reasons), nodes)| Group { plugin: judgement.filters.get(at).copied().unwrap_or("PreFilter"), reasons, nodes })
+        .map(|(at, groups)| {
+            let mut groups: Vec<Group> = groups.into_iter().map(|(reasons, nodes)| Group { reasons, nodes }).collect();
+            groups.sort_by(|a, b| b.nodes.len().cmp(&a.nodes.len()).then_with(|| a.reasons.cmp(&b.reasons)));
+            let count = groups.iter().map(|group| group.nodes.len()).sum();
+            Filter { plugin: judgement.filters.get(at).copied().unwrap_or("PreFilter"), count, groups }
+        })
         .collect();
-    groups.sort_by_key(|group| std::cmp::Reverse(group.nodes.len()));
-    groups
+    filters.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.plugin.cmp(b.plugin)));
+    if let Some(first) = foremost(explanation) {
+        filters.sort_by_key(|filter| !filter.groups.iter().any(|group| group.has(first)));
+        filters.iter_mut().for_each(|filter| filter.groups.sort_by_key(|group| !group.has(first)));
+    }
+    filters
 }
 
-/// What was compared on the first nodes of a group; where nothing was, their names.
-fn details(explanation: &Explanation, group: &Group, indent: usize, width: usize, out: &mut dyn Write) -> io::Result<()> {
-    const NAMES: usize = 8;
-    let told =
-        |node: &&&NodeJudgement| explanation.evidence.iter().find(|evidence| evidence.node == node.name && evidence.plugin == group.plugin);
-    let known: Vec<_> = group.nodes.iter().filter_map(|node| told(&node)).collect();
-    let indent = indent.min(width / 3);
-    if known.is_empty() {
-        let names: Vec<&str> = group.nodes.iter().take(NAMES).map(|node| &*node.name).collect();
-        let more = group.nodes.len().saturating_sub(NAMES);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        for line in fold(&format!("{}{more}", names.join(" ")), width.saturating_sub(indent)) {
-            writeln!(out, "{:indent$}{}", "", paint(FAINT, line))?;
-        }
-        return Ok(());
+/// The node whose refusal matters most: the one the pod got, or is meant for.
+fn foremost(explanation: &Explanation) -> Option<&str> {
+    explanation.attempt.node.as_deref().or(explanation.meant_for.as_deref())
+}
+
+impl Group<'_> {
+    fn has(&self, name: &str) -> bool {
+        self.nodes.iter().any(|node| *node.name == *name)
     }
-    for evidence in &known {
-        for (at, line) in
-            fold(&format!("{}: {}", evidence.node, evidence.facts.join("; ")), width.saturating_sub(indent + 2)).iter().enumerate()
-        {
-            writeln!(out, "{:indent$}{}", "", paint(FAINT, format!("{}{line}", if at > 0 { "  " } else { "" })))?;
+}
+
+/// What was compared on the nodes nearest to fitting, equal nodes together; where nothing was, names.
+fn details(
+    group: &Group,
+    plugin: &str,
+    told: &HashMap<(&str, &str), &[Fact]>,
+    lines: usize,
+    (indent, width): (usize, usize),
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut nodes = group.nodes.clone();
+    nodes.sort_by_key(|node| (node.distance(), &node.name));
+    let mut alike: Vec<(String, Vec<&str>)> = Vec::new();
+    for node in nodes {
+        let facts = told.get(&(&*node.name, plugin)).copied().unwrap_or_default();
+        let against: Vec<&str> = facts.iter().filter(|fact| !fact.holds).map(|fact| fact.text.as_str()).collect();
+        let text = against.join("; ");
+        match alike.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, names)) => names.push(&node.name),
+            None => alike.push((text, vec![&node.name])),
         }
     }
-    let more = group.nodes.len() - known.len();
-    if more > 0 {
-        writeln!(out, "{:indent$}{}", "", paint(FAINT, format!("… and {more} more")))?;
+    // Nodes that nothing is told of come last, all on one line.
+    alike.sort_by_key(|(text, _)| text.is_empty());
+    let told_of = alike.iter().filter(|(text, _)| !text.is_empty()).count();
+    for (text, members) in alike.iter().take(lines.min(told_of)) {
+        let line = format!("{}: {text}", names(members.iter().copied(), NAMES));
+        hanging(&" ".repeat(indent), &line, indent + 2, width, FAINT, out)?;
+    }
+    let left: Vec<&str> = alike.iter().skip(lines.min(told_of)).flat_map(|(_, members)| members.iter().copied()).collect();
+    if !left.is_empty() {
+        let also = if told_of > 0 { "… " } else { "" };
+        let line = format!("{also}{}", names(left.into_iter(), 2 * NAMES));
+        hanging(&" ".repeat(indent), &line, indent + 2, width, FAINT, out)?;
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::render::style::{ADDED, FAINT, STRONG, paint};
 use crate::scheduler::{Explanation, PluginScore, Scores};
 
-use super::text::{count, fold};
+use super::words::{count, fold};
 
 /// How many nodes the table shows beside the chosen one, unless all are asked for.
 const SHOWN: usize = 6;

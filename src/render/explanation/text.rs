@@ -5,13 +5,18 @@ use std::io::{self, Write};
 use crate::history::clock::{Clock, Dated};
 use crate::render::duration;
 use crate::render::style::{ADDED, FAINT, REMOVED, STRONG, WARNING, paint};
-use crate::scheduler::{Agreement, Explanation, NodeJudgement, Outcome, Verdict, Victim, WholePod};
+use crate::scheduler::{Agreement, DecidedBy, Explanation, Outcome, WholePod};
 use crate::store::Revision;
 
-use super::{refusals, scores};
+use super::words::{columns, count, fold, hanging};
+use super::{help, node, refusals, scores};
 
 /// How wide a text may be where the terminal does not say.
 const WIDTH: usize = 100;
+/// How wide prose is at most.
+const PROSE: usize = 140;
+/// Of the scheduler's sentence so many lines are shown, unless all is asked for.
+const SENTENCE: usize = 3;
 
 /// What to show.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,22 +34,24 @@ pub struct Shown<'a> {
 /// # Errors
 /// The stream's.
 pub fn write(explanation: &Explanation, clock: Option<&Clock>, shown: Shown, out: &mut dyn Write) -> io::Result<()> {
-    let width = shown.width.unwrap_or(WIDTH).clamp(40, 160);
-    headline(explanation, clock, width, out)?;
+    let columns = shown.width.unwrap_or(WIDTH).max(40);
+    // Lines of prose that are longer are hard to read; a table takes all there is.
+    let width = columns.min(PROSE);
+    headline(explanation, clock, shown.wide, width, out)?;
     if let Some(node) = shown.node.and_then(|name| explanation.judgement.nodes.iter().find(|node| *node.name == *name)) {
-        one_node(explanation, node, width, out)?;
+        node::write(explanation, node, width, out)?;
     } else {
         if let Some(table) = &explanation.judgement.scores {
-            scores::write(explanation, table, shown.wide, width, out)?;
+            scores::write(explanation, table, shown.wide, columns, out)?;
         }
-        refusals::write(explanation, width, out)?;
-        preemption(explanation, width, out)?;
-        remedies(explanation, width, out)?;
+        refusals::write(explanation, shown.wide, width, out)?;
+        help::preemption(explanation, shown.wide, width, out)?;
+        help::remedies(explanation, shown.wide, width, out)?;
     }
     caveats(explanation, width, out)
 }
 
-fn headline(explanation: &Explanation, clock: Option<&Clock>, width: usize, out: &mut dyn Write) -> io::Result<()> {
+fn headline(explanation: &Explanation, clock: Option<&Clock>, all: bool, width: usize, out: &mut dyn Write) -> io::Result<()> {
     let attempt = &explanation.attempt;
     let pod = attempt.pod.full_name();
     let scheduler = format!("{} {}", explanation.scheduler_name, explanation.version.release);
@@ -70,13 +77,13 @@ fn headline(explanation: &Explanation, clock: Option<&Clock>, width: usize, out:
         Outcome::Pending => (format!("{pod} waits"), format!("judged on {at} by {scheduler}")),
         Outcome::Gated => (format!("{pod} is gated"), format!("as of {at}")),
     };
+    let context = format!("{context}{}", meant(explanation));
     let answer = answer(explanation);
     let style = match explanation.verdict {
         Agreement::Agrees | Agreement::Tie => ADDED,
         Agreement::Disagrees => REMOVED,
         Agreement::Unverifiable => WARNING,
     };
-    let columns = |text: &str| text.chars().count();
     let apart = |left: usize| " ".repeat(width.saturating_sub(left + columns(&answer)));
     let line = columns(&subject) + 3 + columns(&context);
     if line + 3 + columns(&answer) <= width {
@@ -93,7 +100,12 @@ fn headline(explanation: &Explanation, clock: Option<&Clock>, width: usize, out:
         writeln!(out, "{text}")?;
     }
     let sentence = explanation.judgement.message.as_deref();
-    for line in sentence.into_iter().flat_map(|sentence| fold(sentence, width)) {
+    let mut lines = sentence.map(|sentence| fold(sentence, width)).unwrap_or_default();
+    if lines.len() > SENTENCE && !all {
+        lines.truncate(SENTENCE);
+        lines[SENTENCE - 1].push_str(" …");
+    }
+    for line in lines {
         writeln!(out, "{line}")?;
     }
     if let Some(recorded) = attempt.recorded_message.as_deref().filter(|recorded| Some(*recorded) != sentence) {
@@ -102,6 +114,16 @@ fn headline(explanation: &Explanation, clock: Option<&Clock>, width: usize, out:
         }
     }
     Ok(())
+}
+
+/// The one node a pod is meant for.
+fn meant(explanation: &Explanation) -> String {
+    let controller = explanation.attempt.pod.spec.controller.as_ref();
+    let of = match controller.filter(|controller| &*controller.kind == "DaemonSet") {
+        Some(controller) => format!("the pod of DaemonSet {} for", controller.name),
+        None => "its node affinity names only".to_owned(),
+    };
+    explanation.meant_for.as_ref().map(|node| format!("; {of} {node}")).unwrap_or_default()
 }
 
 /// How long the pod had been waiting when it was refused.
@@ -126,6 +148,11 @@ fn answer(explanation: &Explanation) -> String {
         1 => format!("one of {} fits", count(nodes, "node")),
         _ => format!("{fitting} of {} fit", count(nodes, "node")),
     };
+    match explanation.decided_by {
+        DecidedBy::Kubelet => return "a static pod: no scheduler decided".to_owned(),
+        DecidedBy::Creator => return "created with its node: no scheduler decided".to_owned(),
+        DecidedBy::Scheduler | DecidedBy::Unreadable => {}
+    }
     match (explanation.attempt.outcome, explanation.verdict) {
         (Outcome::Pending, _) => fits,
         (Outcome::Gated, _) => "it never enters the queue".to_owned(),
@@ -144,175 +171,8 @@ fn answer(explanation: &Explanation) -> String {
     }
 }
 
-fn one_node(explanation: &Explanation, node: &NodeJudgement, width: usize, out: &mut dyn Write) -> io::Result<()> {
-    let judgement = &explanation.judgement;
-    let fits = if node.fits() && judgement.whole_pod.is_none() { "the pod fits" } else { "the pod does not fit" };
-    writeln!(out, "\n{}   {fits}", paint(STRONG, &node.name))?;
-    let longest = judgement.filters.iter().map(|name| name.len()).max().unwrap_or(0);
-    let first = node.first_refusal().map(|(at, _)| at);
-    for (at, (plugin, verdict)) in judgement.filters.iter().zip(&node.verdicts).enumerate() {
-        let told = match verdict {
-            Verdict::Skip => paint(FAINT, "has nothing to say about this pod".to_owned()).to_string(),
-            Verdict::Pass => paint(ADDED, "passes".to_owned()).to_string(),
-            Verdict::Reject(refusal) => {
-                let help = if refusal.preemption_may_help { "" } else { " (preemption cannot help)" };
-                let reached = if first.is_some_and(|first| at > first) { ", not reached" } else { "" };
-                paint(REMOVED, format!("{}{help}{reached}", refusal.reasons.join(", "))).to_string()
-            }
-            Verdict::Unknown { missing } => paint(WARNING, format!("unknown: {missing}")).to_string(),
-            Verdict::Error(error) => paint(REMOVED, format!("error: {error}")).to_string(),
-        };
-        writeln!(out, "  {plugin:<longest$}  {told}")?;
-        facts(explanation, node, plugin, longest + 4, width, out)?;
-    }
-    writeln!(out, "  {}", paint(STRONG, "room"))?;
-    facts(explanation, node, "", longest + 4, width, out)?;
-    let Some(scores) = &judgement.scores else { return Ok(()) };
-    let Some(at) = scores.nodes.iter().position(|name| *name == node.name) else { return Ok(()) };
-    let top = scores.totals.iter().max().copied().unwrap_or(0);
-    let rank = scores.totals.iter().filter(|total| **total > scores.totals[at]).count() + 1;
-    writeln!(
-        out,
-        "\n  {}   rank {rank} of {}, {} below the best",
-        paint(STRONG, format!("total {}", scores.totals[at])),
-        scores.nodes.len(),
-        top - scores.totals[at]
-    )?;
-    for score in &scores.plugins {
-        let (raw, points) = (score.raw[at], score.normalized[at]);
-        writeln!(
-            out,
-            "  {:<34}  raw {raw:>8}  normalised {points:>4}  × {:>5}  = {:>8}",
-            score.plugin,
-            score.weight,
-            points * score.weight
-        )?;
-    }
-    Ok(())
-}
-
-fn facts(
-    explanation: &Explanation,
-    node: &NodeJudgement,
-    plugin: &str,
-    indent: usize,
-    width: usize,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    for evidence in explanation.evidence.iter().filter(|evidence| evidence.node == node.name && evidence.plugin == plugin) {
-        for line in evidence.facts.iter().flat_map(|fact| fold(fact, width.saturating_sub(indent))) {
-            writeln!(out, "{:indent$}{}", "", paint(FAINT, line))?;
-        }
-    }
-    Ok(())
-}
-
-fn preemption(explanation: &Explanation, width: usize, out: &mut dyn Write) -> io::Result<()> {
-    const SHOWN: usize = 3;
-    let listed = |lines: Vec<String>, out: &mut dyn Write| -> io::Result<()> {
-        for line in lines {
-            for (at, line) in fold(&line, width.saturating_sub(4)).iter().enumerate() {
-                writeln!(out, "  {}{line}", if at > 0 { "  " } else { "" })?;
-            }
-        }
-        Ok(())
-    };
-    let evicting = |victim: &Victim| {
-        let budget = if victim.violates_budget { ", against its disruption budget" } else { "" };
-        format!("{} (priority {}{budget})", victim.pod.full_name(), victim.pod.spec.priority)
-    };
-    let places = explanation.preemption.iter().map(|place| {
-        let picked = if place.picked { "picked" } else { "possible" };
-        let victims: Vec<String> = place.victims.iter().map(evicting).collect();
-        format!("{}, {picked}: {}", place.node, if victims.is_empty() { "without victims".to_owned() } else { victims.join(", ") })
-    });
-    if !explanation.preemption.is_empty() {
-        writeln!(out, "\n{}", paint(STRONG, "preemption would evict"))?;
-        listed(places.take(SHOWN).collect(), out)?;
-        let more = explanation.preemption.len().saturating_sub(SHOWN);
-        if more > 0 {
-            writeln!(out, "  {}", paint(FAINT, format!("… or make room on {} (-o json has them all)", count(more, "more node"))))?;
-        }
-    }
-    if !explanation.preempted.is_empty() {
-        writeln!(out, "\n{}", paint(STRONG, "preempted"))?;
-        let gone = explanation.preempted.iter();
-        listed(gone.map(|(pod, revision)| format!("{} (priority {}) at r{revision}", pod.full_name(), pod.spec.priority)).collect(), out)?;
-    }
-    Ok(())
-}
-
-fn remedies(explanation: &Explanation, width: usize, out: &mut dyn Write) -> io::Result<()> {
-    const SHOWN: usize = 5;
-    if explanation.remedies.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "\n{}", paint(STRONG, "what would help"))?;
-    for remedy in explanation.remedies.iter().take(SHOWN) {
-        for (at, line) in fold(&format!("{}: {}", remedy.node, remedy.changes.join(" and ")), width.saturating_sub(4)).iter().enumerate() {
-            writeln!(out, "  {}{line}", if at > 0 { "  " } else { "" })?;
-        }
-    }
-    let more = explanation.remedies.len().saturating_sub(SHOWN);
-    if more > 0 {
-        writeln!(out, "  {}", paint(FAINT, format!("… and {more} more (-o json has them all)")))?;
-    }
-    Ok(())
-}
-
 fn caveats(explanation: &Explanation, width: usize, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)?;
     let version = format!("version {}: {}", explanation.version.release, explanation.version.evidence);
-    for caveat in explanation.caveats.iter().chain([&version]) {
-        for (at, line) in fold(caveat, width.saturating_sub(4)).iter().enumerate() {
-            writeln!(out, "{}", paint(FAINT, format!("{}{line}", if at == 0 { "· " } else { "  " })))?;
-        }
-    }
-    Ok(())
-}
-
-/// `1 node`, `4,812 nodes`.
-pub fn count(number: usize, noun: &str) -> String {
-    let digits = number.to_string();
-    let mut told = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            told.push(',');
-        }
-        told.push(digit);
-    }
-    format!("{told} {noun}{}", if number == 1 { "" } else { "s" })
-}
-
-/// Breaks a text between words so that no line is longer than `width` columns.
-pub fn fold(text: &str, width: usize) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut line = String::new();
-    for word in text.split_whitespace() {
-        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
-            lines.push(std::mem::take(&mut line));
-        }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
-    }
-    lines.push(line);
-    lines
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_grouped() {
-        assert_eq!([1, 12, 4812, 1_234_567].map(|number| count(number, "node")), ["1 node", "12 nodes", "4,812 nodes", "1,234,567 nodes"]);
-    }
-
-    #[test]
-    fn lines_are_broken_between_words() {
-        assert_eq!(fold("one two three", 7), ["one two", "three"]);
-        assert_eq!(fold("unbreakable", 3), ["unbreakable"]);
-    }
+    explanation.caveats.iter().chain([&version]).try_for_each(|caveat| hanging("· ", caveat, 2, width, FAINT, out))
 }

@@ -80,6 +80,13 @@ impl<'a> Allocator<'a> {
         Ok(None)
     }
 
+    /// The devices published for a node, each with whether some claim has it.
+    pub fn devices(&self, node: &Node) -> Vec<(String, bool)> {
+        let pools = gather(&self.slices, node, self.features, self.release.0);
+        let devices = pools.iter().flat_map(|pool| pool.devices());
+        devices.map(|device| (format!("{}/{}/{}", device.id.0, device.id.1, device.id.2), self.is_allocated(device.id))).collect()
+    }
+
     /// Whether a device is allocated to some claim.
     pub fn is_allocated(&self, id: DeviceId<'_>) -> bool {
         self.allocated.contains(&(id.0.to_owned(), id.1.to_owned(), id.2.to_owned()))

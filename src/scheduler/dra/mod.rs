@@ -10,7 +10,7 @@ mod request;
 mod search;
 mod selector;
 
-pub use allocator::Allocator;
+pub use allocator::{Allocation, Allocator};
 pub use claims::{ExtendedResources, NodeClaim, pod_claims};
 pub use pool::selects;
 pub use request::{claim_name, requests, written};

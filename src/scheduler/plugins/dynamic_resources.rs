@@ -169,12 +169,13 @@ fn problem<'a>(claim: &ResourceClaim, cycle: &Cycle<'_>) -> Option<PreFilter<'a>
     None
 }
 
-fn is_allocated(claim: &ResourceClaim) -> bool {
+/// Whether a claim has its devices.
+pub fn is_allocated(claim: &ResourceClaim) -> bool {
     claim.status.as_ref().is_some_and(|status| status.allocation.is_some())
 }
 
 /// Whether the devices of an allocated claim can be used from the node.
-fn is_reachable(claim: &ResourceClaim, node: &NodeInfo) -> bool {
+pub fn is_reachable(claim: &ResourceClaim, node: &NodeInfo) -> bool {
     let selector =
         claim.status.as_ref().and_then(|status| status.allocation.as_ref()).and_then(|allocation| allocation.node_selector.as_ref());
     selector.is_none_or(|selector| selects(selector, node))

@@ -1,7 +1,7 @@
 //! One file per upstream plugin; `PLUGINS` lists them all.
 
 mod balanced_allocation;
-mod dynamic_resources;
+pub mod dynamic_resources;
 mod gang_scheduling;
 pub mod image_locality;
 mod inter_pod_affinity;
@@ -14,18 +14,21 @@ mod node_resources;
 pub mod node_resources_fit;
 mod node_unschedulable;
 pub mod node_volume_limits;
-mod non_csi_limits;
+pub mod non_csi_limits;
 mod pending;
 pub mod pod_topology_spread;
 mod scheduling_gates;
 mod selector_spread;
 pub mod taint_toleration;
-mod volume_binding;
-mod volume_restrictions;
-mod volume_zone;
+pub mod volume_binding;
+pub mod volume_restrictions;
+pub mod volume_zone;
 mod workload_selector;
 
 pub use dynamic_resources::{post_filter as dynamic_resources_post_filter, pre_enqueue as dynamic_resources_pre_enqueue};
+pub use inter_pod_affinity::{others_term_matches, own_term_matches};
+pub use node_affinity::{named_nodes, term_matches};
+pub use node_declared_features::needed as needed_features;
 pub use node_resources::{offered_and_taken, on_shape};
 pub use taint_toleration::tolerates;
 

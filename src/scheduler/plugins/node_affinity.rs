@@ -99,7 +99,8 @@ fn any_term_matches(terms: &[NodeSelectorTerm], node: &NodeInfo, rules: &Rules) 
     false
 }
 
-fn term_matches(term: &NodeSelectorTerm, node: &NodeInfo, with_fields: bool) -> bool {
+/// Whether a term holds on a node; `with_fields`: whether the release knows matchFields.
+pub fn term_matches(term: &NodeSelectorTerm, node: &NodeInfo, with_fields: bool) -> bool {
     if with_fields {
         return term.matches(&node.name, &node.labels);
     }
@@ -109,7 +110,7 @@ fn term_matches(term: &NodeSelectorTerm, node: &NodeInfo, with_fields: bool) -> 
 }
 
 /// The nodes a pod's terms name, if every term names some.
-fn named_nodes(spec: &PodSpec) -> Option<BTreeSet<Arc<str>>> {
+pub fn named_nodes(spec: &PodSpec) -> Option<BTreeSet<Arc<str>>> {
     let terms = spec.node_affinity.required.as_ref().filter(|terms| !terms.is_empty())?;
     let mut names = BTreeSet::new();
     for term in terms {

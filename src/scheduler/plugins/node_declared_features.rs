@@ -1,5 +1,6 @@
 //! NodeDeclaredFeatures: a node has declared the features a pod needs of its kubelet.
 
+use crate::cluster::PodSpec;
 use crate::scheduler::{Cycle, Plugin, PreFilter, Verdict};
 
 /// Upstream: `plugins/nodedeclaredfeatures/nodedeclaredfeatures.go`, `component-helpers/nodedeclaredfeatures`.
@@ -26,12 +27,7 @@ Differs from upstream
     }
 
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
-        let spec = &cycle.pod.spec;
-        let needs = [
-            ("RestartAllContainersOnContainerExits", spec.restarts_all_containers),
-            ("UserNamespacesHostNetworkSupport", spec.host_network_in_user_namespace),
-        ];
-        let needed: Vec<&str> = needs.iter().filter(|(_, needed)| *needed).map(|(feature, _)| *feature).collect();
+        let needed = needed(&cycle.pod.spec);
         if needed.is_empty() {
             return PreFilter::Skip;
         }
@@ -48,4 +44,13 @@ Differs from upstream
             }
         }))
     }
+}
+
+/// The features a pod needs of its kubelet.
+pub fn needed(spec: &PodSpec) -> Vec<&'static str> {
+    let needs = [
+        ("RestartAllContainersOnContainerExits", spec.restarts_all_containers),
+        ("UserNamespacesHostNetworkSupport", spec.host_network_in_user_namespace),
+    ];
+    needs.into_iter().filter(|(_, needed)| *needed).map(|(feature, _)| feature).collect()
 }

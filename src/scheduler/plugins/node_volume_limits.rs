@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::cluster::{NodeInfo, PodInfo, VolumeSource};
+use crate::cluster::{PodInfo, VolumeSource};
 use crate::kube::api::core::v1::PersistentVolumeClaim;
 use crate::kube::api::storage::v1::CSINode;
 use crate::scheduler::volumes::{InTreePlugin, claim_class, claim_refs, inline_csi_volume, is_migrated, owner_problem, volume_plugin};
@@ -84,14 +84,16 @@ pub struct Count {
     pub wanted: i64,
     /// How many there may be.
     pub limit: i64,
+    /// What they are called, those the pod would add.
+    pub names: Vec<String>,
 }
 
 /// What is compared on a node, for each driver that the pod needs and that has a limit there; none where a volume cannot be looked up.
-pub fn compared(cycle: &Cycle<'_>, node: &NodeInfo) -> Vec<Count> {
+pub fn compared(cycle: &Cycle<'_>, node: &Candidate) -> Vec<Count> {
     let csi_node = cycle.state.listers().csi_nodes.get("", &node.name).map(|csi_node| &**csi_node);
     let mut wanted = Volumes::new();
     match collect(cycle.pod, true, csi_node, cycle, &mut wanted) {
-        Ok(()) => counts(&Candidate::plain(node), csi_node, wanted, cycle, &attachments(cycle)).unwrap_or_default(),
+        Ok(()) => counts(node, csi_node, wanted, cycle, &attachments(cycle)).unwrap_or_default(),
         Err(_) => Vec::new(),
     }
 }
@@ -123,6 +125,7 @@ fn counts(
         attached: count(&attached, driver),
         wanted: count(&wanted, driver),
         limit,
+        names: wanted.iter().filter(|(_, of)| *of == driver).map(|((_, handle), _)| handle.replace('\0', "claim ")).collect(),
     });
     Ok(counted.collect())
 }

@@ -115,6 +115,36 @@ impl Plugin for NonCsiLimits {
     }
 }
 
+/// What one of these rules, under its newer or its older name, compares on a node.
+pub struct Disks {
+    /// The pod's.
+    pub wanted: BTreeSet<String>,
+    /// Those of the pods on the node.
+    pub attached: BTreeSet<String>,
+    /// How many there may be.
+    pub limit: i64,
+    /// Whether the node's driver took these disks over, so that they are not counted.
+    pub migrated: bool,
+}
+
+/// What a rule compares on a node; `None` where a volume cannot be looked up.
+pub fn compared(rule: &str, cycle: &Cycle<'_>, node: &Candidate) -> Option<Disks> {
+    let rule = match rule {
+        "EBSLimits" | "MaxEBSVolumeCount" => &EBS_LIMITS,
+        "GCEPDLimits" | "MaxGCEPDVolumeCount" => &GCE_PD_LIMITS,
+        "AzureDiskLimits" | "MaxAzureDiskVolumeCount" => &AZURE_DISK_LIMITS,
+        _ => &CINDER_LIMITS,
+    };
+    let mut attached = BTreeSet::new();
+    for other in &node.pods {
+        attached.extend(rule.disks(other, false, cycle).ok()?);
+    }
+    let csi_node = cycle.state.listers().csi_nodes.get("", &node.name).map(|csi_node| &**csi_node);
+    let migrated =
+        InTreePlugin::find(rule.in_tree).is_some_and(|plugin| is_migrated(plugin, csi_node, cycle.profile.release, &cycle.profile.gates));
+    Some(Disks { wanted: rule.disks(cycle.pod, true, cycle).ok()?, attached, limit: rule.limit(node, cycle), migrated })
+}
+
 impl NonCsiLimits {
     /// The disk an inline volume is.
     fn inline(&self, source: &VolumeSource) -> Option<String> {

@@ -91,7 +91,7 @@ Differs from upstream
 }
 
 /// The pod's claims, in order, or why it cannot be scheduled (`podHasPVCs`).
-fn claims(cycle: &Cycle<'_>) -> Result<Vec<Arc<PersistentVolumeClaim>>, String> {
+pub fn claims(cycle: &Cycle<'_>) -> Result<Vec<Arc<PersistentVolumeClaim>>, String> {
     let release = cycle.profile.release;
     let mut found = Vec::new();
     for reference in claim_refs(cycle.pod, cycle.profile.gates.on("GenericEphemeralVolume")) {

@@ -74,7 +74,7 @@ Differs from upstream
 }
 
 /// The pod's claims that only one pod may use; a claim that is missing refuses the pod.
-fn once_claims(pod: &PodInfo, state: &ClusterState) -> Result<BTreeSet<Arc<str>>, Refusal> {
+pub fn once_claims(pod: &PodInfo, state: &ClusterState) -> Result<BTreeSet<Arc<str>>, Refusal> {
     let mut once = BTreeSet::new();
     for claim in claim_refs(pod, false) {
         let Some(found) = state.listers().claims.get(&pod.namespace, &claim.name) else {
@@ -90,17 +90,23 @@ fn once_claims(pod: &PodInfo, state: &ClusterState) -> Result<BTreeSet<Arc<str>>
 
 /// Whether a pod on some node uses the claim.
 fn is_used(namespace: &str, claim: &str, state: &ClusterState) -> bool {
-    let pods = state.nodes().flat_map(|node| &node.pods).filter(|pod| &*pod.namespace == namespace);
-    pods.into_iter().any(|pod| claim_refs(pod, false).any(|used| &*used.name == claim))
+    users(namespace, claim, state).next().is_some()
 }
 
-fn is_restricted(source: &VolumeSource) -> bool {
+/// The pods on nodes that use a claim.
+pub fn users<'a>(namespace: &'a str, claim: &'a str, state: &'a ClusterState) -> impl Iterator<Item = &'a Arc<PodInfo>> {
+    let pods = state.nodes().flat_map(|node| &node.pods).filter(move |pod| &*pod.namespace == namespace);
+    pods.filter(move |pod| claim_refs(pod, false).any(|used| &*used.name == claim))
+}
+
+/// Whether the disk may be one that pods cannot share.
+pub fn is_restricted(source: &VolumeSource) -> bool {
     use VolumeSource::{AwsElasticBlockStore, GcePersistentDisk, Iscsi, Rbd};
     matches!(source, GcePersistentDisk { .. } | AwsElasticBlockStore { .. } | Iscsi { .. } | Rbd { .. })
 }
 
 /// `isVolumeConflict`.
-fn conflicts(volume: &VolumeSource, other: &VolumeSource) -> bool {
+pub fn conflicts(volume: &VolumeSource, other: &VolumeSource) -> bool {
     use VolumeSource::{AwsElasticBlockStore, GcePersistentDisk, Iscsi, Rbd};
     match (volume, other) {
         (GcePersistentDisk { name, read_only }, GcePersistentDisk { name: other, read_only: shared }) => {

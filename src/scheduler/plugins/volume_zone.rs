@@ -14,9 +14,13 @@ const BETA_KEYS: [&str; 2] = ["failure-domain.beta.kubernetes.io/zone", "failure
 const KEYS: [&str; 4] = [BETA_KEYS[0], BETA_KEYS[1], "topology.kubernetes.io/zone", "topology.kubernetes.io/region"];
 
 /// A zone or region label of a volume and the values it allows.
-struct Topology {
-    key: &'static str,
-    values: BTreeSet<String>,
+pub struct Topology {
+    /// The volume.
+    pub volume: String,
+    /// The label.
+    pub key: &'static str,
+    /// The zones or regions it may be used in.
+    pub values: BTreeSet<String>,
 }
 
 impl Plugin for VolumeZone {
@@ -41,7 +45,7 @@ Differs from upstream
 
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
         let release = cycle.profile.release.0;
-        let keys: &[&'static str] = if release >= 20 { &KEYS } else { &BETA_KEYS };
+        let keys = keys(release);
         let collected = topologies(cycle, keys);
         if release >= 27 {
             match &collected {
@@ -66,19 +70,29 @@ Differs from upstream
     }
 }
 
+/// The node labels a release knows.
+pub fn keys(release: u16) -> &'static [&'static str] {
+    if release >= 20 { &KEYS } else { &BETA_KEYS }
+}
+
 impl Topology {
     fn allows(&self, node: &Candidate, release: u16) -> bool {
+        self.value(node, release).is_some_and(|value| self.values.contains(value))
+    }
+
+    /// The node's value for the label.
+    pub fn value<'n>(&self, node: &'n Candidate, release: u16) -> Option<&'n str> {
         let stable = match self.key {
             key if release >= 29 && key == BETA_KEYS[0] => node.labels.get(KEYS[2]),
             key if release >= 29 && key == BETA_KEYS[1] => node.labels.get(KEYS[3]),
             _ => None,
         };
-        node.labels.get(self.key).or(stable).is_some_and(|value| self.values.contains(value))
+        node.labels.get(self.key).or(stable)
     }
 }
 
 /// The labels of the pod's volumes, or the first reason why they cannot be had.
-fn topologies(cycle: &Cycle<'_>, keys: &[&'static str]) -> Result<Vec<Topology>, String> {
+pub fn topologies(cycle: &Cycle<'_>, keys: &[&'static str]) -> Result<Vec<Topology>, String> {
     let listers = cycle.state.listers();
     let mut found = Vec::new();
     for claim in claim_refs(cycle.pod, false) {
@@ -128,5 +142,5 @@ fn waits_for_consumer(claim: &PersistentVolumeClaim, cycle: &Cycle<'_>) -> Resul
 fn topology(volume: &PersistentVolume, key: &'static str) -> Option<Topology> {
     let value = volume.metadata.labels.as_ref()?.get(key)?;
     let values: BTreeSet<String> = value.split("__").map(|zone| zone.trim().to_owned()).collect();
-    (!values.contains("")).then_some(Topology { key, values })
+    (!values.contains("")).then(|| Topology { volume: volume.metadata.name.clone().unwrap_or_default(), key, values })
 }

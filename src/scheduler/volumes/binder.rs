@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::cluster::{Amount, Interner, Node, Selector};
 use crate::kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim, TopologySelectorTerm};
-use crate::kube::api::storage::v1::{CSIStorageCapacity, StorageClass};
+use crate::kube::api::storage::v1::{CSINode, CSIStorageCapacity, StorageClass};
 use crate::scheduler::Cycle;
 
 use super::claims::{PodClaims, claim_class, storage_request};
@@ -118,20 +118,31 @@ impl<'a> Binder<'a> {
         Ok(found)
     }
 
+    /// The volumes of bound claims, each with whether the node reaches it; `None` where the volume is missing.
+    pub fn reach<'b>(&'b self, node: &'b Node) -> impl Iterator<Item = (&'b str, Option<bool>)> {
+        let csi_node = self.cycle.state.listers().csi_nodes.get("", &node.name).map(|csi_node| &**csi_node);
+        self.bound.iter().map(move |volume| (volume.name.as_str(), self.affinity(volume, csi_node).map(|affinity| affinity.matches(node))))
+    }
+
+    /// Where a bound volume can be reached: what its driver says, where that took it over.
+    fn affinity<'b>(&self, volume: &'b BoundVolume, csi_node: Option<&CSINode>) -> Option<&'b VolumeAffinity> {
+        let gates = &self.cycle.profile.gates;
+        let migrated = volume.migrated.as_ref().filter(|(plugin, _)| is_migrated_by_annotation(*plugin, csi_node, gates));
+        migrated.map(|(_, affinity)| affinity).or(volume.affinity.as_ref()).filter(|_| volume.affinity.is_some())
+    }
+
     /// `checkBoundClaims`: whether every bound volume can be reached, and exists; it ends at the first that is not so.
     fn check_bound(&self, node: &Node) -> Result<(bool, bool), String> {
-        let gates = &self.cycle.profile.gates;
         let csi_node = self.cycle.state.listers().csi_nodes.get("", &node.name).map(|csi_node| &**csi_node);
         for volume in &self.bound {
-            let Some(own) = &volume.affinity else {
+            let Some(affinity) = self.affinity(volume, csi_node) else {
                 return if self.cycle.profile.release.0 >= 20 {
                     Ok((true, false))
                 } else {
                     Err(format!("could not find v1.PersistentVolume \"{}\"", volume.name))
                 };
             };
-            let migrated = volume.migrated.as_ref().filter(|(plugin, _)| is_migrated_by_annotation(*plugin, csi_node, gates));
-            if !migrated.map_or(own, |(_, affinity)| affinity).matches(node) {
+            if !affinity.matches(node) {
                 return Ok((false, true));
             }
         }

@@ -163,7 +163,7 @@ impl<'a> Matching<'a> {
 }
 
 /// `GetPersistentVolumeClass`.
-fn volume_class(volume: &PersistentVolume) -> &str {
+pub fn volume_class(volume: &PersistentVolume) -> &str {
     let annotation = annotation(&volume.metadata, "volume.beta.kubernetes.io/storage-class");
     annotation.or_else(|| volume.spec.as_ref().and_then(|spec| spec.storage_class_name.as_deref())).unwrap_or_default()
 }

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::node_label_presence::check_node_label_presence;
-use super::service_affinity::check_service_affinity;
+use super::service_affinity::{ServiceAffinity, check_service_affinity};
 use super::{Prepared, pages};
 use crate::scheduler::legacy::reason::verdict;
-use crate::scheduler::{Cycle, Plugin, PreFilter};
+use crate::scheduler::{Candidate, Cycle, Fact, Plugin, PreFilter};
 
 /// A predicate with its argument.
 pub struct ArguedPredicate {
@@ -52,5 +52,19 @@ impl Plugin for ArguedPredicate {
         PreFilter::Judge(Box::new(move |candidate| {
             prepared(candidate).map_or_else(|verdict| verdict, |reasons| verdict(&reasons, release))
         }))
+    }
+
+    fn compared(&self, cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
+        let is = |label: &Arc<str>| node.labels.get(label).map_or_else(|| "is absent".to_owned(), |value| format!("is {value}"));
+        match &self.argument {
+            Argument::Labels(labels) => labels
+                .iter()
+                .map(|(label, wanted)| {
+                    let not = if *wanted { "" } else { "no " };
+                    Fact::new(node.labels.has(label) == *wanted, format!("{not}label {label} wanted, {}", is(label)))
+                })
+                .collect(),
+            Argument::ServiceLabels(labels) => ServiceAffinity::new(cycle, labels.clone()).compared(node),
+        }
     }
 }

@@ -8,7 +8,7 @@ use crate::cluster::{Labels, NodeId, NodeInfo};
 
 use super::Prepared;
 use crate::scheduler::legacy::reason::Reason;
-use crate::scheduler::{Candidate, Cycle, Verdict};
+use crate::scheduler::{Candidate, Cycle, Fact, Verdict};
 
 /// Why the answer can be unknown.
 const ORDER: &str = "it depends on which pod the scheduler's list names first";
@@ -74,6 +74,27 @@ impl<'a> ServiceAffinity<'a> {
         let mut answers = examples.iter().map(|example| self.fits(candidate, example));
         let first = answers.next().unwrap_or(true);
         if answers.all(|other| other == first) { answer(first) } else { Err(unknown()) }
+    }
+
+    /// Each label: what is wanted, by the pod's nodeSelector or as the nodes of its Service's pods have it, and what the node has.
+    pub fn compared(&self, node: &Candidate) -> Vec<Fact> {
+        let examples = if self.has_service { self.examples(node) } else { Vec::new() };
+        let of_label = |(at, label): (usize, &Arc<str>)| {
+            let is = node.labels.get(label);
+            let told = is.map_or_else(|| "is absent".to_owned(), |value| format!("is {value}"));
+            match &self.own[at] {
+                Some(wanted) => Fact::new(is == Some(wanted), format!("label {label}={wanted} wanted by the nodeSelector, {told}")),
+                None => {
+                    let mut values: Vec<&str> = examples.iter().filter_map(|example| example[at].as_deref()).collect();
+                    values.sort_unstable();
+                    values.dedup();
+                    let holds = values.is_empty() || is.is_some_and(|is| values.contains(&is));
+                    let others = if values.is_empty() { "no pod of its Service says which".to_owned() } else { values.join(" or ") };
+                    Fact::new(holds, format!("label {label} as for its Service's pods ({others}), {told}"))
+                }
+            }
+        };
+        self.labels.iter().enumerate().map(of_label).collect()
     }
 
     fn values(&self, node: &NodeInfo) -> Values {

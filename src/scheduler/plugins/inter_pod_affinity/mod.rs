@@ -55,12 +55,12 @@ fn own_term_reaches(term: &AffinityTerm, namespace: &Arc<str>, cycle: &Cycle) ->
 }
 
 /// Whether a term of the incoming pod means another pod.
-fn own_term_matches(term: &AffinityTerm, other: &PodInfo, cycle: &Cycle) -> bool {
+pub fn own_term_matches(term: &AffinityTerm, other: &PodInfo, cycle: &Cycle) -> bool {
     term.matches_labels(&other.labels) && own_term_reaches(term, &other.namespace, cycle)
 }
 
 /// Whether a term of another pod means the incoming one.
-fn others_term_matches(term: &AffinityTerm, cycle: &Cycle) -> bool {
+pub fn others_term_matches(term: &AffinityTerm, cycle: &Cycle) -> bool {
     let pod = cycle.pod;
     term.matches_labels(&pod.labels)
         && term.matches_namespace(&pod.namespace, cycle.state.namespace_labels(&pod.namespace), cycle.profile.rules.namespace_selector)

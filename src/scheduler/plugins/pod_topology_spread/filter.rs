@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::cluster::{NodeInfo, WhenUnsatisfiable};
+use crate::cluster::WhenUnsatisfiable;
 use crate::scheduler::{Candidate, Cycle, PreFilter, Verdict};
 
 use super::{Constraint, constraints, has_all_keys};
@@ -64,6 +64,12 @@ pub struct Comparison {
     pub least: i64,
     /// How much more than the least there may be.
     pub max_skew: i64,
+    /// Whether there are fewer domains than minDomains.
+    pub few: bool,
+    /// How many domains there should be.
+    pub min_domains: i64,
+    /// Every domain with its count, the emptiest first; only where it was asked for.
+    pub domains: Vec<(Arc<str>, i64)>,
 }
 
 impl Comparison {
@@ -97,16 +103,25 @@ impl Counted {
         let count = known.unwrap_or(0) + difference(node, cycle, &self.constraints, &self.place, at);
         let few = i64::try_from(domains.counts.len()).unwrap_or(i64::MAX) < constraint.min_domains;
         let least = if few { 0 } else { domains.least(value, count) };
-        let (key, max_skew) = (constraint.key.clone(), constraint.max_skew);
-        Some(Comparison { key, value: value.clone(), count, own: self.own[at], least, max_skew })
+        let (key, max_skew, min_domains) = (constraint.key.clone(), constraint.max_skew, constraint.min_domains);
+        Some(Comparison { key, value: value.clone(), count, own: self.own[at], least, max_skew, few, min_domains, domains: Vec::new() })
+    }
+
+    /// Every domain of a constraint with its count, the emptiest first.
+    fn ranked(&self, at: usize) -> Vec<(Arc<str>, i64)> {
+        let mut domains: Vec<_> = self.domains[self.place[at]].counts.iter().map(|(value, count)| (value.clone(), *count)).collect();
+        domains.sort_by(|(name, count), (other, more)| count.cmp(more).then_with(|| name.cmp(other)));
+        domains
     }
 }
 
 /// What every constraint with DoNotSchedule compares on a node, in order; an error is the key of a label the node lacks.
-pub fn comparisons(cycle: &Cycle, node: &NodeInfo) -> Vec<Result<Comparison, Arc<str>>> {
+pub fn comparisons(cycle: &Cycle, node: &Candidate) -> Vec<Result<Comparison, Arc<str>>> {
     let Some(counted) = Counted::new(cycle) else { return Vec::new() };
-    let candidate = Candidate::plain(node);
-    let compare = |at: usize| counted.compare(at, &candidate, cycle).ok_or_else(|| counted.constraints[at].key.clone());
+    let compare = |at: usize| match counted.compare(at, node, cycle) {
+        Some(compared) => Ok(Comparison { domains: counted.ranked(at), ..compared }),
+        None => Err(counted.constraints[at].key.clone()),
+    };
     (0..counted.constraints.len()).map(compare).collect()
 }
 

@@ -1,0 +1,77 @@
+//! What would help a pod that fits nowhere, and whom preemption would evict for it.
+
+use std::io::{self, Write};
+
+use anstyle::Style;
+
+use crate::render::style::{FAINT, STRONG, paint};
+use crate::scheduler::{Explanation, Victim};
+
+use super::words::{count, grouped, hanging, names};
+
+/// Writes what preemption would do and whom it did evict.
+///
+/// # Errors
+/// The stream's.
+pub fn preemption(explanation: &Explanation, all: bool, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    let shown = if all { usize::MAX } else { 3 };
+    let evicting = |victim: &Victim| {
+        let budget = if victim.violates_budget { ", against its disruption budget" } else { "" };
+        format!("{} (priority {}{budget})", victim.pod.full_name(), victim.pod.spec.priority)
+    };
+    let places: Vec<String> = explanation
+        .preemption
+        .iter()
+        .map(|place| {
+            let picked = if place.picked { ", the node it picks" } else { "" };
+            let victims: Vec<String> = place.victims.iter().map(evicting).collect();
+            format!("{}{picked}: {}", place.node, if victims.is_empty() { "without victims".to_owned() } else { victims.join(", ") })
+        })
+        .collect();
+    if !places.is_empty() {
+        writeln!(out, "\n{}", paint(STRONG, "preemption would evict"))?;
+        for place in places.iter().take(shown) {
+            hanging("  ", place, 4, width, Style::new(), out)?;
+        }
+        let more = places.len().saturating_sub(shown);
+        if more > 0 {
+            writeln!(out, "  {}", paint(FAINT, format!("… or make room on {} (-o wide has them)", count(more, "more node"))))?;
+        }
+    }
+    if !explanation.preempted.is_empty() {
+        writeln!(out, "\n{}", paint(STRONG, "preempted for it"))?;
+        for (pod, revision) in &explanation.preempted {
+            hanging("  ", &format!("{} (priority {}) at r{revision}", pod.full_name(), pod.spec.priority), 4, width, Style::new(), out)?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes the remedies, equal ones together: `what to change → where it fits then`.
+///
+/// # Errors
+/// The stream's.
+pub fn remedies(explanation: &Explanation, all: bool, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    const NODES: usize = 4;
+    let shown = if all { usize::MAX } else { 5 };
+    let mut alike: Vec<(&[String], Vec<&str>)> = Vec::new();
+    for remedy in &explanation.remedies {
+        match alike.iter_mut().find(|(changes, _)| *changes == &*remedy.changes) {
+            Some((_, nodes)) => nodes.push(&remedy.node),
+            None => alike.push((&remedy.changes, vec![&remedy.node])),
+        }
+    }
+    if alike.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{}", paint(STRONG, "what would help"))?;
+    for (changes, nodes) in alike.iter().take(shown) {
+        let line = format!("{} → {}", changes.join(" and "), names(nodes.iter().copied(), NODES));
+        hanging("  ", &line, 4, width, Style::new(), out)?;
+    }
+    let more = alike.len().saturating_sub(shown);
+    if more > 0 {
+        writeln!(out, "  {}", paint(FAINT, format!("… and {} more (-o wide has them)", grouped(more))))?;
+    }
+    Ok(())
+}

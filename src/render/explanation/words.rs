@@ -1,0 +1,100 @@
+//! Words on a page of limited width: folding, hanging lines, counts.
+
+use std::io::{self, Write};
+
+use anstyle::Style;
+
+use crate::render::style::paint;
+
+/// `1 node`, `4,812 nodes`.
+pub fn count(number: usize, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
+}
+
+/// `4,812`.
+pub fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut told = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            told.push(',');
+        }
+        told.push(digit);
+    }
+    told
+}
+
+/// The first of some names, and how many more there are: `n1 n2 n3 and 12 more`.
+pub fn names<'a>(all: impl ExactSizeIterator<Item = &'a str>, shown: usize) -> String {
+    let more = all.len().saturating_sub(shown);
+    let told = all.take(shown).collect::<Vec<_>>().join(" ");
+    if more > 0 { format!("{told} and {} more", grouped(more)) } else { told }
+}
+
+/// How many columns a text takes.
+pub fn columns(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// Breaks a text between words so that no line is longer than `width` columns; a word that is longer is cut.
+pub fn fold(text: &str, width: usize) -> Vec<String> {
+    let width = width.max(1);
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        let mut word = word;
+        if !line.is_empty() && columns(&line) + 1 + columns(word) > width {
+            lines.push(std::mem::take(&mut line));
+        }
+        while columns(word) > width {
+            let cut = word.char_indices().nth(width).map_or(word.len(), |(at, _)| at);
+            lines.push(word[..cut].to_owned());
+            word = &word[cut..];
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    lines.push(line);
+    lines
+}
+
+/// Writes a text after `lead` (already written on its first line where it is not blank), folded, each further line `hang` columns in.
+///
+/// # Errors
+/// The stream's.
+pub fn hanging(lead: &str, text: &str, hang: usize, width: usize, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    let first = width.saturating_sub(columns(lead));
+    let mut lines = fold(text, first.max(1)).into_iter();
+    let head = lines.next().unwrap_or_default();
+    writeln!(out, "{lead}{}", paint(style, &head))?;
+    let rest = lines.collect::<Vec<_>>().join(" ");
+    if !rest.is_empty() {
+        for line in fold(&rest, width.saturating_sub(hang)) {
+            writeln!(out, "{:hang$}{}", "", paint(style, line))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped() {
+        assert_eq!([1, 12, 4812, 1_234_567].map(|number| count(number, "node")), ["1 node", "12 nodes", "4,812 nodes", "1,234,567 nodes"]);
+        assert_eq!(names(["a", "b", "c"].into_iter(), 2), "a b and 1 more");
+        assert_eq!(names(["a", "b"].into_iter(), 2), "a b");
+    }
+
+    #[test]
+    fn lines_are_broken_between_words() {
+        assert_eq!(fold("one two three", 7), ["one two", "three"]);
+        assert_eq!(fold("an unbreakable", 6), ["an", "unbrea", "kable"]);
+        let mut out = Vec::new();
+        hanging("- ", "one two three four", 4, 9, Style::new(), &mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "- one two\n    three\n    four\n");
+    }
+}

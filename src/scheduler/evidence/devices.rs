@@ -1,0 +1,74 @@
+//! What is compared about devices: those that claims have, those they would get, those that are there.
+
+use std::sync::Arc;
+
+use crate::kube::api::resource::v1::ResourceClaim;
+use crate::scheduler::dra::{Allocator, ExtendedResources, NodeClaim, claim_name, pod_claims, requests, written};
+use crate::scheduler::explanation::Fact;
+use crate::scheduler::plugins::dynamic_resources::{is_allocated, is_reachable};
+use crate::scheduler::{Candidate, Cycle};
+
+/// Each claim with the devices it has or would get; where it gets none, what it wants and how many devices are left.
+pub fn claims(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
+    let claims = match pod_claims(cycle.pod, cycle.state) {
+        Ok(claims) => claims,
+        Err(reason) => return vec![Fact::refusing(reason)],
+    };
+    let (had, open): (Vec<&Arc<ResourceClaim>>, Vec<_>) = claims.iter().partition(|claim| is_allocated(claim));
+    let mut facts: Vec<Fact> = had.iter().map(|claim| allocated(claim, node)).collect();
+    let own = match ExtendedResources::of(cycle).map(|extended| extended.on(node, !claims.is_empty(), &cycle.pod.namespace)) {
+        Some(NodeClaim::Claim(claim)) => Some(claim),
+        Some(NodeClaim::Refused(reason)) => {
+            facts.push(Fact::refusing(reason.to_owned()));
+            return facts;
+        }
+        Some(NodeClaim::Nothing) | None => None,
+    };
+    let wanted: Vec<&ResourceClaim> = open.iter().map(|claim| &***claim).chain(own.as_deref()).collect();
+    if !wanted.is_empty() && cycle.profile.release.0 >= 32 {
+        facts.extend(to_allocate(&wanted, cycle, node));
+    }
+    if facts.is_empty() { vec![Fact::holding("device plugins serve all the pod asks for".to_owned())] } else { facts }
+}
+
+fn allocated(claim: &ResourceClaim, node: &Candidate) -> Fact {
+    let results = claim.status.as_ref().and_then(|status| status.allocation.as_ref()?.devices.as_ref()?.results.as_ref());
+    let devices: Vec<String> =
+        results.into_iter().flatten().map(|device| format!("{}/{}/{}", device.driver, device.pool, device.device)).collect();
+    let reached = is_reachable(claim, node);
+    let not = if reached { "" } else { "not " };
+    Fact::new(reached, format!("claim {} has {}, {not}reached from here", claim_name(claim), devices.join(", ")))
+}
+
+fn to_allocate(claims: &[&ResourceClaim], cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
+    let allocator = Allocator::new(cycle);
+    if let Ok(Some(found)) = allocator.allocate(node, claims) {
+        let would = |(claim, found): (&&ResourceClaim, &crate::scheduler::dra::Allocation)| {
+            let devices: Vec<String> = found.devices.iter().map(|(_, driver, pool, device)| format!("{driver}/{pool}/{device}")).collect();
+            Fact::holding(format!("claim {} would get {}", claim_name(claim), devices.join(", ")))
+        };
+        return claims.iter().zip(&found).map(would).collect();
+    }
+    let there = allocator.devices(node);
+    let taken = there.iter().filter(|(_, taken)| *taken).count();
+    let wants = claims.iter().map(|claim| {
+        let each = requests(claim).iter().map(|request| {
+            let ways = written(request);
+            let ways: Vec<String> = ways
+                .iter()
+                .map(|way| {
+                    if way.mode == "All" { format!("all of class {}", way.class) } else { format!("{} of class {}", way.count, way.class) }
+                })
+                .collect();
+            ways.join(" or else ")
+        });
+        format!("claim {} wants {}", claim_name(claim), each.collect::<Vec<_>>().join(" and "))
+    });
+    let mut facts: Vec<Fact> = wants.map(Fact::refusing).collect();
+    facts.push(Fact::refusing(format!("{} here, {taken} of them taken", counted(there.len()))));
+    facts
+}
+
+fn counted(devices: usize) -> String {
+    if devices == 1 { "1 device".to_owned() } else { format!("{devices} devices") }
+}

@@ -1,0 +1,174 @@
+//! What is compared with other pods: affinity, anti-affinity, and how many of a kind each domain holds.
+
+use std::sync::Arc;
+
+use crate::cluster::{AffinityTerm, NodeInfo, Operator, PodInfo, Requirement, TermKind};
+use crate::scheduler::explanation::Fact;
+use crate::scheduler::plugins::pod_topology_spread::filter::{Comparison, comparisons};
+use crate::scheduler::plugins::{others_term_matches, own_term_matches};
+use crate::scheduler::{Candidate, Cycle};
+
+use super::some;
+
+/// So many pods are named.
+const NAMED: usize = 3;
+
+/// Each constraint that must hold: the counts of its domains, the skew, and the most it may be.
+pub fn spread(cycle: &Cycle, node: &Candidate, passes: bool) -> Vec<Fact> {
+    let told = comparisons(cycle, node).into_iter().map(|compared| match compared {
+        Err(key) => Fact::new(passes, format!("it has no label {key}")),
+        Ok(of) => Fact::new(!of.is_skewed(), skew(&of)),
+    });
+    let told: Vec<Fact> = told.collect();
+    if told.is_empty() { vec![Fact::holding("the pod has no spread constraint that must hold".to_owned())] } else { told }
+}
+
+fn skew(of: &Comparison) -> String {
+    const DOMAINS: usize = 6;
+    let pods = if of.count == 1 { "pod" } else { "pods" };
+    let one_more = if of.own > 0 { " and this one" } else { "" };
+    let least = if of.few {
+        format!("the emptiest counts as 0, as there are fewer than minDomains ({})", of.min_domains)
+    } else {
+        format!("the emptiest domain {}", of.least)
+    };
+    let mut domains: Vec<String> = of.domains.iter().take(DOMAINS).map(|(value, count)| format!("{value} {count}")).collect();
+    let more = of.domains.len().saturating_sub(DOMAINS);
+    domains.extend((more > 0).then(|| format!("{more} more")));
+    let skew = of.count + of.own - of.least;
+    let (key, value, count) = (&of.key, &of.value, of.count);
+    format!("{key}={value} holds {count} matching {pods}{one_more}, {least}: skew {skew}, maxSkew {} ({})", of.max_skew, domains.join(", "))
+}
+
+/// The pods that each term of the pod means in the node's domain, and those whose own anti-affinity means this pod.
+pub fn affinity(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
+    let own = &cycle.pod.spec;
+    let mut facts = together(cycle, node);
+    for term in &own.pod_anti_affinity.required {
+        let key = &term.topology_key;
+        facts.push(match node.labels.get(key) {
+            None => Fact::holding(format!("it has no label {key}, so no pod is near by that term")),
+            Some(value) => {
+                let place = place(cycle, node, key, value);
+                let near = named(node, in_domain(cycle, node, key, value).filter(|pod| own_term_matches(term, pod, cycle)));
+                match near.is_empty() {
+                    true => Fact::holding(format!("the pod avoids {}, and none is {place}", selected(term, cycle))),
+                    false => Fact::refusing(format!("the pod avoids {}, and {place} is {}", selected(term, cycle), some(&near, NAMED))),
+                }
+            }
+        });
+    }
+    let objections = objections(cycle, node);
+    if objections.is_empty() {
+        facts.push(Fact::holding("no pod in its domains avoids the pod".to_owned()));
+    }
+    facts.extend(objections);
+    facts
+}
+
+/// What required affinity finds: pods that match every term, in each term's domain; or nowhere any, and the pod is the first of its kind.
+fn together(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
+    let terms = &cycle.pod.spec.pod_affinity.required;
+    let each_apart = cycle.profile.release.0 <= 10;
+    let means = |term: &AffinityTerm, pod: &PodInfo| {
+        terms.iter().all(|other| (each_apart && **other != *term) || own_term_matches(other, pod, cycle))
+    };
+    let mut facts = Vec::new();
+    for term in terms {
+        let key = &term.topology_key;
+        let selected = selected(term, cycle);
+        let Some(value) = node.labels.get(key) else {
+            facts.push(Fact::refusing(format!("it has no label {key}")));
+            continue;
+        };
+        let place = place(cycle, node, key, value);
+        let near = named(node, in_domain(cycle, node, key, value).filter(|pod| means(term, pod)));
+        facts.push(match near.is_empty() {
+            false => Fact::holding(format!("the pod seeks {selected}, and {place} is {}", some(&near, NAMED))),
+            true => Fact::refusing(format!("the pod seeks {selected}, and none is {place}")),
+        });
+    }
+    let first_of_its_kind = || {
+        let all = cycle.state.nodes().flat_map(|node| &node.pods).chain(node.added);
+        let counted = |pod: &&Arc<PodInfo>| terms.iter().any(|term| means(term, pod));
+        terms.iter().all(|term| own_term_matches(term, cycle.pod, cycle)) && !all.into_iter().any(|pod| counted(&pod))
+    };
+    let lacks_key = terms.iter().any(|term| !node.labels.has(&term.topology_key));
+    let needs_keys = cycle.profile.rules.first_pod_needs_keys && lacks_key;
+    if facts.iter().any(|fact| !fact.holds) && !needs_keys && first_of_its_kind() {
+        return vec![Fact::holding("no pod anywhere matches its affinity, but it does itself: it is the first of its kind".to_owned())];
+    }
+    facts
+}
+
+/// Pods in the node's domains that keep this one away.
+fn objections(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    let mut keys: Vec<&Arc<str>> = cycle
+        .state
+        .terms()
+        .filter(|(term, _)| term.kind == TermKind::RequiredAntiAffinity && others_term_matches(&term.term, cycle))
+        .map(|(term, _)| &term.term.topology_key)
+        .chain(node.added.iter().flat_map(|pod| pod.spec.pod_anti_affinity.required.iter().map(|term| &term.topology_key)))
+        .collect();
+    keys.sort_unstable();
+    keys.dedup();
+    for key in keys {
+        let Some(value) = node.labels.get(key) else { continue };
+        let objects = |pod: &&Arc<PodInfo>| {
+            pod.spec.pod_anti_affinity.required.iter().any(|term| term.topology_key == *key && others_term_matches(term, cycle))
+        };
+        let against = named(node, in_domain(cycle, node, key, value).filter(objects));
+        if !against.is_empty() {
+            let place = place(cycle, node, key, value);
+            facts.push(Fact::refusing(format!("the pod is avoided {place} by {}", some(&against, NAMED))));
+        }
+    }
+    facts
+}
+
+/// A domain in words: often it is the node alone.
+fn place(cycle: &Cycle, node: &Candidate, key: &str, value: &str) -> String {
+    let shared = cycle.state.nodes().any(|other| other.id != node.id && other.labels.get(key) == Some(value));
+    if shared { format!("within {key}={value}") } else { "on this node".to_owned() }
+}
+
+/// Pods, in order, with the nodes they are on where it is another one.
+fn named<'a>(node: &Candidate, pods: impl Iterator<Item = &'a Arc<PodInfo>>) -> Vec<String> {
+    let name = |pod: &'a Arc<PodInfo>| match pod.node_name.as_deref().filter(|other| **other != *node.name) {
+        Some(other) => format!("{} on {other}", pod.full_name()),
+        None => pod.full_name(),
+    };
+    let mut names: Vec<String> = pods.map(name).collect();
+    names.sort_unstable();
+    names
+}
+
+/// The pods on all nodes of a domain, with the candidate as it is thought to be.
+fn in_domain<'a>(cycle: &'a Cycle<'a>, node: &'a Candidate<'a>, key: &'a str, value: &'a str) -> impl Iterator<Item = &'a Arc<PodInfo>> {
+    let others = cycle.state.nodes().filter(move |other| other.id != node.id && other.labels.get(key) == Some(value));
+    others.chain([node.node]).flat_map(|node: &NodeInfo| node.pods.iter())
+}
+
+/// The pods a term means, in a selector's notation, and their namespaces where these are not the pod's own.
+fn selected(term: &AffinityTerm, cycle: &Cycle) -> String {
+    let told = |requirement: &Requirement| match requirement.operator {
+        Operator::In if requirement.values.len() > 1 => format!("{} in ({})", requirement.key, requirement.values.join(",")),
+        Operator::In => format!("{}={}", requirement.key, requirement.values.join("")),
+        Operator::NotIn => format!("{} notin ({})", requirement.key, requirement.values.join(",")),
+        Operator::Exists => requirement.key.to_string(),
+        _ => format!("!{}", requirement.key),
+    };
+    let all: Vec<String> = term.selector.iter().flat_map(|selector| &selector.requirements).map(told).collect();
+    let labels = match (&term.selector, all.is_empty()) {
+        (None, _) => "a missing selector, which matches none".to_owned(),
+        (Some(_), true) => "any labels".to_owned(),
+        (Some(_), false) => all.join(","),
+    };
+    let own = term.namespaces.is_empty() || term.namespaces.iter().all(|namespace| *namespace == cycle.pod.namespace);
+    match (own, &term.namespace_selector) {
+        (true, None) => labels,
+        (_, Some(_)) => format!("{labels} (in namespaces by selector)"),
+        (false, None) => format!("{labels} (in {})", term.namespaces.join(", ")),
+    }
+}
