@@ -84,8 +84,8 @@ pub struct Explanation {
     pub caveats: Vec<String>,
     /// Facts about refusals, as far as they were asked for.
     pub evidence: Vec<Evidence>,
-    /// What would make a pod fit that fits nowhere, the best first.
-    pub remedies: Vec<Remedy>,
+    /// What would make a pod fit that fits nowhere.
+    pub help: Help,
     /// The nodes preemption would make room on, the best first.
     pub preemption: Vec<PreemptionCandidate>,
     /// Lower pods that went from the node the pod is nominated to while it waited, each with the revision: whom it preempted.
@@ -155,6 +155,34 @@ pub struct Remedy {
     pub node: Arc<str>,
     /// The changes, each as a person would say it: `lower requests.cpu by 200m`.
     pub changes: Vec<String>,
+    /// The same, with `the node` for its name, so that nodes alike are told together.
+    pub alike: Vec<String>,
     /// The plugins that refuse without them.
     pub plugins: Vec<&'static str>,
+}
+
+/// What would help a pod that fits nowhere, and how far that was looked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Help {
+    /// For each node looked at the smallest sets of changes, the best first.
+    pub remedies: Vec<Remedy>,
+    /// What no change known here meets.
+    pub hopeless: Vec<Hopeless>,
+    /// How many nodes were looked at: those nearest to fitting.
+    pub searched: usize,
+    /// How many there are.
+    pub of: usize,
+    /// Nodes on which the search was cut short, so that a smaller set may exist.
+    pub cut: Vec<Arc<str>>,
+}
+
+/// What refuses on a node and cannot be met.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hopeless {
+    /// The node.
+    pub node: Arc<str>,
+    /// The filter; empty where it is not one alone.
+    pub plugin: &'static str,
+    /// Why, a fragment.
+    pub why: String,
 }

@@ -36,7 +36,7 @@ pub use arguments::{Arguments, PodTopologySpreadDefaults, ScoringStrategy};
 pub use config::SchedulerConfiguration;
 pub use cycle::{Cycle, Judgement, NodeJudgement, WholePod};
 pub use evidence::compared;
-pub use explanation::{Agreement, Attempt, Depth, Evidence, Explanation, Fact, Outcome, Remedy, VersionFrom};
+pub use explanation::{Agreement, Attempt, Depth, Evidence, Explanation, Fact, Help, Hopeless, Outcome, Remedy, VersionFrom};
 pub use gates::Gates;
 pub use origin::DecidedBy;
 pub use plugin::{Candidate, Filter, Normalize, Plugin, PreFilter, PreScore, RawScore, Refusal, Score, Verdict};

@@ -9,11 +9,11 @@ use super::agreement::rests_on_doubt;
 use super::attempt;
 use super::caveats::{self, Circumstances};
 use super::cycle::Cycle;
-use super::explanation::{Agreement, Attempt, Depth, Explanation, Outcome, VersionFrom};
+use super::explanation::{Agreement, Attempt, Depth, Explanation, Help, Outcome, VersionFrom};
 use super::image_snapshots::ImageSnapshots;
 use super::origin::{DecidedBy, meant_for};
 use super::own_writes::is_victim;
-use super::remedies::remedies;
+use super::remedies::help;
 use super::victims;
 use super::{Gates, Profile, Release, judged_as};
 
@@ -302,7 +302,11 @@ impl Replay {
         } else {
             Vec::new()
         };
-        let remedies = if sought { remedies(&attempt.pod, &mut self.state, profile, &judged.judgement) } else { Vec::new() };
+        let only = match &self.depth {
+            Depth::Node(name) => Some(name.as_str()),
+            Depth::Verdicts | Depth::Refusals => None,
+        };
+        let help = if sought { help(&attempt.pod, &mut self.state, profile, &judged.judgement, only) } else { Help::default() };
         Explanation {
             decided_by: DecidedBy::Scheduler,
             meant_for: meant_for(&attempt.pod),
@@ -314,7 +318,7 @@ impl Replay {
             verdict,
             caveats,
             evidence,
-            remedies,
+            help,
             preemption,
             preempted: Vec::new(),
         }

@@ -55,14 +55,15 @@ pub fn remedies(explanation: &Explanation, all: bool, width: usize, out: &mut dy
     const NODES: usize = 4;
     let shown = if all { usize::MAX } else { 5 };
     let mut alike: Vec<(&[String], Vec<&str>)> = Vec::new();
-    for remedy in &explanation.remedies {
-        match alike.iter_mut().find(|(changes, _)| *changes == &*remedy.changes) {
+    for remedy in &explanation.help.remedies {
+        match alike.iter_mut().find(|(changes, _)| *changes == &*remedy.alike) {
             Some((_, nodes)) => nodes.push(&remedy.node),
-            None => alike.push((&remedy.changes, vec![&remedy.node])),
+            None => alike.push((&remedy.alike, vec![&remedy.node])),
         }
     }
+    let help = &explanation.help;
     if alike.is_empty() {
-        return Ok(());
+        return nothing(explanation, shown, width, out);
     }
     writeln!(out, "\n{}", paint(STRONG, "what would help"))?;
     for (changes, nodes) in alike.iter().take(shown) {
@@ -72,6 +73,40 @@ pub fn remedies(explanation: &Explanation, all: bool, width: usize, out: &mut dy
     let more = alike.len().saturating_sub(shown);
     if more > 0 {
         writeln!(out, "  {}", paint(FAINT, format!("… and {} more (-o wide has them)", grouped(more))))?;
+    }
+    if help.searched < help.of {
+        let line =
+            format!("looked for on the {} of {} nodes that seem to want the fewest changes", grouped(help.searched), grouped(help.of));
+        hanging("  ", &line, 2, width, FAINT, out)?;
+    }
+    if !help.cut.is_empty() {
+        let line = format!("the search was cut short on {}: less may be enough there", names(help.cut.iter().map(|node| &**node), NODES));
+        hanging("  ", &line, 2, width, FAINT, out)?;
+    }
+    Ok(())
+}
+
+/// Says why nothing helps, where that was looked for: what cannot be met, nodes alike together.
+fn nothing(explanation: &Explanation, shown: usize, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    const NODES: usize = 4;
+    let mut alike: Vec<(&str, Vec<&str>)> = Vec::new();
+    for hopeless in &explanation.help.hopeless {
+        match alike.iter_mut().find(|(why, _)| *why == hopeless.why) {
+            Some((_, nodes)) => nodes.push(&hopeless.node),
+            None => alike.push((&hopeless.why, vec![&hopeless.node])),
+        }
+    }
+    alike.sort_by_key(|(_, nodes)| std::cmp::Reverse(nodes.len()));
+    if alike.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{}", paint(STRONG, "no change to the pod or to a node is known to help"))?;
+    for (why, nodes) in alike.iter().take(shown) {
+        hanging("  ", &format!("{}: {why}", names(nodes.iter().copied(), NODES)), 4, width, Style::new(), out)?;
+    }
+    let more = alike.len().saturating_sub(shown);
+    if more > 0 {
+        writeln!(out, "  {}", paint(FAINT, format!("… and {} reasons more (-o wide has them)", grouped(more))))?;
     }
     Ok(())
 }

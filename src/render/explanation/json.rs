@@ -20,6 +20,10 @@ struct Document<'a> {
     message: Option<&'a str>,
     nodes: Vec<Node<'a>>,
     remedies: Vec<Remedy<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    beyond_help: Vec<Hopeless<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    search: Option<Search<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     preemption: Option<Preemption<'a>>,
 }
@@ -97,6 +101,24 @@ struct Remedy<'a> {
     plugins: &'a [&'static str],
 }
 
+/// What no change known here meets.
+#[derive(Serialize)]
+struct Hopeless<'a> {
+    node: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    plugin: &'a str,
+    why: &'a str,
+}
+
+/// How far remedies were looked for.
+#[derive(Serialize)]
+struct Search<'a> {
+    nodes: usize,
+    of: usize,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    cut: Vec<&'a str>,
+}
+
 #[derive(Serialize)]
 struct Preemption<'a> {
     /// The best first.
@@ -166,14 +188,28 @@ pub fn write_json(
         message: judgement.message.as_deref(),
         nodes: nodes.collect(),
         remedies: explanation
+            .help
             .remedies
             .iter()
             .map(|remedy| Remedy { node: &remedy.node, changes: &remedy.changes, plugins: &remedy.plugins })
             .collect(),
+        beyond_help: explanation
+            .help
+            .hopeless
+            .iter()
+            .map(|hopeless| Hopeless { node: &hopeless.node, plugin: hopeless.plugin, why: &hopeless.why })
+            .collect(),
+        search: search(explanation),
         preemption: preemption(explanation),
     };
     serde_json::to_writer(&mut *out, &document)?;
     out.write_all(b"\n")
+}
+
+fn search(explanation: &Explanation) -> Option<Search<'_>> {
+    let help = &explanation.help;
+    let cut = help.cut.iter().map(|node| &**node).collect();
+    (help.searched > 0).then_some(Search { nodes: help.searched, of: help.of, cut })
 }
 
 fn preemption(explanation: &Explanation) -> Option<Preemption<'_>> {

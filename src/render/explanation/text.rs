@@ -40,6 +40,7 @@ pub fn write(explanation: &Explanation, clock: Option<&Clock>, shown: Shown, out
     headline(explanation, clock, shown.wide, width, out)?;
     if let Some(node) = shown.node.and_then(|name| explanation.judgement.nodes.iter().find(|node| *node.name == *name)) {
         node::write(explanation, node, width, out)?;
+        help::remedies(explanation, true, width, out)?;
     } else {
         if let Some(table) = &explanation.judgement.scores {
             scores::write(explanation, table, shown.wide, columns, out)?;

@@ -11,7 +11,8 @@ use crate::cluster::NodeInfo;
 use super::explanation::Fact;
 use super::{Candidate, Cycle, Verdict};
 
-pub use resources::amount;
+pub use pods::near_what_it_seeks;
+pub use resources::{amount, is_in_bytes};
 
 /// What the filter at a place of the profile compared on a node. Where pods nominated to the node are what it refuses for, they are
 /// thought to be there.

@@ -66,6 +66,11 @@ pub fn affinity(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
     facts
 }
 
+/// Whether required affinity holds on a node.
+pub fn near_what_it_seeks(cycle: &Cycle, node: &Candidate) -> bool {
+    together(cycle, node).iter().all(|fact| fact.holds)
+}
+
 /// What required affinity finds: pods that match every term, in each term's domain; or nowhere any, and the pod is the first of its kind.
 fn together(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
     let terms = &cycle.pod.spec.pod_affinity.required;

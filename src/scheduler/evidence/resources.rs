@@ -36,6 +36,11 @@ pub fn room(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
     facts
 }
 
+/// Whether a resource is counted in bytes.
+pub fn is_in_bytes(resource: &str) -> bool {
+    matches!(resource, "memory" | "ephemeral-storage") || resource.starts_with("hugepages-")
+}
+
 /// An amount as people write it: cores, Gi, pieces.
 pub fn amount(resource: &str, value: i64) -> String {
     const UNITS: [(&str, i64); 4] = [("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10)];
@@ -46,7 +51,7 @@ pub fn amount(resource: &str, value: i64) -> String {
     match resource {
         "cpu" if value % 1000 == 0 || value.abs() >= 1000 => trimmed(value as f64 / 1000.0),
         "cpu" => format!("{value}m"),
-        "memory" | "ephemeral-storage" => match UNITS.iter().find(|(_, unit)| value.abs() >= *unit) {
+        _ if is_in_bytes(resource) => match UNITS.iter().find(|(_, unit)| value.abs() >= *unit) {
             Some((suffix, unit)) => format!("{}{suffix}", trimmed(value as f64 / *unit as f64)),
             None => value.to_string(),
         },

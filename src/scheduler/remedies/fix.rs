@@ -6,13 +6,12 @@ use crate::cluster::{
     Amount, ClusterState, ContainerRequests, Labels, Node, ObjectKey, PodInfo, PodSpec, Resources, Stored, Taint, Toleration, Watched,
     WhenUnsatisfiable,
 };
-use crate::kube::api::core::v1::{NodeSelector, NodeSelectorRequirement, NodeSelectorTerm};
-use crate::kube::api::core::v1::{
-    PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec, PersistentVolumeStatus, VolumeNodeAffinity,
-};
+use crate::kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use crate::kube::api::resource::v1::ResourceClaim;
 use crate::kube::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use crate::scheduler::evidence::amount;
+use crate::scheduler::evidence::{amount, is_in_bytes};
+
+use super::volume::{bound, volume_for, wanted};
 
 /// The taint of a cordoned node.
 pub const UNSCHEDULABLE: &str = "node.kubernetes.io/unschedulable";
@@ -24,7 +23,9 @@ pub enum Fix {
     Uncordon,
     /// Tolerate a taint.
     Tolerate(Taint),
-    /// Ask for less of a resource, in the scheduler's unit.
+    /// Take a taint off the node.
+    RemoveTaint(Taint),
+    /// Ask for less of a resource, in the scheduler's unit: as much as the other changes leave to be done.
     Lower(Arc<str>, i64),
     /// Set a label of the node, or remove it.
     Label(Arc<str>, Option<Arc<str>>),
@@ -36,7 +37,7 @@ pub enum Fix {
     ChangePort(Arc<str>, i32),
     /// Delete a pod that is in the way.
     Delete(Arc<PodInfo>),
-    /// Let a spread constraint be less even.
+    /// Let a spread constraint be less even: as far as the other changes leave it to be done.
     MaxSkew(usize, Arc<str>, i32),
     /// Let a spread constraint score instead of filter.
     SoftenSpread(usize, Arc<str>),
@@ -52,24 +53,36 @@ pub enum Fix {
     Bind(Arc<PersistentVolumeClaim>),
     /// Create a claim that is missing, in the pod's namespace, and its volume.
     CreateClaim(Arc<str>, Arc<str>),
+    /// Restore a volume that a claim is bound to.
+    RestoreVolume(Arc<PersistentVolumeClaim>),
     /// Delete the pod that holds a claim for devices, so that these are free.
     Release(Arc<ResourceClaim>, Arc<PodInfo>),
 }
 
 impl PartialEq for Fix {
     fn eq(&self, other: &Self) -> bool {
-        // Raising the same request twice is a new change; everything else is told by its words.
-        self.text("") == other.text("")
+        self.id() == other.id()
     }
 }
 
 impl Fix {
+    /// What tells it from other changes: its words, but for the amount that depends on these.
+    pub fn id(&self) -> String {
+        match self {
+            Self::Lower(resource, _) => format!("lower {resource}"),
+            Self::MaxSkew(at, ..) => format!("skew {at}"),
+            Self::SoftenSpread(at, _) => format!("soften {at}"),
+            Self::Label(key, value) => format!("label {key}={value:?}"),
+            other => other.text("the node"),
+        }
+    }
+
     /// What a person would say.
     pub fn text(&self, node: &str) -> String {
         match self {
             Self::Uncordon => format!("uncordon {node}"),
-            Self::Tolerate(taint) if taint.value.is_empty() => format!("tolerate taint {}:{}", taint.key, taint.effect),
-            Self::Tolerate(taint) => format!("tolerate taint {}={}:{}", taint.key, taint.value, taint.effect),
+            Self::Tolerate(taint) => format!("tolerate taint {}", written(taint)),
+            Self::RemoveTaint(taint) => format!("remove taint {} from {node}", written(taint)),
             Self::Lower(resource, by) => format!("lower requests.{resource} by {}", exact(resource, *by)),
             Self::Label(key, Some(value)) => format!("add label {key}={value} to {node}"),
             Self::Label(key, None) => format!("remove label {key} from {node}"),
@@ -85,6 +98,9 @@ impl Fix {
             Self::Provide(claim) => format!("provide a PersistentVolume{} on {node} for claim {}", wanted(claim), name(&claim.metadata)),
             Self::Bind(claim) => format!("provide a PersistentVolume{} for claim {}", wanted(claim), name(&claim.metadata)),
             Self::CreateClaim(_, name) => format!("create PersistentVolumeClaim {name} and a volume for it"),
+            Self::RestoreVolume(claim) => {
+                format!("restore PersistentVolume {}, to which claim {} is bound", volume_of(claim), name(&claim.metadata))
+            }
             Self::Release(claim, pod) => format!("delete pod {}, which holds ResourceClaim {}", pod.full_name(), name(&claim.metadata)),
         }
     }
@@ -95,12 +111,13 @@ impl Fix {
             Self::Uncordon => 1000,
             Self::Lower(resource, by) => 2000 + by.saturating_mul(1000) / request.get(resource).max(1),
             Self::Tolerate(_) => 2000,
+            Self::RemoveTaint(_) => 2500,
             Self::Label(..) | Self::ChangePort(..) | Self::CreateClaim(..) => 3000,
             Self::MaxSkew(_, _, skew) => 3000 + i64::from(*skew),
             Self::DropNodeSelector(_) | Self::SoftenSpread(..) | Self::SoftenAffinity | Self::SoftenAntiAffinity | Self::FreeVolume(_) => {
                 4000
             }
-            Self::DropNodeAffinity | Self::Provide(_) | Self::Bind(_) => 5000,
+            Self::DropNodeAffinity | Self::Provide(_) | Self::Bind(_) | Self::RestoreVolume(_) => 5000,
             Self::Delete(_) | Self::Release(..) => 6000,
         }
     }
@@ -139,7 +156,7 @@ impl Fix {
         };
         let pod = |pod: &PodInfo| (ObjectKey { kind: Watched::Pod, namespace: pod.namespace.clone(), name: pod.name.clone() }, None);
         match self {
-            Self::Uncordon | Self::Label(..) => {
+            Self::Uncordon | Self::Label(..) | Self::RemoveTaint(_) => {
                 let Some(info) = state.node(node) else { return Vec::new() };
                 let changed = self.changed_node(&info.node);
                 vec![(key(Watched::Node, node), Some(Stored::Node(Arc::new(changed), Some(info.image_states.clone()))))]
@@ -152,10 +169,11 @@ impl Fix {
                 vec![volume(freed)]
             }
             Self::Provide(claim) => volume_for(claim, node, state).map(volume).into_iter().collect(),
-            Self::Bind(claim) => bound(claim),
+            Self::Bind(claim) => bound(claim, &format!("for-{}", name(&claim.metadata))),
+            Self::RestoreVolume(claim) => bound(claim, volume_of(claim)),
             Self::CreateClaim(namespace, name) => {
                 let metadata = ObjectMeta { name: Some(name.to_string()), namespace: Some(namespace.to_string()), ..ObjectMeta::default() };
-                bound(&PersistentVolumeClaim { metadata, ..PersistentVolumeClaim::default() })
+                bound(&PersistentVolumeClaim { metadata, ..PersistentVolumeClaim::default() }, &format!("for-{name}"))
             }
             Self::Release(claim, holder) => {
                 let mut free = (**claim).clone();
@@ -175,6 +193,7 @@ impl Fix {
                 changed.unschedulable = false;
                 changed.taints.retain(|taint| &*taint.key != UNSCHEDULABLE);
             }
+            Self::RemoveTaint(gone) => changed.taints.retain(|taint| taint != gone),
             Self::Label(key, value) => {
                 let kept = node.labels.iter().filter(|(known, _)| *known != key).map(|(key, value)| (key.clone(), value.clone()));
                 changed.labels = kept.chain(value.clone().map(|value| (key.clone(), value))).collect::<Labels>();
@@ -191,7 +210,7 @@ fn exact(resource: &str, value: i64) -> String {
     match resource {
         "cpu" if value % 1000 == 0 => (value / 1000).to_string(),
         "cpu" => format!("{value}m"),
-        "memory" | "ephemeral-storage" => UNITS
+        _ if is_in_bytes(resource) => UNITS
             .iter()
             .find(|(_, unit)| value % unit == 0)
             .map_or_else(|| value.to_string(), |(suffix, unit)| format!("{}{suffix}", value / unit)),
@@ -199,7 +218,18 @@ fn exact(resource: &str, value: i64) -> String {
     }
 }
 
-fn name(metadata: &ObjectMeta) -> &str {
+fn written(taint: &Taint) -> String {
+    let value = if taint.value.is_empty() { String::new() } else { format!("={}", taint.value) };
+    format!("{}{value}:{}", taint.key, taint.effect)
+}
+
+/// The volume a claim says it is bound to.
+fn volume_of(claim: &PersistentVolumeClaim) -> &str {
+    claim.spec.as_ref().and_then(|spec| spec.volume_name.as_deref()).unwrap_or_default()
+}
+
+/// An object's name.
+pub fn name(metadata: &ObjectMeta) -> &str {
     metadata.name.as_deref().unwrap_or_default()
 }
 
@@ -232,67 +262,4 @@ fn lower(spec: &mut PodSpec, resource: &Arc<str>, by: i64) {
     if let Some((_, amount)) = requests.pod_level.iter_mut().find(|(name, _)| name == resource) {
         *amount = less(*amount, off);
     }
-}
-
-/// What a claim asks for, in words.
-fn wanted(claim: &PersistentVolumeClaim) -> String {
-    let spec = claim.spec.clone().unwrap_or_default();
-    let size = spec.resources.and_then(|resources| resources.requests?.get("storage").map(|size| format!(" of {}", size.0)));
-    let class = spec.storage_class_name.filter(|class| !class.is_empty()).map(|class| format!(" of class {class}"));
-    size.unwrap_or_default() + &class.unwrap_or_default()
-}
-
-/// A claim bound to a volume of its own that every node can reach.
-fn bound(claim: &PersistentVolumeClaim) -> Vec<(ObjectKey, Option<Stored>)> {
-    let volume_name = format!("for-{}", name(&claim.metadata));
-    let mut bound = claim.clone();
-    bound.metadata.annotations.get_or_insert_default().insert("pv.kubernetes.io/bind-completed".to_owned(), "yes".to_owned());
-    bound.spec.get_or_insert_default().volume_name = Some(volume_name.clone());
-    let volume = PersistentVolume {
-        metadata: ObjectMeta { name: Some(volume_name.clone()), ..ObjectMeta::default() },
-        spec: Some(PersistentVolumeSpec::default()),
-        status: Some(PersistentVolumeStatus { phase: Some("Bound".to_owned()), ..PersistentVolumeStatus::default() }),
-    };
-    let key = |kind: Watched, namespace: Option<&str>, name: &str| ObjectKey {
-        kind,
-        namespace: namespace.unwrap_or_default().into(),
-        name: name.into(),
-    };
-    vec![
-        (key(Watched::PersistentVolume, None, &volume_name), Some(Stored::PersistentVolume(Arc::new(volume)))),
-        (
-            key(Watched::PersistentVolumeClaim, claim.metadata.namespace.as_deref(), name(&claim.metadata)),
-            Some(Stored::PersistentVolumeClaim(Arc::new(bound))),
-        ),
-    ]
-}
-
-/// A free volume that a claim can bind to on the node.
-fn volume_for(claim: &PersistentVolumeClaim, node: &str, state: &ClusterState) -> Option<PersistentVolume> {
-    let spec = claim.spec.clone()?;
-    let info = state.node(node)?;
-    let host = info.labels.get("kubernetes.io/hostname").map(|host| NodeSelector {
-        node_selector_terms: vec![NodeSelectorTerm {
-            match_expressions: Some(vec![NodeSelectorRequirement {
-                key: "kubernetes.io/hostname".to_owned(),
-                operator: "In".to_owned(),
-                values: Some(vec![host.to_owned()]),
-            }]),
-            match_fields: None,
-        }],
-    });
-    let labels = spec.selector.as_ref().and_then(|selector| selector.match_labels.clone());
-    Some(PersistentVolume {
-        metadata: ObjectMeta { name: Some(format!("for-{}-on-{node}", name(&claim.metadata))), labels, ..ObjectMeta::default() },
-        spec: Some(PersistentVolumeSpec {
-            capacity: spec.resources.and_then(|resources| resources.requests),
-            access_modes: spec.access_modes,
-            storage_class_name: spec.storage_class_name,
-            volume_mode: spec.volume_mode,
-            volume_attributes_class_name: spec.volume_attributes_class_name,
-            node_affinity: host.map(|required| VolumeNodeAffinity { required: Some(required) }),
-            ..PersistentVolumeSpec::default()
-        }),
-        status: Some(PersistentVolumeStatus { phase: Some("Available".to_owned()), ..PersistentVolumeStatus::default() }),
-    })
 }
