@@ -35,6 +35,12 @@ pub struct Arguments {
     pub strategy: ScoringStrategy,
     /// NodeResourcesFit: resources it scores, with weights.
     pub strategy_resources: Vec<(Arc<str>, i64)>,
+    /// NodeResourcesLeastAllocated (up to 1.22): resources it scores, with weights.
+    pub least_allocated: Vec<(Arc<str>, i64)>,
+    /// NodeResourcesMostAllocated (up to 1.22): resources it scores, with weights.
+    pub most_allocated: Vec<(Arc<str>, i64)>,
+    /// RequestedToCapacityRatio (up to 1.22): its shape, and the resources it scores, with weights.
+    pub capacity_ratio: (Vec<(i64, i64)>, Vec<(Arc<str>, i64)>),
     /// NodeResourcesBalancedAllocation: resources it weighs against each other.
     pub balanced_resources: Vec<Arc<str>>,
     /// InterPodAffinity: what a required affinity term of an existing pod counts in scores.
@@ -53,11 +59,15 @@ impl Arguments {
     /// The defaults of a release. `system_spread`: whether system defaults spread pods without constraints (gate DefaultPodTopologySpread);
     /// `empty_first`: whether VolumeBinding prefers free storage (gate StorageCapacityScoring) to used volumes.
     pub fn new(system_spread: bool, empty_first: bool) -> Self {
+        let usual = vec![("cpu".into(), 1), ("memory".into(), 1)];
         Self {
             ignored_resources: Vec::new(),
             ignored_resource_groups: Vec::new(),
             strategy: ScoringStrategy::LeastAllocated,
-            strategy_resources: vec![("cpu".into(), 1), ("memory".into(), 1)],
+            strategy_resources: usual.clone(),
+            least_allocated: usual.clone(),
+            most_allocated: usual.clone(),
+            capacity_ratio: (Vec::new(), usual),
             balanced_resources: vec!["cpu".into(), "memory".into()],
             hard_pod_affinity_weight: 1,
             ignore_preferred_terms_of_existing_pods: false,

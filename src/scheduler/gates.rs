@@ -65,6 +65,7 @@ const GATES: &[Gate] = gates! {
     DRADeviceTaintRules: 35 off;
     DRAConsumableCapacity: 34 off, 36 on;
     DRADeviceBindingConditions: 34 off, 36 on;
+    DRASchedulerFilterTimeout: 34 on;
     DRAResourceClaimDeviceStatus: 32 off, 33 on;
     DRAListTypeAttributes: 36 off;
     DRANodeAllocatableResources: 36 off;

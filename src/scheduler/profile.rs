@@ -148,11 +148,14 @@ const FILTERS: &[Row<&str>] = &[
 ];
 
 /// The order of PreFilter where it is not that of the filters.
-const PREFILTERS: &[Row<&str>] = &[(
-    18..=22,
-    &["NodeResourcesFit", "NodePorts", "VolumeRestrictions", "PodTopologySpread", "InterPodAffinity", "VolumeBinding", "NodeAffinity"],
-    "algorithmprovider/registry.go (1.18–1.21), apis/config/v1beta2/default_plugins.go (1.22)",
-)];
+const PREFILTERS: &[Row<&str>] = &[
+    (18..=18, &["NodeResourcesFit", "NodePorts", "InterPodAffinity", "PodTopologySpread"], "algorithmprovider/registry.go"),
+    (
+        19..=22,
+        &["NodeResourcesFit", "NodePorts", "VolumeRestrictions", "PodTopologySpread", "InterPodAffinity", "VolumeBinding", "NodeAffinity"],
+        "algorithmprovider/registry.go (1.19–1.21), apis/config/v1beta2/default_plugins.go (1.22)",
+    ),
+];
 
 /// Scores by release, in the order they run, with weights. Priorities run by name; 1.17's plugins in the order of the priorities they were.
 #[rustfmt::skip]

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::scheduler::{Gates, Profile, Release};
 
 use super::ConfigVersion;
-use super::plugin_set::{PluginSet, Point};
+use super::plugin_set::{Enabled, PluginSet, Point};
 
 /// One set per point.
 pub type Plugins = BTreeMap<Point, PluginSet>;
@@ -20,7 +20,18 @@ const EXTENDS: &[(&str, &[(Point, u16, u16)])] = &[
     ("TaintToleration", &[(Point::Filter, 18, END), (Point::PreScore, 18, END), (Point::Score, 18, END)]),
     ("NodeAffinity", &[(Point::PreFilter, 21, END), (Point::Filter, 18, END), (Point::PreScore, 21, END), (Point::Score, 18, END)]),
     ("NodePorts", &[(Point::PreFilter, 18, END), (Point::Filter, 18, END)]),
-    ("NodeResourcesFit", &[(Point::PreFilter, 18, END), (Point::Filter, 18, END), (Point::PreScore, 27, END), (Point::Score, 22, END)]),
+    (
+        "NodeResourcesFit",
+        &[
+            (Point::PreFilter, 18, END),
+            (Point::Filter, 18, END),
+            (Point::PreScore, 27, END),
+            (Point::Score, 22, END),
+            (Point::PlacementScore, 36, END),
+        ],
+    ),
+    ("TopologyPlacementGenerator", &[(Point::PlacementGenerate, 36, END)]),
+    ("PodGroupPodsCount", &[(Point::PlacementScore, 36, END)]),
     ("VolumeRestrictions", &[(Point::PreFilter, 22, END), (Point::Filter, 18, END)]),
     ("EBSLimits", &[(Point::PreFilter, 28, 31), (Point::Filter, 18, 31)]),
     ("GCEPDLimits", &[(Point::PreFilter, 28, 31), (Point::Filter, 18, 31)]),
@@ -51,12 +62,13 @@ const EXTENDS: &[(&str, &[(Point, u16, u16)])] = &[
             (Point::PreScore, 26, 31),
             (Point::Score, 35, END),
             (Point::Reserve, 26, END),
-            (Point::PreBind, 28, END),
+            (Point::PreBind, 30, END),
+            (Point::PostBind, 26, 31),
         ],
     ),
     ("NodeDeclaredFeatures", &[(Point::PreFilter, 35, END), (Point::Filter, 35, END)]),
-    ("GangScheduling", &[(Point::PreEnqueue, 35, END), (Point::Reserve, 35, END), (Point::Permit, 35, END)]),
-    ("DefaultPreemption", &[(Point::PreEnqueue, 33, END), (Point::PostFilter, 19, END)]),
+    ("GangScheduling", &[(Point::PreEnqueue, 35, END), (Point::Reserve, 35, 35), (Point::Permit, 35, END)]),
+    ("DefaultPreemption", &[(Point::PreEnqueue, 32, END), (Point::PostFilter, 19, END)]),
     ("NodeResourcesBalancedAllocation", &[(Point::PreScore, 27, END), (Point::Score, 18, END)]),
     ("ImageLocality", &[(Point::Score, 18, END)]),
     ("DefaultBinder", &[(Point::Bind, 18, END)]),
@@ -76,6 +88,11 @@ const END: u16 = u16::MAX;
 /// Whether a plugin is of the tree in that release.
 pub fn is_known(name: &str, release: Release) -> bool {
     extends_of(name).iter().any(|(_, first, last)| (*first..=*last).contains(&release.0))
+}
+
+/// Whether a plugin is of the tree in some release.
+pub fn was_known(name: &str) -> bool {
+    !extends_of(name).is_empty()
 }
 
 /// Whether it takes part at a point.
@@ -105,8 +122,24 @@ fn multi_point(profile: &Profile) -> PluginSet {
     list.extend(profile.gates.on("GangScheduling").then_some("GangScheduling"));
     list.extend(["DefaultPreemption", "NodeResourcesBalancedAllocation", "ImageLocality", "DefaultBinder"]);
     list.extend((release == 26 && gated).then_some("SchedulingGates"));
-    PluginSet::of(list.into_iter().map(|name| (name, weight(name))))
+    let mut set = PluginSet::of(list.into_iter().map(|name| (name, weight(name))));
+    if release == 23 && !profile.gates.on("DefaultPodTopologySpread") {
+        set.enabled.push(Enabled { name: "SelectorSpread".to_owned(), weight: 1 });
+    }
+    set
 }
+
+/// PreFilter's plugins of v1beta2 since 1.23.
+const PREFILTERS: &[&str] = &[
+    "NodeResourcesFit",
+    "NodePorts",
+    "VolumeRestrictions",
+    "PodTopologySpread",
+    "InterPodAffinity",
+    "VolumeBinding",
+    "VolumeZone",
+    "NodeAffinity",
+];
 
 /// A list for each point, up to v1beta2.
 fn by_point(version: ConfigVersion, profile: &Profile) -> Plugins {
@@ -142,9 +175,12 @@ fn by_point(version: ConfigVersion, profile: &Profile) -> Plugins {
         scores.push(("SelectorSpread", 1));
     }
     let plain = |names: &[&'static str]| PluginSet::of(names.iter().map(|name| (*name, 0)));
-    let prefilters: Vec<&'static str> =
-        profile.prefilter_order.iter().copied().filter(|name| extends(name, Point::PreFilter, release)).collect();
+    let listed = if release.0 <= 22 { &profile.prefilter_order } else { PREFILTERS };
+    let prefilters: Vec<&'static str> = listed.iter().copied().filter(|name| extends(name, Point::PreFilter, release)).collect();
+    let prescores: Vec<&'static str> =
+        scores.iter().map(|(name, _)| *name).filter(|name| extends(name, Point::PreScore, release)).collect();
     let mut sets = BTreeMap::from([
+        (Point::PreScore, plain(&prescores)),
         (Point::QueueSort, plain(&["PrioritySort"])),
         (Point::PreFilter, plain(&prefilters)),
         (Point::Filter, plain(&filters)),
@@ -153,8 +189,10 @@ fn by_point(version: ConfigVersion, profile: &Profile) -> Plugins {
     ]);
     if release.0 >= 19 {
         sets.insert(Point::PostFilter, plain(&["DefaultPreemption"]));
+        sets.insert(Point::Reserve, plain(&["VolumeBinding"]));
+        sets.insert(Point::PreBind, plain(&["VolumeBinding"]));
     }
-    if profile.gates.on("PodSchedulingReadiness") {
+    if release.0 >= 26 && profile.gates.on("PodSchedulingReadiness") {
         sets.insert(Point::PreEnqueue, plain(&["SchedulingGates"]));
     }
     sets

@@ -1,9 +1,6 @@
-//! A value of the file with the place it stands at, so that every complaint names its field; unknown fields are noticed.
+//! A value of the file with the place it stands at, so that every complaint names its field.
 
-use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::fmt;
-use std::rc::Rc;
 
 use serde_json::Value;
 
@@ -12,41 +9,31 @@ use serde_json::Value;
 pub struct Document<'a> {
     value: &'a Value,
     path: String,
-    asked: Rc<RefCell<BTreeSet<String>>>,
 }
 
 static NULL: Value = Value::Null;
 
 impl<'a> Document<'a> {
-    /// The whole file.
+    /// The whole file, or a value that is told of as if it were.
     pub fn new(value: &'a Value) -> Self {
-        Self { value, path: String::new(), asked: Rc::default() }
+        Self { value, path: String::new() }
     }
 
     /// A field; null where it is absent.
     pub fn field(&self, name: &str) -> Self {
         let path = if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) };
-        self.asked.borrow_mut().insert(path.clone());
-        Self { value: self.value.get(name).unwrap_or(&NULL), path, asked: self.asked.clone() }
-    }
-
-    /// Fields that mean nothing here but are known.
-    pub fn know(&self, names: &[&str]) {
-        for name in names {
-            self.field(name).know_all();
-        }
-    }
-
-    /// Everything below is known.
-    pub fn know_all(&self) {
-        self.asked.borrow_mut().insert(format!("{}.*", self.path));
+        Self { value: self.value.get(name).unwrap_or(&NULL), path }
     }
 
     /// The elements of a list.
     pub fn elements(&self) -> Vec<Self> {
         let list = self.value.as_array().map(Vec::as_slice).unwrap_or_default();
-        let element = |(at, value)| Self { value, path: format!("{}[{at}]", self.path), asked: self.asked.clone() };
-        list.iter().enumerate().map(element).collect()
+        list.iter().enumerate().map(|(at, value)| Self { value, path: format!("{}[{at}]", self.path) }).collect()
+    }
+
+    /// An element that upstream adds to a list.
+    pub fn absent_element(&self, at: usize) -> Self {
+        Self { value: &NULL, path: format!("{}[{at}]", self.path) }
     }
 
     /// Whether it is absent or null.
@@ -84,6 +71,11 @@ impl<'a> Document<'a> {
         format!("{}: Invalid value: {value}: {why}", self.path)
     }
 
+    /// Upstream's `Invalid` of a text.
+    pub fn invalid_text(&self, why: impl fmt::Display) -> String {
+        self.invalid(format!("{:?}", self.text()), why)
+    }
+
     /// Upstream's `Required`.
     pub fn required(&self, why: &str) -> String {
         if why.is_empty() { format!("{}: Required value", self.path) } else { format!("{}: Required value: {why}", self.path) }
@@ -102,37 +94,7 @@ impl<'a> Document<'a> {
     /// Upstream's `NotSupported`.
     pub fn unsupported(&self, supported: &[&str]) -> String {
         let listed: Vec<String> = supported.iter().map(|value| format!("{value:?}")).collect();
-        format!("{}: Unsupported value: {:?}: supported values: {}", self.path, self.text(), listed.join(", "))
-    }
-
-    /// Fields that nobody asked for, as upstream's strict decoding names them.
-    pub fn unknown_fields(&self) -> Vec<String> {
-        let mut found = Vec::new();
-        walk(self.value, &self.path, &self.asked.borrow(), &mut found);
-        found
-    }
-}
-
-fn walk(value: &Value, path: &str, asked: &BTreeSet<String>, found: &mut Vec<String>) {
-    if asked.contains(&format!("{path}.*")) {
-        return;
-    }
-    match value {
-        Value::Object(fields) => {
-            for (name, value) in fields {
-                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-                if asked.contains(&path) {
-                    walk(value, &path, asked, found);
-                } else {
-                    found.push(format!("strict decoding error: unknown field {path:?}"));
-                }
-            }
-        }
-        Value::Array(elements) => {
-            for (at, element) in elements.iter().enumerate() {
-                walk(element, &format!("{path}[{at}]"), asked, found);
-            }
-        }
-        _ => {}
+        let listed = if listed.is_empty() { String::new() } else { format!(": supported values: {}", listed.join(", ")) };
+        format!("{}: Unsupported value: {:?}{listed}", self.path, self.text())
     }
 }

@@ -1,17 +1,18 @@
-//! Leader election and the connection to the API server: they place no pod, yet a scheduler does not start where they are wrong.
-//! Upstream: `component-base/config/validation/validation.go`, its defaults in `component-base/config/v1alpha1/defaults.go`.
+//! Leader election, the connection to the API server and the addresses served: they place no pod, yet a scheduler does not start where they are wrong.
+//! Upstream: `component-base/config/validation/validation.go`, its defaults in `component-base/config/v1alpha1/defaults.go`;
+//! `apis/config/validation/validation.go`, the addresses' defaults in `apis/config/{v1beta1,v1beta2}/defaults.go`.
+
+use std::net::IpAddr;
 
 use crate::kube::go_duration;
-use crate::scheduler::Release;
 
 use super::document::Document;
-
-const SECOND: i64 = 1_000_000_000;
-const UNITS: [(&str, i64); 8] =
-    [("ns", 1), ("us", 1_000), ("µs", 1_000), ("μs", 1_000), ("ms", 1_000_000), ("s", SECOND), ("m", 60 * SECOND), ("h", 3_600 * SECOND)];
+use super::durations::{SECOND, nanoseconds};
+use super::{ConfigVersion, Context};
 
 /// What is wrong with `clientConnection` and `leaderElection`.
-pub fn check(document: &Document<'_>, release: Release) -> Vec<String> {
+pub fn check(document: &Document<'_>, context: &Context<'_>) -> Vec<String> {
+    let release = context.release.0;
     let mut wrong = Vec::new();
     let burst = document.field("clientConnection").field("burst");
     wrong.extend(burst.whole().filter(|burst| *burst < 0).map(|value| burst.invalid(value, "must be non-negative")));
@@ -19,83 +20,73 @@ pub fn check(document: &Document<'_>, release: Release) -> Vec<String> {
     if election.field("leaderElect").truth() == Some(false) {
         return wrong;
     }
+    // Up to 1.33 durations are told as Go's structs, since then as JSON has them.
+    let shown = |value: i64| if release >= 34 { format!("{:?}", go_duration(value)) } else { format!("v1.Duration{{Duration:{value}}}") };
     let mut read = |name: &str, default: i64| {
         let field = election.field(name);
-        let value = match field.text() {
-            "" => 0,
-            text => nanoseconds(text).unwrap_or_else(|| {
-                wrong.push(format!("{}: time: invalid duration {text:?}", field.path()));
-                0
-            }),
-        };
         // Zero stands for the default.
-        let value = if value == 0 { default } else { value };
+        let value = nanoseconds(field.text()).ok().filter(|value| *value != 0).unwrap_or(default);
         if value < 0 {
-            wrong.push(field.invalid(go_duration(value), "must be greater than zero"));
+            wrong.push(field.invalid(shown(value), "must be greater than zero"));
         }
         value
     };
     let (lease, renew) = (read("leaseDuration", 15 * SECOND), read("renewDeadline", 10 * SECOND));
     read("retryPeriod", 2 * SECOND);
-    if lease < renew {
-        let lease = election.field("leaseDuration");
+    if lease < renew || lease == renew && release >= 26 {
         // Upstream shows the deadline under the lease's name.
-        wrong.push(lease.invalid(go_duration(renew), "LeaseDuration must be greater than RenewDeadline"));
+        let why = if release >= 34 { "must be greater than `RenewDeadline`" } else { "LeaseDuration must be greater than RenewDeadline" };
+        wrong.push(election.field("leaseDuration").invalid(shown(renew), why));
     }
     let lock = election.field("resourceLock");
-    if release.0 >= 27 && !matches!(lock.text(), "" | "leases") {
-        wrong.push(lock.invalid(format!("{:?}", lock.text()), "resourceLock value must be \"leases\""));
+    if release >= 27 && !matches!(lock.text(), "" | "leases") {
+        wrong.push(lock.invalid_text("resourceLock value must be \"leases\""));
     }
     wrong
 }
 
-/// Go's `time.ParseDuration`.
-fn nanoseconds(text: &str) -> Option<i64> {
-    let (sign, mut rest) = match text.strip_prefix('-') {
-        Some(rest) => (-1, rest),
-        None => (1, text.strip_prefix('+').unwrap_or(text)),
-    };
-    if rest == "0" {
-        return Some(0);
+/// What is wrong with the addresses for health checks and metrics, which v1beta3 took out.
+pub fn addresses(document: &Document<'_>, context: &Context<'_>) -> Vec<String> {
+    if context.version >= ConfigVersion::V1Beta3 {
+        return Vec::new();
     }
-    if rest.is_empty() {
-        return None;
-    }
-    let mut total: i64 = 0;
-    while !rest.is_empty() {
-        let end = rest.find(|letter: char| !letter.is_ascii_digit() && letter != '.')?;
-        let (number, tail) = rest.split_at(end);
-        let unit_end = tail.find(|letter: char| letter.is_ascii_digit() || letter == '.').unwrap_or(tail.len());
-        let (_, unit) = UNITS.iter().find(|(name, _)| *name == &tail[..unit_end])?;
-        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-        let whole: i64 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
-        let part: f64 = if fraction.is_empty() { 0.0 } else { format!("0.{fraction}").parse().ok()? };
-        if number == "." || number.is_empty() {
-            return None;
-        }
-        #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "as Go cuts it")]
-        let below = (part * *unit as f64) as i64;
-        total = total.checked_add(whole.checked_mul(*unit)?.checked_add(below)?)?;
-        rest = &tail[unit_end..];
-    }
-    Some(sign * total)
+    let fields = ["healthzBindAddress", "metricsBindAddress"].map(|name| document.field(name));
+    fields.iter().filter(|field| !field.is_absent()).flat_map(|field| address(field, context)).collect()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::{SECOND, nanoseconds};
-
-    #[test]
-    fn durations_are_read_as_go_reads_them() {
-        let table = [
-            ("15s", Some(15 * SECOND)),
-            ("-1m30s", Some(-90 * SECOND)),
-            ("1.5s", Some(SECOND * 3 / 2)),
-            ("0", Some(0)),
-            (".5s", Some(SECOND / 2)),
-        ];
-        for (text, want) in table.into_iter().chain(["", "-", "5", "s", ".s", "1d", "1s2"].map(|bad| (bad, None))) {
-            assert_eq!(nanoseconds(text), want, "{text:?}");
-        }
+fn address(field: &Document<'_>, context: &Context<'_>) -> Vec<String> {
+    let text = field.text();
+    let old = context.release.0 <= 22;
+    let Some((host, port)) = text.rsplit_once(':').filter(|(host, _)| !host.contains(':') || host.starts_with('[')) else {
+        // A host alone gets the default port; up to v1beta1 anything else the default address.
+        let excused = text.parse::<IpAddr>().is_ok() && old || context.version <= ConfigVersion::V1Beta1 || text.is_empty() && !old;
+        let why = match () {
+            () if excused => return Vec::new(),
+            () if old => "must be a valid socket address format, (e.g. 0.0.0.0:10254 or [::]:10254)".to_owned(),
+            () if text.contains(':') => format!("address {text}: too many colons in address"),
+            () => format!("address {text}: missing port in address"),
+        };
+        return vec![field.invalid_text(why)];
+    };
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let is_ip = host.parse::<IpAddr>().is_ok() || host.is_empty() && old;
+    let no_ip = (!is_ip).then_some(if context.release.0 <= 19 {
+        "must be a valid IP address, (e.g. 10.9.8.7)"
+    } else {
+        "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
+    });
+    let number: Option<i64> = port.parse().ok();
+    let told = |why: &str| {
+        let shown = if host.is_empty() && old { format!("0.0.0.0:{port}") } else { text.to_owned() };
+        field.invalid(format!("{shown:?}"), why)
+    };
+    if old {
+        let no_port = (!(1..=65535).contains(&number.unwrap_or(0))).then_some("must be between 1 and 65535, inclusive");
+        return no_port.into_iter().chain(no_ip).map(told).collect();
+    }
+    match number {
+        None => vec![told(&format!("strconv.Atoi: parsing {port:?}: invalid syntax"))],
+        Some(0) => no_ip.into_iter().map(told).collect(),
+        Some(_) => no_ip.into_iter().chain(Some("must be empty or with an explicit 0 port")).map(told).collect(),
     }
 }

@@ -1,22 +1,30 @@
 //! KubeSchedulerConfiguration: the file a scheduler is started with, as the profiles it makes; or the older Policy.
-//! Upstream: `pkg/scheduler/apis/config` (types, defaults, validation), `framework/runtime/framework.go` (expansion).
+//! As upstream: the file is decoded, validated, and then the profiles are made; each step ends at its own reasons.
+//! Upstream: `cmd/kube-scheduler/app/options/configfile.go`, `pkg/scheduler/apis/config` (types, defaults, validation), `scheduler.go` New.
 
 mod arguments;
+mod decode;
 mod defaults;
 mod document;
+mod draft;
+mod durations;
 mod election;
-mod expand;
+mod extenders;
+mod framework;
 mod label_name;
 mod plugin_set;
 mod policy;
 mod profiles;
+mod schema;
+mod validation;
 mod versions;
 
 use serde_json::Value;
 
-use super::{Gates, Profile, Release};
+use super::{Gates, Profile, Release, judged_as};
 
 use document::Document;
+use draft::Draft;
 pub use versions::ConfigVersion;
 
 /// What a configuration says.
@@ -28,15 +36,38 @@ pub struct SchedulerConfiguration {
     pub notes: Vec<String>,
 }
 
+/// What reading needs to know.
+#[derive(Clone, Copy)]
+struct Context<'c> {
+    /// The file's version.
+    version: ConfigVersion,
+    /// The scheduler's release.
+    release: Release,
+    /// Its gates.
+    gates: &'c Gates,
+}
+
 impl SchedulerConfiguration {
     /// Reads a configuration for a scheduler of this release. Every reason against it is given, in upstream's words where it has some.
     pub fn read(value: &Value, release: Release, gates: &Gates) -> Result<Self, Vec<String>> {
         if policy::is_policy(value) {
             return policy::read(value, release, gates);
         }
+        let version = ConfigVersion::of(value, judged_as(release), gates).map_err(|reason| vec![reason])?;
+        let context = Context { version, release: judged_as(release), gates };
+        let notes = match decode::check(value, &context) {
+            // v1alpha1 is decoded leniently where it cannot be strictly.
+            Err(reason) if version == ConfigVersion::V1Alpha1 && reason.starts_with("strict") => vec![reason],
+            checked => checked.map(|()| Vec::new()).map_err(|reason| vec![reason])?,
+        };
         let document = Document::new(value);
-        let version = ConfigVersion::of(&document, release).map_err(|reason| vec![reason])?;
-        profiles::read(&document, version, release, gates)
+        let drafts = Draft::all(&document, &context);
+        let wrong = validation::check(&document, &drafts, &context);
+        if !wrong.is_empty() {
+            return Err(wrong);
+        }
+        let profiles = profiles::make(&document, &drafts, &context).map_err(|reason| vec![reason])?;
+        Ok(Self { profiles, notes })
     }
 }
 

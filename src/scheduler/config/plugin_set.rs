@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use crate::scheduler::Release;
+
+use super::ConfigVersion;
 use super::document::Document;
 
 /// Where plugins take part.
@@ -21,11 +24,14 @@ pub enum Point {
     PreBind,
     Bind,
     PostBind,
+    PlacementGenerate,
+    PlacementScore,
+    Unreserve,
 }
 
 impl Point {
     /// Every point with its field's name.
-    pub const ALL: [(Self, &'static str); 13] = [
+    pub const ALL: [(Self, &'static str); 16] = [
         (Self::MultiPoint, "multiPoint"),
         (Self::PreEnqueue, "preEnqueue"),
         (Self::QueueSort, "queueSort"),
@@ -39,6 +45,9 @@ impl Point {
         (Self::PreBind, "preBind"),
         (Self::Bind, "bind"),
         (Self::PostBind, "postBind"),
+        (Self::PlacementGenerate, "placementGenerate"),
+        (Self::PlacementScore, "placementScore"),
+        (Self::Unreserve, "unreserve"),
     ];
 
     /// Upstream's interface of the point: `FilterPlugin`.
@@ -82,10 +91,7 @@ impl PluginSet {
             name: entry.field("name").text().to_owned(),
             weight: entry.field("weight").whole().unwrap_or(0),
         };
-        let name = |entry: &Document<'_>| {
-            entry.field("weight");
-            entry.field("name").text().to_owned()
-        };
+        let name = |entry: &Document<'_>| entry.field("name").text().to_owned();
         Self { enabled: enabled.iter().map(plugin).collect(), disabled: disabled.iter().map(name).collect() }
     }
 
@@ -94,13 +100,9 @@ impl PluginSet {
         self.disabled.iter().any(|disabled| disabled == name || disabled == "*")
     }
 
-    /// Whether a plugin is enabled here by name.
-    pub fn enables(&self, name: &str) -> bool {
-        self.enabled.iter().any(|enabled| enabled.name == name)
-    }
-
-    /// `mergePluginSet`: the defaults, changed by a file's set.
-    pub fn merged(&self, custom: &Self, in_place: bool) -> Self {
+    /// `mergePluginSet`: the defaults, changed by a file's set; what it disables is remembered only where MultiPoint is still to be expanded.
+    pub fn merged(&self, custom: &Self, version: ConfigVersion) -> Self {
+        let in_place = version.replaces_in_place();
         let mut enabled = Vec::new();
         let mut replaced = BTreeSet::new();
         for default in self.enabled.iter().filter(|default| !custom.disables(&default.name)) {
@@ -114,6 +116,32 @@ impl PluginSet {
             }
         }
         enabled.extend(custom.enabled.iter().enumerate().filter(|(at, _)| !replaced.contains(at)).map(|(_, plugin)| plugin.clone()));
-        Self { enabled, disabled: custom.disabled.clone() }
+        let disabled = if version.has_multi_point() { custom.disabled.clone() } else { Vec::new() };
+        Self { enabled, disabled }
+    }
+
+    /// The set as Go prints it, since 1.34 as JSON.
+    pub fn told(&self, release: Release) -> String {
+        let json = release.0 >= 34;
+        let plugin = |name: &str, weight: i64| {
+            if json {
+                format!("{{\"Name\":{name:?},\"Weight\":{weight}}}")
+            } else {
+                format!("config.Plugin{{Name:{name:?}, Weight:{weight}}}")
+            }
+        };
+        let list = |plugins: Vec<String>| match (json, plugins.is_empty()) {
+            (true, true) => "null".to_owned(),
+            (true, false) => format!("[{}]", plugins.join(",")),
+            (false, true) => "[]config.Plugin(nil)".to_owned(),
+            (false, false) => format!("[]config.Plugin{{{}}}", plugins.join(", ")),
+        };
+        let enabled = list(self.enabled.iter().map(|entry| plugin(&entry.name, entry.weight)).collect());
+        let disabled = list(self.disabled.iter().map(|name| plugin(name, 0)).collect());
+        if json {
+            format!("{{\"Enabled\":{enabled},\"Disabled\":{disabled}}}")
+        } else {
+            format!("config.PluginSet{{Enabled:{enabled}, Disabled:{disabled}}}")
+        }
     }
 }

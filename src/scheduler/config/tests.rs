@@ -9,6 +9,9 @@ fn read(yaml: &str, minor: u16) -> Result<SchedulerConfiguration, Vec<String>> {
     SchedulerConfiguration::read(&serde_saphyr::from_str(yaml).unwrap(), release, &Gates::new(release))
 }
 
+/// What the reasons that a profile cannot be made begin with, since 1.24.
+const MADE: &str = "initializing profiles: creating profile for scheduler name default-scheduler: ";
+
 fn v1(rest: &str) -> String {
     format!("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n{rest}")
 }
@@ -92,7 +95,8 @@ fn an_enabled_default_takes_its_place_since_v1beta2_only() {
     let plugins = "profiles: [{plugins: {score: {enabled: [{name: ImageLocality, weight: 5}]}}}]";
     let profile = &read(&beta("v1beta2", plugins), 22).unwrap().profiles[0];
     assert!(scores(profile).starts_with("NodeResourcesBalancedAllocation×1 ImageLocality×5 "), "{}", scores(profile));
-    refused(&beta("v1beta1", plugins), 21, &["plugin \"ImageLocality\" already registered as \"ScorePlugin\""]);
+    let made = "couldn't create scheduler using provider \"DefaultProvider\": initializing profiles: creating profile for scheduler name default-scheduler";
+    refused(&beta("v1beta1", plugins), 21, &[&format!("{made}: plugin \"ImageLocality\" already registered as \"ScorePlugin\"")]);
 }
 
 #[test]
@@ -139,7 +143,9 @@ fn bad_files_get_upstreams_reasons() {
     refused(
         &v1("profiles: [{plugins: {filter: {enabled: [{name: ImageLocality}]}}}]"),
         30,
-        &["plugin \"ImageLocality\" does not extend FilterPlugin plugin"],
+        &[
+            "initializing profiles: creating profile for scheduler name default-scheduler: plugin \"ImageLocality\" does not extend FilterPlugin plugin",
+        ],
     );
     refused(
         &v1("profiles: [{plugins: {filter: {enabled: [{name: EBSLimits}]}}}]"),
@@ -216,34 +222,41 @@ profiles:
         resources: [{name: cpu, weight: 1}]
         requestedToCapacityRatio: {shape: [{utilization: 50, score: 2}, {utilization: 40, score: 11}]}
 ");
-    let path = "initializing plugin \"NodeResourcesFit\": scoringStrategy.shape[1]";
-    refused(
-        &yaml,
-        29,
-        &[
-            &format!("{path}.utilization: Invalid value: 40: utilization values must be sorted in increasing order"),
-            &format!("{path}.score: Invalid value: 11: not in valid range [0, 10]"),
-        ],
-    );
+    let told = |path: &str, what: &str| {
+        format!(
+            "{MADE}initializing plugin \"NodeResourcesFit\": [{path}[1].utilization: Invalid value: 40: {what} must be sorted in increasing \
+             order, {path}[1].score: Invalid value: 11: not in valid range [0, 10]]"
+        )
+    };
+    refused(&yaml, 29, &[&told("scoringStrategy.shape", "utilization values")]);
+    refused(&yaml, 34, &[&told("scoringStrategy.shape", "values")]);
+    refused(&yaml, 36, &[&told("scoringStrategy.requestedToCapacityRatio.shape", "values")]);
 }
 
 #[test]
 fn leader_election_is_checked_while_it_is_on() {
     let election = |fields: &str| v1(&format!("leaderElection: {{{fields}}}"));
     let place = "leaderElection";
-    refused(
-        &election("leaseDuration: -15s, renewDeadline: -1m"),
-        30,
-        &[
-            &format!("{place}.leaseDuration: Invalid value: -15s: must be greater than zero"),
-            &format!("{place}.renewDeadline: Invalid value: -1m0s: must be greater than zero"),
-        ],
+    let reasons = |lease: &str, renew: &str, before: &str| {
+        [
+            format!("{place}.leaseDuration: Invalid value: {lease}: must be greater than zero"),
+            format!("{place}.renewDeadline: Invalid value: {renew}: must be greater than zero"),
+            format!("{place}.leaseDuration: Invalid value: {renew}: {before}"),
+        ]
+    };
+    let both = election("leaseDuration: -1m, renewDeadline: -15s");
+    let old = reasons(
+        "v1.Duration{Duration:-60000000000}",
+        "v1.Duration{Duration:-15000000000}",
+        "LeaseDuration must be greater than RenewDeadline",
     );
-    refused(
-        &election("leaseDuration: 5s, retryPeriod: 0s"),
-        25,
-        &[&format!("{place}.leaseDuration: Invalid value: 10s: LeaseDuration must be greater than RenewDeadline")],
-    );
+    refused(&both, 33, &old.each_ref().map(String::as_str));
+    let new = reasons("\"-1m0s\"", "\"-15s\"", "must be greater than `RenewDeadline`");
+    refused(&both, 34, &new.each_ref().map(String::as_str));
+    // Equal durations are refused since 1.26.
+    let equal = election("leaseDuration: 10s, retryPeriod: 0s");
+    assert!(read(&equal, 25).is_ok());
+    assert!(read(&equal, 26).is_err());
     refused(
         &election("resourceLock: endpoints"),
         36,
@@ -266,25 +279,123 @@ fn names_of_labels_and_resources_are_checked() {
         30,
         &[&format!("profiles[0].pluginConfig[0].args.defaultConstraints[0].topologyKey: Invalid value: \"a zone\": name part {name}")],
     );
-    let fit = "initializing plugin \"NodeResourcesFit\": ";
-    refused(
-        &args("NodeResourcesFit", "{ignoredResources: [example.com/gpu, 'example.com/'], ignoredResourceGroups: [example.com, a/b/c]}"),
-        30,
-        &[
-            &format!("{fit}ignoredResources[1]: Invalid value: \"example.com/\": name part must be non-empty"),
-            &format!("{fit}ignoredResources[1]: Invalid value: \"example.com/\": name part {name}"),
-            &format!("{fit}ignoredResourceGroups[1]: Invalid value: \"a/b/c\": resource group name can't contain '/'"),
-            &format!(
-                "{fit}ignoredResourceGroups[1]: Invalid value: \"a/b/c\": a qualified name {name} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
-            ),
-        ],
-    );
+    let fit =
+        args("NodeResourcesFit", "{ignoredResources: [example.com/gpu, 'example.com/'], ignoredResourceGroups: [example.com, a/b/c]}");
+    let reasons = |key: &str| {
+        format!(
+            "{MADE}initializing plugin \"NodeResourcesFit\": [ignoredResources[1]: Invalid value: \"example.com/\": name part must be non-empty, \
+             ignoredResources[1]: Invalid value: \"example.com/\": name part {name}, ignoredResourceGroups[1]: Invalid value: \"a/b/c\": resource \
+             group name can't contain '/', ignoredResourceGroups[1]: Invalid value: \"a/b/c\": a {key} {name} with an optional DNS subdomain \
+             prefix and '/' (e.g. 'example.com/MyName')]"
+        )
+    };
+    refused(&fit, 34, &[&reasons("qualified name")]);
+    refused(&fit, 35, &[&reasons("valid label key")]);
 }
 
 #[test]
-fn a_weight_below_zero_counts_as_it_stands() {
-    let yaml = v1(
-        "profiles: [{plugins: {score: {disabled: [{name: '*'}], enabled: [{name: ImageLocality, weight: -2}, {name: NodeAffinity, weight: 0}]}}}]",
+fn a_weight_below_zero_counts_as_it_stands_and_must_come_last() {
+    let yaml = |first: &str, last: &str| {
+        v1(&format!(
+            "profiles: [{{plugins: {{score: {{disabled: [{{name: '*'}}], enabled: [{first}, {last}]}}, multiPoint: {{disabled: [{{name: '*'}}], enabled: [{{name: PrioritySort}}, {{name: DefaultBinder}}]}}}}}}]"
+        ))
+    };
+    let (below, zero) = ("{name: ImageLocality, weight: -2}", "{name: NodeAffinity, weight: 0}");
+    assert_eq!(scores(&read(&yaml(zero, below), 36).unwrap().profiles[0]), "NodeAffinity×1 ImageLocality×-2");
+    refused(&yaml(below, zero), 36, &[&format!("{MADE}score plugins: total score of Score plugins could overflow")]);
+    refused(&yaml(below, zero), 35, &[&format!("{MADE}total score of Score plugins could overflow")]);
+}
+
+#[test]
+fn decoding_is_strict() {
+    refused(
+        &v1("parallelism: x"),
+        30,
+        &["json: cannot unmarshal string into Go struct field KubeSchedulerConfiguration.parallelism of type int32"],
     );
-    assert_eq!(scores(&read(&yaml, 36).unwrap().profiles[0]), "ImageLocality×-2 NodeAffinity×1");
+    refused(
+        &v1("profiles: [{plugins: {score: {enabled: [{name: ImageLocality, weight: 2147483648}]}}}]"),
+        30,
+        &["json: cannot unmarshal number 2147483648 into Go struct field Plugin.profiles.plugins.score.enabled.weight of type int32"],
+    );
+    refused(
+        &v1("leaderElection: {leaseDuration: 5}"),
+        30,
+        &["json: cannot unmarshal number into Go struct field LeaderElectionConfiguration.leaderElection.leaseDuration of type string"],
+    );
+    refused(&v1("leaderElection: {leaseDuration: 5d}"), 30, &["time: unknown unit \"d\" in duration \"5d\""]);
+    refused(&v1("a: 1\nprofiles: [{b: 1}]"), 30, &["strict decoding error: unknown field \"a\", unknown field \"profiles[0].b\""]);
+    let args = |args: &str| v1(&format!("profiles: [{{pluginConfig: [{{name: InterPodAffinity, args: {args}}}]}}]"));
+    let place = "decoding .profiles[0].pluginConfig[0]: ";
+    refused(
+        &args("{x: 1}"),
+        30,
+        &[&format!(
+            "strict decoding error: {place}strict decoding error: decoding args for plugin InterPodAffinity: strict decoding error: unknown field \"x\""
+        )],
+    );
+    refused(
+        &args("{kind: NodeAffinityArgs}"),
+        30,
+        &[&format!(
+            "{place}args for plugin InterPodAffinity were not of type InterPodAffinityArgs.kubescheduler.config.k8s.io, got NodeAffinityArgs.kubescheduler.config.k8s.io"
+        )],
+    );
+    refused(
+        &args("{kind: FooArgs}"),
+        36,
+        &[&format!(
+            "{place}decoding args for plugin InterPodAffinity: no kind \"FooArgs\" is registered for version \"kubescheduler.config.k8s.io/v1\" in scheme \"pkg/runtime/scheme.go:111\""
+        )],
+    );
+    // The arguments of plugins outside the tree may be anything.
+    assert!(read(&v1("profiles: [{pluginConfig: [{name: Homemade, args: {x: 1}}]}]"), 36).is_ok());
+}
+
+#[test]
+fn v1beta2_overlooks_multi_point() {
+    let disabled = "profiles: [{plugins: {multiPoint: {disabled: [{name: '*'}]}, preEnqueue: {disabled: [{name: '*'}]}}}]";
+    let profile = &read(&beta("v1beta2", disabled), 27).unwrap().profiles[0];
+    assert!(scores(profile).starts_with("NodeResourcesBalancedAllocation×1 ") && profile.gates.on("PodSchedulingReadiness"));
+    assert_eq!(profile.unverifiable, Vec::<String>::new());
+}
+
+#[test]
+fn up_to_1_25_a_plugin_enabled_twice_may_come_twice() {
+    let plugins =
+        "profiles: [{plugins: {score: {enabled: [{name: ImageLocality}, {name: SelectorSpread}, {name: TaintToleration, weight: 5}]}}}]";
+    let profile = &read(&beta("v1beta3", plugins), 25).unwrap().profiles[0];
+    assert!(scores(profile).starts_with("ImageLocality×1 TaintToleration×5 NodeAffinity×2"), "{}", scores(profile));
+    assert!(profile.unverifiable[0].starts_with("The score of TaintToleration runs twice"), "{:?}", profile.unverifiable);
+    assert!(read(&beta("v1beta3", plugins), 26).unwrap().profiles[0].unverifiable.is_empty());
+}
+
+#[test]
+fn plugins_of_older_releases_take_their_arguments() {
+    let yaml = beta(
+        "v1beta1",
+        "
+profiles:
+- plugins: {filter: {enabled: [{name: NodeLabel}, {name: ServiceAffinity}]}, score: {enabled: [{name: NodeLabel, weight: 3}, {name: NodeResourcesMostAllocated}]}}
+  pluginConfig:
+  - {name: NodeLabel, args: {presentLabels: [disk], absentLabelsPreference: [old]}}
+  - {name: NodeResourcesMostAllocated, args: {resources: [{name: memory, weight: 4}]}}
+  - {name: NodeResourcesLeastAllocated, args: {resources: [{name: cpu, weight: 2}]}}
+",
+    );
+    let profile = &read(&yaml, 21).unwrap().profiles[0];
+    assert!(
+        scores(profile).ends_with("NodeLabel×3 NodeResourcesMostAllocated×1")
+            && filters(profile).ends_with(&["NodeLabel", "ServiceAffinity"])
+    );
+    assert_eq!(profile.arguments.most_allocated, [("memory".into(), 4)]);
+    assert_eq!(profile.arguments.least_allocated, [("cpu".into(), 2)]);
+}
+
+#[test]
+fn resources_left_to_extenders_are_not_checked() {
+    let yaml = v1(
+        "extenders: [{urlPrefix: 'http://x', filterVerb: f, managedResources: [{name: example.com/a, ignoredByScheduler: true}, {name: example.com/b}]}]",
+    );
+    assert_eq!(read(&yaml, 30).unwrap().profiles[0].arguments.ignored_resources, ["example.com/a".into()]);
 }

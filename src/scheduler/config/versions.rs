@@ -1,8 +1,10 @@
 //! Versions of the configuration's API, and the releases that read them.
 
-use crate::scheduler::Release;
+use serde_json::Value;
 
-use super::document::Document;
+use crate::scheduler::{Gates, Release};
+
+use super::{Context, decode, schema};
 
 /// A version of the API group `kubescheduler.config.k8s.io`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,25 +30,36 @@ const VERSIONS: [(ConfigVersion, &str, u16, u16); 6] = [
 
 impl ConfigVersion {
     /// The version of a file, if a scheduler of this release reads it.
-    pub fn of(document: &Document<'_>, release: Release) -> Result<Self, String> {
-        let (kind, version) = (document.field("kind").text(), document.field("apiVersion").text());
+    pub fn of(file: &Value, release: Release, gates: &Gates) -> Result<Self, String> {
+        let (kind, version) = decode::type_meta(file)?;
         if kind.is_empty() || version.is_empty() {
-            let missing = if kind.is_empty() { "kind" } else { "apiVersion" };
+            let missing = if kind.is_empty() { "Kind" } else { "apiVersion" };
             return Err(format!("Object '{missing}' is missing: a KubeSchedulerConfiguration or a Policy is wanted"));
         }
-        let group = if release.0 <= 11 { "componentconfig" } else { "kubescheduler.config.k8s.io" };
-        let readable = VERSIONS.iter().filter(|(_, _, first, last)| (*first..=*last).contains(&release.0));
-        let found = readable.clone().find(|(_, name, ..)| version == format!("{group}/{name}"));
-        match found {
-            Some((known, ..)) if kind == "KubeSchedulerConfiguration" => Ok(*known),
+        if version.matches('/').count() > 1 {
+            return Err(format!("unexpected GroupVersion string: {version}"));
+        }
+        match Self::named(&version, release) {
+            Some(known) if kind == "KubeSchedulerConfiguration" => Ok(known),
+            Some(known) if schema::is_args(&kind, &Context { version: known, release, gates }) => {
+                Err(decode::arguments_alone(file, &kind, &Context { version: known, release, gates }))
+            }
             _ => {
-                let readable: Vec<String> = readable.map(|(_, name, ..)| format!("{group}/{name}")).collect();
-                Err(format!(
-                    "no kind {kind:?} is registered for version {version:?}: kube-scheduler {release} reads KubeSchedulerConfiguration of {}",
-                    readable.join(", ")
-                ))
+                let readable: Vec<String> = Self::readable(release).map(|(_, name, ..)| format!("{}/{name}", group(release))).collect();
+                let refusal = decode::not_registered(&kind, &version, release);
+                Err(format!("{refusal}: kube-scheduler {release} reads KubeSchedulerConfiguration of {}", readable.join(", ")))
             }
         }
+    }
+
+    /// The version of an `apiVersion`, if this release reads it.
+    pub fn named(version: &str, release: Release) -> Option<Self> {
+        let name = version.strip_prefix(group(release))?.strip_prefix('/')?;
+        Self::readable(release).find(|(_, known, ..)| *known == name).map(|(version, ..)| *version)
+    }
+
+    fn readable(release: Release) -> impl Iterator<Item = &'static (Self, &'static str, u16, u16)> {
+        VERSIONS.iter().filter(move |(_, _, first, last)| (*first..=*last).contains(&release.0))
     }
 
     /// As a file spells it.
@@ -63,4 +76,8 @@ impl ConfigVersion {
     pub fn replaces_in_place(self) -> bool {
         self >= Self::V1Beta2
     }
+}
+
+fn group(release: Release) -> &'static str {
+    if release.0 <= 11 { "componentconfig" } else { "kubescheduler.config.k8s.io" }
 }

@@ -23,11 +23,15 @@ pub fn offered_and_taken(name: &str, node: &NodeInfo, pod: &Resources, non_zero:
 }
 
 /// The score by a strategy, as NodeResourcesFit (and its forerunners) give it; `requests`: what the scorer knows of the pod.
-pub fn strategy_score<'a>(cycle: &'a Cycle<'a>, strategy: &'a ScoringStrategy, requests: RequestRules) -> PreScore<'a> {
+pub fn strategy_score<'a>(
+    cycle: &'a Cycle<'a>,
+    strategy: ScoringStrategy,
+    resources: &'a [(Arc<str>, i64)],
+    requests: RequestRules,
+) -> PreScore<'a> {
     let rules = &cycle.profile.rules;
     let pod = requests.scored(cycle.pod, true);
-    let resources = &cycle.profile.arguments.strategy_resources;
-    PreScore::plain(move |node| match strategy {
+    PreScore::plain(move |node| match &strategy {
         ScoringStrategy::LeastAllocated => weighted_mean(resources, node, &pod, rules, |offered, taken| {
             if offered == 0 || taken > offered { 0 } else { (offered - taken) * rules.max_score / offered }
         }),

@@ -56,7 +56,8 @@ Differs from upstream
         let requests = cycle.profile.rules.requests;
         // 1.22 and 1.23 forget to tell this scorer of the gate PodOverhead (`fit.go`).
         let overhead = requests.overhead && !(22..=23).contains(&requests.release);
-        strategy_score(cycle, &cycle.profile.arguments.strategy, RequestRules { overhead, ..requests })
+        let arguments = &cycle.profile.arguments;
+        strategy_score(cycle, arguments.strategy.clone(), &arguments.strategy_resources, RequestRules { overhead, ..requests })
     }
 }
 
@@ -164,7 +165,7 @@ Differs from upstream
     }
 
     fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
-        strategy_score(cycle, &ScoringStrategy::LeastAllocated, cycle.profile.rules.requests)
+        strategy_score(cycle, ScoringStrategy::LeastAllocated, &cycle.profile.arguments.least_allocated, cycle.profile.rules.requests)
     }
 }
 
@@ -191,7 +192,7 @@ Differs from upstream
     }
 
     fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
-        strategy_score(cycle, &ScoringStrategy::MostAllocated, cycle.profile.rules.requests)
+        strategy_score(cycle, ScoringStrategy::MostAllocated, &cycle.profile.arguments.most_allocated, cycle.profile.rules.requests)
     }
 }
 
@@ -218,6 +219,7 @@ Differs from upstream
     }
 
     fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
-        strategy_score(cycle, &cycle.profile.arguments.strategy, cycle.profile.rules.requests)
+        let (shape, resources) = &cycle.profile.arguments.capacity_ratio;
+        strategy_score(cycle, ScoringStrategy::RequestedToCapacityRatio(shape.clone()), resources, cycle.profile.rules.requests)
     }
 }

@@ -27,7 +27,8 @@ pub struct Context<'a> {
 /// Whether a file is a Policy.
 pub fn is_policy(value: &Value) -> bool {
     let kind = value["kind"].as_str().unwrap_or_default();
-    kind == "Policy" || kind.is_empty() && ["predicates", "priorities", "extenders"].iter().any(|field| !value[*field].is_null())
+    let other = value["apiVersion"].as_str().is_some_and(|version| version.starts_with("kubescheduler."));
+    kind == "Policy" || kind.is_empty() && !other && ["predicates", "priorities", "extenders"].iter().any(|field| !value[*field].is_null())
 }
 
 /// Reads a Policy for a scheduler of this release. Unknown fields are passed over, as upstream passes them over.

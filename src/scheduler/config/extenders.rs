@@ -1,0 +1,76 @@
+//! Extenders: checked as upstream checks them, and named, as what they answer is not in etcd.
+//! Upstream: `apis/config/validation/validation.go` validateExtenders; `scheduler.go` New for the resources left to them.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::document::Document;
+use super::label_name;
+use super::{ConfigVersion, Context};
+
+/// What is wrong with them.
+pub fn check(document: &Document<'_>, context: &Context<'_>) -> Vec<String> {
+    let list = document.field("extenders");
+    let mut wrong = Vec::new();
+    let mut managed = BTreeSet::new();
+    for extender in listed(document, context) {
+        let weight = extender.field("weight");
+        if !extender.field("prioritizeVerb").text().is_empty() && weight.whole().unwrap_or(0) <= 0 {
+            wrong.push(weight.invalid(weight.whole().unwrap_or(0), "must have a positive weight applied to it"));
+        }
+        for resource in extender.field("managedResources").elements() {
+            let name = resource.field("name");
+            wrong.extend(resource_name(&name, context));
+            if !managed.insert(name.text()) {
+                wrong.push(name.invalid_text("duplicate extender managed resource name"));
+            }
+        }
+    }
+    let binders = listed(document, context).iter().filter(|extender| !extender.field("bindVerb").text().is_empty()).count();
+    if binders > 1 {
+        wrong.push(list.invalid(format!("\"found {binders} extenders implementing bind\""), "only one extender can implement bind"));
+    }
+    wrong
+}
+
+/// v1alpha1 has none: they were the Policy's.
+fn listed<'d>(document: &Document<'d>, context: &Context<'_>) -> Vec<Document<'d>> {
+    if context.version == ConfigVersion::V1Alpha1 { Vec::new() } else { document.field("extenders").elements() }
+}
+
+fn resource_name(name: &Document<'_>, context: &Context<'_>) -> Vec<String> {
+    let wrong = label_name::of_name(name.text(), context.release);
+    if !wrong.is_empty() {
+        // From 1.22 to 1.33 the name stands without quotes.
+        let shown = if (22..=33).contains(&context.release.0) { name.text().to_owned() } else { format!("{:?}", name.text()) };
+        return wrong.into_iter().map(|why| name.invalid(&shown, why)).collect();
+    }
+    if crate::cluster::is_extended(name.text()) {
+        return Vec::new();
+    }
+    let why = "is an invalid extended resource name";
+    vec![if context.release.0 >= 22 { name.invalid_text(why) } else { name.invalid_text(format!("{} {why}", name.text())) }]
+}
+
+/// A sentence on each.
+pub fn named(document: &Document<'_>, context: &Context<'_>) -> Vec<String> {
+    let sentence = |extender: &Document<'_>| {
+        let has = |verb: &str| !extender.field(verb).text().is_empty();
+        let does = match (has("filterVerb"), has("prioritizeVerb")) {
+            (true, true) => "refuse nodes and add points",
+            (true, false) => "refuse nodes",
+            (false, true) => "add points",
+            (false, false) => "take part in binding or preemption",
+        };
+        format!("The extender {} may {does}; what it answered is not in etcd.", extender.field("urlPrefix").text())
+    };
+    listed(document, context).iter().map(sentence).collect()
+}
+
+/// The resources that NodeResourcesFit leaves to them, instead of those its arguments name.
+pub fn left_to_them(document: &Document<'_>, context: &Context<'_>) -> Vec<Arc<str>> {
+    let extenders = listed(document, context);
+    let resources = extenders.iter().flat_map(|extender| extender.field("managedResources").elements());
+    let ignored = resources.filter(|resource| resource.field("ignoredByScheduler").truth() == Some(true));
+    ignored.map(|resource| resource.field("name").text().into()).collect()
+}
