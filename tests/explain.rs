@@ -47,7 +47,9 @@ fn quantities_that_do_not_parse_count_as_absent() {
     let said = told(&explain("{containers: [{name: c, resources: {requests: {cpu: '1', memory: lots}}}]}", "", &[]));
     assert!(said.contains(r#"container c resources.requests.memory: "lots" is no quantity; counted as absent"#), "{said}");
     assert!(said.contains(r#"nodes/odd: status.allocatable.cpu: "four" is no quantity; counted as absent"#), "{said}");
-    assert!(said.contains("one of 3 nodes fits"), "{said}");
+    assert!(said.contains("n1 alone of 3 nodes fits"), "{said}");
+    let place = |text: &str| said.find(text).unwrap();
+    assert!(place("pods/default/p: container c") < place("nodes/bare"), "what is wrong with the pod itself comes first: {said}");
 }
 
 #[test]
@@ -55,6 +57,13 @@ fn a_node_without_status_offers_nothing() {
     let said = told(&explain("{containers: [{name: c}]}", "", &[]));
     assert!(said.contains("nodes/bare: it has no status.allocatable, so it offers nothing"), "{said}");
     assert!(said.contains("2 of 3 nodes fit") && said.contains("Too many pods"), "{said}");
+}
+
+#[test]
+fn a_pod_that_cannot_be_read() {
+    let said = "it cannot be read as a Pod: invalid type: string \"none\", expected a sequence";
+    refused(&explain("{containers: none}", "", &[]), &format!("pod default/p: {said}"));
+    refused(&explain("{containers: none}", "", &[]), "ketcd get pod/default/p -o json shows what is stored");
 }
 
 #[test]
@@ -66,6 +75,7 @@ fn claims_that_point_nowhere() {
     let claim = "---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: gone, namespace: default, annotations: {pv.kubernetes.io/bind-completed: 'yes'}}\nspec: {volumeName: nowhere}\n";
     let said = told(&explain(spec, claim, &[]));
     assert!(said.contains(r#"0/3 nodes are available: persistentvolume "nowhere" not found. not found"#), "{said}");
+    assert!(said.contains("restore PersistentVolume nowhere, to which claim gone is bound"), "{said}");
 }
 
 #[test]

@@ -137,13 +137,16 @@ fn unknown_rules(of: &Circumstances, said: &mut Vec<String>) {
         None => true,
     };
     let problems = of.state.problems().filter(|problem| matters(&problem.object));
-    let mut shown: Vec<String> = problems.map(|problem| format!("{}: {}", problem.object, problem.what)).collect();
+    let own = format!("pods/{}", of.attempt.pod.full_name());
+    // What is wrong with the pod itself comes first.
+    let mut shown: Vec<(bool, String)> =
+        problems.map(|problem| (problem.object != own, format!("{}: {}", problem.object, problem.what))).collect();
     shown.sort();
     shown.dedup();
     let more = shown.len().saturating_sub(3);
-    said.extend(shown.into_iter().take(3));
+    said.extend(shown.into_iter().take(3).map(|(_, text)| text));
     if more > 0 {
-        said.push(format!("{more} more objects could not be read in full"));
+        said.push(format!("{more} more {} could not be read in full", if more == 1 { "object" } else { "objects" }));
     }
     if of.profile.gates.on("GangScheduling") && of.attempt.pod.spec.pod_group.is_some() {
         said.push("the pod belongs to a group; waiting for the group's other pods is not simulated".to_owned());

@@ -123,6 +123,11 @@ async fn one(
     }
     feed.seed(&mut replay, oldest, until).await?;
     let Some(pod) = replay.state().pod(namespace, name).cloned() else {
+        let object = format!("pods/{namespace}/{name}");
+        if let Some(problem) = replay.state().problems().find(|problem| problem.object == object) {
+            return Err(Error::new(format!("pod {namespace}/{name}: {} (revision {until})", problem.what))
+                .hint(format!("ketcd get pod/{namespace}/{name} -o json shows what is stored")));
+        }
         return Err(Error::new(format!("pod {namespace}/{name} does not exist at revision {until}"))
             .hint(format!("ketcd history pod/{namespace}/{name} shows whether it ever did; --rev N looks at another revision")));
     };
@@ -174,7 +179,9 @@ fn configured(path: &Path, release: Release, gates: &Gates) -> Result<Vec<Profil
     let shown = path.display();
     let text = std::fs::read_to_string(path).map_err(|error| Error::new(format!("--scheduler-config {shown}: {error}")))?;
     let value: serde_json::Value = serde_saphyr::from_str(&text).map_err(|error| {
-        Error::new(format!("--scheduler-config {shown} is no YAML: {}", error.to_string().lines().next().unwrap_or_default()))
+        let said = error.to_string();
+        let said = said.lines().next().unwrap_or_default();
+        Error::new(format!("--scheduler-config {shown} is no YAML: {}", said.strip_prefix("error: ").unwrap_or(said)))
     })?;
     match SchedulerConfiguration::read(&value, release, gates) {
         Ok(configuration) => {
@@ -260,7 +267,8 @@ impl<'a> Writer<'a> {
             writeln!(self.out, "{lead}]}}")?;
         }
         if unreadable > 0 {
-            note(&format!("{unreadable} values could not be decoded and were left out of the state"));
+            let (values, were) = if unreadable == 1 { ("value", "was") } else { ("values", "were") };
+            note(&format!("{unreadable} {values} could not be decoded and {were} left out of the state"));
             return Ok(Outcome::Damaged);
         }
         if self.written == 0 {

@@ -143,10 +143,11 @@ fn answer(explanation: &Explanation) -> String {
     let judgement = &explanation.judgement;
     let nodes = judgement.nodes.len();
     let fitting = judgement.nodes.iter().filter(|node| node.fits() && judgement.whole_pod.is_none()).count();
+    let only = || judgement.nodes.iter().find(|node| node.fits()).map(|node| node.name.to_string()).unwrap_or_default();
     let best = judgement.scores.as_ref().map_or(fitting, |scores| scores.best().count());
     let fits = match fitting {
         0 => format!("none of {} fits", count(nodes, "node")),
-        1 => format!("one of {} fits", count(nodes, "node")),
+        1 => format!("{} alone of {} fits", only(), count(nodes, "node")),
         _ => format!("{fitting} of {} fit", count(nodes, "node")),
     };
     match explanation.decided_by {

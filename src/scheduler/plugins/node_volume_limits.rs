@@ -168,7 +168,7 @@ fn collect(pod: &PodInfo, incoming: bool, csi_node: Option<&CSINode>, cycle: &Cy
                 let driver = volume.plugin.driver.to_owned();
                 volumes.insert((driver.clone(), volume.handle), driver);
             }
-            Some(Err(())) => return Err(Verdict::Error(format!("converting volume({}) from inline to csi", volume.name))),
+            Some(Err(_)) => return Err(Verdict::Error(format!("converting volume({}) from inline to csi", volume.name))),
             _ => {}
         }
     }
@@ -209,7 +209,7 @@ fn driver_and_handle(
         if let Some(csi) = volume.spec.as_ref().and_then(|spec| spec.csi.as_ref()) {
             return Some((csi.driver.clone(), csi.volume_handle.clone()));
         }
-        let migrated = volume_plugin(volume)?.ok()?;
+        let migrated = volume_plugin(volume, release)?.ok()?;
         return is_migrated(migrated.plugin, csi_node, release, gates).then(|| (migrated.plugin.driver.to_owned(), migrated.handle));
     }
     if release.0 <= 14 {

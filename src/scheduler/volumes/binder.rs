@@ -12,7 +12,7 @@ use crate::scheduler::Cycle;
 
 use super::claims::{PodClaims, claim_class, storage_request};
 use super::matching::{Matching, VolumeAffinity, VolumeList, by_size, capacity};
-use super::migration::{InTreePlugin, is_migrated_by_annotation, migrated_affinity, volume_plugin};
+use super::migration::{InTreePlugin, Untranslatable, is_migrated_by_annotation, migrated_affinity, volume_plugin};
 
 /// Up to 1.32.
 const NODE_CONFLICT: &str = "node(s) had volume node affinity conflict";
@@ -39,6 +39,8 @@ struct BoundVolume {
     affinity: Option<VolumeAffinity>,
     /// Where it can be reached once a driver took it over.
     migrated: Option<(InTreePlugin, VolumeAffinity)>,
+    /// Why it cannot be translated for a driver that took it over.
+    untranslatable: Option<Untranslatable>,
 }
 
 /// What a node offers for a pod's claims.
@@ -65,11 +67,16 @@ impl<'a> Binder<'a> {
         let bound = claims.bound.iter().map(|claim| {
             let name = claim.spec.as_ref().and_then(|spec| spec.volume_name.clone()).unwrap_or_default();
             let volume = volumes.get("", &name);
-            let migrated = volume.and_then(|volume| {
-                let plugin = volume_plugin(volume)?.ok()?.plugin;
-                Some((plugin, VolumeAffinity::compile(migrated_affinity(volume, plugin).as_ref())))
-            });
-            BoundVolume { affinity: volume.map(|volume| VolumeAffinity::of(volume, cycle.profile.release)), migrated, name }
+            let release = cycle.profile.release;
+            let (migrated, untranslatable) = match volume.and_then(|volume| Some((volume, volume_plugin(volume, release)?))) {
+                Some((volume, Ok(migrated))) => {
+                    let affinity = VolumeAffinity::compile(migrated_affinity(volume, migrated.plugin).as_ref());
+                    (Some((migrated.plugin, affinity)), None)
+                }
+                Some((_, Err(error))) => (None, Some(error)),
+                None => (None, None),
+            };
+            BoundVolume { affinity: volume.map(|volume| VolumeAffinity::of(volume, release)), migrated, untranslatable, name }
         });
         let mut delayed = claims.delayed;
         let classes: Vec<String> = delayed.iter().map(|claim| claim_class(claim).to_owned()).collect();
@@ -142,6 +149,11 @@ impl<'a> Binder<'a> {
                     Err(format!("could not find v1.PersistentVolume \"{}\"", volume.name))
                 };
             };
+            let gates = &self.cycle.profile.gates;
+            let asked = |of: &&Untranslatable| self.cycle.profile.release.0 >= 17 && is_migrated_by_annotation(of.plugin, csi_node, gates);
+            if let Some(untranslatable) = volume.untranslatable.as_ref().filter(asked) {
+                return Err(format!("could not translate pv: {}", untranslatable.error));
+            }
             if !affinity.matches(node) {
                 return Ok((false, true));
             }

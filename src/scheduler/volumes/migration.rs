@@ -1,6 +1,8 @@
 //! In-tree volumes that CSI drivers took over: which, since when, and how they are called as CSI volumes.
 //! Upstream: `k8s.io/csi-translation-lib/plugins`, `plugins/nodevolumelimits/utils.go`, `plugins/volumebinding/binder.go`.
 
+use std::collections::BTreeSet;
+
 use crate::cluster::VolumeSource;
 use crate::kube::api::core::v1::{NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, PersistentVolume};
 use crate::kube::api::storage::v1::CSINode;
@@ -91,12 +93,9 @@ pub struct MigratedVolume {
 
 /// The plugin of a persistent volume and its handle as a CSI volume; `None` where the volume is not migratable.
 /// An error is upstream's: the volume cannot be translated.
-pub fn volume_plugin(volume: &PersistentVolume) -> Option<Result<MigratedVolume, ()>> {
+pub fn volume_plugin(volume: &PersistentVolume, release: Release) -> Option<Result<MigratedVolume, Untranslatable>> {
     let spec = volume.spec.as_ref()?;
-    let found = |name: &str, handle: Option<String>| {
-        let plugin = InTreePlugin::find(name)?;
-        Some(handle.map(|handle| MigratedVolume { plugin, handle }).ok_or(()))
-    };
+    let found = |name: &str, handle: Result<String, String>| translated(name, handle);
     if let Some(disk) = &spec.aws_elastic_block_store {
         found("kubernetes.io/aws-ebs", ebs_handle(&disk.volume_id))
     } else if let Some(disk) = &spec.gce_persistent_disk {
@@ -106,57 +105,86 @@ pub fn volume_plugin(volume: &PersistentVolume) -> Option<Result<MigratedVolume,
         let zones = label("failure-domain.beta.kubernetes.io/zone").or_else(|| label("topology.kubernetes.io/zone")).unwrap_or_default();
         found("kubernetes.io/gce-pd", gce_handle(zones, &disk.pd_name))
     } else if let Some(disk) = &spec.azure_disk {
-        found("kubernetes.io/azure-disk", Some(disk.disk_uri.clone()))
+        // Only managed disks are known to the driver; asked since 1.22.
+        let kind = disk.kind.as_deref().filter(|kind| release.0 >= 22 && !kind.eq_ignore_ascii_case("Managed"));
+        let handle = kind.map_or_else(|| Ok(disk.disk_uri.clone()), |kind| Err(format!("kind({kind}) is not supported in csi migration")));
+        found("kubernetes.io/azure-disk", handle)
     } else if let Some(disk) = &spec.cinder {
-        found("kubernetes.io/cinder", Some(disk.volume_id.clone()))
+        found("kubernetes.io/cinder", Ok(disk.volume_id.clone()))
     } else if spec.azure_file.is_some() {
-        found("kubernetes.io/azure-file", Some(String::new()))
+        found("kubernetes.io/azure-file", Ok(String::new()))
     } else if let Some(disk) = &spec.vsphere_volume {
-        found("kubernetes.io/vsphere-volume", Some(disk.volume_path.clone()))
+        found("kubernetes.io/vsphere-volume", Ok(disk.volume_path.clone()))
     } else {
-        spec.portworx_volume.as_ref().and_then(|disk| found("kubernetes.io/portworx-volume", Some(disk.volume_id.clone())))
+        spec.portworx_volume.as_ref().and_then(|disk| found("kubernetes.io/portworx-volume", Ok(disk.volume_id.clone())))
     }
 }
 
+/// Why a volume of a plugin cannot be translated, in upstream's words.
+pub struct Untranslatable {
+    /// The plugin.
+    pub plugin: InTreePlugin,
+    /// The error.
+    pub error: String,
+}
+
+fn translated(name: &str, handle: Result<String, String>) -> Option<Result<MigratedVolume, Untranslatable>> {
+    let plugin = InTreePlugin::find(name)?;
+    Some(handle.map(|handle| MigratedVolume { plugin, handle }).map_err(|error| Untranslatable { plugin, error }))
+}
+
 /// The plugin of an inline volume and its handle as a CSI volume.
-pub fn inline_csi_volume(source: &VolumeSource) -> Option<Result<MigratedVolume, ()>> {
+pub fn inline_csi_volume(source: &VolumeSource) -> Option<Result<MigratedVolume, Untranslatable>> {
     let (name, handle) = match source {
         VolumeSource::AwsElasticBlockStore { id, .. } => ("kubernetes.io/aws-ebs", ebs_handle(id)),
         VolumeSource::GcePersistentDisk { name, .. } => ("kubernetes.io/gce-pd", gce_handle("", name)),
-        VolumeSource::AzureDisk { uri, .. } => ("kubernetes.io/azure-disk", Some(uri.to_string())),
-        VolumeSource::Cinder(id) => ("kubernetes.io/cinder", Some(id.to_string())),
-        VolumeSource::Migrated { plugin, id } => (*plugin, Some(id.to_string())),
+        VolumeSource::AzureDisk { uri, .. } => ("kubernetes.io/azure-disk", Ok(uri.to_string())),
+        VolumeSource::Cinder(id) => ("kubernetes.io/cinder", Ok(id.to_string())),
+        VolumeSource::Migrated { plugin, id } => (*plugin, Ok(id.to_string())),
         _ => return None,
     };
-    let plugin = InTreePlugin::find(name)?;
-    Some(handle.map(|handle| MigratedVolume { plugin, handle }).ok_or(()))
+    translated(name, handle)
 }
 
-/// `KubernetesVolumeIDToEBSVolumeID`: `aws://zone/vol-1` is `vol-1`; `None` where it is neither form.
-fn ebs_handle(id: &str) -> Option<String> {
-    let Some(url) = id.strip_prefix("aws://") else { return Some(id.to_owned()) };
+/// `KubernetesVolumeIDToEBSVolumeID`: `aws://zone/vol-1` is `vol-1`; an error where it is neither form.
+fn ebs_handle(id: &str) -> Result<String, String> {
+    let Some(url) = id.strip_prefix("aws://") else { return Ok(id.to_owned()) };
     let path = url.find('/').map_or("", |at| &url[at..]).trim_matches('/');
-    let number = path.strip_prefix("vol-")?;
-    let plain = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    plain.then(|| path.to_owned())
+    match path.strip_prefix("vol-").filter(|number| !number.contains('/')) {
+        Some(_) => Ok(path.to_owned()),
+        None => Err(format!("failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume ({id})")),
+    }
 }
 
-/// A Google disk's handle: zonal, regional (from the region its zones share) or unspecified; `None` where the zones name no region.
-fn gce_handle(zones: &str, disk: &str) -> Option<String> {
+/// A Google disk's handle: zonal, regional (from the region its zones share) or unspecified; an error where the zones name no one region.
+fn gce_handle(zones: &str, disk: &str) -> Result<String, String> {
     let zones: Vec<&str> = zones.split("__").collect();
-    Some(match zones.as_slice() {
+    Ok(match zones.as_slice() {
         [""] => format!("projects/UNSPECIFIED/zones/UNSPECIFIED/disks/{disk}"),
         [zone] => format!("projects/UNSPECIFIED/zones/{zone}/disks/{disk}"),
         several => {
-            let region = |zone: &str| zone.rsplit_once('-').filter(|_| zone.split('-').count() == 3).map(|(region, _)| region.to_owned());
-            let regions: Option<Vec<String>> = several.iter().map(|zone| region(zone)).collect();
-            let regions = regions?;
-            if regions.windows(2).any(|pair| pair[0] != pair[1]) {
-                return None;
-            }
-            format!("projects/UNSPECIFIED/regions/{}/disks/{disk}", regions.first()?)
+            let region = region_of(several).map_err(|error| format!("failed to get region from zones: {error}"))?;
+            format!("projects/UNSPECIFIED/regions/{region}/disks/{disk}")
         }
     })
+}
+
+/// `getRegionFromZones` (`csi-translation-lib/plugins/gce_pd.go`): a set prints as Go's map does.
+fn region_of(zones: &[&str]) -> Result<String, String> {
+    let mut regions = BTreeSet::new();
+    for zone in zones {
+        let region = zone.rsplit_once('-').map(|(region, _)| region).filter(|region| region.split('-').count() == 2);
+        let wrong = || format!("zone in unexpected format, expected: {{locale}}-{{region}}-{{zone}}, got: {zone}");
+        regions.insert(region.ok_or_else(wrong)?);
+    }
+    let mut all = regions.iter();
+    match (all.next(), all.next()) {
+        (Some(one), None) => Ok((*one).to_owned()),
+        _ => {
+            let listed: Vec<String> = regions.iter().map(|region| format!("{region}:{{}}")).collect();
+            Err(format!("multiple or no regions gotten from zones, got: map[{}]", listed.join(" ")))
+        }
+    }
 }
 
 const ZONE: &str = "topology.kubernetes.io/zone";
@@ -219,12 +247,22 @@ mod tests {
 
     #[test]
     fn handles_are_those_of_the_translation_library() {
-        assert_eq!(ebs_handle("aws://us-east-1a/vol-02399794d890f9375").as_deref(), Some("vol-02399794d890f9375"));
-        assert_eq!(ebs_handle("vol-1").as_deref(), Some("vol-1"));
-        assert_eq!(ebs_handle("aws://us-east-1a/disk"), None);
-        assert_eq!(gce_handle("", "d").as_deref(), Some("projects/UNSPECIFIED/zones/UNSPECIFIED/disks/d"));
-        assert_eq!(gce_handle("us-central1-a", "d").as_deref(), Some("projects/UNSPECIFIED/zones/us-central1-a/disks/d"));
-        assert_eq!(gce_handle("us-central1-a__us-central1-c", "d").as_deref(), Some("projects/UNSPECIFIED/regions/us-central1/disks/d"));
-        assert_eq!(gce_handle("us-central1-a__europe-west1-c", "d"), None);
+        assert_eq!(ebs_handle("aws://us-east-1a/vol-02399794d890f9375").as_deref(), Ok("vol-02399794d890f9375"));
+        assert_eq!(ebs_handle("vol-1").as_deref(), Ok("vol-1"));
+        assert_eq!(
+            ebs_handle("aws://us-east-1a/disk").unwrap_err(),
+            "failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume (aws://us-east-1a/disk)"
+        );
+        assert_eq!(gce_handle("", "d").as_deref(), Ok("projects/UNSPECIFIED/zones/UNSPECIFIED/disks/d"));
+        assert_eq!(gce_handle("us-central1-a", "d").as_deref(), Ok("projects/UNSPECIFIED/zones/us-central1-a/disks/d"));
+        assert_eq!(gce_handle("us-central1-a__us-central1-c", "d").as_deref(), Ok("projects/UNSPECIFIED/regions/us-central1/disks/d"));
+        assert_eq!(
+            gce_handle("us-central1-a__europe-west1-c", "d").unwrap_err(),
+            "failed to get region from zones: multiple or no regions gotten from zones, got: map[europe-west1:{} us-central1:{}]"
+        );
+        assert_eq!(
+            gce_handle("a__us-central1-a", "d").unwrap_err(),
+            "failed to get region from zones: zone in unexpected format, expected: {locale}-{region}-{zone}, got: a"
+        );
     }
 }
