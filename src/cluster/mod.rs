@@ -18,6 +18,7 @@ mod requests;
 mod resources;
 mod selector;
 mod state;
+mod stored;
 mod text;
 mod volumes;
 
@@ -38,6 +39,7 @@ pub use quantity::Amount;
 pub use requests::{ContainerRequests, PodRequests, RequestRules, ResourceList, Taken};
 pub use resources::{Resources, is_extended};
 pub use selector::{NodeSelectorTerm, Operator, Requirement, Selector};
-pub use state::{Change, ClusterState, ObjectKey, Problem, Stored, Watched};
+pub use state::{Change, ClusterState, Problem};
+pub use stored::{ObjectKey, Stored, Watched};
 pub use text::{Pairs, Text};
 pub use volumes::{PodVolume, VolumeSource};

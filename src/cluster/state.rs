@@ -3,108 +3,12 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use crate::kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
-use crate::kube::api::policy::v1::PodDisruptionBudget;
-use crate::kube::api::resource::v1::{DeviceClass, ResourceClaim, ResourceSlice};
-use crate::kube::api::storage::v1::{CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment};
-use crate::kube::apimachinery::pkg::apis::meta::v1::LabelSelector;
-
 use super::images::Images;
 use super::index::{self, PodIndex};
 use super::{
-    Encoded, ImageState, Interner, LabelGroup, Labels, Listers, Node, NodeCounts, NodeId, NodeInfo, Owner, PodInfo, PodKey, Read,
-    RequestRules, Selector, WeightedTerm,
+    Encoded, ImageState, Interner, LabelGroup, Labels, Listers, Node, NodeCounts, NodeId, NodeInfo, ObjectKey, PodInfo, PodKey,
+    RequestRules, Stored, Watched, WeightedTerm,
 };
-
-/// The kinds a scheduler watches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the kinds' own names")]
-pub enum Watched {
-    Pod,
-    Node,
-    Namespace,
-    Service,
-    ReplicationController,
-    ReplicaSet,
-    StatefulSet,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    StorageClass,
-    CsiNode,
-    CsiDriver,
-    CsiStorageCapacity,
-    VolumeAttachment,
-    PodDisruptionBudget,
-    ResourceClaim,
-    ResourceSlice,
-    DeviceClass,
-}
-
-impl Watched {
-    /// Every kind with the path of its keys below the API server's prefix (`staging/src/k8s.io/apiserver` and `pkg/registry`).
-    pub const KEYS: [(&'static str, Self); 18] = [
-        ("namespaces/", Self::Namespace),
-        ("minions/", Self::Node),
-        ("services/specs/", Self::Service),
-        ("controllers/", Self::ReplicationController),
-        ("replicasets/", Self::ReplicaSet),
-        ("statefulsets/", Self::StatefulSet),
-        ("persistentvolumes/", Self::PersistentVolume),
-        ("persistentvolumeclaims/", Self::PersistentVolumeClaim),
-        ("storageclasses/", Self::StorageClass),
-        ("csinodes/", Self::CsiNode),
-        ("csidrivers/", Self::CsiDriver),
-        ("csistoragecapacities/", Self::CsiStorageCapacity),
-        ("volumeattachments/", Self::VolumeAttachment),
-        ("poddisruptionbudgets/", Self::PodDisruptionBudget),
-        ("resourceclaims/", Self::ResourceClaim),
-        ("resourceslices/", Self::ResourceSlice),
-        ("deviceclasses/", Self::DeviceClass),
-        ("pods/", Self::Pod),
-    ];
-}
-
-/// An object's kind, namespace (empty for cluster-wide kinds) and name.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ObjectKey {
-    /// Its kind.
-    pub kind: Watched,
-    /// Its namespace.
-    pub namespace: Arc<str>,
-    /// Its name.
-    pub name: Arc<str>,
-}
-
-impl ObjectKey {
-    /// Parses what follows the prefix in a key of etcd, for example `pods/shop/web-0`; `None` for kinds no scheduler watches.
-    pub fn parse(path: &str) -> Option<Self> {
-        let (kind, rest) = Watched::KEYS.iter().find_map(|(prefix, kind)| Some((*kind, path.strip_prefix(prefix)?)))?;
-        let (namespace, name) = rest.split_once('/').unwrap_or(("", rest));
-        (!name.is_empty() && !name.contains('/')).then(|| Self { kind, namespace: namespace.into(), name: name.into() })
-    }
-}
-
-/// A compiled object.
-#[derive(Clone, Debug)]
-#[allow(missing_docs, reason = "one variant per kind, or per group of kinds that are alike")]
-pub enum Stored {
-    Pod(Arc<PodInfo>),
-    /// With the image counts frozen at its write; `None`: to be counted when it is put.
-    Node(Arc<Node>, Option<Arc<[ImageState]>>),
-    Namespace(Arc<Labels>),
-    Owner(Arc<Owner>),
-    PersistentVolume(Arc<PersistentVolume>),
-    PersistentVolumeClaim(Arc<PersistentVolumeClaim>),
-    StorageClass(Arc<StorageClass>),
-    CsiNode(Arc<CSINode>),
-    CsiDriver(Arc<CSIDriver>),
-    CsiStorageCapacity(Arc<CSIStorageCapacity>),
-    VolumeAttachment(Arc<VolumeAttachment>),
-    PodDisruptionBudget(Arc<PodDisruptionBudget>),
-    ResourceClaim(Arc<ResourceClaim>),
-    ResourceSlice(Arc<ResourceSlice>),
-    DeviceClass(Arc<DeviceClass>),
-}
 
 /// A change that was made, with what it takes to undo it.
 #[derive(Clone, Debug)]
@@ -246,11 +150,13 @@ impl ClusterState {
             self.problems.remove(key);
         }
         let mut problems = Vec::new();
-        let after = object.and_then(|object| match self.compile(key.kind, object.into(), mod_revision, &mut problems) {
-            Ok(stored) => Some(stored),
-            Err(error) => {
-                problems.push(format!("it cannot be read as a {:?}: {error}", key.kind));
-                None
+        let after = object.and_then(|object| {
+            match Stored::compile(key.kind, object.into(), (mod_revision, self.rules.release), &mut self.interner, &mut problems) {
+                Ok(stored) => Some(stored),
+                Err(error) => {
+                    problems.push(format!("it cannot be read as a {:?}: {error}", key.kind));
+                    None
+                }
             }
         });
         if !problems.is_empty() {
@@ -405,56 +311,4 @@ impl ClusterState {
         self.node_ids.insert(name.clone(), id);
         id
     }
-
-    fn compile(&mut self, kind: Watched, object: Encoded, mod_revision: i64, problems: &mut Vec<String>) -> Result<Stored, String> {
-        let release = self.rules.release;
-        Ok(match object.read(kind)? {
-            Read::Pod(pod) => Stored::Pod(Arc::new(PodInfo::compile(&pod, mod_revision, &mut self.interner, problems))),
-            Read::Node(node) => {
-                let node = Node::compile(&node, mod_revision, release, &mut self.interner, problems);
-                Stored::Node(Arc::new(node), None)
-            }
-            Read::Namespace(namespace) => Stored::Namespace(Arc::new(self.interner.labels(namespace.metadata.labels.as_ref()))),
-            Read::Service(service) => {
-                let selector = service.spec.unwrap_or_default().selector.filter(|selector| !selector.is_empty());
-                self.owner(service.metadata.uid, |interner| selector.map(|selector| Selector::equalities(&selector, interner)))
-            }
-            Read::ReplicationController(controller) => {
-                let selector = controller.spec.unwrap_or_default().selector.filter(|selector| !selector.is_empty());
-                self.owner(controller.metadata.uid, |interner| selector.map(|selector| Selector::equalities(&selector, interner)))
-            }
-            Read::ReplicaSet(set) => {
-                let selector = set.spec.unwrap_or_default().selector;
-                self.owner(set.metadata.uid, |interner| label_selector(&selector, interner))
-            }
-            Read::StatefulSet(set) => {
-                let selector = set.spec.unwrap_or_default().selector;
-                self.owner(set.metadata.uid, |interner| label_selector(&selector, interner))
-            }
-            Read::PersistentVolumeClaim(mut claim) => {
-                claim.metadata.resource_version = Some(mod_revision.to_string());
-                Stored::PersistentVolumeClaim(claim.into())
-            }
-            Read::PersistentVolume(volume) => Stored::PersistentVolume(volume.into()),
-            Read::StorageClass(class) => Stored::StorageClass(class.into()),
-            Read::CsiNode(node) => Stored::CsiNode(node.into()),
-            Read::CsiDriver(driver) => Stored::CsiDriver(driver.into()),
-            Read::CsiStorageCapacity(capacity) => Stored::CsiStorageCapacity(capacity.into()),
-            Read::VolumeAttachment(attachment) => Stored::VolumeAttachment(attachment.into()),
-            Read::PodDisruptionBudget(budget) => Stored::PodDisruptionBudget(budget.into()),
-            Read::ResourceClaim(claim) => Stored::ResourceClaim(claim.into()),
-            Read::ResourceSlice(slice) => Stored::ResourceSlice(slice.into()),
-            Read::DeviceClass(class) => Stored::DeviceClass(class.into()),
-        })
-    }
-
-    fn owner(&mut self, uid: Option<String>, selector: impl FnOnce(&mut Interner) -> Option<Selector>) -> Stored {
-        let uid = uid.unwrap_or_default().into();
-        Stored::Owner(Arc::new(Owner { uid, selector: selector(&mut self.interner) }))
-    }
-}
-
-/// An empty selector of a set matches nothing here, as upstream's listers have it.
-fn label_selector(selector: &LabelSelector, interner: &mut Interner) -> Option<Selector> {
-    Selector::compile(selector, interner).filter(|selector| !selector.is_empty())
 }

@@ -9,6 +9,7 @@ mod custom_resource_definition;
 mod envelope;
 mod fault;
 mod go_text;
+mod go_time;
 mod raw_json;
 mod served;
 mod sorted;
@@ -19,7 +20,7 @@ mod versions;
 mod view;
 mod wire;
 
-pub use go_text::duration as go_duration;
+pub use go_time::duration as go_duration;
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -8,6 +8,7 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 
 use super::fault::{Fault, Result};
 use super::go_text;
+use super::go_time;
 use super::raw_json::MAX_DEPTH;
 use super::sorted::Members;
 
@@ -201,7 +202,7 @@ fn append_bytes(bytes: &[u8], major: u8, tag: Option<u64>, out: &mut Vec<u8>) {
 
 /// A time since 1970 as RFC 3339, with as many digits as it needs.
 fn append_time(seconds: i64, nanos: u32, out: &mut Vec<u8>) {
-    let mut text = go_text::time(seconds).as_str().to_owned();
+    let mut text = go_time::time(seconds).as_str().to_owned();
     if nanos > 0 {
         text.insert_str(text.len() - 1, format!(".{nanos:09}").trim_end_matches('0'));
     }

@@ -4,7 +4,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
 use super::fault::{Fault, Result};
-use super::go_text::{self, TimeText};
+use super::go_text;
+use super::go_time::{self, TimeText};
 use super::values::{Items, Shown};
 use super::view::{Context, View};
 use super::wire::Span;
@@ -126,9 +127,9 @@ fn append_shown(context: &mut Context<'_>, shown: &Shown<'_>, segment: &str, out
         Shown::Int(value) => go_text::append_int(out, value),
         Shown::Double(value) if value.is_finite() => go_text::append_float(out, value),
         Shown::Double(_) => return Err(Fault::new("number that JSON has no text for", 0).within(segment)),
-        Shown::Time(seconds) => append_time(out, &go_text::time(seconds)),
-        Shown::MicroTime(seconds, nanos) => append_time(out, &go_text::micro_time(seconds, nanos)),
-        Shown::Duration(nanos) => go_text::append_string(out, go_text::duration(nanos).as_bytes()),
+        Shown::Time(seconds) => append_time(out, &go_time::time(seconds)),
+        Shown::MicroTime(seconds, nanos) => append_time(out, &go_time::micro_time(seconds, nanos)),
+        Shown::Duration(nanos) => go_text::append_string(out, go_time::duration(nanos).as_bytes()),
         Shown::Revision(revision) => go_text::append_string(out, revision.to_string().as_bytes()),
         Shown::Base64(bytes) => append_base64(out, bytes),
         Shown::Raw(span) => return append_raw(context.slice(span), span.start, out).map_err(|fault| fault.within(segment)),

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::fault::Fault;
 use super::go_text;
+use super::go_time;
 use super::text::{self, Identity};
 use super::values::{Entry, Items, Shown};
 use super::view::{Context, View};
@@ -164,9 +165,9 @@ impl<'de> Deserializer<'de> for Field<'_, '_, 'de> {
                 Ok(text) => visitor.visit_borrowed_str(text),
                 Err(_) => visitor.visit_string(go_text::utf8(text).into_owned()),
             },
-            Shown::Time(seconds) => visitor.visit_str(go_text::time(seconds).as_str()),
-            Shown::MicroTime(seconds, nanos) => visitor.visit_str(go_text::micro_time(seconds, nanos).as_str()),
-            Shown::Duration(nanos) => visitor.visit_string(go_text::duration(nanos)),
+            Shown::Time(seconds) => visitor.visit_str(go_time::time(seconds).as_str()),
+            Shown::MicroTime(seconds, nanos) => visitor.visit_str(go_time::micro_time(seconds, nanos).as_str()),
+            Shown::Duration(nanos) => visitor.visit_string(go_time::duration(nanos)),
             Shown::Revision(revision) => visitor.visit_string(revision.to_string()),
             Shown::Base64(bytes) => visitor.visit_string(BASE64.encode(bytes)),
             Shown::Raw(span) => {

@@ -1,7 +1,7 @@
 //! What the fields of a message hold: scalars, special types, lists, maps, nested messages.
 
 use super::fault::{Fault, Result};
-use super::go_text;
+use super::go_time;
 use super::view::Context;
 use super::wire::{self, Reader, Span};
 use crate::proto::kubernetes::MESSAGES;
@@ -150,11 +150,11 @@ impl<'a> Context<'a> {
         Ok(match message.render {
             Render::Struct => Shown::Struct(message, span),
             Render::Time => match int(0)? {
-                go_text::ZERO_TIME => Shown::Null,
+                go_time::ZERO_TIME => Shown::Null,
                 seconds => Shown::Time(seconds),
             },
-            Render::MicroTime => match go_text::normal(int(0)?, int(1)?) {
-                (go_text::ZERO_TIME, 0) => Shown::Null,
+            Render::MicroTime => match go_time::normal(int(0)?, int(1)?) {
+                (go_time::ZERO_TIME, 0) => Shown::Null,
                 (seconds, nanos) => Shown::MicroTime(seconds, nanos),
             },
             Render::Duration => Shown::Duration(int(0)?),
