@@ -161,7 +161,7 @@ fn run(table: &Table, case: &Case, release: Release) -> Vec<String> {
 fn gated(table: &Table, case: &Case, profile: &Profile) -> String {
     let (state, pod) = state(table, case, &profile.rules);
     match (Cycle { pod: &pod, state: &state, profile }).judge().whole_pod {
-        Some(WholePod::Gated(why)) => why,
+        Some(WholePod::Gated { reason, .. }) => reason,
         _ => "no".to_owned(),
     }
 }

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use ketcd::cluster::{ClusterState, ObjectKey, Watched};
-use ketcd::scheduler::{Cycle, Gates, Judgement, NodeJudgement, Profile, Release, SchedulerConfiguration, Verdict};
+use ketcd::scheduler::{Cycle, Gates, Judgement, NodeJudgement, Profile, Release, SchedulerConfiguration, Verdict, WholePod};
 use serde_json::{Value, json};
 
 #[test]
@@ -21,7 +21,8 @@ fn released_code_says_the_same() {
             .map(|line| serde_json::from_str(&line.unwrap()).unwrap())
             .collect();
         let release = lines[0]["version"].as_str().unwrap().parse::<Release>().unwrap();
-        let profile = profile(&lines[0]["config"], release);
+        let gates = Gates::new(release).parse(lines[0]["gates"].as_str().unwrap_or_default()).unwrap();
+        let profile = profile(&lines[0]["config"], release, &gates);
         let state = state(&lines[1]["objects"], &profile);
         for truth in &lines[2..] {
             let (namespace, pod) = truth["pod"].as_str().unwrap().split_once('/').unwrap();
@@ -45,11 +46,11 @@ fn files() -> Vec<PathBuf> {
     paths
 }
 
-fn profile(config: &Value, release: Release) -> Profile {
+fn profile(config: &Value, release: Release, gates: &Gates) -> Profile {
     if config.is_null() {
-        return Profile::new(release, Gates::new(release));
+        return Profile::new(release, gates.clone());
     }
-    let mut read = SchedulerConfiguration::read(config, release, &Gates::new(release)).unwrap_or_else(|reasons| panic!("{reasons:?}"));
+    let mut read = SchedulerConfiguration::read(config, release, gates).unwrap_or_else(|reasons| panic!("{reasons:?}"));
     read.profiles.remove(0)
 }
 
@@ -85,6 +86,9 @@ fn key(object: &Value) -> Option<ObjectKey> {
         "CSIStorageCapacity" => "csistoragecapacities",
         "VolumeAttachment" => "volumeattachments",
         "PodDisruptionBudget" => "poddisruptionbudgets",
+        "ResourceClaim" => "resourceclaims",
+        "ResourceSlice" => "resourceslices",
+        "DeviceClass" => "deviceclasses",
         _ => return None,
     };
     let place = if namespace.is_empty() { name.to_owned() } else { format!("{namespace}/{name}") };
@@ -104,6 +108,12 @@ fn compare(truth: &Value, judgement: &Judgement, busy: &BTreeSet<&str>, compared
             wrong.push(format!("{what}: want {wanted}, got {got}"));
         }
     };
+    if let Some(WholePod::Gated { plugin, reason }) = &judgement.whole_pod {
+        let gated = json!([plugin, "UnschedulableAndUnresolvable", reason]);
+        check("PreEnqueue".to_owned(), gated, &truth["preenqueue"]);
+        return wrong;
+    }
+    check("PreEnqueue".to_owned(), Value::Null, &truth["preenqueue"]);
     check("message".to_owned(), json!(judgement.message), truth.get("message").unwrap_or(&Value::Null));
     if !truth["prefilter"].is_null() {
         return wrong;

@@ -11,7 +11,7 @@ use crate::kube::api::storage::v1::{CSIDriver, CSINode, CSIStorageCapacity, Stor
 use crate::kube::api::{apps, core};
 use crate::kube::{Body, Decoder};
 
-use super::{NodeFields, PodFields, Watched};
+use super::{NodeFields, PodFields, Watched, device_versions};
 
 /// An object's version, not compiled yet.
 pub enum Encoded<'a> {
@@ -115,8 +115,8 @@ impl<'a> Encoded<'a> {
             Watched::CsiStorageCapacity => Read::CsiStorageCapacity(Box::new(self.typed()?)),
             Watched::VolumeAttachment => Read::VolumeAttachment(Box::new(self.typed()?)),
             Watched::PodDisruptionBudget => Read::PodDisruptionBudget(Box::new(self.typed()?)),
-            Watched::ResourceClaim => Read::ResourceClaim(Box::new(self.typed()?)),
-            Watched::ResourceSlice => Read::ResourceSlice(Box::new(self.typed()?)),
+            Watched::ResourceClaim => Read::ResourceClaim(Box::new(self.mended(device_versions::to_v1)?)),
+            Watched::ResourceSlice => Read::ResourceSlice(Box::new(self.mended(device_versions::to_v1)?)),
             Watched::DeviceClass => Read::DeviceClass(Box::new(self.typed()?)),
         })
     }
@@ -126,7 +126,13 @@ impl<'a> Encoded<'a> {
     /// # Errors
     /// Why it cannot be read, a fragment.
     pub fn typed<T: DeserializeOwned + k8s_openapi::Resource>(self) -> Result<T, String> {
+        self.mended(|_| ())
+    }
+
+    /// The same, where another version has fields elsewhere: `mend` puts them where `T` has them.
+    fn mended<T: DeserializeOwned + k8s_openapi::Resource>(self, mend: impl FnOnce(&mut Value)) -> Result<T, String> {
         self.first_or_again(|object| {
+            mend(object);
             if let Some(fields) = object.as_object_mut() {
                 fields.insert("apiVersion".to_owned(), T::API_VERSION.into());
                 fields.insert("kind".to_owned(), T::KIND.into());

@@ -3,6 +3,7 @@
 mod affinity;
 mod ahead;
 mod census;
+mod device_versions;
 mod encoded;
 mod images;
 mod index;

@@ -41,6 +41,12 @@ impl Amount {
         if self.0 % NANO == 0 { i64::try_from(self.0 / NANO).ok() } else { None }
     }
 
+    /// It as a number that may be rounded.
+    #[allow(clippy::cast_precision_loss, reason = "that is what is asked for")]
+    pub fn approximate(self) -> f64 {
+        self.0 as f64 / NANO as f64
+    }
+
     /// Whether it is nothing at all.
     pub fn is_zero(self) -> bool {
         self.0 == 0

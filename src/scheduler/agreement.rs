@@ -8,7 +8,7 @@ pub fn agreement(attempt: &Attempt, judgement: &Judgement, sampled: bool) -> Agr
     let known = || judgement.nodes.iter().filter(|node| node.fits()).all(|node| node.unknown().is_none());
     match attempt.outcome {
         Outcome::Pending => Agreement::Unverifiable,
-        Outcome::Gated if matches!(judgement.whole_pod, Some(WholePod::Gated(_))) => Agreement::Agrees,
+        Outcome::Gated if matches!(judgement.whole_pod, Some(WholePod::Gated { .. })) => Agreement::Agrees,
         Outcome::Gated => Agreement::Disagrees,
         Outcome::Unschedulable => match judgement.whole_pod.is_none() && judgement.nodes.iter().any(NodeJudgement::fits) {
             false => Agreement::Agrees,

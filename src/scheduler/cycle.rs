@@ -44,8 +44,13 @@ pub struct Judgement {
 /// What ends an attempt before any node is looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WholePod {
-    /// The pod never enters the queue.
-    Gated(String),
+    /// The pod does not enter the queue: a plugin's PreEnqueue keeps it out.
+    Gated {
+        /// The plugin.
+        plugin: &'static str,
+        /// Why, in its words.
+        reason: String,
+    },
     /// A plugin's PreFilter refused it.
     Refused {
         /// The plugin.
@@ -216,12 +221,13 @@ impl<'a> Cycle<'a> {
     fn gated(&self) -> Option<WholePod> {
         let gates = &self.pod.spec.scheduling_gates;
         if self.profile.gates.on("PodSchedulingReadiness") && !gates.is_empty() {
-            return Some(WholePod::Gated(format!("waiting for scheduling gates: [{}]", gates.join(" "))));
+            let reason = format!("waiting for scheduling gates: [{}]", gates.join(" "));
+            return Some(WholePod::Gated { plugin: "SchedulingGates", reason });
         }
         if !self.profile.rules.dra || !self.profile.filters.iter().any(|entry| entry.name == "DynamicResources") {
             return None;
         }
-        plugins::dynamic_resources_pre_enqueue(self).map(WholePod::Gated)
+        plugins::dynamic_resources_pre_enqueue(self).map(|reason| WholePod::Gated { plugin: "DynamicResources", reason })
     }
 
     /// `podPassesBasicChecks` (`core/generic_scheduler.go`, 1.10–1.19): a claim that is missing or being deleted ends the attempt.

@@ -14,7 +14,7 @@ use super::rules::FitErrorFormat;
 pub fn message(cycle: &Cycle, prepared: &Prepared, judgement: &Judgement, post: &PostFilter) -> Option<String> {
     let total = cycle.state.node_count();
     match &judgement.whole_pod {
-        Some(WholePod::Gated(_)) => return None,
+        Some(WholePod::Gated { .. }) => return None,
         Some(WholePod::Error(error)) => return Some(error.clone()),
         _ if total == 0 => return Some("no nodes available to schedule pods".to_owned()),
         _ => {}

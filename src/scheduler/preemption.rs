@@ -30,7 +30,7 @@ const NO_VICTIMS: &str = "No preemption victims found for incoming pod";
 /// Runs the PostFilter plugins of a release: DynamicResources where it is on, then DefaultPreemption.
 pub fn post_filter<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement: &Judgement) -> PostFilter {
     match &judgement.whole_pod {
-        Some(WholePod::Gated(_) | WholePod::Error(_)) => return PostFilter::default(),
+        Some(WholePod::Gated { .. } | WholePod::Error(_)) => return PostFilter::default(),
         Some(WholePod::Refused { plugin, .. }) if cycle.profile.rules.dra && before_dynamic_resources(cycle, plugin) => {
             // DynamicResources never wrote its state, and its PostFilter fails on that.
             return PostFilter { message: "not found".to_owned(), ..PostFilter::default() };

@@ -18,6 +18,8 @@ struct Document<'a> {
     verdict: &'static str,
     caveats: &'a [String],
     message: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waits: Option<Waits<'a>>,
     nodes: Vec<Node<'a>>,
     remedies: Vec<Remedy<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -55,6 +57,13 @@ struct Profile<'a> {
     scheduler_name: &'a str,
     version: String,
     version_from: &'a str,
+}
+
+/// Which plugin keeps the pod from being tried, and why.
+#[derive(Serialize)]
+struct Waits<'a> {
+    plugin: &'a str,
+    reason: &'a str,
 }
 
 #[derive(Serialize)]
@@ -186,6 +195,10 @@ pub fn write_json(
         verdict: verdict(explanation.verdict),
         caveats: &explanation.caveats,
         message: judgement.message.as_deref(),
+        waits: match &judgement.whole_pod {
+            Some(WholePod::Gated { plugin, reason }) => Some(Waits { plugin, reason }),
+            _ => None,
+        },
         nodes: nodes.collect(),
         remedies: explanation
             .help
@@ -268,7 +281,7 @@ fn node_json<'a>(explanation: &'a Explanation, node: &'a NodeJudgement, scored: 
     let judgement = &explanation.judgement;
     let first = node.first_refusal().map_or(usize::MAX, |(at, _)| at);
     let reached = |at: usize| match (&judgement.whole_pod, mode) {
-        (Some(WholePod::Gated(_)), _) => false,
+        (Some(WholePod::Gated { .. }), _) => false,
         (Some(_), _) => at == first,
         (None, FilterMode::All) => !node.absent,
         (None, _) => !node.absent && at <= first,

@@ -97,7 +97,7 @@ fn headline(explanation: &Explanation, clock: Option<&Clock>, all: bool, width: 
             writeln!(out, "{line}")?;
         }
     }
-    if let Some(WholePod::Gated(text) | WholePod::Error(text)) = &explanation.judgement.whole_pod {
+    if let Some(WholePod::Gated { reason: text, .. } | WholePod::Error(text)) = &explanation.judgement.whole_pod {
         writeln!(out, "{text}")?;
     }
     let sentence = explanation.judgement.message.as_deref();

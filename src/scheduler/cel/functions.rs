@@ -38,6 +38,11 @@ pub(super) fn call(function: &str, arguments: &[Value]) -> Result<Value> {
 pub(super) fn method(target: &Value, function: &str, arguments: &[Value]) -> Result<Value> {
     match target {
         _ if function == "size" && arguments.is_empty() => size(target),
+        // Of the environment of device selectors: whether a list has a value, or a value is another (`dynamic-resource-allocation/cel`, 1.36).
+        _ if function == "includes" && arguments.len() == 1 => Ok(Value::Bool(match target {
+            Value::List(list) => list.contains(&arguments[0]),
+            _ => *target == arguments[0],
+        })),
         Value::String(text) => string_method(text, function, arguments),
         Value::List(list) => list_method(list, function, arguments),
         Value::Quantity(quantity) => quantity_method(*quantity, function, arguments),
@@ -140,6 +145,7 @@ fn quantity_method(quantity: Amount, function: &str, arguments: &[Value]) -> Res
         ("add", Some(other), _) => Value::Quantity(quantity + other),
         ("sub", Some(other), _) => Value::Quantity(quantity - other),
         ("sign", None, []) => Value::Int(quantity.cmp(&Amount::default()) as i64),
+        ("asApproximateFloat", None, []) => Value::Double(quantity.approximate()),
         ("isInteger", None, []) => Value::Bool(quantity.units().is_some()),
         ("asInteger", None, []) => Value::Int(quantity.units().ok_or_else(|| error("cannot convert value to integer"))?),
         _ => return Err(mistyped(function, arguments)),

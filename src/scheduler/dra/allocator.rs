@@ -1,80 +1,122 @@
 //! What the devices published and taken leave for a pod's claims on a node.
 //! Upstream: `structured/internal/{stable,incubating,experimental}/allocator_*.go`.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::cluster::{Amount, ClusterState, Node};
+use crate::cluster::{ClusterState, Node};
 use crate::kube::api::resource::v1::{ResourceClaim, ResourceSlice};
-use crate::scheduler::{Cycle, Release};
+use crate::scheduler::Cycle;
 
-use super::consumption::{Consumed, Counters};
-use super::pool::{PoolDevice, gather};
+use super::consumption::{Amounts, amount};
+use super::pool::{Pool, gather};
 use super::search::Search;
-use super::{DeviceId, Fault, Features};
+use super::{DeviceId, Fault, Variant};
 
 /// What is the same for every node.
 pub struct Allocator<'a> {
-    /// Whose rules apply.
-    pub release: Release,
-    /// What claims may use.
-    pub features: Features,
+    /// Which of upstream's allocators it is.
+    pub variant: Variant,
     /// The cluster.
     pub state: &'a ClusterState,
     slices: Vec<Arc<ResourceSlice>>,
-    allocated: HashSet<(String, String, String)>,
-    consumed: Vec<((String, String, String), String, Amount)>,
+    claims: Vec<Arc<ResourceClaim>>,
 }
 
-/// What a claim would get.
+/// What claims have already.
+#[derive(Default)]
+pub struct Taken<'a> {
+    /// Devices that are one claim's.
+    dedicated: HashSet<DeviceId<'a>>,
+    /// Devices that several claims share.
+    shared: HashSet<DeviceId<'a>>,
+    /// What is taken of their capacity.
+    capacity: HashMap<DeviceId<'a>, Amounts>,
+}
+
+impl<'a> Taken<'a> {
+    fn of(claims: &'a [Arc<ResourceClaim>], variant: Variant) -> Self {
+        let mut taken = Self::default();
+        let results = claims.iter().filter_map(|claim| claim.status.as_ref()?.allocation.as_ref()?.devices.as_ref()?.results.as_ref());
+        for result in results.flatten().filter(|result| result.admin_access != Some(true)) {
+            let id = (result.driver.as_str(), result.pool.as_str(), result.device.as_str());
+            if !variant.consumable || result.share_id.is_none() {
+                taken.dedicated.insert(id);
+                continue;
+            }
+            taken.shared.insert(id);
+            if let Some(consumed) = &result.consumed_capacity {
+                let total = taken.capacity.entry(id).or_default();
+                for (name, quantity) in consumed {
+                    let sum = total.entry(name.clone()).or_default();
+                    *sum = *sum + amount(quantity);
+                }
+            }
+        }
+        taken
+    }
+
+    /// Whether a device is one claim's.
+    pub fn is_dedicated(&self, id: DeviceId<'_>) -> bool {
+        self.dedicated.contains(&id)
+    }
+
+    /// Whether what a device consumes is taken (`IsDeviceAllocated`; up to 1.35 devices that are shared did not count).
+    pub fn consumes(&self, id: DeviceId<'_>, variant: Variant) -> bool {
+        self.is_dedicated(id) || (variant.release >= 36 && (self.shared.contains(&id) || self.capacity.contains_key(&id)))
+    }
+
+    /// What is taken of a shared device.
+    pub fn capacity<'t>(&'t self, id: DeviceId<'t>) -> Option<&'t Amounts> {
+        self.capacity.get(&id)
+    }
+}
+
+/// What a claim would get: devices, each with the request it serves (`request/alternative`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Allocation {
-    /// Devices, each with the request it serves (`request/alternative`): request, driver, pool, device.
+    /// Request, driver, pool, device.
     pub devices: Vec<(String, String, String, String)>,
-    /// For each request with alternatives, the place of the one that serves it.
-    pub alternatives: Vec<usize>,
 }
 
 impl<'a> Allocator<'a> {
     /// Prepares the search: what is published and what is taken.
     pub fn new(cycle: &Cycle<'a>) -> Self {
-        let features = Features::of(&cycle.profile.gates);
+        let variant = Variant::new(cycle.profile.release, &cycle.profile.gates);
         let listers = cycle.state.listers();
-        let mut allocated = HashSet::new();
-        let mut consumed = Vec::new();
-        let results = listers
-            .resource_claims
-            .iter()
-            .filter_map(|claim| claim.status.as_ref()?.allocation.as_ref()?.devices.as_ref()?.results.as_ref());
-        for result in results.flatten().filter(|result| result.admin_access != Some(true)) {
-            let id = (result.driver.clone(), result.pool.clone(), result.device.clone());
-            if features.consumable && result.share_id.is_some() {
-                let taken = result.consumed_capacity.iter().flatten();
-                consumed.extend(taken.map(|(name, quantity)| (id.clone(), name.clone(), Amount::parse(&quantity.0).unwrap_or_default())));
-            } else {
-                allocated.insert(id);
-            }
-        }
         let slices = listers.resource_slices.iter().cloned().collect();
-        Self { release: cycle.profile.release, features, state: cycle.state, slices, allocated, consumed }
+        let claims = listers.resource_claims.iter().cloned().collect();
+        Self { variant, state: cycle.state, slices, claims }
     }
 
     /// What the claims would get on a node; `None`: they do not all get what they want.
+    ///
+    /// # Errors
+    /// Why it cannot be told.
     pub fn allocate(&self, node: &Node, claims: &[&ResourceClaim]) -> Result<Option<Vec<Allocation>>, Fault> {
-        let pools = gather(&self.slices, node, self.features, self.release.0);
-        let is_allocated = |device: &PoolDevice<'_>| self.is_allocated(device.id);
-        let counters = Counters::of(&pools, self.release.0, is_allocated);
-        let mut consumed = Consumed::new();
-        for ((driver, pool, device), name, taken) in &self.consumed {
-            let total = consumed.entry(((driver.as_str(), pool.as_str(), device.as_str()), name.clone())).or_default();
-            *total = *total + *taken;
+        let mut pools = gather(&self.slices, node, self.variant);
+        let found = self.search(node, claims, &pools);
+        if self.variant.sorts_pools() || pools.len() < 2 {
+            return found;
         }
-        let mut search = Search::new(self, node, claims, &pools, counters, consumed);
+        // Where upstream's order is that of a Go map, an answer that depends on it is none.
+        pools.reverse();
+        let other = self.search(node, claims, &pools);
+        let kind = |found: &Result<Option<Vec<Allocation>>, Fault>| found.as_ref().map(Option::is_some).map_err(std::mem::discriminant);
+        if kind(&found) == kind(&other) {
+            return found;
+        }
+        Err(Fault::Unknown("the scheduler takes resource pools in random order, and whether devices are found depends on it".to_owned()))
+    }
+
+    fn search(&self, node: &Node, claims: &[&ResourceClaim], pools: &[Pool<'_>]) -> Result<Option<Vec<Allocation>>, Fault> {
+        let taken = Taken::of(&self.claims, self.variant);
+        let mut search = Search::new(self, node, claims, pools, &taken);
         search.prepare()?;
-        if search.claim(0)? {
+        if search.run()? {
             return Ok(Some(search.result()));
         }
-        if self.release.0 >= 35 && pools.iter().any(|pool| pool.invalid.is_some()) {
+        if self.variant.release >= 35 && pools.iter().any(|pool| pool.invalid.is_some()) {
             return Err(Fault::Node("invalid resource pools were encountered".to_owned()));
         }
         Ok(None)
@@ -82,13 +124,9 @@ impl<'a> Allocator<'a> {
 
     /// The devices published for a node, each with whether some claim has it.
     pub fn devices(&self, node: &Node) -> Vec<(String, bool)> {
-        let pools = gather(&self.slices, node, self.features, self.release.0);
+        let pools = gather(&self.slices, node, self.variant);
+        let taken = Taken::of(&self.claims, self.variant);
         let devices = pools.iter().flat_map(|pool| pool.devices());
-        devices.map(|device| (format!("{}/{}/{}", device.id.0, device.id.1, device.id.2), self.is_allocated(device.id))).collect()
-    }
-
-    /// Whether a device is allocated to some claim.
-    pub fn is_allocated(&self, id: DeviceId<'_>) -> bool {
-        self.allocated.contains(&(id.0.to_owned(), id.1.to_owned(), id.2.to_owned()))
+        devices.map(|device| (format!("{}/{}/{}", device.id.0, device.id.1, device.id.2), taken.is_dedicated(device.id))).collect()
     }
 }

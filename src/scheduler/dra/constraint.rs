@@ -1,8 +1,10 @@
 //! Constraints over the devices of one claim. Upstream: `matchAttributeConstraint`, `distinctAttributeConstraint`.
 
+use std::collections::BTreeMap;
+
 use crate::kube::api::resource::v1::{Device, DeviceAttribute, DeviceConstraint};
 
-use super::DeviceId;
+use super::{DeviceId, Variant};
 
 /// A constraint and the devices that are in it so far.
 pub struct Constraint<'a> {
@@ -10,42 +12,70 @@ pub struct Constraint<'a> {
     attribute: &'a str,
     /// All values differ; otherwise all are the same.
     distinct: bool,
-    members: Vec<&'a DeviceAttribute>,
+    lists: bool,
+    devices: usize,
+    /// What all have in common. Like upstream's, it does not grow again when a device is put out, until none is left.
+    common: Option<Values>,
+    /// The values that must differ: one for each request, its newest device's. Like upstream's, none once a device was put out.
+    differing: BTreeMap<&'a str, Option<Values>>,
 }
 
 impl<'a> Constraint<'a> {
-    /// Reads a constraint; `None` for a kind that is not known.
-    pub fn new(constraint: &'a DeviceConstraint, distinct_known: bool) -> Option<Self> {
+    /// Reads a constraint; `None` for a kind that the allocator does not know.
+    pub fn new(constraint: &'a DeviceConstraint, variant: Variant) -> Option<Self> {
         let (attribute, distinct) = match (&constraint.match_attribute, &constraint.distinct_attribute) {
             (Some(attribute), _) => (attribute, false),
-            (None, Some(attribute)) if distinct_known => (attribute, true),
+            (None, Some(attribute)) if variant.knows_capacity() => (attribute, true),
             _ => return None,
         };
         let requests = constraint.requests.iter().flatten().map(String::as_str).collect();
-        Some(Self { requests, attribute, distinct, members: Vec::new() })
+        Some(Self { requests, attribute, distinct, lists: variant.list_types, devices: 0, common: None, differing: BTreeMap::new() })
     }
 
     /// Takes a device in, if it may be there. `alternative` is the subrequest's name, where there is one.
-    pub fn add(&mut self, request: &str, alternative: Option<&str>, device: &'a Device, id: DeviceId<'_>) -> bool {
+    pub fn add(&mut self, request: &'a str, alternative: Option<&str>, device: &Device, id: DeviceId<'_>) -> bool {
         if !self.applies(request, alternative) {
             return true;
         }
-        let Some(attribute) = self.lookup(device, id) else { return false };
-        let fits = if self.distinct {
-            self.members.iter().all(|member| !same(member, attribute))
-        } else {
-            self.members.first().is_none_or(|first| same(first, attribute))
-        };
-        if fits {
-            self.members.push(attribute);
-        }
+        let Some(attribute) = lookup(self.attribute, device, id) else { return false };
+        let own = Values::of(attribute, self.lists);
+        let fits = if self.distinct { self.differs(request, own) } else { self.agrees(own) };
+        self.devices += usize::from(fits);
         fits
+    }
+
+    fn agrees(&mut self, own: Option<Values>) -> bool {
+        if self.devices == 0 {
+            // The first device is taken whatever the attribute's type, unless lists are known.
+            self.common = own;
+            return !self.lists || self.common.is_some();
+        }
+        let both = self.common.as_ref().zip(own).and_then(|(common, own)| common.meets(&own));
+        let agrees = both.is_some();
+        self.common = both.or(self.common.take());
+        agrees
+    }
+
+    fn differs(&mut self, request: &'a str, own: Option<Values>) -> bool {
+        if self.devices > 0 {
+            let mut others = self.differing.values();
+            let clashes = match &own {
+                Some(own) => others.flatten().any(|other| own.meets(other).is_some()),
+                None => self.lists || others.next().is_some(),
+            };
+            if clashes {
+                return false;
+            }
+        }
+        self.differing.insert(request, own);
+        true
     }
 
     /// Puts the device that came last out again.
     pub fn remove(&mut self, request: &str, alternative: Option<&str>) {
         if self.applies(request, alternative) {
-            self.members.pop();
+            self.devices -= 1;
+            self.differing.remove(request);
         }
     }
 
@@ -53,25 +83,54 @@ impl<'a> Constraint<'a> {
         let named = |name: &str| self.requests.contains(&name);
         self.requests.is_empty() || named(request) || alternative.is_some_and(|alternative| named(&format!("{request}/{alternative}")))
     }
-
-    /// An attribute by its full name, or without its domain where that is the driver's.
-    fn lookup(&self, device: &'a Device, id: DeviceId<'_>) -> Option<&'a DeviceAttribute> {
-        let attributes = device.attributes.as_ref()?;
-        attributes.get(self.attribute).or_else(|| {
-            let (domain, name) = self.attribute.split_once('/')?;
-            attributes.get(name).filter(|_| domain == id.0)
-        })
-    }
 }
 
-fn same(one: &DeviceAttribute, other: &DeviceAttribute) -> bool {
-    if other.string.is_some() {
-        one.string == other.string
-    } else if other.int.is_some() {
-        one.int == other.int
-    } else if other.bool.is_some() {
-        one.bool == other.bool
-    } else {
-        other.version.is_some() && one.version == other.version
+/// An attribute by its full name, or without its domain where that is the driver's.
+fn lookup<'d>(name: &str, device: &'d Device, id: DeviceId<'_>) -> Option<&'d DeviceAttribute> {
+    let attributes = device.attributes.as_ref()?;
+    attributes.get(name).or_else(|| {
+        let (domain, name) = name.split_once('/')?;
+        attributes.get(name).filter(|_| domain == id.0)
+    })
+}
+
+/// The values of an attribute, as a set.
+#[derive(Clone, Debug)]
+enum Values {
+    Strings(Vec<String>),
+    Ints(Vec<i64>),
+    Bools(Vec<bool>),
+    Versions(Vec<String>),
+}
+
+impl Values {
+    fn of(attribute: &DeviceAttribute, lists: bool) -> Option<Self> {
+        fn list<T: Clone>(values: Option<&Vec<T>>, lists: bool) -> Option<Vec<T>> {
+            values.filter(|values| lists && !values.is_empty()).cloned()
+        }
+        let of = attribute;
+        None.or_else(|| list(of.ints.as_ref(), lists).map(Self::Ints))
+            .or_else(|| list(of.bools.as_ref(), lists).map(Self::Bools))
+            .or_else(|| list(of.strings.as_ref(), lists).map(Self::Strings))
+            .or_else(|| list(of.versions.as_ref(), lists).map(Self::Versions))
+            .or_else(|| of.string.clone().map(|value| Self::Strings(vec![value])))
+            .or_else(|| of.int.map(|value| Self::Ints(vec![value])))
+            .or_else(|| of.bool.map(|value| Self::Bools(vec![value])))
+            .or_else(|| of.version.clone().map(|value| Self::Versions(vec![value])))
+    }
+
+    /// What two have in common; `None`: nothing.
+    fn meets(&self, other: &Self) -> Option<Self> {
+        fn common<T: PartialEq + Clone>(one: &[T], other: &[T]) -> Option<Vec<T>> {
+            let common: Vec<T> = one.iter().filter(|value| other.contains(value)).cloned().collect();
+            (!common.is_empty()).then_some(common)
+        }
+        match (self, other) {
+            (Self::Strings(one), Self::Strings(other)) => common(one, other).map(Self::Strings),
+            (Self::Ints(one), Self::Ints(other)) => common(one, other).map(Self::Ints),
+            (Self::Bools(one), Self::Bools(other)) => common(one, other).map(Self::Bools),
+            (Self::Versions(one), Self::Versions(other)) => common(one, other).map(Self::Versions),
+            _ => None,
+        }
     }
 }

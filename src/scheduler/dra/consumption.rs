@@ -4,101 +4,136 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::cluster::Amount;
-use crate::kube::api::resource::v1::{CapacityRequestPolicy, CapacityRequirements, Device, DeviceCapacity, ResourceSlice};
+use crate::kube::api::resource::v1::{CapacityRequestPolicy, CapacityRequirements, CounterSet, Device, DeviceCapacity};
 use crate::kube::apimachinery::pkg::api::resource::Quantity;
 
 use super::pool::{Pool, PoolDevice};
+use super::{DeviceId, Variant};
 
-/// Where a counter is: its pool or slice, its set, its name.
-type CounterId<'a> = (String, &'a str, &'a str);
+/// Where counters are, then their set and name.
+type CounterId<'a> = (&'a str, &'a str);
 
-/// Counters: what is left of each, over all devices allocated.
-#[derive(Default)]
+/// Counters: what is left of each, place by place as devices are looked at.
 pub struct Counters<'a> {
-    left: BTreeMap<CounterId<'a>, Amount>,
+    variant: Variant,
+    left: BTreeMap<String, BTreeMap<CounterId<'a>, Amount>>,
 }
 
 impl<'a> Counters<'a> {
-    /// The counters of the pools, less what allocated devices took.
-    pub fn of(pools: &[Pool<'a>], release: u16, is_allocated: impl Fn(&PoolDevice<'a>) -> bool) -> Self {
-        let mut counters = Self::default();
-        for pool in pools {
-            for slice in &pool.slices {
-                for set in slice.spec.shared_counters.iter().flatten() {
-                    for (name, counter) in &set.counters {
-                        counters.left.insert((place(slice, release), &set.name, name), amount(&counter.value));
-                    }
-                }
-            }
-            for device in pool.devices().filter(|device| is_allocated(device)) {
-                counters.change(&device, release, |left, taken| left - taken);
-            }
-        }
-        counters
+    /// Nothing is looked at yet.
+    pub fn new(variant: Variant) -> Self {
+        Self { variant, left: BTreeMap::new() }
     }
 
-    /// Takes what a device consumes, if every counter has enough of it left.
-    pub fn take(&mut self, device: &PoolDevice<'a>, release: u16) -> bool {
-        self.change(device, release, |left, taken| left - taken);
-        let place = place(device.slice, release);
-        let enough = self.left.iter().filter(|((of, ..), _)| *of == place).all(|(_, left)| *left >= Amount::default());
+    /// Takes what a device consumes, if every counter of its place has enough of it left.
+    pub fn take(&mut self, pool: &Pool<'a>, device: &PoolDevice<'a>, is_allocated: impl Fn(DeviceId<'a>) -> bool) -> bool {
+        let place = self.place(device);
+        if !self.left.contains_key(&place) {
+            let left = self.fill(pool, device, is_allocated);
+            self.left.insert(place.clone(), left);
+        }
+        self.change(device, |left, taken| left - taken);
+        let enough = self.left[&place].values().all(|left| *left >= Amount::default());
         if !enough {
-            self.give_back(device, release);
+            self.give_back(device);
         }
         enough
     }
 
     /// Gives it back.
-    pub fn give_back(&mut self, device: &PoolDevice<'a>, release: u16) {
-        self.change(device, release, |left, taken| left + taken);
+    pub fn give_back(&mut self, device: &PoolDevice<'a>) {
+        self.change(device, |left, taken| left + taken);
     }
 
-    fn change(&mut self, device: &PoolDevice<'a>, release: u16, change: impl Fn(Amount, Amount) -> Amount) {
-        for consumption in device.device.consumes_counters.iter().flatten() {
-            for (name, counter) in &consumption.counters {
-                // A counter that no set has is passed over, as upstream does.
-                if let Some(left) = self.left.get_mut(&(place(device.slice, release), consumption.counter_set.as_str(), name.as_str())) {
-                    *left = change(*left, amount(&counter.value));
-                }
+    /// Up to 1.33 only what the device itself consumes must be there, less what devices of the slice took that are in use.
+    pub fn suffice(device: &PoolDevice<'a>, is_used: impl Fn(DeviceId<'a>) -> bool) -> bool {
+        let mut left = BTreeMap::new();
+        add_sets(&mut left, device.slice.spec.shared_counters.iter().flatten());
+        for other in device.slice.spec.devices.iter().flatten().filter(|other| is_used((device.id.0, device.id.1, &other.name))) {
+            consume(&mut left, other, |left, taken| left - taken);
+        }
+        let mut wanted = device.device.consumes_counters.iter().flatten().flat_map(|consumption| {
+            let set = consumption.counter_set.as_str();
+            consumption.counters.iter().map(move |(name, counter)| ((set, name.as_str()), amount(&counter.value)))
+        });
+        wanted.all(|(id, wanted)| left.get(&id).is_some_and(|left| *left >= wanted))
+    }
+
+    /// Counters belong to a slice up to 1.34, and to all pools of one name since.
+    fn place(&self, device: &PoolDevice<'_>) -> String {
+        if self.variant.pools_count() { device.id.1.to_owned() } else { device.slice.metadata.name.clone().unwrap_or_default() }
+    }
+
+    fn fill(
+        &self,
+        pool: &Pool<'a>,
+        device: &PoolDevice<'a>,
+        is_allocated: impl Fn(DeviceId<'a>) -> bool,
+    ) -> BTreeMap<CounterId<'a>, Amount> {
+        let mut left = BTreeMap::new();
+        let slices = if self.variant.pools_count() {
+            add_sets(&mut left, pool.counter_sets.iter().copied());
+            pool.slices.iter().chain(&pool.elsewhere).copied().collect()
+        } else {
+            add_sets(&mut left, device.slice.spec.shared_counters.iter().flatten());
+            vec![device.slice]
+        };
+        for taken in slices.iter().flat_map(|slice| slice.spec.devices.iter().flatten()) {
+            if is_allocated((pool.driver, pool.name, &taken.name)) {
+                consume(&mut left, taken, |left, taken| left - taken);
+            }
+        }
+        left
+    }
+
+    fn change(&mut self, device: &PoolDevice<'a>, change: impl Fn(Amount, Amount) -> Amount) {
+        if let Some(left) = self.left.get_mut(&self.place(device)) {
+            consume(left, device.device, change);
+        }
+    }
+}
+
+fn add_sets<'a>(left: &mut BTreeMap<CounterId<'a>, Amount>, sets: impl Iterator<Item = &'a CounterSet>) {
+    for set in sets {
+        left.extend(set.counters.iter().map(|(name, counter)| ((set.name.as_str(), name.as_str()), amount(&counter.value))));
+    }
+}
+
+/// Counts what a device consumes; a counter that no set has is passed over, as upstream does.
+fn consume<'a>(left: &mut BTreeMap<CounterId<'a>, Amount>, device: &'a Device, change: impl Fn(Amount, Amount) -> Amount) {
+    for consumption in device.consumes_counters.iter().flatten() {
+        for (name, counter) in &consumption.counters {
+            if let Some(left) = left.get_mut(&(consumption.counter_set.as_str(), name.as_str())) {
+                *left = change(*left, amount(&counter.value));
             }
         }
     }
 }
 
-/// Counters belong to a slice up to 1.34 and to a pool since 1.35.
-fn place(slice: &ResourceSlice, release: u16) -> String {
-    let spec = &slice.spec;
-    if release >= 35 { format!("{}/{}", spec.driver, spec.pool.name) } else { slice.metadata.name.clone().unwrap_or_default() }
+/// Amounts of capacity by name.
+pub type Amounts = BTreeMap<String, Amount>;
+
+/// Consumed capacity by device.
+pub type Consumed<'a> = HashMap<DeviceId<'a>, Amounts>;
+
+/// Whether a device has the capacity that is asked for, less what was `allocated` before and what the search itself took (`CmpRequestOverCapacity`).
+pub fn has_capacity(device: &Device, asked: Option<&CapacityRequirements>, allocated: Option<&Amounts>, taken: Option<&Amounts>) -> bool {
+    let capacities = device.capacity.as_ref();
+    let unknown = |name: &String| capacities.is_none_or(|capacities| !capacities.contains_key(name));
+    if asked.and_then(|asked| asked.requests.as_ref()).is_some_and(|asked| asked.keys().any(unknown)) {
+        return false;
+    }
+    let before = |name: &String, of: Option<&Amounts>| of.and_then(|of| of.get(name)).copied().unwrap_or_default();
+    consumption(device, asked).iter().zip(capacities.into_iter().flatten()).all(|((name, wanted), (_, capacity))| {
+        let violates = capacity.request_policy.as_ref().is_some_and(|policy| violates(*wanted, policy));
+        !violates && before(name, allocated) + before(name, taken) + *wanted <= amount(&capacity.value)
+    })
 }
 
-/// Consumed capacity by device and name.
-pub type Consumed<'a> = HashMap<(super::DeviceId<'a>, String), Amount>;
-
-/// What each capacity of a device would give for a request; `None`: the request asks for more than there is, or for what is not.
-pub fn consumption<'a>(
-    device: &PoolDevice<'a>,
-    asked: Option<&CapacityRequirements>,
-    consumed: &Consumed<'a>,
-) -> Option<Vec<(String, Amount)>> {
-    let none = BTreeMap::new();
-    let capacities = device.device.capacity.as_ref().unwrap_or(&none);
-    let asked = asked.and_then(|asked| asked.requests.as_ref()).unwrap_or_else(|| empty());
-    if asked.keys().any(|name| !capacities.contains_key(name)) {
-        return None;
-    }
-    let mut taken = Vec::new();
-    for (name, capacity) in capacities {
-        let amount_taken = rounded(asked.get(name), capacity);
-        if capacity.request_policy.as_ref().is_some_and(|policy| violates(amount_taken, policy)) {
-            return None;
-        }
-        let before = consumed.get(&(device.id, name.clone())).copied().unwrap_or_default();
-        if before + amount_taken > amount(&capacity.value) {
-            return None;
-        }
-        taken.push((name.clone(), amount_taken));
-    }
-    Some(taken)
+/// What each capacity of a device would give for a request (`GetConsumedCapacityFromRequest`).
+pub fn consumption(device: &Device, asked: Option<&CapacityRequirements>) -> Amounts {
+    let asked = |name: &str| asked.and_then(|asked| asked.requests.as_ref()?.get(name));
+    device.capacity.iter().flatten().map(|(name, capacity)| (name.clone(), rounded(asked(name), capacity))).collect()
 }
 
 /// Whether several claims may have the device.
@@ -134,11 +169,7 @@ fn violates(taken: Amount, policy: &CapacityRequestPolicy) -> bool {
     policy.valid_values.as_ref().is_some_and(|valid| !valid.is_empty() && !valid.iter().any(|valid| amount(valid) == taken))
 }
 
-fn amount(quantity: &Quantity) -> Amount {
+/// A quantity, exactly.
+pub fn amount(quantity: &Quantity) -> Amount {
     Amount::parse(&quantity.0).unwrap_or_default()
-}
-
-fn empty() -> &'static BTreeMap<String, Quantity> {
-    static EMPTY: BTreeMap<String, Quantity> = BTreeMap::new();
-    &EMPTY
 }

@@ -4,16 +4,21 @@ mod allocator;
 mod claims;
 mod constraint;
 mod consumption;
+mod extended;
 mod pool;
 mod prepare;
 mod request;
 mod search;
 mod selector;
+mod taking;
+mod variant;
 
 pub use allocator::{Allocation, Allocator};
-pub use claims::{ExtendedResources, NodeClaim, pod_claims};
+pub use claims::pod_claims;
+pub use extended::{ExtendedResources, NodeClaim, resources_of_classes};
 pub use pool::selects;
 pub use request::{claim_name, requests, written};
+pub use variant::Variant;
 
 /// Why the devices of a node cannot be told.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,29 +33,3 @@ pub enum Fault {
 
 /// A device: its driver, pool and name.
 pub type DeviceId<'a> = (&'a str, &'a str, &'a str);
-
-/// The features an allocation may use, from the scheduler's gates.
-#[derive(Clone, Copy, Debug)]
-#[allow(clippy::struct_excessive_bools, reason = "one per gate")]
-pub struct Features {
-    admin_access: bool,
-    prioritized_list: bool,
-    partitionable: bool,
-    taints: bool,
-    binding: bool,
-    consumable: bool,
-}
-
-impl Features {
-    /// The features of a profile.
-    pub fn of(gates: &crate::scheduler::Gates) -> Self {
-        Self {
-            admin_access: gates.on("DRAAdminAccess"),
-            prioritized_list: gates.on("DRAPrioritizedList"),
-            partitionable: gates.on("DRAPartitionableDevices"),
-            taints: gates.on("DRADeviceTaints"),
-            binding: gates.on("DRADeviceBindingConditions") && gates.on("DRAResourceClaimDeviceStatus"),
-            consumable: gates.on("DRAConsumableCapacity"),
-        }
-    }
-}

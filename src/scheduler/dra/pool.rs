@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use crate::cluster::{Interner, Node, NodeSelectorTerm};
 use crate::kube::api::core::v1::NodeSelector;
-use crate::kube::api::resource::v1::{Device, ResourceSlice};
+use crate::kube::api::resource::v1::{CounterSet, Device, ResourceSlice};
 
-use super::{DeviceId, Features};
+use super::{DeviceId, Variant};
 
 /// A device and where it is published.
 #[derive(Clone, Copy)]
@@ -26,8 +26,12 @@ pub struct Pool<'a> {
     pub driver: &'a str,
     /// Its name.
     pub name: &'a str,
-    /// Its slices.
+    /// Its slices that have devices for the node.
     pub slices: Vec<&'a ResourceSlice>,
+    /// Its other slices.
+    pub elsewhere: Vec<&'a ResourceSlice>,
+    /// Its shared counters, where they are the pool's.
+    pub counter_sets: Vec<&'a CounterSet>,
     /// Whether slices are missing: the driver is just publishing it.
     pub incomplete: bool,
     /// Why it is not valid, if it is not.
@@ -46,14 +50,17 @@ impl<'a> Pool<'a> {
     }
 }
 
-/// `GatherPools`: by driver and name, ascending. (Upstream's order is that of a Go map.)
-pub fn gather<'a>(slices: &'a [Arc<ResourceSlice>], node: &Node, features: Features, release: u16) -> Vec<Pool<'a>> {
+/// `GatherPools`: by driver and name, ascending, those with binding conditions last where upstream has them so.
+/// (Without an order of its own, upstream's is that of a Go map.)
+pub fn gather<'a>(slices: &'a [Arc<ResourceSlice>], node: &Node, variant: Variant) -> Vec<Pool<'a>> {
     let mut pools: BTreeMap<(&str, &str), Vec<&ResourceSlice>> = BTreeMap::new();
-    for slice in slices {
+    let mut relevant: Vec<&ResourceSlice> = slices.iter().map(Arc::as_ref).filter(|slice| is_relevant(slice, node, variant)).collect();
+    let binding_last = variant.knows_capacity();
+    if binding_last && variant.release <= 35 {
+        relevant.sort_by_key(|slice| binds(slice));
+    }
+    for slice in relevant {
         let spec = &slice.spec;
-        if (!features.partitionable && spec.per_device_node_selection.is_some()) || !is_relevant(slice, node) {
-            continue;
-        }
         let known = pools.entry((&spec.driver, &spec.pool.name)).or_default();
         match known.first().map(|first| first.spec.pool.generation) {
             Some(generation) if spec.pool.generation < generation => continue,
@@ -62,34 +69,88 @@ pub fn gather<'a>(slices: &'a [Arc<ResourceSlice>], node: &Node, features: Featu
         }
         known.push(slice);
     }
-    let pools = pools.into_iter().filter_map(|((driver, name), found)| {
-        let pool = &found.first()?.spec.pool;
-        let complete = |count: usize| i64::try_from(count).is_ok_and(|count| count == pool.resource_slice_count);
-        let mut incomplete = !complete(found.len());
-        if incomplete && release >= 35 {
-            // Since 1.35 slices of other nodes count too, and a newer generation anywhere makes this one obsolete.
-            let same = slices.iter().filter(|slice| slice.spec.driver == driver && slice.spec.pool.name == name);
-            let generations: Vec<i64> = same.map(|slice| slice.spec.pool.generation).collect();
-            if generations.iter().any(|generation| *generation > pool.generation) {
-                return None;
-            }
-            incomplete = !complete(generations.iter().filter(|generation| **generation == pool.generation).count());
-        }
-        let invalid = invalid(&found);
-        Some(Pool { driver, name, slices: found, incomplete, invalid })
-    });
-    pools.collect()
+    let mut pools: Vec<Pool> =
+        pools.into_iter().filter_map(|((driver, name), found)| build(driver, name, found, slices, variant)).collect();
+    if binding_last {
+        // Where counters are a pool's, one that is not usable has no slices to look at.
+        let usable = |pool: &Pool| !variant.pools_count() || (!pool.incomplete && pool.invalid.is_none());
+        pools.sort_by_key(|pool| usable(pool) && pool.slices.iter().any(|slice| binds(slice)));
+    }
+    pools
 }
 
-/// Whether a slice has devices for the node.
-fn is_relevant(slice: &ResourceSlice, node: &Node) -> bool {
+fn build<'a>(
+    driver: &'a str,
+    name: &'a str,
+    found: Vec<&'a ResourceSlice>,
+    all: &'a [Arc<ResourceSlice>],
+    variant: Variant,
+) -> Option<Pool<'a>> {
+    let wanted = found.first()?.spec.pool.clone();
+    let complete = |count: usize| i64::try_from(count).is_ok_and(|count| count == wanted.resource_slice_count);
+    let mut pool = Pool { driver, name, slices: found, elsewhere: Vec::new(), counter_sets: Vec::new(), incomplete: false, invalid: None };
+    if !complete(pool.slices.len()) {
+        pool.incomplete = true;
+        if variant.release >= 35 {
+            // Since 1.35 slices of other nodes count too, and a newer generation anywhere makes this one obsolete.
+            let same = all.iter().map(Arc::as_ref).filter(|slice| slice.spec.driver == driver && slice.spec.pool.name == name);
+            let (mut count, at) = (0, wanted.generation);
+            for slice in same {
+                match slice.spec.pool.generation.cmp(&at) {
+                    std::cmp::Ordering::Greater => return None,
+                    std::cmp::Ordering::Less => {}
+                    std::cmp::Ordering::Equal => {
+                        count += 1;
+                        let known = pool.slices.iter().any(|known| std::ptr::eq(*known, slice));
+                        pool.elsewhere.extend((!known).then_some(slice));
+                    }
+                }
+            }
+            pool.incomplete = !complete(count);
+        }
+    }
+    if pool.incomplete && variant.pools_count() {
+        return Some(pool);
+    }
+    let mut targeting = pool.slices.clone();
+    if variant.pools_count() && variant.partitionable {
+        let counting: Vec<_> = targeting.iter().copied().filter(|slice| has_counters(slice)).collect();
+        pool.counter_sets = counting.iter().flat_map(|slice| slice.spec.shared_counters.iter().flatten()).collect();
+        pool.slices.retain(|slice| !has_counters(slice));
+        targeting.extend(&pool.elsewhere);
+    }
+    pool.invalid = twice_named(&pool.slices);
+    if variant.pools_count() && variant.partitionable && pool.invalid.is_none() {
+        pool.invalid = miscounted(&pool.counter_sets, &targeting);
+    }
+    Some(pool)
+}
+
+/// Whether a slice has devices for the node, or counters for those that have.
+fn is_relevant(slice: &ResourceSlice, node: &Node, variant: Variant) -> bool {
     let spec = &slice.spec;
+    let counts = has_counters(slice);
+    let counters_matter = variant.pools_count() || variant.release == 33;
+    if !variant.partitionable && (spec.per_device_node_selection.is_some() || (counts && counters_matter)) {
+        return false;
+    }
+    if counts && variant.pools_count() {
+        return true;
+    }
     let name = spec.node_name.as_deref().unwrap_or_default();
     let all = spec.all_nodes == Some(true);
     if !name.is_empty() || all || spec.node_selector.is_some() {
         return matches(node, name, all, spec.node_selector.as_ref());
     }
     spec.per_device_node_selection == Some(true) && spec.devices.iter().flatten().any(|device| device_matches(device, node))
+}
+
+fn has_counters(slice: &ResourceSlice) -> bool {
+    slice.spec.shared_counters.as_ref().is_some_and(|sets| !sets.is_empty())
+}
+
+fn binds(slice: &ResourceSlice) -> bool {
+    slice.spec.devices.iter().flatten().any(|device| device.binding_conditions.is_some())
 }
 
 /// Whether a device that is selected for nodes by itself is for this node.
@@ -107,8 +168,25 @@ pub fn selects(selector: &NodeSelector, node: &Node) -> bool {
     selector.node_selector_terms.iter().any(|term| NodeSelectorTerm::compile(term, &mut interner).matches(&node.name, &node.labels))
 }
 
-fn invalid(slices: &[&ResourceSlice]) -> Option<String> {
+fn twice_named(slices: &[&ResourceSlice]) -> Option<String> {
     let mut seen = BTreeSet::new();
     let mut names = slices.iter().flat_map(|slice| slice.spec.devices.iter().flatten()).map(|device| device.name.as_str());
     names.find(|name| !seen.insert(*name)).map(|name| format!("duplicate device name {name}"))
+}
+
+/// What is wrong with a pool's counters: two sets of one name, or devices that consume what is not.
+fn miscounted(sets: &[&CounterSet], slices: &[&ResourceSlice]) -> Option<String> {
+    let mut seen = BTreeSet::new();
+    if let Some(twice) = sets.iter().find(|set| !seen.insert(&set.name)) {
+        return Some(format!("duplicate counter set name {}", twice.name));
+    }
+    let devices = slices.iter().flat_map(|slice| slice.spec.devices.iter().flatten());
+    let mut consumed = devices.flat_map(|device| device.consumes_counters.iter().flatten());
+    consumed.find_map(|consumption| {
+        let Some(set) = sets.iter().find(|set| set.name == consumption.counter_set) else {
+            return Some(format!("counter set {} not found", consumption.counter_set));
+        };
+        let unknown = consumption.counters.keys().find(|name| !set.counters.contains_key(*name))?;
+        Some(format!("counter {unknown} not found in counter set {}", set.name))
+    })
 }

@@ -1,10 +1,10 @@
 //! What claims ask for, checked before the search: `validateDeviceRequest` and its callers.
 
-use crate::kube::api::resource::v1::ResourceClaim;
+use crate::kube::api::resource::v1::{DeviceRequest, ResourceClaim};
 
 use super::Fault;
 use super::constraint::Constraint;
-use super::pool::PoolDevice;
+use super::pool::{Pool, PoolDevice};
 use super::request::{Alternative, Request, Written, claim_name, problem, requests, written};
 use super::search::{MOST_DEVICES, Place, Search};
 
@@ -14,17 +14,20 @@ impl<'s> Search<'s, '_> {
     /// # Errors
     /// What is wrong with a claim.
     pub fn prepare(&mut self) -> Result<(), Fault> {
+        let variant = self.allocator.variant;
         for (number, claim) in self.claims.iter().copied().enumerate() {
             let mut prepared = Vec::new();
             let mut least = 0;
             for (at, request) in requests(claim).iter().enumerate() {
                 let prioritized = request.first_available.as_ref().is_some_and(|all| !all.is_empty());
-                if prioritized && !self.allocator.features.prioritized_list {
+                if prioritized && !variant.prioritized_list {
                     return Err(problem(claim, &request.name, "has subrequests, but the DRAPrioritizedList feature is disabled"));
                 }
+                self.refuse_capacity(claim, request)?;
                 let mut alternatives = Vec::new();
                 for (alternative, written) in written(request).into_iter().enumerate() {
-                    alternatives.push(self.alternative(claim, written, Place { claim: number, request: at, alternative })?);
+                    let known_as = if variant.confuses_alternatives() { alternative.saturating_sub(1) } else { alternative };
+                    alternatives.push(self.alternative(claim, written, Place { claim: number, request: at, alternative: known_as })?);
                 }
                 least += alternatives.iter().map(|alternative| alternative.count).min().unwrap_or_default();
                 prepared.push(Request { name: &request.name, prioritized, alternatives });
@@ -38,26 +41,40 @@ impl<'s> Search<'s, '_> {
             let mut known = Vec::new();
             for (at, constraint) in constraints.iter().enumerate() {
                 let what = || format!("claim {}, constraint #{at}: empty constraint (unsupported constraint type?)", claim_name(claim));
-                known.push(Constraint::new(constraint, self.allocator.features.consumable).ok_or_else(|| Fault::Error(what()))?);
+                known.push(Constraint::new(constraint, variant).ok_or_else(|| Fault::Error(what()))?);
             }
             self.requests.push(prepared);
             self.constraints.push(known);
         }
+        self.forget_matches();
         Ok(())
+    }
+
+    /// Capacity may be asked for only with the gate on; allocators that do not know it pass it over.
+    fn refuse_capacity(&self, claim: &ResourceClaim, request: &DeviceRequest) -> Result<(), Fault> {
+        const DISABLED: &str = "has capacity requests, but the DRAConsumableCapacity feature is disabled";
+        let variant = self.allocator.variant;
+        if variant.consumable || !variant.knows_capacity() {
+            return Ok(());
+        }
+        let subrequest = request.first_available.iter().flatten().find(|sub| sub.capacity.is_some());
+        match (&request.exactly, subrequest) {
+            (Some(exactly), _) if exactly.capacity.is_some() => Err(problem(claim, &request.name, DISABLED)),
+            (_, Some(_)) if variant.release == 34 => Err(problem(claim, &request.name, DISABLED)),
+            (_, Some(sub)) => Err(Fault::Error(format!("claim {}, subrequest {}: {DISABLED}", claim_name(claim), sub.name))),
+            _ => Ok(()),
+        }
     }
 
     /// `validateDeviceRequest`.
     fn alternative(&mut self, claim: &'s ResourceClaim, written: Written<'s>, place: Place) -> Result<Alternative<'s>, Fault> {
-        let features = self.allocator.features;
+        let variant = self.allocator.variant;
         if let Some(at) = written.selectors.iter().position(|selector| selector.cel.is_none()) {
             let what = format!("selector #{at}: CEL expression empty (unsupported selector type?)");
             return Err(Fault::Error(format!("claim {}, request {}, {what}", claim_name(claim), written.name)));
         }
-        if written.admin_access.is_some() && !features.admin_access {
+        if written.admin_access.is_some() && !variant.admin_access {
             return Err(problem(claim, written.name, "admin access is requested, but the feature is disabled"));
-        }
-        if written.capacity.is_some() && !features.consumable {
-            return Err(problem(claim, written.name, "has capacity requests, but the DRAConsumableCapacity feature is disabled"));
         }
         let class = self.allocator.state.listers().device_classes.get("", written.class).ok_or_else(|| {
             let name = written.class;
@@ -89,7 +106,12 @@ impl<'s> Search<'s, '_> {
         Ok(alternative)
     }
 
-    fn all_devices(&mut self, claim: &ResourceClaim, alternative: &Alternative<'s>, place: Place) -> Result<Vec<PoolDevice<'s>>, Fault> {
+    fn all_devices(
+        &mut self,
+        claim: &ResourceClaim,
+        alternative: &Alternative<'s>,
+        place: Place,
+    ) -> Result<Vec<(&'s Pool<'s>, PoolDevice<'s>)>, Fault> {
         let mut all = Vec::new();
         for pool in self.pools {
             let state = match (pool.incomplete, &pool.invalid) {
@@ -99,15 +121,11 @@ impl<'s> Search<'s, '_> {
             };
             if !state.is_empty() {
                 let what = format!("asks for all devices, but resource pool {}/{} is currently {state}", pool.driver, pool.name);
-                let fault = problem(claim, alternative.name, &what);
-                return Err(match fault {
-                    Fault::Error(text) if self.allocator.release.0 >= 35 => Fault::Node(text),
-                    other => other,
-                });
+                return Err(problem(claim, alternative.name, &what));
             }
             for device in pool.devices() {
-                if self.is_selectable(&device, alternative, place)? {
-                    all.push(device);
+                if self.is_selectable(&device, alternative, place)? && self.has_capacity(&device, alternative) {
+                    all.push((pool, device));
                 }
             }
         }

@@ -5,7 +5,7 @@ use crate::kube::api::resource::v1::{
 };
 
 use super::Fault;
-use super::pool::PoolDevice;
+use super::pool::{Pool, PoolDevice};
 
 /// One request: a plain one has one alternative.
 pub struct Request<'a> {
@@ -18,6 +18,7 @@ pub struct Request<'a> {
 }
 
 /// One way to serve a request.
+#[derive(Clone)]
 pub struct Alternative<'a> {
     /// The subrequest's name; the request's own for a plain one.
     pub name: &'a str,
@@ -30,7 +31,7 @@ pub struct Alternative<'a> {
     /// How many devices it wants; those that are there, for `All`.
     pub count: usize,
     /// The devices of `All`.
-    pub all: Option<Vec<PoolDevice<'a>>>,
+    pub all: Option<Vec<(&'a Pool<'a>, PoolDevice<'a>)>>,
     /// Whether it may have devices that others use.
     pub admin_access: bool,
     /// The capacity it asks for.

@@ -1,15 +1,15 @@
 //! The search for devices: for every claim, every request, every device, until all are served or nothing is left to try.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::cluster::{Amount, Node};
-use crate::kube::api::resource::v1::{DeviceClass, DeviceSelector, DeviceTaint, DeviceToleration, ResourceClaim};
+use crate::cluster::Node;
+use crate::kube::api::resource::v1::ResourceClaim;
 
-use super::allocator::{Allocation, Allocator};
+use super::allocator::{Allocation, Allocator, Taken};
 use super::constraint::Constraint;
-use super::consumption::{Consumed, Counters, consumption, is_shareable};
+use super::consumption::{Consumed, Counters};
 use super::pool::{Pool, PoolDevice, device_matches};
-use super::request::{Alternative, Request, claim_name, problem};
+use super::request::{Alternative, Request, claim_name};
 use super::selector::selects;
 use super::{DeviceId, Fault};
 
@@ -19,12 +19,12 @@ pub const MOST_DEVICES: usize = 32;
 const STEPS: u32 = 200_000;
 
 /// A device found for a request.
-struct Taken<'a> {
-    request: String,
-    device: PoolDevice<'a>,
+pub(super) struct Found<'a> {
+    pub(super) request: String,
+    pub(super) device: PoolDevice<'a>,
 }
 
-/// The claim, request, alternative and how many of its devices are found.
+/// The claim, request and alternative that devices are looked for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Place {
     /// Which claim.
@@ -35,19 +35,38 @@ pub struct Place {
     pub alternative: usize,
 }
 
+/// Why a branch of the search ends without an answer of its own.
+pub(super) enum Stop {
+    /// The claim would hold too many devices.
+    TooMany,
+    /// The whole search ends without a result.
+    Ended,
+    /// It fails.
+    Fault(Fault),
+}
+
+impl From<Fault> for Stop {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+/// Where to go on: a pool and a device in it.
+type Start = (usize, usize);
+
 /// The search on one node.
 pub struct Search<'s, 'a> {
     pub(super) allocator: &'s Allocator<'a>,
+    pub(super) taken: &'s Taken<'s>,
     node: &'s Node,
     pub(super) claims: &'s [&'s ResourceClaim],
     pub(super) pools: &'s [Pool<'s>],
     pub(super) requests: Vec<Vec<Request<'s>>>,
     pub(super) constraints: Vec<Vec<Constraint<'s>>>,
-    counters: Counters<'s>,
-    consumed: Consumed<'s>,
-    in_use: HashMap<DeviceId<'s>, Vec<usize>>,
-    found: Vec<Vec<Taken<'s>>>,
-    chosen: HashMap<(usize, usize), usize>,
+    pub(super) counters: Counters<'s>,
+    pub(super) consumed: Consumed<'s>,
+    pub(super) in_use: BTreeMap<DeviceId<'s>, BTreeSet<usize>>,
+    pub(super) found: Vec<Vec<Found<'s>>>,
     matches: HashMap<(DeviceId<'s>, Place), bool>,
     steps: u32,
 }
@@ -59,239 +78,174 @@ impl<'s, 'a> Search<'s, 'a> {
         node: &'s Node,
         claims: &'s [&'s ResourceClaim],
         pools: &'s [Pool<'s>],
-        counters: Counters<'s>,
-        consumed: Consumed<'s>,
+        taken: &'s Taken<'s>,
     ) -> Self {
         Self {
             allocator,
+            taken,
             node,
             claims,
             pools,
             requests: Vec::new(),
             constraints: Vec::new(),
-            counters,
-            consumed,
-            in_use: HashMap::new(),
+            counters: Counters::new(allocator.variant),
+            consumed: Consumed::new(),
+            in_use: BTreeMap::new(),
             found: claims.iter().map(|_| Vec::new()).collect(),
-            chosen: HashMap::new(),
             matches: HashMap::new(),
             steps: 0,
         }
     }
 
-    /// Serves the claims from this one on.
+    /// Serves all claims, if that can be done.
     ///
     /// # Errors
     /// Why it cannot be told.
-    pub fn claim(&mut self, claim: usize) -> Result<bool, Fault> {
-        if claim >= self.claims.len() { Ok(true) } else { self.request(claim, 0) }
+    pub fn run(&mut self) -> Result<bool, Fault> {
+        match self.request(0, 0) {
+            Ok(done) => Ok(done),
+            Err(Stop::Ended) => Ok(false),
+            Err(Stop::TooMany) => Err(Fault::Error("allocation max size exceeded".to_owned())),
+            Err(Stop::Fault(fault)) => Err(fault),
+        }
+    }
+
+    /// What was matched with the alternatives before the search counts no more.
+    pub(super) fn forget_matches(&mut self) {
+        self.matches.clear();
     }
 
     /// `allocateOne`, at the beginning of a request.
-    fn request(&mut self, claim: usize, request: usize) -> Result<bool, Fault> {
-        let Some(alternatives) = self.requests[claim].get(request).map(|request| request.alternatives.len()) else {
-            return self.claim(claim + 1);
+    fn request(&mut self, claim: usize, request: usize) -> Result<bool, Stop> {
+        if claim >= self.claims.len() {
+            return Ok(true);
+        }
+        let Some(wanted) = self.requests[claim].get(request) else {
+            return match self.request(claim + 1, 0) {
+                Err(Stop::TooMany) => Ok(false),
+                other => other,
+            };
         };
+        let (prioritized, alternatives) = (wanted.prioritized, wanted.alternatives.len());
+        if !prioritized {
+            return self.device(Place { claim, request, alternative: 0 }, 0, (0, 0));
+        }
+        let mut all_too_many = true;
         for alternative in 0..alternatives {
-            if self.device(Place { claim, request, alternative }, 0)? {
-                self.chosen.insert((claim, request), alternative);
-                return Ok(true);
+            match self.device(Place { claim, request, alternative }, 0, (0, 0)) {
+                Err(Stop::TooMany) => continue,
+                Err(stop) => return Err(stop),
+                Ok(true) => return Ok(true),
+                Ok(false) => all_too_many = false,
             }
         }
-        Ok(false)
+        if all_too_many && self.allocator.variant.tells_too_many() { Err(Stop::TooMany) } else { Ok(false) }
     }
 
-    /// `allocateOne`, for the next device of a request.
-    fn device(&mut self, place: Place, number: usize) -> Result<bool, Fault> {
+    /// `allocateOne`, for the next device of a request, looked for from a place on.
+    fn device(&mut self, place: Place, number: usize, from: Start) -> Result<bool, Stop> {
         self.steps += 1;
         if self.steps > STEPS {
-            return Err(Fault::Unknown(format!("the search for devices was given up after {STEPS} steps")));
+            return Err(Fault::Unknown(format!("the search for devices was given up after {STEPS} steps")).into());
         }
+        let variant = self.allocator.variant;
         let alternative = &self.requests[place.claim][place.request].alternatives[place.alternative];
-        let (count, admin) = (alternative.count, alternative.admin_access);
-        if alternative.all.as_ref().is_some_and(Vec::is_empty) {
+        let (count, all) = (alternative.count, alternative.all.as_ref());
+        // In 1.32 all of nothing is enough.
+        if all.is_some_and(Vec::is_empty) && variant.release >= 33 {
             return Ok(false);
         }
         if number >= count {
             return self.request(place.claim, place.request + 1);
         }
-        if self.found[place.claim].len() + count - number > MOST_DEVICES {
-            return Ok(false);
+        if variant.release >= 33 && self.found[place.claim].len() + count - number > MOST_DEVICES {
+            return if variant.tells_too_many() { Err(Stop::TooMany) } else { Ok(false) };
         }
-        if let Some(device) = alternative.all.as_ref().map(|all| all[number]) {
-            return self.with_device(place, number, device, true);
+        if let Some(all) = all {
+            let (pool, device) = all[number];
+            return self.the_device(place, number, pool, device);
         }
-        for pool in self.pools {
-            if let Some(reason) = &pool.invalid {
-                if self.allocator.release.0 >= 35 {
-                    continue;
-                }
-                return Err(Fault::Error(format!("pool {} is invalid: {reason}", pool.name)));
+        for (at, pool) in self.pools.iter().enumerate().skip(from.0) {
+            if variant.release >= 35 && (pool.incomplete || pool.invalid.is_some()) {
+                continue;
             }
-            for device in pool.devices() {
-                if self.is_taken(&device, place.claim, admin) {
+            let invalid = || Fault::Error(format!("pool {} is invalid: {}", pool.name, pool.invalid.as_deref().unwrap_or_default()));
+            if variant.release >= 33 && pool.invalid.is_some() {
+                return Err(invalid().into());
+            }
+            let skipped = if at == from.0 { from.1 } else { 0 };
+            for (index, device) in pool.devices().enumerate().skip(skipped) {
+                if self.is_taken(&device, place) || !self.is_selectable_by(&device, place)? {
                     continue;
                 }
-                let class = self.selectors_of(place);
-                if self.is_selectable_by(&device, &class, place)? && self.with_device(place, number, device, false)? {
-                    return Ok(true);
+                if pool.invalid.is_some() {
+                    return Err(invalid().into());
                 }
+                if !self.has_capacity(&device, &self.requests[place.claim][place.request].alternatives[place.alternative]) {
+                    continue;
+                }
+                let Some(undo) = self.take(place, number, (pool, device), false)? else { continue };
+                let next = if variant.resumes() { (at, index + 1) } else { (0, 0) };
+                let rest = self.device(place, number + 1, next);
+                if matches!(rest, Ok(true)) {
+                    return rest;
+                }
+                self.put_back(place, &device, undo);
+                rest?;
             }
         }
         Ok(false)
     }
 
-    /// Takes a device and goes on; puts it back if that leads nowhere.
-    fn with_device(&mut self, place: Place, number: usize, device: PoolDevice<'s>, must: bool) -> Result<bool, Fault> {
-        let Some(capacity) = self.take(place, device, must)? else { return Ok(false) };
-        if self.device(place, number + 1)? {
-            return Ok(true);
-        }
-        self.put_back(place, device, &capacity);
-        Ok(false)
-    }
-
-    /// `allocateDevice`: the capacity it takes of a shared device, or `None` where it may not be had.
-    fn take(&mut self, place: Place, device: PoolDevice<'s>, must: bool) -> Result<Option<Vec<(String, Amount)>>, Fault> {
-        let (features, release) = (self.allocator.features, self.allocator.release.0);
-        let request = &self.requests[place.claim][place.request];
-        let alternative = &request.alternatives[place.alternative];
-        let (name, sub) = (request.name, request.prioritized.then_some(alternative.name));
-        let (tolerations, wanted) = (alternative.tolerations, alternative.capacity);
-        if self.is_taken(&device, place.claim, alternative.admin_access) {
-            return Ok(None);
-        }
-        let capacity = if features.consumable {
-            match consumption(&device, wanted, &self.consumed) {
-                Some(capacity) => capacity,
-                None => return Ok(None),
-            }
-        } else {
-            Vec::new()
+    /// One of the devices of a request that wants them all.
+    fn the_device(&mut self, place: Place, number: usize, pool: &'s Pool<'s>, device: PoolDevice<'s>) -> Result<bool, Stop> {
+        let variant = self.allocator.variant;
+        let Some(undo) = self.take(place, number, (pool, device), true)? else {
+            return if variant.release <= 32 { Err(Stop::Ended) } else { Ok(false) };
         };
-        let counts = device.device.consumes_counters.as_ref().is_some_and(|all| !all.is_empty());
-        let tainted =
-            features.taints && device.device.taints.iter().flatten().any(|taint| taint.effect != "None" && !tolerated(taint, tolerations));
-        if (counts && !features.partitionable) || tainted || (counts && !self.counters.take(&device, release)) {
-            return Ok(None);
+        let alternative = if variant.confuses_alternatives() { 0 } else { place.alternative };
+        let rest = self.device(Place { alternative, ..place }, number + 1, (0, 0));
+        if !matches!(rest, Ok(true)) && !variant.all_keeps() {
+            self.put_back(place, &device, undo);
         }
-        let constraints = &mut self.constraints[place.claim];
-        if let Some(refusing) = constraints.iter_mut().position(|constraint| !constraint.add(name, sub, device.device, device.id)) {
-            for constraint in &mut constraints[..refusing] {
-                constraint.remove(name, sub);
-            }
-            if counts {
-                self.counters.give_back(&device, release);
-            }
-            if must {
-                let (driver, pool, of) = device.id;
-                let what = format!("cannot add device {driver}/{pool}/{of} because a claim constraint would not be satisfied");
-                return Err(problem(self.claims[place.claim], sub.unwrap_or(name), &what));
-            }
-            return Ok(None);
-        }
-        if self.is_shared(&device) {
-            for (name, taken) in &capacity {
-                let total = self.consumed.entry((device.id, name.clone())).or_default();
-                *total = *total + *taken;
-            }
-        } else {
-            self.in_use.entry(device.id).or_default().push(place.claim);
-        }
-        let request = sub.map_or_else(|| name.to_owned(), |sub| format!("{name}/{sub}"));
-        self.found[place.claim].push(Taken { request, device });
-        Ok(Some(capacity))
-    }
-
-    fn put_back(&mut self, place: Place, device: PoolDevice<'s>, capacity: &[(String, Amount)]) {
-        let request = &self.requests[place.claim][place.request];
-        let sub = request.prioritized.then_some(request.alternatives[place.alternative].name);
-        for constraint in &mut self.constraints[place.claim] {
-            constraint.remove(request.name, sub);
-        }
-        if self.is_shared(&device) {
-            for (name, taken) in capacity {
-                let total = self.consumed.entry((device.id, name.clone())).or_default();
-                *total = *total - *taken;
-            }
-        } else if let Some(users) = self.in_use.get_mut(&device.id) {
-            users.pop();
-        }
-        if device.device.consumes_counters.as_ref().is_some_and(|all| !all.is_empty()) {
-            self.counters.give_back(&device, self.allocator.release.0);
-        }
-        self.found[place.claim].pop();
-    }
-
-    fn is_shared(&self, device: &PoolDevice<'_>) -> bool {
-        self.allocator.features.consumable && is_shareable(device.device)
-    }
-
-    /// Whether a device is not to be had: in use anywhere or, with admin access, in the same claim.
-    fn is_taken(&self, device: &PoolDevice<'s>, claim: usize, admin: bool) -> bool {
-        let users = self.in_use.get(&device.id).map(Vec::as_slice).unwrap_or_default();
-        if admin { users.contains(&claim) } else { !users.is_empty() || self.allocator.is_allocated(device.id) }
-    }
-
-    fn selectors_of(&self, place: Place) -> (&'s DeviceClass, &'s [DeviceSelector]) {
-        let alternative = &self.requests[place.claim][place.request].alternatives[place.alternative];
-        (alternative.class, alternative.selectors)
+        rest
     }
 
     /// Whether a device matches what an alternative wants.
     pub(super) fn is_selectable(&mut self, device: &PoolDevice<'s>, alternative: &Alternative<'s>, place: Place) -> Result<bool, Fault> {
-        self.is_selectable_by(device, &(alternative.class, alternative.selectors), place)
-    }
-
-    /// `isSelectable`: by the class's selectors, the request's own, and the device's own node.
-    fn is_selectable_by(
-        &mut self,
-        device: &PoolDevice<'s>,
-        by: &(&'s DeviceClass, &'s [DeviceSelector]),
-        place: Place,
-    ) -> Result<bool, Fault> {
-        if !self.allocator.features.binding && device.device.binding_conditions.as_ref().is_some_and(|all| !all.is_empty()) {
+        if !self.allocator.variant.binding && device.device.binding_conditions.as_ref().is_some_and(|all| !all.is_empty()) {
             return Ok(false);
         }
         if let Some(known) = self.matches.get(&(device.id, place)) {
             return Ok(*known);
         }
-        let (class, own) = by;
+        let class = alternative.class;
         let of_class = class.spec.selectors.as_deref().unwrap_or_default();
         let class_name = format!("class {}", class.metadata.name.as_deref().unwrap_or_default());
         let claim = format!("claim {}", claim_name(self.claims[place.claim]));
-        let matches = selects(of_class, device, &class_name)?
-            && selects(own, device, &claim)?
+        let variant = self.allocator.variant;
+        let matches = selects(of_class, device, &class_name, variant)?
+            && selects(alternative.selectors, device, &claim, variant)?
             && (device.slice.spec.per_device_node_selection != Some(true) || device_matches(device.device, self.node));
         self.matches.insert((device.id, place), matches);
         Ok(matches)
     }
 
+    /// `isSelectable`: by the class's selectors, the request's own, and the device's own node.
+    fn is_selectable_by(&mut self, device: &PoolDevice<'s>, place: Place) -> Result<bool, Fault> {
+        let alternative = self.requests[place.claim][place.request].alternatives[place.alternative].clone();
+        self.is_selectable(device, &alternative, place)
+    }
+
     /// What was found, claim by claim.
     pub fn result(&self) -> Vec<Allocation> {
-        let one = |(claim, taken): (usize, &Vec<Taken<'_>>)| {
-            let devices = taken.iter().map(|taken| {
-                let (driver, pool, device) = taken.device.id;
-                (taken.request.clone(), driver.to_owned(), pool.to_owned(), device.to_owned())
+        let one = |found: &Vec<Found<'_>>| {
+            let devices = found.iter().map(|found| {
+                let (driver, pool, device) = found.device.id;
+                (found.request.clone(), driver.to_owned(), pool.to_owned(), device.to_owned())
             });
-            let prioritized = self.requests[claim].iter().enumerate().filter(|(_, request)| request.prioritized);
-            let alternatives = prioritized.filter_map(|(at, _)| self.chosen.get(&(claim, at)).copied()).collect();
-            Allocation { devices: devices.collect(), alternatives }
+            Allocation { devices: devices.collect() }
         };
-        self.found.iter().enumerate().map(one).collect()
+        self.found.iter().map(one).collect()
     }
-}
-
-/// `ToleratesTaint`, for any of the tolerations.
-fn tolerated(taint: &DeviceTaint, tolerations: &[DeviceToleration]) -> bool {
-    let text = |text: &Option<String>| text.clone().unwrap_or_default();
-    tolerations.iter().any(|toleration| {
-        let (effect, key) = (text(&toleration.effect), text(&toleration.key));
-        (effect.is_empty() || effect == taint.effect)
-            && (key.is_empty() || key == taint.key)
-            && match toleration.operator.as_deref().unwrap_or_default() {
-                "" | "Equal" => text(&toleration.value) == text(&taint.value),
-                operator => operator == "Exists",
-            }
-    })
 }

@@ -3,27 +3,26 @@
 use std::collections::HashMap;
 
 use crate::cluster::Amount;
-use crate::kube::api::resource::v1::DeviceSelector;
+use crate::kube::api::resource::v1::{DeviceAttribute, DeviceSelector};
 use crate::scheduler::cel::{Expression, Fault as CelFault, Semver, Value};
 
-use super::Fault;
 use super::consumption::is_shareable;
 use super::pool::PoolDevice;
+use super::{Fault, Variant};
 
 /// Whether every selector matches the device; `whose` begins upstream's error.
 ///
 /// # Errors
 /// Upstream's error, or what an expression uses that is not modelled.
-pub fn selects(selectors: &[DeviceSelector], device: &PoolDevice<'_>, whose: &str) -> Result<bool, Fault> {
+pub fn selects(selectors: &[DeviceSelector], device: &PoolDevice<'_>, whose: &str, variant: Variant) -> Result<bool, Fault> {
     for (at, selector) in selectors.iter().enumerate() {
         let Some(cel) = &selector.cel else { continue };
-        let result = Expression::parse(&cel.expression).and_then(|expression| expression.evaluate(&[("device", described(device)?)]));
+        let described = described(device, variant);
+        let result = Expression::parse(&cel.expression).and_then(|expression| expression.evaluate(&[("device", described?)]));
         match result {
             Ok(Value::Bool(true)) => {}
             Ok(Value::Bool(false)) => return Ok(false),
-            Ok(_) => {
-                return Err(Fault::Error(format!("{whose}: selector #{at}: CEL runtime error: CEL result could not be converted to bool")));
-            }
+            Ok(_) => return Err(Fault::Unknown(format!("the expression {:?} of {whose} is no condition", cel.expression))),
             Err(CelFault::Error(error)) => return Err(Fault::Error(format!("{whose}: selector #{at}: CEL runtime error: {error}"))),
             Err(CelFault::Unsupported(what)) => {
                 return Err(Fault::Unknown(format!("the expression {:?} of {whose} uses {what}, which is not modelled", cel.expression)));
@@ -34,21 +33,12 @@ pub fn selects(selectors: &[DeviceSelector], device: &PoolDevice<'_>, whose: &st
 }
 
 /// The variable `device` of selectors: `k8s.io/dynamic-resource-allocation/cel`.
-fn described(device: &PoolDevice<'_>) -> Result<Value, CelFault> {
+fn described(device: &PoolDevice<'_>, variant: Variant) -> Result<Value, CelFault> {
     let (driver, ..) = device.id;
     let mut attributes: HashMap<&str, Vec<(&str, Value)>> = HashMap::new();
     for (name, attribute) in device.device.attributes.iter().flatten() {
-        let value = if let Some(value) = attribute.int {
-            Value::Int(value)
-        } else if let Some(value) = attribute.bool {
-            Value::Bool(value)
-        } else if let Some(value) = &attribute.string {
-            Value::string(value)
-        } else if let Some(value) = &attribute.version {
-            Value::Semver(Semver::parse(value).ok_or_else(|| CelFault::Unsupported(format!("the version {value:?}")))?)
-        } else {
-            return Err(CelFault::Unsupported(format!("the attribute {name} of a list type")));
-        };
+        let value = described_attribute(attribute, variant)
+            .unwrap_or_else(|| Err(CelFault::Error(format!("attribute {name}: unsupported attribute value"))))?;
         let (domain, id) = name.split_once('/').unwrap_or((driver, name));
         attributes.entry(domain).or_default().push((id, value));
     }
@@ -67,4 +57,22 @@ fn described(device: &PoolDevice<'_>) -> Result<Value, CelFault> {
         ("attributes", by_domain(attributes)),
         ("capacity", by_domain(capacity)),
     ]))
+}
+
+/// The value of an attribute; `None`: it has none that is known (lists are behind a gate).
+fn described_attribute(attribute: &DeviceAttribute, variant: Variant) -> Option<Result<Value, CelFault>> {
+    fn list<T>(values: Option<&Vec<T>>, lists: bool, value: impl Fn(&T) -> Result<Value, CelFault>) -> Option<Result<Value, CelFault>> {
+        values.filter(|_| lists).map(|values| Ok(Value::list(values.iter().map(value).collect::<Result<_, _>>()?)))
+    }
+    let version =
+        |text: &String| Semver::parse(text).map(Value::Semver).ok_or_else(|| CelFault::Unsupported(format!("the version {text:?}")));
+    let lists = variant.list_types;
+    list(attribute.ints.as_ref(), lists, |value| Ok(Value::Int(*value)))
+        .or_else(|| list(attribute.bools.as_ref(), lists, |value| Ok(Value::Bool(*value))))
+        .or_else(|| list(attribute.strings.as_ref(), lists, |value| Ok(Value::string(value))))
+        .or_else(|| list(attribute.versions.as_ref(), lists, version))
+        .or_else(|| attribute.int.map(|value| Ok(Value::Int(value))))
+        .or_else(|| attribute.bool.map(|value| Ok(Value::Bool(value))))
+        .or_else(|| attribute.string.as_deref().map(|value| Ok(Value::string(value))))
+        .or_else(|| attribute.version.as_ref().map(version))
 }

@@ -10,7 +10,7 @@ use crate::scheduler::{Candidate, Cycle};
 
 /// Each claim with the devices it has or would get; where it gets none, what it wants and how many devices are left.
 pub fn claims(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
-    let claims = match pod_claims(cycle.pod, cycle.state) {
+    let claims = match pod_claims(cycle.pod, cycle.state, cycle.profile.release.0) {
         Ok(claims) => claims,
         Err(reason) => return vec![Fact::refusing(reason)],
     };
@@ -22,7 +22,7 @@ pub fn claims(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
             facts.push(Fact::refusing(reason.to_owned()));
             return facts;
         }
-        Some(NodeClaim::Nothing) | None => None,
+        Some(NodeClaim::Nothing | NodeClaim::LeftBehind) | None => None,
     };
     let wanted: Vec<&ResourceClaim> = open.iter().map(|claim| &***claim).chain(own.as_deref()).collect();
     if !wanted.is_empty() && cycle.profile.release.0 >= 32 {

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use crate::cluster::NodeInfo;
-use crate::kube::api::resource::v1::ResourceClaim;
-use crate::scheduler::dra::{Allocator, ExtendedResources, Fault, NodeClaim, claim_name, pod_claims, requests, selects, written};
+use crate::kube::api::resource::v1::{ResourceClaim, ResourceClaimStatus};
+use crate::scheduler::dra::{
+    Allocation, Allocator, ExtendedResources, Fault, NodeClaim, Variant, claim_name, pod_claims, requests, selects, written,
+};
 use crate::scheduler::{Candidate, Cycle, Judgement, NodeJudgement, Plugin, PreFilter, PreScore, Refusal, Verdict, WholePod};
 
 /// The rule.
@@ -25,7 +27,8 @@ Checks
   Every ResourceClaim of the pod exists, and its device classes too. A claim with devices: the node selector of its allocation matches.
   Claims without: a search over the devices published for the node, by class and request selectors (CEL), count or all, constraints
   (matchAttribute, distinctAttribute), admin access, alternatives (firstAvailable), shared counters, consumable capacity, device taints.
-  Extended resources that device classes stand for, on nodes without a device plugin for them.
+  Extended resources that device classes stand for, on nodes without a device plugin for them. Devices that are to be made ready
+  for the node: whether that failed.
   Score: which of a request's alternatives the node could serve, the first ones best.
 Reads
   ResourceClaims, DeviceClasses, ResourceSlices, the pod's resourceClaims and resourceClaimStatuses, the node's labels and allocatable
@@ -33,46 +36,122 @@ History
   1.26  behind the gate DynamicResourceAllocation; on by default since 1.34
   1.32  the scheduler allocates by itself; up to 1.31 drivers did, whose answers are not in etcd: unknown
   1.34  alternatives; 1.35 score; 1.36 extended resources, shared counters, device taints, consumable capacity by default
+  1.33–1.35  what a failed branch of the search took is not always given back, and a second device of an alternative that wants all
+  is one of the first alternative's; up to 1.34 an incomplete pool is used and an invalid one ends the attempt
 Differs from upstream
-  CEL beyond the parts modelled, attributes of list types and device taint rules make a node unknown.
-  Upstream takes pools in random order and gives up after ten seconds a node; here the order is by name, the limit a number of steps."
+  CEL beyond the parts modelled and device taint rules make a node unknown, and so does a search that crashes 1.34 or 1.35.
+  Up to 1.35 upstream takes pools in random order: where it decides whether devices are found, the node is unknown; where it decides
+  which are found, they are those of the first pools by name. Upstream gives up after ten seconds a node, here after a number of steps."
     }
 
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
-        let claims = match pod_claims(cycle.pod, cycle.state) {
-            Ok(claims) => claims,
+        let wanted = match Wanted::of(cycle) {
+            Ok(Some(wanted)) => wanted,
+            Ok(None) => return PreFilter::Skip,
             Err(reason) => return PreFilter::Refuse(Refusal::unresolvable(reason)),
         };
-        let extended = ExtendedResources::of(cycle);
-        if claims.is_empty() && extended.is_none() {
-            return PreFilter::Skip;
-        }
-        if let Some(problem) = claims.iter().filter(|claim| !is_allocated(claim)).find_map(|claim| problem(claim, cycle)) {
+        if let Some(problem) = wanted.claims.iter().filter(|claim| !is_allocated(claim)).find_map(|claim| problem(claim, cycle)) {
             return problem;
         }
-        let allocator = Allocator::new(cycle);
-        PreFilter::Judge(Box::new(move |node: &Candidate| judge(node, &claims, extended.as_ref(), &allocator, cycle)))
+        PreFilter::Judge(Box::new(move |node: &Candidate| wanted.judge(node)))
     }
 
     fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
         if cycle.profile.release.0 <= 34 {
             return PreScore::Skip;
         }
-        let claims = pod_claims(cycle.pod, cycle.state).unwrap_or_default();
-        let open: Vec<Arc<ResourceClaim>> = claims.iter().filter(|claim| !is_allocated(claim)).cloned().collect();
-        let fixed: i64 = claims.iter().map(|claim| points(claim, &allocated_requests(claim))).sum();
-        let allocator = Allocator::new(cycle);
+        // Upstream looks at what it would allocate on the node: where all is allocated, that is nothing.
+        let wanted = Wanted::of(cycle).ok().flatten().filter(|wanted| wanted.allocates() && cycle.profile.gates.on("DRAPrioritizedList"));
+        let Some(wanted) = wanted else { return PreScore::scaled(|_| 0, false) };
+        let allocated = wanted.claims.iter().filter(|claim| is_allocated(claim));
+        let fixed: i64 = allocated.map(|claim| points(claim, &allocated_requests(claim))).sum();
         PreScore::scaled(
             move |node| {
-                let wanted: Vec<&ResourceClaim> = open.iter().map(|claim| &**claim).collect();
-                let found = if wanted.is_empty() { None } else { allocator.allocate(node, &wanted).ok().flatten() };
-                let found = found.unwrap_or_default();
-                let names =
-                    |at: usize| found.get(at).map(|claim| claim.devices.iter().map(|(request, ..)| request.clone()).collect::<Vec<_>>());
-                fixed + open.iter().enumerate().filter_map(|(at, claim)| Some(points(claim, &names(at)?))).sum::<i64>()
+                let found = wanted.allocate(node).ok().flatten().unwrap_or_default();
+                let open = wanted.claims.iter().filter(|claim| !is_allocated(claim));
+                let served = |claim: &Allocation| claim.devices.iter().map(|(request, ..)| request.clone()).collect::<Vec<_>>();
+                fixed + open.zip(&found).map(|(claim, found)| points(claim, &served(found))).sum::<i64>()
             },
             false,
         )
+    }
+}
+
+/// What a pod wants of devices.
+struct Wanted<'a> {
+    claims: Vec<Arc<ResourceClaim>>,
+    extended: Option<ExtendedResources<'a>>,
+    allocator: Allocator<'a>,
+    cycle: &'a Cycle<'a>,
+}
+
+impl<'a> Wanted<'a> {
+    /// What the pod wants, if anything, or why it cannot be had.
+    fn of(cycle: &'a Cycle<'a>) -> Result<Option<Self>, String> {
+        let claims = pod_claims(cycle.pod, cycle.state, cycle.profile.release.0)?;
+        let extended = ExtendedResources::of(cycle);
+        if claims.is_empty() && extended.is_none() {
+            return Ok(None);
+        }
+        Ok(Some(Self { claims, extended, allocator: Allocator::new(cycle), cycle }))
+    }
+
+    /// The claim for extended resources that an earlier attempt left behind, where it is allocated.
+    fn left_behind(&self) -> Option<&Arc<ResourceClaim>> {
+        self.extended.as_ref().and_then(|extended| extended.left_behind.as_ref()).filter(|claim| is_allocated(claim))
+    }
+
+    /// Whether there is anything to allocate.
+    fn allocates(&self) -> bool {
+        let extended = self.extended.is_some() && self.left_behind().is_none();
+        extended || self.claims.iter().any(|claim| !is_allocated(claim))
+    }
+
+    /// The claim that the scheduler makes for extended resources on a node.
+    fn own(&self, node: &NodeInfo) -> Option<NodeClaim> {
+        let namespace = &self.cycle.pod.namespace;
+        self.extended.as_ref().map(|extended| extended.on(node, !self.claims.is_empty(), namespace))
+    }
+
+    /// What the claims that are open would get on a node.
+    fn allocate(&self, node: &NodeInfo) -> Result<Option<Vec<Allocation>>, Fault> {
+        let own = self.own(node);
+        let own = own.as_ref().and_then(|own| if let NodeClaim::Claim(claim) = own { Some(&**claim) } else { None });
+        let open: Vec<&ResourceClaim> = self.claims.iter().map(|claim| &**claim).filter(|claim| !is_allocated(claim)).chain(own).collect();
+        if open.is_empty() { Ok(Some(Vec::new())) } else { self.allocator.allocate(node, &open) }
+    }
+
+    /// `Filter`.
+    fn judge(&self, node: &NodeInfo) -> Verdict {
+        match self.own(node) {
+            Some(NodeClaim::Refused(reason)) => return Verdict::unresolvable(reason),
+            Some(NodeClaim::Nothing) => return Verdict::Pass,
+            Some(NodeClaim::LeftBehind) if self.claims.is_empty() => return Verdict::Pass,
+            _ => {}
+        }
+        if self.allocates() {
+            if self.cycle.profile.release.0 <= 31 {
+                return Verdict::Unknown { missing: "up to 1.31 drivers allocate devices, and their answers are not in etcd".into() };
+            }
+            match self.allocate(node) {
+                Ok(Some(_)) => {}
+                Ok(None) => return Verdict::unresolvable(CANNOT_ALLOCATE),
+                Err(Fault::Node(reason)) => return Verdict::unresolvable(reason),
+                Err(Fault::Error(error)) => return Verdict::Error(error),
+                Err(Fault::Unknown(missing)) => return Verdict::Unknown { missing: missing.into() },
+            }
+        }
+        let mut unknown = None;
+        for claim in self.claims.iter().chain(self.left_behind()) {
+            match is_available(claim, node, self.allocator.variant) {
+                Some(true) => {}
+                Some(false) => return Verdict::unresolvable(NOT_AVAILABLE),
+                None => unknown = Some(claim_name(claim)),
+            }
+        }
+        unknown.map_or(Verdict::Pass, |claim| Verdict::Unknown {
+            missing: format!("the devices of claim {claim} are not ready to be bound, and whether their time was up is not in etcd").into(),
+        })
     }
 }
 
@@ -81,7 +160,7 @@ pub fn pre_enqueue(cycle: &Cycle<'_>) -> Option<String> {
     if cycle.profile.release.0 <= 27 || cycle.pod.spec.resource_claims.is_empty() {
         return None;
     }
-    pod_claims(cycle.pod, cycle.state).err()
+    pod_claims(cycle.pod, cycle.state, cycle.profile.release.0).err()
 }
 
 /// `PostFilter`: what the plugin adds to the message where no node fits. (It frees one of the claims that kept the pod off a node.)
@@ -89,58 +168,27 @@ pub fn post_filter(cycle: &Cycle<'_>, judgement: &Judgement) -> &'static str {
     const NOTHING: &str = "no new claims to deallocate";
     let refused_itself = matches!(&judgement.whole_pod, Some(WholePod::Refused { plugin: "DynamicResources", .. }));
     let extended = ExtendedResources::of(cycle);
-    let claims = pod_claims(cycle.pod, cycle.state).unwrap_or_default();
+    let claims = pod_claims(cycle.pod, cycle.state, cycle.profile.release.0).unwrap_or_default();
+    let variant = Variant::new(cycle.profile.release, &cycle.profile.gates);
     if refused_itself || (claims.is_empty() && extended.is_none()) {
         return NOTHING;
     }
     let place = judgement.filters.iter().position(|name| *name == "DynamicResources");
     let reached = |node: &&NodeJudgement| !node.absent && node.first_refusal().is_some_and(|(at, _)| Some(at) == place);
-    let refusing: Vec<&NodeInfo> = judgement.nodes.iter().filter(reached).map(|node| cycle.state.node_by_id(node.id)).collect();
+    let unavailable = |node: &&NodeJudgement| node.first_refusal().is_some_and(|(_, refusal)| refusal.reasons == [NOT_AVAILABLE]);
+    let nodes = judgement.nodes.iter().filter(reached).filter(unavailable);
+    let refusing: Vec<&NodeInfo> = nodes.map(|node| cycle.state.node_by_id(node.id)).collect();
     let frees = |claim: &ResourceClaim| {
         let users = claim.status.as_ref().and_then(|status| status.reserved_for.as_deref()).unwrap_or_default();
         users.iter().all(|user| *user.uid == *cycle.pod.uid) && users.len() <= 1
     };
-    if claims.iter().any(|claim| frees(claim) && refusing.iter().any(|node| !is_reachable(claim, node))) {
+    if claims.iter().any(|claim| frees(claim) && refusing.iter().any(|node| is_available(claim, node, variant) == Some(false))) {
         "deallocation of ResourceClaim completed"
     } else if extended.is_some_and(|extended| extended.left_behind.is_some()) {
         "deletion of ResourceClaim completed"
     } else {
         "still not schedulable"
     }
-}
-
-/// `Filter`.
-fn judge(
-    node: &Candidate,
-    claims: &[Arc<ResourceClaim>],
-    extended: Option<&ExtendedResources>,
-    allocator: &Allocator<'_>,
-    cycle: &Cycle<'_>,
-) -> Verdict {
-    let own = match extended.map(|extended| extended.on(node, !claims.is_empty(), &cycle.pod.namespace)) {
-        Some(NodeClaim::Refused(reason)) => return Verdict::unresolvable(reason),
-        Some(NodeClaim::Claim(claim)) => Some(claim),
-        Some(NodeClaim::Nothing) => return Verdict::Pass,
-        None => None,
-    };
-    let open: Vec<&ResourceClaim> =
-        claims.iter().map(|claim| &**claim).filter(|claim| !is_allocated(claim)).chain(own.as_deref()).collect();
-    if !open.is_empty() {
-        if cycle.profile.release.0 <= 31 {
-            return Verdict::Unknown { missing: "up to 1.31 drivers allocate devices, and their answers are not in etcd".into() };
-        }
-        if cycle.profile.gates.on("DRADeviceTaintRules") {
-            return Verdict::Unknown { missing: "DeviceTaintRules are not read".into() };
-        }
-        match allocator.allocate(node, &open) {
-            Ok(Some(_)) => {}
-            Ok(None) => return Verdict::unresolvable(CANNOT_ALLOCATE),
-            Err(Fault::Node(reason)) => return Verdict::unresolvable(reason),
-            Err(Fault::Error(error)) => return Verdict::Error(error),
-            Err(Fault::Unknown(missing)) => return Verdict::Unknown { missing: missing.into() },
-        }
-    }
-    if claims.iter().all(|claim| is_reachable(claim, node)) { Verdict::Pass } else { Verdict::unresolvable(NOT_AVAILABLE) }
 }
 
 /// What keeps an unallocated claim from being looked at at all.
@@ -174,11 +222,56 @@ pub fn is_allocated(claim: &ResourceClaim) -> bool {
     claim.status.as_ref().is_some_and(|status| status.allocation.is_some())
 }
 
-/// Whether the devices of an allocated claim can be used from the node.
+/// Whether the allocation of a claim selects the node.
 pub fn is_reachable(claim: &ResourceClaim, node: &NodeInfo) -> bool {
     let selector =
         claim.status.as_ref().and_then(|status| status.allocation.as_ref()).and_then(|allocation| allocation.node_selector.as_ref());
     selector.is_none_or(|selector| selects(selector, node))
+}
+
+/// Whether the devices of an allocated claim can be used from the node; `None`: time decides.
+fn is_available(claim: &ResourceClaim, node: &NodeInfo, variant: Variant) -> Option<bool> {
+    let Some(status) = &claim.status else { return Some(true) };
+    let Some(allocation) = &status.allocation else { return Some(true) };
+    if !is_reachable(claim, node) {
+        return Some(false);
+    }
+    match readiness(status) {
+        _ if !variant.binding => Some(true),
+        Readiness::Ready => Some(true),
+        Readiness::Failed => Some(false),
+        // After ten minutes (or what the configuration says) without being ready it counts as failed.
+        Readiness::Waiting if allocation.allocation_timestamp.is_some() => None,
+        Readiness::Waiting => Some(true),
+    }
+}
+
+/// How far the devices of a claim are that must be made ready for a node.
+enum Readiness {
+    Ready,
+    Waiting,
+    Failed,
+}
+
+/// `isClaimReadyForBinding`.
+fn readiness(status: &ResourceClaimStatus) -> Readiness {
+    let results = status.allocation.as_ref().and_then(|allocation| allocation.devices.as_ref()?.results.as_ref());
+    for result in results.into_iter().flatten() {
+        let Some(wanted) = result.binding_conditions.as_ref().filter(|wanted| !wanted.is_empty()) else { continue };
+        let mut known = status.devices.iter().flatten();
+        let device = known.find(|of| (&of.driver, &of.pool, &of.device) == (&result.driver, &result.pool, &result.device));
+        let is_true = |name: &String| {
+            let mut conditions = device.iter().flat_map(|device| device.conditions.iter().flatten());
+            conditions.any(|condition| condition.type_ == *name && condition.status == "True")
+        };
+        if result.binding_failure_conditions.iter().flatten().any(is_true) {
+            return Readiness::Failed;
+        }
+        if !wanted.iter().all(is_true) {
+            return Readiness::Waiting;
+        }
+    }
+    Readiness::Ready
 }
 
 /// The requests (`request/alternative`) that the devices of an allocated claim serve.

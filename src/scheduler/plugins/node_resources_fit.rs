@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::cluster::{NodeInfo, RequestRules, Resources};
+use crate::cluster::{NodeInfo, RequestRules, Resources, is_extended};
+use crate::scheduler::dra::resources_of_classes;
 use crate::scheduler::{Arguments, Cycle, Plugin, PreFilter, PreScore, Refusal, Rules, ScoringStrategy, Verdict};
 
 use super::node_resources::strategy_score;
@@ -48,7 +49,7 @@ Differs from upstream
                 _ => PreFilter::Refuse(Refusal::unresolvable(SIDECARS_OFF)),
             };
         }
-        let device_resources = if rules.dra_extended_resources { device_resources(cycle) } else { Vec::new() };
+        let device_resources = device_resources(cycle);
         PreFilter::Judge(Box::new(move |node| judge(node, &request, rules, &cycle.profile.arguments, &device_resources)))
     }
 
@@ -101,7 +102,9 @@ pub fn shortages(
     check("memory", request.memory, taken.memory, offered.memory, rules.zero_request_checked);
     check("ephemeral-storage", request.ephemeral_storage, taken.ephemeral_storage, offered.ephemeral_storage, rules.zero_request_checked);
     for (name, requested) in &request.scalars {
-        let by_device = offered.get(name) <= 0 && device_resources.contains(name);
+        let listed = offered.scalars.iter().any(|(known, _)| known == name);
+        let offers = if rules.release.0 <= 34 { listed } else { offered.get(name) > 0 };
+        let by_device = !offers && device_resources.contains(name);
         if !by_device && !is_ignored(name, rules, arguments) {
             check(name, *requested, taken.get(name), offered.get(name), rules.zero_scalar_checked);
         }
@@ -133,14 +136,19 @@ fn is_ignored(name: &Arc<str>, rules: &Rules, arguments: &Arguments) -> bool {
             || rules.ignored_resource_groups && arguments.ignored_resource_groups.iter().any(|ignored| &**ignored == group))
 }
 
-/// Extended resources that device classes stand for: by their own name, or by the implicit one.
+/// The resources that are left to DynamicResources where a node does not offer them: those device classes stand for.
+/// (1.34 leaves all to it of a pod that wants no extended resource.)
 pub fn device_resources(cycle: &Cycle) -> Vec<Arc<str>> {
-    let classes = cycle.state.listers().device_classes.iter();
-    let names = classes.flat_map(|class| {
-        let implicit = class.metadata.name.as_ref().map(|name| format!("deviceclass.resource.kubernetes.io/{name}"));
-        class.spec.extended_resource_name.clone().into_iter().chain(implicit)
-    });
-    names.map(Arc::from).collect()
+    let release = cycle.profile.release.0;
+    if !cycle.profile.rules.dra_extended_resources {
+        return Vec::new();
+    }
+    let request = cycle.profile.rules.requests.incoming(cycle.pod);
+    if release == 34 && !request.scalars.iter().any(|(name, amount)| is_extended(name) && *amount != 0) {
+        return request.scalars.into_iter().map(|(name, _)| name).collect();
+    }
+    let classes = cycle.state.listers().device_classes.iter().map(Arc::as_ref);
+    resources_of_classes(classes, release).into_keys().map(Arc::from).collect()
 }
 
 /// NodeResourcesLeastAllocated: the score that NodeResourcesFit took over in 1.22.

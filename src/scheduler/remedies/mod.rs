@@ -30,7 +30,7 @@ const TRIALS_OF_LARGE: usize = 40;
 
 /// What would help a pod that fits nowhere, the best first; `only`: on this node. The state is changed on the way and as it was afterwards.
 pub fn help(pod: &PodInfo, state: &mut ClusterState, profile: &Profile, judgement: &Judgement, only: Option<&str>) -> Help {
-    if matches!(judgement.whole_pod, Some(WholePod::Gated(_))) || judgement.nodes.iter().any(NodeJudgement::fits) {
+    if matches!(judgement.whole_pod, Some(WholePod::Gated { .. })) || judgement.nodes.iter().any(NodeJudgement::fits) {
         return Help::default();
     }
     let mut nodes: Vec<&NodeJudgement> = judgement.nodes.iter().filter(|node| only.is_none_or(|only| *node.name == *only)).collect();

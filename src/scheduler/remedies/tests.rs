@@ -204,7 +204,7 @@ fn no_smaller_set_of_the_changes_thought_of_is_enough() {
         let (profile, mut state, pods) = made_up(text);
         for (number, pod) in pods.iter().enumerate() {
             let judgement = Cycle { pod, state: &state, profile: &profile }.judge();
-            if judgement.nodes.iter().any(NodeJudgement::fits) || matches!(judgement.whole_pod, Some(WholePod::Gated(_))) {
+            if judgement.nodes.iter().any(NodeJudgement::fits) || matches!(judgement.whole_pod, Some(WholePod::Gated { .. })) {
                 continue;
             }
             // Of each pod another few nodes.

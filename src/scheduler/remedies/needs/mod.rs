@@ -110,7 +110,7 @@ impl Need {
 /// The needs of a pod that is refused as a whole.
 pub fn of_whole(cycle: &Cycle<'_>, whole: &WholePod) -> Vec<Need> {
     match whole {
-        WholePod::Gated(why) => vec![Need { plugin: "SchedulingGates", ..Need::hopeless(why.clone()) }],
+        WholePod::Gated { plugin, reason } => vec![Need { plugin, ..Need::hopeless(reason.clone()) }],
         WholePod::Error(why) => {
             let found = volumes::of_claims(cycle);
             let found = if found.is_empty() { vec![Need::hopeless(why.clone())] } else { found };

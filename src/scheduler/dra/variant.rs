@@ -1,0 +1,112 @@
+//! Which of upstream's allocators searches, and what sets it apart from the others.
+//! Upstream: `structured/allocator.go` (1.32, 1.33), `structured/internal/{stable,incubating,experimental}` (since 1.34).
+
+use crate::scheduler::{Gates, Release};
+
+/// One of the allocators a release has; each knows all that the ones before it know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Channel {
+    /// What is generally available.
+    Stable,
+    /// What is on by default, too.
+    Incubating,
+    /// All there is.
+    Experimental,
+}
+
+/// An allocator of one release, with the features that are on.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "each field is a feature gate, or says what it is in `new`")]
+#[allow(clippy::struct_excessive_bools, reason = "one per gate")]
+pub struct Variant {
+    pub release: u16,
+    pub channel: Channel,
+    pub admin_access: bool,
+    pub prioritized_list: bool,
+    pub partitionable: bool,
+    pub taints: bool,
+    pub binding: bool,
+    pub consumable: bool,
+    pub list_types: bool,
+}
+
+impl Variant {
+    /// The allocator of a release under its gates: the first that supports all features that are on.
+    pub fn new(release: Release, gates: &Gates) -> Self {
+        let on = |name: &str| gates.on(name);
+        let status = on("DRAResourceClaimDeviceStatus");
+        let mut variant = Self {
+            release: release.0,
+            channel: Channel::Stable,
+            admin_access: on("DRAAdminAccess"),
+            prioritized_list: on("DRAPrioritizedList"),
+            partitionable: on("DRAPartitionableDevices"),
+            taints: on("DRADeviceTaints"),
+            binding: on("DRADeviceBindingConditions") && status,
+            consumable: on("DRAConsumableCapacity"),
+            list_types: on("DRAListTypeAttributes"),
+        };
+        let shared = variant.admin_access || variant.prioritized_list || variant.partitionable || variant.taints;
+        let newer = variant.consumable || variant.binding;
+        variant.channel = match release.0 {
+            ..=33 => Channel::Stable,
+            // In 1.34 binding conditions and the status they need are two features, the latter on by default.
+            34 if newer || status || on("DRADeviceBindingConditions") => Channel::Experimental,
+            35 if newer => Channel::Experimental,
+            34 | 35 if shared => Channel::Incubating,
+            34 | 35 => Channel::Stable,
+            _ if newer => Channel::Incubating,
+            _ => Channel::Stable,
+        };
+        variant
+    }
+
+    /// Whether it is one of the allocators that know consumable capacity (its gate may be off).
+    pub fn knows_capacity(&self) -> bool {
+        match self.release {
+            ..=35 => self.channel == Channel::Experimental,
+            _ => self.channel >= Channel::Incubating,
+        }
+    }
+
+    /// Whether counters belong to a pool, and its slices are checked as a whole.
+    pub fn pools_count(&self) -> bool {
+        self.release >= 36 || (self.release == 35 && self.channel >= Channel::Incubating)
+    }
+
+    /// Whether a claim that becomes too large makes the alternatives of an earlier request be tried at once.
+    pub fn tells_too_many(&self) -> bool {
+        self.release >= 36 || (self.release >= 34 && self.channel >= Channel::Incubating)
+    }
+
+    /// Whether pools have an order of their own.
+    pub fn sorts_pools(&self) -> bool {
+        self.resumes()
+    }
+
+    /// Whether the next device of a request is looked for behind the one before.
+    pub fn resumes(&self) -> bool {
+        self.release >= 36 && self.channel >= Channel::Incubating
+    }
+
+    /// Up to 1.35 the second device of an alternative that wants all is one of the first alternative's,
+    /// and an alternative is matched with the devices under the number of the one before.
+    pub fn confuses_alternatives(&self) -> bool {
+        self.release <= 35
+    }
+
+    /// Up to 1.33 a request for all devices keeps those it took when the rest fails.
+    pub fn all_keeps(&self) -> bool {
+        self.release <= 33
+    }
+
+    /// Up to 1.33 nothing is said of devices taken with admin access.
+    pub fn forgets_admin_access(&self) -> bool {
+        self.release <= 33
+    }
+
+    /// In 1.34 and 1.35 what a device consumes is not given back where a taint, a constraint or capacity refuses it.
+    pub fn leaks(&self) -> bool {
+        (34..=35).contains(&self.release)
+    }
+}
