@@ -15,7 +15,7 @@ fn scheduler() -> Scheduler {
     let release = NEWEST_SCHEDULER;
     Scheduler {
         profiles: vec![Profile::new(release, Gates::new(release))],
-        version: VersionFrom { release, evidence: "the benchmark's".to_owned() },
+        version: VersionFrom { release, patch: None, evidence: "the benchmark's".to_owned() },
         recorded: release,
         configured: false,
     }

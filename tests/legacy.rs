@@ -23,7 +23,7 @@ fn truth(capture_name: &str, version: &str) -> Vec<Value> {
 
 fn scheduler(profile: Profile) -> Scheduler {
     Scheduler {
-        version: VersionFrom { release: profile.release, evidence: "the test asks for it".to_owned() },
+        version: VersionFrom { release: profile.release, patch: None, evidence: "the test asks for it".to_owned() },
         profiles: vec![profile],
         recorded: Release(20),
         configured: false,

@@ -27,7 +27,7 @@ fn truth(file: &Path) -> Vec<Value> {
 }
 
 fn scheduler(release: Release, profiles: Vec<Profile>, recorded: Release) -> Scheduler {
-    Scheduler { profiles, version: VersionFrom { release, evidence: "the capture's".to_owned() }, recorded, configured: false }
+    Scheduler { profiles, version: VersionFrom { release, patch: None, evidence: "the capture's".to_owned() }, recorded, configured: false }
 }
 
 /// Hands every change of a database to `each`, with its path below the prefix.
@@ -221,9 +221,10 @@ fn check(name: &str, scheduler: Scheduler) {
     assert!(differing.is_empty(), "{} differ: {}\n{shown}", differing.len(), tally.line());
 }
 
+/// The default scheduler of a release; the 1.20 of the captures is 1.20.2.
 fn default_of(minor: u16) -> Scheduler {
     let release = Release(minor);
-    scheduler(release, vec![Profile::new(release, Gates::new(release))], release)
+    scheduler(release, vec![Profile::new(release, Gates::new(release).at_patch((minor == 20).then_some(2)))], release)
 }
 
 #[test]
@@ -274,8 +275,8 @@ fn two_profiles_of_a_configuration() {
     check("custom-config", scheduler(release, configured(&capture("custom-config/scheduler-config.yaml"), release), release));
 }
 
-/// The release that a database speaks of at its end.
-fn release_in(database: &Path) -> Release {
+/// The version that a database speaks of at its end.
+fn version_in(database: &Path) -> VersionFrom {
     let decoder = Decoder::new();
     let mut state = ClusterState::new(Rules::new(NEWEST_SCHEDULER, &Gates::new(NEWEST_SCHEDULER)).requests);
     changes(database, |path, event| {
@@ -287,7 +288,7 @@ fn release_in(database: &Path) -> Release {
         let stored = (event.kind == EventKind::Put).then_some(Encoded::Stored { decoder: &decoder, key, value, mod_revision });
         state.apply(&object, stored, event.revision.0);
     });
-    detect(&state).release
+    detect(&state)
 }
 
 /// Every capture below the directory `KETCD_CAPTURES` names: a folder with a database `snapshot.db` and traces `truth*.jsonl`, plain or `.zst`;
@@ -308,16 +309,16 @@ fn captures_elsewhere() {
         let files = listed(&folder);
         let Some(database) = files.iter().find(|file| name(file).starts_with("snapshot.db")) else { continue };
         let traces: Vec<_> = files.iter().filter(|file| name(file).starts_with("truth") && name(file).contains(".jsonl")).collect();
-        let recorded = if traces.is_empty() { continue } else { release_in(database) };
+        let recorded = if traces.is_empty() { continue } else { version_in(database) };
         for trace in traces {
             let older = name(trace).strip_prefix("truth-1.").and_then(|rest| rest.split('.').next()?.parse().ok()).map(Release);
-            let release = older.unwrap_or(recorded);
+            let release = older.unwrap_or(recorded.release);
             let configuration = files.iter().find(|file| name(file) == "scheduler-config.yaml").filter(|_| older.is_none());
             let profiles = match configuration {
                 Some(file) => configured(file, release),
-                None => vec![Profile::new(release, Gates::new(release))],
+                None => vec![Profile::new(release, Gates::new(release).at_patch(recorded.patch.filter(|_| older.is_none())))],
             };
-            let tally = compared(database, trace, scheduler(release, profiles, recorded));
+            let tally = compared(database, trace, scheduler(release, profiles, recorded.release));
             println!("{}/{} by the rules of {release}: {}", name(&folder), name(trace), tally.line());
             tally.differing.iter().take(5).for_each(|one| println!("  {one}"));
             whole.add(tally);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use ketcd::cluster::{ClusterState, NodeInfo, ObjectKey, PodFields, PodInfo, Watched};
 use ketcd::scheduler::{
     Candidate, Cycle, FilterEntry, Gates, NEWEST_SCHEDULER, Normalize, OLDEST_SCHEDULER, Plugin, PreFilter, PreScore, Profile, Release,
-    Rules, SchedulerConfiguration, Verdict, WholePod, compared, plugins, scheduler_release,
+    Rules, SchedulerConfiguration, Verdict, WholePod, compared, plugins, scheduler_patch, scheduler_release,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -66,8 +66,8 @@ fn case_tables() {
     for path in tables() {
         let table = read(&path);
         for case in &table.cases {
-            for release in case.releases.iter().flat_map(|text| releases(text)) {
-                for problem in run(&table, case, release) {
+            for (release, patch) in case.releases.iter().flat_map(|text| releases(text)) {
+                for problem in run(&table, case, release, patch) {
                     wrong.push(format!("{} · {} · {release}: {problem}", table.plugin, case.name));
                 }
             }
@@ -123,16 +123,16 @@ fn read(path: &Path) -> Table {
     serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// `1.20` or `1.20-1.26`.
-fn releases(text: &str) -> Vec<Release> {
+/// `1.20`, `1.20.2` or `1.20-1.26`, each with the patch where one is said.
+fn releases(text: &str) -> Vec<(Release, Option<u16>)> {
     let (from, to) = text.split_once('-').unwrap_or((text, text));
     let minor = |text: &str| scheduler_release(text).unwrap_or_else(|error| panic!("{text}: {error}")).0;
-    (minor(from)..=minor(to)).map(Release).collect()
+    (minor(from)..=minor(to)).map(|minor| (Release(minor), scheduler_patch(from))).collect()
 }
 
 /// Runs one case for one release; every difference is a sentence.
-fn run(table: &Table, case: &Case, release: Release) -> Vec<String> {
-    let gates = Gates::new(release).parse(&case.gates).unwrap();
+fn run(table: &Table, case: &Case, release: Release, patch: Option<u16>) -> Vec<String> {
+    let gates = Gates::new(release).at_patch(patch).parse(&case.gates).unwrap();
     let mut profile = match &case.config {
         None => Profile::new(release, gates),
         Some(config) => SchedulerConfiguration::read(config, release, &gates).unwrap().profiles.remove(0),

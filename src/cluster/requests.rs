@@ -309,12 +309,13 @@ impl RequestRules {
     fn pod_level_requests(&self, pod: &PodInfo, status: bool) -> ResourceList {
         let mut list = pod.spec.requests.pod_level.clone();
         let allocation = pod.allocations.iter().find(|allocation| allocation.container.is_empty());
-        if let Some(allocation) = allocation.filter(|_| status && self.pod_level_in_place && !list.is_empty()) {
-            if pod.resize_pending_infeasible {
-                list.clear();
-            }
-            raise_all(&mut list, allocation.actual.as_ref().unwrap_or(&ResourceList::new()));
-            raise_all(&mut list, &allocation.allocated);
+        let Some(allocation) = allocation.filter(|_| status && self.pod_level_in_place) else { return list };
+        let Some(actual) = &allocation.actual else { return list };
+        // Only what the pod itself asks for, and of an infeasible resize only what the kubelet says.
+        for (name, amount) in &mut list {
+            let of = |list: &ResourceList| list.iter().find(|(known, _)| known == name).map(|(_, amount)| *amount).unwrap_or_default();
+            let kept = if pod.resize_pending_infeasible { Amount::default() } else { *amount };
+            *amount = kept.max(of(actual)).max(of(&allocation.allocated));
         }
         list
     }

@@ -186,5 +186,15 @@ fn requirement(expression: &core::NodeSelectorRequirement, field: bool, interner
         }
         _ => {}
     }
+    if let Some(value) = values.iter().find(|value| !field && !is_label_value(value)) {
+        return Err(format!("\"{value}\" is no label value"));
+    }
     Ok(Requirement { key: interner.string(&expression.key), operator, values })
+}
+
+/// Whether a label may have the value (`apimachinery/pkg/util/validation` IsValidLabelValue).
+fn is_label_value(value: &str) -> bool {
+    let bytes = value.as_bytes();
+    let ends = [bytes.first(), bytes.last()].into_iter().flatten().all(u8::is_ascii_alphanumeric);
+    ends && bytes.len() <= 63 && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
 }

@@ -41,6 +41,8 @@ pub enum VolumeSource {
         name: Arc<str>,
         /// `diskURI`.
         uri: Arc<str>,
+        /// `kind`.
+        kind: Option<Arc<str>>,
     },
     /// An OpenStack disk, by `volumeID`.
     Cinder(Arc<str>),
@@ -86,7 +88,8 @@ impl PodVolume {
         } else if let Some(disk) = &volume.aws_elastic_block_store {
             VolumeSource::AwsElasticBlockStore { id: text(&disk.volume_id), read_only: disk.read_only.unwrap_or(false) }
         } else if let Some(disk) = &volume.azure_disk {
-            VolumeSource::AzureDisk { name: text(&disk.disk_name), uri: text(&disk.disk_uri) }
+            let kind = disk.kind.as_ref().map(|kind| text(kind));
+            VolumeSource::AzureDisk { name: text(&disk.disk_name), uri: text(&disk.disk_uri), kind }
         } else if let Some(disk) = &volume.cinder {
             VolumeSource::Cinder(text(&disk.volume_id))
         } else if let Some(disk) = &volume.iscsi {

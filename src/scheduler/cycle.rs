@@ -9,7 +9,7 @@ use crate::cluster::{ClusterState, NodeInfo, PodInfo};
 use super::plugin::{Candidate, Filter, PreFilter, Refusal, Verdict};
 use super::profile::FilterMode;
 use super::scoring::{self, Scores};
-use super::volumes::claim_refs;
+use super::volumes::{claim_refs, owner_problem};
 use super::{FilterEntry, Profile, fit_error, plugins, preemption};
 
 /// A pod to be placed, the state it is placed in, and who places it.
@@ -76,9 +76,9 @@ pub struct NodeJudgement {
 }
 
 impl NodeJudgement {
-    /// The first filter that did not let the pod pass.
+    /// The first filter that did not let the pod pass, unless one before it failed.
     pub fn first_refusal(&self) -> Option<(usize, &Refusal)> {
-        self.verdicts.iter().enumerate().find_map(|(at, verdict)| match verdict {
+        self.stop().and_then(|at| match &self.verdicts[at] {
             Verdict::Reject(refusal) => Some((at, refusal)),
             _ => None,
         })
@@ -92,6 +92,11 @@ impl NodeJudgement {
             _ => None,
         });
         refusals.fold((0, 0), |(filters, all), reasons| (filters + 1, all + reasons))
+    }
+
+    /// The first filter that refuses or fails: where the filters stop.
+    pub fn stop(&self) -> Option<usize> {
+        self.verdicts.iter().position(|verdict| matches!(verdict, Verdict::Reject(_) | Verdict::Error(_)))
     }
 
     /// Whether no filter refuses (and PreFilter did not leave it out).
@@ -111,8 +116,8 @@ impl NodeJudgement {
 /// The filters of a profile, prepared for one pod.
 pub struct Prepared<'a> {
     filters: Vec<Option<Filter<'a>>>,
-    /// What a filter that has nothing to say about the pod says: before PreFilter could skip it, it ran and passed.
-    idle: Verdict,
+    /// What each filter says that has nothing to say about the pod: before PreFilter could skip it, it ran and passed.
+    idle: Vec<Verdict>,
     /// Nodes that may fit, where some PreFilter named them, and the plugins that did.
     pub subset: Option<(BTreeSet<Arc<str>>, Vec<&'static str>)>,
     /// Refusals of the pod as a whole.
@@ -199,7 +204,8 @@ impl<'a> Cycle<'a> {
             whole_pod =
                 Some(WholePod::Refused { plugin: plugins.last().copied().unwrap_or_default(), refusal: Refusal::unresolvable(reason) });
         }
-        let idle = if self.profile.rules.filters_skip { Verdict::Skip } else { Verdict::Pass };
+        let idle = |entry: &FilterEntry| if self.profile.rules.skips(entry.name) { Verdict::Skip } else { Verdict::Pass };
+        let idle = entries.iter().map(idle).collect();
         Prepared { filters, idle, subset, whole_pod }
     }
 
@@ -233,15 +239,16 @@ impl<'a> Cycle<'a> {
     /// `podPassesBasicChecks` (`core/generic_scheduler.go`, 1.10–1.19): a claim that is missing or being deleted ends the attempt.
     fn missing_claim(&self) -> Option<WholePod> {
         let release = self.profile.release.0;
-        let mut claims = claim_refs(self.pod, release == 19).filter(|_| (10..=19).contains(&release));
+        let ephemeral = self.profile.gates.on("GenericEphemeralVolume");
+        let mut claims = claim_refs(self.pod, ephemeral).filter(|_| (10..=19).contains(&release));
         claims.find_map(|reference| {
             let name = &reference.name;
             match self.state.listers().claims.get(&self.pod.namespace, name) {
                 None => Some(WholePod::Error(format!("persistentvolumeclaim \"{name}\" not found"))),
-                Some(claim) => {
-                    let going = claim.metadata.deletion_timestamp.is_some();
-                    going.then(|| WholePod::Error(format!("persistentvolumeclaim \"{name}\" is being deleted")))
+                Some(claim) if claim.metadata.deletion_timestamp.is_some() => {
+                    Some(WholePod::Error(format!("persistentvolumeclaim \"{name}\" is being deleted")))
                 }
+                Some(claim) => reference.ephemeral.then(|| owner_problem(claim, self.pod, self.profile.release))?.map(WholePod::Error),
             }
         })
     }
@@ -343,7 +350,8 @@ impl<'a> Cycle<'a> {
 impl Prepared<'_> {
     /// Runs every filter on a node; in 1.17 each refusal is one reason.
     fn run(&self, candidate: &Candidate, mode: FilterMode) -> Vec<Verdict> {
-        let judged = self.filters.iter().map(|filter| filter.as_ref().map_or_else(|| self.idle.clone(), |filter| filter(candidate)));
+        let filters = self.filters.iter().zip(&self.idle);
+        let judged = filters.map(|(filter, idle)| filter.as_ref().map_or_else(|| idle.clone(), |filter| filter(candidate)));
         match mode {
             FilterMode::FirstReason => judged.map(first_reason).collect(),
             FilterMode::All | FilterMode::FirstRefusal => judged.collect(),

@@ -44,6 +44,8 @@ pub struct Attempt {
 pub struct VersionFrom {
     /// The release.
     pub release: Release,
+    /// Its patch, if known.
+    pub patch: Option<u16>,
     /// The evidence, in words.
     pub evidence: String,
 }

@@ -97,6 +97,8 @@ pub fn prefilter_error(cycle: &Cycle, plugin: &str, error: &str) -> String {
     match cycle.profile.release.0 {
         ..=17 => error.to_owned(),
         18 => format!("error while running \"{plugin}\" prefilter plugin for pod \"{}\": {error}", cycle.pod.name),
+        // 1.24 prints the status of another plugin, which has none.
+        24 => format!("running PreFilter plugin \"{plugin}\": %!w(<nil>)"),
         19 => format!("prefilter plugin \"{plugin}\" failed for pod \"{}\": {error}", cycle.pod.name),
         _ => format!("running PreFilter plugin \"{plugin}\": {error}"),
     }

@@ -1,4 +1,4 @@
-//! Feature gates: what each release's default was, and what the user says the scheduler was started with.
+//! Feature gates: what each release's default was, and what the user says the scheduler was started with. With them goes the patch of the release.
 //! Source of the defaults: `pkg/features/kube_features.go` of each release.
 
 use std::collections::BTreeMap;
@@ -87,17 +87,29 @@ const GATES: &[Gate] = gates! {
     VolumeAttributesClass: 29 off, 34 on;
 };
 
-/// The gates of one scheduler.
+/// The gates of one scheduler, and which patch of its release it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gates {
     release: Release,
+    patch: Option<u16>,
     set: BTreeMap<String, bool>,
 }
 
 impl Gates {
-    /// The defaults of a release.
+    /// The defaults of a release, by its newest patch.
     pub fn new(release: Release) -> Self {
-        Self { release, set: BTreeMap::new() }
+        Self { release, patch: None, set: BTreeMap::new() }
+    }
+
+    /// Says which patch of the release it is, where that is known.
+    pub fn at_patch(mut self, patch: Option<u16>) -> Self {
+        self.patch = patch;
+        self
+    }
+
+    /// The patch of the release; beyond all patches where it is not known: then the newest is assumed.
+    pub fn patch(&self) -> u16 {
+        self.patch.unwrap_or(u16::MAX)
     }
 
     /// Sets what `--feature-gates` says: `A=true,B=false`, with `AllAlpha` and `AllBeta` refused, as they cannot be told apart here.

@@ -41,7 +41,7 @@ pub use gates::Gates;
 pub use origin::DecidedBy;
 pub use plugin::{Candidate, Filter, Normalize, Plugin, PreFilter, PreScore, RawScore, Refusal, Score, Verdict};
 pub use profile::{FilterEntry, FilterMode, Profile, ScoreEntry};
-pub use release::{NEWEST_SCHEDULER, OLDEST_SCHEDULER, UnknownRelease, judged_as, scheduler_release};
+pub use release::{NEWEST_SCHEDULER, OLDEST_SCHEDULER, UnknownRelease, judged_as, scheduler_patch, scheduler_release};
 pub use replay::{Replay, Scheduler};
 pub use rules::Rules;
 pub use sampling::enough as enough_nodes;

@@ -18,6 +18,11 @@ pub fn scheduler_release(text: &str) -> Result<Release, UnknownRelease> {
     }
 }
 
+/// The patch that a version names: 15 of `v1.20.15`.
+pub fn scheduler_patch(text: &str) -> Option<u16> {
+    text.trim().split(['.', '+', '-']).nth(2)?.parse().ok()
+}
+
 /// Returns the release whose rules are applied to a scheduler of `release`: itself, or the newest known.
 pub fn judged_as(release: Release) -> Release {
     release.min(NEWEST_SCHEDULER)

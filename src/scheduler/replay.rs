@@ -43,7 +43,7 @@ pub struct Scheduler {
 impl Scheduler {
     /// The scheduler of a release as it runs without a configuration file.
     pub fn with_defaults(version: VersionFrom) -> Self {
-        let profile = Profile::new(version.release, Gates::new(judged_as(version.release)));
+        let profile = Profile::new(version.release, Gates::new(judged_as(version.release)).at_patch(version.patch));
         Self { profiles: vec![profile], recorded: version.release, version, configured: false }
     }
 

@@ -99,7 +99,7 @@ pub struct Rules {
     pub taint_comparisons: bool,
     pub node_affinity_skips: bool,
     pub match_fields: bool,
-    pub bad_terms_skipped: bool,
+    pub preferred_match_fields: bool,
     pub node_subset: bool,
     pub affinity_order: AffinityOrder,
     pub affinity_reason_pair: Option<&'static str>,
@@ -117,6 +117,12 @@ pub struct Rules {
     pub spread_formula: SpreadFormula,
     pub spread_without_constraints: WithoutConstraints,
     pub spread_system_defaults: bool,
+    pub spread_defaults_need_labels: bool,
+    pub spread_nothing_counted_passes: bool,
+    pub immediate_claims_fail: bool,
+    pub missing_volumes_fail: bool,
+    pub bound_hosts_narrow: bool,
+    pub zone_lookups_fail: bool,
     pub default_selector_by_owner: bool,
     pub balanced: BalancedFormula,
     pub least_skips_empty: bool,
@@ -137,10 +143,12 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// The rules of a release under its gates: those of its last patch, where patches changed them. Sources: the upstream file of each plugin named below `pkg/scheduler/framework/plugins/`.
+    /// The rules of a release under its gates; where patches changed them those of its patch (see [`Gates::patch`]). Sources: the upstream file of each plugin named below `pkg/scheduler/framework/plugins/`.
     #[expect(clippy::too_many_lines, reason = "a table: one row a rule")]
     pub fn new(release: Release, gates: &Gates) -> Self {
         let minor = release.0;
+        // Whether it is one of these minors, up to that patch.
+        let until = |patches: &[(u16, u16)]| patches.iter().any(|(of, last)| *of == minor && gates.patch() <= *last);
         Self {
             release,
             // `framework/interface.go` MaxNodeScore; `api/types.go` MaxPriority up to 1.16.
@@ -166,11 +174,11 @@ impl Rules {
             sidecar_ports: minor >= 34,
             // `component-helpers/scheduling/corev1/helpers.go`: operators Lt and Gt, a gate since 1.35.
             taint_comparisons: gates.on("TaintTolerationComparisonOperators"),
-            // `nodeaffinity/node_affinity.go`: PreScore skips since 1.30; matchFields since 1.11; a term that does not parse
-            // ends the selector up to 1.19 and is passed over since 1.20; PreFilter names nodes since 1.24.
+            // `nodeaffinity/node_affinity.go`: PreScore skips since 1.30; matchFields since 1.11 (of preferred terms since 1.20); a term that
+            // does not parse ends the selector up to 1.10 and is passed over since; PreFilter names nodes since 1.24.
             node_affinity_skips: minor >= 30,
             match_fields: minor >= 11,
-            bad_terms_skipped: minor >= 20,
+            preferred_match_fields: minor >= 20,
             node_subset: minor >= 24,
             // `interpodaffinity/filtering.go`: order since 1.19; two reasons up to 1.21; the first pod of a series must see the keys since 1.19;
             // namespaceSelector since 1.21 (its gate is on since 1.22).
@@ -189,13 +197,13 @@ impl Rules {
             // `interpodaffinity/scoring.go`: the extremes start at zero up to 1.20; PreScore skips since 1.28.
             affinity_extremes_from_zero: minor <= 20,
             affinity_score_skips: minor >= 28,
-            // `framework/interface.go`: PreFilter may skip a plugin's Filter since 1.27.
+            // `framework/interface.go`: PreFilter may skip a plugin's Filter since 1.27 (see `skips`).
             filters_skip: minor >= 27,
             // `podtopologyspread/filtering.go`.
             spread_missing_label_unresolvable: minor >= 19,
             spread_counts_per_constraint: minor >= 33,
-            // Up to 1.23 the pods of nodes that node affinity rules out count too, where their domain has a node it admits.
-            spread_counts_other_nodes: minor <= 23,
+            // From 1.19 to 1.23 the pods of nodes that node affinity rules out count too, where their domain has a node it admits.
+            spread_counts_other_nodes: (19..=23).contains(&minor),
             spread_min_domains: gates.on("MinDomainsInPodTopologySpread"),
             spread_policies: gates.on("NodeInclusionPolicyInPodTopologySpread"),
             spread_match_label_keys: gates.on("MatchLabelKeysInPodTopologySpread"),
@@ -211,6 +219,20 @@ impl Rules {
                 _ => WithoutConstraints::Skip,
             },
             spread_system_defaults: gates.on("DefaultPodTopologySpread"),
+            // The system's default constraints leave out nodes that lack one of their labels (kubernetes#105046 took it out: 1.20.14, 1.21.8, 1.22.5).
+            spread_defaults_need_labels: minor <= 19 || until(&[(20, 13), (21, 7), (22, 4)]),
+            // A pod whose constraints no node has the labels of fits everywhere (`filtering.go` of 1.18.10 and 1.19.3, not of 1.18.12 and 1.19.4;
+            // 1.18.11 was not read).
+            spread_nothing_counted_passes: minor <= 17 || until(&[(18, 10), (19, 3)]),
+            // `pkg/controller/volume/scheduling/scheduler_binder.go`: what ended the attempt with an error refuses since 1.18.9 (unbound
+            // claims that bind at once) and since 1.18.13 and 1.19.5 (volumes that are gone).
+            immediate_claims_fail: minor <= 17 || until(&[(18, 8)]),
+            missing_volumes_fail: minor <= 17 || until(&[(18, 12), (19, 4)]),
+            // `volumebinding/binder.go` GetEligibleNodes, since 1.27; gone in 1.30.7 and 1.31.3 (1.29.10 has it, 1.29.14 not; those between were
+            // not read: 1.29.11 came out with 1.30.7).
+            bound_hosts_narrow: (27..=28).contains(&minor) || until(&[(29, 10), (30, 6), (31, 2)]),
+            // `volumezone/volume_zone.go`: lookups that fail end the attempt up to 1.19.11 and 1.20.7, and refuse since.
+            zone_lookups_fail: minor <= 18 || until(&[(19, 11), (20, 7)]),
             default_selector_by_owner: minor >= 22,
             // `noderesources/balanced_allocation.go`.
             balanced: match minor {
@@ -250,4 +272,16 @@ impl Rules {
             dra: gates.on("DynamicResourceAllocation"),
         }
     }
+
+    /// Whether the filter of that name is skipped for a pod it has nothing to say about, and does not run and pass. In 1.27 only these four are
+    /// (`nodeaffinity`, `volumebinding`, `volumezone` and `interpodaffinity` of 1.27.16).
+    pub fn skips(&self, filter: &str) -> bool {
+        self.filters_skip
+            && (self.release.0 >= 28 || matches!(filter, "NodeAffinity" | "VolumeBinding" | "VolumeZone" | "InterPodAffinity"))
+    }
+}
+
+/// Whether patches of a release have rules of their own here.
+pub fn patches_differ(release: Release) -> bool {
+    matches!(release.0, 18..=22 | 29..=31)
 }

@@ -11,7 +11,6 @@ use crate::kube::{Address, Scope};
 use crate::render::explanation::{json, text};
 use crate::scheduler::{
     Agreement, Depth, Explanation, Gates, Profile, Release, Replay, Scheduler, SchedulerConfiguration, VersionFrom, judged_as,
-    scheduler_release,
 };
 use crate::store::{At, Revision};
 
@@ -29,7 +28,7 @@ pub struct ExplainArgs {
     /// Every decision in the readable history (of the pods addressed, or of all).
     #[arg(long)]
     all: bool,
-    /// Judge by the rules of this release, for example 1.28 (default: found in the data).
+    /// Judge by the rules of this release, for example 1.28 or v1.20.15 (default: found in the data).
     #[arg(long, value_name = "VERSION")]
     scheduler_version: Option<String>,
     /// The scheduler's configuration: a KubeSchedulerConfiguration of any version, or a Policy (up to 1.22).
@@ -159,12 +158,11 @@ async fn scheduler(args: &ExplainArgs, feed: &mut Feed<'_>, at: Revision) -> Res
     let recorded = found.release;
     let version = match &args.scheduler_version {
         None => found,
-        Some(text) => {
-            let release = scheduler_release(text).map_err(|error| Error::new(error.to_string()))?;
-            VersionFrom { release, evidence: "--scheduler-version".to_owned() }
-        }
-    };
-    let gates = Gates::new(judged_as(version.release)).parse(args.feature_gates.as_deref().unwrap_or_default()).map_err(Error::new)?;
+        Some(text) => VersionFrom::said(text, &found).map_err(|error| Error::new(error.to_string()))?,
+    }
+    .with_assumption();
+    let gates = Gates::new(judged_as(version.release)).at_patch(version.patch);
+    let gates = gates.parse(args.feature_gates.as_deref().unwrap_or_default()).map_err(Error::new)?;
     for name in gates.without_effect() {
         note(&format!("feature gate {name} changes no scheduling rule known here"));
     }

@@ -279,9 +279,10 @@ pub fn verdict(agreement: Agreement) -> &'static str {
 
 fn node_json<'a>(explanation: &'a Explanation, node: &'a NodeJudgement, scored: Option<(&'a Scores, usize)>, mode: FilterMode) -> Node<'a> {
     let judgement = &explanation.judgement;
-    let first = node.first_refusal().map_or(usize::MAX, |(at, _)| at);
+    let first = node.stop().unwrap_or(usize::MAX);
     let reached = |at: usize| match (&judgement.whole_pod, mode) {
         (Some(WholePod::Gated { .. }), _) => false,
+        (Some(WholePod::Error(_)), FilterMode::FirstRefusal) => !node.absent && at <= first,
         (Some(_), _) => at == first,
         (None, FilterMode::All) => !node.absent,
         (None, _) => !node.absent && at <= first,

@@ -228,16 +228,13 @@ pub fn zones(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
     if !keys.iter().any(|key| node.labels.has(key)) {
         return vec![Fact::holding("it has no zone or region label, so every volume does".to_owned())];
     }
-    let topologies = match volume_zone::topologies(cycle, keys) {
-        Ok(topologies) => topologies,
-        Err(reason) => return vec![Fact::refusing(reason)],
-    };
+    let (topologies, problem) = volume_zone::topologies(cycle, keys);
     let told = topologies.iter().map(|of| {
         let own = of.value(node, release);
         let values = of.values.iter().map(String::as_str).collect::<Vec<_>>().join(" or ");
         let is = own.map_or_else(|| "has no such label".to_owned(), |own| format!("is in {own}"));
         Fact::new(own.is_some_and(|own| of.values.contains(own)), format!("volume {} is in {}={values}, the node {is}", of.volume, of.key))
     });
-    let told: Vec<Fact> = told.collect();
+    let told: Vec<Fact> = told.chain(problem.map(Fact::refusing)).collect();
     if told.is_empty() { vec![Fact::holding("none of the pod's volumes has a zone or region label".to_owned())] } else { told }
 }

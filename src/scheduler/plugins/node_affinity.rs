@@ -71,7 +71,7 @@ Differs from upstream
         if preferred.is_empty() && rules.node_affinity_skips {
             return PreScore::Skip;
         }
-        let with_fields = rules.bad_terms_skipped;
+        let with_fields = rules.preferred_match_fields;
         PreScore::scaled(
             move |node| {
                 preferred.iter().filter(|(_, term)| term_matches(term, node, with_fields)).map(|(weight, _)| i64::from(*weight)).sum()
@@ -89,7 +89,7 @@ pub fn required_matches(spec: &PodSpec, node: &NodeInfo, rules: &Rules) -> bool 
 
 fn any_term_matches(terms: &[NodeSelectorTerm], node: &NodeInfo, rules: &Rules) -> bool {
     for term in terms {
-        if term.error.is_some() && !rules.bad_terms_skipped {
+        if term.error.is_some() && !rules.match_fields {
             return false;
         }
         if term_matches(term, node, rules.match_fields) {

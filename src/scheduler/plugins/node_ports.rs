@@ -1,6 +1,6 @@
 //! NodePorts: the host ports a pod wants are free.
 
-use crate::cluster::HostPort;
+use crate::cluster::{HostPort, PodSpec};
 use crate::scheduler::{Cycle, Plugin, PreFilter, Verdict};
 
 /// Upstream: `plugins/nodeports/node_ports.go`; up to 1.16 the predicate PodFitsHostPorts.
@@ -35,7 +35,10 @@ Differs from upstream
             return if cycle.profile.release.0 >= 28 { PreFilter::Skip } else { PreFilter::Judge(Box::new(|_| Verdict::Pass)) };
         }
         PreFilter::Judge(Box::new(move |node| {
-            let taken = node.used_ports(sidecars).any(|(used, _)| wanted.iter().any(|wanted| conflicts(wanted, used)));
+            // Upstream keeps a set: a pod taken off frees its ports though another on the node has them too.
+            let freed = |used: &HostPort| node.removed.iter().any(|gone| ports(&gone.spec, sidecars).any(|port| port == used));
+            let mut used = node.used_ports(sidecars).map(|(used, _)| used).filter(|used| !freed(used));
+            let taken = used.any(|used| wanted.iter().any(|wanted| conflicts(wanted, used)));
             if taken { Verdict::unschedulable(REASON) } else { Verdict::Pass }
         }))
     }
@@ -43,9 +46,11 @@ Differs from upstream
 
 /// The host ports the pod of a cycle wants.
 pub fn wanted<'a>(cycle: &'a Cycle<'a>) -> Vec<&'a HostPort> {
-    let spec = &cycle.pod.spec;
-    let sidecars = spec.sidecar_host_ports.iter().filter(|_| cycle.profile.rules.sidecar_ports);
-    spec.host_ports.iter().chain(sidecars).collect()
+    ports(&cycle.pod.spec, cycle.profile.rules.sidecar_ports).collect()
+}
+
+fn ports(spec: &PodSpec, with_sidecars: bool) -> impl Iterator<Item = &HostPort> {
+    spec.host_ports.iter().chain(spec.sidecar_host_ports.iter().filter(move |_| with_sidecars))
 }
 
 /// Whether two pods cannot have these ports on one node. Only `0.0.0.0` is a wildcard, `::` is not.

@@ -163,14 +163,11 @@ fn has_other_limits(node: &Candidate, release: u16) -> bool {
 fn collect(pod: &PodInfo, incoming: bool, csi_node: Option<&CSINode>, cycle: &Cycle<'_>, volumes: &mut Volumes) -> Result<(), Verdict> {
     let (release, gates) = (cycle.profile.release, &cycle.profile.gates);
     for volume in pod.spec.volumes.iter().filter(|_| release.0 >= 25) {
-        match inline_csi_volume(&volume.source) {
-            Some(Ok(volume)) if is_migrated(volume.plugin, csi_node, release, gates) => {
-                let driver = volume.plugin.driver.to_owned();
-                volumes.insert((driver.clone(), volume.handle), driver);
-            }
-            Some(Err(_)) => return Err(Verdict::Error(format!("converting volume({}) from inline to csi", volume.name))),
-            _ => {}
-        }
+        let migrated = inline_csi_volume(&volume.source).filter(|migrated| is_migrated(migrated.plugin, csi_node, release, gates));
+        let Some(migrated) = migrated else { continue };
+        let unreadable = |error: String| Verdict::Error(format!("converting volume({}) from inline to csi: {error}", volume.name));
+        let driver = migrated.plugin.driver.to_owned();
+        volumes.insert((driver.clone(), migrated.handle.map_err(unreadable)?), driver);
     }
     for reference in claim_refs(pod, release.0 >= 23) {
         let Some(claim) = cycle.state.listers().claims.get(&pod.namespace, &reference.name) else {
@@ -209,8 +206,8 @@ fn driver_and_handle(
         if let Some(csi) = volume.spec.as_ref().and_then(|spec| spec.csi.as_ref()) {
             return Some((csi.driver.clone(), csi.volume_handle.clone()));
         }
-        let migrated = volume_plugin(volume, release)?.ok()?;
-        return is_migrated(migrated.plugin, csi_node, release, gates).then(|| (migrated.plugin.driver.to_owned(), migrated.handle));
+        let migrated = volume_plugin(volume, release).filter(|migrated| is_migrated(migrated.plugin, csi_node, release, gates))?;
+        return Some((migrated.plugin.driver.to_owned(), migrated.handle.ok()?));
     }
     if release.0 <= 14 {
         return None;

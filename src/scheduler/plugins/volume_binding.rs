@@ -30,8 +30,9 @@ Checks
 Reads
   PersistentVolumeClaims, PersistentVolumes, StorageClasses, CSINodes, CSIDrivers, CSIStorageCapacities, the node's labels and name.
 History
-  1.9–1.17 as predicate CheckVolumeBinding. Unbound claims ended the attempt with an error up to 1.18 and refuse since 1.19; missing claims
-  refuse since 1.20. Storage capacity since 1.19 (on since 1.21). 1.27–1.28 volumes bound to hosts narrow the nodes looked at.
+  1.9–1.17 as predicate CheckVolumeBinding. Unbound claims ended the attempt with an error up to 1.18.8 and refuse since; missing claims
+  refuse since 1.20. Storage capacity since 1.19 (on since 1.21). 1.27–1.28 (and 1.29–1.31 in their first patches) volumes bound to hosts
+  narrow the nodes looked at.
   Scores behind VolumeCapacityPriority (1.21–1.32) or StorageCapacityScoring (1.33), both off; 1.23–1.29 they count 0 for every node.
 Differs from upstream
   Among free volumes of equal size upstream takes the first of a list in random order, here the first by name."
@@ -51,13 +52,16 @@ Differs from upstream
             Err(error) => return PreFilter::Error(error),
         };
         if !sorted.immediate.is_empty() {
+            // Up to 1.18 every node that gets this far fails alike.
             return match release {
-                // Up to 1.18 every node that gets this far fails alike.
-                ..=18 => PreFilter::Judge(Box::new(|_| Verdict::Error(UNBOUND_IMMEDIATE.to_owned()))),
+                ..=18 if cycle.profile.rules.immediate_claims_fail => {
+                    PreFilter::Judge(Box::new(|_| Verdict::Error(UNBOUND_IMMEDIATE.to_owned())))
+                }
+                18 => PreFilter::Judge(Box::new(|_| Verdict::unresolvable(UNBOUND_IMMEDIATE))),
                 _ => PreFilter::Refuse(Refusal::unresolvable(UNBOUND_IMMEDIATE)),
             };
         }
-        let eligible = if (27..=28).contains(&release) { eligible_nodes(&sorted.bound, cycle) } else { None };
+        let eligible = if cycle.profile.rules.bound_hosts_narrow { eligible_nodes(&sorted.bound, cycle) } else { None };
         let binder = Binder::new(sorted, cycle);
         let filter = Box::new(move |node: &Candidate| match binder.find(node) {
             Ok(found) if found.reasons.is_empty() => Verdict::Pass,
@@ -119,7 +123,7 @@ pub fn claims(cycle: &Cycle<'_>) -> Result<Vec<Arc<PersistentVolumeClaim>>, Stri
     Ok(found)
 }
 
-/// `GetEligibleNodes` (1.27–1.28; the last patches of 1.29–1.31 took it out): the hosts named by the affinity of the bound volumes;
+/// `GetEligibleNodes` (1.27–1.28 and the first patches of 1.29–1.31): the hosts named by the affinity of the bound volumes;
 /// `None` where they name none, or a volume is missing.
 fn eligible_nodes(bound: &[Arc<PersistentVolumeClaim>], cycle: &Cycle<'_>) -> Option<BTreeSet<Arc<str>>> {
     let mut eligible: Option<BTreeSet<Arc<str>>> = None;

@@ -37,8 +37,8 @@ Checks
 Reads
   The pod's PersistentVolumeClaims, their PersistentVolumes' labels, StorageClasses of unbound claims, the node's labels.
 History
-  1.9–1.17 as predicate NoVolumeZoneConflict. topology.kubernetes.io labels since 1.20; lookups that fail end the attempt up to 1.19 and
-  refuse since 1.20. Collected once for all nodes since 1.27. A beta label is satisfied by the node's stable one since 1.29.
+  1.9–1.17 as predicate NoVolumeZoneConflict. topology.kubernetes.io labels since 1.19; lookups that fail end the attempt up to 1.19.11
+  and 1.20.7 and refuse since. Collected once for all nodes since 1.27. A beta label is satisfied by the node's stable one since 1.29.
 Differs from upstream
   In nothing known."
     }
@@ -46,12 +46,12 @@ Differs from upstream
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
         let release = cycle.profile.release.0;
         let keys = keys(release);
-        let collected = topologies(cycle, keys);
+        let (topologies, problem) = topologies(cycle, keys);
         if release >= 27 {
-            match &collected {
-                Err(reason) => return PreFilter::Refuse(Refusal::unresolvable(reason.clone())),
-                Ok(topologies) if topologies.is_empty() => return PreFilter::Skip,
-                Ok(_) => {}
+            match &problem {
+                Some(reason) => return PreFilter::Refuse(Refusal::unresolvable(reason.clone())),
+                None if topologies.is_empty() => return PreFilter::Skip,
+                None => {}
             }
         } else if claim_refs(cycle.pod, false).next().is_none() {
             return PreFilter::Skip;
@@ -60,11 +60,14 @@ Differs from upstream
             if !keys.iter().any(|key| node.labels.has(key)) {
                 return Verdict::Pass;
             }
-            match &collected {
-                Ok(topologies) if topologies.iter().all(|topology| topology.allows(node, release)) => Verdict::Pass,
-                Ok(_) => Verdict::unresolvable(CONFLICT),
-                Err(reason) if release <= 19 => Verdict::Error(reason.clone()),
-                Err(reason) => Verdict::unresolvable(reason.clone()),
+            // Volumes are looked at in turn: one before the problem may be in the wrong zone.
+            if !topologies.iter().all(|topology| topology.allows(node, release)) {
+                return Verdict::unresolvable(CONFLICT);
+            }
+            match &problem {
+                None => Verdict::Pass,
+                Some(reason) if cycle.profile.rules.zone_lookups_fail => Verdict::Error(reason.clone()),
+                Some(reason) => Verdict::unresolvable(reason.clone()),
             }
         }))
     }
@@ -72,7 +75,7 @@ Differs from upstream
 
 /// The node labels a release knows.
 pub fn keys(release: u16) -> &'static [&'static str] {
-    if release >= 20 { &KEYS } else { &BETA_KEYS }
+    if release >= 19 { &KEYS } else { &BETA_KEYS }
 }
 
 impl Topology {
@@ -91,16 +94,21 @@ impl Topology {
     }
 }
 
-/// The labels of the pod's volumes, or the first reason why they cannot be had.
-pub fn topologies(cycle: &Cycle<'_>, keys: &[&'static str]) -> Result<Vec<Topology>, String> {
-    let listers = cycle.state.listers();
+/// The labels of the pod's volumes, and the first reason why more cannot be had.
+pub fn topologies(cycle: &Cycle<'_>, keys: &[&'static str]) -> (Vec<Topology>, Option<String>) {
     let mut found = Vec::new();
-    for claim in claim_refs(cycle.pod, false) {
-        if claim.name.is_empty() {
+    let problem = collect(cycle, keys, &mut found).err();
+    (found, problem)
+}
+
+fn collect(cycle: &Cycle<'_>, keys: &[&'static str], found: &mut Vec<Topology>) -> Result<(), String> {
+    let listers = cycle.state.listers();
+    for reference in claim_refs(cycle.pod, false) {
+        if reference.name.is_empty() {
             return Err("PersistentVolumeClaim had no name".to_owned());
         }
-        let missing = || format!("persistentvolumeclaim \"{}\" not found", claim.name);
-        let claim = listers.claims.get(&cycle.pod.namespace, &claim.name).ok_or_else(missing)?;
+        let missing = || format!("persistentvolumeclaim \"{}\" not found", reference.name);
+        let claim = listers.claims.get(&cycle.pod.namespace, &reference.name).ok_or_else(missing)?;
         let volume = claim.spec.as_ref().and_then(|spec| spec.volume_name.as_deref()).unwrap_or_default();
         if volume.is_empty() && cycle.profile.release.0 <= 17 {
             waits_for_consumer(claim, cycle)?;
@@ -112,7 +120,13 @@ pub fn topologies(cycle: &Cycle<'_>, keys: &[&'static str]) -> Result<Vec<Topolo
                 return Err("PersistentVolumeClaim had no pv name and storageClass name".to_owned());
             }
             let class = listers.storage_classes.get("", name);
-            let class = class.ok_or_else(|| format!("storageclass.storage.k8s.io \"{name}\" not found"))?;
+            let class = class.ok_or_else(|| {
+                if cycle.profile.rules.zone_lookups_fail {
+                    format!("StorageClass \"{name}\" claimed by PersistentVolumeClaim \"{}\" not found", reference.name)
+                } else {
+                    format!("storageclass.storage.k8s.io \"{name}\" not found")
+                }
+            })?;
             match class.volume_binding_mode.as_deref() {
                 None => return Err(format!("VolumeBindingMode not set for StorageClass \"{name}\"")),
                 Some("WaitForFirstConsumer") => continue,
@@ -122,7 +136,7 @@ pub fn topologies(cycle: &Cycle<'_>, keys: &[&'static str]) -> Result<Vec<Topolo
         let volume = listers.volumes.get("", volume).ok_or_else(|| format!("persistentvolume \"{volume}\" not found"))?;
         found.extend(keys.iter().filter_map(|key| topology(volume, key)));
     }
-    Ok(found)
+    Ok(())
 }
 
 /// Up to 1.17 an unbound claim is an error unless its class waits for the first consumer (1.9: always, unless VolumeScheduling is on).

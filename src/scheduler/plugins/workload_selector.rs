@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::cluster::{Lister, Owner, Selector};
+use crate::cluster::{Lister, Owner, Requirement, Selector};
 use crate::scheduler::Cycle;
 
 /// The selector of a pod's Services and its controller (up to 1.21: of every set that selects it), all requirements together; empty where there is none.
@@ -42,6 +42,12 @@ pub fn workload_selectors(cycle: &Cycle) -> Vec<Selector> {
         };
         lister.get(&pod.namespace, &owner.name).map(Arc::as_ref)
     });
-    selectors.extend(owner.and_then(|owner| owner.selector.clone()));
+    let Some(own) = owner.and_then(|owner| owner.selector.clone()) else { return selectors };
+    if pod.spec.controller.as_ref().is_some_and(|owner| &*owner.kind == "ReplicationController") {
+        // Its selector is a map laid over those of the Services: where the pod no longer matches it, its values win.
+        let again = |known: &Requirement| own.requirements.iter().any(|own| own.key == known.key);
+        selectors.iter_mut().for_each(|selector| selector.requirements.retain(|known| !again(known)));
+    }
+    selectors.push(own);
     selectors
 }

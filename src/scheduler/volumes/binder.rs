@@ -12,7 +12,7 @@ use crate::scheduler::Cycle;
 
 use super::claims::{PodClaims, claim_class, storage_request};
 use super::matching::{Matching, VolumeAffinity, VolumeList, by_size, capacity};
-use super::migration::{InTreePlugin, Untranslatable, is_migrated_by_annotation, migrated_affinity, volume_plugin};
+use super::migration::{InTreePlugin, MigratedVolume, is_migrated_by_annotation, migrated_affinity, volume_plugin};
 
 /// Up to 1.32.
 const NODE_CONFLICT: &str = "node(s) had volume node affinity conflict";
@@ -37,10 +37,8 @@ struct BoundVolume {
     name: String,
     /// `None`: the volume is missing.
     affinity: Option<VolumeAffinity>,
-    /// Where it can be reached once a driver took it over.
-    migrated: Option<(InTreePlugin, VolumeAffinity)>,
-    /// Why it cannot be translated for a driver that took it over.
-    untranslatable: Option<Untranslatable>,
+    /// Where it can be reached once a driver took it over, or why it cannot be taken over.
+    migrated: Option<(InTreePlugin, Result<VolumeAffinity, String>)>,
 }
 
 /// What a node offers for a pod's claims.
@@ -67,16 +65,11 @@ impl<'a> Binder<'a> {
         let bound = claims.bound.iter().map(|claim| {
             let name = claim.spec.as_ref().and_then(|spec| spec.volume_name.clone()).unwrap_or_default();
             let volume = volumes.get("", &name);
-            let release = cycle.profile.release;
-            let (migrated, untranslatable) = match volume.and_then(|volume| Some((volume, volume_plugin(volume, release)?))) {
-                Some((volume, Ok(migrated))) => {
-                    let affinity = VolumeAffinity::compile(migrated_affinity(volume, migrated.plugin).as_ref());
-                    (Some((migrated.plugin, affinity)), None)
-                }
-                Some((_, Err(error))) => (None, Some(error)),
-                None => (None, None),
-            };
-            BoundVolume { affinity: volume.map(|volume| VolumeAffinity::of(volume, release)), migrated, untranslatable, name }
+            let migrated = volume.and_then(|volume| {
+                let MigratedVolume { plugin, handle } = volume_plugin(volume, cycle.profile.release)?;
+                Some((plugin, handle.map(|_| VolumeAffinity::compile(migrated_affinity(volume, plugin).as_ref()))))
+            });
+            BoundVolume { affinity: volume.map(|volume| VolumeAffinity::of(volume, cycle.profile.release)), migrated, name }
         });
         let mut delayed = claims.delayed;
         let classes: Vec<String> = delayed.iter().map(|claim| claim_class(claim).to_owned()).collect();
@@ -128,14 +121,20 @@ impl<'a> Binder<'a> {
     /// The volumes of bound claims, each with whether the node reaches it; `None` where the volume is missing.
     pub fn reach<'b>(&'b self, node: &'b Node) -> impl Iterator<Item = (&'b str, Option<bool>)> {
         let csi_node = self.cycle.state.listers().csi_nodes.get("", &node.name).map(|csi_node| &**csi_node);
-        self.bound.iter().map(move |volume| (volume.name.as_str(), self.affinity(volume, csi_node).map(|affinity| affinity.matches(node))))
+        self.bound.iter().map(move |volume| {
+            (volume.name.as_str(), self.affinity(volume, csi_node).map(|affinity| affinity.is_ok_and(|affinity| affinity.matches(node))))
+        })
     }
 
-    /// Where a bound volume can be reached: what its driver says, where that took it over.
-    fn affinity<'b>(&self, volume: &'b BoundVolume, csi_node: Option<&CSINode>) -> Option<&'b VolumeAffinity> {
+    /// Where a bound volume can be reached: what its driver says, where that took it over; an error where it cannot take it over.
+    fn affinity<'b>(&self, volume: &'b BoundVolume, csi_node: Option<&CSINode>) -> Option<Result<&'b VolumeAffinity, &'b String>> {
+        let own = volume.affinity.as_ref()?;
         let gates = &self.cycle.profile.gates;
-        let migrated = volume.migrated.as_ref().filter(|(plugin, _)| is_migrated_by_annotation(*plugin, csi_node, gates));
-        migrated.map(|(_, affinity)| affinity).or(volume.affinity.as_ref()).filter(|_| volume.affinity.is_some())
+        // Up to 1.16 one that cannot be taken over stays what it is.
+        let told = |affinity: &Result<VolumeAffinity, String>| affinity.is_ok() || self.cycle.profile.release.0 >= 17;
+        let migrated =
+            volume.migrated.as_ref().filter(|(plugin, affinity)| told(affinity) && is_migrated_by_annotation(*plugin, csi_node, gates));
+        Some(migrated.map_or(Ok(own), |(_, affinity)| affinity.as_ref()))
     }
 
     /// `checkBoundClaims`: whether every bound volume can be reached, and exists; it ends at the first that is not so.
@@ -143,17 +142,13 @@ impl<'a> Binder<'a> {
         let csi_node = self.cycle.state.listers().csi_nodes.get("", &node.name).map(|csi_node| &**csi_node);
         for volume in &self.bound {
             let Some(affinity) = self.affinity(volume, csi_node) else {
-                return if self.cycle.profile.release.0 >= 20 {
-                    Ok((true, false))
-                } else {
+                return if self.cycle.profile.rules.missing_volumes_fail {
                     Err(format!("could not find v1.PersistentVolume \"{}\"", volume.name))
+                } else {
+                    Ok((true, false))
                 };
             };
-            let gates = &self.cycle.profile.gates;
-            let asked = |of: &&Untranslatable| self.cycle.profile.release.0 >= 17 && is_migrated_by_annotation(of.plugin, csi_node, gates);
-            if let Some(untranslatable) = volume.untranslatable.as_ref().filter(asked) {
-                return Err(format!("could not translate pv: {}", untranslatable.error));
-            }
+            let affinity = affinity.map_err(|error| format!("could not translate pv: {error}"))?;
             if !affinity.matches(node) {
                 return Ok((false, true));
             }

@@ -85,7 +85,7 @@ impl VolumeList {
 }
 
 impl<'a> Matching<'a> {
-    /// Prepares a claim. The phase counts since 1.13, attributes classes since 1.29 (with their gate).
+    /// Prepares a claim. The phase counts since 1.13, attributes classes since 1.31 (with their gate).
     pub fn new(claim: &'a PersistentVolumeClaim, profile: &Profile) -> Self {
         let selector = claim.spec.as_ref().and_then(|spec| spec.selector.as_ref());
         let selector = match selector.map(|selector| Selector::compile(selector, &mut Interner::default())) {
@@ -93,7 +93,7 @@ impl<'a> Matching<'a> {
             Some(Some(selector)) => Ok(Some(selector)),
             Some(None) => Err(format!("error creating internal label selector for claim: {}", key(claim))),
         };
-        let attributes_class = (profile.release.0 >= 29).then(|| profile.gates.on("VolumeAttributesClass"));
+        let attributes_class = (profile.release.0 >= 31).then(|| profile.gates.on("VolumeAttributesClass"));
         let available_only = profile.release.0 >= 13;
         Self { claim, request: storage_request(claim).unwrap_or_default(), selector, attributes_class, available_only }
     }

@@ -55,7 +55,7 @@ const PLUGINS: [InTreePlugin; 7] = [
         name: "kubernetes.io/portworx-volume",
         driver: "pxd.portworx.com",
         topology_key: None,
-        gate: Some(("CSIMigrationPortworx", u16::MAX)),
+        gate: Some(("CSIMigrationPortworx", 36)),
     },
 ];
 
@@ -87,15 +87,20 @@ fn is_annotated(plugin: InTreePlugin, csi_node: &CSINode) -> bool {
 pub struct MigratedVolume {
     /// Who it is migrated from.
     pub plugin: InTreePlugin,
-    /// The CSI volume handle.
-    pub handle: String,
+    /// The CSI volume handle, or why the volume cannot be translated, in upstream's words.
+    pub handle: Result<String, String>,
+}
+
+impl MigratedVolume {
+    fn of(plugin: &str, handle: Result<String, String>) -> Option<Self> {
+        InTreePlugin::find(plugin).map(|plugin| Self { plugin, handle })
+    }
 }
 
 /// The plugin of a persistent volume and its handle as a CSI volume; `None` where the volume is not migratable.
-/// An error is upstream's: the volume cannot be translated.
-pub fn volume_plugin(volume: &PersistentVolume, release: Release) -> Option<Result<MigratedVolume, Untranslatable>> {
+pub fn volume_plugin(volume: &PersistentVolume, release: Release) -> Option<MigratedVolume> {
     let spec = volume.spec.as_ref()?;
-    let found = |name: &str, handle: Result<String, String>| translated(name, handle);
+    let found = MigratedVolume::of;
     if let Some(disk) = &spec.aws_elastic_block_store {
         found("kubernetes.io/aws-ebs", ebs_handle(&disk.volume_id))
     } else if let Some(disk) = &spec.gce_persistent_disk {
@@ -105,10 +110,7 @@ pub fn volume_plugin(volume: &PersistentVolume, release: Release) -> Option<Resu
         let zones = label("failure-domain.beta.kubernetes.io/zone").or_else(|| label("topology.kubernetes.io/zone")).unwrap_or_default();
         found("kubernetes.io/gce-pd", gce_handle(zones, &disk.pd_name))
     } else if let Some(disk) = &spec.azure_disk {
-        // Only managed disks are known to the driver; asked since 1.22.
-        let kind = disk.kind.as_deref().filter(|kind| release.0 >= 22 && !kind.eq_ignore_ascii_case("Managed"));
-        let handle = kind.map_or_else(|| Ok(disk.disk_uri.clone()), |kind| Err(format!("kind({kind}) is not supported in csi migration")));
-        found("kubernetes.io/azure-disk", handle)
+        found("kubernetes.io/azure-disk", azure_handle(disk.kind.as_deref().filter(|_| release.0 >= 22), &disk.disk_uri))
     } else if let Some(disk) = &spec.cinder {
         found("kubernetes.io/cinder", Ok(disk.volume_id.clone()))
     } else if spec.azure_file.is_some() {
@@ -120,33 +122,28 @@ pub fn volume_plugin(volume: &PersistentVolume, release: Release) -> Option<Resu
     }
 }
 
-/// Why a volume of a plugin cannot be translated, in upstream's words.
-pub struct Untranslatable {
-    /// The plugin.
-    pub plugin: InTreePlugin,
-    /// The error.
-    pub error: String,
-}
-
-fn translated(name: &str, handle: Result<String, String>) -> Option<Result<MigratedVolume, Untranslatable>> {
-    let plugin = InTreePlugin::find(name)?;
-    Some(handle.map(|handle| MigratedVolume { plugin, handle }).map_err(|error| Untranslatable { plugin, error }))
-}
-
 /// The plugin of an inline volume and its handle as a CSI volume.
-pub fn inline_csi_volume(source: &VolumeSource) -> Option<Result<MigratedVolume, Untranslatable>> {
+pub fn inline_csi_volume(source: &VolumeSource) -> Option<MigratedVolume> {
     let (name, handle) = match source {
         VolumeSource::AwsElasticBlockStore { id, .. } => ("kubernetes.io/aws-ebs", ebs_handle(id)),
         VolumeSource::GcePersistentDisk { name, .. } => ("kubernetes.io/gce-pd", gce_handle("", name)),
-        VolumeSource::AzureDisk { uri, .. } => ("kubernetes.io/azure-disk", Ok(uri.to_string())),
+        VolumeSource::AzureDisk { uri, kind, .. } => ("kubernetes.io/azure-disk", azure_handle(kind.as_deref(), uri)),
         VolumeSource::Cinder(id) => ("kubernetes.io/cinder", Ok(id.to_string())),
         VolumeSource::Migrated { plugin, id } => (*plugin, Ok(id.to_string())),
         _ => return None,
     };
-    translated(name, handle)
+    MigratedVolume::of(name, handle)
 }
 
-/// `KubernetesVolumeIDToEBSVolumeID`: `aws://zone/vol-1` is `vol-1`; an error where it is neither form.
+/// `azure_disk.go`: only managed disks are known to the driver; asked since 1.22.
+fn azure_handle(kind: Option<&str>, uri: &str) -> Result<String, String> {
+    match kind.filter(|kind| !kind.eq_ignore_ascii_case("managed")) {
+        Some(kind) => Err(format!("kind({kind}) is not supported in csi migration")),
+        None => Ok(uri.to_owned()),
+    }
+}
+
+/// `KubernetesVolumeIDToEBSVolumeID` (`aws_ebs.go`): `aws://zone/vol-1` is `vol-1`.
 fn ebs_handle(id: &str) -> Result<String, String> {
     let Some(url) = id.strip_prefix("aws://") else { return Ok(id.to_owned()) };
     let path = url.find('/').map_or("", |at| &url[at..]).trim_matches('/');
@@ -156,33 +153,32 @@ fn ebs_handle(id: &str) -> Result<String, String> {
     }
 }
 
-/// A Google disk's handle: zonal, regional (from the region its zones share) or unspecified; an error where the zones name no one region.
+/// A Google disk's handle (`gce_pd.go`): zonal, regional (from the region its zones share) or unspecified.
 fn gce_handle(zones: &str, disk: &str) -> Result<String, String> {
     let zones: Vec<&str> = zones.split("__").collect();
     Ok(match zones.as_slice() {
         [""] => format!("projects/UNSPECIFIED/zones/UNSPECIFIED/disks/{disk}"),
         [zone] => format!("projects/UNSPECIFIED/zones/{zone}/disks/{disk}"),
         several => {
-            let region = region_of(several).map_err(|error| format!("failed to get region from zones: {error}"))?;
+            let region = region(several).map_err(|error| format!("failed to get region from zones: {error}"))?;
             format!("projects/UNSPECIFIED/regions/{region}/disks/{disk}")
         }
     })
 }
 
-/// `getRegionFromZones` (`csi-translation-lib/plugins/gce_pd.go`): a set prints as Go's map does.
-fn region_of(zones: &[&str]) -> Result<String, String> {
+/// `gceGetRegionFromZones`: the one region of all zones.
+fn region<'z>(zones: &[&'z str]) -> Result<&'z str, String> {
     let mut regions = BTreeSet::new();
     for zone in zones {
-        let region = zone.rsplit_once('-').map(|(region, _)| region).filter(|region| region.split('-').count() == 2);
-        let wrong = || format!("zone in unexpected format, expected: {{locale}}-{{region}}-{{zone}}, got: {zone}");
-        regions.insert(region.ok_or_else(wrong)?);
+        let region = zone.rsplit_once('-').filter(|(region, _)| region.split('-').count() == 2);
+        let unexpected = || format!("zone in unexpected format, expected: {{locale}}-{{region}}-{{zone}}, got: {zone}");
+        regions.insert(region.ok_or_else(unexpected)?.0);
     }
-    let mut all = regions.iter();
-    match (all.next(), all.next()) {
-        (Some(one), None) => Ok((*one).to_owned()),
+    match (regions.first(), regions.len()) {
+        (Some(region), 1) => Ok(region),
         _ => {
-            let listed: Vec<String> = regions.iter().map(|region| format!("{region}:{{}}")).collect();
-            Err(format!("multiple or no regions gotten from zones, got: map[{}]", listed.join(" ")))
+            let got: Vec<String> = regions.iter().map(|region| format!("{region}:{{}}")).collect();
+            Err(format!("multiple or no regions gotten from zones, got: map[{}]", got.join(" ")))
         }
     }
 }
@@ -243,26 +239,27 @@ fn replace_key(selector: &mut NodeSelector, old: &str, new: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::{ebs_handle, gce_handle};
+    use super::{azure_handle, ebs_handle, gce_handle};
 
     #[test]
     fn handles_are_those_of_the_translation_library() {
-        assert_eq!(ebs_handle("aws://us-east-1a/vol-02399794d890f9375").as_deref(), Ok("vol-02399794d890f9375"));
-        assert_eq!(ebs_handle("vol-1").as_deref(), Ok("vol-1"));
+        assert_eq!(ebs_handle("aws://us-east-1a/vol-02399794d890f9375").unwrap(), "vol-02399794d890f9375");
+        assert_eq!(ebs_handle("vol-1").unwrap(), "vol-1");
         assert_eq!(
             ebs_handle("aws://us-east-1a/disk").unwrap_err(),
             "failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume (aws://us-east-1a/disk)"
         );
-        assert_eq!(gce_handle("", "d").as_deref(), Ok("projects/UNSPECIFIED/zones/UNSPECIFIED/disks/d"));
-        assert_eq!(gce_handle("us-central1-a", "d").as_deref(), Ok("projects/UNSPECIFIED/zones/us-central1-a/disks/d"));
-        assert_eq!(gce_handle("us-central1-a__us-central1-c", "d").as_deref(), Ok("projects/UNSPECIFIED/regions/us-central1/disks/d"));
+        assert_eq!(gce_handle("", "d").unwrap(), "projects/UNSPECIFIED/zones/UNSPECIFIED/disks/d");
+        assert_eq!(gce_handle("us-central1-a", "d").unwrap(), "projects/UNSPECIFIED/zones/us-central1-a/disks/d");
+        assert_eq!(gce_handle("us-central1-a__us-central1-c", "d").unwrap(), "projects/UNSPECIFIED/regions/us-central1/disks/d");
         assert_eq!(
             gce_handle("us-central1-a__europe-west1-c", "d").unwrap_err(),
             "failed to get region from zones: multiple or no regions gotten from zones, got: map[europe-west1:{} us-central1:{}]"
         );
         assert_eq!(
-            gce_handle("a__us-central1-a", "d").unwrap_err(),
-            "failed to get region from zones: zone in unexpected format, expected: {locale}-{region}-{zone}, got: a"
+            gce_handle("z1__z2", "d").unwrap_err(),
+            "failed to get region from zones: zone in unexpected format, expected: {locale}-{region}-{zone}, got: z1"
         );
+        assert_eq!(azure_handle(Some("Shared"), "d").unwrap_err(), "kind(Shared) is not supported in csi migration");
     }
 }

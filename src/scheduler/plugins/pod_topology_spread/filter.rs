@@ -131,8 +131,7 @@ pub fn filter<'a>(cycle: &'a Cycle<'a>) -> PreFilter<'a> {
     let Some(counted) = Counted::new(cycle) else {
         return if rules.release.0 >= 28 { PreFilter::Skip } else { PreFilter::Judge(Box::new(|_| Verdict::Pass)) };
     };
-    let nothing_counted = counted.domains.iter().all(|domains| domains.counts.is_empty());
-    if nothing_counted && rules.release.0 == 18 {
+    if rules.spread_nothing_counted_passes && counted.domains.iter().all(|domains| domains.counts.is_empty()) {
         return PreFilter::Judge(Box::new(|_| Verdict::Pass));
     }
     PreFilter::Judge(Box::new(move |node| {
@@ -165,7 +164,9 @@ fn count(cycle: &Cycle, constraints: &[Constraint], place: &[usize]) -> Vec<Doma
     if cycle.profile.rules.spread_counts_other_nodes {
         for node in cycle.state.nodes() {
             for (at, constraint) in constraints.iter().enumerate() {
-                let domain = node.labels.get(&constraint.key).and_then(|value| domains[place[at]].counts.get_mut(value));
+                // A node without the label counts where the label is empty.
+                let value = node.labels.get(&constraint.key).unwrap_or_default();
+                let domain = domains[place[at]].counts.get_mut(value);
                 domain.into_iter().for_each(|count| *count += pods[at][node.id as usize]);
             }
         }

@@ -37,7 +37,8 @@ type DomainCounts = Option<HashMap<Arc<str>, i64>>;
 fn logarithmic<'a>(cycle: &'a Cycle<'a>, feasible: &[&NodeInfo], constraints: Vec<Constraint>) -> PreScore<'a> {
     let rules = &cycle.profile.rules;
     let own = !cycle.pod.spec.spread.is_empty();
-    let require_all = own || rules.release.0 <= 20 || cycle.profile.arguments.spread_defaults != PodTopologySpreadDefaults::System;
+    let require_all =
+        own || rules.spread_defaults_need_labels || cycle.profile.arguments.spread_defaults != PodTopologySpreadDefaults::System;
     let ignored: NodeSet = feasible.iter().filter(|node| require_all && !has_all_keys(node, &constraints)).map(|node| node.id).collect();
     let pods: Vec<Vec<i64>> = constraints.iter().map(|constraint| constraint.pods_by_node(cycle)).collect();
     let shares = |at: usize| {
@@ -161,7 +162,8 @@ fn flip<'a>(cycle: &'a Cycle<'a>, feasible: &[&NodeInfo], constraints: Vec<Const
     let normalize = move |nodes: &[&NodeInfo], scores: &mut [i64]| {
         let taking_part = || nodes.iter().zip(scores.iter()).filter(|(node, _)| eligible.contains(&node.id)).map(|(_, score)| *score);
         let total: i64 = taking_part().sum();
-        let spread = total - taking_part().min().unwrap_or(total);
+        // 1.17 and 1.18 take an endless minimum where no node takes part, and then give none anything.
+        let spread = total - taking_part().min().unwrap_or(if zero_first { total } else { i64::MAX });
         for (node, score) in nodes.iter().zip(scores.iter_mut()) {
             *score = if spread == 0 && (!zero_first || eligible.contains(&node.id)) {
                 max

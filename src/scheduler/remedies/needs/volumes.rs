@@ -104,7 +104,10 @@ fn provision(claim: &Arc<PersistentVolumeClaim>, cycle: &Cycle<'_>, node: &Candi
 /// Zones of bound volumes are where they are.
 pub fn zones(cycle: &Cycle<'_>, node: &Candidate) -> Vec<Need> {
     let release = cycle.profile.release.0;
-    let Ok(topologies) = volume_zone::topologies(cycle, volume_zone::keys(release)) else { return of_claims(cycle) };
+    let (topologies, problem) = volume_zone::topologies(cycle, volume_zone::keys(release));
+    if problem.is_some() {
+        return of_claims(cycle);
+    }
     let elsewhere = topologies.iter().filter(|of| !of.value(node, release).is_some_and(|value| of.values.contains(value)));
     let place = |of: &volume_zone::Topology| of.values.iter().map(String::as_str).collect::<Vec<_>>().join(" or ");
     elsewhere.map(|of| Need::hopeless(format!("volume {} is in {}={}", of.volume, of.key, place(of)))).collect()
