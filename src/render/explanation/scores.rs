@@ -12,11 +12,17 @@ use super::words::{count, fold};
 const SHOWN: usize = 6;
 const CHOSEN: &str = "  ← chosen";
 
-/// Writes the table: the best first. `all`: every node and every plugin.
+/// Writes the table: the best first. `all`: every node and every plugin, in parts where they are wider than the terminal (`terminal`, if it is one).
 ///
 /// # Errors
 /// The stream's.
-pub fn write(explanation: &Explanation, scores: &Scores, all: bool, width: usize, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(
+    explanation: &Explanation,
+    scores: &Scores,
+    all: bool,
+    (width, terminal): (usize, Option<usize>),
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let ranked = ranked(scores);
     let (columns, same): (Vec<&PluginScore>, Vec<&PluginScore>) =
         scores.plugins.iter().partition(|score| all || score.normalized.iter().any(|points| *points != score.normalized[0]));
@@ -25,23 +31,26 @@ pub fn write(explanation: &Explanation, scores: &Scores, all: bool, width: usize
     rows.extend(chosen.filter(|at| !rows.contains(at)));
     let names = rows.iter().map(|at| scores.nodes[*at].len()).max().unwrap_or(0).max(4);
     let totals = rows.iter().map(|at| scores.totals[*at].to_string().len()).max().unwrap_or(0).max(5);
-    let room = if all { usize::MAX } else { width.saturating_sub(names + 2 + totals + CHOSEN.chars().count()) };
-    let (columns, narrowed) = within(room, columns, &rows);
-    writeln!(out)?;
-    let mut line = format!("{:<names$}  {:>totals$}", "NODE", "TOTAL");
-    for column in &columns {
-        line.push_str(&format!("  {:>width$}", column.head, width = column.width));
-    }
-    writeln!(out, "{}", paint(STRONG, line.trim_end()))?;
-    for at in &rows {
-        let mut line = format!("{:<names$}  {:>totals$}", scores.nodes[*at], scores.totals[*at]);
-        for column in &columns {
-            line.push_str(&format!("  {:>width$}", cell(column.score, *at), width = column.width));
+    let taken = names + 2 + totals + CHOSEN.chars().count();
+    let room = |width: usize| width.saturating_sub(taken);
+    let (columns, narrowed) = within(if all { usize::MAX } else { room(width) }, columns, &rows);
+    for columns in parts(&columns, terminal.map_or(usize::MAX, room)) {
+        writeln!(out)?;
+        let mut line = format!("{:<names$}  {:>totals$}", "NODE", "TOTAL");
+        for column in columns {
+            line.push_str(&format!("  {:>width$}", column.head, width = column.width));
         }
-        if Some(*at) == chosen {
-            writeln!(out, "{}{CHOSEN}", paint(ADDED, line))?;
-        } else {
-            writeln!(out, "{line}")?;
+        writeln!(out, "{}", paint(STRONG, line.trim_end()))?;
+        for at in &rows {
+            let mut line = format!("{:<names$}  {:>totals$}", scores.nodes[*at], scores.totals[*at]);
+            for column in columns {
+                line.push_str(&format!("  {:>width$}", cell(column.score, *at), width = column.width));
+            }
+            if Some(*at) == chosen {
+                writeln!(out, "{}{CHOSEN}", paint(ADDED, line))?;
+            } else {
+                writeln!(out, "{line}")?;
+            }
         }
     }
     let hidden = scores.nodes.len() - rows.len();
@@ -50,8 +59,8 @@ pub fn write(explanation: &Explanation, scores: &Scores, all: bool, width: usize
         let (low, high) = (rest.clone().min().unwrap_or(0), rest.max().unwrap_or(0));
         writeln!(out, "{}", paint(FAINT, format!("… {}, {high} down to {low}", count(hidden, "more node"))))?;
     }
-    if let Some(why) = chosen.and_then(|chosen| margin(scores, &ranked, chosen)) {
-        writeln!(out, "{why}")?;
+    for line in chosen.and_then(|chosen| margin(scores, &ranked, chosen)).into_iter().flat_map(|why| fold(&why, width)) {
+        writeln!(out, "{line}")?;
     }
     if !narrowed.is_empty() {
         for line in fold(&format!("not shown, as they differ least: {} (-o wide has them)", narrowed.join(", ")), width) {
@@ -98,6 +107,21 @@ fn within<'a>(room: usize, scores: Vec<&'a PluginScore>, rows: &[usize]) -> (Vec
     (columns, narrowed)
 }
 
+/// The columns in parts none of which is wider than `room`; at least one column in each.
+fn parts<'c, 's>(columns: &'c [Column<'s>], room: usize) -> Vec<&'c [Column<'s>]> {
+    let mut parts = Vec::new();
+    let (mut start, mut taken) = (0, 0);
+    for (at, column) in columns.iter().enumerate() {
+        if at > start && taken + column.width + 2 > room {
+            parts.push(&columns[start..at]);
+            (start, taken) = (at, 0);
+        }
+        taken += column.width + 2;
+    }
+    parts.push(&columns[start..]);
+    parts
+}
+
 /// The places of the nodes, the best first.
 fn ranked(scores: &Scores) -> Vec<usize> {
     let mut places: Vec<usize> = (0..scores.nodes.len()).collect();
@@ -119,7 +143,11 @@ fn margin(scores: &Scores, ranked: &[usize], chosen: usize) -> Option<String> {
     }
     let difference = |score: &PluginScore| (score.normalized[chosen] - score.normalized[other]) * score.weight;
     let decisive = scores.plugins.iter().max_by_key(|score| difference(score))?;
-    Some(format!("{} made the difference: +{} over {}, {lead} in all", head(decisive), difference(decisive), name(other)))
+    let by = match difference(decisive) {
+        most if most == lead => format!("all of it by {}", head(decisive)),
+        most => format!("most of it by {} (+{most})", head(decisive)),
+    };
+    Some(format!("{} beats the runner-up {} by {lead}, {by}", name(chosen), name(other)))
 }
 
 /// A column's head: the plugin's name without what all of them share, and its weight.
@@ -152,5 +180,17 @@ mod tests {
         assert_eq!(heads(39), (vec![taints.clone(), affinity.clone()], vec![fit.clone()]));
         assert_eq!(heads(20), (vec![taints.clone()], vec![fit.clone(), affinity.clone()]));
         assert_eq!(heads(3), (vec![], vec![fit, affinity, taints]));
+    }
+
+    #[test]
+    fn a_table_wider_than_the_terminal_comes_in_parts() {
+        let score = |plugin| PluginScore { plugin, weight: 1, raw: vec![1], normalized: vec![1], doubtful: Vec::new() };
+        let scores = [score("TaintToleration"), score("NodeAffinity"), score("ImageLocality")];
+        let (columns, _) = within(usize::MAX, scores.iter().collect(), &[0]);
+        let widths = |room| parts(&columns, room).iter().map(|part| part.len()).collect::<Vec<_>>();
+        assert_eq!(widths(46), [3]);
+        assert_eq!(widths(45), [2, 1]);
+        assert_eq!(widths(20), [1, 1, 1]);
+        assert_eq!(widths(3), [1, 1, 1]);
     }
 }

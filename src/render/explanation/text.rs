@@ -43,7 +43,7 @@ pub fn write(explanation: &Explanation, clock: Option<&Clock>, shown: Shown, out
         help::remedies(explanation, true, width, out)?;
     } else {
         if let Some(table) = &explanation.judgement.scores {
-            scores::write(explanation, table, shown.wide, columns, out)?;
+            scores::write(explanation, table, shown.wide, (columns, shown.width), out)?;
         }
         refusals::write(explanation, shown.wide, width, out)?;
         help::preemption(explanation, shown.wide, width, out)?;
@@ -104,7 +104,8 @@ fn headline(explanation: &Explanation, clock: Option<&Clock>, all: bool, width: 
     let mut lines = sentence.map(|sentence| fold(sentence, width)).unwrap_or_default();
     if lines.len() > SENTENCE && !all {
         lines.truncate(SENTENCE);
-        lines[SENTENCE - 1].push_str(" …");
+        let last = fold(&lines[SENTENCE - 1], width.saturating_sub(2)).remove(0);
+        lines[SENTENCE - 1] = format!("{last} …");
     }
     for line in lines {
         writeln!(out, "{line}")?;
