@@ -25,6 +25,7 @@ const GATES: &[Gate] = gates! {
     TaintNodesByCondition: 8 off, 12 on;
     TaintBasedEvictions: 6 off, 13 on;
     VolumeScheduling: 9 off, 10 on;
+    BlockVolume: 9 off, 13 on;
     DynamicProvisioningScheduling: 11 off, 12 on;
     AttachVolumeLimit: 11 off, 12 on;
     LocalStorageCapacityIsolation: 7 off, 10 on;
@@ -39,10 +40,11 @@ const GATES: &[Gate] = gates! {
     ReadWriteOncePod: 22 off, 27 on;
     CSIStorageCapacity: 19 off, 21 on;
     VolumeCapacityPriority: 21 off;
-    CSIMigrationAWS: 17 off, 23 on;
-    CSIMigrationGCE: 17 off, 23 on;
-    CSIMigrationAzureDisk: 19 off, 23 on;
-    CSIMigrationOpenStack: 18 off, 21 on;
+    CSIMigration: 14 off, 17 on;
+    CSIMigrationAWS: 14 off, 23 on;
+    CSIMigrationGCE: 14 off, 23 on;
+    CSIMigrationAzureDisk: 15 off, 23 on;
+    CSIMigrationOpenStack: 14 off, 21 on;
     CSIMigrationPortworx: 23 off, 31 on;
     GenericEphemeralVolume: 19 off, 21 on;
     MinDomainsInPodTopologySpread: 24 off, 27 on;

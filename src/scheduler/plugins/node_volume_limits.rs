@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use crate::cluster::{PodInfo, VolumeSource};
 use crate::kube::api::core::v1::PersistentVolumeClaim;
 use crate::kube::api::storage::v1::CSINode;
-use crate::scheduler::volumes::{InTreePlugin, claim_class, claim_refs, inline_csi_volume, is_migrated, owner_problem, volume_plugin};
+use crate::scheduler::volumes::{
+    InTreePlugin, claim_class, claim_refs, inline_csi_volume, is_migrated, owner_problem, spec_class, volume_plugin,
+};
 use crate::scheduler::{Candidate, Cycle, Plugin, PreFilter, Verdict};
 
 /// The rule.
@@ -141,12 +143,12 @@ fn must_be_installed(driver: &str, cycle: &Cycle<'_>) -> bool {
     cycle.profile.release.0 <= 35 || known.is_some_and(|known| known.spec.prevent_pod_scheduling_if_missing == Some(true))
 }
 
-/// `getVolumeLimits`: CSINode (since 1.17) wins over what the node itself says (which is read up to 1.31).
+/// `getVolumeLimits`: CSINode (since 1.16) wins over what the node itself says (which is read up to 1.31).
 fn limits(node: &Candidate, csi_node: Option<&CSINode>, release: u16) -> BTreeMap<String, i64> {
     let own = node.allocatable.scalars.iter().filter(|_| release <= 31);
     let own = own.filter_map(|(name, limit)| Some((name.strip_prefix("attachable-volumes-csi-")?.to_owned(), *limit)));
     let mut limits: BTreeMap<String, i64> = own.collect();
-    for driver in csi_node.iter().filter(|_| release >= 17).flat_map(|csi_node| &csi_node.spec.drivers) {
+    for driver in csi_node.iter().filter(|_| release >= 16).flat_map(|csi_node| &csi_node.spec.drivers) {
         if let Some(count) = driver.allocatable.as_ref().and_then(|allocatable| allocatable.count) {
             limits.insert(driver.name.clone(), i64::from(count));
         }
@@ -212,7 +214,9 @@ fn driver_and_handle(
     if release.0 <= 14 {
         return None;
     }
-    let class = listers.storage_classes.get("", claim_class(claim))?;
+    // The annotation of the class counts since 1.16.
+    let class = if release.0 <= 15 { spec_class(claim) } else { claim_class(claim) };
+    let class = listers.storage_classes.get("", class)?;
     // No driver's handle can look like this one: it stands for a volume that has none yet.
     let handle = format!("\0{namespace}/{}", claim.metadata.name.as_deref().unwrap_or_default());
     match InTreePlugin::find(&class.provisioner) {

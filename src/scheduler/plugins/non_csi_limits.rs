@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::cluster::{Node, PodInfo, VolumeSource};
 use crate::kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
-use crate::scheduler::volumes::{InTreePlugin, claim_refs, is_migrated, owner_problem};
+use crate::scheduler::volumes::{InTreePlugin, claim_refs, is_migrated, owner_problem, spec_class};
 use crate::scheduler::{Candidate, Cycle, Plugin, PreFilter, Release, Verdict};
 
 /// The rule for one kind of disk.
@@ -205,8 +205,7 @@ impl NonCsiLimits {
 
     /// `matchProvisioner`: looks at the field only, not at the beta annotation.
     fn provisions(&self, claim: &PersistentVolumeClaim, cycle: &Cycle<'_>) -> bool {
-        let class = claim.spec.as_ref().and_then(|spec| spec.storage_class_name.as_deref());
-        let class = class.and_then(|class| cycle.state.listers().storage_classes.get("", class));
+        let class = cycle.state.listers().storage_classes.get("", spec_class(claim));
         class.is_some_and(|class| class.provisioner == self.in_tree)
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
-use crate::scheduler::volumes::{claim_class, claim_refs};
+use crate::scheduler::volumes::{claim_class, claim_refs, spec_class};
 use crate::scheduler::{Candidate, Cycle, Plugin, PreFilter, Refusal, Verdict};
 
 /// The rule.
@@ -140,15 +140,18 @@ fn collect(cycle: &Cycle<'_>, keys: &[&'static str], found: &mut Vec<Topology>) 
 }
 
 /// Up to 1.17 an unbound claim is an error unless its class waits for the first consumer (1.9: always, unless VolumeScheduling is on).
+/// Up to 1.10 the class is the one the spec names, whatever the annotation says; 1.10 takes one without a mode for one that binds at once.
 fn waits_for_consumer(claim: &PersistentVolumeClaim, cycle: &Cycle<'_>) -> Result<(), String> {
-    let class = cycle.state.listers().storage_classes.get("", claim_class(claim)).filter(|_| cycle.profile.gates.on("VolumeScheduling"));
+    let release = cycle.profile.release.0;
+    let name = if release <= 10 { spec_class(claim) } else { claim_class(claim) };
+    let class = cycle.state.listers().storage_classes.get("", name).filter(|_| cycle.profile.gates.on("VolumeScheduling"));
     match class.map(|class| class.volume_binding_mode.as_deref()) {
         Some(Some("WaitForFirstConsumer")) => return Ok(()),
-        Some(None) => return Err(format!("VolumeBindingMode not set for StorageClass \"{}\"", claim_class(claim))),
+        Some(None) if release != 10 => return Err(format!("VolumeBindingMode not set for StorageClass \"{}\"", claim_class(claim))),
         _ => {}
     }
     let name = claim.metadata.name.as_deref().unwrap_or_default();
-    let verb = if cycle.profile.release.0 <= 14 { "is not bound" } else { "was not found" };
+    let verb = if release <= 14 { "is not bound" } else { "was not found" };
     Err(format!("PersistentVolumeClaim {verb}: \"{name}\""))
 }
 

@@ -10,7 +10,7 @@ use crate::kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim, Topolo
 use crate::kube::api::storage::v1::{CSINode, CSIStorageCapacity, StorageClass};
 use crate::scheduler::Cycle;
 
-use super::claims::{PodClaims, claim_class, storage_request};
+use super::claims::{PodClaims, claim_class, spec_class, storage_request};
 use super::matching::{Matching, VolumeAffinity, VolumeList, by_size, capacity};
 use super::migration::{InTreePlugin, MigratedVolume, is_migrated_by_annotation, migrated_affinity, volume_plugin};
 
@@ -86,8 +86,10 @@ impl<'a> Binder<'a> {
         let (reachable, existing) = self.check_bound(node)?;
         let mut satisfied = true;
         let mut room = true;
+        // Up to 1.13 such claims are no more to be bound, or the node they are to be provisioned for is not known.
         let selected = |claim: &PersistentVolumeClaim| {
-            claim.metadata.annotations.as_ref().and_then(|all| all.get("volume.kubernetes.io/selected-node")).cloned()
+            let annotations = claim.metadata.annotations.as_ref().filter(|_| release >= 14);
+            annotations.and_then(|all| all.get("volume.kubernetes.io/selected-node")).cloned()
         };
         if self.delayed.iter().any(|claim| selected(claim).is_some_and(|selected| selected != *node.name)) {
             satisfied = false;
@@ -96,7 +98,7 @@ impl<'a> Binder<'a> {
             for claim in matched {
                 let taken: Vec<&str> = found.bindings.iter().filter_map(|(_, volume)| volume.metadata.name.as_deref()).collect();
                 let matching = Matching::new(claim, self.cycle.profile);
-                match self.lists.get(claim_class(claim)).map_or(Ok(None), |list| matching.find(list, node, &taken))? {
+                match self.volumes_for(claim).map_or(Ok(None), |list| matching.find(list, node, &taken))? {
                     Some(volume) => found.bindings.push((claim.clone(), volume.clone())),
                     None => provision.push(claim),
                 }
@@ -129,12 +131,16 @@ impl<'a> Binder<'a> {
     /// Where a bound volume can be reached: what its driver says, where that took it over; an error where it cannot take it over.
     fn affinity<'b>(&self, volume: &'b BoundVolume, csi_node: Option<&CSINode>) -> Option<Result<&'b VolumeAffinity, &'b String>> {
         let own = volume.affinity.as_ref()?;
-        let gates = &self.cycle.profile.gates;
-        // Up to 1.16 one that cannot be taken over stays what it is.
-        let told = |affinity: &Result<VolumeAffinity, String>| affinity.is_ok() || self.cycle.profile.release.0 >= 17;
-        let migrated =
-            volume.migrated.as_ref().filter(|(plugin, affinity)| told(affinity) && is_migrated_by_annotation(*plugin, csi_node, gates));
+        let (release, gates) = (self.cycle.profile.release, &self.cycle.profile.gates);
+        let migrated = volume.migrated.as_ref().filter(|(plugin, _)| is_migrated_by_annotation(*plugin, csi_node, release, gates));
         Some(migrated.map_or(Ok(own), |(_, affinity)| affinity.as_ref()))
+    }
+
+    /// The volumes of the claim's class. From 1.10 to 1.15 those of the class its spec names, of which none is of another that its annotation names.
+    fn volumes_for(&self, claim: &PersistentVolumeClaim) -> Option<&VolumeList> {
+        let class = claim_class(claim);
+        let by_spec = (10..=15).contains(&self.cycle.profile.release.0);
+        self.lists.get(class).filter(|_| !by_spec || spec_class(claim) == class)
     }
 
     /// `checkBoundClaims`: whether every bound volume can be reached, and exists; it ends at the first that is not so.

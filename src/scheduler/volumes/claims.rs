@@ -29,7 +29,12 @@ pub fn claim_refs(pod: &PodInfo, with_ephemeral: bool) -> impl Iterator<Item = C
 /// `GetPersistentVolumeClaimClass`: the beta annotation wins over the field; empty where there is none.
 pub fn claim_class(claim: &PersistentVolumeClaim) -> &str {
     let annotation = annotation(&claim.metadata, "volume.beta.kubernetes.io/storage-class");
-    annotation.or_else(|| claim.spec.as_ref().and_then(|spec| spec.storage_class_name.as_deref())).unwrap_or_default()
+    annotation.unwrap_or_else(|| spec_class(claim))
+}
+
+/// The class that the spec alone names; empty where there is none.
+pub fn spec_class(claim: &PersistentVolumeClaim) -> &str {
+    claim.spec.as_ref().and_then(|spec| spec.storage_class_name.as_deref()).unwrap_or_default()
 }
 
 /// The storage a claim asks for; `None` where it asks for none.

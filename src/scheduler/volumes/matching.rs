@@ -69,6 +69,8 @@ pub struct Matching<'a> {
     attributes_class: Option<bool>,
     /// Whether a free volume must be in the phase Available.
     available_only: bool,
+    /// Whether block volumes are told from file systems.
+    block_volumes: bool,
 }
 
 impl VolumeList {
@@ -85,7 +87,7 @@ impl VolumeList {
 }
 
 impl<'a> Matching<'a> {
-    /// Prepares a claim. The phase counts since 1.13, attributes classes since 1.31 (with their gate).
+    /// Prepares a claim. The phase counts since 1.13, the mode with the gate BlockVolume, attributes classes since 1.31 (with their gate).
     pub fn new(claim: &'a PersistentVolumeClaim, profile: &Profile) -> Self {
         let selector = claim.spec.as_ref().and_then(|spec| spec.selector.as_ref());
         let selector = match selector.map(|selector| Selector::compile(selector, &mut Interner::default())) {
@@ -94,8 +96,14 @@ impl<'a> Matching<'a> {
             Some(None) => Err(format!("error creating internal label selector for claim: {}", key(claim))),
         };
         let attributes_class = (profile.release.0 >= 31).then(|| profile.gates.on("VolumeAttributesClass"));
-        let available_only = profile.release.0 >= 13;
-        Self { claim, request: storage_request(claim).unwrap_or_default(), selector, attributes_class, available_only }
+        Self {
+            claim,
+            request: storage_request(claim).unwrap_or_default(),
+            selector,
+            attributes_class,
+            available_only: profile.release.0 >= 13,
+            block_volumes: profile.gates.on("BlockVolume"),
+        }
     }
 
     /// Returns the volume upstream would take on this node, `taken` ones left out; `None`: there is none.
@@ -119,7 +127,7 @@ impl<'a> Matching<'a> {
             if taken.contains(&name(&listed.volume))
                 || bound_to_other
                 || listed.capacity < self.request
-                || mode != spec.volume_mode.as_deref().unwrap_or("Filesystem")
+                || self.block_volumes && mode != spec.volume_mode.as_deref().unwrap_or("Filesystem")
                 || self.attributes_class.is_some() && class != wanted_class
                 || listed.volume.metadata.deletion_timestamp.is_some()
             {

@@ -66,16 +66,16 @@ impl InTreePlugin {
     }
 }
 
-/// `isCSIMigrationOn`: whether volumes of the plugin are counted as its driver's on this node.
+/// `isCSIMigrationOn`: whether volumes of the plugin are counted as its driver's on this node (since 1.16).
 pub fn is_migrated(plugin: InTreePlugin, csi_node: Option<&CSINode>, release: Release, gates: &Gates) -> bool {
     let (Some(csi_node), Some((gate, without_annotation))) = (csi_node, plugin.gate) else { return false };
-    gates.on(gate) && (release.0 >= without_annotation || is_annotated(plugin, csi_node))
+    release.0 >= 16 && gates.on("CSIMigration") && gates.on(gate) && (release.0 >= without_annotation || is_annotated(plugin, csi_node))
 }
 
-/// The stricter rule of VolumeBinding: the gate and the node's annotation, in every release.
-pub fn is_migrated_by_annotation(plugin: InTreePlugin, csi_node: Option<&CSINode>, gates: &Gates) -> bool {
+/// The stricter rule of VolumeBinding: the gates and the node's annotation, in every release since 1.17.
+pub fn is_migrated_by_annotation(plugin: InTreePlugin, csi_node: Option<&CSINode>, release: Release, gates: &Gates) -> bool {
     let (Some(csi_node), Some((gate, _))) = (csi_node, plugin.gate) else { return false };
-    gates.on(gate) && is_annotated(plugin, csi_node)
+    release.0 >= 17 && gates.on("CSIMigration") && gates.on(gate) && is_annotated(plugin, csi_node)
 }
 
 fn is_annotated(plugin: InTreePlugin, csi_node: &CSINode) -> bool {

@@ -6,6 +6,6 @@ mod matching;
 mod migration;
 
 pub use binder::Binder;
-pub use claims::{PodClaims, claim_class, claim_refs, is_controlled_by, owner_problem};
+pub use claims::{PodClaims, claim_class, claim_refs, is_controlled_by, owner_problem, spec_class};
 pub use matching::{VolumeAffinity, volume_class};
 pub use migration::{InTreePlugin, inline_csi_volume, is_migrated, volume_plugin};

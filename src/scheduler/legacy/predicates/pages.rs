@@ -129,7 +129,8 @@ History
   1.9–1.15 init containers of pods on the node do not count; the pod's own do, by their maximum
   1.9–1.16, alone only in a Policy; from 1.17 on the plugin NodeResourcesFit
 Differs from upstream
-  several extended resources lacking on one node are named in alphabetic order; upstream's order varies";
+  several extended resources lacking on one node are named in alphabetic order; upstream's order varies. 1.17 names only the first, so
+  it may name another of them";
 
 pub const POD_TOLERATES_NODE_TAINTS: &str = "A tainted node takes only pods that tolerate its taints.
 
@@ -233,11 +234,12 @@ pub const MAX_CSI_VOLUME_COUNT: &str = "How many CSI volumes of each driver a no
 Checks
   For each driver, volumes of the pod and of the pods on the node, each counted once, against the limit the node gives for it.
 Reads
-  claims of the pod and of the pods on the node, volumes, classes; limit: the node's allocatable attachable-volumes-csi-DRIVER
+  claims of the pod and of the pods on the node, volumes, classes; limit: the node's allocatable attachable-volumes-csi-DRIVER, from 1.16 on
+  also CSINode
 History
   1.12–1.14 only bound volumes count
-  1.15–1.16 unbound claims count for their class's driver
-  1.17–     the plugin NodeVolumeLimits; CSINode gives limits too
+  1.15–1.16 unbound claims count for their class's driver (1.15: of the class the spec names, whatever the annotation says)
+  1.17–     the plugin NodeVolumeLimits
 Differs from upstream
   nowhere";
 
@@ -252,7 +254,9 @@ History
   1.9       nothing, unless VolumeScheduling is on
   1.10–1.11 a claim that names its volume counts as bound; provisioning is not considered
             (1.11: unless DynamicProvisioningScheduling is on)
-  1.12–1.16 unbound: pod has unbound immediate PersistentVolumeClaims, once per node
+  1.10–1.15 a claim whose annotation names another class than its spec finds no volume
+  1.11–1.16 unbound: pod has unbound immediate PersistentVolumeClaims, once per node
+  1.14–     a claim with a node selected for it is provisioned there or nowhere
   1.17–     the plugin VolumeBinding
 Differs from upstream
   nowhere";
@@ -265,6 +269,7 @@ Reads
   claims of the pod, labels of their volumes, classes of unbound claims; node labels
 History
   1.9–1.16, with the beta labels only; from 1.17 on the plugin VolumeZone
+  unbound claims: up to 1.10 the class is that of the spec alone
   unbound claims: up to 1.14 PersistentVolumeClaim is not bound, from 1.15 on PersistentVolumeClaim was not found
 Differs from upstream
   nowhere";

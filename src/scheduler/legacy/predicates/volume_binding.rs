@@ -44,8 +44,12 @@ fn claims(cycle: &Cycle) -> Result<PodClaims, String> {
             sorted.bound.push(claim.clone());
             continue;
         }
-        let mut one = PodClaims::sort(vec![claim.clone()], cycle.state)?;
-        if release <= 13 && is_on_its_way(claim) && cycle.profile.gates.on("DynamicProvisioningScheduling") {
+        let mut one = match PodClaims::sort(vec![claim.clone()], cycle.state) {
+            // 1.10 takes a class without a binding mode for one that binds at once.
+            Err(_) if release == 10 => PodClaims { immediate: vec![claim.clone()], ..PodClaims::default() },
+            sorted => sorted?,
+        };
+        if release <= 13 && is_on_its_way(claim, release) && cycle.profile.gates.on("DynamicProvisioningScheduling") {
             one.immediate.append(&mut one.delayed);
         }
         sorted.bound.append(&mut one.bound);
@@ -54,7 +58,7 @@ fn claims(cycle: &Cycle) -> Result<PodClaims, String> {
     }
     match sorted.immediate.is_empty() {
         true => Ok(sorted),
-        false if release <= 11 => Err("pod has unbound PersistentVolumeClaims".to_owned()),
+        false if release <= 10 => Err("pod has unbound PersistentVolumeClaims".to_owned()),
         false => Err("pod has unbound immediate PersistentVolumeClaims".to_owned()),
     }
 }
@@ -64,8 +68,9 @@ fn has_volume(claim: &Arc<PersistentVolumeClaim>) -> bool {
 }
 
 /// Whether a node was selected to provision the claim on: up to 1.13 the scheduler then waits for the claim to be bound.
-fn is_on_its_way(claim: &Arc<PersistentVolumeClaim>) -> bool {
-    claim.metadata.annotations.as_ref().is_some_and(|all| all.contains_key("volume.kubernetes.io/selected-node"))
+fn is_on_its_way(claim: &Arc<PersistentVolumeClaim>, release: u16) -> bool {
+    let key = if release <= 11 { "volume.alpha.kubernetes.io/selected-node" } else { "volume.kubernetes.io/selected-node" };
+    claim.metadata.annotations.as_ref().is_some_and(|all| all.contains_key(key))
 }
 
 /// Upstream looks claims up in its own cache from 1.11 on.
