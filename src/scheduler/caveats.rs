@@ -5,6 +5,7 @@ use crate::cluster::ClusterState;
 use super::cycle::{Judgement, WholePod};
 use super::explanation::{Attempt, Outcome};
 use super::replay::{Found, Scheduler};
+use super::victims::PreemptionCandidate;
 use super::{Profile, judged_as, sampling};
 
 /// Under which circumstances a judgement was made.
@@ -114,6 +115,17 @@ fn doubtful_scores(of: &Circumstances, said: &mut Vec<String>) {
             names.join(", ")
         ));
     }
+}
+
+/// That others may be the victims: equals, of which the scheduler's cache alone knows which came first.
+pub fn equal_victims(preemption: &[PreemptionCandidate]) -> Option<String> {
+    let nodes: Vec<&str> = preemption.iter().filter(|place| place.picked && place.tied).map(|place| &*place.node).collect();
+    (!nodes.is_empty()).then(|| {
+        format!(
+            "on {} other pods of the same importance may have to go: that depends on their order in the scheduler's cache",
+            nodes.join(", ")
+        )
+    })
 }
 
 fn unknown_rules(of: &Circumstances, said: &mut Vec<String>) {

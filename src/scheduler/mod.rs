@@ -47,4 +47,4 @@ pub use rules::Rules;
 pub use sampling::enough as enough_nodes;
 pub use scoring::{PluginScore, Scores};
 pub use version::detect;
-pub use victims::{PreemptionCandidate, Victim};
+pub use victims::{PreemptionCandidate, Victim, candidates};

@@ -145,7 +145,8 @@ pub fn is_candidate(cycle: &Cycle, judgement: &Judgement, node: &NodeJudgement) 
     }
 }
 
-/// Whether an earlier preemption is under way: a lower pod on the nominated node is terminating.
+/// Whether an earlier preemption is under way: a lower pod on the nominated node is terminating. Since 1.19 that node is waited for only
+/// where it can be mended.
 fn waits_for_victims(cycle: &Cycle, judgement: &Judgement) -> bool {
     let Some(nominated) = &cycle.pod.nominated_node_name else { return false };
     let Some(node) = cycle.state.node(nominated) else { return false };
@@ -154,7 +155,7 @@ fn waits_for_victims(cycle: &Cycle, judgement: &Judgement) -> bool {
         .iter()
         .find(|judged| judged.id == node.id)
         .and_then(NodeJudgement::first_refusal)
-        .is_some_and(|(_, refusal)| !refusal.preemption_may_help);
+        .is_some_and(|(_, refusal)| !refusal.preemption_may_help && cycle.profile.release.0 >= 19);
     let by_condition = cycle.profile.release.0 >= 27 && cycle.profile.gates.on("PodDisruptionConditions");
     let waits = |pod: &Arc<PodInfo>| pod.terminating && pod.spec.priority < cycle.pod.spec.priority && (!by_condition || pod.preempted);
     !unresolvable && node.pods.iter().any(waits)

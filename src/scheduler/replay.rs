@@ -292,7 +292,7 @@ impl Replay {
             evaluated_revision,
             complete: self.complete,
         };
-        let caveats = caveats::caveats(&circumstances);
+        let mut caveats = caveats::caveats(&circumstances);
         let in_doubt = judged.verdict == Agreement::Disagrees && rests_on_doubt(&attempt, &judged.judgement);
         let verdict = if own_profile && !in_doubt { judged.verdict } else { Agreement::Unverifiable };
         let evidence = self.evidence(&attempt.pod, profile, &judged.judgement);
@@ -302,6 +302,7 @@ impl Replay {
         } else {
             Vec::new()
         };
+        caveats.extend(caveats::equal_victims(&preemption));
         let only = match &self.depth {
             Depth::Node(name) => Some(name.as_str()),
             Depth::Verdicts | Depth::Refusals => None,

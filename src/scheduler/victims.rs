@@ -31,6 +31,8 @@ pub struct PreemptionCandidate {
     pub victims: Vec<Victim>,
     /// Whether upstream's rules pick it; several are picked where the rules leave several.
     pub picked: bool,
+    /// Whether a victim and a pod that stays are equals: which of them goes depends on their order in the scheduler's cache.
+    pub tied: bool,
 }
 
 /// The candidate nodes of a pod that fits nowhere, the best first.
@@ -43,8 +45,8 @@ pub fn candidates(cycle: &Cycle, judgement: &Judgement) -> Vec<PreemptionCandida
     let places = in_parallel(&nodes, |node| {
         let refuses = |verdict: &Verdict| matches!(verdict, Verdict::Reject(_) | Verdict::Error(_));
         let fits = |gone: &[Arc<PodInfo>]| !cycle.judge_node(node, &prepared, &nominated, gone).iter().any(refuses);
-        let victims = is_candidate(cycle, judgement, judged[&node.id]).then(|| victims(cycle, node, &budgets, fits))??;
-        Some(PreemptionCandidate { node: node.name.clone(), victims, picked: false })
+        let (victims, tied) = is_candidate(cycle, judgement, judged[&node.id]).then(|| victims(cycle, node, &budgets, fits))??;
+        Some(PreemptionCandidate { node: node.name.clone(), victims, picked: false, tied })
     });
     let mut found: Vec<PreemptionCandidate> = places.into_iter().flatten().collect();
     let minor = cycle.profile.release.0;
@@ -69,7 +71,8 @@ fn rank(candidate: &PreemptionCandidate, minor: u16) -> (bool, usize, i32, i64, 
 }
 
 /// `selectVictimsOnNode`: all lower pods go; then each is let stay that may, those whose budget would be violated first.
-fn victims(cycle: &Cycle<'_>, node: &NodeInfo, budgets: &[Budget], fits: impl Fn(&[Arc<PodInfo>]) -> bool) -> Option<Vec<Victim>> {
+/// Beside the victims: whether one of them is the equal of a pod that stays.
+fn victims(cycle: &Cycle<'_>, node: &NodeInfo, budgets: &[Budget], fits: impl Fn(&[Arc<PodInfo>]) -> bool) -> Option<(Vec<Victim>, bool)> {
     let minor = cycle.profile.release.0;
     let mut lower = lower_pods(node, cycle.pod.spec.priority);
     // Since 1.21 a node without lower pods is none.
@@ -80,19 +83,21 @@ fn victims(cycle: &Cycle<'_>, node: &NodeInfo, budgets: &[Budget], fits: impl Fn
     let violating = violating(&lower, budgets, minor);
     let (first, then): (Vec<_>, Vec<_>) = lower.iter().cloned().partition(|pod| violating.contains(&pod.key()));
     let mut gone = lower.clone();
-    let mut victims = Vec::new();
+    let (mut victims, mut staying) = (Vec::new(), Vec::new());
     for (pod, violates_budget) in first.into_iter().map(|pod| (pod, true)).chain(then.into_iter().map(|pod| (pod, false))) {
         let without: Vec<Arc<PodInfo>> = gone.iter().filter(|other| other.key() != pod.key()).cloned().collect();
         if fits(&without) {
             gone = without;
+            staying.push((importance(&pod, minor), violates_budget));
         } else {
             victims.push(Victim { pod, violates_budget });
         }
     }
+    let tied = victims.iter().any(|victim: &Victim| staying.contains(&(importance(&victim.pod, minor), victim.violates_budget)));
     if minor >= 26 {
         victims.sort_by_key(|victim| importance(&victim.pod, minor));
     }
-    Some(victims)
+    Some((victims, tied))
 }
 
 /// Higher priority first, then the longer running (since 1.15).
@@ -134,8 +139,8 @@ fn violating(pods: &[Arc<PodInfo>], budgets: &[Budget], minor: u16) -> Vec<(Arc<
                 continue;
             }
             match minor {
-                ..=16 => violated |= *allowed <= 0,
-                17..=18 if *allowed <= 0 => violated = true,
+                ..=17 => violated |= *allowed <= 0,
+                18 if *allowed <= 0 => violated = true,
                 _ => {
                     *allowed -= 1;
                     violated |= *allowed < 0;
@@ -239,11 +244,13 @@ mod tests {
 
     #[test]
     fn a_budget_that_is_used_up_on_the_way() {
-        // Two disruptions are allowed; up to 1.16 every pod is held against the budget as it stands.
+        // Two disruptions are allowed; up to 1.17 every pod is held against the budget as it stands.
         let pods =
             [("x", 50, 1300, "kept"), ("x", 50, 1300, "kept"), ("x", 50, 1300, "kept"), ("y", 5000, 4000, "a"), ("z", 5000, 4000, "a")];
-        check(16, &pods, "4", &["x*: p0 p1 p2"]);
-        for minor in [17, 18, 19, 25] {
+        for minor in [16, 17] {
+            check(minor, &pods, "4", &["x*: p0 p1 p2"]);
+        }
+        for minor in [18, 19, 25] {
             check(minor, &pods, "4", &["x*: p2! p0 p1"]);
         }
     }
