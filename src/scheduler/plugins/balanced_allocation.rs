@@ -29,6 +29,7 @@ History
   1.33–1.35 the same; not run for pods that request none of the resources
   1.36–     what the pod changes about it: 75 is no change
 Differs from upstream
+  With BalanceAttachedNodeVolumes (1.11–1.21, off) the score is unknown: volumes count as earlier pods left them in memory.
   Up to 1.26 more than two resources were summed in an order that varied; here in the configured order."
     }
 
@@ -36,6 +37,10 @@ Differs from upstream
         let rules = &cycle.profile.rules;
         let max = rules.max_score;
         if rules.balanced == BalancedFormula::Difference {
+            // Written by the volume limits of the last pod with volumes, on a node that the cache may not have copied since.
+            if cycle.profile.gates.on("BalanceAttachedNodeVolumes") {
+                return PreScore::Unknown("the volumes it counts (BalanceAttachedNodeVolumes) are what earlier pods left in memory".into());
+            }
             let pod = rules.requests.scored(cycle.pod, true);
             return PreScore::plain(move |node| difference(node, &pod, max));
         }

@@ -38,8 +38,11 @@ Differs from upstream
         let count = i64::try_from(containers.len()).unwrap_or(1);
         let max = rules.max_score;
         if rules.image_formula == ImageFormula::Buckets {
+            // Up to 1.10 names are compared as they are written.
+            let named = |image: &String| if rules.release.0 <= 10 { image.clone() } else { normalized(image) };
+            let images: Vec<String> = containers.iter().map(named).collect();
             return PreScore::plain(move |node| {
-                bucket(containers.iter().filter_map(|image| find(node, image)).map(|image| image.size).sum(), max)
+                bucket(images.iter().filter_map(|image| find(node, image)).map(|image| image.size).sum(), max)
             });
         }
         let images = images(&cycle.pod.spec, rules);
@@ -59,7 +62,7 @@ fn containers(spec: &PodSpec, rules: &Rules) -> Vec<String> {
     spec.images.iter().chain(inits).map(|image| image.to_string()).collect()
 }
 
-/// The images that count for a pod, by the names nodes list them under (1.12 and later).
+/// The images that count for a pod, by the names nodes list them under (1.11 and later).
 pub(in crate::scheduler) fn images(spec: &PodSpec, rules: &Rules) -> Vec<String> {
     let volumes = spec.volumes.iter().filter_map(|volume| match &volume.source {
         VolumeSource::Image(reference) if rules.image_volumes && !reference.is_empty() => Some(reference.to_string()),

@@ -79,10 +79,12 @@ fn weights(document: &Document<'_>) -> Vec<String> {
     .collect()
 }
 
-/// What a required affinity term of an existing pod counts; 0 stands for the default.
+/// What a required affinity term of an existing pod counts; 0 stands for the default. 1.17 checks it and goes by its configuration's
+/// own (`factory.go` CreateFromConfig, `algorithm_factory.go`).
 fn symmetric_weight(document: &Document<'_>, profile: &mut Profile, wrong: &mut Vec<String>) {
     match document.field("hardPodAffinitySymmetricWeight").whole() {
         None | Some(0) => {}
+        Some(weight) if (1..=100).contains(&weight) && profile.release.0 == 17 => {}
         Some(weight) if (1..=100).contains(&weight) => profile.arguments.hard_pod_affinity_weight = weight,
         Some(weight) => wrong.push(format!("invalid hardPodAffinitySymmetricWeight: {weight}, must be in the range 1-100")),
     }

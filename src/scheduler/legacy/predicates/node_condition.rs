@@ -50,9 +50,10 @@ fn under(node: &NodeInfo, kind: &str, concerned: bool, reason: Reason) -> Vec<Re
     if concerned && status == Some("True") { vec![reason] } else { Vec::new() }
 }
 
-/// Whether no container asks for or is limited in cpu or memory (`helper/qos/qos.go`); init containers count from 1.16 on.
+/// Whether no container asks for or is limited in cpu or memory (`helper/qos/qos.go`; 1.9: or huge pages); init containers count from 1.16 on.
 fn is_best_effort(pod: &PodInfo, release: u16) -> bool {
-    let asks = |list: &ResourceList| list.iter().any(|(name, amount)| matches!(&**name, "cpu" | "memory") && amount.value() > 0);
+    let counted = |name: &str| matches!(name, "cpu" | "memory") || release == 9 && name.starts_with("hugepages-");
+    let asks = |list: &ResourceList| list.iter().any(|(name, amount)| counted(name) && amount.value() > 0);
     let counts = |container: &ContainerRequests| asks(&container.requests) || asks(&container.limits);
     let requests = &pod.spec.requests;
     !requests.containers.iter().any(counts) && (release <= 15 || !requests.init_containers.iter().any(counts))

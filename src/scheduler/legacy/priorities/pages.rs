@@ -64,7 +64,7 @@ pub const IMAGE_LOCALITY: &str = page!(
     "Nodes that already have a pod's images get points, the larger the images the more.",
     "The sizes of the images present; from 1.12 on each times the share of nodes that have it.",
     "node status.images; pod images; from 1.12 on the history of the nodes",
-    "1.9–1.11 only in a Policy, exact names, ten buckets; 1.12–1.16 default; from 1.17 on the plugin ImageLocality"
+    "1.9–1.11 only in a Policy, ten buckets, up to 1.10 exact names; 1.12–1.16 default; from 1.17 on the plugin ImageLocality"
 );
 pub const EVEN_PODS_SPREAD: &str = page!(
     "Spread constraints with ScheduleAnyway give points.",
