@@ -79,10 +79,10 @@ const GATES: &[Gate] = gates! {
     TopologyAwareWorkloadScheduling: 36 off;
     WorkloadAwarePreemption: 36 off;
     SchedulerAsyncPreemption: 32 off, 33 on;
-    SchedulerQueueingHints: 28 on, 29 off, 32 on;
+    SchedulerQueueingHints: 28 off, 32 on;
     NominatedNodeNameForExpectation: 34 off, 35 on;
     ClearingNominatedNodeNameAfterBinding: 34 off, 35 on;
-    SchedulerAsyncAPICalls: 34 on, 36 off;
+    SchedulerAsyncAPICalls: 34 off;
     VolumeLimitScaling: 35 off;
     MutableCSINodeAllocatableCount: 33 off, 35 on;
     StorageCapacityScoring: 33 off;

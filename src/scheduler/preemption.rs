@@ -27,31 +27,49 @@ pub struct PostFilter {
 const NOT_HELPFUL: &str = "Preemption is not helpful for scheduling";
 const NO_VICTIMS: &str = "No preemption victims found for incoming pod";
 
-/// Runs the PostFilter plugins of a release: DynamicResources where it is on, then DefaultPreemption.
+/// Runs the profile's PostFilter plugins, up to the first that helps or fails.
 pub fn post_filter<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement: &Judgement) -> PostFilter {
-    match &judgement.whole_pod {
-        Some(WholePod::Gated { .. } | WholePod::Error(_)) => return PostFilter::default(),
-        Some(WholePod::Refused { plugin, .. }) if cycle.profile.rules.dra && before_dynamic_resources(cycle, plugin) => {
-            // DynamicResources never wrote its state, and its PostFilter fails on that.
-            return PostFilter { message: "not found".to_owned(), ..PostFilter::default() };
+    let profile = cycle.profile;
+    if matches!(judgement.whole_pod, Some(WholePod::Gated { .. } | WholePod::Error(_))) {
+        return PostFilter::default();
+    }
+    let mut parts: Vec<String> = Vec::new();
+    for plugin in &profile.post_filters {
+        match *plugin {
+            "DynamicResources" if !profile.rules.dra => parts.push("plugin disabled".to_owned()),
+            "DynamicResources" if !claims_are_known(cycle, judgement) => {
+                return PostFilter { message: "not found".to_owned(), ..PostFilter::default() };
+            }
+            "DynamicResources" => parts.push(plugins::dynamic_resources_post_filter(cycle, judgement).to_owned()),
+            _ if !profile.preempts => {}
+            _ => {
+                let preemption = dry_run(cycle, prepared, judgement);
+                if preemption.nominates || preemption.failed {
+                    let told = !preemption.nominates && profile.rules.fit_error != FitErrorFormat::Reasons;
+                    return PostFilter { message: if told { preemption.message } else { String::new() }, ..preemption };
+                }
+                parts.push(preemption.message);
+            }
         }
-        _ => {}
     }
-    let preemption = if cycle.profile.preempts { dry_run(cycle, prepared, judgement) } else { PostFilter::default() };
-    if preemption.nominates || cycle.profile.rules.fit_error == FitErrorFormat::Reasons {
-        return PostFilter { message: String::new(), ..preemption };
+    if profile.rules.fit_error == FitErrorFormat::Reasons {
+        return PostFilter::default();
     }
-    if preemption.failed {
-        return preemption;
-    }
-    let claims = cycle.profile.rules.dra.then(|| plugins::dynamic_resources_post_filter(cycle, judgement));
-    let parts: Vec<&str> = claims.into_iter().chain([preemption.message.as_str()]).filter(|part| !part.is_empty()).collect();
+    parts.retain(|part| !part.is_empty());
     PostFilter { message: parts.join(", "), ..PostFilter::default() }
 }
 
-fn before_dynamic_resources(cycle: &Cycle, plugin: &str) -> bool {
-    let place = |name: &str| cycle.profile.filters.iter().position(|entry| entry.name == name);
-    place("DynamicResources").is_some_and(|dra| place(plugin).is_some_and(|refusing| refusing < dra))
+/// Whether the PreFilter of DynamicResources wrote its state, on which its PostFilter fails otherwise: it ran, and none before it refused.
+fn claims_are_known(cycle: &Cycle, judgement: &Judgement) -> bool {
+    let profile = cycle.profile;
+    let of_filters = || profile.filters.iter().map(|entry| entry.name).collect();
+    let order: Vec<&str> = if profile.prefilter_order.is_empty() { of_filters() } else { profile.prefilter_order.clone() };
+    let place = |name: &str| order.iter().position(|known| *known == name);
+    let refusing = match &judgement.whole_pod {
+        Some(WholePod::Refused { plugin, .. }) => place(plugin),
+        _ => None,
+    };
+    place("DynamicResources").is_some_and(|own| refusing.is_none_or(|refusing| refusing >= own))
 }
 
 fn dry_run<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement: &Judgement) -> PostFilter {

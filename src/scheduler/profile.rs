@@ -77,6 +77,8 @@ pub struct Profile {
     pub arguments: Arguments,
     /// `percentageOfNodesToScore`; `None`: upstream's default for the release.
     pub percentage_of_nodes_to_score: Option<i64>,
+    /// PostFilter plugins, in order.
+    pub post_filters: Vec<&'static str>,
     /// Whether preemption is part of it.
     pub preempts: bool,
     /// Plugins and extenders it names that are not in-tree, and what else cannot be verified: each a caveat.
@@ -305,6 +307,7 @@ impl Profile {
             },
             arguments: Arguments::new(rules.spread_system_defaults, gates.on("StorageCapacityScoring")),
             percentage_of_nodes_to_score: None,
+            post_filters: rules.dra.then_some("DynamicResources").into_iter().chain(["DefaultPreemption"]).collect(),
             preempts: release.0 >= 11 || gates.on("PodPriority"),
             unverifiable: Vec::new(),
             gates,

@@ -139,7 +139,11 @@ fn fill(profile: &mut Profile, made: &Framework, draft: &Draft<'_>) {
     };
     profile.without_prefilter = profile.filters.iter().filter(alone).map(|entry| entry.name).collect();
     profile.preempts = profile.preempts && (release.0 <= 18 || made.runs("DefaultPreemption", Point::PostFilter));
-    profile.rules.dra = made.runs("DynamicResources", Point::PostFilter);
+    if release.0 >= 19 {
+        let known = ["DynamicResources", "DefaultPreemption"];
+        let post = made.at(Point::PostFilter).iter().filter_map(|plugin| known.into_iter().find(|name| *name == plugin.name));
+        profile.post_filters = post.collect();
+    }
     if !made.runs("SchedulingGates", Point::PreEnqueue) {
         profile.gates = profile.gates.clone().with("PodSchedulingReadiness", false);
     }
@@ -189,6 +193,12 @@ fn caveats(profile: &mut Profile, made: &Framework, draft: &Draft<'_>, context: 
     }
     for name in &made.twice {
         unverifiable.push(format!("The score of {name} runs twice, by a fault of kube-scheduler {release}; it is counted once here."));
+    }
+    for plugin in made.at(Point::Score) {
+        if defaults::extends(&plugin.name, Point::PreScore, release) && !made.runs(&plugin.name, Point::PreScore) {
+            let name = &plugin.name;
+            unverifiable.push(format!("The plugin {name} scores but its PreScore is disabled: upstream fails, or decides without it."));
+        }
     }
     for plugin in made.at(Point::Filter) {
         if defaults::extends(&plugin.name, Point::PreFilter, release) && !made.runs(&plugin.name, Point::PreFilter) {

@@ -86,7 +86,7 @@ fn disabling_everything_leaves_what_is_enabled() {
         "profiles: [{plugins: {score: {disabled: [{name: '*'}], enabled: [{name: ImageLocality, weight: 3}]}, postFilter: {disabled: [{name: '*'}]}}}]",
     );
     let profile = &read(&yaml, 36).unwrap().profiles[0];
-    assert_eq!((scores(profile).as_str(), profile.preempts, profile.rules.dra), ("ImageLocality×3", false, false));
+    assert_eq!((scores(profile).as_str(), profile.preempts, profile.post_filters.len()), ("ImageLocality×3", false, 0));
     assert_eq!(profile.scheduler_name, "default-scheduler");
 }
 
