@@ -52,6 +52,27 @@ fn default_profiles_are_upstreams() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// The defaults of gates as the released code prints them.
+#[test]
+fn gates_default_as_released() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/gates.yaml");
+    let table: BTreeMap<String, BTreeMap<String, bool>> = serde_saphyr::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    let (mut wrong, mut compared) = (Vec::new(), 0);
+    for (gate, rows) in &table {
+        for (releases, on) in rows {
+            let (first, last) = releases.split_once('-').unwrap_or((releases, releases));
+            for minor in scheduler_release(first).unwrap().0..=scheduler_release(last).unwrap().0 {
+                compared += 1;
+                if Gates::new(Release(minor)).on(gate) != *on {
+                    wrong.push(format!("{gate} of 1.{minor}: {on} upstream"));
+                }
+            }
+        }
+    }
+    assert!(compared > 500, "only {compared} defaults");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 /// Each name of the table has its rule here under that very name, and each rule here is in the table: in a default profile or among the optional ones.
 #[test]
 fn every_name_is_known_on_both_sides() {

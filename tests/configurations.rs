@@ -1,0 +1,54 @@
+//! What the released code of every minor from 1.18 on made of random configurations (`testdata/configurations`), held against ours.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+use ketcd::scheduler::{Gates, Profile, Release, SchedulerConfiguration};
+use serde_json::{Value, json};
+
+#[test]
+fn released_code_takes_and_refuses_the_same() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/configurations/random.ndjson.zst");
+    let lines = BufReader::new(zstd::Decoder::new(File::open(path).unwrap()).unwrap()).lines();
+    let (mut wrong, mut compared) = (Vec::new(), 0);
+    for (number, line) in lines.enumerate() {
+        let line: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        let release: Release = line["version"].as_str().unwrap().parse().unwrap();
+        let read = SchedulerConfiguration::read(&line["config"], release, &Gates::new(release));
+        let (wanted, found) = match (read, line.get("refused")) {
+            (Err(_), Some(Value::Null)) => (Value::Null, Value::Null),
+            (Err(mut reasons), Some(wanted)) => {
+                reasons.sort_unstable();
+                reasons.dedup();
+                (wanted.clone(), told(reasons, wanted))
+            }
+            (Err(reasons), None) => (json!("accepted"), json!(reasons)),
+            (Ok(_), Some(wanted)) => (wanted.clone(), json!("accepted")),
+            (Ok(read), None) => {
+                let profiles = read.profiles.iter().map(|profile| (profile.scheduler_name.clone(), lists(profile)));
+                (line["profiles"].clone(), profiles.collect())
+            }
+        };
+        compared += 1;
+        if wanted != found {
+            wrong.push(format!("line {} ({release})\n  want {wanted}\n  got  {found}", number + 1));
+        }
+    }
+    assert!(compared > 600, "only {compared} configurations");
+    assert!(wrong.is_empty(), "{} of {compared} differ\n{}", wrong.len(), wrong[..wrong.len().min(10)].join("\n"));
+}
+
+/// The reasons; of one that ends in the versions the release reads, which upstream does not tell, what stands before.
+fn told(reasons: Vec<String>, wanted: &Value) -> Value {
+    match (&reasons[..], wanted.as_array().map(Vec::as_slice)) {
+        ([ours], Some([Value::String(theirs)])) if ours.starts_with("no kind ") && ours.starts_with(theirs.as_str()) => wanted.clone(),
+        _ => json!(reasons),
+    }
+}
+
+fn lists(profile: &Profile) -> Value {
+    let scores: Vec<String> = profile.scores.iter().map(|entry| format!("{} {}", entry.name, entry.weight)).collect();
+    let filters: Vec<&str> = profile.filters.iter().map(|entry| entry.name).collect();
+    json!({"preFilter": profile.prefilter_order, "filter": filters, "score": scores, "preempts": profile.preempts})
+}
