@@ -135,6 +135,29 @@ fn a_filter_without_its_prefilter_is_not_skipped() {
     }
 }
 
+/// What PreFilter would have left for the filter to read is missing: the attempt ends with the filter's error.
+#[test]
+fn a_filter_that_reads_what_its_prefilter_left_fails_without_it() {
+    let cases = [
+        ("NodePorts", "v1beta1", 19, "error reading \"PreFilterNodePorts\" from cycleState: not found"),
+        ("NodePorts", "v1", 36, "reading \"PreFilterNodePorts\" from cycleState: not found"),
+        ("NodeResourcesFit", "v1", 36, "error reading \"PreFilterNodeResourcesFit\" from cycleState: not found"),
+        ("PodTopologySpread", "v1beta2", 22, "reading \"PreFilterPodTopologySpread\" from cycleState: not found"),
+        ("InterPodAffinity", "v1", 31, "error reading \"PreFilterInterPodAffinity\" from cycleState: not found"),
+        ("VolumeBinding", "v1beta3", 24, "not found"),
+        ("VolumeRestrictions", "v1", 27, "cannot read \"PreFilterVolumeRestrictions\" from cycleState"),
+    ];
+    for (name, version, minor, error) in cases {
+        let plugins = json!({"preFilter": {"disabled": [{"name": name}]}});
+        let profiles = json!([{"schedulerName": "a", "plugins": plugins}]);
+        let api = format!("kubescheduler.config.k8s.io/{version}");
+        let judgement = judged(&json!({"apiVersion": api, "kind": "KubeSchedulerConfiguration", "profiles": profiles}), minor);
+        let of_pod = if minor <= 20 { " for pod \"pod\"" } else { "" };
+        let want = format!("running \"{name}\" filter plugin{of_pod}: {error}");
+        assert_eq!(judgement.message, Some(want), "1.{minor}");
+    }
+}
+
 fn totals(config: &Value, minor: u16) -> Vec<i64> {
     judged(config, minor).scores.unwrap_or_else(|| panic!("1.{minor}: no scores")).totals
 }

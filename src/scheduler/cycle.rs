@@ -10,7 +10,7 @@ use super::plugin::{Candidate, Filter, PreFilter, Refusal, Verdict};
 use super::profile::FilterMode;
 use super::scoring::{self, Scores};
 use super::volumes::{claim_refs, owner_problem};
-use super::{FilterEntry, Profile, fit_error, plugins, preemption};
+use super::{FilterEntry, Profile, fit_error, plugins, preemption, stateless};
 
 /// A pod to be placed, the state it is placed in, and who places it.
 pub struct Cycle<'a> {
@@ -163,12 +163,10 @@ impl<'a> Cycle<'a> {
         let mut subset: Option<(BTreeSet<Arc<str>>, Vec<&'static str>)> = None;
         let mut whole_pod = self.gated().or_else(|| self.missing_claim());
         for (entry, at) in self.prefilters() {
-            let prefilter = match entry.plugin.filter(self) {
-                // Nobody skips the filter or narrows the choice: it is left to look at each node.
-                PreFilter::Skip if self.profile.without_prefilter.contains(&entry.name) => PreFilter::Judge(Box::new(|_| Verdict::Pass)),
-                PreFilter::Narrow(_, filter) if self.profile.without_prefilter.contains(&entry.name) => PreFilter::Judge(filter),
-                other => other,
-            };
+            let mut prefilter = entry.plugin.filter(self);
+            if self.profile.without_prefilter.contains(&entry.name) {
+                prefilter = stateless::without_prefilter(entry.name, prefilter, self.profile);
+            }
             match prefilter {
                 PreFilter::Skip => {}
                 PreFilter::Judge(filter) => {

@@ -27,6 +27,7 @@ mod replay;
 pub mod rules;
 mod sampling;
 mod scoring;
+mod stateless;
 mod version;
 mod victims;
 mod volumes;

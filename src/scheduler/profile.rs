@@ -65,7 +65,7 @@ pub struct Profile {
     pub prefilter_order: Vec<&'static str>,
     /// Plugins whose PreFilter runs though they are no filters (a configuration may say so).
     pub prefilters_only: Vec<FilterEntry>,
-    /// Filters that a configuration runs without their PreFilter and that then find out by themselves what it would have told them.
+    /// Filters that a configuration runs without their PreFilter, where it is known what they then do.
     pub without_prefilter: Vec<&'static str>,
     /// Scores, in order.
     pub scores: Vec<ScoreEntry>,

@@ -5,18 +5,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::scheduler::legacy::{ArguedPredicate, NodeLabel, ServiceAntiAffinity};
-use crate::scheduler::{FilterEntry, Plugin, Profile, ScoreEntry, plugins};
+use crate::scheduler::{FilterEntry, Plugin, Profile, ScoreEntry, plugins, stateless};
 
 use super::document::Document;
 use super::draft::Draft;
 use super::framework::{self, Framework};
 use super::plugin_set::{Enabled, Point};
 use super::{ConfigVersion, Context, arguments, decode, defaults, extenders};
-
-/// Filters that do without their PreFilter (`getPreFilterState` in `nodeaffinity/node_affinity.go`, `volumezone/volume_zone.go`; those of
-/// `nodevolumelimits` keep no state).
-const FALL_BACK: &[&str] =
-    &["NodeAffinity", "VolumeZone", "NodeVolumeLimits", "EBSLimits", "GCEPDLimits", "AzureDiskLimits", "CinderLimits"];
 
 /// Makes every profile; the reason the first cannot be made.
 pub fn make(document: &Document<'_>, drafts: &[Draft<'_>], context: &Context<'_>) -> Result<Vec<Profile>, String> {
@@ -133,7 +128,7 @@ fn fill(profile: &mut Profile, made: &Framework, draft: &Draft<'_>) {
     profile.prefilters_only = no_filter.filter_map(filter).collect();
     let release = profile.release;
     let alone = |entry: &&FilterEntry| {
-        FALL_BACK.contains(&entry.name)
+        stateless::is_known(entry.name, release)
             && defaults::extends(entry.name, Point::PreFilter, release)
             && !made.runs(entry.name, Point::PreFilter)
     };
@@ -201,8 +196,9 @@ fn caveats(profile: &mut Profile, made: &Framework, draft: &Draft<'_>, context: 
         }
     }
     for plugin in made.at(Point::Filter) {
-        if defaults::extends(&plugin.name, Point::PreFilter, release) && !made.runs(&plugin.name, Point::PreFilter) {
-            let name = &plugin.name;
+        let name = &plugin.name;
+        let alone = defaults::extends(name, Point::PreFilter, release) && !made.runs(name, Point::PreFilter);
+        if alone && !stateless::is_known(name, release) {
             unverifiable.push(format!("The plugin {name} filters but its PreFilter is disabled: upstream fails, or decides without it."));
         }
     }
