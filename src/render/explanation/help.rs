@@ -67,7 +67,7 @@ pub fn remedies(explanation: &Explanation, all: bool, width: usize, out: &mut dy
     }
     writeln!(out, "\n{}", paint(STRONG, "what would help"))?;
     for (changes, nodes) in alike.iter().take(shown) {
-        let line = format!("{} → {}", changes.join(" and "), names(nodes.iter().copied(), NODES));
+        let line = format!("{} → {}", changes.join(" and "), names(nodes.iter().copied(), NODES, width / 2));
         hanging("  ", &line, 4, width, Style::new(), out)?;
     }
     let more = alike.len().saturating_sub(shown);
@@ -80,7 +80,10 @@ pub fn remedies(explanation: &Explanation, all: bool, width: usize, out: &mut dy
         hanging("  ", &line, 2, width, FAINT, out)?;
     }
     if !help.cut.is_empty() {
-        let line = format!("the search was cut short on {}: less may be enough there", names(help.cut.iter().map(|node| &**node), NODES));
+        let line = format!(
+            "the search was cut short on {}: less may be enough there",
+            names(help.cut.iter().map(|node| &**node), NODES, width / 2)
+        );
         hanging("  ", &line, 2, width, FAINT, out)?;
     }
     Ok(())
@@ -102,7 +105,7 @@ fn nothing(explanation: &Explanation, shown: usize, width: usize, out: &mut dyn 
     }
     writeln!(out, "\n{}", paint(STRONG, "no change to the pod or to a node is known to help"))?;
     for (why, nodes) in alike.iter().take(shown) {
-        hanging("  ", &format!("{}: {why}", names(nodes.iter().copied(), NODES)), 4, width, Style::new(), out)?;
+        hanging("  ", &format!("{}: {why}", names(nodes.iter().copied(), NODES, width / 2)), 4, width, Style::new(), out)?;
     }
     let more = alike.len().saturating_sub(shown);
     if more > 0 {

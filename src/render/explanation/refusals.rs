@@ -150,13 +150,13 @@ fn details(
     alike.sort_by_key(|(text, _)| text.is_empty());
     let told_of = alike.iter().filter(|(text, _)| !text.is_empty()).count();
     for (text, members) in alike.iter().take(lines.min(told_of)) {
-        let line = format!("{}: {text}", names(members.iter().copied(), NAMES));
+        let line = format!("{}: {text}", names(members.iter().copied(), NAMES, width - indent.min(width / 2)));
         hanging(&" ".repeat(indent), &line, indent + 2, width, FAINT, out)?;
     }
     let left: Vec<&str> = alike.iter().skip(lines.min(told_of)).flat_map(|(_, members)| members.iter().copied()).collect();
     if !left.is_empty() {
         let also = if told_of > 0 { "… " } else { "" };
-        let line = format!("{also}{}", names(left.into_iter(), 2 * NAMES));
+        let line = format!("{also}{}", names(left.into_iter(), 2 * NAMES, width - indent.min(width / 2)));
         hanging(&" ".repeat(indent), &line, indent + 2, width, FAINT, out)?;
     }
     Ok(())

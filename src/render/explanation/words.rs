@@ -24,10 +24,21 @@ pub fn grouped(number: usize) -> String {
     told
 }
 
-/// The first of some names, and how many more there are: `n1 n2 n3 and 12 more`.
-pub fn names<'a>(all: impl ExactSizeIterator<Item = &'a str>, shown: usize) -> String {
-    let more = all.len().saturating_sub(shown);
-    let told = all.take(shown).collect::<Vec<_>>().join(" ");
+/// The first of some names, and how many more there are: `n1 n2 n3 and 12 more`; so many at most, and as they fit into `width` columns.
+pub fn names<'a>(all: impl ExactSizeIterator<Item = &'a str>, shown: usize, width: usize) -> String {
+    const AND_MORE: usize = "and 1,000 more".len();
+    let count = all.len();
+    let mut told: Vec<&str> = Vec::new();
+    let mut taken = AND_MORE;
+    for name in all.take(shown) {
+        taken += columns(name) + 1;
+        if taken > width && !told.is_empty() {
+            break;
+        }
+        told.push(name);
+    }
+    let more = count - told.len();
+    let told = told.join(" ");
     if more > 0 { format!("{told} and {} more", grouped(more)) } else { told }
 }
 
@@ -85,8 +96,9 @@ mod tests {
     #[test]
     fn numbers_are_grouped() {
         assert_eq!([1, 12, 4812, 1_234_567].map(|number| count(number, "node")), ["1 node", "12 nodes", "4,812 nodes", "1,234,567 nodes"]);
-        assert_eq!(names(["a", "b", "c"].into_iter(), 2), "a b and 1 more");
-        assert_eq!(names(["a", "b"].into_iter(), 2), "a b");
+        assert_eq!(names(["a", "b", "c"].into_iter(), 2, 80), "a b and 1 more");
+        assert_eq!(names(["a", "b"].into_iter(), 2, 80), "a b");
+        assert_eq!(names(["long-name", "other-name"].into_iter(), 2, 30), "long-name and 1 more");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::scheduler::{Candidate, Cycle};
 
 use super::some;
 
-/// So many pods are named.
+/// So many pods are named beside the first.
 const NAMED: usize = 3;
 
 /// Each constraint that must hold: the counts of its domains, the skew, and the most it may be.
@@ -53,7 +53,7 @@ pub fn affinity(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
                 let near = named(node, in_domain(cycle, node, key, value).filter(|pod| own_term_matches(term, pod, cycle)));
                 match near.is_empty() {
                     true => Fact::holding(format!("the pod avoids {}, and none is {place}", selected(term, cycle))),
-                    false => Fact::refusing(format!("the pod avoids {}, and {place} is {}", selected(term, cycle), some(&near, NAMED))),
+                    false => told(false, format!("the pod avoids {}, and {place} is {}", selected(term, cycle), some(&near, 1)), &near),
                 }
             }
         });
@@ -89,7 +89,7 @@ fn together(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
         let place = place(cycle, node, key, value);
         let near = named(node, in_domain(cycle, node, key, value).filter(|pod| means(term, pod)));
         facts.push(match near.is_empty() {
-            false => Fact::holding(format!("the pod seeks {selected}, and {place} is {}", some(&near, NAMED))),
+            false => told(true, format!("the pod seeks {selected}, and {place} is {}", some(&near, 1)), &near),
             true => Fact::refusing(format!("the pod seeks {selected}, and none is {place}")),
         });
     }
@@ -126,10 +126,16 @@ fn objections(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
         let against = named(node, in_domain(cycle, node, key, value).filter(objects));
         if !against.is_empty() {
             let place = place(cycle, node, key, value);
-            facts.push(Fact::refusing(format!("the pod is avoided {place} by {}", some(&against, NAMED))));
+            facts.push(told(false, format!("the pod is avoided {place} by {}", some(&against, 1)), &against));
         }
     }
     facts
+}
+
+/// A fact that names one pod, and behind it some more of them.
+fn told(holds: bool, text: String, pods: &[String]) -> Fact {
+    let who = if pods.len() > 1 { format!("also {}", some(&pods[1..], NAMED)) } else { String::new() };
+    Fact { who, ..Fact::new(holds, text) }
 }
 
 /// A domain in words: often it is the node alone.
