@@ -290,6 +290,9 @@ fn key(object: &Value) -> ObjectKey {
         "ResourceClaim" => Watched::ResourceClaim,
         "ResourceSlice" => Watched::ResourceSlice,
         "DeviceClass" => Watched::DeviceClass,
+        "DeviceTaintRule" => Watched::DeviceTaintRule,
+        "PodGroup" => Watched::PodGroup,
+        "Workload" => Watched::Workload,
         other => panic!("kind {other} is not watched"),
     };
     let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().into();

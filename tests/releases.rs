@@ -96,6 +96,9 @@ fn key(object: &Value) -> Option<ObjectKey> {
         "ResourceClaim" => "resourceclaims",
         "ResourceSlice" => "resourceslices",
         "DeviceClass" => "deviceclasses",
+        "DeviceTaintRule" => "devicetaintrules",
+        "PodGroup" => "podgroups",
+        "Workload" => "workloads",
         _ => return None,
     };
     let place = if namespace.is_empty() { name.to_owned() } else { format!("{namespace}/{name}") };

@@ -11,7 +11,7 @@ use crate::kube::api::storage::v1::{CSIDriver, CSINode, CSIStorageCapacity, Stor
 use crate::kube::api::{apps, core};
 use crate::kube::{Body, Decoder};
 
-use super::{NodeFields, PodFields, Watched, device_versions};
+use super::{DeviceTaintRule, NodeFields, PodFields, PodGroup, Watched, Workload, device_versions};
 
 /// An object's version, not compiled yet.
 pub enum Encoded<'a> {
@@ -53,6 +53,9 @@ pub enum Read<'a> {
     ResourceClaim(Box<ResourceClaim>),
     ResourceSlice(Box<ResourceSlice>),
     DeviceClass(Box<DeviceClass>),
+    DeviceTaintRule(Box<DeviceTaintRule>),
+    PodGroup(Box<PodGroup>),
+    Workload(Box<Workload>),
 }
 
 impl<'a> From<&'a [u8]> for Encoded<'a> {
@@ -118,6 +121,9 @@ impl<'a> Encoded<'a> {
             Watched::ResourceClaim => Read::ResourceClaim(Box::new(self.mended(device_versions::to_v1)?)),
             Watched::ResourceSlice => Read::ResourceSlice(Box::new(self.mended(device_versions::to_v1)?)),
             Watched::DeviceClass => Read::DeviceClass(Box::new(self.typed()?)),
+            Watched::DeviceTaintRule => Read::DeviceTaintRule(Box::new(self.first_or_again(|_| ())?)),
+            Watched::PodGroup => Read::PodGroup(Box::new(self.first_or_again(|_| ())?)),
+            Watched::Workload => Read::Workload(Box::new(self.first_or_again(|_| ())?)),
         })
     }
 

@@ -8,7 +8,7 @@ use crate::kube::api::policy::v1::PodDisruptionBudget;
 use crate::kube::api::resource::v1::{DeviceClass, ResourceClaim, ResourceSlice};
 use crate::kube::api::storage::v1::{CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment};
 
-use super::{Labels, Selector};
+use super::{DeviceTaintRule, Labels, PodGroup, Selector, Workload};
 
 /// Objects of one kind by namespace (empty for cluster-wide kinds) and name.
 #[derive(Debug)]
@@ -102,4 +102,10 @@ pub struct Listers {
     pub resource_slices: Lister<ResourceSlice>,
     /// Classes of devices.
     pub device_classes: Lister<DeviceClass>,
+    /// Taints of devices.
+    pub device_taint_rules: Lister<DeviceTaintRule>,
+    /// Groups of pods.
+    pub pod_groups: Lister<PodGroup>,
+    /// Workloads and the groups in them.
+    pub workloads: Lister<Workload>,
 }

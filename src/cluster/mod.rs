@@ -2,6 +2,7 @@
 
 mod affinity;
 mod ahead;
+mod alpha;
 mod census;
 mod device_versions;
 mod encoded;
@@ -25,6 +26,7 @@ mod volumes;
 
 pub use affinity::{AffinityTerm, NamespaceSelectors, PodAffinity};
 pub use ahead::read_ahead;
+pub use alpha::{DeviceTaintRule, GroupPolicy, PodGroup, Workload};
 pub use census::Census;
 pub use encoded::{Encoded, Read};
 pub use images::ImageState;

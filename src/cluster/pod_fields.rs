@@ -102,6 +102,8 @@ pub struct SpecFields<'a> {
     pub scheduler_name: Option<Text<'a>>,
     pub scheduling_gates: Option<Vec<core::PodSchedulingGate>>,
     pub scheduling_group: Option<core::PodSchedulingGroup>,
+    /// 1.35 only.
+    pub workload_ref: Option<WorkloadReference>,
     #[serde(borrow)]
     pub tolerations: Option<Vec<TolerationFields<'a>>>,
     pub topology_spread_constraints: Option<Vec<core::TopologySpreadConstraint>>,
@@ -264,4 +266,16 @@ pub struct ContainerStatusFields<'a> {
     pub name: Option<Text<'a>>,
     #[serde(borrow)]
     pub resources: Option<ResourceFields<'a>>,
+}
+
+/// The group of a workload that a pod is in (`spec.workloadRef`, 1.35).
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct WorkloadReference {
+    /// The workload.
+    pub name: String,
+    /// The group.
+    pub pod_group: String,
+    /// Which of the group's replicas.
+    pub pod_group_replica_key: String,
 }

@@ -56,6 +56,8 @@ pub struct PodSpec {
     pub host_network_in_user_namespace: bool,
     /// `spec.schedulingGroup.podGroupName`.
     pub pod_group: Option<Arc<str>>,
+    /// `spec.workloadRef`: workload, group, replica of the group.
+    pub workload: Option<[Arc<str>; 3]>,
 }
 
 /// A reference to the owner that manages a pod.
@@ -181,6 +183,10 @@ impl PodSpec {
                 container.restart_policy_rules.iter().flatten().any(|rule| rule.action.as_deref() == Some("RestartAllContainers"))
             }),
             host_network_in_user_namespace: spec.host_network == Some(true) && spec.host_users == Some(false),
+            workload: spec
+                .workload_ref
+                .as_ref()
+                .map(|group| [&group.name, &group.pod_group, &group.pod_group_replica_key].map(|part| interner.string(part))),
             pod_group: spec.scheduling_group.as_ref().and_then(|group| group.pod_group_name.as_deref()).map(|name| interner.string(name)),
             ..Self::default()
         };

@@ -218,6 +218,9 @@ impl ClusterState {
             Watched::ResourceClaim => lister!(resource_claims, ResourceClaim),
             Watched::ResourceSlice => lister!(resource_slices, ResourceSlice),
             Watched::DeviceClass => lister!(device_classes, DeviceClass),
+            Watched::DeviceTaintRule => lister!(device_taint_rules, DeviceTaintRule),
+            Watched::PodGroup => lister!(pod_groups, PodGroup),
+            Watched::Workload => lister!(workloads, Workload),
         }
     }
 

@@ -8,7 +8,7 @@ use crate::kube::api::resource::v1::{DeviceClass, ResourceClaim, ResourceSlice};
 use crate::kube::api::storage::v1::{CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment};
 use crate::kube::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
-use super::{Encoded, ImageState, Interner, Labels, Node, Owner, PodInfo, Read, Selector};
+use super::{DeviceTaintRule, Encoded, ImageState, Interner, Labels, Node, Owner, PodGroup, PodInfo, Read, Selector, Workload};
 
 /// The kinds a scheduler watches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -32,11 +32,14 @@ pub enum Watched {
     ResourceClaim,
     ResourceSlice,
     DeviceClass,
+    DeviceTaintRule,
+    PodGroup,
+    Workload,
 }
 
 impl Watched {
     /// Every kind with the path of its keys below the API server's prefix (`staging/src/k8s.io/apiserver` and `pkg/registry`).
-    pub const KEYS: [(&'static str, Self); 18] = [
+    pub const KEYS: [(&'static str, Self); 21] = [
         ("namespaces/", Self::Namespace),
         ("minions/", Self::Node),
         ("services/specs/", Self::Service),
@@ -54,6 +57,9 @@ impl Watched {
         ("resourceclaims/", Self::ResourceClaim),
         ("resourceslices/", Self::ResourceSlice),
         ("deviceclasses/", Self::DeviceClass),
+        ("devicetaintrules/", Self::DeviceTaintRule),
+        ("podgroups/", Self::PodGroup),
+        ("workloads/", Self::Workload),
         ("pods/", Self::Pod),
     ];
 }
@@ -98,6 +104,9 @@ pub enum Stored {
     ResourceClaim(Arc<ResourceClaim>),
     ResourceSlice(Arc<ResourceSlice>),
     DeviceClass(Arc<DeviceClass>),
+    DeviceTaintRule(Arc<DeviceTaintRule>),
+    PodGroup(Arc<PodGroup>),
+    Workload(Arc<Workload>),
 }
 
 impl Stored {
@@ -146,6 +155,9 @@ impl Stored {
             Read::ResourceClaim(claim) => Stored::ResourceClaim(claim.into()),
             Read::ResourceSlice(slice) => Stored::ResourceSlice(slice.into()),
             Read::DeviceClass(class) => Stored::DeviceClass(class.into()),
+            Read::DeviceTaintRule(rule) => Stored::DeviceTaintRule(rule.into()),
+            Read::PodGroup(group) => Stored::PodGroup(group.into()),
+            Read::Workload(workload) => Stored::Workload(workload.into()),
         })
     }
 }

@@ -10,6 +10,11 @@ pub fn agreement(attempt: &Attempt, judgement: &Judgement, sampled: bool) -> Agr
         Outcome::Pending => Agreement::Unverifiable,
         Outcome::Gated if matches!(judgement.whole_pod, Some(WholePod::Gated { .. })) => Agreement::Agrees,
         Outcome::Gated => Agreement::Disagrees,
+        // A group whose other pods find no nodes is refused as a whole.
+        Outcome::Unschedulable if judgement.permit.is_some() => match attempt.recorded_message.as_deref() == judgement.permit {
+            true => Agreement::Agrees,
+            false => Agreement::Unverifiable,
+        },
         Outcome::Unschedulable => match judgement.whole_pod.is_none() && judgement.nodes.iter().any(NodeJudgement::fits) {
             false => Agreement::Agrees,
             true if known() => Agreement::Disagrees,

@@ -160,7 +160,7 @@ fn unknown_rules(of: &Circumstances, said: &mut Vec<String>) {
     if more > 0 {
         said.push(format!("{more} more {} could not be read in full", if more == 1 { "object" } else { "objects" }));
     }
-    if of.profile.gates.on("GangScheduling") && of.attempt.pod.spec.pod_group.is_some() {
-        said.push("the pod belongs to a group; waiting for the group's other pods is not simulated".to_owned());
+    if let Some(waits) = of.judgement.permit {
+        said.push(format!("{waits}: which of the group's other pods are given nodes at the same time is not in etcd"));
     }
 }

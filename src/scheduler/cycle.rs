@@ -39,6 +39,8 @@ pub struct Judgement {
     pub message: Option<String>,
     /// Whether preemption would find a node.
     pub preemption_helps: bool,
+    /// What a pod that fits waits for before it is bound (GangScheduling's Permit).
+    pub permit: Option<&'static str>,
 }
 
 /// What ends an attempt before any node is looked at.
@@ -140,7 +142,7 @@ impl<'a> Cycle<'a> {
         let errors = || errors().filter(|_| nominated.is_none()).map(WholePod::Error);
         let whole_pod = prepared.whole_pod.clone().or_else(errors);
         let mut judgement =
-            Judgement { whole_pod, filters, nodes: judged, scores: None, nominated, message: None, preemption_helps: false };
+            Judgement { whole_pod, filters, nodes: judged, scores: None, nominated, message: None, preemption_helps: false, permit: None };
         if judgement.whole_pod.is_none() {
             let feasible: Vec<&NodeInfo> =
                 nodes.iter().zip(&judgement.nodes).filter(|(_, node)| node.fits()).map(|(node, _)| *node).collect();
@@ -152,6 +154,8 @@ impl<'a> Cycle<'a> {
             let post = preemption::post_filter(self, &prepared, &judgement);
             judgement.preemption_helps = post.nominates;
             judgement.message = fit_error::message(self, &prepared, &judgement, &post);
+        } else {
+            judgement.permit = plugins::gang_permit(self);
         }
         judgement
     }
@@ -221,17 +225,17 @@ impl<'a> Cycle<'a> {
         order
     }
 
-    /// The PreEnqueue plugins whose evidence is in etcd: SchedulingGates, and DynamicResources for claims that are not there yet.
+    /// The PreEnqueue plugins, in their order.
     fn gated(&self) -> Option<WholePod> {
         let gates = &self.pod.spec.scheduling_gates;
         if self.profile.gates.on("PodSchedulingReadiness") && !gates.is_empty() {
             let reason = format!("waiting for scheduling gates: [{}]", gates.join(" "));
             return Some(WholePod::Gated { plugin: "SchedulingGates", reason });
         }
-        if !self.profile.rules.dra || !self.profile.filters.iter().any(|entry| entry.name == "DynamicResources") {
-            return None;
-        }
-        plugins::dynamic_resources_pre_enqueue(self).map(|reason| WholePod::Gated { plugin: "DynamicResources", reason })
+        let devices = self.profile.rules.dra && self.profile.filters.iter().any(|entry| entry.name == "DynamicResources");
+        let devices = devices.then(|| plugins::dynamic_resources_pre_enqueue(self)).flatten();
+        let devices = devices.map(|reason| WholePod::Gated { plugin: "DynamicResources", reason });
+        devices.or_else(|| plugins::gang_pre_enqueue(self).map(|reason| WholePod::Gated { plugin: "GangScheduling", reason }))
     }
 
     /// `podPassesBasicChecks` (`core/generic_scheduler.go`, 1.10–1.19): a claim that is missing or being deleted ends the attempt.

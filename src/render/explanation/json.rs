@@ -59,10 +59,11 @@ struct Profile<'a> {
     version_from: &'a str,
 }
 
-/// Which plugin keeps the pod from being tried, and why.
+/// Which plugin keeps the pod from being tried or, where it fits, from being bound, and why.
 #[derive(Serialize)]
 struct Waits<'a> {
     plugin: &'a str,
+    status: &'static str,
     reason: &'a str,
 }
 
@@ -196,8 +197,8 @@ pub fn write_json(
         caveats: &explanation.caveats,
         message: judgement.message.as_deref(),
         waits: match &judgement.whole_pod {
-            Some(WholePod::Gated { plugin, reason }) => Some(Waits { plugin, reason }),
-            _ => None,
+            Some(WholePod::Gated { plugin, reason }) => Some(Waits { plugin, status: "UnschedulableAndUnresolvable", reason }),
+            _ => judgement.permit.map(|reason| Waits { plugin: "GangScheduling", status: "Wait", reason }),
         },
         nodes: nodes.collect(),
         remedies: explanation

@@ -11,6 +11,7 @@ use crate::scheduler::Cycle;
 use super::consumption::{Amounts, amount};
 use super::pool::{Pool, gather};
 use super::search::Search;
+use super::taint_rules::published;
 use super::{DeviceId, Fault, Variant};
 
 /// What is the same for every node.
@@ -19,7 +20,7 @@ pub struct Allocator<'a> {
     pub variant: Variant,
     /// The cluster.
     pub state: &'a ClusterState,
-    slices: Vec<Arc<ResourceSlice>>,
+    slices: Result<Vec<Arc<ResourceSlice>>, Fault>,
     claims: Vec<Arc<ResourceClaim>>,
 }
 
@@ -84,7 +85,7 @@ impl<'a> Allocator<'a> {
     pub fn new(cycle: &Cycle<'a>) -> Self {
         let variant = Variant::new(cycle.profile.release, &cycle.profile.gates);
         let listers = cycle.state.listers();
-        let slices = listers.resource_slices.iter().cloned().collect();
+        let slices = published(cycle.state, variant);
         let claims = listers.resource_claims.iter().cloned().collect();
         Self { variant, state: cycle.state, slices, claims }
     }
@@ -94,7 +95,8 @@ impl<'a> Allocator<'a> {
     /// # Errors
     /// Why it cannot be told.
     pub fn allocate(&self, node: &Node, claims: &[&ResourceClaim]) -> Result<Option<Vec<Allocation>>, Fault> {
-        let mut pools = gather(&self.slices, node, self.variant);
+        let slices = self.slices.as_ref().map_err(Fault::clone)?;
+        let mut pools = gather(slices, node, self.variant);
         let found = self.search(node, claims, &pools);
         if self.variant.sorts_pools() || pools.len() < 2 {
             return found;
@@ -124,7 +126,7 @@ impl<'a> Allocator<'a> {
 
     /// The devices published for a node, each with whether some claim has it.
     pub fn devices(&self, node: &Node) -> Vec<(String, bool)> {
-        let pools = gather(&self.slices, node, self.variant);
+        let pools = gather(self.slices.as_deref().unwrap_or_default(), node, self.variant);
         let taken = Taken::of(&self.claims, self.variant);
         let devices = pools.iter().flat_map(|pool| pool.devices());
         devices.map(|device| (format!("{}/{}/{}", device.id.0, device.id.1, device.id.2), taken.is_dedicated(device.id))).collect()

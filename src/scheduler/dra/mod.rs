@@ -10,6 +10,7 @@ mod prepare;
 mod request;
 mod search;
 mod selector;
+mod taint_rules;
 mod taking;
 mod variant;
 

@@ -25,6 +25,7 @@ pub struct Variant {
     pub prioritized_list: bool,
     pub partitionable: bool,
     pub taints: bool,
+    pub taint_rules: bool,
     pub binding: bool,
     pub consumable: bool,
     pub list_types: bool,
@@ -42,6 +43,8 @@ impl Variant {
             prioritized_list: on("DRAPrioritizedList"),
             partitionable: on("DRAPartitionableDevices"),
             taints: on("DRADeviceTaints"),
+            // Up to 1.34 the rules come with the taints, then they have a gate of their own.
+            taint_rules: on("DRADeviceTaints") && (release.0 <= 34 || on("DRADeviceTaintRules")),
             binding: on("DRADeviceBindingConditions") && status,
             consumable: on("DRAConsumableCapacity"),
             list_types: on("DRAListTypeAttributes"),

@@ -31,7 +31,7 @@ Checks
   for the node: whether that failed.
   Score: which of a request's alternatives the node could serve, the first ones best.
 Reads
-  ResourceClaims, DeviceClasses, ResourceSlices, the pod's resourceClaims and resourceClaimStatuses, the node's labels and allocatable
+  ResourceClaims, DeviceClasses, ResourceSlices, DeviceTaintRules, the pod's resourceClaims and resourceClaimStatuses, the node's labels and allocatable
 History
   1.26  behind the gate DynamicResourceAllocation; on by default since 1.34
   1.32  the scheduler allocates by itself; up to 1.31 drivers did, whose answers are not in etcd: unknown
@@ -39,7 +39,7 @@ History
   1.33–1.35  what a failed branch of the search took is not always given back, and a second device of an alternative that wants all
   is one of the first alternative's; up to 1.34 an incomplete pool is used and an invalid one ends the attempt
 Differs from upstream
-  CEL beyond the parts modelled and device taint rules make a node unknown, and so does a search that crashes 1.34 or 1.35.
+  CEL beyond the parts modelled makes a node unknown, and so does a search that crashes 1.34 or 1.35.
   Up to 1.35 upstream takes pools in random order: where it decides whether devices are found, the node is unknown; where it decides
   which are found, they are those of the first pools by name. Upstream gives up after ten seconds a node, here after a number of steps."
     }

@@ -1,0 +1,97 @@
+//! Objects of APIs that still change, as far as schedulers read them, whatever version they are stored in.
+//! Sources: `api/resource/v1alpha3`, `v1beta2` (DeviceTaintRule), `api/scheduling/v1alpha1` (Workload, 1.35), `v1alpha2` (PodGroup, 1.36).
+
+use serde::Deserialize;
+
+use crate::kube::api::resource::v1::{DeviceSelector, DeviceTaint};
+
+/// A taint on all devices that a selector names.
+#[derive(Clone, Debug, Deserialize)]
+pub struct DeviceTaintRule {
+    /// What it says.
+    pub spec: DeviceTaintRuleSpec,
+}
+
+/// What a device taint rule says.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeviceTaintRuleSpec {
+    /// The devices; `None`: all of them.
+    pub device_selector: Option<DeviceTaintSelector>,
+    /// The taint.
+    pub taint: DeviceTaint,
+}
+
+/// Devices by what identifies them; all that is given must be so.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct DeviceTaintSelector {
+    /// Their driver.
+    pub driver: Option<String>,
+    /// Their pool.
+    pub pool: Option<String>,
+    /// Their name.
+    pub device: Option<String>,
+    /// The class whose selectors match them (up to 1.34).
+    pub device_class_name: Option<String>,
+    /// Selectors that match them (up to 1.34).
+    pub selectors: Vec<DeviceSelector>,
+}
+
+/// How the pods of a group are scheduled.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct GroupPolicy {
+    /// All at once, or not at all.
+    pub gang: Option<Gang>,
+}
+
+/// A gang.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Gang {
+    /// How many pods must find nodes together.
+    pub min_count: usize,
+}
+
+/// A group of pods, as 1.36 has it.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct PodGroup {
+    /// What it says.
+    pub spec: PodGroupSpec,
+}
+
+/// What a pod group says.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PodGroupSpec {
+    /// How its pods are scheduled.
+    pub scheduling_policy: GroupPolicy,
+}
+
+/// A workload, as 1.35 has it: with the groups in it.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Workload {
+    /// What it says.
+    pub spec: WorkloadSpec,
+}
+
+/// What a workload says.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct WorkloadSpec {
+    /// Its groups.
+    pub pod_groups: Vec<WorkloadGroup>,
+}
+
+/// A group of a workload.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct WorkloadGroup {
+    /// Its name.
+    pub name: String,
+    /// How its pods are scheduled.
+    pub policy: GroupPolicy,
+}
