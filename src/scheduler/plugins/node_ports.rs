@@ -1,6 +1,6 @@
 //! NodePorts: the host ports a pod wants are free.
 
-use crate::cluster::{HostPort, PodSpec};
+use crate::cluster::{HostPort, PodInfo, PodSpec};
 use crate::scheduler::{Cycle, Plugin, PreFilter, Verdict};
 
 /// Upstream: `plugins/nodeports/node_ports.go`; up to 1.16 the predicate PodFitsHostPorts.
@@ -35,9 +35,10 @@ Differs from upstream
             return if cycle.profile.release.0 >= 28 { PreFilter::Skip } else { PreFilter::Judge(Box::new(|_| Verdict::Pass)) };
         }
         PreFilter::Judge(Box::new(move |node| {
-            // Upstream keeps a set: a pod taken off frees its ports though another on the node has them too.
+            // Upstream keeps a set: a victim taken off frees its ports though a pod that stays has them too. One put back takes them again.
             let freed = |used: &HostPort| node.removed.iter().any(|gone| ports(&gone.spec, sidecars).any(|port| port == used));
-            let mut used = node.used_ports(sidecars).map(|(used, _)| used).filter(|used| !freed(used));
+            let put_back = |holder: &PodInfo| holder.spec.priority < cycle.pod.spec.priority;
+            let mut used = node.used_ports(sidecars).filter(|(used, holder)| put_back(holder) || !freed(used)).map(|(used, _)| used);
             let taken = used.any(|used| wanted.iter().any(|wanted| conflicts(wanted, used)));
             if taken { Verdict::unschedulable(REASON) } else { Verdict::Pass }
         }))
