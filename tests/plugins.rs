@@ -184,9 +184,13 @@ fn filters(case: &Case, cycle: &Cycle, plugin: &dyn Plugin) -> Vec<String> {
     if case.narrowed.is_some() || narrowed.is_some() {
         check("narrowed to", format!("{narrowed:?}"), &format!("{:?}", case.narrowed));
     }
+    let nominated = cycle.nominated_pods();
     for (name, wanted) in &case.filter {
         let node = cycle.state.node(name).unwrap_or_else(|| panic!("no node {name}"));
-        let verdict = judge.as_ref().map_or(Verdict::Skip, |judge| judge(&Candidate::plain(node)));
+        let added = nominated.get(&node.name).map_or(&[][..], Vec::as_slice);
+        let mut with = node.clone();
+        added.iter().for_each(|pod| with.add_pod(pod.clone(), cycle.state.rules()));
+        let verdict = judge.as_ref().map_or(Verdict::Skip, |judge| judge(&Candidate { node: &with, added, removed: &[] }));
         check(name, spell(&verdict), wanted);
         let facts = compared(cycle, node, 0, &verdict);
         let against = facts.iter().filter(|fact| !fact.holds).count();

@@ -34,10 +34,10 @@ pub fn restrictions(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
     };
     for claim in once {
         let gone = |pod: &&Arc<PodInfo>| !node.removed.iter().any(|removed| removed.key() == pod.key());
-        let user = users(&cycle.pod.namespace, &claim, cycle.state).find(gone);
-        facts.push(match user {
+        let coming = node.added.iter().find(|pod| claim_refs(pod, false).any(|used| used.name == claim));
+        facts.push(match users(&cycle.pod.namespace, &claim, cycle.state).find(gone).or(coming) {
             Some(user) => {
-                let place = user.node_name.as_deref().unwrap_or_default();
+                let place = user.node_name.as_deref().unwrap_or(&node.name);
                 Fact::refusing(format!("claim {claim} (ReadWriteOncePod) is used by {} on {place}", user.full_name()))
             }
             None => Fact::holding(format!("claim {claim} (ReadWriteOncePod) is used by no other pod")),

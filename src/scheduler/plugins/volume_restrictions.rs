@@ -55,7 +55,8 @@ Differs from upstream
         }
         let restricted: Vec<&VolumeSource> =
             pod.spec.volumes.iter().map(|volume| &volume.source).filter(|source| is_restricted(source)).collect();
-        if restricted.is_empty() && used == 0 {
+        // 1.27 asks each node all the same: a pod nominated there may use the claim.
+        if restricted.is_empty() && used == 0 && (release != 27 || once.is_empty()) {
             return PreFilter::Skip;
         }
         let in_use = if release >= 34 { CLAIM_IN_USE_NEW } else { CLAIM_IN_USE };
@@ -68,7 +69,7 @@ Differs from upstream
             let uses = |pods: &[Arc<PodInfo>]| {
                 pods.iter().map(|other| claim_refs(other, false).filter(|claim| once.contains(&claim.name)).count()).sum::<usize>()
             };
-            if used + uses(node.added) > uses(node.removed) { Verdict::unschedulable(in_use) } else { Verdict::Pass }
+            if release >= 27 && used + uses(node.added) > uses(node.removed) { Verdict::unschedulable(in_use) } else { Verdict::Pass }
         }))
     }
 }
