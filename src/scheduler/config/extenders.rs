@@ -54,23 +54,29 @@ fn resource_name(name: &Document<'_>, context: &Context<'_>) -> Vec<String> {
 
 /// A sentence on each.
 pub fn named(document: &Document<'_>, context: &Context<'_>) -> Vec<String> {
-    let sentence = |extender: &Document<'_>| {
-        let has = |verb: &str| !extender.field(verb).text().is_empty();
-        let does = match (has("filterVerb"), has("prioritizeVerb")) {
-            (true, true) => "refuse nodes and add points",
-            (true, false) => "refuse nodes",
-            (false, true) => "add points",
-            (false, false) => "take part in binding or preemption",
-        };
-        format!("The extender {} may {does}; what it answered is not in etcd.", extender.field("urlPrefix").text())
-    };
     listed(document, context).iter().map(sentence).collect()
+}
+
+/// What an extender may have done.
+pub fn sentence(extender: &Document<'_>) -> String {
+    let has = |verb: &str| !extender.field(verb).text().is_empty();
+    let does = match (has("filterVerb"), has("prioritizeVerb")) {
+        (true, true) => "refuse nodes and add points",
+        (true, false) => "refuse nodes",
+        (false, true) => "add points",
+        (false, false) => "take part in binding or preemption",
+    };
+    format!("The extender {} may {does}; what it answered is not in etcd.", extender.field("urlPrefix").text())
 }
 
 /// The resources that NodeResourcesFit leaves to them, instead of those its arguments name.
 pub fn left_to_them(document: &Document<'_>, context: &Context<'_>) -> Vec<Arc<str>> {
-    let extenders = listed(document, context);
-    let resources = extenders.iter().flat_map(|extender| extender.field("managedResources").elements());
-    let ignored = resources.filter(|resource| resource.field("ignoredByScheduler").truth() == Some(true));
+    listed(document, context).iter().flat_map(left_to).collect()
+}
+
+/// The resources that the scheduler leaves to an extender.
+pub fn left_to(extender: &Document<'_>) -> Vec<Arc<str>> {
+    let managed = extender.field("managedResources").elements().into_iter();
+    let ignored = managed.filter(|resource| resource.field("ignoredByScheduler").truth() == Some(true));
     ignored.map(|resource| resource.field("name").text().into()).collect()
 }

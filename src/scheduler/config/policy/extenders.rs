@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::cluster::is_extended;
 use crate::scheduler::Profile;
 use crate::scheduler::config::document::Document;
+use crate::scheduler::config::extenders::{left_to, sentence};
 
 /// What is wrong with the extenders.
 pub fn check(document: &Document<'_>) -> Vec<String> {
@@ -38,19 +39,9 @@ pub fn check(document: &Document<'_>) -> Vec<String> {
 pub fn read(document: &Document<'_>, profile: &mut Profile) -> bool {
     let extenders = document.field("extenders").elements();
     for extender in &extenders {
-        let has = |verb: &str| !extender.field(verb).text().is_empty();
-        let does = match (has("filterVerb"), has("prioritizeVerb")) {
-            (true, true) => "refuse nodes and add points",
-            (true, false) => "refuse nodes",
-            (false, true) => "add points",
-            (false, false) => "take part in binding or preemption",
-        };
-        let url = extender.field("urlPrefix").text();
-        profile.unverifiable.push(format!("The extender {url} may {does}; what it answered is not in etcd."));
-        for resource in extender.field("managedResources").elements() {
-            if resource.field("ignoredByScheduler").truth() == Some(true) && profile.release.0 >= 10 {
-                profile.arguments.ignored_resources.push(resource.field("name").text().into());
-            }
+        profile.unverifiable.push(sentence(extender));
+        if profile.release.0 >= 10 {
+            profile.arguments.ignored_resources.extend(left_to(extender));
         }
     }
     !extenders.is_empty()
