@@ -51,6 +51,8 @@ pub struct Arguments {
     pub added_affinity: Option<NodeAffinity>,
     /// PodTopologySpread: constraints for pods without.
     pub spread_defaults: PodTopologySpreadDefaults,
+    /// DefaultPreemption (since 1.20): how many candidates it keeps at least, in percent of the nodes it looks at and as a number.
+    pub min_candidates: (usize, usize),
     /// VolumeBinding: its score's shape.
     pub volume_shape: Vec<(i64, i64)>,
 }
@@ -73,6 +75,7 @@ impl Arguments {
             ignore_preferred_terms_of_existing_pods: false,
             added_affinity: None,
             spread_defaults: if system_spread { PodTopologySpreadDefaults::System } else { PodTopologySpreadDefaults::List(Vec::new()) },
+            min_candidates: (10, 100),
             volume_shape: if empty_first { vec![(0, 10), (100, 0)] } else { vec![(0, 0), (100, 10)] },
         }
     }

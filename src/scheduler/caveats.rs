@@ -128,6 +128,16 @@ pub fn equal_victims(preemption: &[PreemptionCandidate]) -> Option<String> {
     })
 }
 
+/// That another node may be picked: preemption ends its search before it has seen all candidates.
+pub fn unseen_candidates(kept: usize, candidates: usize) -> Option<String> {
+    (kept < candidates).then(|| {
+        format!(
+            "preemption stops at {kept} of the {candidates} nodes it could make room on, from a start drawn by chance: which ones is not \
+             recorded, and the node picked depends on it"
+        )
+    })
+}
+
 fn unknown_rules(of: &Circumstances, said: &mut Vec<String>) {
     let fitting = of.judgement.nodes.iter().filter(|node| node.fits());
     let unknown: Vec<&str> = fitting.filter_map(|node| node.unknown()).collect();

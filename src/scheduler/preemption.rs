@@ -83,7 +83,7 @@ fn dry_run<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement: &Judgem
     let nominated = cycle.nominated_pods();
     let nodes: Vec<&NodeInfo> = judgement.nodes.iter().map(|node| cycle.state.node_by_id(node.id)).collect();
     let by_id: std::collections::HashMap<u32, &NodeJudgement> = judgement.nodes.iter().map(|node| (node.id, node)).collect();
-    let answers: Vec<DryRun> = in_parallel(&nodes, |node| {
+    let mut answers: Vec<DryRun> = in_parallel(&nodes, |node| {
         if !is_candidate(cycle, judgement, by_id[&node.id]) {
             return DryRun::Refused(vec![NOT_HELPFUL.to_owned()]);
         }
@@ -100,13 +100,17 @@ fn dry_run<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement: &Judgem
         decisive.unwrap_or(DryRun::Fits)
     });
     if answers.iter().any(|answer| matches!(answer, DryRun::Fits)) {
-        return PostFilter { message: String::new(), nominates: true, failed: false };
+        if kept(cycle, judgement) > 0 {
+            return PostFilter { message: String::new(), nominates: true, failed: false };
+        }
+        // A node that would do but is not kept has no status; since 1.32 such nodes are told of like those that were not looked at.
+        answers.retain(|answer| cycle.profile.release.0 >= 32 || !matches!(answer, DryRun::Fits));
     }
     let errors: BTreeSet<&str> = answers.iter().filter_map(DryRun::error).collect();
     match errors.into_iter().collect::<Vec<_>>().as_slice() {
         [] => {
             let reasons = histogram(answers.iter().flat_map(DryRun::reasons));
-            ineligible(&format!("0/{} nodes are available: {reasons}.", nodes.len()))
+            ineligible(&format!("0/{} nodes are available: {reasons}.", answers.len()))
         }
         [one] => PostFilter { failed: true, ..ineligible(one) },
         several => PostFilter { failed: true, ..ineligible(&format!("[{}]", several.join(", "))) },
@@ -121,10 +125,11 @@ enum DryRun {
 }
 
 impl DryRun {
-    fn reasons(&self) -> &[String] {
+    fn reasons(&self) -> Vec<&str> {
         match self {
-            DryRun::Refused(reasons) => reasons,
-            DryRun::Fits | DryRun::Failed(_) => &[],
+            DryRun::Refused(reasons) => reasons.iter().map(String::as_str).collect(),
+            DryRun::Fits => vec![NOT_HELPFUL],
+            DryRun::Failed(_) => Vec::new(),
         }
     }
 
@@ -139,6 +144,14 @@ impl DryRun {
 /// The pods of a node that `priority` outranks.
 pub fn lower_pods(node: &NodeInfo, priority: i32) -> Vec<Arc<PodInfo>> {
     node.pods.iter().filter(|pod| pod.spec.priority < priority).cloned().collect()
+}
+
+/// How many candidates preemption keeps of the nodes it looks at: since 1.20 the first so many, from a start drawn by chance
+/// (`defaultpreemption/default_preemption.go` calculateNumCandidates).
+pub fn kept(cycle: &Cycle, judgement: &Judgement) -> usize {
+    let nodes = judgement.nodes.iter().filter(|node| is_candidate(cycle, judgement, node)).count();
+    let (percentage, absolute) = cycle.profile.arguments.min_candidates;
+    if cycle.profile.release.0 < 20 { nodes } else { (nodes * percentage / 100).max(absolute).min(nodes) }
 }
 
 /// Whether preemption looks at a node at all.

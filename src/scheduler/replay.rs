@@ -13,6 +13,7 @@ use super::explanation::{Agreement, Attempt, Depth, Explanation, Help, Outcome, 
 use super::image_snapshots::ImageSnapshots;
 use super::origin::{DecidedBy, meant_for};
 use super::own_writes::is_victim;
+use super::preemption::kept;
 use super::remedies::help;
 use super::victims;
 use super::{Gates, Profile, Release, judged_as};
@@ -297,11 +298,12 @@ impl Replay {
         let verdict = if own_profile && !in_doubt { judged.verdict } else { Agreement::Unverifiable };
         let evidence = self.evidence(&attempt.pod, profile, &judged.judgement);
         let sought = self.remedies && matches!(attempt.outcome, Outcome::Unschedulable | Outcome::Pending);
-        let preemption = if sought && judged.judgement.preemption_helps {
-            victims::candidates(&Cycle { pod: &attempt.pod, state: &self.state, profile }, &judged.judgement)
-        } else {
-            Vec::new()
-        };
+        let mut preemption = Vec::new();
+        if sought && judged.judgement.preemption_helps {
+            let cycle = Cycle { pod: &attempt.pod, state: &self.state, profile };
+            preemption = victims::candidates(&cycle, &judged.judgement);
+            caveats.extend(caveats::unseen_candidates(kept(&cycle, &judged.judgement), preemption.len()));
+        }
         caveats.extend(caveats::equal_victims(&preemption));
         let only = match &self.depth {
             Depth::Node(name) => Some(name.as_str()),

@@ -25,7 +25,7 @@ pub fn read(plugin: &str, args: &Document<'_>, context: &Context<'_>, arguments:
         "NodeAffinity" => node_affinity::read(args, context, arguments),
         "PodTopologySpread" => spread::read(args, context, arguments),
         "VolumeBinding" => volume_binding(args, context, arguments),
-        "DefaultPreemption" => preemption(args, context),
+        "DefaultPreemption" => preemption(args, context, arguments),
         "DynamicResources" => dynamic_resources(args, context),
         "NodeLabel" => node_label(args, context),
         _ => Vec::new(),
@@ -92,9 +92,10 @@ fn told_shape(points: &Document<'_>, context: &Context<'_>) -> String {
     if json { format!("[{}]", points.join(",")) } else { format!("[]config.UtilizationShapePoint{{{}}}", points.join(", ")) }
 }
 
-fn preemption(args: &Document<'_>, context: &Context<'_>) -> Vec<String> {
+fn preemption(args: &Document<'_>, context: &Context<'_>, arguments: &mut Arguments) -> Vec<String> {
     let (percentage, absolute) = (args.field("minCandidateNodesPercentage"), args.field("minCandidateNodesAbsolute"));
     let (percent, count) = (percentage.whole().unwrap_or(10), absolute.whole().unwrap_or(100));
+    arguments.min_candidates = (usize::try_from(percent).unwrap_or(0), usize::try_from(count).unwrap_or(0));
     let (bad_percent, bad_count, none) = (!(0..=100).contains(&percent), count < 0, percent == 0 && count == 0);
     if context.release.0 <= 20 {
         let why = match () {
