@@ -95,7 +95,7 @@ fn a_plugin_that_is_not_known_is_named_and_the_others_judge() {
 #[test]
 fn versions_that_are_not_known() {
     let said = told(&explain("{containers: [{name: c}]}", "", &["--scheduler-version", "1.99"]));
-    assert!(said.contains("the rules of 1.36 are applied to 1.99, whose own are not known here"), "{said}");
+    assert!(said.contains("the rules of 1.37 are applied to 1.99, whose own are not known here"), "{said}");
     for version in ["1.5", "banana"] {
         refused(
             &explain("{containers: [{name: c}]}", "", &["--scheduler-version", version]),

@@ -118,7 +118,7 @@ fn where_nothing_scores_every_node_has_one() {
 #[test]
 fn a_filter_without_its_prefilter_is_not_skipped() {
     let names = ["NodeAffinity", "VolumeZone", "NodeVolumeLimits"];
-    for minor in 28..=36 {
+    for minor in 28..=37 {
         let file = |disabled: Value| {
             let plugins = json!({"preFilter": {"disabled": disabled}});
             let profiles = json!([{"schedulerName": "a", "plugins": plugins}]);

@@ -147,6 +147,15 @@ const FILTERS: &[Row<&str>] = &[
         ],
         "pkg/scheduler/apis/config/v1/default_plugins.go",
     ),
+    (
+        37..=37,
+        &[
+            "NodeName", "NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodePorts", "DeferredPodScheduling", "NodeResourcesFit",
+            "VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone", "PodTopologySpread", "InterPodAffinity", "DynamicResources",
+            "NodeDeclaredFeatures",
+        ],
+        "pkg/scheduler/apis/config/v1/default_plugins.go",
+    ),
 ];
 
 /// The order of PreFilter where it is not that of the filters.
@@ -221,7 +230,7 @@ const SCORES: &[Row<(&str, i64)>] = &[
         "pkg/scheduler/apis/config/v1beta3 (1.23–1.24), v1/default_plugins.go (1.25–1.34)",
     ),
     (
-        35..=36,
+        35..=37,
         &[
             ("TaintToleration", 3), ("NodeAffinity", 2), ("NodeResourcesFit", 1), ("VolumeBinding", 1), ("PodTopologySpread", 2), ("InterPodAffinity", 2),
             ("DynamicResources", 2), ("NodeResourcesBalancedAllocation", 1), ("ImageLocality", 1),
@@ -260,6 +269,7 @@ const CONDITIONS: &[Condition] = &[
     only("ResourceLimitsPriority", 13..=17, "ResourceLimitsPriorityFunction", true),
     only("DynamicResources", 26..=u16::MAX, "DynamicResourceAllocation", true),
     only("NodeDeclaredFeatures", 35..=u16::MAX, "NodeDeclaredFeatures", true),
+    only("DeferredPodScheduling", 37..=u16::MAX, "InPlacePodVerticalScalingSchedulerPreemption", true),
 ];
 
 /// Whether a plugin of a row takes part in a release under its gates: where it has conditions, one of them must hold.

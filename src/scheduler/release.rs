@@ -5,7 +5,7 @@ use crate::kube::Release;
 /// The oldest release whose rules are known.
 pub const OLDEST_SCHEDULER: Release = Release(9);
 /// The newest release whose rules are known.
-pub const NEWEST_SCHEDULER: Release = Release(36);
+pub const NEWEST_SCHEDULER: Release = Release(37);
 
 /// Reads a scheduler's version such as `1.28` or `v1.28.3+k3s1`. One newer than the newest known is taken: see [`judged_as`].
 ///

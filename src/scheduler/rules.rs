@@ -131,6 +131,7 @@ pub struct Rules {
     pub image_formula: ImageFormula,
     pub image_init_containers: bool,
     pub image_volumes: bool,
+    pub image_volumes_raise_maximum: bool,
     pub image_counts_at_snapshot: bool,
     pub score_skips: bool,
     pub fit_error: FitErrorFormat,
@@ -167,8 +168,8 @@ impl Rules {
             zero_scalar_checked: minor <= 25,
             ignored_resource_groups: minor >= 19,
             fit_unresolvable: minor >= 34,
-            // Sidecars are known since 1.28.
-            sidecars_refused: minor >= 28 && !gates.on("SidecarContainers"),
+            // Sidecars are known since 1.28; their gate is gone since 1.37.
+            sidecars_refused: (28..=36).contains(&minor) && !gates.on("SidecarContainers"),
             dra_extended_resources: gates.on("DRAExtendedResource") && gates.on("DynamicResourceAllocation"),
             // `nodeports/node_ports.go`: sidecars' ports since 1.34.
             sidecar_ports: minor >= 34,
@@ -253,6 +254,7 @@ impl Rules {
             },
             image_init_containers: minor >= 30,
             image_volumes: minor >= 36,
+            image_volumes_raise_maximum: minor >= 37,
             // `framework/types.go` NodeInfo.Snapshot: counted when a changed node is next looked at since 1.29, at the node's own write before.
             image_counts_at_snapshot: minor >= 29,
             score_skips: minor >= 27,

@@ -77,8 +77,8 @@ fn kubelets(state: &ClusterState) -> Option<VersionFrom> {
 
 /// Words that only some releases use, with the newest release that does.
 const WORDS: &[(&str, Release)] = &[
-    ("had untolerated taint(s)", Release(36)),
-    ("no new claims to deallocate", Release(36)),
+    ("had untolerated taint(s)", Release(37)),
+    ("no new claims to deallocate", Release(37)),
     ("had untolerated taint {", Release(34)),
     ("for incoming pod..", Release(28)),
     ("that the pod didn't tolerate", Release(23)),

@@ -15,9 +15,9 @@ pub type Plugins = BTreeMap<Point, PluginSet>;
 const EXTENDS: &[(&str, &[(Point, u16, u16)])] = &[
     ("SchedulingGates", &[(Point::PreEnqueue, 26, END)]),
     ("PrioritySort", &[(Point::QueueSort, 18, END)]),
-    ("NodeUnschedulable", &[(Point::Filter, 18, END)]),
-    ("NodeName", &[(Point::Filter, 18, END)]),
-    ("TaintToleration", &[(Point::Filter, 18, END), (Point::PreScore, 18, END), (Point::Score, 18, END)]),
+    ("NodeUnschedulable", &[(Point::PreFilter, 37, END), (Point::Filter, 18, END)]),
+    ("NodeName", &[(Point::PreFilter, 37, END), (Point::Filter, 18, END)]),
+    ("TaintToleration", &[(Point::PreFilter, 37, END), (Point::Filter, 18, END), (Point::PreScore, 18, END), (Point::Score, 18, END)]),
     ("NodeAffinity", &[(Point::PreFilter, 21, END), (Point::Filter, 18, END), (Point::PreScore, 21, END), (Point::Score, 18, END)]),
     ("NodePorts", &[(Point::PreFilter, 18, END), (Point::Filter, 18, END)]),
     (
@@ -59,6 +59,7 @@ const EXTENDS: &[(&str, &[(Point, u16, u16)])] = &[
             (Point::PreFilter, 26, END),
             (Point::Filter, 26, END),
             (Point::PostFilter, 26, END),
+            (Point::PodGroupPostFilter, 37, END),
             (Point::PreScore, 26, 31),
             (Point::Score, 35, END),
             (Point::Reserve, 26, END),
@@ -66,9 +67,10 @@ const EXTENDS: &[(&str, &[(Point, u16, u16)])] = &[
             (Point::PostBind, 26, 31),
         ],
     ),
+    ("DeferredPodScheduling", &[(Point::PreFilter, 37, END), (Point::Filter, 37, END), (Point::Permit, 37, END)]),
     ("NodeDeclaredFeatures", &[(Point::PreFilter, 35, END), (Point::Filter, 35, END)]),
     ("GangScheduling", &[(Point::PreEnqueue, 35, END), (Point::Reserve, 35, 35), (Point::Permit, 35, END)]),
-    ("DefaultPreemption", &[(Point::PreEnqueue, 32, END), (Point::PostFilter, 19, END)]),
+    ("DefaultPreemption", &[(Point::PreEnqueue, 32, END), (Point::PostFilter, 19, END), (Point::PodGroupPostFilter, 37, END)]),
     ("NodeResourcesBalancedAllocation", &[(Point::PreScore, 27, END), (Point::Score, 18, END)]),
     ("ImageLocality", &[(Point::Score, 18, END)]),
     ("DefaultBinder", &[(Point::Bind, 18, END)]),
@@ -119,7 +121,9 @@ fn multi_point(profile: &Profile) -> PluginSet {
     list.extend((release >= 27 && gated).then_some("SchedulingGates"));
     list.push("PrioritySort");
     list.extend(profile.filters.iter().map(|entry| entry.name));
-    list.extend(profile.gates.on("GangScheduling").then_some("GangScheduling"));
+    // GenericWorkload took GangScheduling's place in 1.37.
+    let groups = if release >= 37 { "GenericWorkload" } else { "GangScheduling" };
+    list.extend(profile.gates.on(groups).then_some("GangScheduling"));
     list.extend(["DefaultPreemption", "NodeResourcesBalancedAllocation", "ImageLocality", "DefaultBinder"]);
     list.extend((release == 26 && gated).then_some("SchedulingGates"));
     let mut set = PluginSet::of(list.into_iter().map(|name| (name, weight(name))));

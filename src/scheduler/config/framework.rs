@@ -9,7 +9,7 @@ use super::defaults::{self, Plugins, extends, is_known};
 use super::plugin_set::{Enabled, PluginSet, Point};
 
 /// The points in the order upstream fills them.
-const ORDER: [Point; 15] = [
+const ORDER: [Point; 16] = [
     Point::PreFilter,
     Point::Filter,
     Point::PostFilter,
@@ -24,6 +24,7 @@ const ORDER: [Point; 15] = [
     Point::QueueSort,
     Point::PlacementGenerate,
     Point::PlacementScore,
+    Point::PodGroupPostFilter,
     Point::Unreserve,
 ];
 

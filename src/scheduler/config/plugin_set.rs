@@ -26,12 +26,13 @@ pub enum Point {
     PostBind,
     PlacementGenerate,
     PlacementScore,
+    PodGroupPostFilter,
     Unreserve,
 }
 
 impl Point {
     /// Every point with its field's name.
-    pub const ALL: [(Self, &'static str); 16] = [
+    pub const ALL: [(Self, &'static str); 17] = [
         (Self::MultiPoint, "multiPoint"),
         (Self::PreEnqueue, "preEnqueue"),
         (Self::QueueSort, "queueSort"),
@@ -47,6 +48,7 @@ impl Point {
         (Self::PostBind, "postBind"),
         (Self::PlacementGenerate, "placementGenerate"),
         (Self::PlacementScore, "placementScore"),
+        (Self::PodGroupPostFilter, "podGroupPostFilter"),
         (Self::Unreserve, "unreserve"),
     ];
 

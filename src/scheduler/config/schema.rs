@@ -99,6 +99,7 @@ const STRUCTS: &[Struct] = &[
         field("queueSort", SET), field("preFilter", SET), field("filter", SET), field("postFilter", SET).of(V1Alpha1, V1Alpha1), field("postFilter", SET).of(V1Beta1, V1), field("preScore", SET).of(V1Alpha2, V1), field("score", SET), field("reserve", SET),
         field("permit", SET), field("preBind", SET), field("bind", SET), field("postBind", SET), field("unreserve", SET).of(V1Alpha1, V1Alpha2), field("multiPoint", SET).since(23),
         field("preEnqueue", SET).since(26), field("placementGenerate", SET).since(36), field("placementScore", SET).since(36),
+        field("podGroupPostFilter", SET).since(37),
     ] },
     Struct { name: "PluginSet", package: Package::Own, fields: &[field("enabled", Kind::List("Plugin")), field("disabled", Kind::List("Plugin"))] },
     Struct { name: "Plugin", package: Package::Own, fields: &[field("name", TEXT), field("weight", Kind::Int(32))] },

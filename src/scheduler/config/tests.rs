@@ -36,7 +36,7 @@ fn refused(yaml: &str, minor: u16, reasons: &[&str]) {
 
 #[test]
 fn nothing_said_is_the_default_profile_of_every_release() {
-    for (version, minors) in [("v1beta1", 19..=22), ("v1beta2", 22..=22), ("v1beta3", 23..=28), ("v1", 25..=36)] {
+    for (version, minors) in [("v1beta1", 19..=22), ("v1beta2", 22..=22), ("v1beta3", 23..=28), ("v1", 25..=37)] {
         for minor in minors.filter(|minor| (version, *minor) != ("v1beta1", 22)) {
             let profile = read(&beta(version, ""), minor).unwrap().profiles.remove(0);
             let default = Profile::new(Release(minor), Gates::new(Release(minor)));

@@ -27,7 +27,7 @@ Reads
 History
   1.12–1.18 one maximum for the whole pod
   1.19–     the maximum grows with the number of containers
-  1.30–     init containers count; 1.36– image volumes too
+  1.30–     init containers count; 1.36– image volumes too, and since 1.37 each of them raises the maximum
 Differs from upstream
   Where the history of the nodes is not readable, the number of nodes having an image is counted in the order of their last writes."
     }
@@ -35,7 +35,6 @@ Differs from upstream
     fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
         let rules = &cycle.profile.rules;
         let containers = containers(&cycle.pod.spec, rules);
-        let count = i64::try_from(containers.len()).unwrap_or(1);
         let max = rules.max_score;
         if rules.image_formula == ImageFormula::Buckets {
             // Up to 1.10 names are compared as they are written.
@@ -46,6 +45,8 @@ Differs from upstream
             });
         }
         let images = images(&cycle.pod.spec, rules);
+        let count = if rules.image_volumes_raise_maximum { count(&cycle.pod.spec) } else { containers.len() };
+        let count = i64::try_from(count).unwrap_or(1);
         let highest = if rules.image_formula == ImageFormula::Spread { MAX_PER_CONTAINER } else { MAX_PER_CONTAINER * count };
         let nodes = cycle.state.node_count();
         PreScore::plain(move |node| {
@@ -60,6 +61,12 @@ Differs from upstream
 fn containers(spec: &PodSpec, rules: &Rules) -> Vec<String> {
     let inits = spec.init_images.iter().filter(|_| rules.image_init_containers);
     spec.images.iter().chain(inits).map(|image| image.to_string()).collect()
+}
+
+/// Containers and volumes with an image, named or not.
+fn count(spec: &PodSpec) -> usize {
+    let volumes = spec.volumes.iter().filter(|volume| matches!(volume.source, VolumeSource::Image(_)));
+    spec.images.len() + spec.init_images.len() + volumes.count()
 }
 
 /// The images that count for a pod, by the names nodes list them under (1.11 and later).

@@ -1,6 +1,7 @@
 //! One file per upstream plugin; `PLUGINS` lists them all.
 
 mod balanced_allocation;
+mod deferred_pod_scheduling;
 pub mod dynamic_resources;
 mod gang_scheduling;
 pub mod image_locality;
@@ -54,6 +55,7 @@ pub static PLUGINS: &[&dyn Plugin] = &[
     &selector_spread::SelectorSpread,
     &selector_spread::DefaultPodTopologySpread,
     &node_declared_features::NodeDeclaredFeatures,
+    &deferred_pod_scheduling::DeferredPodScheduling,
     &scheduling_gates::SchedulingGates,
     &gang_scheduling::GangScheduling,
     &volume_restrictions::VolumeRestrictions,

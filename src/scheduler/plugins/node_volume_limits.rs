@@ -36,7 +36,7 @@ History
   1.12–1.17 as predicate MaxCSIVolumeCountPred. A missing claim was passed over up to 1.22, an error 1.23–1.29, a refusal since 1.30.
   Generic ephemeral volumes since 1.23, inline in-tree disks taken over by drivers since 1.25. Skipped for pods without such volumes
   since 1.28.
-  The gate VolumeLimitScaling (1.35, off by default) refuses nodes without a driver the pod needs; since 1.36 only where the CSIDriver
+  The gate VolumeLimitScaling (1.35, on since 1.37) refuses nodes without a driver the pod needs; since 1.36 only where the CSIDriver
   says preventPodSchedulingIfMissing.
 Differs from upstream
   Of several drivers that are not installed the first by name is told; upstream's order varies"

@@ -33,7 +33,8 @@ History
   1.9–1.17 as predicate CheckVolumeBinding. Unbound claims ended the attempt with an error up to 1.18.8 and refuse since; missing claims
   refuse since 1.20. Storage capacity since 1.19 (on since 1.21). 1.27–1.28 (and 1.29–1.31 in their first patches) volumes bound to hosts
   narrow the nodes looked at.
-  Scores behind VolumeCapacityPriority (1.21–1.32) or StorageCapacityScoring (1.33), both off; 1.23–1.29 they count 0 for every node.
+  Scores behind VolumeCapacityPriority (1.21–1.32) or StorageCapacityScoring (1.33–, on since 1.37); 1.23–1.29 they count 0
+  for every node.
 Differs from upstream
   Among free volumes of equal size upstream takes the first of a list in random order, here the first by name."
     }
