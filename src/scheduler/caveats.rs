@@ -91,11 +91,16 @@ pub fn caveats(of: &Circumstances) -> Vec<String> {
         said.push("ImageLocality counts nodes by their history, part of which was compacted away".to_owned());
     }
     doubtful_scores(of, &mut said);
-    said.extend(of.profile.unverifiable.iter().cloned());
-    if !of.scheduler.configured {
+    said
+}
+
+/// What is assumed of the scheduler itself, whatever it decided.
+pub fn assumptions(scheduler: &Scheduler, profile: &Profile) -> Vec<String> {
+    let mut said = profile.unverifiable.clone();
+    if !scheduler.configured {
         said.push(format!(
             "the scheduler's configuration is not in etcd: the default profile of {} is assumed, without extenders",
-            of.profile.release
+            profile.release
         ));
     }
     said

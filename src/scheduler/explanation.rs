@@ -84,6 +84,8 @@ pub struct Explanation {
     pub verdict: Agreement,
     /// What etcd cannot show, each a sentence.
     pub caveats: Vec<String>,
+    /// What is assumed of the scheduler, the same for every pod of its profile, each a sentence.
+    pub assumptions: Vec<String>,
     /// Facts about refusals, as far as they were asked for.
     pub evidence: Vec<Evidence>,
     /// What would make a pod fit that fits nowhere.

@@ -320,6 +320,7 @@ impl Replay {
             judgement: judged.judgement,
             verdict,
             caveats,
+            assumptions: caveats::assumptions(&self.scheduler, profile),
             evidence,
             help,
             preemption,

@@ -201,6 +201,7 @@ struct Writer<'a> {
     clock: &'a Clock,
     written: usize,
     differ: usize,
+    summary: text::Summary,
 }
 
 impl<'a> Writer<'a> {
@@ -209,7 +210,7 @@ impl<'a> Writer<'a> {
             format @ (Format::Table | Format::Wide | Format::Json | Format::Ndjson) => format.clone(),
             other => return Err(other.unsupported("explain", "table, wide, json, ndjson")),
         };
-        Ok(Self { args, format, out, clock: session.clock().await?, written: 0, differ: 0 })
+        Ok(Self { args, format, out, clock: session.clock().await?, written: 0, differ: 0, summary: text::Summary::default() })
     }
 
     fn write(&mut self, explanation: &Explanation, replay: &Replay) -> Result<()> {
@@ -224,8 +225,8 @@ impl<'a> Writer<'a> {
             if self.written > 0 {
                 writeln!(self.out)?;
             }
-            let shown = text::Shown { wide: self.format == Format::Wide, node: self.args.node.as_deref(), width: self.out.width() };
-            text::write(explanation, Some(self.clock), shown, self.out)?;
+            text::write(explanation, Some(self.clock), self.shown(), self.out)?;
+            self.summary.add(explanation);
             self.count(explanation);
             return Ok(());
         }
@@ -255,6 +256,10 @@ impl<'a> Writer<'a> {
         }
     }
 
+    fn shown(&self) -> text::Shown<'a> {
+        text::Shown { wide: self.format == Format::Wide, node: self.args.node.as_deref(), width: self.out.width(), many: self.many() }
+    }
+
     fn many(&self) -> bool {
         self.args.all || self.args.addresses.len() > 1
     }
@@ -263,6 +268,10 @@ impl<'a> Writer<'a> {
         if self.format == Format::Json && self.many() {
             let lead = if self.written == 0 { "{\"kind\":\"List\",\"items\":[" } else { "" };
             writeln!(self.out, "{lead}]}}")?;
+        }
+        if self.many() && self.written > 0 && matches!(self.format, Format::Table | Format::Wide) {
+            let shown = self.shown();
+            self.summary.write(shown, self.out)?;
         }
         if unreadable > 0 {
             let (values, were) = if unreadable == 1 { ("value", "was") } else { ("values", "were") };

@@ -16,7 +16,7 @@ struct Document<'a> {
     attempt: Attempt<'a>,
     profile: Profile<'a>,
     verdict: &'static str,
-    caveats: &'a [String],
+    caveats: Vec<&'a String>,
     message: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     waits: Option<Waits<'a>>,
@@ -194,7 +194,7 @@ pub fn write_json(
             version_from: &explanation.version.evidence,
         },
         verdict: verdict(explanation.verdict),
-        caveats: &explanation.caveats,
+        caveats: explanation.caveats.iter().chain(&explanation.assumptions).collect(),
         message: judgement.message.as_deref(),
         waits: match &judgement.whole_pod {
             Some(WholePod::Gated { plugin, reason }) => Some(Waits { plugin, status: "UnschedulableAndUnresolvable", reason }),

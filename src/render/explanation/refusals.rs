@@ -21,8 +21,8 @@ struct Filter<'a> {
     groups: Vec<Group<'a>>,
 }
 
-/// So many groups of one filter are shown unless all are asked for.
-const GROUPS: usize = 4;
+/// So many groups are shown unless all are asked for, shared out among the filters.
+const GROUPS: usize = 8;
 /// So many nodes are named together.
 const NAMES: usize = 4;
 
@@ -62,7 +62,9 @@ pub fn write(explanation: &Explanation, all: bool, width: usize, out: &mut dyn W
         for line in folded {
             writeln!(out, "{:hang$}{line}", "")?;
         }
-        let shown = if all { filter.groups.len() } else { GROUPS };
+        let share = (GROUPS / filters.len()).clamp(2, 4);
+        // "Other reasons" takes a line too, so one more group is rather shown.
+        let shown = if all || filter.groups.len() <= share + 1 { filter.groups.len() } else { share };
         for group in filter.groups.iter().take(shown) {
             if !single {
                 hanging(
@@ -149,15 +151,19 @@ fn details(
     // Nodes that nothing is told of come last, all on one line.
     alike.sort_by_key(|(text, _)| text.is_empty());
     let told_of = alike.iter().filter(|(text, _)| !text.is_empty()).count();
-    for (text, members) in alike.iter().take(lines.min(told_of)) {
-        let line = format!("{}: {text}", names(members.iter().copied(), NAMES, width - indent.min(width / 2)));
-        hanging(&" ".repeat(indent), &line, indent + 2, width, FAINT, out)?;
-    }
-    let left: Vec<&str> = alike.iter().skip(lines.min(told_of)).flat_map(|(_, members)| members.iter().copied()).collect();
+    let room = width - indent.min(width / 2);
+    let mut texts: Vec<String> = alike
+        .iter()
+        .take(lines.min(told_of))
+        .map(|(text, members)| format!("{}: {text}", names(members.iter().copied(), NAMES, room)))
+        .collect();
+    let left: Vec<&str> = alike.iter().skip(texts.len()).flat_map(|(_, members)| members.iter().copied()).collect();
     if !left.is_empty() {
-        let also = if told_of > 0 { "… " } else { "" };
-        let line = format!("{also}{}", names(left.into_iter(), 2 * NAMES, width - indent.min(width / 2)));
-        hanging(&" ".repeat(indent), &line, indent + 2, width, FAINT, out)?;
+        let left = names(left.into_iter(), 2 * NAMES, room);
+        match texts.last_mut() {
+            Some(last) => *last += &format!("; … {left}"),
+            None => texts.push(left),
+        }
     }
-    Ok(())
+    texts.iter().try_for_each(|text| hanging(&" ".repeat(indent), text, indent + 2, width, FAINT, out))
 }

@@ -8,7 +8,7 @@ use crate::render::style::{ADDED, FAINT, REMOVED, STRONG, WARNING, paint};
 use crate::scheduler::{Agreement, DecidedBy, Explanation, Outcome, WholePod};
 use crate::store::Revision;
 
-use super::words::{columns, count, fold, hanging};
+use super::words::{columns, count, fold, grouped, hanging};
 use super::{help, node, refusals, scores};
 
 /// How wide a text may be where the terminal does not say.
@@ -27,6 +27,19 @@ pub struct Shown<'a> {
     pub node: Option<&'a str>,
     /// Columns of the terminal.
     pub width: Option<usize>,
+    /// One of many, whose [`Summary`] says at the end what is assumed of the scheduler.
+    pub many: bool,
+}
+
+impl Shown<'_> {
+    fn columns(&self) -> usize {
+        self.width.unwrap_or(WIDTH).max(40)
+    }
+
+    /// Lines of prose that are longer are hard to read; a table takes all there is.
+    fn prose(&self) -> usize {
+        self.columns().min(PROSE)
+    }
 }
 
 /// Writes one explanation.
@@ -34,9 +47,7 @@ pub struct Shown<'a> {
 /// # Errors
 /// The stream's.
 pub fn write(explanation: &Explanation, clock: Option<&Clock>, shown: Shown, out: &mut dyn Write) -> io::Result<()> {
-    let columns = shown.width.unwrap_or(WIDTH).max(40);
-    // Lines of prose that are longer are hard to read; a table takes all there is.
-    let width = columns.min(PROSE);
+    let (columns, width) = (shown.columns(), shown.prose());
     headline(explanation, clock, shown.wide, width, out)?;
     if let Some(node) = shown.node.and_then(|name| explanation.judgement.nodes.iter().find(|node| *node.name == *name)) {
         node::write(explanation, node, width, out)?;
@@ -49,7 +60,9 @@ pub fn write(explanation: &Explanation, clock: Option<&Clock>, shown: Shown, out
         help::preemption(explanation, shown.wide, width, out)?;
         help::remedies(explanation, shown.wide, width, out)?;
     }
-    caveats(explanation, width, out)
+    let assumptions = assumptions(explanation);
+    let said = explanation.caveats.iter().chain(if shown.many { &[] } else { &*assumptions });
+    caveats(&said.map(String::as_str).collect::<Vec<_>>(), width, out)
 }
 
 fn headline(explanation: &Explanation, clock: Option<&Clock>, all: bool, width: usize, out: &mut dyn Write) -> io::Result<()> {
@@ -174,8 +187,54 @@ fn answer(explanation: &Explanation) -> String {
     }
 }
 
-fn caveats(explanation: &Explanation, width: usize, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out)?;
+/// What is assumed of the scheduler, and from what its release is known.
+fn assumptions(explanation: &Explanation) -> Vec<String> {
     let version = format!("version {}: {}", explanation.version.release, explanation.version.evidence);
-    explanation.caveats.iter().chain([&version]).try_for_each(|caveat| hanging("· ", caveat, 2, width, FAINT, out))
+    explanation.assumptions.iter().cloned().chain([version]).collect()
+}
+
+fn caveats(said: &[&str], width: usize, out: &mut dyn Write) -> io::Result<()> {
+    if !said.is_empty() {
+        writeln!(out)?;
+    }
+    said.iter().try_for_each(|caveat| hanging("· ", caveat, 2, width, FAINT, out))
+}
+
+/// Many explanations in a few lines: how many agree, and what was assumed for all.
+#[derive(Debug, Default)]
+pub struct Summary {
+    verdicts: [usize; 4],
+    assumed: Vec<String>,
+}
+
+impl Summary {
+    /// Counts one explanation.
+    pub fn add(&mut self, explanation: &Explanation) {
+        self.verdicts[explanation.verdict as usize] += 1;
+        for assumption in assumptions(explanation) {
+            if !self.assumed.contains(&assumption) {
+                self.assumed.push(assumption);
+            }
+        }
+    }
+
+    /// Writes it.
+    ///
+    /// # Errors
+    /// The stream's.
+    pub fn write(&self, shown: Shown, out: &mut dyn Write) -> io::Result<()> {
+        let [agree, ties, disagree, unverifiable] = self.verdicts;
+        let parts = [
+            (agree, "agree", ADDED),
+            (ties, if ties == 1 { "tie" } else { "ties" }, ADDED),
+            (disagree, if disagree == 1 { "disagrees" } else { "disagree" }, REMOVED),
+            (unverifiable, "cannot be verified", WARNING),
+        ];
+        let told = parts.iter().filter(|(number, ..)| *number > 0);
+        let told: Vec<String> =
+            told.map(|(number, what, style)| paint(*style, format!("{} {what}", grouped(*number))).to_string()).collect();
+        let decisions = count(self.verdicts.iter().sum(), "decision");
+        writeln!(out, "\n{}: {}", paint(STRONG, decisions), told.join(", "))?;
+        caveats(&self.assumed.iter().map(String::as_str).collect::<Vec<_>>(), shown.prose(), out)
+    }
 }

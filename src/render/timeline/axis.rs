@@ -14,8 +14,12 @@ use crate::store::Revision;
 const PHASE: usize = 18;
 /// The same beside objects' names.
 const PHASE_OF_MANY: usize = 12;
+/// Columns left to a detail, at least.
+const DETAIL: usize = 10;
 /// Columns of an object's name where there are several, at most.
 const OBJECT: usize = 34;
+/// Columns that the rest of a line takes: its head, a phase, and some of who did it.
+const BESIDE: usize = 52;
 /// Columns before the object's name: time, revision, sign.
 const HEAD: usize = 24;
 /// Columns before words that go on below their line.
@@ -31,7 +35,8 @@ pub fn write_axis(entries: &[Entry], many: bool, width: Option<usize>, out: &mut
     let width = width.unwrap_or(WIDTH).max(80);
     let namespace = shared_namespace(entries);
     let longest = |lengths: &mut dyn Iterator<Item = usize>, most: usize| lengths.map(|length| length.min(most)).max().unwrap_or(0);
-    let object = longest(&mut entries.iter().map(|entry| without(&entry.object, namespace.as_deref()).chars().count()), OBJECT);
+    let object =
+        longest(&mut entries.iter().map(|entry| without(&entry.object, namespace.as_deref()).chars().count()), OBJECT.min(width - BESIDE));
     let phase = longest(
         &mut entries.iter().filter(|entry| entry.kind != EntryKind::Note).map(|entry| entry.phase.len()),
         if many { PHASE_OF_MANY } else { PHASE },
@@ -88,9 +93,13 @@ impl Axis {
         let object = without(&entry.object, self.namespace.as_deref());
         let object = if self.many { format!("{:<1$} ", value::cut(&object, self.object), self.object) } else { String::new() };
         let bare = entry.detail.is_empty() && tail.is_empty();
-        let phase = if bare { entry.phase.clone() } else { format!("{:<1$}", entry.phase, self.phase) };
+        let phase = value::cut(&entry.phase, self.width - HEAD - DETAIL - object.chars().count());
+        let phase = if bare { phase } else { format!("{:<1$}", phase, self.phase) };
         let taken = HEAD + object.chars().count() + phase.chars().count() + 1;
-        let tail = value::cut(&tail, self.width.saturating_sub(taken + 2));
+        let tail = match self.width.saturating_sub(taken + 2) {
+            0 => String::new(),
+            room => value::cut(&tail, room),
+        };
         let room = self.width.saturating_sub(taken + if tail.is_empty() { 0 } else { tail.chars().count() + 2 });
         let fits = entry.detail.chars().count() <= room;
         let below = !fits && entry.kind != EntryKind::Note;

@@ -26,6 +26,10 @@ pub fn room(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
             facts.push(Fact::holding(format!("{name}: {} asked, not looked at here", amount(&name, asked))));
             continue;
         }
+        if capacity == 0 {
+            facts.push(Fact::refusing(format!("{name}: {} asked, the node has none", amount(&name, asked))));
+            continue;
+        }
         let takers = takers(cycle, node, &name);
         let who = if takers.is_empty() { String::new() } else { format!("by {}", takers.join(", ")) };
         let [asked, free, taken, capacity] = [asked, capacity - taken, taken, capacity].map(|value| amount(&name, value));

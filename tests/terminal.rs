@@ -1,0 +1,87 @@
+//! What a terminal shows of `explain` and `timeline`: nothing wider than it is, and each decision on one screen.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+
+/// What ketcd writes to a terminal of so many columns, without its styles.
+fn shown(columns: u16, arguments: &[&str]) -> String {
+    let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&controller).unwrap();
+    unlockpt(&controller).unwrap();
+    tcsetwinsize(&controller, Winsize { ws_row: 50, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
+    let name = ptsname(&controller, Vec::new()).unwrap();
+    let terminal: OwnedFd = rustix::fs::open(name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ketcd"));
+    let mut child =
+        command.args(arguments).env("TERM", "xterm").env_remove("NO_COLOR").stdout(terminal).stderr(Stdio::inherit()).spawn().unwrap();
+    // The command holds the other end: reading fails when the last of them is closed.
+    drop(command);
+    let mut bytes = Vec::new();
+    let mut controller = File::from(controller);
+    let mut piece = [0; 1 << 16];
+    while let Ok(read @ 1..) = controller.read(&mut piece) {
+        bytes.extend_from_slice(&piece[..read]);
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{arguments:?}");
+    let text = String::from_utf8(bytes).unwrap();
+    assert!(text.contains('\u{1b}'), "a terminal is shown colours");
+    anstream::adapter::strip_str(&text).to_string().replace('\r', "")
+}
+
+fn capture(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/captures").join(name).join("snapshot.db.zst");
+    path.to_str().unwrap().to_owned()
+}
+
+#[track_caller]
+fn narrow(text: &str, columns: u16) {
+    let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > usize::from(columns)).collect();
+    assert!(wide.is_empty(), "{} lines are wider than {columns} columns, the first:\n{}", wide.len(), wide[0]);
+}
+
+/// How many lines the longest decision takes, and which it is.
+fn longest(text: &str) -> (usize, &str) {
+    let heads =
+        |line: &&str| line.contains('/') && [" → ", " waits", " is gated"].iter().any(|what| line.contains(what)) && !line.starts_with(' ');
+    let lines: Vec<&str> = text.lines().collect();
+    let mut starts: Vec<usize> = (0..lines.len()).filter(|at| heads(&lines[*at])).collect();
+    assert!(starts.len() > 20, "{} decisions", starts.len());
+    starts.push(lines.len());
+    starts.windows(2).map(|pair| (pair[1] - pair[0], lines[pair[0]])).max().unwrap()
+}
+
+#[test]
+fn explanations_fit_the_terminal() {
+    for name in ["k136-random", "k120-random", "k136-story"] {
+        let file = capture(name);
+        for columns in [60, 80, 120] {
+            let text = shown(columns, &["explain", "--all", "-f", &file]);
+            narrow(&text, columns);
+            if columns >= 80 {
+                let (lines, which) = longest(&text);
+                assert!(lines <= 45, "{name} at {columns} columns: {lines} lines for {which}");
+            }
+        }
+    }
+}
+
+#[test]
+fn one_node_in_depth_fits_the_terminal() {
+    for columns in [60, 80, 120] {
+        narrow(&shown(columns, &["explain", "pod/shop/api-0179", "--node", "n03", "-f", &capture("k136-random")]), columns);
+    }
+}
+
+#[test]
+fn timelines_fit_the_terminal() {
+    for columns in [80, 120] {
+        narrow(&shown(columns, &["timeline", "-A", "-f", &capture("k136-story")]), columns);
+    }
+}
