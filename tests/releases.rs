@@ -124,7 +124,9 @@ fn compare(truth: &Value, judgement: &Judgement, busy: &BTreeSet<&str>, compared
         return wrong;
     }
     check("PreEnqueue".to_owned(), Value::Null, &truth["preenqueue"]);
-    check("message".to_owned(), json!(judgement.message), truth.get("message").unwrap_or(&Value::Null));
+    let message = truth.get("message").unwrap_or(&Value::Null);
+    let said = judgement.message.iter().chain(&judgement.equal_messages).find(|said| *message == said.as_str());
+    check("message".to_owned(), json!(said.or(judgement.message.as_ref())), message);
     // Where the attempt ended with an error nothing else is known.
     if !truth["prefilter"].is_null() || truth["early"] == true {
         return wrong;

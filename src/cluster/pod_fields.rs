@@ -85,6 +85,8 @@ pub struct SpecFields<'a> {
     pub host_network: Option<bool>,
     pub host_users: Option<bool>,
     #[serde(borrow)]
+    pub ephemeral_containers: Option<Vec<EphemeralFields<'a>>>,
+    #[serde(borrow)]
     pub init_containers: Option<Vec<ContainerFields<'a>>>,
     #[serde(borrow)]
     pub node_name: Option<Text<'a>>,
@@ -128,6 +130,26 @@ pub struct ContainerFields<'a> {
     pub restart_policy: Option<Text<'a>>,
     #[serde(borrow)]
     pub restart_policy_rules: Option<Vec<RuleFields<'a>>>,
+    #[serde(borrow)]
+    pub volume_mounts: Option<Vec<MountFields<'a>>>,
+}
+
+/// An ephemeral container.
+#[derive(Clone, Debug, Default, Hash, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[allow(missing_docs, reason = "the fields' own names")]
+pub struct EphemeralFields<'a> {
+    #[serde(borrow)]
+    pub volume_mounts: Option<Vec<MountFields<'a>>>,
+}
+
+/// An entry of a container's `volumeMounts`.
+#[derive(Clone, Debug, Default, Hash, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[allow(missing_docs, reason = "the fields' own names")]
+pub struct MountFields<'a> {
+    #[serde(borrow)]
+    pub bind_mount_options: Option<Vec<Text<'a>>>,
 }
 
 /// An entry of a container's `restartPolicyRules`.

@@ -126,7 +126,7 @@ impl PodInfo {
         let claims = status.resource_claim_statuses.iter().flatten();
         info.claim_statuses = claims.map(|claim| ClaimStatus::compile(claim, interner)).collect();
         info.labels = interner.pairs(metadata.labels.as_ref());
-        info.allocations = allocations(status, &info.spec, interner, problems);
+        info.allocations = allocations(status, &info.spec, info.resize_pending_infeasible, interner, problems);
         info
     }
 
@@ -158,8 +158,14 @@ fn seconds(time: &Option<Text>) -> Option<i64> {
     time.as_ref()?.parse::<jiff::Timestamp>().ok().map(|time| time.as_second())
 }
 
-/// What the kubelet reports as allocated; left out where it says the same as the spec.
-fn allocations(status: &StatusFields, spec: &PodSpec, interner: &mut Interner, problems: &mut Vec<String>) -> Vec<Allocation> {
+/// What the kubelet reports as allocated; left out where it says the same as the spec, unless the spec does not count.
+fn allocations(
+    status: &StatusFields,
+    spec: &PodSpec,
+    infeasible: bool,
+    interner: &mut Interner,
+    problems: &mut Vec<String>,
+) -> Vec<Allocation> {
     let mut allocation = |name: &str, allocated: &Option<Pairs>, resources: &Option<ResourceFields>| {
         let mut listed = |list: &Option<Pairs>, place| resource_list(list.as_ref(), place, interner, problems);
         let allocated = listed(allocated, "status.allocatedResources");
@@ -175,7 +181,7 @@ fn allocations(status: &StatusFields, spec: &PodSpec, interner: &mut Interner, p
         let same = own.is_some_and(|own| {
             allocation.allocated == own.requests && allocation.actual.as_ref().is_none_or(|actual| *actual == own.requests)
         });
-        if !same {
+        if !same || infeasible {
             found.push(allocation);
         }
     }

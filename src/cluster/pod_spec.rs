@@ -52,6 +52,8 @@ pub struct PodSpec {
     pub resource_claims: Vec<(Arc<str>, Option<Arc<str>>, Option<Arc<str>>)>,
     /// Features the pod needs of its node: some container restarts all of them on an exit.
     pub restarts_all_containers: bool,
+    /// A container mounts a volume with `bindMountOptions`.
+    pub bind_mount_options: bool,
     /// Host network within an own user namespace.
     pub host_network_in_user_namespace: bool,
     /// `spec.schedulingGroup.podGroupName`.
@@ -182,6 +184,12 @@ impl PodSpec {
             restarts_all_containers: containers().chain(inits()).any(|container| {
                 container.restart_policy_rules.iter().flatten().any(|rule| rule.action.as_deref() == Some("RestartAllContainers"))
             }),
+            bind_mount_options: containers()
+                .chain(inits())
+                .flat_map(|container| &container.volume_mounts)
+                .chain(spec.ephemeral_containers.iter().flatten().flat_map(|container| &container.volume_mounts))
+                .flatten()
+                .any(|mount| mount.bind_mount_options.iter().flatten().next().is_some()),
             host_network_in_user_namespace: spec.host_network == Some(true) && spec.host_users == Some(false),
             workload: spec
                 .workload_ref

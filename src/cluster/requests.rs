@@ -87,8 +87,8 @@ pub struct Allocation {
 }
 
 /// Which of the rules for summing requests apply (scheduler-facing gates resolved).
-/// Sources: `schedulercache/node_info.go` (1.9–1.15), `nodeinfo/node_info.go` (1.16–1.18), `framework/types.go` (1.19–1.36),
-/// `component-helpers/resource/helpers.go` (1.32–1.36).
+/// Sources: `schedulercache/node_info.go` (1.9–1.15), `nodeinfo/node_info.go` (1.16–1.18), `framework/types.go` (1.19–1.37),
+/// `component-helpers/resource/helpers.go` (1.32–1.37).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestRules {
     /// The scheduler's minor version.
@@ -228,15 +228,33 @@ impl RequestRules {
 
     /// `PodRequests` of 1.27 and later: amounts are added before they are rounded; sidecars from 1.28.
     fn aggregate(&self, pod: &PodInfo, defaults: Defaults, status: bool) -> ResourceList {
-        let requests = &pod.spec.requests;
+        let mut total = match status && self.release >= 37 {
+            true => self.largest_sum(pod, defaults),
+            false => self.sum(pod, |container| self.effective(pod, container, defaults, status)),
+        };
+        if self.pod_level {
+            for (name, amount) in self.pod_level_requests(pod, status) {
+                if is_pod_level(&name) {
+                    set(&mut total, &name, amount);
+                }
+            }
+        }
+        if self.overhead {
+            add_all(&mut total, &pod.spec.requests.overhead);
+        }
+        total
+    }
+
+    /// Regular containers and sidecars together, or what it takes to start them.
+    fn sum(&self, pod: &PodInfo, of: impl Fn(&ContainerRequests) -> ResourceList) -> ResourceList {
         let mut total = ResourceList::new();
-        for container in &requests.containers {
-            add_all(&mut total, &self.effective(pod, container, defaults, status));
+        for container in &pod.spec.requests.containers {
+            add_all(&mut total, &of(container));
         }
         let mut sidecars = ResourceList::new();
         let mut initial = ResourceList::new();
-        for container in &requests.init_containers {
-            let mut candidate = self.effective(pod, container, defaults, status);
+        for container in &pod.spec.requests.init_containers {
+            let mut candidate = of(container);
             if container.restartable && self.release >= 28 {
                 add_all(&mut total, &candidate);
                 add_all(&mut sidecars, &candidate);
@@ -247,17 +265,34 @@ impl RequestRules {
             raise_all(&mut initial, &candidate);
         }
         raise_all(&mut total, &initial);
-        if self.pod_level {
-            for (name, amount) in self.pod_level_requests(pod, status) {
-                if matches!(&*name, "cpu" | "memory") || name.starts_with("hugepages-") {
-                    set(&mut total, &name, amount);
-                }
-            }
-        }
-        if self.overhead {
-            add_all(&mut total, &requests.overhead);
-        }
         total
+    }
+
+    /// `AggregateContainerRequests` of 1.37: the spec, what is allocated and what the kubelet has set are summed each for itself, and of the
+    /// sums the largest count. Of an infeasible resize the spec does not; the pod's own status, where it is complete, stands for its containers'.
+    fn largest_sum(&self, pod: &PodInfo, defaults: Defaults) -> ResourceList {
+        let status_of = |name: &str| pod.allocations.iter().find(|allocation| &*allocation.container == name);
+        let set = |list: Option<&ResourceList>| list.filter(|list| !list.is_empty()).cloned();
+        let allocated = |name: &str| set(status_of(name).map(|status| &status.allocated));
+        let actual = |name: &str| set(status_of(name).and_then(|status| status.actual.as_ref()));
+        let feasible = |container: &ContainerRequests| {
+            if pod.resize_pending_infeasible { ResourceList::new() } else { container.requests.clone() }
+        };
+        let of_pod = self.pod_level_in_place.then(|| allocated("").zip(actual(""))).flatten();
+        let (allocated_sum, actual_sum) = of_pod.unwrap_or_else(|| {
+            let allocated_to = |container: &ContainerRequests| allocated(&container.name).unwrap_or_else(|| feasible(container));
+            let actual_of = |container: &ContainerRequests| actual(&container.name).unwrap_or_else(|| allocated_to(container));
+            (
+                self.sum(pod, |container| with_defaults(allocated_to(container), defaults)),
+                self.sum(pod, |container| with_defaults(actual_of(container), defaults)),
+            )
+        });
+        let mut largest = actual_sum;
+        raise_all(&mut largest, &allocated_sum);
+        if !pod.resize_pending_infeasible {
+            raise_all(&mut largest, &self.sum(pod, |container| with_defaults(container.requests.clone(), defaults)));
+        }
+        largest
     }
 
     /// Existing pods of 1.28 to 1.31: sidecars are not added to the regular containers, and a candidate holding them is defaulted as a whole.
@@ -311,6 +346,17 @@ impl RequestRules {
         let allocation = pod.allocations.iter().find(|allocation| allocation.container.is_empty());
         let Some(allocation) = allocation.filter(|_| status && self.pod_level_in_place) else { return list };
         let Some(actual) = &allocation.actual else { return list };
+        if self.release >= 37 {
+            if !list.iter().any(|(name, _)| is_pod_level(name)) {
+                return ResourceList::new();
+            }
+            if pod.resize_pending_infeasible {
+                list.clear();
+            }
+            raise_all(&mut list, actual);
+            raise_all(&mut list, &allocation.allocated);
+            return list;
+        }
         // Only what the pod itself asks for, and of an infeasible resize only what the kubelet says.
         for (name, amount) in &mut list {
             let of = |list: &ResourceList| list.iter().find(|(known, _)| known == name).map(|(_, amount)| *amount).unwrap_or_default();
@@ -319,6 +365,11 @@ impl RequestRules {
         }
         list
     }
+}
+
+/// Whether a pod may ask for it as a whole (`component-helpers/resource/helpers.go` supportedPodLevelResources).
+fn is_pod_level(name: &str) -> bool {
+    matches!(name, "cpu" | "memory") || name.starts_with("hugepages-")
 }
 
 fn with_defaults(mut list: ResourceList, defaults: Defaults) -> ResourceList {

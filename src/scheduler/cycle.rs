@@ -37,6 +37,8 @@ pub struct Judgement {
     pub nominated: Option<Arc<str>>,
     /// The sentence the scheduler writes if no node fits.
     pub message: Option<String>,
+    /// Sentences it may write as well: chance picks among nodes that preemption ranks equal, and since 1.37 the sentence names the one picked.
+    pub equal_messages: Vec<String>,
     /// Whether preemption would find a node.
     pub preemption_helps: bool,
     /// What a pod that fits waits for before it is bound (GangScheduling's Permit).
@@ -141,8 +143,17 @@ impl<'a> Cycle<'a> {
         let errors = || self.unknown_node(&prepared).or_else(|| fit_error::filter_errors(self, &judged));
         let errors = || errors().filter(|_| nominated.is_none()).map(WholePod::Error);
         let whole_pod = prepared.whole_pod.clone().or_else(errors);
-        let mut judgement =
-            Judgement { whole_pod, filters, nodes: judged, scores: None, nominated, message: None, preemption_helps: false, permit: None };
+        let mut judgement = Judgement {
+            whole_pod,
+            filters,
+            nodes: judged,
+            scores: None,
+            nominated,
+            message: None,
+            equal_messages: Vec::new(),
+            preemption_helps: false,
+            permit: None,
+        };
         if judgement.whole_pod.is_none() {
             let feasible: Vec<&NodeInfo> =
                 nodes.iter().zip(&judgement.nodes).filter(|(_, node)| node.fits()).map(|(node, _)| *node).collect();
@@ -153,7 +164,10 @@ impl<'a> Cycle<'a> {
         if judgement.whole_pod.is_some() || !judgement.nodes.iter().any(NodeJudgement::fits) {
             let post = preemption::post_filter(self, &prepared, &judgement);
             judgement.preemption_helps = post.nominates;
-            judgement.message = fit_error::message(self, &prepared, &judgement, &post);
+            let message = |post: &String| fit_error::message(self, &prepared, &judgement, post);
+            let equal_messages = post.equals.iter().filter_map(message).collect();
+            judgement.message = message(&post.message);
+            judgement.equal_messages = equal_messages;
         } else {
             judgement.permit = plugins::gang_permit(self);
         }

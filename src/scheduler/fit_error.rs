@@ -1,17 +1,16 @@
 //! The sentence kube-scheduler writes about a pod that fits nowhere, as each release puts it together.
-//! Sources: `core/generic_scheduler.go` FitError (1.9–1.18), `framework/types.go` FitError (1.19–1.36).
+//! Sources: `core/generic_scheduler.go` FitError (1.9–1.18), `framework/types.go` FitError (1.19–1.37).
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::cycle::{Cycle, Judgement, NodeJudgement, Prepared, WholePod};
 use super::plugin::Verdict;
-use super::preemption::PostFilter;
 use super::profile::FilterMode;
 use super::rules::FitErrorFormat;
 
 /// The message of an attempt that found no node; `None` for a pod that was never tried.
-pub fn message(cycle: &Cycle, prepared: &Prepared, judgement: &Judgement, post: &PostFilter) -> Option<String> {
+pub fn message(cycle: &Cycle, prepared: &Prepared, judgement: &Judgement, post: &str) -> Option<String> {
     let total = cycle.state.node_count();
     match &judgement.whole_pod {
         Some(WholePod::Gated { .. }) => return None,
@@ -25,7 +24,6 @@ pub fn message(cycle: &Cycle, prepared: &Prepared, judgement: &Judgement, post: 
         _ => String::new(),
     };
     let reasons = histogram(reasons(cycle, prepared, judgement));
-    let post = post.message.as_str();
     let start = format!("0/{total} nodes are available:");
     Some(match rules.fit_error {
         FitErrorFormat::Reasons => format!("{start} {reasons}."),

@@ -1,5 +1,5 @@
 //! What follows when no node fits: whether taking lower pods away would help, and the words the scheduler adds about it.
-//! Sources: `core/generic_scheduler.go` Preempt (1.11–1.18), `plugins/defaultpreemption` (1.19–1.36), `framework/preemption` (1.23–1.36).
+//! Sources: `core/generic_scheduler.go` Preempt (1.11–1.18), `plugins/defaultpreemption` (1.19–1.37), `framework/preemption` (1.23–1.37).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,12 +12,15 @@ use super::plugin::Verdict;
 use super::plugins;
 use super::profile::FilterMode;
 use super::rules::{FitErrorFormat, PreemptionCandidates};
+use super::victims::{PreemptionCandidate, candidates};
 
 /// What the PostFilter plugins answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PostFilter {
     /// What they add to the message; empty where they add nothing.
     pub message: String,
+    /// What they may add as well: of nodes that rank equal chance picks one, and since 1.37 the message names it.
+    pub equals: Vec<String>,
     /// Whether preemption finds a node.
     pub nominates: bool,
     /// Whether it ends with an error: then nothing else is said.
@@ -36,6 +39,7 @@ pub fn post_filter<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement:
     let mut parts: Vec<String> = Vec::new();
     for plugin in &profile.post_filters {
         match *plugin {
+            "DynamicResources" if !profile.rules.dra && profile.release.0 >= 37 => {}
             "DynamicResources" if !profile.rules.dra => parts.push("plugin disabled".to_owned()),
             "DynamicResources" if !claims_are_known(cycle, judgement) => {
                 return PostFilter { message: "not found".to_owned(), ..PostFilter::default() };
@@ -45,7 +49,7 @@ pub fn post_filter<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement:
             _ => {
                 let preemption = dry_run(cycle, prepared, judgement);
                 if preemption.nominates || preemption.failed {
-                    let told = !preemption.nominates && profile.rules.fit_error != FitErrorFormat::Reasons;
+                    let told = profile.rules.fit_error != FitErrorFormat::Reasons;
                     return PostFilter { message: if told { preemption.message } else { String::new() }, ..preemption };
                 }
                 parts.push(preemption.message);
@@ -101,7 +105,8 @@ fn dry_run<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement: &Judgem
     });
     if answers.iter().any(|answer| matches!(answer, DryRun::Fits)) {
         if kept(cycle, judgement) > 0 {
-            return PostFilter { message: String::new(), nominates: true, failed: false };
+            let mut said = placements(cycle, judgement).into_iter();
+            return PostFilter { message: said.next().unwrap_or_default(), equals: said.collect(), nominates: true, failed: false };
         }
         // A node that would do but is not kept has no status; since 1.32 such nodes are told of like those that were not looked at.
         answers.retain(|answer| cycle.profile.release.0 >= 32 || !matches!(answer, DryRun::Fits));
@@ -115,6 +120,22 @@ fn dry_run<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement: &Judgem
         [one] => PostFilter { failed: true, ..ineligible(one) },
         several => PostFilter { failed: true, ..ineligible(&format!("[{}]", several.join(", "))) },
     }
+}
+
+/// What is said of the nodes that may be picked, the best first: up to 1.36 nothing.
+fn placements(cycle: &Cycle, judgement: &Judgement) -> Vec<String> {
+    if cycle.profile.release.0 < 37 {
+        return Vec::new();
+    }
+    let found = candidates(cycle, judgement);
+    // Where not all are kept, those that are best here may not be among them.
+    let all = found.len() > kept(cycle, judgement);
+    let possible = found.iter().filter(|place| all || place.picked);
+    let said = |place: &PreemptionCandidate| {
+        let (node, victims) = (&place.node, place.victims.len());
+        format!("preemption: found a potential placement for pod on node {node}, preempting {victims} victims")
+    };
+    possible.map(said).collect()
 }
 
 /// What comes of taking the lower pods off one node.

@@ -78,7 +78,8 @@ fn kubelets(state: &ClusterState) -> Option<VersionFrom> {
 /// Words that only some releases use, with the newest release that does.
 const WORDS: &[(&str, Release)] = &[
     ("had untolerated taint(s)", Release(37)),
-    ("no new claims to deallocate", Release(37)),
+    ("found a potential placement for pod on node", Release(37)),
+    ("no new claims to deallocate", Release(36)),
     ("had untolerated taint {", Release(34)),
     ("for incoming pod..", Release(28)),
     ("that the pod didn't tolerate", Release(23)),

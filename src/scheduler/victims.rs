@@ -1,6 +1,6 @@
 //! Preemption itself: on each candidate node the pods that would have to go, and the node upstream's rules pick.
 //! Sources: `core/generic_scheduler.go` selectNodesForPreemption, pickOneNodeForPreemption (1.11–1.18),
-//! `plugins/defaultpreemption/default_preemption.go`, `framework/preemption/preemption.go` (1.19–1.36).
+//! `plugins/defaultpreemption/default_preemption.go`, `framework/preemption/preemption.go` (1.19–1.37).
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -144,6 +144,10 @@ fn violating(pods: &[Arc<PodInfo>], budgets: &[Budget], minor: u16) -> Vec<(Arc<
                 _ => {
                     *allowed -= 1;
                     violated |= *allowed < 0;
+                    // What comes after the first that is violated is left as it is since 1.37 (`framework/preemption/util.go`).
+                    if violated && minor >= 37 {
+                        break;
+                    }
                 }
             }
         }

@@ -125,7 +125,7 @@ pub fn ports(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
 
 /// Each feature the pod needs of its kubelet.
 pub fn features(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
-    let told = needed_features(&cycle.pod.spec).into_iter().map(|feature| {
+    let told = needed_features(&cycle.pod.spec, cycle.profile.release).into_iter().map(|feature| {
         let declared = node.declared_features.iter().any(|declared| &**declared == feature);
         Fact::new(declared, format!("feature {feature} is {}", if declared { "declared" } else { "not declared" }))
     });

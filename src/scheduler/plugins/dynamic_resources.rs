@@ -165,13 +165,14 @@ pub fn pre_enqueue(cycle: &Cycle<'_>) -> Option<String> {
 
 /// `PostFilter`: what the plugin adds to the message where no node fits. (It frees one of the claims that kept the pod off a node.)
 pub fn post_filter(cycle: &Cycle<'_>, judgement: &Judgement) -> &'static str {
-    const NOTHING: &str = "no new claims to deallocate";
+    let newer = cycle.profile.release.0 >= 37;
+    let nothing = if newer { "" } else { "no new claims to deallocate" };
     let refused_itself = matches!(&judgement.whole_pod, Some(WholePod::Refused { plugin: "DynamicResources", .. }));
     let extended = ExtendedResources::of(cycle);
     let claims = pod_claims(cycle.pod, cycle.state, cycle.profile.release.0).unwrap_or_default();
     let variant = Variant::new(cycle.profile.release, &cycle.profile.gates);
     if refused_itself || (claims.is_empty() && extended.is_none()) {
-        return NOTHING;
+        return nothing;
     }
     let place = judgement.filters.iter().position(|name| *name == "DynamicResources");
     let reached = |node: &&NodeJudgement| !node.absent && node.first_refusal().is_some_and(|(at, _)| Some(at) == place);
@@ -186,6 +187,8 @@ pub fn post_filter(cycle: &Cycle<'_>, judgement: &Judgement) -> &'static str {
         "deallocation of ResourceClaim completed"
     } else if extended.is_some_and(|extended| extended.left_behind.is_some()) {
         "deletion of ResourceClaim completed"
+    } else if newer {
+        ""
     } else {
         "still not schedulable"
     }

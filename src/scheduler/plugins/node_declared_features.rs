@@ -1,7 +1,7 @@
 //! NodeDeclaredFeatures: a node has declared the features a pod needs of its kubelet.
 
 use crate::cluster::PodSpec;
-use crate::scheduler::{Cycle, Plugin, PreFilter, Verdict};
+use crate::scheduler::{Cycle, Plugin, PreFilter, Release, Verdict};
 
 /// Upstream: `plugins/nodedeclaredfeatures/nodedeclaredfeatures.go`, `component-helpers/nodedeclaredfeatures`.
 pub struct NodeDeclaredFeatures;
@@ -16,18 +16,20 @@ impl Plugin for NodeDeclaredFeatures {
 
 Checks
   Each feature the pod needs is in status.declaredFeatures: RestartAllContainersOnContainerExits where a container has a restart
-  rule with that action, UserNamespacesHostNetworkSupport for the host's network within an own user namespace.
+  rule with that action, UserNamespacesHostNetworkSupport for the host's network within an own user namespace, VolumeBindMountOptions
+  where a container mounts a volume with bindMountOptions.
 Reads
   node status.declaredFeatures; pod spec
 History
   1.35 (off by default) node declared features check failed - unsatisfied requirements: <list>
   1.36– node(s) didn't match Pod's required features; not run for pods that need none; preemption cannot help
+  1.37– VolumeBindMountOptions
 Differs from upstream
   nowhere"
     }
 
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
-        let needed = needed(&cycle.pod.spec);
+        let needed = needed(&cycle.pod.spec, cycle.profile.release);
         if needed.is_empty() {
             return PreFilter::Skip;
         }
@@ -47,10 +49,11 @@ Differs from upstream
 }
 
 /// The features a pod needs of its kubelet.
-pub fn needed(spec: &PodSpec) -> Vec<&'static str> {
+pub fn needed(spec: &PodSpec, release: Release) -> Vec<&'static str> {
     let needs = [
         ("RestartAllContainersOnContainerExits", spec.restarts_all_containers),
         ("UserNamespacesHostNetworkSupport", spec.host_network_in_user_namespace),
+        ("VolumeBindMountOptions", spec.bind_mount_options && release.0 >= 37),
     ];
     needs.into_iter().filter(|(_, needed)| *needed).map(|(feature, _)| feature).collect()
 }

@@ -1,6 +1,8 @@
 //! NodeName: a pod that names a node fits only that node.
 
-use crate::scheduler::{Cycle, Plugin, PreFilter, Verdict};
+use std::collections::BTreeSet;
+
+use crate::scheduler::{Cycle, Filter, Plugin, PreFilter, Verdict};
 
 /// Upstream: `plugins/nodename/node_name.go`; up to 1.16 the predicate HostName.
 pub struct NodeName;
@@ -20,6 +22,7 @@ Reads
 History
   1.18–1.20 node(s) didn't match the requested hostname
   1.21–     node(s) didn't match the requested node name
+  1.37–     only the node named is looked at (PreFilter)
 Differs from upstream
   A bound pod is judged as it was before it was bound, without its node."
     }
@@ -30,9 +33,13 @@ Differs from upstream
             _ => "node(s) didn't match the requested node name",
         };
         let wanted = cycle.pod.node_name.as_ref();
-        PreFilter::Judge(Box::new(move |node| match wanted {
+        let filter: Filter<'a> = Box::new(move |node| match wanted {
             Some(wanted) if *wanted != node.name => Verdict::unresolvable(reason),
             _ => Verdict::Pass,
-        }))
+        });
+        match wanted {
+            Some(wanted) if cycle.profile.release.0 >= 37 => PreFilter::Narrow(BTreeSet::from([wanted.clone()]), filter),
+            _ => PreFilter::Judge(filter),
+        }
     }
 }

@@ -208,11 +208,15 @@ impl Replay {
         let feasible = judgement.nodes.iter().filter(|node| node.fits()).count();
         let sampled = feasible > sampling::enough(profile, judgement.nodes.len());
         let verdict = agreement(attempt, &judgement, sampled);
-        let same_message = match (&attempt.recorded_message, &judgement.message) {
-            (None, _) => true,
-            (Some(recorded), Some(ours)) => **recorded == **ours || attempt.told && is_told(recorded, ours),
-            (Some(_), None) => false,
+        let is = |ours: &str| {
+            attempt.recorded_message.as_ref().is_none_or(|recorded| **recorded == *ours || attempt.told && is_told(recorded, ours))
         };
+        // Of sentences that are all possible the recorded one is ours.
+        if let Some(at) = judgement.equal_messages.iter().position(|ours| is(ours)).filter(|_| attempt.recorded_message.is_some()) {
+            let first = judgement.message.replace(judgement.equal_messages.remove(at));
+            judgement.equal_messages.extend(first);
+        }
+        let same_message = attempt.recorded_message.is_none() || judgement.message.as_deref().is_some_and(is);
         let follows = match attempt.outcome {
             Outcome::Scheduled => verdict != Agreement::Disagrees,
             _ => verdict == Agreement::Agrees && same_message,
