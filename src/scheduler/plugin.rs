@@ -31,6 +31,11 @@ pub trait Plugin: Sync {
         Vec::new()
     }
 
+    /// The labels by which a node that it refuses would pass, as far as labels decide: each to be set or, without a value, removed.
+    fn wanted_labels(&self, _cycle: &Cycle, _node: &Candidate) -> Vec<(Arc<str>, Option<Arc<str>>)> {
+        Vec::new()
+    }
+
     /// Prepares for one pod and the nodes that fit it (PreScore), then scores node by node.
     fn score<'a>(&self, _cycle: &'a Cycle<'a>, _feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
         PreScore::Skip

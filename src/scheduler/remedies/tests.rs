@@ -9,7 +9,7 @@ use crate::scheduler::{Cycle, Gates, Release, SchedulerConfiguration};
 fn state(profile: &Profile, objects: &[(Watched, &str, Value)]) -> ClusterState {
     let mut state = ClusterState::new(profile.rules.requests);
     for (number, (kind, name, object)) in objects.iter().enumerate() {
-        let namespace = if matches!(kind, Watched::Pod | Watched::PersistentVolumeClaim) { "default" } else { "" };
+        let namespace = if matches!(kind, Watched::Pod | Watched::PersistentVolumeClaim | Watched::Service) { "default" } else { "" };
         let key = ObjectKey { kind: *kind, namespace: namespace.into(), name: (*name).into() };
         let mut object = object.clone();
         object["metadata"]["name"] = json!(name);
@@ -22,15 +22,18 @@ fn state(profile: &Profile, objects: &[(Watched, &str, Value)]) -> ClusterState 
 /// The remedies for a pod, one line each.
 fn check(pod: Value, objects: &[(Watched, &str, Value)], wanted: &[&str]) {
     let release = Release(34);
-    let profile = Profile::new(release, Gates::new(release));
-    let mut state = state(&profile, objects);
+    check_with(&Profile::new(release, Gates::new(release)), pod, objects, wanted);
+}
+
+fn check_with(profile: &Profile, pod: Value, objects: &[(Watched, &str, Value)], wanted: &[&str]) {
+    let mut state = state(profile, objects);
     let mut pod = json!({"metadata": {"name": "p", "namespace": "default", "labels": {"app": "a"}}, "spec": pod});
     pod["spec"]["containers"][0]["name"] = json!("c");
     let typed = PodFields::of(pod).unwrap();
     let pod = PodInfo::compile(&typed, 0, state.interner(), &mut Vec::new());
-    let judgement = Cycle { pod: &pod, state: &state, profile: &profile }.judge();
+    let judgement = Cycle { pod: &pod, state: &state, profile }.judge();
     let before = format!("{:?}", state.nodes().collect::<Vec<_>>());
-    let found = help(&pod, &mut state, &profile, &judgement, None).remedies;
+    let found = help(&pod, &mut state, profile, &judgement, None).remedies;
     let lines: Vec<String> = found.iter().map(|remedy| format!("{}: {}", remedy.node, remedy.changes.join(" and "))).collect();
     assert_eq!(lines, wanted);
     assert_eq!(format!("{:?}", state.nodes().collect::<Vec<_>>()), before, "the state is as it was");
@@ -245,4 +248,27 @@ fn no_smaller_set_of_the_changes_thought_of_is_enough() {
         }
     }
     assert!(tried > 5_000 && sizes[1..4].iter().all(|count| *count > 10), "{tried} sets on {searched} nodes, {sizes:?} by size");
+}
+
+#[test]
+fn labels_that_a_policy_wants() {
+    let release = Release(14);
+    let profile = |label: &str, presence: bool| {
+        let policy = json!({"kind": "Policy", "apiVersion": "v1", "predicates": [
+            {"name": "CheckNodeLabelPresence", "argument": {"labelsPresence": {"labels": [label], "presence": presence}}},
+            {"name": "CheckServiceAffinity", "argument": {"serviceAffinity": {"labels": ["rack"]}}},
+        ]});
+        SchedulerConfiguration::read(&policy, release, &Gates::new(release)).unwrap().profiles.remove(0)
+    };
+    let sibling = json!({"metadata": {"labels": {"app": "a"}}, "spec": {"nodeName": "n1", "containers": [{"name": "c"}]}});
+    let objects = [
+        (Watched::Service, "a", json!({"metadata": {}, "spec": {"selector": {"app": "a"}}})),
+        (Watched::Node, "n1", node(json!({}), json!({"rack": "r1", "retiring": "soon"}))),
+        (Watched::Node, "n2", node(json!({}), json!({"in-use": "yes", "retiring": "soon"}))),
+        (Watched::Node, "n3", node(json!({}), json!({"in-use": "yes", "rack": "r2", "retiring": "soon"}))),
+        (Watched::Pod, "other", sibling),
+    ];
+    check_with(&profile("in-use", true), asks("1"), &objects, &["n1: add label in-use= to n1", "n2: add label rack=r1 to n2"]);
+    let wanted = ["n1: remove label retiring from n1", "n2: remove label retiring from n2 and add label rack=r1 to n2"];
+    check_with(&profile("retiring", false), asks("1"), &objects, &wanted);
 }

@@ -67,4 +67,15 @@ impl Plugin for ArguedPredicate {
             Argument::ServiceLabels(labels) => ServiceAffinity::new(cycle, labels.clone()).compared(node),
         }
     }
+
+    fn wanted_labels(&self, cycle: &Cycle, node: &Candidate) -> Vec<(Arc<str>, Option<Arc<str>>)> {
+        match &self.argument {
+            Argument::Labels(labels) => labels
+                .iter()
+                .filter(|(label, wanted)| node.labels.has(label) != *wanted)
+                .map(|(label, wanted)| (label.clone(), wanted.then(|| "".into())))
+                .collect(),
+            Argument::ServiceLabels(labels) => ServiceAffinity::new(cycle, labels.clone()).wanted(node),
+        }
+    }
 }

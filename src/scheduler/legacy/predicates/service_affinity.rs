@@ -97,6 +97,21 @@ impl<'a> ServiceAffinity<'a> {
         self.labels.iter().enumerate().map(of_label).collect()
     }
 
+    /// The labels by which the node would be like those of the Service's other pods, as far as these are alike.
+    pub fn wanted(&self, node: &Candidate) -> Vec<(Arc<str>, Option<Arc<str>>)> {
+        let examples = if self.has_service { self.examples(node) } else { Vec::new() };
+        let of_label = |(at, label): (usize, &Arc<str>)| {
+            let mut values: Vec<&Arc<str>> = match &self.own[at] {
+                Some(own) => vec![own],
+                None => examples.iter().filter_map(|example| example[at].as_ref()).collect(),
+            };
+            values.dedup();
+            let [wanted] = values[..] else { return None };
+            (node.labels.get(label) != Some(wanted)).then(|| (label.clone(), Some(wanted.clone())))
+        };
+        self.labels.iter().enumerate().filter_map(of_label).collect()
+    }
+
     fn values(&self, node: &NodeInfo) -> Values {
         self.labels.iter().map(|label| node.labels.shared(label).cloned()).collect()
     }

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::cluster::{NodeInfo, PodInfo};
-use crate::scheduler::{Candidate, Cycle, Verdict, WholePod};
+use crate::scheduler::{Candidate, Cycle, Plugin, Verdict, WholePod};
 
 use super::fix::Fix;
 
@@ -59,7 +59,7 @@ pub fn of_node(cycle: &Cycle<'_>, node: &NodeInfo, verdicts: &[Verdict]) -> Vec<
         let found = match verdict {
             Verdict::Pass | Verdict::Skip => continue,
             Verdict::Reject(refusal) => {
-                let found = of_filter(cycle, &candidate, entry.plugin.name());
+                let found = of_filter(cycle, &candidate, entry.plugin);
                 if found.is_empty() { vec![Need::hopeless(refusal.reasons.join(", "))] } else { found }
             }
             Verdict::Unknown { missing } => vec![Need::hopeless(format!("unknown: {missing}"))],
@@ -139,8 +139,8 @@ pub fn of_absent(cycle: &Cycle<'_>, plugin: &'static str) -> Need {
     Need { plugin, ..need }
 }
 
-fn of_filter(cycle: &Cycle<'_>, node: &Candidate, rule: &str) -> Vec<Need> {
-    match rule {
+fn of_filter(cycle: &Cycle<'_>, node: &Candidate, plugin: &dyn Plugin) -> Vec<Need> {
+    match plugin.name() {
         "NodeUnschedulable" | "CheckNodeUnschedulable" => vec![Need::one_of(vec![Fix::Uncordon])],
         "CheckNodeCondition" => node::conditions(cycle, node),
         "TaintToleration" | "PodToleratesNodeTaints" => node::taints(cycle, node, &["NoSchedule", "NoExecute"]),
@@ -166,7 +166,7 @@ fn of_filter(cycle: &Cycle<'_>, node: &Candidate, rule: &str) -> Vec<Need> {
         | "MaxAzureDiskVolumeCount"
         | "CinderLimits"
         | "MaxCinderVolumeCount" => volumes::limits(cycle, node),
-        _ => Vec::new(),
+        _ => node::wanted_labels(plugin.wanted_labels(cycle, node), node),
     }
 }
 

@@ -40,6 +40,17 @@ fn is_free(key: &str) -> bool {
     !prefix.is_some_and(|prefix| prefix.ends_with("kubernetes.io") || prefix.ends_with("k8s.io"))
 }
 
+/// Labels that a Policy wants of nodes: each to be set or, without a value, removed. As everywhere, what a label says is not changed.
+pub fn wanted_labels(labels: Vec<(Arc<str>, Option<Arc<str>>)>, node: &Candidate) -> Vec<Need> {
+    let need = |(key, value): (Arc<str>, Option<Arc<str>>)| match (node.labels.get(&key), &value) {
+        (Some(is), Some(wanted)) => Need::hopeless(format!("its label {key} is {is}, the scheduler's Policy wants {wanted}")),
+        _ if is_free(&key) => Need::one_of(vec![Fix::Label(key, value)]),
+        (Some(_), None) => Need::hopeless(format!("the scheduler's Policy wants no label {key}")),
+        (None, _) => Need::hopeless(format!("the scheduler's Policy wants label {key}")),
+    };
+    labels.into_iter().map(need).collect()
+}
+
 /// The node selector's labels, each; the required terms, one of which must hold; and those of the scheduler's configuration.
 pub fn affinity(cycle: &Cycle<'_>, node: &Candidate) -> Vec<Need> {
     let spec = &cycle.pod.spec;
