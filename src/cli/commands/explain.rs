@@ -176,12 +176,7 @@ async fn scheduler(args: &ExplainArgs, feed: &mut Feed<'_>, at: Revision) -> Res
 fn configured(path: &Path, release: Release, gates: &Gates) -> Result<Vec<Profile>> {
     let shown = path.display();
     let text = std::fs::read_to_string(path).map_err(|error| Error::new(format!("--scheduler-config {shown}: {error}")))?;
-    let value: serde_json::Value = serde_saphyr::from_str(&text).map_err(|error| {
-        let said = error.to_string();
-        let said = said.lines().next().unwrap_or_default();
-        Error::new(format!("--scheduler-config {shown} is no YAML: {}", said.strip_prefix("error: ").unwrap_or(said)))
-    })?;
-    match SchedulerConfiguration::read(&value, release, gates) {
+    match SchedulerConfiguration::parse(&text, release, gates) {
         Ok(configuration) => {
             configuration.notes.iter().for_each(|text| note(text));
             Ok(configuration.profiles)

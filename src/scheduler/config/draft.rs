@@ -74,7 +74,7 @@ fn ratio_without_shape<'d>(
 ) -> Option<Configured<'d>> {
     const NAME: &str = "RequestedToCapacityRatio";
     let has = |name: &str| given.iter().any(|(_, known, _)| *known == name);
-    if context.version != ConfigVersion::V1Beta1 || has(NAME) || !needed(plugins).any(|name| name == NAME) {
+    if context.version > ConfigVersion::V1Beta1 || has(NAME) || !needed(plugins).any(|name| name == NAME) {
         return None;
     }
     let argued = |name: &&str| *name < NAME && !has(name) && schema::is_args(&format!("{name}Args"), context);

@@ -52,13 +52,27 @@ fn resource_name(name: &Document<'_>, context: &Context<'_>) -> Vec<String> {
     vec![if context.release.0 >= 22 { name.invalid_text(why) } else { name.invalid_text(format!("{} {why}", name.text())) }]
 }
 
-/// A sentence on each.
+/// Sentences on each.
 pub fn named(document: &Document<'_>, context: &Context<'_>) -> Vec<String> {
-    listed(document, context).iter().map(sentence).collect()
+    listed(document, context).iter().flat_map(sentences).collect()
 }
 
-/// What an extender may have done.
-pub fn sentence(extender: &Document<'_>) -> String {
+/// What an extender may have done, and what it needs that is not seen here.
+pub fn sentences(extender: &Document<'_>) -> Vec<String> {
+    let tls = extender.field("tlsConfig");
+    let read = [("certFile", "certData"), ("keyFile", "keyData"), ("caFile", "caData")];
+    // A file is not read where its content is given.
+    let files = read.iter().filter(|(_, data)| tls.field(data).text().is_empty()).map(|(file, _)| tls.field(file).text());
+    let files: Vec<&str> = files.filter(|file| !file.is_empty()).collect();
+    let url = extender.field("urlPrefix").text();
+    let needs = (!files.is_empty()).then(|| {
+        let files = files.join(", ");
+        format!("The extender {url} reads {files} when kube-scheduler starts, which fails without; whether it could is not in etcd.")
+    });
+    [answers(extender)].into_iter().chain(needs).collect()
+}
+
+fn answers(extender: &Document<'_>) -> String {
     let has = |verb: &str| !extender.field(verb).text().is_empty();
     let does = match (has("filterVerb"), has("prioritizeVerb")) {
         (true, true) => "refuse nodes and add points",

@@ -18,6 +18,7 @@ mod profiles;
 mod schema;
 mod validation;
 mod versions;
+mod written;
 
 use serde_json::Value;
 
@@ -26,6 +27,7 @@ use super::{Gates, Profile, Release, judged_as};
 use document::Document;
 use draft::Draft;
 pub use versions::ConfigVersion;
+use written::File;
 
 /// What a configuration says.
 #[derive(Debug)]
@@ -48,19 +50,30 @@ struct Context<'c> {
 }
 
 impl SchedulerConfiguration {
-    /// Reads a configuration for a scheduler of this release. Every reason against it is given, in upstream's words where it has some.
+    /// Reads a configuration file, JSON or YAML, for a scheduler of this release. Every reason against it is given, in upstream's words
+    /// where it has some.
+    pub fn parse(text: &str, release: Release, gates: &Gates) -> Result<Self, Vec<String>> {
+        Self::of(&File::parse(text).map_err(|reason| vec![reason])?, release, gates)
+    }
+
+    /// Reads a configuration of which the value alone is known.
     pub fn read(value: &Value, release: Release, gates: &Gates) -> Result<Self, Vec<String>> {
-        if policy::is_policy(value) {
-            return policy::read(value, release, gates);
+        Self::of(&File::of(value), release, gates)
+    }
+
+    fn of(file: &File, release: Release, gates: &Gates) -> Result<Self, Vec<String>> {
+        if policy::is_policy(&file.value) {
+            let repeated = file.repeated.clone().map_or(Ok(()), |reason| Err(vec![reason]));
+            return repeated.and_then(|()| policy::read(&file.value, release, gates));
         }
-        let version = ConfigVersion::of(value, judged_as(release), gates).map_err(|reason| vec![reason])?;
+        let version = ConfigVersion::of(file, judged_as(release), gates).map_err(|reason| vec![reason])?;
         let context = Context { version, release: judged_as(release), gates };
-        let notes = match decode::check(value, &context) {
+        let notes = match decode::check(file, &context) {
             // v1alpha1 is decoded leniently where it cannot be strictly.
             Err(reason) if version == ConfigVersion::V1Alpha1 && reason.starts_with("strict") => vec![reason],
             checked => checked.map(|()| Vec::new()).map_err(|reason| vec![reason])?,
         };
-        let document = Document::new(value);
+        let document = Document::new(&file.value);
         let drafts = Draft::all(&document, &context);
         let wrong = validation::check(&document, &drafts, &context);
         if !wrong.is_empty() {

@@ -91,9 +91,8 @@ fn one(draft: &Draft<'_>, context: &Context<'_>) -> Result<Profile, String> {
         if !arguments::checked_when_made(name, context) || !framework::needed(&draft.plugins).any(|needed| needed == *name) {
             continue;
         }
-        if release.0 == 18 {
-            reasons.splice(0..0, decode::fault(args.value(), name, context));
-            reasons.truncate(1);
+        if let Some(fault) = decode::fault(args.value(), name, context).filter(|_| release.0 == 18 && arguments::taken_in_1_18(name)) {
+            reasons = vec![fault];
         }
         refuse(name, reasons, context)?;
     }
@@ -188,6 +187,11 @@ fn caveats(profile: &mut Profile, made: &Framework, draft: &Draft<'_>, context: 
     }
     for name in &made.twice {
         unverifiable.push(format!("The score of {name} runs twice, by a fault of kube-scheduler {release}; it is counted once here."));
+    }
+    if release.0 <= 21 && draft.plugins.values().flat_map(|set| &set.enabled).any(|plugin| plugin.weight < 0) {
+        unverifiable.push(format!(
+            "A weight is below zero: by the order of a Go map, kube-scheduler {release} starts or refuses (total score of Score plugins could overflow)."
+        ));
     }
     for plugin in made.at(Point::Score) {
         if defaults::extends(&plugin.name, Point::PreScore, release) && !made.runs(&plugin.name, Point::PreScore) {

@@ -193,7 +193,13 @@ pub fn field_of(name: &str, field: &str, context: &Context<'_>) -> Option<&'stat
 
 /// Whether arguments of that kind are registered: their `kind` says since when.
 pub fn is_args(kind: &str, context: &Context<'_>) -> bool {
-    kind.ends_with("Args") && field_of(kind, "kind", context).is_some()
+    context.version >= V1Beta1 && kind.ends_with("Args") && field_of(kind, "kind", context).is_some()
+}
+
+/// The structs that 1.18 decodes apart from the file: whatever the case of their fields, and unknown ones left out
+/// (`kube-scheduler/config/v1/types.go` UnmarshalJSON).
+pub fn reads_itself_in_1_18(of: &str) -> bool {
+    matches!(of, "Extender" | "ExtenderManagedResource" | "ExtenderTLSConfig")
 }
 
 fn exists(field: &Field, context: &Context<'_>) -> bool {

@@ -9,7 +9,7 @@ use crate::scheduler::Arguments;
 use super::document::Document;
 use super::draft::{Configured, Draft};
 use super::plugin_set::{PluginSet, Point};
-use super::{ConfigVersion, Context, arguments, election, extenders};
+use super::{ConfigVersion, Context, arguments, election, extenders, schema};
 
 /// Plugins that a version of the API took out: the version, the releases that say so, the plugins.
 const REMOVED: &[(ConfigVersion, u16, u16, &[&str])] = &[
@@ -180,7 +180,12 @@ fn queue_sort_arguments(draft: &Draft<'_>, first: &Draft<'_>, canon: &PluginSet,
     let wanted = first.arguments_of(name).filter(|_| !name.is_empty()).map_or(&Value::Null, Document::value);
     let why = if context.release.0 <= 29 { "has to match for all profiles" } else { "queueSort must be the same for all profiles" };
     let others = draft.arguments.iter().filter(|(_, known, args)| *known == name && args.value() != wanted);
-    let told = |(.., args): &Configured<'_>| draft.place.field("pluginConfig").field("args").invalid(args.value(), why);
+    // Up to 1.33 arguments that were not decoded are shown as the bytes of a Go struct.
+    let undecoded = context.release.0 <= 33 && !schema::is_args(&format!("{name}Args"), context);
+    let told = |(.., args): &Configured<'_>| {
+        let bytes = if undecoded { " (kube-scheduler shows its bytes)" } else { "" };
+        draft.place.field("pluginConfig").field("args").invalid(format!("{}{bytes}", args.value()), why)
+    };
     others.filter(|_| context.release.0 >= 22).map(told).collect()
 }
 

@@ -1,9 +1,8 @@
 //! Versions of the configuration's API, and the releases that read them.
 
-use serde_json::Value;
-
 use crate::scheduler::{Gates, Release};
 
+use super::written::File;
 use super::{Context, decode, schema};
 
 /// A version of the API group `kubescheduler.config.k8s.io`.
@@ -30,8 +29,8 @@ const VERSIONS: [(ConfigVersion, &str, u16, u16); 6] = [
 
 impl ConfigVersion {
     /// The version of a file, if a scheduler of this release reads it.
-    pub fn of(file: &Value, release: Release, gates: &Gates) -> Result<Self, String> {
-        let (kind, version) = decode::type_meta(file)?;
+    pub fn of(file: &File, release: Release, gates: &Gates) -> Result<Self, String> {
+        let (kind, version) = decode::type_meta(&file.root)?;
         if kind.is_empty() || version.is_empty() {
             let missing = if kind.is_empty() { "Kind" } else { "apiVersion" };
             return Err(format!("Object '{missing}' is missing: a KubeSchedulerConfiguration or a Policy is wanted"));

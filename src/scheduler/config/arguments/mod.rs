@@ -37,6 +37,14 @@ pub fn checked_when_made(plugin: &str, context: &Context<'_>) -> bool {
     context.release.0 <= 21 || plugin == "NodeResourcesFit"
 }
 
+/// Whether the plugin takes arguments in 1.18, which it decodes itself.
+pub fn taken_in_1_18(plugin: &str) -> bool {
+    matches!(
+        plugin,
+        "InterPodAffinity" | "NodeLabel" | "NodeResourcesFit" | "PodTopologySpread" | "RequestedToCapacityRatio" | "ServiceAffinity"
+    )
+}
+
 /// The texts of a list.
 pub fn texts(list: &Document<'_>) -> Vec<Arc<str>> {
     list.elements().iter().map(|entry| entry.text().into()).collect()

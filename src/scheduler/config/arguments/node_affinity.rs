@@ -5,6 +5,7 @@ use crate::kube::api::core::v1 as core;
 use crate::scheduler::{Arguments, Release};
 
 use super::texts;
+use crate::scheduler::config::decode::in_words_of;
 use crate::scheduler::config::document::Document;
 use crate::scheduler::config::{Context, label_name};
 
@@ -25,6 +26,10 @@ pub fn read(args: &Document<'_>, context: &Context<'_>, arguments: &mut Argument
     for term in preferred.elements().iter().filter(|term| term.field("weight").whole().unwrap_or(0) != 0) {
         // The path of a preference leaves out its field.
         wrong.extend(check(&term.field("preference"), term.path(), context.release));
+    }
+    // 1.20 shows the whole list and, of its terms' faults, what they were called before.
+    if context.release.0 == 20 {
+        wrong = wrong.iter().map(|reason| in_words_of(21, reason, context.release)).collect();
     }
     wrong
 }

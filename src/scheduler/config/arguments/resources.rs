@@ -42,6 +42,12 @@ pub fn fit(args: &Document<'_>, context: &Context<'_>, arguments: &mut Arguments
         if wrong.is_empty() && !is_strategy(kind) {
             wrong.push(format!("scoring strategy {kind} is not supported"));
         }
+        let ratio = given.field("requestedToCapacityRatio");
+        if wrong.is_empty() && kind == "RequestedToCapacityRatio" && ratio.is_absent() {
+            // Up to 1.35 it is dereferenced unseen.
+            let panic = "kube-scheduler panics: runtime error: invalid memory address or nil pointer dereference";
+            wrong.push(format!("{} is not given: {panic}", ratio.path()));
+        }
     }
     wrong
 }
@@ -164,7 +170,10 @@ pub fn shape(points: &Document<'_>, context: &Context<'_>, wrong: &mut Vec<Strin
     let elements = points.elements();
     let found: Vec<(i64, i64)> = elements.iter().map(|point| (number(point, "utilization"), number(point, "score"))).collect();
     if context.release.0 <= 20 {
-        wrong.extend(first_fault(&found));
+        // 1.18 looks at the scores after their conversion.
+        let factor = if context.release.0 == 18 { 10 } else { 1 };
+        let scores: Vec<(i64, i64)> = found.iter().map(|(used, score)| (*used, score.saturating_mul(factor))).collect();
+        wrong.extend(first_fault(&scores, 10 * factor));
         return found;
     }
     if elements.is_empty() {
@@ -186,7 +195,7 @@ pub fn shape(points: &Document<'_>, context: &Context<'_>, wrong: &mut Vec<Strin
 }
 
 /// What releases up to 1.20 say of a shape: one thing, without its place.
-fn first_fault(shape: &[(i64, i64)]) -> Option<String> {
+fn first_fault(shape: &[(i64, i64)], most: i64) -> Option<String> {
     if shape.is_empty() {
         return Some("at least one point must be specified".to_owned());
     }
@@ -198,7 +207,7 @@ fn first_fault(shape: &[(i64, i64)]) -> Option<String> {
         () if *used < 0 => Some(format!("utilization values must not be less than 0. Utilization[{at}]=={used}")),
         () if *used > 100 => Some(format!("utilization values must not be greater than 100. Utilization[{at}]=={used}")),
         () if *score < 0 => Some(format!("score values must not be less than 0. Score[{at}]=={score}")),
-        () if *score > 10 => Some(format!("score values must not be greater than 10. Score[{at}]=={score}")),
+        () if *score > most => Some(format!("score values must not be greater than {most}. Score[{at}]=={score}")),
         () => None,
     })
 }

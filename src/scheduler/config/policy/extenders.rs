@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::cluster::is_extended;
 use crate::scheduler::Profile;
 use crate::scheduler::config::document::Document;
-use crate::scheduler::config::extenders::{left_to, sentence};
+use crate::scheduler::config::extenders::{left_to, sentences};
 
 /// What is wrong with the extenders.
 pub fn check(document: &Document<'_>) -> Vec<String> {
@@ -39,7 +39,7 @@ pub fn check(document: &Document<'_>) -> Vec<String> {
 pub fn read(document: &Document<'_>, profile: &mut Profile) -> bool {
     let extenders = document.field("extenders").elements();
     for extender in &extenders {
-        profile.unverifiable.push(sentence(extender));
+        profile.unverifiable.extend(sentences(extender));
         if profile.release.0 >= 10 {
             profile.arguments.ignored_resources.extend(left_to(extender));
         }
