@@ -10,7 +10,7 @@ pub struct Release(pub u16);
 impl Release {
     /// The oldest release whose types are known.
     pub const OLDEST: Self = Self(8);
-    /// The newest release whose types are known (1.37, as of its first beta).
+    /// The newest release whose types are known.
     pub const NEWEST: Self = Self(37);
 
     /// As the tables count: those older or newer than the known ones follow the nearest known one's rules.

@@ -26,6 +26,7 @@ const SERVED_SINCE: &[(&str, u16)] = &[
     ("v2.autoscaling", 23),
     ("v1.flowcontrol.apiserver.k8s.io", 29),
     ("v1.resource.k8s.io", 34),
+    ("v1.storagemigration.k8s.io", 37),
 ];
 
 /// Versions that were removed: the first and the last release that had them.
