@@ -7,14 +7,15 @@ use std::path::{Path, PathBuf};
 
 use ketcd::cluster::{ClusterState, ObjectKey, Watched};
 use ketcd::scheduler::{
-    Cycle, Gates, Judgement, NodeJudgement, PreemptionCandidate, Profile, Release, SchedulerConfiguration, Verdict, WholePod, candidates,
+    Cycle, DriverWait, Gates, Judgement, NodeJudgement, PreemptionCandidate, Profile, Release, SchedulerConfiguration, Verdict, WholePod,
+    candidates,
 };
 use serde_json::{Value, json};
 
 #[test]
 fn released_code_says_the_same() {
     let files = files();
-    assert!(files.len() >= 51, "only {} files", files.len());
+    assert!(files.len() >= 59, "only {} files", files.len());
     let (mut wrong, mut compared) = (Vec::new(), 0);
     for path in files {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
@@ -96,6 +97,11 @@ fn key(object: &Value) -> Option<ObjectKey> {
         "ResourceClaim" => "resourceclaims",
         "ResourceSlice" => "resourceslices",
         "DeviceClass" => "deviceclasses",
+        "ResourceClass" => "resourceclasses",
+        "PodScheduling" => "podschedulings",
+        "PodSchedulingContext" => "podschedulingcontexts",
+        "ResourceClassParameters" => "resourceclassparameters",
+        "ResourceClaimParameters" => "resourceclaimparameters",
         "DeviceTaintRule" => "devicetaintrules",
         "PodGroup" => "podgroups",
         "Workload" => "workloads",
@@ -125,8 +131,10 @@ fn compare(truth: &Value, judgement: &Judgement, busy: &BTreeSet<&str>, compared
     }
     check("PreEnqueue".to_owned(), Value::Null, &truth["preenqueue"]);
     let message = truth.get("message").unwrap_or(&Value::Null);
+    // Where a driver is waited for, its sentence is written of a pod that fits.
+    let waits = |said: &&String| judgement.driver_waits.iter().all(|wait| wait.message != **said);
     let said = judgement.message.iter().chain(&judgement.equal_messages).find(|said| *message == said.as_str());
-    check("message".to_owned(), json!(said.or(judgement.message.as_ref())), message);
+    check("message".to_owned(), json!(said.or(judgement.message.as_ref().filter(waits))), message);
     // Where the attempt ended with an error nothing else is known.
     if !truth["prefilter"].is_null() || truth["early"] == true {
         return wrong;
@@ -152,6 +160,15 @@ fn compare(truth: &Value, judgement: &Judgement, busy: &BTreeSet<&str>, compared
         let first = own.iter().find(|(_, status, _)| status.starts_with("Unschedulable"));
         let first = first.map_or(Value::Null, |(plugin, status, reasons)| json!([plugin, [classic(status, &wanted[1]), reasons]]));
         check(format!("the first refusal on {}", node.name), first, &wanted);
+    }
+    if let Some(wanted) = truth["reserve"].as_object() {
+        for node in &fit {
+            let wait = judgement.driver_waits.iter().find(|wait| wait.nodes.iter().any(|name| **name == **node));
+            // An error is told in full.
+            let said = |wait: &DriverWait| if wait.status == "Error" { wait.message.clone() } else { wait.reason.clone() };
+            let got = wait.map_or_else(|| json!(["Success", ""]), |wait| json!([wait.status, said(wait)]));
+            check(format!("what follows on {node}"), got, &wanted[*node]);
+        }
     }
     let scored: BTreeMap<String, Value> = truth["weighted"].as_object().unwrap().clone().into_iter().collect();
     if let Some(scores) = &judgement.scores {

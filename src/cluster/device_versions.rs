@@ -1,5 +1,5 @@
 //! ResourceClaims and ResourceSlices as they were stored before `resource.k8s.io/v1` (1.34): what v1 has elsewhere is put there.
-//! Sources: `api/resource/v1alpha3/types.go` (1.31), `v1beta1/types.go` (1.32, 1.33); `v1beta2` has the fields of v1.
+//! Sources: `api/resource/v1alpha2/types.go` (1.27–1.30; 1.26's v1alpha1 is alike), `v1alpha3/types.go` (1.31), `v1beta1/types.go` (1.32, 1.33); `v1beta2` has the fields of v1.
 
 use serde_json::{Map, Value, json};
 
@@ -8,6 +8,11 @@ const EXACTLY: [&str; 7] = ["deviceClassName", "selectors", "allocationMode", "c
 
 /// Brings a claim or slice of any version into the shape of v1.
 pub fn to_v1(object: &mut Value) {
+    if let Some(allocation) = object.pointer_mut("/status/allocation").and_then(Value::as_object_mut)
+        && let Some(nodes) = allocation.remove("availableOnNodes")
+    {
+        allocation.insert("nodeSelector".to_owned(), nodes);
+    }
     let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else { return };
     let requests = spec.get_mut("devices").and_then(|devices| devices.get_mut("requests")).and_then(Value::as_array_mut);
     requests.into_iter().flatten().filter_map(Value::as_object_mut).for_each(request);
@@ -57,6 +62,9 @@ mod tests {
             {"name": "d", "exactly": {"deviceClassName": "gpu"}},
         ]}}});
         assert_eq!(claim, wanted);
+        let mut claim = json!({"status": {"allocation": {"availableOnNodes": {"nodeSelectorTerms": []}}}});
+        to_v1(&mut claim);
+        assert_eq!(claim, json!({"status": {"allocation": {"nodeSelector": {"nodeSelectorTerms": []}}}}));
         let mut slice =
             json!({"spec": {"devices": [{"name": "a", "basic": {"capacity": {"m": "8Gi", "n": {"value": "1"}}}}, {"name": "b"}]}});
         to_v1(&mut slice);

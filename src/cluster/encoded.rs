@@ -11,6 +11,10 @@ use crate::kube::api::storage::v1::{CSIDriver, CSINode, CSIStorageCapacity, Stor
 use crate::kube::api::{apps, core};
 use crate::kube::{Body, Decoder};
 
+use super::driver_devices::{
+    ClassNodes, DriverClaim, NamedResourceSlice, PodSchedulingContext, ResourceClaimParameters, ResourceClass, ResourceClassParameters,
+    of_claim, of_class, of_slice,
+};
 use super::{DeviceTaintRule, NodeFields, PodFields, PodGroup, Watched, Workload, device_versions};
 
 /// An object's version, not compiled yet.
@@ -50,9 +54,13 @@ pub enum Read<'a> {
     CsiStorageCapacity(Box<CSIStorageCapacity>),
     VolumeAttachment(Box<VolumeAttachment>),
     PodDisruptionBudget(Box<PodDisruptionBudget>),
-    ResourceClaim(Box<ResourceClaim>),
-    ResourceSlice(Box<ResourceSlice>),
-    DeviceClass(Box<DeviceClass>),
+    ResourceClaim(Box<ResourceClaim>, Option<Box<DriverClaim>>),
+    ResourceSlice(Box<ResourceSlice>, Option<Box<NamedResourceSlice>>),
+    DeviceClass(Box<DeviceClass>, Option<Box<ClassNodes>>),
+    ResourceClass(Box<ResourceClass>),
+    PodSchedulingContext(Box<PodSchedulingContext>),
+    ResourceClassParameters(Box<ResourceClassParameters>),
+    ResourceClaimParameters(Box<ResourceClaimParameters>),
     DeviceTaintRule(Box<DeviceTaintRule>),
     PodGroup(Box<PodGroup>),
     Workload(Box<Workload>),
@@ -118,9 +126,22 @@ impl<'a> Encoded<'a> {
             Watched::CsiStorageCapacity => Read::CsiStorageCapacity(Box::new(self.typed()?)),
             Watched::VolumeAttachment => Read::VolumeAttachment(Box::new(self.typed()?)),
             Watched::PodDisruptionBudget => Read::PodDisruptionBudget(Box::new(self.typed()?)),
-            Watched::ResourceClaim => Read::ResourceClaim(Box::new(self.mended(device_versions::to_v1)?)),
-            Watched::ResourceSlice => Read::ResourceSlice(Box::new(self.mended(device_versions::to_v1)?)),
-            Watched::DeviceClass => Read::DeviceClass(Box::new(self.typed()?)),
+            Watched::ResourceClaim => {
+                let (claim, driver) = self.with(of_claim)?;
+                Read::ResourceClaim(claim, driver)
+            }
+            Watched::ResourceSlice => {
+                let (slice, named) = self.with(of_slice)?;
+                Read::ResourceSlice(slice, named)
+            }
+            Watched::DeviceClass => {
+                let (class, nodes) = self.with(of_class)?;
+                Read::DeviceClass(class, nodes)
+            }
+            Watched::ResourceClass => Read::ResourceClass(Box::new(self.first_or_again(|_| ())?)),
+            Watched::PodScheduling | Watched::PodSchedulingContext => Read::PodSchedulingContext(Box::new(self.first_or_again(|_| ())?)),
+            Watched::ResourceClassParameters => Read::ResourceClassParameters(Box::new(self.first_or_again(|_| ())?)),
+            Watched::ResourceClaimParameters => Read::ResourceClaimParameters(Box::new(self.first_or_again(|_| ())?)),
             Watched::DeviceTaintRule => Read::DeviceTaintRule(Box::new(self.first_or_again(|_| ())?)),
             Watched::PodGroup => Read::PodGroup(Box::new(self.first_or_again(|_| ())?)),
             Watched::Workload => Read::Workload(Box::new(self.first_or_again(|_| ())?)),
@@ -133,6 +154,19 @@ impl<'a> Encoded<'a> {
     /// Why it cannot be read, a fragment.
     pub fn typed<T: DeserializeOwned + k8s_openapi::Resource>(self) -> Result<T, String> {
         self.mended(|_| ())
+    }
+
+    /// Reads an object of devices, and what it has beside it where it is stored in an older version.
+    fn with<T: DeserializeOwned + k8s_openapi::Resource, U>(
+        self,
+        older: impl FnOnce(&Value) -> Option<U>,
+    ) -> Result<(Box<T>, Option<Box<U>>), String> {
+        let mut beside = None;
+        let object = self.mended(|object| {
+            beside = older(object);
+            device_versions::to_v1(object);
+        })?;
+        Ok((Box::new(object), beside.map(Box::new)))
     }
 
     /// The same, where another version has fields elsewhere: `mend` puts them where `T` has them.

@@ -8,6 +8,9 @@ use crate::kube::api::policy::v1::PodDisruptionBudget;
 use crate::kube::api::resource::v1::{DeviceClass, ResourceClaim, ResourceSlice};
 use crate::kube::api::storage::v1::{CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment};
 
+use super::driver_devices::{
+    ClassNodes, DriverClaim, NamedResourceSlice, PodSchedulingContext, ResourceClaimParameters, ResourceClass, ResourceClassParameters,
+};
 use super::{DeviceTaintRule, Labels, PodGroup, Selector, Workload};
 
 /// Objects of one kind by namespace (empty for cluster-wide kinds) and name.
@@ -102,6 +105,20 @@ pub struct Listers {
     pub resource_slices: Lister<ResourceSlice>,
     /// Classes of devices.
     pub device_classes: Lister<DeviceClass>,
+    /// What claims have beside, as 1.26 to 1.31 stored them.
+    pub driver_claims: Lister<DriverClaim>,
+    /// The named resources of slices (1.30).
+    pub named_slices: Lister<NamedResourceSlice>,
+    /// The nodes device classes are for (1.31).
+    pub class_nodes: Lister<ClassNodes>,
+    /// Classes of claims, up to 1.30.
+    pub resource_classes: Lister<ResourceClass>,
+    /// What scheduler and drivers tell each other, up to 1.31.
+    pub scheduling_contexts: Lister<PodSchedulingContext>,
+    /// Parameters of classes (1.30).
+    pub class_parameters: Lister<ResourceClassParameters>,
+    /// Parameters of claims (1.30).
+    pub claim_parameters: Lister<ResourceClaimParameters>,
     /// Taints of devices.
     pub device_taint_rules: Lister<DeviceTaintRule>,
     /// Groups of pods.

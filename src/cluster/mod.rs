@@ -5,6 +5,7 @@ mod ahead;
 mod alpha;
 mod census;
 mod device_versions;
+pub mod driver_devices;
 mod encoded;
 mod images;
 mod index;

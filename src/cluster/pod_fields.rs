@@ -97,7 +97,7 @@ pub struct SpecFields<'a> {
     #[serde(borrow)]
     pub preemption_policy: Option<Text<'a>>,
     pub priority: Option<i32>,
-    pub resource_claims: Option<Vec<core::PodResourceClaim>>,
+    pub resource_claims: Option<Vec<PodClaimFields>>,
     #[serde(borrow)]
     pub resources: Option<ResourceFields<'a>>,
     #[serde(borrow)]
@@ -300,4 +300,25 @@ pub struct WorkloadReference {
     pub pod_group: String,
     /// Which of the group's replicas.
     pub pod_group_replica_key: String,
+}
+
+/// A claim of devices the pod names (`PodResourceClaim`).
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[allow(missing_docs, reason = "Kubernetes' own fields")]
+pub struct PodClaimFields {
+    pub name: String,
+    pub resource_claim_name: Option<String>,
+    pub resource_claim_template_name: Option<String>,
+    /// Where the two are up to 1.30.
+    pub source: Option<PodClaimSource>,
+}
+
+/// Which claim it is.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[allow(missing_docs, reason = "Kubernetes' own fields")]
+pub struct PodClaimSource {
+    pub resource_claim_name: Option<String>,
+    pub resource_claim_template_name: Option<String>,
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::kube::api::core::v1 as core;
 
-use super::pod_fields::{ContainerFields, MetadataFields, OwnerFields, SpecFields, TolerationFields};
+use super::pod_fields::{ContainerFields, MetadataFields, OwnerFields, PodClaimFields, SpecFields, TolerationFields};
 use super::{
     Amount, ContainerRequests, Interner, NodeSelectorTerm, Pairs, PodAffinity, PodRequests, PodVolume, ResourceList, Selector, Text,
 };
@@ -272,9 +272,12 @@ impl SpreadConstraint {
     }
 }
 
-fn resource_claim(claim: &core::PodResourceClaim, interner: &mut Interner) -> (Arc<str>, Option<Arc<str>>, Option<Arc<str>>) {
-    let claim_name = claim.resource_claim_name.as_deref().map(|name| interner.string(name));
-    let template = claim.resource_claim_template_name.as_deref().map(|name| interner.string(name));
+/// Up to 1.30 the names are in `source`.
+fn resource_claim(claim: &PodClaimFields, interner: &mut Interner) -> (Arc<str>, Option<Arc<str>>, Option<Arc<str>>) {
+    let source = claim.source.as_ref();
+    let name = claim.resource_claim_name.as_ref().or_else(|| source?.resource_claim_name.as_ref());
+    let template = claim.resource_claim_template_name.as_ref().or_else(|| source?.resource_claim_template_name.as_ref());
+    let (claim_name, template) = (name.map(|name| interner.string(name)), template.map(|name| interner.string(name)));
     (interner.string(&claim.name), claim_name, template)
 }
 

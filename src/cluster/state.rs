@@ -199,6 +199,19 @@ impl ClusterState {
                 before
             }};
         }
+        macro_rules! two_listers {
+            ($field:ident, $beside:ident, $variant:ident) => {{
+                let beside = self.listers.$beside.get(&key.namespace, &key.name).cloned();
+                let before = self.listers.$field.get(&key.namespace, &key.name).cloned();
+                let (after, other) = match stored {
+                    Some(Stored::$variant(object, other)) => (Some(object), other),
+                    _ => (None, None),
+                };
+                self.listers.$field.set(place(), after);
+                self.listers.$beside.set(place(), other);
+                before.map(|object| Stored::$variant(object, beside))
+            }};
+        }
         match key.kind {
             Watched::Pod => self.set_pod(key, stored),
             Watched::Node => self.set_node(key, stored),
@@ -215,9 +228,13 @@ impl ClusterState {
             Watched::CsiStorageCapacity => lister!(csi_capacities, CsiStorageCapacity),
             Watched::VolumeAttachment => lister!(volume_attachments, VolumeAttachment),
             Watched::PodDisruptionBudget => lister!(budgets, PodDisruptionBudget),
-            Watched::ResourceClaim => lister!(resource_claims, ResourceClaim),
-            Watched::ResourceSlice => lister!(resource_slices, ResourceSlice),
-            Watched::DeviceClass => lister!(device_classes, DeviceClass),
+            Watched::ResourceClaim => two_listers!(resource_claims, driver_claims, ResourceClaim),
+            Watched::ResourceSlice => two_listers!(resource_slices, named_slices, ResourceSlice),
+            Watched::DeviceClass => two_listers!(device_classes, class_nodes, DeviceClass),
+            Watched::ResourceClass => lister!(resource_classes, ResourceClass),
+            Watched::PodScheduling | Watched::PodSchedulingContext => lister!(scheduling_contexts, PodSchedulingContext),
+            Watched::ResourceClassParameters => lister!(class_parameters, ResourceClassParameters),
+            Watched::ResourceClaimParameters => lister!(claim_parameters, ResourceClaimParameters),
             Watched::DeviceTaintRule => lister!(device_taint_rules, DeviceTaintRule),
             Watched::PodGroup => lister!(pod_groups, PodGroup),
             Watched::Workload => lister!(workloads, Workload),

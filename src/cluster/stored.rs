@@ -8,6 +8,9 @@ use crate::kube::api::resource::v1::{DeviceClass, ResourceClaim, ResourceSlice};
 use crate::kube::api::storage::v1::{CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment};
 use crate::kube::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
+use super::driver_devices::{
+    ClassNodes, DriverClaim, NamedResourceSlice, PodSchedulingContext, ResourceClaimParameters, ResourceClass, ResourceClassParameters,
+};
 use super::{DeviceTaintRule, Encoded, ImageState, Interner, Labels, Node, Owner, PodGroup, PodInfo, Read, Selector, Workload};
 
 /// The kinds a scheduler watches.
@@ -32,6 +35,11 @@ pub enum Watched {
     ResourceClaim,
     ResourceSlice,
     DeviceClass,
+    ResourceClass,
+    PodScheduling,
+    PodSchedulingContext,
+    ResourceClassParameters,
+    ResourceClaimParameters,
     DeviceTaintRule,
     PodGroup,
     Workload,
@@ -39,7 +47,7 @@ pub enum Watched {
 
 impl Watched {
     /// Every kind with the path of its keys below the API server's prefix (`staging/src/k8s.io/apiserver` and `pkg/registry`).
-    pub const KEYS: [(&'static str, Self); 21] = [
+    pub const KEYS: [(&'static str, Self); 26] = [
         ("namespaces/", Self::Namespace),
         ("minions/", Self::Node),
         ("services/specs/", Self::Service),
@@ -57,6 +65,11 @@ impl Watched {
         ("resourceclaims/", Self::ResourceClaim),
         ("resourceslices/", Self::ResourceSlice),
         ("deviceclasses/", Self::DeviceClass),
+        ("resourceclasses/", Self::ResourceClass),
+        ("podschedulings/", Self::PodScheduling),
+        ("podschedulingcontexts/", Self::PodSchedulingContext),
+        ("resourceclassparameters/", Self::ResourceClassParameters),
+        ("resourceclaimparameters/", Self::ResourceClaimParameters),
         ("devicetaintrules/", Self::DeviceTaintRule),
         ("podgroups/", Self::PodGroup),
         ("workloads/", Self::Workload),
@@ -101,9 +114,14 @@ pub enum Stored {
     CsiStorageCapacity(Arc<CSIStorageCapacity>),
     VolumeAttachment(Arc<VolumeAttachment>),
     PodDisruptionBudget(Arc<PodDisruptionBudget>),
-    ResourceClaim(Arc<ResourceClaim>),
-    ResourceSlice(Arc<ResourceSlice>),
-    DeviceClass(Arc<DeviceClass>),
+    /// With what it has beside, as 1.26 to 1.31 stored it; so with the next two.
+    ResourceClaim(Arc<ResourceClaim>, Option<Arc<DriverClaim>>),
+    ResourceSlice(Arc<ResourceSlice>, Option<Arc<NamedResourceSlice>>),
+    DeviceClass(Arc<DeviceClass>, Option<Arc<ClassNodes>>),
+    ResourceClass(Arc<ResourceClass>),
+    PodSchedulingContext(Arc<PodSchedulingContext>),
+    ResourceClassParameters(Arc<ResourceClassParameters>),
+    ResourceClaimParameters(Arc<ResourceClaimParameters>),
     DeviceTaintRule(Arc<DeviceTaintRule>),
     PodGroup(Arc<PodGroup>),
     Workload(Arc<Workload>),
@@ -152,9 +170,13 @@ impl Stored {
             Read::CsiStorageCapacity(capacity) => Stored::CsiStorageCapacity(capacity.into()),
             Read::VolumeAttachment(attachment) => Stored::VolumeAttachment(attachment.into()),
             Read::PodDisruptionBudget(budget) => Stored::PodDisruptionBudget(budget.into()),
-            Read::ResourceClaim(claim) => Stored::ResourceClaim(claim.into()),
-            Read::ResourceSlice(slice) => Stored::ResourceSlice(slice.into()),
-            Read::DeviceClass(class) => Stored::DeviceClass(class.into()),
+            Read::ResourceClaim(claim, driver) => Stored::ResourceClaim(claim.into(), driver.map(Arc::from)),
+            Read::ResourceSlice(slice, named) => Stored::ResourceSlice(slice.into(), named.map(Arc::from)),
+            Read::DeviceClass(class, nodes) => Stored::DeviceClass(class.into(), nodes.map(Arc::from)),
+            Read::ResourceClass(class) => Stored::ResourceClass(class.into()),
+            Read::PodSchedulingContext(context) => Stored::PodSchedulingContext(context.into()),
+            Read::ResourceClassParameters(parameters) => Stored::ResourceClassParameters(parameters.into()),
+            Read::ResourceClaimParameters(parameters) => Stored::ResourceClaimParameters(parameters.into()),
             Read::DeviceTaintRule(rule) => Stored::DeviceTaintRule(rule.into()),
             Read::PodGroup(group) => Stored::PodGroup(group.into()),
             Read::Workload(workload) => Stored::Workload(workload.into()),

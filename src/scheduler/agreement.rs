@@ -1,6 +1,7 @@
 //! Whether what was recorded follows from what the rules say.
 
 use super::cycle::{Judgement, NodeJudgement, WholePod};
+use super::dra::driver::DriverWait;
 use super::explanation::{Agreement, Attempt, Outcome};
 
 /// Holds the recorded outcome against a judgement. `sampled`: the scheduler stops before it has seen every feasible node.
@@ -15,6 +16,11 @@ pub fn agreement(attempt: &Attempt, judgement: &Judgement, sampled: bool) -> Agr
             true => Agreement::Agrees,
             false => Agreement::Unverifiable,
         },
+        // A driver that has yet to serve the pod's claims is waited for once a node is chosen.
+        Outcome::Unschedulable if !judgement.driver_waits.is_empty() => {
+            let said = |wait: &DriverWait| attempt.recorded_message.as_deref() == Some(wait.message.as_str());
+            if judgement.driver_waits.iter().any(said) { Agreement::Agrees } else { Agreement::Disagrees }
+        }
         Outcome::Unschedulable => match judgement.whole_pod.is_none() && judgement.nodes.iter().any(NodeJudgement::fits) {
             false => Agreement::Agrees,
             true if known() => Agreement::Disagrees,
@@ -35,6 +41,9 @@ fn scheduled(attempt: &Attempt, judgement: &Judgement, sampled: bool, known: boo
     let Some(node) = &attempt.node else { return Agreement::Unverifiable };
     let fits = judgement.whole_pod.is_none() && judgement.nodes.iter().any(|judged| judged.name == *node && judged.fits());
     if !fits {
+        return Agreement::Disagrees;
+    }
+    if judgement.driver_waits.iter().any(|wait| wait.nodes.contains(node)) {
         return Agreement::Disagrees;
     }
     if !known {

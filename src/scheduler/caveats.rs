@@ -175,6 +175,16 @@ fn unknown_rules(of: &Circumstances, said: &mut Vec<String>) {
     if more > 0 {
         said.push(format!("{more} more {} could not be read in full", if more == 1 { "object" } else { "objects" }));
     }
+    for wait in &of.judgement.driver_waits {
+        let every = of.judgement.nodes.iter().filter(|node| node.fits()).count() == wait.nodes.len();
+        let names = || wait.nodes.iter().take(3).map(|name| &**name).collect::<Vec<_>>().join(", ");
+        let nodes = match wait.nodes.len() {
+            _ if every => "a node".to_owned(),
+            ..=3 => names(),
+            many => format!("{} or one of {} more nodes", names(), many - 3),
+        };
+        said.push(format!("once {nodes} is chosen, DynamicResources refuses the pod there: {}", wait.reason));
+    }
     if let Some(waits) = of.judgement.permit {
         said.push(format!("{waits}: which of the group's other pods are given nodes at the same time is not in etcd"));
     }

@@ -6,6 +6,7 @@ use std::thread;
 
 use crate::cluster::{ClusterState, NodeInfo, PodInfo};
 
+use super::dra::driver::{self, DriverWait};
 use super::plugin::{Candidate, Filter, PreFilter, Refusal, Verdict};
 use super::profile::FilterMode;
 use super::scoring::{self, Scores};
@@ -35,7 +36,7 @@ pub struct Judgement {
     pub scores: Option<Scores>,
     /// The node the pod is nominated to, where that node fits: it is then taken without looking at others.
     pub nominated: Option<Arc<str>>,
-    /// The sentence the scheduler writes if no node fits.
+    /// The sentence the scheduler writes if no node fits, or if the one that is chosen then has to wait for a driver.
     pub message: Option<String>,
     /// Sentences it may write as well: chance picks among nodes that preemption ranks equal, and since 1.37 the sentence names the one picked.
     pub equal_messages: Vec<String>,
@@ -43,6 +44,8 @@ pub struct Judgement {
     pub preemption_helps: bool,
     /// What a pod that fits waits for before it is bound (GangScheduling's Permit).
     pub permit: Option<&'static str>,
+    /// What refuses the pod once one of these nodes is chosen: a driver that has yet to serve its claims (up to 1.31).
+    pub driver_waits: Vec<DriverWait>,
 }
 
 /// What ends an attempt before any node is looked at.
@@ -153,6 +156,7 @@ impl<'a> Cycle<'a> {
             equal_messages: Vec::new(),
             preemption_helps: false,
             permit: None,
+            driver_waits: Vec::new(),
         };
         if judgement.whole_pod.is_none() {
             let feasible: Vec<&NodeInfo> =
@@ -170,6 +174,11 @@ impl<'a> Cycle<'a> {
             judgement.equal_messages = equal_messages;
         } else {
             judgement.permit = plugins::gang_permit(self);
+            judgement.driver_waits = driver::waits(self, &judgement);
+            judgement.message = driver::message(&judgement);
+            if judgement.message.is_none() {
+                judgement.equal_messages = judgement.driver_waits.iter().map(|wait| wait.message.clone()).collect();
+            }
         }
         judgement
     }

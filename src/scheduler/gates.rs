@@ -60,6 +60,7 @@ const GATES: &[Gate] = gates! {
     PodLevelResources: 32 off, 34 on;
     InPlacePodLevelResourcesVerticalScaling: 35 off, 36 on;
     InPlacePodVerticalScalingSchedulerPreemption: 37 off;
+    DRAControlPlaneController: 31 off;
     DynamicResourceAllocation: 26 off, 34 on;
     DRAExtendedResource: 34 off, 36 on;
     DRAPrioritizedList: 33 off, 34 on;

@@ -36,6 +36,7 @@ pub use crate::kube::Release;
 pub use arguments::{Arguments, PodTopologySpreadDefaults, ScoringStrategy};
 pub use config::SchedulerConfiguration;
 pub use cycle::{Cycle, Judgement, NodeJudgement, WholePod};
+pub use dra::driver::DriverWait;
 pub use evidence::compared;
 pub use explanation::{Agreement, Attempt, Depth, Evidence, Explanation, Fact, Help, Hopeless, Outcome, Remedy, VersionFrom};
 pub use gates::Gates;

@@ -26,7 +26,13 @@ pub fn before_own_writes<'a>(
                 change.key.namespace == pod.namespace && claims.contains(&change.key.name) && change.before.is_some()
             }
             Watched::PersistentVolume => claims_volume(change.after.as_ref(), pod, &claims),
-            Watched::ResourceClaim => change.before.is_some() && change.key.namespace == pod.namespace && uses_claim(pod, &change.key.name),
+            Watched::ResourceClaim => {
+                change.before.is_some()
+                    && change.key.namespace == pod.namespace
+                    && uses_claim(pod, &change.key.name)
+                    && !is_drivers(change, pod)
+            }
+            Watched::PodScheduling | Watched::PodSchedulingContext => asks_driver(change, pod),
             Watched::Pod => is_victim(change, pod, nominated),
             _ => false,
         };
@@ -49,7 +55,8 @@ pub fn first_own_write(attempt: &Attempt, nominated: Option<&str>, changes: &[(i
         (before, Some(Stored::PersistentVolume(_))) => {
             claims_volume(change.after.as_ref(), pod, &claims) && !claims_volume(before.as_ref(), pod, &claims)
         }
-        (Some(Stored::ResourceClaim(before)), Some(Stored::ResourceClaim(after))) => reserves(after, pod) && !reserves(before, pod),
+        (_, Some(Stored::PodSchedulingContext(_))) => asks_driver(change, pod),
+        (Some(Stored::ResourceClaim(before, _)), Some(Stored::ResourceClaim(after, _))) => reserves(after, pod) && !reserves(before, pod),
         (Some(Stored::Pod(before)), Some(Stored::Pod(after))) if before.uid == pod.uid => {
             // Since 1.35 (NominatedNodeNameForExpectation) a node is nominated before a binding that has to wait.
             attempt.outcome == Outcome::Scheduled
@@ -66,6 +73,25 @@ fn binds(before: &PersistentVolumeClaim, after: &PersistentVolumeClaim) -> bool 
     let selected = |claim: &PersistentVolumeClaim| claim.metadata.annotations.as_ref().and_then(|all| all.get(SELECTED_NODE)).cloned();
     let volume = |claim: &PersistentVolumeClaim| claim.spec.as_ref().and_then(|spec| spec.volume_name.clone());
     selected(after).is_some() && selected(after) != selected(before) || volume(after).is_some() && volume(before).is_none()
+}
+
+/// Whether the scheduler told a driver which nodes it thinks of (`podSchedulingState.publish`, `plugins/dynamicresources/dynamicresources.go`).
+fn asks_driver(change: &Change, pod: &PodInfo) -> bool {
+    let spec = |stored: &Option<Stored>| match stored {
+        Some(Stored::PodSchedulingContext(context)) => Some(context.spec.clone()),
+        _ => None,
+    };
+    let own = change.key.namespace == pod.namespace && change.key.name == pod.name;
+    own && change.after.is_some() && spec(&change.before) != spec(&change.after)
+}
+
+/// Whether a driver allocated a claim (up to 1.31): the scheduler reserves what it allocates in the same write.
+fn is_drivers(change: &Change, pod: &PodInfo) -> bool {
+    let (Some(Stored::ResourceClaim(before, _)), Some(Stored::ResourceClaim(after, Some(_)))) = (&change.before, &change.after) else {
+        return false;
+    };
+    let allocated = |claim: &ResourceClaim| claim.status.as_ref().is_some_and(|status| status.allocation.is_some());
+    allocated(before) != allocated(after) && reserves(before, pod) == reserves(after, pod)
 }
 
 /// Whether a claim for devices is reserved for the pod.
@@ -101,7 +127,10 @@ fn claims_volume(volume: Option<&Stored>, pod: &PodInfo, claims: &[Arc<str>]) ->
 fn uses_claim(pod: &PodInfo, name: &str) -> bool {
     let direct = pod.spec.resource_claims.iter().filter_map(|(_, claim, _)| claim.as_deref());
     let made = pod.claim_statuses.iter().filter_map(|status| status.claim.as_deref());
-    direct.chain(made).any(|claim| claim == name)
+    let by_name = |(entry, _, template): &(Arc<str>, Option<Arc<str>>, Option<Arc<str>>)| {
+        template.is_some() && name.strip_prefix(&*pod.name).and_then(|rest| rest.strip_prefix('-')) == Some(&**entry)
+    };
+    direct.chain(made).any(|claim| claim == name) || pod.spec.resource_claims.iter().any(by_name)
 }
 
 /// A pod of less priority on the node the attempt nominated that was told to go, or went.

@@ -44,7 +44,10 @@ pub fn post_filter<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement:
             "DynamicResources" if !claims_are_known(cycle, judgement) => {
                 return PostFilter { message: "not found".to_owned(), ..PostFilter::default() };
             }
-            "DynamicResources" => parts.push(plugins::dynamic_resources_post_filter(cycle, judgement).to_owned()),
+            "DynamicResources" => match plugins::dynamic_resources_post_filter(cycle, judgement) {
+                Some(said) => parts.push(said.to_owned()),
+                None => return PostFilter::default(),
+            },
             _ if !profile.preempts => {}
             _ => {
                 let preemption = dry_run(cycle, prepared, judgement);
@@ -60,7 +63,11 @@ pub fn post_filter<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement:
         return PostFilter::default();
     }
     parts.retain(|part| !part.is_empty());
-    PostFilter { message: parts.join(", "), ..PostFilter::default() }
+    let message = parts.join(", ");
+    parts.reverse();
+    // In 1.26 the plugins' sentences come in the order of a Go map.
+    let equals = if profile.release.0 == 26 && parts.len() > 1 { vec![parts.join(", ")] } else { Vec::new() };
+    PostFilter { message, equals, ..PostFilter::default() }
 }
 
 /// Whether the PreFilter of DynamicResources wrote its state, on which its PostFilter fails otherwise: it ran, and none before it refused.

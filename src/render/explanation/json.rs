@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use crate::history::clock::Dated;
-use crate::scheduler::{Agreement, DecidedBy, Explanation, FilterMode, NodeJudgement, Outcome, Scores, Verdict, WholePod};
+use crate::scheduler::{Agreement, DecidedBy, Explanation, FilterMode, Judgement, NodeJudgement, Outcome, Scores, Verdict, WholePod};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -198,7 +198,7 @@ pub fn write_json(
         message: judgement.message.as_deref(),
         waits: match &judgement.whole_pod {
             Some(WholePod::Gated { plugin, reason }) => Some(Waits { plugin, status: "UnschedulableAndUnresolvable", reason }),
-            _ => judgement.permit.map(|reason| Waits { plugin: "GangScheduling", status: "Wait", reason }),
+            _ => waits(judgement),
         },
         nodes: nodes.collect(),
         remedies: explanation
@@ -218,6 +218,15 @@ pub fn write_json(
     };
     serde_json::to_writer(&mut *out, &document)?;
     out.write_all(b"\n")
+}
+
+/// What a pod that fits waits for before it is bound.
+fn waits(judgement: &Judgement) -> Option<Waits<'_>> {
+    let of_driver = || {
+        let wait = judgement.driver_waits.first()?;
+        Some(Waits { plugin: "DynamicResources", status: wait.status, reason: &wait.reason })
+    };
+    judgement.permit.map(|reason| Waits { plugin: "GangScheduling", status: "Wait", reason }).or_else(of_driver)
 }
 
 fn search(explanation: &Explanation) -> Option<Search<'_>> {

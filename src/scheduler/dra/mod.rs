@@ -4,6 +4,7 @@ mod allocator;
 mod claims;
 mod constraint;
 mod consumption;
+pub mod driver;
 mod extended;
 mod pool;
 mod prepare;

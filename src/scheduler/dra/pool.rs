@@ -34,6 +34,8 @@ pub struct Pool<'a> {
     pub counter_sets: Vec<&'a CounterSet>,
     /// Whether slices are missing: the driver is just publishing it.
     pub incomplete: bool,
+    /// Whether slices of an older generation were there too.
+    pub renewed: bool,
     /// Why it is not valid, if it is not.
     pub invalid: Option<String>,
 }
@@ -59,18 +61,28 @@ pub fn gather<'a>(slices: &'a [Arc<ResourceSlice>], node: &Node, variant: Varian
     if binding_last && variant.release <= 35 {
         relevant.sort_by_key(|slice| binds(slice));
     }
+    let mut renewed = BTreeSet::new();
     for slice in relevant {
         let spec = &slice.spec;
         let known = pools.entry((&spec.driver, &spec.pool.name)).or_default();
         match known.first().map(|first| first.spec.pool.generation) {
-            Some(generation) if spec.pool.generation < generation => continue,
-            Some(generation) if spec.pool.generation > generation => known.clear(),
+            Some(generation) if spec.pool.generation < generation => {
+                renewed.insert((&*spec.driver, &*spec.pool.name));
+                continue;
+            }
+            Some(generation) if spec.pool.generation > generation => {
+                renewed.insert((&*spec.driver, &*spec.pool.name));
+                known.clear();
+            }
             _ => {}
         }
         known.push(slice);
     }
     let mut pools: Vec<Pool> =
         pools.into_iter().filter_map(|((driver, name), found)| build(driver, name, found, slices, variant)).collect();
+    for pool in &mut pools {
+        pool.renewed = renewed.contains(&(pool.driver, pool.name));
+    }
     if binding_last {
         // Where counters are a pool's, one that is not usable has no slices to look at.
         let usable = |pool: &Pool| !variant.pools_count() || (!pool.incomplete && pool.invalid.is_none());
@@ -88,7 +100,16 @@ fn build<'a>(
 ) -> Option<Pool<'a>> {
     let wanted = found.first()?.spec.pool.clone();
     let complete = |count: usize| i64::try_from(count).is_ok_and(|count| count == wanted.resource_slice_count);
-    let mut pool = Pool { driver, name, slices: found, elsewhere: Vec::new(), counter_sets: Vec::new(), incomplete: false, invalid: None };
+    let mut pool = Pool {
+        driver,
+        name,
+        slices: found,
+        elsewhere: Vec::new(),
+        counter_sets: Vec::new(),
+        incomplete: false,
+        renewed: false,
+        invalid: None,
+    };
     if !complete(pool.slices.len()) {
         pool.incomplete = true;
         if variant.release >= 35 {
@@ -119,7 +140,7 @@ fn build<'a>(
         pool.slices.retain(|slice| !has_counters(slice));
         targeting.extend(&pool.elsewhere);
     }
-    pool.invalid = twice_named(&pool.slices);
+    pool.invalid = twice_named(&pool.slices).filter(|_| !variant.is_first());
     if variant.pools_count() && variant.partitionable && pool.invalid.is_none() {
         pool.invalid = miscounted(&pool.counter_sets, &targeting);
     }

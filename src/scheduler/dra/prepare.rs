@@ -73,7 +73,7 @@ impl<'s> Search<'s, '_> {
             let what = format!("selector #{at}: CEL expression empty (unsupported selector type?)");
             return Err(Fault::Error(format!("claim {}, request {}, {what}", claim_name(claim), written.name)));
         }
-        if written.admin_access.is_some() && !variant.admin_access {
+        if written.admin_access.is_some() && !variant.admin_access && !variant.is_first() {
             return Err(problem(claim, written.name, "admin access is requested, but the feature is disabled"));
         }
         let class = self.allocator.state.listers().device_classes.get("", written.class).ok_or_else(|| {
@@ -114,6 +114,13 @@ impl<'s> Search<'s, '_> {
     ) -> Result<Vec<(&'s Pool<'s>, PoolDevice<'s>)>, Fault> {
         let mut all = Vec::new();
         for pool in self.pools {
+            if pool.renewed && self.allocator.variant.is_first() {
+                let what = format!(
+                    "resource pool {}/{} has slices of two generations, and which the scheduler meets first decides",
+                    pool.driver, pool.name
+                );
+                return Err(Fault::Unknown(what));
+            }
             let state = match (pool.incomplete, &pool.invalid) {
                 (true, _) => "being updated",
                 (false, Some(_)) => "invalid",
@@ -124,7 +131,9 @@ impl<'s> Search<'s, '_> {
                 return Err(problem(claim, alternative.name, &what));
             }
             for device in pool.devices() {
-                if self.is_selectable(&device, alternative, place)? && self.has_capacity(&device, alternative) {
+                if self.is_selectable(&device, (alternative, !self.allocator.variant.is_first()), place)?
+                    && self.has_capacity(&device, alternative)
+                {
                     all.push((pool, device));
                 }
             }

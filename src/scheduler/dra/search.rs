@@ -201,8 +201,14 @@ impl<'s, 'a> Search<'s, 'a> {
     fn the_device(&mut self, place: Place, number: usize, pool: &'s Pool<'s>, device: PoolDevice<'s>) -> Result<bool, Stop> {
         let variant = self.allocator.variant;
         let Some(undo) = self.take(place, number, (pool, device), true)? else {
+            if variant.is_first() {
+                return self.rest_of_all(place, number);
+            }
             return if variant.release <= 32 { Err(Stop::Ended) } else { Ok(false) };
         };
+        if variant.is_first() {
+            return self.rest_of_all(place, number);
+        }
         let alternative = if variant.confuses_alternatives() { 0 } else { place.alternative };
         let rest = self.device(Place { alternative, ..place }, number + 1, (0, 0));
         if !matches!(rest, Ok(true)) && !variant.all_keeps() {
@@ -211,8 +217,21 @@ impl<'s, 'a> Search<'s, 'a> {
         rest
     }
 
-    /// Whether a device matches what an alternative wants.
-    pub(super) fn is_selectable(&mut self, device: &PoolDevice<'s>, alternative: &Alternative<'s>, place: Place) -> Result<bool, Fault> {
+    /// What follows one of all devices in 1.31, whether or not that could be had.
+    fn rest_of_all(&mut self, place: Place, number: usize) -> Result<bool, Stop> {
+        match self.device(place, number + 1, (0, 0)) {
+            Ok(false) => Err(Fault::Error("stop allocation".to_owned()).into()),
+            other => other,
+        }
+    }
+
+    /// Whether a device matches what an alternative wants; `of_class`: the selectors of its class count.
+    pub(super) fn is_selectable(
+        &mut self,
+        device: &PoolDevice<'s>,
+        (alternative, of_class): (&Alternative<'s>, bool),
+        place: Place,
+    ) -> Result<bool, Fault> {
         if !self.allocator.variant.binding && device.device.binding_conditions.as_ref().is_some_and(|all| !all.is_empty()) {
             return Ok(false);
         }
@@ -220,7 +239,7 @@ impl<'s, 'a> Search<'s, 'a> {
             return Ok(*known);
         }
         let class = alternative.class;
-        let of_class = class.spec.selectors.as_deref().unwrap_or_default();
+        let of_class = class.spec.selectors.as_deref().filter(|_| of_class).unwrap_or_default();
         let class_name = format!("class {}", class.metadata.name.as_deref().unwrap_or_default());
         let claim = format!("claim {}", claim_name(self.claims[place.claim]));
         let variant = self.allocator.variant;
@@ -234,7 +253,7 @@ impl<'s, 'a> Search<'s, 'a> {
     /// `isSelectable`: by the class's selectors, the request's own, and the device's own node.
     fn is_selectable_by(&mut self, device: &PoolDevice<'s>, place: Place) -> Result<bool, Fault> {
         let alternative = self.requests[place.claim][place.request].alternatives[place.alternative].clone();
-        self.is_selectable(device, &alternative, place)
+        self.is_selectable(device, (&alternative, true), place)
     }
 
     /// What was found, claim by claim.

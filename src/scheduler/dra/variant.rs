@@ -1,5 +1,5 @@
 //! Which of upstream's allocators searches, and what sets it apart from the others.
-//! Upstream: `structured/allocator.go` (1.32, 1.33), `structured/internal/{stable,incubating,experimental}` (since 1.34).
+//! Upstream: `structured/allocator.go` (1.31–1.33), `structured/internal/{stable,incubating,experimental}` (since 1.34).
 
 use crate::scheduler::{Gates, Release};
 
@@ -101,6 +101,12 @@ impl Variant {
     /// Up to 1.33 a request for all devices keeps those it took when the rest fails.
     pub fn all_keeps(&self) -> bool {
         self.release <= 33
+    }
+
+    /// In 1.31 whether a pool is valid is not asked, admin access is always granted, a request for all devices counts those that its
+    /// class is not for and passes over those it cannot have, and where nothing is left for the rest then, that is an error.
+    pub fn is_first(&self) -> bool {
+        self.release <= 31
     }
 
     /// Up to 1.33 nothing is said of devices taken with admin access.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::kube::api::resource::v1::ResourceClaim;
+use crate::scheduler::dra::driver;
 use crate::scheduler::dra::{Allocator, ExtendedResources, NodeClaim, claim_name, pod_claims, requests, written};
 use crate::scheduler::explanation::Fact;
 use crate::scheduler::plugins::dynamic_resources::{is_allocated, is_reachable};
@@ -10,6 +11,12 @@ use crate::scheduler::{Candidate, Cycle};
 
 /// Each claim with the devices it has or would get; where it gets none, what it wants and how many devices are left.
 pub fn claims(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
+    if cycle.profile.release.0 <= driver::LAST {
+        return match driver::Wanted::of(cycle) {
+            Ok(wanted) => wanted.map(|wanted| wanted.facts(node)).unwrap_or_default(),
+            Err(driver::Stop::Refused(why) | driver::Stop::Failed(why)) => vec![Fact::refusing(why)],
+        };
+    }
     let claims = match pod_claims(cycle.pod, cycle.state, cycle.profile.release.0) {
         Ok(claims) => claims,
         Err(reason) => return vec![Fact::refusing(reason)],
@@ -25,7 +32,7 @@ pub fn claims(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
         Some(NodeClaim::Nothing | NodeClaim::LeftBehind) | None => None,
     };
     let wanted: Vec<&ResourceClaim> = open.iter().map(|claim| &***claim).chain(own.as_deref()).collect();
-    if !wanted.is_empty() && cycle.profile.release.0 >= 32 {
+    if !wanted.is_empty() {
         facts.extend(to_allocate(&wanted, cycle, node));
     }
     if facts.is_empty() { vec![Fact::holding("device plugins serve all the pod asks for".to_owned())] } else { facts }

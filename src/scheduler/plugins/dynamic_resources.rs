@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::cluster::NodeInfo;
 use crate::kube::api::resource::v1::{ResourceClaim, ResourceClaimStatus};
+use crate::scheduler::dra::driver;
 use crate::scheduler::dra::{
     Allocation, Allocator, ExtendedResources, Fault, NodeClaim, Variant, claim_name, pod_claims, requests, selects, written,
 };
@@ -30,21 +31,44 @@ Checks
   Extended resources that device classes stand for, on nodes without a device plugin for them. Devices that are to be made ready
   for the node: whether that failed.
   Score: which of a request's alternatives the node could serve, the first ones best.
+  Up to 1.31 a driver may serve a claim (resourceClassName up to 1.30, controller in 1.31): the node must be one of those its classes are
+  for (suitableNodes) and none the driver calls unsuitable in the pod's PodSchedulingContext. Once a node is chosen the driver is asked,
+  and the pod waits: `waiting for resource driver to allocate resource`, `… to provide information` or, since 1.30, no more than that.
+  In 1.30 the scheduler serves claims of classes with structuredParameters: each request gets the first named resource that is left
+  and meets the class's filter and the request's selector (CEL).
 Reads
-  ResourceClaims, DeviceClasses, ResourceSlices, DeviceTaintRules, the pod's resourceClaims and resourceClaimStatuses, the node's labels and allocatable
+  ResourceClaims, DeviceClasses, ResourceSlices, DeviceTaintRules, the pod's resourceClaims and resourceClaimStatuses, the node's labels and allocatable;
+  up to 1.31 PodSchedulingContexts (1.26: PodSchedulings), up to 1.30 ResourceClasses, in 1.30 ResourceClassParameters, ResourceClaimParameters
 History
   1.26  behind the gate DynamicResourceAllocation; on by default since 1.34
-  1.32  the scheduler allocates by itself; up to 1.31 drivers did, whose answers are not in etcd: unknown
+  1.26  drivers allocate; a claim of mode Immediate is waited for, one in use or to be reallocated too
+  1.28  PreEnqueue keeps pods out whose claims are missing; claims made for a pod are named in its status
+  1.29  a missing class refuses the pod (before, the attempt ended with an error); waiting pods are Pending
+  1.30  named resources, allocated by the scheduler; gone in 1.31
+  1.31  device requests, allocated by the scheduler; drivers only with the gate DRAControlPlaneController, no more since 1.32
+  1.26–1.29  where a claim is asked to be freed, preemption is not tried; the claims whose mode is looked at for that are the pod's first
+  ones, not those in the way
+  1.31  a request for all devices counts those its class is not for, passes over those it cannot have, and ends the attempt
+  where nothing is left for the rest; a pool's newer slice may count twice
   1.34  alternatives; 1.35 score; 1.36 extended resources, shared counters, device taints, consumable capacity by default
   1.33–1.35  what a failed branch of the search took is not always given back, and a second device of an alternative that wants all
   is one of the first alternative's; up to 1.34 an incomplete pool is used and an invalid one ends the attempt
 Differs from upstream
+  In 1.26 what preemption and this plugin say comes in random order; here this plugin's comes first, or as recorded.
+  Random order of drivers, slices and generated parameters (1.30) and of slices of two generations (1.31): unknown where it decides.
   CEL beyond the parts modelled makes a node unknown, and so does a search that crashes 1.34 or 1.35.
   Up to 1.35 upstream takes pools in random order: where it decides whether devices are found, the node is unknown; where it decides
   which are found, they are those of the first pools by name. Upstream gives up after ten seconds a node, here after a number of steps."
     }
 
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
+        if cycle.profile.release.0 <= driver::LAST {
+            return match driver::Wanted::of(cycle) {
+                Ok(Some(wanted)) => PreFilter::Judge(Box::new(move |node: &Candidate| wanted.judge(node))),
+                Ok(None) => PreFilter::Skip,
+                Err(stop) => stop.into(),
+            };
+        }
         let wanted = match Wanted::of(cycle) {
             Ok(Some(wanted)) => wanted,
             Ok(None) => return PreFilter::Skip,
@@ -130,9 +154,6 @@ impl<'a> Wanted<'a> {
             _ => {}
         }
         if self.allocates() {
-            if self.cycle.profile.release.0 <= 31 {
-                return Verdict::Unknown { missing: "up to 1.31 drivers allocate devices, and their answers are not in etcd".into() };
-            }
             match self.allocate(node) {
                 Ok(Some(_)) => {}
                 Ok(None) => return Verdict::unresolvable(CANNOT_ALLOCATE),
@@ -164,7 +185,16 @@ pub fn pre_enqueue(cycle: &Cycle<'_>) -> Option<String> {
 }
 
 /// `PostFilter`: what the plugin adds to the message where no node fits. (It frees one of the claims that kept the pod off a node.)
-pub fn post_filter(cycle: &Cycle<'_>, judgement: &Judgement) -> &'static str {
+/// `None`: it ends the matter.
+pub fn post_filter(cycle: &Cycle<'_>, judgement: &Judgement) -> Option<&'static str> {
+    if cycle.profile.release.0 <= driver::LAST {
+        return driver::post_filter(cycle, judgement);
+    }
+    Some(post_filter_alone(cycle, judgement))
+}
+
+/// The same where no driver allocates.
+fn post_filter_alone(cycle: &Cycle<'_>, judgement: &Judgement) -> &'static str {
     let newer = cycle.profile.release.0 >= 37;
     let nothing = if newer { "" } else { "no new claims to deallocate" };
     let refused_itself = matches!(&judgement.whole_pod, Some(WholePod::Refused { plugin: "DynamicResources", .. }));

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::cluster::driver_devices::DriverClaim;
 use crate::cluster::{
     Amount, ClusterState, ContainerRequests, Labels, Node, ObjectKey, PodInfo, PodSpec, Resources, Stored, Taint, Toleration, Watched,
     WhenUnsatisfiable,
@@ -178,9 +179,11 @@ impl Fix {
             Self::Release(claim, holder) => {
                 let mut free = (**claim).clone();
                 free.status = None;
-                let namespace = claim.metadata.namespace.as_deref().unwrap_or_default().into();
+                let namespace: Arc<str> = claim.metadata.namespace.as_deref().unwrap_or_default().into();
+                let driver = state.listers().driver_claims.get(&namespace, name(&claim.metadata));
+                let driver = driver.map(|driver| Arc::new(DriverClaim { spec: driver.spec.clone(), ..DriverClaim::default() }));
                 let key = ObjectKey { kind: Watched::ResourceClaim, namespace, name: name(&claim.metadata).into() };
-                vec![pod(holder), (key, Some(Stored::ResourceClaim(Arc::new(free))))]
+                vec![pod(holder), (key, Some(Stored::ResourceClaim(Arc::new(free), driver)))]
             }
             _ => Vec::new(),
         }

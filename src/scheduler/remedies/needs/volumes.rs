@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::cluster::{Interner, NodeSelectorTerm, VolumeSource};
 use crate::kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use crate::kube::api::resource::v1::ResourceClaim;
+use crate::scheduler::dra::driver::LAST;
 use crate::scheduler::plugins::dynamic_resources::is_reachable;
 use crate::scheduler::plugins::volume_restrictions::{conflicts, is_restricted, once_claims, users as users_of};
 use crate::scheduler::plugins::volume_zone;
@@ -165,8 +166,9 @@ pub fn devices(cycle: &Cycle<'_>, node: &Candidate) -> Vec<Need> {
     let mut held: Vec<_> = held.filter_map(|claim| Some((holder(claim)?, claim.clone()))).collect();
     held.sort_by_key(|(pod, _)| (pod.spec.priority, std::cmp::Reverse(pod.started), pod.key()));
     let options = held.into_iter().take(TRIED).map(|(pod, claim)| Fix::Release(claim, pod)).collect();
-    vec![Need {
-        why: "it has no device free for a claim of the pod, and none that one pod alone holds".to_owned(),
-        ..Need::one_of(options)
-    }]
+    let why = match cycle.profile.release.0 {
+        ..=LAST => "the devices of the pod's claims are elsewhere, or their class or driver rules it out",
+        _ => "it has no device free for a claim of the pod, and none that one pod alone holds",
+    };
+    vec![Need { why: why.to_owned(), ..Need::one_of(options) }]
 }
