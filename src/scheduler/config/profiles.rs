@@ -10,7 +10,7 @@ use crate::scheduler::{FilterEntry, Plugin, Profile, ScoreEntry, plugins, statel
 use super::document::Document;
 use super::draft::Draft;
 use super::framework::{self, Framework};
-use super::plugin_set::{Enabled, Point};
+use super::plugin_set::{Enabled, PluginSet, Point};
 use super::{ConfigVersion, Context, arguments, decode, defaults, extenders};
 
 /// Makes every profile; the reason the first cannot be made.
@@ -96,10 +96,23 @@ fn one(draft: &Draft<'_>, context: &Context<'_>) -> Result<Profile, String> {
         }
         refuse(name, reasons, context)?;
     }
+    if let Some(name) = without_arguments(draft) {
+        refuse(name, vec![format!("got args of type <nil>, want *{name}Args")], context)?;
+    }
     let made = Framework::new(&draft.plugins, release, &draft.name)?;
     fill(&mut profile, &made, draft);
     caveats(&mut profile, &made, draft, context);
     Ok(profile)
+}
+
+/// A plugin that wants arguments and gets none: no defaults are made for what is enabled at `podGroupPostFilter` alone, the point that
+/// 1.37 brought (`apis/config/v1/defaults.go` pluginsNames).
+fn without_arguments<'d>(draft: &'d Draft<'_>) -> Option<&'d str> {
+    let enabled = |set: &'d PluginSet| set.enabled.iter().map(|plugin| plugin.name.as_str());
+    let others = || draft.plugins.iter().filter(|(point, _)| **point != Point::PodGroupPostFilter).flat_map(|(_, set)| enabled(set));
+    let wants = |name: &str| matches!(name, "DefaultPreemption" | "DynamicResources");
+    let given = |name: &str| draft.arguments.iter().any(|(_, known, _)| *known == name) || others().any(|known| known == name);
+    draft.plugins.get(&Point::PodGroupPostFilter).into_iter().flat_map(enabled).find(|name| wants(name) && !given(name))
 }
 
 /// Several reasons stand in brackets.

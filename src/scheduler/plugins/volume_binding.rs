@@ -85,6 +85,10 @@ Differs from upstream
         let Some(sorted) = sorted.filter(|sorted| sorted.bound.len() + sorted.delayed.len() > 0) else {
             return if release >= 30 && !by_capacity { PreScore::Skip } else { PreScore::plain(|_| 0) };
         };
+        // The filter finds what is scored: where a configuration does not run it, nothing is found on any node.
+        if !cycle.profile.filters.iter().any(|entry| entry.name == "VolumeBinding") {
+            return if release >= 30 && !by_capacity { PreScore::Skip } else { PreScore::plain(|_| 0) };
+        }
         let binder = Binder::new(sorted, cycle);
         let binds = || feasible.iter().any(|node| binder.find(&Candidate::plain(node)).is_ok_and(|found| !found.bindings.is_empty()));
         if release >= 30 && !by_capacity && !binds() {
