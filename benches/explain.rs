@@ -73,7 +73,7 @@ fn measure(criterion: &mut Criterion, name: &str, file: &str) {
     group.bench_function("the state, and its last attempt explained", |bencher| bencher.iter(|| walk(&events, &decoder, |at| at == last)));
     let title = format!("the state, and all {} attempts explained", attempts.len());
     group.bench_function(title, |bencher| bencher.iter(|| walk(&events, &decoder, |_| true)));
-    let judged = |attempt: &Attempt| black_box(Cycle { pod: &attempt.pod, state: replay.state(), profile }.judge());
+    let judged = |attempt: &Attempt| black_box(Cycle::new(&attempt.pod, replay.state(), profile).judge());
     let title = format!("the last pod judged on {} nodes, {} pods", replay.state().node_count(), replay.state().pods().count());
     group.bench_function(title, |bencher| bencher.iter(|| judged(&attempts[last])));
     let title = format!("all {} pods judged there", attempts.len());

@@ -35,7 +35,7 @@ impl Cluster {
         }
         let pod = PodFields::of(pod.clone()).unwrap();
         let pod = PodInfo::compile(&pod, 0, state.interner(), &mut Vec::new());
-        Cycle { pod: &pod, state: &state, profile: &profile }.judge()
+        Cycle { pod: &pod, state: &state, profile: &profile, scope: None }.judge()
     }
 
     fn message(&self, release: u16, pod: &Value) -> String {

@@ -148,7 +148,7 @@ fn run(table: &Table, case: &Case, release: Release, patch: Option<u16>) -> Vec<
     let missing = || panic!("{}: the profile has no {}", case.name, table.plugin);
     profile.filters = filter.iter().map(|plugin| FilterEntry { name: plugin.name(), plugin: *plugin }).collect();
     let (state, pod) = state(table, case, &profile.rules);
-    let cycle = Cycle { pod: &pod, state: &state, profile: &profile };
+    let cycle = Cycle { pod: &pod, state: &state, profile: &profile, scope: None };
     if !case.filter.is_empty() || case.refused.is_some() || case.narrowed.is_some() {
         wrong.extend(filters(case, &cycle, filter.unwrap_or_else(missing)));
     }
@@ -160,7 +160,7 @@ fn run(table: &Table, case: &Case, release: Release, patch: Option<u16>) -> Vec<
 
 fn gated(table: &Table, case: &Case, profile: &Profile) -> String {
     let (state, pod) = state(table, case, &profile.rules);
-    match (Cycle { pod: &pod, state: &state, profile }).judge().whole_pod {
+    match (Cycle { pod: &pod, state: &state, profile, scope: None }).judge().whole_pod {
         Some(WholePod::Gated { reason, .. }) => reason,
         _ => "no".to_owned(),
     }

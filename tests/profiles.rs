@@ -179,7 +179,7 @@ fn judged(config: &Value, minor: u16) -> Judgement {
     let pod =
         json!({"kind": "Pod", "metadata": {"name": "pod", "namespace": "default", "uid": "u"}, "spec": {"containers": [{"name": "c"}]}});
     let pod = PodInfo::compile(&PodFields::of(pod).unwrap(), 0, state.interner(), &mut Vec::new());
-    Cycle { pod: &pod, state: &state, profile }.judge()
+    Cycle { pod: &pod, state: &state, profile, scope: None }.judge()
 }
 
 fn read() -> Table {

@@ -30,7 +30,7 @@ fn released_code_says_the_same() {
         for truth in &lines[2..] {
             let (namespace, pod) = truth["pod"].as_str().unwrap().split_once('/').unwrap();
             let pod = state.pod(namespace, pod).unwrap().clone();
-            let cycle = Cycle { pod: &pod, state: &state, profile: &profile };
+            let cycle = Cycle { pod: &pod, state: &state, profile: &profile, scope: None };
             let judgement = cycle.judge();
             let busy: BTreeSet<&str> =
                 state.nominated().filter(|other| other.name != pod.name).filter_map(|other| other.nominated_node_name.as_deref()).collect();

@@ -1,5 +1,6 @@
 //! Objects of APIs that still change, as far as schedulers read them, whatever version they are stored in.
-//! Sources: `api/resource/v1alpha3`, `v1beta2` (DeviceTaintRule), `api/scheduling/v1alpha1` (Workload, 1.35), `v1alpha2` (PodGroup, 1.36).
+//! Sources: `api/resource/v1alpha3`, `v1beta2` (DeviceTaintRule), `api/scheduling/v1alpha1` (Workload, 1.35), `v1alpha2` (PodGroup, 1.36),
+//! `v1alpha3` and `v1beta1` (PodGroup, 1.37).
 
 use serde::Deserialize;
 
@@ -54,7 +55,7 @@ pub struct Gang {
     pub min_count: usize,
 }
 
-/// A group of pods, as 1.36 has it.
+/// A group of pods, as 1.36 and 1.37 have it.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct PodGroup {
@@ -68,6 +69,61 @@ pub struct PodGroup {
 pub struct PodGroupSpec {
     /// How its pods are scheduled.
     pub scheduling_policy: GroupPolicy,
+    /// Where its pods are to be together.
+    pub scheduling_constraints: Option<GroupConstraints>,
+    /// Whether its pods are evicted together.
+    pub disruption_mode: Option<DisruptionMode>,
+    /// Its priority; 0 where absent.
+    pub priority: Option<i32>,
+    /// `PreemptLowerPriority` or `Never` (1.37).
+    pub preemption_policy: Option<String>,
+    /// The group of groups it belongs to (1.37).
+    pub parent_composite_pod_group_name: Option<String>,
+}
+
+impl PodGroupSpec {
+    /// The label by whose value nodes are told apart: all pods of the group go to nodes of one value. Upstream reads the first constraint alone.
+    pub fn topology_key(&self) -> Option<&str> {
+        self.scheduling_constraints.as_ref()?.topology.first().map(|constraint| constraint.key.as_str())
+    }
+
+    /// Whether evicting one of its pods means evicting all.
+    pub fn goes_together(&self) -> bool {
+        match &self.disruption_mode {
+            Some(DisruptionMode::Named(name)) => name == "PodGroup",
+            Some(DisruptionMode::Chosen { all }) => all.is_some(),
+            None => false,
+        }
+    }
+}
+
+/// What a group asks of the nodes its pods are on.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct GroupConstraints {
+    /// Labels whose value must be the same.
+    pub topology: Vec<GroupTopology>,
+}
+
+/// A label whose value must be the same on all nodes of a group.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct GroupTopology {
+    /// The label's key.
+    pub key: String,
+}
+
+/// Whether pods of a group are evicted one by one.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum DisruptionMode {
+    /// `Pod` or `PodGroup` (1.36).
+    Named(String),
+    /// `single` or `all` (1.37).
+    Chosen {
+        /// All at once.
+        all: Option<serde_json::Map<String, serde_json::Value>>,
+    },
 }
 
 /// A workload, as 1.35 has it: with the groups in it.

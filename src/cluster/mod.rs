@@ -27,7 +27,7 @@ mod volumes;
 
 pub use affinity::{AffinityTerm, NamespaceSelectors, PodAffinity};
 pub use ahead::read_ahead;
-pub use alpha::{DeviceTaintRule, GroupPolicy, PodGroup, Workload};
+pub use alpha::{DeviceTaintRule, GroupPolicy, PodGroup, PodGroupSpec, Workload};
 pub use census::Census;
 pub use encoded::{Encoded, Read};
 pub use images::ImageState;

@@ -3,6 +3,7 @@
 use super::cycle::{Judgement, NodeJudgement, WholePod};
 use super::dra::driver::DriverWait;
 use super::explanation::{Agreement, Attempt, Outcome};
+use super::groups::GroupOutcome;
 
 /// Holds the recorded outcome against a judgement. `sampled`: the scheduler stops before it has seen every feasible node.
 pub fn agreement(attempt: &Attempt, judgement: &Judgement, sampled: bool) -> Agreement {
@@ -11,8 +12,9 @@ pub fn agreement(attempt: &Attempt, judgement: &Judgement, sampled: bool) -> Agr
         Outcome::Pending => Agreement::Unverifiable,
         Outcome::Gated if matches!(judgement.whole_pod, Some(WholePod::Gated { .. })) => Agreement::Agrees,
         Outcome::Gated => Agreement::Disagrees,
-        // A group whose other pods find no nodes is refused as a whole.
-        Outcome::Unschedulable if judgement.permit.is_some() => match attempt.recorded_message.as_deref() == judgement.permit {
+        Outcome::Scheduled | Outcome::Unschedulable if judgement.group.is_some() => by_group(attempt, judgement, sampled, known()),
+        // A pod that waits for its group is refused when its time is up.
+        Outcome::Unschedulable if judgement.permit.is_some() => match attempt.recorded_message.as_deref().is_some_and(is_timeout) {
             true => Agreement::Agrees,
             false => Agreement::Unverifiable,
         },
@@ -35,6 +37,31 @@ pub fn rests_on_doubt(attempt: &Attempt, judgement: &Judgement) -> bool {
     let (Some(node), Some(scores)) = (&attempt.node, &judgement.scores) else { return false };
     let decides = |at: usize| scores.nodes[at] == *node || scores.best().any(|best| *best == scores.nodes[at]);
     scores.nodes.contains(node) && scores.plugins.iter().flat_map(|score| &score.doubtful).any(|at| decides(*at))
+}
+
+/// What the scheduler writes of a pod whose time at Permit is up (`framework/runtime/waiting_pods_map.go`, `schedule_one.go` bindingCycle).
+fn is_timeout(message: &str) -> bool {
+    message.starts_with("0/1 nodes are available: 1 rejected due to timeout after waiting ")
+        && message.contains(" at plugin GangScheduling")
+}
+
+/// Holds the recorded outcome against the cycle of the pod's group. Where pods before it may have gone elsewhere, nothing is certain.
+fn by_group(attempt: &Attempt, judgement: &Judgement, sampled: bool, known: bool) -> Agreement {
+    let Some(group) = &judgement.group else { return Agreement::Unverifiable };
+    let refused = judgement.message.is_some();
+    let agreement = match attempt.outcome {
+        Outcome::Scheduled if refused => Agreement::Disagrees,
+        Outcome::Scheduled => scheduled(attempt, judgement, sampled, known),
+        _ if refused => Agreement::Agrees,
+        _ => Agreement::Disagrees,
+    };
+    let timeout = attempt.recorded_message.as_deref().is_some_and(is_timeout);
+    let certain = group.is_certain(&attempt.pod.key()) && !timeout;
+    if agreement == Agreement::Disagrees && !certain || group.outcome == GroupOutcome::Unknown {
+        Agreement::Unverifiable
+    } else {
+        agreement
+    }
 }
 
 fn scheduled(attempt: &Attempt, judgement: &Judgement, sampled: bool, known: bool) -> Agreement {

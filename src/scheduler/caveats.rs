@@ -185,7 +185,9 @@ fn unknown_rules(of: &Circumstances, said: &mut Vec<String>) {
         };
         said.push(format!("once {nodes} is chosen, DynamicResources refuses the pod there: {}", wait.reason));
     }
-    if let Some(waits) = of.judgement.permit {
+    if let Some(group) = &of.judgement.group {
+        said.extend(group.caveats());
+    } else if let Some(waits) = of.judgement.permit {
         said.push(format!("{waits}: which of the group's other pods are given nodes at the same time is not in etcd"));
     }
 }

@@ -1,12 +1,14 @@
 //! One pod being placed against one state: what every filter says of every node, what every score says of those that fit.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::thread;
 
-use crate::cluster::{ClusterState, NodeInfo, PodInfo};
+use crate::cluster::{ClusterState, NodeCounts, NodeInfo, PodInfo};
 
 use super::dra::driver::{self, DriverWait};
+use super::groups::{GroupCycle, Listed, Scope};
 use super::plugin::{Candidate, Filter, PreFilter, Refusal, Verdict};
 use super::profile::FilterMode;
 use super::scoring::{self, Scores};
@@ -21,6 +23,8 @@ pub struct Cycle<'a> {
     pub state: &'a ClusterState,
     /// The scheduler.
     pub profile: &'a Profile,
+    /// What a cycle of the pod's whole group changes about it, if it is one.
+    pub scope: Option<&'a Scope>,
 }
 
 /// What the scheduler would do with the pod.
@@ -46,6 +50,8 @@ pub struct Judgement {
     pub permit: Option<&'static str>,
     /// What refuses the pod once one of these nodes is chosen: a driver that has yet to serve its claims (up to 1.31).
     pub driver_waits: Vec<DriverWait>,
+    /// The cycle of the pod's whole group, where there is one (since 1.36).
+    pub group: Option<Box<GroupCycle>>,
 }
 
 /// What ends an attempt before any node is looked at.
@@ -132,11 +138,35 @@ pub struct Prepared<'a> {
 }
 
 impl<'a> Cycle<'a> {
+    /// The cycle of a pod on its own.
+    pub fn new(pod: &'a PodInfo, state: &'a ClusterState, profile: &'a Profile) -> Self {
+        Self { pod, state, profile, scope: None }
+    }
+
+    /// The judgement where `whole` ends the attempt before any node is looked at.
+    pub fn refused(&self, whole: WholePod) -> Judgement {
+        let prepared = Prepared { filters: Vec::new(), idle: Vec::new(), subset: None, whole_pod: Some(whole.clone()) };
+        let nodes: Vec<&NodeInfo> = self.nodes().collect();
+        Judgement {
+            whole_pod: Some(whole),
+            filters: self.profile.filters.iter().map(|entry| entry.name).collect(),
+            nodes: self.refuse_all(&nodes, &prepared),
+            scores: None,
+            nominated: None,
+            message: None,
+            equal_messages: Vec::new(),
+            preemption_helps: false,
+            permit: None,
+            driver_waits: Vec::new(),
+            group: None,
+        }
+    }
+
     /// Judges the pod on every node, scores those that fit and says what the scheduler would write.
     pub fn judge(&'a self) -> Judgement {
         let filters = self.profile.filters.iter().map(|entry| entry.name).collect();
         let prepared = self.prepare();
-        let nodes: Vec<&NodeInfo> = self.state.nodes().collect();
+        let nodes: Vec<&NodeInfo> = self.nodes().collect();
         // Up to 1.17 what ends an attempt early leaves each predicate's verdict to be told.
         let told = matches!(prepared.whole_pod, Some(WholePod::Error(_))) && self.profile.release.0 <= 17;
         let refused_whole = prepared.whole_pod.is_some() && !told;
@@ -157,6 +187,7 @@ impl<'a> Cycle<'a> {
             preemption_helps: false,
             permit: None,
             driver_waits: Vec::new(),
+            group: None,
         };
         if judgement.whole_pod.is_none() {
             let feasible: Vec<&NodeInfo> =
@@ -172,7 +203,7 @@ impl<'a> Cycle<'a> {
             let equal_messages = post.equals.iter().filter_map(message).collect();
             judgement.message = message(&post.message);
             judgement.equal_messages = equal_messages;
-        } else {
+        } else if self.scope.is_none() {
             judgement.permit = plugins::gang_permit(self);
             judgement.driver_waits = driver::waits(self, &judgement);
             judgement.message = driver::message(&judgement);
@@ -183,12 +214,30 @@ impl<'a> Cycle<'a> {
         judgement
     }
 
+    /// The nodes that are looked at: all of them, or those of the placement tried.
+    pub fn nodes(&self) -> impl Iterator<Item = &'a NodeInfo> {
+        let within = self.scope.and_then(|scope| scope.within.as_ref());
+        self.state.nodes().filter(move |node| within.is_none_or(|names| names.contains(&node.name)))
+    }
+
+    /// Where a term of other pods counts: in a group's cycle only on nodes that are listed.
+    pub fn listed<'n>(&self, nodes: &'n NodeCounts, list: impl Fn(&Listed) -> &BTreeSet<u32>) -> Cow<'n, NodeCounts> {
+        match self.scope.and_then(|scope| scope.listed.as_deref()) {
+            None => Cow::Borrowed(nodes),
+            Some(listed) => {
+                Cow::Owned(nodes.iter().filter(|(node, _)| list(listed).contains(node)).map(|(node, count)| (*node, *count)).collect())
+            }
+        }
+    }
+
     /// Runs PreEnqueue and PreFilter of every plugin, in upstream's order.
     pub fn prepare(&'a self) -> Prepared<'a> {
         let entries = &self.profile.filters;
         let mut filters: Vec<Option<Filter<'a>>> = entries.iter().map(|_| None).collect();
         let mut subset: Option<(BTreeSet<Arc<str>>, Vec<&'static str>)> = None;
-        let mut whole_pod = self.gated().or_else(|| self.missing_claim());
+        // In a group's cycle every pod has passed PreEnqueue.
+        let gated = if self.scope.is_none() { self.gated() } else { None };
+        let mut whole_pod = gated.or_else(|| self.missing_claim());
         for (entry, at) in self.prefilters() {
             let mut prefilter = entry.plugin.filter(self);
             if self.profile.without_prefilter.contains(&entry.name) {
@@ -249,7 +298,7 @@ impl<'a> Cycle<'a> {
     }
 
     /// The PreEnqueue plugins, in their order.
-    fn gated(&self) -> Option<WholePod> {
+    pub fn gated(&self) -> Option<WholePod> {
         let gates = &self.pod.spec.scheduling_gates;
         if self.profile.gates.on("PodSchedulingReadiness") && !gates.is_empty() {
             let reason = format!("waiting for scheduling gates: [{}]", gates.join(" "));
@@ -373,6 +422,11 @@ impl<'a> Cycle<'a> {
 }
 
 impl Prepared<'_> {
+    /// Which filters have nothing to say about the pod.
+    pub fn idle_filters(&self) -> Vec<bool> {
+        self.filters.iter().map(Option::is_none).collect()
+    }
+
     /// Runs every filter on a node; in 1.17 each refusal is one reason.
     fn run(&self, candidate: &Candidate, mode: FilterMode) -> Vec<Verdict> {
         let filters = self.filters.iter().zip(&self.idle);

@@ -11,7 +11,7 @@ use super::rules::FitErrorFormat;
 
 /// The message of an attempt that found no node; `None` for a pod that was never tried.
 pub fn message(cycle: &Cycle, prepared: &Prepared, judgement: &Judgement, post: &str) -> Option<String> {
-    let total = cycle.state.node_count();
+    let total = cycle.nodes().count();
     match &judgement.whole_pod {
         Some(WholePod::Gated { .. }) => return None,
         Some(WholePod::Error(error)) => return Some(error.clone()),

@@ -84,6 +84,8 @@ const GATES: &[Gate] = gates! {
     TaintTolerationComparisonOperators: 35 off;
     GangScheduling: 35 off;
     GenericWorkload: 35 off;
+    CompositePodGroup: 37 off;
+    PodGroupPreemptionPolicy: 37 off;
     TopologyAwareWorkloadScheduling: 36 off;
     CompositePodGroup: 37 off;
     PodGroupPreemptionPolicy: 37 off;

@@ -8,6 +8,7 @@ use crate::cluster::{NodeInfo, PodInfo};
 
 use super::cycle::{Cycle, Judgement, NodeJudgement, Prepared, WholePod, in_parallel};
 use super::fit_error::{filter_error, histogram};
+use super::groups::PostFilters;
 use super::plugin::Verdict;
 use super::plugins;
 use super::profile::FilterMode;
@@ -36,6 +37,10 @@ pub fn post_filter<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement:
     if matches!(judgement.whole_pod, Some(WholePod::Gated { .. } | WholePod::Error(_))) {
         return PostFilter::default();
     }
+    let of_group = cycle.scope.map_or(PostFilters::Run, |scope| scope.post_filter);
+    if of_group == PostFilters::Skip {
+        return PostFilter::default();
+    }
     let mut parts: Vec<String> = Vec::new();
     for plugin in &profile.post_filters {
         match *plugin {
@@ -49,6 +54,7 @@ pub fn post_filter<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement:
                 None => return PostFilter::default(),
             },
             _ if !profile.preempts => {}
+            _ if let PostFilters::Declines(why) = of_group => parts.push(format!("preemption: {why}")),
             _ => {
                 let preemption = dry_run(cycle, prepared, judgement);
                 if preemption.nominates || preemption.failed {

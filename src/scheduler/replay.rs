@@ -19,11 +19,10 @@ use super::victims;
 use super::{Gates, Profile, Release, judged_as};
 
 mod compared;
-mod excursion;
 mod look_back;
 mod unwritten;
 
-use excursion::Excursion;
+use super::excursion::Excursion;
 pub use look_back::Found;
 use look_back::Judged;
 use unwritten::Unwritten;
@@ -296,11 +295,16 @@ impl Replay {
         let mut caveats = caveats::caveats(&circumstances);
         let in_doubt = judged.verdict == Agreement::Disagrees && rests_on_doubt(&attempt, &judged.judgement);
         let verdict = if own_profile && !in_doubt { judged.verdict } else { Agreement::Unverifiable };
+        let mut before = Excursion::default();
+        for pod in &judged.before {
+            let key = ObjectKey { kind: Watched::Pod, namespace: pod.namespace.clone(), name: pod.name.clone() };
+            before.set(&mut self.state, &key, Some(Stored::Pod(pod.clone())));
+        }
         let evidence = self.evidence(&attempt.pod, profile, &judged.judgement);
         let sought = self.remedies && matches!(attempt.outcome, Outcome::Unschedulable | Outcome::Pending);
         let mut preemption = Vec::new();
         if sought && judged.judgement.preemption_helps {
-            let cycle = Cycle { pod: &attempt.pod, state: &self.state, profile };
+            let cycle = Cycle { scope: judged.scope.as_ref(), ..Cycle::new(&attempt.pod, &self.state, profile) };
             preemption = victims::candidates(&cycle, &judged.judgement);
             caveats.extend(caveats::unseen_candidates(kept(&cycle, &judged.judgement), preemption.len()));
         }
@@ -310,6 +314,7 @@ impl Replay {
             Depth::Verdicts | Depth::Refusals => None,
         };
         let help = if sought { help(&attempt.pod, &mut self.state, profile, &judged.judgement, only) } else { Help::default() };
+        before.restore(&mut self.state);
         Explanation {
             decided_by: DecidedBy::Scheduler,
             meant_for: meant_for(&attempt.pod),

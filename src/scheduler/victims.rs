@@ -106,13 +106,14 @@ fn importance(pod: &PodInfo, minor: u16) -> (Reverse<i32>, i64) {
 }
 
 /// A disruption budget that selects pods.
-struct Budget {
+pub struct Budget {
     budget: Arc<PodDisruptionBudget>,
     selector: Selector,
     allowed: i32,
 }
 
-fn budgets(state: &ClusterState) -> Vec<Budget> {
+/// The budgets that select pods.
+pub fn budgets(state: &ClusterState) -> Vec<Budget> {
     let mut interner = Interner::default();
     let mut compiled = |budget: &Arc<PodDisruptionBudget>| {
         let selector = Selector::compile(budget.spec.as_ref()?.selector.as_ref()?, &mut interner)?;
@@ -158,6 +159,29 @@ fn violating(pods: &[Arc<PodInfo>], budgets: &[Budget], minor: u16) -> Vec<(Arc<
     found
 }
 
+/// `filterVictimsWithPDBViolation` (`framework/preemption/preemption.go`, 1.36, 1.37): of pods that go together, in their order, whether one violates a
+/// budget. 1.36 looks no further than the first.
+pub fn violating_units(units: &[&[Arc<PodInfo>]], budgets: &[Budget], all: bool) -> Vec<bool> {
+    let mut left: Vec<i32> = budgets.iter().map(|budget| budget.allowed).collect();
+    let mut violates = |pod: &PodInfo| {
+        let counts = |Budget { budget, selector, .. }: &Budget| {
+            let disrupted = budget.status.as_ref().and_then(|status| status.disrupted_pods.as_ref());
+            budget.metadata.namespace.as_deref().unwrap_or_default() == &*pod.namespace
+                && selector.matches(&pod.labels)
+                && !disrupted.is_some_and(|disrupted| disrupted.contains_key(&*pod.name))
+        };
+        let mut own = budgets.iter().zip(&mut left).filter(|(budget, _)| !pod.labels.is_empty() && counts(budget));
+        own.any(|(_, allowed)| {
+            *allowed -= 1;
+            *allowed < 0
+        })
+    };
+    let mut unit = |pods: &&[Arc<PodInfo>]| {
+        if all { pods.iter().filter(|pod| violates(pod)).count() > 0 } else { pods.iter().any(|pod| violates(pod)) }
+    };
+    units.iter().map(&mut unit).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
@@ -194,7 +218,7 @@ mod tests {
         let container = json!({"name": "c", "resources": {"requests": {"cpu": cpu}}});
         let pod = json!({"metadata": {"name": "p", "namespace": "default"}, "spec": {"priority": 1000, "containers": [container]}});
         let pod = PodInfo::compile(&PodFields::of(pod).unwrap(), 0, state.interner(), &mut Vec::new());
-        let cycle = Cycle { pod: &pod, state: &state, profile: &profile };
+        let cycle = Cycle { pod: &pod, state: &state, profile: &profile, scope: None };
         let found = candidates(&cycle, &cycle.judge());
         let lines: Vec<String> = found
             .iter()

@@ -9,6 +9,8 @@ use serde::Serialize;
 use crate::history::clock::Dated;
 use crate::scheduler::{Agreement, DecidedBy, Explanation, FilterMode, Judgement, NodeJudgement, Outcome, Scores, Verdict, WholePod};
 
+use super::group;
+
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Document<'a> {
@@ -28,6 +30,8 @@ struct Document<'a> {
     search: Option<Search<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     preemption: Option<Preemption<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group: Option<group::Cycle<'a>>,
 }
 
 #[derive(Serialize)]
@@ -215,6 +219,7 @@ pub fn write_json(
             .collect(),
         search: search(explanation),
         preemption: preemption(explanation),
+        group: judgement.group.as_deref().map(group::json),
     };
     serde_json::to_writer(&mut *out, &document)?;
     out.write_all(b"\n")

@@ -9,7 +9,7 @@ use crate::scheduler::{Agreement, DecidedBy, Explanation, Outcome, WholePod};
 use crate::store::Revision;
 
 use super::words::{columns, count, fold, grouped, hanging};
-use super::{help, node, refusals, scores};
+use super::{group, help, node, refusals, scores};
 
 /// How wide a text may be where the terminal does not say.
 const WIDTH: usize = 100;
@@ -57,6 +57,7 @@ pub fn write(explanation: &Explanation, clock: Option<&Clock>, shown: Shown, out
             scores::write(explanation, table, shown.wide, (columns, shown.width), out)?;
         }
         refusals::write(explanation, shown.wide, width, out)?;
+        group::write(explanation, shown.wide, width, out)?;
         help::preemption(explanation, shown.wide, width, out)?;
         help::remedies(explanation, shown.wide, width, out)?;
     }

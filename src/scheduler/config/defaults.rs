@@ -124,6 +124,8 @@ fn multi_point(profile: &Profile) -> PluginSet {
     // GenericWorkload took GangScheduling's place in 1.37.
     let groups = if release >= 37 { "GenericWorkload" } else { "GangScheduling" };
     list.extend(profile.gates.on(groups).then_some("GangScheduling"));
+    let by_topology = profile.gates.on("TopologyAwareWorkloadScheduling");
+    list.extend(by_topology.then_some(["TopologyPlacementGenerator", "PodGroupPodsCount"]).into_iter().flatten());
     list.extend(["DefaultPreemption", "NodeResourcesBalancedAllocation", "ImageLocality", "DefaultBinder"]);
     list.extend((release == 26 && gated).then_some("SchedulingGates"));
     let mut set = PluginSet::of(list.into_iter().map(|name| (name, weight(name))));

@@ -17,6 +17,7 @@ mod node_unschedulable;
 pub mod node_volume_limits;
 pub mod non_csi_limits;
 mod pending;
+mod placements;
 pub mod pod_topology_spread;
 mod scheduling_gates;
 mod selector_spread;
@@ -32,6 +33,7 @@ pub use inter_pod_affinity::{others_term_matches, own_term_matches};
 pub use node_affinity::{named_nodes, term_matches};
 pub use node_declared_features::needed as needed_features;
 pub use node_resources::{offered_and_taken, on_shape};
+pub use placements::{placement_fill, placement_pods};
 pub use taint_toleration::tolerates;
 
 use super::{Plugin, legacy};
@@ -58,6 +60,8 @@ pub static PLUGINS: &[&dyn Plugin] = &[
     &deferred_pod_scheduling::DeferredPodScheduling,
     &scheduling_gates::SchedulingGates,
     &gang_scheduling::GangScheduling,
+    &placements::TopologyPlacementGenerator,
+    &placements::PodGroupPodsCount,
     &volume_restrictions::VolumeRestrictions,
     &non_csi_limits::EBS_LIMITS,
     &non_csi_limits::GCE_PD_LIMITS,

@@ -31,7 +31,7 @@ fn check_with(profile: &Profile, pod: Value, objects: &[(Watched, &str, Value)],
     pod["spec"]["containers"][0]["name"] = json!("c");
     let typed = PodFields::of(pod).unwrap();
     let pod = PodInfo::compile(&typed, 0, state.interner(), &mut Vec::new());
-    let judgement = Cycle { pod: &pod, state: &state, profile }.judge();
+    let judgement = Cycle::new(&pod, &state, profile).judge();
     let before = format!("{:?}", state.nodes().collect::<Vec<_>>());
     let found = help(&pod, &mut state, profile, &judgement, None).remedies;
     let lines: Vec<String> = found.iter().map(|remedy| format!("{}: {}", remedy.node, remedy.changes.join(" and "))).collect();
@@ -206,7 +206,7 @@ fn no_smaller_set_of_the_changes_thought_of_is_enough() {
     for (file, text) in MADE_UP {
         let (profile, mut state, pods) = made_up(text);
         for (number, pod) in pods.iter().enumerate() {
-            let judgement = Cycle { pod, state: &state, profile: &profile }.judge();
+            let judgement = Cycle { pod, state: &state, profile: &profile, scope: None }.judge();
             if judgement.nodes.iter().any(NodeJudgement::fits) || matches!(judgement.whole_pod, Some(WholePod::Gated { .. })) {
                 continue;
             }

@@ -48,7 +48,7 @@ impl<'s> Trial<'s> {
     }
 
     fn cycle<'c>(&'c self, profile: &'c Profile) -> Cycle<'c> {
-        Cycle { pod: &self.pod, state: self.state, profile }
+        Cycle { pod: &self.pod, state: self.state, profile, scope: None }
     }
 
     /// How much of a resource the node lacks, pods nominated to it counted; rounded up to what people write.

@@ -15,7 +15,7 @@ const NODES_OF_A_KIND: usize = 24;
 impl Replay {
     /// What was compared: where the pod was refused, or by every filter on one node.
     pub(super) fn evidence(&self, pod: &Arc<PodInfo>, profile: &Profile, judgement: &Judgement) -> Vec<Evidence> {
-        let cycle = Cycle { pod, state: &self.state, profile };
+        let cycle = Cycle { pod, state: &self.state, profile, scope: None };
         let of = |node: &NodeJudgement, at: usize| Evidence {
             node: node.name.clone(),
             plugin: judgement.filters[at],

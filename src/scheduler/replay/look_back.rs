@@ -1,18 +1,19 @@
 //! The state an attempt saw, found backwards: the newest from which its recorded outcome follows.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::cluster::{Change, ObjectKey, PodInfo, Stored, Watched};
+use crate::cluster::{Change, ObjectKey, PodInfo, PodKey, Stored, Watched};
 use crate::scheduler::agreement::agreement;
 use crate::scheduler::cycle::{Cycle, Judgement};
 use crate::scheduler::explanation::{Agreement, Attempt, Explanation, Outcome};
 use crate::scheduler::own_writes::{before_own_writes, first_own_write};
 use crate::scheduler::plugins::image_locality;
-use crate::scheduler::{Profile, assumed, attempt, sampling};
+use crate::scheduler::{Profile, Scope, assumed, attempt, groups, sampling};
 
 use super::Replay;
-use super::excursion::Excursion;
 use super::unwritten::is_told;
+use crate::scheduler::excursion::Excursion;
 
 /// How a state other than the revision before was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +37,10 @@ pub(super) struct Judged {
     pub sampled: bool,
     /// Whether the recorded outcome follows to the letter.
     pub follows: bool,
+    /// What a cycle of the pod's group restricted it to.
+    pub scope: Option<Scope>,
+    /// Pods of its group that were tried before it, as if bound.
+    pub before: Vec<Arc<PodInfo>>,
 }
 
 /// A judgement, the revision of its state, and how that was found where it is not simply the revision before.
@@ -200,8 +205,13 @@ impl Replay {
             let key = ObjectKey { kind: Watched::Pod, namespace: pod.namespace.clone(), name: pod.name.clone() };
             assumed.set(&mut self.state, &key, Some(Stored::Pod(pod)));
         }
+        let known = self.known_nodes(attempt, pod, revision);
         let (profile, _) = self.scheduler.profile_for(pod);
-        let mut judgement = Cycle { pod, state: &self.state, profile }.judge();
+        let of_group = groups::judge(pod, &mut self.state, profile, &known, attempt.recorded_message.as_deref());
+        let (mut judgement, scope, before) = match of_group {
+            Some(judged) => (judged.judgement, Some(judged.scope), judged.assumed),
+            None => (Cycle::new(pod, &self.state, profile).judge(), None, Vec::new()),
+        };
         if profile.rules.image_counts_at_snapshot {
             self.doubt_images(pod, profile, &mut judgement, revision);
         }
@@ -222,7 +232,20 @@ impl Replay {
             _ => verdict == Agreement::Agrees && same_message,
         };
         assumed.restore(&mut self.state);
-        Judged { judgement, verdict, same_message, sampled, follows }
+        Judged { judgement, verdict, same_message, sampled, follows, scope, before }
+    }
+
+    /// Where pods of the pod's group went after `revision`, as far as that is read, and where the pod itself went.
+    fn known_nodes(&self, attempt: &Attempt, pod: &PodInfo, revision: i64) -> BTreeMap<PodKey, Arc<str>> {
+        let Some(group) = &pod.spec.pod_group else { return BTreeMap::new() };
+        let later = self.journal.iter().rev().take_while(|(at, _)| *at > revision);
+        let bound = later.filter_map(|(_, change)| match &change.after {
+            Some(Stored::Pod(other)) if other.spec.pod_group.as_ref() == Some(group) && other.namespace == pod.namespace => {
+                Some((other.key(), other.node_name.clone()?))
+            }
+            _ => None,
+        });
+        bound.chain(attempt.node.clone().map(|node| (pod.key(), node))).collect()
     }
 
     /// Marks the scores of ImageLocality that rest on counts in doubt.

@@ -67,7 +67,8 @@ pub fn filter<'a>(cycle: &'a Cycle<'a>) -> PreFilter<'a> {
     };
     for (term, nodes) in cycle.state.terms().filter(|(term, _)| term.kind == TermKind::RequiredAntiAffinity) {
         if others_term_matches(&term.term, cycle) {
-            terms.existing.add_all(&term.term.topology_key, nodes, cycle);
+            let nodes = cycle.listed(nodes, |listed| &listed.required_anti_affinity);
+            terms.existing.add_all(&term.term.topology_key, &nodes, cycle);
         }
     }
     terms.count_own();

@@ -1,5 +1,6 @@
 //! Preferred terms, and required ones of pods already there, summed by domain.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -44,7 +45,8 @@ pub fn score<'a>(cycle: &'a Cycle<'a>) -> PreScore<'a> {
         };
         let counts = weight != 0 && others_term_matches(&term.term, cycle);
         if counts {
-            points.add(&term.term.topology_key, weight, nodes, cycle);
+            let nodes = if none_preferred { cycle.listed(nodes, |listed| &listed.any) } else { Cow::Borrowed(nodes) };
+            points.add(&term.term.topology_key, weight, &nodes, cycle);
         }
     }
     if points.0.is_empty() && rules.affinity_score_skips {

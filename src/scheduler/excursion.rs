@@ -4,7 +4,7 @@ use crate::cluster::{Change, ClusterState, ObjectKey, Stored};
 
 /// Objects set otherwise for a while, each with what it was.
 #[derive(Default)]
-pub(super) struct Excursion {
+pub struct Excursion {
     steps: Vec<(ObjectKey, Option<Stored>)>,
 }
 

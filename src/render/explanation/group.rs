@@ -1,0 +1,180 @@
+//! The cycle of a pod's whole group: the placements tried, which pod found no node, and what became of the group.
+
+use std::io::{self, Write};
+
+use anstyle::Style;
+use serde::Serialize;
+
+use crate::render::style::{STRONG, paint};
+use crate::scheduler::{Explanation, GroupCycle, GroupOutcome, MemberTried, PlacementTried};
+
+use super::words::{count, hanging};
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Cycle<'a> {
+    name: &'a str,
+    outcome: &'static str,
+    message: &'a str,
+    min_count: Option<usize>,
+    scheduled: usize,
+    order: Vec<String>,
+    topology_key: Option<&'a str>,
+    placements: Vec<Placement<'a>>,
+    victims: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Placement<'a> {
+    name: Option<&'a str>,
+    nodes: usize,
+    feasible: bool,
+    chosen: bool,
+    message: &'a str,
+    scores: Vec<Score>,
+    total: Option<i64>,
+    pods: Vec<Member<'a>>,
+}
+
+#[derive(Serialize)]
+struct Score {
+    plugin: &'static str,
+    raw: i64,
+    normalized: i64,
+    weight: i64,
+    weighted: i64,
+}
+
+#[derive(Serialize)]
+struct Member<'a> {
+    pod: String,
+    node: Option<&'a str>,
+    preempts: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tied: Vec<&'a str>,
+    message: Option<&'a str>,
+}
+
+/// The group's cycle as scripts read it.
+pub fn json(cycle: &GroupCycle) -> Cycle<'_> {
+    let key = |(namespace, name): &(std::sync::Arc<str>, std::sync::Arc<str>)| format!("{namespace}/{name}");
+    let member = |member: &'_ MemberTried| key(&member.pod);
+    let placements = cycle.placements.iter().enumerate().map(|(at, placement)| Placement {
+        name: placement.name.as_deref(),
+        nodes: placement.nodes,
+        feasible: placement.feasible,
+        chosen: cycle.chosen == Some(at),
+        message: &placement.message,
+        scores: placement.scores.iter().map(|score| self::score(*score)).collect(),
+        total: placement.total(),
+        pods: placement
+            .members
+            .iter()
+            .map(|tried| Member {
+                pod: member(tried),
+                node: tried.node.as_deref(),
+                preempts: tried.preempts,
+                tied: tried.tied.iter().map(|node| &**node).collect(),
+                message: tried.message.as_deref(),
+            })
+            .collect(),
+    });
+    Cycle {
+        name: &cycle.name,
+        outcome: outcome(cycle.outcome),
+        message: &cycle.message,
+        min_count: cycle.min_count,
+        scheduled: cycle.scheduled,
+        order: cycle.order.iter().map(key).collect(),
+        topology_key: cycle.topology_key.as_deref(),
+        placements: placements.collect(),
+        victims: cycle.victims.iter().map(|pod| pod.full_name()).collect(),
+    }
+}
+
+fn score((plugin, raw, normalized, weight): (&'static str, i64, i64, i64)) -> Score {
+    Score { plugin, raw, normalized, weight, weighted: normalized * weight }
+}
+
+fn outcome(outcome: GroupOutcome) -> &'static str {
+    match outcome {
+        GroupOutcome::Scheduled => "Scheduled",
+        GroupOutcome::Unschedulable => "Unschedulable",
+        GroupOutcome::WaitsForPreemption => "WaitingOnPreemption",
+        GroupOutcome::Error => "Error",
+        GroupOutcome::Unknown => "Unknown",
+    }
+}
+
+/// Writes the group's cycle for people.
+///
+/// # Errors
+/// The stream's.
+pub fn write(explanation: &Explanation, all: bool, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    let Some(cycle) = &explanation.judgement.group else { return Ok(()) };
+    writeln!(out, "\n{}", paint(STRONG, title(cycle)))?;
+    if !cycle.message.is_empty() {
+        hanging("  ", &cycle.message, 4, width, Style::new(), out)?;
+    }
+    let shown = if all { usize::MAX } else { 6 };
+    // The one that decides comes first.
+    let decisive = |at: &usize| cycle.chosen != Some(*at);
+    let mut order: Vec<usize> = (0..cycle.placements.len()).collect();
+    order.sort_by_key(decisive);
+    for at in order.iter().take(shown) {
+        placement(cycle, &cycle.placements[*at], !decisive(at), width, out)?;
+    }
+    if order.len() > shown {
+        writeln!(out, "  … and {} (-o wide has them)", count(order.len() - shown, "more placement"))?;
+    }
+    if !cycle.victims.is_empty() {
+        let victims: Vec<String> =
+            cycle.victims.iter().map(|pod| format!("{} (priority {})", pod.full_name(), pod.spec.priority)).collect();
+        hanging("  ", &format!("evicting for the group: {}", victims.join(", ")), 4, width, Style::new(), out)?;
+    }
+    Ok(())
+}
+
+fn title(cycle: &GroupCycle) -> String {
+    let what = match cycle.min_count {
+        Some(least) => format!("gang {} of {}, {} placed before", cycle.name, count(least, "pod"), cycle.scheduled),
+        None => format!("group {}", cycle.name),
+    };
+    let tried = count(cycle.order.len(), "pod");
+    let became = match cycle.outcome {
+        GroupOutcome::Scheduled => "fits",
+        GroupOutcome::Unschedulable => "does not fit",
+        GroupOutcome::WaitsForPreemption => "waits for its victims to go",
+        GroupOutcome::Error => "its cycle ends with an error",
+        GroupOutcome::Unknown => "its cycle is not known",
+    };
+    format!("{what}, {tried} tried together: {became}")
+}
+
+fn placement(cycle: &GroupCycle, placement: &PlacementTried, chosen: bool, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    if let (Some(key), Some(name)) = (&cycle.topology_key, &placement.name) {
+        let scores: Vec<String> =
+            placement.scores.iter().map(|(plugin, _, normalized, weight)| format!("{plugin} {}", normalized * weight)).collect();
+        let scored = placement.total().map(|total| format!(", score {total} ({})", scores.join(", "))).unwrap_or_default();
+        let verdict = match (chosen, placement.feasible) {
+            (true, true) => "taken",
+            (false, true) => "fits too",
+            (_, false) => "does not fit",
+        };
+        hanging("  ", &format!("{key}={name} ({}): {verdict}{scored}", count(placement.nodes, "node")), 4, width, Style::new(), out)?;
+        if !chosen {
+            return Ok(());
+        }
+    }
+    for member in &placement.members {
+        let pod = format!("{}/{}", member.pod.0, member.pod.1);
+        let text = match (&member.node, &member.message) {
+            (Some(node), _) if member.preempts => format!("{pod} → {node}, once that has room"),
+            (Some(node), _) => format!("{pod} → {node}"),
+            (None, Some(message)) => format!("{pod} → nowhere: {message}"),
+            (None, None) => format!("{pod} → nowhere"),
+        };
+        hanging("    ", &text, 6, width, Style::new(), out)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,214 @@
+//! One try of a group on one set of nodes: its pods one after the other, each assumed on its node before the next.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::cluster::{ClusterState, PodInfo, Stored};
+use crate::scheduler::cycle::{Cycle, Judgement, NodeJudgement, WholePod};
+use crate::scheduler::excursion::Excursion;
+use crate::scheduler::victims;
+
+use super::status::Status;
+use super::{Group, MemberTried, PostFilters, Scope, object_key};
+
+/// What a try came to.
+pub struct Tried {
+    /// Each pod looked at.
+    pub members: Vec<Attempted>,
+    /// What it says of the group.
+    pub status: Status,
+    /// Whether the group fits once victims are gone.
+    pub waits: bool,
+    /// What held for its pods.
+    pub scope: Scope,
+}
+
+/// One pod of a try.
+pub struct Attempted {
+    /// The pod.
+    pub pod: Arc<PodInfo>,
+    /// What the rules say of it.
+    pub judgement: Judgement,
+    /// What became of it.
+    pub tried: MemberTried,
+    /// Whether Permit would let it pass; `None` where it found no node.
+    pub permitted: Option<bool>,
+}
+
+impl Attempted {
+    /// The pod as if it were bound to the node it was given.
+    pub fn assumed(&self) -> Option<Arc<PodInfo>> {
+        let node = self.tried.node.clone()?;
+        Some(Arc::new(PodInfo { node_name: Some(node), ..(*self.pod).clone() }))
+    }
+}
+
+impl Tried {
+    /// A try that ended before a pod was looked at.
+    pub fn without_pods(status: Status) -> Self {
+        Self { members: Vec::new(), status, waits: false, scope: Scope::default() }
+    }
+
+    /// Whether the group fits, now or after a preemption.
+    pub fn feasible(&self) -> bool {
+        self.status == Status::Success || self.waits
+    }
+}
+
+impl Group<'_> {
+    /// `podGroupSchedulingDefaultAlgorithm`. The state is as it was afterwards.
+    pub fn try_on(&self, state: &mut ClusterState, within: Option<BTreeSet<Arc<str>>>, post_filter: PostFilters) -> Tried {
+        let scope = Scope { within, post_filter, listed: self.listed.clone() };
+        let mut assumed = Excursion::default();
+        let mut tried = Tried { scope, ..Tried::without_pods(Status::marked(&[])) };
+        if self.newer() {
+            self.until_decided(state, &mut tried, &mut assumed);
+        } else {
+            self.all_in_turn(state, &mut tried, &mut assumed);
+        }
+        assumed.restore(state);
+        tried
+    }
+
+    /// As 1.36 does it: Permit of each pod that found a node tells whether the group fits.
+    fn all_in_turn(&self, state: &mut ClusterState, tried: &mut Tried, assumed: &mut Excursion) {
+        let (mut given, mut preempts) = (0, false);
+        for pod in &self.queue {
+            let mut member = self.attempt(pod, state, &tried.scope);
+            if let Some(error) = error(&member.judgement) {
+                tried.status = Status::Error(format!("failed to schedule other pod from a pod group: {error}"));
+                tried.waits = false;
+                tried.members.push(member);
+                return;
+            }
+            if let Some(pod) = member.assumed() {
+                assumed.set(state, &object_key(&pod), Some(Stored::Pod(pod)));
+                given += 1;
+                preempts |= member.tried.preempts;
+                let permitted =
+                    !self.profile.gates.on("GangScheduling") || self.min_count().is_none_or(|least| self.scheduled + given >= least);
+                member.permitted = Some(permitted);
+                if permitted {
+                    tried.waits = preempts;
+                    let waiting = || Status::marked(&["pod group is waiting for preemption to complete"]);
+                    tried.status = if preempts { waiting() } else { Status::Success };
+                }
+            }
+            tried.members.push(member);
+        }
+    }
+
+    /// As 1.37 does it: PlacementFeasible tells after each pod whether the group can still fit.
+    fn until_decided(&self, state: &mut ClusterState, tried: &mut Tried, assumed: &mut Excursion) {
+        let (mut left, mut with_node) = (self.queue.len(), self.scheduled);
+        let waits = |reason: String| Status::marked(&[&reason]);
+        match self.progress(left, with_node) {
+            Progress::Impossible(reason) => {
+                tried.status = waits(reason);
+                return;
+            }
+            Progress::NotYet(_) | Progress::Enough => {}
+        }
+        for pod in &self.queue {
+            let member = self.attempt(pod, state, &tried.scope);
+            if let Some(error) = error(&member.judgement) {
+                tried.status = Status::Error(format!("failed to schedule other pod from a pod group: {error}"));
+                tried.members.push(member);
+                return;
+            }
+            left -= 1;
+            if let Some(pod) = member.assumed() {
+                assumed.set(state, &object_key(&pod), Some(Stored::Pod(pod)));
+                with_node += 1;
+            }
+            tried.members.push(member);
+            match self.progress(left, with_node) {
+                Progress::Impossible(reason) => {
+                    tried.status = Status::plain(reason);
+                    return;
+                }
+                Progress::NotYet(reason) => tried.status = waits(reason),
+                Progress::Enough => tried.status = Status::Success,
+            }
+        }
+    }
+
+    /// GangScheduling's PlacementFeasible (`plugins/gangscheduling/gangscheduling.go`, 1.37).
+    fn progress(&self, remaining: usize, scheduled: usize) -> Progress {
+        let least = self.min_count().unwrap_or(1);
+        let counts = format!("{scheduled} scheduled, {remaining} remaining");
+        if remaining + scheduled < least {
+            Progress::Impossible(format!("minCount ({least}) cannot be satisfied: {counts}"))
+        } else if scheduled < least {
+            Progress::NotYet(format!("minCount ({least}) is not yet satisfied: {counts}"))
+        } else {
+            Progress::Enough
+        }
+    }
+
+    /// Looks for a node for one pod.
+    fn attempt(&self, pod: &Arc<PodInfo>, state: &ClusterState, scope: &Scope) -> Attempted {
+        let cycle = Cycle { pod, state, profile: self.profile, scope: Some(scope) };
+        let judgement = cycle.judge();
+        let mut tried = MemberTried {
+            pod: pod.key(),
+            node: None,
+            preempts: false,
+            tied: Vec::new(),
+            message: judgement.message.clone(),
+            unknown: None,
+        };
+        let fits = judgement.whole_pod.is_none() && judgement.nodes.iter().any(NodeJudgement::fits);
+        let places: Vec<Arc<str>> = if fits {
+            best(&judgement)
+        } else if judgement.preemption_helps && scope.post_filter == PostFilters::Run {
+            tried.preempts = true;
+            victims::candidates(&cycle, &judgement).into_iter().filter(|place| place.picked).map(|place| place.node).collect()
+        } else {
+            Vec::new()
+        };
+        let fitting = |node: &Arc<str>| judgement.nodes.iter().any(|judged| judged.name == *node && (tried.preempts || judged.fits()));
+        let known = self.known.get(&pod.key()).filter(|node| fitting(node)).cloned();
+        tried.node = known.clone().or_else(|| places.first().cloned());
+        tried.preempts &= tried.node.is_some();
+        tried.tied = if known.is_some() { Vec::new() } else { places.into_iter().skip(1).collect() };
+        let chosen = judgement.nodes.iter().find(|judged| Some(&judged.name) == tried.node.as_ref());
+        let score = judgement.scores.as_ref().and_then(|scores| scores.unknown.first());
+        let score = score.map(|(plugin, why)| format!("the score of {plugin} is unknown: {why}"));
+        let unknown = judgement
+            .nodes
+            .iter()
+            .filter(|judged| judged.fits())
+            .find_map(|judged| Some(format!("{}: {}", judged.name, judged.unknown()?)));
+        tried.unknown = chosen.and(unknown.or(score));
+        Attempted { pod: pod.clone(), judgement, tried, permitted: None }
+    }
+}
+
+/// How far the group is on one set of nodes.
+enum Progress {
+    Enough,
+    NotYet(String),
+    Impossible(String),
+}
+
+/// The nodes one of which is taken, by name.
+fn best(judgement: &Judgement) -> Vec<Arc<str>> {
+    if let Some(nominated) = &judgement.nominated {
+        return vec![nominated.clone()];
+    }
+    let mut names: Vec<Arc<str>> = match &judgement.scores {
+        Some(scores) => scores.best().cloned().collect(),
+        None => judgement.nodes.iter().filter(|node| node.fits()).map(|node| node.name.clone()).collect(),
+    };
+    names.sort();
+    names
+}
+
+/// The error that ends the attempt of a pod and with it the cycle.
+fn error(judgement: &Judgement) -> Option<&str> {
+    match &judgement.whole_pod {
+        Some(WholePod::Error(error)) => Some(error),
+        _ => None,
+    }
+}

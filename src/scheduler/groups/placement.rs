@@ -1,0 +1,168 @@
+//! The sets of nodes a group is tried on, and which of them is taken.
+//! Sources: `podGroupSchedulingPlacementAlgorithm` of `schedule_one_podgroup.go`, `plugins/topologyaware/topology_placement.go`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::cluster::ClusterState;
+use crate::scheduler::plugins::{placement_fill, placement_pods};
+
+use super::attempt::Tried;
+use super::status::Status;
+use super::{Group, PostFilters, placed};
+
+/// A set of nodes.
+pub struct Placement {
+    /// The label's value; `None`: all nodes.
+    pub name: Option<Arc<str>>,
+    /// The nodes; `None`: all.
+    pub nodes: Option<BTreeSet<Arc<str>>>,
+}
+
+/// What a group's algorithm came to.
+pub struct Outcome {
+    /// Each set of nodes with what came of it, by name.
+    pub tries: Vec<(Placement, Tried)>,
+    /// The one whose pods are reported.
+    pub chosen: Option<usize>,
+    /// Those it was drawn from by chance, itself included, if there are several.
+    pub drawn: Vec<usize>,
+    /// Scores of those that do, where several do: plugin, number, on the common scale, weight.
+    pub scores: BTreeMap<usize, Vec<(&'static str, i64, i64, i64)>>,
+    /// What becomes of the group.
+    pub status: Status,
+    /// Whether it fits once victims are gone.
+    pub waits: bool,
+}
+
+impl Group<'_> {
+    /// Tries the group on each set of nodes in turn and takes the best.
+    pub fn run(&self, state: &mut ClusterState, post_filter: PostFilters) -> Outcome {
+        let placements = match self.placements(state) {
+            Ok(placements) => placements,
+            Err(status) => return Outcome::failed(status),
+        };
+        let mut outcome = Outcome::failed(Status::Success);
+        for placement in placements {
+            let tried = self.try_on(state, placement.nodes.clone(), post_filter);
+            let failed = matches!(tried.status, Status::Error(_));
+            outcome.tries.push((placement, tried));
+            if failed {
+                let at = outcome.tries.len() - 1;
+                return Outcome { chosen: Some(at), ..outcome.reported(at) };
+            }
+        }
+        let fitting: Vec<usize> = (0..outcome.tries.len()).filter(|at| outcome.tries[*at].1.feasible()).collect();
+        if fitting.is_empty() {
+            return self.none_fits(outcome);
+        }
+        if let [_, _, ..] = fitting.as_slice() {
+            if let Err(error) = self.score(state, &fitting, &mut outcome) {
+                return Outcome { status: Status::Error(error), chosen: None, ..outcome };
+            }
+        }
+        let total = |at: &usize| outcome.scores.get(at).map_or(0, |scores| scores.iter().map(|score| score.2 * score.3).sum::<i64>());
+        let top = fitting.iter().map(total).max();
+        let best: Vec<usize> = fitting.into_iter().filter(|at| Some(total(at)) == top).collect();
+        let chosen = best.iter().copied().find(|at| self.is_known(&outcome.tries[*at].0)).unwrap_or(best[0]);
+        outcome.drawn = if best.len() > 1 { best } else { Vec::new() };
+        outcome.reported(chosen)
+    }
+
+    /// Whether pods of the queue are known to have gone to these nodes.
+    fn is_known(&self, placement: &Placement) -> bool {
+        let nodes = placement.nodes.as_ref();
+        self.queue.iter().filter_map(|pod| self.known.get(&pod.key())).any(|node| nodes.is_none_or(|nodes| nodes.contains(node)))
+    }
+
+    /// None does: one is reported, and which one is drawn by chance. Here it is the first by name, unless a pod is known to be elsewhere.
+    fn none_fits(&self, mut outcome: Outcome) -> Outcome {
+        if outcome.tries.len() > 1 {
+            outcome.drawn = (0..outcome.tries.len()).collect();
+        }
+        let mut outcome = outcome.reported(0);
+        if self.by_topology() {
+            outcome.status = self.none_available(outcome.tries.len(), &outcome.status);
+        }
+        outcome
+    }
+
+    /// What is said of the group where no placement does and the first to be reported says `first`.
+    pub fn none_available(&self, placements: usize, first: &Status) -> Status {
+        let reason = format!("0/{placements} placements are available, first placement status: {}", first.as_error());
+        if self.newer() { Status::marked(&[&reason]) } else { Status::plain(reason) }
+    }
+
+    /// `GeneratePlacements`: all nodes where the group asks for nothing, else those with one value of its label.
+    fn placements(&self, state: &ClusterState) -> Result<Vec<Placement>, Status> {
+        let all = || Ok(vec![Placement { name: None, nodes: None }]);
+        if !self.by_topology() {
+            return all();
+        }
+        let Some(key) = self.spec.topology_key() else { return all() };
+        let required = self.domain_of_placed(state, key).map_err(Status::Error)?;
+        let mut domains: BTreeMap<Arc<str>, BTreeSet<Arc<str>>> = BTreeMap::new();
+        for node in state.nodes() {
+            if let Some(value) = node.labels.get(key).filter(|value| required.as_ref().is_none_or(|required| **required == **value)) {
+                domains.entry(value.into()).or_default().insert(node.name.clone());
+            }
+        }
+        if domains.is_empty() {
+            return Err(Status::plain("no feasible placements found"));
+        }
+        Ok(domains.into_iter().map(|(name, nodes)| Placement { name: Some(name), nodes: Some(nodes) }).collect())
+    }
+
+    /// The label's value on the nodes of pods that are placed already, which is then the only one.
+    fn domain_of_placed(&self, state: &ClusterState, key: &str) -> Result<Option<Arc<str>>, String> {
+        let failed = |why: String| format!("cannot determine domain for already scheduled pods: {why}");
+        let Some(first) = self.queue.first() else { return Ok(None) };
+        let mut pods: Vec<_> = placed(state, &first.namespace, &self.name).collect();
+        pods.sort_by_key(|pod| &pod.name);
+        let mut domain: Option<Arc<str>> = None;
+        for pod in pods {
+            let name = pod.node_name.as_deref().unwrap_or_default();
+            let Some(node) = state.node(name) else {
+                return Err(failed(format!("getting node for pod {}: nodeinfo not found for node name \"{name}\"", pod.full_name())));
+            };
+            let Some(value) = node.labels.get(key) else {
+                return Err(failed(format!("no topology domain found for pod {}", pod.full_name())));
+            };
+            if let Some(other) = domain.as_ref().filter(|other| !other.is_empty() && ***other != *value) {
+                return Err(failed(format!("more than 1 domain found for pod group: {other}, {value}")));
+            }
+            domain = Some(value.into());
+        }
+        Ok(domain)
+    }
+
+    /// `RunPlacementScorePlugins`.
+    fn score(&self, state: &ClusterState, fitting: &[usize], outcome: &mut Outcome) -> Result<(), String> {
+        let given = |at: &usize| outcome.tries[*at].1.members.iter().filter(|member| member.tried.node.is_some());
+        let counts: Vec<i64> = fitting.iter().map(|at| (self.scheduled + given(at).count()) as i64).collect();
+        let counted = placement_pods(&counts)?;
+        for (place, at) in fitting.iter().enumerate() {
+            let pods = given(at).map(|member| &*member.pod);
+            let within = outcome.tries[*at].0.nodes.as_ref();
+            let nodes = state.nodes().filter(|node| within.is_none_or(|names| names.contains(&node.name)));
+            let fill = placement_fill(pods, nodes, self.profile);
+            let fit = self.profile.scores.iter().find(|entry| entry.name == "NodeResourcesFit").map_or(1, |entry| entry.weight);
+            let scores = vec![("NodeResourcesFit", fill, fill, fit), ("PodGroupPodsCount", counts[place], counted[place], 1)];
+            outcome.scores.insert(*at, scores);
+        }
+        Ok(())
+    }
+}
+
+impl Outcome {
+    /// With what came of one of the tries as the group's.
+    fn reported(self, at: usize) -> Self {
+        let tried = &self.tries[at].1;
+        let mut status = tried.status.clone();
+        // A group none of whose pods found a node does not fit, whoever was bound before (`runRootSchedulingAlgorithm`, 1.37).
+        if status == Status::Success && tried.members.iter().all(|member| member.tried.node.is_none()) {
+            status = Status::marked(&[]);
+        }
+        Self { status, waits: tried.waits, chosen: Some(at), ..self }
+    }
+}

@@ -1,0 +1,154 @@
+//! Preemption for a whole group: whom taking away makes room for it.
+//! Sources: `framework/preemption/podgrouppreemption.go`, `plugins/defaultpreemption/default_preemption.go` PodGroupPostFilter (1.36, 1.37).
+
+use std::sync::Arc;
+
+use crate::cluster::{ClusterState, PodInfo};
+use crate::scheduler::excursion::Excursion;
+use crate::scheduler::victims::{budgets, violating_units};
+
+use super::evict::{Unit, assignments, hold, units};
+use super::placement::Outcome;
+use super::status::Status;
+use super::{Group, PostFilters, object_key};
+
+/// What preemption for the group answers.
+pub enum Answer {
+    /// It makes room; what is said of it, whom it evicts, whether others of the same importance might go, and, where it says so itself (1.37),
+    /// where it nominates the pods to.
+    Helps { message: String, victims: Vec<Arc<PodInfo>>, tied: bool },
+    /// It does not, for this reason.
+    Declines(String),
+    /// It fails.
+    Fails(String),
+    /// It was not looked into, for this reason.
+    Unknown(String),
+}
+
+const NO_VICTIMS: &str = "No preemption victims found for incoming preemptor";
+
+/// More tries of a group than this are not made: groups times victims times nodes grow beyond what one explanation may take.
+const TRIALS: usize = 400_000;
+
+impl Group<'_> {
+    /// What follows a group that does not fit. `outcome`: what it came to.
+    pub fn preempt(&self, state: &mut ClusterState, outcome: &Outcome) -> Option<Answer> {
+        let refused = matches!(outcome.status, Status::Rejected { .. });
+        let runs = self.newer() || self.profile.gates.on("WorkloadAwarePreemption");
+        (refused && runs).then(|| self.told(self.sought(state)))
+    }
+
+    /// 1.37 runs the PodGroupPostFilter plugins and names who speaks: DynamicResources, which never helps, and DefaultPreemption. Where there are no
+    /// victims at all nothing else is said (`RunPodGroupPostFilterPlugins` of `framework/runtime/framework.go`).
+    fn told(&self, answer: Answer) -> Answer {
+        let named = |text: String| if self.newer() && !text.is_empty() { format!("pod group preemption: {text}") } else { text };
+        match answer {
+            Answer::Helps { message, victims, tied } => Answer::Helps { message: named(message), victims, tied },
+            Answer::Declines(why) if self.newer() && why != NO_VICTIMS => {
+                let claims = self.claims_are_freed().then(|| "deallocation and deletion of ResourceClaims completed".to_owned());
+                let said = claims.into_iter().chain((!why.is_empty()).then(|| named(why)));
+                Answer::Declines(said.collect::<Vec<_>>().join(", "))
+            }
+            Answer::Declines(why) => Answer::Declines(named(why)),
+            Answer::Fails(why) if self.newer() => {
+                Answer::Fails(format!("error in \"DefaultPreemption\" PodGroupPostFilter plugins: {}", named(why)))
+            }
+            other => other,
+        }
+    }
+
+    fn sought(&self, state: &mut ClusterState) -> Answer {
+        if !self.profile.preempts {
+            let missing = "default preemption plugin is not registered, workload aware preemption is disabled";
+            return Answer::Declines(if self.newer() { String::new() } else { missing.to_owned() });
+        }
+        if !self.newer() && self.spec.topology_key().is_some() {
+            return Answer::Declines("workload aware preemption is not supported for pod groups with scheduling constraints".to_owned());
+        }
+        if self.never_preempts() {
+            return Answer::Declines("not eligible due to preemptionPolicy=Never.".to_owned());
+        }
+        if self.newer() && self.waits_for_victims(state) {
+            return Answer::Helps { message: "ongoing preemption on nominated nodes".to_owned(), victims: Vec::new(), tied: false };
+        }
+        let mut lower = units(state, self.newer());
+        lower.retain(|unit| unit.priority < self.spec.priority.unwrap_or(0));
+        if lower.is_empty() {
+            return Answer::Declines(NO_VICTIMS.to_owned());
+        }
+        let cost = (lower.len() + 1).saturating_mul(self.queue.len()).saturating_mul(state.node_count().max(1));
+        if cost > TRIALS {
+            return Answer::Unknown(format!(
+                "whether preemption would make room for the group was not looked into: {} possible victims on {} nodes are too many to try",
+                lower.len(),
+                state.node_count()
+            ));
+        }
+        let mut gone = Excursion::default();
+        for pod in lower.iter().flat_map(|unit| &unit.pods) {
+            gone.set(state, &object_key(pod), None);
+        }
+        let answer = self.spare(state, lower);
+        gone.restore(state);
+        answer
+    }
+
+    /// Whether DynamicResources says so: it runs, and not for a group bound to a topology (`plugins/dynamicresources/dynamicresources.go`
+    /// PodGroupPostFilter, 1.37).
+    fn claims_are_freed(&self) -> bool {
+        let runs = self.profile.rules.dra && self.profile.post_filters.contains(&"DynamicResources");
+        runs && !(self.by_topology() && self.spec.scheduling_constraints.is_some())
+    }
+
+    fn never_preempts(&self) -> bool {
+        if self.newer() && self.profile.gates.on("PodGroupPreemptionPolicy") {
+            return self.spec.preemption_policy.as_deref() == Some("Never");
+        }
+        self.queue.iter().any(|pod| pod.spec.never_preempts)
+    }
+
+    /// `isOngoingPreemption`: a lower pod on a nominated node is going, chosen as a victim.
+    fn waits_for_victims(&self, state: &ClusterState) -> bool {
+        let own = self.spec.priority.unwrap_or(0);
+        let nominated = self.queue.iter().filter_map(|pod| state.node(pod.nominated_node_name.as_deref()?));
+        let going = |pod: &Arc<PodInfo>| pod.terminating && pod.preempted && super::evict::priority(pod, state) < own;
+        nominated.into_iter().any(|node| node.pods.iter().any(going))
+    }
+
+    /// `selectVictimsOnDomain`, all lower pods being gone: each is let stay that may, those whose budget would be violated first.
+    fn spare(&self, state: &mut ClusterState, mut lower: Vec<Unit>) -> Answer {
+        let alone = self.run(state, PostFilters::Skip);
+        match &alone.status {
+            Status::Success => {}
+            Status::Error(error) => return Answer::Fails(error.clone()),
+            refused @ Status::Rejected { .. } => return Answer::Declines(refused.message()),
+        }
+        let fixed = self.newer().then(|| assignments(self, state, &alone));
+        lower.sort_by_key(|unit| unit.importance());
+        let budgets = budgets(state);
+        let violating = violating_units(&lower.iter().map(|unit| unit.pods.as_slice()).collect::<Vec<_>>(), &budgets, self.newer());
+        let (first, then): (Vec<_>, Vec<_>) = lower.into_iter().zip(violating).partition(|(_, violates)| *violates);
+        let (mut victims, mut staying) = (Vec::new(), Vec::new());
+        for (unit, violates) in first.into_iter().chain(then) {
+            let mut back = Excursion::default();
+            for pod in &unit.pods {
+                back.set(state, &object_key(pod), Some(crate::cluster::Stored::Pod(pod.clone())));
+            }
+            let fits = match &fixed {
+                Some(fixed) => hold(self, state, fixed),
+                None => self.run(state, PostFilters::Skip).status == Status::Success,
+            };
+            if fits {
+                staying.push((unit.importance().alike(), violates));
+            } else {
+                back.restore(state);
+                victims.push((unit, violates));
+            }
+        }
+        let tied = victims.iter().any(|(unit, violates)| staying.contains(&(unit.importance().alike(), *violates)));
+        victims.sort_by_key(|(unit, _)| unit.importance());
+        let victims: Vec<Arc<PodInfo>> = victims.into_iter().flat_map(|(unit, _)| unit.pods).collect();
+        let found = format!("found a placement for podgroup, preempting {} victims", victims.len());
+        Answer::Helps { message: if self.newer() { found } else { String::new() }, victims, tied }
+    }
+}
