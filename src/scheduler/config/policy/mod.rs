@@ -7,10 +7,12 @@ mod priorities;
 mod registry;
 mod shape;
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
-use super::SchedulerConfiguration;
 use super::document::Document;
+use super::{ConfigVersion, SchedulerConfiguration};
 use crate::scheduler::{FilterMode, Gates, Profile, Release};
 
 /// The last release that reads a Policy.
@@ -39,13 +41,16 @@ pub fn read(value: &Value, release: Release, gates: &Gates) -> Result<SchedulerC
     }
     let context = Context { release, gates };
     let mut profile = Profile::new(release, gates.clone());
-    let mut wrong = weights(&document);
-    wrong.extend(extenders::check(&document));
+    let wrong = check(&document, &context);
     if !wrong.is_empty() {
         return Err(wrong);
     }
     let extended = extenders::read(&document, &mut profile);
-    let (listed, scored) = (document.field("predicates"), document.field("priorities"));
+    let mut wrong = Vec::new();
+    let defaults = registry::defaults(&context);
+    let defaults = Document::new(&defaults);
+    let list = |name: &str| Some(document.field(name)).filter(|list| !list.is_absent()).unwrap_or_else(|| defaults.field(name));
+    let (listed, scored) = (list("predicates"), list("priorities"));
     // 1.9 takes a list that is absent for an empty one; from 1.10 on it stands for the default.
     if !listed.is_absent() || release.0 == 9 {
         match predicates::read(&listed, &context, &mut profile.unverifiable) {
@@ -67,14 +72,60 @@ pub fn read(value: &Value, release: Release, gates: &Gates) -> Result<SchedulerC
     if wrong.is_empty() { Ok(SchedulerConfiguration { profiles: vec![profile], notes: Vec::new() }) } else { Err(wrong) }
 }
 
+/// What is wrong with it, before anything is made of it.
+fn check(document: &Document<'_>, context: &Context<'_>) -> Vec<String> {
+    let release = context.release;
+    let mut wrong = weights(document, release);
+    if release.0 >= 17 {
+        wrong.extend(redeclared(document, release));
+    }
+    if release.0 <= 17 {
+        wrong.extend(extenders::check(document));
+        return wrong;
+    }
+    wrong.extend(super::extenders::check(document, &super::Context { version: ConfigVersion::V1Alpha2, release, gates: context.gates }));
+    let symmetric = document.field("hardPodAffinitySymmetricWeight");
+    let value = symmetric.whole().filter(|value| !(0..=100).contains(value));
+    wrong.extend(value.map(|value| symmetric.invalid(value, "not in valid range [0-100]")));
+    wrong
+}
+
+/// Since 1.17 the priorities of a kind are one plugin: of one weight, and of the ratio there is one only (`validateCustomPriorities`).
+fn redeclared(document: &Document<'_>, release: Release) -> Vec<String> {
+    let (word, from) = if release.0 >= 20 { ("priority", "from: ") } else { ("Priority", "from:") };
+    let mut wrong = Vec::new();
+    let mut seen: BTreeMap<&str, Document<'_>> = BTreeMap::new();
+    for priority in document.field("priorities").elements() {
+        let argument = priority.field("argument");
+        let kinds = [
+            ("labelPreference", "LabelPreference"),
+            ("serviceAntiAffinity", "ServiceAntiAffinity"),
+            ("requestedToCapacityRatioArguments", "RequestedToCapacityRatio"),
+        ];
+        let Some((_, kind)) = kinds.into_iter().find(|(field, _)| !argument.field(field).is_absent()) else { continue };
+        let name = |entry: &Document<'_>| entry.field("name").text().to_owned();
+        match seen.get(kind) {
+            Some(known) if kind == "RequestedToCapacityRatio" => {
+                wrong.push(format!("{word} {:?} redeclares custom priority {kind:?}, {from}{:?}", name(&priority), name(known)));
+            }
+            Some(known) if known.field("weight").whole() != priority.field("weight").whole() => {
+                wrong.push(format!("{kind}  priority {:?} has a different weight with {:?}", name(&priority), name(known)));
+            }
+            _ => drop(seen.insert(kind, priority)),
+        }
+    }
+    wrong
+}
+
 /// The weights of priorities must be positive, and not so large that a sum of scores overflows.
-fn weights(document: &Document<'_>) -> Vec<String> {
+fn weights(document: &Document<'_>, release: Release) -> Vec<String> {
     const MOST: i64 = i64::MAX / 10;
     let entries = document.field("priorities").elements();
     let bad = entries.iter().filter(|entry| !(1..MOST).contains(&entry.field("weight").whole().unwrap_or(0)));
     bad.map(|entry| {
         let name = entry.field("name").text();
-        format!("Priority {name} should have a positive weight applied to it or it has overflown")
+        let word = if release.0 >= 20 { "priority" } else { "Priority" };
+        format!("{word} {name} should have a positive weight applied to it or it has overflown")
     })
     .collect()
 }

@@ -49,7 +49,10 @@ pub fn read(list: &Document<'_>, context: &Context<'_>, caveats: &mut Vec<String
 }
 
 fn entry(document: &Document<'_>, context: &Context<'_>, caveats: &mut Vec<String>) -> Result<Entry, String> {
-    let name = document.field("name").text().to_owned();
+    let name = match document.field("name").text() {
+        "PodFitsPorts" if context.release.0 >= 18 => "PodFitsHostPorts".to_owned(),
+        name => name.to_owned(),
+    };
     let argument = document.field("argument");
     let (affinity, presence) = (argument.field("serviceAffinity"), argument.field("labelsPresence"));
     if !argument.is_absent() {
@@ -101,7 +104,7 @@ fn rule(rule: Rule, name: &'static str) -> &'static dyn Plugin {
     }
 }
 
-/// From 1.17 on predicates are Filter plugins, GeneralPredicates four of them; none may come twice.
+/// From 1.17 on predicates are Filter plugins, GeneralPredicates four of them; none may come twice, since 1.20 the first stands.
 fn as_plugins(entries: Vec<Entry>, context: &Context<'_>) -> Result<Vec<FilterEntry>, Vec<String>> {
     let mut filters: Vec<FilterEntry> = Vec::new();
     let mut wrong = Vec::new();
@@ -118,7 +121,8 @@ fn as_plugins(entries: Vec<Entry>, context: &Context<'_>) -> Result<Vec<FilterEn
         }
         for name in legacy::plugins_of(predicate) {
             if filters.iter().any(|known| known.name == name) {
-                wrong.push(format!("plugin {name:?} already registered as \"FilterPlugin\""));
+                let refused = context.release.0 <= 19;
+                wrong.extend(refused.then(|| format!("plugin {name:?} already registered as \"FilterPlugin\"")));
                 continue;
             }
             let plugin = legacy::rule_behind(name, context.release).unwrap_or_else(|| plugins::named(name));

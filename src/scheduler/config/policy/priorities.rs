@@ -38,12 +38,22 @@ pub fn read(list: &Document<'_>, context: &Context<'_>, extended: bool) -> Resul
     if entries.is_empty() && !extended && context.release.0 <= 16 {
         entries.push(Entry { name: "EqualPriority".to_owned(), rule: Rule::Named, weight: 1 });
     }
-    Ok(entries.into_iter().map(|entry| score(entry, context)).collect())
+    let mut scores: Vec<ScoreEntry> = Vec::new();
+    for scored in entries.into_iter().map(|entry| score(entry, context)) {
+        // Since 1.20 two priorities may be one plugin, with the weight of the first.
+        if context.release.0 <= 19 || scores.iter().all(|known| known.name != scored.name) {
+            scores.push(scored);
+        }
+    }
+    Ok(scores)
 }
 
 /// `None`: EqualPriority, which is passed over from 1.17 on.
 fn entry(document: &Document<'_>, context: &Context<'_>) -> Result<Option<Entry>, String> {
-    let name = document.field("name").text().to_owned();
+    let name = match document.field("name").text() {
+        "ServiceSpreadingPriority" if context.release.0 >= 18 => "SelectorSpreadPriority".to_owned(),
+        name => name.to_owned(),
+    };
     let weight = document.field("weight").whole().unwrap_or(0);
     let argument = document.field("argument");
     let (service, label) = (argument.field("serviceAntiAffinity"), argument.field("labelPreference"));
@@ -98,7 +108,10 @@ fn add(entry: Entry, entries: &mut Vec<Entry>, context: &Context<'_>) {
 
 fn score(entry: Entry, context: &Context<'_>) -> ScoreEntry {
     let name = if context.release.0 >= 17 { legacy::score_plugin_of(&entry.name, context.release) } else { None };
-    let name = name.unwrap_or_else(|| kept(&entry.name));
+    let mut name = name.unwrap_or_else(|| kept(&entry.name));
+    if name == "SelectorSpread" && context.release.0 >= 20 && context.gates.on("DefaultPodTopologySpread") {
+        name = "PodTopologySpread";
+    }
     let plugin: &'static dyn Plugin = match entry.rule {
         Rule::Named => plugins::named(name),
         Rule::AntiAffinity(labels) => Box::leak(Box::new(ServiceAntiAffinity { labels })),

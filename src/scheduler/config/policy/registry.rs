@@ -1,6 +1,8 @@
 //! The predicates and priorities a Policy may name, and the order predicates run in.
 //! Sources: `algorithmprovider/defaults/register_predicates.go`, `register_priorities.go`, `defaults.go` (up to 1.13 all in the last).
 
+use serde_json::{Value, json};
+
 use super::Context;
 
 /// In which releases a name is registered, and while which gate is on (or off).
@@ -104,6 +106,41 @@ pub const ORDER: &[&str] = &[
     "EvenPodsSpread",
     "MatchInterPodAffinity",
 ];
+
+/// The lists that stand for those a Policy leaves out, since 1.18 (`plugins/legacy_registry.go`); before, they were those of the default profile.
+pub fn defaults(context: &Context<'_>) -> Value {
+    let spreads = context.release.0 >= 19 || context.gates.on("EvenPodsSpread");
+    if context.release.0 <= 17 {
+        return Value::Null;
+    }
+    let predicates = [
+        "NoVolumeZoneConflict",
+        "MaxEBSVolumeCount",
+        "MaxGCEPDVolumeCount",
+        "MaxAzureDiskVolumeCount",
+        "MaxCSIVolumeCountPred",
+        "MatchInterPodAffinity",
+        "NoDiskConflict",
+        "GeneralPredicates",
+        "CheckVolumeBinding",
+    ];
+    let predicates = predicates.into_iter().chain(spreads.then_some("EvenPodsSpread"));
+    let even = if context.release.0 >= 19 { 2 } else { 1 };
+    let priorities = [
+        ("SelectorSpreadPriority", 1),
+        ("InterPodAffinityPriority", 1),
+        ("LeastRequestedPriority", 1),
+        ("BalancedResourceAllocation", 1),
+        ("NodePreferAvoidPodsPriority", 10000),
+        ("NodeAffinityPriority", 1),
+        ("TaintTolerationPriority", 1),
+        ("ImageLocalityPriority", 1),
+    ];
+    let priorities = priorities.into_iter().chain(spreads.then_some(("EvenPodsSpreadPriority", even)));
+    let named: Vec<Value> = predicates.map(|name| json!({"name": name})).collect();
+    let weighted: Vec<Value> = priorities.map(|(name, weight)| json!({"name": name, "weight": weight})).collect();
+    json!({"predicates": named, "priorities": weighted})
+}
 
 /// Whether a predicate of that name is registered.
 pub fn is_predicate(name: &str, context: &Context<'_>) -> bool {
