@@ -144,6 +144,16 @@ impl Gates {
         Ok(self)
     }
 
+    /// The release whose gates they are.
+    pub fn release(&self) -> Release {
+        self.release
+    }
+
+    /// What the user said, gate by gate.
+    pub fn said(&self) -> impl Iterator<Item = (&str, bool)> {
+        self.set.iter().map(|(name, on)| (name.as_str(), *on))
+    }
+
     /// Sets one gate.
     pub fn with(mut self, name: &str, on: bool) -> Self {
         self.set.insert(name.to_owned(), on);

@@ -10,7 +10,8 @@ use crate::history::clock::Clock;
 use crate::kube::{Address, Scope};
 use crate::render::explanation::{json, text};
 use crate::scheduler::{
-    Agreement, Depth, Explanation, Gates, Profile, Release, Replay, Scheduler, SchedulerConfiguration, VersionFrom, judged_as,
+    Agreement, Depth, Explanation, Gates, Profile, Release, Replay, Scheduler, SchedulerConfiguration, VersionFrom, gate_refusals,
+    judged_as,
 };
 use crate::store::{At, Revision};
 
@@ -163,6 +164,10 @@ async fn scheduler(args: &ExplainArgs, feed: &mut Feed<'_>, at: Revision) -> Res
     .with_assumption();
     let gates = Gates::new(judged_as(version.release)).at_patch(version.patch);
     let gates = gates.parse(args.feature_gates.as_deref().unwrap_or_default()).map_err(Error::new)?;
+    let refused = gate_refusals(&gates);
+    if !refused.is_empty() {
+        return Err(Error::new(format!("kube-scheduler {} would refuse --feature-gates: {}", version.release, refused.join("; "))));
+    }
     for name in gates.without_effect() {
         note(&format!("feature gate {name} changes no scheduling rule known here"));
     }
