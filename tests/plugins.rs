@@ -215,6 +215,7 @@ fn scores(case: &Case, cycle: &Cycle, plugin: &dyn Plugin) -> Vec<String> {
     };
     match plugin.score(cycle, &nodes) {
         PreScore::Skip => names.iter().for_each(|name| check(name, json!("Skip"), &case.raw[*name])),
+        PreScore::Error(error) => names.iter().for_each(|name| check(name, json!(format!("Error: {error}")), &case.raw[*name])),
         PreScore::Unknown(why) => names.iter().for_each(|name| check(name, json!(format!("Unknown: {why}")), &case.raw[*name])),
         PreScore::Score(score) => {
             let mut points: Vec<i64> = nodes.iter().map(|node| (score.raw)(node)).collect();

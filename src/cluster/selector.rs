@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde_json::{Value, json};
+
 use crate::kube::api::core::v1 as core;
 use crate::kube::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
@@ -125,6 +127,8 @@ pub struct NodeSelectorTerm {
     pub fields: Vec<Requirement>,
     /// Why upstream cannot parse the term, if it cannot.
     pub error: Option<Arc<str>>,
+    /// As it is written, where it does not parse.
+    pub unparsed: Option<Arc<Value>>,
 }
 
 impl NodeSelectorTerm {
@@ -140,6 +144,7 @@ impl NodeSelectorTerm {
                 }
             }
         }
+        compiled.unparsed = compiled.error.as_ref().map(|_| Arc::new(written(term)));
         compiled
     }
 
@@ -155,6 +160,14 @@ impl NodeSelectorTerm {
             && self.expressions.iter().all(|expression| expression.matches(labels.get(&expression.key)))
             && self.fields.iter().all(|field| field.matches(Some(name)))
     }
+}
+
+fn written(term: &core::NodeSelectorTerm) -> Value {
+    let list = |list: &Option<Vec<core::NodeSelectorRequirement>>| -> Vec<Value> {
+        let listed = list.iter().flatten();
+        listed.map(|requirement| json!({"key": requirement.key, "operator": requirement.operator, "values": requirement.values})).collect()
+    };
+    json!({"matchExpressions": list(&term.match_expressions), "matchFields": list(&term.match_fields)})
 }
 
 fn requirement(expression: &core::NodeSelectorRequirement, field: bool, interner: &mut Interner) -> Result<Requirement, String> {
@@ -189,7 +202,21 @@ fn requirement(expression: &core::NodeSelectorRequirement, field: bool, interner
     if let Some(value) = values.iter().find(|value| !field && !is_label_value(value)) {
         return Err(format!("\"{value}\" is no label value"));
     }
+    if !field && !is_label_key(&expression.key) {
+        return Err(format!("\"{}\" is no label key", expression.key));
+    }
     Ok(Requirement { key: interner.string(&expression.key), operator, values })
+}
+
+/// Whether a label may have the name (`apimachinery/pkg/util/validation` IsQualifiedName).
+fn is_label_key(key: &str) -> bool {
+    let (prefix, name) = key.split_once('/').map_or((None, key), |(prefix, name)| (Some(prefix), name));
+    let of_label = |label: &str| {
+        let ends = [label.bytes().next(), label.bytes().last()];
+        ends.iter().all(|end| end.is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit()))
+            && label.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+    };
+    !name.is_empty() && is_label_value(name) && prefix.is_none_or(|prefix| prefix.len() <= 253 && prefix.split('.').all(of_label))
 }
 
 /// Whether a label may have the value (`apimachinery/pkg/util/validation` IsValidLabelValue).

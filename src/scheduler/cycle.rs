@@ -193,7 +193,10 @@ impl<'a> Cycle<'a> {
             let feasible: Vec<&NodeInfo> =
                 nodes.iter().zip(&judgement.nodes).filter(|(_, node)| node.fits()).map(|(node, _)| *node).collect();
             if feasible.len() > 1 && judgement.nominated.is_none() {
-                judgement.scores = Some(scoring::score(self, &feasible));
+                match scoring::score(self, &feasible) {
+                    Ok(scores) => judgement.scores = Some(scores),
+                    Err(error) => judgement.whole_pod = Some(WholePod::Error(error)),
+                }
             }
         }
         if judgement.whole_pod.is_some() || !judgement.nodes.iter().any(NodeJudgement::fits) {

@@ -148,6 +148,8 @@ pub enum PreScore<'a> {
     Unknown(Cow<'static, str>),
     /// Nodes are scored one by one.
     Score(Score<'a>),
+    /// The scoring fails, which ends the attempt with this text.
+    Error(String),
 }
 
 /// Scores one node, before normalisation.

@@ -47,13 +47,15 @@ impl Scores {
 
 /// Runs every score of the profile on the nodes that fit. Where nothing scores, every node's sum is 1
 /// (`prioritizeNodes` of `core/generic_scheduler.go`, 1.17–1.21, `generic_scheduler.go`, `schedule_one.go`).
-pub fn score<'a>(cycle: &'a Cycle<'a>, feasible: &[&'a NodeInfo]) -> Scores {
+/// An error of one ends the attempt.
+pub fn score<'a>(cycle: &'a Cycle<'a>, feasible: &[&'a NodeInfo]) -> Result<Scores, String> {
     let nodes = feasible.iter().map(|node| node.name.clone()).collect();
     let mut scores = Scores { nodes, totals: vec![i64::from(!cycle.profile.scoring); feasible.len()], ..Scores::default() };
     let max = cycle.profile.rules.max_score;
     for entry in &cycle.profile.scores {
         match entry.plugin.score(cycle, feasible) {
             PreScore::Skip => {}
+            PreScore::Error(error) => return Err(error),
             PreScore::Unknown(why) => scores.unknown.push((entry.name, why)),
             PreScore::Score(score) => {
                 let raw = in_parallel(feasible, |node| (score.raw)(node));
@@ -66,5 +68,5 @@ pub fn score<'a>(cycle: &'a Cycle<'a>, feasible: &[&'a NodeInfo]) -> Scores {
             }
         }
     }
-    scores
+    Ok(scores)
 }

@@ -19,6 +19,11 @@ impl<'a> Document<'a> {
         Self { value, path: String::new() }
     }
 
+    /// A value that stands at `path`.
+    pub fn at(value: &'a Value, path: &str) -> Self {
+        Self { value, path: path.to_owned() }
+    }
+
     /// A field; null where it is absent.
     pub fn field(&self, name: &str) -> Self {
         let path = if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) };

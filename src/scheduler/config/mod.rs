@@ -11,7 +11,7 @@ mod durations;
 mod election;
 mod extenders;
 mod framework;
-mod label_name;
+pub mod label_name;
 mod plugin_set;
 mod policy;
 mod profiles;
@@ -24,6 +24,7 @@ use serde_json::Value;
 
 use super::{Gates, Profile, Release, judged_as};
 
+pub use arguments::node_selector_faults;
 use document::Document;
 use draft::Draft;
 pub use versions::ConfigVersion;

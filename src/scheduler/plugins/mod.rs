@@ -22,6 +22,7 @@ pub mod pod_topology_spread;
 mod scheduling_gates;
 mod selector_spread;
 pub mod taint_toleration;
+mod unparsed_terms;
 pub mod volume_binding;
 pub mod volume_restrictions;
 pub mod volume_zone;

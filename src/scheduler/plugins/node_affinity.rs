@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::unparsed_terms;
 use crate::cluster::{NodeInfo, NodeSelectorTerm, Operator, PodSpec};
 use crate::scheduler::{Cycle, Plugin, PreFilter, PreScore, Refusal, Rules, Verdict};
 
@@ -33,7 +34,9 @@ History
   1.24–     names narrow the nodes; terms that exclude each other: pod affinity terms conflict
   weight 1 up to 1.22, then 2; preemption cannot help
 Differs from upstream
-  A term that does not parse matches nothing in every release; the API server lets none through."
+  A required term that does not parse matches nothing in every release.
+Fails
+  A preferred term that does not parse (disk Gt many) ends the scoring with an error, where two nodes or more fit."
     }
 
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
@@ -63,12 +66,16 @@ Differs from upstream
         }
     }
 
-    fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
+    fn score<'a>(&self, cycle: &'a Cycle<'a>, feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
         let rules = &cycle.profile.rules;
+        if let Some(error) = unparsed_terms::error(cycle, &cycle.pod.spec.node_affinity.preferred, feasible.len()) {
+            return PreScore::Error(error);
+        }
         let added = cycle.profile.arguments.added_affinity.iter().flat_map(|affinity| &affinity.preferred);
         let preferred: Vec<&(i32, NodeSelectorTerm)> =
             added.chain(&cycle.pod.spec.node_affinity.preferred).filter(|(weight, _)| *weight != 0).collect();
-        if preferred.is_empty() && rules.node_affinity_skips {
+        let none = cycle.pod.spec.node_affinity.preferred.is_empty() && preferred.is_empty();
+        if none && rules.node_affinity_skips {
             return PreScore::Skip;
         }
         let with_fields = rules.preferred_match_fields;

@@ -7,7 +7,9 @@ mod spread;
 
 use std::sync::Arc;
 
-use crate::scheduler::Arguments;
+use serde_json::Value;
+
+use crate::scheduler::{Arguments, Release};
 
 use super::Context;
 use super::document::Document;
@@ -30,6 +32,11 @@ pub fn read(plugin: &str, args: &Document<'_>, context: &Context<'_>, arguments:
         "NodeLabel" => node_label(args, context),
         _ => Vec::new(),
     }
+}
+
+/// What is wrong with a term of a node selector that stands at `path`, since 1.21.
+pub fn node_selector_faults(term: &Value, path: &str, release: Release) -> Vec<String> {
+    node_affinity::check(&Document::at(term, path), path, release)
 }
 
 /// Whether the plugin itself checks its arguments, when it is made: every one up to 1.21, and one that validation overlooks.

@@ -34,7 +34,8 @@ pub fn read(args: &Document<'_>, context: &Context<'_>, arguments: &mut Argument
     wrong
 }
 
-fn check(term: &Document<'_>, path: &str, release: Release) -> Vec<String> {
+/// What is wrong with a term.
+pub fn check(term: &Document<'_>, path: &str, release: Release) -> Vec<String> {
     let mut wrong = Vec::new();
     for requirement in term.field("matchExpressions").elements() {
         wrong.extend(expression(&requirement, release));
