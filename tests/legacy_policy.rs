@@ -26,11 +26,34 @@ fn absent_lists_are_empty_in_1_9_and_stand_for_the_default_from_1_10_on() {
     let bare = read(9, &file).unwrap();
     assert_eq!(filters(&bare), ["CheckNodeCondition"], "it is mandatory");
     assert_eq!(scores(&bare), [("EqualPriority", 1)]);
-    for release in 10..=22 {
+    for release in 10..=17 {
         let (read, default) = (read(release, &file).unwrap(), Profile::new(Release(release), Gates::new(Release(release))));
         assert_eq!(filters(&read), filters(&default), "1.{release}");
         assert_eq!(scores(&read), scores(&default), "1.{release}");
     }
+}
+
+/// Since 1.18 they are lists of their own, not those of the default profile.
+#[test]
+fn absent_lists_stand_for_the_legacy_ones_from_1_18_on() {
+    let file = json!({ "kind": "Policy" });
+    for release in 18..=22 {
+        let profile = read(release, &file).unwrap();
+        let wanted = "NodeUnschedulable NodeResourcesFit NodeName NodePorts NodeAffinity VolumeRestrictions TaintToleration EBSLimits GCEPDLimits \
+                      NodeVolumeLimits AzureDiskLimits VolumeBinding VolumeZone PodTopologySpread InterPodAffinity";
+        assert_eq!(filters(&profile).join(" "), wanted, "1.{release}");
+    }
+    let wanted = [
+        ("NodeResourcesBalancedAllocation", 1),
+        ("PodTopologySpread", 2),
+        ("ImageLocality", 1),
+        ("InterPodAffinity", 1),
+        ("NodeResourcesLeastAllocated", 1),
+        ("NodeAffinity", 1),
+        ("NodePreferAvoidPods", 10000),
+        ("TaintToleration", 1),
+    ];
+    assert_eq!(scores(&read(20, &file).unwrap()), wanted);
 }
 
 #[test]
@@ -66,16 +89,19 @@ fn from_1_17_on_entries_are_plugins() {
         "predicates": [{ "name": "GeneralPredicates" }],
         "priorities": [
             { "name": "A", "weight": 2, "argument": label("a") },
-            { "name": "B", "weight": 3, "argument": label("b") },
+            { "name": "B", "weight": 2, "argument": label("b") },
             { "name": "EqualPriority", "weight": 1 },
         ],
     });
-    assert_eq!(scores(&read(16, &file).unwrap()), [("A", 2), ("B", 3), ("EqualPriority", 1)]);
+    assert_eq!(scores(&read(16, &file).unwrap()), [("A", 2), ("B", 2), ("EqualPriority", 1)]);
     let profile = read(17, &file).unwrap();
-    assert_eq!(scores(&profile), [("NodeLabel", 5)], "labels come together and so do their weights");
+    assert_eq!(scores(&profile), [("NodeLabel", 4)], "labels come together and so do their weights");
     for plugin in ["NodeUnschedulable", "NodeResourcesFit", "NodeName", "NodePorts", "NodeAffinity", "TaintToleration"] {
         assert!(filters(&profile).contains(&plugin), "{plugin}");
     }
+    let mut uneven = file.clone();
+    uneven["priorities"][1]["weight"] = json!(3);
+    assert_eq!(refused(17, &uneven), r#"LabelPreference  priority "B" has a different weight with "A""#);
     let twice = json!({ "kind": "Policy", "predicates": [{ "name": "GeneralPredicates" }, { "name": "PodFitsResources" }] });
     assert!(read(16, &twice).is_ok());
     assert_eq!(refused(17, &twice), r#"plugin "NodeResourcesFit" already registered as "FilterPlugin""#);
