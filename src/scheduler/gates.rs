@@ -87,8 +87,6 @@ const GATES: &[Gate] = gates! {
     CompositePodGroup: 37 off;
     PodGroupPreemptionPolicy: 37 off;
     TopologyAwareWorkloadScheduling: 36 off;
-    CompositePodGroup: 37 off;
-    PodGroupPreemptionPolicy: 37 off;
     WorkloadAwarePreemption: 36 off;
     SchedulerAsyncPreemption: 32 off, 33 on;
     SchedulerQueueingHints: 28 off, 32 on;

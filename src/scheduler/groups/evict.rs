@@ -21,7 +21,6 @@ pub struct Unit {
     /// Theirs, or their group's.
     pub priority: i32,
     grouped: bool,
-    newer: bool,
     started: i64,
 }
 
@@ -42,12 +41,11 @@ impl Unit {
         // 1.36 dates a group by the pod it met first.
         let started = if newer { started.min() } else { started.take(1).next() };
         let grouped = pods.first().is_some_and(|pod| pod.spec.pod_group.is_some());
-        Self { priority, grouped, newer, started: started.unwrap_or(i64::MAX), pods }
+        Self { priority, grouped, started: started.unwrap_or(i64::MAX), pods }
     }
 
     /// `moreImportantVictim`: priority, groups before pods, the larger, the longer running. 1.36 compares sizes of groups alone; pods have one.
     pub fn importance(&self) -> Importance {
-        debug_assert!(!self.pods.is_empty() || self.newer);
         let (namespace, name) = self.pods.first().map(|pod| pod.key()).unwrap_or_default();
         Importance(Reverse(self.priority), Reverse(self.grouped), Reverse(self.pods.len()), self.started, namespace, name)
     }

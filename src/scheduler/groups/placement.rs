@@ -56,10 +56,9 @@ impl Group<'_> {
         if fitting.is_empty() {
             return self.none_fits(outcome);
         }
-        if let [_, _, ..] = fitting.as_slice() {
-            if let Err(error) = self.score(state, &fitting, &mut outcome) {
-                return Outcome { status: Status::Error(error), chosen: None, ..outcome };
-            }
+        let scored = if fitting.len() > 1 { self.score(state, &fitting, &mut outcome) } else { Ok(()) };
+        if let Err(error) = scored {
+            return Outcome { status: Status::Error(error), chosen: None, ..outcome };
         }
         let total = |at: &usize| outcome.scores.get(at).map_or(0, |scores| scores.iter().map(|score| score.2 * score.3).sum::<i64>());
         let top = fitting.iter().map(total).max();

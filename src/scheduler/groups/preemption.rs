@@ -14,8 +14,7 @@ use super::{Group, PostFilters, object_key};
 
 /// What preemption for the group answers.
 pub enum Answer {
-    /// It makes room; what is said of it, whom it evicts, whether others of the same importance might go, and, where it says so itself (1.37),
-    /// where it nominates the pods to.
+    /// It makes room; what is said of it, whom it evicts, and whether others of the same importance might go.
     Helps { message: String, victims: Vec<Arc<PodInfo>>, tied: bool },
     /// It does not, for this reason.
     Declines(String),
