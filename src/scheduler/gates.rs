@@ -52,7 +52,6 @@ const GATES: &[Gate] = gates! {
     MatchLabelKeysInPodTopologySpread: 25 off, 27 on;
     MatchLabelKeysInPodTopologySpreadSelectorMerge: 34 on;
     MatchLabelKeysInPodAffinity: 29 off, 31 on;
-    InterPodAffinityHostnameFastPath: 37 off;
     PodSchedulingReadiness: 26 off, 27 on;
     PodDisruptionConditions: 25 off, 26 on;
     SidecarContainers: 28 off, 29 on;
