@@ -190,7 +190,7 @@ fn filters(case: &Case, cycle: &Cycle, plugin: &dyn Plugin) -> Vec<String> {
         let added = nominated.get(&node.name).map_or(&[][..], Vec::as_slice);
         let mut with = node.clone();
         added.iter().for_each(|pod| with.add_pod(pod.clone(), cycle.state.rules()));
-        let verdict = judge.as_ref().map_or(Verdict::Skip, |judge| judge(&Candidate { node: &with, added, removed: &[] }));
+        let verdict = judge.as_ref().map_or(Verdict::Skip, |judge| judge(&Candidate { node: &with, added, removed: &[], returned: &[] }));
         check(name, spell(&verdict), wanted);
         let facts = compared(cycle, node, 0, &verdict);
         let against = facts.iter().filter(|fact| !fact.holds).count();

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use ketcd::cluster::{ClusterState, ObjectKey, Watched};
 use ketcd::scheduler::{
     Cycle, DriverWait, Gates, Judgement, NodeJudgement, PreemptionCandidate, Profile, Release, SchedulerConfiguration, Verdict, WholePod,
-    candidates,
+    candidates, scheduler_patch, scheduler_release,
 };
 use serde_json::{Value, json};
 
@@ -23,8 +23,10 @@ fn released_code_says_the_same() {
             .lines()
             .map(|line| serde_json::from_str(&line.unwrap()).unwrap())
             .collect();
-        let release = lines[0]["version"].as_str().unwrap().parse::<Release>().unwrap();
-        let gates = Gates::new(release).parse(lines[0]["gates"].as_str().unwrap_or_default()).unwrap();
+        let version = lines[0]["version"].as_str().unwrap();
+        let release = scheduler_release(version).unwrap();
+        let gates = Gates::new(release).at_patch(scheduler_patch(version));
+        let gates = gates.parse(lines[0]["gates"].as_str().unwrap_or_default()).unwrap();
         let profile = profile(&lines[0]["config"], release, &gates);
         let state = state(&lines[1]["objects"], &profile);
         for truth in &lines[2..] {

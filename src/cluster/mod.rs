@@ -35,7 +35,7 @@ pub use index::{LabelGroup, NodeCounts, TermKind, WeightedTerm};
 pub use labels::{Interner, Labels};
 pub use listers::{Lister, Listers, Owner};
 pub use node_fields::NodeFields;
-pub use node_info::{Condition, Node, NodeId, NodeInfo, Taint};
+pub use node_info::{Condition, Node, NodeId, NodeInfo, Taint, host_ports};
 pub use pod_fields::PodFields;
 pub use pod_info::{ClaimStatus, PodInfo, PodKey, ScheduledCondition};
 pub use pod_spec::{ControllerRef, HostPort, NodeAffinity, PodSpec, SpreadConstraint, Toleration, WhenUnsatisfiable};

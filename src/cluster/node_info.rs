@@ -79,6 +79,8 @@ pub struct NodeInfo {
     pub non_zero_cpu: i64,
     /// Memory its pods take with the defaults of scores, in bytes.
     pub non_zero_memory: i64,
+    /// Host ports that count as free though a pod has them: see [`NodeInfo::take_off`].
+    pub(super) freed_ports: Vec<HostPort>,
 }
 
 impl Deref for NodeInfo {
@@ -110,6 +112,19 @@ impl NodeInfo {
         true
     }
 
+    /// Takes a pod off as preemption tries it: upstream keeps host ports as a set (`HostPortInfo.Remove`), so that the pod's ports count as free
+    /// though one that stays has them too, until a pod with them comes.
+    pub fn take_off(&mut self, pod: &PodInfo, rules: &RequestRules, with_sidecars: bool) {
+        self.freed_ports.extend(host_ports(pod, with_sidecars).cloned());
+        self.remove_pod(pod, rules);
+    }
+
+    /// Adds a pod, whose host ports are taken from then on.
+    pub fn put_on(&mut self, pod: Arc<PodInfo>, rules: &RequestRules, with_sidecars: bool) {
+        self.freed_ports.retain(|freed| !host_ports(&pod, with_sidecars).any(|port| port == freed));
+        self.add_pod(pod, rules);
+    }
+
     /// The sums over the pods, made anew.
     pub fn recount(&mut self, rules: &RequestRules) {
         let pods = std::mem::take(&mut self.pods);
@@ -122,11 +137,14 @@ impl NodeInfo {
 
     /// The host ports in use, by which pod; sidecars' where `with_sidecars`.
     pub fn used_ports(&self, with_sidecars: bool) -> impl Iterator<Item = (&HostPort, &Arc<PodInfo>)> {
-        self.pods.iter().flat_map(move |pod| {
-            let sidecars: &[HostPort] = if with_sidecars { &pod.spec.sidecar_host_ports } else { &[] };
-            pod.spec.host_ports.iter().chain(sidecars).map(move |port| (port, pod))
-        })
+        let ports = self.pods.iter().flat_map(move |pod| host_ports(pod, with_sidecars).map(move |port| (port, pod)));
+        ports.filter(|(port, _)| !self.freed_ports.contains(port))
     }
+}
+
+/// The host ports a pod wants; its sidecars' too where `with_sidecars`.
+pub fn host_ports(pod: &PodInfo, with_sidecars: bool) -> impl Iterator<Item = &HostPort> {
+    pod.spec.host_ports.iter().chain(pod.spec.sidecar_host_ports.iter().filter(move |_| with_sidecars))
 }
 
 impl Node {

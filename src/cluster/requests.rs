@@ -95,6 +95,8 @@ pub struct RequestRules {
     pub release: u16,
     /// `spec.overhead` counts (PodOverhead).
     pub overhead: bool,
+    /// Init containers count beyond what the filters ask for the incoming pod.
+    pub init_containers: bool,
     /// `spec.resources` counts (PodLevelResources).
     pub pod_level: bool,
     /// The status of in-place resizes counts (InPlacePodVerticalScaling).
@@ -141,6 +143,11 @@ impl RequestRules {
     pub fn existing(&self, pod: &PodInfo) -> Resources {
         match self.release {
             ..=15 => self.containers(pod, NO_DEFAULTS),
+            16..=26 if !self.init_containers => {
+                let mut total = self.containers(pod, NO_DEFAULTS);
+                self.add_overhead(pod, &mut total);
+                total
+            }
             16..=26 => self.incoming(pod),
             _ => Resources::from_list(&self.aggregate(pod, NO_DEFAULTS, self.in_place), self.release),
         }
@@ -152,7 +159,9 @@ impl RequestRules {
             ..=15 => self.containers(pod, BOTH_DEFAULTS),
             16..=26 => {
                 let mut total = self.containers(pod, BOTH_DEFAULTS);
-                total.raise_to(&self.largest_init(pod, BOTH_DEFAULTS));
+                if self.init_containers {
+                    total.raise_to(&self.largest_init(pod, BOTH_DEFAULTS));
+                }
                 self.add_overhead(pod, &mut total);
                 total
             }
@@ -179,7 +188,9 @@ impl RequestRules {
             ..=15 => self.containers(pod, defaults),
             16..=26 => {
                 let mut total = self.containers(pod, defaults);
-                total.raise_to(&self.largest_init(pod, defaults));
+                if self.init_containers {
+                    total.raise_to(&self.largest_init(pod, defaults));
+                }
                 if self.overhead {
                     for (name, amount) in &pod.spec.requests.overhead {
                         if &**name == "cpu" {

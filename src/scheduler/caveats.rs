@@ -2,7 +2,7 @@
 
 use crate::cluster::ClusterState;
 
-use super::cycle::{Judgement, WholePod};
+use super::cycle::{Judgement, NodeJudgement, WholePod};
 use super::explanation::{Attempt, Outcome};
 use super::replay::{Found, Scheduler};
 use super::victims::PreemptionCandidate;
@@ -72,6 +72,7 @@ pub fn caveats(of: &Circumstances) -> Vec<String> {
         None => {}
     }
     unknown_rules(of, &mut said);
+    said.extend(one_of_several(of));
     if !of.same_message && of.attempt.outcome == Outcome::Unschedulable && of.judgement.message.is_some() {
         said.push("the recorded message differs from the one these rules give for this state".to_owned());
     }
@@ -106,6 +107,28 @@ pub fn assumptions(scheduler: &Scheduler, profile: &Profile) -> Vec<String> {
     said
 }
 
+/// 1.17 tells one reason of a node, and looks at extended resources in a map's order.
+fn one_of_several(of: &Circumstances) -> Option<String> {
+    let request = of.profile.rules.requests.incoming(&of.attempt.pod).scalars;
+    if of.profile.release.0 != 17 || request.len() < 2 {
+        return None;
+    }
+    let in_doubt = |node: &&NodeJudgement| {
+        let named =
+            node.first_refusal().and_then(|(_, refusal)| refusal.reasons.first()).and_then(|reason| reason.strip_prefix("Insufficient "));
+        let info = of.state.node_by_id(node.id);
+        let lacks = |name: &str, amount: i64| info.allocatable.get(name) < amount + info.requested.get(name);
+        let lacking = request.iter().filter(|(name, amount)| lacks(name, *amount)).count();
+        lacking > 1 && named.is_some_and(|named| request.iter().any(|(name, _)| &**name == named))
+    };
+    let nodes: Vec<&str> = of.judgement.nodes.iter().filter(in_doubt).map(|node| &*node.name).collect();
+    let (first, more) = (nodes.first()?, nodes.len() - 1);
+    let more = if more > 0 { format!(" and {more} more nodes") } else { String::new() };
+    Some(format!(
+        "on {first}{more} several extended resources are lacking, of which 1.17 names one, left to chance: the message may name another"
+    ))
+}
+
 /// Which scores may be others, and why.
 fn doubtful_scores(of: &Circumstances, said: &mut Vec<String>) {
     let Some(scores) = &of.judgement.scores else { return };
@@ -128,6 +151,18 @@ pub fn equal_victims(preemption: &[PreemptionCandidate]) -> Option<String> {
     (!nodes.is_empty()).then(|| {
         format!(
             "on {} other pods of the same importance may have to go: that depends on their order in the scheduler's cache",
+            nodes.join(", ")
+        )
+    })
+}
+
+/// That others may be the victims: budgets that 1.18 and 1.37 take in an order drawn by chance.
+pub fn budgets_in_any_order(preemption: &[PreemptionCandidate]) -> Option<String> {
+    let nodes: Vec<&str> = preemption.iter().filter(|place| place.drawn).map(|place| &*place.node).collect();
+    (!nodes.is_empty()).then(|| {
+        format!(
+            "on {} the victims depend on the order in which the disruption budgets of one pod are taken, which is left to chance: others \
+             may have to go, and another node may be picked",
             nodes.join(", ")
         )
     })

@@ -126,6 +126,15 @@ impl NodeJudgement {
     }
 }
 
+/// Pods that a simulation moved on a node.
+#[derive(Clone, Copy, Default)]
+pub struct Moved<'m> {
+    /// Those that are gone.
+    pub removed: &'m [Arc<PodInfo>],
+    /// Those that were gone and are back.
+    pub returned: &'m [Arc<PodInfo>],
+}
+
 /// The filters of a profile, prepared for one pod.
 pub struct Prepared<'a> {
     filters: Vec<Option<Filter<'a>>>,
@@ -352,42 +361,32 @@ impl<'a> Cycle<'a> {
         let judge = |node: &NodeInfo| NodeJudgement {
             name: node.name.clone(),
             id: node.id,
-            verdicts: self.judge_node(node, prepared, &nominated, &[]),
+            verdicts: self.judge_node(node, prepared, &nominated, Moved::default()),
             absent: prepared.subset.as_ref().is_some_and(|(names, _)| !names.contains(&node.name)) && !self.tries_first(&node.name),
         };
         in_parallel(nodes, |node| judge(node))
     }
 
-    /// The verdicts of all filters on one node, with the pods of `removed` taken off it. Pods nominated to the node that the pod may not displace are first
-    /// thought there; the pod must fit with and without them.
+    /// The verdicts of all filters on one node, off which those pods were taken. Pods nominated to the node that the pod may not displace are
+    /// first thought there; the pod must fit with and without them.
     pub fn judge_node(
         &self,
         node: &NodeInfo,
         prepared: &Prepared<'a>,
         nominated: &BTreeMap<Arc<str>, Vec<Arc<PodInfo>>>,
-        removed: &[Arc<PodInfo>],
+        Moved { removed, returned }: Moved<'_>,
     ) -> Vec<Verdict> {
-        let rules = self.state.rules();
-        let mut changed = None;
-        if !removed.is_empty() {
-            let mut info = node.clone();
-            for pod in removed {
-                info.remove_pod(pod, rules);
-            }
-            changed = Some(info);
-        }
-        let base = changed.as_ref().unwrap_or(node);
         if let Some(added) = nominated.get(&node.name) {
-            let mut info = base.clone();
+            let mut info = node.clone();
             for pod in added {
-                info.add_pod(pod.clone(), rules);
+                info.put_on(pod.clone(), self.state.rules(), self.profile.rules.sidecar_ports);
             }
-            let verdicts = prepared.run(&Candidate { node: &info, added, removed }, self.profile.filter_mode);
+            let verdicts = prepared.run(&Candidate { node: &info, added, removed, returned }, self.profile.filter_mode);
             if !verdicts.iter().all(Verdict::passes) {
                 return verdicts;
             }
         }
-        prepared.run(&Candidate { node: base, added: &[], removed }, self.profile.filter_mode)
+        prepared.run(&Candidate { node, added: &[], removed, returned }, self.profile.filter_mode)
     }
 
     /// Pods nominated to nodes that this pod must leave room for, by node.
@@ -403,9 +402,9 @@ impl<'a> Cycle<'a> {
         by_node
     }
 
-    /// 1.24 to 1.26 end with an error where PreFilter names a node that is not there (`schedule_one.go` findNodesThatFitPod).
+    /// What the attempt ends with where PreFilter names a node that is not there (`schedule_one.go` findNodesThatFitPod).
     fn unknown_node(&self, prepared: &Prepared) -> Option<String> {
-        let (names, _) = prepared.subset.as_ref().filter(|_| (24..=26).contains(&self.profile.release.0))?;
+        let (names, _) = prepared.subset.as_ref().filter(|_| self.profile.rules.named_nodes_must_be)?;
         let unknown = names.iter().find(|name| self.state.node(name).is_none())?;
         Some(format!("nodeinfo not found for node name \"{unknown}\""))
     }
@@ -428,6 +427,11 @@ impl Prepared<'_> {
     /// Which filters have nothing to say about the pod.
     pub fn idle_filters(&self) -> Vec<bool> {
         self.filters.iter().map(Option::is_none).collect()
+    }
+
+    /// Whether the PreFilter of the filter in that place said that it has nothing to say, and so wrote no state.
+    pub fn skips(&self, at: usize) -> bool {
+        self.filters[at].is_none() && self.idle[at] == Verdict::Skip
     }
 
     /// Runs every filter on a node; in 1.17 each refusal is one reason.

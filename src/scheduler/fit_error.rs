@@ -94,9 +94,8 @@ pub fn filter_error(cycle: &Cycle, plugin: &str, error: &str) -> String {
 pub fn prefilter_error(cycle: &Cycle, plugin: &str, error: &str) -> String {
     match cycle.profile.release.0 {
         ..=17 => error.to_owned(),
+        _ if cycle.profile.rules.prefilter_error_lost => format!("running PreFilter plugin \"{plugin}\": %!w(<nil>)"),
         18 => format!("error while running \"{plugin}\" prefilter plugin for pod \"{}\": {error}", cycle.pod.name),
-        // 1.24 prints the status of another plugin, which has none.
-        24 => format!("running PreFilter plugin \"{plugin}\": %!w(<nil>)"),
         19 => format!("prefilter plugin \"{plugin}\" failed for pod \"{}\": {error}", cycle.pod.name),
         _ => format!("running PreFilter plugin \"{plugin}\": {error}"),
     }
@@ -122,7 +121,9 @@ fn reasons<'j>(cycle: &Cycle, prepared: &Prepared, judgement: &'j Judgement) -> 
     });
     let mut found = Vec::new();
     for node in &judgement.nodes {
-        if node.absent {
+        if node.absent && rules.filtered_out_told {
+            found.push(Cow::Borrowed("node is filtered out by the prefilter result"));
+        } else if node.absent {
             found.extend(absent.clone().map(Cow::Owned));
         } else {
             found.extend(counted(node, cycle.profile.filter_mode).map(Cow::Borrowed));

@@ -4,6 +4,7 @@ mod agreement;
 mod arguments;
 mod assumed;
 mod attempt;
+mod budgets;
 mod caveats;
 mod cel;
 pub(crate) mod config;

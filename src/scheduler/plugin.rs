@@ -68,12 +68,14 @@ pub struct Candidate<'a> {
     pub added: &'a [Arc<PodInfo>],
     /// Pods of the cluster's state that are not on it here.
     pub removed: &'a [Arc<PodInfo>],
+    /// Pods of the cluster's state that were taken off it and put back.
+    pub returned: &'a [Arc<PodInfo>],
 }
 
 impl<'a> Candidate<'a> {
     /// The node as the cluster's state has it.
     pub fn plain(node: &'a NodeInfo) -> Self {
-        Self { node, added: &[], removed: &[] }
+        Self { node, added: &[], removed: &[], returned: &[] }
     }
 }
 

@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use crate::cluster::{NodeInfo, PodInfo};
 
-use super::cycle::{Cycle, Judgement, NodeJudgement, Prepared, WholePod, in_parallel};
+use super::cycle::{Cycle, Judgement, Moved, NodeJudgement, Prepared, WholePod, in_parallel};
 use super::fit_error::{filter_error, histogram};
 use super::groups::PostFilters;
 use super::plugin::Verdict;
 use super::plugins;
-use super::profile::FilterMode;
+use super::profile::{FilterMode, Profile};
 use super::rules::{FitErrorFormat, PreemptionCandidates};
+use super::stateless;
 use super::victims::{PreemptionCandidate, candidates};
 
 /// What the PostFilter plugins answer.
@@ -76,11 +77,15 @@ pub fn post_filter<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement:
     PostFilter { message, equals, ..PostFilter::default() }
 }
 
+/// The plugins in the order of their PreFilters.
+fn prefilters(profile: &Profile) -> Vec<&'static str> {
+    let of_filters = || profile.filters.iter().map(|entry| entry.name).collect();
+    if profile.prefilter_order.is_empty() { of_filters() } else { profile.prefilter_order.clone() }
+}
+
 /// Whether the PreFilter of DynamicResources wrote its state, on which its PostFilter fails otherwise: it ran, and none before it refused.
 fn claims_are_known(cycle: &Cycle, judgement: &Judgement) -> bool {
-    let profile = cycle.profile;
-    let of_filters = || profile.filters.iter().map(|entry| entry.name).collect();
-    let order: Vec<&str> = if profile.prefilter_order.is_empty() { of_filters() } else { profile.prefilter_order.clone() };
+    let order = prefilters(cycle.profile);
     let place = |name: &str| order.iter().position(|known| *known == name);
     let refusing = match &judgement.whole_pod {
         Some(WholePod::Refused { plugin, .. }) => place(plugin),
@@ -98,6 +103,7 @@ fn dry_run<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement: &Judgem
         return ineligible("not eligible due to a terminating pod on the nominated node.");
     }
     let nominated = cycle.nominated_pods();
+    let stateless = cannot_take_off(cycle, prepared, judgement);
     let nodes: Vec<&NodeInfo> = judgement.nodes.iter().map(|node| cycle.state.node_by_id(node.id)).collect();
     let by_id: std::collections::HashMap<u32, &NodeJudgement> = judgement.nodes.iter().map(|node| (node.id, node)).collect();
     let mut answers: Vec<DryRun> = in_parallel(&nodes, |node| {
@@ -108,13 +114,11 @@ fn dry_run<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement: &Judgem
         if victims.is_empty() {
             return DryRun::Refused(vec![NO_VICTIMS.to_owned()]);
         }
-        let verdicts = cycle.judge_node(node, prepared, &nominated, &victims);
-        let decisive = verdicts.iter().zip(&cycle.profile.filters).find_map(|(verdict, entry)| match verdict {
-            Verdict::Reject(refusal) => Some(DryRun::Refused(refusal.reasons.iter().map(|reason| reason.to_string()).collect())),
-            Verdict::Error(error) => Some(DryRun::Failed(filter_error(cycle, entry.name, error))),
-            _ => None,
-        });
-        decisive.unwrap_or(DryRun::Fits)
+        if let Some(error) = &stateless {
+            return DryRun::Failed(error.clone());
+        }
+        let verdicts = cycle.judge_node(&cleared(cycle, node, &victims), prepared, &nominated, Moved { removed: &victims, returned: &[] });
+        answer(cycle, &verdicts)
     });
     if answers.iter().any(|answer| matches!(answer, DryRun::Fits)) {
         if kept(cycle, judgement) > 0 {
@@ -175,9 +179,54 @@ impl DryRun {
     }
 }
 
+/// What the filters' verdicts come to: the first that refuses or fails, or, where all run, the first that fails or else all reasons.
+fn answer(cycle: &Cycle, verdicts: &[Verdict]) -> DryRun {
+    let all = cycle.profile.filter_mode == FilterMode::All;
+    let mut reasons = Vec::new();
+    for (verdict, entry) in verdicts.iter().zip(&cycle.profile.filters) {
+        match verdict {
+            Verdict::Error(error) => return DryRun::Failed(filter_error(cycle, entry.name, error)),
+            Verdict::Reject(refusal) => reasons.extend(refusal.reasons.iter().map(|reason| reason.to_string())),
+            _ => {}
+        }
+        if !all && !reasons.is_empty() {
+            break;
+        }
+    }
+    if reasons.is_empty() { DryRun::Fits } else { DryRun::Refused(reasons) }
+}
+
+/// What taking a pod off a node ends with where a PreFilter's refusal came before the states that RemovePod of other plugins changes.
+/// Profiles that run none of these after the plugin that refuses are judged as if every state were there.
+fn cannot_take_off(cycle: &Cycle, prepared: &Prepared, judgement: &Judgement) -> Option<String> {
+    let profile = cycle.profile;
+    let Some(WholePod::Refused { plugin, .. }) = &judgement.whole_pod else { return None };
+    if !profile.rules.prefilter_refusal_unknown {
+        return None;
+    }
+    let mut refused = false;
+    for name in prefilters(profile) {
+        refused |= name == *plugin;
+        let extends = matches!(name, "PodTopologySpread" | "InterPodAffinity") || name == "VolumeRestrictions" && profile.release.0 >= 27;
+        let Some(at) = profile.filters.iter().position(|entry| entry.name == name).filter(|_| extends) else { continue };
+        if refused || prepared.skips(at) {
+            let error = stateless::error(name, profile.release)?;
+            return Some(format!("running RemovePod on PreFilter plugin \"{name}\": {error}"));
+        }
+    }
+    None
+}
+
 /// The pods of a node that `priority` outranks.
 pub fn lower_pods(node: &NodeInfo, priority: i32) -> Vec<Arc<PodInfo>> {
     node.pods.iter().filter(|pod| pod.spec.priority < priority).cloned().collect()
+}
+
+/// The node with those pods taken off.
+pub fn cleared(cycle: &Cycle, node: &NodeInfo, pods: &[Arc<PodInfo>]) -> NodeInfo {
+    let mut info = node.clone();
+    pods.iter().for_each(|pod| info.take_off(pod, cycle.state.rules(), cycle.profile.rules.sidecar_ports));
+    info
 }
 
 /// How many candidates preemption keeps of the nodes it looks at: since 1.20 the first so many, from a start drawn by chance
@@ -192,20 +241,24 @@ pub fn kept(cycle: &Cycle, judgement: &Judgement) -> usize {
 pub fn is_candidate(cycle: &Cycle, judgement: &Judgement, node: &NodeJudgement) -> bool {
     let rules = &cycle.profile.rules;
     match &judgement.whole_pod {
-        Some(WholePod::Refused { refusal, .. }) => return refusal.preemption_may_help,
+        Some(WholePod::Refused { refusal, .. }) => return refusal.preemption_may_help || rules.prefilter_refusal_unknown,
         Some(_) => return false,
         None => {}
     }
     if node.absent {
-        return rules.preemption_candidates == PreemptionCandidates::AllButUnresolvable;
+        return rules.preemption_candidates == PreemptionCandidates::AllButUnresolvable && !rules.filtered_out_told;
     }
+    !node.fits() && may_help(node, cycle.profile.filter_mode)
+}
+
+/// Whether the refusals of a node leave hope: every one where every filter ran, else the first.
+fn may_help(node: &NodeJudgement, mode: FilterMode) -> bool {
     let mut refusals = node.verdicts.iter().filter_map(|verdict| match verdict {
         Verdict::Reject(refusal) => Some(refusal),
         _ => None,
     });
-    match cycle.profile.filter_mode {
-        // Every reason on record counts where every predicate ran.
-        FilterMode::All => !node.fits() && refusals.all(|refusal| refusal.preemption_may_help),
+    match mode {
+        FilterMode::All => refusals.all(|refusal| refusal.preemption_may_help),
         _ => refusals.next().is_some_and(|refusal| refusal.preemption_may_help),
     }
 }
@@ -215,13 +268,10 @@ pub fn is_candidate(cycle: &Cycle, judgement: &Judgement, node: &NodeJudgement) 
 fn waits_for_victims(cycle: &Cycle, judgement: &Judgement) -> bool {
     let Some(nominated) = &cycle.pod.nominated_node_name else { return false };
     let Some(node) = cycle.state.node(nominated) else { return false };
-    let unresolvable = judgement
-        .nodes
-        .iter()
-        .find(|judged| judged.id == node.id)
-        .and_then(NodeJudgement::first_refusal)
-        .is_some_and(|(_, refusal)| !refusal.preemption_may_help && cycle.profile.release.0 >= 19);
+    let judged = judgement.nodes.iter().find(|judged| judged.id == node.id);
+    let told = cycle.profile.release.0 >= 19 && !(cycle.profile.rules.prefilter_refusal_unknown && judgement.whole_pod.is_some());
+    let unresolvable = judged.is_some_and(|judged| judged.first_refusal().is_some() && !may_help(judged, cycle.profile.filter_mode));
     let by_condition = cycle.profile.release.0 >= 27 && cycle.profile.gates.on("PodDisruptionConditions");
     let waits = |pod: &Arc<PodInfo>| pod.terminating && pod.spec.priority < cycle.pod.spec.priority && (!by_condition || pod.preempted);
-    !unresolvable && node.pods.iter().any(waits)
+    !(unresolvable && told) && node.pods.iter().any(waits)
 }

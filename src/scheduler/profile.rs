@@ -313,6 +313,7 @@ impl Profile {
             filter_mode: match release.0 {
                 ..=9 => FilterMode::All,
                 17 => FilterMode::FirstReason,
+                _ if rules.all_filters_run => FilterMode::All,
                 _ => FilterMode::FirstRefusal,
             },
             arguments: Arguments::new(rules.spread_system_defaults, gates.on("StorageCapacityScoring")),

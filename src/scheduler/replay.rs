@@ -309,6 +309,7 @@ impl Replay {
             caveats.extend(caveats::unseen_candidates(kept(&cycle, &judged.judgement), preemption.len()));
         }
         caveats.extend(caveats::equal_victims(&preemption));
+        caveats.extend(caveats::budgets_in_any_order(&preemption));
         let only = match &self.depth {
             Depth::Node(name) => Some(name.as_str()),
             Depth::Verdicts | Depth::Refusals => None,

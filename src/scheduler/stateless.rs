@@ -35,6 +35,14 @@ pub fn is_known(name: &str, release: Release) -> bool {
     !matches!(alone(name, release), Alone::Unknown)
 }
 
+/// What a plugin's function fails with that needs the state its PreFilter did not leave.
+pub fn error(name: &str, release: Release) -> Option<String> {
+    match alone(name, release) {
+        Alone::Fails(error) | Alone::FailsAfterDisks(error) => Some(error),
+        Alone::FindsOut | Alone::Unknown => None,
+    }
+}
+
 /// What becomes of a filter that runs without its PreFilter, which would have said `prefilter`.
 pub fn without_prefilter<'a>(name: &str, prefilter: PreFilter<'a>, profile: &Profile) -> PreFilter<'a> {
     let always = |error: String| -> Filter<'a> { Box::new(move |_| Verdict::Error(error.clone())) };

@@ -106,6 +106,6 @@ mod tests {
         assert_eq!(said("1.20"), (Some(2), format!("--scheduler-version, its patch by {kubelet}")));
         assert_eq!(said("v1.20.15"), (Some(15), "--scheduler-version".to_owned()));
         assert_eq!(said("1.21"), (None, "--scheduler-version; its newest patch is assumed".to_owned()));
-        assert_eq!(said("1.28"), (None, "--scheduler-version".to_owned()));
+        assert_eq!(said("1.33"), (None, "--scheduler-version".to_owned()));
     }
 }

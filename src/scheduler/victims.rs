@@ -3,15 +3,15 @@
 //! `plugins/defaultpreemption/default_preemption.go`, `framework/preemption/preemption.go` (1.19–1.37).
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::cluster::{ClusterState, Interner, NodeInfo, PodInfo, Selector};
-use crate::kube::api::policy::v1::PodDisruptionBudget;
+use crate::cluster::{NodeInfo, PodInfo};
 
 use super::Verdict;
-use super::cycle::{Cycle, Judgement, NodeJudgement, in_parallel};
-use super::preemption::{is_candidate, lower_pods};
+use super::budgets::{Budget, Violating, budgets, violating};
+use super::cycle::{Cycle, Judgement, Moved, NodeJudgement, in_parallel};
+use super::preemption::{cleared, is_candidate, lower_pods};
 
 /// A pod that would have to go.
 #[derive(Clone, Debug)]
@@ -33,6 +33,8 @@ pub struct PreemptionCandidate {
     pub picked: bool,
     /// Whether a victim and a pod that stays are equals: which of them goes depends on their order in the scheduler's cache.
     pub tied: bool,
+    /// Whether the victims depend on the order of the disruption budgets, which 1.18 and 1.37 take as a map gives them.
+    pub drawn: bool,
 }
 
 /// The candidate nodes of a pod that fits nowhere, the best first.
@@ -44,9 +46,8 @@ pub fn candidates(cycle: &Cycle, judgement: &Judgement) -> Vec<PreemptionCandida
     let nodes: Vec<&NodeInfo> = judgement.nodes.iter().map(|node| cycle.state.node_by_id(node.id)).collect();
     let places = in_parallel(&nodes, |node| {
         let refuses = |verdict: &Verdict| matches!(verdict, Verdict::Reject(_) | Verdict::Error(_));
-        let fits = |gone: &[Arc<PodInfo>]| !cycle.judge_node(node, &prepared, &nominated, gone).iter().any(refuses);
-        let (victims, tied) = is_candidate(cycle, judgement, judged[&node.id]).then(|| victims(cycle, node, &budgets, fits))??;
-        Some(PreemptionCandidate { node: node.name.clone(), victims, picked: false, tied })
+        let fits = |node: &NodeInfo, moved: Moved<'_>| !cycle.judge_node(node, &prepared, &nominated, moved).iter().any(refuses);
+        is_candidate(cycle, judgement, judged[&node.id]).then(|| candidate(cycle, node, &budgets, fits))?
     });
     let mut found: Vec<PreemptionCandidate> = places.into_iter().flatten().collect();
     let minor = cycle.profile.release.0;
@@ -71,33 +72,72 @@ fn rank(candidate: &PreemptionCandidate, minor: u16) -> (bool, usize, i32, i64, 
 }
 
 /// `selectVictimsOnNode`: all lower pods go; then each is let stay that may, those whose budget would be violated first.
-/// Beside the victims: whether one of them is the equal of a pod that stays.
-fn victims(cycle: &Cycle<'_>, node: &NodeInfo, budgets: &[Budget], fits: impl Fn(&[Arc<PodInfo>]) -> bool) -> Option<(Vec<Victim>, bool)> {
+fn candidate(
+    cycle: &Cycle<'_>,
+    node: &NodeInfo,
+    budgets: &[Budget],
+    fits: impl Fn(&NodeInfo, Moved<'_>) -> bool,
+) -> Option<PreemptionCandidate> {
     let minor = cycle.profile.release.0;
     let mut lower = lower_pods(node, cycle.pod.spec.priority);
+    let cleared = cleared(cycle, node, &lower);
     // Since 1.21 a node without lower pods is none.
-    if (lower.is_empty() && minor >= 21) || !fits(&lower) {
+    if (lower.is_empty() && minor >= 21) || !fits(&cleared, Moved { removed: &lower, returned: &[] }) {
         return None;
     }
-    lower.sort_by_key(|pod| importance(pod, minor));
+    sort_by_importance(&mut lower, minor);
     let violating = violating(&lower, budgets, minor);
+    let mut answers = violating.iter().map(|violating| reprieve(cycle, &cleared, &lower, violating, &fits));
+    let (victims, tied) = answers.next()?;
+    let told = |victims: &[Victim]| victims.iter().map(|victim| (victim.pod.key(), victim.violates_budget)).collect::<Vec<_>>();
+    let drawn = answers.any(|(others, _)| told(&others) != told(&victims));
+    Some(PreemptionCandidate { node: node.name.clone(), victims, picked: false, tied, drawn })
+}
+
+/// Who has to go off a node already cleared; beside them, whether one is the equal of a pod that stays.
+fn reprieve(
+    cycle: &Cycle<'_>,
+    cleared: &NodeInfo,
+    lower: &[Arc<PodInfo>],
+    violating: &Violating,
+    fits: impl Fn(&NodeInfo, Moved<'_>) -> bool,
+) -> (Vec<Victim>, bool) {
+    let (minor, rules, sidecars) = (cycle.profile.release.0, cycle.state.rules(), cycle.profile.rules.sidecar_ports);
     let (first, then): (Vec<_>, Vec<_>) = lower.iter().cloned().partition(|pod| violating.contains(&pod.key()));
-    let mut gone = lower.clone();
-    let (mut victims, mut staying) = (Vec::new(), Vec::new());
+    let both = !first.is_empty() && !then.is_empty();
+    let (mut info, mut gone) = (cleared.clone(), lower.to_vec());
+    let (mut victims, mut staying, mut returned) = (Vec::new(), Vec::new(), Vec::new());
     for (pod, violates_budget) in first.into_iter().map(|pod| (pod, true)).chain(then.into_iter().map(|pod| (pod, false))) {
+        info.put_on(pod.clone(), rules, sidecars);
         let without: Vec<Arc<PodInfo>> = gone.iter().filter(|other| other.key() != pod.key()).cloned().collect();
-        if fits(&without) {
+        returned.push(pod.clone());
+        if fits(&info, Moved { removed: &without, returned: &returned }) {
             gone = without;
             staying.push((importance(&pod, minor), violates_budget));
         } else {
+            info.take_off(&pod, rules, sidecars);
+            returned.pop();
             victims.push(Victim { pod, violates_budget });
         }
     }
     let tied = victims.iter().any(|victim: &Victim| staying.contains(&(importance(&victim.pod, minor), victim.violates_budget)));
-    if minor >= 26 {
+    if both && cycle.profile.rules.victims_sorted {
         victims.sort_by_key(|victim| importance(&victim.pod, minor));
     }
-    Some((victims, tied))
+    (victims, tied)
+}
+
+/// Sorts pods as `sort.Slice` does up to twelve: by insertion. A pod that has not started counts as starting now, that is before the one it is held
+/// against (`util/utils.go` GetPodStartTime, since 1.15), so that of such pods the last comes first.
+fn sort_by_importance(pods: &mut [Arc<PodInfo>], minor: u16) {
+    if minor >= 15 && pods.len() <= 12 {
+        pods.reverse();
+        pods.sort_by_key(|pod| importance(pod, minor));
+        let started = |pod: &Arc<PodInfo>| (importance(pod, minor), pod.started);
+        pods.chunk_by_mut(|a, b| started(a) == started(b)).filter(|equals| equals[0].started.is_some()).for_each(<[_]>::reverse);
+    } else {
+        pods.sort_by_key(|pod| importance(pod, minor));
+    }
 }
 
 /// Higher priority first, then the longer running (since 1.15).
@@ -105,89 +145,12 @@ fn importance(pod: &PodInfo, minor: u16) -> (Reverse<i32>, i64) {
     (Reverse(pod.spec.priority), if minor >= 15 { pod.started.unwrap_or(i64::MAX) } else { 0 })
 }
 
-/// A disruption budget that selects pods.
-pub struct Budget {
-    budget: Arc<PodDisruptionBudget>,
-    selector: Selector,
-    allowed: i32,
-}
-
-/// The budgets that select pods.
-pub fn budgets(state: &ClusterState) -> Vec<Budget> {
-    let mut interner = Interner::default();
-    let mut compiled = |budget: &Arc<PodDisruptionBudget>| {
-        let selector = Selector::compile(budget.spec.as_ref()?.selector.as_ref()?, &mut interner)?;
-        let allowed = budget.status.as_ref().map_or(0, |status| status.disruptions_allowed.unwrap_or(0));
-        (!selector.is_empty()).then(|| Budget { budget: budget.clone(), selector, allowed })
-    };
-    state.listers().budgets.iter().filter_map(&mut compiled).collect()
-}
-
-/// `filterPodsWithPDBViolation`: walks the pods in order and counts what the budgets allow down.
-fn violating(pods: &[Arc<PodInfo>], budgets: &[Budget], minor: u16) -> Vec<(Arc<str>, Arc<str>)> {
-    let mut left: Vec<i32> = budgets.iter().map(|budget| budget.allowed).collect();
-    let none = BTreeMap::new();
-    let mut found = Vec::new();
-    for pod in pods.iter().filter(|pod| !pod.labels.is_empty()) {
-        let mut violated = false;
-        for (Budget { budget, selector, .. }, allowed) in budgets.iter().zip(&mut left) {
-            let of = budget.metadata.namespace.as_deref().unwrap_or_default();
-            if of != &*pod.namespace || !selector.matches(&pod.labels) {
-                continue;
-            }
-            let disrupted = budget.status.as_ref().and_then(|status| status.disrupted_pods.as_ref()).unwrap_or(&none);
-            if minor >= 19 && disrupted.contains_key(&*pod.name) {
-                continue;
-            }
-            match minor {
-                ..=17 => violated |= *allowed <= 0,
-                18 if *allowed <= 0 => violated = true,
-                _ => {
-                    *allowed -= 1;
-                    violated |= *allowed < 0;
-                    // What comes after the first that is violated is left as it is since 1.37 (`framework/preemption/util.go`).
-                    if violated && minor >= 37 {
-                        break;
-                    }
-                }
-            }
-        }
-        if violated {
-            found.push(pod.key());
-        }
-    }
-    found
-}
-
-/// `filterVictimsWithPDBViolation` (`framework/preemption/preemption.go`, 1.36, 1.37): of pods that go together, in their order, whether one violates a
-/// budget. 1.36 looks no further than the first.
-pub fn violating_units(units: &[&[Arc<PodInfo>]], budgets: &[Budget], all: bool) -> Vec<bool> {
-    let mut left: Vec<i32> = budgets.iter().map(|budget| budget.allowed).collect();
-    let mut violates = |pod: &PodInfo| {
-        let counts = |Budget { budget, selector, .. }: &Budget| {
-            let disrupted = budget.status.as_ref().and_then(|status| status.disrupted_pods.as_ref());
-            budget.metadata.namespace.as_deref().unwrap_or_default() == &*pod.namespace
-                && selector.matches(&pod.labels)
-                && !disrupted.is_some_and(|disrupted| disrupted.contains_key(&*pod.name))
-        };
-        let mut own = budgets.iter().zip(&mut left).filter(|(budget, _)| !pod.labels.is_empty() && counts(budget));
-        own.any(|(_, allowed)| {
-            *allowed -= 1;
-            *allowed < 0
-        })
-    };
-    let mut unit = |pods: &&[Arc<PodInfo>]| {
-        if all { pods.iter().filter(|pod| violates(pod)).count() > 0 } else { pods.iter().any(|pod| violates(pod)) }
-    };
-    units.iter().map(&mut unit).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::cluster::{ObjectKey, PodFields, Watched};
+    use crate::cluster::{ClusterState, ObjectKey, PodFields, Watched};
     use crate::scheduler::{Gates, Profile, Release};
 
     fn check(minor: u16, pods: &[(&str, i32, u32, &str)], cpu: &str, wanted: &[&str]) {
@@ -244,10 +207,10 @@ mod tests {
             ("z", 50, 1300, "kept"),
             ("z", 50, 1300, "kept"),
         ];
-        for minor in [19, 25] {
+        for minor in [19, 25, 28] {
             check(minor, &pods, "4", &["y*: p2", "x: p0 p1", "z: p5! p3 p4"]);
         }
-        for minor in [26, 34, 36] {
+        for minor in [29, 34, 36] {
             check(minor, &pods, "4", &["y*: p2", "x: p0 p1", "z: p3 p4 p5!"]);
         }
     }

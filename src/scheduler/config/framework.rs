@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::scheduler::Release;
+use crate::scheduler::rules::MultiPointOrder;
+use crate::scheduler::{Release, Rules};
 
 use super::defaults::{self, Plugins, extends, is_known};
 use super::plugin_set::{Enabled, PluginSet, Point};
@@ -35,13 +36,14 @@ const MAX_SCORE: i64 = 100;
 #[derive(Debug, Default)]
 pub struct Framework {
     points: BTreeMap<Point, Vec<Enabled>>,
-    /// Scores that 1.23 to 1.25 put down twice.
+    /// Scores put down twice, by that fault of expandMultiPointPlugins.
     pub twice: Vec<String>,
 }
 
 impl Framework {
     /// What a profile's sets make.
-    pub fn new(plugins: &Plugins, release: Release, scheduler_name: &str) -> Result<Self, String> {
+    pub fn new(plugins: &Plugins, rules: &Rules, scheduler_name: &str) -> Result<Self, String> {
+        let release = rules.release;
         let mut made = Self::default();
         let overflow = "total score of Score plugins could overflow".to_owned();
         if release.0 == 22 {
@@ -51,7 +53,7 @@ impl Framework {
             made.points.insert(point, update(plugins, point, release)?);
         }
         for point in ORDER {
-            let expanded = expand(plugins, point, release)?;
+            let expanded = expand(plugins, point, rules)?;
             made.put(point, expanded, release);
         }
         let outsiders = !foreign(plugins, release).is_empty();
@@ -125,7 +127,8 @@ fn exists(name: &str, interface: &str, release: Release) -> Result<(), String> {
     if gone || matches!(name, "" | "*") { Err(format!("{interface} {name:?} does not exist")) } else { Ok(()) }
 }
 
-fn expand(plugins: &Plugins, point: Point, release: Release) -> Result<Vec<Enabled>, String> {
+fn expand(plugins: &Plugins, point: Point, rules: &Rules) -> Result<Vec<Enabled>, String> {
+    let release = rules.release;
     let none = PluginSet::default();
     let own = plugins.get(&point).unwrap_or(&none);
     let many = plugins.get(&Point::MultiPoint).unwrap_or(&none);
@@ -150,7 +153,11 @@ fn expand(plugins: &Plugins, point: Point, release: Release) -> Result<Vec<Enabl
         }
     }
     // First what is configured in both places, then what only MultiPoint names, then the rest of the point's own.
-    let (first, rest) = if release.0 <= 25 { parted_in_place(own_names, &overrides) } else { parted(&own_names, &overrides) };
+    let (first, rest) = match rules.multi_point {
+        MultiPointOrder::Last => (own_names, Vec::new()),
+        MultiPointOrder::OverridesInPlace => parted_in_place(own_names, &overrides),
+        MultiPointOrder::Overrides => parted(&own_names, &overrides),
+    };
     Ok(first.into_iter().chain(from_many).chain(rest).map(weighed).collect())
 }
 
@@ -158,7 +165,7 @@ fn parted<'n>(names: &[&'n str], overrides: &[&str]) -> (Vec<&'n str>, Vec<&'n s
     names.iter().partition(|name| overrides.contains(name))
 }
 
-/// As `parted`, but as releases up to 1.25 do it, who take names out of the list while they walk it: a name that moves into a place already
+/// As `parted`, but as [`MultiPointOrder::OverridesInPlace`] has it: names are taken out of the list while they walk it: a name that moves into a place already
 /// passed is not seen, and the last one is seen again.
 fn parted_in_place<'n>(names: Vec<&'n str>, overrides: &[&str]) -> (Vec<&'n str>, Vec<&'n str>) {
     let count = names.len();

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::scheduler::legacy::{ArguedPredicate, NodeLabel, ServiceAntiAffinity};
-use crate::scheduler::{FilterEntry, Plugin, Profile, ScoreEntry, plugins, stateless};
+use crate::scheduler::{FilterEntry, Plugin, Profile, Rules, ScoreEntry, plugins, stateless};
 
 use super::document::Document;
 use super::draft::Draft;
@@ -99,7 +99,7 @@ fn one(draft: &Draft<'_>, context: &Context<'_>) -> Result<Profile, String> {
     if let Some(name) = without_arguments(draft) {
         refuse(name, vec![format!("got args of type <nil>, want *{name}Args")], context)?;
     }
-    let made = Framework::new(&draft.plugins, release, &draft.name)?;
+    let made = Framework::new(&draft.plugins, &Rules::new(release, context.gates), &draft.name)?;
     fill(&mut profile, &made, draft);
     caveats(&mut profile, &made, draft, context);
     Ok(profile)

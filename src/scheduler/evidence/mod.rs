@@ -29,7 +29,7 @@ pub fn compared(cycle: &Cycle, node: &NodeInfo, at: usize, verdict: &Verdict) ->
     added.iter().for_each(|pod| with.add_pod(pod.clone(), cycle.state.rules()));
     let names: Vec<String> = added.iter().map(|pod| pod.full_name()).collect();
     let mut facts = vec![Fact::holding(format!("nominated to it, and counted as if there: {}", names.join(", ")))];
-    facts.extend(of_filter(cycle, &Candidate { node: &with, added, removed: &[] }, at, verdict));
+    facts.extend(of_filter(cycle, &Candidate { node: &with, added, removed: &[], returned: &[] }, at, verdict));
     facts
 }
 

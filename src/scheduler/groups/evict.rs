@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::cluster::{ClusterState, PodGroup, PodInfo, Stored};
-use crate::scheduler::cycle::Cycle;
+use crate::scheduler::cycle::{Cycle, Moved};
 use crate::scheduler::excursion::Excursion;
 use crate::scheduler::plugin::Verdict;
 
@@ -114,7 +114,7 @@ fn passes(group: &Group, state: &ClusterState, placed: &PodInfo, idle: &[bool]) 
     let scope = Scope::default();
     let cycle = Cycle { scope: Some(&scope), ..Cycle::new(&pod, state, group.profile) };
     let Some(node) = placed.node_name.as_deref().and_then(|name| state.node(name)) else { return true };
-    let verdicts = cycle.judge_node(node, &cycle.prepare(), &cycle.nominated_pods(), &[]);
+    let verdicts = cycle.judge_node(node, &cycle.prepare(), &cycle.nominated_pods(), Moved::default());
     let refuses = |(verdict, idle): (&Verdict, &bool)| !idle && matches!(verdict, Verdict::Reject(_) | Verdict::Error(_));
     !verdicts.iter().zip(idle).any(refuses)
 }

@@ -25,7 +25,8 @@ Reads
   node status.allocatable; requests of the pod and of the pods on the node
 History
   1.18–1.21 one minus the difference of both shares; containers without requests count 100m and 200Mi; an overfull node gets 0
-  1.22–1.32 one minus the standard deviation of the shares, of plain requests
+            (1.19.13–15, 1.20.9–11, 1.21.3–5: it counts as full)
+  1.22–1.32 one minus the standard deviation of the shares, of plain requests (up to 1.22.3 with the defaults)
   1.33–1.35 the same; not run for pods that request none of the resources
   1.36–     what the pod changes about it: 75 is no change
 Differs from upstream
@@ -42,17 +43,19 @@ Differs from upstream
                 return PreScore::Unknown("the volumes it counts (BalanceAttachedNodeVolumes) are what earlier pods left in memory".into());
             }
             let pod = rules.requests.scored(cycle.pod, true);
-            return PreScore::plain(move |node| difference(node, &pod, max));
+            let clamps = rules.balanced_clamps;
+            return PreScore::plain(move |node| difference(node, &pod, max, clamps));
         }
-        let pod = rules.requests.scored(cycle.pod, false);
+        let defaults = rules.balanced_defaults;
+        let pod = rules.requests.scored(cycle.pod, defaults);
         let resources = &cycle.profile.arguments.balanced_resources;
         if rules.balanced != BalancedFormula::Deviation && resources.iter().all(|name| pod.get(name) == 0) {
             return PreScore::Skip;
         }
         let changes = rules.balanced == BalancedFormula::Change;
         PreScore::plain(move |node| {
-            let with = deviation(node, &pod, resources, true);
-            if changes { 50 + (50 + with - deviation(node, &pod, resources, false)) / 2 } else { with }
+            let with = deviation(node, &pod, resources, true, defaults);
+            if changes { 50 + (50 + with - deviation(node, &pod, resources, false, defaults)) / 2 } else { with }
         })
     }
 }
@@ -61,16 +64,17 @@ fn share(offered: i64, taken: i64) -> f64 {
     if offered == 0 { 1.0 } else { taken as f64 / offered as f64 }
 }
 
-fn difference(node: &NodeInfo, pod: &Resources, max: i64) -> i64 {
-    let cpu = share(node.allocatable.milli_cpu, node.non_zero_cpu + pod.milli_cpu);
-    let memory = share(node.allocatable.memory, node.non_zero_memory + pod.memory);
-    if cpu >= 1.0 || memory >= 1.0 { 0 } else { ((1.0 - (cpu - memory).abs()) * max as f64) as i64 }
+fn difference(node: &NodeInfo, pod: &Resources, max: i64, clamps: bool) -> i64 {
+    let most = if clamps { 1.0 } else { f64::MAX };
+    let cpu = share(node.allocatable.milli_cpu, node.non_zero_cpu + pod.milli_cpu).min(most);
+    let memory = share(node.allocatable.memory, node.non_zero_memory + pod.memory).min(most);
+    if !clamps && (cpu >= 1.0 || memory >= 1.0) { 0 } else { ((1.0 - (cpu - memory).abs()) * max as f64) as i64 }
 }
 
-fn deviation(node: &NodeInfo, pod: &Resources, resources: &[Arc<str>], with_pod: bool) -> i64 {
+fn deviation(node: &NodeInfo, pod: &Resources, resources: &[Arc<str>], with_pod: bool, defaults: bool) -> i64 {
     let mut shares = Vec::with_capacity(resources.len());
     for name in resources {
-        if let Some((offered, taken)) = offered_and_taken(name, node, pod, false, true) {
+        if let Some((offered, taken)) = offered_and_taken(name, node, pod, defaults, true) {
             let taken = if with_pod { taken } else { taken - pod.get(name) };
             shares.push((taken as f64 / offered as f64).min(1.0));
         }

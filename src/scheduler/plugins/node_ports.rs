@@ -1,6 +1,6 @@
 //! NodePorts: the host ports a pod wants are free.
 
-use crate::cluster::{HostPort, PodInfo, PodSpec};
+use crate::cluster::{HostPort, host_ports};
 use crate::scheduler::{Cycle, Plugin, PreFilter, Verdict};
 
 /// Upstream: `plugins/nodeports/node_ports.go`; up to 1.16 the predicate PodFitsHostPorts.
@@ -35,11 +35,7 @@ Differs from upstream
             return if cycle.profile.release.0 >= 28 { PreFilter::Skip } else { PreFilter::Judge(Box::new(|_| Verdict::Pass)) };
         }
         PreFilter::Judge(Box::new(move |node| {
-            // Upstream keeps a set: a victim taken off frees its ports though a pod that stays has them too. One put back takes them again.
-            let freed = |used: &HostPort| node.removed.iter().any(|gone| ports(&gone.spec, sidecars).any(|port| port == used));
-            let put_back = |holder: &PodInfo| holder.spec.priority < cycle.pod.spec.priority;
-            let mut used = node.used_ports(sidecars).filter(|(used, holder)| put_back(holder) || !freed(used)).map(|(used, _)| used);
-            let taken = used.any(|used| wanted.iter().any(|wanted| conflicts(wanted, used)));
+            let taken = node.used_ports(sidecars).any(|(used, _)| wanted.iter().any(|wanted| conflicts(wanted, used)));
             if taken { Verdict::unschedulable(REASON) } else { Verdict::Pass }
         }))
     }
@@ -47,11 +43,7 @@ Differs from upstream
 
 /// The host ports the pod of a cycle wants.
 pub fn wanted<'a>(cycle: &'a Cycle<'a>) -> Vec<&'a HostPort> {
-    ports(&cycle.pod.spec, cycle.profile.rules.sidecar_ports).collect()
-}
-
-fn ports(spec: &PodSpec, with_sidecars: bool) -> impl Iterator<Item = &HostPort> {
-    spec.host_ports.iter().chain(spec.sidecar_host_ports.iter().filter(move |_| with_sidecars))
+    host_ports(cycle.pod, cycle.profile.rules.sidecar_ports).collect()
 }
 
 /// Whether two pods cannot have these ports on one node. Only `0.0.0.0` is a wildcard, `::` is not.

@@ -22,7 +22,7 @@ Reads
 History
   1.18–1.23 node(s) had taint {key: value}, that the pod didn't tolerate
   1.24–1.33 node(s) had untolerated taint {key: value} (1.34.0 and 1.34.1 too)
-  1.34–     node(s) had untolerated taint(s); since 1.35 operators Lt and Gt with TaintTolerationComparisonOperators
+  1.34.2–   node(s) had untolerated taint(s); since 1.35 operators Lt and Gt with TaintTolerationComparisonOperators
   weight 1 up to 1.22, then 3; preemption cannot help
 Differs from upstream
   nowhere"
@@ -38,7 +38,9 @@ Differs from upstream
                 ..=23 => {
                     Verdict::unresolvable(format!("node(s) had taint {{{}: {}}}, that the pod didn't tolerate", taint.key, taint.value))
                 }
-                24..=33 => Verdict::unresolvable(format!("node(s) had untolerated taint {{{}: {}}}", taint.key, taint.value)),
+                _ if cycle.profile.rules.taint_named => {
+                    Verdict::unresolvable(format!("node(s) had untolerated taint {{{}: {}}}", taint.key, taint.value))
+                }
                 _ => Verdict::unresolvable("node(s) had untolerated taint(s)"),
             },
         }))
@@ -63,6 +65,11 @@ pub fn untolerated<'t>(taints: &'t [Taint], tolerations: &[Toleration], comparis
         .iter()
         .filter(|taint| matches!(&*taint.effect, "NoSchedule" | "NoExecute"))
         .find(|taint| !tolerations.iter().any(|toleration| tolerates(toleration, taint, comparisons)))
+}
+
+/// Whether all taints are tolerated, those too that only cost points.
+pub fn tolerates_all(taints: &[Taint], tolerations: &[Toleration]) -> bool {
+    taints.iter().all(|taint| tolerations.iter().any(|toleration| tolerates(toleration, taint, false)))
 }
 
 /// Whether a toleration covers a taint. `comparisons`: whether the operators Lt and Gt are known.

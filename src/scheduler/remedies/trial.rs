@@ -95,7 +95,7 @@ impl<'s> Trial<'s> {
             debug_assert!(!names.contains(node));
             found.extend(plugins.first().map(|plugin| needs::of_absent(&cycle, plugin)));
         }
-        let verdicts = cycle.judge_node(info, &prepared, &cycle.nominated_pods(), &[]);
+        let verdicts = cycle.judge_node(info, &prepared, &cycle.nominated_pods(), crate::scheduler::cycle::Moved::default());
         found.extend(needs::of_node(&cycle, info, &verdicts));
         found
     }

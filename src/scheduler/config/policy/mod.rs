@@ -64,6 +64,8 @@ pub fn read(value: &Value, release: Release, gates: &Gates) -> Result<SchedulerC
             Err(reasons) => wrong.extend(reasons),
         }
     }
+    // A Policy brought no PostFilter up to 1.19.4 (`factory.go` createFromConfig, kubernetes#96472).
+    profile.preempts = profile.preempts && !(release.0 == 19 && gates.patch() <= 4);
     profile.scoring = extended || !profile.scores.is_empty();
     symmetric_weight(&document, &mut profile, &mut wrong);
     if document.field("alwaysCheckAllPredicates").truth() == Some(true) && release.0 >= 10 && release.0 != 17 {

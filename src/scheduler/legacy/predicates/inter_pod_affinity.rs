@@ -18,7 +18,10 @@ pub fn match_inter_pod_affinity<'a>(cycle: &'a Cycle<'a>) -> Prepared<'a> {
     let release = cycle.profile.release.0;
     let existing = ExistingAntiAffinity::new(cycle.state, cycle.pod, release);
     let affinity = domains(cycle, &cycle.pod.spec.pod_affinity.required, Together::of_affinity(release));
-    let anti_affinity = domains(cycle, &cycle.pod.spec.pod_anti_affinity.required, Together::of_anti_affinity(release));
+    let mut anti_affinity = domains(cycle, &cycle.pod.spec.pod_anti_affinity.required, Together::of_anti_affinity(release));
+    if release >= 12 {
+        anti_affinity.iter_mut().for_each(|domain| domain.any = &cycle.pod.spec.pod_anti_affinity.required);
+    }
     Box::new(move |candidate| {
         if existing.refuses(candidate) {
             return Ok(vec![Reason::PodAffinityNotMatch, Reason::ExistingPodsAntiAffinityRulesNotMatch]);
@@ -91,6 +94,9 @@ struct Domain<'a> {
     own_pods_only: bool,
     /// Up to 1.10: a node that does not exist but has a pod the terms mean.
     astray: Option<Arc<str>>,
+    /// Terms of which one is enough for a pod put back to be counted (anti-affinity, from 1.12 on: `metadata.go` AddPod).
+    any: &'a [Arc<AffinityTerm>],
+    release: u16,
 }
 
 fn domains<'a>(cycle: &'a Cycle<'a>, terms: &'a [Arc<AffinityTerm>], together: Together) -> Vec<Domain<'a>> {
@@ -109,8 +115,8 @@ fn domains<'a>(cycle: &'a Cycle<'a>, terms: &'a [Arc<AffinityTerm>], together: T
 impl<'a> Domain<'a> {
     fn new(cycle: &Cycle, keys: Vec<&'a str>, terms: Vec<&'a AffinityTerm>) -> Self {
         let release = cycle.profile.release.0;
-        let mut domain =
-            Self { own_pods_only: release == 10 && keys == [HOSTNAME], keys, terms, counts: HashMap::new(), pods: 0, astray: None };
+        let own_pods_only = release == 10 && keys == [HOSTNAME];
+        let mut domain = Self { own_pods_only, keys, terms, counts: HashMap::new(), pods: 0, astray: None, any: &[], release };
         let state = cycle.state;
         for namespace in state.populated_namespaces() {
             for group in state.groups_in(namespace) {
@@ -141,10 +147,13 @@ impl<'a> Domain<'a> {
         self.keys.iter().map(|key| node.labels.shared(key).cloned()).collect()
     }
 
-    /// What a simulation changed: pods meant that were added, less those taken away.
+    /// What a simulation changed: pods meant that were added, less those taken away. From 1.11 on pods that are only nominated do not count.
     fn change(&self, candidate: &Candidate) -> i64 {
-        let meant = |pods: &[Arc<PodInfo>]| pods.iter().filter(|pod| self.means(&pod.namespace, &pod.labels)).count();
-        meant(candidate.added) as i64 - meant(candidate.removed) as i64
+        let meant = |pod: &&Arc<PodInfo>| self.means(&pod.namespace, &pod.labels);
+        let added = candidate.added.iter().filter(|pod| self.release <= 10 || pod.node_name.is_some()).filter(meant).count();
+        let any = |pod: &&Arc<PodInfo>| self.any.iter().any(|term| matches(term, &pod.namespace, &pod.labels));
+        let besides = candidate.returned.iter().filter(|pod| any(pod) && !meant(pod)).count();
+        (added + besides) as i64 - candidate.removed.iter().filter(meant).count() as i64
     }
 
     /// How many pods meant share the node's domain; 0 where the node has none.

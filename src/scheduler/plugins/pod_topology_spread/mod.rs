@@ -10,7 +10,7 @@ use crate::cluster::{Labels, NodeId, NodeInfo, Operator, Requirement, Selector, 
 use crate::scheduler::{Cycle, Plugin, PodTopologySpreadDefaults, PreFilter, PreScore};
 
 use super::node_affinity::required_matches;
-use super::taint_toleration::untolerated;
+use super::taint_toleration::{tolerates_all, untolerated};
 use super::workload_selector::workload_selector;
 
 /// Upstream: `plugins/podtopologyspread`; in 1.16 EvenPodsSpread and EvenPodsSpreadPriority.
@@ -39,11 +39,11 @@ History
   1.19–     the score weighs domains by the logarithm of their number; a pod without constraints gets 100 everywhere (1.28–: not run)
   1.22–     system defaults follow the pod's controller, before every set that matched its labels
   1.24–     the score is rounded, before it was cut off
-  1.26–     nodeAffinityPolicy and nodeTaintsPolicy; 1.27– minDomains, matchLabelKeys
+  1.26–     nodeAffinityPolicy and nodeTaintsPolicy (1.25 behind a gate, up to 1.25.2 with soft taints); 1.27– minDomains, matchLabelKeys
   1.27–     an empty selector counts no pod, before it counted all
   1.33–     constraints on one key count apart, before they added to each other
 Differs from upstream
-  nowhere"
+  1.25.0 and 1.25.1 with that gate, when they tried a preemption, took the tolerations of the pods taken off; here those of the pod."
     }
 
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
@@ -111,8 +111,11 @@ impl Constraint {
         if !rules.spread_policies {
             return required_matches(spec, node, rules);
         }
-        (self.ignores_node_affinity || required_matches(spec, node, rules))
-            && (!self.honors_taints || untolerated(&node.taints, &spec.tolerations, rules.taint_comparisons).is_none())
+        let tolerated = || match rules.spread_soft_taints {
+            true => tolerates_all(&node.taints, &spec.tolerations),
+            false => untolerated(&node.taints, &spec.tolerations, rules.taint_comparisons).is_none(),
+        };
+        (self.ignores_node_affinity || required_matches(spec, node, rules)) && (!self.honors_taints || tolerated())
     }
 }
 

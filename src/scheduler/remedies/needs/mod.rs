@@ -53,7 +53,7 @@ pub fn of_node(cycle: &Cycle<'_>, node: &NodeInfo, verdicts: &[Verdict]) -> Vec<
     let added = nominated.get(&node.name).map(Vec::as_slice).unwrap_or_default();
     let mut with = node.clone();
     added.iter().for_each(|pod| with.add_pod(pod.clone(), cycle.state.rules()));
-    let candidate = Candidate { node: &with, added, removed: &[] };
+    let candidate = Candidate { node: &with, added, removed: &[], returned: &[] };
     let mut all = Vec::new();
     for (entry, verdict) in cycle.profile.filters.iter().zip(verdicts) {
         let found = match verdict {
