@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use ketcd::cluster::{ClusterState, ObjectKey, Watched};
 use ketcd::scheduler::{
-    Cycle, DriverWait, Gates, Judgement, NodeJudgement, PreemptionCandidate, Profile, Release, SchedulerConfiguration, Verdict, WholePod,
-    candidates, scheduler_patch, scheduler_release,
+    Cycle, DriverWait, Gates, Judgement, NodeDevices, NodeJudgement, PreemptionCandidate, Profile, Release, SchedulerConfiguration,
+    Verdict, WholePod, candidates, chosen_devices, scheduler_patch, scheduler_release,
 };
 use serde_json::{Value, json};
 
@@ -37,6 +37,7 @@ fn released_code_says_the_same() {
             let busy: BTreeSet<&str> =
                 state.nominated().filter(|other| other.name != pod.name).filter_map(|other| other.nominated_node_name.as_deref()).collect();
             let mut found = compare(truth, &judgement, &busy, &mut compared);
+            found.extend(compare_devices(&truth["devices"], &chosen_devices(&cycle, &judgement), &mut compared));
             if !truth["preempt"].is_null() {
                 let places = if judgement.preemption_helps { candidates(&cycle, &judgement) } else { Vec::new() };
                 found.extend(compare_preemption(&truth["preempt"], &places, &mut compared));
@@ -215,6 +216,19 @@ fn compare_preemption(truth: &Value, places: &[PreemptionCandidate], compared: &
         wrong.push(format!("picked: want {}, got {picked:?}", truth["picked"]));
     }
     wrong
+}
+
+/// The devices the pod's claims get on each node, where upstream's order is not random.
+fn compare_devices(truth: &Value, chosen: &[NodeDevices], compared: &mut usize) -> Vec<String> {
+    let wanted = truth.as_object().into_iter().flatten();
+    let differing = wanted.filter_map(|(node, wanted)| {
+        let own = chosen.iter().find(|devices| *devices.node == **node).filter(|devices| devices.certain)?;
+        let each = own.claims.iter().flat_map(|claim| &claim.allocation.devices);
+        let own = json!(each.map(|(request, driver, pool, device)| [request, driver, pool, device]).collect::<Vec<_>>());
+        *compared += 1;
+        (own != *wanted).then(|| format!("devices on {node}: want {wanted}, got {own}"))
+    });
+    differing.collect()
 }
 
 fn ours(judgement: &Judgement, node: &NodeJudgement) -> Vec<Row> {

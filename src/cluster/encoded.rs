@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use crate::kube::api::policy::v1::PodDisruptionBudget;
-use crate::kube::api::resource::v1::{DeviceClass, ResourceClaim, ResourceSlice};
+use crate::kube::api::resource::v1::DeviceClass;
 use crate::kube::api::storage::v1::{CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment};
 use crate::kube::api::{apps, core};
 use crate::kube::{Body, Decoder};
@@ -15,7 +15,7 @@ use super::driver_devices::{
     ClassNodes, DriverClaim, NamedResourceSlice, PodSchedulingContext, ResourceClaimParameters, ResourceClass, ResourceClassParameters,
     of_claim, of_class, of_slice,
 };
-use super::{DeviceTaintRule, NodeFields, PodFields, PodGroup, Watched, Workload, device_versions};
+use super::{Claim, DeviceTaintRule, NodeFields, PodFields, PodGroup, Slice, Watched, With, Workload, device_versions};
 
 /// An object's version, not compiled yet.
 pub enum Encoded<'a> {
@@ -54,8 +54,8 @@ pub enum Read<'a> {
     CsiStorageCapacity(Box<CSIStorageCapacity>),
     VolumeAttachment(Box<VolumeAttachment>),
     PodDisruptionBudget(Box<PodDisruptionBudget>),
-    ResourceClaim(Box<ResourceClaim>, Option<Box<DriverClaim>>),
-    ResourceSlice(Box<ResourceSlice>, Option<Box<NamedResourceSlice>>),
+    ResourceClaim(Box<Claim>, Option<Box<DriverClaim>>),
+    ResourceSlice(Box<Slice>, Option<Box<NamedResourceSlice>>),
     DeviceClass(Box<DeviceClass>, Option<Box<ClassNodes>>),
     ResourceClass(Box<ResourceClass>),
     PodSchedulingContext(Box<PodSchedulingContext>),
@@ -127,11 +127,11 @@ impl<'a> Encoded<'a> {
             Watched::VolumeAttachment => Read::VolumeAttachment(Box::new(self.typed()?)),
             Watched::PodDisruptionBudget => Read::PodDisruptionBudget(Box::new(self.typed()?)),
             Watched::ResourceClaim => {
-                let (claim, driver) = self.with(of_claim)?;
+                let (claim, driver) = self.with_additions(of_claim)?;
                 Read::ResourceClaim(claim, driver)
             }
             Watched::ResourceSlice => {
-                let (slice, named) = self.with(of_slice)?;
+                let (slice, named) = self.with_additions(of_slice)?;
                 Read::ResourceSlice(slice, named)
             }
             Watched::DeviceClass => {
@@ -178,6 +178,22 @@ impl<'a> Encoded<'a> {
                 fields.insert("kind".to_owned(), T::KIND.into());
             }
         })
+    }
+
+    /// Reads a claim or slice, what its type does not know yet, and what an older version has beside.
+    #[expect(clippy::type_complexity, reason = "the two, each in its box")]
+    fn with_additions<T, A, U>(self, older: impl FnOnce(&Value) -> Option<U>) -> Result<(Box<With<T, A>>, Option<Box<U>>), String>
+    where
+        T: DeserializeOwned + k8s_openapi::Resource,
+        A: DeserializeOwned,
+    {
+        let again = match &self {
+            Self::Json(text) => Self::Json(text),
+            Self::Stored { decoder, key, value, mod_revision } => Self::Stored { decoder, key, value, mod_revision: *mod_revision },
+            Self::Ahead(_) => return Err("it was read already".to_owned()),
+        };
+        let (known, beside) = self.with(older)?;
+        Ok((Box::new(With { known: *known, added: again.first_or_again(|_| ())? }), beside))
     }
 
     /// Reads the object as `T`; where that fails, by way of JSON, which tells whether it is the value that is broken.

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use crate::kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use crate::kube::api::policy::v1::PodDisruptionBudget;
-use crate::kube::api::resource::v1::{DeviceClass, ResourceClaim, ResourceSlice};
+use crate::kube::api::resource::v1::DeviceClass;
 use crate::kube::api::storage::v1::{CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment};
 
 use super::driver_devices::{
     ClassNodes, DriverClaim, NamedResourceSlice, PodSchedulingContext, ResourceClaimParameters, ResourceClass, ResourceClassParameters,
 };
-use super::{DeviceTaintRule, Labels, PodGroup, Selector, Workload};
+use super::{Claim, DeviceTaintRule, Labels, PodGroup, Selector, Slice, Workload};
 
 /// Objects of one kind by namespace (empty for cluster-wide kinds) and name.
 #[derive(Debug)]
@@ -100,9 +100,9 @@ pub struct Listers {
     /// Disruption budgets.
     pub budgets: Lister<PodDisruptionBudget>,
     /// Claims of devices.
-    pub resource_claims: Lister<ResourceClaim>,
+    pub resource_claims: Lister<Claim>,
     /// Devices offered by nodes.
-    pub resource_slices: Lister<ResourceSlice>,
+    pub resource_slices: Lister<Slice>,
     /// Classes of devices.
     pub device_classes: Lister<DeviceClass>,
     /// What claims have beside, as 1.26 to 1.31 stored them.

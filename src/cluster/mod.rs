@@ -4,6 +4,7 @@ mod affinity;
 mod ahead;
 mod alpha;
 mod census;
+mod device_additions;
 mod device_versions;
 pub mod driver_devices;
 mod encoded;
@@ -29,6 +30,9 @@ pub use affinity::{AffinityTerm, NamespaceSelectors, PodAffinity};
 pub use ahead::read_ahead;
 pub use alpha::{DeviceTaintRule, GroupPolicy, PodGroup, PodGroupSpec, Workload};
 pub use census::Census;
+pub use device_additions::{
+    Claim, DerivedAttribute, DeviceAdditions, NodeAllocatableMapping, NodeAllocatableOverhead, RequestAdditions, Slice, With,
+};
 pub use encoded::{Encoded, Read};
 pub use images::ImageState;
 pub use index::{LabelGroup, NodeCounts, TermKind, WeightedTerm};

@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use crate::kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use crate::kube::api::policy::v1::PodDisruptionBudget;
-use crate::kube::api::resource::v1::{DeviceClass, ResourceClaim, ResourceSlice};
+use crate::kube::api::resource::v1::DeviceClass;
 use crate::kube::api::storage::v1::{CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment};
 use crate::kube::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 use super::driver_devices::{
     ClassNodes, DriverClaim, NamedResourceSlice, PodSchedulingContext, ResourceClaimParameters, ResourceClass, ResourceClassParameters,
 };
-use super::{DeviceTaintRule, Encoded, ImageState, Interner, Labels, Node, Owner, PodGroup, PodInfo, Read, Selector, Workload};
+use super::{
+    Claim, DeviceTaintRule, Encoded, ImageState, Interner, Labels, Node, Owner, PodGroup, PodInfo, Read, Selector, Slice, Workload,
+};
 
 /// The kinds a scheduler watches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -115,8 +117,8 @@ pub enum Stored {
     VolumeAttachment(Arc<VolumeAttachment>),
     PodDisruptionBudget(Arc<PodDisruptionBudget>),
     /// With what it has beside, as 1.26 to 1.31 stored it; so with the next two.
-    ResourceClaim(Arc<ResourceClaim>, Option<Arc<DriverClaim>>),
-    ResourceSlice(Arc<ResourceSlice>, Option<Arc<NamedResourceSlice>>),
+    ResourceClaim(Arc<Claim>, Option<Arc<DriverClaim>>),
+    ResourceSlice(Arc<Slice>, Option<Arc<NamedResourceSlice>>),
     DeviceClass(Arc<DeviceClass>, Option<Arc<ClassNodes>>),
     ResourceClass(Arc<ResourceClass>),
     PodSchedulingContext(Arc<PodSchedulingContext>),

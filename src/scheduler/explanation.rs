@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::cluster::PodInfo;
 
+use super::devices::{NodeDevices, RecordedDevices};
 use super::origin::DecidedBy;
 use super::{Judgement, PreemptionCandidate, Release};
 
@@ -94,6 +95,10 @@ pub struct Explanation {
     pub preemption: Vec<PreemptionCandidate>,
     /// Lower pods that went from the node the pod is nominated to while it waited, each with the revision: whom it preempted.
     pub preempted: Vec<(Arc<PodInfo>, i64)>,
+    /// Devices the pod's claims would get on each node that fits.
+    pub devices: Vec<NodeDevices>,
+    /// Devices they were seen to get.
+    pub recorded_devices: Vec<RecordedDevices>,
 }
 
 /// What a filter compared on a node.

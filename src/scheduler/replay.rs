@@ -9,7 +9,9 @@ use super::agreement::rests_on_doubt;
 use super::attempt;
 use super::caveats::{self, Circumstances};
 use super::cycle::Cycle;
-use super::explanation::{Agreement, Attempt, Depth, Explanation, Help, Outcome, VersionFrom};
+use super::devices;
+use super::evidence;
+use super::explanation::{Agreement, Attempt, Depth, Evidence, Explanation, Help, Outcome, VersionFrom};
 use super::image_snapshots::ImageSnapshots;
 use super::origin::{DecidedBy, meant_for};
 use super::own_writes::is_victim;
@@ -209,6 +211,13 @@ impl Replay {
         self.images.conclude(&self.state, explanation.evaluated_revision);
         excursion.restore(&mut self.state);
         explanation.preempted = self.preempted(&attempt, begun);
+        let since = self.journal.iter().filter(|(revision, _)| *revision > begun && *revision <= attempt.revision);
+        let since = since.map(|(revision, change)| (*revision, change));
+        explanation.recorded_devices = devices::recorded(&attempt.pod, attempt.node.as_deref(), since, &explanation.devices);
+        let there = |evidence: &&mut Evidence| evidence.plugin == "DynamicResources" && Some(&evidence.node) == attempt.node.as_ref();
+        if let Some(compared) = explanation.evidence.iter_mut().find(there) {
+            compared.facts.extend(explanation.recorded_devices.iter().map(evidence::devices::seen));
+        }
         self.conclude(&attempt);
         explanation
     }
@@ -301,6 +310,7 @@ impl Replay {
             before.set(&mut self.state, &key, Some(Stored::Pod(pod.clone())));
         }
         let evidence = self.evidence(&attempt.pod, profile, &judged.judgement);
+        let devices = devices::chosen(&Cycle::new(&attempt.pod, &self.state, profile), &judged.judgement);
         let sought = self.remedies && matches!(attempt.outcome, Outcome::Unschedulable | Outcome::Pending);
         let mut preemption = Vec::new();
         if sought && judged.judgement.preemption_helps {
@@ -331,6 +341,8 @@ impl Replay {
             help,
             preemption,
             preempted: Vec::new(),
+            devices,
+            recorded_devices: Vec::new(),
         }
     }
 }

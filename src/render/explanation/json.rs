@@ -7,7 +7,9 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use crate::history::clock::Dated;
-use crate::scheduler::{Agreement, DecidedBy, Explanation, FilterMode, Judgement, NodeJudgement, Outcome, Scores, Verdict, WholePod};
+use crate::scheduler::{
+    Agreement, ClaimDevices, DecidedBy, Explanation, FilterMode, Judgement, NodeJudgement, Outcome, Scores, Verdict, WholePod,
+};
 
 use super::group;
 
@@ -32,6 +34,8 @@ struct Document<'a> {
     preemption: Option<Preemption<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     group: Option<group::Cycle<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    recorded_devices: Vec<RecordedDevices<'a>>,
 }
 
 #[derive(Serialize)]
@@ -72,12 +76,37 @@ struct Waits<'a> {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Node<'a> {
     name: &'a str,
     feasible: bool,
     filters: Vec<Filter<'a>>,
     scores: Vec<Score<'a>>,
     total: Option<i64>,
+    /// Devices the pod's claims would get here.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    devices: Vec<Device<'a>>,
+    /// Whether the release takes devices in random order, so that others may serve.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    devices_uncertain: bool,
+}
+
+#[derive(Serialize)]
+struct Device<'a> {
+    claim: &'a str,
+    request: &'a str,
+    driver: &'a str,
+    pool: &'a str,
+    device: &'a str,
+}
+
+/// Devices a claim was seen to get.
+#[derive(Serialize)]
+struct RecordedDevices<'a> {
+    revision: i64,
+    /// Whether the rules say the same of the node; null where they say nothing certain.
+    agrees: Option<bool>,
+    devices: Vec<Device<'a>>,
 }
 
 #[derive(Serialize)]
@@ -220,6 +249,11 @@ pub fn write_json(
         search: search(explanation),
         preemption: preemption(explanation),
         group: judgement.group.as_deref().map(group::json),
+        recorded_devices: explanation
+            .recorded_devices
+            .iter()
+            .map(|of| RecordedDevices { revision: of.revision, agrees: of.agrees, devices: devices_json(&of.devices).collect() })
+            .collect(),
     };
     serde_json::to_writer(&mut *out, &document)?;
     out.write_all(b"\n")
@@ -327,11 +361,19 @@ fn node_json<'a>(explanation: &'a Explanation, node: &'a NodeJudgement, scored: 
             uncertain: score.doubtful.contains(&at),
         })
     });
+    let devices = explanation.devices.iter().filter(|devices| devices.node == node.name);
     Node {
         name: &node.name,
         feasible: judgement.whole_pod.is_none() && node.fits(),
         filters: filters.collect(),
         scores: scores.collect(),
         total: scored.map(|(scores, at)| scores.totals[at]),
+        devices: devices.clone().flat_map(|of| of.claims.iter().flat_map(devices_json)).collect(),
+        devices_uncertain: devices.clone().any(|of| !of.certain),
     }
+}
+
+fn devices_json(of: &ClaimDevices) -> impl Iterator<Item = Device<'_>> {
+    let devices = of.allocation.devices.iter();
+    devices.map(|(request, driver, pool, device)| Device { claim: &of.claim, request, driver, pool, device })
 }

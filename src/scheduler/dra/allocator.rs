@@ -4,11 +4,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::cluster::{ClusterState, Node};
-use crate::kube::api::resource::v1::{ResourceClaim, ResourceSlice};
+use crate::cluster::{Claim, ClusterState, Node, Slice};
 use crate::scheduler::Cycle;
 
-use super::consumption::{Amounts, amount};
+use super::capacity::{Amounts, amount};
 use super::pool::{Pool, gather};
 use super::search::Search;
 use super::taint_rules::published;
@@ -20,8 +19,8 @@ pub struct Allocator<'a> {
     pub variant: Variant,
     /// The cluster.
     pub state: &'a ClusterState,
-    slices: Result<Vec<Arc<ResourceSlice>>, Fault>,
-    claims: Vec<Arc<ResourceClaim>>,
+    slices: Result<Vec<Arc<Slice>>, Fault>,
+    claims: Vec<Arc<Claim>>,
 }
 
 /// What claims have already.
@@ -36,7 +35,7 @@ pub struct Taken<'a> {
 }
 
 impl<'a> Taken<'a> {
-    fn of(claims: &'a [Arc<ResourceClaim>], variant: Variant) -> Self {
+    fn of(claims: &'a [Arc<Claim>], variant: Variant) -> Self {
         let mut taken = Self::default();
         let results = claims.iter().filter_map(|claim| claim.status.as_ref()?.allocation.as_ref()?.devices.as_ref()?.results.as_ref());
         for result in results.flatten().filter(|result| result.admin_access != Some(true)) {
@@ -67,6 +66,11 @@ impl<'a> Taken<'a> {
         self.is_dedicated(id) || (variant.release >= 36 && (self.shared.contains(&id) || self.capacity.contains_key(&id)))
     }
 
+    /// Whether claims share a device.
+    pub fn is_shared(&self, id: DeviceId<'_>) -> bool {
+        self.shared.contains(&id)
+    }
+
     /// What is taken of a shared device.
     pub fn capacity<'t>(&'t self, id: DeviceId<'t>) -> Option<&'t Amounts> {
         self.capacity.get(&id)
@@ -78,6 +82,22 @@ impl<'a> Taken<'a> {
 pub struct Allocation {
     /// Request, driver, pool, device.
     pub devices: Vec<(String, String, String, String)>,
+}
+
+/// What claims would get, claim by claim.
+#[derive(Clone, Debug, Default)]
+pub struct Allocations {
+    /// One for each claim.
+    pub claims: Vec<Allocation>,
+    /// Whether these are the devices the scheduler would take; otherwise that is random.
+    pub certain: bool,
+}
+
+impl Allocations {
+    /// What is got where nothing is wanted.
+    pub fn nothing() -> Self {
+        Self { claims: Vec::new(), certain: true }
+    }
 }
 
 impl<'a> Allocator<'a> {
@@ -94,24 +114,37 @@ impl<'a> Allocator<'a> {
     ///
     /// # Errors
     /// Why it cannot be told.
-    pub fn allocate(&self, node: &Node, claims: &[&ResourceClaim]) -> Result<Option<Vec<Allocation>>, Fault> {
+    pub fn allocate(&self, node: &Node, claims: &[&Claim]) -> Result<Option<Allocations>, Fault> {
         let slices = self.slices.as_ref().map_err(Fault::clone)?;
         let mut pools = gather(slices, node, self.variant);
-        let found = self.search(node, claims, &pools);
+        let first = self.search(node, claims, &pools);
         if self.variant.sorts_pools() || pools.len() < 2 {
-            return found;
+            return first.map(|found| found.map(|claims| Allocations { claims, certain: true }));
         }
-        // Where upstream's order is that of a Go map, an answer that depends on it is none.
-        pools.reverse();
-        let other = self.search(node, claims, &pools);
-        let kind = |found: &Result<Option<Vec<Allocation>>, Fault>| found.as_ref().map(Option::is_some).map_err(std::mem::discriminant);
-        if kind(&found) == kind(&other) {
-            return found;
+        // Where upstream's order is that of a Go map, an answer that depends on it is none: turned round, and with each pool in front.
+        let mut certain = true;
+        for turn in 0..pools.len() {
+            if turn == 0 {
+                pools.reverse()
+            } else {
+                pools[..=turn].rotate_right(1)
+            }
+            let other = self.search(node, claims, &pools);
+            match (&first, &other) {
+                (Ok(Some(found)), Ok(Some(other))) => certain &= found == other,
+                (Ok(None), Ok(None)) => {}
+                (Err(fault), Err(other)) if fault == other => {}
+                _ => {
+                    return Err(Fault::Unknown(
+                        "the scheduler takes resource pools in random order, and what it finds depends on it".to_owned(),
+                    ));
+                }
+            }
         }
-        Err(Fault::Unknown("the scheduler takes resource pools in random order, and whether devices are found depends on it".to_owned()))
+        first.map(|found| found.map(|claims| Allocations { claims, certain }))
     }
 
-    fn search(&self, node: &Node, claims: &[&ResourceClaim], pools: &[Pool<'_>]) -> Result<Option<Vec<Allocation>>, Fault> {
+    fn search(&self, node: &Node, claims: &[&Claim], pools: &[Pool<'_>]) -> Result<Option<Vec<Allocation>>, Fault> {
         let taken = Taken::of(&self.claims, self.variant);
         let mut search = Search::new(self, node, claims, pools, &taken);
         search.prepare()?;

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::cluster::{ClusterState, PodInfo};
-use crate::kube::api::resource::v1::ResourceClaim;
+use crate::cluster::{Claim, ClusterState, PodInfo};
 use crate::scheduler::volumes::is_controlled_by;
 
 /// The pod's claims, in order, or why it cannot be scheduled (`foreachPodResourceClaim`).
-pub fn pod_claims(pod: &PodInfo, state: &ClusterState, release: u16) -> Result<Vec<Arc<ResourceClaim>>, String> {
+pub fn pod_claims(pod: &PodInfo, state: &ClusterState, release: u16) -> Result<Vec<Arc<Claim>>, String> {
     let mut claims = Vec::new();
     for (entry, claim, template) in &pod.spec.resource_claims {
         let (name, made) = match (claim, template) {

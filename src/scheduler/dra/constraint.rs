@@ -1,7 +1,5 @@
 //! Constraints over the devices of one claim. Upstream: `matchAttributeConstraint`, `distinctAttributeConstraint`.
 
-use std::collections::BTreeMap;
-
 use crate::kube::api::resource::v1::{Device, DeviceAttribute, DeviceConstraint};
 
 use super::{DeviceId, Variant};
@@ -13,11 +11,12 @@ pub struct Constraint<'a> {
     /// All values differ; otherwise all are the same.
     distinct: bool,
     lists: bool,
+    release: u16,
     devices: usize,
-    /// What all have in common. Like upstream's, it does not grow again when a device is put out, until none is left.
-    common: Option<Values>,
-    /// The values that must differ: one for each request, its newest device's. Like upstream's, none once a device was put out.
-    differing: BTreeMap<&'a str, Option<Values>>,
+    /// What all have in common, device by device. Without lists, like upstream's, only that of the first.
+    common: Vec<Option<Values>>,
+    /// The values that must differ. Up to 1.36 one for each request, its newest device's, and none once a device was put out.
+    differing: Vec<(&'a str, Option<Values>)>,
 }
 
 impl<'a> Constraint<'a> {
@@ -29,7 +28,16 @@ impl<'a> Constraint<'a> {
             _ => return None,
         };
         let requests = constraint.requests.iter().flatten().map(String::as_str).collect();
-        Some(Self { requests, attribute, distinct, lists: variant.list_types, devices: 0, common: None, differing: BTreeMap::new() })
+        Some(Self {
+            requests,
+            attribute,
+            distinct,
+            lists: variant.compares_sets(),
+            release: variant.release,
+            devices: 0,
+            common: Vec::new(),
+            differing: Vec::new(),
+        })
     }
 
     /// Takes a device in, if it may be there. `alternative` is the subrequest's name, where there is one.
@@ -47,18 +55,22 @@ impl<'a> Constraint<'a> {
     fn agrees(&mut self, own: Option<Values>) -> bool {
         if self.devices == 0 {
             // The first device is taken whatever the attribute's type, unless lists are known.
-            self.common = own;
-            return !self.lists || self.common.is_some();
+            let fits = !self.lists || own.is_some();
+            self.common = vec![own];
+            return fits;
         }
-        let both = self.common.as_ref().zip(own).and_then(|(common, own)| common.meets(&own));
+        let common = self.common.last().and_then(Option::as_ref);
+        let both = common.zip(own).and_then(|(common, own)| common.meets(&own));
         let agrees = both.is_some();
-        self.common = both.or(self.common.take());
+        if agrees && self.lists {
+            self.common.push(both);
+        }
         agrees
     }
 
     fn differs(&mut self, request: &'a str, own: Option<Values>) -> bool {
-        if self.devices > 0 {
-            let mut others = self.differing.values();
+        if self.devices > 0 || self.release >= 37 {
+            let mut others = self.differing.iter().map(|(_, value)| value);
             let clashes = match &own {
                 Some(own) => others.flatten().any(|other| own.meets(other).is_some()),
                 None => self.lists || others.next().is_some(),
@@ -67,15 +79,26 @@ impl<'a> Constraint<'a> {
                 return false;
             }
         }
-        self.differing.insert(request, own);
+        if self.release <= 36 {
+            self.differing.retain(|(known, _)| *known != request);
+        }
+        self.differing.push((request, own));
         true
     }
 
     /// Puts the device that came last out again.
     pub fn remove(&mut self, request: &str, alternative: Option<&str>) {
-        if self.applies(request, alternative) {
-            self.devices -= 1;
-            self.differing.remove(request);
+        if !self.applies(request, alternative) {
+            return;
+        }
+        self.devices -= 1;
+        if self.lists {
+            self.common.truncate(self.devices);
+        }
+        if self.distinct && self.release <= 36 {
+            self.differing.retain(|(known, _)| *known != request);
+        } else if self.distinct {
+            self.differing.pop();
         }
     }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::cluster::{ContainerRequests, Node};
+use crate::cluster::{Claim, ContainerRequests, Node};
 use crate::kube::api::resource::v1::{DeviceClaim, DeviceClass, DeviceRequest, ExactDeviceRequest, ResourceClaim, ResourceClaimSpec};
 use crate::kube::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use crate::scheduler::Cycle;
@@ -19,7 +19,7 @@ pub struct ExtendedResources<'a> {
     inits: &'a [ContainerRequests],
     containers: &'a [ContainerRequests],
     /// The claim an earlier attempt left behind.
-    pub left_behind: Option<Arc<ResourceClaim>>,
+    pub left_behind: Option<Arc<Claim>>,
     release: u16,
 }
 
@@ -30,7 +30,7 @@ pub enum NodeClaim {
     /// The claim of an earlier attempt serves.
     LeftBehind,
     /// A claim for what the node has no device plugin for.
-    Claim(Box<ResourceClaim>),
+    Claim(Box<Claim>),
     /// The node has neither.
     Refused(&'static str),
 }
@@ -49,7 +49,7 @@ impl<'a> ExtendedResources<'a> {
         if !requested.iter().any(|name| classes.contains_key(&**name)) {
             return None;
         }
-        let own = |claim: &&Arc<ResourceClaim>| {
+        let own = |claim: &&Arc<Claim>| {
             let marked = claim.metadata.annotations.as_ref().and_then(|all| all.get("resource.kubernetes.io/extended-resource-claim"));
             marked.is_some_and(|marked| marked == "true") && is_controlled_by(&claim.metadata, pod)
         };
@@ -90,7 +90,7 @@ impl<'a> ExtendedResources<'a> {
     }
 
     /// The claim: up to 1.34 a request for each container and resource, since then none that an init container shares with a later one.
-    fn claim(&self, wanted: &[&Arc<str>], namespace: &str) -> ResourceClaim {
+    fn claim(&self, wanted: &[&Arc<str>], namespace: &str) -> Claim {
         let mut requests = Vec::new();
         for name in wanted {
             let Some(class) = self.classes.get(&***name) else { continue };
@@ -117,7 +117,7 @@ impl<'a> ExtendedResources<'a> {
         let metadata =
             ObjectMeta { name: Some("<extended-resources>".to_owned()), namespace: Some(namespace.to_owned()), ..ObjectMeta::default() };
         let spec = ResourceClaimSpec { devices: Some(DeviceClaim { requests: Some(requests), ..DeviceClaim::default() }) };
-        ResourceClaim { metadata, spec, status: None }
+        Claim { known: ResourceClaim { metadata, spec, status: None }, ..Claim::default() }
     }
 }
 

@@ -1,11 +1,14 @@
 //! Devices: which a pod's claims could get on a node. Upstream: `k8s.io/dynamic-resource-allocation/structured`.
 
 mod allocator;
+mod capacity;
 mod claims;
 mod constraint;
-mod consumption;
+mod counters;
 pub mod driver;
 mod extended;
+mod groups;
+mod node_operations;
 mod pool;
 mod prepare;
 mod request;
@@ -15,9 +18,10 @@ mod taint_rules;
 mod taking;
 mod variant;
 
-pub use allocator::{Allocation, Allocator};
+pub use allocator::{Allocation, Allocations, Allocator};
 pub use claims::pod_claims;
 pub use extended::{ExtendedResources, NodeClaim, resources_of_classes};
+pub use node_operations::{can_skip_operations, skips_operations};
 pub use pool::selects;
 pub use request::{claim_name, requests, written};
 pub use variant::Variant;

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::cluster::{Interner, Node, NodeSelectorTerm};
+use crate::cluster::{DeviceAdditions, Interner, Node, NodeSelectorTerm, Slice};
 use crate::kube::api::core::v1::NodeSelector;
-use crate::kube::api::resource::v1::{CounterSet, Device, ResourceSlice};
+use crate::kube::api::resource::v1::{CounterSet, Device};
 
 use super::{DeviceId, Variant};
 
@@ -16,8 +16,24 @@ pub struct PoolDevice<'a> {
     pub id: DeviceId<'a>,
     /// What is said of it.
     pub device: &'a Device,
+    /// What 1.37 added to that.
+    pub added: Option<&'a DeviceAdditions>,
     /// The slice that lists it.
-    pub slice: &'a ResourceSlice,
+    pub slice: &'a Slice,
+}
+
+impl<'a> PoolDevice<'a> {
+    /// The device of a slice that stands at a place.
+    pub fn new((driver, pool): (&'a str, &'a str), device: &'a Device, at: usize, slice: &'a Slice) -> Self {
+        Self { id: (driver, pool, &device.name), device, added: slice.added.spec.devices.get(at), slice }
+    }
+
+    /// The groups of each counter set it draws from; without the gate slices with any are not looked at.
+    pub fn groups(&self) -> impl Iterator<Item = (&'a str, &'a [String])> {
+        let added = self.added.map_or(&[][..], |added| &added.consumes_counters);
+        let sets = self.device.consumes_counters.iter().flatten().enumerate();
+        sets.map(move |(at, set)| (set.counter_set.as_str(), added.get(at).map_or(&[][..], |added| &added.compatibility_groups)))
+    }
 }
 
 /// The slices of a pool's newest generation that matter for a node.
@@ -27,9 +43,9 @@ pub struct Pool<'a> {
     /// Its name.
     pub name: &'a str,
     /// Its slices that have devices for the node.
-    pub slices: Vec<&'a ResourceSlice>,
+    pub slices: Vec<&'a Slice>,
     /// Its other slices.
-    pub elsewhere: Vec<&'a ResourceSlice>,
+    pub elsewhere: Vec<&'a Slice>,
     /// Its shared counters, where they are the pool's.
     pub counter_sets: Vec<&'a CounterSet>,
     /// Whether slices are missing: the driver is just publishing it.
@@ -43,27 +59,35 @@ pub struct Pool<'a> {
 impl<'a> Pool<'a> {
     /// Its devices, in order.
     pub fn devices(&self) -> impl Iterator<Item = PoolDevice<'a>> {
+        self.devices_of(self.slices.clone())
+    }
+
+    /// Those of its other slices.
+    pub fn devices_elsewhere(&self) -> impl Iterator<Item = PoolDevice<'a>> {
+        self.devices_of(self.elsewhere.clone())
+    }
+
+    fn devices_of(&self, slices: Vec<&'a Slice>) -> impl Iterator<Item = PoolDevice<'a>> + use<'a> {
         let (driver, name) = (self.driver, self.name);
-        let slices = self.slices.clone();
         slices.into_iter().flat_map(move |slice| {
-            let devices = slice.spec.devices.iter().flatten();
-            devices.map(move |device| PoolDevice { id: (driver, name, &device.name), device, slice })
+            let devices = slice.known.spec.devices.iter().flatten().enumerate();
+            devices.map(move |(at, device)| PoolDevice::new((driver, name), device, at, slice))
         })
     }
 }
 
 /// `GatherPools`: by driver and name, ascending, those with binding conditions last where upstream has them so.
 /// (Without an order of its own, upstream's is that of a Go map.)
-pub fn gather<'a>(slices: &'a [Arc<ResourceSlice>], node: &Node, variant: Variant) -> Vec<Pool<'a>> {
-    let mut pools: BTreeMap<(&str, &str), Vec<&ResourceSlice>> = BTreeMap::new();
-    let mut relevant: Vec<&ResourceSlice> = slices.iter().map(Arc::as_ref).filter(|slice| is_relevant(slice, node, variant)).collect();
+pub fn gather<'a>(slices: &'a [Arc<Slice>], node: &Node, variant: Variant) -> Vec<Pool<'a>> {
+    let mut pools: BTreeMap<(&str, &str), Vec<&Slice>> = BTreeMap::new();
+    let mut relevant: Vec<&Slice> = slices.iter().map(Arc::as_ref).filter(|slice| is_relevant(slice, node, variant)).collect();
     let binding_last = variant.knows_capacity();
     if binding_last && variant.release <= 35 {
         relevant.sort_by_key(|slice| binds(slice));
     }
     let mut renewed = BTreeSet::new();
     for slice in relevant {
-        let spec = &slice.spec;
+        let spec = &slice.known.spec;
         let known = pools.entry((&spec.driver, &spec.pool.name)).or_default();
         match known.first().map(|first| first.spec.pool.generation) {
             Some(generation) if spec.pool.generation < generation => {
@@ -91,13 +115,7 @@ pub fn gather<'a>(slices: &'a [Arc<ResourceSlice>], node: &Node, variant: Varian
     pools
 }
 
-fn build<'a>(
-    driver: &'a str,
-    name: &'a str,
-    found: Vec<&'a ResourceSlice>,
-    all: &'a [Arc<ResourceSlice>],
-    variant: Variant,
-) -> Option<Pool<'a>> {
+fn build<'a>(driver: &'a str, name: &'a str, found: Vec<&'a Slice>, all: &'a [Arc<Slice>], variant: Variant) -> Option<Pool<'a>> {
     let wanted = found.first()?.spec.pool.clone();
     let complete = |count: usize| i64::try_from(count).is_ok_and(|count| count == wanted.resource_slice_count);
     let mut pool = Pool {
@@ -120,6 +138,7 @@ fn build<'a>(
                 match slice.spec.pool.generation.cmp(&at) {
                     std::cmp::Ordering::Greater => return None,
                     std::cmp::Ordering::Less => {}
+                    std::cmp::Ordering::Equal if is_grouped(slice, variant) => {}
                     std::cmp::Ordering::Equal => {
                         count += 1;
                         let known = pool.slices.iter().any(|known| std::ptr::eq(*known, slice));
@@ -133,29 +152,33 @@ fn build<'a>(
     if pool.incomplete && variant.pools_count() {
         return Some(pool);
     }
-    let mut targeting = pool.slices.clone();
+    let mut consuming = Vec::new();
     if variant.pools_count() && variant.partitionable {
-        let counting: Vec<_> = targeting.iter().copied().filter(|slice| has_counters(slice)).collect();
-        pool.counter_sets = counting.iter().flat_map(|slice| slice.spec.shared_counters.iter().flatten()).collect();
+        let counting = pool.slices.iter().chain(&pool.elsewhere).filter(|slice| has_counters(slice));
+        pool.counter_sets = counting.flat_map(|slice| slice.known.spec.shared_counters.iter().flatten()).collect();
         pool.slices.retain(|slice| !has_counters(slice));
-        targeting.extend(&pool.elsewhere);
+        pool.elsewhere.retain(|slice| !has_counters(slice));
+        consuming = pool.slices.iter().chain(&pool.elsewhere).copied().collect();
     }
     pool.invalid = twice_named(&pool.slices).filter(|_| !variant.is_first());
     if variant.pools_count() && variant.partitionable && pool.invalid.is_none() {
-        pool.invalid = miscounted(&pool.counter_sets, &targeting);
+        pool.invalid = miscounted(&pool.counter_sets, &consuming);
     }
     Some(pool)
 }
 
 /// Whether a slice has devices for the node, or counters for those that have.
-fn is_relevant(slice: &ResourceSlice, node: &Node, variant: Variant) -> bool {
+fn is_relevant(slice: &Slice, node: &Node, variant: Variant) -> bool {
     let spec = &slice.spec;
     let counts = has_counters(slice);
     let counters_matter = variant.pools_count() || variant.release == 33;
+    if is_grouped(slice, variant) {
+        return false;
+    }
     if !variant.partitionable && (spec.per_device_node_selection.is_some() || (counts && counters_matter)) {
         return false;
     }
-    if counts && variant.pools_count() {
+    if counts && variant.pools_count() && variant.counters_anywhere() {
         return true;
     }
     let name = spec.node_name.as_deref().unwrap_or_default();
@@ -166,11 +189,17 @@ fn is_relevant(slice: &ResourceSlice, node: &Node, variant: Variant) -> bool {
     spec.per_device_node_selection == Some(true) && spec.devices.iter().flatten().any(|device| device_matches(device, node))
 }
 
-fn has_counters(slice: &ResourceSlice) -> bool {
+/// Whether a slice has devices with compatibility groups and the gate for them is off.
+fn is_grouped(slice: &Slice, variant: Variant) -> bool {
+    let groups = |device: &DeviceAdditions| device.consumes_counters.iter().any(|consumed| !consumed.compatibility_groups.is_empty());
+    variant.release >= 37 && !variant.compatibility_groups && slice.added.spec.devices.iter().any(groups)
+}
+
+fn has_counters(slice: &Slice) -> bool {
     slice.spec.shared_counters.as_ref().is_some_and(|sets| !sets.is_empty())
 }
 
-fn binds(slice: &ResourceSlice) -> bool {
+fn binds(slice: &Slice) -> bool {
     slice.spec.devices.iter().flatten().any(|device| device.binding_conditions.is_some())
 }
 
@@ -189,14 +218,14 @@ pub fn selects(selector: &NodeSelector, node: &Node) -> bool {
     selector.node_selector_terms.iter().any(|term| NodeSelectorTerm::compile(term, &mut interner).matches(&node.name, &node.labels))
 }
 
-fn twice_named(slices: &[&ResourceSlice]) -> Option<String> {
+fn twice_named(slices: &[&Slice]) -> Option<String> {
     let mut seen = BTreeSet::new();
     let mut names = slices.iter().flat_map(|slice| slice.spec.devices.iter().flatten()).map(|device| device.name.as_str());
     names.find(|name| !seen.insert(*name)).map(|name| format!("duplicate device name {name}"))
 }
 
 /// What is wrong with a pool's counters: two sets of one name, or devices that consume what is not.
-fn miscounted(sets: &[&CounterSet], slices: &[&ResourceSlice]) -> Option<String> {
+fn miscounted(sets: &[&CounterSet], slices: &[&Slice]) -> Option<String> {
     let mut seen = BTreeSet::new();
     if let Some(twice) = sets.iter().find(|set| !seen.insert(&set.name)) {
         return Some(format!("duplicate counter set name {}", twice.name));

@@ -1,6 +1,7 @@
 //! What claims ask for, checked before the search: `validateDeviceRequest` and its callers.
 
-use crate::kube::api::resource::v1::{DeviceRequest, ResourceClaim};
+use crate::cluster::{Claim, DerivedAttribute};
+use crate::kube::api::resource::v1::DeviceRequest;
 
 use super::Fault;
 use super::constraint::Constraint;
@@ -29,7 +30,12 @@ impl<'s> Search<'s, '_> {
                     let known_as = if variant.confuses_alternatives() { alternative.saturating_sub(1) } else { alternative };
                     alternatives.push(self.alternative(claim, written, Place { claim: number, request: at, alternative: known_as })?);
                 }
-                least += alternatives.iter().map(|alternative| alternative.count).min().unwrap_or_default();
+                let count = alternatives.iter().map(|alternative| alternative.count).min().unwrap_or_default();
+                if variant.release >= 37 && count > MOST_DEVICES - least {
+                    let limit = format!("exceeds the claim limit of {MOST_DEVICES}, with {least} already accounted for");
+                    return Err(problem(claim, &request.name, &format!("adding {count} devices {limit}")));
+                }
+                least += count;
                 prepared.push(Request { name: &request.name, prioritized, alternatives });
             }
             if least > MOST_DEVICES {
@@ -51,7 +57,7 @@ impl<'s> Search<'s, '_> {
     }
 
     /// Capacity may be asked for only with the gate on; allocators that do not know it pass it over.
-    fn refuse_capacity(&self, claim: &ResourceClaim, request: &DeviceRequest) -> Result<(), Fault> {
+    fn refuse_capacity(&self, claim: &Claim, request: &DeviceRequest) -> Result<(), Fault> {
         const DISABLED: &str = "has capacity requests, but the DRAConsumableCapacity feature is disabled";
         let variant = self.allocator.variant;
         if variant.consumable || !variant.knows_capacity() {
@@ -67,8 +73,15 @@ impl<'s> Search<'s, '_> {
     }
 
     /// `validateDeviceRequest`.
-    fn alternative(&mut self, claim: &'s ResourceClaim, written: Written<'s>, place: Place) -> Result<Alternative<'s>, Fault> {
+    fn alternative(&mut self, claim: &'s Claim, written: Written<'s>, place: Place) -> Result<Alternative<'s>, Fault> {
         let variant = self.allocator.variant;
+        let derived = derived_attributes(claim, place, written.name);
+        if !derived.is_empty() && variant.release >= 37 && !variant.derived_attributes {
+            return Err(problem(claim, written.name, "cannot handle request with derived attributes, the feature is disabled"));
+        }
+        if !derived.is_empty() && variant.derived_attributes {
+            return Err(Fault::Unknown("derived attributes are not modelled".to_owned()));
+        }
         if let Some(at) = written.selectors.iter().position(|selector| selector.cel.is_none()) {
             let what = format!("selector #{at}: CEL expression empty (unsupported selector type?)");
             return Err(Fault::Error(format!("claim {}, request {}, {what}", claim_name(claim), written.name)));
@@ -106,9 +119,10 @@ impl<'s> Search<'s, '_> {
         Ok(alternative)
     }
 
+    /// The devices of a request that wants them all. Since 1.37 those without room are among them, so that it then fails.
     fn all_devices(
         &mut self,
-        claim: &ResourceClaim,
+        claim: &Claim,
         alternative: &Alternative<'s>,
         place: Place,
     ) -> Result<Vec<(&'s Pool<'s>, PoolDevice<'s>)>, Fault> {
@@ -132,7 +146,7 @@ impl<'s> Search<'s, '_> {
             }
             for device in pool.devices() {
                 if self.is_selectable(&device, (alternative, !self.allocator.variant.is_first()), place)?
-                    && self.has_capacity(&device, alternative)
+                    && self.could_have_capacity(claim, &device, alternative)?
                 {
                     all.push((pool, device));
                 }
@@ -140,4 +154,11 @@ impl<'s> Search<'s, '_> {
         }
         Ok(all)
     }
+}
+
+/// The derived attributes of a request or an alternative.
+fn derived_attributes<'c>(claim: &'c Claim, place: Place, name: &str) -> &'c [DerivedAttribute] {
+    let Some(request) = claim.added.spec.devices.requests.get(place.request) else { return &[] };
+    let alternative = request.first_available.iter().find(|alternative| alternative.name == name);
+    alternative.map_or(&request.exactly.derived_attributes, |alternative| &alternative.derived_attributes)
 }

@@ -1,7 +1,8 @@
 //! Requests of a claim: each with the alternatives it may be served by.
 
+use crate::cluster::Claim;
 use crate::kube::api::resource::v1::{
-    CapacityRequirements, DeviceClass, DeviceRequest, DeviceSelector, DeviceToleration, ExactDeviceRequest, ResourceClaim,
+    CapacityRequirements, DeviceClass, DeviceRequest, DeviceSelector, DeviceToleration, ExactDeviceRequest,
 };
 
 use super::Fault;
@@ -92,16 +93,16 @@ fn exact<'a>(name: &'a str, exactly: &'a ExactDeviceRequest) -> Written<'a> {
 }
 
 /// The requests of a claim.
-pub fn requests(claim: &ResourceClaim) -> &[DeviceRequest] {
+pub fn requests(claim: &Claim) -> &[DeviceRequest] {
     claim.spec.devices.as_ref().and_then(|devices| devices.requests.as_deref()).unwrap_or_default()
 }
 
 /// `namespace/name`, as upstream writes claims.
-pub fn claim_name(claim: &ResourceClaim) -> String {
+pub fn claim_name(claim: &Claim) -> String {
     format!("{}/{}", claim.metadata.namespace.as_deref().unwrap_or_default(), claim.metadata.name.as_deref().unwrap_or_default())
 }
 
 /// Upstream's error about a request.
-pub fn problem(claim: &ResourceClaim, request: &str, what: &str) -> Fault {
+pub fn problem(claim: &Claim, request: &str, what: &str) -> Fault {
     Fault::Error(format!("claim {}, request {request}: {what}", claim_name(claim)))
 }

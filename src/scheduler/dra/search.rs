@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::cluster::Node;
-use crate::kube::api::resource::v1::ResourceClaim;
+use crate::cluster::{Claim, Node};
 
 use super::allocator::{Allocation, Allocator, Taken};
+use super::capacity::Consumed;
 use super::constraint::Constraint;
-use super::consumption::{Consumed, Counters};
+use super::counters::Counters;
+use super::groups::Groups;
 use super::pool::{Pool, PoolDevice, device_matches};
 use super::request::{Alternative, Request, claim_name};
 use super::selector::selects;
@@ -58,13 +59,14 @@ type Start = (usize, usize);
 pub struct Search<'s, 'a> {
     pub(super) allocator: &'s Allocator<'a>,
     pub(super) taken: &'s Taken<'s>,
-    node: &'s Node,
-    pub(super) claims: &'s [&'s ResourceClaim],
+    pub(super) node: &'s Node,
+    pub(super) claims: &'s [&'s Claim],
     pub(super) pools: &'s [Pool<'s>],
     pub(super) requests: Vec<Vec<Request<'s>>>,
     pub(super) constraints: Vec<Vec<Constraint<'s>>>,
     pub(super) counters: Counters<'s>,
     pub(super) consumed: Consumed<'s>,
+    pub(super) groups: Groups<'s>,
     pub(super) in_use: BTreeMap<DeviceId<'s>, BTreeSet<usize>>,
     pub(super) found: Vec<Vec<Found<'s>>>,
     matches: HashMap<(DeviceId<'s>, Place), bool>,
@@ -73,13 +75,7 @@ pub struct Search<'s, 'a> {
 
 impl<'s, 'a> Search<'s, 'a> {
     /// A search in which nothing is found yet.
-    pub fn new(
-        allocator: &'s Allocator<'a>,
-        node: &'s Node,
-        claims: &'s [&'s ResourceClaim],
-        pools: &'s [Pool<'s>],
-        taken: &'s Taken<'s>,
-    ) -> Self {
+    pub fn new(allocator: &'s Allocator<'a>, node: &'s Node, claims: &'s [&'s Claim], pools: &'s [Pool<'s>], taken: &'s Taken<'s>) -> Self {
         Self {
             allocator,
             taken,
@@ -90,6 +86,7 @@ impl<'s, 'a> Search<'s, 'a> {
             constraints: Vec::new(),
             counters: Counters::new(allocator.variant),
             consumed: Consumed::new(),
+            groups: Groups::default(),
             in_use: BTreeMap::new(),
             found: claims.iter().map(|_| Vec::new()).collect(),
             matches: HashMap::new(),
@@ -181,7 +178,7 @@ impl<'s, 'a> Search<'s, 'a> {
                 if pool.invalid.is_some() {
                     return Err(invalid().into());
                 }
-                if !self.has_capacity(&device, &self.requests[place.claim][place.request].alternatives[place.alternative]) {
+                if !self.has_capacity(&device, place)? {
                     continue;
                 }
                 let Some(undo) = self.take(place, number, (pool, device), false)? else { continue };

@@ -6,7 +6,7 @@ use crate::cluster::Amount;
 use crate::kube::api::resource::v1::{DeviceAttribute, DeviceSelector};
 use crate::scheduler::cel::{Expression, Fault as CelFault, Semver, Value};
 
-use super::consumption::is_shareable;
+use super::capacity::is_shareable;
 use super::pool::PoolDevice;
 use super::{Fault, Variant};
 
@@ -23,13 +23,23 @@ pub fn selects(selectors: &[DeviceSelector], device: &PoolDevice<'_>, whose: &st
             Ok(Value::Bool(true)) => {}
             Ok(Value::Bool(false)) => return Ok(false),
             Ok(_) => return Err(Fault::Unknown(format!("the expression {:?} of {whose} is no condition", cel.expression))),
-            Err(CelFault::Error(error)) => return Err(Fault::Error(format!("{whose}: selector #{at}: CEL runtime error: {error}"))),
+            Err(CelFault::Error(error)) => return Err(Fault::Error(runtime_error(whose, at, device, &error, variant.release))),
             Err(CelFault::Unsupported(what)) => {
                 return Err(Fault::Unknown(format!("the expression {:?} of {whose} uses {what}, which is not modelled", cel.expression)));
             }
         }
     }
     Ok(true)
+}
+
+/// Upstream's error about a selector; since 1.37 with the device, and advice about keys that are not there (`EnhanceRuntimeError`).
+fn runtime_error(whose: &str, at: usize, device: &PoolDevice<'_>, error: &str, release: u16) -> String {
+    const ADVICE: &str =
+        ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() for optional fields";
+    let (driver, pool, name) = device.id;
+    let on = if release >= 37 { format!(" on device {driver}/{pool}/{name}") } else { String::new() };
+    let advice = if release >= 37 && error.contains("no such key:") { ADVICE } else { "" };
+    format!("{whose}: selector #{at}{on}: CEL runtime error: {error}{advice}")
 }
 
 /// The variable `device` of selectors: `k8s.io/dynamic-resource-allocation/cel`.
@@ -66,7 +76,7 @@ fn described_attribute(attribute: &DeviceAttribute, variant: Variant) -> Option<
     }
     let version =
         |text: &String| Semver::parse(text).map(Value::Semver).ok_or_else(|| CelFault::Unsupported(format!("the version {text:?}")));
-    let lists = variant.list_types;
+    let lists = variant.sees_lists();
     list(attribute.ints.as_ref(), lists, |value| Ok(Value::Int(*value)))
         .or_else(|| list(attribute.bools.as_ref(), lists, |value| Ok(Value::Bool(*value))))
         .or_else(|| list(attribute.strings.as_ref(), lists, |value| Ok(Value::string(value))))

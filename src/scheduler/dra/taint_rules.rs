@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::cluster::{ClusterState, DeviceTaintRule};
-use crate::kube::api::resource::v1::{DeviceSelector, ResourceSlice};
+use crate::cluster::{ClusterState, DeviceTaintRule, Slice};
+use crate::kube::api::resource::v1::DeviceSelector;
 
 use super::pool::PoolDevice;
 use super::selector::selects;
@@ -13,7 +13,7 @@ use super::{Fault, Variant};
 ///
 /// # Errors
 /// What a rule's selector uses that is not modelled.
-pub fn published(state: &ClusterState, variant: Variant) -> Result<Vec<Arc<ResourceSlice>>, Fault> {
+pub fn published(state: &ClusterState, variant: Variant) -> Result<Vec<Arc<Slice>>, Fault> {
     let listers = state.listers();
     let rules: Vec<&DeviceTaintRule> =
         if variant.taint_rules { listers.device_taint_rules.iter().map(Arc::as_ref).collect() } else { Vec::new() };
@@ -21,16 +21,11 @@ pub fn published(state: &ClusterState, variant: Variant) -> Result<Vec<Arc<Resou
     slices.map(|slice| if rules.is_empty() { Ok(slice.clone()) } else { tainted(slice, &rules, state, variant) }).collect()
 }
 
-fn tainted(
-    slice: &Arc<ResourceSlice>,
-    rules: &[&DeviceTaintRule],
-    state: &ClusterState,
-    variant: Variant,
-) -> Result<Arc<ResourceSlice>, Fault> {
-    let mut patched = ResourceSlice::clone(slice);
-    let devices = slice.spec.devices.iter().flatten();
-    for (device, to) in devices.zip(patched.spec.devices.iter_mut().flatten()) {
-        let device = PoolDevice { id: (&slice.spec.driver, &slice.spec.pool.name, &device.name), device, slice };
+fn tainted(slice: &Arc<Slice>, rules: &[&DeviceTaintRule], state: &ClusterState, variant: Variant) -> Result<Arc<Slice>, Fault> {
+    let mut patched = Slice::clone(slice);
+    let devices = slice.known.spec.devices.iter().flatten().enumerate();
+    for ((at, device), to) in devices.zip(patched.spec.devices.iter_mut().flatten()) {
+        let device = PoolDevice::new((&slice.known.spec.driver, &slice.known.spec.pool.name), device, at, slice);
         for rule in rules {
             if applies(rule, &device, state, variant)? {
                 to.taints.get_or_insert_default().push(rule.spec.taint.clone());
@@ -40,9 +35,9 @@ fn tainted(
     Ok(Arc::new(patched))
 }
 
-/// Whether a rule is about a device. Up to 1.34 it may name a class and have selectors; one that fails matches nothing.
+/// Whether a rule is about a device: without a selector about all up to 1.36, then about none. Up to 1.34 it may name a class and have selectors; one that fails matches nothing.
 fn applies(rule: &DeviceTaintRule, device: &PoolDevice<'_>, state: &ClusterState, variant: Variant) -> Result<bool, Fault> {
-    let Some(wanted) = &rule.spec.device_selector else { return Ok(true) };
+    let Some(wanted) = &rule.spec.device_selector else { return Ok(variant.release <= 36) };
     let is = |wanted: &Option<String>, name: &str| wanted.as_ref().is_none_or(|wanted| wanted == name);
     if !is(&wanted.driver, device.id.0) || !is(&wanted.pool, device.id.1) || !is(&wanted.device, device.id.2) {
         return Ok(false);

@@ -1,21 +1,27 @@
 //! Taking a device into a search and putting it back: `allocateDevice` and the function it returns to undo itself.
 
+use crate::cluster::Claim;
 use crate::kube::api::resource::v1::{DeviceTaint, DeviceToleration};
 
-use super::Fault;
-use super::consumption::{Amounts, Counters, consumption, has_capacity, is_shareable};
+use super::capacity::{Amounts, consumption, has_capacity, is_shareable};
+use super::counters::Counters;
+use super::groups::Before;
 use super::pool::{Pool, PoolDevice};
 use super::request::{Alternative, problem};
 use super::search::{Found, Place, Search};
+use super::variant::Channel;
+use super::{Fault, can_skip_operations};
 
 /// How to put a device back.
-pub(super) struct Undo {
+pub(super) struct Undo<'s> {
     /// How many devices the claim had before.
     before: usize,
     /// Whether its counters were taken.
     counted: bool,
     /// What was taken of its capacity, if several may have it, and whether anything was before.
     capacity: Option<(Amounts, bool)>,
+    /// The compatibility groups before.
+    groups: Before<'s>,
 }
 
 impl<'s> Search<'s, '_> {
@@ -26,7 +32,7 @@ impl<'s> Search<'s, '_> {
         number: usize,
         (pool, device): (&'s Pool<'s>, PoolDevice<'s>),
         must: bool,
-    ) -> Result<Option<Undo>, Fault> {
+    ) -> Result<Option<Undo<'s>>, Fault> {
         let variant = self.allocator.variant;
         let request = &self.requests[place.claim][place.request];
         let alternative = &request.alternatives[place.alternative];
@@ -39,15 +45,22 @@ impl<'s> Search<'s, '_> {
         if must && counts && variant.release == 35 {
             return Err(crash("the pool of a device that is one of all"));
         }
-        let Some(counted) = self.count(pool, &device) else { return Ok(None) };
+        if self.needs_skipping(&device) {
+            return Ok(None);
+        }
+        let Some(before) = self.join_group(pool, &device) else { return Ok(None) };
+        let Some(counted) = self.count(pool, &device) else {
+            self.groups.restore(before);
+            return Ok(None);
+        };
         if variant.taints && device.device.taints.iter().flatten().any(|taint| repels(taint, tolerations, variant.release)) {
-            self.refuse(&device, counted);
+            self.refuse(&device, counted, before);
             return Ok(None);
         }
         let constraints = &mut self.constraints[place.claim];
         if let Some(refusing) = constraints.iter_mut().position(|constraint| !constraint.add(name, sub, device.device, device.id)) {
             constraints[..refusing].iter_mut().for_each(|constraint| constraint.remove(name, sub));
-            self.refuse(&device, counted);
+            self.refuse(&device, counted, before);
             if must {
                 let (driver, pool, of) = device.id;
                 let what = format!("cannot add device {driver}/{pool}/{of} because a claim constraint would not be satisfied");
@@ -63,12 +76,13 @@ impl<'s> Search<'s, '_> {
         if !self.has_room(number, &device, place)? {
             if !variant.leaks() {
                 self.unmark(place, &device, name, sub);
-                self.refuse(&device, counted);
+                self.refuse(&device, counted, before);
             }
             return Ok(None);
         }
         let capacity = shared.then(|| {
-            let taken = consumption(device.device, wanted);
+            // What cannot be counted was refused before.
+            let taken = consumption(device.device, wanted, variant).unwrap_or_default();
             let known = self.consumed.contains_key(&device.id);
             let total = self.consumed.entry(device.id).or_default();
             for (name, taken) in &taken {
@@ -78,18 +92,19 @@ impl<'s> Search<'s, '_> {
             (taken, known)
         });
         let found = &mut self.found[place.claim];
-        let undo = Undo { before: found.len(), counted, capacity };
+        let undo = Undo { before: found.len(), counted, capacity, groups: before };
         found.push(Found { request: sub.map_or_else(|| name.to_owned(), |sub| format!("{name}/{sub}")), device });
         Ok(Some(undo))
     }
 
     /// Puts a device back.
-    pub(super) fn put_back(&mut self, place: Place, device: &PoolDevice<'s>, undo: Undo) {
+    pub(super) fn put_back(&mut self, place: Place, device: &PoolDevice<'s>, undo: Undo<'s>) {
         let variant = self.allocator.variant;
         let request = &self.requests[place.claim][place.request];
         let (name, sub) = (request.name, request.prioritized.then_some(request.alternatives[place.alternative].name));
         self.unmark(place, device, name, sub);
         self.found[place.claim].truncate(undo.before);
+        self.groups.restore(undo.groups);
         let shared = undo.capacity.is_some();
         // In 1.34 and 1.35 a device that is shared keeps its counters, and its entry where it has no capacity.
         if let Some((taken, known)) = undo.capacity.filter(|(taken, _)| !(variant.leaks() && taken.is_empty())) {
@@ -123,7 +138,8 @@ impl<'s> Search<'s, '_> {
         }
     }
 
-    fn refuse(&mut self, device: &PoolDevice<'s>, counted: bool) {
+    fn refuse(&mut self, device: &PoolDevice<'s>, counted: bool, groups: Before<'s>) {
+        self.groups.restore(groups);
         if counted && !self.allocator.variant.leaks() {
             self.counters.give_back(device);
         }
@@ -136,6 +152,31 @@ impl<'s> Search<'s, '_> {
             return !self.allocator.variant.forgets_admin_access() && users.is_some_and(|users| users.contains(&place.claim));
         }
         users.is_some_and(|users| !users.is_empty()) || self.taken.is_dedicated(device.id)
+    }
+
+    /// Whether others share the device, so that what it draws of counters is drawn already. Since 1.37 a share without capacity counts, too.
+    fn is_shared_already(&self, device: &PoolDevice<'s>) -> bool {
+        let variant = self.allocator.variant;
+        let had = self.taken.capacity(device.id).is_some() || (variant.release >= 37 && self.taken.is_shared(device.id));
+        variant.release >= 35 && variant.consumable && is_shareable(device.device) && (had || self.consumed.contains_key(&device.id))
+    }
+
+    /// Whether the node would have to leave work undone for a device and does not say it can (the newest allocator of 1.37).
+    fn needs_skipping(&self, device: &PoolDevice<'s>) -> bool {
+        let variant = self.allocator.variant;
+        let skips = !device.slice.added.spec.skip_node_operations.is_empty();
+        let can = || variant.node_operations && can_skip_operations(self.node);
+        variant.release >= 37 && variant.channel == Channel::Experimental && skips && !can()
+    }
+
+    /// Lets a device join the groups of the counter sets it draws from; `None`: they have none in common.
+    fn join_group(&mut self, pool: &Pool<'s>, device: &PoolDevice<'s>) -> Option<Before<'s>> {
+        let variant = self.allocator.variant;
+        if !variant.compatibility_groups || self.is_shared_already(device) {
+            return Some(Before::default());
+        }
+        let taken = self.taken;
+        self.groups.join(pool, device, |id| taken.consumes(id, variant))
     }
 
     /// Takes the counters a device consumes, and says whether it took any; `None`: there is not enough of them.
@@ -151,8 +192,7 @@ impl<'s> Search<'s, '_> {
         if !variant.partitionable {
             return None;
         }
-        let shared = variant.release >= 35 && variant.consumable && is_shareable(device.device);
-        if shared && (self.taken.capacity(device.id).is_some() || self.consumed.contains_key(&device.id)) {
+        if self.is_shared_already(device) {
             return Some(false);
         }
         let taken = self.taken;
@@ -162,21 +202,38 @@ impl<'s> Search<'s, '_> {
     /// Whether the device still has the capacity that is asked for.
     fn has_room(&self, number: usize, device: &PoolDevice<'s>, place: Place) -> Result<bool, Fault> {
         let variant = self.allocator.variant;
-        let alternative = &self.requests[place.claim][place.request].alternatives[place.alternative];
         if variant.release != 34 || !variant.consumable {
-            return Ok(self.has_capacity(device, alternative));
+            return self.has_capacity(device, place);
         }
         // 1.34 looks at that device of the slice whose number is the device's within its request.
-        let other = device.slice.spec.devices.as_deref().and_then(|devices| devices.get(number));
+        let other = device.slice.known.spec.devices.as_deref().and_then(|devices| devices.get(number));
         let other = other.ok_or_else(|| crash("a device beyond the last of a slice"))?;
-        let other = PoolDevice { id: (device.id.0, device.id.1, &other.name), device: other, slice: device.slice };
-        Ok(self.has_capacity(&other, alternative))
+        self.has_capacity(&PoolDevice::new((device.id.0, device.id.1), other, number, device.slice), place)
     }
 
     /// Whether a device has the capacity that is asked for.
-    pub(super) fn has_capacity(&self, device: &PoolDevice<'s>, alternative: &Alternative<'_>) -> bool {
-        !self.allocator.variant.consumable
-            || has_capacity(device.device, alternative.capacity, self.taken.capacity(device.id), self.consumed.get(&device.id))
+    pub(super) fn has_capacity(&self, device: &PoolDevice<'s>, place: Place) -> Result<bool, Fault> {
+        let variant = self.allocator.variant;
+        let alternative = &self.requests[place.claim][place.request].alternatives[place.alternative];
+        if !variant.consumable {
+            return Ok(true);
+        }
+        let (allocated, taken) = (self.taken.capacity(device.id), self.consumed.get(&device.id));
+        has_capacity(device.device, alternative.capacity, allocated, taken, variant).map_err(|error| {
+            let (driver, pool, name) = device.id;
+            problem(self.claims[place.claim], alternative.name, &format!("checking capacity for device {driver}/{pool}/{name}: {error}"))
+        })
+    }
+
+    /// The same, before the search: what others have counts up to 1.36.
+    pub(super) fn could_have_capacity(&self, claim: &Claim, device: &PoolDevice<'s>, alternative: &Alternative<'_>) -> Result<bool, Fault> {
+        let variant = self.allocator.variant;
+        if !variant.consumable {
+            return Ok(true);
+        }
+        let others = if variant.release >= 37 { None } else { self.taken.capacity(device.id) };
+        has_capacity(device.device, alternative.capacity, others, None, variant)
+            .map_err(|error| problem(claim, alternative.name, &format!("checking capacity for device {}: {error}", device.id.2)))
     }
 }
 

@@ -29,6 +29,10 @@ pub struct Variant {
     pub binding: bool,
     pub consumable: bool,
     pub list_types: bool,
+    pub fractional: bool,
+    pub node_operations: bool,
+    pub derived_attributes: bool,
+    pub compatibility_groups: bool,
 }
 
 impl Variant {
@@ -48,9 +52,14 @@ impl Variant {
             binding: on("DRADeviceBindingConditions") && status,
             consumable: on("DRAConsumableCapacity"),
             list_types: on("DRAListTypeAttributes"),
+            fractional: on("DRAFractionalCapacityRange"),
+            node_operations: on("DRAOptionalNodeOperations"),
+            derived_attributes: on("DRADerivedAttributes"),
+            compatibility_groups: on("DRADeviceCompatibilityGroups"),
         };
         let shared = variant.admin_access || variant.prioritized_list || variant.partitionable || variant.taints;
-        let newer = variant.consumable || variant.binding;
+        let newer = variant.consumable || variant.binding || variant.fractional;
+        let newest = variant.list_types || variant.node_operations || variant.derived_attributes || variant.compatibility_groups;
         variant.channel = match release.0 {
             ..=33 => Channel::Stable,
             // In 1.34 binding conditions and the status they need are two features, the latter on by default.
@@ -58,6 +67,8 @@ impl Variant {
             35 if newer => Channel::Experimental,
             34 | 35 if shared => Channel::Incubating,
             34 | 35 => Channel::Stable,
+            // 1.36 does not tell its allocator of attributes that are lists.
+            37.. if newest => Channel::Experimental,
             _ if newer => Channel::Incubating,
             _ => Channel::Stable,
         };
@@ -75,6 +86,26 @@ impl Variant {
     /// Whether counters belong to a pool, and its slices are checked as a whole.
     pub fn pools_count(&self) -> bool {
         self.release >= 36 || (self.release == 35 && self.channel >= Channel::Incubating)
+    }
+
+    /// Whether attributes that are lists are compared as sets by constraints. (Selectors see lists since 1.36.)
+    pub fn compares_sets(&self) -> bool {
+        self.release >= 37 && self.list_types
+    }
+
+    /// Whether selectors see attributes that are lists.
+    pub fn sees_lists(&self) -> bool {
+        self.release >= 37 || self.list_types
+    }
+
+    /// Up to 1.36 counters of pools with one name and several drivers were mixed.
+    pub fn mixes_drivers(&self) -> bool {
+        self.release <= 36
+    }
+
+    /// Whether slices with counters are looked at wherever their devices are (since 1.37 only by the stable allocator).
+    pub fn counters_anywhere(&self) -> bool {
+        self.release <= 36 || self.channel == Channel::Stable
     }
 
     /// Whether a claim that becomes too large makes the alternatives of an earlier request be tried at once.

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::kube::api::resource::v1::ResourceClaim;
+use crate::cluster::Claim;
+use crate::scheduler::devices::RecordedDevices;
 use crate::scheduler::dra::driver;
-use crate::scheduler::dra::{Allocator, ExtendedResources, NodeClaim, claim_name, pod_claims, requests, written};
+use crate::scheduler::dra::{Allocation, Allocator, ExtendedResources, NodeClaim, claim_name, pod_claims, requests, written};
 use crate::scheduler::explanation::Fact;
 use crate::scheduler::plugins::dynamic_resources::{is_allocated, is_reachable};
 use crate::scheduler::{Candidate, Cycle};
@@ -21,7 +22,7 @@ pub fn claims(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
         Ok(claims) => claims,
         Err(reason) => return vec![Fact::refusing(reason)],
     };
-    let (had, open): (Vec<&Arc<ResourceClaim>>, Vec<_>) = claims.iter().partition(|claim| is_allocated(claim));
+    let (had, open): (Vec<&Arc<Claim>>, Vec<_>) = claims.iter().partition(|claim| is_allocated(claim));
     let mut facts: Vec<Fact> = had.iter().map(|claim| allocated(claim, node)).collect();
     let own = match ExtendedResources::of(cycle).map(|extended| extended.on(node, !claims.is_empty(), &cycle.pod.namespace)) {
         Some(NodeClaim::Claim(claim)) => Some(claim),
@@ -31,14 +32,14 @@ pub fn claims(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
         }
         Some(NodeClaim::Nothing | NodeClaim::LeftBehind) | None => None,
     };
-    let wanted: Vec<&ResourceClaim> = open.iter().map(|claim| &***claim).chain(own.as_deref()).collect();
+    let wanted: Vec<&Claim> = open.iter().map(|claim| &***claim).chain(own.as_deref()).collect();
     if !wanted.is_empty() {
         facts.extend(to_allocate(&wanted, cycle, node));
     }
     if facts.is_empty() { vec![Fact::holding("device plugins serve all the pod asks for".to_owned())] } else { facts }
 }
 
-fn allocated(claim: &ResourceClaim, node: &Candidate) -> Fact {
+fn allocated(claim: &Claim, node: &Candidate) -> Fact {
     let results = claim.status.as_ref().and_then(|status| status.allocation.as_ref()?.devices.as_ref()?.results.as_ref());
     let devices: Vec<String> =
         results.into_iter().flatten().map(|device| format!("{}/{}/{}", device.driver, device.pool, device.device)).collect();
@@ -47,14 +48,14 @@ fn allocated(claim: &ResourceClaim, node: &Candidate) -> Fact {
     Fact::new(reached, format!("claim {} has {}, {not}reached from here", claim_name(claim), devices.join(", ")))
 }
 
-fn to_allocate(claims: &[&ResourceClaim], cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
+fn to_allocate(claims: &[&Claim], cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
     let allocator = Allocator::new(cycle);
     if let Ok(Some(found)) = allocator.allocate(node, claims) {
-        let would = |(claim, found): (&&ResourceClaim, &crate::scheduler::dra::Allocation)| {
-            let devices: Vec<String> = found.devices.iter().map(|(_, driver, pool, device)| format!("{driver}/{pool}/{device}")).collect();
-            Fact::holding(format!("claim {} would get {}", claim_name(claim), devices.join(", ")))
+        let others = if found.certain { "" } else { ", or others: this release takes pools in random order" };
+        let would = |(claim, got): (&&Claim, &Allocation)| {
+            Fact::holding(format!("claim {} would get {}{others}", claim_name(claim), by_request(got)))
         };
-        return claims.iter().zip(&found).map(would).collect();
+        return claims.iter().zip(&found.claims).map(would).collect();
     }
     let there = allocator.devices(node);
     let taken = there.iter().filter(|(_, taken)| *taken).count();
@@ -78,4 +79,29 @@ fn to_allocate(claims: &[&ResourceClaim], cycle: &Cycle, node: &Candidate) -> Ve
 
 fn counted(devices: usize) -> String {
     if devices == 1 { "1 device".to_owned() } else { format!("{devices} devices") }
+}
+
+/// Devices with the requests they serve: `gpu/pool/a, gpu/pool/b for r0; nic/pool/c for r1`.
+pub fn by_request(of: &Allocation) -> String {
+    let mut parts: Vec<(&str, Vec<String>)> = Vec::new();
+    for (request, driver, pool, device) in &of.devices {
+        let name = format!("{driver}/{pool}/{device}");
+        match parts.iter_mut().find(|(known, _)| known == request) {
+            Some((_, devices)) => devices.push(name),
+            None => parts.push((request, vec![name])),
+        }
+    }
+    let parts: Vec<String> = parts.into_iter().map(|(request, devices)| format!("{} for {request}", devices.join(", "))).collect();
+    if parts.is_empty() { "nothing".to_owned() } else { parts.join("; ") }
+}
+
+/// What a claim was seen to get.
+pub fn seen(of: &RecordedDevices) -> Fact {
+    let judged = match of.agrees {
+        Some(true) => "as the rules say",
+        Some(false) => "which is not what the rules say",
+        None => "of which the rules say nothing certain",
+    };
+    let (claim, revision) = (&of.devices.claim, of.revision);
+    Fact::new(of.agrees != Some(false), format!("claim {claim} got {} (r{revision}), {judged}", by_request(&of.devices.allocation)))
 }

@@ -1,6 +1,6 @@
 //! What each filter compared on a node: the numbers and names behind its verdict, whether it lets the pod pass or not.
 
-mod devices;
+pub mod devices;
 mod node;
 mod pods;
 mod resources;

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::cluster::NodeInfo;
-use crate::kube::api::resource::v1::{ResourceClaim, ResourceClaimStatus};
+use crate::cluster::{Claim, NodeInfo};
+use crate::kube::api::resource::v1::ResourceClaimStatus;
 use crate::scheduler::dra::driver;
 use crate::scheduler::dra::{
-    Allocation, Allocator, ExtendedResources, Fault, NodeClaim, Variant, claim_name, pod_claims, requests, selects, written,
+    Allocation, Allocations, Allocator, ExtendedResources, Fault, NodeClaim, Variant, can_skip_operations, claim_name, pod_claims,
+    requests, selects, skips_operations, written,
 };
 use crate::scheduler::{Candidate, Cycle, Judgement, NodeJudgement, Plugin, PreFilter, PreScore, Refusal, Verdict, WholePod};
 
@@ -25,7 +26,7 @@ impl Plugin for DynamicResources {
         "Devices that claims have must be reachable from the node, and those that claims want must be there.
 
 Checks
-  Every ResourceClaim of the pod exists, and its device classes too. A claim with devices: the node selector of its allocation matches.
+  Every Claim of the pod exists, and its device classes too. A claim with devices: the node selector of its allocation matches.
   Claims without: a search over the devices published for the node, by class and request selectors (CEL), count or all, constraints
   (matchAttribute, distinctAttribute), admin access, alternatives (firstAvailable), shared counters, consumable capacity, device taints.
   Extended resources that device classes stand for, on nodes without a device plugin for them. Devices that are to be made ready
@@ -53,12 +54,17 @@ History
   1.34  alternatives; 1.35 score; 1.36 extended resources, shared counters, device taints, consumable capacity by default
   1.33–1.35  what a failed branch of the search took is not always given back, and a second device of an alternative that wants all
   is one of the first alternative's; up to 1.34 an incomplete pool is used and an invalid one ends the attempt
+  1.35  a pod that has claims with devices and claims without ends its attempt in Score
+  1.36  what is listed of attributes is seen by selectors (gate), and by constraints since 1.37
+  1.37  counters of one pool no longer count for those of another driver; an error of a selector names the device; steps of capacity
+  below one (gate); devices for which the node has nothing to do, compatibility groups, derived attributes (gates); PostFilter says
+  nothing where it does nothing
 Differs from upstream
   In 1.26 what preemption and this plugin say comes in random order; here this plugin's comes first, or as recorded.
   Random order of drivers, slices and generated parameters (1.30) and of slices of two generations (1.31): unknown where it decides.
-  CEL beyond the parts modelled makes a node unknown, and so does a search that crashes 1.34 or 1.35.
-  Up to 1.35 upstream takes pools in random order: where it decides whether devices are found, the node is unknown; where it decides
-  which are found, they are those of the first pools by name. Upstream gives up after ten seconds a node, here after a number of steps."
+  CEL beyond the parts modelled makes a node unknown, and so do a search that crashes 1.34 or 1.35 and derived attributes.
+  Up to 1.35 upstream takes pools in random order: where it decides whether devices are found or which error is met, the node is unknown;
+  where it decides which are found, that is said. Upstream gives up after ten seconds a node, here after a number of steps."
     }
 
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
@@ -88,13 +94,19 @@ Differs from upstream
         let wanted = Wanted::of(cycle).ok().flatten().filter(|wanted| wanted.allocates() && cycle.profile.gates.on("DRAPrioritizedList"));
         let Some(wanted) = wanted else { return PreScore::scaled(|_| 0, false) };
         let allocated = wanted.claims.iter().filter(|claim| is_allocated(claim));
+        let (had, all) = (allocated.clone().count(), wanted.claims.len());
+        if cycle.profile.release.0 == 35 && had > 0 {
+            // 1.35 counts claims that are allocated among those it has devices for.
+            let counts = format!("number of allocations {} is smaller than number of claims", all - had);
+            return PreScore::Error(format!("running Score plugins: plugin \"DynamicResources\" failed with: {counts}"));
+        }
         let fixed: i64 = allocated.map(|claim| points(claim, &allocated_requests(claim))).sum();
         PreScore::scaled(
             move |node| {
                 let found = wanted.allocate(node).ok().flatten().unwrap_or_default();
                 let open = wanted.claims.iter().filter(|claim| !is_allocated(claim));
                 let served = |claim: &Allocation| claim.devices.iter().map(|(request, ..)| request.clone()).collect::<Vec<_>>();
-                fixed + open.zip(&found).map(|(claim, found)| points(claim, &served(found))).sum::<i64>()
+                fixed + open.zip(&found.claims).map(|(claim, found)| points(claim, &served(found))).sum::<i64>()
             },
             false,
         )
@@ -102,8 +114,8 @@ Differs from upstream
 }
 
 /// What a pod wants of devices.
-struct Wanted<'a> {
-    claims: Vec<Arc<ResourceClaim>>,
+pub struct Wanted<'a> {
+    claims: Vec<Arc<Claim>>,
     extended: Option<ExtendedResources<'a>>,
     allocator: Allocator<'a>,
     cycle: &'a Cycle<'a>,
@@ -111,7 +123,7 @@ struct Wanted<'a> {
 
 impl<'a> Wanted<'a> {
     /// What the pod wants, if anything, or why it cannot be had.
-    fn of(cycle: &'a Cycle<'a>) -> Result<Option<Self>, String> {
+    pub fn of(cycle: &'a Cycle<'a>) -> Result<Option<Self>, String> {
         let claims = pod_claims(cycle.pod, cycle.state, cycle.profile.release.0)?;
         let extended = ExtendedResources::of(cycle);
         if claims.is_empty() && extended.is_none() {
@@ -121,12 +133,12 @@ impl<'a> Wanted<'a> {
     }
 
     /// The claim for extended resources that an earlier attempt left behind, where it is allocated.
-    fn left_behind(&self) -> Option<&Arc<ResourceClaim>> {
+    fn left_behind(&self) -> Option<&Arc<Claim>> {
         self.extended.as_ref().and_then(|extended| extended.left_behind.as_ref()).filter(|claim| is_allocated(claim))
     }
 
     /// Whether there is anything to allocate.
-    fn allocates(&self) -> bool {
+    pub fn allocates(&self) -> bool {
         let extended = self.extended.is_some() && self.left_behind().is_none();
         extended || self.claims.iter().any(|claim| !is_allocated(claim))
     }
@@ -137,12 +149,23 @@ impl<'a> Wanted<'a> {
         self.extended.as_ref().map(|extended| extended.on(node, !self.claims.is_empty(), namespace))
     }
 
+    /// What the claims that are open would get on a node, each with its name; `None`: they do not, or it cannot be told.
+    pub fn chosen(&self, node: &NodeInfo) -> Option<(Vec<String>, Allocations)> {
+        let open = self.claims.iter().filter(|claim| !is_allocated(claim)).map(|claim| claim_name(claim));
+        let own = match self.own(node) {
+            Some(NodeClaim::Claim(claim)) => Some(claim_name(&claim)),
+            _ => None,
+        };
+        let found = self.allocate(node).ok().flatten()?;
+        Some((open.chain(own).collect(), found))
+    }
+
     /// What the claims that are open would get on a node.
-    fn allocate(&self, node: &NodeInfo) -> Result<Option<Vec<Allocation>>, Fault> {
+    fn allocate(&self, node: &NodeInfo) -> Result<Option<Allocations>, Fault> {
         let own = self.own(node);
         let own = own.as_ref().and_then(|own| if let NodeClaim::Claim(claim) = own { Some(&**claim) } else { None });
-        let open: Vec<&ResourceClaim> = self.claims.iter().map(|claim| &**claim).filter(|claim| !is_allocated(claim)).chain(own).collect();
-        if open.is_empty() { Ok(Some(Vec::new())) } else { self.allocator.allocate(node, &open) }
+        let open: Vec<&Claim> = self.claims.iter().map(|claim| &**claim).filter(|claim| !is_allocated(claim)).chain(own).collect();
+        if open.is_empty() { Ok(Some(Allocations::nothing())) } else { self.allocator.allocate(node, &open) }
     }
 
     /// `Filter`.
@@ -209,7 +232,7 @@ fn post_filter_alone(cycle: &Cycle<'_>, judgement: &Judgement) -> &'static str {
     let unavailable = |node: &&NodeJudgement| node.first_refusal().is_some_and(|(_, refusal)| refusal.reasons == [NOT_AVAILABLE]);
     let nodes = judgement.nodes.iter().filter(reached).filter(unavailable);
     let refusing: Vec<&NodeInfo> = nodes.map(|node| cycle.state.node_by_id(node.id)).collect();
-    let frees = |claim: &ResourceClaim| {
+    let frees = |claim: &Claim| {
         let users = claim.status.as_ref().and_then(|status| status.reserved_for.as_deref()).unwrap_or_default();
         users.iter().all(|user| *user.uid == *cycle.pod.uid) && users.len() <= 1
     };
@@ -217,15 +240,15 @@ fn post_filter_alone(cycle: &Cycle<'_>, judgement: &Judgement) -> &'static str {
         "deallocation of ResourceClaim completed"
     } else if extended.is_some_and(|extended| extended.left_behind.is_some()) {
         "deletion of ResourceClaim completed"
-    } else if newer {
-        ""
-    } else {
+    } else if !newer {
         "still not schedulable"
+    } else {
+        ""
     }
 }
 
 /// What keeps an unallocated claim from being looked at at all.
-fn problem<'a>(claim: &ResourceClaim, cycle: &Cycle<'_>) -> Option<PreFilter<'a>> {
+fn problem<'a>(claim: &Claim, cycle: &Cycle<'_>) -> Option<PreFilter<'a>> {
     let refuse = |reason: String| Some(PreFilter::Refuse(Refusal::unresolvable(reason)));
     for request in requests(claim) {
         let alternatives = written(request);
@@ -251,22 +274,23 @@ fn problem<'a>(claim: &ResourceClaim, cycle: &Cycle<'_>) -> Option<PreFilter<'a>
 }
 
 /// Whether a claim has its devices.
-pub fn is_allocated(claim: &ResourceClaim) -> bool {
+pub fn is_allocated(claim: &Claim) -> bool {
     claim.status.as_ref().is_some_and(|status| status.allocation.is_some())
 }
 
 /// Whether the allocation of a claim selects the node.
-pub fn is_reachable(claim: &ResourceClaim, node: &NodeInfo) -> bool {
+pub fn is_reachable(claim: &Claim, node: &NodeInfo) -> bool {
     let selector =
         claim.status.as_ref().and_then(|status| status.allocation.as_ref()).and_then(|allocation| allocation.node_selector.as_ref());
     selector.is_none_or(|selector| selects(selector, node))
 }
 
 /// Whether the devices of an allocated claim can be used from the node; `None`: time decides.
-fn is_available(claim: &ResourceClaim, node: &NodeInfo, variant: Variant) -> Option<bool> {
+fn is_available(claim: &Claim, node: &NodeInfo, variant: Variant) -> Option<bool> {
     let Some(status) = &claim.status else { return Some(true) };
     let Some(allocation) = &status.allocation else { return Some(true) };
-    if !is_reachable(claim, node) {
+    let skips = variant.release >= 37 && skips_operations(claim);
+    if !is_reachable(claim, node) || (skips && !can_skip_operations(node)) {
         return Some(false);
     }
     match readiness(status) {
@@ -308,18 +332,19 @@ fn readiness(status: &ResourceClaimStatus) -> Readiness {
 }
 
 /// The requests (`request/alternative`) that the devices of an allocated claim serve.
-fn allocated_requests(claim: &ResourceClaim) -> Vec<String> {
+fn allocated_requests(claim: &Claim) -> Vec<String> {
     let allocation = claim.status.as_ref().and_then(|status| status.allocation.as_ref());
     let results = allocation.and_then(|allocation| allocation.devices.as_ref()).and_then(|devices| devices.results.as_ref());
     results.into_iter().flatten().map(|result| result.request.clone()).collect()
 }
 
-/// Eight points for the first alternative of a request, one less for each that follows (`computeScore`).
-fn points(claim: &ResourceClaim, served: &[String]) -> i64 {
+/// Eight points for the first alternative of a request that is served, one less for each that follows (`computeScore`).
+fn points(claim: &Claim, served: &[String]) -> i64 {
     let of_request = |request: &crate::kube::api::resource::v1::DeviceRequest| {
         let alternatives = request.first_available.as_deref().unwrap_or_default();
-        let chosen = alternatives.iter().position(|alternative| served.contains(&format!("{}/{}", request.name, alternative.name)));
-        chosen.and_then(|at| i64::try_from(at).ok()).map_or(0, |at| 8 - at)
+        let chosen =
+            alternatives.iter().zip(0..).filter(|(alternative, _)| served.contains(&format!("{}/{}", request.name, alternative.name)));
+        chosen.map(|(_, at)| 8 - at).sum::<i64>()
     };
     requests(claim).iter().map(of_request).sum()
 }

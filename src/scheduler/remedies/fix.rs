@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use crate::cluster::driver_devices::DriverClaim;
 use crate::cluster::{
-    Amount, ClusterState, ContainerRequests, Labels, Node, ObjectKey, PodInfo, PodSpec, Resources, Stored, Taint, Toleration, Watched,
-    WhenUnsatisfiable,
+    Amount, Claim, ClusterState, ContainerRequests, Labels, Node, ObjectKey, PodInfo, PodSpec, Resources, Stored, Taint, Toleration,
+    Watched, WhenUnsatisfiable,
 };
 use crate::kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
-use crate::kube::api::resource::v1::ResourceClaim;
 use crate::kube::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use crate::scheduler::evidence::{amount, is_in_bytes};
 
@@ -57,7 +56,7 @@ pub enum Fix {
     /// Restore a volume that a claim is bound to.
     RestoreVolume(Arc<PersistentVolumeClaim>),
     /// Delete the pod that holds a claim for devices, so that these are free.
-    Release(Arc<ResourceClaim>, Arc<PodInfo>),
+    Release(Arc<Claim>, Arc<PodInfo>),
 }
 
 impl PartialEq for Fix {
@@ -178,7 +177,7 @@ impl Fix {
             }
             Self::Release(claim, holder) => {
                 let mut free = (**claim).clone();
-                free.status = None;
+                free.known.status = None;
                 let namespace: Arc<str> = claim.metadata.namespace.as_deref().unwrap_or_default().into();
                 let driver = state.listers().driver_claims.get(&namespace, name(&claim.metadata));
                 let driver = driver.map(|driver| Arc::new(DriverClaim { spec: driver.spec.clone(), ..DriverClaim::default() }));

@@ -8,10 +8,10 @@ mod reserve;
 
 use std::sync::Arc;
 
+use crate::cluster::Claim as ResourceClaim;
 use crate::cluster::NodeInfo;
 use crate::cluster::driver_devices::{ClaimSchedulingStatus, DriverClaim, PodSchedulingContext};
 use crate::kube::api::core::v1::NodeSelector;
-use crate::kube::api::resource::v1::ResourceClaim;
 use crate::scheduler::explanation::Fact;
 use crate::scheduler::volumes::is_controlled_by;
 use crate::scheduler::{Cycle, PreFilter, Refusal, Verdict};

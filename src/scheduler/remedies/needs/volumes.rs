@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::cluster::{Interner, NodeSelectorTerm, VolumeSource};
+use crate::cluster::{Claim, Interner, NodeSelectorTerm, VolumeSource};
 use crate::kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
-use crate::kube::api::resource::v1::ResourceClaim;
 use crate::scheduler::dra::driver::LAST;
 use crate::scheduler::plugins::dynamic_resources::is_reachable;
 use crate::scheduler::plugins::volume_restrictions::{conflicts, is_restricted, once_claims, users as users_of};
@@ -156,12 +155,12 @@ pub fn limits(cycle: &Cycle<'_>, node: &Candidate) -> Vec<Need> {
 
 /// Pods of other claims give their devices up; which of them are the right ones is found by trying.
 pub fn devices(cycle: &Cycle<'_>, node: &Candidate) -> Vec<Need> {
-    let holder = |claim: &ResourceClaim| {
+    let holder = |claim: &Claim| {
         let consumers = claim.status.as_ref()?.reserved_for.as_deref()?;
         let [consumer] = consumers else { return None };
         cycle.state.pod(claim.metadata.namespace.as_deref()?, &consumer.name).filter(|pod| !is_protected(pod)).cloned()
     };
-    let allocated = |claim: &&Arc<ResourceClaim>| claim.status.as_ref().is_some_and(|status| status.allocation.is_some());
+    let allocated = |claim: &&Arc<Claim>| claim.status.as_ref().is_some_and(|status| status.allocation.is_some());
     let held = cycle.state.listers().resource_claims.iter().filter(|claim| allocated(claim) && is_reachable(claim, node));
     let mut held: Vec<_> = held.filter_map(|claim| Some((holder(claim)?, claim.clone()))).collect();
     held.sort_by_key(|(pod, _)| (pod.spec.priority, std::cmp::Reverse(pod.started), pod.key()));

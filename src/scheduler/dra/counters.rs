@@ -1,12 +1,11 @@
-//! What allocated devices take: counters they share with others, and capacity of devices that several claims may have.
-//! Upstream: `checkAvailableCounters`, `structured/internal/*/consumable_capacity.go`.
+//! What allocated devices take of the counters they share with others. Upstream: `checkAvailableCounters`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use crate::cluster::Amount;
-use crate::kube::api::resource::v1::{CapacityRequestPolicy, CapacityRequirements, CounterSet, Device, DeviceCapacity};
-use crate::kube::apimachinery::pkg::api::resource::Quantity;
+use crate::kube::api::resource::v1::{CounterSet, Device};
 
+use super::capacity::amount;
 use super::pool::{Pool, PoolDevice};
 use super::{DeviceId, Variant};
 
@@ -59,9 +58,14 @@ impl<'a> Counters<'a> {
         wanted.all(|(id, wanted)| left.get(&id).is_some_and(|left| *left >= wanted))
     }
 
-    /// Counters belong to a slice up to 1.34, and to all pools of one name since.
+    /// Counters belong to a slice up to 1.34, then to all pools of one name, since 1.37 to one pool.
     fn place(&self, device: &PoolDevice<'_>) -> String {
-        if self.variant.pools_count() { device.id.1.to_owned() } else { device.slice.metadata.name.clone().unwrap_or_default() }
+        let (driver, pool, _) = device.id;
+        match self.variant.pools_count() {
+            true if self.variant.mixes_drivers() => pool.to_owned(),
+            true => format!("{driver}/{pool}"),
+            false => device.slice.metadata.name.clone().unwrap_or_default(),
+        }
     }
 
     fn fill(
@@ -108,68 +112,4 @@ fn consume<'a>(left: &mut BTreeMap<CounterId<'a>, Amount>, device: &'a Device, c
             }
         }
     }
-}
-
-/// Amounts of capacity by name.
-pub type Amounts = BTreeMap<String, Amount>;
-
-/// Consumed capacity by device.
-pub type Consumed<'a> = HashMap<DeviceId<'a>, Amounts>;
-
-/// Whether a device has the capacity that is asked for, less what was `allocated` before and what the search itself took (`CmpRequestOverCapacity`).
-pub fn has_capacity(device: &Device, asked: Option<&CapacityRequirements>, allocated: Option<&Amounts>, taken: Option<&Amounts>) -> bool {
-    let capacities = device.capacity.as_ref();
-    let unknown = |name: &String| capacities.is_none_or(|capacities| !capacities.contains_key(name));
-    if asked.and_then(|asked| asked.requests.as_ref()).is_some_and(|asked| asked.keys().any(unknown)) {
-        return false;
-    }
-    let before = |name: &String, of: Option<&Amounts>| of.and_then(|of| of.get(name)).copied().unwrap_or_default();
-    consumption(device, asked).iter().zip(capacities.into_iter().flatten()).all(|((name, wanted), (_, capacity))| {
-        let violates = capacity.request_policy.as_ref().is_some_and(|policy| violates(*wanted, policy));
-        !violates && before(name, allocated) + before(name, taken) + *wanted <= amount(&capacity.value)
-    })
-}
-
-/// What each capacity of a device would give for a request (`GetConsumedCapacityFromRequest`).
-pub fn consumption(device: &Device, asked: Option<&CapacityRequirements>) -> Amounts {
-    let asked = |name: &str| asked.and_then(|asked| asked.requests.as_ref()?.get(name));
-    device.capacity.iter().flatten().map(|(name, capacity)| (name.clone(), rounded(asked(name), capacity))).collect()
-}
-
-/// Whether several claims may have the device.
-pub fn is_shareable(device: &Device) -> bool {
-    device.allow_multiple_allocations == Some(true)
-}
-
-/// A request rounded up to what the policy allows; without one, its default or all there is.
-fn rounded(asked: Option<&Quantity>, capacity: &DeviceCapacity) -> Amount {
-    let policy = capacity.request_policy.as_ref();
-    let Some(asked) = asked.map(amount) else {
-        return policy.and_then(|policy| policy.default.as_ref()).map_or_else(|| amount(&capacity.value), amount);
-    };
-    let Some(policy) = policy else { return asked };
-    if let Some(range) = &policy.valid_range {
-        let least = amount(&range.min);
-        let Some(step) = range.step.as_ref().map(amount).filter(|_| asked >= least) else { return asked.max(least) };
-        let (above, step) = (asked.value() - least.value(), step.value().max(1));
-        return Amount::from_units(least.value() + step * ((above + step - 1) / step));
-    }
-    policy.valid_values.iter().flatten().map(amount).find(|valid| asked <= *valid).unwrap_or(asked)
-}
-
-fn violates(taken: Amount, policy: &CapacityRequestPolicy) -> bool {
-    if policy.default.as_ref().is_some_and(|default| amount(default) == taken) {
-        return false;
-    }
-    if let Some(range) = &policy.valid_range {
-        let off_step =
-            range.step.as_ref().is_some_and(|step| (taken.value() - amount(&range.min).value()) % amount(step).value().max(1) != 0);
-        return range.max.as_ref().is_some_and(|most| taken > amount(most)) || off_step;
-    }
-    policy.valid_values.as_ref().is_some_and(|valid| !valid.is_empty() && !valid.iter().any(|valid| amount(valid) == taken))
-}
-
-/// A quantity, exactly.
-pub fn amount(quantity: &Quantity) -> Amount {
-    Amount::parse(&quantity.0).unwrap_or_default()
 }
