@@ -68,9 +68,9 @@ pub fn recorded<'c>(
     let said = chosen.iter().find(|devices| Some(&*devices.node) == node);
     let given = changes.filter_map(|(revision, change)| {
         let Some(Stored::ResourceClaim(after, _)) = &change.after else { return None };
-        let had = matches!(&change.before, Some(Stored::ResourceClaim(before, _)) if given(before).is_some());
+        let had = matches!(&change.before, Some(Stored::ResourceClaim(before, _)) if Allocation::recorded(before).is_some());
         let ours = change.key.namespace == pod.namespace && reserved(after, pod);
-        let allocation = given(after).filter(|_| ours && !had)?;
+        let allocation = Allocation::recorded(after).filter(|_| ours && !had)?;
         let devices = ClaimDevices { claim: claim_name(after), allocation };
         let own = format!("{}/{OWN_CLAIM}", pod.namespace);
         let is = |known: &&ClaimDevices| known.claim == devices.claim || known.claim == own && is_own(after);
@@ -79,13 +79,6 @@ pub fn recorded<'c>(
         Some(RecordedDevices { devices, revision, agrees })
     });
     given.collect()
-}
-
-/// The devices a claim has.
-fn given(claim: &Claim) -> Option<Allocation> {
-    let results = claim.status.as_ref()?.allocation.as_ref()?.devices.as_ref()?.results.as_ref()?;
-    let each = results.iter().map(|result| (result.request.clone(), result.driver.clone(), result.pool.clone(), result.device.clone()));
-    Some(Allocation { devices: each.collect() })
 }
 
 fn reserved(claim: &Claim, pod: &PodInfo) -> bool {

@@ -21,6 +21,11 @@ pub(super) fn unary(operator: &str, operand: &Value) -> Result<Value> {
 
 /// `a operator b`.
 pub(super) fn binary(operator: &str, left: &Value, right: &Value) -> Result<Value> {
+    // These know only their own kind.
+    let alone = |value: &Value| matches!(value, Value::Quantity(_) | Value::Semver(_));
+    if matches!(operator, "==" | "!=") && alone(left) && std::mem::discriminant(left) != std::mem::discriminant(right) {
+        return Err(Fault::no_overload());
+    }
     match operator {
         "==" => return Ok(Value::Bool(left == right)),
         "!=" => return Ok(Value::Bool(left != right)),
@@ -33,7 +38,10 @@ pub(super) fn binary(operator: &str, left: &Value, right: &Value) -> Result<Valu
         {
             return Ok(Value::Bool(false));
         }
-        let ordering = left.compare(right).ok_or_else(Fault::no_overload)?;
+        let ordered =
+            matches!(left, Value::Bool(_) | Value::Int(_) | Value::Uint(_) | Value::Double(_) | Value::String(_) | Value::Bytes(_));
+        let untaken = || if ordered { Fault::no_overload() } else { Fault::no_overload_of(&format!("_{operator}_")) };
+        let ordering = left.compare(right).ok_or_else(untaken)?;
         return Ok(Value::Bool(match operator {
             "<" => ordering == Ordering::Less,
             "<=" => ordering != Ordering::Greater,

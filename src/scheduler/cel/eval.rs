@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::parse::{Expr, Expression};
 use super::value::Map;
-use super::{Fault, Result, Value, arithmetic, functions, macros};
+use super::{Fault, Result, Value, arithmetic, functions, macros, written};
 
 /// Names and their values, innermost last.
 pub(super) struct Scope<'a> {
@@ -18,6 +18,7 @@ const STEPS: u32 = 1_000_000;
 impl Expression {
     /// Evaluates the expression with these variables.
     pub fn evaluate(&self, variables: &[(&str, Value)]) -> Result<Value> {
+        fold(&self.root)?;
         let mut scope = Scope { names: variables.to_vec(), steps: 0 };
         scope.evaluate(&self.root)
     }
@@ -32,7 +33,11 @@ impl<'a> Scope<'a> {
         match expr {
             Expr::Literal(value) => Ok(value.clone()),
             Expr::Ident(name) => self.lookup(name),
-            Expr::List(elements) => Ok(Value::list(elements.iter().map(|element| self.evaluate(element)).collect::<Result<_>>()?)),
+            Expr::List(elements) => {
+                let values = elements.iter().map(|element| self.evaluate(element)).collect::<Result<Vec<_>>>()?;
+                written::elements(elements, &values)?;
+                Ok(Value::list(values))
+            }
             Expr::Map(entries) => {
                 let entries =
                     entries.iter().map(|(key, value)| Ok((self.evaluate(key)?, self.evaluate(value)?))).collect::<Result<Vec<_>>>()?;
@@ -41,7 +46,7 @@ impl<'a> Scope<'a> {
             Expr::Conditional(parts) => match self.evaluate(&parts[0])? {
                 Value::Bool(true) => self.evaluate(&parts[1]),
                 Value::Bool(false) => self.evaluate(&parts[2]),
-                _ => Err(Fault::no_overload()),
+                _ => written::operands("? :", &parts[..1], Err(Fault::no_overload())),
             },
             Expr::Select { operand, field, optional } => {
                 let operand = self.evaluate(operand)?;
@@ -78,11 +83,26 @@ impl<'a> Scope<'a> {
         if let Some(result) = macros::expand(self, target, function, arguments) {
             return result;
         }
+        // What `add` and `sub` make equals nothing on the right: upstream compares with the other of two Go types.
+        if let ("==" | "!=", [_, Expr::Call { target: Some(_), function, .. }]) = (function, arguments)
+            && matches!(function.as_str(), "add" | "sub")
+        {
+            arguments.iter().try_for_each(|argument| self.evaluate(argument).map(drop))?;
+            return Err(Fault::no_overload());
+        }
         let target = target.map(|target| self.evaluate(target)).transpose()?;
+        let sides = arguments;
         let arguments = arguments.iter().map(|argument| self.evaluate(argument)).collect::<Result<Vec<_>>>()?;
         match (&target, arguments.as_slice()) {
-            (None, [operand]) if function == "!" || function == "neg" => arithmetic::unary(function, operand),
-            (None, [left, right]) if arithmetic::is_operator(function) => arithmetic::binary(function, left, right),
+            (None, [operand]) if function == "!" || function == "neg" => {
+                written::operands(function, sides, arithmetic::unary(function, operand))
+            }
+            (None, [left, right]) if arithmetic::is_operator(function) => {
+                if matches!(function, "==" | "!=") {
+                    written::equals(function, sides, [left, right])?;
+                }
+                written::operands(function, sides, arithmetic::binary(function, left, right))
+            }
             (None, arguments) => functions::call(function, arguments),
             (Some(target), arguments) => functions::method(target, function, arguments),
         }
@@ -99,11 +119,42 @@ impl<'a> Scope<'a> {
             (_, Ok(Value::Bool(value))) if value == deciding => Ok(Value::Bool(deciding)),
             (Ok(Value::Bool(_)), Ok(Value::Bool(value))) => Ok(Value::Bool(value)),
             // What we cannot evaluate might have decided; an error of CEL's cannot.
-            (Err(fault @ Fault::Unsupported(_)), _) | (_, Err(fault @ Fault::Unsupported(_))) => Err(fault),
+            (Err(fault @ (Fault::Unsupported(_) | Fault::Compile(_))), _)
+            | (_, Err(fault @ (Fault::Unsupported(_) | Fault::Compile(_)))) => Err(fault),
             (Err(fault), _) | (_, Err(fault)) => Err(fault),
             _ => Err(Fault::no_overload()),
         }
     }
+}
+
+/// Conversions of what is written out are made when the program is: one that fails makes none (`interpreter/decorators.go`).
+fn fold(expr: &Expr) -> Result<()> {
+    match expr {
+        Expr::Literal(_) | Expr::Ident(_) => Ok(()),
+        Expr::Select { operand, .. } => fold(operand),
+        Expr::Index { operand, key, .. } => fold(operand).and_then(|()| fold(key)),
+        Expr::List(elements) => elements.iter().try_for_each(fold),
+        Expr::Map(entries) => entries.iter().try_for_each(|(key, value)| fold(key).and_then(|()| fold(value))),
+        Expr::Conditional(parts) => parts.iter().try_for_each(fold),
+        Expr::Call { target: None, function, arguments } if is_conversion(function) => {
+            arguments.iter().try_for_each(fold)?;
+            match (arguments.as_slice(), function.as_str()) {
+                ([Expr::Literal(value)], function) => match functions::call(function, std::slice::from_ref(value)) {
+                    Err(Fault::Error(error)) => Err(Fault::Compile(format!("program instantiation failed: {error}"))),
+                    _ => Ok(()),
+                },
+                _ => Ok(()),
+            }
+        }
+        Expr::Call { target, arguments, .. } => {
+            target.iter().try_for_each(|target| fold(target))?;
+            arguments.iter().try_for_each(fold)
+        }
+    }
+}
+
+fn is_conversion(function: &str) -> bool {
+    matches!(function, "bool" | "bytes" | "double" | "duration" | "dyn" | "int" | "string" | "timestamp" | "uint")
 }
 
 /// `operand.key`, `operand[key]` and their optional forms.
@@ -131,6 +182,8 @@ fn lookup(operand: &Value, key: &Value) -> Result<Option<Value>> {
         }),
         (Value::List(list), Value::Int(at)) => Ok(usize::try_from(*at).ok().and_then(|at| list.get(at)).cloned()),
         (Value::List(list), Value::Uint(at)) => Ok(usize::try_from(*at).ok().and_then(|at| list.get(at)).cloned()),
-        _ => Err(Fault::no_overload()),
+        (Value::List(_), _) => Err(Fault::no_overload()),
+        // What has no keys has not this one.
+        _ => Ok(None),
     }
 }

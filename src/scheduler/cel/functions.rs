@@ -12,16 +12,16 @@ pub(super) fn call(function: &str, arguments: &[Value]) -> Result<Value> {
         ("size", [value]) => size(value),
         ("quantity", [Value::String(text)]) => match Amount::parse(text) {
             Some(amount) => Ok(Value::Quantity(amount)),
-            None => Err(Fault::Unsupported(format!("the quantity {text:?}"))),
+            None => Err(error(quantity_problem(text))),
         },
         ("isQuantity", [Value::String(text)]) => Ok(Value::Bool(Amount::parse(text).is_some())),
-        ("semver", [Value::String(text)]) => semver(Semver::parse(text), text),
+        ("semver", [Value::String(text)]) => semver(Semver::parse(text)),
         ("semver", [Value::String(text), Value::Bool(normalize)]) => {
-            semver(if *normalize { Semver::parse_normalized(text) } else { Semver::parse(text) }, text)
+            semver(if *normalize { Semver::parse_normalized(text) } else { Semver::parse(text) })
         }
-        ("isSemver", [Value::String(text)]) => Ok(Value::Bool(Semver::parse(text).is_some())),
+        ("isSemver", [Value::String(text)]) => Ok(Value::Bool(Semver::parse(text).is_ok())),
         ("isSemver", [Value::String(text), Value::Bool(normalize)]) => {
-            Ok(Value::Bool(if *normalize { Semver::parse_normalized(text) } else { Semver::parse(text) }.is_some()))
+            Ok(Value::Bool(if *normalize { Semver::parse_normalized(text) } else { Semver::parse(text) }.is_ok()))
         }
         ("string", [value]) => string(value),
         ("int", [value]) => int(value),
@@ -29,6 +29,11 @@ pub(super) fn call(function: &str, arguments: &[Value]) -> Result<Value> {
         ("uint", [Value::Uint(value)]) => Ok(Value::Uint(*value)),
         ("uint", [Value::Int(value)]) => u64::try_from(*value).map(Value::Uint).map_err(|_| error("range error converting -1 to uint")),
         ("bool", [Value::Bool(value)]) => Ok(Value::Bool(*value)),
+        ("bool", [Value::String(text)]) => match &**text {
+            "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(Value::Bool(true)),
+            "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(Value::Bool(false)),
+            _ => Err(conversion("string", "bool")),
+        },
         ("dyn", [value]) => Ok(value.clone()),
         _ => Err(unsupported(function, arguments)),
     }
@@ -84,6 +89,15 @@ fn string_method(text: &str, function: &str, arguments: &[Value]) -> Result<Valu
         ("indexOf", [Value::String(part)]) => index(text.find(&**part)),
         ("lastIndexOf", [Value::String(part)]) => index(text.rfind(&**part)),
         ("replace", [Value::String(from), Value::String(to)]) => Value::string(&text.replace(&**from, to)),
+        ("replace", [Value::String(from), Value::String(to), Value::Int(most)]) if !from.is_empty() => match usize::try_from(*most) {
+            Ok(most) => Value::string(&text.replacen(&**from, to, most)),
+            Err(_) => Value::string(&text.replace(&**from, to)),
+        },
+        ("split", [Value::String(separator), Value::Int(most)]) if !separator.is_empty() => match usize::try_from(*most) {
+            Ok(0) => Value::list(Vec::new()),
+            Ok(most) => Value::list(text.splitn(most, &**separator).map(Value::string).collect()),
+            Err(_) => Value::list(text.split(&**separator).map(Value::string).collect()),
+        },
         ("split", [Value::String(separator)]) if !separator.is_empty() => {
             Value::list(text.split(&**separator).map(Value::string).collect())
         }
@@ -92,18 +106,22 @@ fn string_method(text: &str, function: &str, arguments: &[Value]) -> Result<Valu
             None if *at == length(text) => Value::string(""),
             None => return Err(error(&format!("index out of range: {at}"))),
         },
-        ("substring", [Value::Int(start)]) => substring(text, *start, length(text))?,
+        ("substring", [Value::Int(start)]) => {
+            let end = length(text);
+            substring(text, *start, end.max(*start))?
+        }
         ("substring", [Value::Int(start), Value::Int(end)]) => substring(text, *start, *end)?,
         _ => return Err(mistyped(function, arguments)),
     })
 }
 
 fn substring(text: &str, start: i64, end: i64) -> Result<Value> {
-    if start < 0 || end > length(text) {
-        return Err(error(&format!("index out of range: {}", if start < 0 { start } else { end })));
-    }
+    let most = length(text);
     if start > end {
         return Err(error(&format!("invalid substring range. start: {start}, end: {end}")));
+    }
+    if let Some(out) = [start, end].into_iter().find(|at| *at < 0 || *at > most) {
+        return Err(error(&format!("index out of range: {out}")));
     }
     let (skip, take) = (usize::try_from(start).unwrap_or(0), usize::try_from(end - start).unwrap_or(0));
     Ok(Value::string(&text.chars().skip(skip).take(take).collect::<String>()))
@@ -144,7 +162,6 @@ fn quantity_method(quantity: Amount, function: &str, arguments: &[Value]) -> Res
         ("isGreaterThan", Some(other), _) => Value::Bool(quantity > other),
         ("add", Some(other), _) => Value::Quantity(quantity + other),
         ("sub", Some(other), _) => Value::Quantity(quantity - other),
-        ("sign", None, []) => Value::Int(quantity.cmp(&Amount::default()) as i64),
         ("asApproximateFloat", None, []) => Value::Double(quantity.approximate()),
         ("isInteger", None, []) => Value::Bool(quantity.units().is_some()),
         ("asInteger", None, []) => Value::Int(quantity.units().ok_or_else(|| error("cannot convert value to integer"))?),
@@ -167,8 +184,22 @@ fn semver_method(version: &Semver, function: &str, arguments: &[Value]) -> Resul
     }
 }
 
-fn semver(version: Option<Semver>, text: &str) -> Result<Value> {
-    version.map(Value::Semver).ok_or_else(|| Fault::Unsupported(format!("the version {text:?}")))
+fn semver(version: std::result::Result<Semver, String>) -> Result<Value> {
+    version.map(Value::Semver).map_err(Fault::Error)
+}
+
+/// What is wrong with a quantity's text (`apimachinery/pkg/api/resource/quantity.go`).
+fn quantity_problem(text: &str) -> &'static str {
+    let digits = |text: &str| text.trim_start_matches(|c: char| c.is_ascii_digit()).to_owned();
+    let number = digits(text.strip_prefix(['+', '-']).unwrap_or(text));
+    let suffix = number.strip_prefix('.').map_or(number.clone(), digits);
+    let rest = suffix.trim_start_matches(|c: char| "eEinumkKMGTP".contains(c));
+    let rest = digits(rest.strip_prefix(['+', '-']).unwrap_or(rest));
+    if text.is_empty() || !rest.is_empty() {
+        return "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+    }
+    let known = Amount::parse(&format!("1{suffix}")).is_some();
+    if known { "unable to parse numeric part of quantity" } else { "unable to parse quantity's suffix" }
 }
 
 /// Compiles a pattern. RE2's classes are ASCII, ours Unicode: where that could matter we do not answer.
@@ -185,7 +216,7 @@ fn size(value: &Value) -> Result<Value> {
         Value::Bytes(bytes) => count(bytes.len()),
         Value::List(list) => count(list.len()),
         Value::Map(map) => count(map.entries.len()),
-        _ => return Err(Fault::no_overload()),
+        _ => return Err(Fault::no_overload_of("size")),
     }))
 }
 
@@ -201,7 +232,12 @@ fn int(value: &Value) -> Result<Value> {
     match value {
         Value::Int(_) => Ok(value.clone()),
         Value::Uint(value) => i64::try_from(*value).map(Value::Int).map_err(|_| error("integer overflow")),
-        Value::String(text) => text.parse().map(Value::Int).map_err(|_| Fault::Unsupported(format!("int({text:?})"))),
+        Value::String(text) => text.parse().map(Value::Int).map_err(|_| conversion("string", "int")),
+        // Beyond what a float tells of whole numbers, as of the largest, it does not convert.
+        #[allow(clippy::cast_possible_truncation, reason = "it is within the range")]
+        Value::Double(value) if value.abs() < 9_223_372_036_854_775_807.0 => Ok(Value::Int(*value as i64)),
+        Value::Double(_) => Err(error("integer overflow")),
+        Value::Bool(_) => Err(Fault::no_overload_of("int(bool)")),
         _ => Err(Fault::Unsupported("int() of this type".to_owned())),
     }
 }
@@ -212,8 +248,14 @@ fn double(value: &Value) -> Result<Value> {
         Value::Double(_) => Ok(value.clone()),
         Value::Int(value) => Ok(Value::Double(*value as f64)),
         Value::Uint(value) => Ok(Value::Double(*value as f64)),
+        Value::String(text) => text.parse().map(Value::Double).map_err(|_| conversion("string", "double")),
+        Value::Bool(_) => Err(Fault::no_overload_of("double(bool)")),
         _ => Err(Fault::Unsupported("double() of this type".to_owned())),
     }
+}
+
+fn conversion(from: &str, to: &str) -> Fault {
+    error(&format!("type conversion error from '{from}' to '{to}'"))
 }
 
 fn length(text: &str) -> i64 {

@@ -23,12 +23,13 @@ const SYMBOLS: [&str; 27] = [
 ];
 
 /// Splits `text` into tokens.
-pub(super) fn tokens(text: &str) -> Result<Vec<Token>> {
+/// With each its place in bytes.
+pub(super) fn tokens(text: &str) -> Result<Vec<(Token, usize)>> {
     let mut found = Vec::new();
     let mut rest = skip_space(text);
     while !rest.is_empty() {
         let (token, after) = token(rest)?;
-        found.push(token);
+        found.push((token, text.len() - rest.len()));
         rest = skip_space(after);
     }
     Ok(found)

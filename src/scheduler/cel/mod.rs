@@ -11,6 +11,7 @@ mod macros;
 mod parse;
 mod semver;
 mod value;
+mod written;
 
 pub use parse::Expression;
 pub use semver::Semver;
@@ -21,11 +22,18 @@ pub use value::Value;
 pub enum Fault {
     /// CEL's own runtime error, in its words (`no such key: model`).
     Error(String),
+    /// What the compiler says of an expression it does not take.
+    Compile(String),
     /// A part of the language that is not modelled here; names the part.
     Unsupported(String),
 }
 
 impl Fault {
+    /// The error of an operator or function that takes no such operands.
+    fn no_overload_of(name: &str) -> Self {
+        Self::Error(format!("no such overload: {name}"))
+    }
+
     /// CEL's error for operands that no overload takes.
     fn no_overload() -> Self {
         Self::Error("no such overload".to_owned())
@@ -79,12 +87,19 @@ mod tests {
         check("[1, 2, 3].exists(x, x > 2) && [1, 2, 3].all(x, x > 0) && [1, 2].exists_one(x, x == 1)", true);
         check("[1, 2, 3].filter(x, x > 1).map(x, x * 2) == [4, 6]", true);
         check("size('äö') == 2 && 'a' + 'b' == 'ab' && -7 / 2 == -3 && -7 % 2 == -1", true);
-        check("true ? 1 == 1.0 : false", true);
+        check("true ? dyn(1) == 1.0 : false", true);
     }
 
     #[test]
     fn errors_are_those_of_cel() {
         let error = |text: &str| Err(Fault::Error(text.to_owned()));
+        assert_eq!(run("device.attributes['gpu.example.com'].model.x == 1"), error("no such key: x"));
+        assert_eq!(run("device.attributes['gpu.example.com'].version == 'x'"), error("no such overload"));
+        assert_eq!(run("device.attributes['gpu.example.com'].version > 1"), error("no such overload: _>_"));
+        assert_eq!(run("device.attributes['gpu.example.com'].index.size() == 1"), error("no such overload: size"));
+        assert_eq!(run("'ab'.substring(3) == 'x'"), error("index out of range: 3"));
+        assert_eq!(run("semver('1.2') == semver('1.2.0')"), error("No Major.Minor.Patch elements found"));
+        assert_eq!(run("int(device.attributes['gpu.example.com'].model) == 1"), error("type conversion error from 'string' to 'int'"));
         assert_eq!(run("device.attributes['gpu.example.com'].nothing == 'x'"), error("no such key: nothing"));
         assert_eq!(run("device.attributes['other'].model == 'x'"), error("no such key: model"));
         assert_eq!(run("device.attributes['gpu.example.com'].model > 3"), error("no such overload"));
@@ -95,9 +110,26 @@ mod tests {
     }
 
     #[test]
+    fn what_the_compiler_refuses() {
+        let compile = |text: &str| Err::<Value, _>(Fault::Compile(text.to_owned()));
+        assert_eq!(run("int('x') == 1"), compile("program instantiation failed: type conversion error from 'string' to 'int'"));
+        let unknown = Expression::parse("true || device.nope == 1").unwrap().refuse_fields("device", &["driver"]);
+        let says = "compilation failed: ERROR: <input>:1:15: undefined field 'nope'\n | true || device.nope == 1\n | ..............^";
+        assert_eq!(unknown, Err(Fault::Compile(says.to_owned())));
+        let pattern = "compilation failed: ERROR: <input>:1:13: invalid matches argument\n | 'a'.matches('*')\n | ............^";
+        assert_eq!(run("'a'.matches('*')"), compile(pattern));
+    }
+
+    #[test]
     fn what_is_not_modelled_is_named() {
         assert!(matches!(run("url('https://x').getHost() == 'x'"), Err(Fault::Unsupported(_))));
         assert!(matches!(run("device.driver =="), Err(Fault::Unsupported(_))));
+        // The compiler refuses these; its words are not ours to say.
+        for refused in ["1 == 'a'", "1 + 'a' == 2", "!1", "1 ? true : false", "quantity('1') > quantity('2')", "[1, 'a'] == [1]"] {
+            assert!(matches!(run(refused), Err(Fault::Unsupported(_))), "{refused}");
+        }
+        let mixed = "2 in [1, device.attributes['gpu.example.com'].index]";
+        assert!(matches!(run(mixed), Err(Fault::Unsupported(_))));
         assert!(matches!(run(&"(".repeat(10_000)), Err(Fault::Unsupported(_))));
     }
 }

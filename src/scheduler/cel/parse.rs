@@ -7,6 +7,9 @@ use super::{Fault, Result, Value};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expression {
     pub(super) root: Expr,
+    text: String,
+    /// Fields of plain names: the name, the field, and the place of its point.
+    fields: Vec<(String, String, usize)>,
 }
 
 /// A node of the tree.
@@ -46,19 +49,53 @@ const LINKS: usize = 400;
 const BINARY: [&[&str]; 5] = [&["||"], &["&&"], &["<", "<=", ">", ">=", "==", "!=", "in"], &["+", "-"], &["*", "/", "%"]];
 
 impl Expression {
+    /// Refuses fields that a variable does not have, as the compiler does.
+    ///
+    /// # Errors
+    /// What it says.
+    pub fn refuse_fields(&self, variable: &str, known: &[&str]) -> Result<()> {
+        let mut unknown = self.fields.iter().filter(|(name, field, _)| name == variable && !known.contains(&field.as_str()));
+        match (unknown.next(), unknown.next()) {
+            (None, _) => Ok(()),
+            (Some((_, field, place)), None) => Err(refusal(&self.text, *place, &format!("undefined field '{field}'"))),
+            _ => Err(Fault::Unsupported("several fields that are not defined".to_owned())),
+        }
+    }
+
     /// Parses `text`. Faults name the part of the language that is not modelled.
     pub fn parse(text: &str) -> Result<Self> {
-        let mut parser = Parser { tokens: tokens(text)?, at: 0, depth: 0, links: 0 };
+        let (tokens, places) = tokens(text)?.into_iter().unzip();
+        let mut parser = Parser { tokens, places, at: 0, depth: 0, links: 0, fields: Vec::new(), patterns: Vec::new() };
         let root = parser.expression()?;
         match parser.tokens.get(parser.at) {
-            None => Ok(Self { root }),
+            None => {
+                let wrong = |(pattern, _): &&(String, usize)| regex::Regex::new(pattern).is_err();
+                let wrong = parser.patterns.iter().find(wrong).map(|(_, place)| refusal(text, *place, "invalid matches argument"));
+                wrong.map_or(Ok(Self { root, text: text.to_owned(), fields: parser.fields }), Err)
+            }
             Some(token) => Err(Fault::Unsupported(format!("{token:?} behind the end of the expression"))),
         }
     }
 }
 
+/// What the compiler says of a place in the text (`common/error.go`); places behind characters that are not ASCII are not told.
+fn refusal(text: &str, place: usize, what: &str) -> Fault {
+    let start = text[..place].rfind('\n').map_or(0, |at| at + 1);
+    let line = text[start..].lines().next().unwrap_or_default();
+    if !line.is_ascii() {
+        return Fault::Unsupported("what the compiler refuses".to_owned());
+    }
+    let (number, column) = (text[..place].matches('\n').count() + 1, place - start);
+    let dots = ".".repeat(column);
+    Fault::Compile(format!("compilation failed: ERROR: <input>:{number}:{}: {what}\n | {line}\n | {dots}^", column + 1))
+}
+
 struct Parser {
     tokens: Vec<Token>,
+    places: Vec<usize>,
+    fields: Vec<(String, String, usize)>,
+    /// Patterns written out, and where.
+    patterns: Vec<(String, usize)>,
     at: usize,
     depth: usize,
     links: usize,
@@ -128,10 +165,17 @@ impl Parser {
             if self.take(".?") {
                 operand = Expr::Select { operand: Box::new(operand), field: self.identifier()?, optional: true };
             } else if self.take(".") {
+                let place = self.places[self.at - 1];
                 let field = self.identifier()?;
                 operand = if self.take("(") {
+                    if let (true, Some(Token::String(pattern))) = (field == "matches", self.tokens.get(self.at)) {
+                        self.patterns.push((pattern.clone(), self.places[self.at]));
+                    }
                     Expr::Call { target: Some(Box::new(operand)), function: field, arguments: self.list(")")? }
                 } else {
+                    if let Expr::Ident(name) = &operand {
+                        self.fields.push((name.clone(), field.clone(), place));
+                    }
                     Expr::Select { operand: Box::new(operand), field, optional: false }
                 };
             } else if self.peek("[") || self.peek("[?") {
@@ -167,7 +211,17 @@ impl Parser {
                 "true" => Value::Bool(true),
                 "false" => Value::Bool(false),
                 "null" => Value::Null,
-                _ if self.take("(") => return Ok(Expr::Call { target: None, function: name, arguments: self.list(")")? }),
+                _ if self.take("(") => {
+                    let (place, known) = (self.places[self.at - 1], self.fields.len());
+                    let arguments = self.list(")")?;
+                    if let ("has", [Expr::Select { operand, .. }]) = (name.as_str(), arguments.as_slice())
+                        && let (Expr::Ident(_), Some((.., of))) = (&**operand, self.fields.get_mut(known))
+                    {
+                        // What a macro makes stands at its bracket.
+                        *of = place;
+                    }
+                    return Ok(Expr::Call { target: None, function: name, arguments });
+                }
                 _ => return Ok(Expr::Ident(name)),
             },
             Token::Symbol("(") => {

@@ -17,32 +17,44 @@ enum Identifier {
 }
 
 impl Semver {
-    /// Parses a strict version; `None` where the text is none (leading zeros, missing parts, a `v` in front).
-    pub fn parse(text: &str) -> Option<Self> {
-        let (text, build) = text.split_once('+').map_or((text, None), |(version, build)| (version, Some(build)));
-        if build.is_some_and(|build| build.split('.').any(|part| part.is_empty() || !part.bytes().all(is_identifier))) {
-            return None;
+    /// Parses a strict version.
+    ///
+    /// # Errors
+    /// What the library says of a text that is none (leading zeros, missing parts, a `v` in front).
+    pub fn parse(text: &str) -> Result<Self, String> {
+        if text.is_empty() {
+            return Err("Version string empty".to_owned());
         }
-        let (numbers, pre) = text.split_once('-').map_or((text, None), |(numbers, pre)| (numbers, Some(pre)));
-        let mut parts = numbers.splitn(3, '.');
-        let mut core = [0; 3];
-        for number in &mut core {
-            *number = digits(parts.next()?)?;
+        let parts: Vec<&str> = text.splitn(3, '.').collect();
+        let [major, minor, patch] = parts[..] else { return Err("No Major.Minor.Patch elements found".to_owned()) };
+        let (major, minor) = (number("Major", major)?, number("Minor", minor)?);
+        let (patch, build) = patch.split_once('+').map_or((patch, None), |(patch, build)| (patch, Some(build)));
+        let (patch, pre) = patch.split_once('-').map_or((patch, None), |(patch, pre)| (patch, Some(pre)));
+        let core = [major, minor, number("Patch", patch)?];
+        let pre = pre.map_or(Ok(Vec::new()), |pre| pre.split('.').map(identifier).collect())?;
+        for part in build.into_iter().flat_map(|build| build.split('.')) {
+            if part.is_empty() {
+                return Err("Build meta data is empty".to_owned());
+            }
+            if !part.bytes().all(is_identifier) {
+                return Err(format!("Invalid character(s) found in build meta data {part:?}"));
+            }
         }
-        let pre = pre.map_or(Some(Vec::new()), |pre| pre.split('.').map(identifier).collect())?;
-        Some(Self { core, pre })
+        Ok(Self { core, pre })
     }
 
     /// Parses after the clean-up that `semver(text, true)` asks for: a leading `v`, missing parts and leading zeros are forgiven.
-    pub fn parse_normalized(text: &str) -> Option<Self> {
+    ///
+    /// # Errors
+    /// What the library says of the rest.
+    pub fn parse_normalized(text: &str) -> Result<Self, String> {
         let text = text.strip_prefix('v').unwrap_or(text);
-        let end = text.find(['-', '+']).unwrap_or(text.len());
-        let mut parts: Vec<String> = text[..end].splitn(3, '.').map(|part| unpadded(part).to_owned()).collect();
-        if parts.len() < 3 && end != text.len() {
-            return None;
+        let mut parts: Vec<String> = text.splitn(3, '.').map(unpadded).collect();
+        if parts.len() < 3 && parts.last().is_some_and(|last| last.contains(['+', '-'])) {
+            return Err("short version cannot contain PreRelease/Build meta data".to_owned());
         }
         parts.resize(3, "0".to_owned());
-        Self::parse(&format!("{}{}", parts.join("."), &text[end..]))
+        Self::parse(&parts.join("."))
     }
 }
 
@@ -60,25 +72,44 @@ impl Ord for Semver {
     }
 }
 
-fn unpadded(part: &str) -> &str {
+fn unpadded(part: &str) -> String {
     let bare = part.trim_start_matches('0');
-    if bare.is_empty() && !part.is_empty() { "0" } else { bare }
+    match part.len() {
+        ..=1 => part.to_owned(),
+        _ if bare.starts_with(|c: char| c.is_ascii_digit()) => bare.to_owned(),
+        _ => format!("0{bare}"),
+    }
 }
 
-fn digits(text: &str) -> Option<u64> {
-    let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) && (text.len() == 1 || !text.starts_with('0'));
-    plain.then(|| text.parse().ok())?
+fn number(which: &str, text: &str) -> Result<u64, String> {
+    if !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(format!("Invalid character(s) found in {} number {text:?}", which.to_ascii_lowercase()));
+    }
+    if text.len() > 1 && text.starts_with('0') {
+        return Err(format!("{which} number must not contain leading zeroes {text:?}"));
+    }
+    digits(text)
 }
 
-fn identifier(text: &str) -> Option<Identifier> {
-    if text.is_empty() || !text.bytes().all(is_identifier) {
-        return None;
+fn digits(text: &str) -> Result<u64, String> {
+    let problem = if text.is_empty() { "invalid syntax" } else { "value out of range" };
+    text.parse().map_err(|_| format!("strconv.ParseUint: parsing {text:?}: {problem}"))
+}
+
+fn identifier(text: &str) -> Result<Identifier, String> {
+    if text.is_empty() {
+        return Err("Prerelease is empty".to_owned());
     }
     if text.bytes().all(|byte| byte.is_ascii_digit()) {
-        digits(text).map(Identifier::Number)
-    } else {
-        Some(Identifier::Text(text.to_owned()))
+        if text.len() > 1 && text.starts_with('0') {
+            return Err(format!("Numeric PreRelease version must not contain leading zeroes {text:?}"));
+        }
+        return digits(text).map(Identifier::Number);
     }
+    if text.bytes().all(is_identifier) {
+        return Ok(Identifier::Text(text.to_owned()));
+    }
+    Err(format!("Invalid character(s) found in prerelease {text:?}"))
 }
 
 fn is_identifier(byte: u8) -> bool {
@@ -98,9 +129,18 @@ mod tests {
     }
 
     #[test]
+    fn says_what_is_wrong() {
+        let says = |text: &str| Semver::parse(text).unwrap_err();
+        assert_eq!(says("1.2"), "No Major.Minor.Patch elements found");
+        assert_eq!(says("1.2.3.4"), "Invalid character(s) found in patch number \"3.4\"");
+        assert_eq!(says("1.02.3"), "Minor number must not contain leading zeroes \"02\"");
+        assert_eq!(says("1.2.3-"), "Prerelease is empty");
+    }
+
+    #[test]
     fn refuses_what_is_none() {
         for text in ["", "1", "1.2", "v1.2.3", "01.2.3", "1.2.3-", "1.2.3-01", "1.2.3+", "1.2.3.4"] {
-            assert_eq!(Semver::parse(text), None, "{text}");
+            assert!(Semver::parse(text).is_err(), "{text}");
         }
         assert_eq!(Semver::parse_normalized("v01.2"), Semver::parse("1.2.0"));
     }

@@ -84,6 +84,15 @@ pub struct Allocation {
     pub devices: Vec<(String, String, String, String)>,
 }
 
+impl Allocation {
+    /// The devices a claim has.
+    pub fn recorded(claim: &Claim) -> Option<Self> {
+        let results = claim.status.as_ref()?.allocation.as_ref()?.devices.as_ref()?.results.as_ref()?;
+        let each = results.iter().map(|result| (result.request.clone(), result.driver.clone(), result.pool.clone(), result.device.clone()));
+        Some(Self { devices: each.collect() })
+    }
+}
+
 /// What claims would get, claim by claim.
 #[derive(Clone, Debug, Default)]
 pub struct Allocations {

@@ -10,6 +10,9 @@ use super::capacity::is_shareable;
 use super::pool::PoolDevice;
 use super::{Fault, Variant};
 
+/// What selectors may name of a device; the last since 1.34, whatever the gates.
+const FIELDS: [&str; 4] = ["driver", "attributes", "capacity", "allowMultipleAllocations"];
+
 /// Whether every selector matches the device; `whose` begins upstream's error.
 ///
 /// # Errors
@@ -17,13 +20,17 @@ use super::{Fault, Variant};
 pub fn selects(selectors: &[DeviceSelector], device: &PoolDevice<'_>, whose: &str, variant: Variant) -> Result<bool, Fault> {
     for (at, selector) in selectors.iter().enumerate() {
         let Some(cel) = &selector.cel else { continue };
-        let described = described(device, variant);
-        let result = Expression::parse(&cel.expression).and_then(|expression| expression.evaluate(&[("device", described?)]));
+        let result = Expression::parse(&cel.expression).and_then(|expression| {
+            let known = if variant.release >= 34 { &FIELDS[..] } else { &FIELDS[..3] };
+            expression.refuse_fields("device", known)?;
+            expression.evaluate(&[("device", described(device, variant)?)])
+        });
         match result {
             Ok(Value::Bool(true)) => {}
             Ok(Value::Bool(false)) => return Ok(false),
             Ok(_) => return Err(Fault::Unknown(format!("the expression {:?} of {whose} is no condition", cel.expression))),
             Err(CelFault::Error(error)) => return Err(Fault::Error(runtime_error(whose, at, device, &error, variant.release))),
+            Err(CelFault::Compile(error)) => return Err(Fault::Error(format!("{whose}: selector #{at}: CEL compile error: {error}"))),
             Err(CelFault::Unsupported(what)) => {
                 return Err(Fault::Unknown(format!("the expression {:?} of {whose} uses {what}, which is not modelled", cel.expression)));
             }
@@ -75,7 +82,7 @@ fn described_attribute(attribute: &DeviceAttribute, variant: Variant) -> Option<
         values.filter(|_| lists).map(|values| Ok(Value::list(values.iter().map(value).collect::<Result<_, _>>()?)))
     }
     let version =
-        |text: &String| Semver::parse(text).map(Value::Semver).ok_or_else(|| CelFault::Unsupported(format!("the version {text:?}")));
+        |text: &String| Semver::parse(text).map(Value::Semver).map_err(|error| CelFault::Error(format!("parse semantic version: {error}")));
     let lists = variant.sees_lists();
     list(attribute.ints.as_ref(), lists, |value| Ok(Value::Int(*value)))
         .or_else(|| list(attribute.bools.as_ref(), lists, |value| Ok(Value::Bool(*value))))

@@ -6,8 +6,8 @@ use crate::cluster::{Claim, NodeInfo};
 use crate::kube::api::resource::v1::ResourceClaimStatus;
 use crate::scheduler::dra::driver;
 use crate::scheduler::dra::{
-    Allocation, Allocations, Allocator, ExtendedResources, Fault, NodeClaim, Variant, can_skip_operations, claim_name, pod_claims,
-    requests, selects, skips_operations, written,
+    Allocation, Allocations, Allocator, ExtendedResources, Fault, NodeAllocatable, NodeClaim, Variant, can_skip_operations, claim_name,
+    pod_claims, requests, selects, skips_operations, written,
 };
 use crate::scheduler::{Candidate, Cycle, Judgement, NodeJudgement, Plugin, PreFilter, PreScore, Refusal, Verdict, WholePod};
 
@@ -62,7 +62,8 @@ History
 Differs from upstream
   In 1.26 what preemption and this plugin say comes in random order; here this plugin's comes first, or as recorded.
   Random order of drivers, slices and generated parameters (1.30) and of slices of two generations (1.31): unknown where it decides.
-  CEL beyond the parts modelled makes a node unknown, and so do a search that crashes 1.34 or 1.35 and derived attributes.
+  CEL beyond the parts modelled makes a node unknown, and so do a search that crashes 1.34 or 1.35, derived attributes, claims of the
+  pod's group (DRAWorkloadResourceClaims) and devices that take of the node's own resources (DRANodeAllocatableResources).
   Up to 1.35 upstream takes pools in random order: where it decides whether devices are found or which error is met, the node is unknown;
   where it decides which are found, that is said. Upstream gives up after ten seconds a node, here after a number of steps."
     }
@@ -118,18 +119,23 @@ pub struct Wanted<'a> {
     claims: Vec<Arc<Claim>>,
     extended: Option<ExtendedResources<'a>>,
     allocator: Allocator<'a>,
+    /// Devices that take of the node's own resources.
+    node_allocatable: Option<NodeAllocatable>,
     cycle: &'a Cycle<'a>,
 }
 
 impl<'a> Wanted<'a> {
     /// What the pod wants, if anything, or why it cannot be had.
     pub fn of(cycle: &'a Cycle<'a>) -> Result<Option<Self>, String> {
-        let claims = pod_claims(cycle.pod, cycle.state, cycle.profile.release.0)?;
+        let claims = match pod_claims(cycle.pod, cycle.state, cycle.profile.release.0) {
+            Err(_) if shares_with_group(cycle) => Vec::new(),
+            claims => claims?,
+        };
         let extended = ExtendedResources::of(cycle);
-        if claims.is_empty() && extended.is_none() {
+        if claims.is_empty() && extended.is_none() && !shares_with_group(cycle) {
             return Ok(None);
         }
-        Ok(Some(Self { claims, extended, allocator: Allocator::new(cycle), cycle }))
+        Ok(Some(Self { claims, extended, allocator: Allocator::new(cycle), node_allocatable: NodeAllocatable::of(cycle), cycle }))
     }
 
     /// The claim for extended resources that an earlier attempt left behind, where it is allocated.
@@ -170,15 +176,19 @@ impl<'a> Wanted<'a> {
 
     /// `Filter`.
     fn judge(&self, node: &NodeInfo) -> Verdict {
+        if shares_with_group(self.cycle) {
+            return Verdict::Unknown { missing: "claims that pods of a group share (DRAWorkloadResourceClaims) are not modelled".into() };
+        }
         match self.own(node) {
             Some(NodeClaim::Refused(reason)) => return Verdict::unresolvable(reason),
             Some(NodeClaim::Nothing) => return Verdict::Pass,
             Some(NodeClaim::LeftBehind) if self.claims.is_empty() => return Verdict::Pass,
             _ => {}
         }
+        let mut new = Vec::new();
         if self.allocates() {
             match self.allocate(node) {
-                Ok(Some(_)) => {}
+                Ok(Some(found)) => new = found.claims,
                 Ok(None) => return Verdict::unresolvable(CANNOT_ALLOCATE),
                 Err(Fault::Node(reason)) => return Verdict::unresolvable(reason),
                 Err(Fault::Error(error)) => return Verdict::Error(error),
@@ -193,15 +203,30 @@ impl<'a> Wanted<'a> {
                 None => unknown = Some(claim_name(claim)),
             }
         }
-        unknown.map_or(Verdict::Pass, |claim| Verdict::Unknown {
-            missing: format!("the devices of claim {claim} are not ready to be bound, and whether their time was up is not in etcd").into(),
-        })
+        if let Some(claim) = unknown {
+            let missing = format!("the devices of claim {claim} are not ready to be bound, and whether their time was up is not in etcd");
+            return Verdict::Unknown { missing: missing.into() };
+        }
+        let takes = |devices: &NodeAllocatable| {
+            new.iter().any(|new| devices.holds(new)) || devices.of_claim(self.claims.iter().map(|claim| &**claim)).is_some()
+        };
+        if self.node_allocatable.as_ref().is_some_and(takes) {
+            let missing = "what the pod's devices take of the node's own resources (DRANodeAllocatableResources) is not counted here";
+            return Verdict::Unknown { missing: missing.into() };
+        }
+        Verdict::Pass
     }
+}
+
+/// Whether the pod's claims may be those of its group (DRAWorkloadResourceClaims, since 1.36).
+fn shares_with_group(cycle: &Cycle<'_>) -> bool {
+    let on = cycle.profile.gates.on("DRAWorkloadResourceClaims") && cycle.profile.gates.on("GenericWorkload");
+    on && cycle.pod.spec.pod_group.is_some() && !cycle.pod.spec.resource_claims.is_empty()
 }
 
 /// `PreEnqueue` (since 1.28): why the pod is not even tried, if it is not.
 pub fn pre_enqueue(cycle: &Cycle<'_>) -> Option<String> {
-    if cycle.profile.release.0 <= 27 || cycle.pod.spec.resource_claims.is_empty() {
+    if cycle.profile.release.0 <= 27 || cycle.pod.spec.resource_claims.is_empty() || shares_with_group(cycle) {
         return None;
     }
     pod_claims(cycle.pod, cycle.state, cycle.profile.release.0).err()

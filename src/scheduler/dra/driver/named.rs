@@ -124,6 +124,7 @@ fn holds(text: &str, whose: &str, resource: &NamedResource) -> Result<bool, Faul
         Ok(Value::Bool(holds)) => Ok(holds),
         Ok(_) => Err(Fault::Unknown(format!("the expression {text:?} is no condition"))),
         Err(CelFault::Error(error)) => Err(Fault::Error(format!("evaluate {whose} CEL expression: {error}"))),
+        Err(CelFault::Compile(_)) => Err(Fault::Unknown(format!("the expression {text:?} is refused by the compiler"))),
         Err(CelFault::Unsupported(what)) => Err(Fault::Unknown(format!("the expression {text:?} uses {what}, which is not modelled"))),
     }
 }
@@ -135,7 +136,7 @@ fn described(attributes: &[NamedAttribute]) -> Result<Value, CelFault> {
     for attribute in attributes {
         let unread = |text: &String| CelFault::Unsupported(format!("the value {text:?}"));
         let quantity = attribute.quantity.as_ref().map(|text| Amount::parse(text).map(Value::Quantity).ok_or_else(|| unread(text)));
-        let version = attribute.version.as_ref().map(|text| Semver::parse(text).map(Value::Semver).ok_or_else(|| unread(text)));
+        let version = attribute.version.as_ref().map(|text| Semver::parse(text).map(Value::Semver).map_err(|_| unread(text)));
         let ints = attribute.int_slice.as_ref().map(|list| Value::list(list.ints.iter().map(|int| Value::Int(*int)).collect()));
         let strings =
             attribute.string_slice.as_ref().map(|list| Value::list(list.strings.iter().map(|text| Value::string(text)).collect()));
