@@ -42,7 +42,7 @@ pub(super) fn equals(function: &str, sides: &[Expr], values: [&Value; 2]) -> Res
 pub(super) fn elements(elements: &[Expr], values: &[Value]) -> Result<()> {
     let typed = elements.iter().filter(|element| is_typed(element)).count();
     let kinds = |pair: &[Value]| std::mem::discriminant(&pair[0]) != std::mem::discriminant(&pair[1]);
-    if (typed > 0 && typed < elements.len()) || (typed > 0 && values.windows(2).any(kinds)) { Err(refused("a list")) } else { Ok(()) }
+    if typed > 0 && (typed < elements.len() || values.windows(2).any(kinds)) { Err(refused("a list")) } else { Ok(()) }
 }
 
 fn refused(what: &str) -> Fault {
