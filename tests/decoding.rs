@@ -116,7 +116,7 @@ fn pair(pair: &Value) -> (String, Vec<u8>) {
 
 #[test]
 fn values_of_every_kind_equal_upstreams_json() {
-    let decoder = Decoder::for_stored_values().with_release(Release(36));
+    let decoder = Decoder::for_stored_values().with_release(Release::PROVEN);
     let pairs = json_lines("values/k136-pairs.jsonl.zst");
     for row in &pairs {
         let (id, value) = pair(row);
@@ -180,4 +180,22 @@ fn types_read_from_the_bytes_equal_those_read_from_json() {
     typed::<scheduling::v1::PriorityClass>(&pairs, "scheduling.k8s.io.v1.PriorityClass");
     typed::<storage::v1::StorageClass>(&pairs, "storage.k8s.io.v1.StorageClass");
     typed::<storage::v1::CSINode>(&pairs, "storage.k8s.io.v1.CSINode");
+}
+
+#[test]
+fn single_values_are_read_as_the_newest_release_held_against_an_api_server() {
+    let pairs: Vec<Value> = json_lines("values/k136-pairs.jsonl.zst");
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    for row in &pairs {
+        std::io::Write::write_all(&mut file, format!("{}\n", row["pb"].as_str().unwrap()).as_bytes()).unwrap();
+    }
+    let path = file.path().to_str().unwrap();
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_ketcd")).args(["decode", "--lines", path]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let lines = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(lines.lines().count(), pairs.len());
+    for (row, line) in pairs.iter().zip(lines.lines()) {
+        let [wanted, object]: [Value; 2] = [row["json"].as_str().unwrap(), line].map(|text| serde_json::from_str(text).unwrap());
+        assert_eq!(difference(&wanted, &object, ""), None, "{}", row["id"]);
+    }
 }

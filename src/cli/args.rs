@@ -55,7 +55,8 @@ pub struct GlobalArgs {
     /// When to colour.
     #[arg(long, value_enum, default_value_t, value_name = "WHEN", global = true, help_heading = "Output")]
     pub color: Color,
-    /// Render as an API server of this release would; default: the release found in the data, or the newest.
+    /// Render as an API server of this release would; default: the release found in the data, or the newest
+    /// (`decode`: 1.36, the newest whose JSON was held against an API server's).
     #[arg(long, value_name = "1.NN", global = true, help_heading = "Output")]
     pub release: Option<Release>,
     /// Show the fields that the release does not know, by their numbers, on standard error.

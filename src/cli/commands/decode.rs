@@ -12,7 +12,7 @@ use crate::cli::args::GlobalArgs;
 use crate::cli::output::Output;
 use crate::cli::problems::Problems;
 use crate::cli::{Error, Outcome, Result};
-use crate::kube::{Decoder, Observer};
+use crate::kube::{Decoder, Observer, Release};
 
 /// Print the JSON of a raw value as it lies in etcd
 #[derive(Args, Debug)]
@@ -27,7 +27,7 @@ pub struct DecodeArgs {
 
 /// Runs the command.
 pub fn run(args: &DecodeArgs, global: &GlobalArgs, out: &mut Output) -> Result<Outcome> {
-    let decoder = Decoder::for_stored_values().with_release(global.release.unwrap_or_default());
+    let decoder = Decoder::for_stored_values().with_release(global.release.unwrap_or(Release::PROVEN));
     let problems = Problems::new(global.unknown);
     let mut input = open(args.file.as_deref())?;
     if args.lines {
