@@ -1,9 +1,9 @@
 //! Whether what was recorded follows from what the rules say.
 
-use super::cycle::{Judgement, NodeJudgement, WholePod};
 use super::dra::driver::DriverWait;
 use super::explanation::{Agreement, Attempt, Outcome};
 use super::groups::GroupOutcome;
+use super::judgement::{Judgement, NodeJudgement, WholePod};
 
 /// Holds the recorded outcome against a judgement. `sampled`: the scheduler stops before it has seen every feasible node.
 pub fn agreement(attempt: &Attempt, judgement: &Judgement, sampled: bool) -> Agreement {

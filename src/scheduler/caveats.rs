@@ -2,9 +2,10 @@
 
 use crate::cluster::ClusterState;
 
-use super::cycle::{Judgement, NodeJudgement, WholePod};
 use super::explanation::{Attempt, Outcome};
-use super::replay::{Found, Scheduler};
+use super::judgement::{Judgement, NodeJudgement, WholePod};
+use super::profiles::Scheduler;
+use super::replay::Found;
 use super::victims::PreemptionCandidate;
 use super::{Profile, judged_as, sampling};
 

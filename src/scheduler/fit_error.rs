@@ -4,8 +4,10 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::cycle::{Cycle, Judgement, NodeJudgement, Prepared, WholePod};
+use super::cycle::Cycle;
+use super::judgement::{Judgement, NodeJudgement, WholePod};
 use super::plugin::Verdict;
+use super::prepared::Prepared;
 use super::profile::FilterMode;
 use super::rules::FitErrorFormat;
 

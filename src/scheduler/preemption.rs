@@ -6,11 +6,13 @@ use std::sync::Arc;
 
 use crate::cluster::{NodeInfo, PodInfo};
 
-use super::cycle::{Cycle, Judgement, Moved, NodeJudgement, Prepared, WholePod, in_parallel};
+use super::cycle::{Cycle, Moved, in_parallel};
 use super::fit_error::{filter_error, histogram};
 use super::groups::PostFilters;
+use super::judgement::{Judgement, NodeJudgement, WholePod};
 use super::plugin::Verdict;
 use super::plugins;
+use super::prepared::Prepared;
 use super::profile::{FilterMode, Profile};
 use super::rules::{FitErrorFormat, PreemptionCandidates};
 use super::stateless;

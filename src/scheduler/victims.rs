@@ -10,7 +10,8 @@ use crate::cluster::{NodeInfo, PodInfo};
 
 use super::Verdict;
 use super::budgets::{Budget, Violating, budgets, violating};
-use super::cycle::{Cycle, Judgement, Moved, NodeJudgement, in_parallel};
+use super::cycle::{Cycle, Moved, in_parallel};
+use super::judgement::{Judgement, NodeJudgement};
 use super::preemption::{cleared, is_candidate, lower_pods};
 
 /// A pod that would have to go.

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::cluster::{ClusterState, PodInfo, Stored};
-use crate::scheduler::cycle::{Cycle, Judgement, NodeJudgement, WholePod};
+use crate::scheduler::cycle::Cycle;
 use crate::scheduler::excursion::Excursion;
+use crate::scheduler::judgement::{Judgement, NodeJudgement, WholePod};
 use crate::scheduler::victims;
 
 use super::status::Status;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crate::cluster::{ClusterState, PodInfo, PodKey};
 use crate::scheduler::Profile;
-use crate::scheduler::cycle::{Cycle, Judgement, WholePod};
+use crate::scheduler::cycle::Cycle;
+use crate::scheduler::judgement::{Judgement, WholePod};
 use crate::scheduler::plugin::Refusal;
 
 use super::attempt::{Attempted, Tried};

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use crate::cluster::{Change, ObjectKey, PodInfo, PodKey, Stored, Watched};
 use crate::scheduler::agreement::agreement;
-use crate::scheduler::cycle::{Cycle, Judgement};
+use crate::scheduler::cycle::Cycle;
 use crate::scheduler::explanation::{Agreement, Attempt, Explanation, Outcome};
+use crate::scheduler::judgement::Judgement;
 use crate::scheduler::own_writes::{before_own_writes, first_own_write};
 use crate::scheduler::plugins::image_locality;
 use crate::scheduler::{Profile, Scope, assumed, attempt, groups, sampling};

@@ -1,0 +1,154 @@
+//! What comes before any node is looked at: PreEnqueue and PreFilter of every plugin, and the filters they leave prepared for the pod.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::cycle::Cycle;
+use super::judgement::WholePod;
+use super::plugin::{Candidate, Filter, PreFilter, Refusal, Verdict};
+use super::profile::FilterMode;
+use super::volumes::{claim_refs, owner_problem};
+use super::{FilterEntry, fit_error, plugins, stateless};
+
+/// The filters of a profile, prepared for one pod.
+pub struct Prepared<'a> {
+    filters: Vec<Option<Filter<'a>>>,
+    /// What each filter says that has nothing to say about the pod: before PreFilter could skip it, it ran and passed.
+    idle: Vec<Verdict>,
+    /// Nodes that may fit, where some PreFilter named them, and the plugins that did.
+    pub subset: Option<(BTreeSet<Arc<str>>, Vec<&'static str>)>,
+    /// Refusals of the pod as a whole.
+    pub whole_pod: Option<WholePod>,
+}
+
+impl<'a> Cycle<'a> {
+    /// Runs PreEnqueue and PreFilter of every plugin, in upstream's order.
+    pub fn prepare(&'a self) -> Prepared<'a> {
+        let entries = &self.profile.filters;
+        let mut filters: Vec<Option<Filter<'a>>> = entries.iter().map(|_| None).collect();
+        let mut subset: Option<(BTreeSet<Arc<str>>, Vec<&'static str>)> = None;
+        // In a group's cycle every pod has passed PreEnqueue.
+        let gated = if self.scope.is_none() { self.gated() } else { None };
+        let mut whole_pod = gated.or_else(|| self.missing_claim());
+        for (entry, at) in self.prefilters() {
+            let mut prefilter = entry.plugin.filter(self);
+            if self.profile.without_prefilter.contains(&entry.name) {
+                prefilter = stateless::without_prefilter(entry.name, prefilter, self.profile);
+            }
+            match prefilter {
+                PreFilter::Skip => {}
+                PreFilter::Judge(filter) => {
+                    if let Some(at) = at {
+                        filters[at] = Some(filter);
+                    }
+                }
+                PreFilter::Narrow(names, filter) => {
+                    if let Some(at) = at {
+                        filters[at] = Some(filter);
+                    }
+                    subset = Some(match subset {
+                        None => (names, vec![entry.name]),
+                        Some((known, mut plugins)) => {
+                            plugins.push(entry.name);
+                            (known.intersection(&names).cloned().collect(), plugins)
+                        }
+                    });
+                }
+                PreFilter::Refuse(refusal) if whole_pod.is_none() => whole_pod = Some(WholePod::Refused { plugin: entry.name, refusal }),
+                PreFilter::Error(error) if whole_pod.is_none() => {
+                    whole_pod = Some(WholePod::Error(fit_error::prefilter_error(self, entry.name, &error)));
+                }
+                PreFilter::Refuse(_) | PreFilter::Error(_) => {}
+            }
+        }
+        if let Some((names, plugins)) = subset.as_ref().filter(|(names, _)| names.is_empty() && whole_pod.is_none()) {
+            debug_assert!(names.is_empty());
+            let reason = match plugins.as_slice() {
+                [one] => format!("node(s) didn't satisfy plugin {one}"),
+                many => format!("node(s) didn't satisfy plugin(s) [{}] simultaneously", many.join(" ")),
+            };
+            whole_pod =
+                Some(WholePod::Refused { plugin: plugins.last().copied().unwrap_or_default(), refusal: Refusal::unresolvable(reason) });
+        }
+        let idle = |entry: &FilterEntry| if self.profile.rules.skips(entry.name) { Verdict::Skip } else { Verdict::Pass };
+        let idle = entries.iter().map(idle).collect();
+        Prepared { filters, idle, subset, whole_pod }
+    }
+
+    /// The plugins in the order their PreFilter runs, each with its place among the filters, if it is one of them.
+    fn prefilters(&self) -> Vec<(FilterEntry, Option<usize>)> {
+        let entries = &self.profile.filters;
+        let place = |name: &str| entries.iter().position(|entry| entry.name == name);
+        let only = |name: &str| self.profile.prefilters_only.iter().find(|entry| entry.name == name);
+        let named = self.profile.prefilter_order.iter();
+        let mut order: Vec<(FilterEntry, Option<usize>)> = named
+            .filter_map(|name| place(name).map(|at| (entries[at], Some(at))).or_else(|| only(name).map(|entry| (*entry, None))))
+            .collect();
+        let rest: Vec<usize> = (0..entries.len()).filter(|at| !order.iter().any(|(_, known)| *known == Some(*at))).collect();
+        order.extend(rest.into_iter().map(|at| (entries[at], Some(at))));
+        order
+    }
+
+    /// The PreEnqueue plugins, in their order.
+    pub fn gated(&self) -> Option<WholePod> {
+        let gates = &self.pod.spec.scheduling_gates;
+        if self.profile.gates.on("PodSchedulingReadiness") && !gates.is_empty() {
+            let reason = format!("waiting for scheduling gates: [{}]", gates.join(" "));
+            return Some(WholePod::Gated { plugin: "SchedulingGates", reason });
+        }
+        let devices = self.profile.rules.dra && self.profile.filters.iter().any(|entry| entry.name == "DynamicResources");
+        let devices = devices.then(|| plugins::dynamic_resources_pre_enqueue(self)).flatten();
+        let devices = devices.map(|reason| WholePod::Gated { plugin: "DynamicResources", reason });
+        devices.or_else(|| plugins::gang_pre_enqueue(self).map(|reason| WholePod::Gated { plugin: "GangScheduling", reason }))
+    }
+
+    /// `podPassesBasicChecks` (`core/generic_scheduler.go`, 1.10–1.19): a claim that is missing or being deleted ends the attempt.
+    fn missing_claim(&self) -> Option<WholePod> {
+        let release = self.profile.release.0;
+        let ephemeral = self.profile.gates.on("GenericEphemeralVolume");
+        let mut claims = claim_refs(self.pod, ephemeral).filter(|_| (10..=19).contains(&release));
+        claims.find_map(|reference| {
+            let name = &reference.name;
+            match self.state.listers().claims.get(&self.pod.namespace, name) {
+                None => Some(WholePod::Error(format!("persistentvolumeclaim \"{name}\" not found"))),
+                Some(claim) if claim.metadata.deletion_timestamp.is_some() => {
+                    Some(WholePod::Error(format!("persistentvolumeclaim \"{name}\" is being deleted")))
+                }
+                Some(claim) => reference.ephemeral.then(|| owner_problem(claim, self.pod, self.profile.release))?.map(WholePod::Error),
+            }
+        })
+    }
+}
+
+impl Prepared<'_> {
+    /// Which filters have nothing to say about the pod.
+    pub fn idle_filters(&self) -> Vec<bool> {
+        self.filters.iter().map(Option::is_none).collect()
+    }
+
+    /// Whether the PreFilter of the filter in that place said that it has nothing to say, and so wrote no state.
+    pub fn skips(&self, at: usize) -> bool {
+        self.filters[at].is_none() && self.idle[at] == Verdict::Skip
+    }
+
+    /// Runs every filter on a node; in 1.17 each refusal is one reason.
+    pub fn run(&self, candidate: &Candidate, mode: FilterMode) -> Vec<Verdict> {
+        let filters = self.filters.iter().zip(&self.idle);
+        let judged = filters.map(|(filter, idle)| filter.as_ref().map_or_else(|| idle.clone(), |filter| filter(candidate)));
+        match mode {
+            FilterMode::FirstReason => judged.map(first_reason).collect(),
+            FilterMode::All | FilterMode::FirstRefusal => judged.collect(),
+        }
+    }
+}
+
+/// 1.17 keeps one reason of each predicate: the first.
+fn first_reason(verdict: Verdict) -> Verdict {
+    match verdict {
+        Verdict::Reject(mut refusal) => {
+            refusal.reasons.truncate(1);
+            Verdict::Reject(refusal)
+        }
+        other => other,
+    }
+}
