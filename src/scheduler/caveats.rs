@@ -2,12 +2,13 @@
 
 use crate::cluster::ClusterState;
 
+use super::cycle::judgement::{Judgement, NodeJudgement, WholePod};
+use super::cycle::sampling;
 use super::explanation::{Attempt, Outcome};
-use super::judgement::{Judgement, NodeJudgement, WholePod};
-use super::profiles::Scheduler;
+use super::preemption::victims::PreemptionCandidate;
+use super::profile::scheduler::Scheduler;
 use super::replay::Found;
-use super::victims::PreemptionCandidate;
-use super::{Profile, judged_as, sampling};
+use super::{Profile, judged_as};
 
 /// Under which circumstances a judgement was made.
 pub struct Circumstances<'a> {

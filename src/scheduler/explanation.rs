@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::cluster::PodInfo;
 
 use super::devices::{NodeDevices, RecordedDevices};
-use super::origin::DecidedBy;
+use super::replay::origin::DecidedBy;
 use super::{Judgement, PreemptionCandidate, Release};
 
 /// How a recorded attempt ended.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::scheduler::rules::MultiPointOrder;
+use crate::scheduler::profile::rules::MultiPointOrder;
 use crate::scheduler::{Release, Rules};
 
 use super::defaults::{self, Plugins, extends, is_known};

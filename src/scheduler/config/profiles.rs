@@ -4,8 +4,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::scheduler::cycle::stateless;
 use crate::scheduler::legacy::{ArguedPredicate, NodeLabel, ServiceAntiAffinity};
-use crate::scheduler::{FilterEntry, Plugin, Profile, Rules, ScoreEntry, plugins, stateless};
+use crate::scheduler::{FilterEntry, Plugin, Profile, Rules, ScoreEntry, plugins};
 
 use super::document::Document;
 use super::draft::Draft;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use crate::cluster::{ClusterState, PodInfo, Stored};
 use crate::scheduler::cycle::Cycle;
-use crate::scheduler::excursion::Excursion;
-use crate::scheduler::judgement::{Judgement, NodeJudgement, WholePod};
-use crate::scheduler::victims;
+use crate::scheduler::cycle::judgement::{Judgement, NodeJudgement, WholePod};
+use crate::scheduler::preemption::victims;
+use crate::scheduler::replay::excursion::Excursion;
 
 use super::status::Status;
 use super::{Group, MemberTried, PostFilters, Scope, object_key};

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use crate::cluster::{ClusterState, PodGroup, PodInfo, Stored};
 use crate::scheduler::cycle::{Cycle, Moved};
-use crate::scheduler::excursion::Excursion;
 use crate::scheduler::plugin::Verdict;
+use crate::scheduler::replay::excursion::Excursion;
 
 use super::placement::Outcome;
 use super::{Group, Scope, object_key};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::cluster::{ClusterState, NodeId, PodInfo, PodKey, TermKind};
 
-use super::judgement::Judgement;
+use super::cycle::judgement::Judgement;
 use super::{Gates, Profile};
 
 mod attempt;

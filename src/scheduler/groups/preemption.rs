@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use crate::cluster::{ClusterState, PodInfo};
-use crate::scheduler::budgets::{budgets, violating_units};
-use crate::scheduler::excursion::Excursion;
+use crate::scheduler::preemption::budgets::{budgets, violating_units};
+use crate::scheduler::replay::excursion::Excursion;
 
 use super::evict::{Unit, assignments, hold, units};
 use super::placement::Outcome;

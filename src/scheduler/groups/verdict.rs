@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::cluster::{ClusterState, PodInfo, PodKey};
 use crate::scheduler::Profile;
 use crate::scheduler::cycle::Cycle;
-use crate::scheduler::judgement::{Judgement, WholePod};
+use crate::scheduler::cycle::judgement::{Judgement, WholePod};
 use crate::scheduler::plugin::Refusal;
 
 use super::attempt::{Attempted, Tried};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::cluster::{NodeInfo, Resources};
-use crate::scheduler::rules::BalancedFormula;
+use crate::scheduler::profile::rules::BalancedFormula;
 use crate::scheduler::{Cycle, Plugin, PreScore};
 
 use super::node_resources::offered_and_taken;

@@ -1,7 +1,7 @@
 //! ImageLocality: nodes that have a pod's images already are preferred.
 
 use crate::cluster::{ImageState, NodeInfo, PodSpec, VolumeSource};
-use crate::scheduler::rules::{ImageFormula, Rules};
+use crate::scheduler::profile::rules::{ImageFormula, Rules};
 use crate::scheduler::{Cycle, Plugin, PreScore};
 
 /// Upstream: `plugins/imagelocality/image_locality.go`; up to 1.16 ImageLocalityPriority.

@@ -3,18 +3,20 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::agreement::agreement;
+use super::own_writes::{before_own_writes, first_own_write};
+use super::{assumed, attempt};
 use crate::cluster::{Change, ObjectKey, PodInfo, PodKey, Stored, Watched};
-use crate::scheduler::agreement::agreement;
 use crate::scheduler::cycle::Cycle;
+use crate::scheduler::cycle::judgement::Judgement;
+use crate::scheduler::cycle::sampling;
 use crate::scheduler::explanation::{Agreement, Attempt, Explanation, Outcome};
-use crate::scheduler::judgement::Judgement;
-use crate::scheduler::own_writes::{before_own_writes, first_own_write};
 use crate::scheduler::plugins::image_locality;
-use crate::scheduler::{Profile, Scope, assumed, attempt, groups, sampling};
+use crate::scheduler::{Profile, Scope, groups};
 
 use super::Replay;
+use super::excursion::Excursion;
 use super::unwritten::is_told;
-use crate::scheduler::excursion::Excursion;
 
 /// How a state other than the revision before was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,9 +5,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::attempt;
 use crate::cluster::{Change, Encoded, PodInfo, PodKey, Stored};
 use crate::kube::api::core::v1::Event;
-use crate::scheduler::attempt;
 use crate::scheduler::explanation::{Attempt, Outcome};
 
 use super::Replay;

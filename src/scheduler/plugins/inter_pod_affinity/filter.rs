@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::cluster::{AffinityTerm, NodeCounts, NodeInfo, PodInfo, TermKind};
-use crate::scheduler::rules::AffinityOrder;
+use crate::scheduler::profile::rules::AffinityOrder;
 use crate::scheduler::{Candidate, Cycle, PreFilter, Refusal, Verdict};
 
 use super::{others_term_matches, own_term_matches, own_term_reaches};

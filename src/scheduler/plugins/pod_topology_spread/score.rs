@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::cluster::{NodeInfo, WhenUnsatisfiable};
+use crate::scheduler::cycle::sampling;
 use crate::scheduler::plugin::{Normalize, Score};
-use crate::scheduler::rules::{SpreadFormula, WithoutConstraints};
-use crate::scheduler::{Cycle, PodTopologySpreadDefaults, PreScore, sampling};
+use crate::scheduler::profile::rules::{SpreadFormula, WithoutConstraints};
+use crate::scheduler::{Cycle, PodTopologySpreadDefaults, PreScore};
 
 use super::{Constraint, HOSTNAME, NodeSet, constraints, has_all_keys};
 

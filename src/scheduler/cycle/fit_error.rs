@@ -4,12 +4,12 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::cycle::Cycle;
+use super::Cycle;
 use super::judgement::{Judgement, NodeJudgement, WholePod};
-use super::plugin::Verdict;
 use super::prepared::Prepared;
-use super::profile::FilterMode;
-use super::rules::FitErrorFormat;
+use crate::scheduler::plugin::Verdict;
+use crate::scheduler::profile::FilterMode;
+use crate::scheduler::profile::rules::FitErrorFormat;
 
 /// The message of an attempt that found no node; `None` for a pod that was never tried.
 pub fn message(cycle: &Cycle, prepared: &Prepared, judgement: &Judgement, post: &str) -> Option<String> {

@@ -2,8 +2,18 @@
 
 use std::fmt;
 
-use super::default_plugins::{FILTERS, PREFILTERS, SCORES, row, takes_part};
 use super::{Arguments, Gates, Plugin, Release, Rules, judged_as, legacy, plugins};
+
+pub mod arguments;
+pub mod default_plugins;
+pub mod gate_lives;
+pub mod gates;
+pub mod release;
+pub mod rules;
+pub mod scheduler;
+pub mod version;
+
+use default_plugins::{FILTERS, PREFILTERS, SCORES, row, takes_part};
 
 /// A plugin in a profile's list of filters.
 #[derive(Clone, Copy)]

@@ -6,17 +6,21 @@ use std::sync::Arc;
 
 use crate::cluster::{NodeInfo, PodInfo};
 
+use super::cycle::fit_error::{filter_error, histogram};
+use super::cycle::judgement::{Judgement, NodeJudgement, WholePod};
+use super::cycle::prepared::Prepared;
+use super::cycle::stateless;
 use super::cycle::{Cycle, Moved, in_parallel};
-use super::fit_error::{filter_error, histogram};
 use super::groups::PostFilters;
-use super::judgement::{Judgement, NodeJudgement, WholePod};
 use super::plugin::Verdict;
 use super::plugins;
-use super::prepared::Prepared;
+use super::profile::rules::{FitErrorFormat, PreemptionCandidates};
 use super::profile::{FilterMode, Profile};
-use super::rules::{FitErrorFormat, PreemptionCandidates};
-use super::stateless;
-use super::victims::{PreemptionCandidate, candidates};
+
+pub mod budgets;
+pub mod victims;
+
+use victims::{PreemptionCandidate, candidates};
 
 /// What the PostFilter plugins answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use crate::cluster::NodeInfo;
 
-use super::Cycle;
-use super::cycle::in_parallel;
-use super::plugin::PreScore;
+use super::in_parallel;
+use crate::scheduler::Cycle;
+use crate::scheduler::plugin::PreScore;
 
 /// The scores of one plugin, in the order of the feasible nodes.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@ use crate::cluster::{Change, ClusterState, ObjectKey, PodInfo, Stored, VolumeSou
 use crate::kube::api::core::v1::PersistentVolumeClaim;
 use crate::kube::api::resource::v1::ResourceClaim;
 
-use super::explanation::{Attempt, Outcome};
+use crate::scheduler::explanation::{Attempt, Outcome};
 
 /// The annotation that tells a claim its node.
 pub(super) const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";

@@ -1,7 +1,7 @@
 //! Which minors have a gate, and from which on its value is locked: what kube-scheduler refuses to be started with.
 //! Source: what the released code of each minor from 1.18 on answers (`component-base/featuregate/feature_gate.go` Set).
 
-use super::Gates;
+use crate::scheduler::Gates;
 
 /// A gate's first and last minor, and the minors in which it is locked; those before 1.18 are not told apart.
 type Life = (&'static str, u16, u16, Option<(u16, u16)>);

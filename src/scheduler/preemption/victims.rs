@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use crate::cluster::{NodeInfo, PodInfo};
 
-use super::Verdict;
 use super::budgets::{Budget, Violating, budgets, violating};
-use super::cycle::{Cycle, Moved, in_parallel};
-use super::judgement::{Judgement, NodeJudgement};
-use super::preemption::{cleared, is_candidate, lower_pods};
+use super::{cleared, is_candidate, lower_pods};
+use crate::scheduler::Verdict;
+use crate::scheduler::cycle::judgement::{Judgement, NodeJudgement};
+use crate::scheduler::cycle::{Cycle, Moved, in_parallel};
 
 /// A pod that would have to go.
 #[derive(Clone, Debug)]

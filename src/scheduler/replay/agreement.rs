@@ -1,9 +1,9 @@
 //! Whether what was recorded follows from what the rules say.
 
-use super::dra::driver::DriverWait;
-use super::explanation::{Agreement, Attempt, Outcome};
-use super::groups::GroupOutcome;
-use super::judgement::{Judgement, NodeJudgement, WholePod};
+use crate::scheduler::cycle::judgement::{Judgement, NodeJudgement, WholePod};
+use crate::scheduler::dra::driver::DriverWait;
+use crate::scheduler::explanation::{Agreement, Attempt, Outcome};
+use crate::scheduler::groups::GroupOutcome;
 
 /// Holds the recorded outcome against a judgement. `sampled`: the scheduler stops before it has seen every feasible node.
 pub fn agreement(attempt: &Attempt, judgement: &Judgement, sampled: bool) -> Agreement {

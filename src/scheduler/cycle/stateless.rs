@@ -1,7 +1,7 @@
 //! Filters that a configuration runs without their PreFilter, which would have left them a state to read.
 
-use super::plugin::{Filter, PreFilter, Verdict};
-use super::{Profile, Release};
+use crate::scheduler::plugin::{Filter, PreFilter, Verdict};
+use crate::scheduler::{Profile, Release};
 
 /// What a filter does without its PreFilter.
 enum Alone {

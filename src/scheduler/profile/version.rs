@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::cluster::{ClusterState, NodeInfo, PodInfo};
 
 use super::rules::patches_differ;
-use super::{NEWEST_SCHEDULER, Release, UnknownRelease, VersionFrom, scheduler_patch, scheduler_release};
+use crate::scheduler::{NEWEST_SCHEDULER, Release, UnknownRelease, VersionFrom, scheduler_patch, scheduler_release};
 
 /// Finds the scheduler's release: its own image, else the kubelets (the control plane's first), else the words of recorded refusals; the newest known if nothing says.
 pub fn detect(state: &ClusterState) -> VersionFrom {

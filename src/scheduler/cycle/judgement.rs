@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::dra::driver::DriverWait;
-use super::groups::GroupCycle;
-use super::plugin::{Refusal, Verdict};
 use super::scoring::Scores;
+use crate::scheduler::dra::driver::DriverWait;
+use crate::scheduler::groups::GroupCycle;
+use crate::scheduler::plugin::{Refusal, Verdict};
 
 /// What the scheduler would do with the pod.
 #[derive(Clone, Debug)]

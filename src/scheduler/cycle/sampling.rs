@@ -1,6 +1,6 @@
 //! How many nodes a scheduler looks at before it is content.
 
-use super::Profile;
+use crate::scheduler::Profile;
 
 /// After how many feasible nodes among `nodes` it stops looking; all of them if it does not stop.
 /// Upstream: `numFeasibleNodesToFind` (`core/generic_scheduler.go`, `schedule_one.go`).

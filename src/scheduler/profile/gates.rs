@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Release;
+use crate::scheduler::Release;
 
 /// A gate that changes how pods are scheduled: its default from each minor release on.
 struct Gate {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::cluster::PodInfo;
 
-use super::plugins::named_nodes;
+use crate::scheduler::plugins::named_nodes;
 
 /// Who decided, or is to decide, where a pod runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

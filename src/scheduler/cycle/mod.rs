@@ -9,10 +9,18 @@ use crate::cluster::{ClusterState, NodeCounts, NodeInfo, PodInfo};
 
 use super::dra::driver;
 use super::groups::{Listed, Scope};
-use super::judgement::{Judgement, NodeJudgement, WholePod};
 use super::plugin::{Candidate, Verdict};
-use super::prepared::Prepared;
-use super::{Profile, fit_error, plugins, preemption, scoring};
+use super::{Profile, plugins, preemption};
+
+pub mod fit_error;
+pub mod judgement;
+pub mod prepared;
+pub mod sampling;
+pub mod scoring;
+pub mod stateless;
+
+use judgement::{Judgement, NodeJudgement, WholePod};
+use prepared::Prepared;
 
 /// A pod to be placed, the state it is placed in, and who places it.
 pub struct Cycle<'a> {

@@ -2,7 +2,7 @@
 
 use crate::cluster::PodInfo;
 
-use super::{Gates, Profile, Release, VersionFrom, judged_as};
+use crate::scheduler::{Gates, Profile, Release, VersionFrom, judged_as};
 
 /// One scheduler.
 #[derive(Clone, Debug)]

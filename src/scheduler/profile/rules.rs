@@ -2,7 +2,7 @@
 
 use crate::cluster::{NamespaceSelectors, RequestRules};
 
-use super::{Gates, Release};
+use crate::scheduler::{Gates, Release};
 
 /// In which order inter-pod affinity is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::cycle::Cycle;
+use super::Cycle;
 use super::judgement::WholePod;
-use super::plugin::{Candidate, Filter, PreFilter, Refusal, Verdict};
-use super::profile::FilterMode;
-use super::volumes::{claim_refs, owner_problem};
-use super::{FilterEntry, fit_error, plugins, stateless};
+use super::{fit_error, stateless};
+use crate::scheduler::plugin::{Candidate, Filter, PreFilter, Refusal, Verdict};
+use crate::scheduler::profile::FilterMode;
+use crate::scheduler::volumes::{claim_refs, owner_problem};
+use crate::scheduler::{FilterEntry, plugins};
 
 /// The filters of a profile, prepared for one pod.
 pub struct Prepared<'a> {

@@ -3,7 +3,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::{Gates, Release};
+use crate::scheduler::{Gates, Release};
 
 /// The releases it holds for, the plugins, and the upstream file that says so.
 pub(super) type Row<T> = (RangeInclusive<u16>, &'static [T], &'static str);

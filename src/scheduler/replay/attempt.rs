@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::cluster::PodInfo;
 
-use super::explanation::{Attempt, Outcome};
+use crate::scheduler::explanation::{Attempt, Outcome};
 
 /// The decision a change of a pod shows, if it shows one. A pod that is created with its node was bound by nobody.
 pub fn attempt(before: Option<&Arc<PodInfo>>, after: &PodInfo, revision: i64) -> Option<Attempt> {

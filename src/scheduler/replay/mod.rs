@@ -5,28 +5,34 @@ use std::sync::Arc;
 
 use crate::cluster::{Change, ClusterState, Encoded, ObjectKey, PodInfo, PodKey, Stored, Watched};
 
-use super::agreement::rests_on_doubt;
-use super::attempt;
 use super::caveats::{self, Circumstances};
 use super::cycle::Cycle;
 use super::devices;
 use super::evidence;
 use super::explanation::{Agreement, Attempt, Depth, Evidence, Explanation, Help, Outcome};
-use super::image_snapshots::ImageSnapshots;
-use super::origin::{DecidedBy, meant_for};
-use super::own_writes::is_victim;
 use super::preemption::kept;
-use super::profiles::Scheduler;
+use super::preemption::victims;
+use super::profile::scheduler::Scheduler;
 use super::remedies::help;
-use super::victims;
 
+pub mod agreement;
+pub mod assumed;
+pub mod attempt;
 mod compared;
+pub mod excursion;
+pub mod image_snapshots;
 mod look_back;
+pub mod origin;
+pub mod own_writes;
 mod unwritten;
 
-use super::excursion::Excursion;
+use agreement::rests_on_doubt;
+use excursion::Excursion;
+use image_snapshots::ImageSnapshots;
 pub use look_back::Found;
 use look_back::Judged;
+use origin::{DecidedBy, meant_for};
+use own_writes::is_victim;
 use unwritten::Unwritten;
 
 /// How many changes are kept to look back over.
