@@ -95,8 +95,8 @@ impl NodeInfo {
     pub fn add_pod(&mut self, pod: Arc<PodInfo>, rules: &RequestRules) {
         let taken = rules.taken(&pod);
         self.requested.add(&taken.requests);
-        self.non_zero_cpu += taken.non_zero_cpu;
-        self.non_zero_memory += taken.non_zero_memory;
+        self.non_zero_cpu = self.non_zero_cpu.wrapping_add(taken.non_zero_cpu);
+        self.non_zero_memory = self.non_zero_memory.wrapping_add(taken.non_zero_memory);
         drop(taken);
         self.pods.push(pod);
     }
@@ -107,8 +107,8 @@ impl NodeInfo {
         let known = self.pods.remove(at);
         let taken = rules.taken(&known);
         self.requested.subtract(&taken.requests);
-        self.non_zero_cpu -= taken.non_zero_cpu;
-        self.non_zero_memory -= taken.non_zero_memory;
+        self.non_zero_cpu = self.non_zero_cpu.wrapping_sub(taken.non_zero_cpu);
+        self.non_zero_memory = self.non_zero_memory.wrapping_sub(taken.non_zero_memory);
         true
     }
 

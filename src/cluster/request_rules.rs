@@ -119,7 +119,7 @@ impl RequestRules {
                 if self.overhead {
                     for (name, amount) in &pod.spec.requests.overhead {
                         if &**name == "cpu" {
-                            total.milli_cpu += amount.value();
+                            total.milli_cpu = total.milli_cpu.wrapping_add(amount.value());
                         } else {
                             total.add_amount(name, *amount, self.release);
                         }

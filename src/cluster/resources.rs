@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Amount, ResourceList};
 
 /// Amounts per resource: cpu in thousandths, the rest in whole units (bytes, pieces), rounded up.
-/// Upstream: `framework.Resource`, `schedulercache.Resource`.
+/// Upstream: `framework.Resource`, `schedulercache.Resource`. Sums wrap as Go's do, so that what is taken away leaves what was there before.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resources {
     /// CPU in thousandths of a core.
@@ -31,9 +31,9 @@ impl Resources {
     /// Adds one amount, rounded up; names the scheduler of 1.`release` does not track are left out.
     pub fn add_amount(&mut self, name: &Arc<str>, amount: Amount, release: u16) {
         match &**name {
-            "cpu" => self.milli_cpu = self.milli_cpu.saturating_add(amount.milli_value()),
-            "memory" => self.memory = self.memory.saturating_add(amount.value()),
-            "ephemeral-storage" => self.ephemeral_storage = self.ephemeral_storage.saturating_add(amount.value()),
+            "cpu" => self.milli_cpu = self.milli_cpu.wrapping_add(amount.milli_value()),
+            "memory" => self.memory = self.memory.wrapping_add(amount.value()),
+            "ephemeral-storage" => self.ephemeral_storage = self.ephemeral_storage.wrapping_add(amount.value()),
             "pods" => {}
             scalar if is_scalar(scalar, release) => self.add_scalar(name, amount.value()),
             _ => {}
@@ -52,9 +52,9 @@ impl Resources {
 
     /// Adds `other`, every resource of it.
     pub fn add(&mut self, other: &Self) {
-        self.milli_cpu = self.milli_cpu.saturating_add(other.milli_cpu);
-        self.memory = self.memory.saturating_add(other.memory);
-        self.ephemeral_storage = self.ephemeral_storage.saturating_add(other.ephemeral_storage);
+        self.milli_cpu = self.milli_cpu.wrapping_add(other.milli_cpu);
+        self.memory = self.memory.wrapping_add(other.memory);
+        self.ephemeral_storage = self.ephemeral_storage.wrapping_add(other.ephemeral_storage);
         for (name, amount) in &other.scalars {
             self.add_scalar(name, *amount);
         }
@@ -62,11 +62,11 @@ impl Resources {
 
     /// Takes `other` away again.
     pub fn subtract(&mut self, other: &Self) {
-        self.milli_cpu -= other.milli_cpu;
-        self.memory -= other.memory;
-        self.ephemeral_storage -= other.ephemeral_storage;
+        self.milli_cpu = self.milli_cpu.wrapping_sub(other.milli_cpu);
+        self.memory = self.memory.wrapping_sub(other.memory);
+        self.ephemeral_storage = self.ephemeral_storage.wrapping_sub(other.ephemeral_storage);
         for (name, amount) in &other.scalars {
-            self.add_scalar(name, -amount);
+            self.add_scalar(name, amount.wrapping_neg());
         }
     }
 
@@ -85,7 +85,7 @@ impl Resources {
 
     fn add_scalar(&mut self, name: &Arc<str>, amount: i64) {
         match self.scalars.binary_search_by(|(known, _)| known.cmp(name)) {
-            Ok(at) => self.scalars[at].1 = self.scalars[at].1.saturating_add(amount),
+            Ok(at) => self.scalars[at].1 = self.scalars[at].1.wrapping_add(amount),
             Err(at) => self.scalars.insert(at, (name.clone(), amount)),
         }
     }
@@ -106,4 +106,20 @@ pub fn is_scalar(name: &str, release: u16) -> bool {
         return name == "alpha.kubernetes.io/nvidia-gpu";
     }
     name.starts_with("attachable-volumes-") || name.contains("kubernetes.io/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Resources;
+
+    #[test]
+    fn what_is_taken_away_leaves_what_was_there() {
+        let there = Resources { memory: 5, scalars: vec![("example.com/gpu".into(), 2)], ..Resources::default() };
+        let huge = Resources { memory: i64::MAX, scalars: vec![("example.com/gpu".into(), i64::MAX)], ..Resources::default() };
+        let mut sum = there.clone();
+        sum.add(&huge);
+        assert_eq!(sum.memory, i64::MIN + 4);
+        sum.subtract(&huge);
+        assert_eq!(sum, there);
+    }
 }

@@ -32,7 +32,7 @@ pub fn room(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
         }
         let takers = takers(cycle, node, &name);
         let who = if takers.is_empty() { String::new() } else { format!("by {}", takers.join(", ")) };
-        let [asked, free, taken, capacity] = [asked, capacity - taken, taken, capacity].map(|value| amount(&name, value));
+        let [asked, free, taken, capacity] = [asked, capacity.saturating_sub(taken), taken, capacity].map(|value| amount(&name, value));
         let free = if free.starts_with('-') { "0" } else { &free };
         let text = format!("{name}: {asked} asked, {free} free; {taken} of {capacity} taken");
         facts.push(Fact { who, ..Fact::new(!lacks(&name), text) });
@@ -53,9 +53,9 @@ pub fn amount(resource: &str, value: i64) -> String {
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
     };
     match resource {
-        "cpu" if value % 1000 == 0 || value.abs() >= 1000 => trimmed(value as f64 / 1000.0),
+        "cpu" if value % 1000 == 0 || value.unsigned_abs() >= 1000 => trimmed(value as f64 / 1000.0),
         "cpu" => format!("{value}m"),
-        _ if is_in_bytes(resource) => match UNITS.iter().find(|(_, unit)| value.abs() >= *unit) {
+        _ if is_in_bytes(resource) => match UNITS.iter().find(|(_, unit)| value.unsigned_abs() >= unit.unsigned_abs()) {
             Some((suffix, unit)) => format!("{}{suffix}", trimmed(value as f64 / *unit as f64)),
             None => value.to_string(),
         },

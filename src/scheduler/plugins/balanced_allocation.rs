@@ -66,8 +66,8 @@ fn share(offered: i64, taken: i64) -> f64 {
 
 fn difference(node: &NodeInfo, pod: &Resources, max: i64, clamps: bool) -> i64 {
     let most = if clamps { 1.0 } else { f64::MAX };
-    let cpu = share(node.allocatable.milli_cpu, node.non_zero_cpu + pod.milli_cpu).min(most);
-    let memory = share(node.allocatable.memory, node.non_zero_memory + pod.memory).min(most);
+    let cpu = share(node.allocatable.milli_cpu, node.non_zero_cpu.wrapping_add(pod.milli_cpu)).min(most);
+    let memory = share(node.allocatable.memory, node.non_zero_memory.wrapping_add(pod.memory)).min(most);
     if !clamps && (cpu >= 1.0 || memory >= 1.0) { 0 } else { ((1.0 - (cpu - memory).abs()) * max as f64) as i64 }
 }
 
@@ -75,7 +75,7 @@ fn deviation(node: &NodeInfo, pod: &Resources, resources: &[Arc<str>], with_pod:
     let mut shares = Vec::with_capacity(resources.len());
     for name in resources {
         if let Some((offered, taken)) = offered_and_taken(name, node, pod, defaults, true) {
-            let taken = if with_pod { taken } else { taken - pod.get(name) };
+            let taken = if with_pod { taken } else { taken.wrapping_sub(pod.get(name)) };
             shares.push((taken as f64 / offered as f64).min(1.0));
         }
     }

@@ -33,7 +33,7 @@ pub use gang_scheduling::{permit as gang_permit, pre_enqueue as gang_pre_enqueue
 pub use inter_pod_affinity::{others_term_matches, own_term_matches};
 pub use node_affinity::{named_nodes, term_matches};
 pub use node_declared_features::needed as needed_features;
-pub use node_resources::{offered_and_taken, on_shape};
+pub use node_resources::{offered_and_taken, on_shape, part};
 pub use placements::{placement_fill, placement_pods};
 pub use taint_toleration::tolerates;
 

@@ -19,7 +19,7 @@ pub fn offered_and_taken(name: &str, node: &NodeInfo, pod: &Resources, non_zero:
     if drop_unrequested && (offered == 0 || scalar && own == 0) {
         return None;
     }
-    Some((offered, taken + own))
+    Some((offered, taken.wrapping_add(own)))
 }
 
 /// The score by a strategy, as NodeResourcesFit (and its forerunners) give it; `requests`: what the scorer knows of the pod.
@@ -33,20 +33,25 @@ pub fn strategy_score<'a>(
     let pod = requests.scored(cycle.pod, true);
     PreScore::plain(move |node| match &strategy {
         ScoringStrategy::LeastAllocated => weighted_mean(resources, node, &pod, rules, |offered, taken| {
-            if offered == 0 || taken > offered { 0 } else { (offered - taken) * rules.max_score / offered }
+            if offered == 0 || taken > offered { 0 } else { part(offered.wrapping_sub(taken), rules.max_score, offered) }
         }),
         ScoringStrategy::MostAllocated => weighted_mean(resources, node, &pod, rules, |offered, taken| {
-            if offered == 0 || taken > offered && !rules.most_clamps { 0 } else { taken.min(offered) * rules.max_score / offered }
+            if offered == 0 || taken > offered && !rules.most_clamps { 0 } else { part(taken.min(offered), rules.max_score, offered) }
         }),
         ScoringStrategy::RequestedToCapacityRatio(shape) => ratio(shape, resources, node, &pod, rules),
     })
+}
+
+/// A part of a whole on a scale, wrapping as Go's arithmetic does.
+pub fn part(amount: i64, scale: i64, whole: i64) -> i64 {
+    amount.wrapping_mul(scale).wrapping_div(whole)
 }
 
 fn weighted_mean(resources: &[(Arc<str>, i64)], node: &NodeInfo, pod: &Resources, rules: &Rules, score: impl Fn(i64, i64) -> i64) -> i64 {
     let (mut sum, mut weights) = (0, 0);
     for (name, weight) in resources {
         if let Some((offered, taken)) = offered_and_taken(name, node, pod, true, rules.least_skips_empty) {
-            sum += score(offered, taken) * weight;
+            sum = weight.wrapping_mul(score(offered, taken)).wrapping_add(sum);
             weights += weight;
         }
     }
@@ -62,8 +67,8 @@ fn ratio(shape: &[(i64, i64)], resources: &[(Arc<str>, i64)], node: &NodeInfo, p
         let used = match (offered, taken) {
             (0, _) => 100,
             _ if taken > offered => 100,
-            _ if rules.ratio_by_use => taken * 100 / offered,
-            _ => 100 - (offered - taken) * 100 / offered,
+            _ if rules.ratio_by_use => part(taken, 100, offered),
+            _ => 100 - part(offered.wrapping_sub(taken), 100, offered),
         };
         let score = on_shape(shape, used, stretch);
         if score > 0 {

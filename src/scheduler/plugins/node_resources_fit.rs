@@ -99,7 +99,8 @@ pub fn shortages(
         return found;
     }
     let mut check = |resource: &str, requested: i64, used: i64, capacity: i64, zero_checked: bool| {
-        let lacks = if rules.zero_request_checked { capacity < requested + used } else { requested > capacity - used };
+        let lacks =
+            if rules.zero_request_checked { capacity < requested.wrapping_add(used) } else { requested > capacity.wrapping_sub(used) };
         if lacks && (requested > 0 || zero_checked) {
             found.push(Shortage { resource: resource.into(), requested, used, capacity });
         }

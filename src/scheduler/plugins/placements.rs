@@ -4,7 +4,7 @@
 use crate::cluster::{NodeInfo, PodInfo, Resources};
 use crate::scheduler::{Plugin, Profile};
 
-use super::node_resources::offered_and_taken;
+use super::node_resources::{offered_and_taken, part};
 
 /// Upstream: `plugins/topologyaware/topology_placement.go`.
 pub struct TopologyPlacementGenerator;
@@ -77,14 +77,14 @@ pub fn placement_fill<'a>(pods: impl Iterator<Item = &'a PodInfo>, nodes: impl I
     for node in nodes {
         for ((name, _), sum) in resources.iter().zip(&mut sums) {
             if let Some((offered, taken)) = offered_and_taken(name, node, &wanted, true, true) {
-                sum.0 += offered;
-                sum.1 += taken - wanted.get(name);
+                sum.0 = sum.0.wrapping_add(offered);
+                sum.1 = sum.1.wrapping_add(taken).wrapping_sub(wanted.get(name));
             }
         }
     }
     let (mut score, mut weights) = (0, 0);
     for ((offered, taken), (_, weight)) in sums.into_iter().zip(resources).filter(|((offered, _), _)| *offered != 0) {
-        score += taken.min(offered) * 100 / offered * weight;
+        score += part(taken.min(offered), 100, offered).wrapping_mul(*weight);
         weights += weight;
     }
     if weights == 0 { 0 } else { score / weights }

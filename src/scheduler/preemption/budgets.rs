@@ -96,7 +96,7 @@ fn in_order(pods: &[Arc<PodInfo>], budgets: &[&Budget], minor: u16) -> Violating
                     break;
                 }
                 _ => {
-                    *allowed -= 1;
+                    *allowed = allowed.wrapping_sub(1);
                     violated |= *allowed < 0;
                     // What comes after the first that is violated is left as it is since 1.37 (`framework/preemption/util.go`).
                     if violated && minor >= 37 {
@@ -119,7 +119,7 @@ pub fn violating_units(units: &[&[Arc<PodInfo>]], budgets: &[Budget], all: bool)
     let mut violates = |pod: &PodInfo| {
         let mut own = budgets.iter().zip(&mut left).filter(|(budget, _)| budget.selects(pod) && !budget.knows(pod));
         own.any(|(_, allowed)| {
-            *allowed -= 1;
+            *allowed = allowed.wrapping_sub(1);
             *allowed < 0
         })
     };

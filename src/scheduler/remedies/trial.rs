@@ -65,8 +65,8 @@ impl<'s> Trial<'s> {
         let lack = short.into_iter().find(|shortage| shortage.resource == *resource);
         let unit = if matches!(&**resource, "memory" | "ephemeral-storage") { 1 << 20 } else { 1 };
         lack.map_or(0, |lack| {
-            let by = lack.requested + lack.used - lack.capacity;
-            ((by + unit - 1) / unit * unit).min(lack.requested)
+            let by = lack.requested.saturating_add(lack.used).saturating_sub(lack.capacity);
+            by.div_euclid(unit).saturating_add(i64::from(by.rem_euclid(unit) > 0)).saturating_mul(unit).min(lack.requested)
         })
     }
 

@@ -9,6 +9,7 @@ use crate::cluster::{Amount, Interner, Node, Selector};
 use crate::kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim, TopologySelectorTerm};
 use crate::kube::api::storage::v1::{CSINode, CSIStorageCapacity, StorageClass};
 use crate::scheduler::Cycle;
+use crate::scheduler::plugins::{on_shape, part};
 
 use super::claims::{PodClaims, claim_class, spec_class, storage_request};
 use super::matching::{Matching, VolumeAffinity, VolumeList, by_size, capacity};
@@ -240,36 +241,24 @@ impl Found {
                 let Some(room) = room else { continue };
                 let class = claim.spec.as_ref().and_then(|spec| spec.storage_class_name.clone()).unwrap_or_default();
                 let entry = classes.entry(class).or_default();
-                entry.0 += storage_request(claim).unwrap_or_default().value();
+                entry.0 = entry.0.wrapping_add(storage_request(claim).unwrap_or_default().value());
                 entry.1 = room.capacity.as_ref().and_then(|capacity| Amount::parse(&capacity.0)).unwrap_or_default().value();
             }
         }
         for (claim, volume) in &self.bindings {
             let class = volume.spec.as_ref().and_then(|spec| spec.storage_class_name.clone()).unwrap_or_default();
             let entry = classes.entry(class).or_default();
-            entry.0 += storage_request(claim).unwrap_or_default().value();
-            entry.1 += capacity(volume).value();
+            entry.0 = entry.0.wrapping_add(storage_request(claim).unwrap_or_default().value());
+            entry.1 = entry.1.wrapping_add(capacity(volume).value());
         }
         if classes.is_empty() {
             return 0;
         }
         let score = |(requested, capacity): (i64, i64)| {
-            let use_percent = if capacity == 0 || requested > capacity { 100 } else { requested.saturating_mul(100) / capacity };
-            broken_line(shape, use_percent)
+            let use_percent = if capacity == 0 || requested > capacity { 100 } else { part(requested, 100, capacity) };
+            on_shape(shape, use_percent, 10)
         };
         let sum: i64 = classes.values().copied().map(score).sum();
         (sum as f64 / classes.len() as f64).round() as i64
     }
-}
-
-/// `BuildBrokenLinearFunction` over a shape whose scores go to 10.
-fn broken_line(shape: &[(i64, i64)], at: i64) -> i64 {
-    let mut before: Option<(i64, i64)> = None;
-    for (utilization, score) in shape.iter().map(|(utilization, score)| (*utilization, score * 10)) {
-        if at <= utilization {
-            return before.map_or(score, |(from, start)| start + (score - start) * (at - from) / (utilization - from));
-        }
-        before = Some((utilization, score));
-    }
-    before.map_or(0, |(_, score)| score)
 }

@@ -56,7 +56,7 @@ fn resources(cycle: &Cycle, request: &Resources, node: &NodeInfo) -> Vec<Reason>
         return reasons;
     }
     // A resource is compared even where the pod asks for none of it: an overcommitted node refuses every pod that asks for anything.
-    let lacks = |name: &str| node.allocatable.get(name) < request.get(name) + node.requested.get(name);
+    let lacks = |name: &str| node.allocatable.get(name) < request.get(name).wrapping_add(node.requested.get(name));
     for name in ["cpu", "memory", NVIDIA_GPU, "ephemeral-storage"] {
         if lacks(name) && (name != NVIDIA_GPU || cycle.profile.release.0 <= 10) {
             reasons.push(insufficient(name));

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::cluster::NodeInfo;
-use crate::scheduler::plugins::{offered_and_taken, on_shape};
+use crate::scheduler::plugins::{offered_and_taken, on_shape, part};
 use crate::scheduler::{Cycle, Plugin, PreScore};
 
 /// The priority, with a Policy's arguments or the defaults.
@@ -52,7 +52,7 @@ Differs from upstream
         PreScore::plain(move |node| {
             let scored = resources.iter().map(|(name, weight)| {
                 let (offered, taken) = offered_and_taken(name, node, &pod, true, false).unwrap_or_default();
-                let used = if offered == 0 || taken > offered { 100 } else { 100 - (offered - taken) * 100 / offered };
+                let used = if offered == 0 || taken > offered { 100 } else { 100 - part(offered.wrapping_sub(taken), 100, offered) };
                 (on_shape(&shape, used, stretch), *weight)
             });
             mean(scored, plain_mean)

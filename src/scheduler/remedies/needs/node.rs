@@ -90,7 +90,8 @@ fn labels(terms: &[NodeSelectorTerm], node: &Candidate) -> Vec<Fix> {
 
 /// The label that meets a requirement, where it is one that people may set. What a label that is there says is not changed: others rely on it.
 pub fn label(wanted: &Requirement, node: &Candidate) -> Option<Fix> {
-    let number = |by: i64| wanted.values.first().and_then(|bound| bound.parse::<i64>().ok()).map(|bound| (bound + by).to_string().into());
+    let number =
+        |by: i64| wanted.values.first().and_then(|bound| bound.parse::<i64>().ok()?.checked_add(by)).map(|bound| bound.to_string().into());
     let value = match wanted.operator {
         Operator::In => Some(wanted.values.first()?.clone()),
         Operator::Exists => Some(Arc::from("")),
