@@ -109,8 +109,8 @@ impl Evidence {
         let binding = bound && !seen.bound && !created && fresh;
         let binding = binding.then(|| condition_time(object, "PodScheduled", "lastTransitionTime")).flatten();
         let deleting = micros(&metadata["deletionTimestamp"]);
-        let grace = metadata["deletionGracePeriodSeconds"].as_i64().unwrap_or(0) * SECOND;
-        let asked = deleting.filter(|_| !seen.deleting).map(|at| at - grace);
+        let grace = metadata["deletionGracePeriodSeconds"].as_i64().unwrap_or(0).checked_mul(SECOND);
+        let asked = deleting.filter(|_| !seen.deleting).zip(grace).and_then(|(at, grace)| at.checked_sub(grace));
         let newest = managed.chain(born).chain(binding).chain(asked).max();
         (seen.bound, seen.deleting) = (bound, deleting.is_some());
         if let Some(at) = newest.filter(|&at| at > seen.server) {
