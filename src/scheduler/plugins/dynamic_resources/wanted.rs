@@ -1,0 +1,169 @@
+//! What a pod wants of devices, and whether a node has it: `PreEnqueue`, `PreFilter`, `Filter`.
+
+use std::sync::Arc;
+
+use crate::cluster::{Claim, NodeInfo};
+use crate::scheduler::dra::{
+    Allocations, Allocator, ExtendedResources, Fault, NodeAllocatable, NodeClaim, claim_name, pod_claims, requests, written,
+};
+use crate::scheduler::{Candidate, Cycle, PreFilter, Refusal, Verdict};
+
+use super::NOT_AVAILABLE;
+use super::available::{is_allocated, is_available};
+
+const CANNOT_ALLOCATE: &str = "cannot allocate all claims";
+
+/// What a pod wants of devices.
+pub struct Wanted<'a> {
+    pub(super) claims: Vec<Arc<Claim>>,
+    extended: Option<ExtendedResources<'a>>,
+    allocator: Allocator<'a>,
+    /// Devices that take of the node's own resources.
+    node_allocatable: Option<NodeAllocatable>,
+    cycle: &'a Cycle<'a>,
+}
+
+impl<'a> Wanted<'a> {
+    /// What the pod wants, if anything, or why it cannot be had.
+    pub fn of(cycle: &'a Cycle<'a>) -> Result<Option<Self>, String> {
+        let claims = match pod_claims(cycle.pod, cycle.state, cycle.profile.release.0) {
+            Err(_) if shares_with_group(cycle) => Vec::new(),
+            claims => claims?,
+        };
+        let extended = ExtendedResources::of(cycle);
+        if claims.is_empty() && extended.is_none() && !shares_with_group(cycle) {
+            return Ok(None);
+        }
+        Ok(Some(Self { claims, extended, allocator: Allocator::new(cycle), node_allocatable: NodeAllocatable::of(cycle), cycle }))
+    }
+
+    /// The claim for extended resources that an earlier attempt left behind, where it is allocated.
+    fn left_behind(&self) -> Option<&Arc<Claim>> {
+        self.extended.as_ref().and_then(|extended| extended.left_behind.as_ref()).filter(|claim| is_allocated(claim))
+    }
+
+    /// Whether there is anything to allocate.
+    pub fn allocates(&self) -> bool {
+        let extended = self.extended.is_some() && self.left_behind().is_none();
+        extended || self.claims.iter().any(|claim| !is_allocated(claim))
+    }
+
+    /// The claim that the scheduler makes for extended resources on a node.
+    fn own(&self, node: &NodeInfo) -> Option<NodeClaim> {
+        let namespace = &self.cycle.pod.namespace;
+        self.extended.as_ref().map(|extended| extended.on(node, !self.claims.is_empty(), namespace))
+    }
+
+    /// What the claims that are open would get on a node, each with its name; `None`: they do not, or it cannot be told.
+    pub fn chosen(&self, node: &NodeInfo) -> Option<(Vec<String>, Allocations)> {
+        let open = self.claims.iter().filter(|claim| !is_allocated(claim)).map(|claim| claim_name(claim));
+        let own = match self.own(node) {
+            Some(NodeClaim::Claim(claim)) => Some(claim_name(&claim)),
+            _ => None,
+        };
+        let found = self.allocate(node).ok().flatten()?;
+        Some((open.chain(own).collect(), found))
+    }
+
+    /// What the claims that are open would get on a node.
+    pub(super) fn allocate(&self, node: &NodeInfo) -> Result<Option<Allocations>, Fault> {
+        let own = self.own(node);
+        let own = own.as_ref().and_then(|own| if let NodeClaim::Claim(claim) = own { Some(&**claim) } else { None });
+        let open: Vec<&Claim> = self.claims.iter().map(|claim| &**claim).filter(|claim| !is_allocated(claim)).chain(own).collect();
+        if open.is_empty() { Ok(Some(Allocations::nothing())) } else { self.allocator.allocate(node, &open) }
+    }
+
+    /// `Filter`.
+    fn judge(&self, node: &NodeInfo) -> Verdict {
+        if shares_with_group(self.cycle) {
+            return Verdict::Unknown { missing: "claims that pods of a group share (DRAWorkloadResourceClaims) are not modelled".into() };
+        }
+        match self.own(node) {
+            Some(NodeClaim::Refused(reason)) => return Verdict::unresolvable(reason),
+            Some(NodeClaim::Nothing) => return Verdict::Pass,
+            Some(NodeClaim::LeftBehind) if self.claims.is_empty() => return Verdict::Pass,
+            _ => {}
+        }
+        let mut new = Vec::new();
+        if self.allocates() {
+            match self.allocate(node) {
+                Ok(Some(found)) => new = found.claims,
+                Ok(None) => return Verdict::unresolvable(CANNOT_ALLOCATE),
+                Err(Fault::Node(reason)) => return Verdict::unresolvable(reason),
+                Err(Fault::Error(error)) => return Verdict::Error(error),
+                Err(Fault::Unknown(missing)) => return Verdict::Unknown { missing: missing.into() },
+            }
+        }
+        let mut unknown = None;
+        for claim in self.claims.iter().chain(self.left_behind()) {
+            match is_available(claim, node, self.allocator.variant) {
+                Some(true) => {}
+                Some(false) => return Verdict::unresolvable(NOT_AVAILABLE),
+                None => unknown = Some(claim_name(claim)),
+            }
+        }
+        if let Some(claim) = unknown {
+            let missing = format!("the devices of claim {claim} are not ready to be bound, and whether their time was up is not in etcd");
+            return Verdict::Unknown { missing: missing.into() };
+        }
+        let takes = |devices: &NodeAllocatable| {
+            new.iter().any(|new| devices.holds(new)) || devices.of_claim(self.claims.iter().map(|claim| &**claim)).is_some()
+        };
+        if self.node_allocatable.as_ref().is_some_and(takes) {
+            let missing = "what the pod's devices take of the node's own resources (DRANodeAllocatableResources) is not counted here";
+            return Verdict::Unknown { missing: missing.into() };
+        }
+        Verdict::Pass
+    }
+}
+
+/// `PreFilter`, and what is left of `Filter` for each node.
+pub fn filter<'a>(cycle: &'a Cycle<'a>) -> PreFilter<'a> {
+    let wanted = match Wanted::of(cycle) {
+        Ok(Some(wanted)) => wanted,
+        Ok(None) => return PreFilter::Skip,
+        Err(reason) => return PreFilter::Refuse(Refusal::unresolvable(reason)),
+    };
+    let problem = wanted.claims.iter().filter(|claim| !is_allocated(claim)).find_map(|claim| problem(claim, cycle));
+    problem.unwrap_or_else(|| PreFilter::Judge(Box::new(move |node: &Candidate| wanted.judge(node))))
+}
+
+/// Whether the pod's claims may be those of its group (DRAWorkloadResourceClaims, since 1.36).
+fn shares_with_group(cycle: &Cycle<'_>) -> bool {
+    let on = cycle.profile.gates.on("DRAWorkloadResourceClaims") && cycle.profile.gates.on("GenericWorkload");
+    on && cycle.pod.spec.pod_group.is_some() && !cycle.pod.spec.resource_claims.is_empty()
+}
+
+/// `PreEnqueue` (since 1.28): why the pod is not even tried, if it is not.
+pub fn pre_enqueue(cycle: &Cycle<'_>) -> Option<String> {
+    if cycle.profile.release.0 <= 27 || cycle.pod.spec.resource_claims.is_empty() || shares_with_group(cycle) {
+        return None;
+    }
+    pod_claims(cycle.pod, cycle.state, cycle.profile.release.0).err()
+}
+
+/// What keeps an unallocated claim from being looked at at all.
+fn problem<'a>(claim: &Claim, cycle: &Cycle<'_>) -> Option<PreFilter<'a>> {
+    let refuse = |reason: String| Some(PreFilter::Refuse(Refusal::unresolvable(reason)));
+    for request in requests(claim) {
+        let alternatives = written(request);
+        let prioritized = request.exactly.is_none();
+        if alternatives.is_empty() {
+            return refuse(format!("resource claim {}, request {}: unknown request type", claim_name(claim), request.name));
+        }
+        if prioritized && !cycle.profile.gates.on("DRAPrioritizedList") {
+            let what = "has subrequests, but the DRAPrioritizedList feature is disabled";
+            return refuse(format!("resource claim {}, request {}: {what}", claim_name(claim), request.name));
+        }
+        for alternative in alternatives {
+            let name = if prioritized { format!("{}/{}", request.name, alternative.name) } else { request.name.clone() };
+            if alternative.class.is_empty() {
+                return Some(PreFilter::Error(format!("request {name}: unsupported request type")));
+            }
+            if cycle.state.listers().device_classes.get("", alternative.class).is_none() {
+                return refuse(format!("request {name}: device class {} does not exist", alternative.class));
+            }
+        }
+    }
+    None
+}
