@@ -59,8 +59,38 @@ pub struct Gang {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct PodGroup {
+    /// Who it is.
+    pub metadata: GroupMetadata,
     /// What it says.
     pub spec: PodGroupSpec,
+    /// What became of its claims.
+    pub status: PodGroupStatus,
+}
+
+/// Who a group is.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct GroupMetadata {
+    /// Its uid.
+    pub uid: String,
+}
+
+/// A claim that pods of a group share (DRAWorkloadResourceClaims).
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct GroupClaim {
+    /// What pods call it.
+    pub name: String,
+    /// The claim; otherwise one is made from a template.
+    pub resource_claim_name: Option<String>,
+}
+
+/// What became of a group.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PodGroupStatus {
+    /// The claims made for it.
+    pub resource_claim_statuses: Vec<GroupClaim>,
 }
 
 /// What a pod group says.
@@ -79,6 +109,8 @@ pub struct PodGroupSpec {
     pub preemption_policy: Option<String>,
     /// The group of groups it belongs to (1.37).
     pub parent_composite_pod_group_name: Option<String>,
+    /// Claims its pods share.
+    pub resource_claims: Vec<GroupClaim>,
 }
 
 impl PodGroupSpec {

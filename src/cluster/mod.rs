@@ -34,7 +34,8 @@ pub use ahead::read_ahead;
 pub use alpha::{DeviceTaintRule, GroupPolicy, PodGroup, PodGroupSpec, Workload};
 pub use census::Census;
 pub use device_additions::{
-    Claim, DerivedAttribute, DeviceAdditions, NodeAllocatableMapping, NodeAllocatableOverhead, RequestAdditions, Slice, With,
+    Claim, DerivedAttribute, DeviceAdditions, NodeAllocatableMapping, NodeAllocatableOverhead, RequestAdditions, ResultAdditions, Slice,
+    With,
 };
 pub use encoded::{Encoded, Read};
 pub use images::ImageState;

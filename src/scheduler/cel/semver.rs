@@ -1,6 +1,7 @@
 //! Semantic versions, as `github.com/blang/semver` reads and orders them.
 
 use std::cmp::Ordering;
+use std::fmt;
 
 /// A semantic version 2.0.0; build metadata does not order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -8,6 +9,7 @@ pub struct Semver {
     /// Major, minor, patch.
     pub core: [u64; 3],
     pre: Vec<Identifier>,
+    build: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,7 +42,7 @@ impl Semver {
                 return Err(format!("Invalid character(s) found in build meta data {part:?}"));
             }
         }
-        Ok(Self { core, pre })
+        Ok(Self { core, pre, build: build.map(str::to_owned) })
     }
 
     /// Parses after the clean-up that `semver(text, true)` asks for: a leading `v`, missing parts and leading zeros are forgiven.
@@ -55,6 +57,21 @@ impl Semver {
         }
         parts.resize(3, "0".to_owned());
         Self::parse(&parts.join("."))
+    }
+}
+
+impl fmt::Display for Semver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [major, minor, patch] = self.core;
+        write!(f, "{major}.{minor}.{patch}")?;
+        for (at, identifier) in self.pre.iter().enumerate() {
+            let before = if at == 0 { '-' } else { '.' };
+            match identifier {
+                Identifier::Number(number) => write!(f, "{before}{number}")?,
+                Identifier::Text(text) => write!(f, "{before}{text}")?,
+            }
+        }
+        self.build.iter().try_for_each(|build| write!(f, "+{build}"))
     }
 }
 

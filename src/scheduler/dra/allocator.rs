@@ -9,7 +9,9 @@ use crate::scheduler::Cycle;
 
 use super::capacity::{Amounts, amount};
 use super::pool::{Pool, gather};
+use super::reserve::Given;
 use super::search::Search;
+use super::selector::Selectors;
 use super::taint_rules::published;
 use super::{DeviceId, Fault, Variant};
 
@@ -19,8 +21,10 @@ pub struct Allocator<'a> {
     pub variant: Variant,
     /// The cluster.
     pub state: &'a ClusterState,
+    /// Expressions about devices.
+    pub(super) selectors: Selectors,
     slices: Result<Vec<Arc<Slice>>, Fault>,
-    claims: Vec<Arc<Claim>>,
+    taken: Taken<'a>,
 }
 
 /// What claims have already.
@@ -35,9 +39,9 @@ pub struct Taken<'a> {
 }
 
 impl<'a> Taken<'a> {
-    fn of(claims: &'a [Arc<Claim>], variant: Variant) -> Self {
+    fn of(claims: impl Iterator<Item = &'a Arc<Claim>>, variant: Variant) -> Self {
         let mut taken = Self::default();
-        let results = claims.iter().filter_map(|claim| claim.status.as_ref()?.allocation.as_ref()?.devices.as_ref()?.results.as_ref());
+        let results = claims.filter_map(|claim| claim.status.as_ref()?.allocation.as_ref()?.devices.as_ref()?.results.as_ref());
         for result in results.flatten().filter(|result| result.admin_access != Some(true)) {
             let id = (result.driver.as_str(), result.pool.as_str(), result.device.as_str());
             if !variant.consumable || result.share_id.is_none() {
@@ -114,9 +118,10 @@ impl<'a> Allocator<'a> {
     pub fn new(cycle: &Cycle<'a>) -> Self {
         let variant = Variant::new(cycle.profile.release, &cycle.profile.gates);
         let listers = cycle.state.listers();
-        let slices = published(cycle.state, variant);
-        let claims = listers.resource_claims.iter().cloned().collect();
-        Self { variant, state: cycle.state, slices, claims }
+        let selectors = Selectors::default();
+        let slices = published(cycle.state, &selectors, variant);
+        let taken = Taken::of(listers.resource_claims.iter(), variant);
+        Self { variant, state: cycle.state, selectors, slices, taken }
     }
 
     /// What the claims would get on a node; `None`: they do not all get what they want.
@@ -154,8 +159,7 @@ impl<'a> Allocator<'a> {
     }
 
     fn search(&self, node: &Node, claims: &[&Claim], pools: &[Pool<'_>]) -> Result<Option<Vec<Allocation>>, Fault> {
-        let taken = Taken::of(&self.claims, self.variant);
-        let mut search = Search::new(self, node, claims, pools, &taken);
+        let mut search = Search::new(self, node, claims, pools, &self.taken);
         search.prepare()?;
         if search.run()? {
             return Ok(Some(search.result()));
@@ -166,11 +170,20 @@ impl<'a> Allocator<'a> {
         Ok(None)
     }
 
+    /// What the claims would hold once the devices found for them on a node are theirs; nothing where they get none.
+    pub fn give(&self, node: &Node, claims: &[&Claim]) -> Vec<Given> {
+        let pools = gather(self.slices.as_deref().unwrap_or_default(), node, self.variant);
+        let mut search = Search::new(self, node, claims, &pools, &self.taken);
+        match search.prepare().and_then(|()| search.run()) {
+            Ok(true) => search.given(),
+            _ => Vec::new(),
+        }
+    }
+
     /// The devices published for a node, each with whether some claim has it.
     pub fn devices(&self, node: &Node) -> Vec<(String, bool)> {
         let pools = gather(self.slices.as_deref().unwrap_or_default(), node, self.variant);
-        let taken = Taken::of(&self.claims, self.variant);
         let devices = pools.iter().flat_map(|pool| pool.devices());
-        devices.map(|device| (format!("{}/{}/{}", device.id.0, device.id.1, device.id.2), taken.is_dedicated(device.id))).collect()
+        devices.map(|device| (format!("{}/{}/{}", device.id.0, device.id.1, device.id.2), self.taken.is_dedicated(device.id))).collect()
     }
 }

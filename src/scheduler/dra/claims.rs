@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use crate::cluster::{Claim, ClusterState, PodInfo};
-use crate::scheduler::volumes::is_controlled_by;
+use crate::scheduler::Profile;
+
+use super::group_claims::owner_problem;
 
 /// The pod's claims, in order, or why it cannot be scheduled (`foreachPodResourceClaim`).
-pub fn pod_claims(pod: &PodInfo, state: &ClusterState, release: u16) -> Result<Vec<Arc<Claim>>, String> {
+pub fn pod_claims(pod: &PodInfo, state: &ClusterState, profile: &Profile) -> Result<Vec<Arc<Claim>>, String> {
+    let release = profile.release.0;
     let mut claims = Vec::new();
     for (entry, claim, template) in &pod.spec.resource_claims {
         let (name, made) = match (claim, template) {
@@ -33,10 +36,8 @@ pub fn pod_claims(pod: &PodInfo, state: &ClusterState, release: u16) -> Result<V
         if claim.metadata.deletion_timestamp.is_some() {
             return Err(format!("resourceclaim \"{name}\" is being deleted"));
         }
-        if made && !is_controlled_by(&claim.metadata, pod) {
-            let (namespace, of) = (&pod.namespace, &pod.name);
-            let pod = if release >= 36 { "Pod" } else { "pod" };
-            return Err(format!("ResourceClaim {namespace}/{name} was not created for {pod} {namespace}/{of} ({pod} is not owner)"));
+        if let Some(problem) = owner_problem(claim, pod, profile).filter(|_| made) {
+            return Err(problem);
         }
         claims.push(claim.clone());
     }

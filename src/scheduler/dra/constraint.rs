@@ -1,8 +1,10 @@
 //! Constraints over the devices of one claim. Upstream: `matchAttributeConstraint`, `distinctAttributeConstraint`.
 
-use crate::kube::api::resource::v1::{Device, DeviceAttribute, DeviceConstraint};
+use std::borrow::Cow;
 
-use super::{DeviceId, Variant};
+use crate::kube::api::resource::v1::{DeviceAttribute, DeviceConstraint};
+
+use super::{Fault, Variant};
 
 /// A constraint and the devices that are in it so far.
 pub struct Constraint<'a> {
@@ -40,16 +42,25 @@ impl<'a> Constraint<'a> {
         })
     }
 
-    /// Takes a device in, if it may be there. `alternative` is the subrequest's name, where there is one.
-    pub fn add(&mut self, request: &'a str, alternative: Option<&str>, device: &Device, id: DeviceId<'_>) -> bool {
+    /// Takes a device in, if it may be there. `alternative` is the subrequest's name, where there is one; `lookup` finds attributes of
+    /// the device.
+    ///
+    /// # Errors
+    /// Those of `lookup`.
+    pub fn add<'d>(
+        &mut self,
+        request: &'a str,
+        alternative: Option<&str>,
+        lookup: impl FnOnce(&str) -> Result<Option<Cow<'d, DeviceAttribute>>, Fault>,
+    ) -> Result<bool, Fault> {
         if !self.applies(request, alternative) {
-            return true;
+            return Ok(true);
         }
-        let Some(attribute) = lookup(self.attribute, device, id) else { return false };
-        let own = Values::of(attribute, self.lists);
+        let Some(attribute) = lookup(self.attribute)? else { return Ok(false) };
+        let own = Values::of(&attribute, self.lists);
         let fits = if self.distinct { self.differs(request, own) } else { self.agrees(own) };
         self.devices += usize::from(fits);
-        fits
+        Ok(fits)
     }
 
     fn agrees(&mut self, own: Option<Values>) -> bool {
@@ -106,15 +117,6 @@ impl<'a> Constraint<'a> {
         let named = |name: &str| self.requests.contains(&name);
         self.requests.is_empty() || named(request) || alternative.is_some_and(|alternative| named(&format!("{request}/{alternative}")))
     }
-}
-
-/// An attribute by its full name, or without its domain where that is the driver's.
-fn lookup<'d>(name: &str, device: &'d Device, id: DeviceId<'_>) -> Option<&'d DeviceAttribute> {
-    let attributes = device.attributes.as_ref()?;
-    attributes.get(name).or_else(|| {
-        let (domain, name) = name.split_once('/')?;
-        attributes.get(name).filter(|_| domain == id.0)
-    })
 }
 
 /// The values of an attribute, as a set.

@@ -1,18 +1,21 @@
 //! Devices: which a pod's claims could get on a node. Upstream: `k8s.io/dynamic-resource-allocation/structured`.
 
 mod allocator;
+mod attribute;
 mod capacity;
 mod claims;
 mod constraint;
 mod counters;
 pub mod driver;
 mod extended;
+mod group_claims;
 mod groups;
 mod node_allocatable;
 mod node_operations;
 mod pool;
 mod prepare;
 mod request;
+mod reserve;
 mod search;
 mod selector;
 mod taint_rules;
@@ -22,10 +25,12 @@ mod variant;
 pub use allocator::{Allocation, Allocations, Allocator};
 pub use claims::pod_claims;
 pub use extended::{ExtendedResources, NodeClaim, resources_of_classes};
+pub use group_claims::{gives_up, group_of, is_kept_for_nobody_else};
 pub use node_allocatable::NodeAllocatable;
 pub use node_operations::{can_skip_operations, skips_operations};
 pub use pool::selects;
 pub use request::{claim_name, requests, written};
+pub use reserve::Given;
 pub use variant::Variant;
 
 /// Why the devices of a node cannot be told.

@@ -48,7 +48,7 @@ impl NodeAllocatable {
     /// A pod on a node that has one, `namespace/name`.
     pub fn on(&self, node: &NodeInfo, cycle: &Cycle) -> Option<String> {
         let has = |pod: &&std::sync::Arc<crate::cluster::PodInfo>| {
-            let claims = pod_claims(pod, cycle.state, cycle.profile.release.0).unwrap_or_default();
+            let claims = pod_claims(pod, cycle.state, cycle.profile).unwrap_or_default();
             self.of_claim(claims.iter().map(|claim| &**claim)).is_some()
         };
         node.pods.iter().find(has).map(|pod| pod.full_name().to_string())

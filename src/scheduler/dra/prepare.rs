@@ -79,9 +79,6 @@ impl<'s> Search<'s, '_> {
         if !derived.is_empty() && variant.release >= 37 && !variant.derived_attributes {
             return Err(problem(claim, written.name, "cannot handle request with derived attributes, the feature is disabled"));
         }
-        if !derived.is_empty() && variant.derived_attributes {
-            return Err(Fault::Unknown("derived attributes are not modelled".to_owned()));
-        }
         if let Some(at) = written.selectors.iter().position(|selector| selector.cel.is_none()) {
             let what = format!("selector #{at}: CEL expression empty (unsupported selector type?)");
             return Err(Fault::Error(format!("claim {}, request {}, {what}", claim_name(claim), written.name)));
@@ -106,6 +103,7 @@ impl<'s> Search<'s, '_> {
             all: None,
             admin_access: written.admin_access == Some(true),
             capacity: written.capacity,
+            derived,
         };
         match written.mode {
             "ExactCount" => {}

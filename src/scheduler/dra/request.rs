@@ -1,6 +1,6 @@
 //! Requests of a claim: each with the alternatives it may be served by.
 
-use crate::cluster::Claim;
+use crate::cluster::{Claim, DerivedAttribute};
 use crate::kube::api::resource::v1::{
     CapacityRequirements, DeviceClass, DeviceRequest, DeviceSelector, DeviceToleration, ExactDeviceRequest,
 };
@@ -37,6 +37,8 @@ pub struct Alternative<'a> {
     pub admin_access: bool,
     /// The capacity it asks for.
     pub capacity: Option<&'a CapacityRequirements>,
+    /// The attributes it derives.
+    pub derived: &'a [DerivedAttribute],
 }
 
 /// A request as written, plain or alternative.

@@ -5,13 +5,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use crate::cluster::{Claim, Node};
 
 use super::allocator::{Allocation, Allocator, Taken};
-use super::capacity::Consumed;
+use super::capacity::{Amounts, Consumed};
 use super::constraint::Constraint;
 use super::counters::Counters;
 use super::groups::Groups;
 use super::pool::{Pool, PoolDevice, device_matches};
 use super::request::{Alternative, Request, claim_name};
-use super::selector::selects;
 use super::{DeviceId, Fault};
 
 /// A claim holds at most this many devices (`AllocationResultsMaxSize`).
@@ -23,6 +22,9 @@ const STEPS: u32 = 200_000;
 pub(super) struct Found<'a> {
     pub(super) request: String,
     pub(super) device: PoolDevice<'a>,
+    pub(super) admin_access: bool,
+    /// What is taken of it, if several may have it.
+    pub(super) shared: Option<Amounts>,
 }
 
 /// The claim, request and alternative that devices are looked for.
@@ -240,8 +242,9 @@ impl<'s, 'a> Search<'s, 'a> {
         let class_name = format!("class {}", class.metadata.name.as_deref().unwrap_or_default());
         let claim = format!("claim {}", claim_name(self.claims[place.claim]));
         let variant = self.allocator.variant;
-        let matches = selects(of_class, device, &class_name, variant)?
-            && selects(alternative.selectors, device, &claim, variant)?
+        let selectors = &self.allocator.selectors;
+        let matches = selectors.select(of_class, device, &class_name, variant)?
+            && selectors.select(alternative.selectors, device, &claim, variant)?
             && (device.slice.spec.per_device_node_selection != Some(true) || device_matches(device.device, self.node));
         self.matches.insert((device.id, place), matches);
         Ok(matches)

@@ -1,6 +1,7 @@
 //! Selectors of devices, evaluated: `k8s.io/dynamic-resource-allocation/cel`.
 
 use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::cluster::Amount;
 use crate::kube::api::resource::v1::{DeviceAttribute, DeviceSelector};
@@ -13,30 +14,52 @@ use super::{Fault, Variant};
 /// What selectors may name of a device; the last since 1.34, whatever the gates.
 const FIELDS: [&str; 4] = ["driver", "attributes", "capacity", "allowMultipleAllocations"];
 
-/// Whether every selector matches the device; `whose` begins upstream's error.
-///
-/// # Errors
-/// Upstream's error, or what an expression uses that is not modelled.
-pub fn selects(selectors: &[DeviceSelector], device: &PoolDevice<'_>, whose: &str, variant: Variant) -> Result<bool, Fault> {
-    for (at, selector) in selectors.iter().enumerate() {
-        let Some(cel) = &selector.cel else { continue };
-        let result = Expression::parse(&cel.expression).and_then(|expression| {
-            let known = if variant.release >= 34 { &FIELDS[..] } else { &FIELDS[..3] };
-            expression.refuse_fields("device", known)?;
-            expression.evaluate(&[("device", described(device, variant)?)])
-        });
-        match result {
-            Ok(Value::Bool(true)) => {}
-            Ok(Value::Bool(false)) => return Ok(false),
-            Ok(_) => return Err(Fault::Unknown(format!("the expression {:?} of {whose} is no condition", cel.expression))),
-            Err(CelFault::Error(error)) => return Err(Fault::Error(runtime_error(whose, at, device, &error, variant.release))),
-            Err(CelFault::Compile(error)) => return Err(Fault::Error(format!("{whose}: selector #{at}: CEL compile error: {error}"))),
-            Err(CelFault::Unsupported(what)) => {
-                return Err(Fault::Unknown(format!("the expression {:?} of {whose} uses {what}, which is not modelled", cel.expression)));
+/// Expressions about devices, each parsed once.
+#[derive(Default)]
+pub struct Selectors(RwLock<HashMap<String, Arc<Result<Expression, CelFault>>>>);
+
+impl Selectors {
+    /// Whether every selector matches the device; `whose` begins upstream's error.
+    ///
+    /// # Errors
+    /// Upstream's error, or what an expression uses that is not modelled.
+    pub fn select(&self, selectors: &[DeviceSelector], device: &PoolDevice<'_>, whose: &str, variant: Variant) -> Result<bool, Fault> {
+        for (at, selector) in selectors.iter().enumerate() {
+            let Some(cel) = &selector.cel else { continue };
+            match self.evaluate(&cel.expression, device, variant) {
+                Ok(Value::Bool(true)) => {}
+                Ok(Value::Bool(false)) => return Ok(false),
+                Ok(_) => return Err(Fault::Unknown(format!("the expression {:?} of {whose} is no condition", cel.expression))),
+                Err(CelFault::Error(error)) => return Err(Fault::Error(runtime_error(whose, at, device, &error, variant.release))),
+                Err(CelFault::Compile(error)) => return Err(Fault::Error(format!("{whose}: selector #{at}: CEL compile error: {error}"))),
+                Err(CelFault::Unsupported(what)) => {
+                    let what = format!("the expression {:?} of {whose} uses {what}, which is not modelled", cel.expression);
+                    return Err(Fault::Unknown(what));
+                }
             }
         }
+        Ok(true)
     }
-    Ok(true)
+
+    /// The value of an expression for a device.
+    pub(super) fn evaluate(&self, text: &str, device: &PoolDevice<'_>, variant: Variant) -> Result<Value, CelFault> {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner).get(text).cloned();
+        let parsed = known.unwrap_or_else(|| {
+            let parsed = Arc::new(parse(text, variant));
+            self.0.write().unwrap_or_else(PoisonError::into_inner).insert(text.to_owned(), parsed.clone());
+            parsed
+        });
+        match &*parsed {
+            Ok(expression) => expression.evaluate(&[("device", described(device, variant)?)]),
+            Err(fault) => Err(fault.clone()),
+        }
+    }
+}
+
+fn parse(text: &str, variant: Variant) -> Result<Expression, CelFault> {
+    let expression = Expression::parse(text)?;
+    expression.refuse_fields("device", if variant.release >= 34 { &FIELDS[..] } else { &FIELDS[..3] })?;
+    Ok(expression)
 }
 
 /// Upstream's error about a selector; since 1.37 with the device, and advice about keys that are not there (`EnhanceRuntimeError`).

@@ -3,6 +3,7 @@
 use crate::cluster::Claim;
 use crate::kube::api::resource::v1::{DeviceTaint, DeviceToleration};
 
+use super::attribute::lookup;
 use super::capacity::{Amounts, consumption, has_capacity, is_shareable};
 use super::counters::Counters;
 use super::groups::Before;
@@ -57,9 +58,7 @@ impl<'s> Search<'s, '_> {
             self.refuse(&device, counted, before);
             return Ok(None);
         }
-        let constraints = &mut self.constraints[place.claim];
-        if let Some(refusing) = constraints.iter_mut().position(|constraint| !constraint.add(name, sub, device.device, device.id)) {
-            constraints[..refusing].iter_mut().for_each(|constraint| constraint.remove(name, sub));
+        if !self.constrain(place, &device)? {
             self.refuse(&device, counted, before);
             if must {
                 let (driver, pool, of) = device.id;
@@ -92,9 +91,27 @@ impl<'s> Search<'s, '_> {
             (taken, known)
         });
         let found = &mut self.found[place.claim];
+        let shared = capacity.as_ref().map(|(taken, _)| taken.clone());
         let undo = Undo { before: found.len(), counted, capacity, groups: before };
-        found.push(Found { request: sub.map_or_else(|| name.to_owned(), |sub| format!("{name}/{sub}")), device });
+        let request = sub.map_or_else(|| name.to_owned(), |sub| format!("{name}/{sub}"));
+        found.push(Found { request, device, admin_access: admin, shared });
         Ok(Some(undo))
+    }
+
+    /// Takes a device into all constraints, or into none.
+    fn constrain(&mut self, place: Place, device: &PoolDevice<'s>) -> Result<bool, Fault> {
+        let (allocator, request) = (self.allocator, &self.requests[place.claim][place.request]);
+        let alternative = &request.alternatives[place.alternative];
+        let (name, sub) = (request.name, request.prioritized.then_some(alternative.name));
+        let constraints = &mut self.constraints[place.claim];
+        for at in 0..constraints.len() {
+            let lookup = |name: &str| lookup(name, alternative.derived, device, &allocator.selectors, allocator.variant);
+            if !constraints[at].add(name, sub, lookup)? {
+                constraints[..at].iter_mut().for_each(|constraint| constraint.remove(name, sub));
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Puts a device back.

@@ -18,7 +18,7 @@ pub fn claims(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
             Err(driver::Stop::Refused(why) | driver::Stop::Failed(why)) => vec![Fact::refusing(why)],
         };
     }
-    let claims = match pod_claims(cycle.pod, cycle.state, cycle.profile.release.0) {
+    let claims = match pod_claims(cycle.pod, cycle.state, cycle.profile) {
         Ok(claims) => claims,
         Err(reason) => return vec![Fact::refusing(reason)],
     };

@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::cluster::{ClusterState, PodInfo, Stored};
+use crate::cluster::{Claim, ClusterState, ObjectKey, PodInfo, Stored, Watched};
 use crate::scheduler::cycle::Cycle;
 use crate::scheduler::cycle::judgement::{Judgement, NodeJudgement, WholePod};
+use crate::scheduler::dra::claim_name;
+use crate::scheduler::plugins::dynamic_resources::Wanted;
 use crate::scheduler::preemption::victims;
 use crate::scheduler::replay::excursion::Excursion;
 
@@ -34,6 +36,8 @@ pub struct Attempted {
     pub tried: MemberTried,
     /// Whether Permit would let it pass; `None` where it found no node.
     pub permitted: Option<bool>,
+    /// Itself on that node and its claims with the devices found for them.
+    pub brings: Vec<(ObjectKey, Stored)>,
 }
 
 impl Attempted {
@@ -59,7 +63,7 @@ impl Tried {
 impl Group<'_> {
     /// `podGroupSchedulingDefaultAlgorithm`. The state is as it was afterwards.
     pub fn try_on(&self, state: &mut ClusterState, within: Option<BTreeSet<Arc<str>>>, post_filter: PostFilters) -> Tried {
-        let scope = Scope { within, post_filter, listed: self.listed.clone() };
+        let scope = Scope { within, post_filter, listed: self.listed.clone(), pending: BTreeSet::new(), scheduled: self.scheduled };
         let mut assumed = Excursion::default();
         let mut tried = Tried { scope, ..Tried::without_pods(Status::marked(&[])) };
         if self.newer() {
@@ -83,7 +87,7 @@ impl Group<'_> {
                 return;
             }
             if let Some(pod) = member.assumed() {
-                assumed.set(state, &object_key(&pod), Some(Stored::Pod(pod)));
+                member.brings = self.assume(pod, state, &mut tried.scope, assumed);
                 given += 1;
                 preempts |= member.tried.preempts;
                 let permitted =
@@ -111,7 +115,7 @@ impl Group<'_> {
             Progress::NotYet(_) | Progress::Enough => {}
         }
         for pod in &self.queue {
-            let member = self.attempt(pod, state, &tried.scope);
+            let mut member = self.attempt(pod, state, &tried.scope);
             if let Some(error) = error(&member.judgement) {
                 tried.status = Status::Error(format!("failed to schedule other pod from a pod group: {error}"));
                 tried.members.push(member);
@@ -119,7 +123,7 @@ impl Group<'_> {
             }
             left -= 1;
             if let Some(pod) = member.assumed() {
-                assumed.set(state, &object_key(&pod), Some(Stored::Pod(pod)));
+                member.brings = self.assume(pod, state, &mut tried.scope, assumed);
                 with_node += 1;
             }
             tried.members.push(member);
@@ -132,6 +136,31 @@ impl Group<'_> {
                 Progress::Enough => tried.status = Status::Success,
             }
         }
+    }
+
+    /// Puts a pod on its node, and the devices found for its claims into these; returns both.
+    fn assume(&self, pod: Arc<PodInfo>, state: &mut ClusterState, scope: &mut Scope, assumed: &mut Excursion) -> Vec<(ObjectKey, Stored)> {
+        let reserved = self.reserved(&pod, state, scope);
+        scope.pending.extend(reserved.iter().map(claim_name));
+        let text = |text: &Option<String>| Arc::from(text.as_deref().unwrap_or_default());
+        let claims = reserved.into_iter().map(|claim| {
+            let (namespace, name) = (text(&claim.metadata.namespace), text(&claim.metadata.name));
+            (ObjectKey { kind: Watched::ResourceClaim, namespace, name }, Stored::ResourceClaim(claim.into(), None))
+        });
+        let brings: Vec<(ObjectKey, Stored)> = [(object_key(&pod), Stored::Pod(pod))].into_iter().chain(claims).collect();
+        for (key, stored) in &brings {
+            assumed.set(state, key, Some(stored.clone()));
+        }
+        brings
+    }
+
+    /// The claims to which a pod brings devices on the node it was given.
+    fn reserved(&self, pod: &PodInfo, state: &ClusterState, scope: &Scope) -> Vec<Claim> {
+        let node = pod.node_name.as_deref().and_then(|node| state.node(node)).filter(|_| self.profile.rules.dra);
+        let pending = PodInfo { node_name: None, ..pod.clone() };
+        let cycle = Cycle { pod: &pending, state, profile: self.profile, scope: Some(scope) };
+        let wanted = node.and_then(|node| Some((Wanted::of(&cycle).ok().flatten()?, node)));
+        wanted.filter(|(wanted, _)| wanted.allocates()).map(|(wanted, node)| wanted.reserve(node)).unwrap_or_default()
     }
 
     /// GangScheduling's PlacementFeasible (`plugins/gangscheduling/gangscheduling.go`, 1.37).
@@ -182,7 +211,7 @@ impl Group<'_> {
             .filter(|judged| judged.fits())
             .find_map(|judged| Some(format!("{}: {}", judged.name, judged.unknown()?)));
         tried.unknown = chosen.and(unknown.or(score));
-        Attempted { pod: pod.clone(), judgement, tried, permitted: None }
+        Attempted { pod: pod.clone(), judgement, tried, permitted: None, brings: Vec::new() }
     }
 }
 

@@ -4,8 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::cluster::{ClusterState, NodeId, PodInfo, PodKey, TermKind};
+use crate::cluster::{ClusterState, NodeId, ObjectKey, PodInfo, PodKey, Stored, TermKind};
 
+use super::cycle::Cycle;
 use super::cycle::judgement::Judgement;
 use super::{Gates, Profile};
 
@@ -28,6 +29,10 @@ pub struct Scope {
     pub post_filter: PostFilters,
     /// Where affinity terms of other pods are looked for; `None`: everywhere.
     pub listed: Option<Arc<Listed>>,
+    /// Claims (`namespace/name`) that pods of the group brought devices to before.
+    pub pending: BTreeSet<String>,
+    /// How many pods of the group had nodes when the cycle began.
+    pub scheduled: usize,
 }
 
 /// Nodes that had pods with affinity terms when the cycle began. 1.36 does not add those that assumed pods bring them to
@@ -243,13 +248,19 @@ pub struct Judged {
     pub judgement: Judgement,
     /// What held for the pod: the nodes of its placement.
     pub scope: Scope,
-    /// Pods of the group before it, as if bound.
-    pub assumed: Vec<Arc<PodInfo>>,
+    /// Pods of the group before it, as if bound, and their claims.
+    pub assumed: Vec<(ObjectKey, Stored)>,
 }
 
 /// The key of a pod in a state.
 fn object_key(pod: &PodInfo) -> crate::cluster::ObjectKey {
     crate::cluster::ObjectKey { kind: crate::cluster::Watched::Pod, namespace: pod.namespace.clone(), name: pod.name.clone() }
+}
+
+/// How many pods of the pod's group had nodes when the cycle began.
+pub fn scheduled(cycle: &Cycle) -> usize {
+    let on_nodes = || cycle.pod.spec.pod_group.as_deref().map_or(0, |name| placed(cycle.state, &cycle.pod.namespace, name).count());
+    cycle.scope.map_or_else(on_nodes, |scope| scope.scheduled)
 }
 
 /// Pods of a group that are on nodes.

@@ -4,6 +4,8 @@
 use std::sync::Arc;
 
 use crate::cluster::{ClusterState, PodInfo};
+use crate::scheduler::Cycle;
+use crate::scheduler::plugins::dynamic_resources::{Said, group_post_filter};
 use crate::scheduler::preemption::budgets::{budgets, violating_units};
 use crate::scheduler::replay::excursion::Excursion;
 
@@ -34,18 +36,25 @@ impl Group<'_> {
     pub fn preempt(&self, state: &mut ClusterState, outcome: &Outcome) -> Option<Answer> {
         let refused = matches!(outcome.status, Status::Rejected { .. });
         let runs = self.newer() || self.profile.gates.on("WorkloadAwarePreemption");
-        (refused && runs).then(|| self.told(self.sought(state)))
+        let runs = refused && runs;
+        let claims = if runs && self.newer() && self.claims_are_freed() { Some(self.freed(state, outcome)) } else { None };
+        match claims {
+            _ if !runs => None,
+            Some(Said::Ends(said)) => Some(Answer::Declines(said.to_owned())),
+            Some(Said::Fails(why)) => Some(Answer::Fails(format!("error in \"DynamicResources\" PodGroupPostFilter plugins: {why}"))),
+            Some(Said::On(said)) => Some(self.told(self.sought(state), said)),
+            None => Some(self.told(self.sought(state), "")),
+        }
     }
 
-    /// 1.37 runs the PodGroupPostFilter plugins and names who speaks: DynamicResources, which never helps, and DefaultPreemption. Where there are no
+    /// 1.37 runs the PodGroupPostFilter plugins and names who speaks: DynamicResources, which has said `claims` and never helps, and DefaultPreemption. Where there are no
     /// victims at all nothing else is said (`RunPodGroupPostFilterPlugins` of `framework/runtime/framework.go`).
-    fn told(&self, answer: Answer) -> Answer {
+    fn told(&self, answer: Answer, claims: &str) -> Answer {
         let named = |text: String| if self.newer() && !text.is_empty() { format!("pod group preemption: {text}") } else { text };
         match answer {
             Answer::Helps { message, victims, tied } => Answer::Helps { message: named(message), victims, tied },
             Answer::Declines(why) if self.newer() && why != NO_VICTIMS => {
-                let claims = self.claims_are_freed().then(|| "deallocation and deletion of ResourceClaims completed".to_owned());
-                let said = claims.into_iter().chain((!why.is_empty()).then(|| named(why)));
+                let said = (!claims.is_empty()).then(|| claims.to_owned()).into_iter().chain((!why.is_empty()).then(|| named(why)));
                 Answer::Declines(said.collect::<Vec<_>>().join(", "))
             }
             Answer::Declines(why) => Answer::Declines(named(why)),
@@ -97,6 +106,15 @@ impl Group<'_> {
     fn claims_are_freed(&self) -> bool {
         let runs = self.profile.rules.dra && self.profile.post_filters.contains(&"DynamicResources");
         runs && !(self.by_topology() && self.spec.scheduling_constraints.is_some())
+    }
+
+    /// What DynamicResources says, which looks at the pods tried.
+    fn freed(&self, state: &ClusterState, outcome: &Outcome) -> Said {
+        let Some(tried) = outcome.chosen.map(|at| &outcome.tries[at].1) else { return group_post_filter(&[]) };
+        let (profile, scope) = (self.profile, Some(&tried.scope));
+        let members = tried.members.iter().map(|member| (Cycle { pod: &member.pod, state, profile, scope }, &member.judgement));
+        let members: Vec<_> = members.collect();
+        group_post_filter(&members)
     }
 
     fn never_preempts(&self) -> bool {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::cluster::{ClusterState, PodInfo, PodKey};
+use crate::cluster::{ClusterState, PodInfo, PodKey, Watched};
 use crate::scheduler::Profile;
 use crate::scheduler::cycle::Cycle;
 use crate::scheduler::cycle::judgement::{Judgement, WholePod};
@@ -122,7 +122,7 @@ impl Group<'_> {
                 own = Some(member);
                 break;
             }
-            assumed.extend(member.assumed());
+            assumed.extend(member.brings);
         }
         let Some(member) = own else {
             let told = if self.newer() && !matches!(outcome.status, Status::Error(_)) { before } else { &outcome.status };
@@ -135,7 +135,9 @@ impl Group<'_> {
         let waits = permitted == Some(false) && outcome.status != Status::Success && !outcome.waits;
         judgement.permit = waits.then_some(WAITS);
         judgement.group = Some(Box::new(cycle));
-        Judged { judgement, scope: tried.scope, assumed }
+        let claims = assumed.iter().filter(|(key, _)| key.kind == Watched::ResourceClaim);
+        let pending = claims.map(|(key, _)| format!("{}/{}", key.namespace, key.name)).collect();
+        Judged { judgement, scope: Scope { pending, ..tried.scope }, assumed }
     }
 
     /// The judgement of a pod that was not tried.

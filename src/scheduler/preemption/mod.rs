@@ -14,6 +14,7 @@ use super::cycle::{Cycle, Moved, in_parallel};
 use super::groups::PostFilters;
 use super::plugin::Verdict;
 use super::plugins;
+use super::plugins::dynamic_resources::{Said, claims_are_known};
 use super::profile::rules::{FitErrorFormat, PreemptionCandidates};
 use super::profile::{FilterMode, Profile};
 
@@ -57,8 +58,8 @@ pub fn post_filter<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement:
                 return PostFilter { message: "not found".to_owned(), ..PostFilter::default() };
             }
             "DynamicResources" => match plugins::dynamic_resources_post_filter(cycle, judgement) {
-                Some(said) => parts.push(said.to_owned()),
-                None => return PostFilter::default(),
+                Said::On(said) => parts.push(said.to_owned()),
+                Said::Ends(said) | Said::Fails(said) => return PostFilter { message: said.to_owned(), ..PostFilter::default() },
             },
             _ if !profile.preempts => {}
             _ if let PostFilters::Declines(why) = of_group => parts.push(format!("preemption: {why}")),
@@ -84,20 +85,9 @@ pub fn post_filter<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement:
 }
 
 /// The plugins in the order of their PreFilters.
-fn prefilters(profile: &Profile) -> Vec<&'static str> {
+pub(super) fn prefilters(profile: &Profile) -> Vec<&'static str> {
     let of_filters = || profile.filters.iter().map(|entry| entry.name).collect();
     if profile.prefilter_order.is_empty() { of_filters() } else { profile.prefilter_order.clone() }
-}
-
-/// Whether the PreFilter of DynamicResources wrote its state, on which its PostFilter fails otherwise: it ran, and none before it refused.
-fn claims_are_known(cycle: &Cycle, judgement: &Judgement) -> bool {
-    let order = prefilters(cycle.profile);
-    let place = |name: &str| order.iter().position(|known| *known == name);
-    let refusing = match &judgement.whole_pod {
-        Some(WholePod::Refused { plugin, .. }) => place(plugin),
-        _ => None,
-    };
-    place("DynamicResources").is_some_and(|own| refusing.is_none_or(|refusing| refusing >= own))
 }
 
 fn dry_run<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement: &Judgement) -> PostFilter {

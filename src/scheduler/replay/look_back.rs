@@ -42,8 +42,8 @@ pub(super) struct Judged {
     pub follows: bool,
     /// What a cycle of the pod's group restricted it to.
     pub scope: Option<Scope>,
-    /// Pods of its group that were tried before it, as if bound.
-    pub before: Vec<Arc<PodInfo>>,
+    /// Pods of its group that were tried before it, as if bound, and their claims.
+    pub before: Vec<(ObjectKey, Stored)>,
 }
 
 /// A judgement, the revision of its state, and how that was found where it is not simply the revision before.

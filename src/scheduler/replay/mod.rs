@@ -279,9 +279,8 @@ impl Replay {
         let in_doubt = judged.verdict == Agreement::Disagrees && rests_on_doubt(&attempt, &judged.judgement);
         let verdict = if own_profile && !in_doubt { judged.verdict } else { Agreement::Unverifiable };
         let mut before = Excursion::default();
-        for pod in &judged.before {
-            let key = ObjectKey { kind: Watched::Pod, namespace: pod.namespace.clone(), name: pod.name.clone() };
-            before.set(&mut self.state, &key, Some(Stored::Pod(pod.clone())));
+        for (key, stored) in &judged.before {
+            before.set(&mut self.state, key, Some(stored.clone()));
         }
         let evidence = self.evidence(&attempt.pod, profile, &judged.judgement);
         let devices = devices::chosen(&Cycle::new(&attempt.pod, &self.state, profile), &judged.judgement);

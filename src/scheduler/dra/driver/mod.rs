@@ -94,7 +94,7 @@ impl<'a> Wanted<'a> {
     /// Why it cannot be had on any node.
     pub fn of(cycle: &'a Cycle<'a>) -> Result<Option<Self>, Stop> {
         let release = cycle.profile.release.0;
-        let claims = pod_claims(cycle.pod, cycle.state, release).map_err(Stop::Refused)?;
+        let claims = pod_claims(cycle.pod, cycle.state, cycle.profile).map_err(Stop::Refused)?;
         if claims.is_empty() {
             return Ok(None);
         }

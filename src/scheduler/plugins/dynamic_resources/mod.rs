@@ -10,7 +10,7 @@ use crate::scheduler::dra::driver;
 use crate::scheduler::{Candidate, Cycle, Plugin, PreFilter, PreScore};
 
 pub use available::{is_allocated, is_reachable};
-pub use post_filter::post_filter;
+pub use post_filter::{Said, claims_are_known, group_post_filter, post_filter};
 pub use wanted::{Wanted, pre_enqueue};
 
 /// The rule.
@@ -58,13 +58,15 @@ History
   1.35  a pod that has claims with devices and claims without ends its attempt in Score
   1.36  what is listed of attributes is seen by selectors (gate), and by constraints since 1.37
   1.37  counters of one pool no longer count for those of another driver; an error of a selector names the device; steps of capacity
-  below one (gate); devices for which the node has nothing to do, compatibility groups, derived attributes (gates); PostFilter says
+  below one (gate); devices for which the node has nothing to do, compatibility groups, derived attributes (gates). Within the cycle of
+  a group of pods, a claim that one pod brought devices to is the next one's to use, in 1.36 from every node; of such a claim and one
+  to allocate each is given the other's devices where it comes first; PostFilter says
   nothing where it does nothing
 Differs from upstream
   In 1.26 what preemption and this plugin say comes in random order; here this plugin's comes first, or as recorded.
   Random order of drivers, slices and generated parameters (1.30) and of slices of two generations (1.31): unknown where it decides.
-  CEL beyond the parts modelled makes a node unknown, and so do a search that crashes 1.34 or 1.35, derived attributes, claims of the
-  pod's group (DRAWorkloadResourceClaims) and devices that take of the node's own resources (DRANodeAllocatableResources).
+  CEL beyond the parts modelled makes a node unknown, and so do a search that crashes 1.34 or 1.35 and
+  devices that take of the node's own resources (DRANodeAllocatableResources).
   Up to 1.35 upstream takes pools in random order: where it decides whether devices are found or which error is met, the node is unknown;
   where it decides which are found, that is said. Upstream gives up after ten seconds a node, here after a number of steps."
     }

@@ -1,7 +1,7 @@
 //! Which alternatives of requests a node could serve: `Score` (since 1.35).
 
 use crate::cluster::Claim;
-use crate::scheduler::dra::{Allocation, requests};
+use crate::scheduler::dra::{Given, requests};
 use crate::scheduler::{Cycle, PreScore};
 
 use super::available::is_allocated;
@@ -22,31 +22,28 @@ pub fn score<'a>(cycle: &'a Cycle<'a>) -> PreScore<'a> {
         let counts = format!("number of allocations {} is smaller than number of claims", all - had);
         return PreScore::Error(format!("running Score plugins: plugin \"DynamicResources\" failed with: {counts}"));
     }
-    let fixed: i64 = allocated.map(|claim| points(claim, &allocated_requests(claim))).sum();
+    let is_open = |claim: &Claim| !is_allocated(claim) || wanted.is_pending(claim);
+    let fixed: i64 = allocated.filter(|claim| !is_open(claim)).filter_map(|claim| Some(points(claim, &Given::had(claim)?))).sum();
+    let open: Vec<_> = wanted.claims.iter().filter(|claim| is_open(claim)).cloned().collect();
+    // Where no alternatives are asked for there is nothing to look for.
+    if !open.iter().any(|claim| requests(claim).iter().any(|request| request.exactly.is_none())) {
+        return PreScore::scaled(move |_| fixed, false);
+    }
     PreScore::scaled(
-        move |node| {
-            let found = wanted.allocate(node).ok().flatten().unwrap_or_default();
-            let open = wanted.claims.iter().filter(|claim| !is_allocated(claim));
-            let served = |claim: &Allocation| claim.devices.iter().map(|(request, ..)| request.clone()).collect::<Vec<_>>();
-            fixed + open.zip(&found.claims).map(|(claim, found)| points(claim, &served(found))).sum::<i64>()
-        },
+        move |node| fixed + open.iter().zip(&wanted.results(node)).map(|(claim, given)| points(claim, given)).sum::<i64>(),
         false,
     )
 }
 
-/// The requests (`request/alternative`) that the devices of an allocated claim serve.
-fn allocated_requests(claim: &Claim) -> Vec<String> {
-    let allocation = claim.status.as_ref().and_then(|status| status.allocation.as_ref());
-    let results = allocation.and_then(|allocation| allocation.devices.as_ref()).and_then(|devices| devices.results.as_ref());
-    results.into_iter().flatten().map(|result| result.request.clone()).collect()
-}
-
 /// Eight points for the first alternative of a request that is served, one less for each that follows (`computeScore`).
-fn points(claim: &Claim, served: &[String]) -> i64 {
+fn points(claim: &Claim, given: &Given) -> i64 {
+    let served: Vec<&str> = given.served().collect();
     let of_request = |request: &crate::kube::api::resource::v1::DeviceRequest| {
         let alternatives = request.first_available.as_deref().unwrap_or_default();
-        let chosen =
-            alternatives.iter().zip(0..).filter(|(alternative, _)| served.contains(&format!("{}/{}", request.name, alternative.name)));
+        let chosen = alternatives
+            .iter()
+            .zip(0..)
+            .filter(|(alternative, _)| served.contains(&format!("{}/{}", request.name, alternative.name).as_str()));
         chosen.map(|(_, at)| 8 - at).sum::<i64>()
     };
     requests(claim).iter().map(of_request).sum()

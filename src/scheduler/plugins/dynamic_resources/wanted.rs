@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use crate::cluster::{Claim, NodeInfo};
 use crate::scheduler::dra::{
-    Allocations, Allocator, ExtendedResources, Fault, NodeAllocatable, NodeClaim, claim_name, pod_claims, requests, written,
+    Allocations, Allocator, ExtendedResources, Fault, Given, NodeAllocatable, NodeClaim, can_skip_operations, claim_name, pod_claims,
+    requests, skips_operations, written,
 };
 use crate::scheduler::{Candidate, Cycle, PreFilter, Refusal, Verdict};
 
 use super::NOT_AVAILABLE;
-use super::available::{is_allocated, is_available};
+use super::available::{is_allocated, is_available, is_reachable};
 
 const CANNOT_ALLOCATE: &str = "cannot allocate all claims";
 
@@ -26,12 +27,9 @@ pub struct Wanted<'a> {
 impl<'a> Wanted<'a> {
     /// What the pod wants, if anything, or why it cannot be had.
     pub fn of(cycle: &'a Cycle<'a>) -> Result<Option<Self>, String> {
-        let claims = match pod_claims(cycle.pod, cycle.state, cycle.profile.release.0) {
-            Err(_) if shares_with_group(cycle) => Vec::new(),
-            claims => claims?,
-        };
+        let claims = pod_claims(cycle.pod, cycle.state, cycle.profile)?;
         let extended = ExtendedResources::of(cycle);
-        if claims.is_empty() && extended.is_none() && !shares_with_group(cycle) {
+        if claims.is_empty() && extended.is_none() {
             return Ok(None);
         }
         Ok(Some(Self { claims, extended, allocator: Allocator::new(cycle), node_allocatable: NodeAllocatable::of(cycle), cycle }))
@@ -45,7 +43,39 @@ impl<'a> Wanted<'a> {
     /// Whether there is anything to allocate.
     pub fn allocates(&self) -> bool {
         let extended = self.extended.is_some() && self.left_behind().is_none();
-        extended || self.claims.iter().any(|claim| !is_allocated(claim))
+        extended || self.claims.iter().any(|claim| !is_allocated(claim) || self.is_pending(claim))
+    }
+
+    /// Whether a pod of the same group was given the claim's devices just before: to upstream it is one to allocate still.
+    pub(super) fn is_pending(&self, claim: &Claim) -> bool {
+        self.cycle.scope.is_some_and(|scope| scope.pending.contains(&claim_name(claim)))
+    }
+
+    /// What upstream takes for the devices of the claims to allocate on a node, in the order of these: first what is found for those that
+    /// have none, then what those have that a pod of the same group was given, whichever claim comes first.
+    pub(super) fn results(&self, node: &NodeInfo) -> Vec<Given> {
+        let own = self.own(node);
+        let own = own.as_ref().and_then(|own| if let NodeClaim::Claim(claim) = own { Some(&**claim) } else { None });
+        let open: Vec<&Claim> = self.claims.iter().map(|claim| &**claim).filter(|claim| !is_allocated(claim)).chain(own).collect();
+        let mut found = if open.is_empty() { Vec::new() } else { self.allocator.give(node, &open) };
+        if found.len() == open.len() {
+            found.extend(self.claims.iter().filter(|claim| self.is_pending(claim)).filter_map(|claim| Given::had(claim)));
+        }
+        found
+    }
+
+    /// The claims that the pod brings devices to once it is on a node: its own and, last, the one made for extended resources.
+    pub fn reserve(&self, node: &NodeInfo) -> Vec<Claim> {
+        let mut results = self.results(node).into_iter();
+        let mut reserved = Vec::new();
+        for claim in self.claims.iter().filter(|claim| !is_allocated(claim) || self.is_pending(claim)) {
+            let given = results.next();
+            reserved.extend(given.filter(|_| !is_allocated(claim)).map(|given| given.to(claim)));
+        }
+        if let (Some(NodeClaim::Claim(claim)), Some(given)) = (self.own(node), results.next()) {
+            reserved.push(given.to(&claim));
+        }
+        reserved
     }
 
     /// The claim that the scheduler makes for extended resources on a node.
@@ -66,7 +96,7 @@ impl<'a> Wanted<'a> {
     }
 
     /// What the claims that are open would get on a node.
-    pub(super) fn allocate(&self, node: &NodeInfo) -> Result<Option<Allocations>, Fault> {
+    fn allocate(&self, node: &NodeInfo) -> Result<Option<Allocations>, Fault> {
         let own = self.own(node);
         let own = own.as_ref().and_then(|own| if let NodeClaim::Claim(claim) = own { Some(&**claim) } else { None });
         let open: Vec<&Claim> = self.claims.iter().map(|claim| &**claim).filter(|claim| !is_allocated(claim)).chain(own).collect();
@@ -75,14 +105,16 @@ impl<'a> Wanted<'a> {
 
     /// `Filter`.
     fn judge(&self, node: &NodeInfo) -> Verdict {
-        if shares_with_group(self.cycle) {
-            return Verdict::Unknown { missing: "claims that pods of a group share (DRAWorkloadResourceClaims) are not modelled".into() };
-        }
         match self.own(node) {
             Some(NodeClaim::Refused(reason)) => return Verdict::unresolvable(reason),
             Some(NodeClaim::Nothing) => return Verdict::Pass,
             Some(NodeClaim::LeftBehind) if self.claims.is_empty() => return Verdict::Pass,
             _ => {}
+        }
+        let skips = |claim: &&Arc<Claim>| self.is_pending(claim) && skips_operations(claim) && !can_skip_operations(node);
+        if let Some(claim) = self.claims.iter().find(skips).filter(|_| self.allocator.variant.release >= 37) {
+            let lacks = "allocation requires DRAOptionalNodeOperations feature on the node";
+            return Verdict::unresolvable(format!("resource claim {} {lacks}", claim_name(claim)));
         }
         let mut new = Vec::new();
         if self.allocates() {
@@ -96,7 +128,12 @@ impl<'a> Wanted<'a> {
         }
         let mut unknown = None;
         for claim in self.claims.iter().chain(self.left_behind()) {
-            match is_available(claim, node, self.allocator.variant) {
+            let available = match self.is_pending(claim) {
+                // Since 1.37 they must be reachable from there.
+                true => Some(self.allocator.variant.release <= 36 || is_reachable(claim, node)),
+                false => is_available(claim, node, self.allocator.variant),
+            };
+            match available {
                 Some(true) => {}
                 Some(false) => return Verdict::unresolvable(NOT_AVAILABLE),
                 None => unknown = Some(claim_name(claim)),
@@ -128,18 +165,12 @@ pub fn filter<'a>(cycle: &'a Cycle<'a>) -> PreFilter<'a> {
     problem.unwrap_or_else(|| PreFilter::Judge(Box::new(move |node: &Candidate| wanted.judge(node))))
 }
 
-/// Whether the pod's claims may be those of its group (DRAWorkloadResourceClaims, since 1.36).
-fn shares_with_group(cycle: &Cycle<'_>) -> bool {
-    let on = cycle.profile.gates.on("DRAWorkloadResourceClaims") && cycle.profile.gates.on("GenericWorkload");
-    on && cycle.pod.spec.pod_group.is_some() && !cycle.pod.spec.resource_claims.is_empty()
-}
-
 /// `PreEnqueue` (since 1.28): why the pod is not even tried, if it is not.
 pub fn pre_enqueue(cycle: &Cycle<'_>) -> Option<String> {
-    if cycle.profile.release.0 <= 27 || cycle.pod.spec.resource_claims.is_empty() || shares_with_group(cycle) {
+    if cycle.profile.release.0 <= 27 || cycle.pod.spec.resource_claims.is_empty() {
         return None;
     }
-    pod_claims(cycle.pod, cycle.state, cycle.profile.release.0).err()
+    pod_claims(cycle.pod, cycle.state, cycle.profile).err()
 }
 
 /// What keeps an unallocated claim from being looked at at all.
