@@ -13,6 +13,8 @@ pub struct AffinityTerm {
     pub topology_key: Arc<str>,
     /// The pods meant; `None` matches nothing.
     pub selector: Option<Selector>,
+    /// How many of the selector's first requirements are written as matchLabels.
+    pub match_labels: usize,
     /// The namespaces listed, as written.
     pub namespaces: Vec<Arc<str>>,
     /// Selects namespaces by their labels; `None` where the field is absent (an empty selector means all).
@@ -38,6 +40,7 @@ impl AffinityTerm {
         Self {
             topology_key: interner.string(&term.topology_key),
             selector: term.label_selector.as_ref().and_then(|selector| Selector::compile(selector, interner)),
+            match_labels: term.label_selector.as_ref().map_or(0, |selector| selector.match_labels.iter().flatten().count()),
             namespaces: term.namespaces.iter().flatten().map(|namespace| interner.string(namespace)).collect(),
             namespace_selector: term.namespace_selector.as_ref().and_then(|selector| Selector::compile(selector, interner)),
             owner_namespace: owner_namespace.clone(),

@@ -127,6 +127,8 @@ pub struct NodeSelectorTerm {
     pub fields: Vec<Requirement>,
     /// Why upstream cannot parse the term, if it cannot.
     pub error: Option<Arc<str>>,
+    /// Whether the expressions parse, whatever the fields do.
+    pub labels_parse: bool,
     /// As it is written, where it does not parse.
     pub unparsed: Option<Arc<Value>>,
 }
@@ -134,13 +136,16 @@ pub struct NodeSelectorTerm {
 impl NodeSelectorTerm {
     /// Compiles one term.
     pub fn compile(term: &core::NodeSelectorTerm, interner: &mut Interner) -> Self {
-        let mut compiled = Self::default();
+        let mut compiled = Self { labels_parse: true, ..Self::default() };
         for (expressions, fields) in [(&term.match_expressions, false), (&term.match_fields, true)] {
             for expression in expressions.iter().flatten() {
                 match requirement(expression, fields, interner) {
                     Ok(requirement) if fields => compiled.fields.push(requirement),
                     Ok(requirement) => compiled.expressions.push(requirement),
-                    Err(error) => compiled.error = Some(error.into()),
+                    Err(error) => {
+                        compiled.error = Some(error.into());
+                        compiled.labels_parse &= fields;
+                    }
                 }
             }
         }

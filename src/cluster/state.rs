@@ -74,6 +74,11 @@ impl ClusterState {
         self.nodes.iter().filter(|node| node.exists)
     }
 
+    /// Nodes that do not exist though pods say they run there: the scheduler's cache keeps them by name.
+    pub fn absent_nodes(&self) -> impl Iterator<Item = &NodeInfo> {
+        self.nodes.iter().filter(|node| !node.exists && !node.pods.is_empty())
+    }
+
     /// How many nodes exist.
     pub fn node_count(&self) -> usize {
         self.node_count

@@ -78,6 +78,7 @@ pub fn caveats(of: &Circumstances) -> Vec<String> {
     if !of.same_message && of.attempt.outcome == Outcome::Unschedulable && of.judgement.message.is_some() {
         said.push("the recorded message differs from the one these rules give for this state".to_owned());
     }
+    said.extend(other_messages(of));
     if of.sampled && of.attempt.outcome != Outcome::Unschedulable {
         let nodes = of.judgement.nodes.len();
         let enough = sampling::enough(of.profile, nodes);
@@ -100,6 +101,11 @@ pub fn caveats(of: &Circumstances) -> Vec<String> {
 /// What is assumed of the scheduler itself, whatever it decided.
 pub fn assumptions(scheduler: &Scheduler, profile: &Profile) -> Vec<String> {
     let mut said = profile.unverifiable.clone();
+    if profile.gates.on("CSIMigrationRBD") {
+        said.push(
+            "feature gate CSIMigrationRBD is on: RBD volumes that a CSI driver took over are not counted as its volumes here".to_owned(),
+        );
+    }
     if !scheduler.configured {
         said.push(format!(
             "the scheduler's configuration is not in etcd: the default profile of {} is assumed, without extenders",
@@ -107,6 +113,14 @@ pub fn assumptions(scheduler: &Scheduler, profile: &Profile) -> Vec<String> {
         ));
     }
     said
+}
+
+/// What the message may be as well, where upstream leaves it to chance and nothing recorded tells.
+fn other_messages(of: &Circumstances) -> Option<String> {
+    let settled = of.same_message && of.attempt.recorded_message.is_some();
+    let (first, more) = of.judgement.equal_messages.split_first().filter(|_| of.judgement.message.is_some() && !settled)?;
+    let more = if more.is_empty() { String::new() } else { format!(" (and {} more)", more.len()) };
+    Some(format!("what the message says is left to chance; it may as well be{more}: {first}"))
 }
 
 /// 1.17 tells one reason of a node, and looks at extended resources in a map's order.

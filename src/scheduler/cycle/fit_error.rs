@@ -48,13 +48,23 @@ pub fn message(cycle: &Cycle, prepared: &Prepared, judgement: &Judgement, post: 
     })
 }
 
-/// What the attempt ends with where filters fail: up to 1.16 the errors of all nodes, each counted; from 1.17 on the first.
-pub fn filter_errors(cycle: &Cycle, nodes: &[NodeJudgement]) -> Option<String> {
+/// More errors than these are told in one order only.
+const MOST_ORDERED: usize = 4;
+
+/// What the attempt may end with where filters fail: from 1.17 on the error of one node, whichever is met first; up to 1.16 the errors of all nodes,
+/// each counted, in the order of a Go map.
+pub fn filter_errors(cycle: &Cycle, nodes: &[NodeJudgement]) -> Vec<String> {
     let release = cycle.profile.release.0;
     let tried = nodes.iter().filter(|node| !node.absent);
-    let mut errors = tried.filter_map(|node| reached_error(node, cycle.profile.filter_mode));
+    let errors = tried.filter_map(|node| reached_error(node, cycle.profile.filter_mode));
     if release >= 17 {
-        return errors.next().map(|(at, error)| filter_error(cycle, cycle.profile.filters[at].name, error));
+        let mut told: Vec<String> = Vec::new();
+        for error in errors.map(|(at, error)| filter_error(cycle, cycle.profile.filters[at].name, error)) {
+            if !told.contains(&error) {
+                told.push(error);
+            }
+        }
+        return told;
     }
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     errors.for_each(|(_, error)| *counts.entry(error).or_default() += 1);
@@ -62,10 +72,22 @@ pub fn filter_errors(cycle: &Cycle, nodes: &[NodeJudgement]) -> Option<String> {
         |(error, count): (&&str, &usize)| if *count > 1 { format!("{error} (repeated {count} times)") } else { (*error).to_owned() };
     let texts: Vec<String> = counts.iter().map(repeated).collect();
     match texts.as_slice() {
-        [] => None,
-        [one] => Some(one.clone()),
-        many => Some(format!("[{}]", many.join(", "))),
+        [] | [_] => texts,
+        many if many.len() > MOST_ORDERED => vec![format!("[{}]", many.join(", "))],
+        _ => orders(&texts).iter().map(|texts| format!("[{}]", texts.join(", "))).collect(),
     }
+}
+
+fn orders(texts: &[String]) -> Vec<Vec<String>> {
+    if texts.is_empty() {
+        return vec![Vec::new()];
+    }
+    let beginning_with = |first: usize| {
+        let mut rest = texts.to_vec();
+        let head = rest.remove(first);
+        orders(&rest).into_iter().map(move |tail| [vec![head.clone()], tail].concat())
+    };
+    (0..texts.len()).flat_map(beginning_with).collect()
 }
 
 /// The error of a filter that runs on a node: one that comes after a refusal does not, unless all run.
@@ -153,4 +175,16 @@ pub fn histogram<S: AsRef<str>>(reasons: impl IntoIterator<Item = S>) -> String 
     let mut texts: Vec<String> = counts.into_iter().map(|(reason, count)| format!("{count} {reason}")).collect();
     texts.sort();
     texts.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::orders;
+
+    #[test]
+    fn errors_of_nodes_come_in_every_order() {
+        let texts = ["a".to_owned(), "b".to_owned(), "c".to_owned()];
+        let told: Vec<String> = orders(&texts).iter().map(|order| order.concat()).collect();
+        assert_eq!(told, ["abc", "acb", "bac", "bca", "cab", "cba"]);
+    }
 }

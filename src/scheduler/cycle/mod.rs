@@ -92,20 +92,20 @@ impl<'a> Cycle<'a> {
         let judged = self.judge_nodes(nodes, prepared);
         let nominated = if prepared.whole_pod.is_none() { self.nominated(&judged) } else { None };
         // Where the nominated node fits, no other is looked at, and none can fail.
-        let errors = || self.unknown_node(prepared).or_else(|| fit_error::filter_errors(self, &judged));
-        let errors = || errors().filter(|_| nominated.is_none()).map(WholePod::Error);
-        let whole_pod = prepared.whole_pod.clone().or_else(errors);
-        Judgement { nominated, ..Judgement::new(self.filters(), judged, whole_pod) }
+        let errors = || self.unknown_node(prepared).map_or_else(|| fit_error::filter_errors(self, &judged), |error| vec![error]);
+        let mut errors = if prepared.whole_pod.is_none() && nominated.is_none() { errors() } else { Vec::new() }.into_iter();
+        let whole_pod = prepared.whole_pod.clone().or_else(|| errors.next().map(WholePod::Error));
+        Judgement { nominated, equal_messages: errors.collect(), ..Judgement::new(self.filters(), judged, whole_pod) }
     }
 
     /// What the scheduler writes of a pod it has no node for, once preemption was tried.
     fn end_refused(&self, prepared: &Prepared<'a>, judgement: &mut Judgement) {
         let post = preemption::post_filter(self, prepared, judgement);
         let message = |post: &String| fit_error::message(self, prepared, judgement, post);
-        let (first, equals) = (message(&post.message), post.equals.iter().filter_map(message).collect());
+        let (first, equals) = (message(&post.message), post.equals.iter().filter_map(message).collect::<Vec<String>>());
         judgement.preemption_helps = post.nominates;
         judgement.message = first;
-        judgement.equal_messages = equals;
+        judgement.equal_messages.extend(equals);
     }
 
     /// What a pod that fits waits for before it is bound.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::cluster::{AffinityTerm, NodeInfo, Operator, PodInfo, Requirement, TermKind};
 use crate::scheduler::explanation::Fact;
 use crate::scheduler::plugins::pod_topology_spread::filter::{Comparison, comparisons};
-use crate::scheduler::plugins::{others_term_matches, own_term_matches};
+use crate::scheduler::plugins::{HOSTNAME, by_hostname, others_term_matches, own_term_matches};
 use crate::scheduler::{Candidate, Cycle};
 
 use super::some;
@@ -42,28 +42,78 @@ fn skew(of: &Comparison) -> String {
 
 /// The pods that each term of the pod means in the node's domain, and those whose own anti-affinity means this pod.
 pub fn affinity(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
-    let own = &cycle.pod.spec;
     let mut facts = together(cycle, node);
-    for term in &own.pod_anti_affinity.required {
-        let key = &term.topology_key;
-        facts.push(match node.labels.get(key) {
-            None => Fact::holding(format!("it has no label {key}, so no pod is near by that term")),
-            Some(value) => {
-                let place = place(cycle, node, key, value);
-                let near = named(node, in_domain(cycle, node, key, value).filter(|pod| own_term_matches(term, pod, cycle)));
-                match near.is_empty() {
-                    true => Fact::holding(format!("the pod avoids {}, and none is {place}", selected(term, cycle))),
-                    false => told(false, format!("the pod avoids {}, and {place} is {}", selected(term, cycle), some(&near, 1)), &near),
-                }
-            }
-        });
-    }
+    facts.extend(avoided(cycle, node));
     let objections = objections(cycle, node);
     if objections.is_empty() {
         facts.push(Fact::holding("no pod in its domains avoids the pod".to_owned()));
     }
     facts.extend(objections);
     facts
+}
+
+/// What required anti-affinity finds.
+fn avoided(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
+    let (terms, release) = (&cycle.pod.spec.pod_anti_affinity.required, cycle.profile.release.0);
+    let walks = (11..=13).contains(&release) && cycle.state.absent_nodes().next().is_some();
+    if (walks || release == 11) && !terms.is_empty() {
+        return vec![avoided_at_once(cycle, node)];
+    }
+    let of_term = |term: &Arc<AffinityTerm>| {
+        let (key, selected) = (&term.topology_key, selected(term, cycle));
+        let own_pods_only = release == 10 && by_hostname(term);
+        let lost = lost(cycle, |pod| release <= 10 && !own_pods_only && own_term_matches(term, pod, cycle));
+        if !lost.is_empty() {
+            return told(false, format!("the pod avoids {selected}, and the node is gone of {}", some(&lost, 1)), &lost);
+        }
+        let Some(value) = node.labels.get(key) else {
+            return Fact::holding(format!("it has no label {key}, so no pod is near by that term"));
+        };
+        let alone = left_to_nodes(cycle, term);
+        let place = place(cycle, node, key, value, alone);
+        let near = named(node, in_domain(cycle, node, key, value, alone).filter(|pod| own_term_matches(term, pod, cycle)));
+        match near.is_empty() {
+            true => Fact::holding(format!("the pod avoids {selected}, and none is {place}")),
+            false => told(false, format!("the pod avoids {selected}, and {place} is {}", some(&near, 1)), &near),
+        }
+    };
+    terms.iter().map(of_term).collect()
+}
+
+/// The same where one pod must match all terms, in all their domains.
+fn avoided_at_once(cycle: &Cycle, node: &Candidate) -> Fact {
+    let terms = &cycle.pod.spec.pod_anti_affinity.required;
+    let all = |pod: &PodInfo| terms.iter().all(|term| own_term_matches(term, pod, cycle));
+    let value = |key: &str| node.labels.get(key);
+    let near = |other: &NodeInfo| {
+        terms.iter().all(|term| value(&term.topology_key).is_some_and(|own| other.labels.get(&term.topology_key) == Some(own)))
+    };
+    let others = cycle.state.nodes().filter(|other| other.id != node.id).chain([node.node]).filter(|other| near(other));
+    let mut found = named(node, others.flat_map(|other| &other.pods).filter(|pod| all(pod)));
+    let selected: Vec<String> = terms.iter().map(|term| selected(term, cycle)).collect();
+    let avoids = format!("the pod avoids {}", selected.join(" that is at once "));
+    let lost = lost(cycle, |pod| cycle.profile.release.0 <= 13 && all(pod));
+    if !lost.is_empty() {
+        return told(false, format!("{avoids}, and the node is gone of {}", some(&lost, 1)), &lost);
+    }
+    found.dedup();
+    match found.is_empty() {
+        true => Fact::holding(format!("{avoids}, and none is near by")),
+        false => told(false, format!("{avoids}, and near by is {}", some(&found, 1)), &found),
+    }
+}
+
+/// Pods of a kind whose nodes are gone.
+fn lost(cycle: &Cycle, meant: impl Fn(&PodInfo) -> bool) -> Vec<String> {
+    let pods = cycle.state.absent_nodes().flat_map(|node| &node.pods).filter(|pod| meant(pod));
+    let mut names: Vec<String> = pods.map(|pod| pod.full_name()).collect();
+    names.sort_unstable();
+    names
+}
+
+/// Whether a term is held against each node's own pods alone.
+fn left_to_nodes(cycle: &Cycle, term: &AffinityTerm) -> bool {
+    by_hostname(term) && cycle.profile.gates.on("InterPodAffinityHostnameFastPath")
 }
 
 /// Whether required affinity holds on a node.
@@ -78,6 +128,7 @@ fn together(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
     let means = |term: &AffinityTerm, pod: &PodInfo| {
         terms.iter().all(|other| (each_apart && **other != *term) || own_term_matches(other, pod, cycle))
     };
+    let alone = terms.iter().all(|term| left_to_nodes(cycle, term));
     let mut facts = Vec::new();
     for term in terms {
         let key = &term.topology_key;
@@ -86,17 +137,22 @@ fn together(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
             facts.push(Fact::refusing(format!("it has no label {key}")));
             continue;
         };
-        let place = place(cycle, node, key, value);
-        let near = named(node, in_domain(cycle, node, key, value).filter(|pod| means(term, pod)));
+        let place = place(cycle, node, key, value, alone);
+        let near = named(node, in_domain(cycle, node, key, value, alone).filter(|pod| means(term, pod)));
         facts.push(match near.is_empty() {
             false => told(true, format!("the pod seeks {selected}, and {place} is {}", some(&near, 1)), &near),
             true => Fact::refusing(format!("the pod seeks {selected}, and none is {place}")),
         });
     }
     let first_of_its_kind = || {
-        let all = cycle.state.nodes().flat_map(|node| &node.pods).chain(node.added);
-        let counted = |pod: &&Arc<PodInfo>| terms.iter().any(|term| means(term, pod));
-        terms.iter().all(|term| own_term_matches(term, cycle.pod, cycle)) && !all.into_iter().any(|pod| counted(&pod))
+        // Since 1.12 a pod counts where its node has a term's key.
+        let anywhere = alone || cycle.profile.release.0 <= 11;
+        let counted = |at: &NodeInfo, pod: &Arc<PodInfo>| {
+            terms.iter().any(|term| (anywhere || at.labels.has(&term.topology_key)) && means(term, pod))
+        };
+        let found = cycle.state.nodes().any(|at| at.pods.iter().any(|pod| counted(at, pod)));
+        let found = found || node.added.iter().any(|pod| counted(node.node, pod));
+        !found && terms.iter().all(|term| own_term_matches(term, cycle.pod, cycle))
     };
     let lacks_key = terms.iter().any(|term| !node.labels.has(&term.topology_key));
     let needs_keys = cycle.profile.rules.first_pod_needs_keys && lacks_key;
@@ -123,9 +179,10 @@ fn objections(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
         let objects = |pod: &&Arc<PodInfo>| {
             pod.spec.pod_anti_affinity.required.iter().any(|term| term.topology_key == *key && others_term_matches(term, cycle))
         };
-        let against = named(node, in_domain(cycle, node, key, value).filter(objects));
+        let alone = &**key == HOSTNAME && cycle.profile.gates.on("InterPodAffinityHostnameFastPath");
+        let against = named(node, in_domain(cycle, node, key, value, alone).filter(objects));
         if !against.is_empty() {
-            let place = place(cycle, node, key, value);
+            let place = place(cycle, node, key, value, alone);
             facts.push(told(false, format!("the pod is avoided {place} by {}", some(&against, 1)), &against));
         }
     }
@@ -139,8 +196,8 @@ fn told(holds: bool, text: String, pods: &[String]) -> Fact {
 }
 
 /// A domain in words: often it is the node alone.
-fn place(cycle: &Cycle, node: &Candidate, key: &str, value: &str) -> String {
-    let shared = cycle.state.nodes().any(|other| other.id != node.id && other.labels.get(key) == Some(value));
+fn place(cycle: &Cycle, node: &Candidate, key: &str, value: &str, alone: bool) -> String {
+    let shared = !alone && cycle.state.nodes().any(|other| other.id != node.id && other.labels.get(key) == Some(value));
     if shared { format!("within {key}={value}") } else { "on this node".to_owned() }
 }
 
@@ -155,9 +212,15 @@ fn named<'a>(node: &Candidate, pods: impl Iterator<Item = &'a Arc<PodInfo>>) -> 
     names
 }
 
-/// The pods on all nodes of a domain, with the candidate as it is thought to be.
-fn in_domain<'a>(cycle: &'a Cycle<'a>, node: &'a Candidate<'a>, key: &'a str, value: &'a str) -> impl Iterator<Item = &'a Arc<PodInfo>> {
-    let others = cycle.state.nodes().filter(move |other| other.id != node.id && other.labels.get(key) == Some(value));
+/// The pods on all nodes of a domain, with the candidate as it is thought to be; `alone`: on the candidate only.
+fn in_domain<'a>(
+    cycle: &'a Cycle<'a>,
+    node: &'a Candidate<'a>,
+    key: &'a str,
+    value: &'a str,
+    alone: bool,
+) -> impl Iterator<Item = &'a Arc<PodInfo>> {
+    let others = cycle.state.nodes().filter(move |other| !alone && other.id != node.id && other.labels.get(key) == Some(value));
     others.chain([node.node]).flat_map(|node: &NodeInfo| node.pods.iter())
 }
 

@@ -48,7 +48,9 @@ Differs from upstream
         let count = if rules.image_volumes_raise_maximum { count(&cycle.pod.spec) } else { containers.len() };
         let count = i64::try_from(count).unwrap_or(1);
         let highest = if rules.image_formula == ImageFormula::Spread { MAX_PER_CONTAINER } else { MAX_PER_CONTAINER * count };
-        let nodes = cycle.state.node_count();
+        // Up to 1.13 nodes count too that are gone but for pods said to run there (`priorities/metadata.go`: the cache's own map).
+        let gone = if rules.release.0 <= 13 { cycle.state.absent_nodes().count() } else { 0 };
+        let nodes = cycle.state.node_count() + gone;
         PreScore::plain(move |node| {
             let sum: i64 = images.iter().filter_map(|image| find(node, image)).map(|image| spread(image, nodes)).sum();
             let clamped = sum.clamp(MIN, highest.max(MIN));

@@ -30,7 +30,7 @@ mod workload_selector;
 
 pub use dynamic_resources::{post_filter as dynamic_resources_post_filter, pre_enqueue as dynamic_resources_pre_enqueue};
 pub use gang_scheduling::{permit as gang_permit, pre_enqueue as gang_pre_enqueue};
-pub use inter_pod_affinity::{others_term_matches, own_term_matches};
+pub use inter_pod_affinity::{HOSTNAME, by_hostname, others_term_matches, own_term_matches};
 pub use node_affinity::{named_nodes, term_matches};
 pub use node_declared_features::needed as needed_features;
 pub use node_resources::{offered_and_taken, on_shape, part};

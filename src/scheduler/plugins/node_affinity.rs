@@ -96,7 +96,7 @@ pub fn required_matches(spec: &PodSpec, node: &NodeInfo, rules: &Rules) -> bool 
 
 fn any_term_matches(terms: &[NodeSelectorTerm], node: &NodeInfo, rules: &Rules) -> bool {
     for term in terms {
-        if term.error.is_some() && !rules.match_fields {
+        if !term.labels_parse && !rules.match_fields {
             return false;
         }
         if term_matches(term, node, rules.match_fields) {
@@ -111,7 +111,7 @@ pub fn term_matches(term: &NodeSelectorTerm, node: &NodeInfo, with_fields: bool)
     if with_fields {
         return term.matches(&node.name, &node.labels);
     }
-    term.error.is_none()
+    term.labels_parse
         && !term.expressions.is_empty()
         && term.expressions.iter().all(|expression| expression.matches(node.labels.get(&expression.key)))
 }

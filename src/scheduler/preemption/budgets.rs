@@ -19,7 +19,8 @@ pub struct Budget {
 }
 
 impl Budget {
-    fn selects(&self, pod: &PodInfo) -> bool {
+    /// Whether it guards a pod.
+    pub fn selects(&self, pod: &PodInfo) -> bool {
         let namespace = self.budget.metadata.namespace.as_deref().unwrap_or_default();
         namespace == &*pod.namespace && !pod.labels.is_empty() && self.selector.matches(&pod.labels)
     }

@@ -32,7 +32,8 @@ pub struct PreemptionCandidate {
     pub victims: Vec<Victim>,
     /// Whether upstream's rules pick it; several are picked where the rules leave several.
     pub picked: bool,
-    /// Whether a victim and a pod that stays are equals: which of them goes depends on their order in the scheduler's cache.
+    /// Whether a victim and a pod that stays, or that would not violate its budget, are equals: which is which depends on their order in the scheduler's
+    /// cache.
     pub tied: bool,
     /// Whether the victims depend on the order of the disruption budgets, which 1.18 and 1.37 take as a map gives them.
     pub drawn: bool,
@@ -90,9 +91,22 @@ fn candidate(
     let violating = violating(&lower, budgets, minor);
     let mut answers = violating.iter().map(|violating| reprieve(cycle, &cleared, &lower, violating, &fits));
     let (victims, tied) = answers.next()?;
+    let tied = tied || violating.first().is_some_and(|violating| counts_by_order(&victims, &lower, budgets, violating, minor));
     let told = |victims: &[Victim]| victims.iter().map(|victim| (victim.pod.key(), victim.violates_budget)).collect::<Vec<_>>();
     let drawn = answers.any(|(others, _)| told(&others) != told(&victims));
     Some(PreemptionCandidate { node: node.name.clone(), victims, picked: false, tied, drawn })
+}
+
+/// Whether a victim and its equal share a budget that one of them violates: which of them depends on their order.
+fn counts_by_order(victims: &[Victim], lower: &[Arc<PodInfo>], budgets: &[Budget], violating: &Violating, minor: u16) -> bool {
+    let shared = |a: &PodInfo, b: &PodInfo| budgets.iter().any(|budget| budget.selects(a) && budget.selects(b));
+    let unlike = |victim: &Victim, other: &PodInfo| violating.contains(&other.key()) != victim.violates_budget;
+    let equal = |a: &PodInfo, b: &PodInfo| importance(a, minor) == importance(b, minor);
+    let swapped = |victim: &Victim| {
+        let pod = &victim.pod;
+        lower.iter().any(|other| unlike(victim, other) && equal(pod, other) && shared(pod, other))
+    };
+    victims.iter().any(swapped)
 }
 
 /// Who has to go off a node already cleared; beside them, whether one is the equal of a pod that stays.
@@ -251,5 +265,27 @@ mod tests {
     fn a_pod_that_frees_nothing_stays() {
         let pods = [("x", 5000, 4000, "a"), ("y", 5000, 4000, "a"), ("z", 10, 4000, "a"), ("z", 20, 0, "a")];
         check(34, &pods, "2", &["z*: p2"]);
+    }
+
+    /// Two pods of one importance under a budget that allows one disruption: which of them violates it depends on their order.
+    #[test]
+    fn equals_of_one_budget_may_change_places() {
+        let mut state = ClusterState::new(Profile::new(Release(25), Gates::new(Release(25))).rules.requests);
+        let budget = json!({"metadata": {"name": "b", "namespace": "n"}, "spec": {"selector": {"matchLabels": {"app": "kept"}}},
+                            "status": {"disruptionsAllowed": 1, "currentHealthy": 2, "desiredHealthy": 1, "expectedPods": 2}});
+        let key = ObjectKey { kind: Watched::PodDisruptionBudget, namespace: "n".into(), name: "b".into() };
+        state.apply(&key, Some(budget.to_string().as_bytes()), 1);
+        let mut pod = |name: &str, app: &str| {
+            let pod = json!({"metadata": {"name": name, "namespace": "n", "labels": {"app": app}}, "spec": {"containers": []}});
+            Arc::new(PodInfo::compile(&PodFields::of(pod).unwrap(), 0, state.interner(), &mut Vec::new()))
+        };
+        let pods = [pod("p0", "kept"), pod("p1", "kept"), pod("p2", "other")];
+        let budgets = budgets(&state);
+        let violating = violating(&pods, &budgets, 25).remove(0);
+        let drawn = |pod: &Arc<PodInfo>| {
+            let victims = [Victim { pod: pod.clone(), violates_budget: violating.contains(&pod.key()) }];
+            counts_by_order(&victims, &pods, &budgets, &violating, 25)
+        };
+        assert_eq!([drawn(&pods[0]), drawn(&pods[1]), drawn(&pods[2])], [true, true, false]);
     }
 }

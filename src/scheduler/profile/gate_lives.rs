@@ -27,6 +27,7 @@ const LIVES: &[Life] = &[
     ("CSIMigrationAzureDisk", 18, 26, Some((25, 26))),
     ("CSIMigrationOpenStack", 18, 25, Some((24, 25))),
     ("CSIMigrationPortworx", 23, 35, Some((33, 35))),
+    ("CSIMigrationRBD", 23, 30, None),
     ("GenericEphemeralVolume", 19, 24, Some((23, 24))),
     ("MinDomainsInPodTopologySpread", 24, 31, Some((30, 31))),
     ("NodeInclusionPolicyInPodTopologySpread", 25, 37, Some((33, 37))),

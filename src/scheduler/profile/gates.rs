@@ -46,12 +46,14 @@ const GATES: &[Gate] = gates! {
     CSIMigrationAzureDisk: 15 off, 23 on;
     CSIMigrationOpenStack: 14 off, 21 on;
     CSIMigrationPortworx: 23 off, 31 on;
+    CSIMigrationRBD: 23 off;
     GenericEphemeralVolume: 19 off, 21 on;
     MinDomainsInPodTopologySpread: 24 off, 27 on;
     NodeInclusionPolicyInPodTopologySpread: 25 off, 26 on;
     MatchLabelKeysInPodTopologySpread: 25 off, 27 on;
     MatchLabelKeysInPodTopologySpreadSelectorMerge: 34 on;
     MatchLabelKeysInPodAffinity: 29 off, 31 on;
+    InterPodAffinityHostnameFastPath: 37 off;
     PodSchedulingReadiness: 26 off, 27 on;
     PodDisruptionConditions: 25 off, 26 on;
     SidecarContainers: 28 off, 29 on;

@@ -103,7 +103,7 @@ pub fn matches_selector_and_affinity(pod: &PodInfo, node: &NodeInfo, release: u1
         return terms.iter().any(|term| term.matches(&node.name, &node.labels));
     }
     for term in terms {
-        if term.error.is_some() {
+        if !term.labels_parse {
             return false;
         }
         if matches_expressions(term, node) {

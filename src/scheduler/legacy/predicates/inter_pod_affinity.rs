@@ -1,10 +1,10 @@
 //! MatchInterPodAffinity: required affinity and anti-affinity between pods, as each release counted them.
 //! Sources: `algorithm/predicates/predicates.go` and `metadata.go`, 1.9 to 1.17.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use crate::cluster::{AffinityTerm, ClusterState, Labels, NamespaceSelectors, NodeInfo, PodInfo};
+use crate::cluster::{AffinityTerm, ClusterState, Labels, NamespaceSelectors, NodeInfo, PodInfo, Requirement};
 
 use super::Prepared;
 use crate::scheduler::legacy::reason::Reason;
@@ -16,46 +16,83 @@ const HOSTNAME: &str = "kubernetes.io/hostname";
 /// MatchInterPodAffinity.
 pub fn match_inter_pod_affinity<'a>(cycle: &'a Cycle<'a>) -> Prepared<'a> {
     let release = cycle.profile.release.0;
+    // 1.11 to 1.13 count pods beforehand; where pods run on a node that is gone this fails, and each check walks all pods.
+    let walks = (11..=13).contains(&release) && cycle.state.absent_nodes().next().is_some();
+    let together = |usual: Together| if walks { Together::Keys } else { usual };
     let existing = ExistingAntiAffinity::new(cycle.state, cycle.pod, release);
-    let affinity = domains(cycle, &cycle.pod.spec.pod_affinity.required, Together::of_affinity(release));
-    let mut anti_affinity = domains(cycle, &cycle.pod.spec.pod_anti_affinity.required, Together::of_anti_affinity(release));
-    if release >= 12 {
+    let affinity = domains(cycle, &cycle.pod.spec.pod_affinity.required, together(Together::of_affinity(release)), walks);
+    let mut anti_affinity =
+        domains(cycle, &cycle.pod.spec.pod_anti_affinity.required, together(Together::of_anti_affinity(release)), walks);
+    if release >= 12 && !walks {
         anti_affinity.iter_mut().for_each(|domain| domain.any = &cycle.pod.spec.pod_anti_affinity.required);
     }
     Box::new(move |candidate| {
         if existing.refuses(candidate) {
             return Ok(vec![Reason::PodAffinityNotMatch, Reason::ExistingPodsAntiAffinityRulesNotMatch]);
         }
-        if !affinity_holds(cycle, &affinity, candidate)? {
+        let near_others = anti_affinity.iter().any(|domain| !domain.astray.is_empty() || domain.count(candidate) > 0);
+        // On the walk the first pod that matches anti-affinity ends it, whatever affinity wants.
+        let ends_walk = walks && near_others;
+        if (!ends_walk || affinity.iter().any(|domain| !domain.astray.is_empty()))
+            && !affinity_holds(cycle, &affinity, candidate, walks, ends_walk)?
+        {
             return Ok(vec![Reason::PodAffinityNotMatch, Reason::PodAffinityRulesNotMatch]);
         }
-        if anti_affinity.iter().any(|domain| domain.astray.is_some() || domain.count(candidate) > 0) {
+        if near_others {
             return Ok(vec![Reason::PodAffinityNotMatch, Reason::PodAntiAffinityRulesNotMatch]);
         }
         Ok(Vec::new())
     })
 }
 
-/// Whether the pod's own affinity holds, or it is the first pod of a series that wants to be together.
-fn affinity_holds(cycle: &Cycle, domains: &[Domain], candidate: &Candidate) -> Result<bool, Verdict> {
-    let missing: Vec<_> = domains.iter().filter(|domain| domain.count(candidate) <= 0).collect();
-    if let Some(node) = missing.iter().find_map(|domain| domain.astray.as_deref()) {
-        // Up to 1.10 a matching pod on a node that does not exist fails the lookup of that node.
-        let pod = cycle.pod.full_name();
-        let error =
-            format!("Cannot schedule pod {pod} onto node {}, because of PodAffinityTerm, err: node '{node}' not found", candidate.name);
-        return Err(Verdict::Error(error));
-    }
-    let own = |domain: &&Domain| domain.terms.iter().all(|term| matches(term, &cycle.pod.namespace, &cycle.pod.labels));
-    if missing.is_empty() {
-        return Ok(true);
-    }
-    Ok(match cycle.profile.release.0 {
-        // Each term (1.11: all of them together) may be the first of its series.
-        ..=11 => missing.iter().all(|domain| domain.pods(candidate) == 0 && own(domain)),
+/// Whether the pod's own affinity holds, or it is the first pod of a series that wants to be together. `ends_walk`: whether the walk through all
+/// pods may end before it meets one that fails it.
+fn affinity_holds(cycle: &Cycle, domains: &[Domain], candidate: &Candidate, walks: bool, ends_walk: bool) -> Result<bool, Verdict> {
+    let own = |domain: &Domain| domain.terms.iter().all(|term| matches(term, &cycle.pod.namespace, &cycle.pod.labels));
+    if cycle.profile.release.0 >= 12 && !walks {
         // No pod that matches sits where any of the keys is known.
-        _ => domains.iter().all(|domain| domain.is_empty(candidate)) && domains.first().is_some_and(|domain| own(&domain)),
-    })
+        let first = || domains.iter().all(|domain| domain.is_empty(candidate)) && domains.first().is_some_and(own);
+        return Ok(domains.iter().all(|domain| domain.count(candidate) > 0) || first());
+    }
+    for domain in domains {
+        let here = domain.count(candidate) > 0;
+        if let Some(gone) = domain.astray.first() {
+            return Err(if here || ends_walk { drawn(gone) } else { not_found(cycle, domain, candidate, gone) });
+        }
+        // Each term (on a walk and in 1.11: all of them together) may be the first of its series.
+        if !here && (domain.pods(candidate) > 0 || !own(domain)) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// A matching pod on a node that is gone fails the look-up of that node.
+fn not_found(cycle: &Cycle, domain: &Domain, candidate: &Candidate, gone: &str) -> Verdict {
+    let term = match domain.terms.as_slice() {
+        [term] if domain.release <= 10 => format!("PodAffinityTerm {}", written(term)),
+        _ => "PodAffinity".to_owned(),
+    };
+    let (pod, node) = (cycle.pod.full_name(), &candidate.name);
+    Verdict::Error(format!("Cannot schedule pod {pod} onto node {node}, because of {term}, err: node \"{gone}\" not found"))
+}
+
+/// Upstream looks at pods in the order of its cache's map: whether one that decides comes before the one whose node is gone is left to chance.
+fn drawn(gone: &str) -> Verdict {
+    let missing = format!("the order of the scheduler's cache, which decides whether a pod on node {gone}, that is gone, ends the attempt");
+    Verdict::Unknown { missing: missing.into() }
+}
+
+/// A term as Go prints its value.
+fn written(term: &AffinityTerm) -> String {
+    let selector = term.selector.as_ref().map_or("nil".to_owned(), |selector| {
+        let (labels, expressions) = selector.requirements.split_at(term.match_labels);
+        let labels: String = labels.iter().map(|label| format!("{}: {},", label.key, label.values.concat())).collect();
+        let expression = |wanted: &Requirement| format!("{{{} {:?} [{}]}}", wanted.key, wanted.operator, wanted.values.join(" "));
+        let expressions: Vec<String> = expressions.iter().map(expression).collect();
+        format!("&LabelSelector{{MatchLabels:map[string]string{{{labels}}},MatchExpressions:[{}],}}", expressions.join(" "))
+    });
+    format!("{{{selector} [{}] {}}}", term.namespaces.join(" "), term.topology_key)
 }
 
 /// Which terms are looked at together.
@@ -92,50 +129,51 @@ struct Domain<'a> {
     pods: i64,
     /// 1.10 with the hostname as the key: only the node's own pods are looked at.
     own_pods_only: bool,
-    /// Up to 1.10: a node that does not exist but has a pod the terms mean.
-    astray: Option<Arc<str>>,
+    /// Nodes that are gone but have a pod the terms mean, where each check walks all pods.
+    astray: BTreeSet<Arc<str>>,
     /// Terms of which one is enough for a pod put back to be counted (anti-affinity, from 1.12 on: `metadata.go` AddPod).
     any: &'a [Arc<AffinityTerm>],
     release: u16,
 }
 
-fn domains<'a>(cycle: &'a Cycle<'a>, terms: &'a [Arc<AffinityTerm>], together: Together) -> Vec<Domain<'a>> {
+fn domains<'a>(cycle: &'a Cycle<'a>, terms: &'a [Arc<AffinityTerm>], together: Together, walks: bool) -> Vec<Domain<'a>> {
     if terms.is_empty() {
         return Vec::new();
     }
     let all = || terms.iter().map(|term| &**term).collect::<Vec<_>>();
     let keys = || terms.iter().map(|term| &*term.topology_key).collect::<Vec<_>>();
     match together {
-        Together::Terms => terms.iter().map(|term| Domain::new(cycle, vec![&term.topology_key], vec![&**term])).collect(),
-        Together::Keys => vec![Domain::new(cycle, keys(), all())],
-        Together::Pods => terms.iter().map(|term| Domain::new(cycle, vec![&term.topology_key], all())).collect(),
+        Together::Terms => terms.iter().map(|term| Domain::new(cycle, vec![&term.topology_key], vec![&**term], walks)).collect(),
+        Together::Keys => vec![Domain::new(cycle, keys(), all(), walks)],
+        Together::Pods => terms.iter().map(|term| Domain::new(cycle, vec![&term.topology_key], all(), walks)).collect(),
     }
 }
 
 impl<'a> Domain<'a> {
-    fn new(cycle: &Cycle, keys: Vec<&'a str>, terms: Vec<&'a AffinityTerm>) -> Self {
+    fn new(cycle: &Cycle, keys: Vec<&'a str>, terms: Vec<&'a AffinityTerm>, walks: bool) -> Self {
         let release = cycle.profile.release.0;
         let own_pods_only = release == 10 && keys == [HOSTNAME];
-        let mut domain = Self { own_pods_only, keys, terms, counts: HashMap::new(), pods: 0, astray: None, any: &[], release };
+        let walks = walks || release <= 10 && !own_pods_only;
+        let mut domain = Self { own_pods_only, keys, terms, counts: HashMap::new(), pods: 0, astray: BTreeSet::new(), any: &[], release };
         let state = cycle.state;
         for namespace in state.populated_namespaces() {
             for group in state.groups_in(namespace) {
                 if domain.means(&group.namespace, &group.labels) {
-                    group.nodes.iter().for_each(|(id, count)| domain.add(state.node_by_id(*id), i64::from(*count), release));
+                    group.nodes.iter().for_each(|(id, count)| domain.add(state.node_by_id(*id), i64::from(*count), walks));
                 }
             }
         }
         domain
     }
 
-    fn add(&mut self, node: &NodeInfo, count: i64, release: u16) {
+    fn add(&mut self, node: &NodeInfo, count: i64, walks: bool) {
         if node.exists {
             self.pods += count;
             if let Some(values) = self.values(node) {
                 *self.counts.entry(values).or_insert(0) += count;
             }
-        } else if release <= 10 && !self.own_pods_only {
-            self.astray = Some(node.name.clone());
+        } else if walks {
+            self.astray.insert(node.name.clone());
         }
     }
 

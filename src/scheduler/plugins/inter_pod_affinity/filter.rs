@@ -7,6 +7,7 @@ use crate::cluster::{AffinityTerm, NodeCounts, NodeInfo, PodInfo, TermKind};
 use crate::scheduler::profile::rules::AffinityOrder;
 use crate::scheduler::{Candidate, Cycle, PreFilter, Refusal, Verdict};
 
+use super::local::{Local, by_hostname};
 use super::{others_term_matches, own_term_matches, own_term_reaches};
 
 const AFFINITY: &str = "node(s) didn't match pod affinity rules";
@@ -50,6 +51,8 @@ struct Terms<'a> {
     /// Pods that match an anti-affinity term.
     apart: PairCounts,
     matches_itself: bool,
+    /// What each node answers for itself; such terms are not counted here.
+    local: Option<Local<'a>>,
 }
 
 /// Prepares the required terms.
@@ -64,29 +67,42 @@ pub fn filter<'a>(cycle: &'a Cycle<'a>) -> PreFilter<'a> {
         near: PairCounts::default(),
         apart: PairCounts::default(),
         matches_itself: affinity.iter().all(|term| own_term_matches(term, cycle.pod, cycle)),
+        local: Local::new(cycle),
     };
     for (term, nodes) in cycle.state.terms().filter(|(term, _)| term.kind == TermKind::RequiredAntiAffinity) {
-        if others_term_matches(&term.term, cycle) {
+        if terms.counts(&term.term) && others_term_matches(&term.term, cycle) {
             let nodes = cycle.listed(nodes, |listed| &listed.required_anti_affinity);
             terms.existing.add_all(&term.term.topology_key, &nodes, cycle);
         }
     }
     terms.count_own();
-    if affinity.is_empty() && anti_affinity.is_empty() && terms.existing.total == 0 && rules.filters_skip {
+    let idle = terms.local.as_ref().is_none_or(Local::is_idle);
+    if affinity.is_empty() && anti_affinity.is_empty() && terms.existing.total == 0 && idle && rules.filters_skip {
         return PreFilter::Skip;
     }
     PreFilter::Judge(Box::new(move |node| terms.judge(node)))
 }
 
 impl Terms<'_> {
+    /// Whether an anti-affinity term is counted over all nodes.
+    fn counts(&self, term: &AffinityTerm) -> bool {
+        self.local.is_none() || !by_hostname(term)
+    }
+
+    /// Whether the pod's affinity is counted over all nodes.
+    fn counts_affinity(&self) -> bool {
+        !self.affinity.is_empty() && self.local.as_ref().is_none_or(|local| !local.takes_affinity())
+    }
+
     fn count_own(&mut self) {
         let cycle = self.cycle;
         if self.affinity.is_empty() && self.anti_affinity.is_empty() {
             return;
         }
         for namespace in cycle.state.populated_namespaces() {
-            let near = !self.affinity.is_empty() && self.affinity.iter().all(|term| own_term_reaches(term, namespace, cycle));
-            let apart: Vec<_> = self.anti_affinity.iter().filter(|term| own_term_reaches(term, namespace, cycle)).collect();
+            let near = self.counts_affinity() && self.affinity.iter().all(|term| own_term_reaches(term, namespace, cycle));
+            let counted = self.anti_affinity.iter().filter(|term| self.counts(term));
+            let apart: Vec<_> = counted.filter(|term| own_term_reaches(term, namespace, cycle)).collect();
             if !near && apart.is_empty() {
                 continue;
             }
@@ -105,10 +121,15 @@ impl Terms<'_> {
 
     fn judge(&self, node: &Candidate) -> Verdict {
         let change = self.change(node);
+        let local = self.local.as_ref();
+        let near = match local.filter(|local| local.takes_affinity()) {
+            Some(local) => local.affinity_holds(node),
+            None => self.affinity_holds(node, &change),
+        };
         let checks: [(&str, bool, bool); 3] = [
-            (EXISTING, true, self.no_objection(node, &change)),
-            (AFFINITY, false, self.affinity_holds(node, &change)),
-            (ANTI_AFFINITY, true, self.apart_holds(node, &change)),
+            (EXISTING, true, self.no_objection(node, &change) && local.is_none_or(|local| local.no_objection(node))),
+            (AFFINITY, false, near),
+            (ANTI_AFFINITY, true, self.apart_holds(node, &change) && local.is_none_or(|local| local.apart_holds(node))),
         ];
         let order = match self.cycle.profile.rules.affinity_order {
             AffinityOrder::ExistingFirst => [0, 1, 2],
@@ -142,15 +163,16 @@ impl Terms<'_> {
     }
 
     fn note(&self, pod: &PodInfo, node: &NodeInfo, sign: i64, change: &mut Change) {
-        for term in pod.spec.pod_anti_affinity.required.iter().filter(|term| others_term_matches(term, self.cycle)) {
+        let against = pod.spec.pod_anti_affinity.required.iter().filter(|term| self.counts(term) && others_term_matches(term, self.cycle));
+        for term in against {
             change.existing.add(&term.topology_key, node, sign);
         }
-        if !self.affinity.is_empty() && self.affinity.iter().all(|term| own_term_matches(term, pod, self.cycle)) {
+        if self.counts_affinity() && self.affinity.iter().all(|term| own_term_matches(term, pod, self.cycle)) {
             for term in self.affinity {
                 change.near.add(&term.topology_key, node, sign);
             }
         }
-        for term in self.anti_affinity.iter().filter(|term| own_term_matches(term, pod, self.cycle)) {
+        for term in self.anti_affinity.iter().filter(|term| self.counts(term) && own_term_matches(term, pod, self.cycle)) {
             change.apart.add(&term.topology_key, node, sign);
         }
     }
