@@ -36,8 +36,8 @@ History
   1.12–1.17 as predicate MaxCSIVolumeCountPred. A missing claim was passed over up to 1.22, an error 1.23–1.29, a refusal since 1.30.
   Generic ephemeral volumes since 1.23, inline in-tree disks taken over by drivers since 1.25. Skipped for pods without such volumes
   since 1.28.
-  The gate VolumeLimitScaling (1.35, on since 1.37) refuses nodes without a driver the pod needs; since 1.36 only where the CSIDriver
-  says preventPodSchedulingIfMissing.
+  The gate VolumeLimitScaling (1.35, on since 1.37) refuses nodes without a driver the pod needs, if it has a CSIDriver; since 1.36 only
+  where that says preventPodSchedulingIfMissing.
 Differs from upstream
   Of several drivers that are not installed the first by name is told; upstream's order varies"
     }
@@ -137,10 +137,10 @@ fn is_installed(driver: &str, csi_node: Option<&CSINode>) -> bool {
     csi_node.is_some_and(|csi_node| csi_node.spec.drivers.iter().any(|known| known.name == driver))
 }
 
-/// Whether a node without the driver takes no pods that need it: since 1.36 a driver has to ask for that.
+/// Whether a node without the driver takes no pods that need it: it has a CSIDriver, which since 1.36 asks for that.
 fn must_be_installed(driver: &str, cycle: &Cycle<'_>) -> bool {
     let known = cycle.state.listers().csi_drivers.get("", driver);
-    cycle.profile.release.0 <= 35 || known.is_some_and(|known| known.spec.prevent_pod_scheduling_if_missing == Some(true))
+    known.is_some_and(|known| cycle.profile.release.0 <= 35 || known.spec.prevent_pod_scheduling_if_missing == Some(true))
 }
 
 /// `getVolumeLimits`: CSINode (since 1.16) wins over what the node itself says (which is read up to 1.31).
