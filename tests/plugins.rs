@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ketcd::cluster::{ClusterState, NodeInfo, ObjectKey, PodFields, PodInfo, Watched};
+use ketcd::cluster::{ClusterState, ObjectKey, PodFields, PodInfo, Watched};
 use ketcd::scheduler::{
-    Candidate, Cycle, FilterEntry, Gates, NEWEST_SCHEDULER, Normalize, OLDEST_SCHEDULER, Plugin, PreFilter, PreScore, Profile, Release,
-    Rules, SchedulerConfiguration, Verdict, WholePod, compared, plugins, scheduler_patch, scheduler_release,
+    Candidate, Cycle, Feasible, FilterEntry, Gates, NEWEST_SCHEDULER, Normalize, OLDEST_SCHEDULER, Plugin, PreFilter, PreScore, Profile,
+    Release, Rules, SchedulerConfiguration, Verdict, WholePod, compared, plugins, scheduler_patch, scheduler_release,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -206,7 +206,8 @@ fn filters(case: &Case, cycle: &Cycle, plugin: &dyn Plugin) -> Vec<String> {
 
 fn scores(case: &Case, cycle: &Cycle, plugin: &dyn Plugin) -> Vec<String> {
     let names: Vec<&String> = if case.raw.is_empty() { case.normalized.keys().collect() } else { case.raw.keys().collect() };
-    let nodes: Vec<&NodeInfo> = names.iter().map(|name| cycle.state.node(name).unwrap_or_else(|| panic!("no node {name}"))).collect();
+    let nodes = names.iter().map(|name| cycle.state.node(name).unwrap_or_else(|| panic!("no node {name}"))).collect();
+    let nodes = Feasible::new(nodes, 0);
     let mut wrong = Vec::new();
     let mut check = |what: &str, got: Value, wanted: &Value| {
         if got != *wanted {

@@ -3,12 +3,12 @@
 use crate::cluster::ClusterState;
 
 use super::cycle::judgement::{Judgement, NodeJudgement, WholePod};
-use super::cycle::sampling;
+use super::cycle::sampling::Sample;
 use super::explanation::{Attempt, Outcome};
 use super::preemption::victims::PreemptionCandidate;
 use super::profile::scheduler::Scheduler;
 use super::replay::Found;
-use super::{Profile, judged_as};
+use super::{Profile, Verdict, judged_as};
 
 /// Under which circumstances a judgement was made.
 pub struct Circumstances<'a> {
@@ -24,8 +24,6 @@ pub struct Circumstances<'a> {
     pub attempt: &'a Attempt,
     /// What the rules say.
     pub judgement: &'a Judgement,
-    /// Whether more nodes fit than the scheduler looks for.
-    pub sampled: bool,
     /// Whether our sentence is the recorded one.
     pub same_message: bool,
     /// How the state was found, if it is not simply the revision before.
@@ -79,11 +77,7 @@ pub fn caveats(of: &Circumstances) -> Vec<String> {
         said.push("the recorded message differs from the one these rules give for this state".to_owned());
     }
     said.extend(other_messages(of));
-    if of.sampled && of.attempt.outcome != Outcome::Unschedulable {
-        let nodes = of.judgement.nodes.len();
-        let enough = sampling::enough(of.profile, nodes);
-        said.push(format!("with {nodes} nodes the scheduler stops after {enough} that fit; which ones it looked at is not recorded, and scores of plugins that compare nodes depend on it"));
-    }
+    said.extend(unseen(of.judgement).filter(|_| of.attempt.outcome != Outcome::Unschedulable));
     if let Some(nominated) = &of.judgement.nominated {
         said.push(format!("the pod was nominated to {nominated}, which fits: no other node was looked at and nothing scored"));
     }
@@ -123,6 +117,27 @@ fn other_messages(of: &Circumstances) -> Option<String> {
     Some(format!("what the message says is left to chance; it may as well be{more}: {first}"))
 }
 
+/// That the scheduler is content before it has seen every node that fits, and what depends on which it saw.
+fn unseen(judgement: &Judgement) -> Option<String> {
+    let sample = judgement.sample;
+    if sample.unseen() == 0 || judgement.nominated.is_some() {
+        return None;
+    }
+    let failing = judgement.nodes.iter().find(|node| node.stop().is_some_and(|at| matches!(node.verdicts[at], Verdict::Error(_))));
+    let compared = judgement.scores.iter().flat_map(|scores| &scores.plugins).filter(|score| score.sampled);
+    let compared: Vec<&str> = compared.map(|score| score.plugin).collect();
+    let depends = match (failing, compared.as_slice()) {
+        (Some(node), _) => format!(": the attempt fails only if it came to {}", node.name),
+        (None, []) => "; no score depends on it".to_owned(),
+        (None, [one]) => format!("; the points of {one} depend on it"),
+        (None, [firsts @ .., last]) => format!("; the points of {} and {last} depend on it", firsts.join(", ")),
+    };
+    let Sample { of, fit, enough } = sample;
+    Some(format!(
+        "of {of} nodes {fit} fit, and the scheduler stops after {enough} that do; which ones it looked at is not recorded{depends}"
+    ))
+}
+
 /// 1.17 tells one reason of a node, and looks at extended resources in a map's order.
 fn one_of_several(of: &Circumstances) -> Option<String> {
     let request = of.profile.rules.requests.incoming(&of.attempt.pod).scalars;
@@ -148,7 +163,7 @@ fn one_of_several(of: &Circumstances) -> Option<String> {
 /// Which scores may be others, and why.
 fn doubtful_scores(of: &Circumstances, said: &mut Vec<String>) {
     let Some(scores) = &of.judgement.scores else { return };
-    for score in scores.plugins.iter().filter(|score| !score.doubtful.is_empty()) {
+    for score in scores.plugins.iter().filter(|score| !score.doubtful.is_empty() && !score.sampled) {
         let names: Vec<&str> = score.doubtful.iter().take(3).map(|at| &*scores.nodes[*at]).collect();
         let more = score.doubtful.len() - names.len();
         let more = if more > 0 { format!(" and {more} more nodes") } else { String::new() };

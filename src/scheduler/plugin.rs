@@ -37,7 +37,7 @@ pub trait Plugin: Sync {
     }
 
     /// Prepares for one pod and the nodes that fit it (PreScore), then scores node by node.
-    fn score<'a>(&self, _cycle: &'a Cycle<'a>, _feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
+    fn score<'a>(&self, _cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
         PreScore::Skip
     }
 }
@@ -154,6 +154,28 @@ pub enum PreScore<'a> {
     Error(String),
 }
 
+/// The nodes that fit, in the state's order.
+pub struct Feasible<'a> {
+    nodes: Vec<&'a NodeInfo>,
+    /// How many of them the scheduler does not come to, as it is content before; which ones is not recorded.
+    pub unseen: usize,
+}
+
+impl<'a> Feasible<'a> {
+    /// Those that fit, of which the scheduler leaves out `unseen`.
+    pub fn new(nodes: Vec<&'a NodeInfo>, unseen: usize) -> Self {
+        Self { nodes, unseen }
+    }
+}
+
+impl<'a> Deref for Feasible<'a> {
+    type Target = [&'a NodeInfo];
+
+    fn deref(&self) -> &Self::Target {
+        &self.nodes
+    }
+}
+
 /// Scores one node, before normalisation.
 pub type RawScore<'a> = Box<dyn Fn(&NodeInfo) -> i64 + Sync + 'a>;
 
@@ -189,8 +211,10 @@ pub enum Normalize<'a> {
         /// Whether less is better.
         reverse: bool,
     },
-    /// By the plugin's own rule.
-    With(NormalizeWith<'a>),
+    /// By the plugin's own rule, which looks at nothing but the lowest and the highest.
+    Stretch(NormalizeWith<'a>),
+    /// By the plugin's own rule, which (or the raw score itself) depends on more than that of the nodes compared.
+    Compare(NormalizeWith<'a>),
 }
 
 impl Normalize<'_> {
@@ -199,8 +223,20 @@ impl Normalize<'_> {
         match self {
             Self::Keep => {}
             Self::Scale { reverse } => scale(scores, max, *reverse),
-            Self::With(normalize) => normalize(nodes, scores),
+            Self::Stretch(normalize) | Self::Compare(normalize) => normalize(nodes, scores),
         }
+    }
+
+    /// Whether the points of these raw scores are the same whichever `unseen` of the nodes are left out.
+    pub fn holds_without(&self, unseen: usize, raw: &[i64]) -> bool {
+        let stays = |extreme: Option<&i64>| extreme.is_none_or(|extreme| raw.iter().filter(|one| *one == extreme).count() > unseen);
+        unseen == 0
+            || match self {
+                Self::Keep => true,
+                Self::Scale { .. } => stays(raw.iter().max()) || raw.iter().all(|one| *one <= 0),
+                Self::Stretch(_) => stays(raw.iter().max()) && stays(raw.iter().min()),
+                Self::Compare(_) => false,
+            }
     }
 }
 

@@ -169,6 +169,7 @@ mod tests {
             raw: normalized.to_vec(),
             normalized: normalized.to_vec(),
             doubtful: Vec::new(),
+            sampled: false,
         };
         let scores = [score("NodeResourcesFit", 1, [70, 71]), score("TaintToleration", 3, [100, 0]), score("NodeAffinity", 2, [10, 20])];
         let heads = |room| {
@@ -184,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_table_wider_than_the_terminal_comes_in_parts() {
-        let score = |plugin| PluginScore { plugin, weight: 1, raw: vec![1], normalized: vec![1], doubtful: Vec::new() };
+        let score = |plugin| PluginScore { plugin, weight: 1, raw: vec![1], normalized: vec![1], doubtful: Vec::new(), sampled: false };
         let scores = [score("TaintToleration"), score("NodeAffinity"), score("ImageLocality")];
         let (columns, _) = within(usize::MAX, scores.iter().collect(), &[0]);
         let widths = |room| parts(&columns, room).iter().map(|part| part.len()).collect::<Vec<_>>();

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::sampling::Sample;
 use super::scoring::Scores;
 use crate::scheduler::dra::driver::DriverWait;
 use crate::scheduler::groups::GroupCycle;
@@ -16,6 +17,8 @@ pub struct Judgement {
     pub filters: Vec<&'static str>,
     /// Every node, in the state's order.
     pub nodes: Vec<NodeJudgement>,
+    /// How many nodes the scheduler looks at before it is content.
+    pub sample: Sample,
     /// Scores of the nodes that fit; `None` where the scheduler does not score (none or one fits, or the nominated node does).
     pub scores: Option<Scores>,
     /// The node the pod is nominated to, where that node fits: it is then taken without looking at others.
@@ -75,6 +78,7 @@ impl Judgement {
             whole_pod,
             filters,
             nodes,
+            sample: Sample::default(),
             scores: None,
             nominated: None,
             message: None,

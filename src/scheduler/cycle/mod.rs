@@ -9,7 +9,7 @@ use crate::cluster::{ClusterState, NodeCounts, NodeInfo, PodInfo};
 
 use super::dra::driver;
 use super::groups::{Listed, Scope};
-use super::plugin::{Candidate, Verdict};
+use super::plugin::{Candidate, Feasible, Verdict};
 use super::{Profile, plugins, preemption};
 
 pub mod fit_error;
@@ -21,6 +21,7 @@ pub mod stateless;
 
 use judgement::{Judgement, NodeJudgement, WholePod};
 use prepared::Prepared;
+use sampling::Sample;
 
 /// A pod to be placed, the state it is placed in, and who places it.
 pub struct Cycle<'a> {
@@ -62,8 +63,8 @@ impl<'a> Cycle<'a> {
         let nodes: Vec<&NodeInfo> = self.nodes().collect();
         let mut judgement = self.filtered(&nodes, &prepared);
         if judgement.whole_pod.is_none() && judgement.nominated.is_none() {
-            let feasible: Vec<&NodeInfo> =
-                nodes.iter().zip(&judgement.nodes).filter(|(_, node)| node.fits()).map(|(node, _)| *node).collect();
+            let feasible = nodes.iter().zip(&judgement.nodes).filter(|(_, node)| node.fits()).map(|(node, _)| *node).collect();
+            let feasible = Feasible::new(feasible, judgement.sample.unseen());
             match if feasible.len() > 1 { scoring::score(self, &feasible).map(Some) } else { Ok(None) } {
                 Ok(scores) => judgement.scores = scores,
                 Err(error) => judgement.whole_pod = Some(WholePod::Error(error)),
@@ -95,7 +96,9 @@ impl<'a> Cycle<'a> {
         let errors = || self.unknown_node(prepared).map_or_else(|| fit_error::filter_errors(self, &judged), |error| vec![error]);
         let mut errors = if prepared.whole_pod.is_none() && nominated.is_none() { errors() } else { Vec::new() }.into_iter();
         let whole_pod = prepared.whole_pod.clone().or_else(|| errors.next().map(WholePod::Error));
-        Judgement { nominated, equal_messages: errors.collect(), ..Judgement::new(self.filters(), judged, whole_pod) }
+        let tried = nodes.iter().filter(|node| prepared.subset.as_ref().is_none_or(|(names, _)| names.contains(&node.name))).count();
+        let sample = Sample::new(self.profile, tried, judged.iter().filter(|node| node.fits()).count());
+        Judgement { nominated, sample, equal_messages: errors.collect(), ..Judgement::new(self.filters(), judged, whole_pod) }
     }
 
     /// What the scheduler writes of a pod it has no node for, once preemption was tried.

@@ -3,11 +3,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::cluster::NodeInfo;
-
 use super::in_parallel;
 use crate::scheduler::Cycle;
-use crate::scheduler::plugin::PreScore;
+use crate::scheduler::plugin::{Feasible, PreScore};
 
 /// The scores of one plugin, in the order of the feasible nodes.
 #[derive(Clone, Debug)]
@@ -22,6 +20,8 @@ pub struct PluginScore {
     pub normalized: Vec<i64>,
     /// Places of nodes whose number may be another: what it rests on is not in etcd for certain.
     pub doubtful: Vec<usize>,
+    /// Whether that is because it depends on which nodes the scheduler looked at.
+    pub sampled: bool,
 }
 
 /// The scores of all plugins that ran.
@@ -48,7 +48,7 @@ impl Scores {
 /// Runs every score of the profile on the nodes that fit. Where nothing scores, every node's sum is 1
 /// (`prioritizeNodes` of `core/generic_scheduler.go`, 1.17–1.21, `generic_scheduler.go`, `schedule_one.go`).
 /// An error of one ends the attempt.
-pub fn score<'a>(cycle: &'a Cycle<'a>, feasible: &[&'a NodeInfo]) -> Result<Scores, String> {
+pub fn score<'a>(cycle: &'a Cycle<'a>, feasible: &'a Feasible<'a>) -> Result<Scores, String> {
     let nodes = feasible.iter().map(|node| node.name.clone()).collect();
     let mut scores = Scores { nodes, totals: vec![i64::from(!cycle.profile.scoring); feasible.len()], ..Scores::default() };
     let max = cycle.profile.rules.max_score;
@@ -64,7 +64,9 @@ pub fn score<'a>(cycle: &'a Cycle<'a>, feasible: &[&'a NodeInfo]) -> Result<Scor
                 for (total, points) in scores.totals.iter_mut().zip(&normalized) {
                     *total += points * entry.weight;
                 }
-                scores.plugins.push(PluginScore { plugin: entry.name, weight: entry.weight, raw, normalized, doubtful: Vec::new() });
+                let sampled = !score.normalize.holds_without(feasible.unseen, &raw);
+                let doubtful = (0..if sampled { raw.len() } else { 0 }).collect();
+                scores.plugins.push(PluginScore { plugin: entry.name, weight: entry.weight, raw, normalized, doubtful, sampled });
             }
         }
     }

@@ -4,8 +4,7 @@ use std::borrow::Cow;
 
 use super::predicates::Prepared;
 use super::reason::{in_words_of, verdict};
-use crate::cluster::NodeInfo;
-use crate::scheduler::{Cycle, Plugin, PreFilter, PreScore, Refusal, Verdict, plugins};
+use crate::scheduler::{Cycle, Feasible, Plugin, PreFilter, PreScore, Refusal, Verdict, plugins};
 
 /// A predicate with a rule of its own.
 pub struct Predicate {
@@ -67,7 +66,7 @@ impl Plugin for Renamed {
         }
     }
 
-    fn score<'a>(&self, cycle: &'a Cycle<'a>, feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
+    fn score<'a>(&self, cycle: &'a Cycle<'a>, feasible: &'a Feasible<'a>) -> PreScore<'a> {
         match plugins::named(self.rule).score(cycle, feasible) {
             PreScore::Skip => PreScore::plain(|_| 0),
             other => other,

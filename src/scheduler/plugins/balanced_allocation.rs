@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::cluster::{NodeInfo, Resources};
 use crate::scheduler::profile::rules::BalancedFormula;
-use crate::scheduler::{Cycle, Plugin, PreScore};
+use crate::scheduler::{Cycle, Feasible, Plugin, PreScore};
 
 use super::node_resources::offered_and_taken;
 
@@ -34,7 +34,7 @@ Differs from upstream
   Up to 1.26 more than two resources were summed in an order that varied; here in the configured order."
     }
 
-    fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
+    fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
         let rules = &cycle.profile.rules;
         let max = rules.max_score;
         if rules.balanced == BalancedFormula::Difference {

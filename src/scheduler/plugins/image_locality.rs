@@ -2,7 +2,7 @@
 
 use crate::cluster::{ImageState, NodeInfo, PodSpec, VolumeSource};
 use crate::scheduler::profile::rules::{ImageFormula, Rules};
-use crate::scheduler::{Cycle, Plugin, PreScore};
+use crate::scheduler::{Cycle, Feasible, Plugin, PreScore};
 
 /// Upstream: `plugins/imagelocality/image_locality.go`; up to 1.16 ImageLocalityPriority.
 pub struct ImageLocality;
@@ -32,7 +32,7 @@ Differs from upstream
   Where the history of the nodes is not readable, the number of nodes having an image is counted in the order of their last writes."
     }
 
-    fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
+    fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
         let rules = &cycle.profile.rules;
         let containers = containers(&cycle.pod.spec, rules);
         let max = rules.max_score;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::unparsed_terms;
 use crate::cluster::{NodeInfo, NodeSelectorTerm, Operator, PodSpec};
-use crate::scheduler::{Cycle, Plugin, PreFilter, PreScore, Refusal, Rules, Verdict};
+use crate::scheduler::{Cycle, Feasible, Plugin, PreFilter, PreScore, Refusal, Rules, Verdict};
 
 /// Upstream: `plugins/nodeaffinity/node_affinity.go`; up to 1.16 MatchNodeSelector and NodeAffinityPriority.
 pub struct NodeAffinity;
@@ -66,7 +66,7 @@ Fails
         }
     }
 
-    fn score<'a>(&self, cycle: &'a Cycle<'a>, feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
+    fn score<'a>(&self, cycle: &'a Cycle<'a>, feasible: &'a Feasible<'a>) -> PreScore<'a> {
         let rules = &cycle.profile.rules;
         if let Some(error) = unparsed_terms::error(cycle, &cycle.pod.spec.node_affinity.preferred, feasible.len()) {
             return PreScore::Error(error);

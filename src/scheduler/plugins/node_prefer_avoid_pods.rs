@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::cluster::NodeInfo;
-use crate::scheduler::{Cycle, Plugin, PreScore};
+use crate::scheduler::{Cycle, Feasible, Plugin, PreScore};
 
 /// Upstream: `plugins/nodepreferavoidpods/node_prefer_avoid_pods.go`; up to 1.16 NodePreferAvoidPodsPriority.
 pub struct NodePreferAvoidPods;
@@ -29,7 +29,7 @@ Differs from upstream
   nowhere"
     }
 
-    fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
+    fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
         let max = cycle.profile.rules.max_score;
         let owner = cycle.pod.spec.controller.as_ref().filter(|owner| matches!(&*owner.kind, "ReplicationController" | "ReplicaSet"));
         PreScore::plain(move |node| match owner {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::cluster::{NodeInfo, RequestRules, Resources, is_extended};
 use crate::scheduler::dra::{NodeAllocatable, resources_of_classes};
-use crate::scheduler::{Arguments, Cycle, Plugin, PreFilter, PreScore, Refusal, Rules, ScoringStrategy, Verdict};
+use crate::scheduler::{Arguments, Cycle, Feasible, Plugin, PreFilter, PreScore, Refusal, Rules, ScoringStrategy, Verdict};
 
 use super::node_resources::strategy_score;
 
@@ -60,7 +60,7 @@ Differs from upstream
         }))
     }
 
-    fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
+    fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
         let requests = cycle.profile.rules.requests;
         // 1.22 and 1.23 forget to tell this scorer of the gate PodOverhead (`fit.go`).
         let overhead = requests.overhead && !(22..=23).contains(&requests.release);
@@ -180,7 +180,7 @@ Differs from upstream
   nowhere"
     }
 
-    fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
+    fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
         strategy_score(cycle, ScoringStrategy::LeastAllocated, &cycle.profile.arguments.least_allocated, cycle.profile.rules.requests)
     }
 }
@@ -207,7 +207,7 @@ Differs from upstream
   nowhere"
     }
 
-    fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
+    fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
         strategy_score(cycle, ScoringStrategy::MostAllocated, &cycle.profile.arguments.most_allocated, cycle.profile.rules.requests)
     }
 }
@@ -234,7 +234,7 @@ Differs from upstream
   nowhere"
     }
 
-    fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
+    fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
         let (shape, resources) = &cycle.profile.arguments.capacity_ratio;
         strategy_score(cycle, ScoringStrategy::RequestedToCapacityRatio(shape.clone()), resources, cycle.profile.rules.requests)
     }

@@ -1,7 +1,6 @@
 //! Stands in for a plugin whose rule is not written here: it never says that a pod fits.
 
-use crate::cluster::NodeInfo;
-use crate::scheduler::{Cycle, Plugin, PreFilter, PreScore, Verdict};
+use crate::scheduler::{Cycle, Feasible, Plugin, PreFilter, PreScore, Verdict};
 
 /// A plugin without a rule.
 pub struct Pending;
@@ -21,7 +20,7 @@ impl Plugin for Pending {
         PreFilter::Judge(Box::new(|_| Verdict::Unknown { missing: MISSING.into() }))
     }
 
-    fn score<'a>(&self, _cycle: &'a Cycle<'a>, _feasible: &[&'a NodeInfo]) -> PreScore<'a> {
+    fn score<'a>(&self, _cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
         PreScore::Unknown(MISSING.into())
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::cluster::{Labels, NodeInfo, Selector};
 use crate::scheduler::plugin::{Normalize, Score};
-use crate::scheduler::{Cycle, Plugin, PreScore};
+use crate::scheduler::{Cycle, Feasible, Plugin, PreScore};
 
 use super::workload_selector::{workload_selector, workload_selectors};
 
@@ -38,7 +38,7 @@ impl Plugin for SelectorSpread {
         DOC
     }
 
-    fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
+    fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
         score(cycle)
     }
 }
@@ -52,7 +52,7 @@ impl Plugin for DefaultPodTopologySpread {
         DOC
     }
 
-    fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
+    fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
         score(cycle)
     }
 }
@@ -90,8 +90,10 @@ pub fn score<'a>(cycle: &'a Cycle<'a>) -> PreScore<'a> {
             counts[*node as usize] += i64::from(*count);
         }
     }
-    let normalize = move |nodes: &[&NodeInfo], scores: &mut [i64]| by_host_and_zone(nodes, scores, max, release >= 17);
-    PreScore::Score(Score { raw: Box::new(move |node| counts[node.id as usize]), normalize: Normalize::With(Box::new(normalize)) })
+    let alone = counts.iter().all(|count| *count == 0);
+    let normalize = Box::new(move |nodes: &[&NodeInfo], scores: &mut [i64]| by_host_and_zone(nodes, scores, max, release >= 17));
+    let normalize = if alone { Normalize::Stretch(normalize) } else { Normalize::Compare(normalize) };
+    PreScore::Score(Score { raw: Box::new(move |node| counts[node.id as usize]), normalize })
 }
 
 fn by_host_and_zone(nodes: &[&NodeInfo], scores: &mut [i64], max: i64, stable_labels: bool) {

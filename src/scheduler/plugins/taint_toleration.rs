@@ -1,7 +1,7 @@
 //! TaintToleration: a tainted node takes only pods that tolerate its taints, and prefers those that tolerate the soft ones.
 
 use crate::cluster::{NodeInfo, Taint, Toleration};
-use crate::scheduler::{Cycle, Plugin, PreFilter, PreScore, Verdict};
+use crate::scheduler::{Cycle, Feasible, Plugin, PreFilter, PreScore, Verdict};
 
 /// Upstream: `plugins/tainttoleration/taint_toleration.go`; up to 1.16 PodToleratesNodeTaints and TaintTolerationPriority.
 pub struct TaintToleration;
@@ -46,7 +46,7 @@ Differs from upstream
         }))
     }
 
-    fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &[&'a NodeInfo]) -> PreScore<'a> {
+    fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
         let comparisons = cycle.profile.rules.taint_comparisons;
         let soft: Vec<&Toleration> =
             cycle.pod.spec.tolerations.iter().filter(|toleration| matches!(&*toleration.effect, "" | "PreferNoSchedule")).collect();

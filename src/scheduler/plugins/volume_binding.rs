@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::cluster::NodeInfo;
 use crate::kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use crate::scheduler::volumes::{Binder, PodClaims, claim_refs, owner_problem};
-use crate::scheduler::{Candidate, Cycle, Plugin, PreFilter, PreScore, Refusal, Verdict};
+use crate::scheduler::{Candidate, Cycle, Feasible, Plugin, PreFilter, PreScore, Refusal, Verdict};
 
 /// The rule.
 pub struct VolumeBinding;
@@ -75,7 +74,7 @@ Differs from upstream
         }
     }
 
-    fn score<'a>(&self, cycle: &'a Cycle<'a>, feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
+    fn score<'a>(&self, cycle: &'a Cycle<'a>, feasible: &'a Feasible<'a>) -> PreScore<'a> {
         let release = cycle.profile.release.0;
         let by_capacity = cycle.profile.gates.on("StorageCapacityScoring") && release >= 33;
         if !(by_capacity || cycle.profile.gates.on("VolumeCapacityPriority") && release <= 32) {

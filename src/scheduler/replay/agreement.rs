@@ -1,18 +1,19 @@
 //! Whether what was recorded follows from what the rules say.
 
 use crate::scheduler::cycle::judgement::{Judgement, NodeJudgement, WholePod};
+use crate::scheduler::cycle::scoring::Scores;
 use crate::scheduler::dra::driver::DriverWait;
 use crate::scheduler::explanation::{Agreement, Attempt, Outcome};
 use crate::scheduler::groups::GroupOutcome;
 
-/// Holds the recorded outcome against a judgement. `sampled`: the scheduler stops before it has seen every feasible node.
-pub fn agreement(attempt: &Attempt, judgement: &Judgement, sampled: bool) -> Agreement {
+/// Holds the recorded outcome against a judgement.
+pub fn agreement(attempt: &Attempt, judgement: &Judgement) -> Agreement {
     let known = || judgement.nodes.iter().filter(|node| node.fits()).all(|node| node.unknown().is_none());
     match attempt.outcome {
         Outcome::Pending => Agreement::Unverifiable,
         Outcome::Gated if matches!(judgement.whole_pod, Some(WholePod::Gated { .. })) => Agreement::Agrees,
         Outcome::Gated => Agreement::Disagrees,
-        Outcome::Scheduled | Outcome::Unschedulable if judgement.group.is_some() => by_group(attempt, judgement, sampled, known()),
+        Outcome::Scheduled | Outcome::Unschedulable if judgement.group.is_some() => by_group(attempt, judgement, known()),
         // A pod that waits for its group is refused when its time is up.
         Outcome::Unschedulable if judgement.permit.is_some() => match attempt.recorded_message.as_deref().is_some_and(is_timeout) {
             true => Agreement::Agrees,
@@ -28,7 +29,7 @@ pub fn agreement(attempt: &Attempt, judgement: &Judgement, sampled: bool) -> Agr
             true if known() => Agreement::Disagrees,
             true => Agreement::Unverifiable,
         },
-        Outcome::Scheduled => scheduled(attempt, judgement, sampled, known()),
+        Outcome::Scheduled => scheduled(attempt, judgement, known()),
     }
 }
 
@@ -46,12 +47,12 @@ fn is_timeout(message: &str) -> bool {
 }
 
 /// Holds the recorded outcome against the cycle of the pod's group. Where pods before it may have gone elsewhere, nothing is certain.
-fn by_group(attempt: &Attempt, judgement: &Judgement, sampled: bool, known: bool) -> Agreement {
+fn by_group(attempt: &Attempt, judgement: &Judgement, known: bool) -> Agreement {
     let Some(group) = &judgement.group else { return Agreement::Unverifiable };
     let refused = judgement.message.is_some();
     let agreement = match attempt.outcome {
         Outcome::Scheduled if refused => Agreement::Disagrees,
-        Outcome::Scheduled => scheduled(attempt, judgement, sampled, known),
+        Outcome::Scheduled => scheduled(attempt, judgement, known),
         _ if refused => Agreement::Agrees,
         _ => Agreement::Disagrees,
     };
@@ -64,10 +65,14 @@ fn by_group(attempt: &Attempt, judgement: &Judgement, sampled: bool, known: bool
     }
 }
 
-fn scheduled(attempt: &Attempt, judgement: &Judgement, sampled: bool, known: bool) -> Agreement {
+fn scheduled(attempt: &Attempt, judgement: &Judgement, known: bool) -> Agreement {
     let Some(node) = &attempt.node else { return Agreement::Unverifiable };
-    let fits = judgement.whole_pod.is_none() && judgement.nodes.iter().any(|judged| judged.name == *node && judged.fits());
-    if !fits {
+    let fits = judgement.nodes.iter().any(|judged| judged.name == *node && judged.fits());
+    if fits && judgement.sample.unseen() > 0 && matches!(judgement.whole_pod, Some(WholePod::Error(_))) {
+        // It may have been content before it came to the node that ends the attempt.
+        return Agreement::Unverifiable;
+    }
+    if !fits || judgement.whole_pod.is_some() {
         return Agreement::Disagrees;
     }
     if judgement.driver_waits.iter().any(|wait| wait.nodes.contains(node)) {
@@ -87,8 +92,14 @@ fn scheduled(attempt: &Attempt, judgement: &Judgement, sampled: bool, known: boo
     match (best.contains(&node), best.len()) {
         (true, 1) => Agreement::Agrees,
         (true, _) => Agreement::Tie,
-        // Nodes it never looked at may be better.
-        (false, _) if sampled => Agreement::Unverifiable,
+        (false, _) if could_win_unseen(scores, node, judgement.sample.unseen()) => Agreement::Unverifiable,
         (false, _) => Agreement::Disagrees,
     }
+}
+
+/// Whether the better nodes may all be among those the scheduler never looked at, or the points be others with which it looked at.
+fn could_win_unseen(scores: &Scores, node: &str, unseen: usize) -> bool {
+    let own = scores.nodes.iter().position(|name| **name == *node).map(|at| scores.totals[at]);
+    let better = scores.totals.iter().filter(|total| Some(**total) > own).count();
+    unseen > 0 && (better <= unseen || scores.plugins.iter().any(|score| score.sampled))
 }

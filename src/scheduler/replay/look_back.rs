@@ -9,7 +9,6 @@ use super::{assumed, attempt};
 use crate::cluster::{Change, ObjectKey, PodInfo, PodKey, Stored, Watched};
 use crate::scheduler::cycle::Cycle;
 use crate::scheduler::cycle::judgement::Judgement;
-use crate::scheduler::cycle::sampling;
 use crate::scheduler::explanation::{Agreement, Attempt, Explanation, Outcome};
 use crate::scheduler::plugins::image_locality;
 use crate::scheduler::{Profile, Scope, groups};
@@ -37,7 +36,6 @@ pub(super) struct Judged {
     pub judgement: Judgement,
     pub verdict: Agreement,
     pub same_message: bool,
-    pub sampled: bool,
     /// Whether the recorded outcome follows to the letter.
     pub follows: bool,
     /// What a cycle of the pod's group restricted it to.
@@ -218,9 +216,7 @@ impl Replay {
         if profile.rules.image_counts_at_snapshot {
             self.doubt_images(pod, profile, &mut judgement, revision);
         }
-        let feasible = judgement.nodes.iter().filter(|node| node.fits()).count();
-        let sampled = feasible > sampling::enough(profile, judgement.nodes.len());
-        let verdict = agreement(attempt, &judgement, sampled);
+        let verdict = agreement(attempt, &judgement);
         let is = |ours: &str| {
             attempt.recorded_message.as_ref().is_none_or(|recorded| **recorded == *ours || attempt.told && is_told(recorded, ours))
         };
@@ -235,7 +231,7 @@ impl Replay {
             _ => verdict == Agreement::Agrees && same_message,
         };
         assumed.restore(&mut self.state);
-        Judged { judgement, verdict, same_message, sampled, follows, scope, before }
+        Judged { judgement, verdict, same_message, follows, scope, before }
     }
 
     /// Where pods of the pod's group went after `revision`, as far as that is read, and where the pod itself went.

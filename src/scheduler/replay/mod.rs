@@ -269,7 +269,6 @@ impl Replay {
             state: &self.state,
             attempt: &attempt,
             judgement: &judged.judgement,
-            sampled: judged.sampled,
             same_message: judged.same_message,
             found,
             evaluated_revision,

@@ -1,8 +1,7 @@
 //! EqualPriority: the same for every node.
 //! Source: `core/generic_scheduler.go` EqualPriorityMap.
 
-use crate::cluster::NodeInfo;
-use crate::scheduler::{Cycle, Plugin, PreScore};
+use crate::scheduler::{Cycle, Feasible, Plugin, PreScore};
 
 /// The priority.
 pub struct Equal;
@@ -25,7 +24,7 @@ Differs from upstream
   nowhere"
     }
 
-    fn score<'a>(&self, _cycle: &'a Cycle<'a>, _feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
+    fn score<'a>(&self, _cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
         PreScore::plain(|_| 1)
     }
 }

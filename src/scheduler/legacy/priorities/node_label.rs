@@ -3,8 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::cluster::NodeInfo;
-use crate::scheduler::{Cycle, Plugin, PreScore};
+use crate::scheduler::{Cycle, Feasible, Plugin, PreScore};
 
 /// The priority for the labels of a Policy's arguments, each with whether it should be there. Up to 1.16 a priority has one label;
 /// 1.17 made one plugin of them all, whose score is their mean.
@@ -31,7 +30,7 @@ Differs from upstream
   nowhere"
     }
 
-    fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
+    fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
         let max = cycle.profile.rules.max_score;
         let labels = self.labels.clone();
         PreScore::plain(move |node| {

@@ -3,9 +3,8 @@
 
 use std::sync::Arc;
 
-use crate::cluster::NodeInfo;
 use crate::scheduler::plugins::{offered_and_taken, on_shape, part};
-use crate::scheduler::{Cycle, Plugin, PreScore};
+use crate::scheduler::{Cycle, Feasible, Plugin, PreScore};
 
 /// The priority, with a Policy's arguments or the defaults.
 pub struct RequestedToCapacityRatio {
@@ -42,7 +41,7 @@ Differs from upstream
   nowhere"
     }
 
-    fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
+    fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
         let rules = &cycle.profile.rules;
         let pod = rules.requests.scored(cycle.pod, true);
         let shape = if self.shape.is_empty() { DEFAULT_SHAPE.to_vec() } else { self.shape.clone() };

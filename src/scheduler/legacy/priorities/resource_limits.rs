@@ -1,8 +1,8 @@
 //! ResourceLimitsPriority: a point for nodes that could grant the pod's limits whole.
 //! Source: `algorithm/priorities/resource_limits.go` (1.9–1.17).
 
-use crate::cluster::{NodeInfo, Resources};
-use crate::scheduler::{Cycle, Plugin, PreScore};
+use crate::cluster::Resources;
+use crate::scheduler::{Cycle, Feasible, Plugin, PreScore};
 
 /// The priority.
 pub struct ResourceLimits;
@@ -25,7 +25,7 @@ Differs from upstream
   nowhere"
     }
 
-    fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
+    fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
         let release = cycle.profile.release.0;
         let mut limits = Resources::default();
         for container in &cycle.pod.spec.requests.containers {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::cluster::{NodeId, NodeInfo, Selector};
 use crate::scheduler::plugin::{Normalize, Score};
-use crate::scheduler::{Cycle, Plugin, PreScore};
+use crate::scheduler::{Cycle, Feasible, Plugin, PreScore};
 
 /// The priority for the labels of a Policy's arguments. Up to 1.16 a priority has one label; 1.17 made one plugin of them all.
 pub struct ServiceAntiAffinity {
@@ -42,7 +42,7 @@ Differs from upstream
   The list of Services has no order, nor have the scores of 1.9: where it matters the score is unknown."
     }
 
-    fn score<'a>(&self, cycle: &'a Cycle<'a>, feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
+    fn score<'a>(&self, cycle: &'a Cycle<'a>, feasible: &'a Feasible<'a>) -> PreScore<'a> {
         let services = cycle.state.listers().services.in_namespace(&cycle.pod.namespace);
         let selectors =
             services.filter_map(|(_, service)| service.selector.as_ref().filter(|selector| selector.matches(&cycle.pod.labels)));
@@ -63,7 +63,7 @@ Differs from upstream
         let (raw, labels) = (counts.clone(), self.labels.clone());
         PreScore::Score(Score {
             raw: Box::new(move |node| raw.nodes.get(&node.id).copied().unwrap_or(0)),
-            normalize: Normalize::With(Box::new(move |nodes, scores| scores.copy_from_slice(&normalized(&counts, nodes, &labels, max)))),
+            normalize: Normalize::Compare(Box::new(move |nodes, scores| scores.copy_from_slice(&normalized(&counts, nodes, &labels, max)))),
         })
     }
 }

@@ -5,9 +5,8 @@ mod post_filter;
 mod score;
 mod wanted;
 
-use crate::cluster::NodeInfo;
 use crate::scheduler::dra::driver;
-use crate::scheduler::{Candidate, Cycle, Plugin, PreFilter, PreScore};
+use crate::scheduler::{Candidate, Cycle, Feasible, Plugin, PreFilter, PreScore};
 
 pub use available::{is_allocated, is_reachable};
 pub use post_filter::{Said, claims_are_known, group_post_filter, post_filter};
@@ -82,7 +81,7 @@ Differs from upstream
         wanted::filter(cycle)
     }
 
-    fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
+    fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
         score::score(cycle)
     }
 }

@@ -6,8 +6,8 @@ mod score;
 
 use std::sync::Arc;
 
-use crate::cluster::{AffinityTerm, Labels, NodeInfo, PodInfo};
-use crate::scheduler::{Cycle, Plugin, PreFilter, PreScore};
+use crate::cluster::{AffinityTerm, Labels, PodInfo};
+use crate::scheduler::{Cycle, Feasible, Plugin, PreFilter, PreScore};
 
 pub use local::{HOSTNAME, by_hostname};
 
@@ -45,7 +45,7 @@ Differs from upstream
         filter::filter(cycle)
     }
 
-    fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
+    fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
         score::score(cycle)
     }
 }

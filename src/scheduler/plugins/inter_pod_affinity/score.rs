@@ -60,7 +60,7 @@ pub fn score<'a>(cycle: &'a Cycle<'a>) -> PreScore<'a> {
             stretch(scores, max, from_zero);
         }
     };
-    PreScore::Score(Score { raw: Box::new(raw), normalize: Normalize::With(Box::new(normalize)) })
+    PreScore::Score(Score { raw: Box::new(raw), normalize: Normalize::Stretch(Box::new(normalize)) })
 }
 
 fn own_terms(cycle: &Cycle, points: &mut Points) {

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::cluster::{Labels, NodeId, NodeInfo, Operator, Requirement, Selector, SpreadConstraint, WhenUnsatisfiable};
-use crate::scheduler::{Cycle, Plugin, PodTopologySpreadDefaults, PreFilter, PreScore};
+use crate::scheduler::{Cycle, Feasible, Plugin, PodTopologySpreadDefaults, PreFilter, PreScore};
 
 use super::node_affinity::required_matches;
 use super::taint_toleration::{tolerates_all, untolerated};
@@ -50,7 +50,7 @@ Differs from upstream
         filter::filter(cycle)
     }
 
-    fn score<'a>(&self, cycle: &'a Cycle<'a>, feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
+    fn score<'a>(&self, cycle: &'a Cycle<'a>, feasible: &'a Feasible<'a>) -> PreScore<'a> {
         score::score(cycle, feasible)
     }
 }

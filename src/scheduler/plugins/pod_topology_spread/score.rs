@@ -4,15 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::cluster::{NodeInfo, WhenUnsatisfiable};
-use crate::scheduler::cycle::sampling;
 use crate::scheduler::plugin::{Normalize, Score};
 use crate::scheduler::profile::rules::{SpreadFormula, WithoutConstraints};
-use crate::scheduler::{Cycle, PodTopologySpreadDefaults, PreScore};
+use crate::scheduler::{Cycle, Feasible, PodTopologySpreadDefaults, PreScore};
 
 use super::{Constraint, HOSTNAME, NodeSet, constraints, has_all_keys};
 
 /// Prepares the constraints with ScheduleAnyway.
-pub fn score<'a>(cycle: &'a Cycle<'a>, feasible: &'a [&'a NodeInfo]) -> PreScore<'a> {
+pub fn score<'a>(cycle: &'a Cycle<'a>, feasible: &'a Feasible<'a>) -> PreScore<'a> {
     let rules = &cycle.profile.rules;
     let constraints = constraints(cycle, WhenUnsatisfiable::ScheduleAnyway);
     if constraints.is_empty() {
@@ -22,7 +21,7 @@ pub fn score<'a>(cycle: &'a Cycle<'a>, feasible: &'a [&'a NodeInfo]) -> PreScore
             WithoutConstraints::Full => {
                 let full = rules.max_score;
                 let normalize = Box::new(move |_: &[&NodeInfo], scores: &mut [i64]| scores.fill(full));
-                PreScore::Score(Score { raw: Box::new(|_| 0), normalize: Normalize::With(normalize) })
+                PreScore::Score(Score { raw: Box::new(|_| 0), normalize: Normalize::Stretch(normalize) })
             }
         };
     }
@@ -35,7 +34,7 @@ pub fn score<'a>(cycle: &'a Cycle<'a>, feasible: &'a [&'a NodeInfo]) -> PreScore
 /// Pods by domain for one constraint; `None` at a host constraint, which counts per node.
 type DomainCounts = Option<HashMap<Arc<str>, i64>>;
 
-fn logarithmic<'a>(cycle: &'a Cycle<'a>, feasible: &[&NodeInfo], constraints: Vec<Constraint>) -> PreScore<'a> {
+fn logarithmic<'a>(cycle: &'a Cycle<'a>, feasible: &Feasible, constraints: Vec<Constraint>) -> PreScore<'a> {
     let rules = &cycle.profile.rules;
     let own = !cycle.pod.spec.spread.is_empty();
     let require_all =
@@ -51,8 +50,9 @@ fn logarithmic<'a>(cycle: &'a Cycle<'a>, feasible: &[&NodeInfo], constraints: Ve
     };
     let place: Vec<usize> = (0..constraints.len()).map(shares).collect();
     let counts = domains(cycle, feasible, &constraints, &ignored, &place, &pods, require_all);
-    // Of more nodes that fit than it looks for the scheduler scores just as many as it wants.
-    let scored = feasible.len().min(sampling::enough(cycle.profile, cycle.state.node_count()));
+    let scored = feasible.len() - feasible.unseen;
+    let found = |at: usize| counts[place[at]].as_ref().is_none_or(|domains| found_in_any_sample(domains, &constraints[at].key, feasible));
+    let steady = ignored.is_empty() && (0..constraints.len()).all(found);
     let weights: Vec<f64> = (0..constraints.len())
         .map(|at| {
             let size = match &counts[at] {
@@ -82,7 +82,21 @@ fn logarithmic<'a>(cycle: &'a Cycle<'a>, feasible: &[&NodeInfo], constraints: Ve
         if rounds { cost.round() as i64 } else { cost as i64 }
     };
     let normalize = move |nodes: &[&NodeInfo], scores: &mut [i64]| even_out(nodes, scores, &ignored);
-    PreScore::Score(Score { raw: Box::new(raw), normalize: Normalize::With(Box::new(normalize)) })
+    PreScore::Score(Score { raw: Box::new(raw), normalize: comparing(steady, normalize) })
+}
+
+/// The normalisation by lowest and highest, where the costs are the same whichever nodes are compared.
+fn comparing<'a>(steady: bool, normalize: impl Fn(&[&NodeInfo], &mut [i64]) + 'a) -> Normalize<'a> {
+    if steady { Normalize::Stretch(Box::new(normalize)) } else { Normalize::Compare(Box::new(normalize)) }
+}
+
+/// Whether domains cost the same whichever nodes the scheduler leaves out: only those it comes to count, and each is too large to be missed, or empty.
+fn found_in_any_sample(domains: &HashMap<Arc<str>, i64>, key: &str, feasible: &Feasible) -> bool {
+    let mut nodes: HashMap<&str, usize> = HashMap::new();
+    for node in feasible.iter() {
+        *nodes.entry(node.labels.get(key).unwrap_or_default()).or_default() += 1;
+    }
+    domains.values().all(|pods| *pods == 0) || nodes.values().all(|count| *count > feasible.unseen)
 }
 
 fn domains(
@@ -135,7 +149,7 @@ fn even_out(nodes: &[&NodeInfo], scores: &mut [i64], ignored: &NodeSet) {
 }
 
 /// 1.16 to 1.18: each node's matching pods, turned round against the sum over all nodes.
-fn flip<'a>(cycle: &'a Cycle<'a>, feasible: &[&NodeInfo], constraints: Vec<Constraint>) -> PreScore<'a> {
+fn flip<'a>(cycle: &'a Cycle<'a>, feasible: &Feasible, constraints: Vec<Constraint>) -> PreScore<'a> {
     let max = cycle.profile.rules.max_score;
     // 1.16 gives nodes that take no part 0 before it looks at the spread.
     let zero_first = cycle.profile.release.0 <= 16;
@@ -153,6 +167,7 @@ fn flip<'a>(cycle: &'a Cycle<'a>, feasible: &[&NodeInfo], constraints: Vec<Const
             }
         }
     }
+    let steady = eligible.len() == feasible.len() && counts.values().all(|pods| *pods == 0);
     let taking_part = eligible.clone();
     let raw = move |node: &NodeInfo| {
         if !taking_part.contains(&node.id) {
@@ -175,5 +190,5 @@ fn flip<'a>(cycle: &'a Cycle<'a>, feasible: &[&NodeInfo], constraints: Vec<Const
             };
         }
     };
-    PreScore::Score(Score { raw: Box::new(raw), normalize: Normalize::With(Box::new(normalize)) })
+    PreScore::Score(Score { raw: Box::new(raw), normalize: comparing(steady, normalize) })
 }
