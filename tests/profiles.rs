@@ -145,6 +145,8 @@ fn a_filter_that_reads_what_its_prefilter_left_fails_without_it() {
         ("PodTopologySpread", "v1beta2", 22, "reading \"PreFilterPodTopologySpread\" from cycleState: not found"),
         ("InterPodAffinity", "v1", 31, "error reading \"PreFilterInterPodAffinity\" from cycleState: not found"),
         ("VolumeBinding", "v1beta3", 24, "not found"),
+        ("DynamicResources", "v1", 34, "not found"),
+        ("NodeDeclaredFeatures", "v1", 36, "error reading \"PreFilterNodeDeclaredFeatures\" from cycle-state: not found"),
         ("VolumeRestrictions", "v1", 27, "cannot read \"PreFilterVolumeRestrictions\" from cycleState"),
     ];
     for (name, version, minor, error) in cases {
@@ -158,12 +160,63 @@ fn a_filter_that_reads_what_its_prefilter_left_fails_without_it() {
     }
 }
 
+/// Of a plugin whose filter is disabled the PreFilter still refuses; its row comes after the filters'.
+#[test]
+fn a_prefilter_without_its_filter_has_a_row() {
+    // VolumeRestrictions would miss the claim first.
+    let plugins = json!({"preFilter": {"disabled": [{"name": "VolumeRestrictions"}]},
+        "filter": {"disabled": [{"name": "VolumeBinding"}, {"name": "VolumeRestrictions"}]}});
+    let profiles = json!([{"schedulerName": "a", "plugins": plugins}]);
+    let config = json!({"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "profiles": profiles});
+    let refused = judged_with(&config, 36, json!([{"name": "v", "persistentVolumeClaim": {"claimName": "gone"}}]));
+    assert_eq!(refused.filters.last(), Some(&"VolumeBinding"));
+    let row = |judgement: &Judgement| judgement.nodes[0].verdicts.last().cloned().unwrap();
+    let Verdict::Reject(refusal) = row(&refused) else { panic!("{:?}", row(&refused)) };
+    assert_eq!(refusal.reasons, ["persistentvolumeclaim \"gone\" not found"]);
+    let fits = judged(&config, 36);
+    assert_eq!((fits.nodes[0].fits(), row(&fits)), (true, Verdict::Skip));
+    assert_eq!(fits.filters.len(), fits.nodes[0].verdicts.len());
+}
+
+/// Up to 1.26 nothing is left out that VolumeRestrictions' filter reads: it still looks for disks, and no more.
+#[test]
+fn volume_restrictions_look_for_disks_without_their_prefilter() {
+    let plugins = json!({"preFilter": {"disabled": [{"name": "VolumeRestrictions"}, {"name": "VolumeBinding"}, {"name": "VolumeZone"}]},
+        "filter": {"disabled": [{"name": "VolumeBinding"}, {"name": "VolumeZone"}, {"name": "NodeVolumeLimits"}, {"name": "EBSLimits"},
+            {"name": "GCEPDLimits"}, {"name": "AzureDiskLimits"}]}});
+    let profiles = json!([{"schedulerName": "a", "plugins": plugins}]);
+    let config = json!({"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "profiles": profiles});
+    let claim = json!([{"name": "v", "persistentVolumeClaim": {"claimName": "gone"}}]);
+    let judgement = judged_with(&config, 26, claim);
+    assert!(judgement.nodes[0].fits(), "{:?}", judgement.whole_pod);
+    let at = judgement.filters.iter().position(|filter| *filter == "VolumeRestrictions").unwrap();
+    assert_eq!(judgement.nodes[0].verdicts[at], Verdict::Pass);
+}
+
+/// 1.21 and 1.22 score volumes for their gate alone, whether a configuration is given or not.
+#[test]
+fn a_gate_brings_the_score_of_volumes() {
+    for minor in [21, 22] {
+        let gates = Gates::new(Release(minor)).parse("VolumeCapacityPriority=true").unwrap();
+        let config = json!({"apiVersion": "kubescheduler.config.k8s.io/v1beta1", "kind": "KubeSchedulerConfiguration"});
+        let read = SchedulerConfiguration::read(&config, Release(minor), &gates).unwrap();
+        for profile in [&Profile::new(Release(minor), gates.clone()), &read.profiles[0]] {
+            assert_eq!(profile.scores.iter().filter(|entry| entry.name == "VolumeBinding").count(), 1, "1.{minor}");
+        }
+        assert!(!Profile::new(Release(minor), Gates::new(Release(minor))).scores.iter().any(|entry| entry.name == "VolumeBinding"));
+    }
+}
+
 fn totals(config: &Value, minor: u16) -> Vec<i64> {
     judged(config, minor).scores.unwrap_or_else(|| panic!("1.{minor}: no scores")).totals
 }
 
 /// A pod that asks for nothing against two roomy nodes.
 fn judged(config: &Value, minor: u16) -> Judgement {
+    judged_with(config, minor, json!([]))
+}
+
+fn judged_with(config: &Value, minor: u16, volumes: Value) -> Judgement {
     let release = Release(minor);
     let read = SchedulerConfiguration::read(config, release, &Gates::new(release)).unwrap_or_else(|wrong| panic!("1.{minor}: {wrong:?}"));
     let profile = &read.profiles[0];
@@ -176,8 +229,8 @@ fn judged(config: &Value, minor: u16) -> Judgement {
         let key = ObjectKey { kind: Watched::Node, namespace: "".into(), name: name.into() };
         state.apply(&key, Some(&serde_json::to_vec(&node).unwrap()), 1);
     }
-    let pod =
-        json!({"kind": "Pod", "metadata": {"name": "pod", "namespace": "default", "uid": "u"}, "spec": {"containers": [{"name": "c"}]}});
+    let spec = json!({"containers": [{"name": "c"}], "volumes": volumes});
+    let pod = json!({"kind": "Pod", "metadata": {"name": "pod", "namespace": "default", "uid": "u"}, "spec": spec});
     let pod = PodInfo::compile(&PodFields::of(pod).unwrap(), 0, state.interner(), &mut Vec::new());
     Cycle { pod: &pod, state: &state, profile, scope: None }.judge()
 }

@@ -174,7 +174,7 @@ fn by_point(version: ConfigVersion, profile: &Profile) -> Plugins {
         _ => profile.scores.iter().map(|entry| (entry.name, entry.weight)).collect(),
     };
     let mut scores = scores;
-    if profile.gates.on("VolumeCapacityPriority") {
+    if profile.gates.on("VolumeCapacityPriority") && !scores.iter().any(|(name, _)| *name == "VolumeBinding") {
         scores.push(("VolumeBinding", 1));
     }
     if release.0 >= 20 && !profile.gates.on("DefaultPodTopologySpread") {

@@ -140,7 +140,8 @@ fn reasons<'j>(cycle: &Cycle, prepared: &Prepared, judgement: &'j Judgement) -> 
         // The plugin that refused the nominated node, which is tried before, comes into the same set.
         let own = cycle.pod.nominated_node_name.as_ref().filter(|_| rules.nominated_first);
         let nominated = own.and_then(|name| judgement.nodes.iter().find(|node| node.name == *name)).and_then(NodeJudgement::first_refusal);
-        let names: BTreeSet<&str> = plugins.iter().copied().chain(nominated.map(|(at, _)| cycle.profile.filters[at].name)).collect();
+        let names: BTreeSet<&str> =
+            plugins.iter().copied().chain(nominated.and_then(|(at, _)| cycle.profile.filters.get(at)).map(|entry| entry.name)).collect();
         format!("node(s) didn't satisfy plugin(s) [{}]", names.into_iter().collect::<Vec<_>>().join(" "))
     });
     let mut found = Vec::new();

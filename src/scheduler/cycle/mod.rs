@@ -78,9 +78,9 @@ impl<'a> Cycle<'a> {
         judgement
     }
 
-    /// The filters' names, in order.
+    /// What each node has a verdict of, in order.
     fn filters(&self) -> Vec<&'static str> {
-        self.profile.filters.iter().map(|entry| entry.name).collect()
+        self.profile.rows().map(|entry| entry.name).collect()
     }
 
     /// What the filters say.
@@ -139,13 +139,11 @@ impl<'a> Cycle<'a> {
 
     fn refuse_all(&self, nodes: &[&NodeInfo], whole: &WholePod) -> Vec<NodeJudgement> {
         let refused = match whole {
-            WholePod::Refused { plugin, refusal } => {
-                self.profile.filters.iter().position(|entry| entry.name == *plugin).map(|at| (at, refusal))
-            }
+            WholePod::Refused { plugin, refusal } => self.profile.rows().position(|entry| entry.name == *plugin).map(|at| (at, refusal)),
             _ => None,
         };
         let verdicts = |_: &&NodeInfo| {
-            let mut verdicts = vec![Verdict::Skip; self.profile.filters.len()];
+            let mut verdicts = vec![Verdict::Skip; self.profile.rows().count()];
             if let Some((at, refusal)) = refused {
                 verdicts[at] = Verdict::Reject(refusal.clone());
             }
@@ -156,11 +154,11 @@ impl<'a> Cycle<'a> {
 
     fn judge_nodes(&self, nodes: &[&NodeInfo], prepared: &Prepared<'a>) -> Vec<NodeJudgement> {
         let nominated = self.nominated_pods();
-        let judge = |node: &NodeInfo| NodeJudgement {
-            name: node.name.clone(),
-            id: node.id,
-            verdicts: self.judge_node(node, prepared, &nominated, Moved::default()),
-            absent: prepared.subset.as_ref().is_some_and(|(names, _)| !names.contains(&node.name)) && !self.tries_first(&node.name),
+        let judge = |node: &NodeInfo| {
+            let mut verdicts = self.judge_node(node, prepared, &nominated, Moved::default());
+            verdicts.extend(self.profile.prefilters_only.iter().map(|entry| prepared.left_out(entry.name, &node.name)));
+            let absent = prepared.subset.as_ref().is_some_and(|(names, _)| !names.contains(&node.name)) && !self.tries_first(&node.name);
+            NodeJudgement { name: node.name.clone(), id: node.id, verdicts, absent }
         };
         in_parallel(nodes, |node| judge(node))
     }

@@ -34,7 +34,7 @@ impl<'a> Cycle<'a> {
         for (entry, at) in self.prefilters() {
             let mut prefilter = entry.plugin.filter(self);
             if self.profile.without_prefilter.contains(&entry.name) {
-                prefilter = stateless::without_prefilter(entry.name, prefilter, self.profile);
+                prefilter = stateless::without_prefilter(entry.name, prefilter, self);
             }
             match prefilter {
                 PreFilter::Skip => {}
@@ -122,6 +122,16 @@ impl<'a> Cycle<'a> {
 }
 
 impl Prepared<'_> {
+    /// What a plugin whose PreFilter alone runs says of a node: nothing, unless it is one of those that named other nodes.
+    pub fn left_out(&self, plugin: &str, node: &Arc<str>) -> Verdict {
+        match &self.subset {
+            Some((names, plugins)) if plugins.contains(&plugin) && !names.contains(node) => {
+                Verdict::unresolvable(format!("node(s) didn't satisfy plugin(s) [{}]", plugins.join(" ")))
+            }
+            _ => Verdict::Skip,
+        }
+    }
+
     /// Which filters have nothing to say about the pod.
     pub fn idle_filters(&self) -> Vec<bool> {
         self.filters.iter().map(Option::is_none).collect()

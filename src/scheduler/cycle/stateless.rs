@@ -1,7 +1,8 @@
 //! Filters that a configuration runs without their PreFilter, which would have left them a state to read.
 
-use crate::scheduler::plugin::{Filter, PreFilter, Verdict};
-use crate::scheduler::{Profile, Release};
+use crate::scheduler::plugin::{PreFilter, Verdict};
+use crate::scheduler::plugins::volume_restrictions;
+use crate::scheduler::{Cycle, Profile, Release};
 
 /// What a filter does without its PreFilter.
 enum Alone {
@@ -10,8 +11,9 @@ enum Alone {
     FindsOut,
     /// It fails on every node with this error, as there is no state to read (the plugin's `getPreFilterState` or `getStateData`).
     Fails(String),
-    /// It fails so unless a disk conflicts, which it looks for first (`volumerestrictions/volume_restrictions.go`, since 1.27).
-    FailsAfterDisks(String),
+    /// It looks for conflicting disks, which needs no state, and then fails with this error, if it goes on to claims at all
+    /// (`volumerestrictions/volume_restrictions.go`, since 1.27).
+    AfterDisks(Option<String>),
     /// Not modelled.
     Unknown,
 }
@@ -24,8 +26,9 @@ fn alone(name: &str, release: Release) -> Alone {
         }
         "NodePorts" | "PodTopologySpread" => Alone::Fails(format!("{newer}reading \"PreFilter{name}\" from cycleState: not found")),
         "NodeResourcesFit" | "InterPodAffinity" => Alone::Fails(format!("error reading \"PreFilter{name}\" from cycleState: not found")),
-        "VolumeBinding" => Alone::Fails("not found".to_owned()),
-        "VolumeRestrictions" if release.0 >= 27 => Alone::FailsAfterDisks(format!("cannot read \"PreFilter{name}\" from cycleState")),
+        "VolumeBinding" | "DynamicResources" => Alone::Fails("not found".to_owned()),
+        "VolumeRestrictions" => Alone::AfterDisks((release.0 >= 27).then(|| format!("cannot read \"PreFilter{name}\" from cycleState"))),
+        "NodeDeclaredFeatures" => Alone::Fails(format!("error reading \"PreFilter{name}\" from cycle-state: not found")),
         _ => Alone::Unknown,
     }
 }
@@ -38,23 +41,34 @@ pub fn is_known(name: &str, release: Release) -> bool {
 /// What a plugin's function fails with that needs the state its PreFilter did not leave.
 pub fn error(name: &str, release: Release) -> Option<String> {
     match alone(name, release) {
-        Alone::Fails(error) | Alone::FailsAfterDisks(error) => Some(error),
+        Alone::Fails(error) => Some(error),
+        Alone::AfterDisks(error) => error,
         Alone::FindsOut | Alone::Unknown => None,
     }
 }
 
+/// The gate without which a plugin does nothing, or no more than look for disks.
+fn is_on(name: &str, profile: &Profile) -> bool {
+    let gate = match name {
+        "DynamicResources" => "DynamicResourceAllocation",
+        "NodeDeclaredFeatures" => "NodeDeclaredFeatures",
+        "VolumeRestrictions" => "ReadWriteOncePod",
+        _ => return true,
+    };
+    profile.gates.on(gate)
+}
+
 /// What becomes of a filter that runs without its PreFilter, which would have said `prefilter`.
-pub fn without_prefilter<'a>(name: &str, prefilter: PreFilter<'a>, profile: &Profile) -> PreFilter<'a> {
-    let always = |error: String| -> Filter<'a> { Box::new(move |_| Verdict::Error(error.clone())) };
-    match (alone(name, profile.release), prefilter) {
-        (Alone::Fails(error), _) | (Alone::FailsAfterDisks(error), PreFilter::Skip | PreFilter::Refuse(_) | PreFilter::Error(_)) => {
-            PreFilter::Judge(always(error))
-        }
-        (Alone::FailsAfterDisks(error), PreFilter::Judge(filter) | PreFilter::Narrow(_, filter)) => {
-            PreFilter::Judge(Box::new(move |node| {
-                let conflict =
-                    |verdict: &Verdict| matches!(verdict, Verdict::Reject(refusal) if refusal.reasons == ["node(s) had no available disk"]);
-                Some(filter(node)).filter(conflict).unwrap_or_else(|| Verdict::Error(error.clone()))
+pub fn without_prefilter<'a>(name: &str, prefilter: PreFilter<'a>, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
+    let on = is_on(name, cycle.profile);
+    match (alone(name, cycle.profile.release), prefilter) {
+        (Alone::Fails(error), _) if on => PreFilter::Judge(Box::new(move |_| Verdict::Error(error.clone()))),
+        (Alone::Fails(_), _) => PreFilter::Judge(Box::new(|_| Verdict::Pass)),
+        (Alone::AfterDisks(error), _) => {
+            let (disks, error) = (volume_restrictions::disks(cycle.pod), error.filter(|_| on));
+            PreFilter::Judge(Box::new(move |node| match (disks(node), &error) {
+                (Verdict::Pass, Some(error)) => Verdict::Error(error.clone()),
+                (verdict, _) => verdict,
             }))
         }
         // Nobody skips the filter or narrows the choice: it is left to look at each node.

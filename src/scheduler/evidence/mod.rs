@@ -34,7 +34,7 @@ pub fn compared(cycle: &Cycle, node: &NodeInfo, at: usize, verdict: &Verdict) ->
 }
 
 fn of_filter(cycle: &Cycle, node: &Candidate, at: usize, verdict: &Verdict) -> Vec<Fact> {
-    let plugin = cycle.profile.filters[at].plugin;
+    let Some(plugin) = cycle.profile.rows().nth(at).map(|entry| entry.plugin) else { return Vec::new() };
     match plugin.name() {
         "NodeUnschedulable" | "CheckNodeUnschedulable" => node::cordon(node, verdict.passes()),
         "NodeName" | "HostName" => node::name(cycle, node),

@@ -35,7 +35,8 @@ History
   Scores behind VolumeCapacityPriority (1.21–1.32) or StorageCapacityScoring (1.33–, on since 1.37); 1.23–1.29 they count 0
   for every node.
 Differs from upstream
-  Among free volumes of equal size upstream takes the first of a list in random order, here the first by name."
+  Among free volumes of equal size upstream takes the first of a list in random order, here the first by name. So it does among the
+  CSIStorageCapacities of a node that have room: where they differ, the score is unknown."
     }
 
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
@@ -92,6 +93,9 @@ Differs from upstream
         let binds = || feasible.iter().any(|node| binder.find(&Candidate::plain(node)).is_ok_and(|found| !found.bindings.is_empty()));
         if release >= 30 && !by_capacity && !binds() {
             return PreScore::Skip;
+        }
+        if by_capacity && feasible.iter().any(|node| binder.find(&Candidate::plain(node)).is_ok_and(|found| found.drawn())) {
+            return PreScore::Unknown("several capacities have room for a claim, and which one counts is left to chance".into());
         }
         let shape = &cycle.profile.arguments.volume_shape;
         PreScore::plain(move |node| binder.find(&Candidate::plain(node)).map_or(0, |found| found.score(shape, by_capacity)))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::cluster::{ClusterState, PodInfo, VolumeSource};
 use crate::scheduler::volumes::claim_refs;
-use crate::scheduler::{Candidate, Cycle, Plugin, PreFilter, Refusal, Verdict};
+use crate::scheduler::{Candidate, Cycle, Filter, Plugin, PreFilter, Refusal, Verdict};
 
 /// The rule.
 pub struct VolumeRestrictions;
@@ -53,17 +53,16 @@ Differs from upstream
         if used > 0 && release <= 26 {
             return PreFilter::Refuse(Refusal::unresolvable(CLAIM_IN_USE));
         }
-        let restricted: Vec<&VolumeSource> =
-            pod.spec.volumes.iter().map(|volume| &volume.source).filter(|source| is_restricted(source)).collect();
         // 1.27 asks each node all the same: a pod nominated there may use the claim.
-        if restricted.is_empty() && used == 0 && (release != 27 || once.is_empty()) {
+        if !pod.spec.volumes.iter().any(|volume| is_restricted(&volume.source)) && used == 0 && (release != 27 || once.is_empty()) {
             return PreFilter::Skip;
         }
         let in_use = if release >= 34 { CLAIM_IN_USE_NEW } else { CLAIM_IN_USE };
+        let disks = disks(pod);
         PreFilter::Judge(Box::new(move |node: &Candidate| {
-            let taken = node.pods.iter().flat_map(|other| &other.spec.volumes);
-            if taken.into_iter().any(|other| restricted.iter().any(|volume| conflicts(volume, &other.source))) {
-                return Verdict::unschedulable(DISK_CONFLICT);
+            let conflict = disks(node);
+            if conflict != Verdict::Pass {
+                return conflict;
             }
             // Upstream counts names, whatever namespace the pod that comes or goes is of.
             let uses = |pods: &[Arc<PodInfo>]| {
@@ -72,6 +71,17 @@ Differs from upstream
             if release >= 27 && used + uses(node.added) > uses(node.removed) { Verdict::unschedulable(in_use) } else { Verdict::Pass }
         }))
     }
+}
+
+/// The part that looks for disks which the pod cannot share with those on a node.
+pub fn disks(pod: &PodInfo) -> Filter<'_> {
+    let sources = pod.spec.volumes.iter().map(|volume| &volume.source);
+    let restricted: Vec<&VolumeSource> = sources.filter(|source| is_restricted(source)).collect();
+    Box::new(move |node| {
+        let mut taken = node.pods.iter().flat_map(|other| &other.spec.volumes);
+        let conflict = taken.any(|other| restricted.iter().any(|volume| conflicts(volume, &other.source)));
+        if conflict { Verdict::unschedulable(DISK_CONFLICT) } else { Verdict::Pass }
+    })
 }
 
 /// The pod's claims that only one pod may use; a claim that is missing refuses the pod.

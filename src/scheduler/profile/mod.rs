@@ -96,6 +96,11 @@ pub struct Profile {
 }
 
 impl Profile {
+    /// What each node has a verdict of: the filters, in their order, then the plugins of which a configuration runs the PreFilter alone.
+    pub fn rows(&self) -> impl Iterator<Item = &FilterEntry> {
+        self.filters.iter().chain(&self.prefilters_only)
+    }
+
     /// The profile `default-scheduler` of a release without any configuration, under `gates`. Releases newer than any known are judged by the newest.
     pub fn new(release: Release, gates: Gates) -> Self {
         let release = judged_as(release);
@@ -106,9 +111,12 @@ impl Profile {
             .filter(|name| enabled(name))
             .map(|name| FilterEntry { name, plugin: legacy::rule_behind(name, release).unwrap_or_else(|| plugins::named(name)) })
             .collect();
+        // 1.21 and 1.22 add it for the gate (`algorithmprovider/registry.go`, `v1beta2/default_plugins.go`), those since have it in the row.
+        let by_gate = (21..=22).contains(&release.0) && gates.on("VolumeCapacityPriority");
         let scores = row(SCORES, release)
             .iter()
             .filter(|(name, _)| enabled(name))
+            .chain(by_gate.then_some(&("VolumeBinding", 1)))
             .map(|(name, weight)| ScoreEntry { name, plugin: plugins::named(name), weight: *weight })
             .collect();
         Self {

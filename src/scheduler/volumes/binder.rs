@@ -49,8 +49,8 @@ pub struct Found {
     pub reasons: Vec<Cow<'static, str>>,
     /// Claims and the free volumes they would get.
     pub bindings: Vec<(Arc<PersistentVolumeClaim>, Arc<PersistentVolume>)>,
-    /// Claims to be provisioned, each with the capacity that has room for it, where one is asked for.
-    pub provisions: Vec<(Arc<PersistentVolumeClaim>, Option<Arc<CSIStorageCapacity>>)>,
+    /// Claims to be provisioned, each with the capacities that have room for it, where one is asked for.
+    pub provisions: Vec<(Arc<PersistentVolumeClaim>, Vec<Arc<CSIStorageCapacity>>)>,
 }
 
 /// What provisioning says: whether the topology fits, whether there is room.
@@ -178,12 +178,12 @@ impl<'a> Binder<'a> {
             if static_only || !allows(class.allowed_topologies.as_deref().unwrap_or_default(), node) {
                 return Ok(Provisioning { possible: false, room: true });
             }
-            let capacity = match self.room(claim, class, node) {
-                Room::NotAsked => None,
-                Room::In(capacity) => Some(capacity),
+            let capacities = match self.room(claim, class, node) {
+                Room::NotAsked => Vec::new(),
+                Room::In(capacities) => capacities,
                 Room::None => return Ok(Provisioning { possible: true, room: false }),
             };
-            found.provisions.push(((*claim).clone(), capacity));
+            found.provisions.push(((*claim).clone(), capacities));
         }
         Ok(Provisioning { possible: true, room: true })
     }
@@ -205,8 +205,9 @@ impl<'a> Binder<'a> {
             selector.is_some_and(|selector| selector.matches(&node.labels))
         };
         let name = class.metadata.name.as_deref().unwrap_or_default();
-        let mut capacities = listers.csi_capacities.iter().filter(|capacity| capacity.storage_class_name == name);
-        capacities.find(|capacity| enough(capacity) && reaches(capacity)).map_or(Room::None, |capacity| Room::In(capacity.clone()))
+        let capacities = listers.csi_capacities.iter().filter(|capacity| capacity.storage_class_name == name);
+        let found: Vec<_> = capacities.filter(|capacity| enough(capacity) && reaches(capacity)).cloned().collect();
+        if found.is_empty() { Room::None } else { Room::In(found) }
     }
 }
 
@@ -216,7 +217,12 @@ enum Room {
     /// There is none.
     None,
     /// Here.
-    In(Arc<CSIStorageCapacity>),
+    In(Vec<Arc<CSIStorageCapacity>>),
+}
+
+/// How much a capacity says there is.
+fn offered(capacity: &CSIStorageCapacity) -> i64 {
+    capacity.capacity.as_ref().and_then(|capacity| Amount::parse(&capacity.0)).unwrap_or_default().value()
 }
 
 /// `MatchTopologySelectorTerms`: no term allows every node; an empty term matches nothing.
@@ -232,17 +238,23 @@ fn allows(terms: &[TopologySelectorTerm], node: &Node) -> bool {
 }
 
 impl Found {
+    /// Whether the score depends on chance: upstream takes the first capacity with room of a list in random order, and these differ.
+    pub fn drawn(&self) -> bool {
+        let differ = |room: &[Arc<CSIStorageCapacity>]| room.iter().any(|capacity| offered(capacity) != offered(&room[0]));
+        self.bindings.is_empty() && self.provisions.iter().any(|(_, room)| differ(room))
+    }
+
     /// The node's score: how well the volumes of each class are used, through `shape`, the mean over the classes.
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
     pub fn score(&self, shape: &[(i64, i64)], by_capacity: bool) -> i64 {
         let mut classes: BTreeMap<String, (i64, i64)> = BTreeMap::new();
         if self.bindings.is_empty() && by_capacity {
             for (claim, room) in &self.provisions {
-                let Some(room) = room else { continue };
+                let Some(room) = room.first() else { continue };
                 let class = claim.spec.as_ref().and_then(|spec| spec.storage_class_name.clone()).unwrap_or_default();
                 let entry = classes.entry(class).or_default();
                 entry.0 = entry.0.wrapping_add(storage_request(claim).unwrap_or_default().value());
-                entry.1 = room.capacity.as_ref().and_then(|capacity| Amount::parse(&capacity.0)).unwrap_or_default().value();
+                entry.1 = offered(room);
             }
         }
         for (claim, volume) in &self.bindings {
