@@ -133,6 +133,15 @@ proptest! {
 }
 
 #[test]
+fn a_resource_version_that_is_no_text_is_damage_though_it_is_not_shown() {
+    let pod = b"k8s\0\x0a\x09\x0a\x02v1\x12\x03Pod\x12\x04\x0a\x02\x30\x01";
+    check(pod).unwrap();
+    let body = Decoder::new().decode(b"/registry/pods/a/b", pod, 7).body;
+    let Body::Opaque(opaque) = body else { panic!("{body:?}") };
+    assert_eq!(opaque.reason, "wire type 0 where 2 is expected at offset 20, field metadata.resourceVersion");
+}
+
+#[test]
 fn deep_and_wide_values_are_refused_or_bounded() {
     let deep_json = format!("{{\"a\":{}", "[".repeat(1 << 20));
     let deep_cbor = [b"\xd9\xd9\xf7\xa1\x41a".to_vec(), vec![0x81; 1 << 20]].concat();

@@ -92,8 +92,12 @@ fn append_identity(
             nested(context, row.name, |context| append_struct(context, inner, span, Some(&place), out))?;
             return Ok(true);
         }
-        (Place::Metadata(_, true), _, "managedFields") => return Ok(true),
+        // What is stored is not shown, but what is no value of the field is damage all the same.
+        (Place::Metadata(_, true), _, "managedFields") => {
+            return context.member(view, message, row).map(|_| true).map_err(|fault| fault.within(row.name));
+        }
         (Place::Metadata(Some(revision), _), _, "resourceVersion") => {
+            context.member(view, message, row).map_err(|fault| fault.within(row.name))?;
             out.extend_from_slice(row.key.as_bytes());
             return append_shown(context, &Shown::Revision(*revision), row.name, out).map(|()| true);
         }
