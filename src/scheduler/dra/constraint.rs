@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::kube::api::resource::v1::{DeviceAttribute, DeviceConstraint};
 
-use super::{Fault, Variant};
+use super::{DeviceId, Fault, Variant};
 
 /// A constraint and the devices that are in it so far.
 pub struct Constraint<'a> {
@@ -18,7 +18,7 @@ pub struct Constraint<'a> {
     /// What all have in common, device by device. Without lists, like upstream's, only that of the first.
     common: Vec<Option<Values>>,
     /// The values that must differ. Up to 1.36 one for each request, its newest device's, and none once a device was put out.
-    differing: Vec<(&'a str, Option<Values>)>,
+    differing: Vec<(&'a str, DeviceId<'a>, Option<Values>)>,
 }
 
 impl<'a> Constraint<'a> {
@@ -51,6 +51,7 @@ impl<'a> Constraint<'a> {
         &mut self,
         request: &'a str,
         alternative: Option<&str>,
+        id: DeviceId<'a>,
         lookup: impl FnOnce(&str) -> Result<Option<Cow<'d, DeviceAttribute>>, Fault>,
     ) -> Result<bool, Fault> {
         if !self.applies(request, alternative) {
@@ -58,7 +59,7 @@ impl<'a> Constraint<'a> {
         }
         let Some(attribute) = lookup(self.attribute)? else { return Ok(false) };
         let own = Values::of(&attribute, self.lists);
-        let fits = if self.distinct { self.differs(request, own) } else { self.agrees(own) };
+        let fits = if self.distinct { self.differs(request, id, own) } else { self.agrees(own) };
         self.devices += usize::from(fits);
         Ok(fits)
     }
@@ -79,10 +80,12 @@ impl<'a> Constraint<'a> {
         agrees
     }
 
-    fn differs(&mut self, request: &'a str, own: Option<Values>) -> bool {
+    /// In 1.34 values are told apart by where they stand in memory: those of two devices always differ.
+    fn differs(&mut self, request: &'a str, id: DeviceId<'a>, own: Option<Values>) -> bool {
         if self.devices > 0 || self.release >= 37 {
-            let mut others = self.differing.iter().map(|(_, value)| value);
+            let mut others = self.differing.iter().map(|(.., value)| value);
             let clashes = match &own {
+                Some(_) if self.release == 34 => self.differing.iter().any(|(_, other, _)| *other == id),
                 Some(own) => others.flatten().any(|other| own.meets(other).is_some()),
                 None => self.lists || others.next().is_some(),
             };
@@ -91,9 +94,9 @@ impl<'a> Constraint<'a> {
             }
         }
         if self.release <= 36 {
-            self.differing.retain(|(known, _)| *known != request);
+            self.differing.retain(|(known, ..)| *known != request);
         }
-        self.differing.push((request, own));
+        self.differing.push((request, id, own));
         true
     }
 
@@ -107,7 +110,7 @@ impl<'a> Constraint<'a> {
             self.common.truncate(self.devices);
         }
         if self.distinct && self.release <= 36 {
-            self.differing.retain(|(known, _)| *known != request);
+            self.differing.retain(|(known, ..)| *known != request);
         } else if self.distinct {
             self.differing.pop();
         }

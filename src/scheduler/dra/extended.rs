@@ -20,6 +20,8 @@ pub struct ExtendedResources<'a> {
     containers: &'a [ContainerRequests],
     /// The claim an earlier attempt left behind.
     pub left_behind: Option<Arc<Claim>>,
+    /// A resource that several classes name: which of them serves it is random (up to 1.34).
+    pub ambiguous: Option<Arc<str>>,
     release: u16,
 }
 
@@ -54,8 +56,12 @@ impl<'a> ExtendedResources<'a> {
             marked.is_some_and(|marked| marked == "true") && is_controlled_by(&claim.metadata, pod)
         };
         let left_behind = cycle.state.listers().resource_claims.iter().find(own).cloned();
+        let named = |name: &str| {
+            cycle.state.listers().device_classes.iter().filter(|class| class.spec.extended_resource_name.as_deref() == Some(name)).count()
+        };
+        let ambiguous = requested.iter().find(|name| release <= 34 && named(name) > 1).cloned();
         let of = &pod.spec.requests;
-        Some(Self { classes, requested, inits: &of.init_containers, containers: &of.containers, left_behind, release })
+        Some(Self { classes, requested, inits: &of.init_containers, containers: &of.containers, left_behind, ambiguous, release })
     }
 
     /// What the node leaves to devices (`filterExtendedResources`).

@@ -106,7 +106,7 @@ impl<'s> Search<'s, '_> {
         let constraints = &mut self.constraints[place.claim];
         for at in 0..constraints.len() {
             let lookup = |name: &str| lookup(name, alternative.derived, device, &allocator.selectors, allocator.variant);
-            if !constraints[at].add(name, sub, lookup)? {
+            if !constraints[at].add(name, sub, device.id, lookup)? {
                 constraints[..at].iter_mut().for_each(|constraint| constraint.remove(name, sub));
                 return Ok(false);
             }

@@ -52,6 +52,7 @@ History
   1.31  a request for all devices counts those its class is not for, passes over those it cannot have, and ends the attempt
   where nothing is left for the rest; a pool's newer slice may count twice
   1.34  alternatives; 1.35 score; 1.36 extended resources, shared counters, device taints, consumable capacity by default
+  1.34  distinctAttribute compares where values lie in memory: any two devices differ
   1.33–1.35  what a failed branch of the search took is not always given back, and a second device of an alternative that wants all
   is one of the first alternative's; up to 1.34 an incomplete pool is used and an invalid one ends the attempt
   1.35  a pod that has claims with devices and claims without ends its attempt in Score
@@ -66,6 +67,7 @@ Differs from upstream
   Random order of drivers, slices and generated parameters (1.30) and of slices of two generations (1.31): unknown where it decides.
   CEL beyond the parts modelled makes a node unknown, and so do a search that crashes 1.34 or 1.35 and
   devices that take of the node's own resources (DRANodeAllocatableResources).
+  Up to 1.34 chance decides which of several classes that name one extended resource serves it: nodes that leave it to devices are unknown.
   Up to 1.35 upstream takes pools in random order: where it decides whether devices are found or which error is met, the node is unknown;
   where it decides which are found, that is said. Upstream gives up after ten seconds a node, here after a number of steps."
     }

@@ -116,6 +116,11 @@ impl<'a> Wanted<'a> {
             let lacks = "allocation requires DRAOptionalNodeOperations feature on the node";
             return Verdict::unresolvable(format!("resource claim {} {lacks}", claim_name(claim)));
         }
+        let ambiguous = self.extended.as_ref().and_then(|extended| extended.ambiguous.as_ref());
+        if let (Some(name), Some(NodeClaim::Claim(_))) = (ambiguous, self.own(node)) {
+            let missing = format!("several device classes name {name}, and which of them serves it is random in this release");
+            return Verdict::Unknown { missing: missing.into() };
+        }
         let mut new = Vec::new();
         if self.allocates() {
             match self.allocate(node) {
