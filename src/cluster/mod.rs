@@ -5,6 +5,7 @@ mod ahead;
 mod alpha;
 mod census;
 mod device_additions;
+mod device_takings;
 mod device_versions;
 pub mod driver_devices;
 mod encoded;
@@ -34,9 +35,9 @@ pub use ahead::read_ahead;
 pub use alpha::{DeviceTaintRule, GroupPolicy, PodGroup, PodGroupSpec, Workload};
 pub use census::Census;
 pub use device_additions::{
-    Claim, DerivedAttribute, DeviceAdditions, NodeAllocatableMapping, NodeAllocatableOverhead, RequestAdditions, ResultAdditions, Slice,
-    With,
+    Claim, DerivedAttribute, DeviceAdditions, NodeAllocatableResource, RequestAdditions, ResultAdditions, Slice, With,
 };
+pub use device_takings::DeviceTaking;
 pub use encoded::{Encoded, Read};
 pub use images::ImageState;
 pub use index::{LabelGroup, NodeCounts, TermKind, WeightedTerm};
@@ -48,7 +49,7 @@ pub use pod_fields::PodFields;
 pub use pod_info::{ClaimStatus, PodInfo, PodKey, ScheduledCondition};
 pub use pod_spec::{ControllerRef, HostPort, NodeAffinity, PodSpec, SpreadConstraint, Toleration, WhenUnsatisfiable};
 pub use quantity::Amount;
-pub use request_rules::RequestRules;
+pub use request_rules::{RequestRules, is_pod_level};
 pub use requests::{ContainerRequests, PodRequests, Taken};
 pub use resource_list::ResourceList;
 pub use resources::{Resources, is_extended};

@@ -5,6 +5,7 @@ use serde::Deserialize;
 
 use crate::kube::api::core::v1 as core;
 
+use super::device_takings::TakingFields;
 use super::{Pairs, Text};
 
 /// A Pod.
@@ -173,15 +174,26 @@ pub struct PortFields<'a> {
     pub protocol: Option<Text<'a>>,
 }
 
-/// Requests and limits; the amounts as they are written.
+/// Requests and limits, the amounts as they are written; claims of devices.
 #[derive(Clone, Debug, Default, Hash, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "the fields' own names")]
 pub struct ResourceFields<'a> {
     #[serde(borrow)]
+    pub claims: Option<Vec<ClaimReferenceFields<'a>>>,
+    #[serde(borrow)]
     pub limits: Option<Pairs<'a>>,
     #[serde(borrow)]
     pub requests: Option<Pairs<'a>>,
+}
+
+/// An entry of a container's `resources.claims`.
+#[derive(Clone, Debug, Default, Hash, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[allow(missing_docs, reason = "the fields' own names")]
+pub struct ClaimReferenceFields<'a> {
+    #[serde(borrow)]
+    pub name: Option<Text<'a>>,
 }
 
 /// A toleration.
@@ -247,6 +259,8 @@ pub struct StatusFields<'a> {
     pub container_statuses: Option<Vec<ContainerStatusFields<'a>>>,
     #[serde(borrow)]
     pub init_container_statuses: Option<Vec<ContainerStatusFields<'a>>>,
+    #[serde(borrow)]
+    pub node_allocatable_resource_claim_statuses: Option<Vec<TakingFields<'a>>>,
     #[serde(borrow)]
     pub nominated_node_name: Option<Text<'a>>,
     #[serde(borrow)]

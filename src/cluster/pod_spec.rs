@@ -141,14 +141,22 @@ pub struct HostPort {
 /// Parses a resource list; each amount that is none is named in `problems`.
 pub(super) fn resource_list(list: Option<&Pairs>, place: &str, interner: &mut Interner, problems: &mut Vec<String>) -> ResourceList {
     let list = list.into_iter().flat_map(Pairs::iter);
-    let mut compiled = ResourceList::new();
-    for (name, quantity) in list {
-        match Amount::parse(quantity) {
-            Some(amount) => compiled.push((interner.string(name), amount)),
-            None => problems.push(format!("{place}.{name}: \"{quantity}\" is no quantity; counted as absent")),
-        }
+    list.filter_map(|(name, quantity)| compiled(name, quantity, place, interner, problems)).collect()
+}
+
+/// One of its amounts.
+pub(super) fn compiled(
+    name: &str,
+    quantity: &str,
+    place: &str,
+    interner: &mut Interner,
+    problems: &mut Vec<String>,
+) -> Option<(Arc<str>, Amount)> {
+    let amount = Amount::parse(quantity);
+    if amount.is_none() {
+        problems.push(format!("{place}.{name}: \"{quantity}\" is no quantity; counted as absent"));
     }
-    compiled
+    Some((interner.string(name), amount?))
 }
 
 impl PodSpec {
@@ -306,16 +314,20 @@ fn requests(spec: &SpecFields, interner: &mut Interner, problems: &mut Vec<Strin
         let limits = resource_list(resources.and_then(|resources| resources.limits.as_ref()), "limits", interner, problems);
         problems[before..].iter_mut().for_each(|problem| problem.insert_str(0, &format!("container {name} resources.")));
         let restartable = container.restart_policy.as_deref() == Some("Always");
-        ContainerRequests { name: interner.string(name), restartable, requests, limits }
+        let claims = resources.and_then(|resources| resources.claims.as_ref()).into_iter().flatten();
+        let claims = claims.map(|claim| interner.string(claim.name.as_deref().unwrap_or_default())).collect();
+        ContainerRequests { name: interner.string(name), restartable, requests, limits, claims }
     };
     let containers = spec.containers.iter().flatten().map(&mut container).collect();
     let init_containers = spec.init_containers.iter().flatten().map(&mut container).collect();
     let pod_level = spec.resources.as_ref().and_then(|resources| resources.requests.as_ref());
+    let pod_level_limits = spec.resources.as_ref().and_then(|resources| resources.limits.as_ref());
     PodRequests {
         containers,
         init_containers,
         overhead: resource_list(spec.overhead.as_ref(), "spec.overhead", interner, problems),
         pod_level: resource_list(pod_level, "spec.resources.requests", interner, problems),
+        pod_level_limits: resource_list(pod_level_limits, "spec.resources.limits", interner, problems),
         ..PodRequests::default()
     }
 }

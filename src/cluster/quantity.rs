@@ -41,6 +41,12 @@ impl Amount {
         if self.0 % NANO == 0 { i64::try_from(self.0 / NANO).ok() } else { None }
     }
 
+    /// It so many times; `None`: finer than billionths, or too much for any resource.
+    pub fn times(self, factor: Self) -> Option<Self> {
+        let product = self.0.checked_mul(factor.0)?;
+        (product % NANO == 0).then_some(Self(product / NANO))
+    }
+
     /// It as a number that may be rounded.
     #[allow(clippy::cast_precision_loss, reason = "that is what is asked for")]
     pub fn approximate(self) -> f64 {
@@ -99,6 +105,14 @@ mod tests {
         check("-1", -1, -1000);
         check("9223372036854775807", i64::MAX, i64::MAX);
         check("100E", i64::MAX, i64::MAX);
+    }
+
+    #[test]
+    fn products_are_exact_or_none() {
+        let times = |one: &str, other: &str| Amount::parse(one)?.times(Amount::parse(other)?);
+        assert_eq!(times("4Gi", "500m"), Amount::parse("2Gi"));
+        assert_eq!(times("1n", "500m"), None);
+        assert_eq!(times("9E", "9E"), None);
     }
 
     #[test]

@@ -28,6 +28,8 @@ pub struct RequestRules {
     pub in_place: bool,
     /// The same for the pod's own resources (InPlacePodLevelResourcesVerticalScaling).
     pub pod_level_in_place: bool,
+    /// What the devices of pods on nodes take there counts (DRANodeAllocatableResources).
+    pub devices: bool,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -36,7 +38,7 @@ pub(super) struct Defaults {
     memory: bool,
 }
 
-const NO_DEFAULTS: Defaults = Defaults { cpu: false, memory: false };
+pub(super) const NO_DEFAULTS: Defaults = Defaults { cpu: false, memory: false };
 const BOTH_DEFAULTS: Defaults = Defaults { cpu: true, memory: true };
 
 impl RequestRules {
@@ -48,7 +50,8 @@ impl RequestRules {
             self.add_overhead(pod, &mut total);
             return total;
         }
-        Resources::from_list(&self.aggregate(pod, NO_DEFAULTS, false), self.release)
+        let rules = Self { devices: false, ..*self };
+        Resources::from_list(&rules.aggregate(pod, NO_DEFAULTS, false), self.release)
     }
 
     /// What a pod on a node takes there, with and without the defaults of scores; made once for all pods of a template.
@@ -57,7 +60,7 @@ impl RequestRules {
             let (non_zero_cpu, non_zero_memory) = self.existing_non_zero(pod);
             Taken { requests: self.existing(pod), non_zero_cpu, non_zero_memory }
         };
-        if !pod.allocations.is_empty() {
+        if !pod.allocations.is_empty() || !pod.device_takings.is_empty() {
             return Cow::Owned(make());
         }
         let (rules, taken) = pod.spec.requests.taken.0.get_or_init(|| (*self, make()));
@@ -130,7 +133,7 @@ impl RequestRules {
             _ => {
                 // Since 1.33 the scorers are told of these gates, and NodeResourcesFit tells its own nothing (`fit.go`).
                 let told = !non_zero || self.release <= 32;
-                let rules = Self { pod_level: self.pod_level && told, ..*self };
+                let rules = Self { pod_level: self.pod_level && told, devices: false, ..*self };
                 Resources::from_list(&rules.aggregate(pod, defaults, self.in_place && told), self.release)
             }
         }
@@ -163,10 +166,13 @@ impl RequestRules {
     }
 
     /// `PodRequests` of 1.27 and later: amounts are added before they are rounded; sidecars from 1.28.
-    fn aggregate(&self, pod: &PodInfo, defaults: Defaults, status: bool) -> ResourceList {
-        let mut total = match status && self.release >= 37 {
-            true => self.largest_sum(pod, defaults),
-            false => self.sum(pod, |container| self.effective(pod, container, defaults, status)),
+    pub(super) fn aggregate(&self, pod: &PodInfo, defaults: Defaults, status: bool) -> ResourceList {
+        let mut total = if status && self.release >= 37 {
+            self.largest_sum(pod, defaults)
+        } else {
+            let mut sum = self.sum(pod, |container| self.effective(pod, container, defaults, status));
+            self.add_devices(pod, &mut sum);
+            sum
         };
         if self.pod_level {
             for (name, amount) in self.pod_level_requests(pod, status) {
@@ -230,7 +236,7 @@ impl RequestRules {
 }
 
 /// Whether a pod may ask for it as a whole (`component-helpers/resource/helpers.go` supportedPodLevelResources).
-pub(super) fn is_pod_level(name: &str) -> bool {
+pub fn is_pod_level(name: &str) -> bool {
     matches!(name, "cpu" | "memory") || name.starts_with("hugepages-")
 }
 

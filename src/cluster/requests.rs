@@ -18,6 +18,8 @@ pub struct ContainerRequests {
     pub requests: ResourceList,
     /// `resources.limits`.
     pub limits: ResourceList,
+    /// The pod's claims of devices that it names, in order (`resources.claims[].name`).
+    pub claims: Vec<Arc<str>>,
 }
 
 /// The ingredients of a pod's request.
@@ -31,6 +33,8 @@ pub struct PodRequests {
     pub overhead: ResourceList,
     /// `spec.resources.requests`, where `spec.resources` has any.
     pub pod_level: ResourceList,
+    /// `spec.resources.limits`, likewise.
+    pub pod_level_limits: ResourceList,
     /// What a pod of this template takes of its node, once it was asked for.
     pub(super) taken: Memo,
 }

@@ -68,15 +68,17 @@ impl RequestRules {
         let (allocated_sum, actual_sum) = of_pod.unwrap_or_else(|| {
             let allocated_to = |container: &ContainerRequests| allocated(&container.name).unwrap_or_else(|| feasible(container));
             let actual_of = |container: &ContainerRequests| actual(&container.name).unwrap_or_else(|| allocated_to(container));
-            (
-                self.sum(pod, |container| with_defaults(allocated_to(container), defaults)),
-                self.sum(pod, |container| with_defaults(actual_of(container), defaults)),
-            )
+            let mut allocated_sum = self.sum(pod, |container| with_defaults(allocated_to(container), defaults));
+            // What the kubelet says of containers is without what devices take, what it has set is with it.
+            self.add_devices(pod, &mut allocated_sum);
+            (allocated_sum, self.sum(pod, |container| with_defaults(actual_of(container), defaults)))
         });
         let mut largest = actual_sum;
         raise_all(&mut largest, &allocated_sum);
         if !pod.resize_pending_infeasible {
-            raise_all(&mut largest, &self.sum(pod, |container| with_defaults(container.requests.clone(), defaults)));
+            let mut asked = self.sum(pod, |container| with_defaults(container.requests.clone(), defaults));
+            self.add_devices(pod, &mut asked);
+            raise_all(&mut largest, &asked);
         }
         largest
     }

@@ -7,8 +7,13 @@ use crate::scheduler::Profile;
 
 use super::group_claims::owner_problem;
 
-/// The pod's claims, in order, or why it cannot be scheduled (`foreachPodResourceClaim`).
+/// The pod's claims, in order, or why it cannot be scheduled.
 pub fn pod_claims(pod: &PodInfo, state: &ClusterState, profile: &Profile) -> Result<Vec<Arc<Claim>>, String> {
+    Ok(named_claims(pod, state, profile)?.into_iter().map(|(_, claim)| claim).collect())
+}
+
+/// The same, each with the pod's own name for it (`foreachPodResourceClaim`).
+pub fn named_claims(pod: &PodInfo, state: &ClusterState, profile: &Profile) -> Result<Vec<(Arc<str>, Arc<Claim>)>, String> {
     let release = profile.release.0;
     let mut claims = Vec::new();
     for (entry, claim, template) in &pod.spec.resource_claims {
@@ -39,7 +44,7 @@ pub fn pod_claims(pod: &PodInfo, state: &ClusterState, profile: &Profile) -> Res
         if let Some(problem) = owner_problem(claim, pod, profile).filter(|_| made) {
             return Err(problem);
         }
-        claims.push(claim.clone());
+        claims.push((entry.clone(), claim.clone()));
     }
     Ok(claims)
 }

@@ -35,12 +35,12 @@ fn is_made_for(claim: &Claim, group: &str) -> bool {
     owner.is_some_and(|owner| owner.name == group && owner.kind == "PodGroup" && owner.api_version.starts_with(&format!("{API_GROUP}/")))
 }
 
-/// Whether a claim is kept for the pod or its group (`IsReservedForPod`).
-fn is_kept_for(claim: &Claim, pod: &PodInfo) -> bool {
+/// Whether a claim is kept for the pod or, where `groups` may keep claims, for its group (`IsReservedForPod`).
+pub fn is_kept_for(claim: &Claim, pod: &PodInfo, groups: bool) -> bool {
     let mut users = claim.status.iter().flat_map(|status| status.reserved_for.iter().flatten());
     users.any(|user| {
         let of_group = user.api_group.as_deref() == Some(API_GROUP) && user.resource == "podgroups";
-        *user.uid == *pod.uid || (of_group && pod.spec.pod_group.as_deref() == Some(user.name.as_str()))
+        *user.uid == *pod.uid || (groups && of_group && pod.spec.pod_group.as_deref() == Some(user.name.as_str()))
     })
 }
 
@@ -61,7 +61,7 @@ pub fn gives_up(group: &PodGroup, pod: &PodInfo, state: &ClusterState) -> bool {
         own.then_some(claim)
     });
     let mut claims = claims.filter(|claim| claim.status.as_ref().is_some_and(|status| status.allocation.is_some()));
-    claims.any(|claim| is_kept_for(claim, pod))
+    claims.any(|claim| is_kept_for(claim, pod, true))
 }
 
 /// Whether nobody but the group keeps a claim (1.37).

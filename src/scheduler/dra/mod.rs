@@ -23,14 +23,14 @@ mod taking;
 mod variant;
 
 pub use allocator::{Allocation, Allocations, Allocator};
-pub use claims::pod_claims;
+pub use claims::{named_claims, pod_claims};
 pub use extended::{ExtendedResources, NodeClaim, resources_of_classes};
-pub use group_claims::{gives_up, group_of, is_kept_for_nobody_else};
-pub use node_allocatable::NodeAllocatable;
+pub use group_claims::{gives_up, group_of, is_kept_for, is_kept_for_nobody_else};
+pub use node_allocatable::{Holding, NodeAllocatable};
 pub use node_operations::{can_skip_operations, skips_operations};
 pub use pool::selects;
 pub use request::{claim_name, requests, written};
-pub use reserve::Given;
+pub use reserve::{Given, results};
 pub use variant::Variant;
 
 /// Why the devices of a node cannot be told.

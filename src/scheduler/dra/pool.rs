@@ -212,6 +212,13 @@ fn matches(node: &Node, name: &str, all: bool, selector: Option<&NodeSelector>) 
     if !name.is_empty() { *node.name == *name } else { all || selector.is_some_and(|selector| selects(selector, node)) }
 }
 
+/// Whether a slice is for a node, or each of its devices says for itself which nodes it is for.
+pub fn is_published_for(slice: &Slice, node: &Node) -> bool {
+    let spec = &slice.spec;
+    let name = spec.node_name.as_deref().unwrap_or_default();
+    matches(node, name, spec.all_nodes == Some(true), spec.node_selector.as_ref()) || spec.per_device_node_selection == Some(true)
+}
+
 /// Whether a node selector matches a node.
 pub fn selects(selector: &NodeSelector, node: &Node) -> bool {
     let mut interner = Interner::default();

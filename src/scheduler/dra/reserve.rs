@@ -8,6 +8,12 @@ use crate::kube::apimachinery::pkg::api::resource::Quantity;
 use super::capacity::Amounts;
 use super::search::{Found, Search};
 
+/// The devices a claim has.
+pub fn results(claim: &Claim) -> &[DeviceRequestAllocationResult] {
+    let allocation = claim.known.status.as_ref().and_then(|status| status.allocation.as_ref());
+    allocation.and_then(|allocation| allocation.devices.as_ref()?.results.as_deref()).unwrap_or_default()
+}
+
 /// What a claim is given.
 #[derive(Clone, Debug, Default)]
 pub struct Given {
@@ -22,10 +28,14 @@ impl Given {
         Some(Self { result, skipped: claim.added.status.allocation.devices.results.clone() })
     }
 
+    /// The devices.
+    pub fn results(&self) -> &[DeviceRequestAllocationResult] {
+        self.result.devices.as_ref().and_then(|devices| devices.results.as_deref()).unwrap_or_default()
+    }
+
     /// The requests (`request/alternative`) its devices serve.
     pub fn served(&self) -> impl Iterator<Item = &str> {
-        let results = self.result.devices.as_ref().and_then(|devices| devices.results.as_ref());
-        results.into_iter().flatten().map(|result| result.request.as_str())
+        self.results().iter().map(|result| result.request.as_str())
     }
 
     /// The claim with it.

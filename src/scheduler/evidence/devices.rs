@@ -5,10 +5,12 @@ use std::sync::Arc;
 use crate::cluster::Claim;
 use crate::scheduler::devices::RecordedDevices;
 use crate::scheduler::dra::driver;
-use crate::scheduler::dra::{Allocation, Allocator, ExtendedResources, NodeClaim, claim_name, pod_claims, requests, written};
+use crate::scheduler::dra::{Allocation, Allocator, ExtendedResources, NodeClaim, claim_name, pod_claims, requests, results, written};
 use crate::scheduler::explanation::Fact;
-use crate::scheduler::plugins::dynamic_resources::{is_allocated, is_reachable};
+use crate::scheduler::plugins::dynamic_resources::{Lacking, Wanted, is_allocated, is_reachable};
 use crate::scheduler::{Candidate, Cycle};
+
+use super::resources::amount;
 
 /// Each claim with the devices it has or would get; where it gets none, what it wants and how many devices are left.
 pub fn claims(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
@@ -36,13 +38,26 @@ pub fn claims(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
     if !wanted.is_empty() {
         facts.extend(to_allocate(&wanted, cycle, node));
     }
+    facts.extend(of_the_node(cycle, node));
     if facts.is_empty() { vec![Fact::holding("device plugins serve all the pod asks for".to_owned())] } else { facts }
 }
 
+/// What the node lacks for the pod together with its devices, where these take of the node's own resources.
+fn of_the_node(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
+    if !cycle.profile.rules.requests.devices {
+        return Vec::new();
+    }
+    let wanted = Wanted::of(cycle).ok().flatten();
+    let lacking = wanted.map(|wanted| wanted.lacking(node)).unwrap_or_default();
+    let told = lacking.into_iter().map(|Lacking { resource, asked, taken, capacity }| {
+        let [asked, taken, capacity] = [asked, taken, capacity].map(|value| amount(&resource, value));
+        Fact::refusing(format!("{resource}: {asked} asked with what the devices take, {taken} of {capacity} taken"))
+    });
+    told.collect()
+}
+
 fn allocated(claim: &Claim, node: &Candidate) -> Fact {
-    let results = claim.status.as_ref().and_then(|status| status.allocation.as_ref()?.devices.as_ref()?.results.as_ref());
-    let devices: Vec<String> =
-        results.into_iter().flatten().map(|device| format!("{}/{}/{}", device.driver, device.pool, device.device)).collect();
+    let devices: Vec<String> = results(claim).iter().map(|device| format!("{}/{}/{}", device.driver, device.pool, device.device)).collect();
     let reached = is_reachable(claim, node);
     let not = if reached { "" } else { "not " };
     Fact::new(reached, format!("claim {} has {}, {not}reached from here", claim_name(claim), devices.join(", ")))

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::cluster::{Claim, ClusterState, ObjectKey, PodInfo, Stored, Watched};
+use crate::cluster::{Claim, ClusterState, DeviceTaking, ObjectKey, PodInfo, Stored, Watched};
 use crate::scheduler::cycle::Cycle;
 use crate::scheduler::cycle::judgement::{Judgement, NodeJudgement, WholePod};
 use crate::scheduler::dra::claim_name;
@@ -138,9 +138,18 @@ impl Group<'_> {
         }
     }
 
-    /// Puts a pod on its node, and the devices found for its claims into these; returns both.
-    fn assume(&self, pod: Arc<PodInfo>, state: &mut ClusterState, scope: &mut Scope, assumed: &mut Excursion) -> Vec<(ObjectKey, Stored)> {
-        let reserved = self.reserved(&pod, state, scope);
+    /// Puts a pod on its node, with what its devices take there, and the devices found for its claims into these; returns both.
+    fn assume(
+        &self,
+        mut pod: Arc<PodInfo>,
+        state: &mut ClusterState,
+        scope: &mut Scope,
+        assumed: &mut Excursion,
+    ) -> Vec<(ObjectKey, Stored)> {
+        let (reserved, takings) = self.reserved(&pod, state, scope);
+        if self.profile.rules.requests.devices {
+            Arc::make_mut(&mut pod).device_takings = takings;
+        }
         scope.pending.extend(reserved.iter().map(claim_name));
         let text = |text: &Option<String>| Arc::from(text.as_deref().unwrap_or_default());
         let claims = reserved.into_iter().map(|claim| {
@@ -154,13 +163,15 @@ impl Group<'_> {
         brings
     }
 
-    /// The claims to which a pod brings devices on the node it was given.
-    fn reserved(&self, pod: &PodInfo, state: &ClusterState, scope: &Scope) -> Vec<Claim> {
+    /// The claims to which a pod brings devices on the node it was given, and what its devices take there.
+    fn reserved(&self, pod: &PodInfo, state: &ClusterState, scope: &Scope) -> (Vec<Claim>, Vec<DeviceTaking>) {
         let node = pod.node_name.as_deref().and_then(|node| state.node(node)).filter(|_| self.profile.rules.dra);
         let pending = PodInfo { node_name: None, ..pod.clone() };
         let cycle = Cycle { pod: &pending, state, profile: self.profile, scope: Some(scope) };
         let wanted = node.and_then(|node| Some((Wanted::of(&cycle).ok().flatten()?, node)));
-        wanted.filter(|(wanted, _)| wanted.allocates()).map(|(wanted, node)| wanted.reserve(node)).unwrap_or_default()
+        let Some((wanted, node)) = wanted else { return Default::default() };
+        let takings = wanted.takings(node).ok().flatten().unwrap_or_default();
+        (if wanted.allocates() { wanted.reserve(node) } else { Vec::new() }, takings)
     }
 
     /// GangScheduling's PlacementFeasible (`plugins/gangscheduling/gangscheduling.go`, 1.37).

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::cluster::{NodeInfo, RequestRules, Resources, is_extended};
-use crate::scheduler::dra::{NodeAllocatable, resources_of_classes};
+use crate::scheduler::dra::resources_of_classes;
 use crate::scheduler::{Arguments, Cycle, Feasible, Plugin, PreFilter, PreScore, Refusal, Rules, ScoringStrategy, Verdict};
 
 use super::node_resources::strategy_score;
@@ -35,8 +35,9 @@ History
   1.22–     scores (before, NodeResourcesLeastAllocated and its like did)
   1.34–     preemption cannot help where the node could never hold the request
   1.36–     resources of device classes are left to DynamicResources (DRAExtendedResource)
+  1.36–     what devices of the pods on the node take of it counts (gate DRANodeAllocatableResources)
 Differs from upstream
-  what devices of pods on the node take of its resources (DRANodeAllocatableResources) makes a node that fits otherwise unknown"
+  nowhere"
     }
 
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
@@ -50,14 +51,7 @@ Differs from upstream
             };
         }
         let device_resources = device_resources(cycle);
-        let devices = NodeAllocatable::of(cycle);
-        PreFilter::Judge(Box::new(move |node| {
-            let verdict = judge(node, &request, rules, &cycle.profile.arguments, &device_resources);
-            let taking = devices.as_ref().filter(|_| verdict == Verdict::Pass).and_then(|devices| devices.on(node, cycle));
-            taking.map_or(verdict, |pod| Verdict::Unknown {
-                missing: format!("what the devices of pod {pod} take of the node (DRANodeAllocatableResources) is not counted here").into(),
-            })
-        }))
+        PreFilter::Judge(Box::new(move |node| judge(node, &request, rules, &cycle.profile.arguments, &device_resources)))
     }
 
     fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {

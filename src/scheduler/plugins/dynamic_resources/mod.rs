@@ -1,6 +1,7 @@
 //! DynamicResources: devices that claims have must be reachable, and those that claims want must be there.
 
 mod available;
+mod footprint;
 mod post_filter;
 mod score;
 mod wanted;
@@ -9,6 +10,7 @@ use crate::scheduler::dra::driver;
 use crate::scheduler::{Candidate, Cycle, Feasible, Plugin, PreFilter, PreScore};
 
 pub use available::{is_allocated, is_reachable};
+pub use footprint::Lacking;
 pub use post_filter::{Said, claims_are_known, group_post_filter, post_filter};
 pub use wanted::{Wanted, pre_enqueue};
 
@@ -30,7 +32,8 @@ Checks
   Claims without: a search over the devices published for the node, by class and request selectors (CEL), count or all, constraints
   (matchAttribute, distinctAttribute), admin access, alternatives (firstAvailable), shared counters, consumable capacity, device taints.
   Extended resources that device classes stand for, on nodes without a device plugin for them. Devices that are to be made ready
-  for the node: whether that failed.
+  for the node: whether that failed. Devices that take of the node's own resources (DRANodeAllocatableResources): these must be left for
+  the pod and its devices, what the pod asks for as a whole must cover both, and no other pod may share them.
   Score: which of a request's alternatives the node could serve, the first ones best.
   Up to 1.31 a driver may serve a claim (resourceClassName up to 1.30, controller in 1.31): the node must be one of those its classes are
   for (suitableNodes) and none the driver calls unsuitable in the pod's PodSchedulingContext. Once a node is chosen the driver is asked,
@@ -56,6 +59,8 @@ History
   1.33–1.35  what a failed branch of the search took is not always given back, and a second device of an alternative that wants all
   is one of the first alternative's; up to 1.34 an incomplete pool is used and an invalid one ends the attempt
   1.35  a pod that has claims with devices and claims without ends its attempt in Score
+  1.36  devices may take of the node's own resources (gate): looked at where a claim gets its devices, and a container must name the claim;
+  since 1.37 at every claim, and only a claim whose devices stand for such resources may not be shared
   1.36  what is listed of attributes is seen by selectors (gate), and by constraints since 1.37
   1.37  counters of one pool no longer count for those of another driver; an error of a selector names the device; steps of capacity
   below one (gate); devices for which the node has nothing to do, compatibility groups, derived attributes (gates). Within the cycle of
@@ -65,8 +70,8 @@ History
 Differs from upstream
   In 1.26 what preemption and this plugin say comes in random order; here this plugin's comes first, or as recorded.
   Random order of drivers, slices and generated parameters (1.30) and of slices of two generations (1.31): unknown where it decides.
-  CEL beyond the parts modelled makes a node unknown, and so do a search that crashes 1.34 or 1.35 and
-  devices that take of the node's own resources (DRANodeAllocatableResources).
+  CEL beyond the parts modelled makes a node unknown, and so does a search that crashes 1.34 or 1.35.
+  Of several resources that what a pod asks for as a whole does not cover, upstream names one by chance, here the first.
   Up to 1.34 chance decides which of several classes that name one extended resource serves it: nodes that leave it to devices are unknown.
   Up to 1.35 upstream takes pools in random order: where it decides whether devices are found or which error is met, the node is unknown;
   where it decides which are found, that is said. Upstream gives up after ten seconds a node, here after a number of steps."

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::cluster::{Claim, NodeInfo};
 use crate::scheduler::dra::{
-    Allocations, Allocator, ExtendedResources, Fault, Given, NodeAllocatable, NodeClaim, can_skip_operations, claim_name, pod_claims,
-    requests, skips_operations, written,
+    Allocations, Allocator, ExtendedResources, Fault, Given, NodeAllocatable, NodeClaim, can_skip_operations, claim_name, named_claims,
+    pod_claims, requests, skips_operations, written,
 };
 use crate::scheduler::{Candidate, Cycle, PreFilter, Refusal, Verdict};
 
@@ -17,26 +17,29 @@ const CANNOT_ALLOCATE: &str = "cannot allocate all claims";
 /// What a pod wants of devices.
 pub struct Wanted<'a> {
     pub(super) claims: Vec<Arc<Claim>>,
+    /// The pod's own names for them.
+    pub(super) entries: Vec<Arc<str>>,
     extended: Option<ExtendedResources<'a>>,
-    allocator: Allocator<'a>,
-    /// Devices that take of the node's own resources.
-    node_allocatable: Option<NodeAllocatable>,
-    cycle: &'a Cycle<'a>,
+    pub(super) allocator: Allocator<'a>,
+    /// Devices that take of the node's own resources, where these count.
+    pub(super) node_allocatable: Option<NodeAllocatable<'a>>,
+    pub(super) cycle: &'a Cycle<'a>,
 }
 
 impl<'a> Wanted<'a> {
     /// What the pod wants, if anything, or why it cannot be had.
     pub fn of(cycle: &'a Cycle<'a>) -> Result<Option<Self>, String> {
-        let claims = pod_claims(cycle.pod, cycle.state, cycle.profile)?;
+        let (entries, claims): (Vec<_>, Vec<_>) = named_claims(cycle.pod, cycle.state, cycle.profile)?.into_iter().unzip();
         let extended = ExtendedResources::of(cycle);
         if claims.is_empty() && extended.is_none() {
             return Ok(None);
         }
-        Ok(Some(Self { claims, extended, allocator: Allocator::new(cycle), node_allocatable: NodeAllocatable::of(cycle), cycle }))
+        let (allocator, node_allocatable) = (Allocator::new(cycle), NodeAllocatable::of(cycle));
+        Ok(Some(Self { claims, entries, extended, allocator, node_allocatable, cycle }))
     }
 
     /// The claim for extended resources that an earlier attempt left behind, where it is allocated.
-    fn left_behind(&self) -> Option<&Arc<Claim>> {
+    pub(super) fn left_behind(&self) -> Option<&Arc<Claim>> {
         self.extended.as_ref().and_then(|extended| extended.left_behind.as_ref()).filter(|claim| is_allocated(claim))
     }
 
@@ -79,7 +82,7 @@ impl<'a> Wanted<'a> {
     }
 
     /// The claim that the scheduler makes for extended resources on a node.
-    fn own(&self, node: &NodeInfo) -> Option<NodeClaim> {
+    pub(super) fn own(&self, node: &NodeInfo) -> Option<NodeClaim> {
         let namespace = &self.cycle.pod.namespace;
         self.extended.as_ref().map(|extended| extended.on(node, !self.claims.is_empty(), namespace))
     }
@@ -111,6 +114,11 @@ impl<'a> Wanted<'a> {
             Some(NodeClaim::LeftBehind) if self.claims.is_empty() => return Verdict::Pass,
             _ => {}
         }
+        match self.node_allocatable.as_ref().map(|devices| self.shared(node, devices)).transpose() {
+            Ok(Some(Some(reason))) => return Verdict::unresolvable(reason),
+            Err(fault) => return fault.into(),
+            Ok(_) => {}
+        }
         let skips = |claim: &&Arc<Claim>| self.is_pending(claim) && skips_operations(claim) && !can_skip_operations(node);
         if let Some(claim) = self.claims.iter().find(skips).filter(|_| self.allocator.variant.release >= 37) {
             let lacks = "allocation requires DRAOptionalNodeOperations feature on the node";
@@ -121,15 +129,15 @@ impl<'a> Wanted<'a> {
             let missing = format!("several device classes name {name}, and which of them serves it is random in this release");
             return Verdict::Unknown { missing: missing.into() };
         }
-        let mut new = Vec::new();
         if self.allocates() {
             match self.allocate(node) {
-                Ok(Some(found)) => new = found.claims,
+                Ok(Some(_)) => {}
                 Ok(None) => return Verdict::unresolvable(CANNOT_ALLOCATE),
-                Err(Fault::Node(reason)) => return Verdict::unresolvable(reason),
-                Err(Fault::Error(error)) => return Verdict::Error(error),
-                Err(Fault::Unknown(missing)) => return Verdict::Unknown { missing: missing.into() },
+                Err(fault) => return fault.into(),
             }
+        }
+        if let Some(verdict) = self.does_not_fit(node) {
+            return verdict;
         }
         let mut unknown = None;
         for claim in self.claims.iter().chain(self.left_behind()) {
@@ -146,13 +154,6 @@ impl<'a> Wanted<'a> {
         }
         if let Some(claim) = unknown {
             let missing = format!("the devices of claim {claim} are not ready to be bound, and whether their time was up is not in etcd");
-            return Verdict::Unknown { missing: missing.into() };
-        }
-        let takes = |devices: &NodeAllocatable| {
-            new.iter().any(|new| devices.holds(new)) || devices.of_claim(self.claims.iter().map(|claim| &**claim)).is_some()
-        };
-        if self.node_allocatable.as_ref().is_some_and(takes) {
-            let missing = "what the pod's devices take of the node's own resources (DRANodeAllocatableResources) is not counted here";
             return Verdict::Unknown { missing: missing.into() };
         }
         Verdict::Pass
