@@ -6,10 +6,11 @@ use std::path::Path;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use futures_util::StreamExt;
-use ketcd::cluster::{Encoded, ObjectKey, read_ahead};
+use ketcd::cluster::{ClusterState, Encoded, ObjectKey, read_ahead};
 use ketcd::kube::Decoder;
 use ketcd::scheduler::{Attempt, Cycle, Gates, NEWEST_SCHEDULER, Profile, Replay, Scheduler, VersionFrom};
 use ketcd::store::{Event, EventKind, KeyRange, Revision, Until, WatchItem};
+use serde_json::json;
 
 fn scheduler() -> Scheduler {
     let release = NEWEST_SCHEDULER;
@@ -95,5 +96,64 @@ fn explain(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, explain);
+/// A pod that wants two of a node's eight devices, on a cluster of so many nodes, two hundred devices of which are taken.
+fn with_devices(nodes: usize) -> (ClusterState, Profile) {
+    const DRIVER: &str = "gpu.example.com";
+    let profile = Profile::new(NEWEST_SCHEDULER, Gates::new(NEWEST_SCHEDULER));
+    let mut state = ClusterState::new(profile.rules.requests);
+    let mut add = |path: String, object: serde_json::Value| {
+        let key = ObjectKey::parse(&path).unwrap();
+        state.apply(&key, Some(&serde_json::to_vec(&object).unwrap()), 1);
+    };
+    let driver = json!({"cel": {"expression": format!("device.driver == \"{DRIVER}\"")}});
+    let class =
+        json!({"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {"selectors": [driver]}});
+    add("deviceclasses/gpu".to_owned(), class);
+    let roomy = json!({"cel": {"expression": format!("device.capacity[\"{DRIVER}\"].memory.compareTo(quantity(\"10Gi\")) >= 0")}});
+    let claim = |name: &str, count: usize, had: Option<(String, usize)>| {
+        let request = json!({"name": "r", "exactly": {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": count, "selectors": [roomy]}});
+        let result = |(pool, device)| json!({"request": "r", "driver": DRIVER, "pool": pool, "device": format!("d{device}")});
+        let allocation = had.map(|had| json!({"devices": {"results": [result(had)]}}));
+        json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": name, "namespace": "a"},
+            "spec": {"devices": {"requests": [request], "constraints": [{"matchAttribute": format!("{DRIVER}/numa")}]}},
+            "status": {"allocation": allocation}})
+    };
+    for at in 0..nodes {
+        let name = format!("n{at}");
+        let metadata = json!({"name": name, "labels": {"kubernetes.io/hostname": name}});
+        let allocatable = json!({"cpu": "64", "memory": "256Gi", "pods": "110"});
+        let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": metadata, "status": {"allocatable": allocatable}});
+        add(format!("minions/{name}"), node);
+        let device = |number: usize| json!({"name": format!("d{number}"), "attributes": {"numa": {"int": number / 4}}, "capacity": {"memory": {"value": "40Gi"}}});
+        let pool = json!({"name": name, "generation": 1, "resourceSliceCount": 1});
+        let spec = json!({"driver": DRIVER, "nodeName": name, "pool": pool, "devices": (0..8).map(device).collect::<Vec<_>>()});
+        let slice = json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": name}, "spec": spec});
+        add(format!("resourceslices/{name}"), slice);
+    }
+    for at in 0..200 {
+        add(format!("resourceclaims/a/had{at}"), claim(&format!("had{at}"), 1, Some((format!("n{}", at % nodes), at / nodes))));
+    }
+    add("resourceclaims/a/wanted".to_owned(), claim("wanted", 2, None));
+    let spec = json!({"containers": [{"name": "c"}], "resourceClaims": [{"name": "gpu", "resourceClaimName": "wanted"}]});
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "a", "uid": "p"}, "spec": spec});
+    add("pods/a/p".to_owned(), pod);
+    (state, profile)
+}
+
+fn devices(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("devices");
+    group.sample_size(10);
+    for nodes in [1000, 5000] {
+        let (state, profile) = with_devices(nodes);
+        let pod = state.pod("a", "p").unwrap().clone();
+        let judged = || Cycle::new(&pod, &state, &profile).judge();
+        assert!(judged().nodes.iter().all(|node| node.fits()), "every node has devices left");
+        group.bench_function(format!("a pod with a claim judged on {nodes} nodes of 8 devices"), |bencher| {
+            bencher.iter(|| black_box(judged()))
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, explain, devices);
 criterion_main!(benches);

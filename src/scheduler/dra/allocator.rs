@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::cluster::{Claim, ClusterState, Node, Slice};
+use crate::cluster::{Claim, ClusterState, Node};
 use crate::scheduler::Cycle;
 
 use super::capacity::{Amounts, amount};
@@ -12,6 +12,7 @@ use super::pool::{Pool, gather};
 use super::reserve::Given;
 use super::search::Search;
 use super::selector::Selectors;
+use super::slices::Slices;
 use super::taint_rules::published;
 use super::{DeviceId, Fault, Variant};
 
@@ -23,7 +24,7 @@ pub struct Allocator<'a> {
     pub state: &'a ClusterState,
     /// Expressions about devices.
     pub(super) selectors: Selectors,
-    slices: Result<Vec<Arc<Slice>>, Fault>,
+    slices: Result<Slices, Fault>,
     taken: Taken<'a>,
 }
 
@@ -119,7 +120,7 @@ impl<'a> Allocator<'a> {
         let variant = Variant::new(cycle.profile.release, &cycle.profile.gates);
         let listers = cycle.state.listers();
         let selectors = Selectors::default();
-        let slices = published(cycle.state, &selectors, variant);
+        let slices = published(cycle.state, &selectors, variant).map(Slices::new);
         let taken = Taken::of(listers.resource_claims.iter(), variant);
         Self { variant, state: cycle.state, selectors, slices, taken }
     }
@@ -172,7 +173,8 @@ impl<'a> Allocator<'a> {
 
     /// What the claims would hold once the devices found for them on a node are theirs; nothing where they get none.
     pub fn give(&self, node: &Node, claims: &[&Claim]) -> Vec<Given> {
-        let pools = gather(self.slices.as_deref().unwrap_or_default(), node, self.variant);
+        let Ok(slices) = &self.slices else { return Vec::new() };
+        let pools = gather(slices, node, self.variant);
         let mut search = Search::new(self, node, claims, &pools, &self.taken);
         match search.prepare().and_then(|()| search.run()) {
             Ok(true) => search.given(),
@@ -182,7 +184,8 @@ impl<'a> Allocator<'a> {
 
     /// The devices published for a node, each with whether some claim has it.
     pub fn devices(&self, node: &Node) -> Vec<(String, bool)> {
-        let pools = gather(self.slices.as_deref().unwrap_or_default(), node, self.variant);
+        let Ok(slices) = &self.slices else { return Vec::new() };
+        let pools = gather(slices, node, self.variant);
         let devices = pools.iter().flat_map(|pool| pool.devices());
         devices.map(|device| (format!("{}/{}/{}", device.id.0, device.id.1, device.id.2), self.taken.is_dedicated(device.id))).collect()
     }

@@ -18,6 +18,7 @@ mod request;
 mod reserve;
 mod search;
 mod selector;
+mod slices;
 mod taint_rules;
 mod taking;
 mod variant;

@@ -7,6 +7,7 @@ use crate::cluster::{DeviceAdditions, Interner, Node, NodeSelectorTerm, Slice};
 use crate::kube::api::core::v1::NodeSelector;
 use crate::kube::api::resource::v1::{CounterSet, Device};
 
+use super::slices::{Slices, has_counters};
 use super::{DeviceId, Variant};
 
 /// A device and where it is published.
@@ -78,9 +79,9 @@ impl<'a> Pool<'a> {
 
 /// `GatherPools`: by driver and name, ascending, those with binding conditions last where upstream has them so.
 /// (Without an order of its own, upstream's is that of a Go map.)
-pub fn gather<'a>(slices: &'a [Arc<Slice>], node: &Node, variant: Variant) -> Vec<Pool<'a>> {
+pub fn gather<'a>(slices: &'a Slices, node: &Node, variant: Variant) -> Vec<Pool<'a>> {
     let mut pools: BTreeMap<(&str, &str), Vec<&Slice>> = BTreeMap::new();
-    let mut relevant: Vec<&Slice> = slices.iter().map(Arc::as_ref).filter(|slice| is_relevant(slice, node, variant)).collect();
+    let mut relevant: Vec<&Slice> = slices.near(&node.name).filter(|slice| is_relevant(slice, node, variant)).collect();
     let binding_last = variant.knows_capacity();
     if binding_last && variant.release <= 35 {
         relevant.sort_by_key(|slice| binds(slice));
@@ -103,7 +104,7 @@ pub fn gather<'a>(slices: &'a [Arc<Slice>], node: &Node, variant: Variant) -> Ve
         known.push(slice);
     }
     let mut pools: Vec<Pool> =
-        pools.into_iter().filter_map(|((driver, name), found)| build(driver, name, found, slices, variant)).collect();
+        pools.into_iter().filter_map(|((driver, name), found)| build(driver, name, found, slices.all(), variant)).collect();
     for pool in &mut pools {
         pool.renewed = renewed.contains(&(pool.driver, pool.name));
     }
@@ -193,10 +194,6 @@ fn is_relevant(slice: &Slice, node: &Node, variant: Variant) -> bool {
 fn is_grouped(slice: &Slice, variant: Variant) -> bool {
     let groups = |device: &DeviceAdditions| device.consumes_counters.iter().any(|consumed| !consumed.compatibility_groups.is_empty());
     variant.release >= 37 && !variant.compatibility_groups && slice.added.spec.devices.iter().any(groups)
-}
-
-fn has_counters(slice: &Slice) -> bool {
-    slice.spec.shared_counters.as_ref().is_some_and(|sets| !sets.is_empty())
 }
 
 fn binds(slice: &Slice) -> bool {
