@@ -193,6 +193,23 @@ fn volume_restrictions_look_for_disks_without_their_prefilter() {
     assert_eq!(judgement.nodes[0].verdicts[at], Verdict::Pass);
 }
 
+/// From 1.19 to 1.23 selectors spread pods while the gate for the system's constraints is off, whether a configuration is given or not.
+#[test]
+fn a_gate_brings_back_the_spread_by_selectors() {
+    for (minor, api) in [(19, "v1beta1"), (20, "v1beta1"), (21, "v1beta1"), (22, "v1beta2"), (23, "v1beta3")] {
+        let config = json!({"apiVersion": format!("kubescheduler.config.k8s.io/{api}"), "kind": "KubeSchedulerConfiguration"});
+        for on in [false, true] {
+            let gates = Gates::new(Release(minor)).parse(&format!("DefaultPodTopologySpread={on}")).unwrap();
+            let read = SchedulerConfiguration::read(&config, Release(minor), &gates).unwrap();
+            for profile in [&Profile::new(Release(minor), gates.clone()), &read.profiles[0]] {
+                let found: Vec<i64> =
+                    profile.scores.iter().filter(|entry| entry.name == "SelectorSpread").map(|entry| entry.weight).collect();
+                assert_eq!(found, if on { vec![] } else { vec![1] }, "1.{minor}, {on}");
+            }
+        }
+    }
+}
+
 /// 1.21 and 1.22 score volumes for their gate alone, whether a configuration is given or not.
 #[test]
 fn a_gate_brings_the_score_of_volumes() {

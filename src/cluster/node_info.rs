@@ -149,7 +149,13 @@ pub fn host_ports(pod: &PodInfo, with_sidecars: bool) -> impl Iterator<Item = &H
 
 impl Node {
     /// Compiles a node. What cannot be read is named in `problems`; the rest counts.
-    pub fn compile(node: &NodeFields, mod_revision: i64, release: u16, interner: &mut Interner, problems: &mut Vec<String>) -> Self {
+    pub fn compile(
+        node: &NodeFields,
+        mod_revision: i64,
+        rules: &RequestRules,
+        interner: &mut Interner,
+        problems: &mut Vec<String>,
+    ) -> Self {
         let (no_metadata, no_spec, no_status) = (MetadataFields::default(), NodeSpecFields::default(), NodeStatusFields::default());
         let metadata = node.metadata.as_ref().unwrap_or(&no_metadata);
         let spec = node.spec.as_ref().unwrap_or(&no_spec);
@@ -174,7 +180,7 @@ impl Node {
             annotations,
             taints,
             unschedulable: spec.unschedulable == Some(true),
-            allocatable: Resources::from_list(&allocatable, release),
+            allocatable: rules.units(&allocatable),
             allowed_pods: allocatable.iter().find(|(name, _)| &**name == "pods").map_or(0, |(_, amount)| amount.value()),
             conditions,
             images: images.map(|(name, size)| (interner.string(name), size)).collect(),

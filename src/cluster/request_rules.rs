@@ -30,6 +30,8 @@ pub struct RequestRules {
     pub pod_level_in_place: bool,
     /// What the devices of pods on nodes take there counts (DRANodeAllocatableResources).
     pub devices: bool,
+    /// Ephemeral storage counts (LocalStorageCapacityIsolation, which schedulers ask for from 1.18 to 1.24).
+    pub ephemeral_storage: bool,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -42,6 +44,15 @@ pub(super) const NO_DEFAULTS: Defaults = Defaults { cpu: false, memory: false };
 const BOTH_DEFAULTS: Defaults = Defaults { cpu: true, memory: true };
 
 impl RequestRules {
+    /// A list's amounts in the scheduler's units, as far as they count.
+    pub fn units(&self, list: &ResourceList) -> Resources {
+        let mut resources = Resources::from_list(list, self.release);
+        if !self.ephemeral_storage {
+            resources.ephemeral_storage = 0;
+        }
+        resources
+    }
+
     /// What the filters hold against a node for an incoming pod.
     pub fn incoming(&self, pod: &PodInfo) -> Resources {
         if self.release <= 26 {
@@ -51,7 +62,7 @@ impl RequestRules {
             return total;
         }
         let rules = Self { devices: false, ..*self };
-        Resources::from_list(&rules.aggregate(pod, NO_DEFAULTS, false), self.release)
+        self.units(&rules.aggregate(pod, NO_DEFAULTS, false))
     }
 
     /// What a pod on a node takes there, with and without the defaults of scores; made once for all pods of a template.
@@ -77,7 +88,7 @@ impl RequestRules {
                 total
             }
             16..=26 => self.incoming(pod),
-            _ => Resources::from_list(&self.aggregate(pod, NO_DEFAULTS, self.in_place), self.release),
+            _ => self.units(&self.aggregate(pod, NO_DEFAULTS, self.in_place)),
         }
     }
 
@@ -94,7 +105,7 @@ impl RequestRules {
                 total
             }
             28..=31 if pod.spec.requests.init_containers.iter().any(|container| container.restartable) => self.non_zero_1_28(pod),
-            27..=31 => Resources::from_list(&self.aggregate(pod, BOTH_DEFAULTS, self.in_place), self.release),
+            27..=31 => self.units(&self.aggregate(pod, BOTH_DEFAULTS, self.in_place)),
             _ => {
                 let mut defaults = BOTH_DEFAULTS;
                 if self.pod_level && !pod.spec.requests.pod_level.is_empty() {
@@ -102,7 +113,7 @@ impl RequestRules {
                     let missing = |name: &str| !plain.iter().any(|(known, _)| &**known == name);
                     defaults = Defaults { cpu: missing("cpu"), memory: missing("memory") };
                 }
-                Resources::from_list(&self.aggregate(pod, defaults, self.in_place), self.release)
+                self.units(&self.aggregate(pod, defaults, self.in_place))
             }
         };
         (total.milli_cpu, total.memory)
@@ -134,7 +145,7 @@ impl RequestRules {
                 // Since 1.33 the scorers are told of these gates, and NodeResourcesFit tells its own nothing (`fit.go`).
                 let told = !non_zero || self.release <= 32;
                 let rules = Self { pod_level: self.pod_level && told, devices: false, ..*self };
-                Resources::from_list(&rules.aggregate(pod, defaults, self.in_place && told), self.release)
+                self.units(&rules.aggregate(pod, defaults, self.in_place && told))
             }
         }
     }
@@ -142,7 +153,7 @@ impl RequestRules {
     fn containers(&self, pod: &PodInfo, defaults: Defaults) -> Resources {
         let mut total = Resources::default();
         for container in &pod.spec.requests.containers {
-            total.add(&Resources::from_list(&with_defaults(container.requests.clone(), defaults), self.release));
+            total.add(&self.units(&with_defaults(container.requests.clone(), defaults)));
         }
         total
     }
@@ -150,7 +161,7 @@ impl RequestRules {
     fn largest_init(&self, pod: &PodInfo, defaults: Defaults) -> Resources {
         let mut largest = Resources::default();
         for container in &pod.spec.requests.init_containers {
-            largest.raise_to(&Resources::from_list(&with_defaults(container.requests.clone(), defaults), self.release));
+            largest.raise_to(&self.units(&with_defaults(container.requests.clone(), defaults)));
         }
         if self.release <= 21 {
             // `SetMaxResource` took over only what was more than before, and so no zero.
@@ -161,7 +172,7 @@ impl RequestRules {
 
     fn add_overhead(&self, pod: &PodInfo, total: &mut Resources) {
         if self.overhead {
-            total.add(&Resources::from_list(&pod.spec.requests.overhead, self.release));
+            total.add(&self.units(&pod.spec.requests.overhead));
         }
     }
 
@@ -231,7 +242,7 @@ impl RequestRules {
         if self.overhead {
             add_all(&mut total, &requests.overhead);
         }
-        Resources::from_list(&total, self.release)
+        self.units(&total)
     }
 }
 

@@ -156,7 +156,7 @@ impl ClusterState {
         }
         let mut problems = Vec::new();
         let after = object.and_then(|object| {
-            match Stored::compile(key.kind, object.into(), (mod_revision, self.rules.release), &mut self.interner, &mut problems) {
+            match Stored::compile(key.kind, object.into(), (mod_revision, &self.rules), &mut self.interner, &mut problems) {
                 Ok(stored) => Some(stored),
                 Err(error) => {
                     problems.push(format!("it cannot be read as a {:?}: {error}", key.kind));

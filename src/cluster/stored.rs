@@ -12,7 +12,8 @@ use super::driver_devices::{
     ClassNodes, DriverClaim, NamedResourceSlice, PodSchedulingContext, ResourceClaimParameters, ResourceClass, ResourceClassParameters,
 };
 use super::{
-    Claim, DeviceTaintRule, Encoded, ImageState, Interner, Labels, Node, Owner, PodGroup, PodInfo, Read, Selector, Slice, Workload,
+    Claim, DeviceTaintRule, Encoded, ImageState, Interner, Labels, Node, Owner, PodGroup, PodInfo, Read, RequestRules, Selector, Slice,
+    Workload,
 };
 
 /// The kinds a scheduler watches.
@@ -134,14 +135,14 @@ impl Stored {
     pub(super) fn compile(
         kind: Watched,
         object: Encoded,
-        (mod_revision, release): (i64, u16),
+        (mod_revision, rules): (i64, &RequestRules),
         interner: &mut Interner,
         problems: &mut Vec<String>,
     ) -> Result<Self, String> {
         Ok(match object.read(kind)? {
             Read::Pod(pod) => Stored::Pod(Arc::new(PodInfo::compile(&pod, mod_revision, interner, problems))),
             Read::Node(node) => {
-                let node = Node::compile(&node, mod_revision, release, interner, problems);
+                let node = Node::compile(&node, mod_revision, rules, interner, problems);
                 Stored::Node(Arc::new(node), None)
             }
             Read::Namespace(namespace) => Stored::Namespace(Arc::new(interner.labels(namespace.metadata.labels.as_ref()))),

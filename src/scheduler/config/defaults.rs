@@ -177,7 +177,7 @@ fn by_point(version: ConfigVersion, profile: &Profile) -> Plugins {
     if profile.gates.on("VolumeCapacityPriority") && !scores.iter().any(|(name, _)| *name == "VolumeBinding") {
         scores.push(("VolumeBinding", 1));
     }
-    if release.0 >= 20 && !profile.gates.on("DefaultPodTopologySpread") {
+    if release.0 >= 20 && !profile.gates.on("DefaultPodTopologySpread") && !scores.iter().any(|(name, _)| *name == "SelectorSpread") {
         scores.push(("SelectorSpread", 1));
     }
     let plain = |names: &[&'static str]| PluginSet::of(names.iter().map(|name| (*name, 0)));

@@ -47,13 +47,17 @@ impl<'a> Cycle<'a> {
                     if let Some(at) = at {
                         filters[at] = Some(filter);
                     }
-                    subset = Some(match subset {
+                    let (names, plugins) = match subset {
                         None => (names, vec![entry.name]),
                         Some((known, mut plugins)) => {
                             plugins.push(entry.name);
                             (known.intersection(&names).cloned().collect(), plugins)
                         }
-                    });
+                    };
+                    if names.is_empty() && whole_pod.is_none() {
+                        whole_pod = Some(WholePod::Refused { plugin: entry.name, refusal: self.nowhere(&plugins) });
+                    }
+                    subset = Some((names, plugins));
                 }
                 PreFilter::Refuse(refusal) if whole_pod.is_none() => whole_pod = Some(WholePod::Refused { plugin: entry.name, refusal }),
                 PreFilter::Error(error) if whole_pod.is_none() => {
@@ -62,18 +66,18 @@ impl<'a> Cycle<'a> {
                 PreFilter::Refuse(_) | PreFilter::Error(_) => {}
             }
         }
-        if let Some((names, plugins)) = subset.as_ref().filter(|(names, _)| names.is_empty() && whole_pod.is_none()) {
-            debug_assert!(names.is_empty());
-            let reason = match plugins.as_slice() {
-                [one] => format!("node(s) didn't satisfy plugin {one}"),
-                many => format!("node(s) didn't satisfy plugin(s) [{}] simultaneously", many.join(" ")),
-            };
-            whole_pod =
-                Some(WholePod::Refused { plugin: plugins.last().copied().unwrap_or_default(), refusal: Refusal::unresolvable(reason) });
-        }
         let idle = |entry: &FilterEntry| if self.profile.rules.skips(entry.name) { Verdict::Skip } else { Verdict::Pass };
         let idle = entries.iter().map(idle).collect();
         Prepared { filters, idle, subset, whole_pod }
+    }
+
+    /// What is said where these plugins' PreFilters leave no node. Up to 1.29 preemption is tried all the same.
+    fn nowhere(&self, plugins: &[&str]) -> Refusal {
+        let reason = match plugins {
+            [one] => format!("node(s) didn't satisfy plugin {one}"),
+            many => format!("node(s) didn't satisfy plugin(s) [{}] simultaneously", many.join(" ")),
+        };
+        Refusal { reasons: vec![reason.into()], preemption_may_help: self.profile.release.0 <= 29 }
     }
 
     /// The plugins in the order their PreFilter runs, each with its place among the filters, if it is one of them.

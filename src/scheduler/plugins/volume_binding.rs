@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::cluster::VolumeSource;
 use crate::kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use crate::scheduler::volumes::{Binder, PodClaims, claim_refs, owner_problem};
 use crate::scheduler::{Candidate, Cycle, Feasible, Plugin, PreFilter, PreScore, Refusal, Verdict};
@@ -46,6 +47,10 @@ Differs from upstream
             Ok(claims) => claims,
             Err(reason) => return PreFilter::Refuse(Refusal::unresolvable(reason)),
         };
+        if let Some(volume) = unknown_volume(cycle) {
+            let what = format!("volume {volume} is a generic ephemeral volume, but that feature is disabled in kube-scheduler");
+            return PreFilter::Error(what);
+        }
         let sorted = match PodClaims::sort(claims, cycle.state) {
             Ok(sorted) => sorted,
             // 1.18 sorts them in the filter.
@@ -129,6 +134,13 @@ pub fn claims(cycle: &Cycle<'_>) -> Result<Vec<Arc<PersistentVolumeClaim>>, Stri
         found.push(claim.clone());
     }
     Ok(found)
+}
+
+/// A generic ephemeral volume of a pod that has claims besides, where the gate for them is off: 1.21 and 1.22 fail of it (`isVolumeBound`).
+fn unknown_volume<'p>(cycle: &Cycle<'p>) -> Option<&'p str> {
+    let fails = (21..=22).contains(&cycle.profile.release.0) && !cycle.profile.gates.on("GenericEphemeralVolume");
+    let mut volumes = cycle.pod.spec.volumes.iter().filter(|_| fails);
+    volumes.find(|volume| matches!(volume.source, VolumeSource::Ephemeral)).map(|volume| &*volume.name)
 }
 
 /// `GetEligibleNodes` (1.27–1.28 and the first patches of 1.29–1.31): the hosts named by the affinity of the bound volumes;

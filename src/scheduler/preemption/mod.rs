@@ -196,8 +196,8 @@ fn answer(cycle: &Cycle, verdicts: &[Verdict]) -> DryRun {
 /// Profiles that run none of these after the plugin that refuses are judged as if every state were there.
 fn cannot_take_off(cycle: &Cycle, prepared: &Prepared, judgement: &Judgement) -> Option<String> {
     let profile = cycle.profile;
-    let Some(WholePod::Refused { plugin, .. }) = &judgement.whole_pod else { return None };
-    if !profile.rules.prefilter_refusal_unknown {
+    let Some(WholePod::Refused { plugin, refusal }) = &judgement.whole_pod else { return None };
+    if !profile.rules.prefilter_refusal_unknown && !refusal.preemption_may_help {
         return None;
     }
     let mut refused = false;
@@ -205,7 +205,8 @@ fn cannot_take_off(cycle: &Cycle, prepared: &Prepared, judgement: &Judgement) ->
         refused |= name == *plugin;
         let extends = matches!(name, "PodTopologySpread" | "InterPodAffinity") || name == "VolumeRestrictions" && profile.release.0 >= 27;
         let Some(at) = profile.filters.iter().position(|entry| entry.name == name).filter(|_| extends) else { continue };
-        if refused || prepared.skips(at) {
+        // Who had nothing to say is not asked either; the patches that give nodes no status forget that.
+        if refused || (profile.rules.prefilter_refusal_unknown && prepared.skips(at)) {
             let error = stateless::error(name, profile.release)?;
             return Some(format!("running RemovePod on PreFilter plugin \"{name}\": {error}"));
         }

@@ -188,6 +188,7 @@ const CONDITIONS: &[Condition] = &[
     only("PodTopologySpread", 19..=u16::MAX, "", true),
     only("ImageLocalityPriority", 12..=16, "", true),
     only("ResourceLimitsPriority", 13..=17, "ResourceLimitsPriorityFunction", true),
+    only("SelectorSpread", 19..=23, "DefaultPodTopologySpread", false),
     only("DynamicResources", 26..=u16::MAX, "DynamicResourceAllocation", true),
     only("NodeDeclaredFeatures", 35..=u16::MAX, "NodeDeclaredFeatures", true),
     only("DeferredPodScheduling", 37..=u16::MAX, "InPlacePodVerticalScalingSchedulerPreemption", true),

@@ -111,12 +111,15 @@ impl Profile {
             .filter(|name| enabled(name))
             .map(|name| FilterEntry { name, plugin: legacy::rule_behind(name, release).unwrap_or_else(|| plugins::named(name)) })
             .collect();
-        // 1.21 and 1.22 add it for the gate (`algorithmprovider/registry.go`, `v1beta2/default_plugins.go`), those since have it in the row.
-        let by_gate = (21..=22).contains(&release.0) && gates.on("VolumeCapacityPriority");
+        // What gates add (`algorithmprovider/registry.go`, `v1beta2/default_plugins.go`): 1.21 and 1.22 volumes, those since have them in the
+        // row; 1.19 (in the row) to 1.23 what spread pods before constraints did.
+        let volumes = (21..=22).contains(&release.0) && gates.on("VolumeCapacityPriority");
+        let spread = (20..=23).contains(&release.0) && !gates.on("DefaultPodTopologySpread");
         let scores = row(SCORES, release)
             .iter()
             .filter(|(name, _)| enabled(name))
-            .chain(by_gate.then_some(&("VolumeBinding", 1)))
+            .chain(volumes.then_some(&("VolumeBinding", 1)))
+            .chain(spread.then_some(&("SelectorSpread", 1)))
             .map(|(name, weight)| ScoreEntry { name, plugin: plugins::named(name), weight: *weight })
             .collect();
         Self {

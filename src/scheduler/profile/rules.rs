@@ -189,6 +189,8 @@ impl Rules {
                 in_place: gates.on("InPlacePodVerticalScaling"),
                 pod_level_in_place: gates.on("InPlacePodLevelResourcesVerticalScaling"),
                 devices: gates.on("DRANodeAllocatableResources"),
+                // `framework/types.go` Resource.Add.
+                ephemeral_storage: !(18..=24).contains(&minor) || gates.on("LocalStorageCapacityIsolation"),
             },
             // `noderesources/fit.go`: the words for a full node; a zero request is checked up to 1.27, a zero scalar up to 1.25;
             // `ignoredResourceGroups` since 1.19; more than the node could ever offer is unresolvable since 1.34.

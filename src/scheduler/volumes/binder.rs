@@ -68,7 +68,8 @@ impl<'a> Binder<'a> {
             let volume = volumes.get("", &name);
             let migrated = volume.and_then(|volume| {
                 let MigratedVolume { plugin, handle } = volume_plugin(volume, cycle.profile.release)?;
-                Some((plugin, handle.map(|_| VolumeAffinity::compile(migrated_affinity(volume, plugin).as_ref()))))
+                let affinity = handle.and_then(|_| migrated_affinity(volume, plugin, cycle.profile.release));
+                Some((plugin, affinity.map(|affinity| VolumeAffinity::compile(affinity.as_ref()))))
             });
             BoundVolume { affinity: volume.map(|volume| VolumeAffinity::of(volume, cycle.profile.release)), migrated, name }
         });

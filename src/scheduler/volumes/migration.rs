@@ -107,7 +107,7 @@ pub fn volume_plugin(volume: &PersistentVolume, release: Release) -> Option<Migr
         let label = |key: &str| {
             volume.metadata.labels.as_ref().and_then(|labels| labels.get(key)).map(String::as_str).filter(|zone| !zone.is_empty())
         };
-        let zones = label("failure-domain.beta.kubernetes.io/zone").or_else(|| label("topology.kubernetes.io/zone")).unwrap_or_default();
+        let zones = label(BETA_ZONE).or_else(|| label(ZONE).filter(|_| release.0 >= 21)).unwrap_or_default();
         found("kubernetes.io/gce-pd", gce_handle(zones, &disk.pd_name))
     } else if let Some(disk) = &spec.azure_disk {
         found("kubernetes.io/azure-disk", azure_handle(disk.kind.as_deref().filter(|_| release.0 >= 22), &disk.disk_uri))
@@ -188,11 +188,49 @@ const REGION: &str = "topology.kubernetes.io/region";
 const BETA_ZONE: &str = "failure-domain.beta.kubernetes.io/zone";
 const BETA_REGION: &str = "failure-domain.beta.kubernetes.io/region";
 
-/// `translateTopologyFromInTreeToCSI`: where a volume can be reached once its driver took it over.
+/// `translateTopologyFromInTreeToCSI` (up to 1.20 `translateTopology`): where a volume can be reached once its driver took it over.
 /// `None`: from everywhere.
-pub fn migrated_affinity(volume: &PersistentVolume, plugin: InTreePlugin) -> Option<NodeSelector> {
+///
+/// # Errors
+/// Why it cannot be translated, in upstream's words.
+pub fn migrated_affinity(volume: &PersistentVolume, plugin: InTreePlugin, release: Release) -> Result<Option<NodeSelector>, String> {
     let own = volume.spec.as_ref().and_then(|spec| spec.node_affinity.as_ref()).and_then(|affinity| affinity.required.clone());
-    let Some(key) = plugin.topology_key else { return own };
+    match plugin.topology_key {
+        Some(key) if release.0 <= 20 => affinity_by_beta_labels(volume, own, key),
+        Some(key) => Ok(affinity_by_labels(volume, own, key)),
+        None => Ok(own),
+    }
+}
+
+/// Up to 1.20 only the label of old was known, and the volume's own label took the place of all else.
+fn affinity_by_beta_labels(volume: &PersistentVolume, own: Option<NodeSelector>, key: &str) -> Result<Option<NodeSelector>, String> {
+    let names = |wanted: &str| {
+        let terms = own.iter().flat_map(|own| &own.node_selector_terms).flat_map(|term| term.match_expressions.iter().flatten());
+        terms.filter(|found| found.key == wanted).any(|found| found.values.as_ref().is_some_and(|values| !values.is_empty()))
+    };
+    let label = volume.metadata.labels.as_ref().and_then(|labels| labels.get(BETA_ZONE));
+    if names(BETA_ZONE) && !names(key) {
+        let mut required = own.unwrap_or_default();
+        replace_key(&mut required, BETA_ZONE, key);
+        return Ok(Some(required));
+    }
+    let Some(label) = label.filter(|_| !names(key)) else { return Ok(own) };
+    let zones = zones_of(label);
+    if zones.is_empty() {
+        return Err("failed to translate topology: there are no valid zones to add to pv".to_owned());
+    }
+    let topology = NodeSelectorRequirement { key: key.to_owned(), operator: "In".to_owned(), values: Some(zones) };
+    let term = NodeSelectorTerm { match_expressions: Some(vec![topology]), match_fields: None };
+    Ok(Some(NodeSelector { node_selector_terms: vec![term] }))
+}
+
+/// The zones of a label, each once.
+fn zones_of(label: &str) -> Vec<String> {
+    let zones: BTreeSet<&str> = label.split("__").map(str::trim).filter(|zone| !zone.is_empty()).collect();
+    zones.into_iter().map(str::to_owned).collect()
+}
+
+fn affinity_by_labels(volume: &PersistentVolume, own: Option<NodeSelector>, key: &str) -> Option<NodeSelector> {
     let mut required = own.unwrap_or_default();
     let labels = volume.metadata.labels.as_ref();
     let label = |key: &str| labels.and_then(|labels| labels.get(key));
@@ -205,9 +243,7 @@ pub fn migrated_affinity(volume: &PersistentVolume, plugin: InTreePlugin) -> Opt
     if has_key(&required, zone) {
         replace_key(&mut required, zone, key);
     } else if let Some(zones) = label(zone) {
-        let mut zones: Vec<String> = zones.split("__").map(|zone| zone.trim().to_owned()).filter(|zone| !zone.is_empty()).collect();
-        zones.sort_unstable();
-        zones.dedup();
+        let zones = zones_of(zones);
         if !zones.is_empty() {
             if required.node_selector_terms.is_empty() {
                 required.node_selector_terms.push(NodeSelectorTerm::default());

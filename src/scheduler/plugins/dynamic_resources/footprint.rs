@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::cluster::{Amount, Claim, DeviceTaking, NodeInfo, PodInfo, RequestRules, ResourceList, Resources, is_pod_level};
+use crate::cluster::{Amount, Claim, DeviceTaking, NodeInfo, PodInfo, RequestRules, ResourceList, is_pod_level};
 use crate::scheduler::dra::{Fault, Holding, NodeAllocatable, NodeClaim, can_skip_operations, is_kept_for, results, skips_operations};
 use crate::scheduler::{Refusal, Verdict};
 
@@ -120,7 +120,7 @@ impl From<Fault> for Verdict {
 
 /// `nodeFitsResources`: of the scalar resources only huge pages are looked at, even where none are asked for.
 fn lacking(rules: &RequestRules, pod: &PodInfo, node: &NodeInfo) -> Vec<Lacking> {
-    let request = Resources::from_list(&rules.with_devices(pod), rules.release);
+    let request = rules.units(&rules.with_devices(pod));
     let standard = ["cpu", "memory", "ephemeral-storage"].map(Arc::from).into_iter();
     let standard = standard.filter(|name| request.get(name) > 0);
     let huge = request.scalars.iter().map(|(name, _)| name.clone()).filter(|name| name.starts_with("hugepages-"));
