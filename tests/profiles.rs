@@ -160,6 +160,35 @@ fn a_filter_that_reads_what_its_prefilter_left_fails_without_it() {
     }
 }
 
+#[test]
+fn a_score_that_reads_what_its_prescore_left_fails_without_it() {
+    let cases = [
+        ("TaintToleration", "v1beta1", 19, "Error reading \"PreScoreTaintToleration\" from cycleState: not found"),
+        ("TaintToleration", "v1", 36, "failed to read \"PreScoreTaintToleration\" from cycleState: not found"),
+        ("InterPodAffinity", "v1beta1", 20, "failed to read \"PreScoreInterPodAffinity\" from cycleState: not found"),
+        ("PodTopologySpread", "v1beta2", 22, "error reading \"PreScorePodTopologySpread\" from cycleState: not found"),
+        ("PodTopologySpread", "v1", 37, "error reading \"PreScorePodTopologySpread\" from cycleState: not found"),
+    ];
+    let without = |name: &str, version: &str, minor: u16| {
+        let profiles = json!([{"schedulerName": "a", "plugins": {"preScore": {"disabled": [{"name": name}]}}}]);
+        let api = format!("kubescheduler.config.k8s.io/{version}");
+        judged(&json!({"apiVersion": api, "kind": "KubeSchedulerConfiguration", "profiles": profiles}), minor)
+    };
+    for (name, version, minor, error) in cases {
+        let want = match minor {
+            19 => format!("error while running score plugin for pod \"pod\": {error}"),
+            _ => format!("running Score plugins: plugin \"{name}\" failed with: {error}"),
+        };
+        assert_eq!(without(name, version, minor).message, Some(want), "1.{minor}");
+    }
+    // These find out by themselves, and nobody skips them.
+    for name in ["NodeAffinity", "NodeResourcesFit", "NodeResourcesBalancedAllocation"] {
+        let judgement = without(name, "v1", 36);
+        assert_eq!(judgement.message, None);
+        assert!(judgement.scores.unwrap().plugins.iter().any(|score| score.plugin == name), "{name}");
+    }
+}
+
 /// Of a plugin whose filter is disabled the PreFilter still refuses; its row comes after the filters'.
 #[test]
 fn a_prefilter_without_its_filter_has_a_row() {

@@ -128,7 +128,7 @@ impl RequestRules {
     /// The limits of the pod's containers together with what its devices take, as far as these are huge pages: others are no part of them
     /// where no container is limited (`AggregateContainerLimits`).
     pub fn huge_page_limits(&self, pod: &PodInfo) -> ResourceList {
-        let mut total = self.sum(pod, |container| container.limits.clone());
+        let mut total = self.sum(pod, |container, _| container.limits.clone());
         self.add_devices(pod, &mut total);
         total.retain(|(name, _)| name.starts_with("hugepages-"));
         total

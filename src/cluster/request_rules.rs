@@ -181,7 +181,7 @@ impl RequestRules {
         let mut total = if status && self.release >= 37 {
             self.largest_sum(pod, defaults)
         } else {
-            let mut sum = self.sum(pod, |container| self.effective(pod, container, defaults, status));
+            let mut sum = self.sum(pod, |container, init| self.effective(pod, container, defaults, status, init));
             self.add_devices(pod, &mut sum);
             sum
         };
@@ -198,16 +198,16 @@ impl RequestRules {
         total
     }
 
-    /// Regular containers and sidecars together, or what it takes to start them.
-    pub(super) fn sum(&self, pod: &PodInfo, of: impl Fn(&ContainerRequests) -> ResourceList) -> ResourceList {
+    /// Regular containers and sidecars together, or what it takes to start them. `of` is asked of containers and whether they are init containers.
+    pub(super) fn sum(&self, pod: &PodInfo, of: impl Fn(&ContainerRequests, bool) -> ResourceList) -> ResourceList {
         let mut total = ResourceList::new();
         for container in &pod.spec.requests.containers {
-            add_all(&mut total, &of(container));
+            add_all(&mut total, &of(container, false));
         }
         let mut sidecars = ResourceList::new();
         let mut initial = ResourceList::new();
         for container in &pod.spec.requests.init_containers {
-            let mut candidate = of(container);
+            let mut candidate = of(container, true);
             if container.restartable && self.release >= 28 {
                 add_all(&mut total, &candidate);
                 add_all(&mut sidecars, &candidate);
@@ -226,11 +226,11 @@ impl RequestRules {
         let requests = &pod.spec.requests;
         let mut total = ResourceList::new();
         for container in &requests.containers {
-            add_all(&mut total, &self.effective(pod, container, BOTH_DEFAULTS, self.in_place));
+            add_all(&mut total, &self.effective(pod, container, BOTH_DEFAULTS, self.in_place, false));
         }
         let mut sidecars = ResourceList::new();
         for container in &requests.init_containers {
-            let mut candidate = self.effective(pod, container, NO_DEFAULTS, self.in_place);
+            let mut candidate = self.effective(pod, container, NO_DEFAULTS, self.in_place, true);
             if container.restartable {
                 add_all(&mut sidecars, &candidate);
                 candidate = sidecars.clone();

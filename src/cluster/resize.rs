@@ -7,15 +7,30 @@ use super::{Amount, PodInfo};
 
 impl RequestRules {
     /// A container's request, or what an in-place resize makes of it.
-    pub(super) fn effective(&self, pod: &PodInfo, container: &ContainerRequests, defaults: Defaults, status: bool) -> ResourceList {
+    /// Up to 1.32 init containers cannot be resized, since then sidecars can.
+    pub(super) fn effective(
+        &self,
+        pod: &PodInfo,
+        container: &ContainerRequests,
+        defaults: Defaults,
+        status: bool,
+        init: bool,
+    ) -> ResourceList {
         let mut list = container.requests.clone();
         let allocation = pod.allocations.iter().find(|allocation| allocation.container == container.name);
-        if let Some(allocation) = allocation.filter(|_| status) {
+        let resizable = !init || (self.release >= 33 && container.restartable);
+        if let Some(allocation) = allocation.filter(|_| status && resizable) {
             if self.release <= 31 {
                 if pod.resize_infeasible {
                     list.clone_from(&allocation.allocated);
                 } else {
                     raise_all(&mut list, &allocation.allocated);
+                }
+            } else if let Some(actual) = allocation.actual.as_ref().filter(|_| self.release == 32) {
+                if pod.resize_infeasible {
+                    list.clone_from(actual);
+                } else {
+                    raise_all(&mut list, actual);
                 }
             } else if let Some(actual) = &allocation.actual {
                 if pod.resize_pending_infeasible {
@@ -68,15 +83,15 @@ impl RequestRules {
         let (allocated_sum, actual_sum) = of_pod.unwrap_or_else(|| {
             let allocated_to = |container: &ContainerRequests| allocated(&container.name).unwrap_or_else(|| feasible(container));
             let actual_of = |container: &ContainerRequests| actual(&container.name).unwrap_or_else(|| allocated_to(container));
-            let mut allocated_sum = self.sum(pod, |container| with_defaults(allocated_to(container), defaults));
+            let mut allocated_sum = self.sum(pod, |container, _| with_defaults(allocated_to(container), defaults));
             // What the kubelet says of containers is without what devices take, what it has set is with it.
             self.add_devices(pod, &mut allocated_sum);
-            (allocated_sum, self.sum(pod, |container| with_defaults(actual_of(container), defaults)))
+            (allocated_sum, self.sum(pod, |container, _| with_defaults(actual_of(container), defaults)))
         });
         let mut largest = actual_sum;
         raise_all(&mut largest, &allocated_sum);
         if !pod.resize_pending_infeasible {
-            let mut asked = self.sum(pod, |container| with_defaults(container.requests.clone(), defaults));
+            let mut asked = self.sum(pod, |container, _| with_defaults(container.requests.clone(), defaults));
             self.add_devices(pod, &mut asked);
             raise_all(&mut largest, &asked);
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::scheduler::cycle::stateless;
 use crate::scheduler::legacy::{ArguedPredicate, NodeLabel, ServiceAntiAffinity};
-use crate::scheduler::{FilterEntry, Plugin, Profile, Rules, ScoreEntry, plugins};
+use crate::scheduler::{FilterEntry, Plugin, Profile, Release, Rules, ScoreEntry, plugins};
 
 use super::document::Document;
 use super::draft::Draft;
@@ -140,12 +140,16 @@ fn fill(profile: &mut Profile, made: &Framework, draft: &Draft<'_>) {
     let no_filter = prefilters.iter().filter(|plugin| !made.runs(&plugin.name, Point::Filter));
     profile.prefilters_only = no_filter.filter_map(filter).collect();
     let release = profile.release;
+    let labels = draft.arguments_of("ServiceAffinity").is_some_and(|args| !arguments::texts(&args.field("affinityLabels")).is_empty());
     let alone = |entry: &&FilterEntry| {
-        stateless::is_known(entry.name, release)
+        (labels || entry.name != "ServiceAffinity")
+            && stateless::is_known(entry.name, release)
             && defaults::extends(entry.name, Point::PreFilter, release)
             && !made.runs(entry.name, Point::PreFilter)
     };
     profile.without_prefilter = profile.filters.iter().filter(alone).map(|entry| entry.name).collect();
+    let scores_alone = |entry: &&ScoreEntry| scores_alone(entry.name, made, release) && stateless::is_known_scoring(entry.name, release);
+    profile.without_prescore = profile.scores.iter().filter(scores_alone).map(|entry| entry.name).collect();
     profile.preempts = profile.preempts && (release.0 <= 18 || made.runs("DefaultPreemption", Point::PostFilter));
     if release.0 >= 19 {
         let known = ["DynamicResources", "DefaultPreemption"];
@@ -155,6 +159,11 @@ fn fill(profile: &mut Profile, made: &Framework, draft: &Draft<'_>) {
     if !made.runs("SchedulingGates", Point::PreEnqueue) {
         profile.gates = profile.gates.clone().with("PodSchedulingReadiness", false);
     }
+}
+
+/// Whether a plugin scores though its PreScore is disabled.
+fn scores_alone(name: &str, made: &Framework, release: Release) -> bool {
+    defaults::extends(name, Point::PreScore, release) && !made.runs(name, Point::PreScore)
 }
 
 /// The rule behind a plugin at a point, and the name it is told by. A configuration lives as long as the program, so do rules made of arguments.
@@ -208,8 +217,8 @@ fn caveats(profile: &mut Profile, made: &Framework, draft: &Draft<'_>, context: 
         ));
     }
     for plugin in made.at(Point::Score) {
-        if defaults::extends(&plugin.name, Point::PreScore, release) && !made.runs(&plugin.name, Point::PreScore) {
-            let name = &plugin.name;
+        let name = &plugin.name;
+        if scores_alone(name, made, release) && !stateless::is_known_scoring(name, release) {
             unverifiable.push(format!("The plugin {name} scores but its PreScore is disabled: upstream fails, or decides without it."));
         }
     }

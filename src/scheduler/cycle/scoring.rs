@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::in_parallel;
+use super::{in_parallel, stateless};
 use crate::scheduler::Cycle;
 use crate::scheduler::plugin::{Feasible, PreScore};
 
@@ -53,7 +53,11 @@ pub fn score<'a>(cycle: &'a Cycle<'a>, feasible: &'a Feasible<'a>) -> Result<Sco
     let mut scores = Scores { nodes, totals: vec![i64::from(!cycle.profile.scoring); feasible.len()], ..Scores::default() };
     let max = cycle.profile.rules.max_score;
     for entry in &cycle.profile.scores {
-        match entry.plugin.score(cycle, feasible) {
+        let mut prescore = entry.plugin.score(cycle, feasible);
+        if cycle.profile.without_prescore.contains(&entry.name) {
+            prescore = stateless::without_prescore(entry.name, prescore, cycle);
+        }
+        match prescore {
             PreScore::Skip => {}
             PreScore::Error(error) => return Err(error),
             PreScore::Unknown(why) => scores.unknown.push((entry.name, why)),

@@ -1,12 +1,12 @@
-//! Filters that a configuration runs without their PreFilter, which would have left them a state to read.
+//! Filters and scores that a configuration runs without their PreFilter or PreScore, which would have left them a state to read.
 
-use crate::scheduler::plugin::{PreFilter, Verdict};
+use crate::scheduler::plugin::{PreFilter, PreScore, Verdict};
 use crate::scheduler::plugins::volume_restrictions;
 use crate::scheduler::{Cycle, Profile, Release};
 
-/// What a filter does without its PreFilter.
+/// What a plugin does without its PreFilter or PreScore.
 enum Alone {
-    /// It finds out by itself (`getPreFilterState` in `nodeaffinity/node_affinity.go`, `volumezone/volume_zone.go`; those of `nodevolumelimits`
+    /// It finds out by itself (its `Score`; `getPreFilterState` in `nodeaffinity/node_affinity.go`, `volumezone/volume_zone.go`; those of `nodevolumelimits`
     /// keep no state).
     FindsOut,
     /// It fails on every node with this error, as there is no state to read (the plugin's `getPreFilterState` or `getStateData`).
@@ -28,6 +28,7 @@ fn alone(name: &str, release: Release) -> Alone {
         "NodeResourcesFit" | "InterPodAffinity" => Alone::Fails(format!("error reading \"PreFilter{name}\" from cycleState: not found")),
         "VolumeBinding" | "DynamicResources" => Alone::Fails("not found".to_owned()),
         "VolumeRestrictions" => Alone::AfterDisks((release.0 >= 27).then(|| format!("cannot read \"PreFilter{name}\" from cycleState"))),
+        "ServiceAffinity" => Alone::Fails(format!("error reading \"PreFilter{name}\" from cycleState: not found")),
         "NodeDeclaredFeatures" => Alone::Fails(format!("error reading \"PreFilter{name}\" from cycle-state: not found")),
         _ => Alone::Unknown,
     }
@@ -44,6 +45,43 @@ pub fn error(name: &str, release: Release) -> Option<String> {
         Alone::Fails(error) => Some(error),
         Alone::AfterDisks(error) => error,
         Alone::FindsOut | Alone::Unknown => None,
+    }
+}
+
+/// The same of a score without its PreScore.
+fn alone_scoring(name: &str, release: Release) -> Alone {
+    let reading = |words: &str| Alone::Fails(format!("{words} \"PreScore{name}\" from cycleState: not found"));
+    match name {
+        "NodeAffinity" | "NodeResourcesFit" | "NodeResourcesBalancedAllocation" | "VolumeBinding" => Alone::FindsOut,
+        "PodTopologySpread" => reading("error reading"),
+        "TaintToleration" | "InterPodAffinity" | "SelectorSpread" | "DefaultPodTopologySpread" | "NodeResourceLimits"
+            if release.0 <= 19 =>
+        {
+            reading("Error reading")
+        }
+        "TaintToleration" | "InterPodAffinity" => reading("failed to read"),
+        "SelectorSpread" => reading("reading"),
+        _ => Alone::Unknown,
+    }
+}
+
+/// Whether it is known here what the score does without its PreScore.
+pub fn is_known_scoring(name: &str, release: Release) -> bool {
+    !matches!(alone_scoring(name, release), Alone::Unknown)
+}
+
+/// What becomes of a score that runs without its PreScore, which would have said `prescore`.
+pub fn without_prescore<'a>(name: &str, prescore: PreScore<'a>, cycle: &Cycle) -> PreScore<'a> {
+    let release = cycle.profile.release;
+    // Pods with constraints of their own are not spread by selectors, and no state is asked for.
+    let spread = matches!(name, "SelectorSpread" | "DefaultPodTopologySpread") && !cycle.pod.spec.spread.is_empty();
+    match (alone_scoring(name, release), prescore) {
+        (Alone::Fails(error), _) if !spread && release.0 <= 19 => {
+            PreScore::Error(format!("error while running score plugin for pod {:?}: {error}", &*cycle.pod.name))
+        }
+        (Alone::Fails(error), _) if !spread => PreScore::Error(format!("running Score plugins: plugin {name:?} failed with: {error}")),
+        (_, PreScore::Skip) => PreScore::plain(|_| 0),
+        (_, other) => other,
     }
 }
 

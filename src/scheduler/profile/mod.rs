@@ -77,6 +77,8 @@ pub struct Profile {
     pub prefilters_only: Vec<FilterEntry>,
     /// Filters that a configuration runs without their PreFilter, where it is known what they then do.
     pub without_prefilter: Vec<&'static str>,
+    /// The same of scores and their PreScore.
+    pub without_prescore: Vec<&'static str>,
     /// Scores, in order.
     pub scores: Vec<ScoreEntry>,
     /// Whether there is anything that may score: a plugin, in-tree or not, or an extender.
@@ -129,6 +131,7 @@ impl Profile {
             prefilter_order: row(PREFILTERS, release).to_vec(),
             prefilters_only: Vec::new(),
             without_prefilter: Vec::new(),
+            without_prescore: Vec::new(),
             scores,
             scoring: true,
             filter_mode: match release.0 {

@@ -334,7 +334,8 @@ impl Rules {
             },
             // Victims of both kinds, those against a budget and the others, are put in one order at last (kubernetes#128435, #128434, #128431).
             victims_sorted: minor >= 29 && !until(&[(29, 10), (30, 6), (31, 2)]),
-            preemption_never: gates.on("NonPreemptingPriority"),
+            // `defaultpreemption/default_preemption.go` does not ask for the gate.
+            preemption_never: minor >= 19 || gates.on("NonPreemptingPriority"),
             dra: gates.on("DynamicResourceAllocation"),
         }
     }
