@@ -132,7 +132,7 @@ fn expand(plugins: &Plugins, point: Point, rules: &Rules) -> Result<Vec<Enabled>
     let none = PluginSet::default();
     let own = plugins.get(&point).unwrap_or(&none);
     let many = plugins.get(&Point::MultiPoint).unwrap_or(&none);
-    let weighed = |name: &str| Enabled { name: name.to_owned(), weight: weight(name, plugins, release) };
+    let weighed = |name: &str| Enabled { name: name.to_owned(), weight: weight(name, point, plugins, release) };
     let own_names: Vec<&str> = own.enabled.iter().map(|plugin| plugin.name.as_str()).collect();
     if many.enabled.is_empty() || own.disabled.iter().any(|name| name == "*") {
         return Ok(own_names.into_iter().map(weighed).collect());
@@ -188,10 +188,11 @@ fn parted_in_place<'n>(names: Vec<&'n str>, overrides: &[&str]) -> (Vec<&'n str>
     (first, slots)
 }
 
-/// A plugin's weight: of its score point, else of MultiPoint; up to 1.21 of the last point it is enabled at. Zero stands for 1.
-fn weight(name: &str, plugins: &Plugins, release: Release) -> i64 {
+/// A plugin's weight at a point: of its score point (that of placements has its own), else of MultiPoint; up to 1.21 of the last point it is enabled at. Zero stands for 1.
+fn weight(name: &str, point: Point, plugins: &Plugins, release: Release) -> i64 {
+    let own = if point == Point::PlacementScore { point } else { Point::Score };
     let of = |point: &Point| plugins.get(point)?.enabled.iter().rfind(|plugin| plugin.name == name).map(|plugin| plugin.weight);
-    let found = if release.0 <= 21 { ORDER.iter().rev().find_map(of) } else { [Point::Score, Point::MultiPoint].iter().find_map(of) };
+    let found = if release.0 <= 21 { ORDER.iter().rev().find_map(of) } else { [own, Point::MultiPoint].iter().find_map(of) };
     found.filter(|weight| *weight != 0).unwrap_or(1)
 }
 

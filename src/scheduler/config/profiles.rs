@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::scheduler::cycle::stateless;
 use crate::scheduler::legacy::{ArguedPredicate, NodeLabel, ServiceAntiAffinity};
+use crate::scheduler::profile::PLACEMENT_SCORES;
 use crate::scheduler::{FilterEntry, Plugin, Profile, Release, Rules, ScoreEntry, plugins};
 
 use super::document::Document;
@@ -150,6 +151,9 @@ fn fill(profile: &mut Profile, made: &Framework, draft: &Draft<'_>) {
     profile.without_prefilter = profile.filters.iter().filter(alone).map(|entry| entry.name).collect();
     let scores_alone = |entry: &&ScoreEntry| scores_alone(entry.name, made, release) && stateless::is_known_scoring(entry.name, release);
     profile.without_prescore = profile.scores.iter().filter(scores_alone).map(|entry| entry.name).collect();
+    profile.generates_placements = made.runs("TopologyPlacementGenerator", Point::PlacementGenerate);
+    let placements = |plugin: &Enabled| PLACEMENT_SCORES.iter().find(|name| **name == plugin.name).map(|name| (*name, plugin.weight));
+    profile.placement_scores = made.at(Point::PlacementScore).iter().filter_map(placements).collect();
     profile.preempts = profile.preempts && (release.0 <= 18 || made.runs("DefaultPreemption", Point::PostFilter));
     if release.0 >= 19 {
         let known = ["DynamicResources", "DefaultPreemption"];

@@ -95,7 +95,7 @@ impl Group<'_> {
     /// `GeneratePlacements`: all nodes where the group asks for nothing, else those with one value of its label.
     fn placements(&self, state: &ClusterState) -> Result<Vec<Placement>, Status> {
         let all = || Ok(vec![Placement { name: None, nodes: None }]);
-        if !self.by_topology() {
+        if !self.by_topology() || !self.profile.generates_placements {
             return all();
         }
         let Some(key) = self.spec.topology_key() else { return all() };
@@ -139,15 +139,16 @@ impl Group<'_> {
     fn score(&self, state: &ClusterState, fitting: &[usize], outcome: &mut Outcome) -> Result<(), String> {
         let given = |at: &usize| outcome.tries[*at].1.members.iter().filter(|member| member.tried.node.is_some());
         let counts: Vec<i64> = fitting.iter().map(|at| (self.scheduled + given(at).count()) as i64).collect();
-        let counted = placement_pods(&counts)?;
+        let counts_pods = self.profile.placement_scores.iter().any(|(name, _)| *name == "PodGroupPodsCount");
+        let counted = if counts_pods { placement_pods(&counts)? } else { counts.clone() };
         for (place, at) in fitting.iter().enumerate() {
             let pods = given(at).map(|member| &*member.pod);
             let within = outcome.tries[*at].0.nodes.as_ref();
             let nodes = state.nodes().filter(|node| within.is_none_or(|names| names.contains(&node.name)));
             let fill = placement_fill(pods, nodes, self.profile);
-            let fit = self.profile.scores.iter().find(|entry| entry.name == "NodeResourcesFit").map_or(1, |entry| entry.weight);
-            let scores = vec![("NodeResourcesFit", fill, fill, fit), ("PodGroupPodsCount", counts[place], counted[place], 1)];
-            outcome.scores.insert(*at, scores);
+            let number = |name: &str| if name == "NodeResourcesFit" { (fill, fill) } else { (counts[place], counted[place]) };
+            let score = |(name, weight): &(&'static str, i64)| (*name, number(name).0, number(name).1, *weight);
+            outcome.scores.insert(*at, self.profile.placement_scores.iter().map(score).collect());
         }
         Ok(())
     }

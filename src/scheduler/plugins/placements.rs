@@ -43,7 +43,7 @@ impl Plugin for PodGroupPodsCount {
 
 Checks
   PlacementScore: pods of the group that have nodes already and those that find one on the placement; the most make 100. NodeResourcesFit adds
-  how full the placement's nodes would be together (always by MostAllocated), weighted as its own score.
+  how full the placement's nodes would be together (always by MostAllocated). A configuration may weigh both (placementScore).
 Reads
   the group's pods
 History

@@ -58,6 +58,9 @@ pub enum FilterMode {
     FirstReason,
 }
 
+/// The plugins that score sets of nodes for groups, in the order of the default profile (1.36, 1.37).
+pub const PLACEMENT_SCORES: &[&str] = &["NodeResourcesFit", "PodGroupPodsCount"];
+
 /// A scheduler: its release, its plugins and what they are told.
 #[derive(Clone, Debug)]
 pub struct Profile {
@@ -81,6 +84,10 @@ pub struct Profile {
     pub without_prescore: Vec<&'static str>,
     /// Scores, in order.
     pub scores: Vec<ScoreEntry>,
+    /// Whether the sets of nodes a group is tried on are made by its topology; otherwise it is tried on all nodes at once.
+    pub generates_placements: bool,
+    /// Scores of such sets, in order, with their weights.
+    pub placement_scores: Vec<(&'static str, i64)>,
     /// Whether there is anything that may score: a plugin, in-tree or not, or an extender.
     pub scoring: bool,
     /// How far filters go.
@@ -133,6 +140,8 @@ impl Profile {
             without_prefilter: Vec::new(),
             without_prescore: Vec::new(),
             scores,
+            generates_placements: gates.on("TopologyAwareWorkloadScheduling"),
+            placement_scores: PLACEMENT_SCORES.iter().map(|name| (*name, 1)).collect(),
             scoring: true,
             filter_mode: match release.0 {
                 ..=9 => FilterMode::All,

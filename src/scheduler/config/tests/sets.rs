@@ -1,6 +1,6 @@
 //! What sets of plugins and arguments come to.
 
-use crate::scheduler::{Gates, Profile, Release, ScoringStrategy};
+use crate::scheduler::{Gates, Profile, Release, SchedulerConfiguration, ScoringStrategy};
 
 use super::{beta, filters, read, refused, scores, v1};
 
@@ -109,6 +109,28 @@ fn v1beta2_overlooks_multi_point() {
     let profile = &read(&beta("v1beta2", disabled), 27).unwrap().profiles[0];
     assert!(scores(profile).starts_with("NodeResourcesBalancedAllocation×1 ") && profile.gates.on("PodSchedulingReadiness"));
     assert_eq!(profile.unverifiable, Vec::<String>::new());
+}
+
+#[test]
+fn placements_have_plugins_and_weights_of_their_own() {
+    for minor in [36, 37] {
+        let gates = Gates::new(Release(minor)).parse("TopologyAwareWorkloadScheduling=true").unwrap();
+        let made = |plugins: &str| {
+            let yaml = v1(&format!("profiles: [{{plugins: {{{plugins}}}}}]"));
+            let profile = SchedulerConfiguration::parse(&yaml, Release(minor), &gates).unwrap().profiles.remove(0);
+            (profile.generates_placements, profile.placement_scores)
+        };
+        let default = Profile::new(Release(minor), gates.clone());
+        assert_eq!(made(""), (default.generates_placements, default.placement_scores));
+        assert_eq!(made(""), (true, vec![("NodeResourcesFit", 1), ("PodGroupPodsCount", 1)]));
+        let fit = "score: {disabled: [{name: NodeResourcesFit}], enabled: [{name: NodeResourcesFit, weight: 3}]}";
+        assert_eq!(made(fit), made(""));
+        let counts = "placementScore: {disabled: [{name: NodeResourcesFit}], enabled: [{name: PodGroupPodsCount, weight: 5}]}";
+        assert_eq!(made(counts), (true, vec![("PodGroupPodsCount", 5)]));
+        assert_eq!(made("placementGenerate: {disabled: [{name: '*'}]}, placementScore: {disabled: [{name: '*'}]}"), (false, vec![]));
+        let all = "multiPoint: {disabled: [{name: NodeResourcesFit}], enabled: [{name: NodeResourcesFit, weight: 4}]}";
+        assert_eq!(made(all).1, [("PodGroupPodsCount", 1), ("NodeResourcesFit", 4)]);
+    }
 }
 
 #[test]
