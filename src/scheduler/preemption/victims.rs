@@ -66,7 +66,9 @@ fn rank(candidate: &PreemptionCandidate, minor: u16) -> (bool, usize, i32, i64, 
     let victims = &candidate.victims;
     let highest = victims.first().map_or(i32::MIN, |victim| victim.pod.spec.priority);
     let sum = victims.iter().map(|victim| i64::from(victim.pod.spec.priority) + (1 << 31)).sum();
-    let of_highest = victims.iter().filter(|victim| victim.pod.spec.priority == highest);
+    // Of those that violate a budget the first comes first, though others may have a higher priority (`util/utils.go` GetEarliestPodStartTime).
+    let top = victims.iter().map(|victim| victim.pod.spec.priority).max();
+    let of_highest = victims.iter().filter(|victim| Some(victim.pod.spec.priority) == top);
     let earliest = of_highest.map(|victim| victim.pod.started.unwrap_or(i64::MAX)).min().unwrap_or(i64::MAX);
     let violations = victims.iter().filter(|victim| victim.violates_budget).count();
     // A node that needs no victim wins at once.
