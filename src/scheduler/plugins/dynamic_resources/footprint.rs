@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::cluster::{Amount, Claim, DeviceTaking, NodeInfo, PodInfo, RequestRules, ResourceList, is_pod_level};
-use crate::scheduler::dra::{Fault, Holding, NodeAllocatable, NodeClaim, can_skip_operations, is_kept_for, results, skips_operations};
+use crate::scheduler::dra::{Fault, Holding, NodeAllocatable, can_skip_operations, is_kept_for, results, skips_operations};
 use crate::scheduler::{Refusal, Verdict};
 
 use super::available::{is_allocated, is_reachable};
@@ -28,34 +28,43 @@ impl Wanted<'_> {
         let release = self.cycle.profile.release.0;
         for claim in self.claims.iter().chain(self.left_behind()).filter(|claim| is_allocated(claim)) {
             let name = claim.metadata.name.as_deref().unwrap_or_default();
-            let pending = self.is_pending(claim);
             let unusable = !is_reachable(claim, node) || (release >= 37 && skips_operations(claim) && !can_skip_operations(node));
-            if unusable || (pending && release <= 36) {
+            if unusable || (release <= 36 && self.is_pending(claim)) {
                 continue;
             }
-            if release >= 37 {
-                let groups = self.cycle.profile.gates.on("DRAWorkloadResourceClaims");
-                let used = claim.status.as_ref().is_some_and(|status| status.reserved_for.as_ref().is_some_and(|users| !users.is_empty()));
-                if (pending || (used && !is_kept_for(claim, self.cycle.pod, groups))) && devices.is_mapped(claim)? {
-                    let what = "has a mapped device and cannot be shared across pods";
-                    return Ok(Some(format!("node allocatable resource claim {name} {what}")));
-                }
-                continue;
-            }
-            let uses =
-                |pod: &PodInfo| pod.namespace == self.cycle.pod.namespace && pod.device_takings.iter().any(|taking| *taking.claim == *name);
-            let users: Vec<_> = node.pods.iter().filter(|pod| uses(pod)).collect();
-            match users.as_slice() {
-                [] => {}
-                [user] if user.uid == self.cycle.pod.uid => {}
-                [_] => return Ok(Some(format!("node allocatable resource claim {name} is already used by another pod"))),
-                _ => return Ok(Some(format!("node allocatable resource claim {name} shared by multiple pods"))),
+            let problem = match release {
+                ..=36 => self.users_on(node, name),
+                _ => self.is_anothers(claim, devices)?.then_some("has a mapped device and cannot be shared across pods"),
+            };
+            if let Some(problem) = problem {
+                return Ok(Some(format!("node allocatable resource claim {name} {problem}")));
             }
         }
         Ok(None)
     }
 
-    /// What the devices of the pod's claims take of a node; `None`: they have none that could take anything. 1.36 looks only at claims that get devices in this cycle.
+    /// What 1.36 says of a claim that pods on the node use already.
+    fn users_on(&self, node: &NodeInfo, claim: &str) -> Option<&'static str> {
+        let own = self.cycle.pod;
+        let uses = |pod: &PodInfo| pod.namespace == own.namespace && pod.device_takings.iter().any(|taking| *taking.claim == *claim);
+        let users: Vec<_> = node.pods.iter().filter(|pod| uses(pod)).collect();
+        match users.as_slice() {
+            [] => None,
+            [user] => (user.uid != own.uid).then_some("is already used by another pod"),
+            _ => Some("shared by multiple pods"),
+        }
+    }
+
+    /// Whether a claim one of whose devices stands for a resource of its node is kept for another pod (since 1.37).
+    fn is_anothers(&self, claim: &Claim, devices: &NodeAllocatable) -> Result<bool, Fault> {
+        let groups = self.cycle.profile.gates.on("DRAWorkloadResourceClaims");
+        let kept = claim.status.iter().flat_map(|status| status.reserved_for.iter().flatten()).next().is_some();
+        let anothers = self.is_pending(claim) || (kept && !is_kept_for(claim, self.cycle.pod, groups));
+        Ok(anothers && devices.is_mapped(claim)?)
+    }
+
+    /// What the devices of the pod's claims take of a node; `None`: they have none that could take anything. 1.36 looks only at claims that get
+    /// devices in this cycle.
     ///
     /// # Errors
     /// It cannot be told.
@@ -63,8 +72,7 @@ impl Wanted<'_> {
         let release = self.cycle.profile.release.0;
         let Some(devices) = self.node_allocatable.as_ref().filter(|_| release >= 37 || self.allocates()) else { return Ok(None) };
         let own = self.own(node);
-        let own = own.as_ref().and_then(|own| if let NodeClaim::Claim(claim) = own { Some(&**claim) } else { None });
-        let open: Vec<&Claim> = self.claims.iter().map(|claim| &**claim).filter(|claim| !is_allocated(claim)).chain(own).collect();
+        let open = self.open(own.as_ref());
         let found = if open.is_empty() { Vec::new() } else { self.allocator.give(node, &open) };
         let had = self.claims.iter().chain(self.left_behind()).map(|claim| &**claim);
         let had = had.filter(|claim| is_allocated(claim) && (release >= 37 || self.is_pending(claim)));

@@ -58,8 +58,7 @@ impl<'a> Wanted<'a> {
     /// have none, then what those have that a pod of the same group was given, whichever claim comes first.
     pub(super) fn results(&self, node: &NodeInfo) -> Vec<Given> {
         let own = self.own(node);
-        let own = own.as_ref().and_then(|own| if let NodeClaim::Claim(claim) = own { Some(&**claim) } else { None });
-        let open: Vec<&Claim> = self.claims.iter().map(|claim| &**claim).filter(|claim| !is_allocated(claim)).chain(own).collect();
+        let open = self.open(own.as_ref());
         let mut found = if open.is_empty() { Vec::new() } else { self.allocator.give(node, &open) };
         if found.len() == open.len() {
             found.extend(self.claims.iter().filter(|claim| self.is_pending(claim)).filter_map(|claim| Given::had(claim)));
@@ -87,6 +86,12 @@ impl<'a> Wanted<'a> {
         self.extended.as_ref().map(|extended| extended.on(node, !self.claims.is_empty(), namespace))
     }
 
+    /// The claims to find devices for: those that have none, and the scheduler's own.
+    pub(super) fn open<'c>(&'c self, own: Option<&'c NodeClaim>) -> Vec<&'c Claim> {
+        let own = own.and_then(|own| if let NodeClaim::Claim(claim) = own { Some(&**claim) } else { None });
+        self.claims.iter().map(|claim| &**claim).filter(|claim| !is_allocated(claim)).chain(own).collect()
+    }
+
     /// What the claims that are open would get on a node, each with its name; `None`: they do not, or it cannot be told.
     pub fn chosen(&self, node: &NodeInfo) -> Option<(Vec<String>, Allocations)> {
         let open = self.claims.iter().filter(|claim| !is_allocated(claim)).map(|claim| claim_name(claim));
@@ -101,8 +106,7 @@ impl<'a> Wanted<'a> {
     /// What the claims that are open would get on a node.
     fn allocate(&self, node: &NodeInfo) -> Result<Option<Allocations>, Fault> {
         let own = self.own(node);
-        let own = own.as_ref().and_then(|own| if let NodeClaim::Claim(claim) = own { Some(&**claim) } else { None });
-        let open: Vec<&Claim> = self.claims.iter().map(|claim| &**claim).filter(|claim| !is_allocated(claim)).chain(own).collect();
+        let open = self.open(own.as_ref());
         if open.is_empty() { Ok(Some(Allocations::nothing())) } else { self.allocator.allocate(node, &open) }
     }
 
