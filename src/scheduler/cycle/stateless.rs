@@ -6,8 +6,8 @@ use crate::scheduler::{Cycle, Profile, Release};
 
 /// What a plugin does without its PreFilter or PreScore.
 enum Alone {
-    /// It finds out by itself (its `Score`; `getPreFilterState` in `nodeaffinity/node_affinity.go`, `volumezone/volume_zone.go`; those of `nodevolumelimits`
-    /// keep no state).
+    /// It finds out by itself (its `Score`; `getPreFilterState` in `nodeaffinity/node_affinity.go`, `volumezone/volume_zone.go`; those of
+    /// `nodevolumelimits` keep no state).
     FindsOut,
     /// It fails on every node with this error, as there is no state to read (the plugin's `getPreFilterState` or `getStateData`).
     Fails(String),
