@@ -107,6 +107,54 @@ fn from_1_17_on_entries_are_plugins() {
     assert_eq!(refused(17, &twice), r#"plugin "NodeResourcesFit" already registered as "FilterPlugin""#);
 }
 
+/// The released code of 1.18 to 1.22 was asked each of these.
+#[test]
+fn since_1_18_a_registered_name_is_taken_and_its_argument_counts_for_nothing() {
+    let labels = json!({ "labels": ["zone"], "presence": true });
+    let predicate =
+        |name: &str, argument: Value| json!({ "kind": "Policy", "predicates": [{ "name": name, "argument": argument }], "priorities": [] });
+    let priority = |name: &str, argument: Value| json!({ "kind": "Policy", "predicates": [], "priorities": [{ "name": name, "weight": 3, "argument": argument }] });
+    for release in 18..=21 {
+        let file = predicate("GeneralPredicates", json!({ "labelsPresence": labels }));
+        let wanted = ["NodeUnschedulable", "NodeResourcesFit", "NodeName", "NodePorts", "NodeAffinity", "TaintToleration"];
+        assert_eq!(filters(&read(release, &file).unwrap()), wanted, "1.{release}");
+        let file = predicate("CheckServiceAffinity", json!({ "labelsPresence": labels }));
+        assert_eq!(filters(&read(release, &file).unwrap()), ["NodeUnschedulable", "TaintToleration", "ServiceAffinity"], "1.{release}");
+        let file = priority("LeastRequestedPriority", json!({ "labelPreference": { "label": "zone", "presence": true } }));
+        assert_eq!(scores(&read(release, &file).unwrap()), [("NodeResourcesLeastAllocated", 3)], "1.{release}");
+        assert_eq!(
+            refused(release, &priority("NodeLabel", Value::Null)),
+            "NodeLabel: kube-scheduler panics: runtime error: invalid memory address or nil pointer dereference"
+        );
+    }
+    let bare = predicate("CheckNodeLabelPresence", json!({ "labelsPresence": labels }));
+    assert_eq!(refused(22, &bare), r#"initializing plugin "NodeLabel": want args to be of type NodeLabelArgs, got <nil>"#);
+    let ratio = priority("RequestedToCapacityRatio", Value::Null);
+    let unmade = [
+        (18, "error initializing plugin \"RequestedToCapacityRatio\": at least one point must be specified"),
+        (20, "initializing plugin \"RequestedToCapacityRatio\": at least one point must be specified"),
+        (21, "initializing plugin \"RequestedToCapacityRatio\": shape: Required value: at least one point must be specified"),
+        (22, "initializing plugin \"RequestedToCapacityRatio\": want args to be of type RequestedToCapacityRatioArgs, got <nil>"),
+    ];
+    for (release, why) in unmade {
+        assert_eq!(refused(release, &ratio), why, "1.{release}");
+    }
+    assert_eq!(refused(20, &priority("Mine", Value::Null)), r#"Invalid configuration: Priority type not found for "Mine""#);
+    assert_eq!(refused(22, &priority("Mine", Value::Null)), r#"priority type not found for "Mine""#);
+}
+
+#[test]
+fn a_label_cannot_be_wanted_and_not_wanted() {
+    let one = |name: &str, presence: bool| json!({ "name": name, "weight": 2, "argument": { "labelPreference": { "label": "zone", "presence": presence } } });
+    let file = json!({ "kind": "Policy", "priorities": [one("a", true), one("b", false)] });
+    assert_eq!(refused(16, &file), "");
+    let early = r#"initializing plugin "NodeLabel": detecting at least one label (e.g., "zone") that exist in both the present([zone]) and absent([zone]) label list"#;
+    assert_eq!(refused(20, &file), early);
+    let late =
+        r#"initializing plugin "NodeLabel": presentLabelsPreference[0]: Invalid value: "zone": conflict with absentLabelsPreference[0]"#;
+    assert_eq!(refused(22, &file), late);
+}
+
 #[test]
 fn names_are_known_to_the_releases_that_register_them() {
     let predicate = |name: &str| json!({ "kind": "Policy", "predicates": [{ "name": name }] });

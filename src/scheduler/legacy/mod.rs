@@ -7,7 +7,7 @@ mod priorities;
 mod reason;
 
 pub use predicates::ArguedPredicate;
-pub use priorities::{NodeLabel, RequestedToCapacityRatio, ServiceAntiAffinity};
+pub use priorities::{CapacityRatio, NodeLabel, RequestedToCapacityRatio, ServiceAntiAffinity};
 
 use classic::{Predicate, Renamed};
 

@@ -206,7 +206,7 @@ Differs from upstream
     }
 }
 
-/// RequestedToCapacityRatio: by a shape, up to 1.21.
+/// RequestedToCapacityRatio: by a shape, up to 1.22.
 pub struct RequestedToCapacityRatio;
 
 impl Plugin for RequestedToCapacityRatio {
@@ -222,8 +222,9 @@ Checks
 Reads
   node status.allocatable; requests of the pod and of the pods on the node; the shape and resources of the configuration
 History
-  1.17–1.21, in no default profile; from 1.22 NodeResourcesFit with the strategy RequestedToCapacityRatio
+  1.17–1.22, in no default profile; since 1.22 also NodeResourcesFit with the strategy RequestedToCapacityRatio
   up to 1.21 utilisation is rounded up, then down
+  1.19–1.22 a Policy that names no resources gives every node 0; before, it meant cpu and memory
 Differs from upstream
   nowhere"
     }

@@ -155,7 +155,8 @@ fn dynamic_resources(args: &Document<'_>, context: &Context<'_>) -> Vec<String> 
 }
 
 /// Labels that a node must have and must not have cannot be the same.
-fn node_label(args: &Document<'_>, context: &Context<'_>) -> Vec<String> {
+/// What is wrong with those of NodeLabel: a label that is to be present and absent.
+pub fn node_label(args: &Document<'_>, context: &Context<'_>) -> Vec<String> {
     let mut wrong = Vec::new();
     for (present, absent) in [("presentLabels", "absentLabels"), ("presentLabelsPreference", "absentLabelsPreference")] {
         let (present, absent) = (args.field(present), args.field(absent));

@@ -4,16 +4,15 @@
 mod extenders;
 mod predicates;
 mod priorities;
+mod refusals;
 mod registry;
 mod shape;
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 
+use super::SchedulerConfiguration;
 use super::document::Document;
-use super::{ConfigVersion, SchedulerConfiguration};
-use crate::scheduler::{FilterMode, Gates, Profile, Release};
+use crate::scheduler::{FilterMode, Gates, PodTopologySpreadDefaults, Profile, Release};
 
 /// The last release that reads a Policy.
 const LAST: u16 = 22;
@@ -41,7 +40,7 @@ pub fn read(value: &Value, release: Release, gates: &Gates) -> Result<SchedulerC
     }
     let context = Context { release, gates };
     let mut profile = Profile::new(release, gates.clone());
-    let wrong = check(&document, &context);
+    let wrong = refusals::check(&document, &context);
     if !wrong.is_empty() {
         return Err(wrong);
     }
@@ -59,11 +58,15 @@ pub fn read(value: &Value, release: Release, gates: &Gates) -> Result<SchedulerC
         }
     }
     if !scored.is_absent() || release.0 == 9 {
-        match priorities::read(&scored, &context, extended) {
+        match priorities::read(&scored, &context, extended, &mut profile.arguments) {
             Ok(scores) => profile.scores = scores,
             Err(reasons) => wrong.extend(reasons),
         }
     }
+    if release.0 >= 20 && !spreads(&scored) {
+        profile.arguments.spread_defaults = PodTopologySpreadDefaults::List(Vec::new());
+    }
+    wrong.extend(refusals::label_conflicts(&listed, &scored, &context));
     // A Policy brought no PostFilter up to 1.19.4 (`factory.go` createFromConfig, kubernetes#96472).
     profile.preempts = profile.preempts && !(release.0 == 19 && gates.patch() <= 4);
     profile.scoring = extended || !profile.scores.is_empty();
@@ -74,62 +77,9 @@ pub fn read(value: &Value, release: Release, gates: &Gates) -> Result<SchedulerC
     if wrong.is_empty() { Ok(SchedulerConfiguration { profiles: vec![profile], notes: Vec::new() }) } else { Err(wrong) }
 }
 
-/// What is wrong with it, before anything is made of it.
-fn check(document: &Document<'_>, context: &Context<'_>) -> Vec<String> {
-    let release = context.release;
-    let mut wrong = weights(document, release);
-    if release.0 >= 17 {
-        wrong.extend(redeclared(document, release));
-    }
-    if release.0 <= 17 {
-        wrong.extend(extenders::check(document));
-        return wrong;
-    }
-    wrong.extend(super::extenders::check(document, &super::Context { version: ConfigVersion::V1Alpha2, release, gates: context.gates }));
-    let symmetric = document.field("hardPodAffinitySymmetricWeight");
-    let value = symmetric.whole().filter(|value| !(0..=100).contains(value));
-    wrong.extend(value.map(|value| symmetric.invalid(value, "not in valid range [0-100]")));
-    wrong
-}
-
-/// Since 1.17 the priorities of a kind are one plugin: of one weight, and of the ratio there is one only (`validateCustomPriorities`).
-fn redeclared(document: &Document<'_>, release: Release) -> Vec<String> {
-    let (word, from) = if release.0 >= 20 { ("priority", "from: ") } else { ("Priority", "from:") };
-    let mut wrong = Vec::new();
-    let mut seen: BTreeMap<&str, Document<'_>> = BTreeMap::new();
-    for priority in document.field("priorities").elements() {
-        let argument = priority.field("argument");
-        let kinds = [
-            ("labelPreference", "LabelPreference"),
-            ("serviceAntiAffinity", "ServiceAntiAffinity"),
-            ("requestedToCapacityRatioArguments", "RequestedToCapacityRatio"),
-        ];
-        let Some((_, kind)) = kinds.into_iter().find(|(field, _)| !argument.field(field).is_absent()) else { continue };
-        let name = |entry: &Document<'_>| entry.field("name").text().to_owned();
-        match seen.get(kind) {
-            Some(known) if kind == "RequestedToCapacityRatio" => {
-                wrong.push(format!("{word} {:?} redeclares custom priority {kind:?}, {from}{:?}", name(&priority), name(known)));
-            }
-            Some(known) if known.field("weight").whole() != priority.field("weight").whole() => {
-                wrong.push(format!("{kind}  priority {:?} has a different weight with {:?}", name(&priority), name(known)));
-            }
-            _ => drop(seen.insert(kind, priority)),
-        }
-    }
-    wrong
-}
-
-/// The weights of priorities must be positive, and not so large that a sum of scores overflows.
-fn weights(document: &Document<'_>, release: Release) -> Vec<String> {
-    const MOST: i64 = i64::MAX / 10;
-    let entries = document.field("priorities").elements();
-    let bad = entries.iter().filter(|entry| !(1..MOST).contains(&entry.field("weight").whole().unwrap_or(0)));
-    bad.map(|entry| {
-        let name = entry.field("name").text();
-        let word = if release.0 >= 20 { "priority" } else { "Priority" };
-        format!("{word} {name} should have a positive weight applied to it or it has overflown")
-    })
-    .collect()
+/// Whether pods without constraints are spread, which is done for SelectorSpreadPriority alone (`plugins/legacy_registry.go`, since 1.20).
+fn spreads(priorities: &Document<'_>) -> bool {
+    priorities.elements().iter().any(|entry| matches!(entry.field("name").text(), "SelectorSpreadPriority" | "ServiceSpreadingPriority"))
 }
 
 /// What a required affinity term of an existing pod counts; 0 stands for the default. 1.17 checks it and goes by its configuration's

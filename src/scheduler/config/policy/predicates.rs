@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::refusals::{not_found, not_made, not_one};
 use super::{Context, kept, registry};
 use crate::scheduler::config::document::Document;
 use crate::scheduler::legacy::{self, ArguedPredicate};
@@ -17,6 +18,17 @@ enum Rule {
     Named,
     LabelPresence(Vec<(Arc<str>, bool)>),
     ServiceAffinity(Vec<Arc<str>>),
+}
+
+impl Rule {
+    /// Whether it has labels to look at, and none.
+    fn is_bare(&self) -> bool {
+        match self {
+            Self::Named => false,
+            Self::LabelPresence(labels) => labels.is_empty(),
+            Self::ServiceAffinity(labels) => labels.is_empty(),
+        }
+    }
 }
 
 /// Reads the list. What cannot be verified, or never runs, becomes a caveat.
@@ -58,8 +70,17 @@ fn entry(document: &Document<'_>, context: &Context<'_>, caveats: &mut Vec<Strin
     if !argument.is_absent() {
         let given = usize::from(!affinity.is_absent()) + usize::from(!presence.is_absent());
         if given != 1 {
-            return Err(format!("Exactly 1 predicate argument is required, numArgs: {given}, Predicate: {name}"));
+            return Err(not_one("predicate", given, &name, context.release));
         }
+    }
+    // Since 1.18 a registered name is looked up before its argument, which then counts for nothing (`legacy_registry.go` ProcessPredicatePolicy).
+    if context.release.0 >= 18 && registry::is_predicate(&name, context) {
+        let rule = match name.as_str() {
+            "CheckNodeLabelPresence" => Rule::LabelPresence(Vec::new()),
+            "CheckServiceAffinity" => Rule::ServiceAffinity(Vec::new()),
+            _ => Rule::Named,
+        };
+        return Ok(Entry { name, rule });
     }
     let labels =
         |document: &Document<'_>| document.field("labels").elements().iter().map(|label| label.text().into()).collect::<Vec<Arc<str>>>();
@@ -75,7 +96,7 @@ fn entry(document: &Document<'_>, context: &Context<'_>, caveats: &mut Vec<Strin
     if name == "PodToleratesNodeNoExecuteTaints" && context.release.0 <= 17 {
         caveats.push(format!("A released kube-scheduler {} does not register {name} and refuses this Policy.", context.release));
     } else if !registry::is_predicate(&name, context) {
-        return Err(format!("Invalid configuration: Predicate type not found for {name}"));
+        return Err(not_found("predicate", &name, context.release));
     }
     Ok(Entry { name, rule: Rule::Named })
 }
@@ -115,6 +136,9 @@ fn as_plugins(entries: Vec<Entry>, context: &Context<'_>) -> Result<Vec<FilterEn
             Rule::ServiceAffinity(_) => Some("ServiceAffinity"),
         };
         let predicate = kept(&entry.name);
+        if let (Some(name), true, 22) = (argued, entry.rule.is_bare(), context.release.0) {
+            wrong.push(not_made(name, &format!("want args to be of type {name}Args, got <nil>"), context.release));
+        }
         if let Some(name) = argued {
             filters.push(FilterEntry { name, plugin: rule(entry.rule, name) });
             continue;

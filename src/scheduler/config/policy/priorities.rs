@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use super::refusals::{not_found, not_made, not_one};
 use super::{Context, kept, registry, shape};
 use crate::scheduler::config::document::Document;
-use crate::scheduler::legacy::{self, NodeLabel, RequestedToCapacityRatio, ServiceAntiAffinity};
-use crate::scheduler::{Plugin, ScoreEntry, plugins};
+use crate::scheduler::legacy::{self, CapacityRatio, NodeLabel, RequestedToCapacityRatio, ServiceAntiAffinity};
+use crate::scheduler::{Arguments, Plugin, ScoreEntry, plugins};
 
 struct Entry {
     name: String,
@@ -17,11 +18,11 @@ enum Rule {
     Named,
     AntiAffinity(Vec<Arc<str>>),
     Label(Vec<(Arc<str>, bool)>),
-    Ratio(shape::Shape, shape::Resources),
+    Ratio(CapacityRatio),
 }
 
-/// Reads the list. `extended`: whether there are extenders, so that no points need be made up.
-pub fn read(list: &Document<'_>, context: &Context<'_>, extended: bool) -> Result<Vec<ScoreEntry>, Vec<String>> {
+/// Reads the list. `extended`: whether there are extenders, so that no points need be made up; `arguments` are those of the profile's plugins.
+pub fn read(list: &Document<'_>, context: &Context<'_>, extended: bool, arguments: &mut Arguments) -> Result<Vec<ScoreEntry>, Vec<String>> {
     let mut wrong = Vec::new();
     let mut entries: Vec<Entry> = Vec::new();
     for document in list.elements() {
@@ -31,6 +32,7 @@ pub fn read(list: &Document<'_>, context: &Context<'_>, extended: bool) -> Resul
             Err(reason) => wrong.push(reason),
         }
     }
+    wrong.extend(entries.iter().filter_map(|entry| lacks_arguments(entry, context)));
     if !wrong.is_empty() {
         return Err(wrong);
     }
@@ -39,7 +41,7 @@ pub fn read(list: &Document<'_>, context: &Context<'_>, extended: bool) -> Resul
         entries.push(Entry { name: "EqualPriority".to_owned(), rule: Rule::Named, weight: 1 });
     }
     let mut scores: Vec<ScoreEntry> = Vec::new();
-    for scored in entries.into_iter().map(|entry| score(entry, context)) {
+    for scored in entries.into_iter().map(|entry| score(entry, context, arguments)) {
         // Since 1.20 two priorities may be one plugin, with the weight of the first.
         if context.release.0 <= 19 || scores.iter().all(|known| known.name != scored.name) {
             scores.push(scored);
@@ -55,6 +57,9 @@ fn entry(document: &Document<'_>, context: &Context<'_>) -> Result<Option<Entry>
         name => name.to_owned(),
     };
     let weight = document.field("weight").whole().unwrap_or(0);
+    if name == "EqualPriority" && context.release.0 >= 17 {
+        return Ok(None);
+    }
     let argument = document.field("argument");
     let (service, label) = (argument.field("serviceAntiAffinity"), argument.field("labelPreference"));
     let ratio = argument.field("requestedToCapacityRatioArguments");
@@ -62,8 +67,12 @@ fn entry(document: &Document<'_>, context: &Context<'_>) -> Result<Option<Entry>
     if !argument.is_absent() {
         let given = usize::from(!service.is_absent()) + usize::from(!label.is_absent()) + usize::from(counts_ratio);
         if given != 1 {
-            return Err(format!("Exactly 1 priority argument is required, numArgs: {given}, Priority: {name}"));
+            return Err(not_one("priority", given, &name, context.release));
         }
+    }
+    // As for predicates: since 1.18 the argument of a registered name counts for nothing.
+    if context.release.0 >= 18 && registry::is_priority(&name, context) {
+        return Ok(Some(Entry { name, rule: Rule::Named, weight }));
     }
     let own = |usual: &str| if context.release.0 >= 17 { usual.to_owned() } else { name.clone() };
     if !service.is_absent() {
@@ -75,14 +84,11 @@ fn entry(document: &Document<'_>, context: &Context<'_>) -> Result<Option<Entry>
         return Ok(Some(Entry { name: own("NodeLabel"), rule: Rule::Label(labels), weight }));
     }
     if counts_ratio {
-        let (shape, resources) = shape::read(&ratio, context)?;
-        return Ok(Some(Entry { name: own("RequestedToCapacityRatio"), rule: Rule::Ratio(shape, resources), weight }));
-    }
-    if name == "EqualPriority" && context.release.0 >= 17 {
-        return Ok(None);
+        let rule = Rule::Ratio(shape::read(&ratio, context)?);
+        return Ok(Some(Entry { name: own("RequestedToCapacityRatio"), rule, weight }));
     }
     if !registry::is_priority(&name, context) {
-        return Err(format!("Invalid configuration: Priority type not found for {name}"));
+        return Err(not_found("priority", &name, context.release));
     }
     Ok(Some(Entry { name, rule: Rule::Named, weight }))
 }
@@ -99,6 +105,7 @@ fn add(entry: Entry, entries: &mut Vec<Entry>, context: &Context<'_>) {
             labels.extend(more);
             known.weight += entry.weight;
         }
+        (Rule::AntiAffinity(_) | Rule::Label(_) | Rule::Ratio(_), Rule::Named) if context.release.0 >= 18 => known.weight = entry.weight,
         (rule, other) => {
             *rule = other;
             known.weight = entry.weight;
@@ -106,7 +113,27 @@ fn add(entry: Entry, entries: &mut Vec<Entry>, context: &Context<'_>) {
     }
 }
 
-fn score(entry: Entry, context: &Context<'_>) -> ScoreEntry {
+/// Why the scheduler does not start: a plugin named as a priority (since 1.18), and no entry that brings its arguments.
+fn lacks_arguments(entry: &Entry, context: &Context<'_>) -> Option<String> {
+    let release = context.release;
+    match (&entry.rule, entry.name.as_str()) {
+        _ if release.0 <= 17 => None,
+        (Rule::Named, "NodeLabel" | "ServiceAffinity") => {
+            Some(format!("{}: kube-scheduler panics: runtime error: invalid memory address or nil pointer dereference", entry.name))
+        }
+        (Rule::Named, name @ "RequestedToCapacityRatio") => {
+            let why = match release.0 {
+                ..=20 => "at least one point must be specified",
+                21 => "shape: Required value: at least one point must be specified",
+                _ => "want args to be of type RequestedToCapacityRatioArgs, got <nil>",
+            };
+            Some(not_made(name, why, release))
+        }
+        _ => None,
+    }
+}
+
+fn score(entry: Entry, context: &Context<'_>, arguments: &mut Arguments) -> ScoreEntry {
     let name = if context.release.0 >= 17 { legacy::score_plugin_of(&entry.name, context.release) } else { None };
     let mut name = name.unwrap_or_else(|| kept(&entry.name));
     if name == "SelectorSpread" && context.release.0 >= 20 && context.gates.on("DefaultPodTopologySpread") {
@@ -116,7 +143,11 @@ fn score(entry: Entry, context: &Context<'_>) -> ScoreEntry {
         Rule::Named => plugins::named(name),
         Rule::AntiAffinity(labels) => Box::leak(Box::new(ServiceAntiAffinity { labels })),
         Rule::Label(labels) => Box::leak(Box::new(NodeLabel { labels })),
-        Rule::Ratio(shape, resources) => Box::leak(Box::new(RequestedToCapacityRatio { shape, resources })),
+        Rule::Ratio(CapacityRatio { shape, resources }) if context.release.0 >= 18 => {
+            arguments.capacity_ratio = (shape, resources);
+            plugins::named(name)
+        }
+        Rule::Ratio(arguments) => Box::leak(Box::new(RequestedToCapacityRatio { arguments: Some(arguments) })),
     };
     ScoreEntry { name, plugin, weight: entry.weight }
 }

@@ -1,5 +1,6 @@
 //! The predicates and priorities a Policy may name, and the order predicates run in.
-//! Sources: `algorithmprovider/defaults/register_predicates.go`, `register_priorities.go`, `defaults.go` (up to 1.13 all in the last).
+//! Sources: `algorithmprovider/defaults/register_predicates.go`, `register_priorities.go`, `defaults.go` (up to 1.13 all in the last), since 1.18
+//! `framework/plugins/legacy_registry.go`.
 
 use serde_json::{Value, json};
 
@@ -51,6 +52,8 @@ const PREDICATES: &[Registered] = &[
     always("PodToleratesNodeTaints"),
     always("CheckVolumeBinding"),
     gated("EvenPodsSpread", 16, u16::MAX, "EvenPodsSpread", true),
+    between("CheckNodeLabelPresence", 18, u16::MAX),
+    between("CheckServiceAffinity", 18, u16::MAX),
 ];
 
 const PRIORITIES: &[Registered] = &[
@@ -58,7 +61,10 @@ const PRIORITIES: &[Registered] = &[
     between("EqualPriority", 9, 16),
     always("ImageLocalityPriority"),
     always("MostRequestedPriority"),
-    between("RequestedToCapacityRatioPriority", 11, u16::MAX),
+    between("RequestedToCapacityRatioPriority", 11, 17),
+    between("RequestedToCapacityRatio", 18, u16::MAX),
+    between("NodeLabel", 18, u16::MAX),
+    between("ServiceAffinity", 18, u16::MAX),
     always("SelectorSpreadPriority"),
     always("InterPodAffinityPriority"),
     always("LeastRequestedPriority"),

@@ -5,17 +5,12 @@ use std::sync::Arc;
 
 use super::Context;
 use crate::scheduler::config::document::Document;
+use crate::scheduler::legacy::CapacityRatio;
 
-/// A shape: utilisation in percent against a score from 0 to 10.
-pub type Shape = Vec<(i64, i64)>;
-
-/// Resources with weights; none: cpu and memory alike.
-pub type Resources = Vec<(Arc<str>, i64)>;
-
-/// Reads shape and resources.
-pub fn read(argument: &Document<'_>, context: &Context<'_>) -> Result<(Shape, Resources), String> {
+/// Reads shape and resources. Where none are named cpu and memory count alike, from 1.19 on nothing does (`noderesources/requested_to_capacity_ratio.go`).
+pub fn read(argument: &Document<'_>, context: &Context<'_>) -> Result<CapacityRatio, String> {
     let number = |point: &Document<'_>, name: &str| point.field(name).whole().unwrap_or(0);
-    let shape: Shape =
+    let shape: Vec<(i64, i64)> =
         argument.field("shape").elements().iter().map(|point| (number(point, "utilization"), number(point, "score"))).collect();
     check(&shape, if context.release.0 >= 17 { 10 } else { 1 })
         .map_err(|why| format!("invalid RequestedToCapacityRatioPriority arguments: {why}"))?;
@@ -23,12 +18,14 @@ pub fn read(argument: &Document<'_>, context: &Context<'_>) -> Result<(Shape, Re
         let weight = entry.field("weight").whole().filter(|weight| *weight != 0).unwrap_or(1);
         (entry.field("name").text().into(), weight)
     };
-    let resources = argument.field("resources").elements().iter().filter(|_| context.release.0 >= 16).map(resource).collect();
-    Ok((shape, resources))
+    let named: Vec<(Arc<str>, i64)> =
+        argument.field("resources").elements().iter().filter(|_| context.release.0 >= 16).map(resource).collect();
+    let usual = named.is_empty() && context.release.0 <= 18;
+    Ok(CapacityRatio { shape, resources: if usual { CapacityRatio::default().resources } else { named } })
 }
 
 /// `stretch`: what scores were multiplied by before upstream checks them (from 1.17 on the scale is 100).
-fn check(shape: &Shape, stretch: i64) -> Result<(), String> {
+fn check(shape: &[(i64, i64)], stretch: i64) -> Result<(), String> {
     if shape.is_empty() {
         return Err("at least one point must be specified".to_owned());
     }

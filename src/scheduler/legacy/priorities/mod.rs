@@ -11,14 +11,14 @@ use super::Renamed;
 use crate::scheduler::Plugin;
 
 pub use node_label::NodeLabel;
-pub use requested_to_capacity_ratio::RequestedToCapacityRatio;
+pub use requested_to_capacity_ratio::{CapacityRatio, RequestedToCapacityRatio};
 pub use service_anti_affinity::ServiceAntiAffinity;
 
 /// Priorities with rules of their own.
 pub static PRIORITIES: &[&dyn Plugin] = &[
     &equal::Equal,
     &resource_limits::ResourceLimits,
-    &RequestedToCapacityRatio::DEFAULT,
+    &RequestedToCapacityRatio { arguments: None },
     &NodeLabel { labels: Vec::new() },
     &ServiceAntiAffinity { labels: Vec::new() },
 ];

@@ -8,17 +8,23 @@ use crate::scheduler::{Cycle, Feasible, Plugin, PreScore};
 
 /// The priority, with a Policy's arguments or the defaults.
 pub struct RequestedToCapacityRatio {
-    /// Utilisation in percent against a score from 0 to 10; none: the default shape, full for an empty node.
+    /// A Policy's arguments; none: cpu and memory alike, on a shape that is full for an empty node.
+    pub arguments: Option<CapacityRatio>,
+}
+
+/// A Policy's arguments.
+#[derive(Clone)]
+pub struct CapacityRatio {
+    /// Utilisation in percent against a score from 0 to 10.
     pub shape: Vec<(i64, i64)>,
-    /// Resources with weights (from 1.16 on); none: cpu and memory alike.
+    /// Resources with weights.
     pub resources: Vec<(Arc<str>, i64)>,
 }
 
-const DEFAULT_SHAPE: [(i64, i64); 2] = [(0, 10), (100, 0)];
-
-impl RequestedToCapacityRatio {
-    /// The priority as it is registered without arguments.
-    pub const DEFAULT: Self = Self { shape: Vec::new(), resources: Vec::new() };
+impl Default for CapacityRatio {
+    fn default() -> Self {
+        Self { shape: vec![(0, 10), (100, 0)], resources: vec![("cpu".into(), 1), ("memory".into(), 1)] }
+    }
 }
 
 impl Plugin for RequestedToCapacityRatio {
@@ -36,7 +42,7 @@ Reads
 History
   1.11–1.15 the mean of cpu and memory
   1.16–1.17 the mean by weight of the resources whose score is above 0, rounded
-  1.17–1.21 the plugin RequestedToCapacityRatio; from 1.22 on NodeResourcesFit's strategy of that name
+  1.17–1.22 the plugin RequestedToCapacityRatio; since 1.22 also NodeResourcesFit's strategy of that name
 Differs from upstream
   nowhere"
     }
@@ -44,9 +50,7 @@ Differs from upstream
     fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
         let rules = &cycle.profile.rules;
         let pod = rules.requests.scored(cycle.pod, true);
-        let shape = if self.shape.is_empty() { DEFAULT_SHAPE.to_vec() } else { self.shape.clone() };
-        let default = || vec![("cpu".into(), 1), ("memory".into(), 1)];
-        let resources: Vec<(Arc<str>, i64)> = if self.resources.is_empty() { default() } else { self.resources.clone() };
+        let CapacityRatio { shape, resources } = self.arguments.clone().unwrap_or_default();
         let (stretch, plain_mean) = (rules.max_score / 10, rules.release.0 <= 15);
         PreScore::plain(move |node| {
             let scored = resources.iter().map(|(name, weight)| {

@@ -21,6 +21,12 @@ struct Counts {
     all: Option<i64>,
 }
 
+impl Counts {
+    fn on(&self, node: &NodeInfo) -> i64 {
+        self.nodes.get(&node.id).copied().unwrap_or(0)
+    }
+}
+
 impl Plugin for ServiceAntiAffinity {
     fn name(&self) -> &'static str {
         "ServiceAntiAffinityPriority"
@@ -56,13 +62,15 @@ Differs from upstream
         if cycle.profile.release.0 == 9 && first.as_ref().is_some_and(|points| points.iter().any(|one| *one != points[0])) {
             return PreScore::Unknown("1.9 hands the scores of nodes out in random order".into());
         }
-        if answers.any(|other| Some(other) != first) {
+        let raw_of = |counts: &Counts| -> Vec<i64> { feasible.iter().map(|node| counts.on(node)).collect() };
+        let other_counts = candidates.iter().skip(1).any(|counts| raw_of(counts) != raw_of(&candidates[0]));
+        if other_counts || answers.any(|other| Some(other) != first) {
             return PreScore::Unknown("several Services select the pod, and which is first in the scheduler's list is not recorded".into());
         }
         let counts = Arc::new(candidates.swap_remove(0));
         let (raw, labels) = (counts.clone(), self.labels.clone());
         PreScore::Score(Score {
-            raw: Box::new(move |node| raw.nodes.get(&node.id).copied().unwrap_or(0)),
+            raw: Box::new(move |node| raw.on(node)),
             normalize: Normalize::Compare(Box::new(move |nodes, scores| scores.copy_from_slice(&normalized(&counts, nodes, &labels, max)))),
         })
     }
@@ -84,14 +92,13 @@ fn count(cycle: &Cycle, selector: Option<&Selector>) -> Counts {
 }
 
 fn normalized(counts: &Counts, nodes: &[&NodeInfo], labels: &[Arc<str>], max: i64) -> Vec<i64> {
-    let on = |node: &NodeInfo| counts.nodes.get(&node.id).copied().unwrap_or(0);
-    let all = counts.all.unwrap_or_else(|| nodes.iter().map(|node| on(node)).sum());
+    let all = counts.all.unwrap_or_else(|| nodes.iter().map(|node| counts.on(node)).sum());
     let mut sums = vec![0.0; nodes.len()];
     for label in labels {
         let mut by_value: HashMap<&str, i64> = HashMap::new();
         for node in nodes {
             if let Some(value) = node.labels.get(label) {
-                *by_value.entry(value).or_insert(0) += on(node);
+                *by_value.entry(value).or_insert(0) += counts.on(node);
             }
         }
         for (sum, node) in sums.iter_mut().zip(nodes) {
