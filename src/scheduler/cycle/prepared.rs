@@ -125,7 +125,7 @@ impl<'a> Cycle<'a> {
     }
 }
 
-impl Prepared<'_> {
+impl<'a> Prepared<'a> {
     /// What a plugin whose PreFilter alone runs says of a node: nothing, unless it is one of those that named other nodes.
     pub fn left_out(&self, plugin: &str, node: &Arc<str>) -> Verdict {
         match &self.subset {
@@ -139,6 +139,11 @@ impl Prepared<'_> {
     /// Which filters have nothing to say about the pod.
     pub fn idle_filters(&self) -> Vec<bool> {
         self.filters.iter().map(Option::is_none).collect()
+    }
+
+    /// Has another filter run in that place.
+    pub fn replace(&mut self, at: usize, filter: Filter<'a>) {
+        self.filters[at] = Some(filter);
     }
 
     /// Whether the PreFilter of the filter in that place said that it has nothing to say, and so wrote no state.

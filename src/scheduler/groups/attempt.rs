@@ -3,16 +3,17 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::cluster::{Claim, ClusterState, DeviceTaking, ObjectKey, PodInfo, Stored, Watched};
+use crate::cluster::{Claim, ClusterState, DeviceTaking, NodeInfo, ObjectKey, PodInfo, Stored, Watched};
 use crate::scheduler::cycle::Cycle;
 use crate::scheduler::cycle::judgement::{Judgement, NodeJudgement, WholePod};
 use crate::scheduler::dra::claim_name;
 use crate::scheduler::plugins::dynamic_resources::Wanted;
+use crate::scheduler::plugins::volume_binding::reserved as volumes_reserved;
 use crate::scheduler::preemption::victims;
 use crate::scheduler::replay::excursion::Excursion;
 
 use super::status::Status;
-use super::{Group, MemberTried, PostFilters, Scope, object_key};
+use super::{Group, MemberTried, Mode, PostFilters, Scope, object_key};
 
 /// What a try came to.
 pub struct Tried {
@@ -36,7 +37,7 @@ pub struct Attempted {
     pub tried: MemberTried,
     /// Whether Permit would let it pass; `None` where it found no node.
     pub permitted: Option<bool>,
-    /// Itself on that node and its claims with the devices found for them.
+    /// Itself on that node, its claims with the devices found for them, its volumes as they are until they are bound.
     pub brings: Vec<(ObjectKey, Stored)>,
 }
 
@@ -62,8 +63,9 @@ impl Tried {
 
 impl Group<'_> {
     /// `podGroupSchedulingDefaultAlgorithm`. The state is as it was afterwards.
-    pub fn try_on(&self, state: &mut ClusterState, within: Option<BTreeSet<Arc<str>>>, post_filter: PostFilters) -> Tried {
-        let scope = Scope { within, post_filter, listed: self.listed.clone(), pending: BTreeSet::new(), scheduled: self.scheduled };
+    pub fn try_on(&self, state: &mut ClusterState, within: Option<BTreeSet<Arc<str>>>, mode: Mode) -> Tried {
+        let Mode { post_filter, on_copies } = mode;
+        let scope = Scope { within, post_filter, listed: self.listed.clone(), scheduled: self.scheduled, on_copies, ..Scope::default() };
         let mut assumed = Excursion::default();
         let mut tried = Tried { scope, ..Tried::without_pods(Status::marked(&[])) };
         if self.newer() {
@@ -87,7 +89,7 @@ impl Group<'_> {
                 return;
             }
             if let Some(pod) = member.assumed() {
-                member.brings = self.assume(pod, state, &mut tried.scope, assumed);
+                self.assume(pod, &mut member, state, &mut tried.scope, assumed);
                 given += 1;
                 preempts |= member.tried.preempts;
                 let permitted =
@@ -123,7 +125,7 @@ impl Group<'_> {
             }
             left -= 1;
             if let Some(pod) = member.assumed() {
-                member.brings = self.assume(pod, state, &mut tried.scope, assumed);
+                self.assume(pod, &mut member, state, &mut tried.scope, assumed);
                 with_node += 1;
             }
             tried.members.push(member);
@@ -138,40 +140,29 @@ impl Group<'_> {
         }
     }
 
-    /// Puts a pod on its node, with what its devices take there, and the devices found for its claims into these; returns both.
-    fn assume(
-        &self,
-        mut pod: Arc<PodInfo>,
-        state: &mut ClusterState,
-        scope: &mut Scope,
-        assumed: &mut Excursion,
-    ) -> Vec<(ObjectKey, Stored)> {
-        let (reserved, takings) = self.reserved(&pod, state, scope);
+    /// Puts a pod on its node, with what its devices take there, the devices found for its claims into these, and its volumes aside.
+    fn assume(&self, mut pod: Arc<PodInfo>, member: &mut Attempted, state: &mut ClusterState, scope: &mut Scope, assumed: &mut Excursion) {
+        let pending = PodInfo { node_name: None, ..(*pod).clone() };
+        let cycle = Cycle { pod: &pending, state, profile: self.profile, scope: Some(scope) };
+        let Some(node) = pod.node_name.as_deref().and_then(|node| state.node(node)) else { return };
+        let (claims, takings) = devices_reserved(&cycle, node);
+        let (volumes, drawn) = volumes_reserved(&cycle, node);
         if self.profile.rules.requests.devices {
             Arc::make_mut(&mut pod).device_takings = takings;
         }
-        scope.pending.extend(reserved.iter().map(claim_name));
+        if drawn {
+            member.tried.unknown.get_or_insert_with(|| "which of several volumes its claims get is drawn by chance".to_owned());
+        }
+        scope.pending.extend(claims.iter().map(claim_name));
         let text = |text: &Option<String>| Arc::from(text.as_deref().unwrap_or_default());
-        let claims = reserved.into_iter().map(|claim| {
+        let claims = claims.into_iter().map(|claim| {
             let (namespace, name) = (text(&claim.metadata.namespace), text(&claim.metadata.name));
             (ObjectKey { kind: Watched::ResourceClaim, namespace, name }, Stored::ResourceClaim(claim.into(), None))
         });
-        let brings: Vec<(ObjectKey, Stored)> = [(object_key(&pod), Stored::Pod(pod))].into_iter().chain(claims).collect();
-        for (key, stored) in &brings {
+        member.brings = [(object_key(&pod), Stored::Pod(pod))].into_iter().chain(claims).chain(volumes).collect();
+        for (key, stored) in &member.brings {
             assumed.set(state, key, Some(stored.clone()));
         }
-        brings
-    }
-
-    /// The claims to which a pod brings devices on the node it was given, and what its devices take there.
-    fn reserved(&self, pod: &PodInfo, state: &ClusterState, scope: &Scope) -> (Vec<Claim>, Vec<DeviceTaking>) {
-        let node = pod.node_name.as_deref().and_then(|node| state.node(node)).filter(|_| self.profile.rules.dra);
-        let pending = PodInfo { node_name: None, ..pod.clone() };
-        let cycle = Cycle { pod: &pending, state, profile: self.profile, scope: Some(scope) };
-        let wanted = node.and_then(|node| Some((Wanted::of(&cycle).ok().flatten()?, node)));
-        let Some((wanted, node)) = wanted else { return Default::default() };
-        let takings = wanted.takings(node).ok().flatten().unwrap_or_default();
-        (if wanted.allocates() { wanted.reserve(node) } else { Vec::new() }, takings)
     }
 
     /// GangScheduling's PlacementFeasible (`plugins/gangscheduling/gangscheduling.go`, 1.37).
@@ -252,4 +243,12 @@ fn error(judgement: &Judgement) -> Option<&str> {
         Some(WholePod::Error(error)) => Some(error),
         _ => None,
     }
+}
+
+/// The claims to which a pod brings devices on a node, and what its devices take there.
+fn devices_reserved(cycle: &Cycle, node: &NodeInfo) -> (Vec<Claim>, Vec<DeviceTaking>) {
+    let wanted = if cycle.profile.rules.dra { Wanted::of(cycle).ok().flatten() } else { None };
+    let Some(wanted) = wanted else { return Default::default() };
+    let takings = wanted.takings(node).ok().flatten().unwrap_or_default();
+    (if wanted.allocates() { wanted.reserve(node) } else { Vec::new() }, takings)
 }

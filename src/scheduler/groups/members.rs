@@ -52,17 +52,18 @@ pub fn inferred(queue: &[Arc<PodInfo>]) -> Option<String> {
     })
 }
 
-/// Why the cycle does not begin: pods of one group that differ where they must not.
+/// Why the cycle does not begin: pods of one group that differ where they must not. Of several on nodes the first of a list without order is told:
+/// they are all returned.
 /// Sources: `frameworkForPodGroup` (1.36), `validatePodGroup` (1.37) of `schedule_one_podgroup.go`.
-pub fn mismatch(group: &Group, state: &ClusterState) -> Option<String> {
-    let first = group.queue.first()?;
+pub fn mismatches(group: &Group, state: &ClusterState) -> Vec<String> {
+    let Some(first) = group.queue.first() else { return Vec::new() };
     let same_scheduler = |pod: &PodInfo| {
         let (own, of) = (&pod.spec.scheduler_name, &first.spec.scheduler_name);
         let text = "all pods in a single pod group should have the same .spec.schedulerName set, got:";
         (own != of).then(|| format!("{text} \"{own}\" and \"{of}\""))
     };
     if !group.newer() {
-        return group.queue.iter().find_map(|pod| same_scheduler(pod));
+        return group.queue.iter().find_map(|pod| same_scheduler(pod)).into_iter().collect();
     }
     let priority = group.spec.priority.unwrap_or(0);
     let of_group = group.profile.gates.on("PodGroupPreemptionPolicy");
@@ -84,7 +85,12 @@ pub fn mismatch(group: &Group, state: &ClusterState) -> Option<String> {
             format!("all pods in a single pod group should have the same preemption policy{of}, got {} and {}", policy(own), policy(wanted))
         })
     };
+    if let Some(error) = group.queue.iter().find_map(check) {
+        return vec![error];
+    }
     let mut bound: Vec<&Arc<PodInfo>> = placed(state, &first.namespace, &group.name).collect();
     bound.sort_by_key(|pod| &pod.name);
-    group.queue.iter().chain(bound).find_map(check)
+    let mut errors: Vec<String> = bound.into_iter().filter_map(check).collect();
+    errors.dedup();
+    errors
 }

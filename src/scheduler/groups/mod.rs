@@ -4,10 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::cluster::{ClusterState, NodeId, ObjectKey, PodInfo, PodKey, Stored, TermKind};
+use crate::cluster::{ClusterState, NodeId, ObjectKey, PodInfo, PodKey, Stored};
 
 use super::cycle::Cycle;
 use super::cycle::judgement::Judgement;
+use super::volumes::claim_refs;
 use super::{Gates, Profile};
 
 mod attempt;
@@ -33,26 +34,30 @@ pub struct Scope {
     pub pending: BTreeSet<String>,
     /// How many pods of the group had nodes when the cycle began.
     pub scheduled: usize,
+    /// Whether the nodes are copies that preemption for the group tries things on. They have lost how many nodes have an image
+    /// (`framework/types.go` SnapshotConcrete, of what is a copy already), so that no image counts.
+    pub on_copies: bool,
 }
 
-/// Nodes that had pods with affinity terms when the cycle began. 1.36 does not add those that assumed pods bring them to
-/// (`backend/cache/snapshot.go` AssumePod), 1.37 does.
+/// Nodes that had pods with affinity terms, and claims that were used, when the cycle began. 1.36 does not add those that assumed pods bring
+/// (`backend/cache/snapshot.go` AssumePod), nor takes off those of victims; 1.37 does.
 #[derive(Clone, Debug, Default)]
 pub struct Listed {
     /// Nodes with a pod that has a required anti-affinity term.
     pub required_anti_affinity: BTreeSet<NodeId>,
-    /// Nodes with a pod that has any term.
+    /// Nodes with a pod that has pod affinity or anti-affinity, be it without terms.
     pub any: BTreeSet<NodeId>,
+    /// Claims of pods on nodes: namespace and name.
+    pub claims: BTreeSet<(Arc<str>, Arc<str>)>,
 }
 
 impl Listed {
     fn of(state: &ClusterState) -> Self {
         let mut listed = Self::default();
-        for (term, nodes) in state.terms() {
-            listed.any.extend(nodes.keys());
-            if term.kind == TermKind::RequiredAntiAffinity {
-                listed.required_anti_affinity.extend(nodes.keys());
-            }
+        for (node, pod) in state.nodes().flat_map(|node| node.pods.iter().map(move |pod| (node.id, pod))) {
+            listed.claims.extend(claim_refs(pod, false).map(|claim| (pod.namespace.clone(), claim.name)));
+            listed.any.extend(pod.spec.has_pod_affinity().then_some(node));
+            listed.required_anti_affinity.extend((!pod.spec.pod_anti_affinity.required.is_empty()).then_some(node));
         }
         listed
     }
@@ -69,6 +74,18 @@ pub enum PostFilters {
     /// None runs.
     Skip,
 }
+
+/// How the pods of a group are tried.
+#[derive(Clone, Copy, Debug)]
+pub struct Mode {
+    /// What becomes of PostFilter.
+    pub post_filter: PostFilters,
+    /// Whether on copies of the nodes.
+    pub on_copies: bool,
+}
+
+/// To see what taking pods away would help.
+const PREEMPTION: Mode = Mode { post_filter: PostFilters::Skip, on_copies: true };
 
 /// The cycle of a group.
 #[derive(Clone, Debug)]

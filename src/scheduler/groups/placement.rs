@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::cluster::ClusterState;
+use crate::cluster::{ClusterState, PodInfo};
 use crate::scheduler::plugins::{placement_fill, placement_pods};
 
 use super::attempt::Tried;
 use super::status::Status;
-use super::{Group, PostFilters, placed};
+use super::{Group, Mode, placed};
 
 /// A set of nodes.
 pub struct Placement {
@@ -37,14 +37,14 @@ pub struct Outcome {
 
 impl Group<'_> {
     /// Tries the group on each set of nodes in turn and takes the best.
-    pub fn run(&self, state: &mut ClusterState, post_filter: PostFilters) -> Outcome {
+    pub fn run(&self, state: &mut ClusterState, mode: Mode) -> Outcome {
         let placements = match self.placements(state) {
             Ok(placements) => placements,
             Err(status) => return Outcome::failed(status),
         };
         let mut outcome = Outcome::failed(Status::Success);
         for placement in placements {
-            let tried = self.try_on(state, placement.nodes.clone(), post_filter);
+            let tried = self.try_on(state, placement.nodes.clone(), mode);
             let failed = matches!(tried.status, Status::Error(_));
             outcome.tries.push((placement, tried));
             if failed {
@@ -97,6 +97,10 @@ impl Group<'_> {
         let all = || Ok(vec![Placement { name: None, nodes: None }]);
         if !self.by_topology() || !self.profile.generates_placements {
             return all();
+        }
+        let unknown = |pod: &Arc<PodInfo>| state.listers().pod_groups.get(&pod.namespace, &self.name).is_none();
+        if !self.newer() && self.queue.first().is_some_and(unknown) {
+            return Err(Status::Error(format!("podgroup.scheduling.k8s.io \"{}\" not found", self.name)));
         }
         let Some(key) = self.spec.topology_key() else { return all() };
         let required = self.domain_of_placed(state, key).map_err(Status::Error)?;
@@ -155,6 +159,12 @@ impl Group<'_> {
 }
 
 impl Outcome {
+    /// Whether where its pods go, as far as it is known, is drawn by chance.
+    pub fn is_drawn(&self) -> bool {
+        let mut members = self.chosen.into_iter().flat_map(|at| &self.tries[at].1.members).map(|member| &member.tried);
+        self.drawn.len() > 1 || members.any(|member| member.unknown.is_some() || !member.tied.is_empty())
+    }
+
     /// With what came of one of the tries as the group's.
     fn reported(self, at: usize) -> Self {
         let tried = &self.tries[at].1;

@@ -9,14 +9,14 @@ use crate::scheduler::plugins::dynamic_resources::{Said, group_post_filter};
 use crate::scheduler::preemption::budgets::{budgets, violating_units};
 use crate::scheduler::replay::excursion::Excursion;
 
-use super::evict::{Unit, assignments, hold, units};
+use super::evict::{Unit, are_drawn, assignments, hold, missing_node, moved, units};
 use super::placement::Outcome;
 use super::status::Status;
-use super::{Group, PostFilters, object_key};
+use super::{Group, PREEMPTION, object_key};
 
 /// What preemption for the group answers.
 pub enum Answer {
-    /// It makes room; what is said of it, whom it evicts, and whether others of the same importance might go.
+    /// It makes room; what is said of it, whom it evicts, and whether by chance others might go.
     Helps { message: String, victims: Vec<Arc<PodInfo>>, tied: bool },
     /// It does not, for this reason.
     Declines(String),
@@ -69,6 +69,10 @@ impl Group<'_> {
         if !self.profile.preempts {
             let missing = "default preemption plugin is not registered, workload aware preemption is disabled";
             return Answer::Declines(if self.newer() { String::new() } else { missing.to_owned() });
+        }
+        if let Some(node) = self.newer().then(|| missing_node(state)).flatten() {
+            let lost = format!("failed to get node info for node \"{node}\" from snapshot: nodeinfo not found for node name \"{node}\"");
+            return Answer::Fails(format!("failed to create domain: {lost}"));
         }
         if !self.newer() && self.spec.topology_key().is_some() {
             return Answer::Declines("workload aware preemption is not supported for pod groups with scheduling constraints".to_owned());
@@ -134,13 +138,13 @@ impl Group<'_> {
 
     /// `selectVictimsOnDomain`, all lower pods being gone: each is let stay that may, those whose budget would be violated first.
     fn spare(&self, state: &mut ClusterState, mut lower: Vec<Unit>) -> Answer {
-        let alone = self.run(state, PostFilters::Skip);
+        let alone = self.run(state, PREEMPTION);
         match &alone.status {
             Status::Success => {}
             Status::Error(error) => return Answer::Fails(error.clone()),
             refused @ Status::Rejected { .. } => return Answer::Declines(refused.message()),
         }
-        let fixed = self.newer().then(|| assignments(self, state, &alone));
+        let mut fixed = self.newer().then(|| assignments(self, state, &alone));
         lower.sort_by_key(|unit| unit.importance());
         let budgets = budgets(state);
         let violating = violating_units(&lower.iter().map(|unit| unit.pods.as_slice()).collect::<Vec<_>>(), &budgets, self.newer());
@@ -151,18 +155,23 @@ impl Group<'_> {
             for pod in &unit.pods {
                 back.set(state, &object_key(pod), Some(crate::cluster::Stored::Pod(pod.clone())));
             }
-            let fits = match &fixed {
-                Some(fixed) => hold(self, state, fixed),
-                None => self.run(state, PostFilters::Skip).status == Status::Success,
+            let fits = match &mut fixed {
+                Some(fixed) => {
+                    moved(self, state, fixed, &unit, 1);
+                    hold(self, state, fixed)
+                }
+                None => self.run(state, PREEMPTION).status == Status::Success,
             };
             if fits {
                 staying.push((unit.importance().alike(), violates));
             } else {
+                fixed.iter_mut().for_each(|fixed| moved(self, state, fixed, &unit, -1));
                 back.restore(state);
                 victims.push((unit, violates));
             }
         }
-        let tied = victims.iter().any(|(unit, violates)| staying.contains(&(unit.importance().alike(), *violates)));
+        let drawn = alone.is_drawn() || fixed.is_some_and(|fixed| are_drawn(&fixed));
+        let tied = drawn || victims.iter().any(|(unit, violates)| staying.contains(&(unit.importance().alike(), *violates)));
         victims.sort_by_key(|(unit, _)| unit.importance());
         let victims: Vec<Arc<PodInfo>> = victims.into_iter().flat_map(|(unit, _)| unit.pods).collect();
         let found = format!("found a placement for podgroup, preempting {} victims", victims.len());

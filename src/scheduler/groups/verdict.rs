@@ -13,7 +13,7 @@ use super::attempt::{Attempted, Tried};
 use super::placement::Outcome;
 use super::preemption::Answer;
 use super::status::Status;
-use super::{Group, GroupCycle, GroupOutcome, Judged, PlacementTried, PostFilters, Scope, have_cycles, members};
+use super::{Group, GroupCycle, GroupOutcome, Judged, Mode, PlacementTried, PostFilters, Scope, have_cycles, members};
 
 /// What Permit says of a pod whose group lacks others, as `RunPermitPlugins` completes it.
 const WAITS: &str = "waiting for minCount pods from a gang to be scheduled";
@@ -35,11 +35,14 @@ pub fn judge(
     if let Some(parent) = group.spec.parent_composite_pod_group_name.as_deref().filter(|_| profile.gates.on("CompositePodGroup")) {
         return Some(group.not_simulated(pod, state, parent));
     }
-    if let Some(error) = members::mismatch(&group, state) {
-        let cycle = group.described(&Outcome::failed(Status::Error(error.clone())), None);
-        return Some(group.unreached(pod, state, &Status::Error(error), cycle));
+    let mismatches = members::mismatches(&group, state);
+    if let Some(error) = mismatches.iter().find(|error| recorded == Some(error.as_str())).or(mismatches.first()) {
+        let mut cycle = group.described(&Outcome::failed(Status::Error(error.clone())), None);
+        let several = mismatches.iter().any(|other| other != error);
+        cycle.inferred.extend(several.then(|| "which of the pods that differ from their group is told is drawn by chance".to_owned()));
+        return Some(group.unreached(pod, state, &Status::Error(error.clone()), cycle));
     }
-    let mut outcome = group.run(state, group.post_filters());
+    let mut outcome = group.run(state, Mode { post_filter: group.post_filters(), on_copies: false });
     group.as_recorded(pod, &mut outcome, recorded);
     let before = outcome.status.clone();
     let answer = group.preempt(state, &outcome);
@@ -204,7 +207,7 @@ impl Group<'_> {
             Some(Answer::Helps { victims, tied, .. }) => {
                 cycle.victims.clone_from(victims);
                 if *tied {
-                    let why = "other pods of the same importance may have to go for the group: that depends on an order drawn by chance";
+                    let why = "other pods may have to go for the group: that depends on what the scheduler draws by chance";
                     cycle.inferred.push(why.to_owned());
                 }
             }

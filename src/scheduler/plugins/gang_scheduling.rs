@@ -29,8 +29,8 @@ History
 Differs from upstream
   Which pods were in a cycle and in which order they were tried is not in etcd. It is inferred: all pods of the group without a node, by
   priority, those refused before first, then by age and name. Where one of several equal nodes was drawn for an earlier pod, the node it
-  is known to have got is taken, else the first by name, and a caveat says so. Volumes that earlier pods of the group reserve are not
-  modelled. Groups of groups (CompositePodGroup, 1.37) are not simulated: such a pod is judged alone and its verdict is Unverifiable."
+  is known to have got is taken, else the first by name, and a caveat says so. Groups of groups
+  (CompositePodGroup, 1.37) are not simulated: such a pod is judged alone and its verdict is Unverifiable."
     }
 }
 

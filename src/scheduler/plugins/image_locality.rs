@@ -44,6 +44,9 @@ Differs from upstream
                 bucket(images.iter().filter_map(|image| find(node, image)).map(|image| image.size).sum(), max)
             });
         }
+        if cycle.scope.is_some_and(|scope| scope.on_copies) {
+            return PreScore::plain(|_| 0);
+        }
         let images = images(&cycle.pod.spec, rules);
         let count = if rules.image_volumes_raise_maximum { count(&cycle.pod.spec) } else { containers.len() };
         let count = i64::try_from(count).unwrap_or(1);

@@ -49,7 +49,7 @@ Differs from upstream
         } else {
             BTreeSet::new()
         };
-        let used = once.iter().filter(|claim| is_used(&pod.namespace, claim, cycle.state)).count();
+        let used = once.iter().filter(|claim| is_used(claim, cycle)).count();
         if used > 0 && release <= 26 {
             return PreFilter::Refuse(Refusal::unresolvable(CLAIM_IN_USE));
         }
@@ -99,9 +99,13 @@ pub fn once_claims(pod: &PodInfo, state: &ClusterState) -> Result<BTreeSet<Arc<s
     Ok(once)
 }
 
-/// Whether a pod on some node uses the claim.
-fn is_used(namespace: &str, claim: &str, state: &ClusterState) -> bool {
-    users(namespace, claim, state).next().is_some()
+/// Whether a pod on some node uses the pod's claim.
+fn is_used(claim: &Arc<str>, cycle: &Cycle) -> bool {
+    let namespace = &cycle.pod.namespace;
+    match cycle.scope.and_then(|scope| scope.listed.as_ref()) {
+        Some(listed) => listed.claims.contains(&(namespace.clone(), claim.clone())),
+        None => users(namespace, claim, cycle.state).next().is_some(),
+    }
 }
 
 /// The pods on nodes that use a claim.

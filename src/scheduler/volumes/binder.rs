@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::cluster::{Amount, Interner, Node, Selector};
-use crate::kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim, TopologySelectorTerm};
+use crate::kube::api::core::v1::{ObjectReference, PersistentVolume, PersistentVolumeClaim, TopologySelectorTerm};
 use crate::kube::api::storage::v1::{CSINode, CSIStorageCapacity, StorageClass};
+use crate::kube::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use crate::scheduler::Cycle;
 use crate::scheduler::plugins::{on_shape, part};
 
@@ -15,6 +16,8 @@ use super::claims::{PodClaims, claim_class, spec_class, storage_request};
 use super::matching::{Matching, VolumeAffinity, VolumeList, by_size, capacity};
 use super::migration::{InTreePlugin, MigratedVolume, is_migrated_by_annotation, migrated_affinity, volume_plugin};
 
+/// For which node a claim is to be provisioned.
+const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 /// Up to 1.32.
 const NODE_CONFLICT: &str = "node(s) had volume node affinity conflict";
 /// Since 1.33.
@@ -51,6 +54,8 @@ pub struct Found {
     pub bindings: Vec<(Arc<PersistentVolumeClaim>, Arc<PersistentVolume>)>,
     /// Claims to be provisioned, each with the capacities that have room for it, where one is asked for.
     pub provisions: Vec<(Arc<PersistentVolumeClaim>, Vec<Arc<CSIStorageCapacity>>)>,
+    /// Whether a claim could as well get a volume unlike the one here: which is taken is chance.
+    pub drawn_volume: bool,
 }
 
 /// What provisioning says: whether the topology fits, whether there is room.
@@ -91,7 +96,7 @@ impl<'a> Binder<'a> {
         // Up to 1.13 such claims are no more to be bound, or the node they are to be provisioned for is not known.
         let selected = |claim: &PersistentVolumeClaim| {
             let annotations = claim.metadata.annotations.as_ref().filter(|_| release >= 14);
-            annotations.and_then(|all| all.get("volume.kubernetes.io/selected-node")).cloned()
+            annotations.and_then(|all| all.get(SELECTED_NODE)).cloned()
         };
         if self.delayed.iter().any(|claim| selected(claim).is_some_and(|selected| selected != *node.name)) {
             satisfied = false;
@@ -101,7 +106,10 @@ impl<'a> Binder<'a> {
                 let taken: Vec<&str> = found.bindings.iter().filter_map(|(_, volume)| volume.metadata.name.as_deref()).collect();
                 let matching = Matching::new(claim, self.cycle.profile);
                 match self.volumes_for(claim).map_or(Ok(None), |list| matching.find(list, node, &taken))? {
-                    Some(volume) => found.bindings.push((claim.clone(), volume.clone())),
+                    Some((volume, drawn)) => {
+                        found.drawn_volume |= drawn;
+                        found.bindings.push((claim.clone(), volume.clone()));
+                    }
                     None => provision.push(claim),
                 }
             }
@@ -243,6 +251,23 @@ impl Found {
     pub fn drawn(&self) -> bool {
         let differ = |room: &[Arc<CSIStorageCapacity>]| room.iter().any(|capacity| offered(capacity) != offered(&room[0]));
         self.bindings.is_empty() && self.provisions.iter().any(|(_, room)| differ(room))
+    }
+
+    /// What AssumePodVolumes makes of it: volumes that are their claims', claims that are to be provisioned for the node.
+    pub fn assumed(self, node: &str) -> (Vec<PersistentVolume>, Vec<PersistentVolumeClaim>) {
+        let bound = self.bindings.into_iter().map(|(claim, volume)| {
+            let mut volume = Arc::unwrap_or_clone(volume);
+            let ObjectMeta { namespace, name, uid, .. } = claim.metadata.clone();
+            let claim_ref = ObjectReference { namespace, name, uid, ..ObjectReference::default() };
+            volume.spec.get_or_insert_default().claim_ref = Some(claim_ref);
+            volume
+        });
+        let provisioned = self.provisions.into_iter().map(|(claim, _)| {
+            let mut claim = Arc::unwrap_or_clone(claim);
+            claim.metadata.annotations.get_or_insert_default().insert(SELECTED_NODE.to_owned(), node.to_owned());
+            claim
+        });
+        (bound.collect(), provisioned.collect())
     }
 
     /// The node's score: how well the volumes of each class are used, through `shape`, the mean over the classes.

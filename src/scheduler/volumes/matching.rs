@@ -60,6 +60,16 @@ struct Listed {
     capacity: Amount,
 }
 
+impl Listed {
+    /// Whether whatever could take the one could take the other, but for their size.
+    fn is_like(&self, other: &Self) -> bool {
+        let (own, others) = (self.volume.spec.as_ref(), other.volume.spec.as_ref());
+        self.volume.metadata.labels == other.volume.metadata.labels
+            && own.map(|spec| &spec.node_affinity) == others.map(|spec| &spec.node_affinity)
+            && own.map(|spec| &spec.access_modes) == others.map(|spec| &spec.access_modes)
+    }
+}
+
 /// A claim and the volumes it may get.
 pub struct Matching<'a> {
     claim: &'a PersistentVolumeClaim,
@@ -106,8 +116,9 @@ impl<'a> Matching<'a> {
         }
     }
 
-    /// Returns the volume upstream would take on this node, `taken` ones left out; `None`: there is none.
-    pub fn find<'v>(&self, list: &'v VolumeList, node: &Node, taken: &[&str]) -> Result<Option<&'v Arc<PersistentVolume>>, String> {
+    /// Returns the volume upstream would take on this node, `taken` ones left out, and whether another, unlike it, would do as well; `None`: there
+    /// is none.
+    pub fn find<'v>(&self, list: &'v VolumeList, node: &Node, taken: &[&str]) -> Result<Option<(&'v Arc<PersistentVolume>, bool)>, String> {
         let spec = self.claim.spec.clone().unwrap_or_default();
         let wanted_class = spec.volume_attributes_class_name.as_deref().unwrap_or_default();
         if self.attributes_class == Some(false) && !wanted_class.is_empty() {
@@ -117,7 +128,7 @@ impl<'a> Matching<'a> {
             ));
         }
         let selector = self.selector.as_ref().map_err(Clone::clone)?;
-        let mut smallest: Option<&Listed> = None;
+        let mut smallest: Option<(&Listed, bool)> = None;
         for listed in &list.volumes {
             let volume = listed.volume.spec.as_ref();
             let field = |value: Option<&'v String>| value.map(String::as_str);
@@ -135,7 +146,7 @@ impl<'a> Matching<'a> {
             }
             let reachable = listed.affinity.matches(node);
             if self.is_for_claim(&listed.volume) {
-                return Ok(reachable.then_some(&listed.volume));
+                return Ok(reachable.then_some((&listed.volume, false)));
             }
             let phase = field(listed.volume.status.as_ref().and_then(|status| status.phase.as_ref()));
             let free = phase == Some("Available") || !self.available_only;
@@ -146,11 +157,13 @@ impl<'a> Matching<'a> {
             if !spec.access_modes.iter().flatten().all(|mode| modes.contains(mode)) {
                 continue;
             }
-            if smallest.is_none_or(|smallest| smallest.capacity.cmp(&listed.capacity) == Ordering::Greater) {
-                smallest = Some(listed);
+            match smallest.as_mut().map(|(smallest, drawn)| (smallest.capacity.cmp(&listed.capacity), smallest.is_like(listed), drawn)) {
+                None | Some((Ordering::Greater, ..)) => smallest = Some((listed, false)),
+                Some((Ordering::Equal, false, drawn)) => *drawn = true,
+                Some(_) => {}
             }
         }
-        Ok(smallest.map(|listed| &listed.volume))
+        Ok(smallest.map(|(listed, drawn)| (&listed.volume, drawn)))
     }
 
     /// `IsVolumeBoundToClaim`.

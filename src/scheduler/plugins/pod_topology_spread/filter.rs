@@ -8,15 +8,15 @@ use crate::scheduler::{Candidate, Cycle, PreFilter, Verdict};
 
 use super::{Constraint, constraints, has_all_keys};
 
-const SKEWED: &str = "node(s) didn't match pod topology spread constraints";
-const MISSING_LABEL: &str = "node(s) didn't match pod topology spread constraints (missing required label)";
+pub(super) const SKEWED: &str = "node(s) didn't match pod topology spread constraints";
+pub(super) const MISSING_LABEL: &str = "node(s) didn't match pod topology spread constraints (missing required label)";
 /// What the emptiest domain counts where there is no domain at all (`math.MaxInt32`).
-const NO_DOMAIN: i64 = 2_147_483_647;
+pub(super) const NO_DOMAIN: i64 = 2_147_483_647;
 
 /// Matching pods by the value of one topology key.
 #[derive(Default)]
-struct Domains {
-    counts: HashMap<Arc<str>, i64>,
+pub(super) struct Domains {
+    pub(super) counts: HashMap<Arc<str>, i64>,
     /// The two emptiest domains.
     emptiest: Vec<(Arc<str>, i64)>,
 }
@@ -41,13 +41,13 @@ impl Domains {
 }
 
 /// The constraints with DoNotSchedule, counted.
-struct Counted {
-    constraints: Vec<Constraint>,
+pub(super) struct Counted {
+    pub(super) constraints: Vec<Constraint>,
     /// Whose counts each constraint uses.
     place: Vec<usize>,
-    domains: Vec<Domains>,
+    pub(super) domains: Vec<Domains>,
     /// Whether the pod counts itself.
-    own: Vec<i64>,
+    pub(super) own: Vec<i64>,
 }
 
 /// What a constraint compares on a node that has its label.
@@ -80,7 +80,7 @@ impl Comparison {
 }
 
 impl Counted {
-    fn new(cycle: &Cycle) -> Option<Self> {
+    pub(super) fn new(cycle: &Cycle) -> Option<Self> {
         let constraints = constraints(cycle, WhenUnsatisfiable::DoNotSchedule);
         if constraints.is_empty() {
             return None;

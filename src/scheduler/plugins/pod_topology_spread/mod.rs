@@ -2,6 +2,7 @@
 
 pub mod filter;
 mod score;
+mod tracked;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,6 +13,8 @@ use crate::scheduler::{Cycle, Feasible, Plugin, PodTopologySpreadDefaults, PreFi
 use super::node_affinity::required_matches;
 use super::taint_toleration::{tolerates_all, untolerated};
 use super::workload_selector::workload_selector;
+
+pub use tracked::Tracked;
 
 /// Upstream: `plugins/podtopologyspread`; in 1.16 EvenPodsSpread and EvenPodsSpreadPriority.
 pub struct PodTopologySpread;
