@@ -218,3 +218,25 @@ fn what_a_spread_and_a_limit_count() {
     );
     assert!(said.contains("it has no label kubernetes.io/os"), "{said}");
 }
+
+/// 1.22 to 1.24 share a count between nodes and their copies.
+#[test]
+fn a_claim_for_one_pod_that_may_be_miscounted_is_a_caveat() {
+    let claim = "---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data, namespace: default}\n\
+                 spec: {accessModes: [ReadWriteOncePod], volumeName: v}\n";
+    let user = |more: &str| {
+        format!(
+            "---\napiVersion: v1\nkind: Pod\nmetadata: {{name: other, namespace: default, uid: o}}\nspec: {{containers: [{{name: c}}], {VOLUMES}{more}\n"
+        )
+    };
+    const VOLUMES: &str = "volumes: [{name: d, persistentVolumeClaim: {claimName: data}}]";
+    let spec = format!("{{containers: [{{name: c}}], {VOLUMES}}}");
+    let at = |release: &'static str| ["--scheduler-version", release, "--feature-gates", "ReadWriteOncePod=true"];
+    let running = format!("{claim}{}", user(", nodeName: n1}"));
+    let forgotten = "1.23 forgets that claim data is used once it tried preemption on its user's node: the pod may have passed";
+    assert!(told(&explain(&spec, &running, &at("1.23"))).contains(forgotten));
+    assert!(!told(&explain(&spec, &running, &at("1.25"))).contains("forgets that claim"));
+    let nominated = format!("{claim}{}", user("}\nstatus: {nominatedNodeName: n1}"));
+    let taken = "1.24 may take claim data for used, as a pod that uses it was nominated to a node: the pod may have been refused";
+    assert!(told(&explain(&spec, &nominated, &at("1.24"))).contains(taken));
+}

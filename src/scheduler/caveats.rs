@@ -1,13 +1,15 @@
 //! What an explanation must admit, each in one sentence; only what could change the answer is said.
 
-use crate::cluster::ClusterState;
+use crate::cluster::{ClusterState, PodInfo};
 
 use super::cycle::judgement::{Judgement, NodeJudgement, WholePod};
 use super::cycle::sampling::Sample;
 use super::explanation::{Attempt, Outcome};
+use super::plugins::volume_restrictions::once_claims;
 use super::preemption::victims::PreemptionCandidate;
 use super::profile::scheduler::Scheduler;
 use super::replay::Found;
+use super::volumes::claim_refs;
 use super::{Profile, Verdict, judged_as};
 
 /// Under which circumstances a judgement was made.
@@ -73,6 +75,7 @@ pub fn caveats(of: &Circumstances) -> Vec<String> {
     }
     unknown_rules(of, &mut said);
     said.extend(one_of_several(of));
+    said.extend(miscounted_claims(of));
     if !of.same_message && of.attempt.outcome == Outcome::Unschedulable && of.judgement.message.is_some() {
         said.push("the recorded message differs from the one these rules give for this state".to_owned());
     }
@@ -158,6 +161,30 @@ fn one_of_several(of: &Circumstances) -> Option<String> {
     Some(format!(
         "on {first}{more} several extended resources are lacking, of which 1.17 names one, left to chance: the message may name another"
     ))
+}
+
+/// 1.22 to 1.24 share the count of who uses a claim with the copies of a node that preemption takes pods off and nominations put pods on
+/// (`framework/types.go` NodeInfo.Clone), so that it may be too low or too high.
+fn miscounted_claims(of: &Circumstances) -> Option<String> {
+    let pod = &of.attempt.pod;
+    if !(22..=24).contains(&of.profile.release.0) || !of.profile.gates.on("ReadWriteOncePod") {
+        return None;
+    }
+    let once = once_claims(pod, of.state).ok().filter(|once| !once.is_empty())?;
+    let refused = matches!(&of.judgement.whole_pod, Some(WholePod::Refused { plugin: "VolumeRestrictions", .. }));
+    let uses = |other: &PodInfo| other.namespace == pod.namespace && claim_refs(other, false).any(|claim| once.contains(&claim.name));
+    let nominated = of.state.nominated().any(|other| uses(other));
+    let name = once.first()?;
+    let release = of.profile.release;
+    if refused {
+        Some(format!("{release} forgets that claim {name} is used once it tried preemption on its user's node: the pod may have passed"))
+    } else {
+        nominated.then(|| {
+            format!(
+                "{release} may take claim {name} for used, as a pod that uses it was nominated to a node: the pod may have been refused"
+            )
+        })
+    }
 }
 
 /// Which scores may be others, and why.
