@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use ketcd::cluster::{ObjectKey, PodInfo};
 use ketcd::scheduler::{
-    Explanation, Gates, GroupOutcome, NodeJudgement, Profile, Release, Replay, Scheduler, Verdict, VersionFrom, WholePod,
+    Explanation, Gates, GroupOutcome, NodeJudgement, Profile, Release, Replay, Scheduler, SchedulerConfiguration, Verdict, VersionFrom,
+    WholePod,
 };
 use serde_json::{Value, json};
 
@@ -34,7 +35,7 @@ fn released_code_makes_the_same_of_groups() {
             }
         }
     }
-    assert!(files >= 19, "only {files} files");
+    assert!(files >= 22, "only {files} files");
     assert!(compared > 1_500, "only {compared} values were compared");
     assert!(wrong.is_empty(), "{} of {compared} differ\n{}", wrong.len(), wrong[..wrong.len().min(20)].join("\n"));
 }
@@ -43,7 +44,11 @@ fn replay(first: &Value, objects: &Value) -> Replay {
     let release = first["version"].as_str().unwrap().parse::<Release>().unwrap();
     let gates = Gates::new(release).parse(first["gates"].as_str().unwrap()).unwrap();
     let version = VersionFrom { release, patch: None, evidence: String::new() };
-    let scheduler = Scheduler { profiles: vec![Profile::new(release, gates)], recorded: release, version, configured: false };
+    let profiles = match &first["config"] {
+        Value::Null => vec![Profile::new(release, gates)],
+        config => SchedulerConfiguration::read(config, release, &gates).unwrap().profiles,
+    };
+    let scheduler = Scheduler { profiles, recorded: release, version, configured: false };
     let mut replay = Replay::new(scheduler, true);
     let objects = objects.as_array().unwrap();
     let nodes = objects.iter().filter(|object| object["kind"] == "Node");

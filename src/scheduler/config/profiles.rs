@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::scheduler::cycle::stateless;
 use crate::scheduler::legacy::{ArguedPredicate, NodeLabel, ServiceAntiAffinity};
-use crate::scheduler::profile::PLACEMENT_SCORES;
+use crate::scheduler::profile::{Gang, PLACEMENT_SCORES};
 use crate::scheduler::{FilterEntry, Plugin, Profile, Release, Rules, ScoreEntry, plugins};
 
 use super::document::Document;
@@ -160,9 +160,9 @@ fn fill(profile: &mut Profile, made: &Framework, draft: &Draft<'_>) {
         let post = made.at(Point::PostFilter).iter().filter_map(|plugin| known.into_iter().find(|name| *name == plugin.name));
         profile.post_filters = post.collect();
     }
-    if !made.runs("SchedulingGates", Point::PreEnqueue) {
-        profile.gates = profile.gates.clone().with("PodSchedulingReadiness", false);
-    }
+    profile.pre_enqueues.retain(|name| made.runs(name, Point::PreEnqueue));
+    let gang = |point: Point| made.runs("GangScheduling", point);
+    profile.gang = Gang { permit: gang(Point::Permit), feasible: [Point::PreEnqueue, Point::Reserve, Point::Permit].into_iter().any(gang) };
 }
 
 /// Whether a plugin scores though its PreScore is disabled.

@@ -113,7 +113,7 @@ impl<'a> Cycle<'a> {
 
     /// What a pod that fits waits for before it is bound.
     fn end_bound(&self, judgement: &mut Judgement) {
-        judgement.permit = plugins::gang_permit(self);
+        judgement.permit = if self.profile.gang.permit { plugins::gang_permit(self) } else { None };
         judgement.driver_waits = driver::waits(self, judgement);
         judgement.message = driver::message(judgement);
         if judgement.message.is_none() {

@@ -96,15 +96,17 @@ impl<'a> Cycle<'a> {
 
     /// The PreEnqueue plugins, in their order.
     pub fn gated(&self) -> Option<WholePod> {
-        let gates = &self.pod.spec.scheduling_gates;
-        if self.profile.gates.on("PodSchedulingReadiness") && !gates.is_empty() {
-            let reason = format!("waiting for scheduling gates: [{}]", gates.join(" "));
-            return Some(WholePod::Gated { plugin: "SchedulingGates", reason });
-        }
-        let devices = self.profile.rules.dra && self.profile.filters.iter().any(|entry| entry.name == "DynamicResources");
-        let devices = devices.then(|| plugins::dynamic_resources_pre_enqueue(self)).flatten();
-        let devices = devices.map(|reason| WholePod::Gated { plugin: "DynamicResources", reason });
-        devices.or_else(|| plugins::gang_pre_enqueue(self).map(|reason| WholePod::Gated { plugin: "GangScheduling", reason }))
+        self.profile.pre_enqueues.iter().find_map(|plugin| {
+            let reason = match *plugin {
+                "SchedulingGates" if self.profile.waits_at_gates(self.pod) => {
+                    Some(format!("waiting for scheduling gates: [{}]", self.pod.spec.scheduling_gates.join(" ")))
+                }
+                "DynamicResources" if self.profile.rules.dra => plugins::dynamic_resources_pre_enqueue(self),
+                "GangScheduling" => plugins::gang_pre_enqueue(self),
+                _ => None,
+            };
+            reason.map(|reason| WholePod::Gated { plugin, reason })
+        })
     }
 
     /// `podPassesBasicChecks` (`core/generic_scheduler.go`, 1.10–1.19): a claim that is missing or being deleted ends the attempt.

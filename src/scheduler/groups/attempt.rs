@@ -92,8 +92,9 @@ impl Group<'_> {
                 self.assume(pod, &mut member, state, &mut tried.scope, assumed);
                 given += 1;
                 preempts |= member.tried.preempts;
-                let permitted =
-                    !self.profile.gates.on("GangScheduling") || self.min_count().is_none_or(|least| self.scheduled + given >= least);
+                let permitted = !self.profile.gates.on("GangScheduling")
+                    || !self.profile.gang.permit
+                    || self.min_count().is_none_or(|least| self.scheduled + given >= least);
                 member.permitted = Some(permitted);
                 if permitted {
                     tried.waits = preempts;
@@ -167,6 +168,9 @@ impl Group<'_> {
 
     /// GangScheduling's PlacementFeasible (`plugins/gangscheduling/gangscheduling.go`, 1.37).
     fn progress(&self, remaining: usize, scheduled: usize) -> Progress {
+        if !self.profile.gang.feasible {
+            return Progress::Enough;
+        }
         let least = self.min_count().unwrap_or(1);
         let counts = format!("{scheduled} scheduled, {remaining} remaining");
         if remaining + scheduled < least {

@@ -52,7 +52,7 @@ pub fn inferred(queue: &[Arc<PodInfo>]) -> Option<String> {
     })
 }
 
-/// Why the cycle does not begin: pods of one group that differ where they must not. Of several on nodes the first of a list without order is told:
+/// Why the cycle does not begin: the group is not there (1.37), or its pods differ where they must not. Of several on nodes the first of a list without order is told:
 /// they are all returned.
 /// Sources: `frameworkForPodGroup` (1.36), `validatePodGroup` (1.37) of `schedule_one_podgroup.go`.
 pub fn mismatches(group: &Group, state: &ClusterState) -> Vec<String> {
@@ -64,6 +64,9 @@ pub fn mismatches(group: &Group, state: &ClusterState) -> Vec<String> {
     };
     if !group.newer() {
         return group.queue.iter().find_map(|pod| same_scheduler(pod)).into_iter().collect();
+    }
+    if state.listers().pod_groups.get(&first.namespace, &group.name).is_none() {
+        return vec![format!("pod group object not found for pod group podgroup/{}/{}", first.namespace, group.name)];
     }
     let priority = group.spec.priority.unwrap_or(0);
     let of_group = group.profile.gates.on("PodGroupPreemptionPolicy");

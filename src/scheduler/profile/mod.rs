@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::cluster::PodInfo;
+
 use super::{Arguments, Gates, Plugin, Release, Rules, judged_as, legacy, plugins};
 
 pub mod arguments;
@@ -84,6 +86,10 @@ pub struct Profile {
     pub without_prescore: Vec<&'static str>,
     /// Scores, in order.
     pub scores: Vec<ScoreEntry>,
+    /// Plugins that may keep a pod out of the queue (PreEnqueue).
+    pub pre_enqueues: Vec<&'static str>,
+    /// What GangScheduling takes part in.
+    pub gang: Gang,
     /// Whether the sets of nodes a group is tried on are made by its topology; otherwise it is tried on all nodes at once.
     pub generates_placements: bool,
     /// Scores of such sets, in order, with their weights.
@@ -104,7 +110,25 @@ pub struct Profile {
     pub unverifiable: Vec<String>,
 }
 
+/// The points of GangScheduling behind PreEnqueue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gang {
+    /// Whether pods that found nodes wait for each other (Permit).
+    pub permit: bool,
+    /// Whether it says if a group can still fit (PlacementFeasible, since 1.37): it is enabled at any point at all.
+    pub feasible: bool,
+}
+
+/// The plugins whose PreEnqueue may refuse, where their gates are on.
+pub const PRE_ENQUEUES: &[&str] = &["SchedulingGates", "DynamicResources", "GangScheduling"];
+
 impl Profile {
+    /// Whether gates of its own keep the pod out of the queue.
+    pub fn waits_at_gates(&self, pod: &PodInfo) -> bool {
+        let runs = self.gates.on("PodSchedulingReadiness") && self.pre_enqueues.contains(&"SchedulingGates");
+        runs && !pod.spec.scheduling_gates.is_empty()
+    }
+
     /// What each node has a verdict of: the filters, in their order, then the plugins of which a configuration runs the PreFilter alone.
     pub fn rows(&self) -> impl Iterator<Item = &FilterEntry> {
         self.filters.iter().chain(&self.prefilters_only)
@@ -140,6 +164,8 @@ impl Profile {
             without_prefilter: Vec::new(),
             without_prescore: Vec::new(),
             scores,
+            pre_enqueues: PRE_ENQUEUES.to_vec(),
+            gang: Gang { permit: true, feasible: true },
             generates_placements: gates.on("TopologyAwareWorkloadScheduling"),
             placement_scores: PLACEMENT_SCORES.iter().map(|name| (*name, 1)).collect(),
             scoring: true,

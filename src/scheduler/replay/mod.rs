@@ -223,7 +223,7 @@ impl Replay {
 
     /// Judges a pod that waits, on the state as it is.
     pub fn explain_waiting(&mut self, pod: &Arc<PodInfo>, revision: i64) -> Explanation {
-        let gated = self.scheduler.profile_for(pod).0.gates.on("PodSchedulingReadiness") && !pod.spec.scheduling_gates.is_empty();
+        let gated = self.scheduler.profile_for(pod).0.waits_at_gates(pod);
         let attempt = attempt::waiting(pod, gated, revision);
         let judged = self.judge(&attempt, pod, revision);
         self.explained(attempt, judged, revision, None)

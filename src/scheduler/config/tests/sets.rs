@@ -107,7 +107,7 @@ fn extenders_are_named() {
 fn v1beta2_overlooks_multi_point() {
     let disabled = "profiles: [{plugins: {multiPoint: {disabled: [{name: '*'}]}, preEnqueue: {disabled: [{name: '*'}]}}}]";
     let profile = &read(&beta("v1beta2", disabled), 27).unwrap().profiles[0];
-    assert!(scores(profile).starts_with("NodeResourcesBalancedAllocation×1 ") && profile.gates.on("PodSchedulingReadiness"));
+    assert!(scores(profile).starts_with("NodeResourcesBalancedAllocation×1 ") && profile.pre_enqueues.contains(&"SchedulingGates"));
     assert_eq!(profile.unverifiable, Vec::<String>::new());
 }
 
