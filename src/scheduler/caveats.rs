@@ -98,11 +98,6 @@ pub fn caveats(of: &Circumstances) -> Vec<String> {
 /// What is assumed of the scheduler itself, whatever it decided.
 pub fn assumptions(scheduler: &Scheduler, profile: &Profile) -> Vec<String> {
     let mut said = profile.unverifiable.clone();
-    if profile.gates.on("CSIMigrationRBD") {
-        said.push(
-            "feature gate CSIMigrationRBD is on: RBD volumes that a CSI driver took over are not counted as its volumes here".to_owned(),
-        );
-    }
     if !scheduler.configured {
         said.push(format!(
             "the scheduler's configuration is not in etcd: the default profile of {} is assumed, without extenders",

@@ -38,15 +38,15 @@ History
   since 1.28.
   The gate VolumeLimitScaling (1.35, on since 1.37) refuses nodes without a driver the pod needs, if it has a CSIDriver; since 1.36 only
   where that says preventPodSchedulingIfMissing.
+  1.23–1.30 RBD volumes too, with the gate CSIMigrationRBD (off)
 Differs from upstream
+  1.23–1.25 with that gate panic at an RBD volume whose image is not called kubernetes-dynamic-pvc-…; here it is counted.
   Of several drivers that are not installed the first by name is told; upstream's order varies"
     }
 
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
         let release = cycle.profile.release.0;
-        // RBD has a driver to move to since 1.23, behind a gate that was never on; the translation left with 1.31.
-        let rbd = |source: &VolumeSource| release <= 30 && matches!(source, VolumeSource::Rbd { .. });
-        let movable = |source: &VolumeSource| inline_csi_volume(source).is_some() || rbd(source);
+        let movable = |source: &VolumeSource| inline_csi_volume(source, cycle.profile.release).is_some();
         let inline = release >= 25 && cycle.pod.spec.volumes.iter().any(|volume| movable(&volume.source));
         if !inline && claim_refs(cycle.pod, release >= 23).next().is_none() {
             return PreFilter::Skip;
@@ -165,7 +165,7 @@ fn has_other_limits(node: &Candidate, release: u16) -> bool {
 fn collect(pod: &PodInfo, incoming: bool, csi_node: Option<&CSINode>, cycle: &Cycle<'_>, volumes: &mut Volumes) -> Result<(), Verdict> {
     let (release, gates) = (cycle.profile.release, &cycle.profile.gates);
     for volume in pod.spec.volumes.iter().filter(|_| release.0 >= 25) {
-        let migrated = inline_csi_volume(&volume.source).filter(|migrated| is_migrated(migrated.plugin, csi_node, release, gates));
+        let migrated = inline_csi_volume(&volume.source, release).filter(|migrated| is_migrated(migrated.plugin, csi_node, release, gates));
         let Some(migrated) = migrated else { continue };
         let unreadable = |error: String| Verdict::Error(format!("converting volume({}) from inline to csi: {error}", volume.name));
         let driver = migrated.plugin.driver.to_owned();
@@ -219,7 +219,7 @@ fn driver_and_handle(
     let class = listers.storage_classes.get("", class)?;
     // No driver's handle can look like this one: it stands for a volume that has none yet.
     let handle = format!("\0{namespace}/{}", claim.metadata.name.as_deref().unwrap_or_default());
-    match InTreePlugin::find(&class.provisioner) {
+    match InTreePlugin::find(&class.provisioner, cycle.profile.release) {
         Some(plugin) => is_migrated(plugin, csi_node, release, gates).then(|| (plugin.driver.to_owned(), handle)),
         None => Some((class.provisioner.clone(), handle)),
     }

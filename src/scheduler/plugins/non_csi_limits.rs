@@ -96,7 +96,7 @@ impl Plugin for NonCsiLimits {
             };
             let (release, gates) = (cycle.profile.release, &cycle.profile.gates);
             let csi_node = cycle.state.listers().csi_nodes.get("", &node.name).map(|csi_node| &**csi_node);
-            if InTreePlugin::find(in_tree).is_some_and(|plugin| is_migrated(plugin, csi_node, release, gates)) {
+            if InTreePlugin::find(in_tree, release).is_some_and(|plugin| is_migrated(plugin, csi_node, release, gates)) {
                 return Verdict::Pass;
             }
             let mut disks = wanted.clone();
@@ -140,8 +140,8 @@ pub fn compared(rule: &str, cycle: &Cycle<'_>, node: &Candidate) -> Option<Disks
         attached.extend(rule.disks(other, false, cycle).ok()?);
     }
     let csi_node = cycle.state.listers().csi_nodes.get("", &node.name).map(|csi_node| &**csi_node);
-    let migrated =
-        InTreePlugin::find(rule.in_tree).is_some_and(|plugin| is_migrated(plugin, csi_node, cycle.profile.release, &cycle.profile.gates));
+    let migrated = InTreePlugin::find(rule.in_tree, cycle.profile.release)
+        .is_some_and(|plugin| is_migrated(plugin, csi_node, cycle.profile.release, &cycle.profile.gates));
     Some(Disks { wanted: rule.disks(cycle.pod, true, cycle).ok()?, attached, limit: rule.limit(node, cycle), migrated })
 }
 

@@ -46,7 +46,8 @@ const GATES: &[Gate] = gates! {
     CSIMigrationAzureDisk: 15 off, 23 on;
     CSIMigrationOpenStack: 14 off, 21 on;
     CSIMigrationPortworx: 23 off, 31 on;
-    CSIMigrationRBD: 23 off;
+    csiMigrationRBD: 23 off;
+    CSIMigrationRBD: 24 off;
     GenericEphemeralVolume: 19 off, 21 on;
     MinDomainsInPodTopologySpread: 24 off, 27 on;
     NodeInclusionPolicyInPodTopologySpread: 25 off, 26 on;

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::cluster::VolumeSource;
-use crate::kube::api::core::v1::{NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, PersistentVolume};
+use crate::kube::api::core::v1::{NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, PersistentVolume, RBDPersistentVolumeSource};
 use crate::kube::api::storage::v1::CSINode;
 use crate::scheduler::{Gates, Release};
 
@@ -24,7 +24,7 @@ pub struct InTreePlugin {
 }
 
 /// Every pair of `csi-translation-lib`.
-const PLUGINS: [InTreePlugin; 7] = [
+const PLUGINS: [InTreePlugin; 8] = [
     InTreePlugin {
         name: "kubernetes.io/aws-ebs",
         driver: "ebs.csi.aws.com",
@@ -57,25 +57,34 @@ const PLUGINS: [InTreePlugin; 7] = [
         topology_key: None,
         gate: Some(("CSIMigrationPortworx", 36)),
     },
+    InTreePlugin { name: RBD, driver: "rbd.csi.ceph.com", topology_key: None, gate: Some(("CSIMigrationRBD", 31)) },
 ];
 
+/// The plugin whose translation came with 1.23 and left with 1.31.
+const RBD: &str = "kubernetes.io/rbd";
+
 impl InTreePlugin {
-    /// Finds a plugin by its name (a StorageClass's provisioner).
-    pub fn find(name: &str) -> Option<Self> {
-        PLUGINS.into_iter().find(|plugin| plugin.name == name)
+    /// Finds a plugin by its name (a StorageClass's provisioner) among those a release translates.
+    pub fn find(name: &str, release: Release) -> Option<Self> {
+        PLUGINS.into_iter().find(|plugin| plugin.name == name && (name != RBD || (23..=30).contains(&release.0)))
+    }
+
+    fn gates_on(&self, release: Release, gates: &Gates) -> bool {
+        // 1.23 spells it so.
+        let named = |gate: &'static str| if gate == "CSIMigrationRBD" && release.0 == 23 { "csiMigrationRBD" } else { gate };
+        gates.on("CSIMigration") && self.gate.is_some_and(|(gate, _)| gates.on(named(gate)))
     }
 }
 
 /// `isCSIMigrationOn`: whether volumes of the plugin are counted as its driver's on this node (since 1.16).
 pub fn is_migrated(plugin: InTreePlugin, csi_node: Option<&CSINode>, release: Release, gates: &Gates) -> bool {
-    let (Some(csi_node), Some((gate, without_annotation))) = (csi_node, plugin.gate) else { return false };
-    release.0 >= 16 && gates.on("CSIMigration") && gates.on(gate) && (release.0 >= without_annotation || is_annotated(plugin, csi_node))
+    let (Some(csi_node), Some((_, without_annotation))) = (csi_node, plugin.gate) else { return false };
+    release.0 >= 16 && plugin.gates_on(release, gates) && (release.0 >= without_annotation || is_annotated(plugin, csi_node))
 }
 
 /// The stricter rule of VolumeBinding: the gates and the node's annotation, in every release since 1.17.
 pub fn is_migrated_by_annotation(plugin: InTreePlugin, csi_node: Option<&CSINode>, release: Release, gates: &Gates) -> bool {
-    let (Some(csi_node), Some((gate, _))) = (csi_node, plugin.gate) else { return false };
-    release.0 >= 17 && gates.on("CSIMigration") && gates.on(gate) && is_annotated(plugin, csi_node)
+    csi_node.is_some_and(|csi_node| release.0 >= 17 && plugin.gates_on(release, gates) && is_annotated(plugin, csi_node))
 }
 
 fn is_annotated(plugin: InTreePlugin, csi_node: &CSINode) -> bool {
@@ -92,15 +101,15 @@ pub struct MigratedVolume {
 }
 
 impl MigratedVolume {
-    fn of(plugin: &str, handle: Result<String, String>) -> Option<Self> {
-        InTreePlugin::find(plugin).map(|plugin| Self { plugin, handle })
+    fn of(plugin: &str, handle: Result<String, String>, release: Release) -> Option<Self> {
+        InTreePlugin::find(plugin, release).map(|plugin| Self { plugin, handle })
     }
 }
 
 /// The plugin of a persistent volume and its handle as a CSI volume; `None` where the volume is not migratable.
 pub fn volume_plugin(volume: &PersistentVolume, release: Release) -> Option<MigratedVolume> {
     let spec = volume.spec.as_ref()?;
-    let found = MigratedVolume::of;
+    let found = |plugin: &str, handle: Result<String, String>| MigratedVolume::of(plugin, handle, release);
     if let Some(disk) = &spec.aws_elastic_block_store {
         found("kubernetes.io/aws-ebs", ebs_handle(&disk.volume_id))
     } else if let Some(disk) = &spec.gce_persistent_disk {
@@ -117,22 +126,35 @@ pub fn volume_plugin(volume: &PersistentVolume, release: Release) -> Option<Migr
         found("kubernetes.io/azure-file", Ok(String::new()))
     } else if let Some(disk) = &spec.vsphere_volume {
         found("kubernetes.io/vsphere-volume", Ok(disk.volume_path.clone()))
+    } else if let Some(image) = &spec.rbd {
+        found(RBD, Ok(rbd_handle(volume, image)))
     } else {
         spec.portworx_volume.as_ref().and_then(|disk| found("kubernetes.io/portworx-volume", Ok(disk.volume_id.clone())))
     }
 }
 
 /// The plugin of an inline volume and its handle as a CSI volume.
-pub fn inline_csi_volume(source: &VolumeSource) -> Option<MigratedVolume> {
+pub fn inline_csi_volume(source: &VolumeSource, release: Release) -> Option<MigratedVolume> {
     let (name, handle) = match source {
         VolumeSource::AwsElasticBlockStore { id, .. } => ("kubernetes.io/aws-ebs", ebs_handle(id)),
         VolumeSource::GcePersistentDisk { name, .. } => ("kubernetes.io/gce-pd", gce_handle("", name)),
         VolumeSource::AzureDisk { uri, kind, .. } => ("kubernetes.io/azure-disk", azure_handle(kind.as_deref(), uri)),
         VolumeSource::Cinder(id) => ("kubernetes.io/cinder", Ok(id.to_string())),
+        VolumeSource::Rbd { image, .. } => (RBD, Ok(image.to_string())),
         VolumeSource::Migrated { plugin, id } => (*plugin, Ok(id.to_string())),
         _ => return None,
     };
-    MigratedVolume::of(name, handle)
+    MigratedVolume::of(name, handle, release)
+}
+
+/// `rbd.go` composeMigVolID, unless an annotation says the handle. Upstream puts digests in the place of monitors and pool; handles are only held
+/// against each other.
+fn rbd_handle(volume: &PersistentVolume, image: &RBDPersistentVolumeSource) -> String {
+    let known = annotation(&volume.metadata, "rbd.csi.ceph.com/volume-handle").filter(|handle| !handle.is_empty());
+    let name = image.image.strip_prefix("kubernetes-dynamic-pvc-").unwrap_or(&image.image);
+    // The API server fills in a pool that is not given.
+    let pool = image.pool.as_deref().unwrap_or_default();
+    known.map_or_else(|| format!("mig_mons-{}_image-{name}_{pool}", image.monitors.join(",")), str::to_owned)
 }
 
 /// `azure_disk.go`: only managed disks are known to the driver; asked since 1.22.
