@@ -5,15 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::cluster::{ClusterState, ObjectKey, PodGroup, PodInfo, Stored};
-use crate::scheduler::cycle::{Cycle, Moved};
-use crate::scheduler::dra::claim_name;
-use crate::scheduler::plugin::Verdict;
-use crate::scheduler::plugins::pod_topology_spread::Tracked;
-use crate::scheduler::replay::excursion::Excursion;
-
-use super::placement::Outcome;
-use super::{Group, Scope};
+use crate::cluster::{ClusterState, PodGroup, PodInfo};
 
 /// Pods that go together.
 #[derive(Clone, Debug)]
@@ -91,90 +83,4 @@ pub fn missing_node(state: &ClusterState) -> Option<Arc<str>> {
     let lost =
         lost.filter(together).filter(|pod| pod.spec.pod_group.as_ref().is_some_and(|name| reached.contains(&(&pod.namespace, name))));
     lost.filter_map(|pod| pod.node_name.clone()).min()
-}
-
-/// A pod of the group on the node it would go to once all lower pods are gone, and the state of its cycle there.
-pub struct Assignment {
-    placed: Arc<PodInfo>,
-    /// The pod with what it reserved.
-    brings: Vec<(ObjectKey, Stored)>,
-    scope: Scope,
-    /// The filters that did not run for it.
-    idle: Vec<bool>,
-    spread: Option<Tracked>,
-}
-
-impl Assignment {
-    fn pending(&self) -> PodInfo {
-        PodInfo { node_name: None, ..(*self.placed).clone() }
-    }
-}
-
-/// Where the group's pods would go.
-pub fn assignments(group: &Group, state: &mut ClusterState, outcome: &Outcome) -> Vec<Assignment> {
-    let Some(tried) = outcome.chosen.map(|at| &outcome.tries[at].1) else { return Vec::new() };
-    let mut scope = Scope { within: None, pending: BTreeSet::new(), ..tried.scope.clone() };
-    let mut assumed = Excursion::default();
-    let mut found = Vec::new();
-    for member in &tried.members {
-        let Some(placed) = member.assumed() else { continue };
-        let cycle = Cycle { scope: Some(&scope), ..Cycle::new(&member.pod, state, group.profile) };
-        let (idle, spread) = (cycle.prepare().idle_filters(), Tracked::new(&cycle));
-        found.push(Assignment { placed, brings: member.brings.clone(), scope: scope.clone(), idle, spread });
-        for (key, stored) in &member.brings {
-            if let Stored::ResourceClaim(claim, _) = stored {
-                scope.pending.insert(claim_name(claim));
-            }
-            assumed.set(state, key, Some(stored.clone()));
-        }
-    }
-    assumed.restore(state);
-    found
-}
-
-/// Tells the pods' cycles that a unit came (1) or went (-1).
-pub fn moved(group: &Group, state: &ClusterState, assignments: &mut [Assignment], unit: &Unit, delta: i64) {
-    for pod in &unit.pods {
-        let Some(node) = pod.node_name.as_deref().and_then(|name| state.node(name)) else { continue };
-        for assignment in &mut *assignments {
-            let pending = assignment.pending();
-            let cycle = Cycle { scope: Some(&assignment.scope), ..Cycle::new(&pending, state, group.profile) };
-            if let Some(spread) = &mut assignment.spread {
-                spread.moved(pod, node, delta, &cycle);
-            }
-        }
-    }
-}
-
-/// Whether each pod of the group still passes on its node, one after the other (1.37). Filters whose PreFilter had nothing to say stay out.
-pub fn hold(group: &Group, state: &mut ClusterState, assignments: &[Assignment]) -> bool {
-    let mut assumed = Excursion::default();
-    let fits = assignments.iter().all(|assignment| {
-        let passes = passes(group, state, assignment);
-        for (key, stored) in assignment.brings.iter().filter(|_| passes) {
-            assumed.set(state, key, Some(stored.clone()));
-        }
-        passes
-    });
-    assumed.restore(state);
-    fits
-}
-
-/// Whether a verdict on one of the pods depended on chance.
-pub fn are_drawn(assignments: &[Assignment]) -> bool {
-    assignments.iter().filter_map(|assignment| assignment.spread.as_ref()).any(Tracked::is_drawn)
-}
-
-fn passes(group: &Group, state: &ClusterState, assignment: &Assignment) -> bool {
-    let pod = assignment.pending();
-    let cycle = Cycle { scope: Some(&assignment.scope), ..Cycle::new(&pod, state, group.profile) };
-    let Some(node) = assignment.placed.node_name.as_deref().and_then(|name| state.node(name)) else { return true };
-    let mut prepared = cycle.prepare();
-    let place = group.profile.filters.iter().position(|entry| entry.name == "PodTopologySpread");
-    if let (Some(at), Some(spread)) = (place, &assignment.spread) {
-        prepared.replace(at, Box::new(|node| spread.judge(node, &cycle)));
-    }
-    let verdicts = cycle.judge_node(node, &prepared, &cycle.nominated_pods(), Moved::default());
-    let refuses = |(verdict, idle): (&Verdict, &bool)| !idle && matches!(verdict, Verdict::Reject(_) | Verdict::Error(_));
-    !verdicts.iter().zip(&assignment.idle).any(refuses)
 }

@@ -11,6 +11,7 @@ use super::cycle::judgement::Judgement;
 use super::volumes::claim_refs;
 use super::{Gates, Profile};
 
+mod assignments;
 mod attempt;
 mod evict;
 mod members;

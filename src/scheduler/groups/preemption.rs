@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
-use crate::cluster::{ClusterState, PodInfo};
+use crate::cluster::{ClusterState, PodInfo, Stored};
 use crate::scheduler::Cycle;
 use crate::scheduler::plugins::dynamic_resources::{Said, group_post_filter};
 use crate::scheduler::preemption::budgets::{budgets, violating_units};
 use crate::scheduler::replay::excursion::Excursion;
 
-use super::evict::{Unit, are_drawn, assignments, hold, missing_node, moved, units};
+use super::assignments::Assignments;
+use super::evict::{Unit, missing_node, units};
 use super::placement::Outcome;
 use super::status::Status;
 use super::{Group, PREEMPTION, object_key};
@@ -144,37 +145,47 @@ impl Group<'_> {
             Status::Error(error) => return Answer::Fails(error.clone()),
             refused @ Status::Rejected { .. } => return Answer::Declines(refused.message()),
         }
-        let mut fixed = self.newer().then(|| assignments(self, state, &alone));
+        let mut assignments = self.newer().then(|| Assignments::new(self, state, &alone));
         lower.sort_by_key(|unit| unit.importance());
         let budgets = budgets(state);
         let violating = violating_units(&lower.iter().map(|unit| unit.pods.as_slice()).collect::<Vec<_>>(), &budgets, self.newer());
         let (first, then): (Vec<_>, Vec<_>) = lower.into_iter().zip(violating).partition(|(_, violates)| *violates);
         let (mut victims, mut staying) = (Vec::new(), Vec::new());
         for (unit, violates) in first.into_iter().chain(then) {
-            let mut back = Excursion::default();
-            for pod in &unit.pods {
-                back.set(state, &object_key(pod), Some(crate::cluster::Stored::Pod(pod.clone())));
-            }
-            let fits = match &mut fixed {
-                Some(fixed) => {
-                    moved(self, state, fixed, &unit, 1);
-                    hold(self, state, fixed)
-                }
-                None => self.run(state, PREEMPTION).status == Status::Success,
-            };
-            if fits {
+            if self.may_stay(&unit, state, assignments.as_mut()) {
                 staying.push((unit.importance().alike(), violates));
             } else {
-                fixed.iter_mut().for_each(|fixed| moved(self, state, fixed, &unit, -1));
-                back.restore(state);
                 victims.push((unit, violates));
             }
         }
-        let drawn = alone.is_drawn() || fixed.is_some_and(|fixed| are_drawn(&fixed));
+        let drawn = alone.is_drawn() || assignments.is_some_and(|assignments| assignments.are_drawn());
         let tied = drawn || victims.iter().any(|(unit, violates)| staying.contains(&(unit.importance().alike(), *violates)));
         victims.sort_by_key(|(unit, _)| unit.importance());
         let victims: Vec<Arc<PodInfo>> = victims.into_iter().flat_map(|(unit, _)| unit.pods).collect();
         let found = format!("found a placement for podgroup, preempting {} victims", victims.len());
         Answer::Helps { message: if self.newer() { found } else { String::new() }, victims, tied }
+    }
+
+    /// Puts a unit back; where the group fits no more, it is gone again.
+    fn may_stay(&self, unit: &Unit, state: &mut ClusterState, assignments: Option<&mut Assignments>) -> bool {
+        let mut back = Excursion::default();
+        for pod in &unit.pods {
+            back.set(state, &object_key(pod), Some(Stored::Pod(pod.clone())));
+        }
+        let fits = match assignments {
+            Some(assignments) => {
+                assignments.moved(state, unit, 1);
+                let fits = assignments.hold(state);
+                if !fits {
+                    assignments.moved(state, unit, -1);
+                }
+                fits
+            }
+            None => self.run(state, PREEMPTION).status == Status::Success,
+        };
+        if !fits {
+            back.restore(state);
+        }
+        fits
     }
 }
