@@ -143,6 +143,28 @@ fn since_1_18_a_registered_name_is_taken_and_its_argument_counts_for_nothing() {
     assert_eq!(refused(22, &priority("Mine", Value::Null)), r#"priority type not found for "Mine""#);
 }
 
+/// Since 1.18 the arguments are checked as a configuration's are; the words are those of the released code.
+#[test]
+fn since_1_18_a_bad_ratio_is_refused_as_in_a_configuration() {
+    let ratio = |arguments: Value| json!({ "kind": "Policy", "priorities": [{ "name": "R", "weight": 1, "argument": { "requestedToCapacityRatioArguments": arguments } }] });
+    let high = json!({ "shape": [{ "utilization": 0, "score": 12 }] });
+    let unweighed = json!({ "shape": [{ "utilization": 0, "score": 1 }], "resources": [{ "name": "cpu", "weight": 0 }] });
+    let table = [
+        (18, &high, "error initializing plugin \"RequestedToCapacityRatio\": score values not be greater than 100. Score[0]==120"),
+        (20, &high, "initializing plugin \"RequestedToCapacityRatio\": score values must not be greater than 10. Score[0]==12"),
+        (22, &high, "initializing plugin \"RequestedToCapacityRatio\": shape[0].score: Invalid value: 12: not in valid range [0, 10]"),
+        (18, &unweighed, ""),
+        (
+            22,
+            &unweighed,
+            "initializing plugin \"RequestedToCapacityRatio\": resources[0].weight: Invalid value: 0: resource weight of cpu not in valid range [1, inf)",
+        ),
+    ];
+    for (release, arguments, why) in table {
+        assert_eq!(refused(release, &ratio(arguments.clone())), why, "1.{release}");
+    }
+}
+
 #[test]
 fn a_label_cannot_be_wanted_and_not_wanted() {
     let one = |name: &str, presence: bool| json!({ "name": name, "weight": 2, "argument": { "labelPreference": { "label": "zone", "presence": presence } } });

@@ -135,6 +135,12 @@ fn a_filter_without_its_prefilter_is_not_skipped() {
     }
 }
 
+/// A configuration that disables a plugin at a point.
+fn without(point: &str, name: &str, version: &str) -> Value {
+    let profiles = json!([{"schedulerName": "a", "plugins": {point: {"disabled": [{"name": name}]}}}]);
+    json!({"apiVersion": format!("kubescheduler.config.k8s.io/{version}"), "kind": "KubeSchedulerConfiguration", "profiles": profiles})
+}
+
 /// What PreFilter would have left for the filter to read is missing: the attempt ends with the filter's error.
 #[test]
 fn a_filter_that_reads_what_its_prefilter_left_fails_without_it() {
@@ -150,10 +156,7 @@ fn a_filter_that_reads_what_its_prefilter_left_fails_without_it() {
         ("VolumeRestrictions", "v1", 27, "cannot read \"PreFilterVolumeRestrictions\" from cycleState"),
     ];
     for (name, version, minor, error) in cases {
-        let plugins = json!({"preFilter": {"disabled": [{"name": name}]}});
-        let profiles = json!([{"schedulerName": "a", "plugins": plugins}]);
-        let api = format!("kubescheduler.config.k8s.io/{version}");
-        let judgement = judged(&json!({"apiVersion": api, "kind": "KubeSchedulerConfiguration", "profiles": profiles}), minor);
+        let judgement = judged(&without("preFilter", name, version), minor);
         let of_pod = if minor <= 20 { " for pod \"pod\"" } else { "" };
         let want = format!("running \"{name}\" filter plugin{of_pod}: {error}");
         assert_eq!(judgement.message, Some(want), "1.{minor}");
@@ -169,21 +172,16 @@ fn a_score_that_reads_what_its_prescore_left_fails_without_it() {
         ("PodTopologySpread", "v1beta2", 22, "error reading \"PreScorePodTopologySpread\" from cycleState: not found"),
         ("PodTopologySpread", "v1", 37, "error reading \"PreScorePodTopologySpread\" from cycleState: not found"),
     ];
-    let without = |name: &str, version: &str, minor: u16| {
-        let profiles = json!([{"schedulerName": "a", "plugins": {"preScore": {"disabled": [{"name": name}]}}}]);
-        let api = format!("kubescheduler.config.k8s.io/{version}");
-        judged(&json!({"apiVersion": api, "kind": "KubeSchedulerConfiguration", "profiles": profiles}), minor)
-    };
     for (name, version, minor, error) in cases {
         let want = match minor {
             19 => format!("error while running score plugin for pod \"pod\": {error}"),
             _ => format!("running Score plugins: plugin \"{name}\" failed with: {error}"),
         };
-        assert_eq!(without(name, version, minor).message, Some(want), "1.{minor}");
+        assert_eq!(judged(&without("preScore", name, version), minor).message, Some(want), "1.{minor}");
     }
     // These find out by themselves, and nobody skips them.
     for name in ["NodeAffinity", "NodeResourcesFit", "NodeResourcesBalancedAllocation"] {
-        let judgement = without(name, "v1", 36);
+        let judgement = judged(&without("preScore", name, "v1"), 36);
         assert_eq!(judgement.message, None);
         assert!(judgement.scores.unwrap().plugins.iter().any(|score| score.plugin == name), "{name}");
     }

@@ -96,10 +96,10 @@ fn one(draft: &Draft<'_>, context: &Context<'_>) -> Result<Profile, String> {
         if let Some(fault) = decode::fault(args.value(), name, context).filter(|_| release.0 == 18 && arguments::taken_in_1_18(name)) {
             reasons = vec![fault];
         }
-        refuse(name, reasons, context)?;
+        refuse(name, &reasons, context)?;
     }
     if let Some(name) = without_arguments(draft) {
-        refuse(name, vec![format!("got args of type <nil>, want *{name}Args")], context)?;
+        refuse(name, &[format!("got args of type <nil>, want *{name}Args")], context)?;
     }
     let made = Framework::new(&draft.plugins, &Rules::new(release, context.gates), &draft.name)?;
     fill(&mut profile, &made, draft);
@@ -117,15 +117,8 @@ fn without_arguments<'d>(draft: &'d Draft<'_>) -> Option<&'d str> {
     draft.plugins.get(&Point::PodGroupPostFilter).into_iter().flat_map(enabled).find(|name| wants(name) && !given(name))
 }
 
-/// Several reasons stand in brackets.
-fn refuse(plugin: &str, reasons: Vec<String>, context: &Context<'_>) -> Result<(), String> {
-    let told = match &reasons[..] {
-        [] => return Ok(()),
-        [one] => one.clone(),
-        many => format!("[{}]", many.join(", ")),
-    };
-    let word = if context.release.0 <= 19 { "error initializing" } else { "initializing" };
-    Err(format!("{word} plugin {plugin:?}: {told}"))
+fn refuse(plugin: &str, reasons: &[String], context: &Context<'_>) -> Result<(), String> {
+    arguments::not_made(plugin, reasons, context.release).map_or(Ok(()), Err)
 }
 
 fn fill(profile: &mut Profile, made: &Framework, draft: &Draft<'_>) {

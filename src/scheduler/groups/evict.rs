@@ -73,14 +73,14 @@ pub fn units(state: &ClusterState, newer: bool) -> Vec<Unit> {
     units
 }
 
-/// A node that is gone while a pod of a group that goes together is still said to run there: 1.37 then gives up (`createDomainVictims`).
-/// Which one it names where there are several is chance; here it is the first by name.
-pub fn missing_node(state: &ClusterState) -> Option<Arc<str>> {
+/// Nodes that are gone while pods of groups that go together are still said to run there: 1.37 then gives up and names one of them, by chance
+/// (`createDomainVictims`).
+pub fn missing_nodes(state: &ClusterState) -> BTreeSet<Arc<str>> {
     let reached = state.nodes().flat_map(|node| &node.pods).filter_map(|pod| Some((&pod.namespace, pod.spec.pod_group.as_ref()?)));
     let reached: BTreeSet<(&Arc<str>, &Arc<str>)> = reached.collect();
     let together = |pod: &&Arc<PodInfo>| group_of(pod, state).is_some_and(|group| group.spec.goes_together());
     let lost = state.pods().filter(|pod| pod.is_on_node() && pod.node_name.as_deref().is_some_and(|name| state.node(name).is_none()));
     let lost =
         lost.filter(together).filter(|pod| pod.spec.pod_group.as_ref().is_some_and(|name| reached.contains(&(&pod.namespace, name))));
-    lost.filter_map(|pod| pod.node_name.clone()).min()
+    lost.filter_map(|pod| pod.node_name.clone()).collect()
 }

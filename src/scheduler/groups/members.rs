@@ -18,7 +18,8 @@ pub fn group<'a>(
     known: &'a BTreeMap<PodKey, Arc<str>>,
 ) -> Option<Group<'a>> {
     let name = pod.spec.pod_group.clone()?;
-    let spec = state.listers().pod_groups.get(&pod.namespace, &name).map(|group| group.spec.clone()).unwrap_or_default();
+    let found = state.listers().pod_groups.get(&pod.namespace, &name);
+    let (exists, spec) = (found.is_some(), found.map(|group| group.spec.clone()).unwrap_or_default());
     let gated = |other: &PodInfo| Cycle::new(other, state, profile).gated().is_some();
     let own = |other: &PodInfo| other.namespace == pod.namespace && other.name == pod.name;
     let others = state.pods().filter(|other| other.namespace == pod.namespace && other.spec.pod_group.as_ref() == Some(&name));
@@ -27,7 +28,7 @@ pub fn group<'a>(
     queue.sort_by_key(|pod| rank(pod));
     let scheduled = placed(state, &pod.namespace, &name).filter(|other| !own(other)).count();
     let listed = (profile.release.0 <= 36).then(|| Arc::new(Listed::of(state)));
-    Some(Group { profile, name, spec, queue, scheduled, listed, known })
+    Some(Group { profile, name, spec, exists, queue, scheduled, listed, known })
 }
 
 /// Higher priority first; then what was tried before comes before what was not, then the older. Upstream goes by the time of the first attempt
@@ -52,8 +53,8 @@ pub fn inferred(queue: &[Arc<PodInfo>]) -> Option<String> {
     })
 }
 
-/// Why the cycle does not begin: the group is not there (1.37), or its pods differ where they must not. Of several on nodes the first of a list without order is told:
-/// they are all returned.
+/// Why the cycle does not begin: the group is not there (1.37), or its pods differ where they must not. Of several on nodes the first of a list
+/// without order is told: they are all returned.
 /// Sources: `frameworkForPodGroup` (1.36), `validatePodGroup` (1.37) of `schedule_one_podgroup.go`.
 pub fn mismatches(group: &Group, state: &ClusterState) -> Vec<String> {
     let Some(first) = group.queue.first() else { return Vec::new() };
@@ -65,7 +66,7 @@ pub fn mismatches(group: &Group, state: &ClusterState) -> Vec<String> {
     if !group.newer() {
         return group.queue.iter().find_map(|pod| same_scheduler(pod)).into_iter().collect();
     }
-    if state.listers().pod_groups.get(&first.namespace, &group.name).is_none() {
+    if !group.exists {
         return vec![format!("pod group object not found for pod group podgroup/{}/{}", first.namespace, group.name)];
     }
     let priority = group.spec.priority.unwrap_or(0);
@@ -93,7 +94,5 @@ pub fn mismatches(group: &Group, state: &ClusterState) -> Vec<String> {
     }
     let mut bound: Vec<&Arc<PodInfo>> = placed(state, &first.namespace, &group.name).collect();
     bound.sort_by_key(|pod| &pod.name);
-    let mut errors: Vec<String> = bound.into_iter().filter_map(check).collect();
-    errors.dedup();
-    errors
+    bound.into_iter().filter_map(check).collect()
 }

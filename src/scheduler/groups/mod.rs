@@ -212,8 +212,10 @@ pub struct Group<'a> {
     pub profile: &'a Profile,
     /// Its name.
     pub name: Arc<str>,
-    /// What it says.
+    /// What it says; the default where the PodGroup is not there.
     pub spec: crate::cluster::PodGroupSpec,
+    /// Whether the PodGroup is there.
+    pub exists: bool,
     /// The pods tried, in order.
     pub queue: Vec<Arc<PodInfo>>,
     /// How many have nodes already.

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::cluster::{ClusterState, PodInfo};
+use crate::cluster::ClusterState;
 use crate::scheduler::plugins::{placement_fill, placement_pods};
 
 use super::attempt::Tried;
@@ -98,8 +98,7 @@ impl Group<'_> {
         if !self.by_topology() || !self.profile.generates_placements {
             return all();
         }
-        let unknown = |pod: &Arc<PodInfo>| state.listers().pod_groups.get(&pod.namespace, &self.name).is_none();
-        if !self.newer() && self.queue.first().is_some_and(unknown) {
+        if !self.newer() && !self.exists {
             return Err(Status::Error(format!("podgroup.scheduling.k8s.io \"{}\" not found", self.name)));
         }
         let Some(key) = self.spec.topology_key() else { return all() };

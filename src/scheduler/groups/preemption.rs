@@ -1,6 +1,7 @@
 //! Preemption for a whole group: whom taking away makes room for it.
 //! Sources: `framework/preemption/podgrouppreemption.go`, `plugins/defaultpreemption/default_preemption.go` PodGroupPostFilter (1.36, 1.37).
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::cluster::{ClusterState, PodInfo, Stored};
@@ -10,7 +11,7 @@ use crate::scheduler::preemption::budgets::{budgets, violating_units};
 use crate::scheduler::replay::excursion::Excursion;
 
 use super::assignments::Assignments;
-use super::evict::{Unit, missing_node, units};
+use super::evict::{Unit, missing_nodes, units};
 use super::placement::Outcome;
 use super::status::Status;
 use super::{Group, PREEMPTION, object_key};
@@ -21,8 +22,8 @@ pub enum Answer {
     Helps { message: String, victims: Vec<Arc<PodInfo>>, tied: bool },
     /// It does not, for this reason.
     Declines(String),
-    /// It fails.
-    Fails(String),
+    /// It fails; why, and whether something else may as well be said of it.
+    Fails { why: String, drawn: bool },
     /// It was not looked into, for this reason.
     Unknown(String),
 }
@@ -42,7 +43,9 @@ impl Group<'_> {
         match claims {
             _ if !runs => None,
             Some(Said::Ends(said)) => Some(Answer::Declines(said.to_owned())),
-            Some(Said::Fails(why)) => Some(Answer::Fails(format!("error in \"DynamicResources\" PodGroupPostFilter plugins: {why}"))),
+            Some(Said::Fails(why)) => {
+                Some(Answer::Fails { why: format!("error in \"DynamicResources\" PodGroupPostFilter plugins: {why}"), drawn: false })
+            }
             Some(Said::On(said)) => Some(self.told(self.sought(state), said)),
             None => Some(self.told(self.sought(state), "")),
         }
@@ -59,8 +62,8 @@ impl Group<'_> {
                 Answer::Declines(said.collect::<Vec<_>>().join(", "))
             }
             Answer::Declines(why) => Answer::Declines(named(why)),
-            Answer::Fails(why) if self.newer() => {
-                Answer::Fails(format!("error in \"DefaultPreemption\" PodGroupPostFilter plugins: {}", named(why)))
+            Answer::Fails { why, drawn } if self.newer() => {
+                Answer::Fails { why: format!("error in \"DefaultPreemption\" PodGroupPostFilter plugins: {}", named(why)), drawn }
             }
             other => other,
         }
@@ -71,9 +74,10 @@ impl Group<'_> {
             let missing = "default preemption plugin is not registered, workload aware preemption is disabled";
             return Answer::Declines(if self.newer() { String::new() } else { missing.to_owned() });
         }
-        if let Some(node) = self.newer().then(|| missing_node(state)).flatten() {
+        let gone = if self.newer() { missing_nodes(state) } else { BTreeSet::new() };
+        if let Some(node) = gone.first() {
             let lost = format!("failed to get node info for node \"{node}\" from snapshot: nodeinfo not found for node name \"{node}\"");
-            return Answer::Fails(format!("failed to create domain: {lost}"));
+            return Answer::Fails { why: format!("failed to create domain: {lost}"), drawn: gone.len() > 1 };
         }
         if !self.newer() && self.spec.topology_key().is_some() {
             return Answer::Declines("workload aware preemption is not supported for pod groups with scheduling constraints".to_owned());
@@ -142,7 +146,7 @@ impl Group<'_> {
         let alone = self.run(state, PREEMPTION);
         match &alone.status {
             Status::Success => {}
-            Status::Error(error) => return Answer::Fails(error.clone()),
+            Status::Error(error) => return Answer::Fails { why: error.clone(), drawn: false },
             refused @ Status::Rejected { .. } => return Answer::Declines(refused.message()),
         }
         let mut assignments = self.newer().then(|| Assignments::new(self, state, &alone));

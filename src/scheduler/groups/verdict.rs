@@ -55,7 +55,7 @@ pub fn judge(
             }
         }
         Some(Answer::Declines(why)) => outcome.status.append(why.clone()),
-        Some(Answer::Fails(error)) => outcome.status = Status::Error(error.clone()),
+        Some(Answer::Fails { why, .. }) => outcome.status = Status::Error(why.clone()),
         Some(Answer::Unknown(_)) | None => {}
     }
     outcome.waits |= evicts;
@@ -210,6 +210,9 @@ impl Group<'_> {
                     let why = "other pods may have to go for the group: that depends on what the scheduler draws by chance";
                     cycle.inferred.push(why.to_owned());
                 }
+            }
+            Some(Answer::Fails { drawn: true, .. }) => {
+                cycle.inferred.push("which of the nodes that are gone the error names is drawn by chance".to_owned());
             }
             Some(Answer::Unknown(why)) => cycle.unknown.push(why.clone()),
             _ => {}

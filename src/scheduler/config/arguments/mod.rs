@@ -34,6 +34,17 @@ pub fn read(plugin: &str, args: &Document<'_>, context: &Context<'_>, arguments:
     }
 }
 
+/// What is said of a plugin that cannot be made for these reasons, which stand in brackets if there are several.
+pub fn not_made(plugin: &str, reasons: &[String], release: Release) -> Option<String> {
+    let told = match reasons {
+        [] => return None,
+        [one] => one.clone(),
+        many => format!("[{}]", many.join(", ")),
+    };
+    let word = if release.0 <= 19 { "error initializing" } else { "initializing" };
+    Some(format!("{word} plugin {plugin:?}: {told}"))
+}
+
 /// What is wrong with a term of a node selector that stands at `path`, since 1.21.
 pub fn node_selector_faults(term: &Value, path: &str, release: Release) -> Vec<String> {
     node_affinity::check(&Document::at(term, path), path, release)
@@ -155,8 +166,7 @@ fn dynamic_resources(args: &Document<'_>, context: &Context<'_>) -> Vec<String> 
 }
 
 /// Labels that a node must have and must not have cannot be the same.
-/// What is wrong with those of NodeLabel: a label that is to be present and absent.
-pub fn node_label(args: &Document<'_>, context: &Context<'_>) -> Vec<String> {
+fn node_label(args: &Document<'_>, context: &Context<'_>) -> Vec<String> {
     let mut wrong = Vec::new();
     for (present, absent) in [("presentLabels", "absentLabels"), ("presentLabelsPreference", "absentLabelsPreference")] {
         let (present, absent) = (args.field(present), args.field(absent));

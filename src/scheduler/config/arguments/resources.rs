@@ -6,7 +6,7 @@ use crate::scheduler::{Arguments, ScoringStrategy};
 
 use super::texts;
 use crate::scheduler::config::document::Document;
-use crate::scheduler::config::{Context, label_name};
+use crate::scheduler::config::{ConfigVersion, Context, label_name};
 
 /// Resources with weights.
 type Resources = Vec<(Arc<str>, i64)>;
@@ -147,8 +147,10 @@ pub fn capacity_ratio(args: &Document<'_>, context: &Context<'_>, arguments: &mu
     let mut wrong = Vec::new();
     arguments.capacity_ratio = (shape(&args.field("shape"), context, &mut wrong), resources(&list));
     for entry in list.elements() {
+        // What a Policy leaves out is not filled in (here of this version, in releases that read no configuration of it).
+        let filled = context.release.0 >= 22 && context.version != ConfigVersion::V1Alpha2;
         let (name, field, value) =
-            (entry.field("name").text(), entry.field("weight"), if context.release.0 <= 21 { written(&entry) } else { weight(&entry) });
+            (entry.field("name").text(), entry.field("weight"), if filled { weight(&entry) } else { written(&entry) });
         if value >= 1 || context.release.0 <= 18 {
             continue;
         }
@@ -207,7 +209,11 @@ fn first_fault(shape: &[(i64, i64)], most: i64) -> Option<String> {
         () if *used < 0 => Some(format!("utilization values must not be less than 0. Utilization[{at}]=={used}")),
         () if *used > 100 => Some(format!("utilization values must not be greater than 100. Utilization[{at}]=={used}")),
         () if *score < 0 => Some(format!("score values must not be less than 0. Score[{at}]=={score}")),
-        () if *score > most => Some(format!("score values must not be greater than {most}. Score[{at}]=={score}")),
+        () if *score > most => {
+            // 1.18, which looks at stretched scores, has other words.
+            let must = if most > 10 { "" } else { "must " };
+            Some(format!("score values {must}not be greater than {most}. Score[{at}]=={score}"))
+        }
         () => None,
     })
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::refusals::{not_found, not_made, not_one};
+use super::refusals::{got_nothing, not_found, not_one};
 use super::{Context, kept, registry};
 use crate::scheduler::config::document::Document;
 use crate::scheduler::legacy::{self, ArguedPredicate};
@@ -18,17 +18,6 @@ enum Rule {
     Named,
     LabelPresence(Vec<(Arc<str>, bool)>),
     ServiceAffinity(Vec<Arc<str>>),
-}
-
-impl Rule {
-    /// Whether it has labels to look at, and none.
-    fn is_bare(&self) -> bool {
-        match self {
-            Self::Named => false,
-            Self::LabelPresence(labels) => labels.is_empty(),
-            Self::ServiceAffinity(labels) => labels.is_empty(),
-        }
-    }
 }
 
 /// Reads the list. What cannot be verified, or never runs, becomes a caveat.
@@ -75,12 +64,7 @@ fn entry(document: &Document<'_>, context: &Context<'_>, caveats: &mut Vec<Strin
     }
     // Since 1.18 a registered name is looked up before its argument, which then counts for nothing (`legacy_registry.go` ProcessPredicatePolicy).
     if context.release.0 >= 18 && registry::is_predicate(&name, context) {
-        let rule = match name.as_str() {
-            "CheckNodeLabelPresence" => Rule::LabelPresence(Vec::new()),
-            "CheckServiceAffinity" => Rule::ServiceAffinity(Vec::new()),
-            _ => Rule::Named,
-        };
-        return Ok(Entry { name, rule });
+        return Ok(Entry { name, rule: Rule::Named });
     }
     let labels =
         |document: &Document<'_>| document.field("labels").elements().iter().map(|label| label.text().into()).collect::<Vec<Arc<str>>>();
@@ -130,17 +114,18 @@ fn as_plugins(entries: Vec<Entry>, context: &Context<'_>) -> Result<Vec<FilterEn
     let mut filters: Vec<FilterEntry> = Vec::new();
     let mut wrong = Vec::new();
     for entry in entries {
-        let argued = match &entry.rule {
-            Rule::Named => None,
-            Rule::LabelPresence(_) => Some("NodeLabel"),
-            Rule::ServiceAffinity(_) => Some("ServiceAffinity"),
+        let named = matches!(entry.rule, Rule::Named);
+        let (argued, of) = match entry.rule {
+            Rule::Named if entry.name == "CheckNodeLabelPresence" => (Some("NodeLabel"), Rule::LabelPresence(Vec::new())),
+            Rule::Named if entry.name == "CheckServiceAffinity" => (Some("ServiceAffinity"), Rule::ServiceAffinity(Vec::new())),
+            Rule::Named => (None, Rule::Named),
+            of @ Rule::LabelPresence(_) => (Some("NodeLabel"), of),
+            of @ Rule::ServiceAffinity(_) => (Some("ServiceAffinity"), of),
         };
         let predicate = kept(&entry.name);
-        if let (Some(name), true, 22) = (argued, entry.rule.is_bare(), context.release.0) {
-            wrong.push(not_made(name, &format!("want args to be of type {name}Args, got <nil>"), context.release));
-        }
         if let Some(name) = argued {
-            filters.push(FilterEntry { name, plugin: rule(entry.rule, name) });
+            wrong.extend(if named && context.release.0 == 22 { got_nothing(name, context.release) } else { None });
+            filters.push(FilterEntry { name, plugin: rule(of, name) });
             continue;
         }
         for name in legacy::plugins_of(predicate) {

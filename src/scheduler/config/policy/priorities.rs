@@ -2,11 +2,15 @@
 
 use std::sync::Arc;
 
-use super::refusals::{not_found, not_made, not_one};
+use serde_json::Value;
+
+use super::refusals::{got_nothing, not_found, not_one, plugin_refused};
 use super::{Context, kept, registry, shape};
 use crate::scheduler::config::document::Document;
 use crate::scheduler::legacy::{self, CapacityRatio, NodeLabel, RequestedToCapacityRatio, ServiceAntiAffinity};
 use crate::scheduler::{Arguments, Plugin, ScoreEntry, plugins};
+
+const RATIO: &str = "RequestedToCapacityRatio";
 
 struct Entry {
     name: String,
@@ -18,7 +22,8 @@ enum Rule {
     Named,
     AntiAffinity(Vec<Arc<str>>),
     Label(Vec<(Arc<str>, bool)>),
-    Ratio(CapacityRatio),
+    /// `None`: the plugin's arguments say it (since 1.18).
+    Ratio(Option<CapacityRatio>),
 }
 
 /// Reads the list. `extended`: whether there are extenders, so that no points need be made up; `arguments` are those of the profile's plugins.
@@ -26,13 +31,13 @@ pub fn read(list: &Document<'_>, context: &Context<'_>, extended: bool, argument
     let mut wrong = Vec::new();
     let mut entries: Vec<Entry> = Vec::new();
     for document in list.elements() {
-        match entry(&document, context) {
+        match entry(&document, context, arguments) {
             Ok(Some(entry)) => add(entry, &mut entries, context),
             Ok(None) => {}
             Err(reason) => wrong.push(reason),
         }
     }
-    wrong.extend(entries.iter().filter_map(|entry| lacks_arguments(entry, context)));
+    wrong.extend(entries.iter().filter_map(|entry| lacks_arguments(entry, context, arguments)));
     if !wrong.is_empty() {
         return Err(wrong);
     }
@@ -41,7 +46,7 @@ pub fn read(list: &Document<'_>, context: &Context<'_>, extended: bool, argument
         entries.push(Entry { name: "EqualPriority".to_owned(), rule: Rule::Named, weight: 1 });
     }
     let mut scores: Vec<ScoreEntry> = Vec::new();
-    for scored in entries.into_iter().map(|entry| score(entry, context, arguments)) {
+    for scored in entries.into_iter().map(|entry| score(entry, context)) {
         // Since 1.20 two priorities may be one plugin, with the weight of the first.
         if context.release.0 <= 19 || scores.iter().all(|known| known.name != scored.name) {
             scores.push(scored);
@@ -51,7 +56,7 @@ pub fn read(list: &Document<'_>, context: &Context<'_>, extended: bool, argument
 }
 
 /// `None`: EqualPriority, which is passed over from 1.17 on.
-fn entry(document: &Document<'_>, context: &Context<'_>) -> Result<Option<Entry>, String> {
+fn entry(document: &Document<'_>, context: &Context<'_>, arguments: &mut Arguments) -> Result<Option<Entry>, String> {
     let name = match document.field("name").text() {
         "ServiceSpreadingPriority" if context.release.0 >= 18 => "SelectorSpreadPriority".to_owned(),
         name => name.to_owned(),
@@ -84,8 +89,13 @@ fn entry(document: &Document<'_>, context: &Context<'_>) -> Result<Option<Entry>
         return Ok(Some(Entry { name: own("NodeLabel"), rule: Rule::Label(labels), weight }));
     }
     if counts_ratio {
-        let rule = Rule::Ratio(shape::read(&ratio, context)?);
-        return Ok(Some(Entry { name: own("RequestedToCapacityRatio"), rule, weight }));
+        let old = if context.release.0 <= 17 { Some(shape::read(&ratio, context)?) } else { None };
+        let refused = if old.is_none() { plugin_refused(RATIO, ratio.value(), arguments, context) } else { None };
+        if context.release.0 >= 19 && ratio.field("resources").elements().is_empty() {
+            // Nobody fills in cpu and memory (`noderesources/requested_to_capacity_ratio.go`).
+            arguments.capacity_ratio.1.clear();
+        }
+        return refused.map_or_else(|| Ok(Some(Entry { name: own(RATIO), rule: Rule::Ratio(old), weight })), Err);
     }
     if !registry::is_priority(&name, context) {
         return Err(not_found("priority", &name, context.release));
@@ -114,26 +124,20 @@ fn add(entry: Entry, entries: &mut Vec<Entry>, context: &Context<'_>) {
 }
 
 /// Why the scheduler does not start: a plugin named as a priority (since 1.18), and no entry that brings its arguments.
-fn lacks_arguments(entry: &Entry, context: &Context<'_>) -> Option<String> {
+fn lacks_arguments(entry: &Entry, context: &Context<'_>, arguments: &mut Arguments) -> Option<String> {
     let release = context.release;
     match (&entry.rule, entry.name.as_str()) {
         _ if release.0 <= 17 => None,
         (Rule::Named, "NodeLabel" | "ServiceAffinity") => {
             Some(format!("{}: kube-scheduler panics: runtime error: invalid memory address or nil pointer dereference", entry.name))
         }
-        (Rule::Named, name @ "RequestedToCapacityRatio") => {
-            let why = match release.0 {
-                ..=20 => "at least one point must be specified",
-                21 => "shape: Required value: at least one point must be specified",
-                _ => "want args to be of type RequestedToCapacityRatioArgs, got <nil>",
-            };
-            Some(not_made(name, why, release))
-        }
+        (Rule::Named, RATIO) if release.0 == 22 => got_nothing(RATIO, release),
+        (Rule::Named, RATIO) => plugin_refused(RATIO, &Value::Null, arguments, context),
         _ => None,
     }
 }
 
-fn score(entry: Entry, context: &Context<'_>, arguments: &mut Arguments) -> ScoreEntry {
+fn score(entry: Entry, context: &Context<'_>) -> ScoreEntry {
     let name = if context.release.0 >= 17 { legacy::score_plugin_of(&entry.name, context.release) } else { None };
     let mut name = name.unwrap_or_else(|| kept(&entry.name));
     if name == "SelectorSpread" && context.release.0 >= 20 && context.gates.on("DefaultPodTopologySpread") {
@@ -143,11 +147,8 @@ fn score(entry: Entry, context: &Context<'_>, arguments: &mut Arguments) -> Scor
         Rule::Named => plugins::named(name),
         Rule::AntiAffinity(labels) => Box::leak(Box::new(ServiceAntiAffinity { labels })),
         Rule::Label(labels) => Box::leak(Box::new(NodeLabel { labels })),
-        Rule::Ratio(CapacityRatio { shape, resources }) if context.release.0 >= 18 => {
-            arguments.capacity_ratio = (shape, resources);
-            plugins::named(name)
-        }
-        Rule::Ratio(arguments) => Box::leak(Box::new(RequestedToCapacityRatio { arguments: Some(arguments) })),
+        Rule::Ratio(None) => plugins::named(name),
+        Rule::Ratio(arguments) => Box::leak(Box::new(RequestedToCapacityRatio { arguments })),
     };
     ScoreEntry { name, plugin, weight: entry.weight }
 }

@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Context, extenders, registry};
-use crate::scheduler::Release;
 use crate::scheduler::config::document::Document;
 use crate::scheduler::config::{self, ConfigVersion, arguments};
+use crate::scheduler::{Arguments, Profile, Release};
 
 /// What is wrong with it, before anything is made of it.
 pub fn check(document: &Document<'_>, context: &Context<'_>) -> Vec<String> {
@@ -70,22 +70,22 @@ fn weights(document: &Document<'_>, release: Release) -> Vec<String> {
 
 /// Since 1.17 NodeLabel is one plugin with the labels of all entries, none of which may be wanted present and absent
 /// (`plugins/nodelabel/node_label.go`).
-pub fn label_conflicts(predicates: &Document<'_>, priorities: &Document<'_>, context: &Context<'_>) -> Vec<String> {
+pub fn label_conflicts(predicates: &Document<'_>, priorities: &Document<'_>, context: &Context<'_>) -> Option<String> {
     if context.release.0 <= 16 {
-        return Vec::new();
+        return None;
     }
-    let argued = |entry: &Document<'_>, known: bool| context.release.0 == 17 || !known && !entry.field("argument").is_absent();
+    let counts = |known: bool| context.release.0 == 17 || !known;
     let [mut present, mut absent, mut preferred, mut avoided]: [Vec<String>; 4] = Default::default();
     for entry in predicates.elements() {
         let wanted = entry.field("argument").field("labelsPresence");
-        if argued(&entry, registry::is_predicate(entry.field("name").text(), context)) {
+        if counts(registry::is_predicate(entry.field("name").text(), context)) {
             let list = if wanted.field("presence").truth() == Some(true) { &mut present } else { &mut absent };
             list.extend(wanted.field("labels").elements().iter().map(|label| label.text().to_owned()));
         }
     }
     for entry in priorities.elements() {
         let wanted = entry.field("argument").field("labelPreference");
-        if !wanted.is_absent() && argued(&entry, registry::is_priority(entry.field("name").text(), context)) {
+        if !wanted.is_absent() && counts(registry::is_priority(entry.field("name").text(), context)) {
             let list = if wanted.field("presence").truth() == Some(true) { &mut preferred } else { &mut avoided };
             list.push(wanted.field("label").text().to_owned());
         }
@@ -93,8 +93,13 @@ pub fn label_conflicts(predicates: &Document<'_>, priorities: &Document<'_>, con
     let args = json!({
         "presentLabels": present, "absentLabels": absent, "presentLabelsPreference": preferred, "absentLabelsPreference": avoided,
     });
-    let faults = arguments::node_label(&Document::new(&args), &configured(context));
-    faults.into_iter().map(|why| not_made("NodeLabel", &why, context.release)).collect()
+    plugin_refused("NodeLabel", &args, &mut Profile::new(context.release, context.gates.clone()).arguments, context)
+}
+
+/// Reads the arguments of a plugin as a configuration's are read; why it is not made of them.
+pub fn plugin_refused(plugin: &str, args: &Value, arguments: &mut Arguments, context: &Context<'_>) -> Option<String> {
+    let reasons = arguments::read(plugin, &Document::new(args), &configured(context), arguments);
+    arguments::not_made(plugin, &reasons, context.release)
 }
 
 /// What it is read for, as a configuration of these times.
@@ -121,8 +126,7 @@ pub fn not_one(kind: &str, given: usize, name: &str, release: Release) -> String
     }
 }
 
-/// What is said of a plugin that cannot be made.
-pub fn not_made(plugin: &str, why: &str, release: Release) -> String {
-    let word = if release.0 <= 19 { "error initializing" } else { "initializing" };
-    format!("{word} plugin {plugin:?}: {why}")
+/// Why 1.22 makes no plugin that is named without arguments.
+pub fn got_nothing(plugin: &str, release: Release) -> Option<String> {
+    arguments::not_made(plugin, &[format!("want args to be of type {plugin}Args, got <nil>")], release)
 }

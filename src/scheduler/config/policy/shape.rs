@@ -1,4 +1,4 @@
-//! The arguments of RequestedToCapacityRatio: the shape and the resources, checked as upstream checks them.
+//! The arguments of RequestedToCapacityRatio up to 1.17: the shape and the resources, checked as upstream checks them.
 //! Upstream: `priorities/requested_to_capacity_ratio.go` NewFunctionShape.
 
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use super::Context;
 use crate::scheduler::config::document::Document;
 use crate::scheduler::legacy::CapacityRatio;
 
-/// Reads shape and resources. Where none are named cpu and memory count alike, from 1.19 on nothing does (`noderesources/requested_to_capacity_ratio.go`).
+/// Reads shape and resources; where none are named cpu and memory count alike.
 pub fn read(argument: &Document<'_>, context: &Context<'_>) -> Result<CapacityRatio, String> {
     let number = |point: &Document<'_>, name: &str| point.field(name).whole().unwrap_or(0);
     let shape: Vec<(i64, i64)> =
@@ -20,8 +20,7 @@ pub fn read(argument: &Document<'_>, context: &Context<'_>) -> Result<CapacityRa
     };
     let named: Vec<(Arc<str>, i64)> =
         argument.field("resources").elements().iter().filter(|_| context.release.0 >= 16).map(resource).collect();
-    let usual = named.is_empty() && context.release.0 <= 18;
-    Ok(CapacityRatio { shape, resources: if usual { CapacityRatio::default().resources } else { named } })
+    Ok(CapacityRatio { shape, resources: if named.is_empty() { CapacityRatio::default().resources } else { named } })
 }
 
 /// `stretch`: what scores were multiplied by before upstream checks them (from 1.17 on the scale is 100).
