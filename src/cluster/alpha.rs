@@ -1,6 +1,6 @@
 //! Objects of APIs that still change, as far as schedulers read them, whatever version they are stored in.
 //! Sources: `api/resource/v1alpha3`, `v1beta2` (DeviceTaintRule), `api/scheduling/v1alpha1` (Workload, 1.35), `v1alpha2` (PodGroup, 1.36),
-//! `v1alpha3` and `v1beta1` (PodGroup, 1.37).
+//! `v1alpha3` and `v1beta1` (PodGroup, CompositePodGroup, 1.37).
 
 use serde::Deserialize;
 
@@ -39,7 +39,7 @@ pub struct DeviceTaintSelector {
     pub selectors: Vec<DeviceSelector>,
 }
 
-/// How the pods of a group are scheduled.
+/// How the pods of a group, or the groups of a composite group, are scheduled.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct GroupPolicy {
@@ -51,11 +51,12 @@ pub struct GroupPolicy {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Gang {
-    /// How many pods must find nodes together.
+    /// How many pods must find nodes together; of a composite group, how many groups.
+    #[serde(alias = "minGroupCount")]
     pub min_count: usize,
 }
 
-/// A group of pods, as 1.36 and 1.37 have it.
+/// A group of pods, as 1.36 and 1.37 have it, or a composite group: one of groups (1.37).
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct PodGroup {
@@ -69,10 +70,12 @@ pub struct PodGroup {
 
 /// Who a group is.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(rename_all = "camelCase", default)]
 pub struct GroupMetadata {
     /// Its uid.
     pub uid: String,
+    /// When it was created, by seconds in RFC 3339: such texts sort by time.
+    pub creation_timestamp: Option<String>,
 }
 
 /// A claim that pods of a group share (DRAWorkloadResourceClaims).
@@ -93,7 +96,7 @@ pub struct PodGroupStatus {
     pub resource_claim_statuses: Vec<GroupClaim>,
 }
 
-/// What a pod group says.
+/// What a group says.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PodGroupSpec {
@@ -107,7 +110,7 @@ pub struct PodGroupSpec {
     pub priority: Option<i32>,
     /// `PreemptLowerPriority` or `Never` (1.37).
     pub preemption_policy: Option<String>,
-    /// The group of groups it belongs to (1.37).
+    /// The composite group it belongs to (1.37).
     pub parent_composite_pod_group_name: Option<String>,
     /// Claims its pods share.
     pub resource_claims: Vec<GroupClaim>,

@@ -63,6 +63,7 @@ pub enum Read<'a> {
     ResourceClaimParameters(Box<ResourceClaimParameters>),
     DeviceTaintRule(Box<DeviceTaintRule>),
     PodGroup(Box<PodGroup>),
+    CompositePodGroup(Box<PodGroup>),
     Workload(Box<Workload>),
 }
 
@@ -144,6 +145,7 @@ impl<'a> Encoded<'a> {
             Watched::ResourceClaimParameters => Read::ResourceClaimParameters(Box::new(self.first_or_again(|_| ())?)),
             Watched::DeviceTaintRule => Read::DeviceTaintRule(Box::new(self.first_or_again(|_| ())?)),
             Watched::PodGroup => Read::PodGroup(Box::new(self.first_or_again(|_| ())?)),
+            Watched::CompositePodGroup => Read::CompositePodGroup(Box::new(self.first_or_again(|_| ())?)),
             Watched::Workload => Read::Workload(Box::new(self.first_or_again(|_| ())?)),
         })
     }

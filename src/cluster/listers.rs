@@ -123,6 +123,8 @@ pub struct Listers {
     pub device_taint_rules: Lister<DeviceTaintRule>,
     /// Groups of pods.
     pub pod_groups: Lister<PodGroup>,
+    /// Groups of such groups.
+    pub composite_pod_groups: Lister<PodGroup>,
     /// Workloads and the groups in them.
     pub workloads: Lister<Workload>,
 }

@@ -242,6 +242,7 @@ impl ClusterState {
             Watched::ResourceClaimParameters => lister!(claim_parameters, ResourceClaimParameters),
             Watched::DeviceTaintRule => lister!(device_taint_rules, DeviceTaintRule),
             Watched::PodGroup => lister!(pod_groups, PodGroup),
+            Watched::CompositePodGroup => lister!(composite_pod_groups, CompositePodGroup),
             Watched::Workload => lister!(workloads, Workload),
         }
     }

@@ -45,12 +45,13 @@ pub enum Watched {
     ResourceClaimParameters,
     DeviceTaintRule,
     PodGroup,
+    CompositePodGroup,
     Workload,
 }
 
 impl Watched {
     /// Every kind with the path of its keys below the API server's prefix (`staging/src/k8s.io/apiserver` and `pkg/registry`).
-    pub const KEYS: [(&'static str, Self); 26] = [
+    pub const KEYS: [(&'static str, Self); 27] = [
         ("namespaces/", Self::Namespace),
         ("minions/", Self::Node),
         ("services/specs/", Self::Service),
@@ -75,6 +76,7 @@ impl Watched {
         ("resourceclaimparameters/", Self::ResourceClaimParameters),
         ("devicetaintrules/", Self::DeviceTaintRule),
         ("podgroups/", Self::PodGroup),
+        ("compositepodgroups/", Self::CompositePodGroup),
         ("workloads/", Self::Workload),
         ("pods/", Self::Pod),
     ];
@@ -127,6 +129,7 @@ pub enum Stored {
     ResourceClaimParameters(Arc<ResourceClaimParameters>),
     DeviceTaintRule(Arc<DeviceTaintRule>),
     PodGroup(Arc<PodGroup>),
+    CompositePodGroup(Arc<PodGroup>),
     Workload(Arc<Workload>),
 }
 
@@ -182,6 +185,7 @@ impl Stored {
             Read::ResourceClaimParameters(parameters) => Stored::ResourceClaimParameters(parameters.into()),
             Read::DeviceTaintRule(rule) => Stored::DeviceTaintRule(rule.into()),
             Read::PodGroup(group) => Stored::PodGroup(group.into()),
+            Read::CompositePodGroup(group) => Stored::CompositePodGroup(group.into()),
             Read::Workload(workload) => Stored::Workload(workload.into()),
         })
     }
