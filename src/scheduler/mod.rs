@@ -29,7 +29,7 @@ pub use dra::Allocation;
 pub use dra::driver::DriverWait;
 pub use evidence::compared;
 pub use explanation::{Agreement, Attempt, Depth, Evidence, Explanation, Fact, Help, Hopeless, Outcome, Remedy, VersionFrom};
-pub use groups::{GroupCycle, GroupOutcome, MemberTried, PlacementTried, PostFilters, Scope};
+pub use groups::{CompositeTried, GroupCycle, GroupOutcome, MemberTried, PlacementTried, PostFilters, Scope};
 pub use plugin::{Candidate, Feasible, Filter, Normalize, Plugin, PreFilter, PreScore, RawScore, Refusal, Score, Verdict};
 pub use preemption::victims::{PreemptionCandidate, Victim, candidates};
 pub use profile::arguments::{Arguments, PodTopologySpreadDefaults, ScoringStrategy};

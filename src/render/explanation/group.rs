@@ -5,8 +5,9 @@ use std::io::{self, Write};
 use anstyle::Style;
 use serde::Serialize;
 
+use crate::cluster::PodKey;
 use crate::render::style::{STRONG, paint};
-use crate::scheduler::{Explanation, GroupCycle, GroupOutcome, MemberTried, PlacementTried};
+use crate::scheduler::{CompositeTried, Explanation, GroupCycle, GroupOutcome, MemberTried, PlacementTried};
 
 use super::words::{count, hanging};
 
@@ -21,7 +22,29 @@ pub struct Cycle<'a> {
     order: Vec<String>,
     topology_key: Option<&'a str>,
     placements: Vec<Placement<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    composite_pod_groups: Vec<Composite<'a>>,
     victims: Vec<String>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Composite<'a> {
+    name: &'a str,
+    fits: bool,
+    message: &'a str,
+    min_group_count: Option<usize>,
+    groups: Vec<Part<'a>>,
+    topology_key: Option<&'a str>,
+    placements: Vec<Placement<'a>>,
+}
+
+/// One of its groups; `fits` is absent where it was not tried.
+#[derive(Serialize)]
+struct Part<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fits: Option<bool>,
 }
 
 #[derive(Serialize)]
@@ -57,38 +80,57 @@ struct Member<'a> {
 
 /// The group's cycle as scripts read it.
 pub fn json(cycle: &GroupCycle) -> Cycle<'_> {
-    let key = |(namespace, name): &(std::sync::Arc<str>, std::sync::Arc<str>)| format!("{namespace}/{name}");
-    let member = |member: &'_ MemberTried| key(&member.pod);
-    let placements = cycle.placements.iter().enumerate().map(|(at, placement)| Placement {
-        name: placement.name.as_deref(),
-        nodes: placement.nodes,
-        feasible: placement.feasible,
-        chosen: cycle.chosen == Some(at),
-        message: &placement.message,
-        scores: placement.scores.iter().map(|score| self::score(*score)).collect(),
-        total: placement.total(),
-        pods: placement
-            .members
-            .iter()
-            .map(|tried| Member {
-                pod: member(tried),
-                node: tried.node.as_deref(),
-                preempts: tried.preempts,
-                tied: tried.tied.iter().map(|node| &**node).collect(),
-                message: tried.message.as_deref(),
-            })
-            .collect(),
-    });
     Cycle {
         name: &cycle.name,
         outcome: outcome(cycle.outcome),
         message: &cycle.message,
         min_count: cycle.min_count,
         scheduled: cycle.scheduled,
-        order: cycle.order.iter().map(key).collect(),
+        order: cycle.order.iter().map(full_name).collect(),
         topology_key: cycle.topology_key.as_deref(),
-        placements: placements.collect(),
+        placements: placements(&cycle.placements, cycle.chosen),
+        composite_pod_groups: cycle.above.iter().map(composite).collect(),
         victims: cycle.victims.iter().map(|pod| pod.full_name()).collect(),
+    }
+}
+
+fn full_name((namespace, name): &PodKey) -> String {
+    format!("{namespace}/{name}")
+}
+
+fn composite(group: &CompositeTried) -> Composite<'_> {
+    Composite {
+        name: &group.name,
+        fits: group.fits,
+        message: &group.message,
+        min_group_count: group.min_group_count,
+        groups: group.groups.iter().map(|(name, fits)| Part { name, fits: *fits }).collect(),
+        topology_key: group.topology_key.as_deref(),
+        placements: placements(&group.placements, group.chosen),
+    }
+}
+
+fn placements<'a>(tried: &'a [PlacementTried], chosen: Option<usize>) -> Vec<Placement<'a>> {
+    let placement = |(at, placement): (usize, &'a PlacementTried)| Placement {
+        name: placement.name.as_deref(),
+        nodes: placement.nodes,
+        feasible: placement.feasible,
+        chosen: chosen == Some(at),
+        message: &placement.message,
+        scores: placement.scores.iter().map(|score| self::score(*score)).collect(),
+        total: placement.total(),
+        pods: placement.members.iter().map(member).collect(),
+    };
+    tried.iter().enumerate().map(placement).collect()
+}
+
+fn member(tried: &MemberTried) -> Member<'_> {
+    Member {
+        pod: full_name(&tried.pod),
+        node: tried.node.as_deref(),
+        preempts: tried.preempts,
+        tied: tried.tied.iter().map(|node| &**node).collect(),
+        message: tried.message.as_deref(),
     }
 }
 
@@ -113,6 +155,9 @@ fn outcome(outcome: GroupOutcome) -> &'static str {
 pub fn write(explanation: &Explanation, all: bool, width: usize, out: &mut dyn Write) -> io::Result<()> {
     let Some(cycle) = &explanation.judgement.group else { return Ok(()) };
     writeln!(out, "\n{}", paint(STRONG, title(cycle)))?;
+    for group in &cycle.above {
+        hanging("  ", &above(group), 4, width, Style::new(), out)?;
+    }
     if !cycle.message.is_empty() {
         hanging("  ", &cycle.message, 4, width, Style::new(), out)?;
     }
@@ -149,6 +194,17 @@ fn title(cycle: &GroupCycle) -> String {
         GroupOutcome::Unknown => "its cycle is not known",
     };
     format!("{what}, {tried} tried together: {became}")
+}
+
+/// A line about a group that the pod's belongs to.
+fn above(group: &CompositeTried) -> String {
+    let fitting = group.groups.iter().filter(|(_, fits)| *fits == Some(true)).count();
+    let wanted = group.min_group_count.map(|least| format!(", {least} wanted")).unwrap_or_default();
+    let place = group.topology_key.as_ref().zip(group.chosen.and_then(|at| group.placements[at].name.as_ref()));
+    let place = place.map(|(key, name)| format!(" on {key}={name}")).unwrap_or_default();
+    let verb = if fitting == 1 { "fits" } else { "fit" };
+    let became = if group.fits { "it fits".to_owned() } else { format!("it does not fit: {}", group.message) };
+    format!("part of {}, {fitting} of {} {verb}{wanted}{place}: {became}", group.name, count(group.groups.len(), "group"))
 }
 
 fn placement(cycle: &GroupCycle, placement: &PlacementTried, chosen: bool, width: usize, out: &mut dyn Write) -> io::Result<()> {

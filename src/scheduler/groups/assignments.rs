@@ -2,6 +2,7 @@
 //! Source: `reprieveVictim` of `framework/preemption/podgrouppreemption.go` (1.37): each pod keeps the state its cycle had then.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::cluster::{ClusterState, ObjectKey, PodInfo, Stored};
@@ -13,13 +14,20 @@ use crate::scheduler::replay::excursion::Excursion;
 
 use super::evict::Unit;
 use super::placement::Outcome;
+use super::status::Status;
 use super::{Group, Scope};
 
 /// The group's pods that found nodes, in order.
 pub struct Assignments<'g> {
     group: &'g Group<'g>,
     all: Vec<Assignment>,
+    /// Those of each group, where it is one of groups: upstream keeps these in a map, so that any may come first.
+    blocks: Vec<Range<usize>>,
+    drawn: bool,
 }
+
+/// The orders of more groups than this are not gone through.
+const ORDERED: usize = 3;
 
 struct Assignment {
     pending: PodInfo,
@@ -35,16 +43,27 @@ struct Assignment {
 impl<'g> Assignments<'g> {
     /// Those of an outcome. The state is as it was afterwards.
     pub fn new(group: &'g Group<'g>, state: &mut ClusterState, outcome: &Outcome) -> Self {
-        let mut all = Vec::new();
-        let Some(tried) = outcome.chosen.map(|at| &outcome.tries[at].1) else { return Self { group, all } };
-        let mut scope = Scope { within: None, pending: BTreeSet::new(), ..tried.scope.clone() };
+        let mut found = Self { group, all: Vec::new(), blocks: Vec::new(), drawn: false };
+        found.collect(state, outcome).restore(state);
+        found
+    }
+
+    /// Adds those of a group, each with the state its cycle began with; what stays on nodes for the groups that follow is told.
+    fn collect(&mut self, state: &mut ClusterState, outcome: &Outcome) -> Excursion {
         let mut assumed = Excursion::default();
+        let Some(tried) = outcome.chosen.map(|at| &outcome.tries[at].1) else { return assumed };
+        for group in &tried.groups {
+            let stays = self.collect(state, group);
+            assumed.append(stays);
+        }
+        let start = self.all.len();
+        let mut scope = Scope { within: None, pending: BTreeSet::new(), ..tried.scope.clone() };
         for member in &tried.members {
             let Some(node) = member.tried.node.clone() else { continue };
-            let cycle = Cycle { scope: Some(&scope), ..Cycle::new(&member.pod, state, group.profile) };
+            let cycle = Cycle { scope: Some(&scope), ..Cycle::new(&member.pod, state, self.group.profile) };
             let (idle, spread) = (cycle.prepare().idle_filters(), Tracked::new(&cycle));
             let pending = PodInfo { node_name: None, ..(*member.pod).clone() };
-            all.push(Assignment { pending, node, brings: member.brings.clone(), scope: scope.clone(), idle, spread });
+            self.all.push(Assignment { pending, node, brings: member.brings.clone(), scope: scope.clone(), idle, spread });
             for (key, stored) in &member.brings {
                 if let Stored::ResourceClaim(claim, _) = stored {
                     scope.pending.insert(claim_name(claim));
@@ -52,8 +71,12 @@ impl<'g> Assignments<'g> {
                 assumed.set(state, key, Some(stored.clone()));
             }
         }
+        self.blocks.extend((start < self.all.len()).then_some(start..self.all.len()));
+        if outcome.status == Status::Success {
+            return assumed;
+        }
         assumed.restore(state);
-        Self { group, all }
+        Excursion::default()
     }
 
     /// Tells the pods' cycles that a unit came (1) or went (-1).
@@ -70,9 +93,18 @@ impl<'g> Assignments<'g> {
     }
 
     /// Whether each pod still passes on its node, one after the other.
-    pub fn hold(&self, state: &mut ClusterState) -> bool {
+    pub fn hold(&mut self, state: &mut ClusterState) -> bool {
+        let blocks: Vec<usize> = (0..self.blocks.len()).collect();
+        let fits = self.hold_in(&blocks, state);
+        if blocks.len() > 1 && !self.drawn {
+            self.drawn = blocks.len() > ORDERED || orders(blocks).iter().any(|order| self.hold_in(order, state) != fits);
+        }
+        fits
+    }
+
+    fn hold_in(&self, order: &[usize], state: &mut ClusterState) -> bool {
         let mut assumed = Excursion::default();
-        let fits = self.all.iter().all(|assignment| {
+        let fits = order.iter().flat_map(|block| &self.all[self.blocks[*block].clone()]).all(|assignment| {
             let passes = assignment.passes(self.group, state);
             for (key, stored) in assignment.brings.iter().filter(|_| passes) {
                 assumed.set(state, key, Some(stored.clone()));
@@ -85,8 +117,21 @@ impl<'g> Assignments<'g> {
 
     /// Whether a verdict on one of the pods depended on chance.
     pub fn are_drawn(&self) -> bool {
-        self.all.iter().filter_map(|assignment| assignment.spread.as_ref()).any(Tracked::is_drawn)
+        self.drawn || self.all.iter().filter_map(|assignment| assignment.spread.as_ref()).any(Tracked::is_drawn)
     }
+}
+
+/// Every order of a few things.
+fn orders(of: Vec<usize>) -> Vec<Vec<usize>> {
+    if of.is_empty() {
+        return vec![of];
+    }
+    let first = |at: usize| {
+        let mut rest = of.clone();
+        let first = rest.remove(at);
+        orders(rest).into_iter().map(move |rest| [first].into_iter().chain(rest).collect())
+    };
+    (0..of.len()).flat_map(first).collect()
 }
 
 impl Assignment {

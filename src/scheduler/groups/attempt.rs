@@ -1,6 +1,5 @@
-//! One try of a group on one set of nodes: its pods one after the other, each assumed on its node before the next.
+//! One try of a group on one set of nodes: its pods, or its groups, one after the other, each assumed on its nodes before the next.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::cluster::{Claim, ClusterState, DeviceTaking, NodeInfo, ObjectKey, PodInfo, Stored, Watched};
@@ -12,13 +11,16 @@ use crate::scheduler::plugins::volume_binding::reserved as volumes_reserved;
 use crate::scheduler::preemption::victims;
 use crate::scheduler::replay::excursion::Excursion;
 
+use super::placement::Outcome;
 use super::status::Status;
-use super::{Group, MemberTried, Mode, PostFilters, Scope, object_key};
+use super::{Around, Group, MemberTried, Mode, PostFilters, Scope, object_key};
 
 /// What a try came to.
 pub struct Tried {
     /// Each pod looked at.
     pub members: Vec<Attempted>,
+    /// What each group looked at came to.
+    pub groups: Vec<Outcome>,
     /// What it says of the group.
     pub status: Status,
     /// Whether the group fits once victims are gone.
@@ -52,7 +54,13 @@ impl Attempted {
 impl Tried {
     /// A try that ended before a pod was looked at.
     pub fn without_pods(status: Status) -> Self {
-        Self { members: Vec::new(), status, waits: false, scope: Scope::default() }
+        Self { members: Vec::new(), groups: Vec::new(), status, waits: false, scope: Scope::default() }
+    }
+
+    /// The pods that are given nodes by it, those of its groups that fit.
+    pub fn given(&self) -> Vec<&Attempted> {
+        let own = self.members.iter().filter(|member| member.tried.node.is_some());
+        own.chain(self.groups.iter().flat_map(Outcome::kept)).collect()
     }
 
     /// Whether the group fits, now or after a preemption.
@@ -62,19 +70,53 @@ impl Tried {
 }
 
 impl Group<'_> {
-    /// `podGroupSchedulingDefaultAlgorithm`. The state is as it was afterwards.
-    pub fn try_on(&self, state: &mut ClusterState, within: Option<BTreeSet<Arc<str>>>, mode: Mode) -> Tried {
-        let Mode { post_filter, on_copies } = mode;
-        let scope = Scope { within, post_filter, listed: self.listed.clone(), scheduled: self.scheduled, on_copies, ..Scope::default() };
+    /// `podGroupSchedulingDefaultAlgorithm`, `compositePodGroupSchedulingDefaultAlgorithm`. The state is as it was afterwards.
+    pub fn try_on(&self, state: &mut ClusterState, around: &Around, mode: Mode) -> Tried {
+        let (Mode { post_filter, on_copies }, Around { within, elsewhere }) = (mode, around.clone());
+        let (listed, scheduled) = (self.listed.clone(), self.scheduled);
+        let scope = Scope { within, post_filter, listed, elsewhere, scheduled, on_copies, ..Scope::default() };
         let mut assumed = Excursion::default();
         let mut tried = Tried { scope, ..Tried::without_pods(Status::marked(&[])) };
-        if self.newer() {
+        if self.id.composite {
+            self.groups_in_turn(state, around, mode, &mut tried, &mut assumed);
+        } else if self.newer() {
             self.until_decided(state, &mut tried, &mut assumed);
         } else {
             self.all_in_turn(state, &mut tried, &mut assumed);
         }
         assumed.restore(state);
         tried
+    }
+
+    /// A composite group: PlacementFeasible tells after each of its groups whether it can still fit.
+    fn groups_in_turn(&self, state: &mut ClusterState, around: &Around, mode: Mode, tried: &mut Tried, assumed: &mut Excursion) {
+        let mut around = around.clone();
+        let (mut left, mut fitting) = (self.children.len(), 0);
+        tried.status = self.progress(left, fitting).status();
+        if matches!(tried.status, Status::Rejected { marked: false, .. }) {
+            return;
+        }
+        for child in &self.children {
+            let outcome = child.run_within(state, &around, mode);
+            if let Status::Error(error) = &outcome.status {
+                tried.status = Status::Error(format!("composite pod group evaluation failed due to child error: {error}"));
+                tried.groups.push(outcome);
+                return;
+            }
+            for (key, stored) in outcome.kept().into_iter().flat_map(|member| &member.brings) {
+                if let Stored::ResourceClaim(claim, _) = stored {
+                    around.elsewhere.insert(claim_name(claim));
+                }
+                assumed.set(state, key, Some(stored.clone()));
+            }
+            left -= 1;
+            fitting += usize::from(outcome.status == Status::Success);
+            tried.groups.push(outcome);
+            tried.status = self.progress(left, fitting).status();
+            if matches!(tried.status, Status::Rejected { marked: false, .. }) {
+                return;
+            }
+        }
     }
 
     /// As 1.36 does it: Permit of each pod that found a node tells whether the group fits.
@@ -109,13 +151,12 @@ impl Group<'_> {
     /// As 1.37 does it: PlacementFeasible tells after each pod whether the group can still fit.
     fn until_decided(&self, state: &mut ClusterState, tried: &mut Tried, assumed: &mut Excursion) {
         let (mut left, mut with_node) = (self.queue.len(), self.scheduled);
-        let waits = |reason: String| Status::marked(&[&reason]);
         match self.progress(left, with_node) {
             Progress::Impossible(reason) => {
-                tried.status = waits(reason);
+                tried.status = Status::marked(&[&reason]);
                 return;
             }
-            Progress::NotYet(_) | Progress::Enough => {}
+            progress => tried.status = progress.status(),
         }
         for pod in &self.queue {
             let mut member = self.attempt(pod, state, &tried.scope);
@@ -130,13 +171,9 @@ impl Group<'_> {
                 with_node += 1;
             }
             tried.members.push(member);
-            match self.progress(left, with_node) {
-                Progress::Impossible(reason) => {
-                    tried.status = Status::plain(reason);
-                    return;
-                }
-                Progress::NotYet(reason) => tried.status = waits(reason),
-                Progress::Enough => tried.status = Status::Success,
+            tried.status = self.progress(left, with_node).status();
+            if matches!(tried.status, Status::Rejected { marked: false, .. }) {
+                return;
             }
         }
     }
@@ -226,6 +263,17 @@ enum Progress {
     Enough,
     NotYet(String),
     Impossible(String),
+}
+
+impl Progress {
+    /// What it makes of the group if nothing follows. What can be no more is not marked.
+    fn status(self) -> Status {
+        match self {
+            Self::Enough => Status::Success,
+            Self::NotYet(reason) => Status::marked(&[&reason]),
+            Self::Impossible(reason) => Status::plain(reason),
+        }
+    }
 }
 
 /// The nodes one of which is taken, by name.

@@ -1,26 +1,37 @@
 //! What a group's preemption may evict: single pods, and groups whose pods go together.
-//! Sources: `framework/preemption/types.go`, `podgrouppreemption.go` (1.36, 1.37).
+//! Sources: `framework/preemption/types.go`, `podgrouppreemption.go` (1.36, 1.37), `util.go` (1.37).
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::cluster::{ClusterState, PodGroup, PodInfo};
+use crate::cluster::{ClusterState, NodeInfo, PodGroup, PodInfo};
+use crate::scheduler::Profile;
+
+use super::{GroupId, Hierarchy};
 
 /// Pods that go together.
 #[derive(Clone, Debug)]
 pub struct Unit {
-    /// The pods, by name.
+    /// The pods.
     pub pods: Vec<Arc<PodInfo>>,
     /// Theirs, or their group's.
     pub priority: i32,
-    grouped: bool,
+    kind: UnitKind,
     started: i64,
+}
+
+/// What goes, the less important first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum UnitKind {
+    Pod,
+    Group,
+    Composite,
 }
 
 /// The more important first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Importance(Reverse<i32>, Reverse<bool>, Reverse<usize>, i64, Arc<str>, Arc<str>);
+pub struct Importance(Reverse<i32>, Reverse<UnitKind>, Reverse<usize>, i64, Arc<str>, Arc<str>);
 
 impl Importance {
     /// The same without the names, which upstream does not look at.
@@ -30,57 +41,97 @@ impl Importance {
 }
 
 impl Unit {
-    fn new(pods: Vec<Arc<PodInfo>>, priority: i32, newer: bool) -> Self {
+    fn new(pods: Vec<Arc<PodInfo>>, priority: i32, kind: UnitKind, newer: bool) -> Self {
         let started = pods.iter().map(|pod| pod.started.unwrap_or(i64::MAX));
         // 1.36 dates a group by the pod it met first.
         let started = if newer { started.min() } else { started.take(1).next() };
-        let grouped = pods.first().is_some_and(|pod| pod.spec.pod_group.is_some());
-        Self { priority, grouped, started: started.unwrap_or(i64::MAX), pods }
+        Self { priority, kind, started: started.unwrap_or(i64::MAX), pods }
     }
 
-    /// `moreImportantVictim`: priority, groups before pods, the larger, the longer running. 1.36 compares sizes of groups alone; pods have one.
+    /// `moreImportantVictim`: priority, composite groups before groups before pods, the larger, the longer running. 1.36 compares sizes of groups alone; pods have one.
     pub fn importance(&self) -> Importance {
         let (namespace, name) = self.pods.first().map(|pod| pod.key()).unwrap_or_default();
-        Importance(Reverse(self.priority), Reverse(self.grouped), Reverse(self.pods.len()), self.started, namespace, name)
+        Importance(Reverse(self.priority), Reverse(self.kind), Reverse(self.pods.len()), self.started, namespace, name)
     }
 }
 
-fn group_of<'s>(pod: &PodInfo, state: &'s ClusterState) -> Option<&'s Arc<PodGroup>> {
-    state.listers().pod_groups.get(&pod.namespace, pod.spec.pod_group.as_deref()?)
+/// `GetPodPriority` (1.37): that of the group at the top of the pod's, if it has one.
+pub fn priority(pod: &PodInfo, hierarchy: Hierarchy) -> i32 {
+    let top = above(pod, hierarchy).pop();
+    top.map_or(pod.spec.priority, |(_, group)| group.spec.priority.unwrap_or(0))
 }
 
-/// `GetPodPriority` (1.37): that of the pod's group, if it has one.
-pub fn priority(pod: &PodInfo, state: &ClusterState) -> i32 {
-    group_of(pod, state).map_or(pod.spec.priority, |group| group.spec.priority.unwrap_or(0))
+fn above<'s>(pod: &PodInfo, hierarchy: Hierarchy<'s>) -> Vec<(GroupId, &'s Arc<PodGroup>)> {
+    let own = pod.spec.pod_group.as_deref().map(|name| GroupId::of_pods(&pod.namespace, name));
+    own.map(|own| hierarchy.upwards(own)).unwrap_or_default()
 }
 
-/// Everything on the cluster's nodes that could go.
-pub fn units(state: &ClusterState, newer: bool) -> Vec<Unit> {
-    let mut together: BTreeMap<(Arc<str>, Arc<str>), Vec<Arc<PodInfo>>> = BTreeMap::new();
-    let mut units = Vec::new();
-    for pod in state.nodes().flat_map(|node| &node.pods) {
-        match (group_of(pod, state), &pod.spec.pod_group) {
-            (Some(group), Some(name)) if group.spec.goes_together() => {
-                together.entry((pod.namespace.clone(), name.clone())).or_default().push(pod.clone());
-            }
-            _ => units.push(Unit::new(vec![pod.clone()], if newer { priority(pod, state) } else { pod.spec.priority }, newer)),
+/// `getHighestAllAncestor` (1.37): the group with all of whose pods the pod goes, if it does not go alone.
+fn goes_with(pod: &PodInfo, hierarchy: Hierarchy) -> Option<GroupId> {
+    above(pod, hierarchy).into_iter().rev().find(|(_, group)| group.spec.goes_together()).map(|(id, _)| id)
+}
+
+/// The pods on nodes of groups whose pods go together.
+pub struct Together<'s> {
+    hierarchy: Hierarchy<'s>,
+    newer: bool,
+    groups: BTreeMap<GroupId, Vec<Arc<PodInfo>>>,
+}
+
+impl<'s> Together<'s> {
+    /// Those of a state. Since 1.37 pods on nodes that are gone are among them.
+    pub fn new(state: &'s ClusterState, profile: &Profile) -> Self {
+        let (hierarchy, newer) = (Hierarchy::new(state, profile), profile.release.0 >= 37);
+        let (mut groups, mut leaves): (BTreeMap<_, Vec<Arc<PodInfo>>>, BTreeMap<_, Vec<Arc<PodInfo>>>) = Default::default();
+        let lost =
+            |pod: &&Arc<PodInfo>| newer && pod.is_on_node() && pod.node_name.as_deref().is_some_and(|name| state.node(name).is_none());
+        for pod in state.nodes().flat_map(|node| &node.pods).chain(state.pods().filter(lost)) {
+            let Some(group) = goes_with(pod, hierarchy) else { continue };
+            let leaf = pod.spec.pod_group.as_deref().map(|name| GroupId::of_pods(&pod.namespace, name));
+            leaves.entry(leaf).or_default().push(pod.clone());
+            groups.entry(group).or_default().push(pod.clone());
         }
+        for (group, pods) in groups.iter_mut().filter(|(group, _)| group.composite) {
+            let below = hierarchy.leaves(group).into_iter().filter_map(|leaf| leaves.get(&Some(leaf)));
+            *pods = below.flatten().cloned().collect();
+        }
+        Self { hierarchy, newer, groups }
     }
-    for pods in together.into_values() {
-        let priority = priority(&pods[0], state);
-        units.push(Unit::new(pods, priority, newer));
+
+    /// Everything on some nodes that could go.
+    pub fn units<'n>(&self, nodes: impl Iterator<Item = &'n NodeInfo>) -> Vec<Unit> {
+        let mut met = BTreeSet::new();
+        let mut units = Vec::new();
+        for pod in nodes.flat_map(|node| &node.pods) {
+            let group = goes_with(pod, self.hierarchy).and_then(|group| self.groups.get_key_value(&group));
+            if let Some((id, pods)) = group {
+                let kind = if id.composite { UnitKind::Composite } else { UnitKind::Group };
+                if met.insert(id) {
+                    units.push(Unit::new(pods.clone(), priority(pod, self.hierarchy), kind, self.newer));
+                }
+            } else {
+                let kind = if pod.spec.pod_group.is_some() { UnitKind::Group } else { UnitKind::Pod };
+                let priority = if self.newer { priority(pod, self.hierarchy) } else { pod.spec.priority };
+                units.push(Unit::new(vec![pod.clone()], priority, kind, self.newer));
+            }
+        }
+        units
     }
-    units
+}
+
+/// A pod that is in several of the units, or in one twice, as groups go round in a circle: upstream cannot take it away again.
+pub fn repeated(units: &[Unit], on: impl Fn(&PodInfo) -> bool) -> Option<String> {
+    let mut seen = BTreeSet::new();
+    let pod = units.iter().flat_map(|unit| &unit.pods).filter(|pod| on(pod)).find(|pod| !seen.insert(pod.key()))?;
+    Some(format!("no corresponding pod {} in pods of node {}", pod.name, pod.node_name.as_deref().unwrap_or_default()))
 }
 
 /// Nodes that are gone while pods of groups that go together are still said to run there: 1.37 then gives up and names one of them, by chance
 /// (`createDomainVictims`).
-pub fn missing_nodes(state: &ClusterState) -> BTreeSet<Arc<str>> {
-    let reached = state.nodes().flat_map(|node| &node.pods).filter_map(|pod| Some((&pod.namespace, pod.spec.pod_group.as_ref()?)));
-    let reached: BTreeSet<(&Arc<str>, &Arc<str>)> = reached.collect();
-    let together = |pod: &&Arc<PodInfo>| group_of(pod, state).is_some_and(|group| group.spec.goes_together());
+pub fn missing_nodes(state: &ClusterState, profile: &Profile) -> BTreeSet<Arc<str>> {
+    let hierarchy = Hierarchy::new(state, profile);
+    let reached: BTreeSet<GroupId> = state.nodes().flat_map(|node| &node.pods).filter_map(|pod| goes_with(pod, hierarchy)).collect();
     let lost = state.pods().filter(|pod| pod.is_on_node() && pod.node_name.as_deref().is_some_and(|name| state.node(name).is_none()));
-    let lost =
-        lost.filter(together).filter(|pod| pod.spec.pod_group.as_ref().is_some_and(|name| reached.contains(&(&pod.namespace, name))));
+    let lost = lost.filter(|pod| goes_with(pod, hierarchy).is_some_and(|group| reached.contains(&group)));
     lost.filter_map(|pod| pod.node_name.clone()).collect()
 }

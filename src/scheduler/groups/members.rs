@@ -7,28 +7,64 @@ use std::sync::Arc;
 use crate::cluster::{ClusterState, PodInfo, PodKey};
 use crate::scheduler::{Cycle, Profile};
 
-use super::{Group, Listed, placed};
+use super::{Group, GroupId, Hierarchy, Listed, placed};
 
-/// The group of a pod that has a cycle, with its queue. The queue is inferred: pods of the group that exist without a node, are not gated and not
-/// being deleted (`podGroupInfoForPod` of 1.36 takes them all out of the queue, `backend/queue` of 1.37 keeps them together).
+/// The group that is tried when a pod is: its own, or the one at the top of the tree this belongs to; `None` where the pod has no group.
 pub fn group<'a>(
     pod: &Arc<PodInfo>,
     state: &ClusterState,
     profile: &'a Profile,
     known: &'a BTreeMap<PodKey, Arc<str>>,
 ) -> Option<Group<'a>> {
-    let name = pod.spec.pod_group.clone()?;
-    let found = state.listers().pod_groups.get(&pod.namespace, &name);
-    let (exists, spec) = (found.is_some(), found.map(|group| group.spec.clone()).unwrap_or_default());
-    let gated = |other: &PodInfo| Cycle::new(other, state, profile).gated().is_some();
-    let own = |other: &PodInfo| other.namespace == pod.namespace && other.name == pod.name;
-    let others = state.pods().filter(|other| other.namespace == pod.namespace && other.spec.pod_group.as_ref() == Some(&name));
-    let others = others.filter(|other| !own(other) && other.node_name.is_none() && !other.finished && !other.terminating && !gated(other));
-    let mut queue: Vec<Arc<PodInfo>> = others.cloned().chain([pod.clone()]).collect();
-    queue.sort_by_key(|pod| rank(pod));
-    let scheduled = placed(state, &pod.namespace, &name).filter(|other| !own(other)).count();
+    let own = GroupId::of_pods(&pod.namespace, pod.spec.pod_group.as_deref()?);
+    let hierarchy = Hierarchy::new(state, profile);
+    let root = if hierarchy.get(&own).is_some() { hierarchy.root(&own) } else { Ok(own.clone()) };
     let listed = (profile.release.0 <= 36).then(|| Arc::new(Listed::of(state)));
-    Some(Group { profile, name, spec, exists, queue, scheduled, listed, known })
+    let builder = Builder { pod, state, profile, known, hierarchy, listed };
+    Some(match root {
+        Ok(root) => builder.build(root),
+        Err(why) => Group { aside: Some(why), ..builder.build(own) },
+    })
+}
+
+/// Makes the groups of a tree.
+struct Builder<'a, 's> {
+    pod: &'s Arc<PodInfo>,
+    state: &'s ClusterState,
+    profile: &'a Profile,
+    known: &'a BTreeMap<PodKey, Arc<str>>,
+    hierarchy: Hierarchy<'s>,
+    listed: Option<Arc<Listed>>,
+}
+
+impl<'a> Builder<'a, '_> {
+    fn build(&self, id: GroupId) -> Group<'a> {
+        let children: Vec<Group> = self.hierarchy.children(&id).into_iter().map(|child| self.build(child)).collect();
+        let (queue, scheduled) = match id.composite {
+            true => (Vec::new(), children.iter().map(|child| child.scheduled).sum()),
+            false => (self.queue(&id), placed(self.state, &id).filter(|other| !self.is_own(other)).count()),
+        };
+        let found = self.hierarchy.get(&id);
+        let (exists, spec) = (found.is_some(), found.map(|group| group.spec.clone()).unwrap_or_default());
+        let (profile, known, listed) = (self.profile, self.known, self.listed.clone());
+        Group { profile, id, spec, exists, aside: None, children, queue, scheduled, listed, known }
+    }
+
+    fn is_own(&self, other: &PodInfo) -> bool {
+        other.namespace == self.pod.namespace && other.name == self.pod.name
+    }
+
+    /// The queue is inferred: pods of the group that exist without a node, are not gated and not being deleted (`podGroupInfoForPod` of 1.36
+    /// takes them all out of the queue, `backend/queue` of 1.37 keeps them together).
+    fn queue(&self, id: &GroupId) -> Vec<Arc<PodInfo>> {
+        let gated = |other: &PodInfo| Cycle::new(other, self.state, self.profile).gated().is_some();
+        let of = |other: &PodInfo| other.namespace == id.namespace && other.spec.pod_group.as_ref() == Some(&id.name);
+        let others = self.state.pods().filter(|other| of(other) && !self.is_own(other));
+        let others = others.filter(|other| other.node_name.is_none() && !other.finished && !other.terminating && !gated(other));
+        let mut queue: Vec<Arc<PodInfo>> = others.cloned().chain(of(self.pod).then(|| self.pod.clone())).collect();
+        queue.sort_by_key(|pod| rank(pod));
+        queue
+    }
 }
 
 /// Higher priority first; then what was tried before comes before what was not, then the older. Upstream goes by the time of the first attempt
@@ -40,59 +76,71 @@ fn rank(pod: &PodInfo) -> (Reverse<i32>, i64, i64, Arc<str>) {
 }
 
 /// What the order rests on, where it could be another one.
-pub fn inferred(queue: &[Arc<PodInfo>]) -> Option<String> {
+pub fn inferred(group: &Group) -> Option<String> {
     let unlike = |a: &PodInfo, b: &PodInfo| !Arc::ptr_eq(&a.spec, &b.spec) || a.labels != b.labels;
-    let equals = queue.windows(2).any(|pair| pair[0].spec.priority == pair[1].spec.priority && unlike(&pair[0], &pair[1]));
-    (queue.len() > 1).then(|| {
+    let equals = |pair: &[Arc<PodInfo>]| pair[0].spec.priority == pair[1].spec.priority && unlike(&pair[0], &pair[1]);
+    let equals = group.leaves().iter().any(|leaf| leaf.queue.windows(2).any(equals));
+    let count = group.pods().count();
+    (count > 1).then(|| {
+        let whose = if group.id.composite { format!("{count} pods of {}", group.id.name) } else { format!("group's {count} pods") };
         let order = if equals {
             "; the order of pods of one priority is the scheduler's alone: here those refused before come first, then the older, then by name"
         } else {
             ""
         };
-        format!("that the group's {} pods without a node were tried together is inferred from the state{order}", queue.len())
+        format!("that the {whose} without a node were tried together is inferred from the state{order}")
     })
 }
 
-/// Why the cycle does not begin: the group is not there (1.37), or its pods differ where they must not. Of several on nodes the first of a list
-/// without order is told: they are all returned.
+/// Why the cycle does not begin: the group is not there (1.37), or its pods differ where they must not. Of several the one that a list without
+/// order gives first is told: they are all returned.
 /// Sources: `frameworkForPodGroup` (1.36), `validatePodGroup` (1.37) of `schedule_one_podgroup.go`.
 pub fn mismatches(group: &Group, state: &ClusterState) -> Vec<String> {
-    let Some(first) = group.queue.first() else { return Vec::new() };
-    let same_scheduler = |pod: &PodInfo| {
-        let (own, of) = (&pod.spec.scheduler_name, &first.spec.scheduler_name);
+    if group.newer() && !group.exists {
+        return vec![format!("pod group object not found for pod group {}", group.id)];
+    }
+    let leaves = group.leaves();
+    let queued: Vec<&Group> = leaves.iter().copied().filter(|leaf| !leaf.queue.is_empty()).collect();
+    let mut found = Vec::new();
+    for (at, leaf) in queued.iter().enumerate() {
+        // Any of the groups may be looked at first, and its first pod tells what the others must be like.
+        let problem = |other: &Group| other.queue.iter().find_map(|pod| mismatch(group, &leaf.queue[0], pod));
+        let others = || queued.iter().enumerate().filter(|(other, _)| *other != at).filter_map(|(_, other)| problem(other));
+        match problem(leaf) {
+            Some(error) => found.push(error),
+            None => found.extend(others()),
+        }
+    }
+    let Some(first) = queued.first().map(|leaf| &leaf.queue[0]).filter(|_| found.is_empty() && group.newer()) else { return found };
+    let of_bound = leaves.iter().map(|leaf| {
+        let mut bound: Vec<&Arc<PodInfo>> = placed(state, &leaf.id).collect();
+        bound.sort_by_key(|pod| &pod.name);
+        bound.into_iter().filter_map(|pod| mismatch(group, first, pod)).collect::<Vec<_>>()
+    });
+    of_bound.into_iter().find(|problems| !problems.is_empty()).unwrap_or_default()
+}
+
+/// What a pod has that another of its group, which was looked at first, or the group has not.
+fn mismatch(group: &Group, first: &PodInfo, pod: &PodInfo) -> Option<String> {
+    let (own, of) = (&pod.spec.scheduler_name, &first.spec.scheduler_name);
+    if own != of {
         let text = "all pods in a single pod group should have the same .spec.schedulerName set, got:";
-        (own != of).then(|| format!("{text} \"{own}\" and \"{of}\""))
-    };
+        return Some(format!("{text} \"{own}\" and \"{of}\""));
+    }
     if !group.newer() {
-        return group.queue.iter().find_map(|pod| same_scheduler(pod)).into_iter().collect();
+        return None;
     }
-    if !group.exists {
-        return vec![format!("pod group object not found for pod group podgroup/{}/{}", first.namespace, group.name)];
+    let (own, priority) = (pod.spec.priority, group.spec.priority.unwrap_or(0));
+    if own != priority {
+        let text = "all pods in a single pod group should have the same priority as the pod group's priority, got";
+        return Some(format!("{text} {own} and {priority}"));
     }
-    let priority = group.spec.priority.unwrap_or(0);
     let of_group = group.profile.gates.on("PodGroupPreemptionPolicy");
-    let policy = |never: bool| if never { "Never" } else { "PreemptLowerPriority" };
     let wanted = if of_group { group.spec.preemption_policy.as_deref() == Some("Never") } else { first.spec.never_preempts };
-    let check = |pod: &Arc<PodInfo>| {
-        if let Some(error) = same_scheduler(pod) {
-            return Some(error);
-        }
-        if pod.spec.priority != priority {
-            let own = pod.spec.priority;
-            return Some(format!(
-                "all pods in a single pod group should have the same priority as the pod group's priority, got {own} and {priority}"
-            ));
-        }
-        let own = pod.spec.never_preempts;
-        (own != wanted).then(|| {
-            let of = if of_group { " as the pod group's preemption policy" } else { "" };
-            format!("all pods in a single pod group should have the same preemption policy{of}, got {} and {}", policy(own), policy(wanted))
-        })
-    };
-    if let Some(error) = group.queue.iter().find_map(check) {
-        return vec![error];
-    }
-    let mut bound: Vec<&Arc<PodInfo>> = placed(state, &first.namespace, &group.name).collect();
-    bound.sort_by_key(|pod| &pod.name);
-    bound.into_iter().filter_map(check).collect()
+    let policy = |never: bool| if never { "Never" } else { "PreemptLowerPriority" };
+    (pod.spec.never_preempts != wanted).then(|| {
+        let of = if of_group { " as the pod group's preemption policy" } else { "" };
+        let (own, wanted) = (policy(pod.spec.never_preempts), policy(wanted));
+        format!("all pods in a single pod group should have the same preemption policy{of}, got {own} and {wanted}")
+    })
 }

@@ -1,4 +1,5 @@
-//! The cycle of a whole group of pods (since 1.36): its pods are tried one after the other, on one set of nodes after the other.
+//! The cycle of a whole group of pods (since 1.36): its pods are tried one after the other, on one set of nodes after the other. A group may be
+//! one of groups, which are then tried one after the other (1.37).
 //! Sources: `pkg/scheduler/schedule_one_podgroup.go` (1.36, 1.37); what plugins add is told where it is done.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,12 +15,15 @@ use super::{Gates, Profile};
 mod assignments;
 mod attempt;
 mod evict;
+mod hierarchy;
 mod members;
 mod placement;
 mod preemption;
 mod status;
 mod verdict;
 
+pub use evict::{Together, Unit, priority, repeated};
+pub use hierarchy::{GroupId, Hierarchy};
 pub use verdict::judge;
 
 /// What the cycle of a group changes about the attempt of one of its pods.
@@ -33,6 +37,8 @@ pub struct Scope {
     pub listed: Option<Arc<Listed>>,
     /// Claims (`namespace/name`) that pods of the group brought devices to before.
     pub pending: BTreeSet<String>,
+    /// Claims that pods of other groups of the same hierarchy brought devices to before: the pod cannot have them yet.
+    pub elsewhere: BTreeSet<String>,
     /// How many pods of the group had nodes when the cycle began.
     pub scheduled: usize,
     /// Whether the nodes are copies that preemption for the group tries things on. They have lost how many nodes have an image
@@ -76,6 +82,15 @@ pub enum PostFilters {
     Skip,
 }
 
+/// What holds where a group is tried that belongs to another.
+#[derive(Clone, Debug, Default)]
+pub struct Around {
+    /// The nodes that the other is tried on; `None`: all.
+    pub within: Option<BTreeSet<Arc<str>>>,
+    /// As in `Scope`.
+    pub elsewhere: BTreeSet<String>,
+}
+
 /// How the pods of a group are tried.
 #[derive(Clone, Copy, Debug)]
 pub struct Mode {
@@ -107,6 +122,10 @@ pub struct GroupCycle {
     pub chosen: Option<usize>,
     /// Others that would have done as well.
     pub tied: Vec<usize>,
+    /// The groups it belongs to, the topmost first.
+    pub above: Vec<CompositeTried>,
+    /// Pods of other groups of the hierarchy that were given nodes before.
+    pub before: Vec<MemberTried>,
     /// What becomes of the group.
     pub outcome: GroupOutcome,
     /// What is written into the group's status.
@@ -122,16 +141,20 @@ pub struct GroupCycle {
 impl GroupCycle {
     /// Whether nothing that is drawn by chance or unknown comes before the pod's turn.
     pub fn is_certain(&self, pod: &PodKey) -> bool {
-        let Some(placement) = self.chosen.map(|at| &self.placements[at]) else { return self.unknown.is_empty() };
-        let mut others = placement.members.iter().filter(|member| member.pod != *pod);
-        self.unknown.is_empty() && self.tied.is_empty() && others.all(|member| member.tied.is_empty() && member.unknown.is_none())
+        let drawn = self.above.iter().any(|group| !group.tied.is_empty()) || !self.tied.is_empty();
+        let mut others = self.members().filter(|member| member.pod != *pod);
+        self.unknown.is_empty() && !drawn && others.all(|member| member.tied.is_empty() && member.unknown.is_none())
+    }
+
+    /// The pods tried: those of groups before, and its own on the placement that counts.
+    fn members(&self) -> impl Iterator<Item = &MemberTried> {
+        self.before.iter().chain(self.chosen.into_iter().flat_map(|at| &self.placements[at].members))
     }
 
     /// What the outcome rests on beside the state, each a sentence.
     pub fn caveats(&self) -> Vec<String> {
         let mut said = self.unknown.clone();
-        let members = self.chosen.into_iter().flat_map(|at| &self.placements[at].members);
-        for member in members {
+        for member in self.members() {
             let name = format!("{}/{}", member.pod.0, member.pod.1);
             if let (Some(node), [first, ..]) = (&member.node, member.tied.as_slice()) {
                 let more = if member.tied.len() > 1 { format!(" and {} more", member.tied.len() - 1) } else { String::new() };
@@ -139,9 +162,11 @@ impl GroupCycle {
             }
             said.extend(member.unknown.iter().map(|why| format!("where {name} of its group goes is uncertain: {why}")));
         }
-        if let (Some(at), [first, ..]) = (self.chosen, self.tied.as_slice()) {
-            let name = |at: usize| self.placements[at].name.as_deref().unwrap_or_default();
-            if self.outcome == GroupOutcome::Scheduled {
+        let own = (self.outcome == GroupOutcome::Scheduled).then_some((&self.placements, self.chosen, &self.tied));
+        let above = self.above.iter().filter(|group| group.fits).map(|group| (&group.placements, group.chosen, &group.tied));
+        for (placements, chosen, tied) in above.chain(own) {
+            if let (Some(at), [first, ..]) = (chosen, tied.as_slice()) {
+                let name = |at: usize| placements[at].name.as_deref().unwrap_or_default();
                 said.push(format!("placement {} is as good as {}: one is drawn by chance", name(*first), name(at)));
             }
         }
@@ -189,6 +214,29 @@ impl PlacementTried {
     }
 }
 
+/// What became of a group of groups.
+#[derive(Clone, Debug)]
+pub struct CompositeTried {
+    /// Its name.
+    pub name: Arc<str>,
+    /// How many of its groups must fit; `None`: one.
+    pub min_group_count: Option<usize>,
+    /// Its groups, in the order they are tried, and whether each fits; `None`: it was not tried.
+    pub groups: Vec<(Arc<str>, Option<bool>)>,
+    /// The label whose values tell placements apart.
+    pub topology_key: Option<String>,
+    /// The sets of nodes tried, in order of their names, without pods.
+    pub placements: Vec<PlacementTried>,
+    /// Which of them the outcome is that of.
+    pub chosen: Option<usize>,
+    /// Others that would have done as well.
+    pub tied: Vec<usize>,
+    /// Whether it fits.
+    pub fits: bool,
+    /// What is said of it.
+    pub message: String,
+}
+
 /// What became of one pod on one set of nodes.
 #[derive(Clone, Debug)]
 pub struct MemberTried {
@@ -206,19 +254,23 @@ pub struct MemberTried {
     pub unknown: Option<String>,
 }
 
-/// A group's cycle, where this release and these gates have one.
+/// A group of pods or of groups, where this release and these gates have cycles of groups.
 pub struct Group<'a> {
     /// Who schedules.
     pub profile: &'a Profile,
-    /// Its name.
-    pub name: Arc<str>,
+    /// Which it is.
+    pub id: GroupId,
     /// What it says; the default where the PodGroup is not there.
     pub spec: crate::cluster::PodGroupSpec,
     /// Whether the PodGroup is there.
     pub exists: bool,
-    /// The pods tried, in order.
+    /// Why its pods are not tried, if they are not: a group above it is not there.
+    pub aside: Option<String>,
+    /// The groups it is made of, in the order they are tried.
+    pub children: Vec<Self>,
+    /// Its own pods that are tried, in order.
     pub queue: Vec<Arc<PodInfo>>,
-    /// How many have nodes already.
+    /// How many pods have nodes already.
     pub scheduled: usize,
     /// Where affinity terms of other pods are looked for.
     pub listed: Option<Arc<Listed>>,
@@ -227,7 +279,17 @@ pub struct Group<'a> {
 }
 
 impl Group<'_> {
-    /// How many pods must have nodes.
+    /// The groups of pods in it, itself or below it, in the order they are tried.
+    pub fn leaves(&self) -> Vec<&Self> {
+        if self.id.composite { self.children.iter().flat_map(Self::leaves).collect() } else { vec![self] }
+    }
+
+    /// The pods of all of them.
+    pub fn pods(&self) -> impl Iterator<Item = &Arc<PodInfo>> {
+        self.leaves().into_iter().flat_map(|leaf| &leaf.queue)
+    }
+
+    /// How many pods must have nodes, or groups must fit.
     pub fn min_count(&self) -> Option<usize> {
         self.spec.scheduling_policy.gang.as_ref().map(|gang| gang.min_count)
     }
@@ -279,12 +341,15 @@ fn object_key(pod: &PodInfo) -> crate::cluster::ObjectKey {
 
 /// How many pods of the pod's group had nodes when the cycle began.
 pub fn scheduled(cycle: &Cycle) -> usize {
-    let on_nodes = || cycle.pod.spec.pod_group.as_deref().map_or(0, |name| placed(cycle.state, &cycle.pod.namespace, name).count());
+    let on_nodes = || {
+        let group = cycle.pod.spec.pod_group.as_deref().map(|name| GroupId::of_pods(&cycle.pod.namespace, name));
+        group.map_or(0, |group| placed(cycle.state, &group).count())
+    };
     cycle.scope.map_or_else(on_nodes, |scope| scope.scheduled)
 }
 
 /// Pods of a group that are on nodes.
-fn placed<'s>(state: &'s ClusterState, namespace: &'s str, name: &'s str) -> impl Iterator<Item = &'s Arc<PodInfo>> {
-    let of = move |pod: &&Arc<PodInfo>| *pod.namespace == *namespace && pod.spec.pod_group.as_deref() == Some(name);
+fn placed<'s>(state: &'s ClusterState, group: &'s GroupId) -> impl Iterator<Item = &'s Arc<PodInfo>> {
+    let of = move |pod: &&Arc<PodInfo>| pod.namespace == group.namespace && pod.spec.pod_group.as_ref() == Some(&group.name);
     state.pods().filter(of).filter(|pod| pod.is_on_node())
 }

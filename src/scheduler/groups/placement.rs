@@ -1,15 +1,17 @@
 //! The sets of nodes a group is tried on, and which of them is taken.
-//! Sources: `podGroupSchedulingPlacementAlgorithm` of `schedule_one_podgroup.go`, `plugins/topologyaware/topology_placement.go`.
+//! Sources: `podGroupSchedulingPlacementAlgorithm`, `compositePodGroupSchedulingPlacementAlgorithm` of `schedule_one_podgroup.go`,
+//! `plugins/topologyaware/topology_placement.go`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::cluster::ClusterState;
+use crate::cluster::{ClusterState, PodInfo};
 use crate::scheduler::plugins::{placement_fill, placement_pods};
 
-use super::attempt::Tried;
+use super::attempt::{Attempted, Tried};
+use super::hierarchy::MAX_DEPTH;
 use super::status::Status;
-use super::{Group, Mode, placed};
+use super::{Around, Group, Mode, placed};
 
 /// A set of nodes.
 pub struct Placement {
@@ -36,15 +38,23 @@ pub struct Outcome {
 }
 
 impl Group<'_> {
-    /// Tries the group on each set of nodes in turn and takes the best.
+    /// Runs the group that is tried at once. One none of whose pods found a node does not fit, whoever was bound before
+    /// (`runRootSchedulingAlgorithm`, 1.37).
     pub fn run(&self, state: &mut ClusterState, mode: Mode) -> Outcome {
-        let placements = match self.placements(state) {
+        let outcome = self.run_within(state, &Around::default(), mode);
+        let empty = outcome.status == Status::Success && outcome.kept().is_empty();
+        if empty { Outcome { status: Status::marked(&[]), ..outcome } } else { outcome }
+    }
+
+    /// Tries the group on each set of nodes in turn and takes the best.
+    pub fn run_within(&self, state: &mut ClusterState, around: &Around, mode: Mode) -> Outcome {
+        let placements = match self.placements(state, around) {
             Ok(placements) => placements,
             Err(status) => return Outcome::failed(status),
         };
         let mut outcome = Outcome::failed(Status::Success);
         for placement in placements {
-            let tried = self.try_on(state, placement.nodes.clone(), mode);
+            let tried = self.try_on(state, &Around { within: placement.nodes.clone(), ..around.clone() }, mode);
             let failed = matches!(tried.status, Status::Error(_));
             outcome.tries.push((placement, tried));
             if failed {
@@ -71,7 +81,7 @@ impl Group<'_> {
     /// Whether pods of the queue are known to have gone to these nodes.
     fn is_known(&self, placement: &Placement) -> bool {
         let nodes = placement.nodes.as_ref();
-        self.queue.iter().filter_map(|pod| self.known.get(&pod.key())).any(|node| nodes.is_none_or(|nodes| nodes.contains(node)))
+        self.pods().filter_map(|pod| self.known.get(&pod.key())).any(|node| nodes.is_none_or(|nodes| nodes.contains(node)))
     }
 
     /// None does: one is reported, and which one is drawn by chance. Here it is the first by name, unless a pod is known to be elsewhere.
@@ -93,18 +103,22 @@ impl Group<'_> {
     }
 
     /// `GeneratePlacements`: all nodes where the group asks for nothing, else those with one value of its label.
-    fn placements(&self, state: &ClusterState) -> Result<Vec<Placement>, Status> {
-        let all = || Ok(vec![Placement { name: None, nodes: None }]);
+    fn placements(&self, state: &ClusterState, around: &Around) -> Result<Vec<Placement>, Status> {
+        let all = || Ok(vec![Placement { name: None, nodes: around.within.clone() }]);
         if !self.by_topology() || !self.profile.generates_placements {
             return all();
         }
         if !self.newer() && !self.exists {
-            return Err(Status::Error(format!("podgroup.scheduling.k8s.io \"{}\" not found", self.name)));
+            return Err(Status::Error(format!("podgroup.scheduling.k8s.io \"{}\" not found", self.id.name)));
         }
         let Some(key) = self.spec.topology_key() else { return all() };
+        if let Some(error) = self.too_deep() {
+            return Err(Status::Error(error));
+        }
         let required = self.domain_of_placed(state, key).map_err(Status::Error)?;
         let mut domains: BTreeMap<Arc<str>, BTreeSet<Arc<str>>> = BTreeMap::new();
-        for node in state.nodes() {
+        let inside = |name: &Arc<str>| around.within.as_ref().is_none_or(|names| names.contains(name));
+        for node in state.nodes().filter(|node| inside(&node.name)) {
             if let Some(value) = node.labels.get(key).filter(|value| required.as_ref().is_none_or(|required| **required == **value)) {
                 domains.entry(value.into()).or_default().insert(node.name.clone());
             }
@@ -115,12 +129,22 @@ impl Group<'_> {
         Ok(domains.into_iter().map(|(name, nodes)| Placement { name: Some(name), nodes: Some(nodes) }).collect())
     }
 
+    /// What is said where groups are more levels below this one than upstream goes down (`plugins/helper/podgroup.go` GetPodGroupStates); of
+    /// several such groups it names one by chance.
+    fn too_deep(&self) -> Option<String> {
+        let mut level = vec![self];
+        for _ in 0..MAX_DEPTH {
+            level = level.into_iter().flat_map(|group| &group.children).collect();
+        }
+        level.first().map(|group| format!("exceeded maximum hierarchy depth at {}", group.id))
+    }
+
     /// The label's value on the nodes of pods that are placed already, which is then the only one.
     fn domain_of_placed(&self, state: &ClusterState, key: &str) -> Result<Option<Arc<str>>, String> {
         let failed = |why: String| format!("cannot determine domain for already scheduled pods: {why}");
-        let Some(first) = self.queue.first() else { return Ok(None) };
-        let mut pods: Vec<_> = placed(state, &first.namespace, &self.name).collect();
-        pods.sort_by_key(|pod| &pod.name);
+        let of = |leaf: &&'_ Self| placed(state, &leaf.id).cloned().collect::<Vec<_>>();
+        let mut pods: Vec<Arc<PodInfo>> = self.leaves().iter().flat_map(of).collect();
+        pods.sort_by_key(|pod| pod.name.clone());
         let mut domain: Option<Arc<str>> = None;
         for pod in pods {
             let name = pod.node_name.as_deref().unwrap_or_default();
@@ -140,12 +164,16 @@ impl Group<'_> {
 
     /// `RunPlacementScorePlugins`.
     fn score(&self, state: &ClusterState, fitting: &[usize], outcome: &mut Outcome) -> Result<(), String> {
-        let given = |at: &usize| outcome.tries[*at].1.members.iter().filter(|member| member.tried.node.is_some());
-        let counts: Vec<i64> = fitting.iter().map(|at| (self.scheduled + given(at).count()) as i64).collect();
+        let given = |at: &usize| outcome.tries[*at].1.given();
+        let counts: Vec<i64> = fitting.iter().map(|at| (self.scheduled + given(at).len()) as i64).collect();
         let counts_pods = self.profile.placement_scores.iter().any(|(name, _)| *name == "PodGroupPodsCount");
+        if let Some(error) = self.too_deep().filter(|_| counts_pods) {
+            return Err(format!("running PlacementScore plugins: plugin \"PodGroupPodsCount\" failed with: {error}"));
+        }
         let counted = if counts_pods { placement_pods(&counts)? } else { counts.clone() };
         for (place, at) in fitting.iter().enumerate() {
-            let pods = given(at).map(|member| &*member.pod);
+            let given = given(at);
+            let pods = given.iter().map(|member| &*member.pod);
             let within = outcome.tries[*at].0.nodes.as_ref();
             let nodes = state.nodes().filter(|node| within.is_none_or(|names| names.contains(&node.name)));
             let fill = placement_fill(pods, nodes, self.profile);
@@ -160,18 +188,22 @@ impl Group<'_> {
 impl Outcome {
     /// Whether where its pods go, as far as it is known, is drawn by chance.
     pub fn is_drawn(&self) -> bool {
-        let mut members = self.chosen.into_iter().flat_map(|at| &self.tries[at].1.members).map(|member| &member.tried);
-        self.drawn.len() > 1 || members.any(|member| member.unknown.is_some() || !member.tied.is_empty())
+        let drawn = |tried: &Tried| {
+            let mut members = tried.members.iter().map(|member| &member.tried);
+            members.any(|member| member.unknown.is_some() || !member.tied.is_empty()) || tried.groups.iter().any(Self::is_drawn)
+        };
+        self.drawn.len() > 1 || self.chosen.is_some_and(|at| drawn(&self.tries[at].1))
+    }
+
+    /// The pods that get nodes by it, if what the group belongs to fits as well.
+    pub fn kept(&self) -> Vec<&Attempted> {
+        let chosen = self.chosen.filter(|_| self.status == Status::Success);
+        chosen.map(|at| self.tries[at].1.given()).unwrap_or_default()
     }
 
     /// With what came of one of the tries as the group's.
     fn reported(self, at: usize) -> Self {
-        let tried = &self.tries[at].1;
-        let mut status = tried.status.clone();
-        // A group none of whose pods found a node does not fit, whoever was bound before (`runRootSchedulingAlgorithm`, 1.37).
-        if status == Status::Success && tried.members.iter().all(|member| member.tried.node.is_none()) {
-            status = Status::marked(&[]);
-        }
-        Self { status, waits: tried.waits, chosen: Some(at), ..self }
+        let Tried { status, waits, .. } = &self.tries[at].1;
+        Self { status: status.clone(), waits: *waits, chosen: Some(at), ..self }
     }
 }

@@ -11,10 +11,10 @@ use crate::scheduler::preemption::budgets::{budgets, violating_units};
 use crate::scheduler::replay::excursion::Excursion;
 
 use super::assignments::Assignments;
-use super::evict::{Unit, missing_nodes, units};
+use super::evict::{Together, Unit, missing_nodes, repeated};
 use super::placement::Outcome;
 use super::status::Status;
-use super::{Group, PREEMPTION, object_key};
+use super::{Group, Hierarchy, PREEMPTION, object_key};
 
 /// What preemption for the group answers.
 pub enum Answer {
@@ -74,7 +74,7 @@ impl Group<'_> {
             let missing = "default preemption plugin is not registered, workload aware preemption is disabled";
             return Answer::Declines(if self.newer() { String::new() } else { missing.to_owned() });
         }
-        let gone = if self.newer() { missing_nodes(state) } else { BTreeSet::new() };
+        let gone = if self.newer() { missing_nodes(state, self.profile) } else { BTreeSet::new() };
         if let Some(node) = gone.first() {
             let lost = format!("failed to get node info for node \"{node}\" from snapshot: nodeinfo not found for node name \"{node}\"");
             return Answer::Fails { why: format!("failed to create domain: {lost}"), drawn: gone.len() > 1 };
@@ -88,12 +88,15 @@ impl Group<'_> {
         if self.newer() && self.waits_for_victims(state) {
             return Answer::Helps { message: "ongoing preemption on nominated nodes".to_owned(), victims: Vec::new(), tied: false };
         }
-        let mut lower = units(state, self.newer());
+        let mut lower = Together::new(state, self.profile).units(state.nodes());
         lower.retain(|unit| unit.priority < self.spec.priority.unwrap_or(0));
         if lower.is_empty() {
             return Answer::Declines(NO_VICTIMS.to_owned());
         }
-        let cost = (lower.len() + 1).saturating_mul(self.queue.len()).saturating_mul(state.node_count().max(1));
+        if let Some(why) = repeated(&lower, |_| true) {
+            return Answer::Fails { why, drawn: true };
+        }
+        let cost = (lower.len() + 1).saturating_mul(self.pods().count()).saturating_mul(state.node_count().max(1));
         if cost > TRIALS {
             return Answer::Unknown(format!(
                 "whether preemption would make room for the group was not looked into: {} possible victims on {} nodes are too many to try",
@@ -110,10 +113,10 @@ impl Group<'_> {
         answer
     }
 
-    /// Whether DynamicResources says so: it runs, and not for a group bound to a topology (`plugins/dynamicresources/dynamicresources.go`
+    /// Whether DynamicResources says so: it runs, and not for a composite group or one bound to a topology (`plugins/dynamicresources/dynamicresources.go`
     /// PodGroupPostFilter, 1.37).
     fn claims_are_freed(&self) -> bool {
-        let runs = self.profile.rules.dra && self.profile.post_filters.contains(&"DynamicResources");
+        let runs = self.profile.rules.dra && self.profile.post_filters.contains(&"DynamicResources") && !self.id.composite;
         runs && !(self.by_topology() && self.spec.scheduling_constraints.is_some())
     }
 
@@ -130,14 +133,14 @@ impl Group<'_> {
         if self.newer() && self.profile.gates.on("PodGroupPreemptionPolicy") {
             return self.spec.preemption_policy.as_deref() == Some("Never");
         }
-        self.queue.iter().any(|pod| pod.spec.never_preempts)
+        self.pods().any(|pod| pod.spec.never_preempts)
     }
 
     /// `isOngoingPreemption`: a lower pod on a nominated node is going, chosen as a victim.
     fn waits_for_victims(&self, state: &ClusterState) -> bool {
-        let own = self.spec.priority.unwrap_or(0);
-        let nominated = self.queue.iter().filter_map(|pod| state.node(pod.nominated_node_name.as_deref()?));
-        let going = |pod: &Arc<PodInfo>| pod.terminating && pod.preempted && super::evict::priority(pod, state) < own;
+        let (own, hierarchy) = (self.spec.priority.unwrap_or(0), Hierarchy::new(state, self.profile));
+        let nominated = self.pods().filter_map(|pod| state.node(pod.nominated_node_name.as_deref()?));
+        let going = |pod: &Arc<PodInfo>| pod.terminating && pod.preempted && super::evict::priority(pod, hierarchy) < own;
         nominated.into_iter().any(|node| node.pods.iter().any(going))
     }
 
@@ -153,6 +156,7 @@ impl Group<'_> {
         lower.sort_by_key(|unit| unit.importance());
         let budgets = budgets(state);
         let violating = violating_units(&lower.iter().map(|unit| unit.pods.as_slice()).collect::<Vec<_>>(), &budgets, self.newer());
+        let violating = violating.iter().map(|pods| pods.contains(&true));
         let (first, then): (Vec<_>, Vec<_>) = lower.into_iter().zip(violating).partition(|(_, violates)| *violates);
         let (mut victims, mut staying) = (Vec::new(), Vec::new());
         for (unit, violates) in first.into_iter().chain(then) {

@@ -20,13 +20,13 @@ impl Plugin for TopologyPlacementGenerator {
 Checks
   PlacementGenerate: each value of the group's topology key is a placement, made of the nodes that have it; the group is tried on one after
   the other. Where pods of the group have nodes already, theirs is the only one. A group without a topology constraint is tried on all nodes.
+  A group of a composite group (1.37) is tried on the nodes of each of that one's placements.
 Reads
-  PodGroup spec.schedulingConstraints.topology (the first entry); labels of nodes; the group's pods
+  PodGroup and CompositePodGroup spec.schedulingConstraints.topology (the first entry); labels of nodes; the group's pods
 History
-  1.36– off by default (gates GenericWorkload and TopologyAwareWorkloadScheduling)
+  1.36– off by default (gates GenericWorkload and TopologyAwareWorkloadScheduling); composite groups 1.37– (gate CompositePodGroup)
 Differs from upstream
-  Placements are tried by name; upstream's order is drawn by chance, and where none does it reports the first it tried.
-  Hierarchies of groups (CompositePodGroup, 1.37) are not simulated."
+  Placements are tried by name; upstream's order is drawn by chance, and where none does it reports the first it tried."
     }
 }
 
@@ -45,9 +45,9 @@ Checks
   PlacementScore: pods of the group that have nodes already and those that find one on the placement; the most make 100. NodeResourcesFit adds
   how full the placement's nodes would be together (always by MostAllocated). A configuration may weigh both (placementScore).
 Reads
-  the group's pods
+  the pods of the group, or of all groups below a composite one
 History
-  1.36– off by default (gates GenericWorkload and TopologyAwareWorkloadScheduling)
+  1.36– off by default (gates GenericWorkload and TopologyAwareWorkloadScheduling); composite groups 1.37– (gate CompositePodGroup)
 Differs from upstream
   nowhere; among equals upstream draws by chance"
     }

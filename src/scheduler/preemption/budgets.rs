@@ -12,6 +12,7 @@ use crate::kube::api::policy::v1::PodDisruptionBudget;
 pub type Violating = BTreeSet<(Arc<str>, Arc<str>)>;
 
 /// A disruption budget that selects pods.
+#[derive(Clone)]
 pub struct Budget {
     budget: Arc<PodDisruptionBudget>,
     selector: Selector,
@@ -113,9 +114,9 @@ fn in_order(pods: &[Arc<PodInfo>], budgets: &[&Budget], minor: u16) -> Violating
     found
 }
 
-/// `filterVictimsWithPDBViolation` (`framework/preemption/preemption.go`, 1.36, 1.37): of pods that go together, in their order, whether one violates a
-/// budget. 1.36 looks no further than the first.
-pub fn violating_units(units: &[&[Arc<PodInfo>]], budgets: &[Budget], all: bool) -> Vec<bool> {
+/// `filterVictimsWithPDBViolation` (`framework/preemption/preemption.go`, 1.36, 1.37): of pods that go together, in their order, which violate a budget.
+/// 1.36 (`!all`) looks no further than the first.
+pub fn violating_units(units: &[&[Arc<PodInfo>]], budgets: &[Budget], all: bool) -> Vec<Vec<bool>> {
     let mut left: Vec<i32> = budgets.iter().map(|budget| budget.allowed).collect();
     let mut violates = |pod: &PodInfo| {
         let mut own = budgets.iter().zip(&mut left).filter(|(budget, _)| budget.selects(pod) && !budget.knows(pod));
@@ -124,10 +125,15 @@ pub fn violating_units(units: &[&[Arc<PodInfo>]], budgets: &[Budget], all: bool)
             *allowed < 0
         })
     };
-    let mut unit = |pods: &&[Arc<PodInfo>]| {
-        if all { pods.iter().filter(|pod| violates(pod)).count() > 0 } else { pods.iter().any(|pod| violates(pod)) }
+    let mut unit = |pods: &[Arc<PodInfo>]| {
+        let mut found = Vec::with_capacity(pods.len());
+        for pod in pods {
+            let looks = all || !found.contains(&true);
+            found.push(looks && violates(pod));
+        }
+        found
     };
-    units.iter().map(&mut unit).collect()
+    units.iter().map(|pods| unit(pods)).collect()
 }
 
 #[cfg(test)]

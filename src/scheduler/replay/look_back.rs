@@ -234,12 +234,14 @@ impl Replay {
         Judged { judgement, verdict, same_message, follows, scope, before }
     }
 
-    /// Where pods of the pod's group went after `revision`, as far as that is read, and where the pod itself went.
+    /// Where pods of groups of the pod's namespace, to one of which it belongs, went after `revision`, as far as that is read, and where it went itself.
     fn known_nodes(&self, attempt: &Attempt, pod: &PodInfo, revision: i64) -> BTreeMap<PodKey, Arc<str>> {
-        let Some(group) = &pod.spec.pod_group else { return BTreeMap::new() };
+        if pod.spec.pod_group.is_none() {
+            return BTreeMap::new();
+        }
         let later = self.journal.iter().rev().take_while(|(at, _)| *at > revision);
         let bound = later.filter_map(|(_, change)| match &change.after {
-            Some(Stored::Pod(other)) if other.spec.pod_group.as_ref() == Some(group) && other.namespace == pod.namespace => {
+            Some(Stored::Pod(other)) if other.spec.pod_group.is_some() && other.namespace == pod.namespace => {
                 Some((other.key(), other.node_name.clone()?))
             }
             _ => None,

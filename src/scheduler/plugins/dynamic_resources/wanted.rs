@@ -171,7 +171,15 @@ pub fn filter<'a>(cycle: &'a Cycle<'a>) -> PreFilter<'a> {
         Ok(None) => return PreFilter::Skip,
         Err(reason) => return PreFilter::Refuse(Refusal::unresolvable(reason)),
     };
-    let problem = wanted.claims.iter().filter(|claim| !is_allocated(claim)).find_map(|claim| problem(claim, cycle));
+    let elsewhere = |claim: &Claim| cycle.scope.is_some_and(|scope| scope.elsewhere.contains(&claim_name(claim)));
+    let problem = wanted.claims.iter().find_map(|claim| match claim {
+        claim if elsewhere(claim) => {
+            let why = format!("resource claim {} is in the process of being allocated", claim_name(claim));
+            Some(PreFilter::Refuse(Refusal::unresolvable(why)))
+        }
+        claim if is_allocated(claim) => None,
+        claim => problem(claim, cycle),
+    });
     problem.unwrap_or_else(|| PreFilter::Judge(Box::new(move |node: &Candidate| wanted.judge(node))))
 }
 
