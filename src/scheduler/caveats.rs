@@ -209,13 +209,13 @@ pub fn equal_victims(preemption: &[PreemptionCandidate]) -> Option<String> {
     })
 }
 
-/// That others may be the victims: budgets that 1.18 and 1.37 take in an order drawn by chance.
+/// That others may be the victims: budgets that 1.18 and 1.37 take in an order drawn by chance, and pods of one group (1.37).
 pub fn budgets_in_any_order(preemption: &[PreemptionCandidate]) -> Option<String> {
     let nodes: Vec<&str> = preemption.iter().filter(|place| place.drawn).map(|place| &*place.node).collect();
     (!nodes.is_empty()).then(|| {
         format!(
-            "on {} the victims depend on the order in which the disruption budgets of one pod are taken, which is left to chance: others \
-             may have to go, and another node may be picked",
+            "on {} the victims depend on the order in which the disruption budgets of one pod, or the pods of one group, are taken, which is \
+             left to chance: others may have to go, and another node may be picked",
             nodes.join(", ")
         )
     })

@@ -11,7 +11,7 @@ use super::cycle::judgement::{Judgement, NodeJudgement, WholePod};
 use super::cycle::prepared::Prepared;
 use super::cycle::stateless;
 use super::cycle::{Cycle, Moved, in_parallel};
-use super::groups::PostFilters;
+use super::groups::{self, Hierarchy, PostFilters, Together};
 use super::plugin::Verdict;
 use super::plugins;
 use super::plugins::dynamic_resources::{Said, claims_are_known};
@@ -19,6 +19,7 @@ use super::profile::rules::{FitErrorFormat, PreemptionCandidates};
 use super::profile::{FilterMode, Profile};
 
 pub mod budgets;
+mod units;
 pub mod victims;
 
 use victims::{PreemptionCandidate, candidates};
@@ -102,9 +103,18 @@ fn dry_run<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement: &Judgem
     let stateless = cannot_take_off(cycle, prepared, judgement);
     let nodes: Vec<&NodeInfo> = judgement.nodes.iter().map(|node| cycle.state.node_by_id(node.id)).collect();
     let by_id: std::collections::HashMap<u32, &NodeJudgement> = judgement.nodes.iter().map(|node| (node.id, node)).collect();
+    let together = units::apply(cycle.profile).then(|| Together::new(cycle.state, cycle.profile));
     let mut answers: Vec<DryRun> = in_parallel(&nodes, |node| {
         if !is_candidate(cycle, judgement, by_id[&node.id]) {
             return DryRun::Refused(vec![NOT_HELPFUL.to_owned()]);
+        }
+        if let Some(together) = &together {
+            return match (units::lower(cycle, node, together), &stateless) {
+                (Err(why), _) => DryRun::Failed(why),
+                (Ok(lower), _) if lower.is_empty() => DryRun::Refused(vec![NO_VICTIMS.to_owned()]),
+                (Ok(_), Some(error)) => DryRun::Failed(error.clone()),
+                (Ok(lower), None) => answer(cycle, &units::Cleared::new(cycle, &nominated, prepared, node, &lower).verdicts()),
+            };
         }
         let victims = lower_pods(node, cycle.pod.spec.priority);
         if victims.is_empty() {
@@ -269,6 +279,9 @@ fn waits_for_victims(cycle: &Cycle, judgement: &Judgement) -> bool {
     let told = cycle.profile.release.0 >= 19 && !(cycle.profile.rules.prefilter_refusal_unknown && judgement.whole_pod.is_some());
     let unresolvable = judged.is_some_and(|judged| judged.first_refusal().is_some() && !may_help(judged, cycle.profile.filter_mode));
     let by_condition = cycle.profile.release.0 >= 27 && cycle.profile.gates.on("PodDisruptionConditions");
-    let waits = |pod: &Arc<PodInfo>| pod.terminating && pod.spec.priority < cycle.pod.spec.priority && (!by_condition || pod.preempted);
+    let hierarchy = Hierarchy::new(cycle.state, cycle.profile);
+    let by_group = units::apply(cycle.profile);
+    let priority = |pod: &PodInfo| if by_group { groups::priority(pod, hierarchy) } else { pod.spec.priority };
+    let waits = |pod: &Arc<PodInfo>| pod.terminating && priority(pod) < cycle.pod.spec.priority && (!by_condition || pod.preempted);
     !(unresolvable && told) && node.pods.iter().any(waits)
 }

@@ -9,10 +9,11 @@ use std::sync::Arc;
 use crate::cluster::{NodeInfo, PodInfo};
 
 use super::budgets::{Budget, Violating, budgets, violating};
-use super::{cleared, is_candidate, lower_pods};
+use super::{cleared, is_candidate, lower_pods, units};
 use crate::scheduler::Verdict;
 use crate::scheduler::cycle::judgement::{Judgement, NodeJudgement};
 use crate::scheduler::cycle::{Cycle, Moved, in_parallel};
+use crate::scheduler::groups::Together;
 
 /// A pod that would have to go.
 #[derive(Clone, Debug)]
@@ -35,7 +36,8 @@ pub struct PreemptionCandidate {
     /// Whether a victim and a pod that stays, or that would not violate its budget, are equals: which is which depends on their order in the scheduler's
     /// cache.
     pub tied: bool,
-    /// Whether the victims depend on the order of the disruption budgets, which 1.18 and 1.37 take as a map gives them.
+    /// Whether the victims, or the node's rank, depend on the order of the disruption budgets, which 1.18 and 1.37 take as a map gives them, or on
+    /// that of the pods of one group (1.37).
     pub drawn: bool,
 }
 
@@ -46,7 +48,12 @@ pub fn candidates(cycle: &Cycle, judgement: &Judgement) -> Vec<PreemptionCandida
     let budgets = budgets(cycle.state);
     let judged: HashMap<u32, &NodeJudgement> = judgement.nodes.iter().map(|node| (node.id, node)).collect();
     let nodes: Vec<&NodeInfo> = judgement.nodes.iter().map(|node| cycle.state.node_by_id(node.id)).collect();
+    let together = units::apply(cycle.profile).then(|| Together::new(cycle.state, cycle.profile));
     let places = in_parallel(&nodes, |node| {
+        if let Some(together) = &together {
+            let lower = is_candidate(cycle, judgement, judged[&node.id]).then(|| units::lower(cycle, node, together).ok())??;
+            return units::Cleared::new(cycle, &nominated, &prepared, node, &lower).candidate(lower, &budgets);
+        }
         let refuses = |verdict: &Verdict| matches!(verdict, Verdict::Reject(_) | Verdict::Error(_));
         let fits = |node: &NodeInfo, moved: Moved<'_>| !cycle.judge_node(node, &prepared, &nominated, moved).iter().any(refuses);
         is_candidate(cycle, judgement, judged[&node.id]).then(|| candidate(cycle, node, &budgets, fits))?

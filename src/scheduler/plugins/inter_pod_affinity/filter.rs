@@ -156,7 +156,11 @@ impl Terms<'_> {
         let mut change = Change::default();
         for (pods, sign) in [(node.added, 1), (node.removed, -1)] {
             for pod in pods {
-                self.note(pod, node.node, sign, &mut change);
+                // Pods of a group may go from other nodes as well.
+                let afar = pod.node_name.as_deref().filter(|name| **name != *node.name);
+                if let Some(place) = afar.map_or(Some(node.node), |name| self.cycle.state.node(name)) {
+                    self.note(pod, place, sign, &mut change);
+                }
             }
         }
         Some(change)
