@@ -196,6 +196,8 @@ fn compare_tree(truth: &Value, replay: &mut Replay, compared: &mut usize) -> Vec
         if let Some(victims) = victims(group) {
             checks.check(format!("victims, of {name}"), victims, &truth["victims"]);
         }
+        let held_back = group.inferred.iter().any(|why| why.contains("kept out of the queue"));
+        checks.check(format!("{name} waits for others"), json!(held_back), &json!(truth["gated"] != json!({})));
         // Within one run a pod is tried on a set of nodes once; what comes later is of preemption.
         let nodes: BTreeSet<&str> = judgement.nodes.iter().map(|node| &*node.name).collect();
         let row = truth["tries"].as_array().unwrap().iter().find(|row| row["pod"] == name && row["nodes"] == json!(nodes));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::cluster::{ClusterState, PodInfo, PodKey};
-use crate::scheduler::{Cycle, Profile};
+use crate::scheduler::{Cycle, Profile, WholePod};
 
 use super::{Group, GroupId, Hierarchy, Listed, placed};
 
@@ -40,14 +40,15 @@ struct Builder<'a, 's> {
 impl<'a> Builder<'a, '_> {
     fn build(&self, id: GroupId) -> Group<'a> {
         let children: Vec<Group> = self.hierarchy.children(&id).into_iter().map(|child| self.build(child)).collect();
-        let (queue, scheduled) = match id.composite {
-            true => (Vec::new(), children.iter().map(|child| child.scheduled).sum()),
-            false => (self.queue(&id), placed(self.state, &id).filter(|other| !self.is_own(other)).count()),
+        let scheduled = match id.composite {
+            true => children.iter().map(|child| child.scheduled).sum(),
+            false => placed(self.state, &id).filter(|other| !self.is_own(other)).count(),
         };
+        let (queue, gated) = if id.composite { Default::default() } else { self.queue(&id) };
         let found = self.hierarchy.get(&id);
         let (exists, spec) = (found.is_some(), found.map(|group| group.spec.clone()).unwrap_or_default());
         let (profile, known, listed) = (self.profile, self.known, self.listed.clone());
-        Group { profile, id, spec, exists, aside: None, children, queue, scheduled, listed, known }
+        Group { profile, id, spec, exists, aside: None, children, queue, gated, scheduled, listed, known }
     }
 
     fn is_own(&self, other: &PodInfo) -> bool {
@@ -55,15 +56,19 @@ impl<'a> Builder<'a, '_> {
     }
 
     /// The queue is inferred: pods of the group that exist without a node, are not gated and not being deleted (`podGroupInfoForPod` of 1.36
-    /// takes them all out of the queue, `backend/queue` of 1.37 keeps them together).
-    fn queue(&self, id: &GroupId) -> Vec<Arc<PodInfo>> {
-        let gated = |other: &PodInfo| Cycle::new(other, self.state, self.profile).gated().is_some();
+    /// takes them all out of the queue, `backend/queue` of 1.37 keeps them together). Beside it those that are gated.
+    fn queue(&self, id: &GroupId) -> (Vec<Arc<PodInfo>>, Vec<(Arc<str>, &'static str)>) {
         let of = |other: &PodInfo| other.namespace == id.namespace && other.spec.pod_group.as_ref() == Some(&id.name);
         let others = self.state.pods().filter(|other| of(other) && !self.is_own(other));
-        let others = others.filter(|other| other.node_name.is_none() && !other.finished && !other.terminating && !gated(other));
-        let mut queue: Vec<Arc<PodInfo>> = others.cloned().chain(of(self.pod).then(|| self.pod.clone())).collect();
+        let (mut queue, mut gated): (Vec<_>, Vec<_>) = (of(self.pod).then(|| self.pod.clone()).into_iter().collect(), Vec::new());
+        for other in others.filter(|other| other.node_name.is_none() && !other.finished && !other.terminating) {
+            match Cycle::new(other, self.state, self.profile).gated() {
+                Some(WholePod::Gated { plugin, .. }) => gated.push((other.name.clone(), plugin)),
+                _ => queue.push(other.clone()),
+            }
+        }
         queue.sort_by_key(|pod| rank(pod));
-        queue
+        (queue, gated)
     }
 }
 
@@ -90,6 +95,17 @@ pub fn inferred(group: &Group) -> Option<String> {
         };
         format!("that the {whose} without a node were tried together is inferred from the state{order}")
     })
+}
+
+/// That the cycle does not begin as long as one of the pods is gated (`backend/queue/scheduling_queue.go` runPreEnqueuePlugins, 1.37).
+pub fn held_back(group: &Group) -> Option<String> {
+    let mut gated = group.leaves().into_iter().flat_map(|leaf| &leaf.gated).filter(|_| group.newer());
+    let (name, plugin) = gated.next()?;
+    let more = match gated.count() {
+        0 => "is".to_owned(),
+        more => format!("and {more} more are"),
+    };
+    Some(format!("{name} of its group {more} kept out of the queue by {plugin}: since 1.37 the others are not tried before that ends"))
 }
 
 /// Why the cycle does not begin: the group is not there (1.37), or its pods differ where they must not. Of several the one that a list without

@@ -270,6 +270,8 @@ pub struct Group<'a> {
     pub children: Vec<Self>,
     /// Its own pods that are tried, in order.
     pub queue: Vec<Arc<PodInfo>>,
+    /// Those that a PreEnqueue plugin keeps out of the queue, each with that plugin.
+    pub gated: Vec<(Arc<str>, &'static str)>,
     /// How many pods have nodes already.
     pub scheduled: usize,
     /// Where affinity terms of other pods are looked for.

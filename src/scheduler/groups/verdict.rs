@@ -51,7 +51,7 @@ pub fn judge(
     turn.as_recorded(&mut outcome, recorded);
     let answer = root.preempt(state, &outcome);
     let mut cycle = turn.described(&outcome, answer.as_ref(), state);
-    cycle.inferred.extend(members::inferred(&root));
+    cycle.inferred.extend(members::inferred(&root).into_iter().chain(members::held_back(&root)));
     Some(turn.judged(state, outcome, answer.as_ref(), cycle))
 }
 
