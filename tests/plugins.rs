@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use ketcd::cluster::{ClusterState, ObjectKey, PodFields, PodInfo, Watched};
 use ketcd::scheduler::{
-    Candidate, Cycle, Feasible, FilterEntry, Gates, NEWEST_SCHEDULER, Normalize, OLDEST_SCHEDULER, Plugin, PreFilter, PreScore, Profile,
-    Release, Rules, SchedulerConfiguration, Verdict, WholePod, compared, plugins, scheduler_patch, scheduler_release,
+    Candidate, Cycle, Feasible, FilterEntry, Gates, NEWEST_SCHEDULER, Normalize, OLDEST_SCHEDULER, Plugin, PreFilter, PreScore,
+    PreemptionCandidate, Profile, Release, Rules, SchedulerConfiguration, Verdict, WholePod, candidates, compared, plugins,
+    scheduler_patch, scheduler_release,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -50,6 +51,8 @@ struct Case {
     refused: Option<String>,
     /// What holds the pod back before the queue, `no` where nothing does.
     gated: Option<String>,
+    /// By node that could be cleared: the pods that would have to go, by name. The whole profile runs.
+    victims: Option<BTreeMap<String, BTreeSet<String>>>,
     /// The nodes PreFilter narrows the choice to.
     narrowed: Option<BTreeSet<String>>,
     /// By node: the raw score, or `Skip`.
@@ -142,6 +145,10 @@ fn run(table: &Table, case: &Case, release: Release, patch: Option<u16>) -> Vec<
         let got = gated(table, case, &profile);
         wrong.extend((got != *wanted).then(|| format!("gated: want {wanted}, got {got}")));
     }
+    if let Some(wanted) = &case.victims {
+        let got = victims(table, case, &profile);
+        wrong.extend((got != *wanted).then(|| format!("victims: want {wanted:?}, got {got:?}")));
+    }
     let alone = case.config.is_none().then(|| plugins::find(&table.plugin).unwrap_or_else(|| panic!("no plugin {}", table.plugin)));
     let filter = alone.or_else(|| profile.filters.iter().find(|entry| entry.name == table.plugin).map(|entry| entry.plugin));
     let score = alone.or_else(|| profile.scores.iter().find(|entry| entry.name == table.plugin).map(|entry| entry.plugin));
@@ -164,6 +171,15 @@ fn gated(table: &Table, case: &Case, profile: &Profile) -> String {
         Some(WholePod::Gated { reason, .. }) => reason,
         _ => "no".to_owned(),
     }
+}
+
+fn victims(table: &Table, case: &Case, profile: &Profile) -> BTreeMap<String, BTreeSet<String>> {
+    let (state, pod) = state(table, case, &profile.rules);
+    let cycle = Cycle { pod: &pod, state: &state, profile, scope: None };
+    let judgement = cycle.judge();
+    let found = if judgement.preemption_helps { candidates(&cycle, &judgement) } else { Vec::new() };
+    let names = |place: &PreemptionCandidate| place.victims.iter().map(|victim| victim.pod.name.to_string()).collect();
+    found.iter().map(|place| (place.node.to_string(), names(place))).collect()
 }
 
 fn filters(case: &Case, cycle: &Cycle, plugin: &dyn Plugin) -> Vec<String> {
@@ -303,6 +319,7 @@ fn key(object: &Value) -> ObjectKey {
         "ResourceClaimParameters" => Watched::ResourceClaimParameters,
         "DeviceTaintRule" => Watched::DeviceTaintRule,
         "PodGroup" => Watched::PodGroup,
+        "CompositePodGroup" => Watched::CompositePodGroup,
         "Workload" => Watched::Workload,
         other => panic!("kind {other} is not watched"),
     };

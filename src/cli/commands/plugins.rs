@@ -25,7 +25,7 @@ pub fn run(args: &PluginsArgs, output: Option<&str>, out: &mut Output) -> Result
     let format = Format::parse(output)?;
     let release = args.scheduler_version.as_deref().map(scheduler_release).transpose().map_err(|error| Error::new(error.to_string()))?;
     let rules = match &args.name {
-        Some(name) => vec![plugins::find(name).ok_or_else(|| unknown(name))?],
+        Some(name) => vec![plugins::page(name).ok_or_else(|| unknown(name))?],
         None => plugins::all().collect(),
     };
     let rows: Vec<page::Row> =

@@ -1,6 +1,8 @@
 //! One file per upstream plugin; `PLUGINS` lists them all.
 
 mod balanced_allocation;
+mod default_binder;
+mod default_preemption;
 mod deferred_pod_scheduling;
 pub mod dynamic_resources;
 mod gang_scheduling;
@@ -19,6 +21,7 @@ pub mod non_csi_limits;
 mod pending;
 mod placements;
 pub mod pod_topology_spread;
+mod priority_sort;
 mod scheduling_gates;
 mod selector_spread;
 pub mod taint_toleration;
@@ -59,6 +62,7 @@ pub static PLUGINS: &[&dyn Plugin] = &[
     &selector_spread::DefaultPodTopologySpread,
     &node_declared_features::NodeDeclaredFeatures,
     &deferred_pod_scheduling::DeferredPodScheduling,
+    &priority_sort::PrioritySort,
     &scheduling_gates::SchedulingGates,
     &gang_scheduling::GangScheduling,
     &placements::TopologyPlacementGenerator,
@@ -72,6 +76,8 @@ pub static PLUGINS: &[&dyn Plugin] = &[
     &volume_binding::VolumeBinding,
     &volume_zone::VolumeZone,
     &dynamic_resources::DynamicResources,
+    &default_preemption::DefaultPreemption,
+    &default_binder::DefaultBinder,
 ];
 
 /// Every rule known: the framework's plugins, then classic predicates and priorities.
@@ -87,4 +93,13 @@ pub fn named(name: &'static str) -> &'static dyn Plugin {
 /// Returns the plugin, predicate or priority of that name, upper or lower case.
 pub fn find(name: &str) -> Option<&'static dyn Plugin> {
     all().find(|plugin| plugin.name().eq_ignore_ascii_case(name))
+}
+
+/// Returns the rule whose page tells of that name: two plugins of 1.17 to 1.22 were but a predicate and a priority of before.
+pub fn page(name: &str) -> Option<&'static dyn Plugin> {
+    find(name).or_else(|| match name.to_ascii_lowercase().as_str() {
+        "serviceaffinity" => find("CheckServiceAffinity"),
+        "noderesourcelimits" => find("ResourceLimitsPriority"),
+        _ => None,
+    })
 }
