@@ -186,6 +186,11 @@ impl Group<'_> {
 }
 
 impl Outcome {
+    /// One that ended before a pod was tried.
+    pub fn failed(status: Status) -> Self {
+        Self { tries: Vec::new(), chosen: None, drawn: Vec::new(), scores: BTreeMap::new(), status, waits: false }
+    }
+
     /// Whether where its pods go, as far as it is known, is drawn by chance.
     pub fn is_drawn(&self) -> bool {
         let drawn = |tried: &Tried| {

@@ -1,6 +1,6 @@
 //! What a group's cycle means for one of its pods.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::cluster::{ClusterState, PodInfo, PodKey, Watched};
@@ -9,13 +9,12 @@ use crate::scheduler::cycle::Cycle;
 use crate::scheduler::cycle::judgement::{Judgement, WholePod};
 use crate::scheduler::plugin::Refusal;
 
-use super::attempt::{Attempted, Tried};
-use super::placement::{Outcome, Placement};
+use super::placement::Outcome;
 use super::preemption::Answer;
+use super::settled::Standing;
 use super::status::Status;
-use super::{
-    CompositeTried, Group, GroupCycle, GroupId, GroupOutcome, Judged, Mode, PlacementTried, PostFilters, Scope, have_cycles, members,
-};
+use super::turn::Turn;
+use super::{GroupCycle, GroupOutcome, Judged, Mode, PostFilters, Scope, have_cycles, members};
 
 /// What Permit says of a pod whose group lacks others, as `RunPermitPlugins` completes it.
 const WAITS: &str = "waiting for minCount pods from a gang to be scheduled";
@@ -55,130 +54,7 @@ pub fn judge(
     Some(turn.judged(state, outcome, answer.as_ref(), cycle))
 }
 
-/// A pod's turn in the cycle of its group.
-struct Turn<'g, 'a> {
-    /// What is tried at once.
-    root: &'g Group<'a>,
-    /// The pod's own group: the same, or one below it.
-    leaf: &'g Group<'a>,
-    pod: &'g Arc<PodInfo>,
-}
-
-/// What stands for the pod's group in the end.
-struct Standing {
-    /// Its status before preemption was tried.
-    before: Status,
-    /// And after that.
-    after: Status,
-    /// Whether it is the group's own, not that of one above it.
-    own: bool,
-    /// Whether the group waits for victims to go.
-    waits: bool,
-}
-
-/// What stands for every group of a tree: a group that was not tried, or fits while the one above does not, has the status of that one.
-/// Source: `completeCompositePodGroupAlgorithmResultMap` (1.37).
-#[derive(Default)]
-struct Settled {
-    /// Each status with how many groups have it.
-    statuses: Vec<(Status, usize)>,
-    /// Which of them the pod's group has, and whether it is its own.
-    leaf: Option<(usize, bool)>,
-}
-
-impl Settled {
-    fn settle(&mut self, group: &Group, outcome: Option<&Outcome>, above: usize, leaf: &GroupId) {
-        let fails = self.statuses[above].0 != Status::Success;
-        let own = outcome.filter(|outcome| !fails || outcome.status != Status::Success);
-        let at = own.map_or(above, |outcome| {
-            self.statuses.push((outcome.status.clone(), 0));
-            self.statuses.len() - 1
-        });
-        self.statuses[at].1 += 1;
-        if group.id == *leaf {
-            self.leaf = Some((at, own.is_some()));
-        }
-        let below = outcome.map_or(&[][..], Outcome::below);
-        for (place, child) in group.children.iter().enumerate() {
-            self.settle(child, below.get(place), at, leaf);
-        }
-    }
-}
-
 impl Turn<'_, '_> {
-    fn standing(&self, outcome: &Outcome, answer: Option<&Answer>) -> Standing {
-        let mut settled = Settled { statuses: vec![(Status::Success, 0)], leaf: None };
-        settled.settle(self.root, Some(outcome), 0, &self.leaf.id);
-        let (at, own) = settled.leaf.unwrap_or((0, false));
-        let (before, shared) = settled.statuses.swap_remove(at);
-        let mut after = before.clone();
-        // What is said is added once for each group that shares the status (`applyPodGroupPostFilterResult`).
-        let mut say = |what: &String| (0..shared).for_each(|_| after.append(what.clone()));
-        match answer {
-            Some(Answer::Helps { message, .. }) if self.root.newer() => say(message),
-            Some(Answer::Declines(why)) => say(why),
-            Some(Answer::Fails { why, .. }) => after = Status::Error(why.clone()),
-            _ => {}
-        }
-        Standing { before, after, own, waits: outcome.waits || matches!(answer, Some(Answer::Helps { .. })) }
-    }
-
-    /// What came of the pod's group, if it was tried, and which pods of other groups were given nodes before.
-    fn reach<'o>(&self, outcome: &'o Outcome) -> (Option<&'o Outcome>, Vec<&'o Attempted>) {
-        let (mut group, mut reached, mut before) = (self.root, Some(outcome), Vec::new());
-        while let Some(place) = self.place_in(group) {
-            let below = reached.map_or(&[][..], Outcome::below);
-            before.extend(below.iter().take(place).flat_map(Outcome::kept));
-            (group, reached) = (&group.children[place], below.get(place));
-        }
-        (reached, before)
-    }
-
-    /// Which of a composite group's groups the pod's is, or is below.
-    fn place_in(&self, group: &Group) -> Option<usize> {
-        group.children.iter().position(|child| child.leaves().iter().any(|leaf| leaf.id == self.leaf.id))
-    }
-
-    /// What else may be reported, each by the placement of every group on the way down: where none does, the first that is tried, in an order
-    /// drawn by chance.
-    fn alternatives(&self, group: &Group, outcome: &Outcome) -> Vec<Vec<usize>> {
-        let drawn = outcome.drawn.len() > 1 && outcome.status != Status::Success && !outcome.waits;
-        let choices = if drawn { outcome.drawn.clone() } else { outcome.chosen.into_iter().collect() };
-        let mut found = Vec::new();
-        for at in choices {
-            let place = self.place_in(group);
-            let below = place.and_then(|place| Some((&group.children[place], outcome.tries[at].1.groups.get(place)?)));
-            let rest = below.map_or_else(|| vec![Vec::new()], |(child, below)| self.alternatives(child, below));
-            found.extend(rest.into_iter().map(|rest| [at].into_iter().chain(rest).collect()));
-        }
-        found
-    }
-
-    /// The placement that is reported of every group on the way down.
-    fn chosen(&self, outcome: &Outcome) -> Vec<usize> {
-        let (mut group, mut reached, mut found) = (self.root, Some(outcome), Vec::new());
-        while let Some(outcome) = reached {
-            found.extend(outcome.chosen);
-            let Some(place) = self.place_in(group) else { break };
-            (group, reached) = (&group.children[place], outcome.below().get(place));
-        }
-        found
-    }
-
-    /// Reports another placement.
-    fn choose(&self, outcome: &mut Outcome, choice: &[usize]) {
-        let (mut group, mut outcome, mut choice) = (self.root, outcome, choice);
-        while let [at, rest @ ..] = choice {
-            if outcome.chosen != Some(*at) {
-                outcome.status = group.none_available(outcome.tries.len(), &outcome.tries[*at].1.status);
-                outcome.chosen = Some(*at);
-            }
-            let Some(place) = self.place_in(group) else { return };
-            let Some(below) = outcome.tries[*at].1.groups.get_mut(place) else { return };
-            (group, outcome, choice) = (&group.children[place], below, rest);
-        }
-    }
-
     /// Where no placement does and the one reported is drawn by chance: the one whose words for the pod are the recorded ones.
     fn as_recorded(&self, outcome: &mut Outcome, recorded: Option<&str>) {
         let Some(recorded) = recorded else { return };
@@ -217,12 +93,6 @@ impl Turn<'_, '_> {
     fn told<'s>(&self, standing: &'s Standing) -> &'s Status {
         let early = self.root.newer() && !matches!(standing.after, Status::Error(_));
         if early { &standing.before } else { &standing.after }
-    }
-
-    /// What came of the pod itself, if it was tried.
-    fn member<'o>(&self, outcome: &'o Outcome) -> Option<&'o Attempted> {
-        let reached = self.reach(outcome).0?;
-        reached.tries[reached.chosen?].1.members.iter().find(|member| member.tried.pod == self.pod.key())
     }
 
     fn judged(&self, state: &ClusterState, mut outcome: Outcome, answer: Option<&Answer>, mut cycle: GroupCycle) -> Judged {
@@ -286,109 +156,5 @@ impl Turn<'_, '_> {
         let mut judgement = Cycle::new(self.pod, state, self.root.profile).judge();
         judgement.group = Some(Box::new(cycle));
         Judged { judgement, scope: Scope::default(), assumed: Vec::new() }
-    }
-
-    fn described(&self, outcome: &Outcome, answer: Option<&Answer>, state: &ClusterState) -> GroupCycle {
-        let (reached, before) = self.reach(outcome);
-        let (leaf, standing) = (self.leaf, self.standing(outcome, answer));
-        let mut cycle = GroupCycle {
-            name: leaf.id.name.to_string(),
-            min_count: leaf.min_count(),
-            scheduled: leaf.scheduled,
-            order: leaf.queue.iter().map(|pod| pod.key()).collect(),
-            topology_key: leaf.topology_key(),
-            placements: reached.map(|reached| reached.described(state)).unwrap_or_default(),
-            chosen: reached.and_then(|reached| reached.chosen),
-            tied: reached.map(Outcome::tied).unwrap_or_default(),
-            above: self.above(outcome, state),
-            before: before.into_iter().map(|member| member.tried.clone()).collect(),
-            outcome: match &standing.after {
-                Status::Success => GroupOutcome::Scheduled,
-                Status::Error(_) => GroupOutcome::Error,
-                Status::Rejected { .. } if standing.waits => GroupOutcome::WaitsForPreemption,
-                Status::Rejected { .. } => GroupOutcome::Unschedulable,
-            },
-            message: standing.after.message(),
-            victims: Vec::new(),
-            inferred: Vec::new(),
-            unknown: Vec::new(),
-        };
-        match answer {
-            Some(Answer::Helps { victims, tied, .. }) => {
-                cycle.victims.clone_from(victims);
-                if *tied {
-                    let why = "other pods may have to go for the group: that depends on what the scheduler draws by chance";
-                    cycle.inferred.push(why.to_owned());
-                }
-            }
-            Some(Answer::Fails { drawn: true, .. }) => {
-                cycle.inferred.push("which node or pod the error names is drawn by chance".to_owned());
-            }
-            Some(Answer::Unknown(why)) => cycle.unknown.push(why.clone()),
-            _ => {}
-        }
-        cycle
-    }
-
-    /// What became of the groups above the pod's, the topmost first.
-    fn above(&self, outcome: &Outcome, state: &ClusterState) -> Vec<CompositeTried> {
-        let (mut group, mut reached, mut above) = (self.root, Some(outcome), Vec::new());
-        while let Some(place) = self.place_in(group) {
-            let below = reached.map_or(&[][..], Outcome::below);
-            let fits = |at: usize| below.get(at).map(|outcome| outcome.status == Status::Success);
-            above.push(CompositeTried {
-                name: group.id.name.clone(),
-                min_group_count: group.min_count(),
-                groups: group.children.iter().enumerate().map(|(at, child)| (child.id.name.clone(), fits(at))).collect(),
-                topology_key: group.topology_key(),
-                placements: reached.map(|reached| reached.described(state)).unwrap_or_default(),
-                chosen: reached.and_then(|reached| reached.chosen),
-                tied: reached.map(Outcome::tied).unwrap_or_default(),
-                fits: reached.is_some_and(|reached| reached.status == Status::Success),
-                message: reached.map(|reached| reached.status.message()).unwrap_or_default(),
-            });
-            (group, reached) = (&group.children[place], below.get(place));
-        }
-        above
-    }
-}
-
-impl Group<'_> {
-    /// The label whose values tell placements apart, if any does.
-    fn topology_key(&self) -> Option<String> {
-        self.spec.topology_key().filter(|_| self.by_topology()).map(str::to_owned)
-    }
-}
-
-impl Outcome {
-    /// One that ended before a pod was tried.
-    pub fn failed(status: Status) -> Self {
-        Self { tries: Vec::new(), chosen: None, drawn: Vec::new(), scores: BTreeMap::new(), status, waits: false }
-    }
-
-    /// What the groups below came to, those that were tried; nothing is kept of them after an error.
-    fn below(&self) -> &[Self] {
-        let chosen = self.chosen.filter(|_| !matches!(self.status, Status::Error(_)));
-        chosen.map_or(&[], |at| &self.tries[at].1.groups)
-    }
-
-    fn tied(&self) -> Vec<usize> {
-        self.drawn.iter().copied().filter(|at| Some(*at) != self.chosen).collect()
-    }
-
-    fn described(&self, state: &ClusterState) -> Vec<PlacementTried> {
-        let described = |(at, (placement, tried)): (usize, &(Placement, Tried))| {
-            let seen = tried.members.first().map(|member| member.judgement.nodes.len());
-            let of_groups = || if tried.groups.is_empty() { 0 } else { state.node_count() };
-            PlacementTried {
-                name: placement.name.clone(),
-                nodes: seen.unwrap_or_else(|| placement.nodes.as_ref().map_or_else(of_groups, BTreeSet::len)),
-                members: tried.members.iter().map(|member| member.tried.clone()).collect(),
-                feasible: tried.feasible(),
-                message: tried.status.message(),
-                scores: self.scores.get(&at).cloned().unwrap_or_default(),
-            }
-        };
-        self.tries.iter().enumerate().map(described).collect()
     }
 }
