@@ -92,7 +92,19 @@ pub fn caveats(of: &Circumstances) -> Vec<String> {
         said.push("ImageLocality counts nodes by their history, part of which was compacted away".to_owned());
     }
     doubtful_scores(of, &mut said);
+    said.extend(batched(of));
     said
+}
+
+/// That a node which is not the best may be the next best of a pod like it.
+fn batched(of: &Circumstances) -> Option<String> {
+    let (node, scores) = (of.attempt.node.as_ref()?, of.judgement.scores.as_ref()?);
+    (of.judgement.batched && !scores.best().any(|best| best == node)).then(|| {
+        format!(
+            "{node} may be what a pod like this one left as its next best less than half a second before: such a node is taken without a look at \
+             others (OpportunisticBatching), and whether it was so is not in etcd"
+        )
+    })
 }
 
 /// What is assumed of the scheduler itself, whatever it decided.

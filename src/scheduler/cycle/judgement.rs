@@ -23,6 +23,8 @@ pub struct Judgement {
     pub scores: Option<Scores>,
     /// The node the pod is nominated to, where that node fits: it is then taken without looking at others.
     pub nominated: Option<Arc<str>>,
+    /// Whether it may have been given the next best node of a pod like it, without a look at others (OpportunisticBatching, since 1.35).
+    pub batched: bool,
     /// The sentence the scheduler writes if no node fits, or if the one that is chosen then has to wait for a driver.
     pub message: Option<String>,
     /// Sentences it may write as well: chance picks among nodes that preemption ranks equal, and since 1.37 the sentence names the one picked.
@@ -81,6 +83,7 @@ impl Judgement {
             sample: Sample::default(),
             scores: None,
             nominated: None,
+            batched: false,
             message: None,
             equal_messages: Vec::new(),
             preemption_helps: false,

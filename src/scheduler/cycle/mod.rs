@@ -12,6 +12,7 @@ use super::groups::{Listed, Scope};
 use super::plugin::{Candidate, Feasible, Verdict};
 use super::{Profile, plugins, preemption};
 
+mod batching;
 pub mod fit_error;
 pub mod judgement;
 pub mod prepared;
@@ -66,7 +67,10 @@ impl<'a> Cycle<'a> {
             let feasible = nodes.iter().zip(&judgement.nodes).filter(|(_, node)| node.fits()).map(|(node, _)| *node).collect();
             let feasible = Feasible::new(feasible, judgement.sample.unseen());
             match if feasible.len() > 1 { scoring::score(self, &feasible).map(Some) } else { Ok(None) } {
-                Ok(scores) => judgement.scores = scores,
+                Ok(scores) => {
+                    judgement.batched = scores.is_some() && self.may_be_batched();
+                    judgement.scores = scores;
+                }
                 Err(error) => judgement.whole_pod = Some(WholePod::Error(error)),
             }
         }

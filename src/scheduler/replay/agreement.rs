@@ -40,6 +40,12 @@ pub fn rests_on_doubt(attempt: &Attempt, judgement: &Judgement) -> bool {
     scores.nodes.contains(node) && scores.plugins.iter().flat_map(|score| &score.doubtful).any(|at| decides(*at))
 }
 
+/// Whether the recorded node fits and may be the next best of a pod like it (OpportunisticBatching).
+pub fn may_be_next_best(attempt: &Attempt, judgement: &Judgement) -> bool {
+    let (Some(node), Some(scores)) = (&attempt.node, &judgement.scores) else { return false };
+    judgement.batched && scores.nodes.contains(node)
+}
+
 /// What the scheduler writes of a pod whose time at Permit is up (`framework/runtime/waiting_pods_map.go`, `schedule_one.go` bindingCycle).
 fn is_timeout(message: &str) -> bool {
     message.starts_with("0/1 nodes are available: 1 rejected due to timeout after waiting ")

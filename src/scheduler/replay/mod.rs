@@ -26,7 +26,7 @@ pub mod origin;
 pub mod own_writes;
 mod unwritten;
 
-use agreement::rests_on_doubt;
+use agreement::{may_be_next_best, rests_on_doubt};
 use excursion::Excursion;
 use image_snapshots::ImageSnapshots;
 pub use look_back::Found;
@@ -275,7 +275,8 @@ impl Replay {
             complete: self.complete,
         };
         let mut caveats = caveats::caveats(&circumstances);
-        let in_doubt = judged.verdict == Agreement::Disagrees && rests_on_doubt(&attempt, &judged.judgement);
+        let doubt = rests_on_doubt(&attempt, &judged.judgement) || may_be_next_best(&attempt, &judged.judgement);
+        let in_doubt = judged.verdict == Agreement::Disagrees && doubt;
         let verdict = if own_profile && !in_doubt { judged.verdict } else { Agreement::Unverifiable };
         let mut before = Excursion::default();
         for (key, stored) in &judged.before {
