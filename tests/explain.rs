@@ -240,3 +240,32 @@ fn a_claim_for_one_pod_that_may_be_miscounted_is_a_caveat() {
     let taken = "1.24 may take claim data for used, as a pod that uses it was nominated to a node: the pod may have been refused";
     assert!(told(&explain(&spec, &nominated, &at("1.24"))).contains(taken));
 }
+
+#[test]
+fn a_tree_of_groups_is_told_from_the_top() {
+    let group = |kind: &str, version: &str, name: &str, spec: &str| {
+        format!(
+            "---\napiVersion: scheduling.k8s.io/{version}\nkind: {kind}\nmetadata: {{name: {name}, namespace: default}}\nspec: {spec}\n"
+        )
+    };
+    let tree = [
+        group("CompositePodGroup", "v1alpha3", "train", "{schedulingPolicy: {gang: {minGroupCount: 2}}}"),
+        group("PodGroup", "v1beta1", "drivers", "{schedulingPolicy: {basic: {}}, parentCompositePodGroupName: train}"),
+        group("PodGroup", "v1beta1", "workers", "{schedulingPolicy: {gang: {minCount: 1}}, parentCompositePodGroupName: train}"),
+    ];
+    let mate = |cpu: u32| {
+        let spec =
+            format!("{{schedulingGroup: {{podGroupName: workers}}, containers: [{{name: c, resources: {{requests: {{cpu: '{cpu}'}}}}}}]}}");
+        format!("{}---\napiVersion: v1\nkind: Pod\nmetadata: {{name: mate, namespace: default, uid: m}}\nspec: {spec}\n", tree.concat())
+    };
+    let gates = "GenericWorkload=true,TopologyAwareWorkloadScheduling=true,CompositePodGroup=true";
+    let own = "{schedulingGroup: {podGroupName: drivers}, containers: [{name: c, resources: {requests: {cpu: '2'}}}]}";
+    let run = |cpu: u32| told(&explain(own, &mate(cpu), &["--scheduler-version", "1.37", "--feature-gates", gates]));
+    let said = run(2);
+    assert!(said.contains("group drivers, 1 pod tried together: fits"), "{said}");
+    assert!(said.contains("part of train, 2 of 2 groups fit, 2 wanted: it fits"), "{said}");
+    let said = run(3);
+    assert!(said.contains("group drivers, 1 pod tried together: does not fit"), "{said}");
+    assert!(said.contains("part of train, 1 of 2 groups fits, 2 wanted: it does not fit"), "{said}");
+    assert!(said.contains("cannot be satisfied: 1 scheduled"), "{said}");
+}
