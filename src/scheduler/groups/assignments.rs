@@ -103,9 +103,10 @@ impl<'g> Assignments<'g> {
     }
 
     fn hold_in(&self, order: &[usize], state: &mut ClusterState) -> bool {
-        let mut assumed = Excursion::default();
+        let (mut assumed, mut before) = (Excursion::default(), Vec::new());
         let fits = order.iter().flat_map(|block| &self.all[self.blocks[*block].clone()]).all(|assignment| {
-            let passes = assignment.passes(self.group, state);
+            let passes = assignment.passes(self.group, state, &before);
+            before.push(&assignment.pending);
             for (key, stored) in assignment.brings.iter().filter(|_| passes) {
                 assumed.set(state, key, Some(stored.clone()));
             }
@@ -135,7 +136,8 @@ fn orders(of: Vec<usize>) -> Vec<Vec<usize>> {
 }
 
 impl Assignment {
-    fn passes(&self, group: &Group, state: &ClusterState) -> bool {
+    /// `before`: pods of the group that are on their nodes already. They are still nominated where they were, and then count twice.
+    fn passes(&self, group: &Group, state: &ClusterState, before: &[&PodInfo]) -> bool {
         let cycle = Cycle { scope: Some(&self.scope), ..Cycle::new(&self.pending, state, group.profile) };
         let Some(node) = state.node(&self.node) else { return true };
         let mut prepared = cycle.prepare();
@@ -143,7 +145,12 @@ impl Assignment {
         if let (Some(at), Some(spread)) = (place, &self.spread) {
             prepared.replace(at, Box::new(|node| spread.judge(node, &cycle)));
         }
-        let verdicts = cycle.judge_node(node, &prepared, &cycle.nominated_pods(), Moved::default());
+        let mut nominated = cycle.nominated_pods();
+        for other in before.iter().filter(|other| other.spec.priority >= self.pending.spec.priority) {
+            let of_node = other.nominated_node_name.iter().filter(|name| **name == node.name);
+            of_node.for_each(|name| nominated.entry(name.clone()).or_default().push(Arc::new((*other).clone())));
+        }
+        let verdicts = cycle.judge_node(node, &prepared, &nominated, Moved::default());
         let refuses = |(verdict, idle): (&Verdict, &bool)| !idle && matches!(verdict, Verdict::Reject(_) | Verdict::Error(_));
         !verdicts.iter().zip(&self.idle).any(refuses)
     }
