@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::cluster::{ClusterState, NodeInfo, PodGroup, PodInfo};
 use crate::scheduler::Profile;
+use crate::scheduler::preemption::budgets::{Budget, violating_units};
 
 use super::{GroupId, Hierarchy};
 
@@ -124,6 +125,37 @@ pub fn repeated(units: &[Unit], on: impl Fn(&PodInfo) -> bool) -> Option<String>
     let mut seen = BTreeSet::new();
     let pod = units.iter().flat_map(|unit| &unit.pods).filter(|pod| on(pod)).find(|pod| !seen.insert(pod.key()))?;
     Some(format!("no corresponding pod {} in pods of node {}", pod.name, pod.node_name.as_deref().unwrap_or_default()))
+}
+
+/// Which pods of each unit violate a budget.
+pub fn violating(units: &[Unit], budgets: &[Budget], newer: bool) -> Vec<Vec<bool>> {
+    violating_units(&units.iter().map(|unit| unit.pods.as_slice()).collect::<Vec<_>>(), budgets, newer)
+}
+
+/// What is left of units once each that may stays.
+pub struct Reprieved {
+    /// Those that have to go, the more important first, each with which of its pods violate a budget.
+    pub victims: Vec<(Unit, Vec<bool>)>,
+    /// Whether one is the equal of one that stays.
+    pub tied: bool,
+}
+
+/// Lets each of the units that are gone stay that may, those whose budget would be violated first, then the more important.
+pub fn reprieve(mut units: Vec<Unit>, budgets: &[Budget], newer: bool, mut may_stay: impl FnMut(&Unit) -> bool) -> Reprieved {
+    units.sort_by_key(Unit::importance);
+    let violating = violating(&units, budgets, newer);
+    let (first, then): (Vec<_>, Vec<_>) = units.into_iter().zip(violating).partition(|(_, violates)| violates.contains(&true));
+    let rank = |(unit, violates): &(Unit, Vec<bool>)| (unit.importance().alike(), violates.contains(&true));
+    let (staying, mut victims): (Vec<_>, Vec<_>) = first.into_iter().chain(then).partition(|(unit, _)| may_stay(unit));
+    let staying: Vec<_> = staying.iter().map(rank).collect();
+    let tied = victims.iter().any(|victim| staying.contains(&rank(victim)));
+    victims.sort_by_key(|(unit, _)| unit.importance());
+    Reprieved { victims, tied }
+}
+
+/// What is said of a pod's node that is gone (`newDomainVictim`).
+pub fn lost(node: &str) -> String {
+    format!("failed to get node info for node \"{node}\" from snapshot: nodeinfo not found for node name \"{node}\"")
 }
 
 /// Nodes that are gone while pods of groups that go together are still said to run there: 1.37 then gives up and names one of them, by chance

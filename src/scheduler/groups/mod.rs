@@ -25,7 +25,7 @@ mod told;
 mod turn;
 mod verdict;
 
-pub use evict::{Together, Unit, priority, repeated};
+pub use evict::{Reprieved, Together, Unit, lost, priority, repeated, reprieve, violating};
 pub use hierarchy::{GroupId, Hierarchy};
 pub use told::{CompositeTried, GroupCycle, GroupOutcome, MemberTried, PlacementTried};
 pub use verdict::judge;

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use crate::cluster::{ClusterState, PodInfo, Stored};
 use crate::scheduler::Cycle;
 use crate::scheduler::plugins::dynamic_resources::{Said, group_post_filter};
-use crate::scheduler::preemption::budgets::{budgets, violating_units};
+use crate::scheduler::preemption::budgets::budgets;
 use crate::scheduler::replay::excursion::Excursion;
 
 use super::assignments::Assignments;
-use super::evict::{Together, Unit, missing_nodes, repeated};
+use super::evict::{Reprieved, Together, Unit, lost, missing_nodes, repeated, reprieve};
 use super::placement::Outcome;
 use super::status::Status;
 use super::{Group, Hierarchy, PREEMPTION, object_key};
@@ -76,8 +76,7 @@ impl Group<'_> {
         }
         let gone = if self.newer() { missing_nodes(state, self.profile) } else { BTreeSet::new() };
         if let Some(node) = gone.first() {
-            let lost = format!("failed to get node info for node \"{node}\" from snapshot: nodeinfo not found for node name \"{node}\"");
-            return Answer::Fails { why: format!("failed to create domain: {lost}"), drawn: gone.len() > 1 };
+            return Answer::Fails { why: format!("failed to create domain: {}", lost(node)), drawn: gone.len() > 1 };
         }
         if !self.newer() && self.spec.topology_key().is_some() {
             return Answer::Declines("workload aware preemption is not supported for pod groups with scheduling constraints".to_owned());
@@ -145,7 +144,7 @@ impl Group<'_> {
     }
 
     /// `selectVictimsOnDomain`, all lower pods being gone: each is let stay that may, those whose budget would be violated first.
-    fn spare(&self, state: &mut ClusterState, mut lower: Vec<Unit>) -> Answer {
+    fn spare(&self, state: &mut ClusterState, lower: Vec<Unit>) -> Answer {
         let alone = self.run(state, PREEMPTION);
         match &alone.status {
             Status::Success => {}
@@ -153,22 +152,9 @@ impl Group<'_> {
             refused @ Status::Rejected { .. } => return Answer::Declines(refused.message()),
         }
         let mut assignments = self.newer().then(|| Assignments::new(self, state, &alone));
-        lower.sort_by_key(|unit| unit.importance());
         let budgets = budgets(state);
-        let violating = violating_units(&lower.iter().map(|unit| unit.pods.as_slice()).collect::<Vec<_>>(), &budgets, self.newer());
-        let violating = violating.iter().map(|pods| pods.contains(&true));
-        let (first, then): (Vec<_>, Vec<_>) = lower.into_iter().zip(violating).partition(|(_, violates)| *violates);
-        let (mut victims, mut staying) = (Vec::new(), Vec::new());
-        for (unit, violates) in first.into_iter().chain(then) {
-            if self.may_stay(&unit, state, assignments.as_mut()) {
-                staying.push((unit.importance().alike(), violates));
-            } else {
-                victims.push((unit, violates));
-            }
-        }
-        let drawn = alone.is_drawn() || assignments.is_some_and(|assignments| assignments.are_drawn());
-        let tied = drawn || victims.iter().any(|(unit, violates)| staying.contains(&(unit.importance().alike(), *violates)));
-        victims.sort_by_key(|(unit, _)| unit.importance());
+        let Reprieved { victims, tied } = reprieve(lower, &budgets, self.newer(), |unit| self.may_stay(unit, state, assignments.as_mut()));
+        let tied = tied || alone.is_drawn() || assignments.is_some_and(|assignments| assignments.are_drawn());
         let victims: Vec<Arc<PodInfo>> = victims.into_iter().flat_map(|(unit, _)| unit.pods).collect();
         let found = format!("found a placement for podgroup, preempting {} victims", victims.len());
         Answer::Helps { message: if self.newer() { found } else { String::new() }, victims, tied }

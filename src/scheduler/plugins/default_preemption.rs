@@ -24,7 +24,7 @@ Reads
   priorities, start times and labels of pods; PodDisruptionBudgets and what they allow; pods nominated to nodes
 History
   1.11–1.18 part of the scheduler itself; 1.19– a plugin
-  1.15      of nodes that rank equal, the one whose victims started latest; before chance decides
+  1.15      of nodes that rank equal, the one whose victims started latest; up to 1.14 chance decides
   1.18      budgets are used up from victim to victim
   1.20      of many candidates it is content with a tenth of the nodes, at least 100, from a start drawn by chance (arguments)
   1.21      a node without lower pods is no candidate

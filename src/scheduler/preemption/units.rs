@@ -7,11 +7,11 @@ use std::sync::{Arc, PoisonError, RwLock};
 use crate::cluster::{NodeInfo, PodInfo};
 use crate::scheduler::cycle::prepared::Prepared;
 use crate::scheduler::cycle::{Cycle, Moved};
-use crate::scheduler::groups::{Together, Unit, repeated};
+use crate::scheduler::groups::{Reprieved, Together, Unit, lost, repeated, reprieve, violating};
 use crate::scheduler::plugins::pod_topology_spread::Tracked;
 use crate::scheduler::{Profile, Verdict};
 
-use super::budgets::{Budget, violating_units};
+use super::budgets::Budget;
 use super::victims::{PreemptionCandidate, Victim};
 
 /// Whether a profile preempts so.
@@ -27,7 +27,7 @@ pub fn lower(cycle: &Cycle, node: &NodeInfo, together: &Together) -> Result<Vec<
     let mut units = together.units([node].into_iter());
     let gone = units.iter().flat_map(|unit| &unit.pods).filter_map(|pod| pod.node_name.as_deref());
     if let Some(name) = gone.into_iter().find(|name| cycle.state.node(name).is_none()) {
-        return Err(format!("failed to get node info for node \"{name}\" from snapshot: nodeinfo not found for node name \"{name}\""));
+        return Err(lost(name));
     }
     units.retain(|unit| unit.priority < cycle.pod.spec.priority);
     repeated(&units, |pod| pod.node_name.as_ref() == Some(&node.name)).map_or(Ok(units), Err)
@@ -102,6 +102,16 @@ impl<'a> Cleared<'a> {
         }
     }
 
+    /// Puts a unit back; where the pod fits no more, it is gone again.
+    fn may_stay(&mut self, unit: &Unit) -> bool {
+        self.put_back(unit);
+        let fits = self.fits();
+        if !fits {
+            self.take(unit);
+        }
+        fits
+    }
+
     fn fits(&self) -> bool {
         !self.verdicts().iter().any(|verdict| matches!(verdict, Verdict::Reject(_) | Verdict::Error(_)))
     }
@@ -116,27 +126,10 @@ impl<'a> Cleared<'a> {
             return None;
         }
         lower.sort_by_key(Unit::importance);
-        let by_unit =
-            |budgets: &[Budget]| violating_units(&lower.iter().map(|unit| unit.pods.as_slice()).collect::<Vec<_>>(), budgets, true);
-        let (violating, reversed) = (by_unit(budgets), by_unit(&budgets.iter().rev().cloned().collect::<Vec<_>>()));
-        let drawn = violating != reversed;
-        let (first, then): (Vec<_>, Vec<_>) = lower.into_iter().zip(violating).partition(|(_, violates)| violates.contains(&true));
-        let both = !first.is_empty() && !then.is_empty();
-        let (mut victims, mut staying) = (Vec::new(), Vec::new());
-        for (unit, violates) in first.into_iter().chain(then) {
-            self.put_back(&unit);
-            if self.fits() {
-                staying.push((unit.importance().alike(), violates.contains(&true)));
-            } else {
-                self.take(&unit);
-                victims.push((unit, violates));
-            }
-        }
-        let alike = |(unit, violates): &(Unit, Vec<bool>)| staying.contains(&(unit.importance().alike(), violates.contains(&true)));
-        let tied = victims.iter().any(alike) || self.is_drawn();
-        if both {
-            victims.sort_by_key(|(unit, _)| unit.importance());
-        }
+        let reversed: Vec<Budget> = budgets.iter().rev().cloned().collect();
+        let drawn = violating(&lower, budgets, true) != violating(&lower, &reversed, true);
+        let Reprieved { victims, tied } = reprieve(lower, budgets, true, |unit| self.may_stay(unit));
+        let tied = tied || self.is_drawn();
         let unlike = |unit: &Unit| unit.pods.iter().any(|pod| pod.spec.priority != unit.pods[0].spec.priority);
         // The first pod of all ranks the node.
         let drawn = drawn || victims.first().is_some_and(|(unit, _)| unlike(unit));
