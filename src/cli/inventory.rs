@@ -11,6 +11,7 @@ use super::session::Session;
 use super::{Outcome, Result, absence};
 use crate::kube::{Address, Kinds, RegistryKey, Resource};
 use crate::render::table::write_aligned;
+use crate::render::visible::visible;
 use crate::render::{json, yaml};
 use crate::store::{KeyRange, KeyValue, Want};
 
@@ -101,7 +102,7 @@ fn write_documents(session: &Session, documents: impl Iterator<Item = Value>, wh
         Format::Yaml => yaml::write(&Value::Array(documents.collect()), out)?,
         Format::Name => {
             for document in documents {
-                writeln!(out, "{}", document["resource"].as_str().unwrap_or_default())?;
+                writeln!(out, "{}", visible(document["resource"].as_str().unwrap_or_default()))?;
             }
         }
         other => return Err(other.unsupported(&format!("ls of {what}"), "table, json, yaml, ndjson, name")),

@@ -16,10 +16,10 @@ mod moment;
 mod output;
 mod problems;
 mod replay;
+mod screen;
 mod select;
 mod session;
 mod stories;
-mod unstyled;
 mod well_known;
 mod with_config;
 

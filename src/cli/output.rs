@@ -5,8 +5,9 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use anstream::{AutoStream, ColorChoice};
 use clap::ValueEnum;
 
-use super::unstyled::Unstyled;
+use super::screen::{Content, Screen};
 use super::{Error, Result};
+use crate::render::visible::visible;
 
 /// When to colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -20,9 +21,10 @@ pub enum Color {
     Never,
 }
 
-/// Standard output: buffered, with ANSI styles stripped where they are not wanted. Renderers write to it as to any [`Write`].
+/// Standard output, buffered. Renderers write to it as to any [`Write`]; what is written is shown as [`Content`] says.
 pub struct Output {
-    stream: BufWriter<Unstyled<io::Stdout>>,
+    stream: Screen<BufWriter<io::Stdout>>,
+    is_terminal: bool,
     width: Option<usize>,
 }
 
@@ -35,8 +37,20 @@ impl Output {
             Color::Always => ColorChoice::Always,
             Color::Never => ColorChoice::Never,
         };
-        let width = stdout.is_terminal().then(terminal_size::terminal_size).flatten().map(|(width, _)| usize::from(width.0));
-        Self { stream: BufWriter::with_capacity(1 << 16, Unstyled::new(stdout, choice != ColorChoice::Never)), width }
+        let is_terminal = stdout.is_terminal();
+        let width = is_terminal.then(terminal_size::terminal_size).flatten().map(|(width, _)| usize::from(width.0));
+        let stream = BufWriter::with_capacity(1 << 16, stdout);
+        Self { stream: Screen::new(stream, is_terminal, choice != ColorChoice::Never), is_terminal, width }
+    }
+
+    /// Says what is written from now on; text until then.
+    pub fn set_content(&mut self, content: Content) {
+        self.stream.set_content(content);
+    }
+
+    /// Whether standard output is a terminal.
+    pub fn is_terminal(&self) -> bool {
+        self.is_terminal
     }
 
     /// Columns of the terminal; `None` where standard output is no terminal and lines may be of any length.
@@ -104,6 +118,15 @@ impl Format {
         matches!(self, Self::Table | Self::Wide | Self::Name)
     }
 
+    /// What its output is.
+    pub fn content(&self) -> Content {
+        match self {
+            Self::Table | Self::Wide | Self::Yaml | Self::Name => Content::Text,
+            Self::Json | Self::Ndjson => Content::Json,
+            Self::JsonPath(_) | Self::CustomColumns(_) => Content::Raw,
+        }
+    }
+
     /// The error of a command that has no such output.
     pub fn unsupported(&self, command: &str, supported: &str) -> Error {
         let name = match self {
@@ -125,7 +148,7 @@ pub fn report_error(error: &Error) {
     note(&format!("error: {error}"));
 }
 
-/// Writes one line on standard error; a closed standard error is nobody's problem.
+/// Writes one line on standard error, whatever data is in it; a closed standard error is nobody's problem.
 pub fn note(line: &str) {
-    let _ = writeln!(anstream::stderr(), "ketcd: {line}");
+    let _ = writeln!(io::stderr(), "ketcd: {}", visible(line));
 }

@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn what_is_met_twice_counts_once() {
         let problems = Problems::new(false);
-        let field = UnknownField { path: "spec".to_owned(), number: 99, wire_type: 0, bytes: vec![1] };
+        let field = UnknownField { path: "spec".to_owned(), number: 99, wire_type: 0, bytes: vec![1], masked: false };
         let other = UnknownField { number: 100, ..field.clone() };
         for _ in 0..2 {
             problems.unknown_fields(b"/registry/pods/a/b", &[field.clone(), other.clone()]);

@@ -62,7 +62,7 @@ impl Session {
             format,
             at,
             release_evidence: ReleaseEvidence::default(),
-            decoder: Decoder::new().with_key_ring(encryption.keys.clone()),
+            decoder: Decoder::new().with_key_ring(encryption.keys.clone()).showing_secrets(args.show_secrets),
             telling: Decoder::new(),
             problems: Arc::new(Problems::new(args.unknown)),
             encryption,

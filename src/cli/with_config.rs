@@ -3,13 +3,13 @@
 use std::io::Write;
 
 use futures_util::TryStreamExt;
-use serde_json::Value;
 
 use super::changes::{Keys, Read, changes};
 use super::output::{Format, Output, note};
 use super::session::Session;
 use super::{Error, Outcome, Result};
 use crate::history::config;
+use crate::kube::{Body, Object};
 use crate::render::change::Shown;
 use crate::render::with_config::{self, Config, Started};
 use crate::store::{At, KeyRange, Revision, Until, Want};
@@ -34,7 +34,7 @@ pub async fn run(session: &Session, addresses: &[String], out: &mut Output) -> R
     };
     let config = configuration(session, &pod, revision, newest).await?;
     let started = Started { pod, revision, dated, config };
-    let shown = Shown { managed_fields: session.args.show_managed_fields, secrets: session.args.show_secrets };
+    let shown = Shown { managed_fields: session.args.show_managed_fields };
     match &session.format {
         Format::Json => writeln!(out, "{:#}", with_config::to_json(started, shown))?,
         Format::Ndjson => writeln!(out, "{}", with_config::to_json(started, shown))?,
@@ -45,13 +45,13 @@ pub async fn run(session: &Session, addresses: &[String], out: &mut Output) -> R
 }
 
 /// The pod as it is, and the revision that shows the last start of one of its containers.
-async fn last_start(session: &Session, keys: Keys, newest: Revision) -> Result<Option<(Value, Option<Revision>)>> {
-    let mut found: Option<(Value, Option<Revision>)> = None;
+async fn last_start(session: &Session, keys: Keys, newest: Revision) -> Result<Option<(Object, Option<Revision>)>> {
+    let mut found: Option<(Object, Option<Revision>)> = None;
     let mut changes = changes(session, keys, Until::Revision(newest));
     while let Some(read) = changes.try_next().await? {
         let Read::Item(change) = read else { continue };
         let before = change.before.object();
-        found = change.after.object().map(|after| {
+        found = change.after.whole().map(|after| {
             let known = found.take().and_then(|(_, revision)| revision).filter(|_| before.is_some());
             let seen = matches!(change.before, crate::history::Version::Unreadable);
             let started = !seen && config::started(before, after);
@@ -61,7 +61,7 @@ async fn last_start(session: &Session, keys: Keys, newest: Revision) -> Result<O
     Ok(found)
 }
 
-async fn configuration(session: &Session, pod: &Value, started: Option<Revision>, newest: Revision) -> Result<Vec<Config>> {
+async fn configuration(session: &Session, pod: &Object, started: Option<Revision>, newest: Revision) -> Result<Vec<Config>> {
     let (kinds, prefix) = (session.kinds().await?, session.prefix().await?);
     let namespace = pod["metadata"]["namespace"].as_str().unwrap_or_default();
     let oldest = session.source.span().await?.oldest;
@@ -81,12 +81,12 @@ async fn configuration(session: &Session, pod: &Value, started: Option<Revision>
 }
 
 /// The object under a key at a revision.
-async fn version(session: &Session, key: &str, at: Revision) -> Result<Option<Value>> {
+async fn version(session: &Session, key: &str, at: Revision) -> Result<Option<Object>> {
     let mut listing = session.source.range(KeyRange::key(key), At::Revision(at), Want::Values).await?;
     let Some(entry) = listing.entries.try_next().await? else { return Ok(None) };
     let decoded = session.telling.decode(&entry.key, &entry.value, entry.mod_revision.0);
-    match decoded.object() {
-        Some(object) => Ok(Some(object.clone())),
-        None => Err(Error::new(format!("{key} cannot be decoded")).hint("if it is encrypted, add --encryption-config")),
+    match decoded.body {
+        Body::Object(object) => Ok(Some(object)),
+        Body::Opaque(_) => Err(Error::new(format!("{key} cannot be decoded")).hint("if it is encrypted, add --encryption-config")),
     }
 }

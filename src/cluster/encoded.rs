@@ -208,7 +208,7 @@ impl<'a> Encoded<'a> {
             Self::Stored { decoder, key, value, mod_revision } => match decoder.decode_borrowed(key, value, mod_revision) {
                 Ok(object) => return Ok(object),
                 Err(opaque) => match decoder.decode(key, value, mod_revision).body {
-                    Body::Object(object) => (opaque.reason, Some(object)),
+                    Body::Object(object) => (opaque.reason, Some(object.into_value())),
                     Body::Opaque(_) => (opaque.reason, None),
                 },
             },

@@ -303,7 +303,7 @@ mod tests {
         if let Some(node) = node {
             pod["spec"]["nodeName"] = json!(node);
         }
-        Version::Object(pod)
+        Version::Object(pod.into())
     }
 
     #[test]
@@ -322,7 +322,7 @@ mod tests {
             let entry = |name: &str, fields: Value| json!({"manager": name, "operation": "Update", "subresource": "status", "time": "1", "fieldsV1": fields});
             let managed: Vec<Value> =
                 [entry("kube-scheduler", scheduler)].into_iter().chain(kubelet.map(|fields| entry("kubelet", fields))).collect();
-            Version::Object(json!({"kind": "Pod", "metadata": {"managedFields": managed}, "spec": {"nodeName": "n1"}, "status": {}}))
+            Version::Object(json!({"kind": "Pod", "metadata": {"managedFields": managed}, "spec": {"nodeName": "n1"}, "status": {}}).into())
         };
         let both = json!({"f:a": {}, "f:b": {}});
         let taken = made_by(pod(both.clone(), None), pod(json!({"f:a": {}}), Some(json!({"f:b": {}}))));
@@ -336,12 +336,13 @@ mod tests {
         let before = pod(&[], Some("n1"), json!({}));
         let started = pod(&[], Some("n1"), json!({"podIP": "10.0.0.1"}));
         assert_eq!(made_by(before.clone(), started), Some(("kubelet n1".into(), ActorFrom::Inferred)));
-        let mut deleting = before.clone();
-        deleting.object_mut().unwrap()["metadata"]["deletionTimestamp"] = json!("2026-11-20T22:16:12Z");
-        deleting.object_mut().unwrap()["metadata"]["deletionGracePeriodSeconds"] = json!(30);
-        assert_eq!(made_by(before.clone(), deleting), None);
-        let namespace =
-            |metadata: Value, phase: &str| Version::Object(json!({"kind": "Namespace", "metadata": metadata, "status": {"phase": phase}}));
+        let mut deleting = before.object().unwrap().clone();
+        deleting["metadata"]["deletionTimestamp"] = json!("2026-11-20T22:16:12Z");
+        deleting["metadata"]["deletionGracePeriodSeconds"] = json!(30);
+        assert_eq!(made_by(before.clone(), Version::Object(deleting.into())), None);
+        let namespace = |metadata: Value, phase: &str| {
+            Version::Object(json!({"kind": "Namespace", "metadata": metadata, "status": {"phase": phase}}).into())
+        };
         let asked = json!({"deletionTimestamp": "2026-11-20T22:16:12Z"});
         assert_eq!(made_by(namespace(json!({}), "Active"), namespace(asked, "Terminating")), None);
         assert_eq!(made_by(Version::Unreadable, before), None);

@@ -6,6 +6,7 @@ use super::actor::Actor;
 use super::change::{Told, Version};
 use super::clock::Dated;
 use super::diff::{Alignment, align};
+use crate::kube::Object;
 use crate::store::Revision;
 
 /// The change that last set a value.
@@ -43,7 +44,7 @@ impl Lines {
 #[derive(Debug, Default)]
 pub struct Blame {
     setters: Vec<Setter>,
-    current: Option<(Value, Lines)>,
+    current: Option<(Object, Lines)>,
 }
 
 impl Blame {
@@ -57,18 +58,18 @@ impl Blame {
             by: told.actor.clone().filter(|_| known),
         };
         self.setters.push(setter);
-        let Some(after) = told.change.after.object() else {
+        let Some(after) = told.change.after.whole() else {
             return;
         };
         let lines = match (&told.change.before, self.current.take()) {
-            (Version::Object(_), Some((before, lines))) => merge("", &before, lines, after, number),
+            (Version::Object(_), Some((before, lines))) => merge("", &before.comparable(), lines, &after.comparable(), number),
             _ => fresh(after, number),
         };
         self.current = Some((after.clone(), lines));
     }
 
     /// Returns the last version and who set its values; `None` where none could be read.
-    pub fn finish(self) -> Option<(Value, Blamed)> {
+    pub fn finish(self) -> Option<(Object, Blamed)> {
         let (object, lines) = self.current?;
         Some((object, Blamed { setters: self.setters, lines }))
     }
@@ -140,7 +141,7 @@ mod tests {
             key: "/k".into(),
             origin: Origin::Db,
             before,
-            after: Version::Object(after),
+            after: Version::Object(after.into()),
         };
         Told { change, dated: None, actor: None }
     }
@@ -155,7 +156,7 @@ mod tests {
         let second = json!({"spec": {"containers": [{"name": "b", "image": "b:2"}, {"name": "a", "image": "a:1"}], "nodeName": "n1"}});
         let mut blame = Blame::default();
         blame.observe(&told(5, Version::Absent, first.clone()));
-        blame.observe(&told(6, Version::Object(first), second));
+        blame.observe(&told(6, Version::Object(first.into()), second));
         let (_, blamed) = blame.finish().unwrap();
         let Lines::Object(root, own) = &blamed.lines else { panic!() };
         assert_eq!(*own, 0);
@@ -170,7 +171,7 @@ mod tests {
     fn what_was_set_before_the_readable_history_has_no_revision() {
         let mut blame = Blame::default();
         blame.observe(&told(5, Version::Unreadable, json!({"a": 1, "b": 1})));
-        blame.observe(&told(6, Version::Object(json!({"a": 1, "b": 1})), json!({"a": 1, "b": 2})));
+        blame.observe(&told(6, Version::Object(json!({"a": 1, "b": 1}).into()), json!({"a": 1, "b": 2})));
         let (_, blamed) = blame.finish().unwrap();
         let Lines::Object(root, _) = &blamed.lines else { panic!() };
         assert_eq!((revision(&blamed, &root[0].1), revision(&blamed, &root[1].1)), (None, Some(6)));

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::actor::{Actor, actor};
 use super::clock::{Clock, Dated};
 use super::diff;
-use crate::kube::{Body, Opaque};
+use crate::kube::{Body, Object, Opaque};
 use crate::store::{Origin, Revision};
 
 /// What a change did to its key.
@@ -41,25 +41,29 @@ pub enum Version {
     /// There was one, but it cannot be read any more: a gap.
     Unreadable,
     /// This one.
-    Object(Value),
+    Object(Object),
     /// Bytes that are no object to us.
     Opaque(Opaque),
 }
 
 impl Version {
-    /// The object, if it is one.
+    /// The object's JSON, if it is one.
     pub fn object(&self) -> Option<&Value> {
+        self.whole().map(|object| &**object)
+    }
+
+    /// The object, if it is one.
+    pub fn whole(&self) -> Option<&Object> {
         match self {
-            Self::Object(value) => Some(value),
+            Self::Object(object) => Some(object),
             _ => None,
         }
     }
 
-    /// The object, to be altered for showing.
-    pub fn object_mut(&mut self) -> Option<&mut Value> {
-        match self {
-            Self::Object(value) => Some(value),
-            _ => None,
+    /// Leaves `metadata.managedFields` out of the object.
+    pub fn remove_managed_fields(&mut self) {
+        if let Self::Object(object) = self {
+            object.remove_managed_fields();
         }
     }
 }
@@ -67,7 +71,7 @@ impl Version {
 impl From<Body> for Version {
     fn from(body: Body) -> Self {
         match body {
-            Body::Object(value) => Self::Object(value),
+            Body::Object(object) => Self::Object(object),
             Body::Opaque(opaque) => Self::Opaque(opaque),
         }
     }
@@ -120,9 +124,9 @@ impl Change {
 
     /// RFC 6902, from the version before to this one; null stands for no object. `None` for a creation and after a gap.
     pub fn patch(&self) -> Option<Patch> {
-        let before = self.before.object()?;
+        let before = self.before.whole()?;
         match &self.after {
-            Version::Object(after) => Some(diff::patch(before, after)),
+            Version::Object(after) => Some(diff::object_patch(before, after)),
             Version::Absent => {
                 let gone = ReplaceOperation { path: PointerBuf::root(), value: Value::Null };
                 Some(Patch(vec![PatchOperation::Replace(gone)]))

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::change::{ChangeKind, Version};
-use super::diff::{Detail, fields};
+use super::diff::{Detail, object_fields};
 use super::noise;
 use crate::store::Revision;
 
@@ -47,8 +47,8 @@ impl Difference {
         if object.is_some_and(|object| object["kind"] == "Event") {
             return Weight::Event;
         }
-        match (self.before.object(), self.after.object()) {
-            (Some(before), Some(after)) if noise::fold(fields(before, after, Detail::Story)).0.is_empty() => Weight::Noise,
+        match (self.before.whole(), self.after.whole()) {
+            (Some(before), Some(after)) if noise::fold(object_fields(before, after, Detail::Story)).0.is_empty() => Weight::Noise,
             _ => Weight::Telling,
         }
     }

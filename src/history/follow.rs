@@ -3,10 +3,9 @@
 use std::collections::HashMap;
 
 use bytes::Bytes;
-use serde_json::Value;
 
 use super::change::{Change, ChangeKind, Version};
-use crate::kube::Body;
+use crate::kube::{Body, Object};
 use crate::store::{Event, EventKind, KeyValue, Origin, Revision};
 
 /// Decoded objects kept at hand; those that change often are seldom decoded twice.
@@ -18,7 +17,7 @@ const RECENT: usize = 1024;
 pub struct Follower<D> {
     decode: D,
     last: HashMap<Bytes, KeyValue>,
-    recent: HashMap<Bytes, Value>,
+    recent: HashMap<Bytes, Object>,
     /// The end of the last gap: what was seen before it may have changed since.
     gap: Revision,
 }
@@ -114,7 +113,7 @@ mod tests {
     }
 
     fn follower() -> Follower<impl Fn(&KeyValue) -> Body> {
-        Follower::new(|key_value: &KeyValue| Body::Object(serde_json::from_slice(&key_value.value).unwrap()))
+        Follower::new(|key_value: &KeyValue| Body::Object(serde_json::from_slice::<serde_json::Value>(&key_value.value).unwrap().into()))
     }
 
     #[test]

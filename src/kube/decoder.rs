@@ -33,23 +33,24 @@ use self::conform::Structs;
 use self::envelope::Envelope;
 use self::fault::{Fault, Result};
 use self::text::Identity;
-use self::typed::Object;
 use self::view::Context;
 use self::wire::Span;
 use super::encryption::{KeyRing, Seal};
-use super::object::{Body, Decoded, Opaque, UnknownField};
+use super::object::{Body, Decoded, Object, Opaque, UnknownField};
 use super::observer::Observer;
 use super::release::Release;
+use super::secret;
 use crate::proto::kubernetes::{MESSAGES, ROOTS};
 use crate::proto::table::Message;
 
-/// Turns stored values into what the API server would return for them.
+/// Turns stored values into what the API server would return for them, the values of Secrets masked unless [`Decoder::showing_secrets`].
 #[derive(Clone, Debug, Default)]
 pub struct Decoder {
     release: Release,
     lenient: bool,
     stored: bool,
     lean: bool,
+    shows_secrets: bool,
     keys: KeyRing,
     observer: Option<Arc<dyn Observer>>,
 }
@@ -83,6 +84,11 @@ impl Decoder {
         Self { lean: true, ..self }
     }
 
+    /// Shows the values of Secrets, where `shows`, instead of [`secret::MASK`].
+    pub fn showing_secrets(self, shows: bool) -> Self {
+        Self { shows_secrets: shows, ..self }
+    }
+
     /// Tells `observer` of each value what its object does not show.
     pub fn with_observer(self, observer: Arc<dyn Observer>) -> Self {
         Self { observer: Some(observer), ..self }
@@ -101,7 +107,7 @@ impl Decoder {
     /// The object in a value. `mod_revision` becomes its `metadata.resourceVersion`; 0 leaves the stored one, which API servers keep empty.
     pub fn decode(&self, key: &[u8], value: &[u8], mod_revision: i64) -> Decoded {
         let decoded = self.unsealed(key, value).and_then(|value| {
-            let decoded = self.recognise(&value).map(|stored| self.value(stored, &value, mod_revision, self.lean))?;
+            let decoded = self.recognise(&value).map(|stored| self.object(key, stored, &value, mod_revision, self.lean))?;
             decoded.map_err(|fault| broken(&fault, &value))
         });
         match decoded {
@@ -149,12 +155,12 @@ impl Decoder {
         let value = self.unsealed(key, value)?;
         let start = out.len();
         let result = match self.recognise(&value)? {
-            Stored::Protobuf(wire) if !self.changes(&wire) => {
+            Stored::Protobuf(wire) if !self.changes(&wire) && !self.masks(key, &value) => {
                 let mut context = wire.context(self, &value);
                 let identity = wire.identity(mod_revision);
                 text::append_object(&mut context, wire.message, wire.object, identity, self.lean, out).map(|()| context.unknown)
             }
-            stored => self.value(stored, &value, mod_revision, self.lean).map(|(object, unknown)| {
+            stored => self.object(key, stored, &value, mod_revision, self.lean).map(|(object, unknown)| {
                 go_text::append_value(out, &object);
                 unknown
             }),
@@ -174,13 +180,13 @@ impl Decoder {
     pub fn decode_as<T: DeserializeOwned>(&self, key: &[u8], value: &[u8], mod_revision: i64) -> std::result::Result<T, Opaque> {
         let value = self.unsealed(key, value)?;
         let result = match self.recognise(&value)? {
-            Stored::Protobuf(wire) if !self.changes(&wire) => {
+            Stored::Protobuf(wire) if !self.changes(&wire) && !self.masks(key, &value) => {
                 let mut context = wire.context(self, &value);
                 let result = T::deserialize(wire.deserializer(&mut context, mod_revision, true)).map_err(|unfit| unfit.0);
                 result.map(|object| (object, context.unknown))
             }
-            stored => self.value(stored, &value, mod_revision, true).and_then(|(object, unknown)| {
-                let object = serde_json::from_value(object).map_err(|error| Fault::new(error.to_string(), 0))?;
+            stored => self.object(key, stored, &value, mod_revision, true).and_then(|(object, unknown)| {
+                let object = serde_json::from_value(object.into_value()).map_err(|error| Fault::new(error.to_string(), 0))?;
                 Ok((object, unknown))
             }),
         };
@@ -202,6 +208,7 @@ impl Decoder {
         if !Seal::is_on(value)
             && let Stored::Protobuf(wire) = self.recognise(value)?
             && !self.changes(&wire)
+            && !self.masks(key, value)
         {
             let mut context = wire.context(self, value);
             let typed = T::deserialize(wire.deserializer(&mut context, mod_revision, true));
@@ -248,6 +255,22 @@ impl Decoder {
     /// Whether the API server may change the object on its way.
     fn changes(&self, wire: &Wire) -> bool {
         !self.stored && served::changes(&wire.api_version, &wire.kind)
+    }
+
+    /// Whether there may be something in the value to mask.
+    fn masks(&self, key: &[u8], value: &[u8]) -> bool {
+        !self.shows_secrets && secret::may_be_in(key, value)
+    }
+
+    /// The object in a value, its secrets masked, and the fields it does not show.
+    fn object(&self, key: &[u8], stored: Stored, value: &[u8], mod_revision: i64, lean: bool) -> Result<(Object, Vec<UnknownField>)> {
+        let (object, mut unknown) = self.value(stored, value, mod_revision, lean)?;
+        if !self.masks(key, value) {
+            return Ok((object.into(), unknown));
+        }
+        let object = secret::mask(key, object);
+        unknown.iter_mut().for_each(UnknownField::mask);
+        Ok((object, unknown))
     }
 
     fn value(&self, stored: Stored, value: &[u8], mod_revision: i64, lean: bool) -> Result<(Value, Vec<UnknownField>)> {
@@ -336,8 +359,8 @@ impl Wire {
         Identity { api_version: &self.api_version, kind: &self.kind, mod_revision }
     }
 
-    fn deserializer<'c, 'v>(&'c self, context: &'c mut Context<'v>, mod_revision: i64, lean: bool) -> Object<'c, 'v> {
-        Object { context, message: self.message, span: self.object, identity: self.identity(mod_revision), lean }
+    fn deserializer<'c, 'v>(&'c self, context: &'c mut Context<'v>, mod_revision: i64, lean: bool) -> typed::Object<'c, 'v> {
+        typed::Object { context, message: self.message, span: self.object, identity: self.identity(mod_revision), lean }
     }
 }
 

@@ -1,7 +1,10 @@
 //! Objects: what a stored value turned out to be.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::ops::Deref;
 
+use json_patch::jsonptr::{Pointer, PointerBuf};
 use serde_json::Value;
 
 /// A stored value after decoding. Decoding never fails: what cannot be understood is [`Body::Opaque`] with its reason.
@@ -16,10 +19,81 @@ pub struct Decoded {
 /// Either an object or the reason why the bytes are none.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
-    /// The JSON the API server would return for the stored version, `metadata.resourceVersion` included.
-    Object(Value),
+    /// The JSON the API server would return for the stored version, `metadata.resourceVersion` included, values of Secrets masked.
+    Object(Object),
     /// Bytes that are no object to us.
     Opaque(Opaque),
+}
+
+/// An object as it may be shown: values of Secrets are masked, unless the decoder was told to show them.
+///
+/// Nothing holds the masked values any more; what is kept of each is a hash under a random key, by which two versions of an object can be
+/// compared. An object dereferences to its JSON.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Object {
+    value: Value,
+    /// Where values were masked, and their hashes.
+    masked: Vec<(PointerBuf, u64)>,
+}
+
+impl Object {
+    /// An object in which the values at these places were masked.
+    pub(super) fn masked(value: Value, masked: Vec<(PointerBuf, u64)>) -> Self {
+        Self { value, masked }
+    }
+
+    /// The JSON alone.
+    pub fn into_value(self) -> Value {
+        self.value
+    }
+
+    /// Where both objects are masked and held different values.
+    pub fn masked_changes<'a>(&'a self, after: &'a Self) -> impl Iterator<Item = &'a Pointer> {
+        let differs = |(place, hash): &&(PointerBuf, u64)| after.masked.iter().any(|(other, now)| other == place && now != hash);
+        self.masked.iter().filter(differs).map(|(place, _)| place.as_ref())
+    }
+
+    /// The JSON with each mask made unlike the masks of other values: for comparing, not for showing.
+    pub fn comparable(&self) -> Cow<'_, Value> {
+        if self.masked.is_empty() {
+            return Cow::Borrowed(&self.value);
+        }
+        let mut value = self.value.clone();
+        for (place, hash) in &self.masked {
+            if let Ok(masked) = place.resolve_mut(&mut value) {
+                *masked = Value::String(format!("{}{hash:x}", super::secret::MASK));
+            }
+        }
+        Cow::Owned(value)
+    }
+
+    /// Leaves out `metadata.managedFields`.
+    pub fn remove_managed_fields(&mut self) {
+        if let Some(metadata) = self.value.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.remove("managedFields");
+        }
+    }
+}
+
+impl Deref for Object {
+    type Target = Value;
+
+    fn deref(&self) -> &Value {
+        &self.value
+    }
+}
+
+impl From<Value> for Object {
+    /// An object of which nothing was masked.
+    fn from(value: Value) -> Self {
+        Self { value, masked: Vec::new() }
+    }
+}
+
+impl PartialEq<Value> for Object {
+    fn eq(&self, other: &Value) -> bool {
+        self.value == *other
+    }
 }
 
 /// Bytes that could not be turned into an object.
@@ -42,17 +116,27 @@ pub struct UnknownField {
     pub number: u32,
     /// The protobuf wire type, 0 to 5.
     pub wire_type: u8,
-    /// The field's payload as it lies on the wire; for a member of JSON its text.
+    /// The field's payload as it lies on the wire; for a member of JSON its text. Empty where it is masked.
     pub bytes: Vec<u8>,
+    /// Whether the object is a Secret, so that its payload is not shown.
+    pub masked: bool,
 }
 
 impl Decoded {
     /// The object, if there is one.
     pub fn object(&self) -> Option<&Value> {
         match &self.body {
-            Body::Object(value) => Some(value),
+            Body::Object(object) => Some(object),
             Body::Opaque(_) => None,
         }
+    }
+}
+
+impl UnknownField {
+    /// Drops the payload.
+    pub(super) fn mask(&mut self) {
+        self.bytes = Vec::new();
+        self.masked = true;
     }
 }
 
@@ -60,6 +144,10 @@ impl fmt::Display for UnknownField {
     /// `spec.containers[0]: field 99, 4 bytes: 0a021234`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const SHOWN: usize = 32;
+        if self.masked {
+            let number = if self.number == 0 { "unknown member".to_owned() } else { format!("field {}", self.number) };
+            return write!(f, "{}: {number}, {}", self.path, super::secret::MASK);
+        }
         if self.number == 0 {
             return write!(f, "{}: unknown member, {}", self.path, String::from_utf8_lossy(&self.bytes));
         }

@@ -6,8 +6,10 @@ use serde_json::{Value, json};
 
 use super::change::{Shown, time};
 use super::style::{self, paint};
-use super::{secret, value};
+use super::visible::visible;
+use super::{document, value};
 use crate::history::blame::{Blamed, Lines, Setter};
+use crate::kube::Object;
 
 /// Columns of a manager's name.
 const WHO: usize = 24;
@@ -17,12 +19,8 @@ const WHO: usize = 24;
 /// # Errors
 /// The stream's.
 pub fn write_text(object: &Value, blamed: &Blamed, shown: Shown, out: &mut dyn Write) -> io::Result<()> {
-    let mut object = object.clone();
-    if !shown.secrets {
-        secret::mask(&mut object);
-    }
     let mut yaml = Yaml { blamed, shown, out, last: None };
-    yaml.members(&object, &blamed.lines, 0, "")
+    yaml.members(object, &blamed.lines, 0, "")
 }
 
 struct Yaml<'a> {
@@ -80,7 +78,7 @@ impl Yaml<'_> {
     fn line(&mut self, setter: usize, text: &str) -> io::Result<()> {
         let margin = if self.last == Some(setter) { " ".repeat(8 + 14 + WHO) } else { margin(&self.blamed.setters[setter]) };
         self.last = Some(setter);
-        writeln!(self.out, "{}  {text}", paint(style::FAINT, margin))
+        writeln!(self.out, "{}  {}", paint(style::FAINT, margin), visible(text))
     }
 }
 
@@ -88,7 +86,7 @@ fn margin(setter: &Setter) -> String {
     let revision = setter.revision.map_or_else(|| "earlier".to_owned(), |revision| format!("r{revision}"));
     let time = setter.dated.map_or_else(|| "?".to_owned(), |dated| dated.time.strftime("%H:%M:%S%.3f").to_string());
     let who = setter.by.as_ref().map(ToString::to_string).unwrap_or_default();
-    format!("{revision:>7} {time:>13} {:<WHO$}", value::cut(&who, WHO))
+    format!("{revision:>7} {time:>13} {:<WHO$}", value::cut(&visible(&who), WHO))
 }
 
 /// A scalar that YAML 1.1 and 1.2 readers read alike: text that could be taken for something else is quoted as JSON quotes it.
@@ -111,14 +109,8 @@ fn scalar_text(text: &str) -> String {
 ///
 /// # Errors
 /// The stream's.
-pub fn write_json(object: &Value, blamed: &Blamed, shown: Shown, out: &mut dyn Write) -> io::Result<()> {
-    let mut object = object.clone();
-    if !shown.secrets {
-        secret::mask(&mut object);
-    }
-    if let Some(metadata) = object["metadata"].as_object_mut().filter(|_| !shown.managed_fields) {
-        metadata.remove("managedFields");
-    }
+pub fn write_json(object: Object, blamed: &Blamed, shown: Shown, out: &mut dyn Write) -> io::Result<()> {
+    let object = document::shown(object, shown.managed_fields);
     let mut leaves = Vec::new();
     collect(&blamed.lines, String::new(), blamed, shown, &mut leaves);
     writeln!(out, "{}", json!({"object": object, "lines": leaves}))

@@ -6,7 +6,6 @@ use json_patch::Patch;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::secret;
 use crate::history::{Actor, Told, Version};
 use crate::store::Origin;
 
@@ -15,8 +14,6 @@ use crate::store::Origin;
 pub struct Shown {
     /// Keep managedFields, which kubectl leaves out.
     pub managed_fields: bool,
-    /// Keep the values of Secrets.
-    pub secrets: bool,
 }
 
 #[derive(Serialize)]
@@ -62,17 +59,11 @@ pub fn to_value(told: &mut Told, shown: Shown, with: With) -> Value {
 }
 
 fn line(told: &mut Told, shown: Shown, with: With) -> Line<'_> {
-    let is_secret = told.change.object().is_some_and(secret::is_secret);
     if !shown.managed_fields {
-        for version in [&mut told.change.before, &mut told.change.after] {
-            drop_managed_fields(version);
-        }
+        told.change.before.remove_managed_fields();
+        told.change.after.remove_managed_fields();
     }
-    let mut patch = told.change.patch();
-    if is_secret && !shown.secrets {
-        patch.as_mut().map(secret::mask_patch);
-        told.change.after.object_mut().map(secret::mask);
-    }
+    let patch = told.change.patch();
     let Told { change, dated, actor } = told;
     Line {
         revision: change.revision.0,
@@ -104,10 +95,4 @@ pub fn origin(origin: Origin) -> &'static str {
 /// RFC 3339 in UTC, to the millisecond.
 pub fn time(time: jiff::Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
-}
-
-fn drop_managed_fields(version: &mut Version) {
-    if let Some(metadata) = version.object_mut().and_then(|object| object.get_mut("metadata")).and_then(Value::as_object_mut) {
-        metadata.remove("managedFields");
-    }
 }

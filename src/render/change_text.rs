@@ -2,12 +2,12 @@
 
 use std::io::{self, Write};
 
-use super::change::Shown;
 use super::row::{Row, row, sign_style};
 use super::style::{self, paint};
-use super::{duration, secret, value};
+use super::visible::visible;
+use super::{duration, value};
 use crate::history::clock::Dated;
-use crate::history::diff::{Detail, FieldChange, fields};
+use crate::history::diff::{Detail, FieldChange, object_fields};
 use crate::history::{ActorFrom, Change, ChangeKind, Told, Version, noise};
 
 /// Columns where the output has no width of its own.
@@ -26,8 +26,6 @@ pub struct Telling {
     pub all_fields: bool,
     /// Whether each change must name its object, as they are of several.
     pub many: bool,
-    /// What is masked and left out.
-    pub shown: Shown,
     /// Columns of the terminal.
     pub width: Option<usize>,
 }
@@ -53,6 +51,7 @@ impl Teller {
     /// The stream's.
     pub fn tell(&mut self, told: &Told, name: &str, out: &mut dyn Write) -> io::Result<()> {
         self.tell_day(told, out)?;
+        let name = &*visible(name);
         let who = self.who(told);
         let head = format!("{}  {:>6}  ", clock_time(told.dated), format!("r{}", told.change.revision));
         let rows = self.rows(&told.change, name);
@@ -102,7 +101,7 @@ impl Teller {
         let by = told.actor.as_ref().map(|actor| {
             let inferred = actor.from == ActorFrom::Inferred;
             self.inferred |= inferred;
-            format!("{actor}{}", if inferred { "*" } else { "" })
+            format!("{}{}", visible(&actor.to_string()), if inferred { "*" } else { "" })
         });
         let elapsed = match (self.previous, told.dated) {
             (Some(previous), Some(now)) if !self.telling.many => Some(format!("+{}", duration::between(previous, now))),
@@ -120,14 +119,13 @@ impl Teller {
             _ => return vec![Row::new('~', name, "first readable version; what came before is gone")],
         };
         let detail = if self.telling.all_fields { Detail::Leaves } else { Detail::Story };
-        let all = fields(before, after, detail);
+        let all = object_fields(before, after, detail);
         let (shown, folded) = if self.telling.all_fields { (all, 0) } else { noise::fold(all) };
         self.folded += folded;
-        let masked = secret::is_secret(after) && !self.telling.shown.secrets;
         if !self.telling.diff {
             return vec![Row::new(sign(change.kind), name, &summary(&shown, folded))];
         }
-        let mut rows: Vec<Row> = shown.iter().map(|change| row(change, masked)).collect();
+        let mut rows: Vec<Row> = shown.iter().map(row).collect();
         if rows.is_empty() {
             rows.push(Row::new('·', "", &format!("{folded} folded {}", if folded == 1 { "field" } else { "fields" })));
         }

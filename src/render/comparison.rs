@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use super::change::Shown;
 use super::row::{row, sign_style};
-use super::secret;
 use super::style::{self, paint};
+use super::visible::visible;
 use crate::history::compare::{Difference, Weight};
-use crate::history::diff::{self, Detail, fields};
+use crate::history::diff::{Detail, object_fields, object_patch};
 use crate::history::{ChangeKind, Version, noise};
 
 /// Columns where the output has no width of its own.
@@ -24,8 +24,6 @@ const PATH: usize = 44;
 pub struct Showing {
     /// Bookkeeping, heartbeats and Events too, leaf by leaf.
     pub all_fields: bool,
-    /// What is masked and left out.
-    pub shown: Shown,
     /// Columns of the terminal.
     pub width: Option<usize>,
 }
@@ -82,19 +80,18 @@ fn write_one(named: &Named, showing: Showing, out: &mut dyn Write) -> io::Result
         ChangeKind::Deleted => '-',
         ChangeKind::Modified => '~',
     };
-    writeln!(out, "  {} {}", paint(sign_style(sign), sign), named.name)?;
+    writeln!(out, "  {} {}", paint(sign_style(sign), sign), visible(&named.name))?;
     for version in [&difference.before, &difference.after] {
         if let Version::Opaque(opaque) = version {
             writeln!(out, "      {}", paint(style::WARNING, format!("cannot be decoded: {}", opaque.reason)))?;
         }
     }
-    let (Some(before), Some(after)) = (difference.before.object(), difference.after.object()) else { return Ok(()) };
+    let (Some(before), Some(after)) = (difference.before.whole(), difference.after.whole()) else { return Ok(()) };
     let detail = if showing.all_fields { Detail::Leaves } else { Detail::Story };
-    let all = fields(before, after, detail);
+    let all = object_fields(before, after, detail);
     let changed = if showing.all_fields { all } else { noise::fold(all).0 };
-    let masked = secret::is_secret(after) && !showing.shown.secrets;
     for change in &changed {
-        let row = row(change, masked);
+        let row = row(change);
         let width = row.path.chars().count().max(PATH);
         let room = showing.width.unwrap_or(WIDTH).saturating_sub(9 + width).max(20);
         let text = if showing.width.is_none() && showing.all_fields { row.value.clone() } else { row.cut_to(room) };
@@ -122,21 +119,15 @@ struct Line<'a> {
 /// The stream's.
 pub fn write_json(named: &mut Named, shown: Shown, out: &mut dyn Write) -> io::Result<()> {
     let difference = &mut named.difference;
-    let masked = difference.after.object().is_some_and(secret::is_secret) && !shown.secrets;
     for version in [&mut difference.before, &mut difference.after] {
-        let metadata = version.object_mut().and_then(|object| object["metadata"].as_object_mut());
-        if let Some(metadata) = metadata.filter(|_| !shown.managed_fields) {
-            metadata.remove("managedFields");
+        if !shown.managed_fields {
+            version.remove_managed_fields();
         }
     }
-    let mut patch = match (difference.before.object(), difference.after.object()) {
-        (Some(before), Some(after)) => Some(diff::patch(before, after)),
+    let patch = match (difference.before.whole(), difference.after.whole()) {
+        (Some(before), Some(after)) => Some(object_patch(before, after)),
         _ => None,
     };
-    if masked {
-        patch.as_mut().map(secret::mask_patch);
-        difference.after.object_mut().map(secret::mask);
-    }
     let error = [&difference.before, &difference.after].into_iter().find_map(|version| match version {
         Version::Opaque(opaque) => Some(opaque.reason.as_str()),
         _ => None,

@@ -4,28 +4,15 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 
-use crate::render::{json, secret, yaml};
+use crate::kube::Object;
+use crate::render::{json, yaml};
 
-/// Takes out of an object what is not to be shown: `managedFields`, and the values of a Secret.
-pub fn prepare(object: &mut Value, hides_managed_fields: bool, hides_secrets: bool) {
-    if hides_managed_fields && let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.remove("managedFields");
+/// An object as it is shown: without `managedFields`, unless they are asked for.
+pub fn shown(mut object: Object, with_managed_fields: bool) -> Value {
+    if !with_managed_fields {
+        object.remove_managed_fields();
     }
-    if hides_secrets {
-        secret::mask(object);
-    }
-}
-
-/// Masks the values of a Secret in an object that is compact JSON text; only a Secret is read into an object.
-pub fn mask_text(text: Vec<u8>) -> Vec<u8> {
-    let is_secret = std::str::from_utf8(&text).is_ok_and(|text| text.contains(r#""kind":"Secret""#));
-    match is_secret.then(|| serde_json::from_slice::<Value>(&text)) {
-        Some(Ok(mut object)) => {
-            secret::mask(&mut object);
-            json::compact(&object).into_bytes()
-        }
-        _ => text,
-    }
+    object.into_value()
 }
 
 /// How a `v1 List` is written.
@@ -103,19 +90,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-
-    #[test]
-    fn text_and_object_are_masked_alike() {
-        for text in [
-            r#"{"data":{"a":"c2VjcmV0"},"kind":"Secret","metadata":{"managedFields":[1],"name":"x"}}"#,
-            r#"{"data":{"a":"c2VjcmV0"},"kind":"ConfigMap","metadata":{"annotations":{"a":"\"kind\":\"Secret\""},"name":"x"}}"#,
-            r#"{"data":{"a":"c2VjcmV0"},"kind":"X","ref":{"kind":"Secret"}}"#,
-        ] {
-            let mut wanted: Value = serde_json::from_str(text).unwrap();
-            prepare(&mut wanted, false, true);
-            assert_eq!(serde_json::from_slice::<Value>(&mask_text(text.as_bytes().to_vec())).unwrap(), wanted, "{text}");
-        }
-    }
 
     #[test]
     fn lists_are_whole_documents() {

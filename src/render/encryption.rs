@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 use crate::kube::encryption::{AuditRow, Promise, Scheme};
 use crate::render::json;
 use crate::render::style::{ADDED, FAINT, REMOVED, STRONG, WARNING, paint};
+use crate::render::value::padded;
+use crate::render::visible::visible;
 
 /// Writes the answer, then a row for each way in which a resource's values are sealed. Resources that are in plain text as they
 /// should be are one line, unless `all`.
@@ -21,15 +23,22 @@ pub fn write_table(rows: &[AuditRow], all: bool, out: &mut dyn Write) -> io::Res
     let quiet = |row: &AuditRow| !all && row.scheme == Scheme::Identity && matches!(row.promise, Promise::Kept | Promise::NotAsked);
     let shown: Vec<&AuditRow> = rows.iter().filter(|row| !quiet(row)).collect();
     let mut lines = vec![["RESOURCE", "PROVIDER", "KEY", "VALUES", "OPEN"].map(str::to_owned)];
-    lines.extend(
-        shown.iter().map(|row| [row.resource.clone(), row.scheme.to_string(), key(row), row.values.to_string(), row.opened.to_string()]),
-    );
+    lines.extend(shown.iter().map(|row| {
+        [
+            visible(&row.resource).into_owned(),
+            row.scheme.to_string(),
+            visible(&key(row)).into_owned(),
+            row.values.to_string(),
+            row.opened.to_string(),
+        ]
+    }));
     let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
     let widths: [usize; 5] = std::array::from_fn(width);
     if !shown.is_empty() {
         for (index, [resource, provider, key, values, open]) in lines.iter().enumerate() {
             let [r, p, k, v, o] = widths;
-            write!(out, "{resource:<r$}  {provider:<p$}  {key:<k$}  {values:>v$}  {open:>o$}  ")?;
+            let (resource, provider, key) = (padded(resource, r), padded(provider, p), padded(key, k));
+            write!(out, "{resource}  {provider}  {key}  {values:>v$}  {open:>o$}  ")?;
             match index.checked_sub(1).map(|index| shown[index]) {
                 None => writeln!(out, "AS CONFIGURED")?,
                 Some(row) => writeln!(out, "{}", verdict(row))?,

@@ -1,6 +1,7 @@
 //! Results to text, JSON and HTML; knows no source and no user.
 //!
-//! Renderers write to any `std::io::Write` and always write ANSI styles ([`style`]); who prints strips them where they are not wanted.
+//! Renderers write to any `std::io::Write` and always mark styles ([`style`]); who prints makes them a terminal's sequences or drops them.
+//! Text of data goes through [`visible`], so that it can neither drive a terminal nor forge a line.
 
 pub mod blame;
 pub mod change;
@@ -16,12 +17,12 @@ pub mod json_path;
 pub mod plugins;
 pub mod report;
 mod row;
-pub mod secret;
 pub mod sort_key;
 pub mod status;
 pub mod style;
 pub mod table;
 pub mod timeline;
 pub mod value;
+pub mod visible;
 pub mod with_config;
 pub mod yaml;

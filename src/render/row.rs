@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use super::{secret, style, value};
-use crate::history::diff::{Field, FieldChange, FieldPath, Segment};
+use super::visible::visible;
+use super::{style, value};
+use crate::history::diff::{Field, FieldChange};
 
 /// A line of a difference.
 pub(super) struct Row {
@@ -16,7 +17,7 @@ pub(super) struct Row {
 
 impl Row {
     pub(super) fn new(sign: char, path: &str, value: &str) -> Self {
-        Self { sign, path: path.to_owned(), value: value.to_owned(), sides: None }
+        Self { sign, path: visible(path).into_owned(), value: visible(value).into_owned(), sides: None }
     }
 
     /// The value in `room` columns; of an old and a new one each gets its share.
@@ -35,7 +36,7 @@ impl Row {
 }
 
 /// The colour of a sign.
-pub(super) fn sign_style(sign: char) -> anstyle::Style {
+pub(super) fn sign_style(sign: char) -> style::Style {
     match sign {
         '+' => style::ADDED,
         '-' => style::REMOVED,
@@ -46,9 +47,9 @@ pub(super) fn sign_style(sign: char) -> anstyle::Style {
 }
 
 /// The line of one changed field.
-pub(super) fn row(change: &FieldChange<'_>, masked: bool) -> Row {
-    let path = change.path.to_string();
-    let text = |side: Option<&Value>| side.map(|side| told_value(&change.path, side, masked)).unwrap_or_default();
+pub(super) fn row(change: &FieldChange<'_>) -> Row {
+    let path = visible(&change.path.to_string()).into_owned();
+    let text = |side: Option<&Value>| side.map(|side| value::brief(&change.path, side)).unwrap_or_default();
     let (old, new) = (text(change.field.before()), text(change.field.after()));
     match change.field {
         Field::Added(_) => Row::new('+', &path, &new),
@@ -56,13 +57,4 @@ pub(super) fn row(change: &FieldChange<'_>, masked: bool) -> Row {
         Field::Reordered => Row::new('~', &path, "same items, another order"),
         Field::Changed(..) => Row { sign: '~', path, value: format!("{old} → {new}"), sides: Some((old, new)) },
     }
-}
-
-fn told_value(path: &FieldPath, side: &Value, masked: bool) -> String {
-    if !masked {
-        return value::brief(path, side);
-    }
-    let names: Vec<&str> =
-        path.0.iter().map(|segment| if let Segment::Field(name) | Segment::Item(name) = segment { name.as_str() } else { "" }).collect();
-    value::brief(path, &secret::mask_at(&names, side))
 }

@@ -13,6 +13,7 @@ use crate::store::{Member, RevisionSpan, SourceKind, SourceStatus};
 
 use super::duration;
 use super::style::{FAINT, REMOVED, STRONG, WARNING, paint};
+use super::visible::visible;
 
 /// All that `status` shows.
 pub struct Report {
@@ -108,18 +109,18 @@ pub fn page(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         line(out, "API server", &format!("{release}{}", paint(FAINT, doubt)))?;
     }
     for scheduler in &census.schedulers {
-        line(out, "scheduler", scheduler)?;
+        line(out, "scheduler", &visible(scheduler))?;
     }
     let kubelets: Vec<String> = census.kubelets.iter().map(|(version, count)| format!("{version} ×{count}")).collect();
     if !kubelets.is_empty() {
-        line(out, "kubelets", &kubelets.join(", "))?;
+        line(out, "kubelets", &visible(&kubelets.join(", ")))?;
     }
     for (index, (resource, scheme, key, values)) in census.encrypted().enumerate() {
         let how = match scheme {
             Scheme::Identity => paint(WARNING, "in plain text").to_string(),
-            _ => format!("{scheme} under key {key}"),
+            _ => format!("{scheme} under key {}", visible(key)),
         };
-        line(out, if index == 0 { "encryption" } else { "" }, &format!("{resource}: {values} {how}"))?;
+        line(out, if index == 0 { "encryption" } else { "" }, &format!("{}: {values} {how}", visible(resource)))?;
     }
     for problem in source.problems.iter().chain(&report.problems) {
         line(out, "problem", &paint(REMOVED, problem).to_string())?;
@@ -161,13 +162,13 @@ fn member_json(member: &Member) -> Value {
 }
 
 fn member_line(member: &Member) -> String {
-    let name = if member.endpoint.is_empty() { &member.id } else { &member.endpoint };
+    let name = visible(if member.endpoint.is_empty() { &member.id } else { &member.endpoint });
     match &member.error {
         Some(error) => format!("{name}  {}", paint(REMOVED, error)),
-        None if member.version.is_empty() => name.clone(),
+        None if member.version.is_empty() => name.into_owned(),
         None => {
             let size = bytes(u64::try_from(member.db_size).unwrap_or(0));
-            format!("{name}  {}  etcd {}  {size}{}", member.id, member.version, if member.is_leader { "  leader" } else { "" })
+            format!("{name}  {}  etcd {}  {size}{}", member.id, visible(&member.version), if member.is_leader { "  leader" } else { "" })
         }
     }
 }

@@ -1,25 +1,78 @@
 //! What colours mean; renderers name the meaning, never the colour.
+//!
+//! A renderer writes no escape sequence: [`paint`] puts marks around the text, two noncharacters of Unicode each, and what prints them
+//! makes them a terminal's sequences or drops them ([`Mark`]). Text of data cannot pass for style, as it is shown escaped.
 
-use std::fmt;
+use std::fmt::{self, Write};
 
-use anstyle::{AnsiColor, Style};
+use anstyle::{AnsiColor, Style as Ansi};
+
+use super::visible::Visible;
+
+/// A meaning that a terminal shows by colour or weight: a place in [`MARKS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style(usize);
 
 /// Something came into being: an object, a field.
-pub const ADDED: Style = AnsiColor::Green.on_default();
+pub const ADDED: Style = Style(0);
 /// Something went away, or is refused.
-pub const REMOVED: Style = AnsiColor::Red.on_default();
+pub const REMOVED: Style = Style(1);
 /// Something changed.
-pub const CHANGED: Style = AnsiColor::Yellow.on_default();
+pub const CHANGED: Style = Style(2);
 /// What the eye should find first: the answer, a column's header.
-pub const STRONG: Style = Style::new().bold();
+pub const STRONG: Style = Style(3);
 /// Context that may be skipped.
-pub const FAINT: Style = Style::new().dimmed();
+pub const FAINT: Style = Style(4);
 /// Who did it.
-pub const ACTOR: Style = AnsiColor::Cyan.on_default();
+pub const ACTOR: Style = Style(5);
 /// A doubt or a gap that must not be overlooked.
-pub const WARNING: Style = AnsiColor::Magenta.on_default();
+pub const WARNING: Style = Style(6);
+/// Nothing in particular.
+pub const PLAIN: Style = Style(7);
 
-/// `text` in `style`, for use in a format string.
+/// The mark that begins each style, and what a terminal shows.
+const MARKS: [(&str, Ansi); 8] = [
+    ("\u{fdd0}\u{fde0}", AnsiColor::Green.on_default()),
+    ("\u{fdd0}\u{fde1}", AnsiColor::Red.on_default()),
+    ("\u{fdd0}\u{fde2}", AnsiColor::Yellow.on_default()),
+    ("\u{fdd0}\u{fde3}", Ansi::new().bold()),
+    ("\u{fdd0}\u{fde4}", Ansi::new().dimmed()),
+    ("\u{fdd0}\u{fde5}", AnsiColor::Cyan.on_default()),
+    ("\u{fdd0}\u{fde6}", AnsiColor::Magenta.on_default()),
+    ("\u{fdd0}\u{fde7}", Ansi::new()),
+];
+
+/// What every mark begins with.
+pub const MARK: char = '\u{fdd0}';
+
+/// What ends every style.
+const END: &str = "\u{fdd0}\u{fdef}";
+
+/// What a mark stands for: the beginning of a style, or the end of any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark(Option<Style>);
+
+impl Mark {
+    /// The mark whose second character this is; `None` if there is no such mark.
+    pub fn of(second: char) -> Option<Self> {
+        if END.ends_with(second) {
+            return Some(Self(None));
+        }
+        MARKS.iter().position(|(mark, _)| mark.ends_with(second)).map(|place| Self(Some(Style(place))))
+    }
+}
+
+impl fmt::Display for Mark {
+    /// The terminal's sequence.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(Style(place)) => write!(f, "{}", MARKS[place].1.render()),
+            None => write!(f, "{}", anstyle::Reset.render()),
+        }
+    }
+}
+
+/// `text` in `style`, on one line and with unsafe characters escaped, for use in a format string.
 pub fn paint<T: fmt::Display>(style: Style, text: T) -> impl fmt::Display {
     Painted { style, text }
 }
@@ -31,6 +84,29 @@ struct Painted<T> {
 
 impl<T: fmt::Display> fmt::Display for Painted<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}{}", self.style.render(), self.text, self.style.render_reset())
+        f.write_str(MARKS[self.style.0].0)?;
+        write!(Visible(&mut *f), "{}", self.text)?;
+        f.write_str(END)
+    }
+}
+
+/// Text without its marks.
+#[cfg(test)]
+pub fn plain(text: &str) -> String {
+    let mut parts = text.split(MARK);
+    let first = parts.next().unwrap_or_default().to_owned();
+    // The second character of each mark goes too.
+    parts.fold(first, |plain, part| plain + part.char_indices().nth(1).map_or("", |(at, _)| &part[at..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_cannot_end_or_begin_a_style() {
+        let painted = paint(FAINT, "a\u{1b}[1m\u{fdd0}\u{fdef}\nb").to_string();
+        assert_eq!(painted, "\u{fdd0}\u{fde4}a\\x1b[1m\\ufdd0\\ufdef\\nb\u{fdd0}\u{fdef}");
+        assert_eq!(plain(&painted), "a\\x1b[1m\\ufdd0\\ufdef\\nb");
     }
 }

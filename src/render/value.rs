@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::visible::visible;
 use crate::history::diff::{FieldPath, Segment};
 
 /// Returns `value`, which lies at `path`, in a few words: a condition as its status and reason, a container's state as its name and reason.
@@ -16,7 +17,7 @@ pub fn brief(path: &FieldPath, value: &Value) -> String {
         }
         [.., Segment::Field(list), Segment::Item(_)] if list == "taints" => {
             let text = |field: &str| value[field].as_str().unwrap_or_default();
-            format!("{}={}:{}", text("key"), text("value"), text("effect")).replace("=:", ":")
+            visible(&format!("{}={}:{}", text("key"), text("value"), text("effect")).replace("=:", ":")).into_owned()
         }
         _ => plain(value),
     }
@@ -32,17 +33,17 @@ pub fn condition(condition: &Value) -> String {
     if let Some(message) = text("message") {
         words += &format!(": {message}");
     }
-    words
+    visible(&words).into_owned()
 }
 
 /// `waiting: ContainerCreating`, `running`, `terminated: Error (exit 1)`.
 pub fn state(state: &Value) -> String {
     let Some((name, detail)) = state.as_object().and_then(|states| states.iter().next()) else { return "none".to_owned() };
     match (detail["reason"].as_str(), detail["exitCode"].as_i64()) {
-        (Some(reason), Some(code)) => format!("{name}: {reason} (exit {code})"),
-        (None, Some(code)) => format!("{name} (exit {code})"),
-        (Some(reason), None) => format!("{name}: {reason}"),
-        (None, None) => name.clone(),
+        (Some(reason), Some(code)) => visible(&format!("{name}: {reason} (exit {code})")).into_owned(),
+        (None, Some(code)) => visible(&format!("{name} (exit {code})")).into_owned(),
+        (Some(reason), None) => visible(&format!("{name}: {reason}")).into_owned(),
+        (None, None) => visible(name).into_owned(),
     }
 }
 
@@ -50,14 +51,19 @@ pub fn state(state: &Value) -> String {
 pub fn plain(value: &Value) -> String {
     match value {
         Value::String(text) if text.is_empty() => "\"\"".to_owned(),
-        Value::String(text) if text.chars().any(char::is_control) => format!("{text:?}"),
-        Value::String(text) => text.clone(),
+        Value::String(text) => visible(text).into_owned(),
         Value::Array(items) => format!("[{}]", items.iter().map(plain).collect::<Vec<_>>().join(", ")),
         Value::Object(map) => {
-            format!("{{{}}}", map.iter().map(|(name, value)| format!("{name}: {}", plain(value))).collect::<Vec<_>>().join(", "))
+            format!("{{{}}}", map.iter().map(|(name, value)| format!("{}: {}", visible(name), plain(value))).collect::<Vec<_>>().join(", "))
         }
         other => other.to_string(),
     }
+}
+
+/// `text`, followed by as many blanks as make it `width` columns wide, however many those are.
+pub fn padded(text: &str, width: usize) -> String {
+    let blanks = width.saturating_sub(text.chars().count());
+    format!("{text}{}", " ".repeat(blanks))
 }
 
 /// Cuts `text` to `width` columns, the last one an ellipsis.

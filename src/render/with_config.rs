@@ -6,17 +6,19 @@ use serde_json::{Value, json};
 
 use super::change::{Shown, time};
 use super::row::row;
-use super::{document, secret, yaml};
+use super::visible::visible;
+use super::{document, yaml};
 use crate::history::clock::Dated;
 use crate::history::config::{ConfigKind, Use};
-use crate::history::diff::{self, Detail, fields};
+use crate::history::diff::{Detail, object_fields, object_patch};
 use crate::history::noise;
+use crate::kube::Object;
 use crate::store::Revision;
 
 /// A pod and when its containers last started.
 pub struct Started {
     /// The pod.
-    pub pod: Value,
+    pub pod: Object,
     /// The revision that shows the last start; `None` where none has started in the readable history.
     pub revision: Option<Revision>,
     /// When that was.
@@ -34,9 +36,9 @@ pub struct Config {
     /// How the pod uses it.
     pub used: Use,
     /// As it was when the containers started; `None` where there was none, or where it cannot be read any more.
-    pub then: Option<Value>,
+    pub then: Option<Object>,
     /// As it is at the revision looked at; `None` where it is gone.
-    pub now: Option<Value>,
+    pub now: Option<Object>,
     /// Why `then` is not known, where it is not.
     pub problem: Option<String>,
 }
@@ -53,39 +55,36 @@ impl Config {
 ///
 /// # Errors
 /// The stream's.
-pub fn write_text(mut started: Started, shown: Shown, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_text(started: Started, shown: Shown, out: &mut dyn Write) -> io::Result<()> {
     let at = match (started.revision, started.dated) {
         (Some(revision), Some(dated)) => format!("its containers started last at r{revision}, {} ±{} s", time(dated.time), dated.error),
         (Some(revision), None) => format!("its containers started last at r{revision}"),
         (None, _) => "no start of its containers is in the readable history; its configuration is shown as it is".to_owned(),
     };
     writeln!(out, "# {at}")?;
-    document::prepare(&mut started.pod, !shown.managed_fields, !shown.secrets);
-    yaml::write(&started.pod, out)?;
-    for config in &mut started.config {
-        writeln!(out, "---\n# {} {}: {}", config.kind.as_str(), config.name, config.use_words())?;
-        for line in changes(config, shown) {
-            writeln!(out, "# {line}")?;
+    yaml::write(&document::shown(started.pod, shown.managed_fields), out)?;
+    for config in started.config {
+        writeln!(out, "---\n# {} {}: {}", config.kind.as_str(), visible(&config.name), visible(&config.use_words()))?;
+        for line in changes(&config) {
+            writeln!(out, "# {}", visible(&line))?;
         }
-        if let Some(mut then) = config.then.take() {
-            document::prepare(&mut then, !shown.managed_fields, !shown.secrets);
-            yaml::write(&then, out)?;
+        if let Some(then) = config.then {
+            yaml::write(&document::shown(then, shown.managed_fields), out)?;
         }
     }
     Ok(())
 }
 
 /// What changed since the start, a sentence or a field a line.
-fn changes(config: &Config, shown: Shown) -> Vec<String> {
+fn changes(config: &Config) -> Vec<String> {
     match (&config.then, &config.now) {
         (None, _) => vec![config.problem.clone().unwrap_or_else(|| "there was none when the containers started".to_owned())],
         (Some(_), None) => vec!["deleted since".to_owned()],
         (Some(then), Some(now)) if then == now => vec!["not changed since".to_owned()],
         (Some(then), Some(now)) => {
-            let masked = secret::is_secret(now) && !shown.secrets;
-            let (changed, _) = noise::fold(fields(then, now, Detail::Leaves));
+            let (changed, _) = noise::fold(object_fields(then, now, Detail::Leaves));
             let late = if config.used.variables.is_empty() { "" } else { " (variables keep their old values until a restart)" };
-            let rows = changed.iter().map(|change| row(change, masked)).map(|row| format!("  {} {}  {}", row.sign, row.path, row.value));
+            let rows = changed.iter().map(row).map(|row| format!("  {} {}  {}", row.sign, row.path, row.value));
             std::iter::once(format!("changed since, in r{}{late}:", now["metadata"]["resourceVersion"].as_str().unwrap_or("?")))
                 .chain(rows)
                 .collect()
@@ -94,12 +93,11 @@ fn changes(config: &Config, shown: Shown) -> Vec<String> {
 }
 
 /// The same as one JSON document; `changedSince` is an RFC 6902 patch, null where a side is missing.
-pub fn to_json(mut started: Started, shown: Shown) -> Value {
-    let config: Vec<Value> = started.config.iter_mut().map(|config| config_json(config, shown)).collect();
-    document::prepare(&mut started.pod, !shown.managed_fields, !shown.secrets);
+pub fn to_json(started: Started, shown: Shown) -> Value {
+    let config: Vec<Value> = started.config.into_iter().map(|config| config_json(config, shown)).collect();
     json!({
         "kind": "PodWithConfig",
-        "pod": started.pod,
+        "pod": document::shown(started.pod, shown.managed_fields),
         "startedRevision": started.revision.map(|revision| revision.0),
         "startedTime": started.dated.map(|dated| time(dated.time)),
         "timeErrorSeconds": started.dated.map(|dated| dated.error),
@@ -107,23 +105,19 @@ pub fn to_json(mut started: Started, shown: Shown) -> Value {
     })
 }
 
-fn config_json(config: &mut Config, shown: Shown) -> Value {
-    for side in [&mut config.then, &mut config.now].into_iter().flatten() {
-        document::prepare(side, !shown.managed_fields, false);
+fn config_json(mut config: Config, shown: Shown) -> Value {
+    if !shown.managed_fields {
+        [&mut config.then, &mut config.now].into_iter().flatten().for_each(Object::remove_managed_fields);
     }
-    let mut patch = config.then.as_ref().zip(config.now.as_ref()).map(|(then, now)| diff::patch(then, now));
-    if config.kind == ConfigKind::Secret && !shown.secrets {
-        patch.as_mut().map(secret::mask_patch);
-        config.then.as_mut().map(secret::mask);
-    }
+    let patch = config.then.as_ref().zip(config.now.as_ref()).map(|(then, now)| object_patch(then, now));
     json!({
         "kind": config.kind.as_str(),
         "name": config.name,
         "variablesOf": config.used.variables,
         "volumes": config.used.volumes,
-        "atStart": config.then,
-        "changedSince": patch,
         "deletedSince": config.then.is_some() && config.now.is_none(),
+        "atStart": config.then.map(Object::into_value),
+        "changedSince": patch,
         "problem": config.problem,
     })
 }

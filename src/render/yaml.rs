@@ -4,21 +4,67 @@ use std::io::{self, Write};
 
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Number, Value};
-use serde_saphyr::SerializerOptions;
+use serde_saphyr::{DoubleQuoted, SerializerOptions};
+
+use super::json;
+use super::visible::{self, is_unsafe, needs_escapes};
 
 /// Writes `value` as one document.
 ///
 /// # Errors
 /// The stream's.
 pub fn write(value: &Value, out: &mut dyn Write) -> io::Result<()> {
-    let text = serde_saphyr::to_string_with_options(&Document(value), options()).map_err(io::Error::other)?;
-    out.write_all(text.as_bytes())?;
+    let text = if has_unsafe_name(value) {
+        // The serializer leaves such names without quotes; JSON is YAML too.
+        let mut text = Vec::new();
+        json::write_pretty(value, &mut text)?;
+        String::from_utf8(text).map_err(io::Error::other)?
+    } else {
+        serde_saphyr::to_string_with_options(&Document(value), options()).map_err(io::Error::other)?
+    };
+    if needs_escapes(&text) {
+        write_escaped(&text, out)?
+    } else {
+        out.write_all(text.as_bytes())?
+    }
     if text.ends_with('\n') { Ok(()) } else { out.write_all(b"\n") }
 }
 
 /// Lines are never folded, as their blanks would be at the mercy of the reader.
 fn options() -> SerializerOptions {
     serde_saphyr::ser_options! { folded_wrap_chars: usize::MAX }
+}
+
+/// Writes a document, unsafe characters as YAML's escapes: text that holds them is in double quotes.
+fn write_escaped(text: &str, out: &mut dyn Write) -> io::Result<()> {
+    let mut escaped = String::with_capacity(text.len() + 64);
+    for c in text.chars() {
+        match c {
+            '\n' | '\t' => escaped.push(c),
+            // Writing to a string cannot fail.
+            c if is_unsafe(c) => drop(visible::write_escaped(c, &mut escaped)),
+            c => escaped.push(c),
+        }
+    }
+    out.write_all(escaped.as_bytes())
+}
+
+/// Whether some member's name holds what must be escaped.
+fn has_unsafe_name(value: &Value) -> bool {
+    match value {
+        Value::Object(members) => members.iter().any(|(name, member)| needs_escapes(name) || has_unsafe_name(member)),
+        Value::Array(items) => items.iter().any(has_unsafe_name),
+        _ => false,
+    }
+}
+
+/// Text as a scalar: in double quotes where it holds what must be escaped.
+struct Text<'a>(&'a str);
+
+impl Serialize for Text<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if needs_escapes(self.0) { DoubleQuoted(self.0).serialize(serializer) } else { serializer.serialize_str(self.0) }
+    }
 }
 
 /// A JSON value whose numbers are numbers to any serializer.
@@ -30,7 +76,7 @@ impl Serialize for Document<'_> {
             Value::Null => serializer.serialize_unit(),
             Value::Bool(flag) => serializer.serialize_bool(*flag),
             Value::Number(number) => serialize_number(number, serializer),
-            Value::String(text) => serializer.serialize_str(text),
+            Value::String(text) => Text(text).serialize(serializer),
             Value::Array(items) => {
                 let mut list = serializer.serialize_seq(Some(items.len()))?;
                 items.iter().try_for_each(|item| list.serialize_element(&Document(item)))?;
@@ -134,6 +180,7 @@ mod tests {
             json!({"a": "one\ntwo\n", "b": "one\n\n  two", "c": "\n", "d": "tab\there", "e": "ends \n"}),
             json!({"a": "x".repeat(300) + " " + &"y".repeat(300), "b": format!("{}\nlast", "long line ".repeat(40))}),
             json!({"a": "\u{0}\u{7f}\u{85}\u{2028}ä\u{feff}"}),
+            json!({"\u{202e}": "\u{202e}\n  \u{9b}\\ \"\u{e0041}\" \u{fdd0}", "b": "\u{7f}"}),
             json!([[1, [2]], [], {}]),
         ] {
             assert_eq!(serde_saphyr::from_str::<Value>(&yaml(&value)).unwrap(), value, "{}", yaml(&value));

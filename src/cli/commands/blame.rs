@@ -44,10 +44,10 @@ pub async fn run(session: &Session, args: &BlameArgs, out: &mut Output) -> Resul
         note("nothing found: no version of it is readable");
         return Ok(Outcome::Nothing);
     };
-    let shown = Shown { managed_fields: session.args.show_managed_fields, secrets: session.args.show_secrets };
+    let shown = Shown { managed_fields: session.args.show_managed_fields };
     match &session.format {
         Format::Table | Format::Wide | Format::Yaml => render::write_text(&object, &lines, shown, out)?,
-        Format::Json | Format::Ndjson => render::write_json(&object, &lines, shown, out)?,
+        Format::Json | Format::Ndjson => render::write_json(object, &lines, shown, out)?,
         other => return Err(other.unsupported("blame", "yaml, json")),
     }
     Ok(Outcome::Found)

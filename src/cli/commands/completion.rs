@@ -6,6 +6,7 @@ use clap::Args;
 use clap_complete::env::Shells;
 
 use crate::cli::output::Output;
+use crate::cli::screen::Content;
 use crate::cli::{Error, Outcome, Result};
 
 /// Print the completion script of a shell: `source <(ketcd completion bash)`
@@ -24,6 +25,7 @@ pub fn run(args: &CompletionArgs, out: &mut Output) -> Result<Outcome> {
     };
     let mut script = Vec::new();
     shell.write_registration("COMPLETE", "ketcd", "ketcd", "ketcd", &mut script)?;
+    out.set_content(Content::Raw);
     out.write_all(&script)?;
     Ok(Outcome::Found)
 }

@@ -11,6 +11,7 @@ use serde_json::json;
 use crate::cli::args::GlobalArgs;
 use crate::cli::output::Output;
 use crate::cli::problems::Problems;
+use crate::cli::screen::Content;
 use crate::cli::{Error, Outcome, Result};
 use crate::kube::{Decoder, Observer, Release};
 
@@ -27,7 +28,9 @@ pub struct DecodeArgs {
 
 /// Runs the command.
 pub fn run(args: &DecodeArgs, global: &GlobalArgs, out: &mut Output) -> Result<Outcome> {
-    let decoder = Decoder::for_stored_values().with_release(global.release.unwrap_or(Release::PROVEN));
+    let decoder = Decoder::for_stored_values().with_release(global.release.unwrap_or(Release::PROVEN)).showing_secrets(global.show_secrets);
+    // A pipe gets the bytes as they are.
+    out.set_content(if out.is_terminal() { Content::Json } else { Content::Raw });
     let problems = Problems::new(global.unknown);
     let mut input = open(args.file.as_deref())?;
     if args.lines {

@@ -93,11 +93,11 @@ async fn show(sides: [Side<'_>; 2], keys: &Keys, args: &DiffArgs, out: &mut Outp
         found.push(named(&sides, before, after).await?);
     }
     found.retain(|named| named.difference.before != named.difference.after);
-    let shown = Shown { managed_fields: session.args.show_managed_fields, secrets: session.args.show_secrets };
+    let shown = Shown { managed_fields: session.args.show_managed_fields };
     let outcome = if found.is_empty() { Outcome::Found } else { Outcome::Nothing };
     match &session.format {
         Format::Table | Format::Wide => {
-            let showing = Showing { all_fields: args.all_fields, shown, width: out.width() };
+            let showing = Showing { all_fields: args.all_fields, width: out.width() };
             comparison::write_text(&comparison::head(&sides[0].name, &sides[1].name), &found, showing, out)?;
         }
         Format::Ndjson => {

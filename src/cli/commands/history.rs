@@ -97,8 +97,8 @@ impl Writer {
             Format::Json => Kind::Document,
             other => return Err(other.unsupported("history", "table, json, ndjson")),
         };
-        let shown = Shown { managed_fields: session.args.show_managed_fields, secrets: session.args.show_secrets };
-        let telling = Telling { diff: telling.diff, all_fields: telling.all_fields, many, shown, width: out.width() };
+        let shown = Shown { managed_fields: session.args.show_managed_fields };
+        let telling = Telling { diff: telling.diff, all_fields: telling.all_fields, many, width: out.width() };
         let teller = (format == Kind::Text).then(|| Teller::new(telling));
         Ok(Self { format, shown, teller, written: 0 })
     }

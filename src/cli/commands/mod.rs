@@ -46,6 +46,9 @@ pub enum Command {
 /// Runs the command and flushes what it printed.
 pub fn run(cli: &Cli) -> Result<Outcome> {
     let mut out = Output::new(cli.global.color);
+    if let Ok(format) = cli.global.format() {
+        out.set_content(format.content());
+    }
     let outcome = match &cli.command {
         Command::Completion(args) => completion::run(args, &mut out),
         Command::Decode(args) => decode::run(args, &cli.global, &mut out),

@@ -46,7 +46,7 @@ pub async fn run(session: &Session, args: &ReportArgs) -> Result<Outcome> {
     if !args.addresses.is_empty() {
         keys.ranges.push(events);
     }
-    let shown = Shown { managed_fields: session.args.show_managed_fields, secrets: session.args.show_secrets };
+    let shown = Shown { managed_fields: session.args.show_managed_fields };
     let mut report = Report::new(shown);
     let alive = alive_names(session, &keys, newest).await?;
     let mut changes = changes(session, keys, Until::Revision(newest));

@@ -187,7 +187,7 @@ fn json(
     oldest: Revision,
     out: &mut Output,
 ) -> Result<Outcome> {
-    let shown = Shown { managed_fields: session.args.show_managed_fields, secrets: session.args.show_secrets };
+    let shown = Shown { managed_fields: session.args.show_managed_fields };
     let mut documents = Vec::new();
     for subject in &subjects {
         let mut timeline = (*subject).clone();

@@ -6,37 +6,10 @@ use serde_json::Value;
 
 use super::{Body, Item, Need, Sink, opaque_document};
 use crate::cli::Result;
-use crate::cli::session::Session;
 use crate::render::{document, json, yaml};
 
-/// What is left out of documents.
-#[derive(Clone, Copy)]
-pub(super) struct Hidden {
-    managed_fields: bool,
-    secrets: bool,
-}
-
-impl Hidden {
-    pub(super) fn by(session: &Session) -> Self {
-        Self { managed_fields: !session.args.show_managed_fields, secrets: !session.args.show_secrets }
-    }
-
-    /// Leaves out of an object what is not to be shown.
-    pub(super) fn hide(self, object: &mut Value) {
-        document::prepare(object, self.managed_fields, self.secrets);
-    }
-}
-
 /// One object a line, each flushed.
-pub(super) struct Lines {
-    hidden: Hidden,
-}
-
-impl Lines {
-    pub(super) fn new(session: &Session) -> Self {
-        Self { hidden: Hidden::by(session) }
-    }
-}
+pub(super) struct Lines;
 
 impl Sink for Lines {
     fn need(&self) -> Need {
@@ -45,11 +18,8 @@ impl Sink for Lines {
 
     fn add(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()> {
         match item.body {
-            Body::Text(text) => out.write_all(&if self.hidden.secrets { document::mask_text(text) } else { text })?,
-            Body::Object(mut object) => {
-                self.hidden.hide(&mut object);
-                json::write_compact(&object, out)?;
-            }
+            Body::Text(text) => out.write_all(&text)?,
+            Body::Object(object) => json::write_compact(&object, out)?,
             Body::Opaque(opaque) => json::write_compact(&opaque_document(&item.entry.key, item.entry.mod_revision.0, &opaque), out)?,
             Body::None => return Ok(()),
         }
@@ -67,17 +37,16 @@ type WriteDocument = fn(&Value, &mut dyn Write) -> std::io::Result<()>;
 
 /// One object, one document.
 pub(super) struct Single {
-    hidden: Hidden,
     write: WriteDocument,
 }
 
 impl Single {
-    pub(super) fn json(session: &Session) -> Self {
-        Self { hidden: Hidden::by(session), write: |object, out| json::write_pretty(object, out).and_then(|()| out.write_all(b"\n")) }
+    pub(super) fn json() -> Self {
+        Self { write: |object, out| json::write_pretty(object, out).and_then(|()| out.write_all(b"\n")) }
     }
 
-    pub(super) fn yaml(session: &Session) -> Self {
-        Self { hidden: Hidden::by(session), write: yaml::write }
+    pub(super) fn yaml() -> Self {
+        Self { write: yaml::write }
     }
 }
 
@@ -88,10 +57,7 @@ impl Sink for Single {
 
     fn add(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()> {
         match item.body {
-            Body::Object(mut object) => {
-                self.hidden.hide(&mut object);
-                Ok((self.write)(&object, out)?)
-            }
+            Body::Object(object) => Ok((self.write)(&object, out)?),
             Body::Opaque(opaque) => Ok((self.write)(&opaque_document(&item.entry.key, item.entry.mod_revision.0, &opaque), out)?),
             Body::None | Body::Text(_) => Ok(()),
         }
@@ -104,18 +70,17 @@ impl Sink for Single {
 
 /// A `v1 List`, written item by item; what cannot be decoded is not an object and is left to standard error.
 pub(super) struct List {
-    hidden: Hidden,
     items: usize,
     form: document::ListForm,
 }
 
 impl List {
-    pub(super) fn json(session: &Session) -> Self {
-        Self { hidden: Hidden::by(session), items: 0, form: document::ListForm::Json }
+    pub(super) fn json() -> Self {
+        Self { items: 0, form: document::ListForm::Json }
     }
 
-    pub(super) fn yaml(session: &Session) -> Self {
-        Self { hidden: Hidden::by(session), items: 0, form: document::ListForm::Yaml }
+    pub(super) fn yaml() -> Self {
+        Self { items: 0, form: document::ListForm::Yaml }
     }
 }
 
@@ -125,8 +90,7 @@ impl Sink for List {
     }
 
     fn add(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()> {
-        if let Body::Object(mut object) = item.body {
-            self.hidden.hide(&mut object);
+        if let Body::Object(object) = item.body {
             self.form.write_item(&object, self.items == 0, out)?;
             self.items += 1;
         }

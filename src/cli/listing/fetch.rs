@@ -4,12 +4,13 @@ use std::io::Write;
 use std::sync::Arc;
 
 use futures_util::StreamExt;
-use serde_json::Value;
 
 use super::Sink;
 use crate::cli::Result;
 use crate::cli::session::Session;
-use crate::kube::{Address, Body as Decoded, Decoder, FieldSelector, Kind, LabelSelector, ObjectKey, Opaque, RegistryKey, Resource};
+use crate::kube::{
+    Address, Body as Decoded, Decoder, FieldSelector, Kind, LabelSelector, Object, ObjectKey, Opaque, RegistryKey, Resource,
+};
 use crate::store::{KeyRange, KeyValue, Want};
 
 /// How much of an object is needed.
@@ -42,7 +43,7 @@ pub(in crate::cli) enum Body {
     /// Compact JSON with sorted members.
     Text(Vec<u8>),
     /// The object.
-    Object(Value),
+    Object(Object),
     /// It could not be decoded.
     Opaque(Opaque),
 }

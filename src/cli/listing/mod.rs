@@ -62,7 +62,8 @@ pub(super) async fn list(session: &Session, wanted: &Wanted, args: &ListArgs, fo
     let selector = |error: SelectorError| Error::new(error.to_string()).hint("write it as kubectl does, for example app=web,tier!=db");
     let labels = args.selector.as_deref().map(LabelSelector::parse).transpose().map_err(selector)?.unwrap_or_default();
     let fields = args.field_selector.as_deref().map(FieldSelector::parse).transpose().map_err(selector)?.unwrap_or_default();
-    let mut sink = sink(session, wanted, args, format).await?;
+    out.set_content(format.content());
+    let mut sink = sink(session, wanted, args, format, out.is_terminal()).await?;
     if let Some(path) = &args.sort_by {
         sink = Box::new(sort::Sorted::new(path, sink, fetch::decoder(session))?);
     }
@@ -88,17 +89,17 @@ pub(super) async fn list(session: &Session, wanted: &Wanted, args: &ListArgs, fo
     Ok(Outcome::Found)
 }
 
-async fn sink(session: &Session, wanted: &Wanted, args: &ListArgs, format: &Format) -> Result<Box<dyn Sink>> {
+async fn sink(session: &Session, wanted: &Wanted, args: &ListArgs, format: &Format, is_terminal: bool) -> Result<Box<dyn Sink>> {
     let is_one = matches!(wanted, Wanted::Addresses(addresses) if matches!(&addresses[..], [one] if is_single(one)));
     Ok(match format {
         Format::Name => Box::new(names::Names),
-        Format::Ndjson => Box::new(documents::Lines::new(session)),
-        Format::Json if is_one => Box::new(documents::Single::json(session)),
-        Format::Json => Box::new(documents::List::json(session)),
-        Format::Yaml if is_one => Box::new(documents::Single::yaml(session)),
-        Format::Yaml => Box::new(documents::List::yaml(session)),
-        Format::JsonPath(template) => Box::new(templates::Template::new(session, template, is_one)?),
-        Format::CustomColumns(columns) => Box::new(templates::Columns::new(session, columns, args.no_headers)?),
+        Format::Ndjson => Box::new(documents::Lines),
+        Format::Json if is_one => Box::new(documents::Single::json()),
+        Format::Json => Box::new(documents::List::json()),
+        Format::Yaml if is_one => Box::new(documents::Single::yaml()),
+        Format::Yaml => Box::new(documents::List::yaml()),
+        Format::JsonPath(template) => Box::new(templates::Template::new(template, is_one)?),
+        Format::CustomColumns(columns) => Box::new(templates::Columns::new(columns, args.no_headers, is_terminal)?),
         Format::Table | Format::Wide => {
             let now = session.moment().await?;
             let view = View { now, is_wide: *format == Format::Wide };

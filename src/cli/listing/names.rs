@@ -5,6 +5,7 @@ use std::io::Write;
 use super::{Item, Need, Sink};
 use crate::cli::Result;
 use crate::kube::{ObjectKey, Resource};
+use crate::render::visible::visible;
 
 pub(super) struct Names;
 
@@ -15,10 +16,16 @@ impl Sink for Names {
 
     fn add(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()> {
         match item.key {
-            Some(ObjectKey { resource: Resource::Known(kind), name, .. }) => writeln!(out, "{}/{name}", kind.singular_resource())?,
-            Some(ObjectKey { resource: Resource::Unlisted { group: "", plural }, name, .. }) => writeln!(out, "{plural}/{name}")?,
-            Some(ObjectKey { resource: Resource::Unlisted { group, plural }, name, .. }) => writeln!(out, "{plural}.{group}/{name}")?,
-            None => writeln!(out, "{}", String::from_utf8_lossy(&item.entry.key))?,
+            Some(ObjectKey { resource: Resource::Known(kind), name, .. }) => {
+                writeln!(out, "{}/{}", kind.singular_resource(), visible(name))?
+            }
+            Some(ObjectKey { resource: Resource::Unlisted { group: "", plural }, name, .. }) => {
+                writeln!(out, "{}/{}", visible(plural), visible(name))?
+            }
+            Some(ObjectKey { resource: Resource::Unlisted { group, plural }, name, .. }) => {
+                writeln!(out, "{}.{}/{}", visible(plural), visible(group), visible(name))?
+            }
+            None => writeln!(out, "{}", visible(&String::from_utf8_lossy(&item.entry.key)))?,
         }
         Ok(())
     }

@@ -4,13 +4,11 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 
-use super::documents::Hidden;
 use super::{Body, Item, Need, Sink};
-use crate::cli::session::Session;
 use crate::cli::{Error, Result};
 use crate::render::custom_columns::CustomColumns;
 use crate::render::json_path::{ItemByItem, JsonPath, JsonPathError, WriteError};
-use crate::render::table::Lines;
+use crate::render::table::{CellText, Lines};
 
 fn template_error(error: &JsonPathError) -> Error {
     Error::new(format!("-o jsonpath: {error}")).hint("write it as kubectl does, for example '{.items[*].metadata.name}'")
@@ -25,7 +23,6 @@ fn written(result: std::result::Result<(), WriteError>) -> Result<()> {
 
 /// A JSONPath template over the one object, or over the List of all.
 pub(super) struct Template {
-    hidden: Hidden,
     path: JsonPath,
     is_one: bool,
     /// How most templates over a List are run, so that it need not be held.
@@ -34,10 +31,10 @@ pub(super) struct Template {
 }
 
 impl Template {
-    pub(super) fn new(session: &Session, template: &str, is_one: bool) -> Result<Self> {
+    pub(super) fn new(template: &str, is_one: bool) -> Result<Self> {
         let path = JsonPath::parse(template).map_err(|error| template_error(&error))?;
         let streamed = if is_one { None } else { ItemByItem::of(&path) };
-        Ok(Self { hidden: Hidden::by(session), path, is_one, streamed, items: Vec::new() })
+        Ok(Self { path, is_one, streamed, items: Vec::new() })
     }
 }
 
@@ -47,12 +44,11 @@ impl Sink for Template {
     }
 
     fn add(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()> {
-        let Body::Object(mut object) = item.body else { return Ok(()) };
-        self.hidden.hide(&mut object);
+        let Body::Object(object) = item.body else { return Ok(()) };
         match &mut self.streamed {
             Some(streamed) => written(streamed.write(&object, out)),
             None => {
-                self.items.push(object);
+                self.items.push(object.into_value());
                 Ok(())
             }
         }
@@ -72,21 +68,20 @@ impl Sink for Template {
 
 /// Columns of the user's own.
 pub(super) struct Columns {
-    hidden: Hidden,
     columns: CustomColumns,
     lines: Lines,
 }
 
 impl Columns {
-    pub(super) fn new(session: &Session, spec: &str, without_headings: bool) -> Result<Self> {
+    pub(super) fn new(spec: &str, without_headings: bool, is_terminal: bool) -> Result<Self> {
         let columns = CustomColumns::parse(spec).map_err(|error| {
             Error::new(format!("-o custom-columns: {error}")).hint("write HEADING:.path.to.field, with commas between columns")
         })?;
-        let mut lines = Lines::default();
+        let mut lines = Lines::of(if is_terminal { CellText::Escaped } else { CellText::Raw });
         if !without_headings {
             lines.push(columns.headings());
         }
-        Ok(Self { hidden: Hidden::by(session), columns, lines })
+        Ok(Self { columns, lines })
     }
 }
 
@@ -96,8 +91,7 @@ impl Sink for Columns {
     }
 
     fn add(&mut self, item: Item<'_>, _: &mut dyn Write) -> Result<()> {
-        if let Body::Object(mut object) = item.body {
-            self.hidden.hide(&mut object);
+        if let Body::Object(object) = item.body {
             let row = self.columns.row(&object).map_err(|error| Error::new(format!("-o custom-columns: {error}")))?;
             self.lines.push(row);
         }

@@ -112,8 +112,13 @@ pub struct FieldChange<'a> {
 pub fn fields<'a>(before: &'a Value, after: &'a Value, detail: Detail) -> Vec<FieldChange<'a>> {
     let mut walk = Walk { path: FieldPath::default(), changes: Vec::new(), detail };
     walk.value(before, after);
-    walk.changes.sort_by_key(|change| (section(&change.path), importance(&change.path)));
+    sort(&mut walk.changes);
     walk.changes
+}
+
+/// Sorts changes into the order of [`fields`].
+pub(super) fn sort(changes: &mut [FieldChange<'_>]) {
+    changes.sort_by_key(|change| (section(&change.path), importance(&change.path)));
 }
 
 fn section(path: &FieldPath) -> u8 {

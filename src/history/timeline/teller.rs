@@ -1,7 +1,10 @@
 //! Which kind tells its steps how, and what must be remembered between the changes of one object.
 
+use serde_json::Value;
+
 use super::{Step, autoscaler, deployment, generic, network, node, pod, rollout, storage, workload};
 use crate::history::change::{Change, Version};
+use crate::kube::Object;
 
 /// Tells the steps of one key's changes, one change at a time, oldest first.
 #[derive(Default)]
@@ -27,6 +30,12 @@ impl Teller {
             }
             _ => return Vec::new(),
         };
+        if kind == "Secret" {
+            // What is told of a Secret are the places that changed, never values.
+            let before = before.map(Object::comparable);
+            return generic::steps(before.as_deref(), &after.comparable());
+        }
+        let (before, after): (Option<&Value>, &Value) = (before.map(|before| &**before), after);
         match kind {
             "Pod" => pod::steps(before, after),
             "Node" => node::steps(before, after),

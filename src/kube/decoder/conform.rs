@@ -53,7 +53,13 @@ impl Structs<'_> {
             if self.lenient {
                 members.insert(name, value);
             } else {
-                self.unknown.push(UnknownField { path: name, number: 0, wire_type: 0, bytes: value.to_string().into_bytes() });
+                self.unknown.push(UnknownField {
+                    path: name,
+                    number: 0,
+                    wire_type: 0,
+                    bytes: value.to_string().into_bytes(),
+                    masked: false,
+                });
             }
         }
         Value::Object(members)

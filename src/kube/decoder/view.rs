@@ -192,6 +192,7 @@ impl<'a> Context<'a> {
                         number: u32::from(slot.number()),
                         wire_type: slot.wire_type(),
                         bytes,
+                        masked: false,
                     });
                 }
             }
@@ -219,7 +220,13 @@ fn index(
         let payload = reader.skip(wire_type)?;
         let index_of = numbers.slots.get(number as usize).copied().unwrap_or(0);
         if index_of == 0 {
-            unknown.push(UnknownField { path: String::new(), number, wire_type, bytes: bytes[payload.start..payload.end].to_vec() });
+            unknown.push(UnknownField {
+                path: String::new(),
+                number,
+                wire_type,
+                bytes: bytes[payload.start..payload.end].to_vec(),
+                masked: false,
+            });
         } else if index_of <= Numbers::INLINED {
             let place = usize::from(index_of) - 1;
             slots[place].add(at, payload_at, number, wire_type);

@@ -2,11 +2,10 @@
 
 use std::io::{self, Write};
 
-use anstyle::Style;
 use serde::Serialize;
 
 use crate::cluster::PodKey;
-use crate::render::style::{STRONG, paint};
+use crate::render::style::{PLAIN, STRONG, paint};
 use crate::scheduler::{CompositeTried, Explanation, GroupCycle, GroupOutcome, MemberTried, PlacementTried};
 
 use super::words::{count, hanging};
@@ -156,10 +155,10 @@ pub fn write(explanation: &Explanation, all: bool, width: usize, out: &mut dyn W
     let Some(cycle) = &explanation.judgement.group else { return Ok(()) };
     writeln!(out, "\n{}", paint(STRONG, title(cycle)))?;
     for group in &cycle.above {
-        hanging("  ", &above(group), 4, width, Style::new(), out)?;
+        hanging("  ", &above(group), 4, width, PLAIN, out)?;
     }
     if !cycle.message.is_empty() {
-        hanging("  ", &cycle.message, 4, width, Style::new(), out)?;
+        hanging("  ", &cycle.message, 4, width, PLAIN, out)?;
     }
     let shown = if all { usize::MAX } else { 6 };
     // The one that decides comes first.
@@ -175,7 +174,7 @@ pub fn write(explanation: &Explanation, all: bool, width: usize, out: &mut dyn W
     if !cycle.victims.is_empty() {
         let victims: Vec<String> =
             cycle.victims.iter().map(|pod| format!("{} (priority {})", pod.full_name(), pod.spec.priority)).collect();
-        hanging("  ", &format!("evicting for the group: {}", victims.join(", ")), 4, width, Style::new(), out)?;
+        hanging("  ", &format!("evicting for the group: {}", victims.join(", ")), 4, width, PLAIN, out)?;
     }
     Ok(())
 }
@@ -217,7 +216,7 @@ fn placement(cycle: &GroupCycle, placement: &PlacementTried, chosen: bool, width
             (false, true) => "fits too",
             (_, false) => "does not fit",
         };
-        hanging("  ", &format!("{key}={name} ({}): {verdict}{scored}", count(placement.nodes, "node")), 4, width, Style::new(), out)?;
+        hanging("  ", &format!("{key}={name} ({}): {verdict}{scored}", count(placement.nodes, "node")), 4, width, PLAIN, out)?;
         if !chosen {
             return Ok(());
         }
@@ -230,7 +229,7 @@ fn placement(cycle: &GroupCycle, placement: &PlacementTried, chosen: bool, width
             (None, Some(message)) => format!("{pod} → nowhere: {message}"),
             (None, None) => format!("{pod} → nowhere"),
         };
-        hanging("    ", &text, 6, width, Style::new(), out)?;
+        hanging("    ", &text, 6, width, PLAIN, out)?;
     }
     Ok(())
 }

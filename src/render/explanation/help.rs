@@ -2,9 +2,7 @@
 
 use std::io::{self, Write};
 
-use anstyle::Style;
-
-use crate::render::style::{FAINT, STRONG, paint};
+use crate::render::style::{FAINT, PLAIN, STRONG, paint};
 use crate::scheduler::{Explanation, Victim};
 
 use super::words::{count, grouped, hanging, names};
@@ -31,7 +29,7 @@ pub fn preemption(explanation: &Explanation, all: bool, width: usize, out: &mut 
     if !places.is_empty() {
         writeln!(out, "\n{}", paint(STRONG, "preemption would evict"))?;
         for place in places.iter().take(shown) {
-            hanging("  ", place, 4, width, Style::new(), out)?;
+            hanging("  ", place, 4, width, PLAIN, out)?;
         }
         let more = places.len().saturating_sub(shown);
         if more > 0 {
@@ -41,7 +39,7 @@ pub fn preemption(explanation: &Explanation, all: bool, width: usize, out: &mut 
     if !explanation.preempted.is_empty() {
         writeln!(out, "\n{}", paint(STRONG, "preempted for it"))?;
         for (pod, revision) in &explanation.preempted {
-            hanging("  ", &format!("{} (priority {}) at r{revision}", pod.full_name(), pod.spec.priority), 4, width, Style::new(), out)?;
+            hanging("  ", &format!("{} (priority {}) at r{revision}", pod.full_name(), pod.spec.priority), 4, width, PLAIN, out)?;
         }
     }
     Ok(())
@@ -68,7 +66,7 @@ pub fn remedies(explanation: &Explanation, all: bool, width: usize, out: &mut dy
     writeln!(out, "\n{}", paint(STRONG, "what would help"))?;
     for (changes, nodes) in alike.iter().take(shown) {
         let line = format!("{} → {}", changes.join(" and "), names(nodes.iter().copied(), NODES, width / 2));
-        hanging("  ", &line, 4, width, Style::new(), out)?;
+        hanging("  ", &line, 4, width, PLAIN, out)?;
     }
     let more = alike.len().saturating_sub(shown);
     if more > 0 {
@@ -105,7 +103,7 @@ fn nothing(explanation: &Explanation, shown: usize, width: usize, out: &mut dyn 
     }
     writeln!(out, "\n{}", paint(STRONG, "no change to the pod or to a node is known to help"))?;
     for (why, nodes) in alike.iter().take(shown) {
-        hanging("  ", &format!("{}: {why}", names(nodes.iter().copied(), NODES, width / 2)), 4, width, Style::new(), out)?;
+        hanging("  ", &format!("{}: {why}", names(nodes.iter().copied(), NODES, width / 2)), 4, width, PLAIN, out)?;
     }
     let more = alike.len().saturating_sub(shown);
     if more > 0 {

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::render::style::{ADDED, FAINT, REMOVED, STRONG, WARNING, paint};
+use crate::render::style::{ADDED, FAINT, PLAIN, REMOVED, STRONG, WARNING, paint};
 use crate::scheduler::{Explanation, Fact, NodeJudgement, Scores, Verdict};
 
 use super::words::hanging;
@@ -73,7 +73,7 @@ fn filter(
         None => first(&facts.next().map_or("passes".to_owned(), Fact::whole), FAINT, out)?,
     }
     for fact in facts {
-        let style = if fact.holds { FAINT } else { anstyle::Style::new() };
+        let style = if fact.holds { FAINT } else { PLAIN };
         hanging(&" ".repeat(indent), &fact.whole(), indent + 2, width, style, out)?;
     }
     Ok(())

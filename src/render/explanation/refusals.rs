@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use crate::render::style::{FAINT, REMOVED, STRONG, paint};
+use crate::render::style::{FAINT, PLAIN, REMOVED, STRONG, paint};
 use crate::scheduler::{Explanation, Fact, NodeJudgement};
 
 use super::words::{columns, fold, grouped, hanging, names};
@@ -67,14 +67,7 @@ pub fn write(explanation: &Explanation, all: bool, width: usize, out: &mut dyn W
         let shown = if all || filter.groups.len() <= share + 1 { filter.groups.len() } else { share };
         for group in filter.groups.iter().take(shown) {
             if !single {
-                hanging(
-                    &format!("{:indent$}{} × ", "", grouped(group.nodes.len())),
-                    &group.reasons,
-                    indent + 4,
-                    width,
-                    anstyle::Style::new(),
-                    out,
-                )?;
+                hanging(&format!("{:indent$}{} × ", "", grouped(group.nodes.len())), &group.reasons, indent + 4, width, PLAIN, out)?;
             }
             let lines = if single || all { lines } else { 1 };
             details(group, filter.plugin, &told, lines, (indent + if single { 0 } else { 4 }, width), out)?;

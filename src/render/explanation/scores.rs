@@ -4,9 +4,11 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use crate::render::style::{ADDED, FAINT, STRONG, paint};
+use crate::render::value::padded;
+use crate::render::visible::visible;
 use crate::scheduler::{Explanation, PluginScore, Scores};
 
-use super::words::{count, fold};
+use super::words::{columns as columns_of, count, fold};
 
 /// How many nodes the table shows beside the chosen one, unless all are asked for.
 const SHOWN: usize = 6;
@@ -29,20 +31,21 @@ pub fn write(
     let chosen = explanation.attempt.node.as_ref().and_then(|node| scores.nodes.iter().position(|name| name == node));
     let mut rows: Vec<usize> = if all { ranked.clone() } else { ranked.iter().copied().take(SHOWN).collect() };
     rows.extend(chosen.filter(|at| !rows.contains(at)));
-    let names = rows.iter().map(|at| scores.nodes[*at].len()).max().unwrap_or(0).max(4);
+    let name = |at: usize| visible(&scores.nodes[at]);
+    let names = rows.iter().map(|at| columns_of(&name(*at))).max().unwrap_or(0).max(4);
     let totals = rows.iter().map(|at| scores.totals[*at].to_string().len()).max().unwrap_or(0).max(5);
     let taken = names + 2 + totals + CHOSEN.chars().count();
     let room = |width: usize| width.saturating_sub(taken);
     let (columns, narrowed) = within(if all { usize::MAX } else { room(width) }, columns, &rows);
     for columns in parts(&columns, terminal.map_or(usize::MAX, room)) {
         writeln!(out)?;
-        let mut line = format!("{:<names$}  {:>totals$}", "NODE", "TOTAL");
+        let mut line = format!("{}  {:>totals$}", padded("NODE", names), "TOTAL");
         for column in columns {
             line.push_str(&format!("  {:>width$}", column.head, width = column.width));
         }
         writeln!(out, "{}", paint(STRONG, line.trim_end()))?;
         for at in &rows {
-            let mut line = format!("{:<names$}  {:>totals$}", scores.nodes[*at], scores.totals[*at]);
+            let mut line = format!("{}  {:>totals$}", padded(&name(*at), names), scores.totals[*at]);
             for column in columns {
                 line.push_str(&format!("  {:>width$}", cell(column.score, *at), width = column.width));
             }

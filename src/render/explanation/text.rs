@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use crate::history::clock::{Clock, Dated};
 use crate::render::duration;
 use crate::render::style::{ADDED, FAINT, REMOVED, STRONG, WARNING, paint};
+use crate::render::visible::visible;
 use crate::scheduler::{Agreement, DecidedBy, Explanation, Outcome, WholePod};
 use crate::store::Revision;
 
@@ -68,7 +69,7 @@ pub fn write(explanation: &Explanation, clock: Option<&Clock>, shown: Shown, out
 
 fn headline(explanation: &Explanation, clock: Option<&Clock>, all: bool, width: usize, out: &mut dyn Write) -> io::Result<()> {
     let attempt = &explanation.attempt;
-    let pod = attempt.pod.full_name();
+    let pod = visible(&attempt.pod.full_name()).into_owned();
     let scheduler = format!("{} {}", explanation.scheduler_name, explanation.version.release);
     let at = format!("r{}", attempt.revision);
     let judged = if explanation.evaluated_revision == attempt.revision {
@@ -78,7 +79,7 @@ fn headline(explanation: &Explanation, clock: Option<&Clock>, all: bool, width: 
     };
     let (subject, context) = match attempt.outcome {
         Outcome::Scheduled => {
-            let node = attempt.node.as_deref().unwrap_or_default();
+            let node = visible(attempt.node.as_deref().unwrap_or_default());
             let bound = if judged.is_empty() {
                 format!("runs there as of {at}; judged by {scheduler}")
             } else {
@@ -92,8 +93,8 @@ fn headline(explanation: &Explanation, clock: Option<&Clock>, all: bool, width: 
         Outcome::Pending => (format!("{pod} waits"), format!("judged on {at} by {scheduler}")),
         Outcome::Gated => (format!("{pod} is gated"), format!("as of {at}")),
     };
-    let context = format!("{context}{}", meant(explanation));
-    let answer = answer(explanation);
+    let context = visible(&format!("{context}{}", meant(explanation))).into_owned();
+    let answer = visible(&answer(explanation)).into_owned();
     let style = match explanation.verdict {
         Agreement::Agrees | Agreement::Tie => ADDED,
         Agreement::Disagrees => REMOVED,
@@ -112,7 +113,7 @@ fn headline(explanation: &Explanation, clock: Option<&Clock>, all: bool, width: 
         }
     }
     if let Some(WholePod::Gated { reason: text, .. } | WholePod::Error(text)) = &explanation.judgement.whole_pod {
-        writeln!(out, "{text}")?;
+        writeln!(out, "{}", visible(text))?;
     }
     let sentence = explanation.judgement.message.as_deref();
     let mut lines = sentence.map(|sentence| fold(sentence, width)).unwrap_or_default();

@@ -2,9 +2,8 @@
 
 use std::io::{self, Write};
 
-use anstyle::Style;
-
-use crate::render::style::paint;
+use crate::render::style::{Style, paint};
+use crate::render::visible::visible;
 
 /// `1 node`, `4,812 nodes`.
 pub fn count(number: usize, noun: &str) -> String {
@@ -47,9 +46,10 @@ pub fn columns(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Breaks a text between words so that no line is longer than `width` columns; a word that is longer is cut.
+/// Breaks a text between words so that no line is longer than `width` columns; a word that is longer is cut. What data could do to a
+/// terminal is escaped.
 pub fn fold(text: &str, width: usize) -> Vec<String> {
-    let width = width.max(1);
+    let (text, width) = (visible(text), width.max(1));
     let mut lines = Vec::new();
     let mut line = String::new();
     for word in text.split_whitespace() {
@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(fold("one two three", 7), ["one two", "three"]);
         assert_eq!(fold("an unbreakable", 6), ["an", "unbrea", "kable"]);
         let mut out = Vec::new();
-        hanging("- ", "one two three four", 4, 9, Style::new(), &mut out).unwrap();
-        assert_eq!(String::from_utf8(out).unwrap(), "- one two\n    three\n    four\n");
+        hanging("- ", "one two three four", 4, 9, crate::render::style::PLAIN, &mut out).unwrap();
+        assert_eq!(crate::render::style::plain(&String::from_utf8(out).unwrap()), "- one two\n    three\n    four\n");
     }
 }

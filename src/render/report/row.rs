@@ -8,7 +8,7 @@ use crate::history::{ActorFrom, ChangeKind, Told, Version};
 
 use super::is_version;
 use crate::render::change::{self, Shown};
-use crate::render::{secret, value};
+use crate::render::value;
 
 /// Characters of a label, at most.
 const LABEL: usize = 240;
@@ -120,7 +120,7 @@ impl Row {
         });
         match (&patch, &change.after) {
             (Some(patch), after) if is_version(after) => version["p"] = json!(patch),
-            (_, Version::Object(object)) => version["o"] = object.clone(),
+            (_, Version::Object(object)) => version["o"] = Value::clone(object),
             (_, Version::Opaque(opaque)) => version["x"] = json!(opaque.reason),
             _ => {}
         }
@@ -157,14 +157,8 @@ fn words(steps: &[Step]) -> String {
 /// Leaves out what is not to be shown.
 pub(super) fn hide(told: &mut Told, shown: Shown) {
     for version in [&mut told.change.before, &mut told.change.after] {
-        let Some(object) = version.object_mut() else { continue };
-        if !shown.secrets {
-            secret::mask(object);
-        }
-        if !shown.managed_fields
-            && let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut)
-        {
-            metadata.remove("managedFields");
+        if !shown.managed_fields {
+            version.remove_managed_fields();
         }
     }
 }

@@ -25,7 +25,7 @@ use crate::kube::Kind;
 
 pub use duration::human_duration;
 use rows::Rows;
-pub use tab_writer::{Lines, write_aligned};
+pub use tab_writer::{CellText, Lines, write_aligned};
 
 /// How a table is looked at.
 #[derive(Clone, Copy, Debug)]

@@ -2,12 +2,15 @@
 
 use std::io::{self, Write};
 
+use crate::render::value::padded;
+use crate::render::visible::visible;
+
 /// Width that every column has at least, and blanks after its widest cell (cli-runtime pkg/printers/tabwriter.go).
 const MINIMUM: usize = 6;
 const PADDING: usize = 3;
 
-/// Writes the rows. A cell ends at its first line end (then `...` follows); control sequences are made harmless; a tab in a cell
-/// begins another cell, as it does in kubectl.
+/// Writes the rows. A cell ends at its first line end (then `...` follows), and a tab in a cell begins another cell, as in kubectl; what
+/// could drive a terminal is escaped.
 ///
 /// # Errors
 /// The stream's.
@@ -17,24 +20,64 @@ pub fn write_aligned(rows: &[Vec<String>], out: &mut dyn Write) -> io::Result<()
     lines.write(out)
 }
 
+/// What becomes of text in cells that is not one harmless line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CellText {
+    /// It ends at the first line end; what is left is escaped. A tab begins another cell.
+    #[default]
+    Cut,
+    /// It is escaped, line ends and tabs too.
+    Escaped,
+    /// It stays as it is: a line end begins another row, a tab another cell.
+    Raw,
+}
+
 /// Rows on their way to being aligned, as text: cells with tabs between them.
 #[derive(Default)]
 pub struct Lines {
+    cell_text: CellText,
     text: String,
     /// Where each line ends in `text`.
     ends: Vec<usize>,
 }
 
 impl Lines {
+    /// No rows yet, of cells that hold text of this kind.
+    pub fn of(cell_text: CellText) -> Self {
+        Self { cell_text, ..Self::default() }
+    }
+
     /// Adds a row.
     pub fn push(&mut self, cells: impl IntoIterator<Item = impl AsRef<str>>) {
         for (index, cell) in cells.into_iter().enumerate() {
             if index > 0 {
                 self.text.push('\t');
             }
-            push_clean(&mut self.text, cell.as_ref());
+            self.push_cell(cell.as_ref());
         }
         self.ends.push(self.text.len());
+    }
+
+    fn push_cell(&mut self, cell: &str) {
+        match self.cell_text {
+            CellText::Escaped => self.text.push_str(&visible(cell)),
+            CellText::Raw => {
+                for (index, line) in cell.split('\n').enumerate() {
+                    if index > 0 {
+                        self.ends.push(self.text.len());
+                    }
+                    self.text.push_str(line);
+                }
+            }
+            CellText::Cut => {
+                let end = cell.find(['\u{c}', '\n', '\r']);
+                for (index, part) in cell[..end.unwrap_or(cell.len())].split('\t').enumerate() {
+                    self.text.push_str(if index > 0 { "\t" } else { "" });
+                    self.text.push_str(&visible(part));
+                }
+                self.text.push_str(if end.is_some() { "..." } else { "" });
+            }
+        }
     }
 
     /// Writes all rows, as [`write_aligned`].
@@ -46,15 +89,6 @@ impl Lines {
         let lines: Vec<&str> = starts.zip(&self.ends).map(|(start, &end)| &self.text[start..end]).collect();
         write_block(&lines, &mut Vec::new(), out)
     }
-}
-
-fn push_clean(text: &mut String, cell: &str) {
-    let end = cell.find(['\u{c}', '\n', '\r']);
-    for (index, part) in cell[..end.unwrap_or(cell.len())].split('\u{1b}').enumerate() {
-        text.push_str(if index > 0 { "^[" } else { "" });
-        text.push_str(part);
-    }
-    text.push_str(if end.is_some() { "..." } else { "" });
 }
 
 /// Writes lines whose first columns have the widths known so far. Neighbouring lines that go on with another column form a block,
@@ -87,7 +121,7 @@ fn write_block(lines: &[&str], widths: &mut Vec<usize>, out: &mut dyn Write) -> 
 fn write_line(line: &str, widths: &[usize], out: &mut dyn Write) -> io::Result<()> {
     let mut cells = line.split('\t');
     for (&width, cell) in widths.iter().zip(cells.by_ref()) {
-        write!(out, "{cell:width$}")?;
+        out.write_all(padded(cell, width).as_bytes())?;
     }
     cells.try_for_each(|cell| out.write_all(cell.as_bytes()))?;
     out.write_all(b"\n")
@@ -113,10 +147,26 @@ mod tests {
 
     #[test]
     fn odd_cells() {
-        check(
-            &[&["A", "B"], &["x\ny", "\u{1b}[31m"]],
-            "A         B\nx...      ^[[31m\n".replace("A         B", "A      B").replace("x...      ", "x...   ").as_str(),
-        );
+        check(&[&["A", "B"], &["x\ny", "\u{1b}[31m"]], "A      B\nx...   \\x1b[31m\n");
         check(&[&["A", "MESSAGE"], &["x", "a\tb"], &["y", "c"]], "A     MESSAGE\nx     a     b\ny     c\n");
+    }
+
+    #[test]
+    fn a_cell_may_be_of_any_width() {
+        let wide = "x".repeat(70_000);
+        check(&[&[&wide, "b"]], &format!("{wide}   b\n"));
+    }
+
+    #[test]
+    fn text_of_users_own_columns_stays_whole() {
+        let lines = |cell_text| {
+            let mut lines = Lines::of(cell_text);
+            lines.push(["a\nb\u{1b}", "c"]);
+            let mut out = Vec::new();
+            lines.write(&mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(lines(CellText::Raw), "a\nb\u{1b}     c\n".replace("     c", "    c"));
+        assert_eq!(lines(CellText::Escaped), "a\\nb\\x1b   c\n");
     }
 }

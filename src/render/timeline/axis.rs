@@ -7,6 +7,7 @@ use crate::history::ActorFrom;
 use crate::history::clock::Dated;
 use crate::render::change_text::clock_time;
 use crate::render::style::{self, paint};
+use crate::render::visible::visible;
 use crate::render::{duration, value};
 use crate::store::Revision;
 
@@ -32,6 +33,8 @@ const BELOW: usize = 3;
 /// # Errors
 /// The stream's.
 pub fn write_axis(entries: &[Entry], many: bool, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
+    let entries: Vec<Entry> = entries.iter().map(Entry::visible).collect();
+    let entries = &entries[..];
     let width = width.unwrap_or(WIDTH).max(80);
     let namespace = shared_namespace(entries);
     let longest = |lengths: &mut dyn Iterator<Item = usize>, most: usize| lengths.map(|length| length.min(most)).max().unwrap_or(0);
@@ -138,7 +141,7 @@ impl Axis {
         let by = entry.by.as_ref().map(|by| {
             let inferred = by.from == ActorFrom::Inferred;
             self.inferred |= inferred;
-            format!("{by}{}", if inferred { "*" } else { "" })
+            format!("{}{}", visible(&by.to_string()), if inferred { "*" } else { "" })
         });
         let mut elapsed = None;
         if !self.many && entry.kind != EntryKind::Note {
@@ -155,8 +158,9 @@ impl Axis {
     }
 }
 
-/// `text` broken at spaces into at most `most` lines of `width`, the last of them cut.
+/// `text`, safe for a terminal, broken at spaces into at most `most` lines of `width`, the last of them cut.
 pub(super) fn wrapped(text: &str, width: usize, most: usize) -> Vec<String> {
+    let text = visible(text);
     let mut lines: Vec<String> = Vec::new();
     let mut lines_left = most;
     for word in text.split(' ') {
@@ -172,7 +176,7 @@ pub(super) fn wrapped(text: &str, width: usize, most: usize) -> Vec<String> {
     lines.into_iter().map(|line| value::cut(&line, width)).collect()
 }
 
-fn phase_style(phase: &str) -> anstyle::Style {
+fn phase_style(phase: &str) -> style::Style {
     match phase {
         "Created" | "Ready" | "Scheduled" | "Succeeded" | "Returned" | "Bound" | "RolledOut" | "Registered" | "EndpointsReady"
         | "Attached" | "Allocated" | "JobSucceeded" => style::ADDED,

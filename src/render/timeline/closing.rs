@@ -9,6 +9,8 @@ use crate::history::timeline::{Cordon, Deletion, Fate, Outage, Phase, Replacemen
 use crate::render::change_text::clock_time;
 use crate::render::duration;
 use crate::render::style::{self, paint};
+use crate::render::value::padded;
+use crate::render::visible::visible;
 
 /// Lines that a paragraph may take.
 const LINES: usize = 12;
@@ -30,7 +32,7 @@ pub fn write_rollouts(rollouts: &[Rollout], out: &mut dyn Write) -> io::Result<(
     Ok(())
 }
 
-fn style_of(rollout: &Rollout) -> anstyle::Style {
+fn style_of(rollout: &Rollout) -> style::Style {
     match rollout.end {
         Some((RolloutEnd::RolledOut, ..)) => style::ADDED,
         Some(_) => style::CHANGED,
@@ -89,7 +91,7 @@ pub fn write_deletion(deletion: &Deletion, object: &str, out: &mut dyn Write) ->
             (None, ..) if deletion.vanished => "held it".to_owned(),
             (None, ..) => "still holds it".to_owned(),
         };
-        writeln!(out, "    finalizer {} {how}", finalizer.name)?;
+        writeln!(out, "    finalizer {} {how}", visible(&finalizer.name))?;
     }
     if deletion.gone.is_some() || deletion.vanished {
         writeln!(out, "{}", paint(style::FAINT, format!("last manifest: ketcd get {object} --rev {} -o yaml", deletion.last_manifest)))?;
@@ -128,7 +130,7 @@ pub fn write_outages(outages: &[Outage], out: &mut dyn Write) -> io::Result<()> 
                 || "not ready again within the history".to_owned(),
                 |ready| format!("ready again {}", clock_time(ready.dated).trim()),
             );
-            writeln!(out, "    {pod}  stayed bound, {again}")?;
+            writeln!(out, "    {}  stayed bound, {again}", visible(pod))?;
         }
     }
     Ok(())
@@ -158,7 +160,7 @@ pub fn write_cordons(cordons: &[Cordon], out: &mut dyn Write) -> io::Result<()> 
 }
 
 fn fates(pods: &[(String, Fate)], out: &mut dyn Write) -> io::Result<()> {
-    let width = pods.iter().map(|(pod, _)| pod.chars().count()).max().unwrap_or(0);
+    let width = pods.iter().map(|(pod, _)| visible(pod).chars().count()).max().unwrap_or(0);
     for (pod, fate) in pods {
         let instead = match fate {
             Fate::Replaced(Replacement { pod, node: Some(node) }) => format!("replaced by {pod} on {node}"),
@@ -167,7 +169,7 @@ fn fates(pods: &[(String, Fate)], out: &mut dyn Write) -> io::Result<()> {
             Fate::NotReplaced => "not replaced by its controller".to_owned(),
             Fate::Alone => "did not come back: it has no controller".to_owned(),
         };
-        writeln!(out, "    {pod:<width$}  {instead}")?;
+        writeln!(out, "    {}  {}", padded(&visible(pod), width), visible(&instead))?;
     }
     Ok(())
 }

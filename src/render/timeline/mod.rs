@@ -8,6 +8,7 @@ pub mod json;
 use jiff::Timestamp;
 
 use super::duration;
+use super::visible::visible;
 use crate::history::clock::Dated;
 use crate::history::state::state_of;
 use crate::history::timeline::{Gap, Note, Phase, Subject, Timeline};
@@ -42,6 +43,14 @@ pub struct Entry {
     pub owner: Option<String>,
     /// Whether an Event warns.
     pub warns: bool,
+}
+
+impl Entry {
+    /// The same with words that are safe for a terminal.
+    fn visible(&self) -> Self {
+        let safe = |text: &str| visible(text).into_owned();
+        Self { object: safe(&self.object), phase: safe(&self.phase), detail: safe(&self.detail), ..self.clone() }
+    }
 }
 
 /// What a line of the axis is.

@@ -1,0 +1,169 @@
+//! Between what renderers write and a terminal or a pipe: styles become sequences or go, and data drives nothing.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use crate::render::style::{MARK, Mark};
+use crate::render::visible::{is_unsafe, write_escaped, write_json_escaped};
+
+/// What is written, which decides how unsafe characters are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Lines for people, with the marks of styles. Unsafe characters are shown by their numbers.
+    Text,
+    /// JSON. Unsafe characters, which can only lie in strings, become JSON's own escapes.
+    Json,
+    /// What the user asked for byte by byte: unchanged into a pipe or a file, on a terminal as text.
+    Raw,
+}
+
+/// A stream that passes text on as `content` and the place it goes to ask for.
+pub struct Screen<W> {
+    inner: W,
+    content: Content,
+    is_terminal: bool,
+    colors: bool,
+    /// The beginning of a character that was not written whole.
+    pending: Vec<u8>,
+    /// Whether the last character began a mark.
+    marked: bool,
+}
+
+impl<W: Write> Screen<W> {
+    /// A stream to a terminal or something else, which shows styles where it `colors`.
+    pub fn new(inner: W, is_terminal: bool, colors: bool) -> Self {
+        Self { inner, content: Content::Text, is_terminal, colors, pending: Vec::new(), marked: false }
+    }
+
+    /// Says what is written from now on.
+    pub fn set_content(&mut self, content: Content) {
+        self.content = content;
+    }
+
+    /// Bytes that never need a look: printable ASCII and, as they are the renderer's own, line ends and tabs.
+    fn is_plain(byte: u8) -> bool {
+        matches!(byte, b' '..=b'~' | b'\n' | b'\t')
+    }
+
+    fn write_text(&mut self, text: &str) -> io::Result<()> {
+        let mut rest = text;
+        while let Some(at) = rest.bytes().position(|byte| !Self::is_plain(byte)) {
+            let plain = if self.marked { 0 } else { at };
+            self.inner.write_all(rest[..plain].as_bytes())?;
+            rest = &rest[plain..];
+            let Some(c) = rest.chars().next() else { break };
+            self.write_char(c)?;
+            rest = &rest[c.len_utf8()..];
+        }
+        self.inner.write_all(rest.as_bytes())
+    }
+
+    fn write_char(&mut self, c: char) -> io::Result<()> {
+        let is_text = self.content == Content::Text;
+        if is_text && std::mem::replace(&mut self.marked, c == MARK && is_text) {
+            self.marked = false;
+            if let Some(mark) = Mark::of(c) {
+                return if self.colors { write!(self.inner, "{mark}") } else { Ok(()) };
+            }
+            self.write_unsafe(MARK)?;
+        }
+        match c {
+            MARK if is_text => Ok(()),
+            '\n' | '\t' => write!(self.inner, "{c}"),
+            c if is_unsafe(c) => self.write_unsafe(c),
+            c => write!(self.inner, "{c}"),
+        }
+    }
+
+    fn write_unsafe(&mut self, c: char) -> io::Result<()> {
+        let mut escaped = String::new();
+        // Writing to a string cannot fail.
+        let _ = if self.content == Content::Json { write_json_escaped(c, &mut escaped) } else { write_escaped(c, &mut escaped) };
+        self.inner.write_all(escaped.as_bytes())
+    }
+
+    /// Writes what is text, keeps the beginning of a character for the next time, and shows other bytes by their numbers.
+    fn write_bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let mut chunks = bytes.utf8_chunks().peekable();
+        while let Some(chunk) = chunks.next() {
+            self.write_text(chunk.valid())?;
+            let is_cut = chunks.peek().is_none() && std::str::from_utf8(chunk.invalid()).is_err_and(|error| error.error_len().is_none());
+            if is_cut {
+                self.pending = chunk.invalid().to_vec();
+                break;
+            }
+            for byte in chunk.invalid() {
+                let mut shown = String::new();
+                let _ = write!(shown, "\\x{byte:02x}");
+                self.inner.write_all(shown.as_bytes())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<W: Write> Write for Screen<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.content == Content::Raw && !self.is_terminal {
+            return self.inner.write(bytes);
+        }
+        if self.pending.is_empty() {
+            self.write_bytes(bytes)?;
+        } else {
+            let mut whole = std::mem::take(&mut self.pending);
+            whole.extend_from_slice(bytes);
+            self.write_bytes(&whole)?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::style::{STRONG, paint};
+
+    fn written(content: Content, is_terminal: bool, colors: bool, pieces: &[&[u8]]) -> String {
+        let mut screen = Screen::new(Vec::new(), is_terminal, colors);
+        screen.set_content(content);
+        pieces.iter().for_each(|piece| screen.write_all(piece).unwrap());
+        String::from_utf8(screen.inner).unwrap()
+    }
+
+    #[test]
+    fn styles_are_shown_or_go_and_data_never_is_style() {
+        let text = format!("{} a\u{1b}[31mb\u{9b}\u{202e} ünï\n", paint(STRONG, "x"));
+        assert_eq!(written(Content::Text, true, true, &[text.as_bytes()]), "\u{1b}[1mx\u{1b}[0m a\\x1b[31mb\\x9b\\u202e ünï\n");
+        assert_eq!(written(Content::Text, false, false, &[text.as_bytes()]), "x a\\x1b[31mb\\x9b\\u202e ünï\n");
+        assert_eq!(written(Content::Text, true, true, &["\u{fdd0}?\u{fdef}".as_bytes()]), "\\ufdd0?\\ufdef");
+    }
+
+    #[test]
+    fn json_stays_json() {
+        let json = "{\"a\":\"\u{85}\u{7f}\u{202e}\u{e0041}ünï\u{fdd0}\u{fde0}\"}";
+        let shown = written(Content::Json, false, false, &[json.as_bytes()]);
+        assert_eq!(shown, "{\"a\":\"\\u0085\\u007f\\u202e\\udb40\\udc41ünï\\ufdd0\\ufde0\"}");
+        let same = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+        assert_eq!(same(&shown), same(json));
+    }
+
+    #[test]
+    fn what_was_asked_for_byte_by_byte_goes_unchanged_into_a_pipe() {
+        let data = "\u{1b}[ 12345 ünï\u{fdd0}\u{fde0}";
+        assert_eq!(written(Content::Raw, false, false, &[data.as_bytes()]), data);
+        assert_eq!(written(Content::Raw, true, true, &[data.as_bytes()]), "\\x1b[ 12345 ünï\\ufdd0\\ufde0");
+    }
+
+    #[test]
+    fn characters_may_come_in_pieces() {
+        let bytes = format!("a{}ü\u{202e}", paint(STRONG, "x")).into_bytes();
+        for cut in 1..bytes.len() {
+            assert_eq!(written(Content::Text, true, true, &[&bytes[..cut], &bytes[cut..]]), "a\u{1b}[1mx\u{1b}[0mü\\u202e", "{cut}");
+        }
+        assert_eq!(written(Content::Text, true, true, &[b"a\xffb"]), "a\\xffb");
+    }
+}

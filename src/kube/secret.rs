@@ -1,0 +1,252 @@
+//! Masks the values of Secrets while a stored value becomes an object, so that nothing further on ever holds them.
+//!
+//! A Secret's values are in its `data`, and in copies that tools keep in its annotations: `kubectl apply`, kapp, Rancher and others store
+//! the whole manifest there, plain or compressed. So of a Secret only what is known to be no value is kept; everything else becomes
+//! [`MASK`], whatever its length.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::LazyLock;
+
+use json_patch::jsonptr::PointerBuf;
+use serde_json::{Map, Value};
+
+use super::object::Object;
+
+/// What stands for a value that is not shown.
+pub const MASK: &str = "***";
+
+/// Members of a Secret whose values are secret and whose names are not.
+const VALUES: [&str; 2] = ["data", "stringData"];
+
+/// Members of a Secret that are shown as they are; `metadata` is looked into.
+const SHOWN: [&str; 4] = ["apiVersion", "kind", "type", "immutable"];
+
+/// Members of ObjectMeta (apimachinery v1.36, `pkg/apis/meta/v1/types.go`); `annotations` are looked into.
+const METADATA: [&str; 15] = [
+    "creationTimestamp",
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "finalizers",
+    "generateName",
+    "generation",
+    "labels",
+    "managedFields",
+    "name",
+    "namespace",
+    "ownerReferences",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+    "clusterName",
+];
+
+/// Annotations of Secrets that name things and hold no values: of service account tokens, Helm and cert-manager.
+const ANNOTATIONS: [&str; 15] = [
+    "kubernetes.io/service-account.name",
+    "kubernetes.io/service-account.uid",
+    "kubernetes.io/created-by",
+    "kubernetes.io/legacy-token-invalid-since",
+    "meta.helm.sh/release-name",
+    "meta.helm.sh/release-namespace",
+    "helm.sh/resource-policy",
+    "cert-manager.io/certificate-name",
+    "cert-manager.io/common-name",
+    "cert-manager.io/issuer-group",
+    "cert-manager.io/issuer-kind",
+    "cert-manager.io/issuer-name",
+    "control-plane.alpha.kubernetes.io/hash",
+    "auth.openshift.io/certificate-not-after",
+    "auth.openshift.io/certificate-not-before",
+];
+
+/// The longest text that an annotation of [`ANNOTATIONS`] holds: a DNS name.
+const LONGEST_NAME: usize = 253;
+
+/// Hashes masked values. Its key is random, so that a hash tells nothing but whether two values of one run are equal.
+static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+
+/// Whether a stored value may hold a Secret: it lies among Secrets, or its bytes name the kind.
+pub(super) fn may_be_in(key: &[u8], value: &[u8]) -> bool {
+    const KIND: &[u8] = b"Secret";
+    // In JSON the name is followed by a quote, which is escaped where the JSON lies in a string; in protobuf by another field.
+    let ends_there = |end: usize| value.get(end).is_none_or(|next| !next.is_ascii_alphanumeric());
+    is_key_of_secret(key) || memchr::memmem::find_iter(value, KIND).any(|at| ends_there(at + KIND.len()))
+}
+
+/// Whether a key is that of a Secret: `<prefix>/secrets/<namespace>/<name>`.
+fn is_key_of_secret(key: &[u8]) -> bool {
+    key.rsplit(|&byte| byte == b'/').nth(2) == Some(b"secrets")
+}
+
+/// Whether the object under `key` is a custom resource that happens to be called `secrets`: its group stands in the key.
+fn is_custom(key: &[u8], object: &Value) -> bool {
+    let group = key.rsplit(|&byte| byte == b'/').nth(3).unwrap_or_default();
+    let of_group = |version: &str| version.split_once('/').is_some_and(|(named, _)| named.as_bytes() == group && named.contains('.'));
+    object["apiVersion"].as_str().is_some_and(of_group)
+}
+
+/// Masks what is secret in the object that is stored under `key`.
+pub(super) fn mask(key: &[u8], value: Value) -> Object {
+    let mut masking = Masking::default();
+    let mut value = value;
+    if is_key_of_secret(key) && !is_custom(key, &value) {
+        masking.secret(&mut value);
+    } else {
+        masking.any(&mut value);
+    }
+    Object::masked(value, masking.masked)
+}
+
+/// A walk through an object that masks.
+#[derive(Default)]
+struct Masking {
+    path: PointerBuf,
+    masked: Vec<(PointerBuf, u64)>,
+}
+
+impl Masking {
+    /// Masks the Secrets in a value of whatever kind: itself, items of lists, manifests that other kinds hold, copies in annotations.
+    fn any(&mut self, value: &mut Value) {
+        match value {
+            Value::Object(object) if object.get("kind").is_some_and(|kind| kind == "Secret") => self.secret(value),
+            Value::Object(object) => {
+                for (name, member) in object {
+                    self.at(name, |masking| match member {
+                        Value::Object(annotations) if name == "annotations" => masking.copies(annotations),
+                        _ => masking.any(member),
+                    });
+                }
+            }
+            Value::Array(items) => {
+                for (index, item) in items.iter_mut().enumerate() {
+                    self.at(&index.to_string(), |masking| masking.any(item));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Masks annotations of another kind that hold the manifest of a Secret.
+    fn copies(&mut self, annotations: &mut Map<String, Value>) {
+        for (name, annotation) in annotations {
+            if annotation.as_str().is_some_and(|text| may_be_in(b"", text.as_bytes()) && text.contains("kind")) {
+                self.at(name, |masking| masking.whole(annotation));
+            }
+        }
+    }
+
+    /// Masks a Secret, or whatever lies in its place.
+    fn secret(&mut self, value: &mut Value) {
+        let Value::Object(members) = value else { return self.whole(value) };
+        for (name, member) in members {
+            self.at(name, |masking| match (name.as_str(), &mut *member) {
+                ("metadata", Value::Object(metadata)) => masking.metadata(metadata),
+                (field, Value::Object(values)) if VALUES.contains(&field) => masking.each(values),
+                (field, Value::String(_) | Value::Bool(_) | Value::Null) if SHOWN.contains(&field) => {}
+                _ => masking.whole(member),
+            });
+        }
+    }
+
+    fn metadata(&mut self, metadata: &mut Map<String, Value>) {
+        for (name, member) in metadata {
+            self.at(name, |masking| match (name.as_str(), &mut *member) {
+                ("annotations", Value::Object(annotations)) => masking.annotations(annotations),
+                (field, _) if METADATA.contains(&field) => {}
+                _ => masking.whole(member),
+            });
+        }
+    }
+
+    fn annotations(&mut self, annotations: &mut Map<String, Value>) {
+        let is_name =
+            |text: &str| text.len() <= LONGEST_NAME && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._:*".contains(&byte));
+        for (name, annotation) in annotations {
+            if !(ANNOTATIONS.contains(&name.as_str()) && annotation.as_str().is_some_and(is_name)) {
+                self.at(name, |masking| masking.whole(annotation));
+            }
+        }
+    }
+
+    fn each(&mut self, values: &mut Map<String, Value>) {
+        for (name, value) in values {
+            self.at(name, |masking| masking.whole(value));
+        }
+    }
+
+    /// Masks a value as a whole; null says that there is none.
+    fn whole(&mut self, value: &mut Value) {
+        if !value.is_null() {
+            self.masked.push((self.path.clone(), HASHER.hash_one(value.to_string())));
+            *value = MASK.into();
+        }
+    }
+
+    fn at(&mut self, name: &str, work: impl FnOnce(&mut Self)) {
+        self.path.push_back(name);
+        work(self);
+        self.path.pop_back();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const KEY: &[u8] = b"/registry/secrets/lab/s";
+
+    #[test]
+    fn of_a_secret_only_what_is_no_value_is_kept() {
+        let secret = json!({
+            "apiVersion": "v1", "kind": "Secret", "type": "Opaque", "immutable": true, "data": {"a": "czNjcjN0"}, "stringData": {"b": "s3cr3t"},
+            "metadata": {"name": "s", "labels": {"app": "x"}, "annotations": {
+                "kubectl.kubernetes.io/last-applied-configuration": "{\"data\":{\"a\":\"czNjcjN0\"}}", "note": "s3cr3t",
+                "kubernetes.io/service-account.name": "default", "meta.helm.sh/release-name": "not a {name}"}, "more": "s3cr3t"},
+            "more": ["s3cr3t"],
+        });
+        let wanted = json!({
+            "apiVersion": "v1", "kind": "Secret", "type": "Opaque", "immutable": true, "data": {"a": "***"}, "stringData": {"b": "***"},
+            "metadata": {"name": "s", "labels": {"app": "x"}, "annotations": {
+                "kubectl.kubernetes.io/last-applied-configuration": "***", "note": "***",
+                "kubernetes.io/service-account.name": "default", "meta.helm.sh/release-name": "***"}, "more": "***"},
+            "more": "***",
+        });
+        assert_eq!(*mask(KEY, secret.clone()), wanted);
+        assert_eq!(*mask(b"", secret.clone()), wanted);
+        let list = json!({"kind": "SecretList", "items": [secret]});
+        assert_eq!(mask(b"/registry/templates/lab/x", list)["items"][0], wanted);
+    }
+
+    #[test]
+    fn what_lies_among_secrets_is_masked_whatever_its_shape() {
+        assert_eq!(
+            *mask(KEY, json!({"kind": "ConfigMap", "data": "s3cr3t", "spec": {"x": 1}})),
+            json!({"kind": "ConfigMap", "data": "***", "spec": "***"})
+        );
+        assert_eq!(
+            *mask(b"/kubernetes.io/secrets/lab/s", json!({"kind": ["s3cr3t"], "metadata": "s3cr3t"})),
+            json!({"kind": "***", "metadata": "***"})
+        );
+        assert_eq!(*mask(KEY, json!(["s3cr3t"])), json!("***"));
+        let custom = json!({"apiVersion": "vault.example.com/v1", "kind": "Entry", "data": {"a": 1}});
+        assert_eq!(*mask(b"/registry/vault.example.com/secrets/lab/s", custom.clone()), custom);
+    }
+
+    #[test]
+    fn copies_of_secrets_in_other_objects_are_masked() {
+        let copy = "{\"kind\":\"Secret\",\"data\":{\"a\":\"czNjcjN0\"}}";
+        let object = json!({"kind": "App", "metadata": {"annotations": {"kapp.k14s.io/original": copy, "note": "a Secret is used"}}});
+        let masked = mask(b"/registry/configmaps/lab/x", object);
+        assert_eq!(masked["metadata"]["annotations"], json!({"kapp.k14s.io/original": "***", "note": "a Secret is used"}));
+    }
+
+    #[test]
+    fn objects_that_may_hold_a_secret_are_found_by_their_bytes() {
+        for value in [&b"{\"kind\":\"Secret\"}"[..], b"{\\\"kind\\\":\\\"Secret\\\"}", b"k8s\0\x0a\x0c\x0a\x02v1\x12\x06Secret\x12\x02"] {
+            assert!(may_be_in(b"/x", value));
+        }
+        assert!(may_be_in(KEY, b"{}") && !may_be_in(b"/registry/pods/a/b", b"{\"secretName\":\"x\",\"kind\":\"SecretClass\"}"));
+    }
+}
