@@ -1,36 +1,15 @@
 //! What a terminal shows of `explain` and `timeline`: nothing wider than it is, and each decision on one screen.
 
-use std::fs::File;
-use std::io::Read;
-use std::os::fd::OwnedFd;
-use std::path::Path;
-use std::process::{Command, Stdio};
+#[path = "support/pty.rs"]
+mod pty;
 
-use rustix::fs::{Mode, OFlags};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
+use std::path::Path;
+use std::process::Command;
 
 /// What ketcd writes to a terminal of so many columns, without its styles.
 fn shown(columns: u16, arguments: &[&str]) -> String {
-    let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-    grantpt(&controller).unwrap();
-    unlockpt(&controller).unwrap();
-    tcsetwinsize(&controller, Winsize { ws_row: 50, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
-    let name = ptsname(&controller, Vec::new()).unwrap();
-    let terminal: OwnedFd = rustix::fs::open(name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ketcd"));
-    let mut child =
-        command.args(arguments).env("TERM", "xterm").env_remove("NO_COLOR").stdout(terminal).stderr(Stdio::inherit()).spawn().unwrap();
-    // The command holds the other end: reading fails when the last of them is closed.
-    drop(command);
-    let mut bytes = Vec::new();
-    let mut controller = File::from(controller);
-    let mut piece = [0; 1 << 16];
-    while let Ok(read @ 1..) = controller.read(&mut piece) {
-        bytes.extend_from_slice(&piece[..read]);
-    }
-    assert_eq!(child.wait().unwrap().code(), Some(0), "{arguments:?}");
-    let text = String::from_utf8(bytes).unwrap();
+    let (text, status) = pty::run(columns, Command::new(env!("CARGO_BIN_EXE_ketcd")).args(arguments));
+    assert_eq!(status.code(), Some(0), "{arguments:?}: {text}");
     assert!(text.contains('\u{1b}'), "a terminal is shown colours");
     anstream::adapter::strip_str(&text).to_string().replace('\r', "")
 }

@@ -119,6 +119,11 @@ impl Etcd {
         Client::connect([format!("http://127.0.0.1:{}", self.plain_port)], None).await.unwrap()
     }
 
+    /// The member's data dir.
+    pub fn data_dir(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
     /// The database file of the running member.
     pub fn db(&self) -> PathBuf {
         self.folder.path().join("data/member/snap/db")

@@ -3,9 +3,13 @@
 mod bad_input;
 mod equality;
 mod etcd;
+mod hostile;
 mod ketcd;
 mod pki;
+#[path = "../support/pty.rs"]
+mod pty;
 mod read_only;
 mod replay;
+mod secrets;
 mod source;
 mod watching;

@@ -1,0 +1,32 @@
+//! What a command writes to a terminal of a given width.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::process::{Command, ExitStatus, Stdio};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+
+/// Runs `command` with standard output and standard error on a terminal of so many columns; returns all that it wrote and how it ended.
+pub fn run(columns: u16, command: &mut Command) -> (String, ExitStatus) {
+    let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&controller).unwrap();
+    unlockpt(&controller).unwrap();
+    tcsetwinsize(&controller, Winsize { ws_row: 50, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
+    let name = ptsname(&controller, Vec::new()).unwrap();
+    let terminal: OwnedFd = rustix::fs::open(name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap();
+    let errors = terminal.try_clone().unwrap();
+    command.env("TERM", "xterm").env_remove("NO_COLOR").stdin(Stdio::null()).stdout(terminal).stderr(errors);
+    let mut child = command.spawn().unwrap();
+    // The command holds the other end: reading fails when the last of them is closed.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut bytes = Vec::new();
+    let mut controller = File::from(controller);
+    let mut piece = [0; 1 << 16];
+    while let Ok(read @ 1..) = controller.read(&mut piece) {
+        bytes.extend_from_slice(&piece[..read]);
+    }
+    (String::from_utf8(bytes).unwrap(), child.wait().unwrap())
+}
