@@ -200,7 +200,8 @@ fn single_values_are_read_as_the_newest_release_held_against_an_api_server() {
         std::io::Write::write_all(&mut file, format!("{}\n", row["pb"].as_str().unwrap()).as_bytes()).unwrap();
     }
     let path = file.path().to_str().unwrap();
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_ketcd")).args(["decode", "--lines", path]).output().unwrap();
+    let output =
+        std::process::Command::new(env!("CARGO_BIN_EXE_ketcd")).args(["decode", "--lines", "--show-secrets", path]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let lines = String::from_utf8(output.stdout).unwrap();
     assert_eq!(lines.lines().count(), pairs.len());

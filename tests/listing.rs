@@ -321,3 +321,12 @@ fn completion_knows_kinds_and_names() {
         assert!(output.status.success() && text(&output.stdout).contains("COMPLETE"), "{shell}");
     }
 }
+
+#[test]
+fn a_cell_of_70_000_characters_is_shown_whole() {
+    let columns = "custom-columns=S:.spec,N:.metadata.name";
+    let output = ketcd(&capture("k136-cbor"), &["ls", "things.lab.example.com", "-A", "-o", columns]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let shown = text(&output.stdout);
+    assert!(shown.lines().any(|line| line.len() > 65_535));
+}

@@ -162,7 +162,8 @@ impl Masking {
         let is_name =
             |text: &str| text.len() <= LONGEST_NAME && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._:*".contains(&byte));
         for (name, annotation) in annotations {
-            if !(ANNOTATIONS.contains(&name.as_str()) && annotation.as_str().is_some_and(is_name)) {
+            let is_harmless = |text: &str| text.is_empty() || ANNOTATIONS.contains(&name.as_str()) && is_name(text);
+            if !annotation.as_str().is_some_and(is_harmless) {
                 self.at(name, |masking| masking.whole(annotation));
             }
         }
