@@ -9,6 +9,7 @@ mod complete;
 mod connection;
 mod encryption;
 mod error;
+mod flag_file;
 mod inventory;
 mod kms;
 mod listing;

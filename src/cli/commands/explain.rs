@@ -18,7 +18,7 @@ use crate::store::{At, Revision};
 use crate::cli::output::{Format, Output, note};
 use crate::cli::replay::Feed;
 use crate::cli::session::Session;
-use crate::cli::{Error, Outcome, Result};
+use crate::cli::{Error, Outcome, Result, flag_file};
 
 /// Explains scheduling decisions: reruns the scheduler that took them on the state etcd held.
 #[derive(Args, Debug)]
@@ -180,7 +180,7 @@ async fn scheduler(args: &ExplainArgs, feed: &mut Feed<'_>, at: Revision) -> Res
 /// The profiles of a configuration file.
 fn configured(path: &Path, release: Release, gates: &Gates) -> Result<Vec<Profile>> {
     let shown = path.display();
-    let text = std::fs::read_to_string(path).map_err(|error| Error::new(format!("--scheduler-config {shown}: {error}")))?;
+    let text = flag_file::read("--scheduler-config", path)?;
     match SchedulerConfiguration::parse(&text, release, gates) {
         Ok(configuration) => {
             configuration.notes.iter().for_each(|text| note(text));

@@ -93,14 +93,15 @@ impl EncryptionConfig {
     ///
     /// # Errors
     ///
-    /// A fragment that says what is wrong and where, with nothing of the text in it, as that might be a key.
+    /// A fragment that says what is wrong and where. Of the text it names resources and KMS plugins only: whatever else stands there
+    /// might be a key.
     pub fn parse(text: &str) -> Result<Self, String> {
         let file: File = serde_saphyr::from_str(text).map_err(|error| {
             let place = error.location().map_or_else(String::new, |at| format!("line {}, column {}: ", at.line(), at.column()));
             format!("{place}it does not have the form of Kubernetes' EncryptionConfiguration (keys are standard base64)")
         })?;
         if !matches!(file.kind.as_str(), "EncryptionConfiguration" | "EncryptionConfig") {
-            return Err(format!("its kind is {:?}, not EncryptionConfiguration", file.kind));
+            return Err("its kind is not EncryptionConfiguration".to_owned());
         }
         let rules: Vec<Rule> = file.resources.into_iter().map(RuleEntry::read).collect::<Result<_, _>>()?;
         if rules.is_empty() {
@@ -199,7 +200,7 @@ impl ProviderEntry {
             let scheme = match kms.api_version.as_str() {
                 "" | "v1" => Scheme::KmsV1,
                 "v2" => Scheme::KmsV2,
-                other => return Err(format!("kms {}: its apiVersion is {other:?}, neither v1 nor v2", kms.name)),
+                _ => return Err(format!("kms {}: its apiVersion is neither v1 nor v2", kms.name)),
             };
             Ok(Provider { scheme, keys: Vec::new(), name: kms.name, endpoint: kms.endpoint })
         };
@@ -226,14 +227,15 @@ impl Provider {
         if self.keys.is_empty() {
             return Err(format!("{} has no keys", self.scheme));
         }
-        for key in &self.keys {
+        // A key's name is not said: the key itself may stand in its place.
+        for (at, key) in self.keys.iter().enumerate() {
             let length = key.secret.bytes().len();
             if key.name.is_empty() {
-                return Err(format!("a key of {} has no name", self.scheme));
+                return Err(format!("keys[{at}] of {} has no name", self.scheme));
             }
             if !lengths.contains(&length) {
                 let wanted: Vec<String> = lengths.iter().map(usize::to_string).collect();
-                return Err(format!("key {} of {} has {length} bytes, not {}", key.name, self.scheme, wanted.join(" or ")));
+                return Err(format!("keys[{at}] of {} has {length} bytes, not {}", self.scheme, wanted.join(" or ")));
             }
         }
         Ok(self)

@@ -86,13 +86,15 @@ fn what_is_wrong_is_said_without_the_keys() {
     let table = [
         (
             CONFIG.replace("QkJCQkJCQkJCQkJCQkJCQg==", "QkJC"),
-            "secrets, deployments.apps: key old:one of aesgcm has 3 bytes, not 16 or 24 or 32",
+            "secrets, deployments.apps: keys[1] of aesgcm has 3 bytes, not 16 or 24 or 32",
         ),
-        (CONFIG.replace("kind: EncryptionConfiguration", "kind: Pod"), "its kind is \"Pod\", not EncryptionConfiguration"),
-        (CONFIG.replace("apiVersion: v2, name", "apiVersion: v7, name"), "kms vault: its apiVersion is \"v7\", neither v1 nor v2"),
+        (CONFIG.replace("kind: EncryptionConfiguration", "kind: Pod"), "its kind is not EncryptionConfiguration"),
+        (CONFIG.replace("apiVersion: v2, name", "apiVersion: v7, name"), "kms vault: its apiVersion is neither v1 nor v2"),
         (CONFIG.replace("identity: {}}, {secretbox", "identity: {}, secretbox"), "not one"),
         (CONFIG.replace("secret: Q", "secret: !Q"), "line 7"),
         (CONFIG.replace(secret, &format!("{{x: {secret}}}")), "line 7"),
+        (CONFIG.replace(&format!("new, secret: {secret}"), &format!("{secret}, secret: QkJC")), "keys[0] of aesgcm has 3 bytes"),
+        (CONFIG.replace("kind: EncryptionConfiguration", &format!("kind: {secret}")), "its kind is not EncryptionConfiguration"),
         (CONFIG.replace("- identity", "- enigma"), "line 9"),
         ("kind: EncryptionConfiguration".to_owned(), "it names no resources"),
         ("\u{0}".to_owned(), "EncryptionConfiguration"),

@@ -1,6 +1,7 @@
 //! TLS to etcd: certificates and keys from PEM files into a rustls configuration.
 
-use std::fs;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -28,7 +29,7 @@ pub(super) fn client_config(config: &EtcdConfig) -> Result<Arc<ClientConfig>> {
     };
     let mut tls = match (&config.cert, &config.key) {
         (Some(cert), Some(key)) => {
-            let chain = certificates(cert)?;
+            let chain = certificates("--cert", cert)?;
             builder.with_client_auth_cert(chain, private_key(key)?).map_err(|error| mismatch(cert, key, &error))?
         }
         (None, None) => builder.with_no_client_auth(),
@@ -69,7 +70,7 @@ fn trusted(cacert: Option<&Path>) -> Result<RootCertStore> {
         }
         return Ok(roots);
     };
-    for certificate in certificates(path)? {
+    for certificate in certificates("--cacert", path)? {
         roots.add(certificate).map_err(|error| {
             trouble(
                 format!("{} holds a certificate that cannot be a CA: {error}", path.display()),
@@ -80,8 +81,9 @@ fn trusted(cacert: Option<&Path>) -> Result<RootCertStore> {
     Ok(roots)
 }
 
-fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
-    let text = read(path)?;
+fn certificates(flag: &str, path: &Path) -> Result<Vec<CertificateDer<'static>>> {
+    // A key may be given in a certificate's place, so what cannot be read is not quoted.
+    let text = zeroize::Zeroizing::new(read(flag, path)?);
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
     match found {
         Ok(found) if !found.is_empty() => Ok(found),
@@ -89,15 +91,15 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
             format!("{} holds no certificate", path.display()),
             Some("give a PEM file with BEGIN CERTIFICATE in it".to_owned()),
         )),
-        Err(error) => Err(trouble(
-            format!("{} is no readable PEM file: {error}", path.display()),
+        Err(_) => Err(trouble(
+            format!("{} is not a readable PEM file", path.display()),
             Some("give a PEM file with BEGIN CERTIFICATE in it".to_owned()),
         )),
     }
 }
 
 fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>> {
-    let text = zeroize::Zeroizing::new(read(path)?);
+    let text = zeroize::Zeroizing::new(read("--key", path)?);
     let has = |mark: &[u8]| text.windows(mark.len()).any(|window| window == mark);
     if has(b"BEGIN ENCRYPTED PRIVATE KEY") || has(b"Proc-Type: 4,ENCRYPTED") {
         return Err(trouble(
@@ -127,8 +129,17 @@ fn mismatch(cert: &Path, key: &Path, error: &rustls::Error) -> Error {
     }
 }
 
-fn read(path: &Path) -> Result<Vec<u8>> {
-    fs::read(path).map_err(|cause| Error::File { path: path.display().to_string(), cause })
+fn read(flag: &str, path: &Path) -> Result<Vec<u8>> {
+    /// More than any bundle of CAs.
+    const LARGEST: u64 = 16 << 20;
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes));
+    let failed = |problem: String| trouble(problem, Some("check the path and that you may read it".to_owned()));
+    match read {
+        Err(error) => Err(failed(format!("cannot read {flag} {}: {error}", path.display()))),
+        Ok(length) if length as u64 > LARGEST => Err(failed(format!("{flag} {} is larger than 16 MiB", path.display()))),
+        Ok(_) => Ok(bytes),
+    }
 }
 
 fn trouble(problem: String, hint: Option<String>) -> Error {
