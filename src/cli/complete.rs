@@ -82,7 +82,8 @@ async fn names(session: &Session, kind: &str) -> Result<BTreeSet<String>> {
 fn with_session(work: impl AsyncFnOnce(&Session) -> Result<BTreeSet<String>>) -> BTreeSet<String> {
     let words = std::env::args_os().skip_while(|word| word != "--").skip(1);
     let matches = Cli::command().ignore_errors(true).try_get_matches_from(words);
-    let Some(args) = matches.ok().and_then(|matches| GlobalArgs::from_arg_matches(&matches).ok()) else { return BTreeSet::new() };
+    let Some(mut args) = matches.ok().and_then(|matches| GlobalArgs::from_arg_matches(&matches).ok()) else { return BTreeSet::new() };
+    args.unattended = true;
     if args.files.is_empty() && args.connection.endpoints.is_empty() {
         return BTreeSet::new();
     }

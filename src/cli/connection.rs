@@ -1,17 +1,18 @@
 //! The flags that reach a live etcd: etcdctl's names, variables and defaults. A flag wins over its variable.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
 
-use crate::store::etcd::{EtcdConfig, Password};
+use crate::store::etcd::{EtcdConfig, Password, refuse_credentials};
 
 use super::well_known::{WellKnown, find};
-use super::{Error, Result, output};
+use super::{Error, Result, cautions, output, password};
 
 /// How to reach a live etcd.
-#[derive(Args, Debug, Clone, Default)]
+#[derive(Args, Clone, Default)]
 #[command(next_help_heading = "Live etcd")]
 pub struct ConnectionArgs {
     /// Members to ask, in order, comma-separated [env: ETCDCTL_ENDPOINTS] [default: 127.0.0.1:2379].
@@ -26,7 +27,7 @@ pub struct ConnectionArgs {
     /// Its private key: PKCS#8, PKCS#1 or SEC1, not encrypted [env: ETCDCTL_KEY].
     #[arg(long, value_name = "FILE", global = true, conflicts_with = "files")]
     pub key: Option<PathBuf>,
-    /// etcd's own user, with or without its password [env: ETCDCTL_USER].
+    /// etcd's own user, with or without its password, which a terminal is asked for [env: ETCDCTL_USER].
     #[arg(long, value_name = "NAME[:PASSWORD]", global = true, conflicts_with = "files")]
     pub user: Option<String>,
     /// The user's password; then --user is the whole name [env: ETCDCTL_PASSWORD].
@@ -46,20 +47,41 @@ pub struct ConnectionArgs {
     pub insecure_transport: Option<String>,
 }
 
-/// Returns how to reach etcd; says on standard error which well-known certificates were taken, if any.
+impl fmt::Debug for ConnectionArgs {
+    /// A password may be in several of them.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConnectionArgs").finish_non_exhaustive()
+    }
+}
+
+/// Returns how to reach etcd; says on standard error which well-known certificates were taken, if any, and what is unsafe. The password
+/// of a user given without one is asked for, unless the command is `unattended`.
 ///
 /// # Errors
-/// A value that cannot be read, a password without a user.
-pub fn config(args: &ConnectionArgs) -> Result<EtcdConfig> {
-    let (config, note) = resolve(args, &|name| std::env::var(name).ok(), Path::new("/"))?;
+/// A value that cannot be read, a password without a user, a user without a password.
+pub fn config(args: &ConnectionArgs, unattended: bool) -> Result<EtcdConfig> {
+    let ask = || if unattended { Ok(None) } else { password::ask() };
+    let (config, note) = resolve(args, &environment, Path::new("/"), &ask)?;
     if let Some(note) = note {
         output::note(&note);
+    }
+    if !unattended {
+        cautions::of_connection(&config);
     }
     Ok(config)
 }
 
-/// `config` with the environment and the root of the file system given, and the note returned.
-fn resolve(args: &ConnectionArgs, environment: &dyn Fn(&str) -> Option<String>, root: &Path) -> Result<(EtcdConfig, Option<String>)> {
+fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// `config` with the environment, the root of the file system and who is asked for a password given, and the note returned.
+fn resolve(
+    args: &ConnectionArgs,
+    environment: &dyn Fn(&str) -> Option<String>,
+    root: &Path,
+    ask: &dyn Fn() -> Result<Option<Password>>,
+) -> Result<(EtcdConfig, Option<String>)> {
     // As etcdctl does, an empty variable counts as none.
     let variable = |name: &str| environment(name).filter(|value| !value.is_empty());
     let text = |flag: &Option<String>, name: &str| flag.clone().or_else(|| variable(name));
@@ -71,10 +93,11 @@ fn resolve(args: &ConnectionArgs, environment: &dyn Fn(&str) -> Option<String>, 
     } else {
         args.endpoints.clone()
     };
+    refuse_credentials(&endpoints)?;
     config.cacert = path(&args.cacert, "ETCDCTL_CACERT");
     config.cert = path(&args.cert, "ETCDCTL_CERT");
     config.key = path(&args.key, "ETCDCTL_KEY");
-    (config.user, config.password) = credentials(text(&args.user, "ETCDCTL_USER"), text(&args.password, "ETCDCTL_PASSWORD"))?;
+    (config.user, config.password) = credentials(text(&args.user, "ETCDCTL_USER"), text(&args.password, "ETCDCTL_PASSWORD"), ask)?;
     if let Some(limit) = text(&args.dial_timeout, "ETCDCTL_DIAL_TIMEOUT") {
         config.dial_timeout = duration("--dial-timeout", &limit)?;
     }
@@ -123,16 +146,24 @@ fn use_well_known(config: &mut EtcdConfig, found: Option<WellKnown>) -> String {
     }
 }
 
-fn credentials(user: Option<String>, password: Option<String>) -> Result<(Option<String>, Option<Password>)> {
+fn credentials(
+    user: Option<String>,
+    password: Option<String>,
+    ask: &dyn Fn() -> Result<Option<Password>>,
+) -> Result<(Option<String>, Option<Password>)> {
     match (user, password) {
         (None, None) => Ok((None, None)),
         (Some(user), Some(password)) => Ok((Some(user), Some(Password::new(password)))),
-        (Some(user), None) => match user.split_once(':') {
-            Some((name, password)) => Ok((Some(name.to_owned()), Some(Password::new(password.to_owned())))),
-            None => {
-                Err(Error::new(format!("user {user:?} has no password")).hint("give --user NAME:PASSWORD or --password (ETCDCTL_PASSWORD)"))
+        (Some(user), None) => {
+            match user.split_once(':') {
+                Some((name, password)) => Ok((Some(name.to_owned()), Some(Password::new(password.to_owned())))),
+                None => match ask()? {
+                    Some(password) => Ok((Some(user), Some(password))),
+                    None => Err(Error::new(format!("user {user:?} has no password"))
+                        .hint("give --user NAME:PASSWORD or --password (ETCDCTL_PASSWORD)")),
+                },
             }
-        },
+        }
         (None, Some(_)) => Err(Error::new("a password was given without a user").hint("give --user NAME (ETCDCTL_USER)")),
     }
 }
@@ -161,7 +192,7 @@ mod tests {
 
     fn resolved(args: &ConnectionArgs, variables: &[(&str, &str)]) -> Result<(EtcdConfig, Option<String>)> {
         let environment = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
-        resolve(args, &environment, Path::new("/nowhere"))
+        resolve(args, &environment, Path::new("/nowhere"), &|| Ok(None))
     }
 
     fn config(args: &ConnectionArgs, variables: &[(&str, &str)]) -> EtcdConfig {
@@ -211,12 +242,33 @@ mod tests {
     #[test]
     fn a_user_has_a_password() {
         let with = |user: Option<&str>, password: Option<&str>| {
-            credentials(user.map(str::to_owned), password.map(str::to_owned)).map_err(|error| error.to_string())
+            credentials(user.map(str::to_owned), password.map(str::to_owned), &|| Ok(None)).map_err(|error| error.to_string())
         };
         assert_eq!(with(Some("root:a:b"), None), Ok((Some("root".to_owned()), Some(Password::new("a:b".to_owned())))));
         assert_eq!(with(Some("ro:ot"), Some("a")), Ok((Some("ro:ot".to_owned()), Some(Password::new("a".to_owned())))));
         assert!(with(Some("root"), None).unwrap_err().contains("no password"));
         assert!(with(None, Some("a")).unwrap_err().contains("without a user"));
+    }
+
+    #[test]
+    fn the_terminal_is_asked_only_for_what_is_missing() {
+        let asked = std::cell::Cell::new(0);
+        let ask = || {
+            asked.set(asked.get() + 1);
+            Ok(Some(Password::new("typed".to_owned())))
+        };
+        let with =
+            |user: Option<&str>, password: Option<&str>| credentials(user.map(str::to_owned), password.map(str::to_owned), &ask).ok();
+        assert_eq!(with(Some("root"), None), Some((Some("root".to_owned()), Some(Password::new("typed".to_owned())))));
+        assert_eq!(asked.get(), 1);
+        for (user, password) in [(Some("root:a"), None), (Some("root"), Some("a")), (None, Some("a")), (None, None)] {
+            with(user, password);
+        }
+        assert_eq!(asked.get(), 1);
+        let args =
+            ConnectionArgs { endpoints: vec!["https://root:hunter2@a".to_owned()], user: Some("root".to_owned()), ..Default::default() };
+        assert!(resolve(&args, &|_| None, Path::new("/nowhere"), &ask).is_err());
+        assert_eq!(asked.get(), 1, "an endpoint is refused before anything is asked");
     }
 
     #[test]

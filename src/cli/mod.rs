@@ -3,6 +3,7 @@
 mod absence;
 mod addresses;
 mod args;
+mod cautions;
 mod changes;
 mod commands;
 mod complete;
@@ -15,6 +16,7 @@ mod kms;
 mod listing;
 mod moment;
 mod output;
+mod password;
 mod problems;
 mod replay;
 mod screen;

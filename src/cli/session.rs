@@ -19,7 +19,7 @@ use super::changes::{Keys, Read, events};
 use super::encryption::{self, Encryption};
 use super::output::{self, Format};
 use super::problems::Problems;
-use super::{Error, Outcome, Result, connection};
+use super::{Error, Outcome, Result, cautions, connection};
 
 /// The `--etcd-prefix` of nearly every API server.
 const DEFAULT_PREFIX: &str = "/registry";
@@ -56,6 +56,9 @@ impl Session {
         let at = revision_asked(args)?;
         let moment = args.at.as_deref().map(str::parse::<Moment>).transpose().map_err(|error| Error::new(format!("--at: {error}")))?;
         let encryption = encryption::open(args.encryption_config.as_deref())?;
+        if let Some(config) = args.encryption_config.as_deref().filter(|_| !args.unattended) {
+            cautions::of_key("--encryption-config", config);
+        }
         let mut session = Self {
             source: open_source(args)?,
             args: args.clone(),
@@ -272,7 +275,7 @@ impl Sample {
 /// Opens `-f`'s files, or the live etcd where there are none.
 fn open_source(args: &GlobalArgs) -> Result<Box<dyn Source>> {
     if args.files.is_empty() {
-        let config = connection::config(&args.connection)?;
+        let config = connection::config(&args.connection, args.unattended)?;
         return Ok(Box::new(EtcdSource::new(config, Arc::new(|notice: &str| output::note(notice)))?));
     }
     let kinds = RefCell::new(Kinds::builtin());

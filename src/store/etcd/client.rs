@@ -57,7 +57,7 @@ impl Cluster {
     /// Reads certificates and endpoints; nothing is sent yet. Must be called on a tokio runtime.
     pub fn new(config: EtcdConfig, notice: Notice) -> Result<Self> {
         let prefers_tls = config.prefers_tls();
-        let endpoints: Vec<Endpoint> = config.endpoints.iter().map(|text| Endpoint::parse(text, prefers_tls)).collect::<Result<_>>()?;
+        let endpoints = Endpoint::parse_all(&config.endpoints, prefers_tls)?;
         if endpoints.is_empty() {
             return Err(Error::Remote {
                 endpoint: String::new(),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use zeroize::Zeroizing;
 
 /// Where etcd is and who we are. Names and defaults are etcdctl's.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct EtcdConfig {
     /// `https://host:port`, `http://host:port` or `host:port`, tried in this order.
     pub endpoints: Vec<String>,
@@ -57,6 +57,14 @@ impl EtcdConfig {
     }
 }
 
+impl fmt::Debug for EtcdConfig {
+    /// Endpoints are not shown as they are: until they are read they may have a password in them.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let endpoints: Vec<&str> = self.endpoints.iter().map(|endpoint| if endpoint.contains('@') { "***" } else { endpoint }).collect();
+        f.debug_struct("EtcdConfig").field("endpoints", &endpoints).field("user", &self.user).finish_non_exhaustive()
+    }
+}
+
 /// A password: never shown, wiped from memory when dropped.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Password(Zeroizing<String>);
@@ -85,7 +93,9 @@ mod tests {
 
     #[test]
     fn a_password_is_not_shown() {
-        let config = EtcdConfig { password: Some(Password::new("hunter2".to_owned())), ..EtcdConfig::default() };
+        let password = Some(Password::new("hunter2".to_owned()));
+        assert_eq!(format!("{password:?}"), "Some(***)");
+        let config = EtcdConfig { password, endpoints: vec!["https://root:hunter2@a:1".to_owned()], ..EtcdConfig::default() };
         assert!(!format!("{config:?}").contains("hunter2"));
     }
 

@@ -20,9 +20,31 @@ pub(super) struct Endpoint {
 /// The port of etcd's client API.
 const CLIENT_PORT: u16 = 2379;
 
+/// Refuses endpoints with a user name or password in them (`https://user:password@host`), before anything names them. etcdctl drops
+/// that part without a word (etcd v3.5 `client/v3/internal/endpoint`, which takes the URL's host alone) and goes on without a user.
+///
+/// # Errors
+/// One of them has an `@`. The error quotes none of them: a comma in a password splits it over two.
+pub fn refuse_credentials(endpoints: &[String]) -> Result<()> {
+    if endpoints.iter().all(|endpoint| !endpoint.contains('@')) {
+        return Ok(());
+    }
+    Err(Error::Remote {
+        endpoint: String::new(),
+        problem: "an endpoint has a user name or password in it (before the @)".to_owned(),
+        hint: Some("write https://HOST:PORT, with --user NAME and --password (ETCDCTL_USER, ETCDCTL_PASSWORD)".to_owned()),
+    })
+}
+
 impl Endpoint {
+    /// Reads all endpoints, as [`Endpoint::parse`].
+    pub fn parse_all(endpoints: &[String], prefers_tls: bool) -> Result<Vec<Self>> {
+        refuse_credentials(endpoints)?;
+        endpoints.iter().map(|text| Self::parse(text, prefers_tls)).collect()
+    }
+
     /// Reads `https://host:port`, `http://host:port` or `host:port`; without a scheme, `prefers_tls` decides.
-    pub fn parse(text: &str, prefers_tls: bool) -> Result<Self> {
+    fn parse(text: &str, prefers_tls: bool) -> Result<Self> {
         let wrong = |problem: &str| Error::Remote {
             endpoint: text.to_owned(),
             problem: format!("{text:?} is no endpoint: {problem}"),
@@ -35,7 +57,7 @@ impl Endpoint {
             Some((scheme, _)) => return Err(wrong(&format!("the scheme {scheme} is not supported"))),
         };
         let address = address.strip_suffix('/').unwrap_or(address);
-        if address.contains(['/', '?', '#', '@', ' ']) {
+        if address.contains(['/', '?', '#', ' ']) {
             return Err(wrong("there is more in it than a host and a port"));
         }
         let (host, port) = match address.strip_prefix('[') {
@@ -90,8 +112,27 @@ mod tests {
 
     #[test]
     fn what_is_no_endpoint_is_refused() {
-        for text in ["", "ftp://a:1", "https://", "a:b", "a:70000", "https://a:1/registry", "[::1", "u:p@a:1", "[::1]x"] {
+        for text in ["", "ftp://a:1", "https://", "a:b", "a:70000", "https://a:1/registry", "[::1", "[::1]x"] {
             assert!(Endpoint::parse(text, false).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_password_in_an_endpoint_is_refused_and_not_quoted() {
+        for list in [
+            "https://root:hunter2@a:1",
+            "root:hunter2@a",
+            "https://b:1,https://root:hun,ter2@a:1",
+            "https://root:hun/ter2@a:1",
+            "ftp://root:hunter2@a",
+            "https://a:1@root:hunter2",
+            "https://root:hunter2@",
+        ] {
+            let list: Vec<String> = list.split(',').map(str::to_owned).collect();
+            let error = Endpoint::parse_all(&list, false).unwrap_err();
+            let Error::Remote { endpoint, problem, hint } = error else { panic!("{error}") };
+            let said = format!("{endpoint} {problem} {hint:?}");
+            assert!(said.contains("--user NAME") && !said.contains("hun") && !said.contains("ter2"), "{said}");
         }
     }
 }

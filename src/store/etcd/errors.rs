@@ -92,7 +92,7 @@ fn of_status(status: &Status, failure: Option<Failure>, endpoint: &Endpoint, con
         }
         Code::InvalidArgument if text.contains("authentication failed") => Trouble::new(
             Class::Final,
-            format!("{url} does not accept the password of user {:?}", config.user.as_deref().unwrap_or_default()),
+            format!("{url} does not accept the password of user {:?}", user_name(config).unwrap_or_default()),
             "check --user and --password (ETCDCTL_USER, ETCDCTL_PASSWORD)",
         ),
         Code::InvalidArgument if text.contains("user name is empty") => Trouble::new(
@@ -105,7 +105,7 @@ fn of_status(status: &Status, failure: Option<Failure>, endpoint: &Endpoint, con
             Class::Denied,
             format!(
                 "{url} does not let {} read these keys",
-                config.user.as_deref().map_or("this client".to_owned(), |user| format!("user {user:?}"))
+                user_name(config).map_or("this client".to_owned(), |user| format!("user {user:?}"))
             ),
             "grant its role read permission on the prefix: etcdctl role grant-permission ROLE read --prefix=true /registry/",
         ),
@@ -128,6 +128,11 @@ fn of_status(status: &Status, failure: Option<Failure>, endpoint: &Endpoint, con
             ),
         },
     }
+}
+
+/// The user without what follows a colon: given with --password, `NAME:PASSWORD` is taken for a whole name.
+fn user_name(config: &EtcdConfig) -> Option<&str> {
+    config.user.as_deref().map(|user| user.split(':').next().unwrap_or_default())
 }
 
 /// Whether the text is one of those etcd gives when a request could not get through the cluster's leader.

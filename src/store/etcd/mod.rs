@@ -23,6 +23,7 @@ use client::Cluster;
 
 pub use client::Notice;
 pub use config::{EtcdConfig, Password};
+pub use endpoint::refuse_credentials;
 
 /// A running etcd cluster behind [`Source`].
 pub struct EtcdSource {

@@ -1,0 +1,41 @@
+//! What a user should know of the way secrets are handled, one line each and once for a command: keys that everybody can read,
+//! servers that nobody vouches for.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use super::output;
+use crate::store::etcd::EtcdConfig;
+
+/// Says what is to be said of a live connection.
+pub(super) fn of_connection(config: &EtcdConfig) {
+    if let Some(key) = &config.key {
+        of_key("--key", key);
+    }
+    if config.insecure_skip_tls_verify && config.endpoints.iter().any(|endpoint| !endpoint.starts_with("http://")) {
+        let sent = if config.user.is_some() { " and receive the password" } else { "" };
+        once(format!("the server's certificate is not verified (--insecure-skip-tls-verify): another may answer in etcd's place{sent}"));
+    }
+}
+
+/// Says that everybody can read a file of keys, where it is so.
+pub(super) fn of_key(flag: &str, path: &Path) {
+    const OTHERS_READ: u32 = 0o004;
+    let Ok(mode) = fs::metadata(path).map(|found| found.permissions().mode()) else { return };
+    if mode & OTHERS_READ != 0 {
+        let (path, mode) = (path.display(), mode & 0o7777);
+        once(format!("{flag} {path}: every user can read the keys in it (mode {mode:04o}); chmod 600 {path}"));
+    }
+}
+
+/// A command may open several sources with the same flags.
+fn once(line: String) {
+    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    if !SAID.lock().unwrap_or_else(PoisonError::into_inner).contains(&line) {
+        output::note(&line);
+        SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(line);
+    }
+}
