@@ -71,6 +71,18 @@ pub fn config(args: &ConnectionArgs, unattended: bool) -> Result<EtcdConfig> {
     Ok(config)
 }
 
+/// The files that are read to reach etcd, each with its flag.
+pub fn files(args: &ConnectionArgs) -> Vec<(&'static str, PathBuf)> {
+    files_with(args, &environment)
+}
+
+fn files_with(args: &ConnectionArgs, environment: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, PathBuf)> {
+    // What cannot be resolved stops the command before it reads anything.
+    let found = resolve(args, environment, Path::new("/"), &|| Ok(Some(Password::new(String::new())))).ok();
+    let files = found.map(|(config, _)| [("--cacert", config.cacert), ("--cert", config.cert), ("--key", config.key)]);
+    files.into_iter().flatten().filter_map(|(flag, path)| Some((flag, path?))).collect()
+}
+
 fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
@@ -269,6 +281,19 @@ mod tests {
             ConnectionArgs { endpoints: vec!["https://root:hunter2@a".to_owned()], user: Some("root".to_owned()), ..Default::default() };
         assert!(resolve(&args, &|_| None, Path::new("/nowhere"), &ask).is_err());
         assert_eq!(asked.get(), 1, "an endpoint is refused before anything is asked");
+    }
+
+    #[test]
+    fn the_files_of_a_connection_are_known() {
+        let args = ConnectionArgs {
+            endpoints: vec!["a:1".to_owned()],
+            cacert: Some("ca.crt".into()),
+            key: Some("client.key".into()),
+            user: Some("root".to_owned()),
+            ..Default::default()
+        };
+        assert_eq!(files_with(&args, &|_| None), [("--cacert", "ca.crt".into()), ("--key", "client.key".into())]);
+        assert_eq!(format!("{args:?}"), "ConnectionArgs { .. }");
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod changes;
 mod commands;
 mod complete;
 mod connection;
+mod destination;
 mod encryption;
 mod error;
 mod flag_file;

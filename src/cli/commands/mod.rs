@@ -73,7 +73,7 @@ async fn run_on_source(cli: &Cli, out: &mut Output) -> Result<Outcome> {
         Command::History(args) => history::run(&session, args, out).await,
         Command::Timeline(args) => timeline::run(&session, args, out).await,
         Command::Status(args) => status::run(&session, args, out).await,
-        Command::Report(args) => report::run(&session, args).await,
+        Command::Report(args) => report::run(&session, args, out).await,
         Command::Watch(args) => watch::run(&session, args, out).await,
         Command::Completion(_) | Command::Decode(_) | Command::Diff(_) | Command::Plugins(_) => unreachable!("needs no source"),
     };

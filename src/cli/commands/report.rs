@@ -1,22 +1,20 @@
 //! `ketcd report`: the story as one self-contained page.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
-
 use clap::Args;
 use futures_util::TryStreamExt;
 
 use crate::history::Told;
 use crate::render::change::Shown;
-use crate::render::report::{Heading, Report};
+use crate::render::report::{Heading, Report, is_page};
 use crate::scheduler::{Replay, Scheduler};
 use crate::store::{At, KeyRange, Revision, Until};
 
 use crate::cli::changes::{Keys, Read, alive_names, changes};
-use crate::cli::output::note;
+use crate::cli::destination::{Destination, Replacing};
+use crate::cli::output::{Output, note};
 use crate::cli::replay::Feed;
 use crate::cli::session::Session;
-use crate::cli::{Error, Outcome, Result};
+use crate::cli::{Outcome, Result};
 
 /// Writes the story of a cluster, or of some objects, as one HTML page that needs no network.
 #[derive(Args, Debug)]
@@ -24,16 +22,21 @@ pub struct ReportArgs {
     /// Objects: pods -n shop, deployment/web, … (default: everything but leases).
     #[arg(value_name = "ADDRESS")]
     addresses: Vec<String>,
-    /// The page to write.
+    /// The page to write; a report that is there already is replaced. `-` is standard output.
     #[arg(long, value_name = "FILE.html")]
     out: String,
+    /// Replace FILE.html whatever it is; never what is read.
+    #[arg(long)]
+    force: bool,
     /// The page's title.
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
 }
 
 /// Runs the command.
-pub async fn run(session: &Session, args: &ReportArgs) -> Result<Outcome> {
+pub async fn run(session: &Session, args: &ReportArgs, out: &mut Output) -> Result<Outcome> {
+    let replacing = Replacing { is_older: &is_page, what: "a report of ketcd's", any: args.force };
+    let destination = Destination::open(&args.out, &session.args, session.args.show_secrets, &replacing)?;
     let span = session.source.span().await?;
     let newest = match session.at {
         At::Newest => span.newest,
@@ -76,8 +79,9 @@ pub async fn run(session: &Session, args: &ReportArgs) -> Result<Outcome> {
     let source = session.source.status().await?.name;
     let heading = Heading { title: args.title.as_deref().unwrap_or("What happened"), source: &source, reach: &reach, notes: &notes };
     let objects = report.len();
-    write(&args.out, report, &heading)?;
-    note(&format!("{objects} objects written to {}", args.out));
+    destination.write(out, |out| report.write(&heading, out))?;
+    let objects = if objects == 1 { "one object".to_owned() } else { format!("{objects} objects") };
+    note(&format!("{objects} written to {}", destination.name()));
     Ok(Outcome::Found)
 }
 
@@ -106,11 +110,4 @@ async fn decisions(session: &Session, report: &mut Report, newest: Revision) -> 
     })
     .await?;
     Ok(if found { vec![note] } else { Vec::new() })
-}
-
-fn write(path: &str, report: Report, heading: &Heading<'_>) -> Result<()> {
-    let failed =
-        |error: std::io::Error| Error::new(format!("cannot write {path}: {error}")).hint("check the folder and that you may write there");
-    let mut file = BufWriter::new(File::create(path).map_err(failed)?);
-    report.write(heading, &mut file).and_then(|()| file.flush()).map_err(failed)
 }

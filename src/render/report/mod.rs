@@ -21,7 +21,7 @@ use crate::scheduler::{Explanation, FilterMode};
 use super::change::Shown;
 use row::Row;
 
-pub use page::Heading;
+pub use page::{Heading, is_page};
 
 /// Collects changes, oldest first, and writes the page.
 pub struct Report {

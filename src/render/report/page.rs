@@ -14,6 +14,13 @@ use crate::history::ChangeKind;
 const HTML: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
+/// Stands near the beginning of every page.
+const GENERATOR: &[u8] = br#"<meta name="generator" content="ketcd report">"#;
+
+/// Whether a file that begins like this is a page that was written here.
+pub fn is_page(head: &[u8]) -> bool {
+    head.starts_with(b"<!doctype html>") && head.windows(GENERATOR.len()).any(|window| window == GENERATOR)
+}
 
 /// What the page says of itself.
 pub struct Heading<'a> {

@@ -1,0 +1,200 @@
+//! Where a page is written: into a temporary file beside its place, renamed once it is whole. A run that fails leaves what was there,
+//! and nothing that the command reads is ever replaced.
+
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
+use std::io::{self, BufWriter, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use super::args::GlobalArgs;
+use super::output::Output;
+use super::{Error, Result, connection};
+
+/// A place to write one file to, checked before anything is written.
+pub(super) struct Destination {
+    name: String,
+    place: Place,
+    mode: u32,
+}
+
+enum Place {
+    StandardOutput,
+    /// A pipe or a character device: written to as it is, as nothing in it can be lost.
+    Stream,
+    /// A file, new or to be replaced. A symbolic link is replaced itself, not what it leads to.
+    File {
+        folder: PathBuf,
+    },
+}
+
+/// What may be replaced.
+pub(super) struct Replacing<'a> {
+    /// Whether the beginning of a file shows that it is an older version of what is to be written.
+    pub is_older: &'a dyn Fn(&[u8]) -> bool,
+    /// What such a file is called.
+    pub what: &'a str,
+    /// Any other file as well (`--force`).
+    pub any: bool,
+}
+
+impl Destination {
+    /// Checks `--out NAME`; `-` is standard output. What has secrets in it is readable by its owner alone.
+    ///
+    /// # Errors
+    /// The name is of a file that the command reads, of a directory, of a file that is not to be replaced, or cannot be written to.
+    pub(super) fn open(name: &str, args: &GlobalArgs, has_secrets: bool, replacing: &Replacing<'_>) -> Result<Self> {
+        let mode = if has_secrets { 0o600 } else { 0o666 };
+        let place = if name == "-" || name == "/dev/stdout" { Place::StandardOutput } else { place(name, args, replacing)? };
+        Ok(Self { name: name.to_owned(), place, mode })
+    }
+
+    /// How messages name it.
+    pub(super) fn name(&self) -> &str {
+        if matches!(self.place, Place::StandardOutput) { "standard output" } else { &self.name }
+    }
+
+    /// Writes what `render` writes.
+    ///
+    /// # Errors
+    /// The stream's or the file system's; the file that was there is then as it was.
+    pub(super) fn write(&self, out: &mut Output, render: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+        let failed = |error: io::Error| cannot_write(&self.name, &error);
+        match &self.place {
+            Place::StandardOutput => render(out).and_then(|()| out.flush()).map_err(Error::from),
+            Place::Stream => {
+                let mut stream = BufWriter::new(OpenOptions::new().write(true).open(&self.name).map_err(failed)?);
+                render(&mut stream).and_then(|()| stream.flush()).map_err(failed)
+            }
+            Place::File { folder } => {
+                // The mode is one that open(2) takes, so the process's umask goes off it.
+                let file = tempfile::Builder::new()
+                    .prefix(".ketcd-")
+                    .suffix(".tmp")
+                    .permissions(Permissions::from_mode(self.mode))
+                    .tempfile_in(folder)
+                    .map_err(failed)?;
+                let mut stream = BufWriter::new(file);
+                render(&mut stream).map_err(failed)?;
+                let file = stream.into_inner().map_err(|error| failed(error.into_error()))?;
+                file.as_file().sync_all().map_err(failed)?;
+                file.persist(&self.name).map_err(|error| failed(error.error))?;
+                Ok(())
+            }
+        }
+    }
+}
+
+fn place(name: &str, args: &GlobalArgs, replacing: &Replacing<'_>) -> Result<Place> {
+    let path = Path::new(name);
+    let failed = |error: io::Error| cannot_write(name, &error);
+    let found = match fs::metadata(path) {
+        Ok(found) => Some(found),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(failed(error)),
+    };
+    let folder = match path.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => PathBuf::from("."),
+        Some(parent) => parent.to_owned(),
+        None => PathBuf::from("/"),
+    };
+    if name.is_empty() || name.ends_with('/') || found.as_ref().is_some_and(Metadata::is_dir) {
+        return Err(Error::new(format!("--out {name:?} is a directory")).hint("name a file in it"));
+    }
+    if !folder.is_dir() {
+        return Err(Error::new(format!("cannot write {name}: there is no directory {}", folder.display())).hint("make it first"));
+    }
+    if let Some(input) = inputs(args).iter().find(|input| input.is_reached_by(path, &folder, found.as_ref())) {
+        let Input { flag, path } = input;
+        return Err(Error::new(format!("--out {name} belongs to what {flag} {} reads, and ketcd writes nothing there", path.display()))
+            .hint("choose another file"));
+    }
+    let Some(found) = found else { return writable(name, folder) };
+    let kind = found.file_type();
+    if kind.is_fifo() || kind.is_char_device() {
+        return Ok(Place::Stream);
+    }
+    if !kind.is_file() || is_kernels(&folder) {
+        return Err(Error::new(format!("--out {name} is not an ordinary file")).hint("choose another file, or --out - for standard output"));
+    }
+    if !replacing.any {
+        // A file that its owner made read-only is not replaced, though the folder's mode would allow it.
+        OpenOptions::new().write(true).open(path).map_err(failed)?;
+        let mut head = Vec::new();
+        File::open(path).and_then(|file| file.take(1024).read_to_end(&mut head)).map_err(failed)?;
+        if !head.is_empty() && !(replacing.is_older)(&head) {
+            return Err(
+                Error::new(format!("{name} exists and is not {}", replacing.what)).hint("choose another file, or replace it with --force")
+            );
+        }
+    }
+    writable(name, folder)
+}
+
+/// Whether files can be made in the folder, found out by making one that has no name.
+fn writable(name: &str, folder: PathBuf) -> Result<Place> {
+    tempfile::tempfile_in(&folder).map_err(|error| cannot_write(name, &error))?;
+    Ok(Place::File { folder })
+}
+
+/// Links in `/dev` and `/proc` stand for open files; a rename would take the link away from every other program.
+fn is_kernels(folder: &Path) -> bool {
+    fs::canonicalize(folder).is_ok_and(|folder| folder == Path::new("/dev") || folder.starts_with("/proc"))
+}
+
+fn cannot_write(name: &str, error: &io::Error) -> Error {
+    let hint = match error.kind() {
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => "choose a file that you may write",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => "make room, or choose another file",
+        _ => "check the path, or choose another file",
+    };
+    Error::new(format!("cannot write {name}: {error}")).hint(hint)
+}
+
+/// A file or directory that the command reads.
+struct Input {
+    flag: &'static str,
+    path: PathBuf,
+}
+
+fn inputs(args: &GlobalArgs) -> Vec<Input> {
+    let files = args.files.iter().map(|path| Input { flag: "-f", path: path.into() });
+    let config = args.encryption_config.iter().map(|path| Input { flag: "--encryption-config", path: path.clone() });
+    let connection = if args.files.is_empty() { connection::files(&args.connection) } else { Vec::new() };
+    files.chain(config).chain(connection.into_iter().map(|(flag, path)| Input { flag, path })).collect()
+}
+
+impl Input {
+    /// Whether a file named `path` in `folder`, `found` there or where a symbolic link leads, is this input or a part of it.
+    fn is_reached_by(&self, path: &Path, folder: &Path, found: Option<&Metadata>) -> bool {
+        if self.path == Path::new("-") {
+            // With `< snapshot.db` standard input is a file like any other.
+            let stdin = io::stdin().as_fd().try_clone_to_owned().and_then(|stdin| File::from(stdin).metadata());
+            return stdin.is_ok_and(|stdin| is_same(&stdin, found));
+        }
+        let Ok(input) = fs::metadata(&self.path) else { return false };
+        if !input.is_dir() {
+            return is_same(&input, found);
+        }
+        let Ok(directory) = fs::canonicalize(&self.path) else { return false };
+        let is_inside = |path: io::Result<PathBuf>| path.is_ok_and(|path| path.starts_with(&directory));
+        is_inside(fs::canonicalize(folder)) || is_inside(fs::canonicalize(path)) || holds(&directory, found, 0)
+    }
+}
+
+/// Whether a file is the one found: by another name, through links of either sort.
+fn is_same(input: &Metadata, found: Option<&Metadata>) -> bool {
+    found.is_some_and(|found| (input.dev(), input.ino()) == (found.dev(), found.ino()))
+}
+
+/// Whether the file found is also in the directory, by a hard link.
+fn holds(directory: &Path, found: Option<&Metadata>, depth: usize) -> bool {
+    /// A data dir has `member/snap` and `member/wal`.
+    const DEEPEST: usize = 4;
+    let Ok(entries) = fs::read_dir(directory) else { return false };
+    entries.flatten().any(|entry| match entry.metadata() {
+        Ok(entry_is) if entry_is.is_dir() => depth < DEEPEST && holds(&entry.path(), found, depth + 1),
+        Ok(entry_is) => is_same(&entry_is, found),
+        Err(_) => false,
+    })
+}
