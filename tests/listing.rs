@@ -133,13 +133,18 @@ fn custom_kinds_by_their_definitions() {
 
 #[test]
 fn at_an_earlier_revision() {
+    let revision = created("ubuntu");
     check_error(
         &["get", "pod/lab/ubuntu", "--rev", "2"],
-        &format!("{} created later, at revision {}", "pod/lab/ubuntu is not there at revision 2: it was", created("ubuntu")),
+        &format!(
+            "error: pod \"ubuntu\" not found in namespace \"lab\" at revision 2; it was created at revision {revision}: \
+             ketcd -f {} get pod/lab/ubuntu --rev {revision}",
+            capture("k120-story").display(),
+        ),
         1,
     );
-    let output = story(&["get", "pod/lab/ubuntu", "-o", "jsonpath={.metadata.resourceVersion}", "--rev", &created("ubuntu")]);
-    assert_eq!(text(&output.stdout), created("ubuntu"));
+    let output = story(&["get", "pod/lab/ubuntu", "-o", "jsonpath={.metadata.resourceVersion}", "--rev", &revision]);
+    assert_eq!(text(&output.stdout), revision);
 }
 
 /// The revision that created a pod of the lab, by its history.
@@ -164,10 +169,8 @@ fn what_is_not_found_or_not_understood() {
         2,
     );
     let output = story(&["get", "pod/lab/never"]);
-    assert!(
-        text(&output.stderr).contains("pod/lab/never is not there at revision")
-            && text(&output.stderr).contains("nor at any other readable revision")
-    );
+    let wanted = "error: pod \"never\" not found in namespace \"lab\" at revision 1787; nor at any other readable revision, 1 to 1787\n";
+    assert!(text(&output.stderr).ends_with(wanted), "{}", text(&output.stderr));
     assert_eq!(output.status.code(), Some(1));
 }
 

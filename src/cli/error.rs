@@ -14,18 +14,30 @@ pub struct Error {
     message: String,
     hint: Option<String>,
     broken_pipe: bool,
+    nothing: bool,
 }
 
 impl Error {
     /// An error that says `message`, a sentence without its full stop.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), hint: None, broken_pipe: false }
+        Self { message: message.into(), hint: None, broken_pipe: false, nothing: false }
     }
 
     /// Adds what to do next.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    /// Makes it say that what was asked for is not there, which is an answer: exit code 1.
+    pub fn nothing(mut self) -> Self {
+        self.nothing = true;
+        self
+    }
+
+    /// Whether it says that what was asked for is not there.
+    pub fn is_nothing(&self) -> bool {
+        self.nothing
     }
 
     /// Whether the reader of our output went away, which is no error.
@@ -46,7 +58,7 @@ impl fmt::Display for Error {
 
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
-        Self { message: error.to_string(), hint: None, broken_pipe: error.kind() == io::ErrorKind::BrokenPipe }
+        Self { message: error.to_string(), hint: None, broken_pipe: error.kind() == io::ErrorKind::BrokenPipe, nothing: false }
     }
 }
 
@@ -59,6 +71,6 @@ impl From<store::Error> for Error {
             store::Error::Format { .. } => None,
             store::Error::Remote { hint, .. } => hint.clone(),
         };
-        Self { message: error.to_string(), hint, broken_pipe: false }
+        Self { message: error.to_string(), hint, broken_pipe: false, nothing: false }
     }
 }

@@ -6,9 +6,10 @@ use std::io::Write;
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 
+use super::absence::Question;
 use super::output::{Format, Output};
 use super::session::Session;
-use super::{Outcome, Result, absence};
+use super::{Outcome, Result};
 use crate::kube::{Address, Kinds, RegistryKey, Resource};
 use crate::render::table::write_aligned;
 use crate::render::visible::visible;
@@ -126,7 +127,7 @@ pub(super) async fn keys(session: &Session, addresses: &[Address], without_headi
             }
         }
         if lines.len() == before {
-            absence::explain(session, address).await?;
+            Question::at(session, "ls").await?.report(session, address).await?;
         }
     }
     let is_empty = lines.len() == headings;

@@ -9,6 +9,7 @@ mod commands;
 mod complete;
 mod connection;
 mod destination;
+mod elsewhere;
 mod encryption;
 mod error;
 mod flag_file;

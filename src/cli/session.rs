@@ -241,6 +241,11 @@ impl Session {
         Ok(self.source.range(keys, self.at, want).await?)
     }
 
+    /// Whether reading costs a live etcd, so that what is only nice to know is not read.
+    pub fn asks_live_etcd(&self) -> bool {
+        self.args.files.is_empty()
+    }
+
     /// The namespace of namespaced kinds: `-n`, or `default`.
     pub fn namespace(&self) -> &str {
         self.args.namespace.as_deref().unwrap_or("default")

@@ -4,8 +4,9 @@ use std::io::Write;
 
 use futures_util::TryStreamExt;
 
+use super::absence::{Missing, Question};
 use super::changes::{Keys, Read, changes};
-use super::output::{Format, Output, note};
+use super::output::{Format, Output};
 use super::session::Session;
 use super::{Error, Outcome, Result};
 use crate::history::config;
@@ -20,12 +21,13 @@ pub async fn run(session: &Session, addresses: &[String], out: &mut Output) -> R
     if keys.many || keys.addresses.iter().any(|address| address.kind().is_none_or(|kind| kind.kind != "Pod")) {
         return Err(Error::new("--with-config is for one pod").hint("write get pod/namespace/name --with-config"));
     }
+    let missing = Missing::of(session, &keys).await?;
     let newest = match session.at {
         At::Newest => session.source.span().await?.newest,
         At::Revision(revision) => revision,
     };
     let Some((pod, revision)) = last_start(session, keys, newest).await? else {
-        note("nothing found: no such pod at this revision");
+        missing.report(session, &Question::at(session, "get --with-config").await?).await?;
         return Ok(Outcome::Nothing);
     };
     let dated = match revision {

@@ -9,6 +9,7 @@ use crate::render::blame as render;
 use crate::render::change::Shown;
 use crate::store::{At, Until};
 
+use crate::cli::absence::{Missing, Question};
 use crate::cli::changes::{Keys, Read, changes};
 use crate::cli::output::{Format, Output, note};
 use crate::cli::session::Session;
@@ -33,15 +34,19 @@ pub async fn run(session: &Session, args: &BlameArgs, out: &mut Output) -> Resul
         At::Revision(revision) => revision,
     };
     let clock = session.clock().await?;
+    let mut missing = Missing::of(session, &keys).await?;
     let mut blame = Blame::default();
     let mut changes = changes(session, keys, Until::Revision(newest));
     while let Some(read) = changes.try_next().await? {
         if let Read::Item(change) = read {
+            missing.saw(&change.key);
             blame.observe(&Told::new(change, clock));
         }
     }
     let Some((object, lines)) = blame.finish() else {
-        note("nothing found: no version of it is readable");
+        if !missing.report(session, &Question::up_to(session, "blame").await?).await? {
+            note("nothing found: no version of it is readable");
+        }
         return Ok(Outcome::Nothing);
     };
     let shown = Shown { managed_fields: session.args.show_managed_fields };

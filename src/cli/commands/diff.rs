@@ -13,6 +13,7 @@ use crate::render::change::Shown;
 use crate::render::comparison::{self, Named, Showing};
 use crate::store::{At, KeyValue, Revision, Want};
 
+use crate::cli::absence::{Looked, Missing, Question};
 use crate::cli::args::GlobalArgs;
 use crate::cli::changes::Keys;
 use crate::cli::output::{Format, Output};
@@ -87,6 +88,14 @@ async fn revisions<'a>(session: &'a Session, text: &str) -> Result<[Side<'a>; 2]
 async fn show(sides: [Side<'_>; 2], keys: &Keys, args: &DiffArgs, out: &mut Output) -> Result<Outcome> {
     let session = sides[1].session;
     let lists = [entries(&sides[0], keys).await?, entries(&sides[1], keys).await?];
+    let mut missing = Missing::of(session, keys).await?;
+    lists.iter().flatten().for_each(|entry| missing.saw(&entry.key));
+    let is_missing = match (sides[0].at, sides[1].at) {
+        (At::Revision(first), At::Revision(last)) => {
+            missing.report(session, &Question { command: "diff", looked: Looked::Between(first, last) }).await?
+        }
+        _ => false,
+    };
     let [before, after] = lists;
     let mut found = Vec::new();
     for (before, after) in join(before, after) {
@@ -94,8 +103,9 @@ async fn show(sides: [Side<'_>; 2], keys: &Keys, args: &DiffArgs, out: &mut Outp
     }
     found.retain(|named| named.difference.before != named.difference.after);
     let shown = Shown { managed_fields: session.args.show_managed_fields };
-    let outcome = if found.is_empty() { Outcome::Found } else { Outcome::Nothing };
+    let outcome = if found.is_empty() && !is_missing { Outcome::Found } else { Outcome::Nothing };
     match &session.format {
+        Format::Table | Format::Wide if found.is_empty() && is_missing => {}
         Format::Table | Format::Wide => {
             let showing = Showing { all_fields: args.all_fields, width: out.width() };
             comparison::write_text(&comparison::head(&sides[0].name, &sides[1].name), &found, showing, out)?;

@@ -18,7 +18,7 @@ use crate::store::{At, Revision};
 use crate::cli::output::{Format, Output, note};
 use crate::cli::replay::Feed;
 use crate::cli::session::Session;
-use crate::cli::{Error, Outcome, Result, flag_file};
+use crate::cli::{Error, Outcome, Result, absence, flag_file};
 
 /// Explains scheduling decisions: reruns the scheduler that took them on the state etcd held.
 #[derive(Args, Debug)]
@@ -128,8 +128,7 @@ async fn one(
             return Err(Error::new(format!("pod {namespace}/{name}: {} (revision {until})", problem.what))
                 .hint(format!("ketcd get pod/{namespace}/{name} -o json shows what is stored")));
         }
-        return Err(Error::new(format!("pod {namespace}/{name} does not exist at revision {until}"))
-            .hint(format!("ketcd history pod/{namespace}/{name} shows whether it ever did; --rev N looks at another revision")));
+        return Err(absence::no_pod(session, "explain", namespace, name).await?);
     };
     let explanation = if pod.node_name.is_some() { replay.explain_bound(&pod, until.0) } else { replay.explain_waiting(&pod, until.0) };
     Ok((explanation, replay))

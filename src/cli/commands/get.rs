@@ -30,5 +30,5 @@ pub async fn run(session: &Session, args: &GetArgs, out: &mut Output) -> Result<
         return Err(Error::new("no kind was named").hint("write kind/namespace/name, or a kind"));
     }
     let format = if session.args.output.is_none() { &Format::Json } else { &session.format };
-    listing::list(session, &Wanted::Addresses(addresses), &args.list, format, out).await
+    listing::list(session, ("get", &Wanted::Addresses(addresses)), &args.list, format, out).await
 }

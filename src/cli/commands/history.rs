@@ -10,6 +10,7 @@ use crate::render::change::{self, Shown, With};
 use crate::render::change_text::{Teller, Telling};
 use crate::store::{At, Until};
 
+use crate::cli::absence::{Missing, Question};
 use crate::cli::changes::{Keys, Read, changes};
 use crate::cli::output::{Format, Output, note};
 use crate::cli::select::SelectArgs;
@@ -51,19 +52,21 @@ pub async fn run(session: &Session, args: &HistoryArgs, out: &mut Output) -> Res
     };
     let select = args.select.read()?;
     session.note_reach().await?;
+    let mut missing = Missing::of(session, &keys).await?;
     let mut writer = Writer::new(session, &args.telling, keys.many, out)?;
     let clock = session.clock().await?;
     clock.problems().iter().for_each(|problem| note(problem));
     let mut changes = changes(session, keys, Until::Revision(newest));
     while let Some(read) = changes.try_next().await? {
-        if let Read::Item(change) = read
-            && select.takes(&change)
-        {
+        let Read::Item(change) = read else { continue };
+        missing.saw(&change.key);
+        if select.takes(&change) {
             writer.write(session, Told::new(change, clock), out).await?;
         }
     }
     let outcome = writer.finish(out)?;
-    if outcome == Outcome::Nothing {
+    let is_missing = missing.report(session, &Question::up_to(session, "history").await?).await?;
+    if outcome == Outcome::Nothing && !is_missing {
         let span = session.source.span().await?;
         note(&format!("nothing found: no change of it is readable between revisions {} and {newest}", span.oldest));
     }

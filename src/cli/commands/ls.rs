@@ -25,7 +25,7 @@ pub struct LsArgs {
 /// Runs the command.
 pub async fn run(session: &Session, args: &LsArgs, out: &mut Output) -> Result<Outcome> {
     if args.all {
-        return listing::list(session, &Wanted::Everything, &args.list, &session.format, out).await;
+        return listing::list(session, ("ls", &Wanted::Everything), &args.list, &session.format, out).await;
     }
     if args.kinds.is_empty() {
         if args.list.selector.is_some() || args.list.field_selector.is_some() {
@@ -41,5 +41,5 @@ pub async fn run(session: &Session, args: &LsArgs, out: &mut Output) -> Result<O
     if is_table && addresses.iter().all(|address| matches!(address, Address::Key(_))) && !addresses.is_empty() {
         return inventory::keys(session, &addresses, args.list.no_headers, out).await;
     }
-    listing::list(session, &Wanted::Addresses(addresses), &args.list, &session.format, out).await
+    listing::list(session, ("ls", &Wanted::Addresses(addresses)), &args.list, &session.format, out).await
 }

@@ -20,7 +20,7 @@ use std::io::Write;
 use clap::Subcommand;
 
 use super::args::Cli;
-use super::output::Output;
+use super::output::{Output, report_error};
 use super::session::Session;
 use super::{Error, Outcome, Result};
 
@@ -77,7 +77,14 @@ async fn run_on_source(cli: &Cli, out: &mut Output) -> Result<Outcome> {
         Command::Watch(args) => watch::run(&session, args, out).await,
         Command::Completion(_) | Command::Decode(_) | Command::Diff(_) | Command::Plugins(_) => unreachable!("needs no source"),
     };
-    outcome.map(|outcome| session.end(outcome))
+    let outcome = match outcome {
+        Err(error) if error.is_nothing() => {
+            report_error(&error);
+            Outcome::Nothing
+        }
+        other => other?,
+    };
+    Ok(session.end(outcome))
 }
 
 /// Waits for `work` on a small runtime; commands without a source never start one.

@@ -13,6 +13,7 @@ use crate::render::style::{STRONG, paint};
 use crate::render::timeline::{self as render, Entry, EntryKind};
 use crate::store::Revision;
 
+use crate::cli::absence::{Missing, Question};
 use crate::cli::output::{Format, Output, note};
 use crate::cli::session::Session;
 use crate::cli::stories::{self, related};
@@ -40,8 +41,13 @@ pub async fn run(session: &Session, args: &TimelineArgs, out: &mut Output) -> Re
     let asked = stories::asked(session, &args.addresses, everything).await?;
     let story = stories::read(session, &asked).await?;
     let subjects: Vec<&Timeline> = story.timelines.iter().filter(|(key, _)| asked.contains(key)).map(|(_, timeline)| timeline).collect();
+    let mut missing = Missing::of(session, &asked).await?;
+    story.timelines.keys().for_each(|key| missing.saw(key));
+    let is_missing = missing.report(session, &Question::up_to(session, "timeline").await?).await?;
     if subjects.is_empty() {
-        note("nothing found: no change of it is readable");
+        if !is_missing {
+            note("nothing found: no change of it is readable");
+        }
         return Ok(Outcome::Nothing);
     }
     let oldest = session.source.span().await?.oldest;

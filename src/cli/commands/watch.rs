@@ -11,6 +11,7 @@ use crate::history::{Change, ChangeKind, Told, actor};
 use crate::store::{At, Revision, SourceKind, Until};
 
 use super::history::{TellingArgs, Writer};
+use crate::cli::absence::{Missing, Question};
 use crate::cli::changes::{Keys, Read, changes_from};
 use crate::cli::output::{Output, note};
 use crate::cli::select::SelectArgs;
@@ -47,12 +48,16 @@ pub async fn run(session: &Session, args: &WatchArgs, out: &mut Output) -> Resul
     let select = args.select.read()?;
     let mut writer = Writer::new(session, &args.telling, keys.many, out)?;
     let past = if from <= span.newest { Some(session.clock().await?) } else { None };
+    let mut missing = Missing::of(session, &keys).await?;
     let mut live = LiveClock::default();
     let mut changes = changes_from(session, keys, from, Until::Forever).await?;
     while let Some(read) = changes.try_next().await? {
         match read {
-            Read::Item(change) if !select.takes(&change) => {}
             Read::Item(change) => {
+                missing.saw(&change.key);
+                if !select.takes(&change) {
+                    continue;
+                }
                 let told = match past.filter(|_| change.revision <= span.newest) {
                     Some(clock) => Told::new(change, clock),
                     None => arrived(&mut live, change),
@@ -63,7 +68,12 @@ pub async fn run(session: &Session, args: &WatchArgs, out: &mut Output) -> Resul
             Read::Gap { from, to } => note(&format!("revisions {from} to {to} were compacted away before they could be read: a gap")),
         }
     }
-    writer.finish(out)
+    let outcome = writer.finish(out)?;
+    // The changes end where the source does: one that grows is followed until it is broken off.
+    if from <= Revision(1) {
+        missing.report(session, &Question::up_to(session, "watch").await?).await?;
+    }
+    Ok(outcome)
 }
 
 /// Dates a change that came after the watch began.

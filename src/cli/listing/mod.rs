@@ -11,9 +11,10 @@ use std::io::Write;
 
 use clap::Args;
 
+use super::absence::{self, Question};
 use super::output::{Format, Output};
 use super::session::Session;
-use super::{Error, Outcome, Result, absence};
+use super::{Error, Outcome, Result};
 use crate::kube::{Address, FieldSelector, LabelSelector, Opaque, SelectorError};
 use crate::render::table::{Labels, View};
 
@@ -57,8 +58,14 @@ trait Sink {
     fn finish(self: Box<Self>, out: &mut dyn Write) -> Result<()>;
 }
 
-/// Lists what is wanted as `format` says.
-pub(super) async fn list(session: &Session, wanted: &Wanted, args: &ListArgs, format: &Format, out: &mut Output) -> Result<Outcome> {
+/// Lists what is wanted of a command as `format` says.
+pub(super) async fn list(
+    session: &Session,
+    (command, wanted): (&str, &Wanted),
+    args: &ListArgs,
+    format: &Format,
+    out: &mut Output,
+) -> Result<Outcome> {
     let selector = |error: SelectorError| Error::new(error.to_string()).hint("write it as kubectl does, for example app=web,tier!=db");
     let labels = args.selector.as_deref().map(LabelSelector::parse).transpose().map_err(selector)?.unwrap_or_default();
     let fields = args.field_selector.as_deref().map(FieldSelector::parse).transpose().map_err(selector)?.unwrap_or_default();
@@ -75,7 +82,7 @@ pub(super) async fn list(session: &Session, wanted: &Wanted, args: &ListArgs, fo
             for address in addresses {
                 let here = fetch.address(address, sink.as_mut(), out).await?;
                 if here == 0 && matches!(address, Address::Objects { name: Some(_), .. } | Address::Key(_)) && !fetch.is_filtered() {
-                    absence::explain(session, address).await?;
+                    Question::at(session, command).await?.report(session, address).await?;
                 }
                 found += here;
             }
