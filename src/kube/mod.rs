@@ -4,6 +4,7 @@ pub use k8s_openapi::api;
 pub use k8s_openapi::apimachinery;
 
 mod address;
+mod as_decoded;
 mod custom_kind;
 mod decoder;
 pub mod encryption;
@@ -20,6 +21,7 @@ mod secret;
 mod selector;
 
 pub use address::{Address, AddressError, Scope};
+pub use as_decoded::as_decoded;
 pub use custom_kind::PrinterColumn;
 pub use decoder::Decoder;
 #[cfg(test)]

@@ -105,6 +105,8 @@ impl Structs<'_> {
 
     fn value(&mut self, ty: Type, given: Value) -> Value {
         match (ty, given) {
+            // An element of a list or a map: `null` leaves it at its zero value.
+            (ty, Value::Null) => self.zero(ty),
             (Type::Message(id), given) => self.message(&MESSAGES[usize::from(id.0)], given),
             (Type::Double, Value::Number(number)) => {
                 let mut text = Vec::new();
@@ -121,7 +123,6 @@ impl Structs<'_> {
     fn message(&mut self, message: &Message, given: Value) -> Value {
         match (message.render, given) {
             (Render::Struct, Value::Object(members)) => self.members(message, members),
-            (Render::Struct, Value::Null) => self.members(message, Map::new()),
             (Render::Quantity, Value::Number(number)) => Value::String(number.to_string()),
             (Render::SchemaOrBool | Render::SchemaOrArray | Render::SchemaOrStrings, Value::Object(members)) => {
                 let schema = message.rows.iter().find(|row| row.card == Card::One && matches!(row.ty, Type::Message(_)));

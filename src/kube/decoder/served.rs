@@ -12,9 +12,19 @@ pub fn changes(api_version: &str, kind: &str) -> bool {
 
 /// Makes the object what a server of release 1.`minor` would return.
 pub fn serve(object: &mut Value, api_version: &str, kind: &str, minor: u8) {
-    if let (Some(rule), Value::Object(object)) = (rule(api_version, kind), object) {
+    if let (Some(rule), Value::Object(object)) = (rule(api_version, kind), object)
+        && is_sound(object)
+    {
         rule(object, minor);
     }
+}
+
+/// Whether the members that rules go into are objects, where they are there: no server returns an object in which they are something else,
+/// and it is left as it is.
+fn is_sound(object: &Map<String, Value>) -> bool {
+    let sound = |member: Option<&Value>| member.is_none_or(|member| member.is_object() || member.is_null());
+    let labels = object.get("metadata").and_then(|metadata| metadata.get("labels"));
+    ["metadata", "spec", "status"].into_iter().all(|name| sound(object.get(name))) && sound(labels)
 }
 
 type Rule = fn(&mut Map<String, Value>, u8);
@@ -190,6 +200,16 @@ mod tests {
         let namespace = served(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}, "status": {}}), 21);
         assert_eq!(namespace["metadata"]["labels"], json!({"kubernetes.io/metadata.name": "shop"}));
         assert_eq!(namespace["status"]["phase"], "Active");
+    }
+
+    #[test]
+    fn what_is_no_object_stays_what_it_is() {
+        for member in ["metadata", "spec", "status"] {
+            let odd = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", member: "text"});
+            assert_eq!(served(odd.clone(), 36), odd);
+        }
+        let odd = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "labels": "text"}});
+        assert_eq!(served(odd.clone(), 36), odd);
     }
 
     #[test]
