@@ -7,15 +7,16 @@ use serde::Deserialize;
 use crate::kube::api::resource::v1::{DeviceSelector, DeviceTaint};
 
 /// A taint on all devices that a selector names.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
 pub struct DeviceTaintRule {
     /// What it says.
     pub spec: DeviceTaintRuleSpec,
 }
 
 /// What a device taint rule says.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct DeviceTaintRuleSpec {
     /// The devices; `None`: all of them.
     pub device_selector: Option<DeviceTaintSelector>,

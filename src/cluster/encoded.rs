@@ -9,7 +9,7 @@ use crate::kube::api::policy::v1::PodDisruptionBudget;
 use crate::kube::api::resource::v1::DeviceClass;
 use crate::kube::api::storage::v1::{CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment};
 use crate::kube::api::{apps, core};
-use crate::kube::{Body, Decoder};
+use crate::kube::{Body, Decoder, as_decoded};
 
 use super::driver_devices::{
     ClassNodes, DriverClaim, NamedResourceSlice, PodSchedulingContext, ResourceClaimParameters, ResourceClass, ResourceClassParameters,
@@ -33,7 +33,24 @@ pub enum Encoded<'a> {
         mod_revision: i64,
     },
     /// Read ahead, which needs no state and can be done on another core; or why it cannot be read.
-    Ahead(Result<Read<'a>, String>),
+    Ahead(Result<Read<'a>, Unread>),
+}
+
+/// Why an object cannot be read, and what is known of it all the same.
+#[derive(Clone, Debug, Default)]
+pub struct Unread {
+    /// Why, a fragment.
+    pub why: String,
+    /// The node a pod is on, if it can be read.
+    pub node: Option<String>,
+    /// Whether it is a pod that is on no node, nominated to none, or finished.
+    pub idle: bool,
+}
+
+impl From<String> for Unread {
+    fn from(why: String) -> Self {
+        Self { why, ..Self::default() }
+    }
 }
 
 /// An object read into the type of its kind.
@@ -98,16 +115,16 @@ impl<'a> Encoded<'a> {
     /// Reads the object, whatever served version it was stored in: the fields a scheduler reads kept their names.
     ///
     /// # Errors
-    /// Why it cannot be read, a fragment.
-    pub fn read(self, kind: Watched) -> Result<Read<'a>, String> {
+    /// Why it cannot be read.
+    pub fn read(self, kind: Watched) -> Result<Read<'a>, Unread> {
         if let Self::Ahead(read) = self {
             return read;
         }
         Ok(match kind {
             Watched::Pod => {
-                let pod: PodFields<'a> = self.first_or_again(|_| ())?;
-                is_of_kind("Pod", &pod.kind)?;
-                Read::Pod(Box::new(pod))
+                let again = self.again();
+                let read = self.first_or_again(|_| ()).and_then(|pod: PodFields<'a>| is_of_kind("Pod", &pod.kind).map(|()| pod));
+                Read::Pod(Box::new(read.map_err(|why| unread_pod(why, again))?))
             }
             Watched::Node => {
                 let node: NodeFields<'a> = self.first_or_again(|_| ())?;
@@ -189,16 +206,21 @@ impl<'a> Encoded<'a> {
         T: DeserializeOwned + k8s_openapi::Resource,
         A: DeserializeOwned,
     {
-        let again = match &self {
-            Self::Json(text) => Self::Json(text),
-            Self::Stored { decoder, key, value, mod_revision } => Self::Stored { decoder, key, value, mod_revision: *mod_revision },
-            Self::Ahead(_) => return Err("it was read already".to_owned()),
-        };
+        let again = self.again().ok_or_else(|| "it was read already".to_owned())?;
         let (known, beside) = self.with(older)?;
         Ok((Box::new(With { known: *known, added: again.first_or_again(|_| ())? }), beside))
     }
 
-    /// Reads the object as `T`; where that fails, by way of JSON, which tells whether it is the value that is broken.
+    /// The same once more, unless it was read ahead.
+    fn again(&self) -> Option<Self> {
+        match self {
+            Self::Json(text) => Some(Self::Json(text)),
+            Self::Stored { decoder, key, value, mod_revision } => Some(Self::Stored { decoder, key, value, mod_revision: *mod_revision }),
+            Self::Ahead(_) => None,
+        }
+    }
+
+    /// Reads the object as `T`; where that fails, by way of JSON with what is null made zero values, as the API server holds it.
     fn first_or_again<T: Deserialize<'a>>(self, mend: impl FnOnce(&mut Value)) -> Result<T, String> {
         let (error, object) = match self {
             Self::Json(text) => match serde_json::from_slice(text) {
@@ -215,9 +237,25 @@ impl<'a> Encoded<'a> {
             Self::Ahead(_) => ("it was read already".to_owned(), None),
         };
         let mut object: Value = object.ok_or(error)?;
+        as_decoded(&mut object);
         mend(&mut object);
         T::deserialize(object).map_err(|error| error.to_string())
     }
+}
+
+/// What is known of a pod that cannot be read: where it is, if that much of it can be.
+fn unread_pod(why: String, again: Option<Encoded>) -> Unread {
+    let object: Option<Value> = again.and_then(|again| again.first_or_again(|_| ()).ok());
+    let Some(object) = object else { return why.into() };
+    let text = |pointer: &str| match object.pointer(pointer) {
+        None => Some(""),
+        Some(value) => value.as_str(),
+    };
+    let known = object["spec"].is_object() && object.get("status").is_none_or(Value::is_object);
+    let (node, nominated) = (text("/spec/nodeName"), text("/status/nominatedNodeName"));
+    let finished = matches!(text("/status/phase"), Some("Succeeded" | "Failed"));
+    let waits = known && node == Some("") && nominated == Some("");
+    Unread { why, node: node.filter(|node| !node.is_empty()).map(str::to_owned), idle: waits || finished }
 }
 
 fn is_of_kind(wanted: &str, kind: &str) -> Result<(), String> {

@@ -11,33 +11,42 @@ use crate::kube::api::storage::v1::{CSIDriver, CSINode, CSIStorageCapacity, Stor
 use super::driver_devices::{
     ClassNodes, DriverClaim, NamedResourceSlice, PodSchedulingContext, ResourceClaimParameters, ResourceClass, ResourceClassParameters,
 };
-use super::{Claim, DeviceTaintRule, Labels, PodGroup, Selector, Slice, Workload};
+use super::unreadable::Unreadables;
+use super::{Claim, DeviceTaintRule, Labels, PodGroup, Selector, Slice, Unreadable, Workload};
 
-/// Objects of one kind by namespace (empty for cluster-wide kinds) and name.
+/// Objects of one kind by namespace (empty for cluster-wide kinds) and name. A lookup that comes upon one that cannot be read reports it to
+/// [`super::unreadable::watch`].
 #[derive(Debug)]
 pub struct Lister<T> {
     objects: BTreeMap<(Arc<str>, Arc<str>), Arc<T>>,
+    unreadable: Unreadables,
 }
 
 impl<T> Default for Lister<T> {
     fn default() -> Self {
-        Self { objects: BTreeMap::new() }
+        Self { objects: BTreeMap::new(), unreadable: Unreadables::default() }
     }
 }
 
 impl<T> Lister<T> {
     /// Returns one object.
     pub fn get(&self, namespace: &str, name: &str) -> Option<&Arc<T>> {
-        self.objects.get(&(namespace.into(), name.into()))
+        let found = self.objects.get(&(namespace.into(), name.into()));
+        if found.is_none() {
+            self.unreadable.meet(namespace, name);
+        }
+        found
     }
 
     /// All objects, ascending by namespace and name.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<T>> {
+        self.unreadable.meet_all();
         self.objects.values()
     }
 
     /// The objects of one namespace, ascending by name, each with its name.
     pub fn in_namespace(&self, namespace: &str) -> impl Iterator<Item = (&Arc<str>, &Arc<T>)> {
+        self.unreadable.meet_in(namespace);
         let start: (Arc<str>, Arc<str>) = (namespace.into(), Arc::default());
         let namespace = start.0.clone();
         self.objects.range(start..).take_while(move |((of, _), _)| *of == namespace).map(|((_, name), object)| (name, object))
@@ -45,12 +54,19 @@ impl<T> Lister<T> {
 
     /// How many there are.
     pub fn len(&self) -> usize {
+        self.unreadable.meet_all();
         self.objects.len()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
+        self.unreadable.meet_all();
         self.objects.is_empty()
+    }
+
+    /// Marks an object as one that cannot be read, or takes the mark off; returns the mark that was there.
+    pub(super) fn mark(&mut self, key: (Arc<str>, Arc<str>), unreadable: Option<Arc<Unreadable>>) -> Option<Arc<Unreadable>> {
+        self.unreadable.set(key, unreadable)
     }
 
     pub(super) fn set(&mut self, key: (Arc<str>, Arc<str>), object: Option<Arc<T>>) {

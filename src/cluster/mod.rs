@@ -28,6 +28,7 @@ mod selector;
 mod state;
 mod stored;
 mod text;
+pub mod unreadable;
 mod volumes;
 
 pub use affinity::{AffinityTerm, NamespaceSelectors, PodAffinity};
@@ -38,7 +39,7 @@ pub use device_additions::{
     Claim, DerivedAttribute, DeviceAdditions, NodeAllocatableResource, RequestAdditions, ResultAdditions, Slice, With,
 };
 pub use device_takings::DeviceTaking;
-pub use encoded::{Encoded, Read};
+pub use encoded::{Encoded, Read, Unread};
 pub use images::ImageState;
 pub use index::{LabelGroup, NodeCounts, TermKind, WeightedTerm};
 pub use labels::{Interner, Labels};
@@ -54,7 +55,8 @@ pub use requests::{ContainerRequests, PodRequests, Taken};
 pub use resource_list::ResourceList;
 pub use resources::{Resources, is_extended};
 pub use selector::{NodeSelectorTerm, Operator, Requirement, Selector};
-pub use state::{Change, ClusterState, Problem};
+pub use state::{Change, ClusterState};
 pub use stored::{ObjectKey, Stored, Watched};
 pub use text::{Pairs, Text};
+pub use unreadable::{Problem, Unreadable};
 pub use volumes::{PodVolume, VolumeSource};

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use super::images::Images;
 use super::index::{self, PodIndex};
+use super::unreadable::{Problem, Unreadables};
 use super::{
     Encoded, ImageState, Interner, LabelGroup, Labels, Listers, Node, NodeCounts, NodeId, NodeInfo, ObjectKey, PodInfo, PodKey,
-    RequestRules, Stored, Watched, WeightedTerm,
+    RequestRules, Stored, Unreadable, Watched, WeightedTerm,
 };
 
 /// A change that was made, with what it takes to undo it.
@@ -19,15 +20,6 @@ pub struct Change {
     pub before: Option<Stored>,
     /// What it is.
     pub after: Option<Stored>,
-}
-
-/// An object, or a part of one, that could not be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// Which object: `pods/shop/web-0`.
-    pub object: String,
-    /// What is wrong, a sentence without its full stop.
-    pub what: String,
 }
 
 /// All objects a scheduler watches, at one revision.
@@ -44,6 +36,10 @@ pub struct ClusterState {
     index: PodIndex,
     listers: Listers,
     problems: HashMap<ObjectKey, Vec<Problem>>,
+    unreadable_pods: Unreadables,
+    unreadable_nodes: Unreadables,
+    /// How many objects of all kinds cannot be read.
+    unreadable: usize,
 }
 
 impl ClusterState {
@@ -61,6 +57,9 @@ impl ClusterState {
             index: PodIndex::default(),
             listers: Listers::default(),
             problems: HashMap::new(),
+            unreadable_pods: Unreadables::default(),
+            unreadable_nodes: Unreadables::default(),
+            unreadable: 0,
         }
     }
 
@@ -69,8 +68,9 @@ impl ClusterState {
         &self.rules
     }
 
-    /// The nodes that exist, in order of first appearance.
+    /// The nodes that exist and can be read, in order of first appearance.
     pub fn nodes(&self) -> impl Iterator<Item = &NodeInfo> {
+        self.unreadable_nodes.meet_all();
         self.nodes.iter().filter(|node| node.exists)
     }
 
@@ -96,36 +96,49 @@ impl ClusterState {
 
     /// Returns a node by its name, if it exists.
     pub fn node(&self, name: &str) -> Option<&NodeInfo> {
-        self.node_ids.get(name).map(|id| &self.nodes[*id as usize]).filter(|node| node.exists)
+        let found = self.node_ids.get(name).map(|id| &self.nodes[*id as usize]).filter(|node| node.exists);
+        if found.is_none() {
+            self.unreadable_nodes.meet("", name);
+        }
+        found
     }
 
     /// Returns a pod.
     pub fn pod(&self, namespace: &str, name: &str) -> Option<&Arc<PodInfo>> {
-        self.pods.get(&(namespace.into(), name.into()))
+        let found = self.pods.get(&(namespace.into(), name.into()));
+        if found.is_none() {
+            self.unreadable_pods.meet(namespace, name);
+        }
+        found
     }
 
     /// All pods, in no order.
     pub fn pods(&self) -> impl Iterator<Item = &Arc<PodInfo>> {
+        self.unreadable_pods.meet_all();
         self.pods.values()
     }
 
     /// Pods that wait for a node they are nominated to, by namespace and name.
     pub fn nominated(&self) -> impl Iterator<Item = &Arc<PodInfo>> {
+        self.unreadable_pods.meet_placed();
         self.nominated.iter().filter_map(|key| self.pods.get(key))
     }
 
     /// The groups of equal labels among the running pods of a namespace.
     pub fn groups_in(&self, namespace: &str) -> impl Iterator<Item = &LabelGroup> {
+        self.unreadable_pods.meet_placed();
         self.index.groups_in(namespace)
     }
 
     /// Namespaces that have running pods.
     pub fn populated_namespaces(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.unreadable_pods.meet_placed();
         self.index.namespaces()
     }
 
     /// The affinity terms running pods carry, each with where.
     pub fn terms(&self) -> impl Iterator<Item = (&WeightedTerm, &NodeCounts)> {
+        self.unreadable_pods.meet_placed();
         self.index.terms()
     }
 
@@ -139,6 +152,21 @@ impl ClusterState {
         &self.listers
     }
 
+    /// Whether there is an object that cannot be read.
+    pub fn has_unreadable(&self) -> bool {
+        self.unreadable > 0
+    }
+
+    /// Nodes that are there but cannot be read.
+    pub fn unreadable_nodes(&self) -> impl Iterator<Item = &Arc<Unreadable>> {
+        self.unreadable_nodes.iter()
+    }
+
+    /// Pods that are there but cannot be read.
+    pub fn unreadable_pods(&self) -> impl Iterator<Item = &Arc<Unreadable>> {
+        self.unreadable_pods.iter()
+    }
+
     /// What could not be read of the objects as they stand.
     pub fn problems(&self) -> impl Iterator<Item = &Problem> {
         self.problems.values().flatten()
@@ -149,7 +177,7 @@ impl ClusterState {
         &mut self.interner
     }
 
-    /// Puts (or, with `None`, deletes) an object. One that cannot be read is taken out, and is among the problems.
+    /// Puts (or, with `None`, deletes) an object. One that cannot be read is put as [`Stored::Unreadable`], and is among the problems.
     pub fn apply<'a>(&mut self, key: &ObjectKey, object: Option<impl Into<Encoded<'a>>>, mod_revision: i64) -> Change {
         if object.is_some() {
             self.problems.remove(key);
@@ -159,21 +187,14 @@ impl ClusterState {
             match Stored::compile(key.kind, object.into(), (mod_revision, &self.rules), &mut self.interner, &mut problems) {
                 Ok(stored) => Some(stored),
                 Err(error) => {
-                    problems.push(format!("it cannot be read as a {:?}: {error}", key.kind));
-                    None
+                    problems.push(format!("it cannot be read as a {}: {}", key.kind.name(), error.why));
+                    let node = error.node.map(Arc::from);
+                    Some(Stored::Unreadable(Arc::new(Unreadable { key: key.clone(), why: error.why.into(), node, idle: error.idle })))
                 }
             }
         });
         if !problems.is_empty() {
-            let place = match key.kind {
-                Watched::Node => "nodes/",
-                Watched::Service => "services/",
-                Watched::ReplicationController => "replicationcontrollers/",
-                _ => Watched::KEYS.iter().find(|(_, kind)| *kind == key.kind).map_or("", |(path, _)| path),
-            };
-            let object =
-                if key.namespace.is_empty() { format!("{place}{}", key.name) } else { format!("{place}{}/{}", key.namespace, key.name) };
-            let problems = problems.into_iter().map(|what| Problem { object: object.clone(), what });
+            let problems = problems.into_iter().map(|what| Problem { object: key.path(), what });
             self.problems.insert(key.clone(), problems.collect());
         }
         let before = self.set(key, after.clone());
@@ -193,8 +214,12 @@ impl ClusterState {
     /// Puts a compiled object (or deletes it) and returns what was there.
     pub fn set(&mut self, key: &ObjectKey, stored: Option<Stored>) -> Option<Stored> {
         let place = || (key.namespace.clone(), key.name.clone());
+        let mark = stored.as_ref().and_then(Stored::unreadable).cloned();
+        self.unreadable += usize::from(mark.is_some());
+        let marked;
         macro_rules! lister {
             ($field:ident, $variant:ident) => {{
+                marked = self.listers.$field.mark(place(), mark);
                 let before = self.listers.$field.get(&key.namespace, &key.name).cloned().map(Stored::$variant);
                 let after = match stored {
                     Some(Stored::$variant(object)) => Some(object),
@@ -206,6 +231,8 @@ impl ClusterState {
         }
         macro_rules! two_listers {
             ($field:ident, $beside:ident, $variant:ident) => {{
+                marked = self.listers.$field.mark(place(), mark.clone());
+                self.listers.$beside.mark(place(), mark);
                 let beside = self.listers.$beside.get(&key.namespace, &key.name).cloned();
                 let before = self.listers.$field.get(&key.namespace, &key.name).cloned();
                 let (after, other) = match stored {
@@ -217,9 +244,15 @@ impl ClusterState {
                 before.map(|object| Stored::$variant(object, beside))
             }};
         }
-        match key.kind {
-            Watched::Pod => self.set_pod(key, stored),
-            Watched::Node => self.set_node(key, stored),
+        let before = match key.kind {
+            Watched::Pod => {
+                marked = self.unreadable_pods.set(place(), mark);
+                self.set_pod(key, stored)
+            }
+            Watched::Node => {
+                marked = self.unreadable_nodes.set(place(), mark);
+                self.set_node(key, stored)
+            }
             Watched::Namespace => lister!(namespaces, Namespace),
             Watched::Service => lister!(services, Owner),
             Watched::ReplicationController => lister!(replication_controllers, Owner),
@@ -244,7 +277,9 @@ impl ClusterState {
             Watched::PodGroup => lister!(pod_groups, PodGroup),
             Watched::CompositePodGroup => lister!(composite_pod_groups, CompositePodGroup),
             Watched::Workload => lister!(workloads, Workload),
-        }
+        };
+        self.unreadable -= usize::from(marked.is_some());
+        before.or_else(|| marked.map(Stored::Unreadable))
     }
 
     /// Returns the number of a node that some object named, existing or not.

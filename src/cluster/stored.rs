@@ -13,7 +13,7 @@ use super::driver_devices::{
 };
 use super::{
     Claim, DeviceTaintRule, Encoded, ImageState, Interner, Labels, Node, Owner, PodGroup, PodInfo, Read, RequestRules, Selector, Slice,
-    Workload,
+    Unread, Unreadable, Workload,
 };
 
 /// The kinds a scheduler watches.
@@ -100,6 +100,17 @@ impl ObjectKey {
         let (namespace, name) = rest.split_once('/').unwrap_or(("", rest));
         (!name.is_empty() && !name.contains('/')).then(|| Self { kind, namespace: namespace.into(), name: name.into() })
     }
+
+    /// The object as a path of plural, namespace and name: `pods/shop/web-0`.
+    pub fn path(&self) -> String {
+        let plural = match self.kind {
+            Watched::Node => "nodes/",
+            Watched::Service => "services/",
+            Watched::ReplicationController => "replicationcontrollers/",
+            kind => Watched::KEYS.iter().find(|(_, known)| *known == kind).map_or("", |(path, _)| path),
+        };
+        if self.namespace.is_empty() { format!("{plural}{}", self.name) } else { format!("{plural}{}/{}", self.namespace, self.name) }
+    }
 }
 
 /// A compiled object.
@@ -131,9 +142,16 @@ pub enum Stored {
     PodGroup(Arc<PodGroup>),
     CompositePodGroup(Arc<PodGroup>),
     Workload(Arc<Workload>),
+    /// Of any kind: it is there, but cannot be read.
+    Unreadable(Arc<Unreadable>),
 }
 
 impl Stored {
+    /// Why it cannot be read, if it cannot.
+    pub fn unreadable(&self) -> Option<&Arc<Unreadable>> {
+        if let Self::Unreadable(unreadable) = self { Some(unreadable) } else { None }
+    }
+
     /// Compiles an object. Parts of it that cannot be read are named in `problems`; the error says why none of it can.
     pub(super) fn compile(
         kind: Watched,
@@ -141,7 +159,7 @@ impl Stored {
         (mod_revision, rules): (i64, &RequestRules),
         interner: &mut Interner,
         problems: &mut Vec<String>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Unread> {
         Ok(match object.read(kind)? {
             Read::Pod(pod) => Stored::Pod(Arc::new(PodInfo::compile(&pod, mod_revision, interner, problems))),
             Read::Node(node) => {

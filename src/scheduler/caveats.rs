@@ -259,7 +259,8 @@ fn unknown_rules(of: &Circumstances, said: &mut Vec<String>) {
     let matters = |object: &str| match object.strip_prefix("pods/").and_then(|path| path.split_once('/')) {
         Some((namespace, name)) => {
             let own = *of.attempt.pod.namespace == *namespace && *of.attempt.pod.name == *name;
-            own || of.state.pod(namespace, name).is_none_or(|pod| pod.is_on_node())
+            let idle = of.state.unreadable_pods().any(|pod| pod.idle && pod.key.path() == object);
+            own || !idle && of.state.pod(namespace, name).is_none_or(|pod| pod.is_on_node())
         }
         None => true,
     };
@@ -270,6 +271,8 @@ fn unknown_rules(of: &Circumstances, said: &mut Vec<String>) {
         problems.map(|problem| (problem.object != own, format!("{}: {}", problem.object, problem.what))).collect();
     shown.sort();
     shown.dedup();
+    let unread = of.judgement.unread.iter().filter(|unread| !of.state.problems().any(|problem| problem.object == unread.key.path()));
+    shown.extend(unread.map(|unread| (true, unread.to_string())));
     let more = shown.len().saturating_sub(3);
     said.extend(shown.into_iter().take(3).map(|(_, text)| text));
     if more > 0 {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::sampling::Sample;
 use super::scoring::Scores;
+use crate::cluster::Unreadable;
 use crate::scheduler::dra::driver::DriverWait;
 use crate::scheduler::groups::GroupCycle;
 use crate::scheduler::plugin::{Refusal, Verdict};
@@ -37,6 +38,8 @@ pub struct Judgement {
     pub driver_waits: Vec<DriverWait>,
     /// The cycle of the pod's whole group, where there is one (since 1.36).
     pub group: Option<Box<GroupCycle>>,
+    /// Objects that were looked up and are there but cannot be read; those that leave a filter or a score unknown are named there instead.
+    pub unread: Vec<Arc<Unreadable>>,
 }
 
 /// What ends an attempt before any node is looked at.
@@ -90,6 +93,7 @@ impl Judgement {
             permit: None,
             driver_waits: Vec::new(),
             group: None,
+            unread: Vec::new(),
         }
     }
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::thread;
 
+use crate::cluster::unreadable::{meet, watch};
 use crate::cluster::{ClusterState, NodeCounts, NodeInfo, PodInfo};
 
 use super::dra::driver;
@@ -19,6 +20,7 @@ pub mod prepared;
 pub mod sampling;
 pub mod scoring;
 pub mod stateless;
+pub mod unread;
 
 use judgement::{Judgement, NodeJudgement, WholePod};
 use prepared::Prepared;
@@ -60,6 +62,11 @@ impl<'a> Cycle<'a> {
 
     /// Judges the pod on every node, scores those that fit and says what the scheduler would write.
     pub fn judge(&'a self) -> Judgement {
+        let (judgement, unread) = watch(|| self.judged());
+        Judgement { unread, ..judgement }
+    }
+
+    fn judged(&'a self) -> Judgement {
         let prepared = self.prepare();
         let nodes: Vec<&NodeInfo> = self.nodes().collect();
         let mut judgement = self.filtered(&nodes, &prepared);
@@ -94,13 +101,18 @@ impl<'a> Cycle<'a> {
         if let Some(whole) = prepared.whole_pod.as_ref().filter(told) {
             return Judgement::new(self.filters(), self.refuse_all(nodes, whole), Some(whole.clone()));
         }
-        let judged = self.judge_nodes(nodes, prepared);
+        let mut judged = self.judge_nodes(nodes, prepared);
+        prepared.spread_unread(&mut judged);
+        let unread = self.unread_nodes(judged.first().map_or(self.filters().len(), |node| node.verdicts.len()));
+        judged.extend(unread);
         let nominated = if prepared.whole_pod.is_none() { self.nominated(&judged) } else { None };
         // Where the nominated node fits, no other is looked at, and none can fail.
         let errors = || self.unknown_node(prepared).map_or_else(|| fit_error::filter_errors(self, &judged), |error| vec![error]);
         let mut errors = if prepared.whole_pod.is_none() && nominated.is_none() { errors() } else { Vec::new() }.into_iter();
         let whole_pod = prepared.whole_pod.clone().or_else(|| errors.next().map(WholePod::Error));
-        let tried = nodes.iter().filter(|node| prepared.subset.as_ref().is_none_or(|(names, _)| names.contains(&node.name))).count();
+        let unread = judged.len() - nodes.len();
+        let tried =
+            unread + nodes.iter().filter(|node| prepared.subset.as_ref().is_none_or(|(names, _)| names.contains(&node.name))).count();
         let sample = Sample::new(self.profile, tried, judged.iter().filter(|node| node.fits()).count());
         Judgement { nominated, sample, equal_messages: errors.collect(), ..Judgement::new(self.filters(), judged, whole_pod) }
     }
@@ -167,6 +179,17 @@ impl<'a> Cycle<'a> {
         in_parallel(nodes, |node| judge(node))
     }
 
+    /// The nodes that are there but cannot be read: whatever a filter asks of them is unknown.
+    fn unread_nodes(&self, filters: usize) -> Vec<NodeJudgement> {
+        let within = self.scope.and_then(|scope| scope.within.as_ref());
+        let unread = self.state.unreadable_nodes().filter(|node| within.is_none_or(|names| names.contains(&node.key.name)));
+        let judged = |(name, missing): (Arc<str>, String)| {
+            let verdicts = vec![Verdict::Unknown { missing: missing.into() }; filters];
+            Some(NodeJudgement { id: self.state.id_of(&name)?, name, verdicts, absent: false })
+        };
+        unread.map(|node| (node.key.name.clone(), node.to_string())).filter_map(judged).collect()
+    }
+
     /// The verdicts of all filters on one node, off which those pods were taken. Pods nominated to the node that the pod may not displace are
     /// first thought there; the pod must fit with and without them.
     pub fn judge_node(
@@ -226,6 +249,9 @@ impl<'a> Cycle<'a> {
 /// Below this many nodes a second thread costs more than it brings.
 const PARALLEL_FROM: usize = 256;
 
+/// Bytes of stack for each thread: what a plugin evaluates may nest deeply.
+const STACK: usize = 8 << 20;
+
 /// Maps nodes in their order, on every core where there are many.
 pub fn in_parallel<T: Send>(nodes: &[&NodeInfo], map: impl Fn(&NodeInfo) -> T + Sync) -> Vec<T> {
     let workers = thread::available_parallelism().map_or(1, usize::from);
@@ -236,8 +262,17 @@ pub fn in_parallel<T: Send>(nodes: &[&NodeInfo], map: impl Fn(&NodeInfo) -> T + 
     thread::scope(|scope| {
         let parts: Vec<_> = nodes
             .chunks(nodes.len().div_ceil(workers))
-            .map(|part| scope.spawn(move || part.iter().map(|node| map(node)).collect::<Vec<T>>()))
+            .map(|part| {
+                let work = move || watch(|| part.iter().map(|node| map(node)).collect::<Vec<T>>());
+                thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work).expect("the system starts threads")
+            })
             .collect();
-        parts.into_iter().flat_map(|part| part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        let parts = parts.into_iter().map(|part| part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        parts
+            .flat_map(|(part, unread)| {
+                unread.iter().for_each(meet);
+                part
+            })
+            .collect()
     })
 }

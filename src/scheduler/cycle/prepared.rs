@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Cycle;
-use super::judgement::WholePod;
+use super::judgement::{NodeJudgement, WholePod};
+use super::unread::Unread;
 use super::{fit_error, stateless};
+use crate::cluster::unreadable::{meet, watch};
 use crate::scheduler::plugin::{Candidate, Filter, PreFilter, Refusal, Verdict};
 use crate::scheduler::profile::FilterMode;
 use crate::scheduler::volumes::{claim_refs, owner_problem};
@@ -20,6 +22,7 @@ pub struct Prepared<'a> {
     pub subset: Option<(BTreeSet<Arc<str>>, Vec<&'static str>)>,
     /// Refusals of the pod as a whole.
     pub whole_pod: Option<WholePod>,
+    unread: Unread,
 }
 
 impl<'a> Cycle<'a> {
@@ -29,12 +32,19 @@ impl<'a> Cycle<'a> {
         let mut filters: Vec<Option<Filter<'a>>> = entries.iter().map(|_| None).collect();
         let mut subset: Option<(BTreeSet<Arc<str>>, Vec<&'static str>)> = None;
         // In a group's cycle every pod has passed PreEnqueue.
-        let gated = if self.scope.is_none() { self.gated() } else { None };
-        let mut whole_pod = gated.or_else(|| self.missing_claim());
+        let gated = if self.scope.is_none() { known(|| self.gated()) } else { None };
+        let mut whole_pod = gated.or_else(|| known(|| self.missing_claim()));
         for (entry, at) in self.prefilters() {
-            let mut prefilter = entry.plugin.filter(self);
+            let (mut prefilter, unread) = watch(|| entry.plugin.filter(self));
             if self.profile.without_prefilter.contains(&entry.name) {
                 prefilter = stateless::without_prefilter(entry.name, prefilter, self);
+            }
+            if let Some(missing) = unread.first().map(ToString::to_string) {
+                match at {
+                    Some(at) => filters[at] = Some(Box::new(move |_| Verdict::Unknown { missing: missing.clone().into() })),
+                    None => unread.iter().for_each(meet),
+                }
+                continue;
             }
             match prefilter {
                 PreFilter::Skip => {}
@@ -68,7 +78,7 @@ impl<'a> Cycle<'a> {
         }
         let idle = |entry: &FilterEntry| if self.profile.rules.skips(entry.name) { Verdict::Skip } else { Verdict::Pass };
         let idle = entries.iter().map(idle).collect();
-        Prepared { filters, idle, subset, whole_pod }
+        Prepared { filters, idle, subset, whole_pod, unread: Unread::new(self) }
     }
 
     /// What is said where these plugins' PreFilters leave no node. Up to 1.29 preemption is tried all the same.
@@ -153,15 +163,30 @@ impl<'a> Prepared<'a> {
         self.filters[at].is_none() && self.idle[at] == Verdict::Skip
     }
 
+    /// Makes unknown on all nodes what a filter came to know on one of them rests on an object that cannot be read.
+    pub fn spread_unread(&self, nodes: &mut [NodeJudgement]) {
+        self.unread.spread(nodes);
+    }
+
     /// Runs every filter on a node; in 1.17 each refusal is one reason.
     pub fn run(&self, candidate: &Candidate, mode: FilterMode) -> Vec<Verdict> {
         let filters = self.filters.iter().zip(&self.idle);
-        let judged = filters.map(|(filter, idle)| filter.as_ref().map_or_else(|| idle.clone(), |filter| filter(candidate)));
+        let judged = filters.enumerate().map(|(at, (filter, idle))| match filter {
+            Some(filter) => self.unread.or_unknown(at, candidate, || filter(candidate)),
+            None => idle.clone(),
+        });
         match mode {
             FilterMode::FirstReason => judged.map(first_reason).collect(),
             FilterMode::All | FilterMode::FirstRefusal => judged.collect(),
         }
     }
+}
+
+/// What `ask` says, unless it rests on an object that cannot be read; the judgement then says so.
+fn known<T>(ask: impl FnOnce() -> Option<T>) -> Option<T> {
+    let (answer, unread) = watch(ask);
+    unread.iter().for_each(meet);
+    answer.filter(|_| unread.is_empty())
 }
 
 /// 1.17 keeps one reason of each predicate: the first.

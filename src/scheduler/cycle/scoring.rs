@@ -3,9 +3,11 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::unread::asks_pods;
 use super::{in_parallel, stateless};
-use crate::scheduler::Cycle;
+use crate::cluster::unreadable::watch;
 use crate::scheduler::plugin::{Feasible, PreScore};
+use crate::scheduler::{Cycle, ScoreEntry};
 
 /// The scores of one plugin, in the order of the feasible nodes.
 #[derive(Clone, Debug)]
@@ -45,34 +47,57 @@ impl Scores {
     }
 }
 
+/// What one plugin says of the nodes that fit.
+enum Scored {
+    Skipped,
+    Unknown(Cow<'static, str>),
+    Points(PluginScore),
+}
+
 /// Runs every score of the profile on the nodes that fit. Where nothing scores, every node's sum is 1
 /// (`prioritizeNodes` of `core/generic_scheduler.go`, 1.17–1.21, `generic_scheduler.go`, `schedule_one.go`).
 /// An error of one ends the attempt.
 pub fn score<'a>(cycle: &'a Cycle<'a>, feasible: &'a Feasible<'a>) -> Result<Scores, String> {
     let nodes = feasible.iter().map(|node| node.name.clone()).collect();
     let mut scores = Scores { nodes, totals: vec![i64::from(!cycle.profile.scoring); feasible.len()], ..Scores::default() };
-    let max = cycle.profile.rules.max_score;
     for entry in &cycle.profile.scores {
-        let mut prescore = entry.plugin.score(cycle, feasible);
-        if cycle.profile.without_prescore.contains(&entry.name) {
-            prescore = stateless::without_prescore(entry.name, prescore, cycle);
+        let (scored, unread) = watch(|| scored(cycle, entry, feasible));
+        let pod = || cycle.state.unreadable_pods().find(|pod| !pod.idle && asks_pods(entry.name));
+        let pod = if matches!(scored, Ok(Scored::Points(_))) { pod() } else { None };
+        if let Some(unread) = unread.first().or(pod) {
+            scores.unknown.push((entry.name, unread.to_string().into()));
+            continue;
         }
-        match prescore {
-            PreScore::Skip => {}
-            PreScore::Error(error) => return Err(error),
-            PreScore::Unknown(why) => scores.unknown.push((entry.name, why)),
-            PreScore::Score(score) => {
-                let raw = in_parallel(feasible, |node| (score.raw)(node));
-                let mut normalized = raw.clone();
-                score.normalize.apply(feasible, &mut normalized, max);
-                for (total, points) in scores.totals.iter_mut().zip(&normalized) {
+        match scored? {
+            Scored::Skipped => {}
+            Scored::Unknown(why) => scores.unknown.push((entry.name, why)),
+            Scored::Points(score) => {
+                for (total, points) in scores.totals.iter_mut().zip(&score.normalized) {
                     *total += points * entry.weight;
                 }
-                let sampled = !score.normalize.holds_without(feasible.unseen, &raw);
-                let doubtful = (0..if sampled { raw.len() } else { 0 }).collect();
-                scores.plugins.push(PluginScore { plugin: entry.name, weight: entry.weight, raw, normalized, doubtful, sampled });
+                scores.plugins.push(score);
             }
         }
     }
     Ok(scores)
+}
+
+fn scored<'a>(cycle: &'a Cycle<'a>, entry: &ScoreEntry, feasible: &'a Feasible<'a>) -> Result<Scored, String> {
+    let mut prescore = entry.plugin.score(cycle, feasible);
+    if cycle.profile.without_prescore.contains(&entry.name) {
+        prescore = stateless::without_prescore(entry.name, prescore, cycle);
+    }
+    Ok(match prescore {
+        PreScore::Skip => Scored::Skipped,
+        PreScore::Error(error) => return Err(error),
+        PreScore::Unknown(why) => Scored::Unknown(why),
+        PreScore::Score(score) => {
+            let raw = in_parallel(feasible, |node| (score.raw)(node));
+            let mut normalized = raw.clone();
+            score.normalize.apply(feasible, &mut normalized, cycle.profile.rules.max_score);
+            let sampled = !score.normalize.holds_without(feasible.unseen, &raw);
+            let doubtful = (0..if sampled { raw.len() } else { 0 }).collect();
+            Scored::Points(PluginScore { plugin: entry.name, weight: entry.weight, raw, normalized, doubtful, sampled })
+        }
+    })
 }

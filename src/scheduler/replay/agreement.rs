@@ -10,6 +10,8 @@ use crate::scheduler::groups::GroupOutcome;
 pub fn agreement(attempt: &Attempt, judgement: &Judgement) -> Agreement {
     let known = || judgement.nodes.iter().filter(|node| node.fits()).all(|node| node.unknown().is_none());
     match attempt.outcome {
+        // It rests on what cannot be read.
+        _ if !judgement.unread.is_empty() => Agreement::Unverifiable,
         Outcome::Pending => Agreement::Unverifiable,
         Outcome::Gated if matches!(judgement.whole_pod, Some(WholePod::Gated { .. })) => Agreement::Agrees,
         Outcome::Gated => Agreement::Disagrees,

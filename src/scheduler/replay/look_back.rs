@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::agreement::agreement;
 use super::own_writes::{before_own_writes, first_own_write};
 use super::{assumed, attempt};
+use crate::cluster::unreadable::watch;
 use crate::cluster::{Change, ObjectKey, PodInfo, PodKey, Stored, Watched};
 use crate::scheduler::cycle::Cycle;
 use crate::scheduler::cycle::judgement::Judgement;
@@ -208,11 +209,12 @@ impl Replay {
         }
         let known = self.known_nodes(attempt, pod, revision);
         let (profile, _) = self.scheduler.profile_for(pod);
-        let of_group = groups::judge(pod, &mut self.state, profile, &known, attempt.recorded_message.as_deref());
+        let (of_group, unread) = watch(|| groups::judge(pod, &mut self.state, profile, &known, attempt.recorded_message.as_deref()));
         let (mut judgement, scope, before) = match of_group {
             Some(judged) => (judged.judgement, Some(judged.scope), judged.assumed),
             None => (Cycle::new(pod, &self.state, profile).judge(), None, Vec::new()),
         };
+        judgement.unread.extend(unread);
         if profile.rules.image_counts_at_snapshot {
             self.doubt_images(pod, profile, &mut judgement, revision);
         }

@@ -101,14 +101,13 @@ impl Replay {
     /// Takes in an object that was there when the walk began.
     pub fn seed<'a>(&mut self, key: &ObjectKey, object: impl Into<Encoded<'a>>, mod_revision: i64) {
         let change = self.state.apply(key, Some(object), mod_revision);
-        self.unreadable += usize::from(change.after.is_none());
+        self.unreadable += usize::from(matches!(change.after, Some(Stored::Unreadable(_))));
         self.note(&change, mod_revision);
         self.images.note(&change, mod_revision, &self.state, false);
     }
 
     /// Takes in a change and returns the attempts it shows: seldom one, hardly ever two. `object` is `None` for a deletion.
     pub fn advance<'a>(&mut self, key: &ObjectKey, object: Option<impl Into<Encoded<'a>>>, revision: i64) -> Vec<Attempt> {
-        let written = object.is_some();
         let change = self.state.apply(key, object, revision);
         let refused = || {
             self.waiting.values().any(|(_, pod)| {
@@ -117,7 +116,7 @@ impl Replay {
         };
         let refused = change.key.kind == Watched::Node && refused();
         self.images.note(&change, revision, &self.state, refused);
-        self.unreadable += usize::from(written && change.after.is_none());
+        self.unreadable += usize::from(matches!(change.after, Some(Stored::Unreadable(_))));
         let found = match (&change.before, &change.after) {
             (Some(Stored::Pod(before)), Some(Stored::Pod(after))) => attempt::attempt(Some(before), after, revision),
             _ => None,

@@ -138,7 +138,8 @@ pub fn is_victim(change: &Change, pod: &PodInfo, nominated: Option<&str>) -> boo
     let Some(Stored::Pod(before)) = &change.before else { return false };
     let goes = match &change.after {
         Some(Stored::Pod(after)) => after.terminating || after.preempted || after.finished && before.terminating,
-        _ => true,
+        None => true,
+        Some(_) => false,
     };
     let there = nominated.is_some() && before.node_name.as_deref() == nominated;
     goes && there && before.spec.priority < pod.spec.priority
