@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::cost::{self, Meter};
 use super::parse::{Expr, Expression};
 use super::value::Map;
 use super::{Fault, Result, Value, arithmetic, functions, macros, written};
@@ -9,56 +10,98 @@ use super::{Fault, Result, Value, arithmetic, functions, macros, written};
 /// Names and their values, innermost last.
 pub(super) struct Scope<'a> {
     names: Vec<(&'a str, Value)>,
-    steps: u32,
+    pub(super) meter: Meter,
 }
-
-/// Upstream stops an expression at a cost of 1,000,000 (`CELSelectorExpressionMaxCost`); ours are fewer, larger steps.
-const STEPS: u32 = 1_000_000;
 
 impl Expression {
     /// Evaluates the expression with these variables.
     pub fn evaluate(&self, variables: &[(&str, Value)]) -> Result<Value> {
         fold(&self.root)?;
-        let mut scope = Scope { names: variables.to_vec(), steps: 0 };
+        let mut scope = Scope { names: variables.to_vec(), meter: Meter::default() };
         scope.evaluate(&self.root)
     }
 }
 
+#[cfg(test)]
+impl Expression {
+    /// What evaluating it costs.
+    pub(super) fn cost(&self, variables: &[(&str, Value)]) -> u64 {
+        let mut scope = Scope { names: variables.to_vec(), meter: Meter::default() };
+        let _ = scope.evaluate(&self.root);
+        scope.meter.cost()
+    }
+}
+
 impl<'a> Scope<'a> {
+    // Each kind of expression has a function of its own, so that what nests deeply takes little of the stack.
     pub(super) fn evaluate(&mut self, expr: &'a Expr) -> Result<Value> {
-        self.steps += 1;
-        if self.steps > STEPS {
-            return Err(Fault::Unsupported("an expression this costly".to_owned()));
-        }
         match expr {
             Expr::Literal(value) => Ok(value.clone()),
-            Expr::Ident(name) => self.lookup(name),
-            Expr::List(elements) => {
-                let values = elements.iter().map(|element| self.evaluate(element)).collect::<Result<Vec<_>>>()?;
-                written::elements(elements, &values)?;
-                Ok(Value::list(values))
-            }
-            Expr::Map(entries) => {
-                let entries =
-                    entries.iter().map(|(key, value)| Ok((self.evaluate(key)?, self.evaluate(value)?))).collect::<Result<Vec<_>>>()?;
-                Ok(Value::Map(Arc::new(Map { entries, default_empty: false })))
-            }
-            Expr::Conditional(parts) => match self.evaluate(&parts[0])? {
-                Value::Bool(true) => self.evaluate(&parts[1]),
-                Value::Bool(false) => self.evaluate(&parts[2]),
-                _ => written::operands("? :", &parts[..1], Err(Fault::no_overload())),
-            },
+            Expr::Ident(name) => self.ident(name),
+            Expr::List(elements) => self.list(elements, cost::is_constant(expr)),
+            Expr::Map(entries) => self.map(entries, cost::is_constant(expr)),
+            Expr::Conditional(parts) => self.conditional(parts),
             Expr::Select { operand, field, optional } => {
+                self.meter.spend(if cost::is_attribute(operand) { 1 } else { 2 })?;
                 let operand = self.evaluate(operand)?;
                 access(&operand, &Value::string(field), *optional)
             }
-            Expr::Index { operand, key, optional } => {
-                let operand = self.evaluate(operand)?;
-                let key = self.evaluate(key)?;
-                access(&operand, &key, *optional)
-            }
+            Expr::Index { operand, key, optional } => self.index(operand, key, *optional),
             Expr::Call { target, function, arguments } => self.call(target.as_deref(), function, arguments),
         }
+    }
+
+    fn ident(&mut self, name: &str) -> Result<Value> {
+        self.meter.spend(1)?;
+        self.lookup(name)
+    }
+
+    fn all(&mut self, exprs: &'a [Expr]) -> Result<Vec<Value>> {
+        let mut values = Vec::with_capacity(exprs.len());
+        for expr in exprs {
+            values.push(self.evaluate(expr)?);
+        }
+        Ok(values)
+    }
+
+    fn list(&mut self, elements: &'a [Expr], constant: bool) -> Result<Value> {
+        self.meter.spend(if constant { 0 } else { cost::LIST })?;
+        self.meter.reserve(size_of::<Value>() * elements.len())?;
+        let values = self.all(elements)?;
+        written::elements(elements, &values)?;
+        Ok(Value::list(values))
+    }
+
+    fn map(&mut self, entries: &'a [(Expr, Expr)], constant: bool) -> Result<Value> {
+        self.meter.spend(if constant { 0 } else { cost::MAP })?;
+        self.meter.reserve(2 * size_of::<Value>() * entries.len())?;
+        let mut values = Vec::with_capacity(entries.len());
+        for (key, value) in entries {
+            values.push((self.evaluate(key)?, self.evaluate(value)?));
+        }
+        Ok(Value::Map(Arc::new(Map { entries: values, default_empty: false })))
+    }
+
+    fn conditional(&mut self, parts: &'a [Expr; 3]) -> Result<Value> {
+        match self.evaluate(&parts[0])? {
+            Value::Bool(true) => self.branch(&parts[1]),
+            Value::Bool(false) => self.branch(&parts[2]),
+            _ => written::operands("? :", &parts[..1], Err(Fault::no_overload())),
+        }
+    }
+
+    fn index(&mut self, operand: &'a Expr, key: &'a Expr, optional: bool) -> Result<Value> {
+        // A key that is an attribute is counted as one already.
+        self.meter.spend(u64::from(!cost::is_attribute(operand)) + u64::from(!cost::is_attribute(key)))?;
+        let operand = self.evaluate(operand)?;
+        let key = self.evaluate(key)?;
+        access(&operand, &key, optional)
+    }
+
+    /// Evaluates a branch of a condition: upstream resolves an attribute there without counting it.
+    fn branch(&mut self, expr: &'a Expr) -> Result<Value> {
+        self.meter.unspend(u64::from(cost::is_attribute(expr) && !matches!(expr, Expr::Conditional(_))));
+        self.evaluate(expr)
     }
 
     /// Evaluates `expr` with one more name.
@@ -83,39 +126,38 @@ impl<'a> Scope<'a> {
         if let Some(result) = macros::expand(self, target, function, arguments) {
             return result;
         }
+        let target = match target {
+            Some(target) => Some(self.evaluate(target)?),
+            None => None,
+        };
+        let values = self.all(arguments)?;
+        self.finish(target.as_ref(), function, arguments, &values)
+    }
+
+    /// A call that is no macro, its operands evaluated.
+    fn finish(&mut self, target: Option<&Value>, function: &str, sides: &[Expr], arguments: &[Value]) -> Result<Value> {
         // What `add` and `sub` make equals nothing on the right: upstream compares with the other of two Go types.
-        if let ("==" | "!=", [_, Expr::Call { target: Some(_), function, .. }]) = (function, arguments)
+        if let ("==" | "!=", [_, Expr::Call { target: Some(_), function, .. }]) = (function, sides)
             && matches!(function.as_str(), "add" | "sub")
         {
-            arguments.iter().try_for_each(|argument| self.evaluate(argument).map(drop))?;
             return Err(Fault::no_overload());
         }
-        let target = target.map(|target| self.evaluate(target)).transpose()?;
-        let sides = arguments;
-        let arguments = arguments.iter().map(|argument| self.evaluate(argument)).collect::<Result<Vec<_>>>()?;
-        match (&target, arguments.as_slice()) {
-            (None, [operand]) if function == "!" || function == "neg" => {
-                written::operands(function, sides, arithmetic::unary(function, operand))
-            }
-            (None, [left, right]) if arithmetic::is_operator(function) => {
-                if matches!(function, "==" | "!=") {
-                    written::equals(function, sides, [left, right])?;
-                }
-                written::operands(function, sides, arithmetic::binary(function, left, right))
-            }
-            (None, arguments) => functions::call(function, arguments),
-            (Some(target), arguments) => functions::method(target, function, arguments),
-        }
+        let operands: Vec<&Value> = target.into_iter().chain(arguments).collect();
+        self.meter.reserve_call(function, &operands)?;
+        let result = apply(target, function, sides, arguments)?;
+        self.meter.spend(if is_folded(target, function, sides) { 0 } else { cost::of_call(function, &operands, &result) })?;
+        Ok(result)
     }
 
     /// `&&` and `||`: either side may decide, whatever the other one does.
     fn logical(&mut self, left: &'a Expr, right: &'a Expr, deciding: bool) -> Result<Value> {
         let left = self.evaluate(left);
-        if left == Ok(Value::Bool(deciding)) {
+        if left == Ok(Value::Bool(deciding)) || matches!(left, Err(Fault::Limit(_))) {
             return left;
         }
         let right = self.evaluate(right);
         match (left, right) {
+            (_, Err(fault @ Fault::Limit(_))) => Err(fault),
             (_, Ok(Value::Bool(value))) if value == deciding => Ok(Value::Bool(deciding)),
             (Ok(Value::Bool(_)), Ok(Value::Bool(value))) => Ok(Value::Bool(value)),
             // What we cannot evaluate might have decided; an error of CEL's cannot.
@@ -125,6 +167,33 @@ impl<'a> Scope<'a> {
             _ => Err(Fault::no_overload()),
         }
     }
+}
+
+/// What an operator, function or method makes of its operands.
+fn apply(target: Option<&Value>, function: &str, sides: &[Expr], arguments: &[Value]) -> Result<Value> {
+    match (target, arguments) {
+        (None, [operand]) if function == "!" || function == "neg" => {
+            written::operands(function, sides, arithmetic::unary(function, operand))
+        }
+        (None, [left, right]) if arithmetic::is_operator(function) => {
+            if matches!(function, "==" | "!=") {
+                written::equals(function, sides, [left, right])?;
+            }
+            written::operands(function, sides, arithmetic::binary(function, left, right))
+        }
+        (None, arguments) => functions::call(function, arguments),
+        (Some(target), arguments) => functions::method(target, function, arguments),
+    }
+}
+
+/// Whether upstream makes the result before the program runs, or looks it up in a set it made then.
+fn is_folded(target: Option<&Value>, function: &str, sides: &[Expr]) -> bool {
+    target.is_none()
+        && match (function, sides) {
+            ("in", [_, list]) => cost::is_constant(list),
+            (function, [argument]) => is_conversion(function) && cost::is_constant(argument),
+            _ => false,
+        }
 }
 
 /// Conversions of what is written out are made when the program is: one that fails makes none (`interpreter/decorators.go`).
@@ -167,6 +236,10 @@ fn access(operand: &Value, key: &Value, optional: bool) -> Result<Value> {
     match found {
         _ if optional => Ok(Value::Optional(found.map(Box::new))),
         Some(value) => Ok(value),
+        // How they are spelled is not modelled, and they may be huge.
+        None if matches!(key, Value::List(_) | Value::Map(_) | Value::Optional(_)) => {
+            Err(Fault::Unsupported("a key of this type".to_owned()))
+        }
         None => Err(Fault::Error(match (operand, key) {
             (Value::List(_), key) => format!("index out of bounds: {}", functions::text(key)),
             (_, key) => format!("no such key: {}", functions::text(key)),

@@ -102,7 +102,8 @@ fn whole(value: u64, rest: &str) -> Result<(Token, &str)> {
 
 /// A string or bytes literal with its prefixes, if there is one here.
 fn string(text: &str) -> Result<Option<(Token, &str)>> {
-    let prefix = text.find(['"', '\'']).filter(|at| *at <= 2);
+    // At most two letters stand before the quote.
+    let prefix = text.bytes().take(3).position(|byte| matches!(byte, b'"' | b'\''));
     let Some((prefix, body)) = prefix.map(|at| text.split_at(at)) else { return Ok(None) };
     let lower = prefix.to_ascii_lowercase();
     let (raw, bytes) = match lower.as_str() {

@@ -1,5 +1,6 @@
 //! CEL's macros: calls whose arguments are expressions, not values.
 
+use super::cost::LIST;
 use super::eval::Scope;
 use super::parse::Expr;
 use super::{Fault, Result, Value};
@@ -26,9 +27,11 @@ pub(super) fn expand<'a>(scope: &mut Scope<'a>, target: Option<&'a Expr>, functi
     }
     match (function, arguments) {
         ("all" | "exists" | "exists_one" | "existsOne" | "filter" | "map" | "optMap" | "optFlatMap", [Expr::Ident(name), body]) => {
-            Some(over(scope, target, function, name, None, body))
+            Some(over(scope, target, function, Body { name, condition: None, body }))
         }
-        ("map", [Expr::Ident(name), condition, body]) => Some(over(scope, target, function, name, Some(condition), body)),
+        ("map", [Expr::Ident(name), condition, body]) => {
+            Some(over(scope, target, function, Body { name, condition: Some(condition), body }))
+        }
         ("all" | "exists" | "existsOne" | "transformList" | "transformMap" | "transformMapEntry", [_, _, ..]) => {
             Some(Err(Fault::Unsupported(format!("{function}() over two variables"))))
         }
@@ -72,16 +75,21 @@ fn optional<'a>(scope: &mut Scope<'a>, function: &str, arguments: &'a [Expr]) ->
     }
 }
 
-/// The comprehensions, over a list's elements or a map's keys.
-fn over<'a>(
-    scope: &mut Scope<'a>,
-    target: &'a Expr,
-    function: &str,
+/// What a comprehension makes of each element: its name in the body, what an element must meet, the body.
+struct Body<'a> {
     name: &'a str,
     condition: Option<&'a Expr>,
     body: &'a Expr,
-) -> Result<Value> {
-    let elements: Vec<Value> = match scope.evaluate(target)? {
+}
+
+/// The comprehensions, over a list's elements or a map's keys.
+fn over<'a>(scope: &mut Scope<'a>, target: &'a Expr, function: &str, body: Body<'a>) -> Result<Value> {
+    let target = scope.evaluate(target)?;
+    comprehend(scope, target, function, body)
+}
+
+fn comprehend<'a>(scope: &mut Scope<'a>, target: Value, function: &str, Body { name, condition, body }: Body<'a>) -> Result<Value> {
+    let elements: Vec<Value> = match target {
         Value::List(list) => list.to_vec(),
         Value::Map(map) => map.entries.iter().map(|(key, _)| key.clone()).collect(),
         Value::Optional(inner) if function.starts_with("opt") => {
@@ -89,20 +97,27 @@ fn over<'a>(
         }
         _ => return Err(Fault::no_overload()),
     };
+    scope.meter.reserve(size_of::<Value>().saturating_mul(elements.len()))?;
+    // The comprehension's result is its accumulator, an attribute.
+    scope.meter.spend(1)?;
     match function {
         "all" => quantifier(scope, elements, name, body, false),
         "exists" => quantifier(scope, elements, name, body, true),
         "exists_one" | "existsOne" => {
             let mut count = 0;
             for element in elements {
-                count += usize::from(boolean(scope.with(name, element, body)?)?);
+                let holds = boolean(scope.with(name, element, body)?)?;
+                scope.meter.spend(if holds { 2 } else { 0 })?;
+                count += usize::from(holds);
             }
+            scope.meter.spend(1)?;
             Ok(Value::Bool(count == 1))
         }
         "filter" => {
             let mut kept = Vec::new();
             for element in elements {
                 if boolean(scope.with(name, element.clone(), body)?)? {
+                    scope.meter.spend(APPEND + 1)?;
                     kept.push(element);
                 }
             }
@@ -116,6 +131,7 @@ fn over<'a>(
                     None => true,
                 } {
                     mapped.push(scope.with(name, element, body)?);
+                    scope.meter.spend(APPEND)?;
                 }
             }
             Ok(Value::list(mapped))
@@ -124,13 +140,24 @@ fn over<'a>(
     }
 }
 
+/// What adding an element to the result costs: the accumulator's name, a list of one element, and adding that.
+const APPEND: u64 = 1 + LIST + 1;
+
 /// `all` and `exists`: one element may decide, whatever the others do.
 fn quantifier<'a>(scope: &mut Scope<'a>, elements: Vec<Value>, name: &'a str, body: &'a Expr, deciding: bool) -> Result<Value> {
     let mut fault: Option<Fault> = None;
-    for element in elements {
+    // Whether to go on costs the accumulator's name and one call, of `exists` two; the step the accumulator's name again.
+    let goes_on = if deciding { 3 } else { 2 };
+    let last = elements.len();
+    for (at, element) in elements.into_iter().enumerate() {
+        scope.meter.spend(goes_on + 1)?;
         match scope.with(name, element, body).and_then(boolean) {
-            Ok(value) if value == deciding => return Ok(Value::Bool(deciding)),
+            Ok(value) if value == deciding => {
+                scope.meter.spend(if at + 1 < last { goes_on } else { 0 })?;
+                return Ok(Value::Bool(deciding));
+            }
             Ok(_) => {}
+            Err(limit @ Fault::Limit(_)) => return Err(limit),
             Err(new) => {
                 fault = Some(match fault {
                     Some(old @ Fault::Unsupported(_)) => old,
@@ -143,6 +170,8 @@ fn quantifier<'a>(scope: &mut Scope<'a>, elements: Vec<Value>, name: &'a str, bo
 }
 
 fn optional_map<'a>(scope: &mut Scope<'a>, inner: Option<Value>, function: &str, name: &'a str, body: &'a Expr) -> Result<Value> {
+    // Whether there is a value, the value, and what is made of it are calls.
+    scope.meter.spend(3)?;
     let Some(inner) = inner else { return Ok(Value::Optional(None)) };
     let value = scope.with(name, inner, body)?;
     Ok(if function == "optMap" { Value::Optional(Some(Box::new(value))) } else { value })

@@ -4,6 +4,7 @@
 //! libraries, quantities and semantic versions). There is no type checker: the API server has run it before it stored the expression.
 
 mod arithmetic;
+mod cost;
 mod eval;
 mod functions;
 mod lexer;
@@ -24,6 +25,8 @@ pub enum Fault {
     Error(String),
     /// What the compiler says of an expression it does not take.
     Compile(String),
+    /// A limit that the expression exceeds; says which, a fragment: `costs more than …`.
+    Limit(String),
     /// A part of the language that is not modelled here; names the part.
     Unsupported(String),
 }
@@ -118,6 +121,68 @@ mod tests {
         assert_eq!(unknown, Err(Fault::Compile(says.to_owned())));
         let pattern = "compilation failed: ERROR: <input>:1:13: invalid matches argument\n | 'a'.matches('*')\n | ............^";
         assert_eq!(run("'a'.matches('*')"), compile(pattern));
+    }
+
+    /// Limits of length, cost and memory end an evaluation soon, and nothing beside them makes it a value.
+    #[test]
+    fn limits() {
+        let limited = |text: &str| match run(text) {
+            Err(Fault::Limit(what)) => what,
+            other => panic!("{:.60}: {other:?}", text),
+        };
+        let doubled = |first: &str, times: usize| format!("{first}{}", ".map(a, a + a)".repeat(times));
+        assert!(limited(&doubled("[[1]]", 22)).starts_with("takes more than 32 MiB"));
+        assert!(limited(&doubled("['x']", 30)).starts_with("costs more than 900000"));
+        assert!(
+            limited(&format!("'{}'{} == ''", "x".repeat(100), ".replace('', 'xxxxxxxxxxxxxxxxxxxx')".repeat(20)))
+                .starts_with("takes more than")
+        );
+        assert_eq!(limited(&"!".repeat(100_000)), "is 100000 bytes long, more than the 10240 that the API server takes");
+        assert!(matches!(run(&"!".repeat(10_000)), Err(Fault::Unsupported(_))));
+        // Lists that share their elements are small, but looking through them takes for ever.
+        let shared = format!("[1]{}", ".map(a, [a, a])".repeat(60));
+        assert!(limited(&format!("cel.bind(x, {shared}, x == x)")).starts_with("compares more than"));
+        assert!(limited(&format!("{}.size() > 0 || true", doubled("[[1]]", 22))).starts_with("takes more than"));
+        assert!(limited(&format!("[1, 2].exists(i, {}.size() > 0 || i == 1)", doubled("[[1]]", 22))).starts_with("takes more than"));
+        // Chains nest as deep as they are long.
+        check(&format!("1{} == 391", " + 1".repeat(390)), true);
+        check(&format!("[1]{} == [1]", ".map(a, a)".repeat(390)), true);
+        check(&["true"; 390].join(" && "), true);
+        // Below the limits it is a value: a million characters are made and counted.
+        check(&format!("{}[0].size() == 65536", doubled("['x']", 16)), true);
+    }
+
+    /// Costs as `interpreter/runtimecost_test.go` of cel-go has them.
+    #[test]
+    fn costs_are_those_of_upstream() {
+        let cost = |text: &str| Expression::parse(text).unwrap().cost(&[("device", device()), ("x", Value::Int(1)), ("y", Value::Int(2))]);
+        for (text, wanted) in [
+            ("1", 0),
+            ("x", 1),
+            ("x + y", 3),
+            ("x == 1", 2),
+            ("'abc' == 'abc'", 1),
+            ("'12345678901' + '1'", 2),
+            ("[x]", 11),
+            ("[1, 2]", 0),
+            ("{'a': x}", 31),
+            ("x > 0 && y > 0", 4),
+            ("x > 0 || y > 0", 2),
+            ("x > 0 ? x : y", 2),
+            ("x in [1, 2, 3]", 1),
+            ("1 in [x, y]", 14),
+            ("'a'.matches('a.*')", 1),
+            ("'12345678901234567890'.contains('123456789012')", 4),
+            ("[1, 2].all(i, i > 0)", 11),
+            ("[1, 2].exists(i, i > 0)", 10),
+            ("[1, 2].map(i, i)", 27),
+            ("[1, 2].filter(i, i > 1)", 18),
+            ("device.driver == 'gpu.example.com'", 4),
+            ("device.attributes['gpu.example.com'].index", 4),
+            ("has(device.driver)", 1),
+        ] {
+            assert_eq!(cost(text), wanted, "{text}");
+        }
     }
 
     #[test]

@@ -40,6 +40,8 @@ pub(super) enum Expr {
     Conditional(Box<[Expr; 3]>),
 }
 
+/// `CELSelectorExpressionMaxLength` (`api/resource/v1/types.go`).
+const MAX_LENGTH: usize = 10 * 1024;
 /// Deeper nesting is refused, so that no expression exhausts the stack.
 const DEPTH: usize = 50;
 /// More operators, accesses and calls than this are refused: chains of them nest too.
@@ -62,14 +64,17 @@ impl Expression {
         }
     }
 
-    /// Parses `text`. Faults name the part of the language that is not modelled.
+    /// Parses `text`. Faults name the part of the language that is not modelled, or the limit that the text exceeds.
     pub fn parse(text: &str) -> Result<Self> {
+        if text.len() > MAX_LENGTH {
+            return Err(Fault::Limit(format!("is {} bytes long, more than the {MAX_LENGTH} that the API server takes", text.len())));
+        }
         let (tokens, places) = tokens(text)?.into_iter().unzip();
         let mut parser = Parser { tokens, places, at: 0, depth: 0, links: 0, fields: Vec::new(), patterns: Vec::new() };
         let root = parser.expression()?;
         match parser.tokens.get(parser.at) {
             None => {
-                let wrong = |(pattern, _): &&(String, usize)| regex::Regex::new(pattern).is_err();
+                let wrong = |(pattern, _): &&(String, usize)| matches!(regex::Regex::new(pattern), Err(regex::Error::Syntax(_)));
                 let wrong = parser.patterns.iter().find(wrong).map(|(_, place)| refusal(text, *place, "invalid matches argument"));
                 wrong.map_or(Ok(Self { root, text: text.to_owned(), fields: parser.fields }), Err)
             }

@@ -47,6 +47,7 @@ fn derive(derived: &DerivedAttribute, device: &PoolDevice<'_>, selectors: &Selec
             Err(Fault::Error(format!("evaluate derived attribute {name} on device {driver}/{pool}/{id} failed: {error}")))
         }
         Err(CelFault::Compile(error)) => Err(Fault::Error(format!("compile derived attribute {name} failed: {error}"))),
+        Err(CelFault::Limit(what)) => Err(unknown(&format!("made by an expression that {what}"))),
         Err(CelFault::Unsupported(what)) => Err(unknown(&format!("made with {what}"))),
     }
 }

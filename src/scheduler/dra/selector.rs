@@ -14,6 +14,9 @@ use super::{Fault, Variant};
 /// What selectors may name of a device; the last since 1.34, whatever the gates.
 const FIELDS: [&str; 4] = ["driver", "attributes", "capacity", "allowMultipleAllocations"];
 
+/// How many characters are shown of an expression that exceeds a limit.
+const SHOWN: usize = 80;
+
 /// Expressions about devices, each parsed once.
 #[derive(Default)]
 pub struct Selectors(RwLock<HashMap<String, Arc<Result<Expression, CelFault>>>>);
@@ -32,6 +35,9 @@ impl Selectors {
                 Ok(_) => return Err(Fault::Unknown(format!("the expression {:?} of {whose} is no condition", cel.expression))),
                 Err(CelFault::Error(error)) => return Err(Fault::Error(runtime_error(whose, at, device, &error, variant.release))),
                 Err(CelFault::Compile(error)) => return Err(Fault::Error(format!("{whose}: selector #{at}: CEL compile error: {error}"))),
+                Err(CelFault::Limit(what)) => {
+                    return Err(Fault::Unknown(format!("the expression {} of {whose} {what}", quoted(&cel.expression))));
+                }
                 Err(CelFault::Unsupported(what)) => {
                     let what = format!("the expression {:?} of {whose} uses {what}, which is not modelled", cel.expression);
                     return Err(Fault::Unknown(what));
@@ -53,6 +59,14 @@ impl Selectors {
             Ok(expression) => expression.evaluate(&[("device", described(device, variant)?)]),
             Err(fault) => Err(fault.clone()),
         }
+    }
+}
+
+/// An expression in quotes, the end of a long one left out.
+pub(super) fn quoted(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        None => format!("{text:?}"),
+        Some((end, _)) => format!("{:?}…", &text[..end]),
     }
 }
 

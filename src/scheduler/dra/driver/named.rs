@@ -10,6 +10,7 @@ use crate::scheduler::cel::{Expression, Fault as CelFault, Semver, Value};
 use super::Stop;
 use super::parameters::Parameters;
 use crate::scheduler::dra::Fault;
+use crate::scheduler::dra::selector::quoted;
 
 /// What a claim wants of each driver.
 pub struct Controller {
@@ -125,6 +126,7 @@ fn holds(text: &str, whose: &str, resource: &NamedResource) -> Result<bool, Faul
         Ok(_) => Err(Fault::Unknown(format!("the expression {text:?} is no condition"))),
         Err(CelFault::Error(error)) => Err(Fault::Error(format!("evaluate {whose} CEL expression: {error}"))),
         Err(CelFault::Compile(_)) => Err(Fault::Unknown(format!("the expression {text:?} is refused by the compiler"))),
+        Err(CelFault::Limit(what)) => Err(Fault::Unknown(format!("the expression {} {what}", quoted(text)))),
         Err(CelFault::Unsupported(what)) => Err(Fault::Unknown(format!("the expression {text:?} uses {what}, which is not modelled"))),
     }
 }
