@@ -19,28 +19,62 @@ pub(super) fn path<'a>(nodes: &'a [Node], value: &'a Value) -> Result<Found<'a>>
     chain(nodes, vec![Cow::Borrowed(value)])
 }
 
+/// Values that may be found, however small the data, where a path can find the same value again and again.
+const MAX_FOUND: usize = 1 << 20;
+/// How often each value of the data may be found then.
+const MAX_TIMES: usize = 8;
+
 fn chain<'a>(nodes: &'a [Node], mut found: Found<'a>) -> Result<Found<'a>> {
+    let descents = nodes.iter().filter(|node| **node == Node::Recursive).count();
+    let repeats = descents > 1 || nodes.iter().any(|node| matches!(node, Node::Union(_)));
+    let most = if repeats { MAX_FOUND.max(MAX_TIMES * found.iter().map(|value| values(value)).sum::<usize>()) } else { usize::MAX };
     for node in nodes {
-        found = step(node, found)?;
+        found = step(node, found, most)?;
     }
     Ok(found)
 }
 
-fn step<'a>(node: &'a Node, input: Found<'a>) -> Result<Found<'a>> {
+/// How many values there are in one.
+fn values(value: &Value) -> usize {
+    1 + match value {
+        Value::Array(items) => items.iter().map(values).sum(),
+        Value::Object(fields) => fields.values().map(values).sum(),
+        _ => 0,
+    }
+}
+
+/// Fails once more than `most` values are found.
+fn check(found: &Found<'_>, most: usize) -> Result<()> {
+    if found.len() > most { error(format!("finds more than {most} values")) } else { Ok(()) }
+}
+
+fn step<'a>(node: &'a Node, input: Found<'a>, most: usize) -> Result<Found<'a>> {
     let mut found = Vec::new();
     match node {
         Node::Literal(value) => found.push(Cow::Borrowed(value)),
         Node::Field(name) => found.extend(input.into_iter().filter_map(|value| map(value, |value| value.get(name.as_str())))),
-        Node::Wildcard => input.into_iter().for_each(|value| found.extend(children(value))),
-        Node::Recursive => input.into_iter().for_each(|value| descend(value, &mut found)),
+        Node::Wildcard => {
+            for value in input {
+                found.extend(children(value));
+                check(&found, most)?;
+            }
+        }
+        Node::Recursive => {
+            for value in input {
+                descend(value, &mut found);
+                check(&found, most)?;
+            }
+        }
         Node::Slice(slice) => {
             for value in input {
                 elements(*slice, value, &mut found)?;
+                check(&found, most)?;
             }
         }
         Node::Union(members) => {
             for member in members {
                 found.extend(chain(member, input.clone())?);
+                check(&found, most)?;
             }
         }
         Node::Filter { left, comparison } => {
@@ -84,10 +118,10 @@ fn elements<'a>(slice: Slice, value: Cow<'a, Value>, found: &mut Found<'a>) -> R
         Value::Array(items) => items.len() as i64,
         other => return error(format!("a {} has no elements to index", type_name(other))),
     };
-    let from_end = |index: i64| if index < 0 { index + length } else { index };
+    let from_end = |index: i64| if index < 0 { index.saturating_add(length) } else { index };
     let start = from_end(slice.start.unwrap_or(0));
-    let end = if slice.is_index { start + 1 } else { slice.end.map_or(length, from_end) };
-    if start == end {
+    let end = if slice.is_index { start.saturating_add(1) } else { slice.end.map_or(length, from_end) };
+    if start == end && !slice.is_index {
         return Ok(());
     }
     if !(0..length).contains(&start) {

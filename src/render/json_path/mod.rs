@@ -242,6 +242,34 @@ mod tests {
         check("{.items[?(@.x)}", "error: [?( without )]");
         check("{.a~}", "");
         check("{~}", "error: unexpected \"~\"");
+        check("{.items[9223372036854775807]}", "error: index 9223372036854775807 is beyond a list of 2");
+    }
+
+    /// `..` may follow anything but another one, as client-go's parser has it.
+    #[test]
+    fn descents() {
+        let refused = "error: invalid multiple recursive descent";
+        for template in ["{....}", "{.. ..}", "{..@..name}", "{.items....name}", &format!("{{{}}}", "..".repeat(30_000))] {
+            check(template, refused);
+        }
+        assert_eq!(JsonPath::parse_relaxed(".....").unwrap_err().to_string(), "invalid multiple recursive descent");
+        check("{..metadata..name}", "a b");
+        check("{..addresses[*]..address}", "10.0.0.1 h<1> 10.0.0.2");
+    }
+
+    /// Paths that find the same values again and again end with an error, in bounded time and memory.
+    #[test]
+    fn repeated_values_are_bounded() {
+        let mut deep = json!(1);
+        for _ in 0..100 {
+            deep = json!([deep]);
+        }
+        for template in [format!("{{{}}}", "[0,0]".repeat(100)), format!("{{{}}}", "..[*]".repeat(30_000))] {
+            let error = JsonPath::parse(&template).unwrap().find(&deep).unwrap_err().to_string();
+            assert_eq!(error, "finds more than 1048576 values");
+        }
+        let ranges = "{range .items[*]}".repeat(30_000);
+        assert_eq!(JsonPath::parse(&ranges).unwrap_err().to_string(), "more than 250 ranges within each other");
     }
 
     #[test]

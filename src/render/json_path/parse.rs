@@ -10,6 +10,9 @@ fn error<T>(problem: impl Into<String>) -> Result<T> {
     Err(JsonPathError(problem.into()))
 }
 
+/// Ranges within each other; each level of the data can have one.
+const MAX_RANGES: usize = 250;
+
 /// Reads text and expressions; a `range` without `end` goes to the end of the template.
 pub(super) fn template(text: &str) -> Result<Vec<Part>> {
     let mut open: Vec<(Vec<Node>, Vec<Part>)> = Vec::new();
@@ -23,6 +26,7 @@ pub(super) fn template(text: &str) -> Result<Vec<Part>> {
         let mut nodes = Vec::new();
         match reader.action(&mut nodes, Some('}'))? {
             None => parts.push(Part::Path(nodes)),
+            Some(Word::Range) if open.len() == MAX_RANGES => return error(format!("more than {MAX_RANGES} ranges within each other")),
             Some(Word::Range) => open.push((nodes, std::mem::take(&mut parts))),
             Some(Word::End) => {
                 let Some((nodes, before)) = open.pop() else { return error("end without range") };
@@ -66,6 +70,10 @@ impl<'a> Reader<'a> {
                 }
                 _ if self.rest.starts_with("[?(") => nodes.push(self.filter()?),
                 _ if self.rest.starts_with("..") => {
+                    // `parseRecursive` of `client-go/util/jsonpath/parser.go`.
+                    if nodes.last() == Some(&Node::Recursive) {
+                        return error("invalid multiple recursive descent");
+                    }
                     self.rest = &self.rest[2..];
                     nodes.push(Node::Recursive);
                     if self.rest.starts_with(|c: char| c == '_' || c.is_alphanumeric()) {
