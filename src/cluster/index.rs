@@ -123,18 +123,23 @@ fn decrease(counts: &mut NodeCounts, node: NodeId) {
     }
 }
 
-/// The terms a pod carries.
+/// The terms a running pod carries.
 pub fn terms(pod: &PodInfo) -> impl Iterator<Item = WeightedTerm> {
     let (affinity, anti) = (&pod.spec.pod_affinity, &pod.spec.pod_anti_affinity);
     let required =
         |terms: &[Arc<AffinityTerm>], kind| terms.iter().map(move |term| WeightedTerm { kind, term: term.clone() }).collect::<Vec<_>>();
-    let mut all = required(&affinity.required, TermKind::RequiredAffinity);
-    all.extend(required(&anti.required, TermKind::RequiredAntiAffinity));
+    let mut all = required(affinity.required_of_running(), TermKind::RequiredAffinity);
+    all.extend(required(anti.required_of_running(), TermKind::RequiredAntiAffinity));
     all.extend(
-        affinity.preferred.iter().map(|(weight, term)| WeightedTerm { kind: TermKind::PreferredAffinity(*weight), term: term.clone() }),
+        affinity
+            .preferred_of_running()
+            .iter()
+            .map(|(weight, term)| WeightedTerm { kind: TermKind::PreferredAffinity(*weight), term: term.clone() }),
     );
     all.extend(
-        anti.preferred.iter().map(|(weight, term)| WeightedTerm { kind: TermKind::PreferredAntiAffinity(*weight), term: term.clone() }),
+        anti.preferred_of_running()
+            .iter()
+            .map(|(weight, term)| WeightedTerm { kind: TermKind::PreferredAntiAffinity(*weight), term: term.clone() }),
     );
     all.into_iter()
 }

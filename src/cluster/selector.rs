@@ -53,6 +53,11 @@ pub struct Requirement {
 }
 
 impl Requirement {
+    /// Whether a label can have each of the values.
+    pub fn has_label_values(&self) -> bool {
+        self.values.iter().all(|value| is_label_value(value))
+    }
+
     /// Whether a label of this value (or its absence) satisfies the requirement.
     pub fn matches(&self, value: Option<&str>) -> bool {
         let listed = |value: &str| self.values.iter().any(|wanted| &**wanted == value);

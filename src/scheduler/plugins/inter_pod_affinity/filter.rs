@@ -167,7 +167,12 @@ impl Terms<'_> {
     }
 
     fn note(&self, pod: &PodInfo, node: &NodeInfo, sign: i64, change: &mut Change) {
-        let against = pod.spec.pod_anti_affinity.required.iter().filter(|term| self.counts(term) && others_term_matches(term, self.cycle));
+        let against = pod
+            .spec
+            .pod_anti_affinity
+            .required_of_running()
+            .iter()
+            .filter(|term| self.counts(term) && others_term_matches(term, self.cycle));
         for term in against {
             change.existing.add(&term.topology_key, node, sign);
         }

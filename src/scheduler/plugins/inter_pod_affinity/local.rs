@@ -89,7 +89,7 @@ impl<'a> Local<'a> {
 
     /// Whether no pod on the node wants to be apart from the pod.
     pub fn no_objection(&self, node: &Candidate) -> bool {
-        let terms = || node.pods.iter().flat_map(|pod| &pod.spec.pod_anti_affinity.required);
+        let terms = || node.pods.iter().flat_map(|pod| pod.spec.pod_anti_affinity.required_of_running());
         !has_name(node) || !terms().any(|term| by_hostname(term) && others_term_matches(term, self.cycle))
     }
 }

@@ -2,6 +2,7 @@
 
 mod filter;
 mod local;
+mod parse;
 mod score;
 
 use std::sync::Arc;
@@ -23,6 +24,7 @@ impl Plugin for InterPodAffinity {
         "A pod runs near pods it has affinity to, apart from pods it has anti-affinity to, and apart from pods that do not want it.
 
 Checks
+  PreFilter: the selectors of all terms name values that a label can have.
   Required affinity: the node's domain of each term holds a pod that matches all terms (or no such pod exists anywhere and the
   pod matches its own terms). Required anti-affinity: the node's domains hold no matching pod, and no pod of theirs has an
   anti-affinity term that matches this one. Terminating pods count.
@@ -32,17 +34,18 @@ Reads
 History
   1.18      existing pods' anti-affinity is checked first
   1.18–1.21 two reasons: node(s) didn't match pod affinity/anti-affinity (1.21: … rules) and the one below
+  1.19–     parsing pod: … where a term does not parse (1.18: an error); a running pod's list with such a term has no terms
   all       node(s) didn't match pod affinity rules (preemption cannot help), node(s) didn't match pod anti-affinity rules,
             node(s) didn't satisfy existing pods anti-affinity rules
   1.22–     namespaceSelector; 1.27– not run where nothing applies; scores: 1.21– from the true lowest to the highest
   1.37, InterPodAffinityHostnameFastPath on: terms by hostname look at the node's own pods, whatever other nodes have that label
   weight 1 up to 1.22, then 2
 Differs from upstream
-  nowhere"
+  up to 1.17 a term that does not parse matches nothing"
     }
 
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
-        filter::filter(cycle)
+        parse::refusal(cycle).unwrap_or_else(|| filter::filter(cycle))
     }
 
     fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
