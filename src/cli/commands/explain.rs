@@ -1,5 +1,8 @@
 //! `ketcd explain`: why a pod runs where it runs, or why it runs nowhere.
 
+mod listed;
+mod pods;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -7,11 +10,10 @@ use clap::Args;
 
 use crate::cluster::{ObjectKey, Watched};
 use crate::history::clock::Clock;
-use crate::kube::{Address, Scope};
 use crate::render::explanation::{json, text};
 use crate::scheduler::{
-    Agreement, Depth, Explanation, Gates, Profile, Release, Replay, Scheduler, SchedulerConfiguration, VersionFrom, gate_refusals,
-    judged_as,
+    self as scheduler, Agreement, Attempt, Depth, Explanation, Gates, Profile, Release, Replay, Scheduler, SchedulerConfiguration,
+    VersionFrom, gate_refusals, judged_as,
 };
 use crate::store::{At, Revision};
 
@@ -20,10 +22,12 @@ use crate::cli::replay::Feed;
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result, absence, flag_file};
 
+use pods::Pods;
+
 /// Explains scheduling decisions: reruns the scheduler that took them on the state etcd held.
 #[derive(Args, Debug)]
 pub struct ExplainArgs {
-    /// Pods: pod/shop/web-0, or pod/web-0 -n shop.
+    /// Pods: pod/shop/web-0, or pod/web-0 -n shop; pods -n shop or pods -A: the last decision about each, in a table.
     #[arg(value_name = "ADDRESS", required_unless_present = "all", add = crate::cli::complete::addresses())]
     addresses: Vec<String>,
     /// Every decision in the readable history (of the pods addressed, or of all).
@@ -52,24 +56,28 @@ const LONG: i64 = 100_000;
 /// Runs the command.
 pub async fn run(session: &Session, args: &ExplainArgs, out: &mut Output) -> Result<Outcome> {
     let mut feed = Feed::new(session).await?;
-    let pods = pods(session, &args.addresses).await?;
+    let pods = Pods::read(session, &args.addresses).await?;
     let span = session.source.span().await?;
     let until = match session.at {
         At::Newest => span.newest,
         At::Revision(revision) => revision,
     };
     let scheduler = scheduler(args, &mut feed, until).await?;
-    let mut writer = Writer::new(session, args, out).await?;
+    let mut writer = Writer::new(session, args, pods.are_listed(), out).await?;
     let depth = writer.depth();
     let mut unreadable = 0;
+    if pods.are_listed() && !args.all {
+        let remedies = !args.no_remedies && !writer.is_text();
+        let replay = Replay::new(scheduler, span.oldest.0 <= 1).with_depth(Depth::Verdicts).with_remedies(remedies);
+        return listed::run((session, &mut feed), replay, &pods, (span.oldest, until), &mut writer).await;
+    }
     if args.all {
         let mut replay = Replay::new(scheduler, span.oldest.0 <= 1).with_depth(depth).with_remedies(!args.no_remedies);
         feed.seed(&mut replay, span.oldest, span.oldest).await?;
-        let wanted = |namespace: &str, name: &str| pods.is_empty() || pods.iter().any(|(of, is)| *of == *namespace && *is == *name);
         let walked = feed.walk(&mut replay, span.oldest.after(), until, |replay, attempt| {
-            if wanted(&attempt.pod.namespace, &attempt.pod.name) {
+            if pods.wants(&attempt.pod.namespace, &attempt.pod.name) {
                 let explanation = replay.explain(attempt);
-                writer.write(&explanation, replay)?;
+                writer.write(&explanation, &[], replay)?;
             } else {
                 replay.pass_over(&attempt);
             }
@@ -78,17 +86,17 @@ pub async fn run(session: &Session, args: &ExplainArgs, out: &mut Output) -> Res
         walked.await?;
         unreadable = replay.unreadable();
     } else {
-        for (namespace, name) in &pods {
-            let (explanation, replay) =
+        for (namespace, name) in pods.named() {
+            let (explanation, refusals, replay) =
                 one(&mut feed, session, &scheduler, (&depth, !args.no_remedies), (span.oldest, until), namespace, name).await?;
-            writer.write(&explanation, &replay)?;
+            writer.write(&explanation, &refusals, &replay)?;
             unreadable += replay.unreadable();
         }
     }
     writer.finish(unreadable, args.all)
 }
 
-/// Explains one pod: its last attempt, or the one to come.
+/// Explains one pod: its last attempt, or the one to come, with the refusals before it.
 async fn one(
     feed: &mut Feed<'_>,
     session: &Session,
@@ -97,12 +105,17 @@ async fn one(
     (oldest, until): (Revision, Revision),
     namespace: &str,
     name: &str,
-) -> Result<(Explanation, Replay)> {
+) -> Result<(Explanation, Vec<Attempt>, Replay)> {
     let key = ObjectKey { kind: Watched::Pod, namespace: namespace.into(), name: name.into() };
-    let attempts = if session.at == At::Newest { feed.attempts(&key, scheduler, oldest, until).await? } else { Vec::new() };
+    let mut attempts = if session.at == At::Newest { feed.attempts(&key, scheduler, oldest, until).await? } else { Vec::new() };
     let complete = oldest.0 <= 1;
     let mut replay = Replay::new(scheduler.clone(), complete).with_depth(depth.clone()).with_remedies(remedies);
-    if let Some((begun, last, shown)) = attempts.into_iter().next_back() {
+    if let Some((begun, last, shown)) = attempts.pop() {
+        let refusals = attempts
+            .into_iter()
+            .map(|(_, attempt, _)| attempt)
+            .filter(|attempt| attempt.outcome == scheduler::Outcome::Unschedulable)
+            .collect();
         let revision = last.revision;
         // Some of what the scheduler's cache keeps depends on every attempt before; only a history too long to walk is entered midway.
         let begun = if shown.0 - oldest.0 <= LONG { oldest } else { begun };
@@ -118,7 +131,7 @@ async fn one(
         })
         .await?;
         return found
-            .map(|found| (found, replay))
+            .map(|found| (found, refusals, replay))
             .ok_or_else(|| Error::new(format!("pod {namespace}/{name}: its attempt at r{revision} was not found again")));
     }
     feed.seed(&mut replay, oldest, until).await?;
@@ -131,25 +144,7 @@ async fn one(
         return Err(absence::no_pod(session, "explain", namespace, name).await?);
     };
     let explanation = if pod.node_name.is_some() { replay.explain_bound(&pod, until.0) } else { replay.explain_waiting(&pod, until.0) };
-    Ok((explanation, replay))
-}
-
-/// The pods addressed, as namespace and name.
-async fn pods(session: &Session, addresses: &[String]) -> Result<Vec<(String, String)>> {
-    let kinds = session.kinds().await?;
-    let scope = Scope::Namespace(session.namespace().to_owned());
-    let mut found = Vec::new();
-    for text in addresses {
-        for address in Address::parse(text, kinds, &scope).map_err(|error| Error::new(error.to_string()).hint(error.hint()))? {
-            match address {
-                Address::Objects { kind, namespace: Some(namespace), name: Some(name) } if kind.kind == "Pod" => {
-                    found.push((namespace, name))
-                }
-                _ => return Err(Error::new(format!("{text:?} names no single pod")).hint("write pod/NAMESPACE/NAME, or use --all")),
-            }
-        }
-    }
-    Ok(found)
+    Ok((explanation, Vec::new(), replay))
 }
 
 /// The scheduler to judge by.
@@ -198,47 +193,86 @@ struct Writer<'a> {
     format: Format,
     out: &'a mut Output,
     clock: &'a Clock,
+    /// Whether the list has begun.
+    in_list: bool,
+    /// Whether pods are addressed by their kind.
+    listed: bool,
     written: usize,
     differ: usize,
     summary: text::Summary,
 }
 
 impl<'a> Writer<'a> {
-    async fn new(session: &'a Session, args: &'a ExplainArgs, out: &'a mut Output) -> Result<Self> {
+    async fn new(session: &'a Session, args: &'a ExplainArgs, listed: bool, out: &'a mut Output) -> Result<Self> {
         let format = match &session.format {
             format @ (Format::Table | Format::Wide | Format::Json | Format::Ndjson) => format.clone(),
             other => return Err(other.unsupported("explain", "table, wide, json, ndjson")),
         };
-        Ok(Self { args, format, out, clock: session.clock().await?, written: 0, differ: 0, summary: text::Summary::default() })
+        Ok(Self {
+            args,
+            format,
+            out,
+            clock: session.clock().await?,
+            in_list: false,
+            listed,
+            written: 0,
+            differ: 0,
+            summary: text::Summary::default(),
+        })
     }
 
-    fn write(&mut self, explanation: &Explanation, replay: &Replay) -> Result<()> {
-        let (profile, _) = replay.scheduler().profile_for(&explanation.attempt.pod);
+    fn write(&mut self, explanation: &Explanation, refusals: &[Attempt], replay: &Replay) -> Result<()> {
         let wanted = self.args.node.as_deref().filter(|_| !self.args.all);
         if let Some(wanted) = wanted.filter(|wanted| !explanation.judgement.nodes.iter().any(|node| *node.name == **wanted)) {
             let revision = explanation.evaluated_revision;
             return Err(Error::new(format!("node {wanted} does not exist at revision {revision}")).hint("ketcd ls nodes lists them"));
         }
-        let time = self.clock.date(Revision(explanation.attempt.revision));
-        if matches!(self.format, Format::Table | Format::Wide) {
+        if self.is_text() {
             if self.written > 0 {
                 writeln!(self.out)?;
             }
-            text::write(explanation, Some(self.clock), self.shown(), self.out)?;
+            text::write(explanation, Some(self.clock), text::Shown { refusals, ..self.shown() }, self.out)?;
             self.summary.add(explanation);
             self.count(explanation);
             return Ok(());
         }
-        if self.format == Format::Json && self.many() {
-            let lead: &[u8] = if self.written == 0 { b"{\"kind\":\"List\",\"items\":[\n" } else { b"," };
-            self.out.write_all(lead)?;
-        }
-        json::write_json(explanation, profile.filter_mode, time, self.args.node.as_deref(), self.out)?;
+        self.separate()?;
+        let mut document = Vec::new();
+        self.document(explanation, replay, &mut document)?;
+        self.out.write_all(&document)?;
         self.count(explanation);
         if self.format == Format::Ndjson {
             self.out.flush()?;
         }
         Ok(())
+    }
+
+    /// Whether people read it.
+    fn is_text(&self) -> bool {
+        matches!(self.format, Format::Table | Format::Wide)
+    }
+
+    /// Writes what stands before the next document of a list.
+    fn separate(&mut self) -> Result<()> {
+        if self.format == Format::Json && self.many() {
+            let lead: &[u8] = if self.in_list { b"," } else { b"{\"kind\":\"List\",\"items\":[\n" };
+            self.out.write_all(lead)?;
+            self.in_list = true;
+        }
+        Ok(())
+    }
+
+    /// Ends a list.
+    fn end_list(&mut self) -> Result<()> {
+        let lead = if self.in_list { "" } else { "{\"kind\":\"List\",\"items\":[" };
+        Ok(writeln!(self.out, "{lead}]}}")?)
+    }
+
+    /// Writes an explanation as JSON.
+    fn document(&self, explanation: &Explanation, replay: &Replay, out: &mut dyn Write) -> Result<()> {
+        let (profile, _) = replay.scheduler().profile_for(&explanation.attempt.pod);
+        let time = self.clock.date(Revision(explanation.attempt.revision));
+        Ok(json::write_json(explanation, profile.filter_mode, time, self.args.node.as_deref(), out)?)
     }
 
     fn count(&mut self, explanation: &Explanation) {
@@ -256,31 +290,36 @@ impl<'a> Writer<'a> {
     }
 
     fn shown(&self) -> text::Shown<'a> {
-        text::Shown { wide: self.format == Format::Wide, node: self.args.node.as_deref(), width: self.out.width(), many: self.many() }
+        let (wide, node, width) = (self.format == Format::Wide, self.args.node.as_deref(), self.out.width());
+        text::Shown { wide, node, width, refusals: &[], many: self.many() }
     }
 
     fn many(&self) -> bool {
-        self.args.all || self.args.addresses.len() > 1
+        self.args.all || self.listed || self.args.addresses.len() > 1
     }
 
-    fn finish(self, unreadable: usize, all: bool) -> Result<Outcome> {
+    fn finish(mut self, unreadable: usize, all: bool) -> Result<Outcome> {
         if self.format == Format::Json && self.many() {
-            let lead = if self.written == 0 { "{\"kind\":\"List\",\"items\":[" } else { "" };
-            writeln!(self.out, "{lead}]}}")?;
+            self.end_list()?;
         }
         if self.many() && self.written > 0 && matches!(self.format, Format::Table | Format::Wide) {
             let shown = self.shown();
             self.summary.write(shown, self.out)?;
         }
-        if unreadable > 0 {
-            let (values, were) = if unreadable == 1 { ("value", "was") } else { ("values", "were") };
-            note(&format!("{unreadable} {values} could not be decoded and {were} left out of the state"));
-            return Ok(Outcome::Damaged);
-        }
-        if self.written == 0 {
+        if self.written == 0 && unreadable == 0 {
             note("nothing found: no scheduling decision in the readable history");
-            return Ok(Outcome::Nothing);
         }
-        Ok(if all && self.differ > 0 { Outcome::Nothing } else { Outcome::Found })
+        let outcome = outcome(self.written, unreadable);
+        Ok(if all && self.differ > 0 && outcome == Outcome::Found { Outcome::Nothing } else { outcome })
     }
+}
+
+/// How the command ends once `found` decisions are written; says how many versions of objects could not be read.
+fn outcome(found: usize, unreadable: usize) -> Outcome {
+    if unreadable > 0 {
+        let values = if unreadable == 1 { "version of an object" } else { "versions of objects" };
+        note(&format!("{unreadable} {values} could not be read: what depends on them is unknown"));
+        return Outcome::Damaged;
+    }
+    if found > 0 { Outcome::Found } else { Outcome::Nothing }
 }

@@ -6,5 +6,6 @@ pub mod json;
 mod node;
 mod refusals;
 mod scores;
+pub mod table;
 pub mod text;
 mod words;

@@ -6,7 +6,7 @@ use crate::history::clock::{Clock, Dated};
 use crate::render::duration;
 use crate::render::style::{ADDED, FAINT, REMOVED, STRONG, WARNING, paint};
 use crate::render::visible::visible;
-use crate::scheduler::{Agreement, DecidedBy, Explanation, Outcome, WholePod};
+use crate::scheduler::{Agreement, Attempt, DecidedBy, Explanation, Outcome, WholePod};
 use crate::store::Revision;
 
 use super::words::{columns, count, fold, grouped, hanging};
@@ -28,6 +28,8 @@ pub struct Shown<'a> {
     pub node: Option<&'a str>,
     /// Columns of the terminal.
     pub width: Option<usize>,
+    /// Earlier refusals of the pod, oldest first.
+    pub refusals: &'a [Attempt],
     /// One of many, whose [`Summary`] says at the end what is assumed of the scheduler.
     pub many: bool,
 }
@@ -50,6 +52,7 @@ impl Shown<'_> {
 pub fn write(explanation: &Explanation, clock: Option<&Clock>, shown: Shown, out: &mut dyn Write) -> io::Result<()> {
     let (columns, width) = (shown.columns(), shown.prose());
     headline(explanation, clock, shown.wide, width, out)?;
+    waited(explanation, clock, shown.refusals, width, out)?;
     if let Some(node) = shown.node.and_then(|name| explanation.judgement.nodes.iter().find(|node| *node.name == *name)) {
         node::write(explanation, node, width, out)?;
         help::remedies(explanation, true, width, out)?;
@@ -117,7 +120,8 @@ fn headline(explanation: &Explanation, clock: Option<&Clock>, all: bool, width: 
     }
     let sentence = explanation.judgement.message.as_deref();
     let mut lines = sentence.map(|sentence| fold(sentence, width)).unwrap_or_default();
-    if lines.len() > SENTENCE && !all {
+    // A sentence that was recorded is never cut.
+    if lines.len() > SENTENCE && !all && attempt.recorded_message.as_deref() != sentence {
         lines.truncate(SENTENCE);
         let last = fold(&lines[SENTENCE - 1], width.saturating_sub(2)).remove(0);
         lines[SENTENCE - 1] = format!("{last} …");
@@ -133,6 +137,15 @@ fn headline(explanation: &Explanation, clock: Option<&Clock>, all: bool, width: 
     Ok(())
 }
 
+/// How long a pod waited that was refused before it got its node, how often it was refused, and with what last message.
+fn waited(explanation: &Explanation, clock: Option<&Clock>, refusals: &[Attempt], width: usize, out: &mut dyn Write) -> io::Result<()> {
+    let Some(last) = refusals.last().filter(|_| explanation.attempt.outcome == Outcome::Scheduled) else { return Ok(()) };
+    let long = age(explanation, clock).map(|long| format!(" {long}")).unwrap_or_default();
+    let message = last.recorded_message.as_deref().unwrap_or_default();
+    let said = format!("waited{long}; {} recorded, the last at r{}: {message}", count(refusals.len(), "refusal"), last.revision);
+    hanging("", &said, 2, width, WARNING, out)
+}
+
 /// The one node a pod is meant for.
 fn meant(explanation: &Explanation) -> String {
     let controller = explanation.attempt.pod.spec.controller.as_ref();
@@ -145,13 +158,23 @@ fn meant(explanation: &Explanation) -> String {
 
 /// How long the pod had been waiting when it was refused.
 fn since(explanation: &Explanation, clock: Option<&Clock>) -> String {
+    age(explanation, clock).map(|age| format!(", {age} after its creation")).unwrap_or_default()
+}
+
+/// How old the pod was at the attempt.
+fn age(explanation: &Explanation, clock: Option<&Clock>) -> Option<String> {
     let created = explanation.attempt.pod.created.and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
     match (created, clock.and_then(|clock| clock.date(Revision(explanation.attempt.revision)))) {
-        (Some(time), Some(now)) if now.time > time => {
-            format!(", {} after its creation", duration::between(Dated { time, error: 1.0 }, now))
-        }
-        _ => String::new(),
+        (Some(time), Some(now)) if now.time > time => Some(duration::between(Dated { time, error: 1.0 }, now)),
+        _ => None,
     }
+}
+
+/// The answer in words, without the verdict.
+pub(super) fn lead(explanation: &Explanation) -> String {
+    let answer = answer(explanation);
+    let verdicts = [": agrees", ": disagrees", ": cannot be verified", ": a tie"];
+    verdicts.iter().find_map(|verdict| answer.strip_suffix(verdict)).unwrap_or(&answer).to_owned()
 }
 
 /// The verdict in words.
@@ -212,7 +235,17 @@ pub struct Summary {
 impl Summary {
     /// Counts one explanation.
     pub fn add(&mut self, explanation: &Explanation) {
-        self.verdicts[explanation.verdict as usize] += 1;
+        self.count(explanation.verdict);
+        self.assume(explanation);
+    }
+
+    /// Counts a verdict.
+    pub fn count(&mut self, verdict: Agreement) {
+        self.verdicts[verdict as usize] += 1;
+    }
+
+    /// Takes note of what an explanation assumes.
+    pub fn assume(&mut self, explanation: &Explanation) {
         for assumption in assumptions(explanation) {
             if !self.assumed.contains(&assumption) {
                 self.assumed.push(assumption);

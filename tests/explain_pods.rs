@@ -1,0 +1,114 @@
+//! `explain` of many pods in a table, and of one that was refused before it was bound.
+
+use std::collections::BTreeMap;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn explain(arguments: &[&str]) -> Output {
+    let capture = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/captures/k136-story/snapshot.db.zst");
+    Command::new(env!("CARGO_BIN_EXE_ketcd")).args(["-f", capture, "explain"]).args(arguments).output().unwrap()
+}
+
+#[track_caller]
+fn text(arguments: &[&str]) -> String {
+    let output = explain(arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The last decision about each pod, by namespace and name, as `explain --all` has it.
+fn last_decisions() -> BTreeMap<(String, String), Value> {
+    let all = explain(&["--all", "-o", "ndjson"]);
+    let all = String::from_utf8(all.stdout).unwrap();
+    let document = |line: &str| -> Value { serde_json::from_str(line).unwrap() };
+    let place = |document: &Value| ["namespace", "name"].map(|name| document["pod"][name].as_str().unwrap().to_owned()).into();
+    all.lines().map(document).map(|document| (place(&document), document)).collect()
+}
+
+#[test]
+fn a_pod_that_waited_says_how_long_how_often_and_why() {
+    let said = text(&["pod/lab/spread-5"]);
+    let line = said.replace("\n  ", " ");
+    let line = line.lines().find(|line| line.starts_with("waited ")).unwrap_or_else(|| panic!("{said}"));
+    assert!(line.contains(" refusals recorded, the last at r"), "{line}");
+    assert!(line.contains(": 0/") && line.contains("nodes are available: "), "{line}");
+    let refusals = String::from_utf8(explain(&["--all", "pod/lab/spread-5", "-o", "ndjson"]).stdout).unwrap();
+    let refusals: Vec<Value> = refusals.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let last = &refusals[refusals.len() - 2]["attempt"];
+    assert!(line.contains(&format!("; {} refusals recorded", refusals.len() - 1)) && refusals.len() > 3, "{line}");
+    assert!(line.ends_with(&format!("r{}: {}", last["revision"], last["recordedMessage"].as_str().unwrap())), "{line}\n{last:#}");
+    assert!(!text(&["pod/lab/ubuntu"]).contains("waited "), "it was bound at once");
+}
+
+#[test]
+fn a_recorded_sentence_is_never_cut() {
+    let mut checked = 0;
+    for ((namespace, name), document) in last_decisions() {
+        if let Some(sentence) = document["attempt"]["recordedMessage"].as_str() {
+            let said = text(&[&format!("pod/{namespace}/{name}")]).split_whitespace().collect::<Vec<_>>().join(" ");
+            let sentence = sentence.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(said.contains(&sentence), "{sentence}\n{said}");
+            checked += 1;
+        }
+    }
+    assert!(checked >= 2, "{checked}");
+}
+
+#[test]
+fn pods_of_a_namespace_are_a_table() {
+    let said = text(&["pods", "-n", "lab"]);
+    let (table, _) = said.split_once("\n\n").unwrap();
+    let mut lines = table.lines();
+    let header = lines.next().unwrap();
+    assert!(["POD", "NODE", "VERDICT", "WHY"].iter().all(|name| header.split_whitespace().any(|word| word == *name)), "{header}");
+    let at = |name: &str| header.find(name).unwrap();
+    let rows: BTreeMap<String, (String, String, String)> = lines
+        .map(|line| {
+            let cell = |from: usize, to: usize| line.chars().skip(from).take(to - from).collect::<String>().trim().to_owned();
+            let why: String = line.chars().skip(at("WHY")).collect();
+            (cell(0, at("NODE")), (cell(at("NODE"), at("VERDICT")), cell(at("VERDICT"), at("WHY")), why))
+        })
+        .collect();
+    let last = last_decisions();
+    for ((_, name), document) in last.iter().filter(|((namespace, _), _)| namespace == "lab") {
+        let (node, verdict, why) = rows.get(name).unwrap_or_else(|| panic!("{name} is missing: {said}"));
+        assert_eq!(node, document["attempt"]["node"].as_str().unwrap_or("<none>"), "{name}");
+        assert_eq!(*verdict, document["verdict"].as_str().unwrap().to_lowercase(), "{name}");
+        match document["attempt"]["recordedMessage"].as_str() {
+            Some(sentence) => assert!(why.ends_with(sentence), "{name}: {why}"),
+            None => assert!(!why.is_empty(), "{name}"),
+        }
+    }
+    assert!(rows["train-3"].2.starts_with("waits: "), "{}", rows["train-3"].2);
+    let everywhere = text(&["pods", "-A"]);
+    let header = everywhere.lines().next().unwrap();
+    assert!(header.starts_with("NAMESPACE"), "{header}");
+    assert!(
+        everywhere.lines().any(|line| line.starts_with("web ")) && everywhere.lines().any(|line| line.starts_with("lab ")),
+        "{everywhere}"
+    );
+}
+
+#[test]
+fn documents_of_several_pods_are_those_of_each() {
+    let list: Value = serde_json::from_str(&text(&["pods", "-n", "lab", "-o", "json"])).unwrap();
+    let items = list["items"].as_array().unwrap();
+    assert_eq!(list["kind"], "List");
+    for name in ["spread-5", "ubuntu"] {
+        let one: Value = serde_json::from_str(&text(&[&format!("pod/lab/{name}"), "-o", "json"])).unwrap();
+        let listed = items.iter().find(|item| item["pod"]["name"] == *name).unwrap();
+        assert_eq!(*listed, one, "{name}");
+    }
+    let lines = text(&["pods", "-n", "lab", "-o", "ndjson"]);
+    assert_eq!(lines.lines().count(), items.len());
+}
+
+#[test]
+fn no_such_pods_are_no_error() {
+    let output = explain(&["pods", "-n", "nowhere"]);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
+    let refused = explain(&["nodes"]);
+    assert!(String::from_utf8(refused.stderr).unwrap().contains("\"nodes\" does not name pods"));
+    assert_eq!(refused.status.code(), Some(2));
+}
