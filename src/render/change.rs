@@ -89,6 +89,7 @@ pub fn origin(origin: Origin) -> &'static str {
         Origin::Wal => "wal",
         Origin::Recording => "recording",
         Origin::FreePage => "freepage",
+        Origin::Objects => "objects",
     }
 }
 

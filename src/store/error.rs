@@ -25,6 +25,12 @@ pub enum Error {
         /// The newest there is.
         newest: Revision,
     },
+    /// A revision was asked for of objects that have no history.
+    #[error("revision {asked} cannot be read: API objects are the state of one moment, not a history")]
+    OneMoment {
+        /// What was asked for.
+        asked: Revision,
+    },
     /// A file could not be read at all.
     #[error("cannot read {path}: {cause}")]
     File {

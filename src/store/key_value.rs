@@ -43,6 +43,8 @@ pub enum Origin {
     Recording,
     /// Pages of a database file that no tree reaches any more.
     FreePage,
+    /// A file of API objects: the state of a moment, from which nothing tells what this write changed.
+    Objects,
 }
 
 /// One change in etcd's history, still bytes. (A Kubernetes Event is an object, not this.)

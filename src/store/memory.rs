@@ -34,6 +34,9 @@ impl MemorySource {
             At::Newest => self.span.newest,
             At::Revision(asked) => asked,
         };
+        if self.is_one_moment() && asked != self.span.newest {
+            return Err(Error::OneMoment { asked });
+        }
         if asked > self.span.newest {
             return Err(Error::Future { asked, newest: self.span.newest });
         }
@@ -57,6 +60,10 @@ impl Source for MemorySource {
         &self.left_out
     }
 
+    fn is_one_moment(&self) -> bool {
+        self.versions.is_one_moment()
+    }
+
     fn span(&self) -> BoxFuture<'_, Result<RevisionSpan>> {
         ready(Ok(self.span)).boxed()
     }
@@ -75,6 +82,8 @@ impl Source for MemorySource {
             Until::Revision(to) => to.min(self.span.newest),
             Until::Forever => self.span.newest,
         };
+        // The whole history begins with what has no known revision.
+        let from = if from <= Revision(1) { Revision(0) } else { from };
         let mut changes = self.versions.changes(self.versions.key_ids(&keys), from, to);
         let mut events = std::iter::from_fn(move || self.versions.next(&mut changes)).peekable();
         let mut gaps = self.versions.gaps(from, to).peekable();

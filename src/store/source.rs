@@ -20,6 +20,12 @@ pub trait Source: Send + Sync {
         &[]
     }
 
+    /// Whether it holds the state of one moment, as objects that were printed do, and no history: what it tells as changes are versions of
+    /// which nothing says what they changed, and revision 0 stands for one that is not known.
+    fn is_one_moment(&self) -> bool {
+        false
+    }
+
     /// Returns the revisions that can be read.
     fn span(&self) -> BoxFuture<'_, Result<RevisionSpan>>;
 

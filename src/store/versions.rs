@@ -34,6 +34,8 @@ pub(super) struct Found {
 pub(super) struct Layer {
     /// Bit in [`Version::layers`] is the layer's place in the list.
     pub span: Option<RevisionSpan>,
+    /// Whether it is a state of one moment, whose keys have revisions but no history.
+    pub one_moment: bool,
 }
 
 /// One version of one key.
@@ -178,7 +180,9 @@ impl Builder {
         let (by_key, key_versions) = group_by_key(&versions, key_starts.len() - 1);
         skipped.sort_unstable();
         let newest = layers.iter().filter_map(|layer| layer.span).map(|span| span.newest.0).max().unwrap_or(0);
-        let gaps = gaps(&versions, &skipped, newest);
+        // A state of one moment is no history that could lack anything.
+        let one_moment = layers.iter().any(|layer| layer.one_moment);
+        let gaps = if one_moment { Vec::new() } else { gaps(&versions, &skipped, newest) };
         Ok(Versions { images, layers, versions, key_bytes, key_starts, by_key, key_versions, gaps })
     }
 }
@@ -249,6 +253,11 @@ impl Versions {
     /// The spans of the layers that hold the whole key space at some revisions.
     pub(super) fn spans(&self) -> impl Iterator<Item = RevisionSpan> + '_ {
         self.layers.iter().filter_map(|layer| layer.span)
+    }
+
+    /// Whether there is a state of one moment and no history.
+    pub(super) fn is_one_moment(&self) -> bool {
+        self.layers.iter().any(|layer| layer.one_moment)
     }
 
     /// How many changes are known from nothing better than `origin`.

@@ -196,7 +196,7 @@ fn add(builder: &mut Builder, db: usize, replayed: Replayed, facts: &mut Facts) 
     builder.set_span(db, RevisionSpan { newest, ..span });
     // A log from the beginning answers for every revision; one that begins later for none by itself.
     let whole = replayed.from_the_start.then_some(RevisionSpan { oldest: Revision(1), newest: last, compacted: None });
-    let Some(log) = builder.layer(Layer { span: whole }) else {
+    let Some(log) = builder.layer(Layer { span: whole, ..Layer::default() }) else {
         return facts.damage.push("the log is broken into too many pieces; some are left out".to_owned());
     };
     for change in replayed.changes {

@@ -14,6 +14,7 @@ use std::path::Path;
 
 use bolt::Bolt;
 use checksum::Check;
+use objects::Objects;
 
 use super::memory::MemorySource;
 use super::versions::Builder;
@@ -22,7 +23,7 @@ use super::{Error, Origin, Result, Source, SourceKind, SourceStatus};
 /// Tells the registry key of an API object, for files that hold objects and not etcd's data. `None`: it has none.
 pub type KeyOf<'a> = dyn Fn(&serde_json::Value) -> Option<Vec<u8>> + 'a;
 
-/// Opens files as one source; the histories of several are joined.
+/// Opens files as one source; the histories of several are joined, API objects of several are the state of one moment.
 ///
 /// A file is an etcd snapshot, a member's `db`, an etcd data dir (its database and its write-ahead log), or API objects as kubectl prints them (a `List`, one object, a YAML stream or
 /// lines of JSON); plain, gzip or zstd; `-` is standard input.
@@ -32,12 +33,16 @@ pub type KeyOf<'a> = dyn Fn(&serde_json::Value) -> Option<Vec<u8>> + 'a;
 /// [`Error::File`] where a file cannot be read, [`Error::Format`] where it is nothing we know or damaged beyond reading.
 pub fn open(paths: &[String], key_of: &KeyOf<'_>) -> Result<Box<dyn Source>> {
     let mut builder = Builder::default();
+    let mut objects = Objects::new(key_of);
     let mut loaded = Vec::new();
     for path in paths {
-        loaded.push(load(path, &mut builder, key_of).map_err(|problem| match problem {
+        loaded.push(load(path, &mut builder, &mut objects).map_err(|problem| match problem {
             Problem::Known(error) => error,
             Problem::Format(problem) => Error::Format { path: path.clone(), problem },
         })?);
+    }
+    if !objects.is_empty() {
+        finish_objects(objects, &mut builder, &mut loaded).map_err(|problem| Error::Format { path: paths.join(", "), problem })?;
     }
     let versions = builder.finish().map_err(|revision| Error::Format {
         path: paths.join(", "),
@@ -79,7 +84,19 @@ impl From<String> for Problem {
     }
 }
 
-fn load(path: &str, builder: &mut Builder, key_of: &KeyOf<'_>) -> Result<Loaded, Problem> {
+/// Adds the objects of all files that hold objects, as one state.
+fn finish_objects(objects: Objects<'_>, builder: &mut Builder, loaded: &mut [Loaded]) -> std::result::Result<(), String> {
+    let of_objects: Vec<usize> = (0..loaded.len()).filter(|&place| loaded[place].kind == SourceKind::Objects).collect();
+    if of_objects.len() < loaded.len() {
+        return Err("API objects and etcd's own files cannot be read together; name one or the other".to_owned());
+    }
+    for (file, sentence) in objects.finish(builder)? {
+        loaded[of_objects[file]].facts.left_out.push(sentence);
+    }
+    Ok(())
+}
+
+fn load(path: &str, builder: &mut Builder, objects: &mut Objects<'_>) -> Result<Loaded, Problem> {
     if image::is_directory(path) {
         let (facts, cluster_id) = data_dir::read(Path::new(path), builder)?;
         return Ok(Loaded { kind: SourceKind::DataDir, path: path.to_owned(), facts, cluster_id, checksum: None });
@@ -104,9 +121,9 @@ fn load(path: &str, builder: &mut Builder, key_of: &KeyOf<'_>) -> Result<Loaded,
     if image.bytes.get(257..262) == Some(b"ustar") {
         return Err(Problem::Format("is a tar archive; unpack it and name what is in it".to_owned()));
     }
-    let left_out = objects::read(&image.bytes, builder, key_of)?;
+    let damage = objects.read(&path, &image.bytes)?;
     let length = image.bytes.len() as u64;
-    let facts = db_file::Facts { file_bytes: length, in_use_bytes: length, left_out, ..Default::default() };
+    let facts = db_file::Facts { file_bytes: length, in_use_bytes: length, damage, ..Default::default() };
     Ok(Loaded { kind: SourceKind::Objects, path, facts, cluster_id: None, checksum: None })
 }
 

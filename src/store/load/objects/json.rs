@@ -1,0 +1,170 @@
+//! JSON documents one after the other, which one document and lines of JSON are too. Objects stay where they lie in the file.
+
+use bytes::Bytes;
+use serde::de::DeserializeSeed;
+use serde_json::value::RawValue;
+use serde_json::{Deserializer, Map, Value};
+
+use super::document::{Document, Parts};
+use super::{Mark, Objects, is_list, is_named, name_after};
+
+/// Reads the documents from `start` on; returns what cannot be read.
+pub(super) fn read(objects: &mut Objects<'_>, bytes: &Bytes, start: usize) -> Vec<String> {
+    let mut reader = Reader { objects, bytes, damage: Vec::new() };
+    let mut stream = Deserializer::from_slice(&bytes[start..]).into_iter::<&RawValue>();
+    loop {
+        let offset = start + stream.byte_offset();
+        match stream.next() {
+            Some(Ok(document)) => reader.document(document),
+            Some(Err(error)) => {
+                reader.torn(&bytes[offset..], &error);
+                break;
+            }
+            None => break,
+        }
+    }
+    reader.damage
+}
+
+struct Reader<'r, 'k> {
+    objects: &'r mut Objects<'k>,
+    bytes: &'r [u8],
+    damage: Vec<String>,
+}
+
+impl<'r> Reader<'r, '_> {
+    fn document(&mut self, text: &'r RawValue) {
+        let mut parts = JsonParts::new(self);
+        let read = Document(&mut parts).deserialize(&mut Deserializer::from_str(text.get()));
+        let Content { list, mark, items, .. } = parts.finish();
+        if items && read.is_ok() && (is_list(&list) || !list.contains_key("kind")) {
+            self.objects.add_list(&list);
+        } else {
+            // What is no list may have a member of that name all the same.
+            self.objects.back_to(mark);
+            self.item(text, &Map::new());
+        }
+    }
+
+    /// The last document, which cannot be read to its end: the items before the break.
+    fn torn(&mut self, rest: &'r [u8], error: &serde_json::Error) {
+        let mut parts = JsonParts::new(self);
+        // It fails where the whole document did.
+        let _ = Document(&mut parts).deserialize(&mut Deserializer::from_slice(rest));
+        let Content { list, mark, items, .. } = parts.finish();
+        if items && (is_list(&list) || !list.contains_key("kind")) {
+            self.objects.add_list(&list);
+        } else {
+            self.objects.back_to(mark);
+        }
+        let (line, column) = (error.line(), error.column());
+        let how = if error.is_eof() { "is cut short" } else { "is damaged" };
+        self.damage.push(format!(
+            "the JSON {how} at line {line}, column {column} ({}); the object there and whatever follows it are missing",
+            reason(error)
+        ));
+    }
+
+    /// An object, or a list within a list; `list` names it where it does not do so itself.
+    fn item(&mut self, text: &'r RawValue, list: &Map<String, Value>) {
+        if let Some(object) = self.parse(text) {
+            self.add(text, object, list);
+        }
+    }
+
+    fn parse(&mut self, text: &'r RawValue) -> Option<Value> {
+        let why = match serde_json::from_str(text.get()) {
+            Ok(object @ Value::Object(_)) => return Some(object),
+            Ok(_) => format!("the value at line {} is not an API object", self.line(text)),
+            Err(error) => format!("the object that begins at line {} cannot be read: {}", self.line(text), reason(&error)),
+        };
+        self.damage.push(why);
+        None
+    }
+
+    fn add(&mut self, text: &'r RawValue, mut object: Value, list: &Map<String, Value>) {
+        if object.as_object().is_some_and(is_list) && object["items"].is_array() {
+            self.document(text);
+        } else if name_after(list, &mut object) {
+            self.objects.add_written(&object);
+        } else {
+            self.objects.add_in_file(&object, self.offset(text), text.get().len());
+        }
+    }
+
+    fn offset(&self, text: &RawValue) -> usize {
+        text.get().as_ptr().addr() - self.bytes.as_ptr().addr()
+    }
+
+    fn line(&self, text: &RawValue) -> usize {
+        1 + self.bytes[..self.offset(text)].iter().filter(|&&byte| byte == b'\n').count()
+    }
+}
+
+/// What a document says beside its items.
+struct Content<'r> {
+    list: Map<String, Value>,
+    mark: Mark,
+    /// Whether it has a list of items.
+    items: bool,
+    /// Items that must be named after the list, whose kind has not come yet.
+    nameless: Vec<&'r RawValue>,
+}
+
+struct JsonParts<'p, 'r, 'k> {
+    reader: &'p mut Reader<'r, 'k>,
+    content: Content<'r>,
+}
+
+impl<'p, 'r, 'k> JsonParts<'p, 'r, 'k> {
+    fn new(reader: &'p mut Reader<'r, 'k>) -> Self {
+        let mark = reader.objects.mark();
+        Self { reader, content: Content { list: Map::new(), mark, items: false, nameless: Vec::new() } }
+    }
+
+    fn finish(mut self) -> Content<'r> {
+        for item in std::mem::take(&mut self.content.nameless) {
+            self.reader.item(item, &self.content.list);
+        }
+        self.content
+    }
+}
+
+impl<'r> Parts<'r> for JsonParts<'_, 'r, '_> {
+    type Part = &'r RawValue;
+
+    fn seed(&mut self) -> impl DeserializeSeed<'r, Value = Self::Part> {
+        std::marker::PhantomData
+    }
+
+    fn member(&mut self, name: String, value: &'r RawValue) {
+        if matches!(name.as_str(), "kind" | "apiVersion" | "metadata")
+            && let Ok(value) = serde_json::from_str(value.get())
+        {
+            self.content.list.insert(name, value);
+        }
+    }
+
+    fn items(&mut self) {
+        self.content.items = true;
+    }
+
+    fn item(&mut self, item: &'r RawValue) {
+        let Some(object) = self.reader.parse(item) else { return };
+        if is_named(&object) || self.content.list.contains_key("kind") {
+            self.reader.add(item, object, &self.content.list);
+        } else {
+            self.content.nameless.push(item);
+        }
+    }
+
+    fn no_items(&mut self) {
+        self.content.items = false;
+    }
+}
+
+/// An error's words, without its place.
+fn reason(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.rsplit_once(" at line ").map_or(text.clone(), |(reason, _)| reason.to_owned())
+}
