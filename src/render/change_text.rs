@@ -9,6 +9,7 @@ use super::{duration, value};
 use crate::history::clock::Dated;
 use crate::history::diff::{Detail, FieldChange, object_fields};
 use crate::history::{ActorFrom, Change, ChangeKind, Told, Version, noise};
+use crate::store::Origin;
 
 /// Columns where the output has no width of its own.
 const WIDTH: usize = 100;
@@ -116,6 +117,9 @@ impl Teller {
             (_, Version::Absent) => return vec![Row::new('-', name, "deleted")],
             (Version::Absent, _) => return vec![Row::new('+', name, "created")],
             (Version::Object(before), Version::Object(after)) => (before, after),
+            _ if change.origin == Origin::Objects => {
+                return vec![Row::new('~', name, "as it was read; what came before is not in the file")];
+            }
             _ => return vec![Row::new('~', name, "first readable version; what came before is gone")],
         };
         let detail = if self.telling.all_fields { Detail::Leaves } else { Detail::Story };
@@ -182,7 +186,11 @@ fn summary(shown: &[FieldChange<'_>], folded: usize) -> String {
     shown.iter().map(|change| change.path.to_string()).collect::<Vec<_>>().join(", ")
 }
 
-/// The time of day, to the millisecond.
+/// The time of day, to the millisecond, or to the second where nothing finer is known.
 pub fn clock_time(dated: Option<Dated>) -> String {
-    dated.map_or_else(|| "      ?     ".to_owned(), |dated| dated.time.strftime("%H:%M:%S%.3f").to_string())
+    let Some(Dated { time, error }) = dated else { return "      ?     ".to_owned() };
+    if error >= 1.0 && time.subsec_nanosecond() == 0 {
+        return format!("{}    ", time.strftime("%H:%M:%S"));
+    }
+    time.strftime("%H:%M:%S%.3f").to_string()
 }

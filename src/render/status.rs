@@ -21,6 +21,8 @@ pub struct Report {
     pub source: SourceStatus,
     /// The readable revisions.
     pub span: RevisionSpan,
+    /// Where it is the state of one moment: the newest time in it.
+    pub one_moment: Option<Option<Timestamp>>,
     /// The first and the last revision that can be dated.
     pub dated: Option<(Dated, Dated)>,
     /// The API server's most likely release, where the data tells it.
@@ -49,6 +51,8 @@ pub fn json(report: &Report) -> Value {
             "newest": span.newest.0,
             "oldestTime": dated.map(|(oldest, _)| time(oldest.time)),
             "newestTime": dated.map(|(_, newest)| time(newest.time)),
+            "oneMoment": report.one_moment.is_some(),
+            "newestTimeInObjects": report.one_moment.flatten().map(time),
             "spanSeconds": dated.map(|(oldest, newest)| duration::seconds_between(oldest, newest)),
         },
         "keys": census.keys,
@@ -83,7 +87,12 @@ pub fn page(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             format!("{} → {}, {}", time(oldest.time), time(newest.time), duration::length(duration::seconds_between(oldest, newest)))
         },
     );
-    writeln!(out, "{}  revisions {} to {}, {reach}", paint(STRONG, &source.name), span.oldest, span.newest)?;
+    let revisions = match report.one_moment {
+        Some(Some(newest)) => format!("one moment, revision {}; the newest time in it is {newest}", span.newest),
+        Some(None) => format!("one moment, revision {}; no time is in it", span.newest),
+        None => format!("revisions {} to {}, {reach}", span.oldest, span.newest),
+    };
+    writeln!(out, "{}  {revisions}", paint(STRONG, &source.name))?;
     line(out, "source", &described(source))?;
     if let Some(compacted) = span.compacted {
         line(out, "compacted", &format!("at revision {compacted}: older states and changes are gone"))?;
@@ -144,7 +153,7 @@ fn described(source: &SourceStatus) -> String {
         SourceKind::Db => "an etcd database file",
         SourceKind::DataDir => "an etcd member's data dir",
         SourceKind::Recording => "a recording",
-        SourceKind::Objects => "API objects: one revision, no history",
+        SourceKind::Objects => "API objects, no history",
     };
     source.cluster_id.as_ref().map_or_else(|| what.to_owned(), |id| format!("{what}, cluster {id}"))
 }

@@ -10,6 +10,7 @@
 mod evidence;
 mod live;
 mod moment;
+mod newest;
 mod reference;
 mod steps;
 mod writers;
@@ -21,6 +22,7 @@ use crate::store::Revision;
 pub use evidence::Evidence;
 pub use live::LiveClock;
 pub use moment::{Moment, ParseMomentError, duration};
+pub use newest::newest_stamp;
 pub use writers::Skew;
 
 use evidence::Stamp;

@@ -29,19 +29,26 @@ pub(super) fn steps(before: Option<&Value>, after: &Value) -> Vec<Step> {
     for now in &new {
         let then = old.iter().find(|then| then["type"] == now["type"]);
         let same = then.is_some_and(|then| then["status"] == now["status"] && then["reason"] == now["reason"]);
-        let phase = match (now["type"].as_str().unwrap_or_default(), now["status"].as_str().unwrap_or_default()) {
-            ("AbleToScale", "False") => "CannotScale",
-            ("ScalingActive", "False") => "NoMetrics",
-            ("ScalingActive", "True") if then.is_none_or(|then| then["status"] != "True") => "MetricsReadable",
-            ("ScalingLimited", "True") => "ScalingLimited",
-            _ => continue,
-        };
-        if !same {
+        let text = |field: &str| now[field].as_str().unwrap_or_default();
+        let Some(phase) = phase(text("type"), text("status")) else { continue };
+        let still_readable = phase == "MetricsReadable" && then.is_some_and(|then| then["status"] == "True");
+        if !same && !still_readable {
             steps.push(Step::new(phase, why(now)));
         }
     }
     generic::ending(before, after, &mut steps);
     steps
+}
+
+/// What a condition of this status says.
+pub(super) fn phase(kind: &str, status: &str) -> Option<&'static str> {
+    match (kind, status) {
+        ("AbleToScale", "False") => Some("CannotScale"),
+        ("ScalingActive", "False") => Some("NoMetrics"),
+        ("ScalingActive", "True") => Some("MetricsReadable"),
+        ("ScalingLimited", "True") => Some("ScalingLimited"),
+        _ => None,
+    }
 }
 
 fn conditions(object: &Value) -> Vec<Value> {

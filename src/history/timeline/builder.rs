@@ -3,8 +3,9 @@
 use serde_json::Value;
 
 use super::rollout::Chapters;
-use super::{Gap, Notes, Phase, Placement, Step, Subject, Teller, Timeline, controller, mark_longest, state};
+use super::{Gap, Notes, Phase, Placement, Step, Subject, Teller, Timeline, controller, mark_longest, one_moment, state};
 use crate::history::change::{ChangeKind, Told, Version};
+use crate::store::Origin;
 
 /// Makes a timeline of one key's changes, one at a time, oldest first.
 #[derive(Default)]
@@ -21,6 +22,14 @@ impl Builder {
     pub fn observe(&mut self, told: Told, keep: bool) {
         let change = &told.change;
         let timeline = &mut self.timeline;
+        if let (Origin::Objects, Some(object)) = (change.origin, change.object()) {
+            timeline.one_moment = true;
+            timeline.phases = one_moment::phases(object, change.revision);
+            timeline.until = Some(change.revision);
+            remember(timeline, object, &told);
+            timeline.changes.extend(keep.then_some(told));
+            return;
+        }
         if !self.begun {
             timeline.complete = change.kind == ChangeKind::Added;
             self.begun = true;

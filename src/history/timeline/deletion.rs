@@ -47,8 +47,11 @@ impl Deletion {
     }
 }
 
-/// Finds out how `of` came to be deleted; `None` where it was not.
+/// Finds out how `of` came to be deleted; `None` where it was not, or where nothing but its last version is known.
 pub(super) fn find(story: &Story, of: &Timeline) -> Option<Deletion> {
+    if of.one_moment {
+        return None;
+    }
     let end = of.phases.iter().rev().take_while(|phase| phase.phase != "Created").collect::<Vec<&Phase>>();
     let gone = end.iter().find(|phase| phase.phase == "Deleted");
     let asked = end.iter().rev().find(|phase| phase.phase == "Deleting").or(gone)?;

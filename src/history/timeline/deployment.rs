@@ -141,7 +141,7 @@ fn progress(before: &Value, after: &Value, steps: &mut Vec<Step>) {
     }
 }
 
-fn counts(deployment: &Value) -> String {
+pub(super) fn counts(deployment: &Value) -> String {
     let status = |field: &str| deployment["status"][field].as_i64().unwrap_or(0);
     let wanted = deployment["spec"]["replicas"].as_i64().unwrap_or(1);
     format!("{} of {wanted} up to date, {} available", status("updatedReplicas"), status("availableReplicas"))

@@ -11,6 +11,7 @@ mod heartbeat;
 mod network;
 mod node;
 mod note;
+mod one_moment;
 mod outage;
 mod pod;
 mod resize;
@@ -30,6 +31,7 @@ use crate::store::Revision;
 pub use builder::Builder;
 pub use deletion::{Deletion, Finalizer};
 pub use note::{Note, Notes};
+pub use one_moment::phases as phases_of_one_moment;
 pub use outage::{Cordon, Fate, Outage, Replacement};
 pub use rollout::{Rollout, RolloutEnd};
 pub use story::Story;
@@ -129,6 +131,9 @@ pub struct Timeline {
     pub owner: String,
     /// Whether the readable history holds it from its creation on, without gaps.
     pub complete: bool,
+    /// Whether it is told by one version of the object alone, as files of objects hold it: phases have the times that the object itself carries,
+    /// and all of them the revision of that version.
+    pub one_moment: bool,
     /// Whether it is gone though no readable version shows its deletion.
     pub vanished: bool,
     /// The phases, in order.
@@ -177,7 +182,11 @@ impl Timeline {
     /// Adds phases that other objects show.
     fn weave(&mut self, phases: Vec<Phase>) {
         self.phases.extend(phases);
-        self.phases.sort_by_key(|phase| phase.revision);
+        if self.one_moment {
+            self.phases.sort_by_key(|phase| phase.dated.map(|dated| dated.time));
+        } else {
+            self.phases.sort_by_key(|phase| phase.revision);
+        }
         mark_longest(&mut self.phases);
     }
 }

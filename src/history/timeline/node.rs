@@ -48,7 +48,7 @@ fn conditions(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
     }
 }
 
-fn heartbeat_lost(condition: &Value) -> String {
+pub(super) fn heartbeat_lost(condition: &Value) -> String {
     let last = condition["lastHeartbeatTime"].as_str().map(|time| format!("; last status at {time}")).unwrap_or_default();
     format!("{}{last}", why(condition))
 }
@@ -74,7 +74,7 @@ fn taints(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
 }
 
 /// A taint as kubectl writes it: `key=value:Effect`.
-fn taint(taint: &Value) -> String {
+pub(super) fn taint(taint: &Value) -> String {
     let text = |field: &str| taint[field].as_str().unwrap_or_default();
     if text("value").is_empty() {
         format!("{}:{}", text("key"), text("effect"))

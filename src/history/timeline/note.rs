@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::Subject;
+use super::{Subject, one_moment};
 use crate::history::clock::Dated;
 use crate::store::Revision;
 
@@ -50,6 +50,14 @@ impl Notes {
     pub fn observe(&mut self, key: &[u8], revision: Revision, dated: Option<Dated>, event: &Value) {
         if event["kind"] == "Event" {
             self.0.insert(key.to_vec(), note(event, revision, dated));
+        }
+    }
+
+    /// The same where it is not known when the version was written: the Event's own time stands for it.
+    pub fn observe_undated(&mut self, key: &[u8], revision: Revision, event: &Value) {
+        if event["kind"] == "Event" {
+            let note = note(event, revision, None);
+            self.0.insert(key.to_vec(), Note { dated: one_moment::dated(note.time), ..note });
         }
     }
 

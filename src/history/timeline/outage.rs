@@ -56,8 +56,11 @@ pub struct Replacement {
     pub node: Option<String>,
 }
 
-/// The times in which a node was not heard of, given the timelines of its pods and their replacements.
+/// The times in which a node was not heard of, given the timelines of its pods and their replacements; none where only one moment is known.
 pub(super) fn outages(node: &Timeline, pods: &[&Timeline]) -> Vec<Outage> {
+    if node.one_moment {
+        return Vec::new();
+    }
     let mut found = Vec::new();
     for lost in node.phases.iter().filter(|phase| phase.phase == "HeartbeatLost") {
         let quiet = node.phases.iter().rev().find(|phase| phase.phase == "LastHeartbeat" && phase.revision < lost.revision);
@@ -164,7 +167,7 @@ pub(super) fn replaces(other: &Timeline, pod: &Timeline, lost: &Phase) -> Option
     }
     let created = other.phases.iter().find(|phase| phase.phase == "Created" && phase.revision > lost.revision)?;
     let soon = match lost.dated.zip(created.dated) {
-        Some((lost, created)) => created.time.duration_since(lost.time).as_secs_f64() <= SOON.0,
+        Some((lost, created)) => (0.0..=SOON.0).contains(&created.time.duration_since(lost.time).as_secs_f64()),
         None => created.revision.0 - lost.revision.0 <= SOON.1,
     };
     soon.then_some(created.revision)

@@ -176,12 +176,12 @@ fn ending(before: &Value, after: &Value, steps: &mut Vec<Step>) {
     }
 }
 
-fn is_sidecar(pod: &Value, status: &Value) -> bool {
+pub(super) fn is_sidecar(pod: &Value, status: &Value) -> bool {
     named(items(Some(pod), ["spec", "initContainers"]), &status["name"]).is_some_and(|container| container["restartPolicy"] == "Always")
 }
 
 /// How a container ended: `Error, exit 1`.
-fn exit(terminated: &Value) -> String {
+pub(super) fn exit(terminated: &Value) -> String {
     let code = terminated["exitCode"].as_i64().map_or_else(|| "exit ?".to_owned(), |code| format!("exit {code}"));
     let signal = terminated["signal"].as_i64().filter(|signal| *signal != 0).map(|signal| format!(", signal {signal}")).unwrap_or_default();
     match terminated["reason"].as_str() {
@@ -190,7 +190,7 @@ fn exit(terminated: &Value) -> String {
     }
 }
 
-fn ordinal(number: i64) -> String {
+pub(super) fn ordinal(number: i64) -> String {
     let suffix = match (number % 10, number % 100) {
         (_, 11..=13) => "th",
         (1, _) => "st",
@@ -201,7 +201,7 @@ fn ordinal(number: i64) -> String {
     format!("{number}{suffix} time")
 }
 
-fn names(items: &[Value]) -> String {
+pub(super) fn names(items: &[Value]) -> String {
     items.iter().map(|item| text(&item["name"])).collect::<Vec<_>>().join(", ")
 }
 

@@ -8,7 +8,7 @@ use super::heartbeat::{self, Beats};
 use super::{Builder, Cordon, Deletion, Note, Notes, Outage, Phase, Subject, Timeline, deletion, outage};
 use crate::history::Told;
 use crate::history::actor::{Actor, ActorFrom, CONTROLLERS};
-use crate::store::Revision;
+use crate::store::{Origin, Revision};
 
 /// Timelines as they are collected, and then as they are told.
 #[derive(Default)]
@@ -30,8 +30,10 @@ impl Story {
         let change = &told.change;
         if let Some(event) = change.object().filter(|object| object["kind"] == "Event") {
             // An Event's deletion is only its age.
-            if change.after.object().is_some() {
-                self.observed.observe(&change.key, change.revision, told.dated, event);
+            match change.origin {
+                Origin::Objects => self.observed.observe_undated(&change.key, change.revision, event),
+                _ if change.after.object().is_some() => self.observed.observe(&change.key, change.revision, told.dated, event),
+                _ => {}
             }
             if !keep {
                 return;
@@ -66,6 +68,10 @@ impl Story {
 
     /// Names who deleted what leaves no trace of its own: controllers, where the chain of the deletion says so.
     fn name_deleters(&mut self) {
+        // Of one moment it is not known what else was deleted.
+        if self.timelines.values().any(|timeline| timeline.one_moment) {
+            return;
+        }
         let nameless = |phase: &Phase| matches!(phase.phase, "Deleting" | "Deleted") && phase.by.is_none();
         let found: Vec<(Bytes, Revision)> = self
             .timelines

@@ -35,7 +35,15 @@ impl Teller {
             let before = before.map(Object::comparable);
             return generic::steps(before.as_deref(), &after.comparable());
         }
-        let (before, after): (Option<&Value>, &Value) = (before.map(|before| &**before), after);
+        self.between(kind, before.map(|before| &**before), after)
+    }
+
+    /// The steps of an object's creation.
+    pub(super) fn created(&mut self, object: &Value) -> Vec<Step> {
+        self.between(object["kind"].as_str().unwrap_or_default(), None, object)
+    }
+
+    fn between(&mut self, kind: &str, before: Option<&Value>, after: &Value) -> Vec<Step> {
         match kind {
             "Pod" => pod::steps(before, after),
             "Node" => node::steps(before, after),

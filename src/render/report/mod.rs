@@ -14,9 +14,11 @@ use bytes::Bytes;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::history::clock::Dated;
+use crate::history::clock::{Dated, newest_stamp};
+use crate::history::timeline::phases_of_one_moment;
 use crate::history::{Told, Version};
 use crate::scheduler::{Explanation, FilterMode};
+use crate::store::Origin;
 
 use super::change::Shown;
 use row::Row;
@@ -64,9 +66,11 @@ impl Report {
     /// Takes in one change. Events become marks on the objects they are about; other objects get a row each.
     pub fn observe(&mut self, mut told: Told) {
         let Some(object) = told.change.object() else { return };
-        if let Some(dated) = told.dated {
-            self.first.get_or_insert(dated.time);
-            self.last = Some(dated.time);
+        let one_moment = told.change.origin == Origin::Objects;
+        let phases = if one_moment { phases_of_one_moment(object, told.change.revision) } else { Vec::new() };
+        for dated in phases.iter().filter_map(|phase| phase.dated).chain(told.dated) {
+            self.first = Some(self.first.map_or(dated.time, |first| first.min(dated.time)));
+            self.last = self.last.max(Some(dated.time));
         }
         if object["kind"] == "Event" {
             if let Some(event) = told.change.after.object() {
@@ -85,7 +89,11 @@ impl Report {
         if !uid.is_empty() {
             self.by_uid.insert(uid, index);
         }
-        self.rows[index].observe(&told);
+        if one_moment {
+            self.rows[index].observe_one_moment(&told, &phases);
+        } else {
+            self.rows[index].observe(&told);
+        }
     }
 
     /// Says that nothing is readable between two moments.
@@ -127,7 +135,8 @@ impl Report {
             // Kubelets name a node where its uid belongs.
             format!("Node/{}", about["name"].as_str().unwrap_or_default())
         };
-        let time = told.dated.map(|dated| dated.time.as_millisecond());
+        let own = || newest_stamp(&event).filter(|_| told.change.origin == Origin::Objects);
+        let time = told.dated.map(|dated| dated.time).or_else(own).map(Timestamp::as_millisecond);
         let source = event["source"]["component"].as_str().filter(|text| !text.is_empty()).or(event["reportingComponent"].as_str());
         self.events.entry(place).or_default().push(json!({
             "t": time, "reason": event["reason"], "type": event["type"], "message": event["message"], "source": source, "count": event["count"],

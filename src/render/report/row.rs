@@ -83,6 +83,22 @@ impl Row {
         self.ticks.last().is_some_and(|tick| tick.kind == ChangeKind::Deleted)
     }
 
+    /// Takes in the only version known: what it tells of itself in place of changes.
+    pub(super) fn observe_one_moment(&mut self, told: &Told, phases: &[timeline::Phase]) {
+        for phase in phases {
+            let by = phase.by.as_ref().map(|by| format!(" · {by}")).unwrap_or_default();
+            let time = phase.dated.map(|dated| dated.time.as_millisecond());
+            let label = words(&[Step { phase: phase.phase, detail: phase.detail.clone() }]);
+            self.ticks.push(Tick { time, kind: ChangeKind::Modified, label: label + &by });
+        }
+        let Some(object) = told.change.object() else { return };
+        self.states.push((self.ticks.last().and_then(|tick| tick.time), state_of(object)));
+        self.versions.push(json!({
+            "r": told.change.revision.0, "t": null, "e": null, "y": told.change.kind.as_str(), "s": change::origin(told.change.origin),
+            "by": null, "inferred": false, "label": timeline::state(object), "o": object.clone(),
+        }));
+    }
+
     pub(super) fn observe(&mut self, told: &Told) {
         let time = told.dated.map(|dated| dated.time.as_millisecond());
         let change = &told.change;

@@ -86,7 +86,8 @@ impl Axis {
     fn write(&mut self, entry: &Entry, out: &mut dyn Write) -> io::Result<()> {
         self.begin(entry, out)?;
         let tail = self.tail(entry);
-        let head = format!("{}  {:>6}  ", clock_time(entry.dated), format!("r{}", entry.revision));
+        let revision = if entry.one_moment { String::new() } else { format!("r{}", entry.revision) };
+        let head = format!("{}  {revision:>6}  ", clock_time(entry.dated));
         let (sign, style) = match entry.kind {
             EntryKind::Phase => ('●', phase_style(&entry.phase)),
             EntryKind::Longest => ('◆', style::STRONG),
@@ -146,7 +147,7 @@ impl Axis {
         let mut elapsed = None;
         if !self.many && entry.kind != EntryKind::Note {
             // Steps of one write took no time.
-            let since = self.previous.zip(entry.dated).filter(|_| self.at != Some(entry.revision));
+            let since = self.previous.zip(entry.dated).filter(|_| entry.one_moment || self.at != Some(entry.revision));
             elapsed = since.map(|(previous, now)| format!("+{}", duration::between(previous, now)));
             self.previous = entry.dated.or(self.previous);
         }

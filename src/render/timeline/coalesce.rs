@@ -42,7 +42,7 @@ pub fn by_write(entries: Vec<Entry>) -> Vec<Entry> {
     let mut lines: Vec<Vec<Entry>> = Vec::with_capacity(entries.len());
     let mut known: HashMap<(String, i64), usize> = HashMap::new();
     for entry in entries {
-        let alone = matches!(entry.kind, EntryKind::Note | EntryKind::Gap) || CHAPTERS.contains(&entry.phase.as_str());
+        let alone = entry.one_moment || matches!(entry.kind, EntryKind::Note | EntryKind::Gap) || CHAPTERS.contains(&entry.phase.as_str());
         match known.get(&(entry.object.clone(), entry.revision.0)).copied().filter(|_| !alone) {
             Some(place) => lines[place].push(entry),
             None => {
@@ -221,8 +221,11 @@ fn near(first: &Entry, next: &Entry, seconds: f64) -> bool {
 fn joined(members: &[Entry]) -> Entry {
     let mut line = members[0].clone();
     let last = &members[members.len() - 1];
-    let until =
-        if last.revision == line.revision { String::new() } else { format!("until {} r{}", clock_time(last.dated).trim(), last.revision) };
+    let until = match last.place() == line.place() {
+        true => String::new(),
+        false if last.one_moment => format!("until {}", clock_time(last.dated).trim()),
+        false => format!("until {} r{}", clock_time(last.dated).trim(), last.revision),
+    };
     if members.iter().all(|entry| entry.object == line.object) {
         let more = if last.detail.is_empty() { String::new() } else { format!("; last: {}", last.detail) };
         line.detail = format!("×{} {until}{more}", members.len());
@@ -296,6 +299,7 @@ mod tests {
             kind: EntryKind::Phase,
             owner: owner.map(str::to_owned),
             warns: false,
+            one_moment: false,
         }
     }
 

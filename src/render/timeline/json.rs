@@ -14,6 +14,7 @@ pub fn timeline(timeline: &mut Timeline, deletion: Option<&Deletion>, oldest: Re
     json!({
         "object": {"kind": subject.kind, "namespace": subject.namespace, "name": subject.name, "uid": subject.uid},
         "complete": timeline.complete,
+        "oneMoment": timeline.one_moment,
         "vanished": timeline.vanished,
         "oldestReadableRevision": oldest.0,
         "phases": phases(&timeline.phases),

@@ -43,6 +43,15 @@ pub struct Entry {
     pub owner: Option<String>,
     /// Whether an Event warns.
     pub warns: bool,
+    /// Whether its time is its own: its revision is only that of the version read, which tells many times.
+    pub one_moment: bool,
+}
+
+impl Entry {
+    /// The order of lines: by revision or, where they have their own times, by these.
+    pub fn place(&self) -> (Option<Timestamp>, Revision) {
+        if self.one_moment { (self.dated.map(|dated| dated.time), Revision::default()) } else { (None, self.revision) }
+    }
 }
 
 impl Entry {
@@ -96,8 +105,11 @@ pub fn entries(timeline: &Timeline, with_notes: bool) -> Vec<Entry> {
     let gaps = timeline.gaps.iter().map(|gap| gap_entry(&object, gap));
     let notes = timeline.notes.iter().filter(|_| with_notes).map(note_entry);
     let mut entries: Vec<Entry> = phases.chain(gaps).chain(notes).collect();
-    entries.iter_mut().for_each(|entry| entry.owner.clone_from(&owner));
-    entries.sort_by_key(|entry| (entry.revision, entry.kind == EntryKind::Note));
+    for entry in &mut entries {
+        entry.owner.clone_from(&owner);
+        entry.one_moment = timeline.one_moment;
+    }
+    entries.sort_by_key(|entry| (entry.place(), entry.kind == EntryKind::Note));
     entries
 }
 
@@ -112,6 +124,7 @@ fn phase_entry(object: &str, phase: &Phase) -> Entry {
         kind: if phase.longest { EntryKind::Longest } else { EntryKind::Phase },
         owner: None,
         warns: false,
+        one_moment: false,
     }
 }
 
@@ -127,6 +140,7 @@ fn gap_entry(object: &str, gap: &Gap) -> Entry {
         kind: EntryKind::Gap,
         owner: None,
         warns: false,
+        one_moment: false,
     }
 }
 
@@ -148,6 +162,7 @@ pub fn note_entry(note: &Note) -> Entry {
         kind: EntryKind::Note,
         owner: None,
         warns: note.kind == "Warning",
+        one_moment: false,
     }
 }
 
@@ -166,14 +181,17 @@ pub fn head(timeline: &Timeline, oldest: Revision) -> String {
     // Workloads are told by their rollouts.
     let told = !timeline.rollouts.is_empty();
     let span = phases.first().zip(phases.last()).and_then(|(first, last)| Some((first, last, first.dated?, last.dated?)));
-    if let Some((first, last, from, to)) = span.filter(|(first, last, ..)| first.revision != last.revision && !told) {
+    let took = |first: &Phase, last: &Phase| first.revision != last.revision || timeline.one_moment && phases.len() > 1;
+    if let Some((first, last, from, to)) = span.filter(|(first, last, ..)| took(first, last) && !told) {
         words.push(format!("{} → {} in {}", first.phase, last.phase, duration::between(from, to)));
     }
     let longest = phases.windows(2).find(|pair| pair[1].longest && !told);
     if let Some((pair, from, to)) = longest.and_then(|pair| Some((pair, pair[0].dated?, pair[1].dated?))) {
         words.push(format!("longest: {} → {}, {}", pair[0].phase, pair[1].phase, duration::between(from, to)));
     }
-    if !timeline.complete {
+    if timeline.one_moment {
+        words.push("one moment: told by the times in the object alone".to_owned());
+    } else if !timeline.complete {
         words.push(format!("incomplete: the readable history begins at r{oldest}"));
     }
     words.join("   ")
