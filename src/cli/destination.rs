@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::args::GlobalArgs;
 use super::output::Output;
+use super::screen::Content;
 use super::{Error, Result, connection};
 
 /// A place to write one file to, checked before anything is written.
@@ -61,7 +62,10 @@ impl Destination {
     pub(super) fn write(&self, out: &mut Output, render: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
         let failed = |error: io::Error| cannot_write(&self.name, &error);
         match &self.place {
-            Place::StandardOutput => render(out).and_then(|()| out.flush()).map_err(Error::from),
+            Place::StandardOutput => {
+                out.set_content(Content::Raw);
+                render(out).and_then(|()| out.flush()).map_err(Error::from)
+            }
             Place::Stream => {
                 let mut stream = BufWriter::new(OpenOptions::new().write(true).open(&self.name).map_err(failed)?);
                 render(&mut stream).and_then(|()| stream.flush()).map_err(failed)

@@ -67,6 +67,7 @@ impl From<store::Error> for Error {
         let hint = match &error {
             store::Error::Compacted { oldest, .. } => Some(format!("ask for --rev {oldest} or newer")),
             store::Error::Future { newest, .. } => Some(format!("ask for --rev {newest} or older")),
+            store::Error::OneMoment { .. } => Some("leave the revision out".to_owned()),
             store::Error::File { .. } => Some("check the path and that you may read it".to_owned()),
             store::Error::Format { .. } => None,
             store::Error::Remote { hint, .. } => hint.clone(),

@@ -1,22 +1,26 @@
-//! The moment ages are counted to: that of the revision looked at.
+//! The moment ages are counted to: that of the revision looked at or, of objects without a history, the newest time in them.
 
 use futures_util::StreamExt;
 use jiff::Timestamp;
 
+use super::output::note;
 use super::session::Session;
 use super::{Error, Result};
 use crate::history::clock::Moment;
-use crate::store::{At, KeyRange, KeyValue, Want};
+use crate::store::{self, At, KeyRange, KeyValue, Want};
 
 impl Session {
     /// Returns the moment the revision looked at stands for: now on a live etcd, `--at`'s, else what the newest heartbeat or event in it
-    /// says; the whole history is dated only where there is neither.
+    /// says; the whole history is dated only where there is neither. Of objects without a history it is the newest time they carry.
     ///
     /// # Errors
     /// The source cannot be read, or nothing in it tells a time.
     pub async fn moment(&self) -> Result<Timestamp> {
         if self.args.at.is_some() {
             return self.asked_moment().await;
+        }
+        if self.source.is_one_moment() {
+            return Ok(self.newest_time().await?.unwrap_or(Timestamp::UNIX_EPOCH));
         }
         if self.args.files.is_empty() && self.at == At::Newest {
             return Ok(Timestamp::now());
@@ -27,11 +31,29 @@ impl Session {
         }
     }
 
+    /// Checks what `--rev` and `--at` ask of objects that are of one moment: `--at` says when that was, and changes nothing but ages.
+    ///
+    /// # Errors
+    /// A revision that is not theirs.
+    pub(super) async fn check_one_moment(&self, asked: Option<Moment>) -> Result<()> {
+        if let At::Revision(revision) = self.at
+            && revision != self.source.span().await?.newest
+        {
+            return Err(store::Error::OneMoment { asked: revision }.into());
+        }
+        let times = self.newest_stamp.and_then(|newest| Some((asked?.resolve(newest)?, newest)));
+        if let Some((asked, newest)) = times.filter(|(asked, newest)| asked < newest) {
+            note(&format!("--at {asked} is before the newest time in the objects, {newest}: only their ages are counted to it"));
+        }
+        Ok(())
+    }
+
     async fn asked_moment(&self) -> Result<Timestamp> {
         let text = self.args.at.as_deref().unwrap_or_default();
         let moment: Moment = text.parse().map_err(|error| Error::new(format!("--at: {error}")))?;
-        let newest = self.clock().await?.newest();
-        let asked = newest.and_then(|newest| moment.resolve(newest.time));
+        // Of objects that carry no time only a whole date can be asked for, which no other time changes.
+        let newest = self.newest_time().await?.or(self.source.is_one_moment().then_some(Timestamp::UNIX_EPOCH));
+        let asked = newest.and_then(|newest| moment.resolve(newest));
         asked.ok_or_else(|| Error::new("nothing in this data dates its revisions").hint("use --rev"))
     }
 

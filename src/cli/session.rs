@@ -1,14 +1,15 @@
 //! A source with what is needed to read it: opened once, used by every command.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::{StreamExt, TryStreamExt};
+use jiff::Timestamp;
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
-use crate::history::clock::{Clock, Evidence, Moment};
+use crate::history::clock::{Clock, Evidence, Moment, newest_stamp};
 use crate::kube::{self, Decoder, Kinds, RegistryKey, ReleaseEvidence, Resource};
 use crate::render::duration::{length, seconds_between};
 use crate::store::etcd::EtcdSource;
@@ -46,6 +47,8 @@ pub struct Session {
     prefix: OnceCell<String>,
     kinds: OnceCell<Kinds>,
     clock: OnceCell<Clock>,
+    /// The newest time that objects read from files of objects carry.
+    pub(super) newest_stamp: Option<Timestamp>,
 }
 
 impl Session {
@@ -59,8 +62,9 @@ impl Session {
         if let Some(config) = args.encryption_config.as_deref().filter(|_| !args.unattended) {
             cautions::of_key("--encryption-config", config);
         }
+        let (source, newest_stamp) = open_source(args)?;
         let mut session = Self {
-            source: open_source(args)?,
+            source,
             args: args.clone(),
             format,
             at,
@@ -72,6 +76,7 @@ impl Session {
             prefix: OnceCell::new_with(args.prefix.as_deref().map(kube::normalize_prefix)),
             kinds: OnceCell::new(),
             clock: OnceCell::new(),
+            newest_stamp,
         };
         session.decoder = match args.release {
             Some(release) => session.decoder.with_release(release),
@@ -82,7 +87,9 @@ impl Session {
             }
         };
         session.telling = session.decoder.clone().with_observer(session.problems.clone());
-        if let Some(moment) = moment {
+        if session.source.is_one_moment() {
+            session.check_one_moment(moment).await?;
+        } else if let Some(moment) = moment {
             session.at = At::Revision(session.revision_at(moment).await?);
         }
         Ok(session)
@@ -133,11 +140,26 @@ impl Session {
         self.clock.get_or_try_init(|| self.find_clock()).await
     }
 
+    /// The newest time that the data tells: of its newest revision that can be dated or, where it is of one moment, in its objects.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub async fn newest_time(&self) -> Result<Option<Timestamp>> {
+        if self.source.is_one_moment() {
+            return Ok(self.newest_stamp);
+        }
+        Ok(self.clock().await?.newest().map(|dated| dated.time))
+    }
+
     /// Says on standard error how far the history reaches back where it was compacted: what came before cannot be told.
     ///
     /// # Errors
     /// The source cannot be read.
     pub async fn note_reach(&self) -> Result<()> {
+        if self.source.is_one_moment() {
+            output::note("API objects are the state of one moment: what came before is known only as far as they tell it");
+            return Ok(());
+        }
         let span = self.source.span().await?;
         if span.compacted.is_none() {
             return Ok(());
@@ -154,6 +176,10 @@ impl Session {
     }
 
     async fn find_clock(&self) -> Result<Clock> {
+        // Versions that were read alone carry times of long before their writes: they date no revision, and accuse nobody's clock.
+        if self.source.is_one_moment() {
+            return Ok(Clock::default());
+        }
         let newest = self.source.span().await?.newest;
         let mut evidence = Evidence::default();
         let mut sample = Sample::of(newest.0 - self.source.span().await?.oldest.0);
@@ -277,21 +303,23 @@ impl Sample {
     }
 }
 
-/// Opens `-f`'s files, or the live etcd where there are none.
-fn open_source(args: &GlobalArgs) -> Result<Box<dyn Source>> {
+/// Opens `-f`'s files, or the live etcd where there are none; with the newest time in them where they hold objects.
+fn open_source(args: &GlobalArgs) -> Result<(Box<dyn Source>, Option<Timestamp>)> {
     if args.files.is_empty() {
         let config = connection::config(&args.connection, args.unattended)?;
-        return Ok(Box::new(EtcdSource::new(config, Arc::new(|notice: &str| output::note(notice)))?));
+        return Ok((Box::new(EtcdSource::new(config, Arc::new(|notice: &str| output::note(notice)))?), None));
     }
     let kinds = RefCell::new(Kinds::builtin());
+    let newest = Cell::new(None);
     let source = store::load::open(&args.files, &|object| {
+        newest.set(newest.get().max(newest_stamp(object)));
         if object["kind"] == "CustomResourceDefinition" {
             kinds.borrow_mut().add_crd(object);
         }
         key_of(&kinds.borrow(), object)
     })?;
     source.damage().iter().chain(source.left_out()).for_each(|told| output::note(told));
-    Ok(source)
+    Ok((source, newest.get()))
 }
 
 /// The key under which the API server would store an object that was read from a file of objects.

@@ -33,6 +33,9 @@ pub async fn run(session: &Session, args: &BlameArgs, out: &mut Output) -> Resul
         At::Newest => session.source.span().await?.newest,
         At::Revision(revision) => revision,
     };
+    if session.source.is_one_moment() {
+        session.note_reach().await?;
+    }
     let clock = session.clock().await?;
     let mut missing = Missing::of(session, &keys).await?;
     let mut blame = Blame::default();

@@ -73,6 +73,7 @@ pub async fn run(session: &Session, args: &ReportArgs, out: &mut Output) -> Resu
     let mut notes = clock.problems().to_vec();
     notes.extend(decisions(session, &mut report, newest).await?);
     let reach = match span.compacted {
+        _ if session.source.is_one_moment() => "the state of one moment; what came before as far as the objects tell it".to_owned(),
         None => "complete since the cluster began".to_owned(),
         Some(revision) => format!("revisions up to {revision} were compacted away"),
     };

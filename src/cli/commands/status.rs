@@ -27,6 +27,7 @@ pub async fn run(session: &Session, _args: &StatusArgs, out: &mut Output) -> Res
     let report = status::Report {
         source,
         span,
+        one_moment: session.source.is_one_moment().then_some(session.newest_time().await?),
         dated,
         release: session.release_evidence.release(),
         release_bounds: session.release_evidence.bounds(),

@@ -65,9 +65,9 @@ async fn around(session: &Session, args: &TimelineArgs) -> Result<Option<(Timest
     let moment: Moment = text.parse().map_err(|error| Error::new(format!("--around: {error}")))?;
     let window = duration(&args.window)
         .ok_or_else(|| Error::new(format!("--window {:?} is no duration", args.window)).hint("write 30s, 5m or 1h"))?;
-    let newest =
-        session.clock().await?.newest().ok_or_else(|| Error::new("nothing in this data dates its revisions").hint("leave --around out"))?;
-    let center = moment.resolve(newest.time).ok_or_else(|| Error::new("--around is beyond the calendar"))?;
+    let newest = session.newest_time().await?;
+    let newest = newest.ok_or_else(|| Error::new("nothing in this data dates its revisions").hint("leave --around out"))?;
+    let center = moment.resolve(newest).ok_or_else(|| Error::new("--around is beyond the calendar"))?;
     Ok(Some((center, window.as_secs_f64())))
 }
 
@@ -160,7 +160,7 @@ fn lines(story: &Story, subjects: &[&Timeline], telling: &Telling) -> (Vec<Entry
     if many {
         lines.iter_mut().filter(|line| line.kind == EntryKind::Longest).for_each(|line| line.kind = EntryKind::Phase);
     }
-    lines.sort_by_key(|line| line.revision);
+    lines.sort_by_key(Entry::place);
     if let Some((center, window)) = around {
         lines = render::within(lines, center, window);
     }
