@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use crate::render::style::{ADDED, FAINT, REMOVED, STRONG, WARNING, paint};
+use crate::render::style::{ADDED, FAINT, PLAIN, REMOVED, STRONG, Style, WARNING, paint};
+use crate::render::visible::visible;
 use crate::scheduler::{Agreement, Explanation, Outcome, WholePod};
 
 use super::text::{self, Shown};
@@ -44,7 +45,7 @@ impl Verdict {
         }
     }
 
-    fn style(self) -> anstyle::Style {
+    fn style(self) -> Style {
         match self {
             Self::Decided(Agreement::Agrees | Agreement::Tie) => ADDED,
             Self::Decided(Agreement::Disagrees) => REMOVED,
@@ -93,9 +94,8 @@ impl Line {
     }
 }
 
-/// Data on its way into a cell: what would break the line is written as an escape.
 fn shown(data: &str) -> String {
-    data.chars().flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<char>>() } else { vec![c] }).collect()
+    visible(data).into_owned()
 }
 
 /// Writes the lines, aligned, with their namespaces where `namespaces` are asked for; the last column is cut at the terminal's width.
@@ -123,7 +123,7 @@ pub fn write<'l>(lines: impl Iterator<Item = &'l Line> + Clone, namespaces: bool
             let style = match at + 1 == cells.len() {
                 true => line.verdict.style(),
                 false if cell == NONE => FAINT,
-                false => anstyle::Style::new(),
+                false => PLAIN,
             };
             write!(out, "{}{}", paint(style, cell), pad(cell, *width))?;
         }
@@ -152,7 +152,7 @@ mod tests {
     fn told(lines: &[Line], namespaces: bool, width: Option<usize>) -> String {
         let mut out = Vec::new();
         write(lines.iter(), namespaces, Shown { width, ..Shown::default() }, &mut out).unwrap();
-        anstream::adapter::strip_str(&String::from_utf8(out).unwrap()).to_string()
+        crate::render::style::plain(&String::from_utf8(out).unwrap())
     }
 
     #[test]
@@ -172,6 +172,6 @@ mod tests {
     #[test]
     fn data_stays_on_its_line() {
         let told = told(&[line("a", None, Verdict::Waits, "one\ntwo\u{1b}[31m")], false, None);
-        assert_eq!(told.lines().last(), Some("a     <none>   waits     one\\ntwo\\u{1b}[31m"));
+        assert_eq!(told.lines().last(), Some("a     <none>   waits     one\\ntwo\\x1b[31m"));
     }
 }
