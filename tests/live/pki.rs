@@ -1,6 +1,7 @@
 //! A certificate authority for one test, and what it signs.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use base64::Engine;
@@ -72,6 +73,7 @@ impl Pki {
         let pair = Pair { cert: self.path(&format!("{name}.crt")), key: self.path(&format!("{name}.key")) };
         fs::write(&pair.cert, params.signed_by(key, &self.issuer).unwrap().pem()).unwrap();
         fs::write(&pair.key, key.serialize_pem()).unwrap();
+        fs::set_permissions(&pair.key, fs::Permissions::from_mode(0o600)).unwrap();
         pair
     }
 }
