@@ -150,7 +150,7 @@ fn what_objects_tell_alone_is_in_their_history() {
             }
         }
         assert!(wrong.is_empty(), "{} of {phases}:\n{}", wrong.len(), wrong.join("\n"));
-        assert!(phases > 500, "{phases}");
+        assert!(phases > 300, "{phases}");
     }
 }
 
@@ -161,7 +161,17 @@ fn a_pod_alone_tells_its_story() {
     let phases: Vec<&str> = story["phases"].as_array().unwrap().iter().map(|phase| phase["phase"].as_str().unwrap()).collect();
     assert_eq!(
         phases,
-        ["Created", "Scheduled", "SidecarStarted", "Initialized", "SandboxReady", "ContainersStarted", "Ready"],
+        [
+            "Created",
+            "Scheduled",
+            "SandboxReady",
+            "SidecarStarted",
+            "InitStarted",
+            "InitFinished",
+            "Initialized",
+            "ContainersStarted",
+            "Ready"
+        ],
         "{story:#}"
     );
     assert_eq!(story["phases"][1]["detail"], "to node3");
@@ -198,7 +208,7 @@ fn lists_of_several_revisions_are_one_moment() {
     );
     assert!(changes.iter().all(|change| change["time"].is_null() && change["source"] == "objects"));
     let page = told(&files, &["history", "cm/x/a"]);
-    assert!(page.contains("as it was read; what came before is not in the file"), "{page}");
+    assert!(page.contains("as read; what came before is not known"), "{page}");
     for asked in [&["get", "cm/x/a", "--rev", "20"][..], &["history", "cm/x/a", "--rev", "100"]] {
         let output = run(&files, asked);
         assert_eq!(output.status.code(), Some(2));
@@ -442,7 +452,7 @@ fn aliases_that_expand_without_end_are_refused() {
         let output = run(&[file(&bomb).path()], &["ls", "cm", "-A"]);
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains("alias"), "{said}");
+        assert!(said.contains("its aliases expand to far more than the file holds"), "{said}");
     }
     let used = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: x, labels: &l {app: w}}\ndata: *l\n";
     assert!(told(&[file(used).path()], &["get", "cm/x/a", "-o", "jsonpath={.data.app}"]).contains('w'));

@@ -118,7 +118,7 @@ impl Teller {
             (Version::Absent, _) => return vec![Row::new('+', name, "created")],
             (Version::Object(before), Version::Object(after)) => (before, after),
             _ if change.origin == Origin::Objects => {
-                return vec![Row::new('~', name, "as it was read; what came before is not in the file")];
+                return vec![Row::new('~', name, "as read; what came before is not known")];
             }
             _ => return vec![Row::new('~', name, "first readable version; what came before is gone")],
         };

@@ -34,6 +34,7 @@ struct Reader<'r, 'k> {
 
 impl<'r> Reader<'r, '_> {
     fn document(&mut self, text: &'r RawValue) {
+        let damage = self.damage.len();
         let mut parts = JsonParts::new(self);
         let read = Document(&mut parts).deserialize(&mut Deserializer::from_str(text.get()));
         let Content { list, mark, items, .. } = parts.finish();
@@ -42,6 +43,7 @@ impl<'r> Reader<'r, '_> {
         } else {
             // What is no list may have a member of that name all the same.
             self.objects.back_to(mark);
+            self.damage.truncate(damage);
             self.item(text, &Map::new());
         }
     }

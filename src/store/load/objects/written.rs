@@ -5,14 +5,16 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
+/// Said where aliases go beyond the allowance.
+pub(super) const EXPANDS: &str = "its aliases expand to far more than the file holds";
+
 /// Reads a value that may have as many bytes as are left.
 pub(super) struct Written<'l>(pub(super) &'l mut usize);
 
 impl Written<'_> {
     fn take<E: Error>(&mut self, bytes: usize) -> Result<(), E> {
         let left = self.0.checked_sub(bytes + 1);
-        *self.0 =
-            left.ok_or_else(|| E::custom("its aliases expand to far more than the file holds; write the values in place of the aliases"))?;
+        *self.0 = left.ok_or_else(|| E::custom(EXPANDS))?;
         Ok(())
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use serde_saphyr::{Options, with_deserializer_from_str_with_options};
 
 use super::document::{Document, Parts};
-use super::written::Written;
+use super::written::{EXPANDS, Written};
 use super::{Objects, is_list, is_named, name_after};
 
 /// Bytes that aliases may add to what a document says itself.
@@ -138,6 +138,11 @@ fn torn(error: &serde_saphyr::Error, line: usize, items: bool) -> String {
             (format!("at line {}, column {column}", line as u64 + row - 1), reason)
         }
         None => (format!("in the document that begins at line {line}"), text),
+    };
+    let reason = match reason.split_once("budget breached: ") {
+        Some((_, breach)) if breach.starts_with("Depth") => "it is nested too deeply",
+        Some(_) => EXPANDS,
+        None => reason,
     };
     let lost = if items { "the object there and the rest of its list are missing" } else { "the document there is missing" };
     format!("the YAML cannot be read {place} ({reason}); {lost}")
