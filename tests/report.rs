@@ -5,10 +5,12 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use base64::Engine as _;
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
-/// Drives the page as a reader would, and writes what it found into the document for `--dump-dom` to show.
-const PROBE: &str = r##"<script>
+/// What every probe begins with: problems are collected, and whatever the policy blocks is one.
+const BEGINNING: &str = r##"
 "use strict";
 const wait = (ms) => new Promise((done) => setTimeout(done, ms));
 const until = async (found) => { for (let n = 0; n < 5000 && !found(); n++) await wait(20); return found(); };
@@ -20,6 +22,21 @@ for (const level of ["error", "warn"]) console[level] = (...what) => problems.pu
 const type = (text) => { const box = document.querySelector("#search"); box.value = text; box.dispatchEvent(new Event("input")); };
 const names = () => [...document.querySelectorAll(".row:not(.space)")].map((row) => row.querySelector(".name").title);
 const result = {};
+"##;
+
+/// What every probe ends with: what it found goes into the document for `--dump-dom` to show.
+const END: &str = r##"
+read().catch((error) => problems.push(String(error.stack))).then(() => {
+  result.requests = performance.getEntriesByType("resource").length;
+  result.problems = problems;
+  const answer = document.createElement("script");
+  answer.type = "application/json"; answer.id = "answer"; answer.textContent = JSON.stringify(result).replaceAll("<", "\\u003c");
+  document.body.append(answer);
+});
+"##;
+
+/// Drives the page as a reader would.
+const READER: &str = r##"
 const read = async () => {
   await until(() => document.querySelector(".row .bar"));
   result.rows = names().length;
@@ -56,19 +73,53 @@ const read = async () => {
   await wait(60);
   result.zoomed = view.to - view.from < SPAN;
 };
-read().catch((error) => problems.push(String(error.stack))).then(() => {
-  result.requests = performance.getEntriesByType("resource").length;
-  result.problems = problems;
-  const answer = document.createElement("script");
-  answer.type = "application/json"; answer.id = "answer"; answer.textContent = JSON.stringify(result).replaceAll("<", "\\u003c");
-  document.body.append(answer);
-});
-</script>"##;
+"##;
+
+/// Opens every row with every tab and every change, and says what became of the page.
+const OPENER: &str = r##"
+const read = async () => {
+  view.hidden.clear();
+  choose();
+  await until(() => names().length >= 7);
+  result.names = names();
+  let shown = "";
+  for (const row of data.rows) {
+    await open(row);
+    for (const tab of view.open.tabs) {
+      view.open.tab = tab; show();
+      for (const change of document.querySelectorAll(".panel .change > button")) if (!change.parentNode.querySelector(".diff")) change.click();
+      shown += document.querySelector(".panel").textContent;
+    }
+    if (row.n === "proto") result.object = document.querySelector(".panel pre")?.textContent;
+  }
+  result.title = document.title;
+  result.shows = ["<\/script><script>window.owned=1<\/script>", '" onmouseover="window.owned=3', "\u202e"].filter((text) => shown.includes(text)).length;
+  result.owned = String(window.owned);
+  result.polluted = String({}.polluted);
+  result.scripts = document.querySelectorAll("script").length;
+  result.foreign = document.querySelectorAll("img, iframe, object, embed, link, base, [onmouseover], [onerror], [href], [src]").length;
+};
+"##;
+
+/// Does what data would do if it got out: runs a script, loads an image, asks the network, sends a form.
+const INTRUDER: &str = r##"
+const read = async () => {
+  const script = document.createElement("script");
+  script.textContent = "window.owned = 1";
+  const image = document.createElement("img");
+  image.setAttribute("onerror", "window.owned = 2");
+  image.src = "http://127.0.0.1:9/image";
+  document.body.append(script, image);
+  await fetch("http://127.0.0.1:9/fetched").catch(() => {});
+  await wait(200);
+  result.owned = String(window.owned);
+};
+"##;
 
 #[test]
 fn the_story_is_read_and_clicked_through() {
     let folder = tempfile::tempdir().unwrap();
-    let seen = open(folder.path(), &page(folder.path(), "k120-story", &[]));
+    let seen = open(folder.path(), &page(folder.path(), "k120-story", &[]), READER);
     assert_eq!(seen["problems"], Value::Array(Vec::new()));
     assert_eq!(seen["requests"], 0);
     assert!(number(&seen, "rows") > 10 && number(&seen, "bars") > 10 && number(&seen, "ticks") > 20, "{seen}");
@@ -84,6 +135,36 @@ fn the_story_is_read_and_clicked_through() {
     assert_eq!(seen["picked"], 1);
     assert_eq!(seen["zoomed"], true);
     assert!((10..120).contains(&number(&seen, "drawn")), "of 5,000 objects only those in sight should be drawn: {}", seen["drawn"]);
+}
+
+/// Names, reasons and messages that would like to be markup, script or a prototype are shown as they are written.
+#[test]
+fn data_stays_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("report.html");
+    let hostile = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/hostile/snapshot.db.zst");
+    let title = "</title><script>window.owned=4</script>";
+    run(&["-f", hostile, "report", "--out", path.to_str().unwrap(), "--title", title]);
+    let seen = open(folder.path(), &path, OPENER);
+    assert_eq!(seen["problems"], Value::Array(Vec::new()));
+    assert_eq!((&seen["owned"], &seen["polluted"], &seen["requests"]), (&"undefined".into(), &"undefined".into(), &0.into()));
+    // The page's data, its details, its script and the probe; nothing that loads or listens.
+    assert_eq!((number(&seen, "scripts"), number(&seen, "foreign")), (4, 0), "{seen}");
+    assert_eq!((&seen["title"], number(&seen, "shows")), (&title.into(), 3), "{seen}");
+    let object: Value = serde_json::from_str(seen["object"].as_str().unwrap()).unwrap();
+    let spec = r#"{"a":1,"__proto__":{"x":"two","polluted":2},"constructor":{"prototype":{"polluted":4,"x":"no"}}}"#;
+    assert_eq!(object["spec"], serde_json::from_str::<Value>(spec).unwrap());
+}
+
+#[test]
+fn the_page_runs_its_own_script_alone_and_asks_no_network() {
+    let folder = tempfile::tempdir().unwrap();
+    let seen = open(folder.path(), &page(folder.path(), "k120-story", &["node/node1"]), INTRUDER);
+    assert_eq!(seen["owned"], "undefined");
+    let blocked = seen["problems"].to_string();
+    for what in ["blocked inline", "blocked http://127.0.0.1:9/image", "blocked http://127.0.0.1:9/fetched"] {
+        assert!(blocked.contains(what), "{blocked}");
+    }
 }
 
 #[test]
@@ -120,7 +201,6 @@ fn number(seen: &Value, name: &str) -> i64 {
 }
 
 fn inflate(packed: &str) -> String {
-    use base64::Engine as _;
     use std::io::Read as _;
     let bytes = base64::engine::general_purpose::STANDARD.decode(packed).unwrap();
     let mut text = String::new();
@@ -144,11 +224,16 @@ fn run(arguments: &[&str]) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Opens a page with the probe in it and returns what the probe found.
-fn open(folder: &Path, page: &Path) -> Value {
+/// Opens a page with a probe in it, which its policy allows by its digest, and returns what the probe found.
+fn open(folder: &Path, page: &Path, probe: &str) -> Value {
     let text = std::fs::read_to_string(page).unwrap();
+    let script = [BEGINNING, probe, END].concat();
+    let digest = base64::engine::general_purpose::STANDARD.encode(Sha256::digest(&script));
+    let (before, after) = text.split_once("script-src ").expect("the page has a policy");
+    let text = format!("{before}script-src 'sha256-{digest}' {after}");
+    let (before, after) = text.rsplit_once("</body>").unwrap();
     let probed = folder.join("probed.html");
-    std::fs::write(&probed, text.replace("</body>", &format!("{PROBE}</body>"))).unwrap();
+    std::fs::write(&probed, format!("{before}<script>{script}</script></body>{after}")).unwrap();
     let output = Command::new(browser())
         .args([
             "--headless",

@@ -164,18 +164,21 @@ async function inflate(id) {
   return JSON.parse(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).text());
 }
 const tokens = (path) => path.split("/").slice(1).map((token) => token.replace(/~1/g, "/").replace(/~0/g, "~"));
-const at = (object, path) => tokens(path).reduce((value, token) => value?.[token], object);
+// Members are the object's own, whatever they are called: `__proto__` is a name like any other.
+const own = (value, token) => value !== null && typeof value === "object" && Object.hasOwn(value, token) ? value[token] : undefined;
+const put = (holder, name, value) => Object.defineProperty(holder, name, { value, writable: true, enumerable: true, configurable: true });
+const at = (object, path) => tokens(path).reduce(own, object);
 function apply(object, patch) {
   let result = structuredClone(object);
   for (const operation of patch) {
     const value = operation.op === "move" || operation.op === "copy" ? structuredClone(at(result, operation.from)) : operation.value;
     if (operation.op === "move") result = apply(result, [{ op: "remove", path: operation.from }]);
     if (operation.path === "") { result = value; continue; }
-    const names = tokens(operation.path), last = names.pop(), holder = names.reduce((held, token) => held[token], result);
+    const names = tokens(operation.path), last = names.pop(), holder = names.reduce(own, result);
     if (operation.op === "test") continue;
     if (operation.op === "remove") Array.isArray(holder) ? holder.splice(Number(last), 1) : delete holder[last];
     else if (Array.isArray(holder) && operation.op !== "replace") holder.splice(last === "-" ? holder.length : Number(last), 0, structuredClone(value));
-    else holder[last] = structuredClone(value);
+    else put(holder, last, structuredClone(value));
   }
   return result;
 }
@@ -247,9 +250,9 @@ function readable(object, path, added) {
   let value = object, said = "";
   const names = tokens(path);
   for (const [index, token] of names.entries()) {
-    const item = !Array.isArray(value) ? undefined : added !== undefined && index === names.length - 1 ? added : value[token];
+    const item = !Array.isArray(value) ? undefined : added !== undefined && index === names.length - 1 ? added : own(value, token);
     said += Array.isArray(value) ? `[${item?.name ?? item?.type ?? item?.key ?? token}]` : (said ? "." : "") + token;
-    value = value?.[token];
+    value = own(value, token);
   }
   return said || "(whole)";
 }
