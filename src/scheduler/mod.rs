@@ -5,6 +5,8 @@ mod cel;
 pub(crate) mod config;
 mod cycle;
 mod devices;
+#[doc(hidden)]
+pub mod door;
 mod dra;
 mod evidence;
 mod explanation;

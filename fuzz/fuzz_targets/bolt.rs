@@ -1,0 +1,7 @@
+//! The parser `bolt` of `targets::TARGETS`.
+#![no_main]
+
+#[macro_use]
+mod harness;
+
+target!("bolt");

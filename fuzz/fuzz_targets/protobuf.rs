@@ -1,0 +1,7 @@
+//! The parser `protobuf` of `targets::TARGETS`.
+#![no_main]
+
+#[macro_use]
+mod harness;
+
+target!("protobuf");

@@ -1,0 +1,171 @@
+//! Files: databases, data dirs and API objects, opened as a command opens them.
+
+use std::fs;
+use std::path::Path;
+
+use futures_util::{FutureExt, StreamExt};
+use ketcd::render::yaml as writer;
+use ketcd::store::{At, Event, KeyRange, KeyValue, Origin, Revision, RevisionSpan, Source, Until, Want, WatchItem, load};
+use serde_json::{Number, Value};
+use tempfile::TempDir;
+
+use super::log::{self, SNAPSHOT};
+
+/// A small database before and after a compaction, and the log that reaches from its cluster's beginning beyond both.
+const WHOLE: &[u8] = include_bytes!("../seeds/bolt/whole");
+const COMPACTED: &[u8] = include_bytes!("../seeds/bolt/compacted");
+const LOG: &[u8] = include_bytes!("../seeds/wal/whole");
+
+/// What a source gives.
+struct Contents {
+    span: RevisionSpan,
+    problems: Vec<String>,
+    events: Vec<Event>,
+    /// The keys alive at the newest revision.
+    alive: Vec<KeyValue>,
+}
+
+/// A database file.
+pub fn bolt(data: &[u8]) {
+    let directory = directory();
+    let path = directory.path().join("db");
+    fs::write(&path, data).unwrap();
+    if let Ok(contents) = open(&path) {
+        hold(&contents);
+    }
+}
+
+/// The log of a data dir whose database is whole: it adds to what the database says and changes nothing of it.
+pub fn wal(data: &[u8]) {
+    for database in [WHOLE, COMPACTED] {
+        let directory = data_dir(database, data);
+        let alone = source(&directory.path().join("member/snap/db")).unwrap();
+        let both = source(directory.path()).unwrap_or_else(|error| panic!("the log takes away the database: {error}"));
+        let (of_alone, of_both) = (contents(&*alone), contents(&*both));
+        hold(&of_both);
+        assert!(of_both.span.newest >= of_alone.span.newest, "{:?} of {:?}", of_both.span, of_alone.span);
+        let of_database = |contents: Contents| contents.events.into_iter().filter(|event| event.origin == Origin::Db).collect::<Vec<_>>();
+        let span = of_alone.span;
+        assert_eq!(of_database(of_both), of_database(of_alone));
+        for at in span.oldest.0..=span.newest.0 {
+            assert_eq!(alive(&*both, at), alive(&*alone, at), "at {at}");
+        }
+    }
+}
+
+/// Raft's snapshots: a record of one in the log, and a `.snap` file beside the database. Neither holds keys, so neither changes an answer.
+pub fn raft_snapshot(data: &[u8]) {
+    let mut records = log::records(LOG);
+    let without = data_dir(COMPACTED, &log::file(&records));
+    records.insert(data.len() % records.len(), (SNAPSHOT, data.to_vec()));
+    let with = data_dir(COMPACTED, &log::file(&records));
+    fs::write(with.path().join("member/snap/0000000000000002-0000000000000005.snap"), data).unwrap();
+    let (with, without) = (open(with.path()).unwrap(), open(without.path()).unwrap());
+    hold(&with);
+    assert_eq!((with.span, with.problems), (without.span, without.problems));
+    assert_eq!((with.events, with.alive), (without.events, without.alive));
+}
+
+/// API objects. What is loaded, written as YAML, loads as the same.
+pub fn yaml(data: &[u8]) {
+    let directory = directory();
+    let path = directory.path().join("objects");
+    fs::write(&path, data).unwrap();
+    let Ok(contents) = open(&path) else { return };
+    hold(&contents);
+    let objects = objects(&contents);
+    let mut stream = Vec::new();
+    for (_, object) in &objects {
+        stream.extend_from_slice(b"---\n");
+        writer::write(object, &mut stream).unwrap();
+    }
+    let again = directory.path().join("again");
+    fs::write(&again, &stream).unwrap();
+    if objects.is_empty() {
+        return;
+    }
+    let again = open(&again).unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&stream)));
+    assert_eq!(objects_by_float(objects), objects_by_float(self::objects(&again)), "{}", String::from_utf8_lossy(&stream));
+}
+
+fn objects(contents: &Contents) -> Vec<(String, Value)> {
+    let object = |event: &Event| {
+        let key = String::from_utf8(event.key_value.key.to_vec()).unwrap();
+        (key, serde_json::from_slice(&event.key_value.value).unwrap())
+    };
+    contents.events.iter().map(object).collect()
+}
+
+/// The objects with every number as YAML's readers take it: what fits no integer of 64 bits is a float, and `1.50` is `1.5`.
+fn objects_by_float(objects: Vec<(String, Value)>) -> Vec<(String, Value)> {
+    fn by_float(value: Value) -> Value {
+        match value {
+            Value::Number(number) if number.as_i64().is_none() && number.as_u64().is_none() => {
+                number.as_f64().and_then(Number::from_f64).map_or_else(|| number.as_str().into(), Value::Number)
+            }
+            Value::Array(items) => items.into_iter().map(by_float).collect(),
+            Value::Object(members) => members.into_iter().map(|(name, value)| (name, by_float(value))).collect(),
+            other => other,
+        }
+    }
+    objects.into_iter().map(|(key, object)| (key, by_float(object))).collect()
+}
+
+fn directory() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+fn data_dir(database: &[u8], log: &[u8]) -> TempDir {
+    let directory = directory();
+    for folder in ["member/snap", "member/wal"] {
+        fs::create_dir_all(directory.path().join(folder)).unwrap();
+    }
+    fs::write(directory.path().join("member/snap/db"), database).unwrap();
+    fs::write(directory.path().join("member/wal/0000000000000000-0000000000000000.wal"), log).unwrap();
+    directory
+}
+
+fn source(path: &Path) -> Result<Box<dyn Source>, String> {
+    load::open(&[path.to_str().unwrap().to_owned()], &key_of).map_err(|error| error.to_string())
+}
+
+fn open(path: &Path) -> Result<Contents, String> {
+    source(path).map(|source| contents(&*source))
+}
+
+fn contents(source: &dyn Source) -> Contents {
+    let status = source.status().now_or_never().unwrap().unwrap();
+    let items = source.watch(KeyRange::all(), Revision(1), Until::Forever).map(Result::unwrap).collect::<Vec<_>>();
+    let events = items.now_or_never().unwrap().into_iter();
+    let events = events.filter_map(|item| if let WatchItem::Event(event) = item { Some(event) } else { None }).collect();
+    let span = source.span().now_or_never().unwrap().unwrap();
+    Contents { span, problems: status.problems, events, alive: alive(source, span.newest.0).unwrap() }
+}
+
+fn alive(source: &dyn Source, at: i64) -> Result<Vec<KeyValue>, String> {
+    let listing = source.range(KeyRange::all(), At::Revision(Revision(at)), Want::Values).now_or_never().unwrap();
+    listing.map(|listing| listing.entries.map(Result::unwrap).collect().now_or_never().unwrap()).map_err(|error| error.to_string())
+}
+
+/// A key for whatever has a kind and a name.
+fn key_of(object: &Value) -> Option<Vec<u8>> {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
+    let (kind, name) = (text("/kind")?, text("/metadata/name")?);
+    Some(format!("/registry/{kind}/{}/{name}", text("/metadata/namespace").unwrap_or_default()).into_bytes())
+}
+
+/// What is true of every source: each change comes once and in order, and what is alive at the end was written and not deleted since.
+fn hold(contents: &Contents) {
+    let Contents { span, events, alive, .. } = contents;
+    assert!(span.oldest <= span.newest, "{span:?}");
+    let place = |event: &Event| (event.revision, event.sub_revision);
+    assert!(events.is_sorted_by(|one, next| place(one) < place(next)), "changes out of order, or twice");
+    assert!(alive.is_sorted_by(|one, next| one.key < next.key), "keys out of order, or twice");
+    for key_value in alive {
+        assert!(!key_value.key.is_empty() && key_value.mod_revision <= span.newest, "{key_value:?}");
+        let of_key =
+            |event: &&Event| event.key_value.key == key_value.key && event.origin != Origin::FreePage && event.revision <= span.newest;
+        let last = events.iter().rev().find(of_key);
+        assert_eq!(last.map(|event| &event.key_value), Some(key_value), "what is alive is not what was written last");
+    }
+}
