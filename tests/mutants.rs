@@ -70,8 +70,8 @@ macro_rules! parsers {
 }
 
 parsers! {
-    bolt 1_500
-    wal 300
+    bolt 2_500
+    wal 500
     raft_snapshot 1_000
     yaml 2_000
     protobuf 3_000

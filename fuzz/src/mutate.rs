@@ -37,7 +37,13 @@ pub fn mutate(data: &mut Vec<u8>, words: &[&str], random: &mut Random, most: usi
 
 fn edit(data: &mut Vec<u8>, words: &[&str], random: &mut Random) {
     let length = data.len();
-    let at = random.below(length + 1);
+    let mut at = random.below(length + 1);
+    // Pages and logs are mostly zeros behind what was written.
+    for _ in 0..3 {
+        if data.get(at) == Some(&0) {
+            at = random.below(length + 1);
+        }
+    }
     let reach = [4, 16, 64, length.max(1)][random.below(4)];
     let span = at..(at + 1 + random.below(reach)).min(length).max(at);
     match random.below(11) {
