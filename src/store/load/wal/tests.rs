@@ -49,6 +49,31 @@ fn a_torn_record_ends_a_log_and_a_damaged_one_does_not() {
     assert_eq!(records(&log[..log.len() - 64 - 4], true), 1);
 }
 
+/// A record that says a wrong length, or nothing but zeros, hides where the next one begins.
+#[test]
+fn reading_goes_on_behind_a_record_without_a_length() {
+    let mut crc = 0;
+    let records_of = ["one", "two", "three", "four", "five"].map(|data| {
+        crc = crc32c::crc32c_append(crc, data.as_bytes());
+        framed(crc, data.as_bytes())
+    });
+    let whole = [records_of.concat(), vec![0; 4096]].concat();
+    assert_eq!(records(&whole, true), 5);
+    let (second, third) = (records_of[0].len(), records_of[0].len() + records_of[1].len());
+    for is_last_file in [true, false] {
+        let mut zeroed = whole.clone();
+        zeroed[second..third].fill(0);
+        // Nothing vouches for the third, as the second is not there.
+        assert_eq!(records(&zeroed, is_last_file), 3);
+        for length in [0xff_ffff, 1 << 40, 8, 40] {
+            let mut wrong = whole.clone();
+            wrong[second..second + 7].copy_from_slice(&u64::to_le_bytes(length)[..7]);
+            let held = records(&wrong, is_last_file);
+            assert!((2..=3).contains(&held), "{length}: {held}");
+        }
+    }
+}
+
 #[test]
 fn requests_within_requests_end() {
     let mut txn = Vec::new();
