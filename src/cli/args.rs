@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser};
 
-use crate::kube::Release;
+use crate::kube::{Quantity, QuantityError, Release};
 
 use super::Result;
 use super::commands::Command;
@@ -28,6 +28,9 @@ pub struct GlobalArgs {
     /// Read a file instead of a live etcd: a snapshot, a member's db, its data dir, API objects as kubectl prints them; plain, gzip or zstd; `-` is standard input.
     #[arg(short = 'f', long = "file", value_name = "PATH", global = true, help_heading = "Source")]
     pub files: Vec<String>,
+    /// The most bytes to unpack from a compressed file, or to read from a pipe, into TMPDIR.
+    #[arg(long, value_name = "SIZE", default_value = "16Gi", value_parser = size, global = true, help_heading = "Source")]
+    pub max_unpacked_size: u64,
     /// How to reach a live etcd.
     #[command(flatten)]
     pub connection: ConnectionArgs,
@@ -71,6 +74,12 @@ pub struct GlobalArgs {
     /// Whether nobody waits for an answer, as while a shell completes a word: nothing is asked and no caution given.
     #[arg(skip)]
     pub unattended: bool,
+}
+
+/// Bytes, written as Kubernetes writes quantities: `16Gi`, `500M`.
+fn size(text: &str) -> std::result::Result<u64, String> {
+    let quantity: Quantity = text.parse().map_err(|error: QuantityError| error.to_string())?;
+    u64::try_from(quantity.value()).ok().filter(|&bytes| bytes > 0).ok_or_else(|| "it must be greater than 0".to_owned())
 }
 
 impl GlobalArgs {

@@ -13,6 +13,7 @@ use crate::history::clock::{Clock, Evidence, Moment, newest_stamp};
 use crate::kube::{self, Decoder, Kinds, RegistryKey, ReleaseEvidence, Resource};
 use crate::render::duration::{length, seconds_between};
 use crate::store::etcd::EtcdSource;
+use crate::store::load::Limits;
 use crate::store::{self, At, EventKind, KeyRange, KeyValue, Listing, Revision, Source, Until, Want};
 
 use super::args::GlobalArgs;
@@ -95,9 +96,12 @@ impl Session {
         Ok(session)
     }
 
-    /// Says what decoding left out, and returns how the command ended: damaged, if data was.
+    /// Says what decoding left out and what was found out beside it, and returns how the command ended: damaged, if data was. What the
+    /// command shows should be on its way before: a checksum may have to be waited for.
     pub fn end(&self, outcome: Outcome) -> Outcome {
-        let is_damaged = self.problems.report() || !self.source.damage().is_empty();
+        let late_damage = self.source.late_damage();
+        late_damage.iter().for_each(|told| output::note(told));
+        let is_damaged = self.problems.report() || !self.source.damage().is_empty() || !late_damage.is_empty();
         if is_damaged { Outcome::Damaged } else { outcome }
     }
 
@@ -311,7 +315,8 @@ fn open_source(args: &GlobalArgs) -> Result<(Box<dyn Source>, Option<Timestamp>)
     }
     let kinds = RefCell::new(Kinds::builtin());
     let newest = Cell::new(None);
-    let source = store::load::open(&args.files, &|object| {
+    let limits = Limits { unpacked: args.max_unpacked_size };
+    let source = store::load::open_within(&args.files, &limits, &|object| {
         newest.set(newest.get().max(newest_stamp(object)));
         if object["kind"] == "CustomResourceDefinition" {
             kinds.borrow_mut().add_crd(object);

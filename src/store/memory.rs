@@ -12,21 +12,31 @@ pub struct MemorySource {
     span: RevisionSpan,
     damage: Vec<String>,
     left_out: Vec<String>,
+    late_damage: Box<dyn Fn() -> Vec<String> + Send + Sync>,
     status: Box<dyn Fn() -> SourceStatus + Send + Sync>,
 }
 
 impl MemorySource {
-    /// A source over `versions`; `status` is asked for only when someone wants to see it, as it may have to wait for checksums.
+    /// A source over `versions`; `late_damage` and `status` are asked for only when someone wants to know, as they may have to wait for
+    /// checksums.
     pub(super) fn new(
         versions: Versions,
         damage: Vec<String>,
         left_out: Vec<String>,
+        late_damage: impl Fn() -> Vec<String> + Send + Sync + 'static,
         status: impl Fn() -> SourceStatus + Send + Sync + 'static,
     ) -> Self {
         let oldest = versions.spans().map(|span| span.oldest).min().unwrap_or(Revision(1));
         let newest = versions.spans().map(|span| span.newest).max().unwrap_or(Revision(1));
         let compacted = versions.spans().filter(|span| span.oldest == oldest).find_map(|span| span.compacted);
-        Self { versions, span: RevisionSpan { oldest, newest, compacted }, damage, left_out, status: Box::new(status) }
+        Self {
+            versions,
+            span: RevisionSpan { oldest, newest, compacted },
+            damage,
+            left_out,
+            late_damage: Box::new(late_damage),
+            status: Box::new(status),
+        }
     }
 
     fn revision(&self, at: At) -> Result<(Revision, usize)> {
@@ -54,6 +64,10 @@ impl Source for MemorySource {
 
     fn damage(&self) -> &[String] {
         &self.damage
+    }
+
+    fn late_damage(&self) -> Vec<String> {
+        (self.late_damage)()
     }
 
     fn left_out(&self) -> &[String] {

@@ -15,6 +15,12 @@ pub trait Source: Send + Sync {
         &[]
     }
 
+    /// What only a look at every byte shows, each a sentence: a checksum that does not hold. It may have to be waited for, so it is asked
+    /// for at the end.
+    fn late_damage(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// What the files hold beside that has no place in etcd, each a sentence.
     fn left_out(&self) -> &[String] {
         &[]

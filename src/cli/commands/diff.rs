@@ -44,14 +44,15 @@ pub async fn run(global: &GlobalArgs, args: &DiffArgs, out: &mut Output) -> Resu
         ([first, second], None) => {
             let (before, after) = (open_file(global, first).await?, open_file(global, second).await?);
             let sides = [(&before, first), (&after, second)].map(|(session, name)| Side { session, at: At::Newest, name: name.clone() });
-            let outcome = show(sides, &Keys::all(), args, out).await?;
-            Ok(after.end(before.end(outcome)))
+            let outcome = show(sides, &Keys::all(), args, out).await;
+            super::end(&[&before, &after], outcome, out)
         }
         (_, Some(span)) => {
             let session = Session::open(&GlobalArgs { rev: None, ..global.clone() }, false).await?;
             let keys = if args.targets.is_empty() { Keys::all() } else { Keys::of(&session, &args.targets).await? };
             let sides = revisions(&session, span).await?;
-            Ok(session.end(show(sides, &keys, args, out).await?))
+            let outcome = show(sides, &keys, args, out).await;
+            super::end(&[&session], outcome, out)
         }
         _ => Err(Error::new("diff needs two revisions or two files").hint("write diff ADDRESS --rev A..B, or diff FILE FILE")),
     }

@@ -77,14 +77,31 @@ async fn run_on_source(cli: &Cli, out: &mut Output) -> Result<Outcome> {
         Command::Watch(args) => watch::run(&session, args, out).await,
         Command::Completion(_) | Command::Decode(_) | Command::Diff(_) | Command::Plugins(_) => unreachable!("needs no source"),
     };
+    end(&[&session], outcome, out)
+}
+
+/// Ends a command on `sessions`: what it showed goes out first, and where nobody takes it any more nothing is waited for.
+fn end(sessions: &[&Session], outcome: Result<Outcome>, out: &mut Output) -> Result<Outcome> {
     let outcome = match outcome {
         Err(error) if error.is_nothing() => {
             report_error(&error);
-            Outcome::Nothing
+            Ok(Outcome::Nothing)
         }
-        other => other?,
+        other => other,
     };
-    Ok(session.end(outcome))
+    let shown = outcome.and_then(|outcome| {
+        out.flush()?;
+        Ok(outcome)
+    });
+    let end = |outcome: Outcome| sessions.iter().fold(outcome, |outcome, session| session.end(outcome));
+    match shown {
+        Ok(outcome) => Ok(end(outcome)),
+        Err(error) if error.is_broken_pipe() => Err(error),
+        Err(error) => {
+            end(Outcome::Damaged);
+            Err(error)
+        }
+    }
 }
 
 /// Waits for `work` on a small runtime; commands without a source never start one.

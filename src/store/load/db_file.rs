@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 
-use super::bolt::{Bolt, Bucket, Damage, Pair, Walk};
+use super::bolt::{Bolt, Damage, Pair, Walk, freelist};
+use super::buckets::{MetaBucket, alarm, member};
 use super::free_pages;
 use super::mvcc::{KeyValuePlaces, RevisionKey};
 use crate::store::versions::{Builder, Found, Layer, Place};
@@ -29,58 +30,111 @@ pub struct Facts {
     pub damage: Vec<String>,
     /// Objects that have no place in etcd, each a sentence.
     pub left_out: Vec<String>,
+    /// The database's layer in the index.
+    pub layer: Option<usize>,
+    /// The newest revision in pages that the tree does not reach, where it is newer than the tree's newest and no checksum vouches for it.
+    pub newest_unreached: Option<i64>,
 }
 
 /// Reads the database in `bolt` into `builder`, as one layer; returns the layer and what else the file says.
 ///
 /// # Errors
 ///
-/// A fragment, where the file is bbolt's but not etcd's, or has no room in the index.
+/// A fragment, where the file is bbolt's but not etcd's, holds nothing that can be read, or has no room in the index.
 pub fn read(bolt: &Bolt, builder: &mut Builder) -> Result<(usize, Facts), String> {
     let mut facts = Facts { file_bytes: bolt.image.len() as u64, damage: bolt.problems.clone(), ..Facts::default() };
     let mut walk = Walk::new(bolt);
-    let mut buckets = Vec::new();
-    walk.bucket(&bolt.root(), &mut |pair| buckets.push(pair));
     let image = builder.image(bolt.image.clone()).ok_or("too many files at once")?;
     let layer = builder.layer(Layer::default()).ok_or("too many files at once")?;
-    let mut reader = Reader { image: &bolt.image, id: image, layer, builder, newest: 0, bad: Vec::new() };
-    let (mut meta, mut has_keys) = (MetaBucket::default(), false);
-    for pair in buckets.iter().filter(|pair| pair.is_bucket) {
-        let name = &bolt.image[pair.key.clone()];
-        let bucket = match bolt.bucket_of(pair) {
-            Ok(bucket) => bucket,
-            Err(problem) => {
-                facts.damage.push(format!("bucket {}: {problem}", name.escape_ascii()));
-                continue;
-            }
-        };
-        match name {
-            b"key" => {
-                has_keys = true;
-                walk.bucket(&bucket, &mut |pair| reader.revision(&pair));
-            }
-            b"meta" => meta = MetaBucket::read(bolt, &mut walk, &bucket),
-            b"members" => walk.bucket(&bucket, &mut |pair| facts.members.extend(member(&bolt.image[pair.value]))),
-            b"alarm" => walk.bucket(&bucket, &mut |pair| facts.alarms.extend(alarm(&bolt.image[pair.key]))),
-            _ => walk.bucket(&bucket, &mut |_| ()),
-        }
-    }
-    if !has_keys && walk.damage.is_empty() {
+    let mut reader = Reader { image: &bolt.image, id: image, layer, builder, last: None, newest: 0, bad: Vec::new() };
+    let tree = Tree::read(bolt, &mut walk, &mut reader, &mut facts);
+    let Reader { newest, bad, .. } = reader;
+    if !tree.has_keys && facts.damage.is_empty() && walk.damage.is_empty() {
         return Err("a bbolt database without etcd's bucket `key`: it is not etcd's".to_owned());
     }
-    let Reader { newest, bad, .. } = reader;
+    if tree.meta.is_none() {
+        facts.damage.push("the bucket `meta` is missing, so up to which revision the history was compacted is not known".to_owned());
+        builder.set_compaction_unknown(layer);
+    }
+    let meta = tree.meta.unwrap_or_default();
+    facts.damage.extend(meta.problems.iter().cloned());
+    facts.damage.extend(damage_sentences(&bolt.image, &walk.damage));
+    facts.damage.extend(freelist::problems(bolt, &walk.visited));
+    facts.damage.extend(bad);
     let compacted = meta.compacted();
-    let newest = Revision(newest.max(compacted.map_or(1, |revision| revision.0)));
-    let span = RevisionSpan { oldest: compacted.unwrap_or(Revision(1)), newest, compacted };
-    builder.set_span(layer, span);
-    facts.span = Some(span);
-    free_pages::read(bolt, image, &walk.visited, span, builder);
+    let span = |newest: i64| {
+        let newest = Revision(newest.max(compacted.map_or(1, |revision| revision.0)));
+        RevisionSpan { oldest: compacted.unwrap_or(Revision(1)), newest, compacted }
+    };
+    builder.set_span(layer, span(newest));
+    let has_gaps = builder.has_gaps(layer);
+    if has_gaps || !tree.has_keys || !walk.damage.is_empty() {
+        // Beyond the newest revision there may be pages of transactions that were never finished; they count only where the end is lost.
+        let last = if tree.has_lost_its_end || (has_gaps && walk.damage.is_empty()) { i64::MAX } else { newest };
+        let lost = compacted.map_or(0, |compacted| compacted.0 + 1)..=last;
+        if let Some((count, from, to)) = free_pages::rescue(bolt, image, &walk.visited, lost, layer, builder) {
+            builder.set_span(layer, span(newest.max(to)));
+            facts.damage.push(format!(
+                "its tree has lost {count} changes of revisions {from} to {to} that are still in pages which it does not reach; they are shown"
+            ));
+        }
+    }
+    if builder.changes_of(layer).next().is_none() && !facts.damage.is_empty() {
+        return Err(format!("nothing of it can be read: {}", facts.damage.join("; ")));
+    }
+    if meta.is_compaction_finished() {
+        builder.set_compaction_finished(layer);
+    }
+    (facts.span, facts.layer) = (builder.span(layer), Some(layer));
+    if let Some(span) = facts.span {
+        free_pages::read(bolt, image, &walk.visited, span, builder);
+        let newest = bolt.checksum.is_none().then(|| free_pages::newest(bolt, image, &walk.visited)).flatten();
+        facts.newest_unreached = newest.filter(|&newest| newest > span.newest.0);
+    }
     facts.consistent_index = meta.consistent_index;
     facts.voters = meta.voters.or(Some(facts.members.len()).filter(|&members| members > 0));
     facts.in_use_bytes = walk.visited.count() * bolt.meta.page_size as u64;
-    facts.damage.extend(damage_sentences(&bolt.image, &walk.damage));
-    facts.damage.extend(bad);
     Ok((layer, facts))
+}
+
+/// What was met on the way through the trees.
+struct Tree {
+    meta: Option<MetaBucket>,
+    has_keys: bool,
+    /// Whether the newest revisions may be missing.
+    has_lost_its_end: bool,
+}
+
+impl Tree {
+    /// Walks through all buckets.
+    fn read(bolt: &Bolt, walk: &mut Walk<'_>, reader: &mut Reader<'_>, facts: &mut Facts) -> Self {
+        let mut tree = Self { meta: None, has_keys: false, has_lost_its_end: true };
+        let mut buckets = Vec::new();
+        walk.bucket(&bolt.root(), &mut |pair| buckets.push(pair));
+        for pair in buckets.iter().filter(|pair| pair.is_bucket) {
+            let name = &bolt.image[pair.key.clone()];
+            let bucket = match bolt.bucket_of(pair) {
+                Ok(bucket) => bucket,
+                Err(problem) => {
+                    facts.damage.push(format!("bucket {}: {problem}", name.escape_ascii()));
+                    continue;
+                }
+            };
+            match name {
+                b"key" => {
+                    let damage_before = walk.damage.len();
+                    walk.bucket(&bucket, &mut |pair| reader.revision(&pair));
+                    tree.has_keys = true;
+                    tree.has_lost_its_end = walk.damage[damage_before..].iter().any(|damage| damage.to.is_none());
+                }
+                b"meta" => tree.meta = Some(MetaBucket::read(bolt, walk, &bucket)),
+                b"members" => walk.bucket(&bucket, &mut |pair| facts.members.extend(member(&bolt.image[pair.value]))),
+                b"alarm" => walk.bucket(&bucket, &mut |pair| facts.alarms.extend(alarm(&bolt.image[pair.key]))),
+                _ => walk.bucket(&bucket, &mut |_| ()),
+            }
+        }
+        tree
+    }
 }
 
 /// Takes the pairs of the `key` bucket in their order.
@@ -89,6 +143,8 @@ struct Reader<'a> {
     id: u16,
     layer: usize,
     builder: &'a mut Builder,
+    /// The change read last.
+    last: Option<(i64, i64)>,
     newest: i64,
     bad: Vec<String>,
 }
@@ -98,13 +154,19 @@ impl Reader<'_> {
         let Some(key) = RevisionKey::read(&self.image[pair.key.clone()]).filter(|_| !pair.is_bucket) else {
             return self.bad(pair, "its key is no revision");
         };
-        self.newest = self.newest.max(key.main);
-        if pair.value.is_empty() {
-            // A restore with --bump-revision leaves such a marker.
+        if self.last.replace((key.main, key.sub)) == Some((key.main, key.sub)) {
+            return self.bad(pair, &format!("revision {}: it is a second change {}", key.main, key.sub));
+        }
+        // A restore with --bump-revision leaves a marker without a value.
+        if pair.value.is_empty() && !key.tombstone {
+            self.newest = self.newest.max(key.main);
             return self.builder.skip(key.main);
         }
         match found(self.image, self.id, key, pair.value.start, pair.value.len(), Origin::Db) {
-            Ok(found) => self.builder.push(self.layer, found),
+            Ok(found) => {
+                self.newest = self.newest.max(key.main);
+                self.builder.push(self.layer, found);
+            }
             Err(problem) => self.bad(pair, &format!("revision {}: {problem}", key.main)),
         }
     }
@@ -129,6 +191,9 @@ pub fn found(bytes: &[u8], image: u16, key: RevisionKey, start: usize, length: u
     if !key.tombstone && read.mod_revision != key.main {
         return Err("it says to be of another revision");
     }
+    if !is_plausible(key, &read) {
+        return Err("its numbers do not fit each other");
+    }
     let place = |range: std::ops::Range<usize>| Place { image, start: (start + range.start) as u64, length: range.len() as u32 };
     Ok(Found {
         main: key.main,
@@ -143,71 +208,16 @@ pub fn found(bytes: &[u8], image: u16, key: RevisionKey, start: usize, length: u
     })
 }
 
-/// What the bucket `meta` says.
-#[derive(Default)]
-struct MetaBucket {
-    consistent_index: u64,
-    scheduled_compaction: Option<i64>,
-    finished_compaction: Option<i64>,
-    voters: Option<usize>,
-}
-
-impl MetaBucket {
-    fn read(bolt: &Bolt, walk: &mut Walk<'_>, bucket: &Bucket) -> Self {
-        let mut meta = Self::default();
-        walk.bucket(bucket, &mut |pair| {
-            let value = &bolt.image[pair.value];
-            match &bolt.image[pair.key] {
-                b"consistent_index" => meta.consistent_index = value.try_into().map_or(0, u64::from_be_bytes),
-                b"scheduledCompactRev" => meta.scheduled_compaction = RevisionKey::read(value).map(|key| key.main),
-                b"confState" => meta.voters = voters(value),
-                b"finishedCompactRev" => meta.finished_compaction = RevisionKey::read(value).map(|key| key.main),
-                _ => {}
-            }
-        });
-        meta
+/// A put's numbers must fit each other; a tombstone has none.
+fn is_plausible(key: RevisionKey, read: &KeyValuePlaces) -> bool {
+    let KeyValuePlaces { create_revision, mod_revision, version, lease, .. } = *read;
+    if key.tombstone {
+        return create_revision == 0 && mod_revision == 0 && version == 0 && lease == 0 && read.value.is_empty();
     }
-
-    /// The revision of the last compaction. One that was under way may have removed entries already, so it counts as done.
-    fn compacted(&self) -> Option<Revision> {
-        self.scheduled_compaction.max(self.finished_compaction).filter(|&main| main > 0).map(Revision)
-    }
-}
-
-/// Counts the voters of raft's configuration: JSON. While it changes there are two sets, and nothing is said.
-fn voters(json: &[u8]) -> Option<usize> {
-    let value: serde_json::Value = serde_json::from_slice(json).ok()?;
-    let outgoing = value.get("voters_outgoing").and_then(|voters| voters.as_array()).map_or(0, Vec::len);
-    value.get("voters")?.as_array().map(Vec::len).filter(|_| outgoing == 0)
-}
-
-/// Reads a member of the bucket `members`: JSON.
-fn member(json: &[u8]) -> Option<Member> {
-    let value: serde_json::Value = serde_json::from_slice(json).ok()?;
-    let id = value.get("id")?.as_u64()?;
-    let urls = value.get("clientURLs").and_then(|urls| urls.as_array()).into_iter().flatten();
-    let endpoint = urls.filter_map(|url| url.as_str()).collect::<Vec<_>>().join(",");
-    Some(Member { endpoint, id: format!("{id:x}"), ..Member::default() })
-}
-
-/// Reads an alarm: `AlarmMember {1 memberID, 2 alarm}`.
-fn alarm(bytes: &[u8]) -> Option<String> {
-    use super::mvcc::{Field, Fields};
-    let (mut member, mut kind, mut fields) = (0, 0, Fields::new(bytes));
-    while let Some(field) = fields.next()? {
-        match field {
-            (1, Field::Varint(id)) => member = id,
-            (2, Field::Varint(n)) => kind = n,
-            _ => {}
-        }
-    }
-    let what = match kind {
-        0 => return None,
-        1 => "NOSPACE: the database is full and refuses writes",
-        2 => "CORRUPT: members disagree about the data",
-        _ => "unknown to ketcd",
-    };
-    Some(format!("member {member:x} raised the alarm {what}"))
+    // Each version takes a revision of its own.
+    create_revision >= 1
+        && (1..=mod_revision - create_revision + 1).contains(&version)
+        && (version == 1) == (create_revision == mod_revision)
 }
 
 /// Says which revisions each piece of damage may have cost.

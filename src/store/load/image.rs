@@ -1,16 +1,15 @@
-//! From a path to bytes: mapped, not read; decompressed into an unlinked file where need be; copied where a running etcd owns the file.
+//! From a path to bytes: mapped, not read; copied where a running etcd owns the file; spooled where it is compressed or no plain file.
 
 use std::fs::{File, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use bytes::Bytes;
-use memmap2::Mmap;
 
+use super::Limits;
+use super::mapped::map;
+use super::spool::{self, Spooled};
 use crate::store::{Error, Result};
-
-const GZIP: &[u8] = &[0x1f, 0x8b];
-const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
 /// A file's bytes, decompressed.
 pub struct Image {
@@ -18,25 +17,71 @@ pub struct Image {
     pub bytes: Bytes,
     /// Whether a running etcd held the file, so that the bytes are a copy made while it may have been written.
     pub copied_while_open: bool,
+    /// Why the bytes end early: a sentence, where compression could not be undone to its end.
+    pub cut: Option<String>,
 }
 
-/// Opens `path` (`-`: standard input), whichever way it is compressed.
+impl Image {
+    /// Bytes as they are, decompressed if need be.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Format`] where nothing of them can be decompressed.
+    pub fn of_bytes(name: &str, bytes: Bytes, limits: &Limits) -> Result<Self> {
+        let Spooled { bytes, cut } = spool::decompress(name, bytes, limits)?;
+        Ok(Self { bytes, copied_while_open: false, cut })
+    }
+}
+
+/// Opens `path` (`-`: standard input), whichever way it is compressed. A pipe is read to its end.
 ///
 /// # Errors
 ///
-/// [`Error::File`] where it cannot be read, [`Error::Format`] where its compression is damaged.
-pub fn open(path: &str) -> Result<Image> {
+/// [`Error::File`] where it cannot be read, [`Error::Format`] where nothing of it can be decompressed, or it is larger than `limits` allow.
+pub fn open(path: &str, limits: &Limits) -> Result<Image> {
     let file_error = |cause| Error::File { path: path.to_owned(), cause };
-    let (file, copied_while_open) = if path == "-" {
-        let mut spool = tempfile::tempfile().map_err(file_error)?;
-        io::copy(&mut io::stdin().lock(), &mut spool).map_err(file_error)?;
-        (spool, false)
-    } else {
-        let file = File::open(path).map_err(file_error)?;
-        if is_owned_by_etcd(&file) { (copy_stable(&file).map_err(file_error)?, true) } else { (file, false) }
-    };
-    let bytes = decompress(path, map(&file).map_err(file_error)?)?;
-    Ok(Image { bytes, copied_while_open })
+    let mut file = if path == "-" { standard_input() } else { File::open(path) }.map_err(file_error)?;
+    let is_plain = file.metadata().map_err(file_error)?.is_file();
+    if path == "-" || !is_plain {
+        refuse_device(path, &file)?;
+        let spooled = spool::stream(path, &mut file, limits)?;
+        return Image::of_bytes(path, spooled, limits);
+    }
+    let copied_while_open = is_owned_by_etcd(&file);
+    let file = if copied_while_open { copy_stable(&file).map_err(file_error)? } else { file };
+    let image = Image::of_bytes(path, map(path, &file).map_err(file_error)?, limits)?;
+    Ok(Image { copied_while_open, ..image })
+}
+
+#[cfg(unix)]
+fn standard_input() -> io::Result<File> {
+    use std::os::fd::AsFd;
+    Ok(io::stdin().as_fd().try_clone_to_owned()?.into())
+}
+
+#[cfg(not(unix))]
+fn standard_input() -> io::Result<File> {
+    let mut copy = tempfile::tempfile()?;
+    io::copy(&mut io::stdin().lock(), &mut copy)?;
+    copy.seek(SeekFrom::Start(0))?;
+    Ok(copy)
+}
+
+/// Devices other than a terminal hold no file, and some never end.
+#[cfg(unix)]
+fn refuse_device(path: &str, file: &File) -> Result<()> {
+    use std::io::IsTerminal;
+    use std::os::unix::fs::FileTypeExt;
+    let file_type = file.metadata().map_err(|cause| Error::File { path: path.to_owned(), cause })?.file_type();
+    if file_type.is_block_device() || (file_type.is_char_device() && !file.is_terminal()) {
+        return Err(Error::Format { path: path.to_owned(), problem: "is a device, not a file; name a file or a pipe".to_owned() });
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn refuse_device(_path: &str, _file: &File) -> Result<()> {
+    Ok(())
 }
 
 /// Whether a running etcd has locked the file. The lock is given back at once, as an etcd that starts would wait for it.
@@ -75,56 +120,6 @@ fn meta_pages(mut file: &File) -> io::Result<Vec<u8>> {
     file.seek(SeekFrom::Start(0))?;
     file.take(2 * 65536).read_to_end(&mut pages)?;
     Ok(pages)
-}
-
-fn map(file: &File) -> io::Result<Bytes> {
-    if file.metadata()?.len() == 0 {
-        return Ok(Bytes::new());
-    }
-    // SAFETY: the mapping is read-only and private to us; every reader bounds-checks what it finds and tolerates bytes that
-    // change. A file cut short while it is mapped would raise SIGBUS: etcd never shortens its database in place (a
-    // defragmentation renames a new file over it), and a file that a running etcd owns is copied, not mapped.
-    let map = unsafe { Mmap::map(file)? };
-    Ok(Bytes::from_owner(map))
-}
-
-fn decompress(path: &str, bytes: Bytes) -> Result<Bytes> {
-    if bytes.starts_with(GZIP) {
-        spool(path, "gzip", flate2::read::MultiGzDecoder::new(&bytes[..]))
-    } else if bytes.starts_with(ZSTD) {
-        let decoder = zstd::stream::read::Decoder::with_buffer(&bytes[..]).map_err(|cause| Error::File { path: path.to_owned(), cause })?;
-        spool(path, "zstd", decoder)
-    } else {
-        Ok(bytes)
-    }
-}
-
-/// Decompresses into a file that has no name, so that a large database is never on the heap and nothing is left behind.
-fn spool(path: &str, what: &str, mut decoder: impl Read) -> Result<Bytes> {
-    let no_room = |cause: io::Error| Error::Format {
-        path: path.to_owned(),
-        problem: format!(
-            "cannot be decompressed into {}: {cause}; point TMPDIR to a directory with more room",
-            tempfile::env::temp_dir().display()
-        ),
-    };
-    let mut file = tempfile::tempfile().map_err(no_room)?;
-    let mut buffer = vec![0; 1 << 20];
-    loop {
-        let read = match decoder.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(read) => read,
-            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => continue,
-            Err(cause) => {
-                return Err(Error::Format {
-                    path: path.to_owned(),
-                    problem: format!("its {what} compression is damaged or cut short ({cause}); copy the file again"),
-                });
-            }
-        };
-        file.write_all(&buffer[..read]).map_err(no_room)?;
-    }
-    map(&file).map_err(no_room)
 }
 
 /// Whether `path` is a directory; false too where it cannot be looked at.

@@ -1,27 +1,49 @@
 //! Files to a [`Source`]: what a file is, is told by its content.
 
 mod bolt;
+mod buckets;
 mod checksum;
 mod data_dir;
 mod db_file;
 mod free_pages;
 mod image;
+mod log_replay;
+mod mapped;
 mod mvcc;
 mod objects;
+mod spool;
 mod wal;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use bolt::Bolt;
+use bytes::Bytes;
 use checksum::Check;
+use image::Image;
 use objects::Objects;
 
 use super::memory::MemorySource;
 use super::versions::Builder;
 use super::{Error, Origin, Result, Source, SourceKind, SourceStatus};
 
+pub use mapped::file_at as mapped_file_at;
+
 /// Tells the registry key of an API object, for files that hold objects and not etcd's data. `None`: it has none.
 pub type KeyOf<'a> = dyn Fn(&serde_json::Value) -> Option<Vec<u8>> + 'a;
+
+/// How much a file may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The most bytes that come out of a compressed file or a pipe.
+    pub unpacked: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { unpacked: 16 << 30 }
+    }
+}
 
 /// Opens files as one source; the histories of several are joined, API objects of several are the state of one moment.
 ///
@@ -32,29 +54,89 @@ pub type KeyOf<'a> = dyn Fn(&serde_json::Value) -> Option<Vec<u8>> + 'a;
 ///
 /// [`Error::File`] where a file cannot be read, [`Error::Format`] where it is nothing we know or damaged beyond reading.
 pub fn open(paths: &[String], key_of: &KeyOf<'_>) -> Result<Box<dyn Source>> {
+    open_within(paths, &Limits::default(), key_of)
+}
+
+/// [`open`] with other limits than the usual ones.
+///
+/// # Errors
+///
+/// As of [`open`].
+pub fn open_within(paths: &[String], limits: &Limits, key_of: &KeyOf<'_>) -> Result<Box<dyn Source>> {
     let mut builder = Builder::default();
     let mut objects = Objects::new(key_of);
     let mut loaded = Vec::new();
     for path in paths {
-        loaded.push(load(path, &mut builder, &mut objects).map_err(|problem| match problem {
-            Problem::Known(error) => error,
-            Problem::Format(problem) => Error::Format { path: path.clone(), problem },
-        })?);
+        loaded.push(load(path, limits, &mut builder, &mut objects).map_err(|problem| problem.of(path))?);
     }
+    finish(paths.join(", "), builder, objects, loaded)
+}
+
+/// Opens the bytes of one file, as if it were called `name`.
+///
+/// # Errors
+///
+/// [`Error::Format`], as of [`open`].
+pub fn open_bytes(name: &str, bytes: Bytes, limits: &Limits, key_of: &KeyOf<'_>) -> Result<Box<dyn Source>> {
+    let mut builder = Builder::default();
+    let mut objects = Objects::new(key_of);
+    let image = Image::of_bytes(name, bytes, limits)?;
+    let loaded = load_image(name, image, &mut builder, &mut objects).map_err(|problem| problem.of(name))?;
+    finish(name.to_owned(), builder, objects, vec![loaded])
+}
+
+/// Opens the bytes of a member's data dir: of its database, and of the files of its write-ahead log with their names.
+///
+/// # Errors
+///
+/// [`Error::Format`], as of [`open`].
+pub fn open_member(name: &str, db: Bytes, log: Vec<(String, Bytes)>) -> Result<Box<dyn Source>> {
+    let mut builder = Builder::default();
+    let db = Image { bytes: db, copied_while_open: false, cut: None };
+    let read = data_dir::read_files(db, wal::Log::of_files(log), &mut builder);
+    let (facts, cluster_id) = read.map_err(|problem| problem.of(name))?;
+    let loaded = Loaded { kind: SourceKind::DataDir, path: name.to_owned(), facts, cluster_id, checksum: None };
+    finish(name.to_owned(), builder, Objects::new(&|_| None), vec![loaded])
+}
+
+/// What a damaged file lacks is no loss where a whole one has every revision of it: then that one answers in its place.
+fn replace_damaged(builder: &mut Builder, loaded: &mut [Loaded]) {
+    let covers = |one: &Loaded, other: &Loaded| {
+        let spans = one.facts.span.zip(other.facts.span);
+        one.facts.damage.is_empty() && spans.is_some_and(|(one, other)| one.oldest <= other.oldest && other.newest <= one.newest)
+    };
+    for damaged in 0..loaded.len() {
+        let whole = loaded.iter().find(|file| !loaded[damaged].facts.damage.is_empty() && covers(file, &loaded[damaged]));
+        let Some(whole) = whole.map(|whole| whole.path.clone()) else { continue };
+        let facts = &mut loaded[damaged].facts;
+        facts.layer.take().into_iter().for_each(|layer| builder.clear_span(layer));
+        let replaced = facts.damage.drain(..).map(|told| format!("{told} ({whole} has every revision of it)"));
+        facts.left_out.extend(replaced);
+    }
+}
+
+/// Makes a source of what was loaded.
+fn finish(name: String, mut builder: Builder, objects: Objects<'_>, mut loaded: Vec<Loaded>) -> Result<Box<dyn Source>> {
     if !objects.is_empty() {
-        finish_objects(objects, &mut builder, &mut loaded).map_err(|problem| Error::Format { path: paths.join(", "), problem })?;
+        finish_objects(objects, &mut builder, &mut loaded).map_err(|problem| Error::Format { path: name.clone(), problem })?;
     }
+    replace_damaged(&mut builder, &mut loaded);
     let versions = builder.finish().map_err(|revision| Error::Format {
-        path: paths.join(", "),
+        path: name.clone(),
         problem: format!("these are not of one etcd cluster: they disagree about revision {revision}; give the files of one cluster only"),
     })?;
-    let name = paths.join(", ");
+    for file in &mut loaded {
+        file.facts.damage.extend(file.facts.layer.iter().flat_map(|&layer| versions.missing(layer)));
+    }
     let told = |file: &Loaded, sentences: &[String]| sentences.iter().map(|told| format!("{}: {told}", file.path)).collect::<Vec<_>>();
     let damage = loaded.iter().flat_map(|file| told(file, &file.facts.damage)).collect();
     let left_out = loaded.iter().flat_map(|file| told(file, &file.facts.left_out)).collect();
     let (recoverable_freepage, recoverable_wal) = (versions.count(Origin::FreePage), versions.count(Origin::Wal));
+    let loaded = Arc::new(loaded);
+    let of_checksums = Arc::clone(&loaded);
+    let late_damage = move || of_checksums.iter().filter_map(|file| Some(format!("{}: {}", file.path, file.checksum_problem()?))).collect();
     let status = move || SourceStatus { recoverable_freepage, recoverable_wal, ..join(&name, &loaded) };
-    Ok(Box::new(MemorySource::new(versions, damage, left_out, status)))
+    Ok(Box::new(MemorySource::new(versions, damage, left_out, late_damage, status)))
 }
 
 /// One file, read into the index.
@@ -66,10 +148,29 @@ struct Loaded {
     checksum: Option<Check>,
 }
 
+impl Loaded {
+    /// Waits until the checksum is known; what is wrong if it does not hold.
+    fn checksum_problem(&self) -> Option<&'static str> {
+        let holds = self.checksum.as_ref().is_none_or(Check::holds);
+        (!holds).then_some(
+            "the SHA-256 at its end does not hold: the snapshot was changed or damaged since it was taken, so what is shown may be wrong",
+        )
+    }
+}
+
 /// Why a file was not loaded.
 enum Problem {
     Known(Error),
     Format(String),
+}
+
+impl Problem {
+    fn of(self, path: &str) -> Error {
+        match self {
+            Self::Known(error) => error,
+            Self::Format(problem) => Error::Format { path: path.to_owned(), problem },
+        }
+    }
 }
 
 impl From<Error> for Problem {
@@ -96,12 +197,15 @@ fn finish_objects(objects: Objects<'_>, builder: &mut Builder, loaded: &mut [Loa
     Ok(())
 }
 
-fn load(path: &str, builder: &mut Builder, objects: &mut Objects<'_>) -> Result<Loaded, Problem> {
+fn load(path: &str, limits: &Limits, builder: &mut Builder, objects: &mut Objects<'_>) -> Result<Loaded, Problem> {
     if image::is_directory(path) {
-        let (facts, cluster_id) = data_dir::read(Path::new(path), builder)?;
+        let (facts, cluster_id) = data_dir::read(Path::new(path), limits, builder)?;
         return Ok(Loaded { kind: SourceKind::DataDir, path: path.to_owned(), facts, cluster_id, checksum: None });
     }
-    let image = image::open(path)?;
+    load_image(path, image::open(path, limits)?, builder, objects)
+}
+
+fn load_image(path: &str, image: Image, builder: &mut Builder, objects: &mut Objects<'_>) -> Result<Loaded, Problem> {
     let path = path.to_owned();
     if image.bytes.is_empty() {
         return Err(Problem::Format("is empty; take a new snapshot with `etcdctl snapshot save`".to_owned()));
@@ -109,6 +213,8 @@ fn load(path: &str, builder: &mut Builder, objects: &mut Objects<'_>) -> Result<
     if bolt::looks_like_bolt(&image.bytes) {
         let bolt = Bolt::open(image.bytes)?;
         let (_, mut facts) = db_file::read(&bolt, builder)?;
+        facts.damage.extend(image.cut);
+        facts.damage.extend(facts.newest_unreached.filter(|_| !image.copied_while_open).map(newer_unreached));
         if image.copied_while_open && !facts.damage.is_empty() {
             facts.damage.push(
                 "a running etcd wrote to the file while it was read, so damage may be of the copy only; read again, or take a snapshot"
@@ -123,8 +229,17 @@ fn load(path: &str, builder: &mut Builder, objects: &mut Objects<'_>) -> Result<
     }
     let damage = objects.read(&path, &image.bytes)?;
     let length = image.bytes.len() as u64;
+    let damage = damage.into_iter().chain(image.cut).collect();
     let facts = db_file::Facts { file_bytes: length, in_use_bytes: length, damage, ..Default::default() };
     Ok(Loaded { kind: SourceKind::Objects, path, facts, cluster_id: None, checksum: None })
+}
+
+/// A snapshot may have such pages, of changes that were made while it was taken; there the checksum vouches for the tree.
+fn newer_unreached(newest: i64) -> String {
+    format!(
+        "pages that its tree does not reach hold revisions up to {newest}: the tree has lost them, or the file was copied while etcd wrote to it; \
+         what is shown may be older than it looks"
+    )
 }
 
 /// What the files say together.
@@ -151,9 +266,7 @@ fn join(name: &str, loaded: &[Loaded]) -> SourceStatus {
             }
         }
         let mut problems = [&file.facts.alarms[..], &file.facts.damage, &file.facts.left_out].concat();
-        if file.checksum.as_ref().is_some_and(|check| !check.holds()) {
-            problems.push("the SHA-256 at its end does not hold: the snapshot was changed or damaged since it was taken".to_owned());
-        }
+        problems.extend(file.checksum_problem().map(str::to_owned));
         let named = |problem| if loaded.len() > 1 { format!("{}: {problem}", file.path) } else { problem };
         status.problems.extend(problems.into_iter().map(named));
     }

@@ -11,6 +11,9 @@ pub const TOMBSTONE: u8 = b't';
 /// No store gets this far; what claims to is damaged.
 const LAST: i64 = i64::MAX / 2;
 
+/// No transaction makes as many changes.
+const LAST_SUB: i64 = u32::MAX as i64;
+
 /// A key of the `key` bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RevisionKey {
@@ -32,7 +35,7 @@ impl RevisionKey {
         };
         let main = i64::from_be_bytes(bytes[..8].try_into().ok()?);
         let sub = i64::from_be_bytes(bytes[9..17].try_into().ok()?);
-        ((0..LAST).contains(&main) && (0..LAST).contains(&sub)).then_some(Self { main, sub, tombstone })
+        ((0..LAST).contains(&main) && (0..LAST_SUB).contains(&sub)).then_some(Self { main, sub, tombstone })
     }
 }
 
@@ -48,11 +51,16 @@ pub struct KeyValuePlaces {
 }
 
 impl KeyValuePlaces {
-    /// Reads a message; `None` if it is none.
+    /// Reads a message; `None` if it is none, or not as etcd writes it: fields ascending, each once, none unknown.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let mut found = Self::default();
         let mut fields = Fields::new(bytes);
+        let mut last = 0;
         while let Some(field) = fields.next()? {
+            if field.0 <= last {
+                return None;
+            }
+            last = field.0;
             match field {
                 (1, Field::Bytes(place)) => found.key = place,
                 (2, Field::Varint(n)) => found.create_revision = n.cast_signed(),
@@ -60,8 +68,7 @@ impl KeyValuePlaces {
                 (4, Field::Varint(n)) => found.version = n.cast_signed(),
                 (5, Field::Bytes(place)) => found.value = place,
                 (6, Field::Varint(n)) => found.lease = n.cast_signed(),
-                (1..=6, _) => return None,
-                _ => {}
+                _ => return None,
             }
         }
         Some(found)
@@ -145,7 +152,9 @@ mod tests {
         let read = KeyValuePlaces::read(bytes).unwrap();
         assert_eq!((&bytes[read.key], &bytes[read.value]), (&b"/a"[..], &b"xyz"[..]));
         assert_eq!((read.create_revision, read.mod_revision, read.version, read.lease), (5, 7, 2, 9));
-        assert_eq!(KeyValuePlaces::read(&bytes[..bytes.len() - 1]), None);
+        for damaged in [&bytes[..bytes.len() - 1], &[&bytes[..], b"\x38\x01"].concat(), &[&bytes[..], b"\x30\x01"].concat()] {
+            assert_eq!(KeyValuePlaces::read(damaged), None);
+        }
     }
 
     #[test]

@@ -39,13 +39,25 @@ pub fn weigh(file: &[u8]) -> Result<(Meta, Vec<String>), String> {
             .unwrap_or(Err("it is missing")),
     };
     match (first, second) {
-        (Ok(first), Ok(second)) => Ok((if second.transaction > first.transaction { second } else { first }, Vec::new())),
+        (Ok(first), Ok(second)) => {
+            let problem = (first.transaction.abs_diff(second.transaction) != 1).then(|| not_in_a_row(&first, &second));
+            Ok((if second.transaction > first.transaction { second } else { first }, problem.into_iter().collect()))
+        }
         (Ok(meta), Err(why)) => Ok((meta, vec![one_broken(1, why, &meta)])),
         (Err(why), Ok(meta)) => Ok((meta, vec![one_broken(0, why, &meta)])),
         (Err(first), Err(second)) => Err(format!(
             "both meta pages are broken (page 0: {first}; page 1: {second}), so nothing leads to the data; use another copy or snapshot"
         )),
     }
+}
+
+/// Transactions take turns on the two pages, so the pages are always of two in a row.
+fn not_in_a_row(first: &Meta, second: &Meta) -> String {
+    format!(
+        "the meta pages are of transactions {} and {}, not of two in a row: one of them was replaced, so what is shown may be older than it \
+         looks",
+        first.transaction, second.transaction
+    )
 }
 
 fn one_broken(page: u8, why: &str, used: &Meta) -> String {

@@ -3,6 +3,8 @@
 //! Nothing in the file is believed: every offset is checked against the file, every page is visited at most once, and what
 //! does not hold together is reported as [`Damage`] while the rest is read. Source of the format: bbolt v1.4.3, `internal/common`.
 
+pub mod freelist;
+mod layout;
 mod meta;
 mod page;
 mod stale;
@@ -56,34 +58,30 @@ pub enum Bucket {
 }
 
 impl Bolt {
-    /// Weighs both meta pages of `image`.
+    /// Weighs both meta pages of `image`, which may have lost its end.
     ///
     /// # Errors
     ///
-    /// A fragment that says why this is no database, or why it cannot be read: both metas broken, or bytes missing at the end.
+    /// A fragment that says why this is no database, or why it cannot be read: both metas broken.
     pub fn open(image: Bytes) -> Result<Self, String> {
-        let (meta, problems) = meta::weigh(&image)?;
+        let (meta, mut problems) = meta::weigh(&image)?;
         let page_size = meta.page_size;
-        let (length, checksum) = match image.len() % page_size {
-            0 => (image.len(), None),
-            32 => {
-                let (body, tail) = image.split_at(image.len() - 32);
-                (body.len(), tail.try_into().ok())
-            }
-            _ => {
-                return Err(format!(
-                    "truncated: its {} bytes are no whole number of {page_size}-byte pages, with or without a snapshot's checksum; \
-                     copy the file again or take a new snapshot",
-                    image.len()
-                ));
-            }
-        };
         let needed = meta.high_water.saturating_mul(page_size as u64);
+        let (pages, rest) = (image.len() / page_size, image.len() % page_size);
+        let (length, checksum) = match rest {
+            CHECKSUM if needed <= (pages * page_size) as u64 => (pages * page_size, image[pages * page_size..].try_into().ok()),
+            _ => (image.len(), None),
+        };
         if needed > length as u64 {
-            return Err(format!(
-                "truncated: the database has {} pages of {page_size} bytes ({needed} bytes), the file holds {length}; \
-                 copy the file again or take a new snapshot",
+            problems.push(format!(
+                "truncated: the database has {} pages of {page_size} bytes ({needed} bytes), the file holds {length} bytes, so what was \
+                 after its first {pages} pages is missing; copy the file again or take a new snapshot",
                 meta.high_water
+            ));
+        } else if rest != 0 && checksum.is_none() {
+            problems.push(format!(
+                "its {length} bytes are no whole number of {page_size}-byte pages, with or without a snapshot's checksum; copy the file again \
+                 or take a new snapshot"
             ));
         }
         Ok(Self { image: image.slice(..length), meta, checksum, problems })
@@ -108,6 +106,9 @@ impl Bolt {
         })
     }
 }
+
+/// The bytes of a SHA-256.
+const CHECKSUM: usize = 32;
 
 /// A bucket's header: root page and sequence number, 8 bytes each.
 const BUCKET_HEADER: usize = 16;

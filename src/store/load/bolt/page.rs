@@ -6,7 +6,7 @@ use std::ops::Range;
 pub type PageId = u64;
 
 pub const HEADER: usize = 16;
-const ELEMENT: usize = 16;
+pub const ELEMENT: usize = 16;
 
 pub const FLAG_BRANCH: u16 = 0x01;
 pub const FLAG_LEAF: u16 = 0x02;
@@ -36,6 +36,8 @@ pub struct LeafElement {
     pub key: Range<usize>,
     pub value: Range<usize>,
     pub is_bucket: bool,
+    /// Whether it has flags that bbolt does not know.
+    pub has_unknown_flags: bool,
 }
 
 impl Header {
@@ -67,7 +69,12 @@ pub fn leaf_element(page: &[u8], index: usize) -> Option<LeafElement> {
     let start = at.checked_add(position as usize)?;
     let middle = start.checked_add(key_size as usize)?;
     let end = middle.checked_add(value_size as usize)?;
-    (end <= page.len()).then_some(LeafElement { key: start..middle, value: middle..end, is_bucket: flags & LEAF_IS_BUCKET != 0 })
+    (end <= page.len()).then_some(LeafElement {
+        key: start..middle,
+        value: middle..end,
+        is_bucket: flags & LEAF_IS_BUCKET != 0,
+        has_unknown_flags: flags & !LEAF_IS_BUCKET != 0,
+    })
 }
 
 /// Whether `count` elements fit into a page of `length` bytes.

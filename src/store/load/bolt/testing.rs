@@ -34,12 +34,17 @@ pub fn file(page_size: usize, buckets: &[BucketSpec]) -> Vec<u8> {
 
 /// A meta page with its checksum.
 pub fn meta_page(id: u64, page_size: usize, root: u64, high_water: u64, transaction: u64) -> Vec<u8> {
+    meta_page_with_freelist(id, page_size, root, u64::MAX, high_water, transaction)
+}
+
+/// The same, with the page of the list of free pages.
+pub fn meta_page_with_freelist(id: u64, page_size: usize, root: u64, freelist: u64, high_water: u64, transaction: u64) -> Vec<u8> {
     let mut page = header(id, 0x04, 0, 0);
     page.extend(0xED0C_DAED_u32.to_le_bytes());
     page.extend(2_u32.to_le_bytes());
     page.extend((page_size as u32).to_le_bytes());
     page.extend([0; 4]);
-    for number in [root, 0, u64::MAX, high_water, transaction] {
+    for number in [root, 0, freelist, high_water, transaction] {
         page.extend(number.to_le_bytes());
     }
     let sum = page[HEADER..].iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use proptest::prelude::*;
 
-use super::testing::{BucketSpec, file, meta_page};
+use super::testing::{BucketSpec, file, meta_page, meta_page_with_freelist};
 use super::*;
 
 type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
@@ -89,15 +89,100 @@ fn a_page_that_claims_too_much_is_damage() {
 }
 
 #[test]
-fn a_file_shorter_than_its_pages_is_refused() {
-    let whole = file(4096, &[spec("b", &some_pairs(40, 8), false)]);
-    for length in [whole.len() - 1, whole.len() - 4096, 5000, 4096, 100, 17] {
-        assert!(Bolt::open(Bytes::copy_from_slice(&whole[..length])).is_err(), "{length}");
+fn a_file_shorter_than_its_pages_is_read_as_far_as_it_goes() {
+    let pairs = some_pairs(40, 8);
+    let whole = file(4096, &[spec("b", &pairs, false)]);
+    for length in [whole.len() - 1, whole.len() - 4096, 5000, 4096, 100] {
+        let bolt = Bolt::open(Bytes::copy_from_slice(&whole[..length])).unwrap();
+        assert!(bolt.problems.last().unwrap().starts_with("truncated: the database has "), "{length}: {:?}", bolt.problems);
+        assert!(!read(whole[..length].to_vec()).unwrap().1.is_empty(), "{length}");
     }
+    assert!(Bolt::open(Bytes::copy_from_slice(&whole[..17])).is_err());
     let mut with_checksum = whole.clone();
     with_checksum.extend([7; 32]);
     let bolt = Bolt::open(with_checksum.into()).unwrap();
-    assert_eq!((bolt.checksum, bolt.image.len()), (Some([7; 32]), whole.len()));
+    assert_eq!((bolt.checksum, bolt.image.len(), &bolt.problems), (Some([7; 32]), whole.len(), &vec![]));
+}
+
+#[test]
+fn meta_pages_that_do_not_follow_each_other_are_told() {
+    let mut bytes = file(4096, &[spec("b", &some_pairs(3, 9), true)]);
+    assert!(Bolt::open(Bytes::from(bytes.clone())).unwrap().problems.is_empty());
+    bytes.copy_within(4096..8192, 0);
+    let problems = Bolt::open(bytes.into()).unwrap().problems;
+    assert!(problems[0].starts_with("the meta pages are of transactions 41 and 41, not of two in a row"), "{problems:?}");
+}
+
+/// What is wrong with page 2, the first leaf of its tree, after a change of some bytes of it.
+fn problems_of_page_2(change: impl Fn(&mut [u8])) -> (usize, Vec<String>) {
+    let mut bytes = file(4096, &[spec("b", &some_pairs(40, 8), false)]);
+    change(&mut bytes[2 * 4096..3 * 4096]);
+    let (buckets, damage) = read(bytes).unwrap();
+    assert!(damage.iter().all(|damage| damage.page == 2), "{damage:?}");
+    (buckets[0].1.len(), damage.into_iter().map(|damage| damage.problem).collect())
+}
+
+#[test]
+fn a_count_that_does_not_fit_the_layout_is_put_right_and_told() {
+    for count in [1, 3, 5, 200] {
+        let (read, problems) = problems_of_page_2(|page| page[10] = count);
+        assert_eq!((read, &problems[..]), (40, &[format!("its header claims {count} elements, it holds 4")][..]));
+    }
+    assert_eq!(problems_of_page_2(|page| page[10] = 0), (36, vec!["it is an empty leaf under a branch".to_owned()]));
+}
+
+#[test]
+fn an_element_that_does_not_fit_the_layout_is_left_out() {
+    // Its flags, place, key size and value size.
+    for (word, problem) in [(0, "has flags that bbolt does not know"), (1, "has a size or place that cannot be right")] {
+        let expected = (39, vec![format!("element 1 {problem}")]);
+        assert_eq!(problems_of_page_2(|page| page[16 + 16 + 4 * word] ^= 2), expected, "{word}");
+    }
+    for word in [2, 3] {
+        let (read, problems) = problems_of_page_2(|page| page[16 + 16 + 4 * word] ^= 2);
+        assert_eq!((read, &problems[..]), (39, &["element 1 has a size or place that cannot be right".to_owned()][..]), "{word}");
+    }
+}
+
+#[test]
+fn a_page_whose_first_key_is_not_its_parents_is_told() {
+    let pairs: Pairs = (0..40_u32).map(|n| ((2 * n).to_be_bytes().to_vec(), vec![7; 8])).collect();
+    let mut bytes = file(4096, &[spec("b", &pairs, false)]);
+    // The second leaf: its first key becomes 9.
+    let key = 3 * 4096 + 16 + 4 * 16;
+    assert_eq!(bytes[key..key + 4], 8_u32.to_be_bytes());
+    bytes[key + 3] = 9;
+    let (buckets, damage) = read(bytes).unwrap();
+    assert_eq!((buckets[0].1.len(), damage.len()), (40, 1));
+    assert_eq!((damage[0].page, &damage[0].problem[..]), (3, "its first key is not the one that leads to it"));
+}
+
+#[test]
+fn with_a_list_of_free_pages_no_page_may_be_lost() {
+    let mut bytes = file(4096, &[spec("b", &some_pairs(40, 8), false)]);
+    let pages = (bytes.len() / 4096) as u64;
+    // A page nobody uses, and the list that says so, or does not.
+    for (listed, problems) in [
+        (pages, vec![]),
+        (2, vec!["page 2 is in use and listed as free", &format!("page {pages} is neither in use nor listed as free")[..]]),
+    ] {
+        let mut list = [&(pages + 1).to_le_bytes()[..], &[0x10, 0, 1, 0, 0, 0, 0, 0], &listed.to_le_bytes()].concat();
+        list.resize(4096, 0);
+        bytes.truncate(pages as usize * 4096);
+        bytes.resize((pages as usize + 1) * 4096, 0);
+        bytes.extend(list);
+        let old = Bolt::open(Bytes::from(bytes.clone())).unwrap().meta;
+        let meta = meta_page_with_freelist(1, 4096, old.root, pages + 1, pages + 2, 41);
+        bytes[4096..4096 + meta.len()].copy_from_slice(&meta);
+        let bolt = Bolt::open(Bytes::from(bytes.clone())).unwrap();
+        let mut walk = Walk::new(&bolt);
+        let mut named = Vec::new();
+        walk.bucket(&bolt.root(), &mut |pair| named.push(pair));
+        walk.bucket(&bolt.bucket_of(&named[0]).unwrap(), &mut |_| ());
+        let found = freelist::problems(&bolt, &walk.visited);
+        assert_eq!(found.len(), problems.len(), "{found:?}");
+        assert!(found.iter().zip(&problems).all(|(found, wanted)| found.starts_with(wanted)), "{found:?}");
+    }
 }
 
 #[test]

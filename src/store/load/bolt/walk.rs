@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::layout::{self, Layout};
 use super::page::{self, FLAG_BRANCH, FLAG_LEAF, Header, PageId};
 use super::{Bolt, Bucket, Pair};
 
@@ -93,7 +94,9 @@ impl<'a> Walk<'a> {
             Bucket::Inline(place) => {
                 let header = self.bolt.image.get(place.clone()).and_then(Header::read);
                 match header {
-                    Some(header) if header.flags & FLAG_LEAF != 0 => self.leaf(&header, place.clone(), 0, &Bounds::default(), visit),
+                    Some(header) if header.flags & FLAG_LEAF != 0 => {
+                        self.leaf(&Header { id: 0, ..header }, place.clone(), &Bounds::default(), visit)
+                    }
                     _ => self.broken(0, "an inline bucket is no leaf page", &Bounds::default()),
                 }
             }
@@ -114,7 +117,10 @@ impl<'a> Walk<'a> {
             }
         }
         match header.flags {
-            FLAG_LEAF => self.leaf(&header, place, id, bounds, visit),
+            // Only a bucket without pairs has a leaf without elements: its root.
+            FLAG_LEAF if header.count == 0 && depth > 0 => self.broken(id, "it is an empty leaf under a branch", bounds),
+            FLAG_LEAF => self.leaf(&header, place, bounds, visit),
+            FLAG_BRANCH if header.count == 0 => self.broken(id, "it is a branch without children", bounds),
             FLAG_BRANCH => self.branch(&header, place, bounds, depth, visit),
             _ => self.broken(id, "it is neither branch nor leaf", bounds),
         }
@@ -146,60 +152,97 @@ impl<'a> Walk<'a> {
 
     fn branch(&mut self, header: &Header, place: Range<usize>, bounds: &Bounds, depth: usize, visit: &mut dyn FnMut(Pair)) {
         let page = &self.bolt.image[place.clone()];
-        let mut children: Vec<(Range<usize>, PageId)> = Vec::with_capacity(header.count);
-        for index in 0..header.count {
-            let last = children.last().map(|(key, _)| key).or(bounds.from.as_ref()).cloned();
-            let problem = match page::branch_element(page, index) {
-                Some(element) => {
-                    let key = place.start + element.key.start..place.start + element.key.end;
-                    if self.in_order(&key, last.as_ref(), children.is_empty(), bounds) {
-                        children.push((key, element.child));
-                        continue;
-                    }
-                    "is out of order"
-                }
-                None => "reaches beyond the page",
-            };
-            self.broken(header.id, format!("element {index} {problem}"), &Bounds { from: last, to: bounds.to.clone() });
-        }
+        let layout = layout::examine(page, header.count, |index| page::branch_element(page, index).map(|element| element.key));
+        let children = (0..layout.count).map(|index| {
+            let element = page::branch_element(page, index).ok_or("reaches beyond the page")?;
+            Ok((place.start + element.key.start..place.start + element.key.end, element.child))
+        });
+        let children = self.sound(header.id, &layout, children.collect(), bounds);
         for (index, (key, child)) in children.iter().enumerate() {
             let to = children.get(index + 1).map(|(key, _)| key.clone()).or_else(|| bounds.to.clone());
             self.tree(*child, &Bounds { from: Some(key.clone()), to }, depth + 1, visit);
         }
     }
 
-    /// Whether the key at `key` comes after the one before it (or is it, at a page's beginning) and before the page's end.
-    fn in_order(&self, key: &Range<usize>, last: Option<&Range<usize>>, first: bool, bounds: &Bounds) -> bool {
-        let bytes = |place: &Range<usize>| &self.bolt.image[place.clone()];
-        let key = bytes(key);
-        let after = last.map(bytes).is_none_or(|last| if first { key >= last } else { key > last });
-        after && bounds.to.as_ref().is_none_or(|to| key < bytes(to))
-    }
-
-    fn leaf(&mut self, header: &Header, place: Range<usize>, id: PageId, bounds: &Bounds, visit: &mut dyn FnMut(Pair)) {
+    fn leaf(&mut self, header: &Header, place: Range<usize>, bounds: &Bounds, visit: &mut dyn FnMut(Pair)) {
         let page = &self.bolt.image[place.clone()];
         if !page::elements_fit(header.count, page.len()) {
-            return self.broken(id, "it claims more elements than fit", bounds);
+            return self.broken(header.id, "it claims more elements than fit", bounds);
         }
-        let mut last: Option<Range<usize>> = None;
-        for index in 0..header.count {
-            let before = last.as_ref().or(bounds.from.as_ref());
-            let problem = match page::leaf_element(page, index) {
-                Some(element) => {
-                    let absolute = |range: Range<usize>| place.start + range.start..place.start + range.end;
-                    let pair = Pair { key: absolute(element.key), value: absolute(element.value), is_bucket: element.is_bucket };
-                    if self.in_order(&pair.key, before, last.is_none(), bounds) {
-                        last = Some(pair.key.clone());
-                        visit(pair);
-                        continue;
-                    }
-                    "is out of order"
+        let layout = layout::examine(page, header.count, |index| {
+            page::leaf_element(page, index).map(|element| element.key.start..element.value.end)
+        });
+        let pairs = (0..layout.count).map(|index| {
+            let element = page::leaf_element(page, index).ok_or("reaches beyond the page")?;
+            if element.has_unknown_flags {
+                return Err("has flags that bbolt does not know");
+            }
+            let absolute = |range: Range<usize>| place.start + range.start..place.start + range.end;
+            let pair = Pair { key: absolute(element.key), value: absolute(element.value), is_bucket: element.is_bucket };
+            Ok((pair.key.clone(), pair))
+        });
+        for (_, pair) in self.sound(header.id, &layout, pairs.collect(), bounds) {
+            visit(pair);
+        }
+    }
+
+    /// The elements of a page that can be believed, each with the place of its key; what is wrong with the others is damage.
+    fn sound<T>(
+        &mut self,
+        page: PageId,
+        layout: &Layout,
+        mut elements: Vec<Result<(Range<usize>, T), &'static str>>,
+        bounds: &Bounds,
+    ) -> Vec<(Range<usize>, T)> {
+        if let Some(problem) = &layout.problem {
+            self.broken(page, problem.clone(), bounds);
+        }
+        for &index in &layout.broken {
+            elements[index] =
+                elements[index].as_ref().map_or_else(|problem| Err(*problem), |_| Err("has a size or place that cannot be right"));
+        }
+        let mut sound: Vec<(Range<usize>, T)> = Vec::with_capacity(elements.len());
+        let mut lost: Vec<(usize, &str)> = Vec::new();
+        let mut elements = elements.into_iter().enumerate().peekable();
+        while let Some((index, element)) = elements.next() {
+            let last = sound.last().map(|(key, _)| key);
+            let next = elements.peek().and_then(|(_, next)| next.as_ref().ok()).map(|(key, _)| key);
+            let (key, value) = match element {
+                Ok((key, value)) if self.in_order(&key, last, next, bounds) => (key, value),
+                Ok(_) => {
+                    lost.push((index, "is out of order"));
+                    continue;
                 }
-                None => "reaches beyond the page",
+                Err(problem) => {
+                    lost.push((index, problem));
+                    continue;
+                }
             };
-            let lost = Bounds { from: before.cloned(), to: bounds.to.clone() };
-            self.broken(id, format!("element {index} {problem}"), &lost);
+            let before = Bounds { from: last.or(bounds.from.as_ref()).cloned(), to: Some(key.clone()) };
+            lost.drain(..).for_each(|(index, problem)| self.broken(page, format!("element {index} {problem}"), &before));
+            // bbolt writes a page's first key into its parent with the page.
+            if index == 0 && bounds.from.as_ref().is_some_and(|from| self.bolt.image[from.clone()] != self.bolt.image[key.clone()]) {
+                self.broken(page, "its first key is not the one that leads to it", &before);
+            }
+            sound.push((key, value));
         }
+        let behind = Bounds { from: sound.last().map(|(key, _)| key).or(bounds.from.as_ref()).cloned(), to: bounds.to.clone() };
+        lost.into_iter().for_each(|(index, problem)| self.broken(page, format!("element {index} {problem}"), &behind));
+        sound
+    }
+
+    /// Whether a key lies after the one before it and within the page's bounds. Where the next key does so and this one is greater,
+    /// it is this one that is wrong.
+    fn in_order(&self, key: &Range<usize>, last: Option<&Range<usize>>, next: Option<&Range<usize>>, bounds: &Bounds) -> bool {
+        let bytes = |place: &Range<usize>| &self.bolt.image[place.clone()];
+        let lies_right = |key: &Range<usize>| {
+            let after = match last {
+                Some(last) => bytes(key) > bytes(last),
+                None => bounds.from.as_ref().is_none_or(|from| bytes(key) >= bytes(from)),
+            };
+            after && bounds.to.as_ref().is_none_or(|to| bytes(key) < bytes(to))
+        };
+        lies_right(key) && next.is_none_or(|next| bytes(key) < bytes(next) || !lies_right(next))
     }
 
     fn broken(&mut self, page: PageId, problem: impl Into<String>, bounds: &Bounds) {

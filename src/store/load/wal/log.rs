@@ -6,10 +6,10 @@ use std::path::Path;
 
 use bytes::Bytes;
 
-use super::record::{ENTRY, METADATA, Next, Records, STATE};
+use super::record::{ENTRY, METADATA, Next, Records, SNAPSHOT, STATE};
 use crate::store::Result;
-use crate::store::load::image;
 use crate::store::load::mvcc::{Field, Fields};
+use crate::store::load::{Limits, image};
 
 /// What a member's log holds.
 #[derive(Default)]
@@ -20,6 +20,8 @@ pub struct Log {
     pub runs: Vec<Run>,
     /// The last index known to be committed.
     pub commit: u64,
+    /// The last entry that a snapshot stands for.
+    snapshot: u64,
     /// The cluster's id.
     pub cluster_id: Option<u64>,
     /// Each a sentence.
@@ -50,32 +52,43 @@ impl Log {
     /// # Errors
     ///
     /// A file or the directory cannot be read.
-    pub fn read(directory: &Path) -> Result<Self> {
+    pub fn read(directory: &Path, limits: &Limits) -> Result<Self> {
         let file_error = |cause| crate::store::Error::File { path: directory.display().to_string(), cause };
-        let mut names = Vec::new();
+        let mut files = Vec::new();
         for entry in fs::read_dir(directory).map_err(file_error)? {
             let name = entry.map_err(file_error)?.file_name().to_string_lossy().into_owned();
-            names.extend(sequence(&name).map(|sequence| (sequence, name)));
+            if sequence(&name).is_some() {
+                let image = image::open(&directory.join(&name).to_string_lossy(), limits)?;
+                files.push((name, image.bytes));
+            }
         }
-        names.sort();
+        Ok(Self::of_files(files))
+    }
+
+    /// Reads the files of a log, each with its name; others than a log's are left out.
+    pub fn of_files(files: Vec<(String, Bytes)>) -> Self {
+        let mut files: Vec<_> = files.into_iter().filter_map(|(name, bytes)| Some((sequence(&name)?, name, bytes))).collect();
+        files.sort_by(|one, other| (one.0, &one.1).cmp(&(other.0, &other.1)));
         let mut log = Self::default();
-        let mut images = Vec::new();
-        for (_, name) in &names {
-            images.push(image::open(&directory.join(name).to_string_lossy())?.bytes);
-        }
         let (mut crc, mut before) = (0, None);
-        for (index, ((sequence, name), bytes)) in names.iter().zip(&images).enumerate() {
+        for (index, (sequence, name, bytes)) in files.iter().enumerate() {
             if before.is_some_and(|before| before + 1 != *sequence) {
                 log.problems.push(format!("wal/{name}: the file before it is missing"));
                 log.runs.push(Run::default());
                 crc = 0;
             }
             before = Some(*sequence);
-            crc = log.file(name, bytes, index, crc, index + 1 == names.len());
+            crc = log.file(name, bytes, index, crc, index + 1 == files.len());
         }
-        log.files = images;
         log.runs.retain(|run| !run.entries.is_empty());
-        Ok(log)
+        let last = log.runs.last().map_or(0, |run| run.end() - 1).max(log.snapshot);
+        if last < log.commit {
+            let sentence =
+                format!("the log ends with entry {last}, but entries up to {} were committed; the later ones are missing", log.commit);
+            log.problems.push(sentence);
+        }
+        log.files = files.into_iter().map(|(_, _, bytes)| bytes).collect();
+        log
     }
 
     /// Reads one file; returns the CRC that the next goes on from.
@@ -96,6 +109,7 @@ impl Log {
                         METADATA => self.metadata(bytes, record.data),
                         ENTRY => self.entry(bytes, file, record.data),
                         STATE => self.state(bytes, record.data),
+                        SNAPSHOT => self.snapshot(bytes, record.data),
                         _ => Some(()),
                     };
                     if read.is_none() {
@@ -124,6 +138,17 @@ impl Log {
         while let Some(field) = fields.next()? {
             if let (3, Field::Varint(commit)) = field {
                 self.commit = commit;
+            }
+        }
+        Some(())
+    }
+
+    /// `walpb.Snapshot {1 index, 2 term, 3 conf_state}`.
+    fn snapshot(&mut self, bytes: &[u8], place: Range<usize>) -> Option<()> {
+        let mut fields = Fields::within(bytes, place);
+        while let Some(field) = fields.next()? {
+            if let (1, Field::Varint(index)) = field {
+                self.snapshot = self.snapshot.max(index);
             }
         }
         Some(())
