@@ -8,6 +8,7 @@ mod changes;
 mod commands;
 mod complete;
 mod connection;
+mod cut_short;
 mod destination;
 mod elsewhere;
 mod encryption;
@@ -36,6 +37,7 @@ pub use error::{Error, Result};
 
 /// Parses the command line, runs the command and returns the exit code: 0 found, 1 nothing found or a difference, 2 an error.
 pub fn main() -> ExitCode {
+    cut_short::install();
     complete::answer();
     let cli = args::Cli::parse();
     match commands::run(&cli) {
