@@ -183,15 +183,13 @@ impl ClusterState {
             self.problems.remove(key);
         }
         let mut problems = Vec::new();
-        let after = object.and_then(|object| {
-            match Stored::compile(key.kind, object.into(), (mod_revision, &self.rules), &mut self.interner, &mut problems) {
-                Ok(stored) => Some(stored),
-                Err(error) => {
-                    problems.push(format!("it cannot be read as a {}: {}", key.kind.name(), error.why));
-                    let node = error.node.map(Arc::from);
-                    Some(Stored::Unreadable(Arc::new(Unreadable { key: key.clone(), why: error.why.into(), node, idle: error.idle })))
-                }
-            }
+        let after = object.map(|object| {
+            let rules = (mod_revision, &self.rules);
+            Stored::compile(key.kind, object.into(), rules, &mut self.interner, &mut problems).unwrap_or_else(|error| {
+                problems.push(format!("it cannot be read as a {}: {}", key.kind.name(), error.why));
+                let node = error.node.map(Arc::from);
+                Stored::Unreadable(Arc::new(Unreadable { key: key.clone(), why: error.why.into(), node, idle: error.idle }))
+            })
         });
         if !problems.is_empty() {
             let problems = problems.into_iter().map(|what| Problem { object: key.path(), what });
