@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::super::pod::{exit, is_sidecar, names, ordinal};
 use super::managed::Field;
 use super::{Teller, time, why};
+use crate::history::timeline::pod::{exit, is_sidecar, names, ordinal};
 use crate::history::timeline::{condition, items};
 
 /// The annotation of pods that a kubelet reads from a file: no scheduler sees them.
