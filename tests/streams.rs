@@ -124,6 +124,30 @@ fn a_stream_cut_short_shows_what_is_left_and_is_damage() {
     assert_eq!(text(&output.stdout), "node/node1\nnode/node2\nnode/node3\nnode/node4\n");
 }
 
+#[test]
+fn objects_cut_short_show_the_whole_ones_and_are_damage() {
+    let name = |n: usize| format!("object-{n}-{}", n.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let json = |n: usize| {
+        format!("{{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{{\"name\":\"{}\",\"namespace\":\"x\"}}}}\n", name(n))
+    };
+    let yaml = |n: usize| format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {}\n  namespace: x\n---\n", name(n));
+    let item = |n: usize| format!("- apiVersion: v1\n  kind: ConfigMap\n  metadata:\n    name: {}\n    namespace: x\n", name(n));
+    let all = |object: &dyn Fn(usize) -> String| (0..400).map(object).collect::<String>();
+    for text_of in [all(&json), all(&yaml), format!("apiVersion: v1\nitems:\n{}kind: List\n", all(&item))] {
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(text_of.as_bytes()).unwrap();
+        let packed = gzip.finish().unwrap();
+        let mut cut = tempfile::NamedTempFile::new().unwrap();
+        cut.write_all(&packed[..packed.len() / 2]).unwrap();
+        let output = run(&["-f", cut.path().to_str().unwrap(), "ls", "configmaps", "-n", "x", "-o", "name"]);
+        let (shown, told) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(2), "{told}");
+        assert!(told.contains("its gzip compression is damaged or cut short"), "{told}");
+        let names: Vec<String> = (0..400).map(|n| format!("configmap/{}", name(n))).collect();
+        assert!(shown.lines().count() > 100 && shown.lines().all(|shown| names.iter().any(|name| name == shown)), "{shown}");
+    }
+}
+
 /// The command waits for its second file while the first one, which it has mapped already, is cut short.
 #[test]
 fn a_file_that_shrinks_while_it_is_read_is_an_error() {

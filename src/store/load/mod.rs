@@ -227,11 +227,21 @@ fn load_image(path: &str, image: Image, builder: &mut Builder, objects: &mut Obj
     if image.bytes.get(257..262) == Some(b"ustar") {
         return Err(Problem::Format("is a tar archive; unpack it and name what is in it".to_owned()));
     }
-    let damage = objects.read(&path, &image.bytes)?;
+    let damage = match &image.cut {
+        None => objects.read(&path, &image.bytes)?,
+        Some(cut) => objects.read(&path, whole_objects(&image.bytes)).map_err(|problem| format!("{problem}; {cut}"))?,
+    };
     let length = image.bytes.len() as u64;
     let damage = damage.into_iter().chain(image.cut).collect();
     let facts = db_file::Facts { file_bytes: length, in_use_bytes: length, damage, ..Default::default() };
     Ok(Loaded { kind: SourceKind::Objects, path, facts, cluster_id: None, checksum: None })
+}
+
+/// The objects of a text cut short, without the last one: lines of JSON, YAML documents, or the items of a list in YAML.
+fn whole_objects(text: &[u8]) -> &[u8] {
+    let last = |separator: &[u8]| text.windows(separator.len()).rposition(|bytes| bytes == separator);
+    let end = if text.trim_ascii_start().starts_with(b"{") { last(b"\n") } else { last(b"\n---").max(last(b"\n- ")) };
+    &text[..end.unwrap_or(text.len())]
 }
 
 /// A snapshot may have such pages, of changes that were made while it was taken; there the checksum vouches for the tree.
