@@ -229,7 +229,7 @@ fn load_image(path: &str, image: Image, builder: &mut Builder, objects: &mut Obj
     }
     let damage = match &image.cut {
         None => objects.read(&path, &image.bytes)?,
-        Some(cut) => objects.read(&path, whole_objects(&image.bytes)).map_err(|problem| format!("{problem}; {cut}"))?,
+        Some(cut) => objects.read(&path, &whole_objects(&image.bytes)).map_err(|problem| format!("{problem}; {cut}"))?,
     };
     let length = image.bytes.len() as u64;
     let damage = damage.into_iter().chain(image.cut).collect();
@@ -238,10 +238,10 @@ fn load_image(path: &str, image: Image, builder: &mut Builder, objects: &mut Obj
 }
 
 /// The objects of a text cut short, without the last one: lines of JSON, YAML documents, or the items of a list in YAML.
-fn whole_objects(text: &[u8]) -> &[u8] {
+fn whole_objects(text: &Bytes) -> Bytes {
     let last = |separator: &[u8]| text.windows(separator.len()).rposition(|bytes| bytes == separator);
     let end = if text.trim_ascii_start().starts_with(b"{") { last(b"\n") } else { last(b"\n---").max(last(b"\n- ")) };
-    &text[..end.unwrap_or(text.len())]
+    text.slice(..end.unwrap_or(text.len()))
 }
 
 /// A snapshot may have such pages, of changes that were made while it was taken; there the checksum vouches for the tree.
