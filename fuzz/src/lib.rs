@@ -1,4 +1,4 @@
-//! One function a parser: takes any bytes, holds what comes out against what must be true of it, and panics where it is not.
+//! One function for each parser: takes any bytes, runs the parser, and panics where a property of its result does not hold.
 //!
 //! The fuzz targets run them under libFuzzer, `tests/mutants.rs` runs them with the same seeds and the same mutator a bounded number of times.
 
@@ -15,11 +15,11 @@ use mutate::Random;
 pub struct Target {
     /// Its name: that of the fuzz target and of its folder of seeds.
     pub name: &'static str,
-    /// Holds what the parser makes of the bytes against what must be true of it.
+    /// Runs the parser and checks the properties of its result.
     pub check: fn(&[u8]),
-    /// What means something in its format.
+    /// Words of its format, which the mutator inserts.
     pub words: &'static [&'static str],
-    /// Mends the checksums of mutated bytes.
+    /// Corrects the checksums of mutated bytes.
     pub mend: fn(&mut Vec<u8>),
     /// The longest input, in bytes.
     pub most: usize,
@@ -59,7 +59,7 @@ impl Target {
         TARGETS.iter().find(|target| target.name == name).unwrap_or_else(|| panic!("{name} is not a target"))
     }
 
-    /// Mutates `data`, and mends its checksums three times out of four.
+    /// Mutates `data`, and corrects its checksums three times out of four.
     pub fn mutate(&self, data: &mut Vec<u8>, random: &mut Random, most: usize) {
         mutate::mutate(data, self.words, random, most.min(self.most));
         if random.below(4) > 0 {

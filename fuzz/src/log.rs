@@ -1,4 +1,4 @@
-//! Checksums of etcd's files, mended after a mutation so that what lies behind them is reached.
+//! Checksums of etcd's files, corrected after a mutation so that the code behind them is reached.
 
 /// The kind of a record that names a raft snapshot.
 pub const SNAPSHOT: u64 = 5;

@@ -27,7 +27,7 @@ impl Random {
 /// Numbers at which arithmetic turns: ends of types, signs, sizes of pages and sectors.
 const TURNS: [u64; 12] = [0, 1, 0x7f, 0x80, 0xff, 512, 4096, 0x7fff, 0xffff, 0x7fff_ffff, 0xffff_ffff, 0x7fff_ffff_ffff_ffff];
 
-/// Edits `data` one to six times. `words` are what means something in the format; the result has at most `most` bytes.
+/// Edits `data` one to six times. `words` are words of the format; the result has at most `most` bytes.
 pub fn mutate(data: &mut Vec<u8>, words: &[&str], random: &mut Random, most: usize) {
     for _ in 0..=random.below(6) {
         edit(data, words, random);

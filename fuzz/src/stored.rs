@@ -1,4 +1,4 @@
-//! Stored values: protobuf, JSON and CBOR, each with both ways of decoding held against each other.
+//! Stored values: protobuf, JSON and CBOR, decoded in both ways and compared.
 
 use ketcd::kube::api::core::v1::Pod;
 use ketcd::kube::{Body, Decoder, Release};
