@@ -147,10 +147,10 @@ fn alive(source: &dyn Source, at: i64) -> Result<Vec<KeyValue>, String> {
     listing.map(|listing| listing.entries.map(Result::unwrap).collect().now_or_never().unwrap()).map_err(|error| error.to_string())
 }
 
-/// A key for whatever has a kind and a name.
+/// A key for whatever has a version, a kind and a name.
 fn key_of(object: &Value) -> Option<Vec<u8>> {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
-    let (kind, name) = (text("/kind")?, text("/metadata/name")?);
+    let (_, kind, name) = (text("/apiVersion")?, text("/kind")?, text("/metadata/name")?);
     Some(format!("/registry/{kind}/{}/{name}", text("/metadata/namespace").unwrap_or_default()).into_bytes())
 }
 
