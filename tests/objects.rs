@@ -319,6 +319,17 @@ fn every_command_takes_objects() {
     assert!(text(&both.stderr).contains("API objects and etcd's own files cannot be read together"), "{}", text(&both.stderr));
 }
 
+#[test]
+fn who_bound_a_pod_is_not_told_where_nothing_tells_it() {
+    let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"},
+        "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}, "nodeInfo": {"kubeletVersion": "v1.36.0"}}});
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "x", "uid": "1"},
+        "spec": {"nodeName": "n1", "schedulerName": "default-scheduler", "containers": [{"name": "c", "image": "i"}]}});
+    let objects = file(&list(&[node, pod]).to_string());
+    let said = told(&[objects.path()], &["explain", "pod/x/p"]);
+    assert!(said.contains("x/p → n1") && !said.contains("no scheduler decided"), "{said}");
+}
+
 /// Each form of a file, whole and cut at many places: what stands before the break is shown, and the break is told.
 #[test]
 fn a_file_cut_short_gives_what_came_before() {

@@ -266,6 +266,12 @@ impl Session {
         Ok(kinds)
     }
 
+    /// Whether the history of the source is readable from the cluster's first revision on, given the oldest readable one. A state of one moment
+    /// has none.
+    pub fn is_complete_from(&self, oldest: Revision) -> bool {
+        oldest.0 <= 1 && !self.source.is_one_moment()
+    }
+
     /// The keys alive at the revision looked at.
     pub async fn range(&self, keys: KeyRange, want: Want) -> Result<Listing<'_>> {
         Ok(self.source.range(keys, self.at, want).await?)

@@ -125,11 +125,11 @@ async fn check(capture: &str, commands: &[&[&str]]) {
     assert!(different.is_empty(), "{} of {capture}'s answers differ:\n{}", different.len(), different.join("\n"));
 }
 
-/// Exit code, standard output and standard error, without the source's name.
+/// Exit code, standard output and standard error, without the source's name, also in commands that are suggested.
 fn answer(command: &mut Command, name: &str) -> (Option<i32>, String, String) {
     let output = run(command);
     let unnamed = |text: &str| text.replace(name, "SOURCE").replace("\"source\":\"live\"", "\"source\":\"db\"");
-    let unnamed = |text: String| unnamed(&text).replace("\"source\": \"live\"", "\"source\": \"db\"");
+    let unnamed = |text: String| unnamed(&text).replace("\"source\": \"live\"", "\"source\": \"db\"").replace("ketcd -f SOURCE ", "ketcd ");
     (output.status.code(), unnamed(String::from_utf8_lossy(&output.stdout).into_owned()), unnamed(stderr(&output)))
 }
 

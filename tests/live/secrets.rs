@@ -315,7 +315,8 @@ async fn no_command_shows_a_secret() {
         check(&format!("decode of {key}"), &decode(value, false));
         check(&format!("decode --lines of {key}"), &decode(value, true));
     }
-    let page = data.join("page.html");
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.html");
     let output = on(&data, &format!("report --out {}", page.display())).output().unwrap();
     let page = std::fs::read_to_string(&page).unwrap();
     let held = unpacked(&page);

@@ -68,11 +68,11 @@ pub async fn run(session: &Session, args: &ExplainArgs, out: &mut Output) -> Res
     let mut unreadable = 0;
     if pods.are_listed() && !args.all {
         let remedies = !args.no_remedies && !writer.is_text();
-        let replay = Replay::new(scheduler, span.oldest.0 <= 1).with_depth(Depth::Verdicts).with_remedies(remedies);
+        let replay = Replay::new(scheduler, session.is_complete_from(span.oldest)).with_depth(Depth::Verdicts).with_remedies(remedies);
         return listed::run((session, &mut feed), replay, &pods, (span.oldest, until), &mut writer).await;
     }
     if args.all {
-        let mut replay = Replay::new(scheduler, span.oldest.0 <= 1).with_depth(depth).with_remedies(!args.no_remedies);
+        let mut replay = Replay::new(scheduler, session.is_complete_from(span.oldest)).with_depth(depth).with_remedies(!args.no_remedies);
         feed.seed(&mut replay, span.oldest, span.oldest).await?;
         let walked = feed.walk(&mut replay, span.oldest.after(), until, |replay, attempt| {
             if pods.wants(&attempt.pod.namespace, &attempt.pod.name) {
@@ -108,7 +108,7 @@ async fn one(
 ) -> Result<(Explanation, Vec<Attempt>, Replay)> {
     let key = ObjectKey { kind: Watched::Pod, namespace: namespace.into(), name: name.into() };
     let mut attempts = if session.at == At::Newest { feed.attempts(&key, scheduler, oldest, until).await? } else { Vec::new() };
-    let complete = oldest.0 <= 1;
+    let complete = session.is_complete_from(oldest);
     let mut replay = Replay::new(scheduler.clone(), complete).with_depth(depth.clone()).with_remedies(remedies);
     if let Some((begun, last, shown)) = attempts.pop() {
         let refusals = attempts

@@ -97,7 +97,7 @@ async fn decisions(session: &Session, report: &mut Report, newest: Revision) -> 
         version.release, version.evidence
     );
     let scheduler = Scheduler::with_defaults(version);
-    let mut replay = Replay::new(scheduler, span.oldest.0 <= 1);
+    let mut replay = Replay::new(scheduler, session.is_complete_from(span.oldest));
     feed.seed(&mut replay, span.oldest, span.oldest).await?;
     let mut found = false;
     feed.walk(&mut replay, span.oldest.after(), newest, |replay, attempt| {

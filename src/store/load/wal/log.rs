@@ -114,7 +114,10 @@ impl Log {
                     };
                     if read.is_none() {
                         self.problems.push(format!("wal/{name} holds a record that cannot be read"));
-                        self.runs.push(Run::default());
+                        // Other records say nothing of the entries around them.
+                        if record.kind == ENTRY {
+                            self.runs.push(Run::default());
+                        }
                     }
                 }
             }
