@@ -49,7 +49,7 @@ impl<W: Write> Screen<W> {
         let mut rest = text;
         while let Some(at) = rest.bytes().position(|byte| !Self::is_plain(byte)) {
             let plain = if self.marked { 0 } else { at };
-            self.inner.write_all(rest[..plain].as_bytes())?;
+            self.inner.write_all(&rest.as_bytes()[..plain])?;
             rest = &rest[plain..];
             let Some(c) = rest.chars().next() else { break };
             self.write_char(c)?;
