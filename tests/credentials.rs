@@ -1,5 +1,8 @@
 //! Passwords: never shown, asked for unseen; and a word of caution where keys lie open or a server is not verified.
 
+#[path = "support/ketcd.rs"]
+mod support;
+
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
@@ -11,27 +14,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, tcgetattr};
-
-/// The binary, without the environment's ideas of where etcd is.
-fn ketcd() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ketcd"));
-    for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("ETCDCTL_") {
-            command.env_remove(name);
-        }
-    }
-    command
-}
-
-fn all(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
-}
-
-/// An endpoint where nobody listens.
-fn nobody(scheme: &str) -> String {
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    format!("{scheme}127.0.0.1:{port}")
-}
+use support::{all, ketcd, nobody};
 
 #[test]
 fn a_password_in_an_endpoint_is_refused_unsaid() {

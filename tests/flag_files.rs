@@ -1,31 +1,14 @@
 //! Files that flags name: what cannot be read is named with its flag, and nothing of it is quoted that might be a key.
 
+#[path = "support/ketcd.rs"]
+mod support;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use support::{all, ketcd, nobody};
 use tempfile::TempDir;
-
-/// The binary, without the environment's ideas of where etcd is.
-fn ketcd() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ketcd"));
-    for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("ETCDCTL_") {
-            command.env_remove(name);
-        }
-    }
-    command
-}
-
-fn all(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
-}
-
-/// An endpoint where nobody listens.
-fn nobody(scheme: &str) -> String {
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    format!("{scheme}127.0.0.1:{port}")
-}
 
 /// A text that must not be seen, and what stands in a file in its place: whatever is wrong with it.
 const KEY: &str = "c2VjcmV0LWtleS1vZi0zMi1ieXRlcy1sb25nLWFiY2Q=";

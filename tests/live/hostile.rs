@@ -1,14 +1,11 @@
 //! Data cannot drive the terminal: a recorded cluster whose every free text carries control sequences, in everything any command writes.
 
-use std::path::Path;
-use std::process::Command;
-
 use ketcd::kube::{Body, Decoder};
 use ketcd::store::{Event, EventKind};
 use serde_json::{Value, json};
 
 use crate::etcd::{Etcd, Transport};
-use crate::ketcd::ketcd;
+use crate::ketcd::on;
 use crate::pty;
 use crate::replay::{changes, write};
 
@@ -160,12 +157,6 @@ async fn hostile_etcd() -> Etcd {
     }
     etcd.stop();
     etcd
-}
-
-fn on(data: &Path, arguments: &str) -> Command {
-    let mut command = ketcd();
-    command.arg("-f").arg(data).args(arguments.split(' '));
-    command
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -48,6 +48,13 @@ pub fn ketcd() -> Command {
     command
 }
 
+/// A command on files, its words between blanks.
+pub fn on(data: &Path, arguments: &str) -> Command {
+    let mut command = ketcd();
+    command.arg("-f").arg(data).args(arguments.split(' '));
+    command
+}
+
 /// The flags that reach `endpoint` with these certificates.
 pub fn flags<'a>(command: &'a mut Command, endpoint: &str, ca: &Path, client: &Pair) -> &'a mut Command {
     command.args(["--endpoints", endpoint]).arg("--cacert").arg(ca).arg("--cert").arg(&client.cert).arg("--key").arg(&client.key)

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -12,7 +11,7 @@ use flate2::write::{GzEncoder, ZlibEncoder};
 use serde_json::{Value, json};
 
 use crate::etcd::{Etcd, Transport};
-use crate::ketcd::ketcd;
+use crate::ketcd::{ketcd, on};
 use crate::pty;
 
 /// What must not be seen; each version has its own number behind it.
@@ -282,12 +281,6 @@ async fn etcd_with(writes: &[(String, Option<Vec<u8>>)]) -> Etcd {
     }
     etcd.stop();
     etcd
-}
-
-fn on(data: &Path, arguments: &str) -> Command {
-    let mut command = ketcd();
-    command.arg("-f").arg(data).args(arguments.split(' '));
-    command
 }
 
 #[tokio::test(flavor = "multi_thread")]
