@@ -23,10 +23,14 @@ pub enum Color {
 
 /// Standard output, buffered. Renderers write to it as to any [`Write`]; what is written is shown as [`Content`] says.
 pub struct Output {
-    stream: Screen<BufWriter<io::Stdout>>,
+    /// Buffered on both sides: the screen looks at much text at once, and the terminal gets much at once.
+    stream: BufWriter<Screen<BufWriter<io::Stdout>>>,
     is_terminal: bool,
     width: Option<usize>,
 }
+
+/// Bytes that are gathered.
+const BUFFER: usize = 1 << 16;
 
 impl Output {
     /// Opens standard output.
@@ -39,13 +43,14 @@ impl Output {
         };
         let is_terminal = stdout.is_terminal();
         let width = is_terminal.then(terminal_size::terminal_size).flatten().map(|(width, _)| usize::from(width.0));
-        let stream = BufWriter::with_capacity(1 << 16, stdout);
-        Self { stream: Screen::new(stream, is_terminal, choice != ColorChoice::Never), is_terminal, width }
+        let stream = Screen::new(BufWriter::with_capacity(BUFFER, stdout), is_terminal, choice != ColorChoice::Never);
+        Self { stream: BufWriter::with_capacity(BUFFER, stream), is_terminal, width }
     }
 
-    /// Says what is written from now on; text until then.
+    /// Says what is written from now on; text until then. Asked before anything is written.
     pub fn set_content(&mut self, content: Content) {
-        self.stream.set_content(content);
+        debug_assert!(self.stream.buffer().is_empty(), "some output is written already");
+        self.stream.get_mut().set_content(content);
     }
 
     /// Whether standard output is a terminal.
