@@ -12,8 +12,10 @@ const LONG: usize = 0xffff;
 pub fn problems(bolt: &Bolt, reached: &Visited) -> Vec<String> {
     let Some(page) = bolt.meta.freelist else { return Vec::new() };
     let Some(listed) = read(bolt, page) else { return vec![format!("page {page} is damaged: it is not the list of free pages")] };
-    let mut free = Visited::new(bolt.meta.high_water);
-    let unknown = listed.iter().filter(|&&page| page < 2 || !free.insert(page)).count();
+    let mut free = Visited::new(bolt.pages_held());
+    // Of a file that is cut short the list names pages that are no longer there.
+    let mut is_known = |page: PageId| (2..bolt.meta.high_water).contains(&page) && (page >= bolt.pages_held() || free.insert(page));
+    let unknown = listed.iter().copied().filter(|&page| !is_known(page)).count();
     let both = pages(bolt).filter(|&page| reached.contains(page) && free.contains(page));
     let neither = pages(bolt).filter(|&page| !reached.contains(page) && !free.contains(page));
     let mut problems = Vec::new();
@@ -26,7 +28,7 @@ pub fn problems(bolt: &Bolt, reached: &Visited) -> Vec<String> {
 }
 
 fn pages(bolt: &Bolt) -> impl Iterator<Item = PageId> {
-    2..bolt.meta.high_water.min((bolt.image.len() / bolt.meta.page_size) as u64)
+    2..bolt.pages_held()
 }
 
 fn sentence(mut pages: impl Iterator<Item = PageId>, what: &str) -> Option<String> {

@@ -87,6 +87,11 @@ impl Bolt {
         Ok(Self { image: image.slice(..length), meta, checksum, problems })
     }
 
+    /// How many of its pages the file holds, whatever number its meta page claims.
+    pub fn pages_held(&self) -> PageId {
+        self.meta.high_water.min((self.image.len() / self.meta.page_size) as PageId)
+    }
+
     /// The bucket of all named buckets.
     pub fn root(&self) -> Bucket {
         Bucket::Tree(self.meta.root)

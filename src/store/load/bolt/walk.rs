@@ -74,7 +74,7 @@ struct Bounds {
 impl<'a> Walk<'a> {
     /// A walk that has seen nothing but the meta pages and the freelist.
     pub fn new(bolt: &'a Bolt) -> Self {
-        let mut walk = Self { bolt, visited: Visited::new(bolt.meta.high_water), damage: Vec::new() };
+        let mut walk = Self { bolt, visited: Visited::new(bolt.pages_held()), damage: Vec::new() };
         walk.visited.insert(0);
         walk.visited.insert(1);
         if let Some(freelist) = bolt.meta.freelist
