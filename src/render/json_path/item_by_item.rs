@@ -38,6 +38,9 @@ impl ItemByItem {
             [Node::Field(items), Node::Slice(slice), rest @ ..] if items == "items" && *slice == all => rest.to_vec(),
             _ => return None,
         };
+        if nodes.iter().any(is_once) {
+            return None;
+        }
         let (before, after) = (text(&path.parts[..at])?, text(&path.parts[at + 1..])?);
         Some(Self { before, nodes, inner, after, has_begun: false, has_printed: false })
     }
@@ -69,6 +72,15 @@ impl ItemByItem {
     pub fn finish(mut self, out: &mut dyn Write) -> io::Result<()> {
         self.begin(out)?;
         out.write_all(self.after.as_bytes())
+    }
+}
+
+/// Whether a step gives one value for all that it is given, as a literal does: for the list, not for each item.
+fn is_once(node: &Node) -> bool {
+    match node {
+        Node::Literal(_) => true,
+        Node::Union(paths) => paths.iter().flatten().any(is_once),
+        _ => false,
     }
 }
 
@@ -105,6 +117,7 @@ mod tests {
             "{.items[?(@.ready)].ips}",
             "{.kind}",
             "{.items[*].a} {.items[*].b}",
+            "{.items[*].metadata.name 7}",
             "{.items}",
             "{..name}",
             "text",
