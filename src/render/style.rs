@@ -9,7 +9,7 @@ use anstyle::{AnsiColor, Style as Ansi};
 
 use super::visible::Visible;
 
-/// A meaning that a terminal shows by colour or weight: a place in [`MARKS`].
+/// A meaning that a terminal shows by colour or weight: a place in the table of marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style(usize);
 
