@@ -5,7 +5,6 @@ mod support;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
 use support::{all, ketcd, nobody};
 use tempfile::TempDir;
