@@ -5,14 +5,14 @@ use std::path::Path;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use futures_util::StreamExt;
-use ketcd::kube::api::core::v1::Pod;
-use ketcd::kube::{Decoder, Release};
-use ketcd::store::{EventKind, KeyRange, KeyValue, Revision, Until, WatchItem};
+use ketcd_kube::api::core::v1::Pod;
+use ketcd_kube::{Decoder, Release};
+use ketcd_store::{EventKind, KeyRange, KeyValue, Revision, Until, WatchItem};
 
 /// Every stored version of every pod in a capture.
 fn pods(capture: &str) -> Vec<KeyValue> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/captures").join(capture).join("snapshot.db.zst");
-    let source = ketcd::store::load::open(&[path.to_str().unwrap().to_owned()], &|_| None).unwrap();
+    let source = ketcd_store::load::open(&[path.to_str().unwrap().to_owned()], &|_| None).unwrap();
     let events = source.watch(KeyRange::prefix("/registry/pods/"), Revision(1), Until::Forever);
     let pods = events.filter_map(async |item| match item.unwrap() {
         WatchItem::Event(event) if event.kind == EventKind::Put => Some(event.key_value),

@@ -6,10 +6,10 @@ use std::path::Path;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use futures_util::StreamExt;
-use ketcd::cluster::{ClusterState, Encoded, ObjectKey, read_ahead};
-use ketcd::kube::Decoder;
-use ketcd::scheduler::{Attempt, Cycle, Gates, NEWEST_SCHEDULER, Profile, Replay, Scheduler, VersionFrom};
-use ketcd::store::{Event, EventKind, KeyRange, Revision, Until, WatchItem};
+use ketcd_kube::Decoder;
+use ketcd_scheduler::cluster::{ClusterState, Encoded, ObjectKey, read_ahead};
+use ketcd_scheduler::{Attempt, Cycle, Gates, NEWEST_SCHEDULER, Profile, Replay, Scheduler, VersionFrom};
+use ketcd_store::{Event, EventKind, KeyRange, Revision, Until, WatchItem};
 use serde_json::json;
 
 fn scheduler() -> Scheduler {
@@ -24,7 +24,7 @@ fn scheduler() -> Scheduler {
 
 /// The changes of a file that a scheduler watches.
 fn events(file: &str) -> Vec<(ObjectKey, Event)> {
-    let source = ketcd::store::load::open(&[file.to_owned()], &|_| None).unwrap();
+    let source = ketcd_store::load::open(&[file.to_owned()], &|_| None).unwrap();
     let events = source.watch(KeyRange::prefix("/registry/"), Revision(1), Until::Forever).filter_map(async |item| {
         let WatchItem::Event(event) = item.unwrap() else { return None };
         let path = std::str::from_utf8(&event.key_value.key).unwrap().strip_prefix("/registry/")?;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use ketcd::scheduler::{Gates, Profile, Release, SchedulerConfiguration};
+use ketcd_scheduler::{Gates, Profile, Release, SchedulerConfiguration};
 use serde_json::{Value, json};
 
 #[test]

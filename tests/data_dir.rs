@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use futures_util::StreamExt;
-use ketcd::store::{At, Error, Event, EventKind, KeyRange, KeyValue, Origin, Revision, Source, SourceStatus, Until, Want, WatchItem, load};
+use ketcd_store::{At, Error, Event, EventKind, KeyRange, KeyValue, Origin, Revision, Source, SourceStatus, Until, Want, WatchItem, load};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 

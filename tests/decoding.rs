@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use futures_util::StreamExt;
-use ketcd::kube::{Body, Decoder, Release};
-use ketcd::store::{At, KeyRange, KeyValue, Want};
+use ketcd_kube::{Body, Decoder, Release};
+use ketcd_store::{At, KeyRange, KeyValue, Want};
 use serde_json::Value;
 
 fn testdata(path: &str) -> PathBuf {
@@ -19,7 +19,7 @@ fn json_lines(path: &str) -> Vec<Value> {
 
 fn live_values(capture: &str) -> Vec<KeyValue> {
     let path = testdata(&format!("captures/{capture}/snapshot.db.zst")).to_str().unwrap().to_owned();
-    let source = ketcd::store::load::open(&[path], &|_| None).unwrap();
+    let source = ketcd_store::load::open(&[path], &|_| None).unwrap();
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
         let listing = source.range(KeyRange::all(), At::Newest, Want::Values).await.unwrap();
         listing.entries.map(Result::unwrap).collect().await
@@ -165,7 +165,7 @@ fn typed<T: serde::de::DeserializeOwned + PartialEq + std::fmt::Debug>(pairs: &[
 
 #[test]
 fn types_read_from_the_bytes_equal_those_read_from_json() {
-    use ketcd::kube::api::{apps, batch, coordination, core, discovery, policy, rbac, resource, scheduling, storage};
+    use ketcd_kube::api::{apps, batch, coordination, core, discovery, policy, rbac, resource, scheduling, storage};
     let pairs: Vec<(String, Vec<u8>)> = json_lines("values/k136-pairs.jsonl.zst").iter().map(pair).collect();
     typed::<core::v1::Pod>(&pairs, "core.v1.Pod");
     typed::<core::v1::Node>(&pairs, "core.v1.Node");

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use base64::Engine as _;
-use ketcd::kube::{Body, Decoder};
+use ketcd_kube::{Body, Decoder};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};

@@ -1,7 +1,7 @@
 //! A pod whose claim a driver allocates, from its creation to its binding: each attempt follows from the state it saw.
 
-use ketcd::cluster::ObjectKey;
-use ketcd::scheduler::{Agreement, Explanation, Gates, Profile, Release, Replay, Scheduler, VersionFrom};
+use ketcd_scheduler::cluster::ObjectKey;
+use ketcd_scheduler::{Agreement, Explanation, Gates, Profile, Release, Replay, Scheduler, VersionFrom};
 use serde_json::{Value, json};
 
 const WAITS: &str = "0/1 nodes are available: 1 waiting for resource driver to allocate resource.";

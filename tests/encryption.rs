@@ -7,9 +7,9 @@ use std::sync::Arc;
 use aes_gcm::aead::Aead;
 use aes_gcm::{Aes256Gcm, KeyInit};
 use futures_util::StreamExt;
-use ketcd::kube::encryption::{EncryptionConfig, KeyRing, KeyService, Seal, Wrapped};
-use ketcd::kube::{Body, Decoder, Opaque};
-use ketcd::store::{At, KeyRange, KeyValue, Want, load};
+use ketcd_kube::encryption::{EncryptionConfig, KeyRing, KeyService, Seal, Wrapped};
+use ketcd_kube::{Body, Decoder, Opaque};
+use ketcd_store::{At, KeyRange, KeyValue, Want, load};
 use zeroize::Zeroizing;
 
 fn capture(name: &str) -> PathBuf {

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use futures_util::StreamExt;
-use ketcd::store::{At, Error, Event, EventKind, KeyRange, Origin, Revision, RevisionSpan, Source, Until, Want, WatchItem, load};
+use ketcd_store::{At, Error, Event, EventKind, KeyRange, Origin, Revision, RevisionSpan, Source, Until, Want, WatchItem, load};
 use sha2::{Digest, Sha256};
 
 fn capture(name: &str) -> String {

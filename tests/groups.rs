@@ -6,8 +6,8 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::sync::Arc;
 
-use ketcd::cluster::{ObjectKey, PodInfo};
-use ketcd::scheduler::{
+use ketcd_scheduler::cluster::{ObjectKey, PodInfo};
+use ketcd_scheduler::{
     Explanation, Gates, GroupCycle, GroupOutcome, Judgement, MemberTried, NodeJudgement, Profile, Release, Replay, Scheduler,
     SchedulerConfiguration, Verdict, VersionFrom, WholePod,
 };

@@ -5,10 +5,10 @@ use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 
 use futures_util::StreamExt;
-use ketcd::cluster::ObjectKey;
-use ketcd::kube::Decoder;
-use ketcd::scheduler::{Explanation, Gates, Profile, Release, Replay, Scheduler, SchedulerConfiguration, Verdict, VersionFrom, WholePod};
-use ketcd::store::{EventKind, KeyRange, Revision, Until, WatchItem, load};
+use ketcd_kube::Decoder;
+use ketcd_scheduler::cluster::ObjectKey;
+use ketcd_scheduler::{Explanation, Gates, Profile, Release, Replay, Scheduler, SchedulerConfiguration, Verdict, VersionFrom, WholePod};
+use ketcd_store::{EventKind, KeyRange, Revision, Until, WatchItem, load};
 use serde_json::{Value, json};
 
 fn capture(name: &str) -> String {

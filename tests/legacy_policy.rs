@@ -1,6 +1,6 @@
 //! Policy files: what each release makes of one, and upstream's reasons against bad ones.
 
-use ketcd::scheduler::{FilterMode, Gates, Profile, Release, SchedulerConfiguration};
+use ketcd_scheduler::{FilterMode, Gates, Profile, Release, SchedulerConfiguration};
 use serde_json::{Value, json};
 
 fn read(release: u16, file: &Value) -> Result<Profile, Vec<String>> {

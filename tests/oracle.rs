@@ -5,13 +5,13 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use futures_util::StreamExt;
-use ketcd::cluster::{ClusterState, Encoded, ObjectKey};
-use ketcd::kube::Decoder;
-use ketcd::scheduler::{
+use ketcd_kube::Decoder;
+use ketcd_scheduler::cluster::{ClusterState, Encoded, ObjectKey};
+use ketcd_scheduler::{
     Agreement, Explanation, Gates, NEWEST_SCHEDULER, NodeJudgement, Outcome, PluginScore, Profile, Release, Replay, Rules, Scheduler,
     SchedulerConfiguration, Verdict, VersionFrom, detect,
 };
-use ketcd::store::{Event, EventKind, KeyRange, Revision, Until, WatchItem, load};
+use ketcd_store::{Event, EventKind, KeyRange, Revision, Until, WatchItem, load};
 use serde_json::Value;
 
 fn capture(name: &str) -> PathBuf {

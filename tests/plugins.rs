@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ketcd::cluster::{ClusterState, ObjectKey, PodFields, PodInfo, Watched};
-use ketcd::scheduler::{
+use ketcd_scheduler::cluster::{ClusterState, ObjectKey, PodFields, PodInfo, Watched};
+use ketcd_scheduler::{
     Candidate, Cycle, Feasible, FilterEntry, Gates, NEWEST_SCHEDULER, Normalize, OLDEST_SCHEDULER, Plugin, PreFilter, PreScore,
     PreemptionCandidate, Profile, Release, Rules, SchedulerConfiguration, Verdict, WholePod, candidates, compared, plugins,
     scheduler_patch, scheduler_release,

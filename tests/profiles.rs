@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use ketcd::cluster::{ClusterState, ObjectKey, PodFields, PodInfo, Watched};
-use ketcd::scheduler::{
+use ketcd_scheduler::cluster::{ClusterState, ObjectKey, PodFields, PodInfo, Watched};
+use ketcd_scheduler::{
     Cycle, Gates, Judgement, NEWEST_SCHEDULER, OLDEST_SCHEDULER, Profile, Release, SchedulerConfiguration, Verdict, plugins,
     scheduler_release,
 };

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use ketcd::cluster::ObjectKey;
-use ketcd::scheduler::{Agreement, Depth, Explanation, Gates, Profile, RecordedDevices, Release, Replay, Scheduler, VersionFrom};
+use ketcd_scheduler::cluster::ObjectKey;
+use ketcd_scheduler::{Agreement, Depth, Explanation, Gates, Profile, RecordedDevices, Release, Replay, Scheduler, VersionFrom};
 use serde_json::{Value, json};
 
 #[test]

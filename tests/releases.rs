@@ -5,8 +5,8 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use ketcd::cluster::{ClusterState, ObjectKey, Watched};
-use ketcd::scheduler::{
+use ketcd_scheduler::cluster::{ClusterState, ObjectKey, Watched};
+use ketcd_scheduler::{
     Cycle, DriverWait, Gates, Judgement, NodeDevices, NodeJudgement, PreemptionCandidate, Profile, Release, SchedulerConfiguration,
     Verdict, WholePod, candidates, chosen_devices, scheduler_patch, scheduler_release,
 };

@@ -5,8 +5,8 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use ketcd::cluster::ObjectKey;
-use ketcd::scheduler::{
+use ketcd_scheduler::cluster::ObjectKey;
+use ketcd_scheduler::{
     Agreement, Explanation, Gates, Profile, Replay, Scheduler, SchedulerConfiguration, Verdict, VersionFrom, scheduler_patch,
     scheduler_release,
 };

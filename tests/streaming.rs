@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::StreamExt;
-use ketcd::kube::Decoder;
-use ketcd::store::{At, EventKind, KeyRange, KeyValue, Revision, Until, Want, WatchItem, load};
+use ketcd_kube::Decoder;
+use ketcd_store::{At, EventKind, KeyRange, KeyValue, Revision, Until, Want, WatchItem, load};
 
 /// Counts the bytes that are held, and the most that ever were.
 struct Counting;

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use ketcd::kube::Kinds;
 use ketcd::render::table::{Decoration, Labels, Table, View};
+use ketcd_kube::Kinds;
 use serde_json::Value;
 
 #[test]

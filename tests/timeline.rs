@@ -6,11 +6,11 @@ use std::process::Command;
 
 use futures_util::StreamExt;
 use jiff::Timestamp;
-use ketcd::history::clock::Clock;
-use ketcd::history::timeline::{Phase, Story, Timeline};
-use ketcd::history::{Follower, Told};
-use ketcd::kube::Decoder;
-use ketcd::store::{Event, KeyRange, KeyValue, Revision, Until, WatchItem, load};
+use ketcd_history::clock::Clock;
+use ketcd_history::timeline::{Phase, Story, Timeline};
+use ketcd_history::{Follower, Told};
+use ketcd_kube::Decoder;
+use ketcd_store::{Event, KeyRange, KeyValue, Revision, Until, WatchItem, load};
 use proptest::prelude::*;
 use serde_json::Value;
 

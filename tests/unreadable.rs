@@ -5,11 +5,11 @@ use std::process::{Command, Output};
 
 use serde_json::{Map, Value, json};
 
-use ketcd::cluster::{ClusterState, ObjectKey, Unreadable, Watched};
-use ketcd::kube::Decoder;
-use ketcd::proto::kubernetes::{MESSAGES, ROOTS};
-use ketcd::proto::table::{Card, Message, Render, RootRow, Row, Type};
-use ketcd::scheduler::{Agreement, Gates, Release, Replay, Rules, Scheduler, VersionFrom};
+use ketcd_kube::Decoder;
+use ketcd_kube::proto::kubernetes::{MESSAGES, ROOTS};
+use ketcd_kube::proto::table::{Card, Message, Render, RootRow, Row, Type};
+use ketcd_scheduler::cluster::{ClusterState, ObjectKey, Unreadable, Watched};
+use ketcd_scheduler::{Agreement, Gates, Release, Replay, Rules, Scheduler, VersionFrom};
 
 fn state() -> ClusterState {
     ClusterState::new(Rules::new(Release(36), &Gates::new(Release(36))).requests)
@@ -105,7 +105,8 @@ fn is_read(kind: Watched, root: &RootRow, object: &Value) {
     assert!(!state.has_unreadable(), "{} {}: {why:?}\n{object:#}", root.api_version, root.kind);
     // As it is stored, in JSON.
     let decoder = Decoder::new();
-    let stored = ketcd::cluster::Encoded::Stored { decoder: &decoder, key: b"/registry/x/ns/a", value: text.as_bytes(), mod_revision: 1 };
+    let stored =
+        ketcd_scheduler::cluster::Encoded::Stored { decoder: &decoder, key: b"/registry/x/ns/a", value: text.as_bytes(), mod_revision: 1 };
     state.apply(&key(kind), Some(stored), 2);
     let why: Vec<_> = state.problems().filter(|problem| problem.what.contains("cannot be read")).collect();
     assert!(!state.has_unreadable(), "{} {}, stored: {why:?}\n{object:#}", root.api_version, root.kind);
@@ -158,7 +159,7 @@ fn an_object_that_cannot_be_read_is_there_and_met_by_whoever_looks_it_up() {
         assert!(!state.has_unreadable());
         state.redo(&change);
         let met = |look: &dyn Fn(&ClusterState)| -> Vec<String> {
-            let (_, met) = ketcd::cluster::unreadable::watch(|| look(&state));
+            let (_, met) = ketcd_scheduler::cluster::unreadable::watch(|| look(&state));
             met.iter().map(ToString::to_string).collect()
         };
         let said = met(&|state| {

@@ -1,9 +1,9 @@
 //! Configuration files: of encryption at rest, and of the scheduler.
 
-use ketcd::kube::Decoder;
-use ketcd::kube::encryption::{EncryptionConfig, KeyRing};
 use ketcd::render::yaml;
-use ketcd::scheduler::{Gates, Release, SchedulerConfiguration};
+use ketcd_kube::Decoder;
+use ketcd_kube::encryption::{EncryptionConfig, KeyRing};
+use ketcd_scheduler::{Gates, Release, SchedulerConfiguration};
 use serde_json::Value;
 
 /// A value sealed with the first key of the first seed.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use futures_util::{FutureExt, StreamExt};
 use ketcd::render::yaml as writer;
-use ketcd::store::{At, Event, KeyRange, KeyValue, Origin, Revision, RevisionSpan, Source, Until, Want, WatchItem, load};
+use ketcd_store::{At, Event, KeyRange, KeyValue, Origin, Revision, RevisionSpan, Source, Until, Want, WatchItem, load};
 use serde_json::{Number, Value};
 use tempfile::TempDir;
 

@@ -3,11 +3,11 @@
 use std::io::{self, Write};
 use std::sync::OnceLock;
 
-use ketcd::kube::{FieldSelector, LabelSelector};
 use ketcd::render::custom_columns::CustomColumns;
 use ketcd::render::json_path::{ItemByItem, JsonPath};
 use ketcd::render::sort_key::SortKey;
-use ketcd::scheduler::door;
+use ketcd_kube::{FieldSelector, LabelSelector};
+use ketcd_scheduler::door;
 use serde_json::{Value, json};
 
 /// An expression of a device selector: the same answer each time, and no larger than the limit on cost lets it grow.

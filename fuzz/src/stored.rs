@@ -1,7 +1,7 @@
 //! Stored values: protobuf, JSON and CBOR, decoded in both ways and compared.
 
-use ketcd::kube::api::core::v1::Pod;
-use ketcd::kube::{Body, Decoder, Release};
+use ketcd_kube::api::core::v1::Pod;
+use ketcd_kube::{Body, Decoder, Release};
 use serde_json::Value;
 
 /// The JSON of a byte on the wire: the widest message all of whose members are written though absent.

@@ -7,8 +7,8 @@ use super::listing::Wanted;
 use super::output::{note, report_error};
 use super::session::Session;
 use super::{Error, Result};
-use crate::kube::{Address, Scope};
-use crate::store::{At, Revision};
+use ketcd_kube::{Address, Scope};
+use ketcd_store::{At, Revision};
 
 /// What a command was asked.
 #[derive(Clone, Copy, Debug)]

@@ -4,15 +4,15 @@ use futures_util::StreamExt;
 
 use super::session::Session;
 use super::{Error, Result};
-use crate::kube::{Address, AddressError, Kind, Kinds, Scope, UnknownKind};
-use crate::store::{KeyRange, Want};
+use ketcd_kube::{Address, AddressError, Kind, Kinds, Scope, UnknownKind};
+use ketcd_store::{KeyRange, Want};
 
 impl Session {
     /// Reads words as kubectl does: addresses, or one kind and names of it (`pod web-0 web-1`).
     ///
     /// # Errors
     /// A word names no kind, several, or has too many parts.
-    pub async fn addresses(&self, words: &[String]) -> Result<Vec<Address>> {
+    pub(super) async fn addresses(&self, words: &[String]) -> Result<Vec<Address>> {
         let mut found = Vec::new();
         for word in joined(words) {
             found.extend(self.address(&word).await?);
@@ -24,7 +24,7 @@ impl Session {
     ///
     /// # Errors
     /// As [`Session::addresses`].
-    pub async fn address(&self, word: &str) -> Result<Vec<Address>> {
+    pub(super) async fn address(&self, word: &str) -> Result<Vec<Address>> {
         let scope = self.scope();
         // A built-in name wins over a custom one, so definitions are read only where no built-in kind is meant.
         let built_in = Address::parse(word, &Kinds::builtin(), &scope);
@@ -46,7 +46,7 @@ impl Session {
     }
 
     /// Where objects without a namespace of their own are looked for: `-A`, `-n`, or `default`.
-    pub fn scope(&self) -> Scope {
+    pub(super) fn scope(&self) -> Scope {
         if self.args.all_namespaces { Scope::All } else { Scope::Namespace(self.namespace().to_owned()) }
     }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser};
 
-use crate::kube::{Quantity, QuantityError, Release};
+use ketcd_kube::{Quantity, QuantityError, Release};
 
 use super::Result;
 use super::commands::Command;
@@ -15,7 +15,7 @@ use super::output::{Color, Format};
 /// Reads Kubernetes out of etcd: objects, their history, and why each pod runs where it runs.
 #[derive(Parser, Debug)]
 #[command(name = "ketcd", version, propagate_version = true, max_term_width = 100)]
-pub struct Cli {
+pub(super) struct Cli {
     #[command(flatten)]
     pub global: GlobalArgs,
     #[command(subcommand)]
@@ -24,7 +24,7 @@ pub struct Cli {
 
 /// Flags of every command.
 #[derive(Args, Debug, Clone)]
-pub struct GlobalArgs {
+pub(super) struct GlobalArgs {
     /// Read a file instead of a live etcd: a snapshot, a member's db, its data dir, API objects as kubectl prints them; plain, gzip or zstd; `-` is standard input.
     #[arg(short = 'f', long = "file", value_name = "PATH", global = true, help_heading = "Source")]
     pub files: Vec<String>,
@@ -87,7 +87,7 @@ impl GlobalArgs {
     ///
     /// # Errors
     /// A format that does not exist.
-    pub fn format(&self) -> Result<Format> {
+    pub(super) fn format(&self) -> Result<Format> {
         Format::parse(self.output.as_deref())
     }
 }

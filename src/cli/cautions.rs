@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use super::output;
-use crate::store::etcd::EtcdConfig;
+use ketcd_store::etcd::EtcdConfig;
 
 /// Says what is to be said of a live connection.
 pub(super) fn of_connection(config: &EtcdConfig) {

@@ -7,16 +7,16 @@ use bytes::Bytes;
 use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt, TryStreamExt};
 
-use crate::history::{Change, Follower};
-use crate::kube::{Address, Body};
-use crate::store::{At, Event, EventKind, KeyRange, KeyValue, Origin, Revision, Source, Until, Want, WatchItem};
+use ketcd_history::{Change, Follower};
+use ketcd_kube::{Address, Body};
+use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Origin, Revision, Source, Until, Want, WatchItem};
 
 use super::session::Session;
 use super::{Error, Result};
 
 /// The keys that a command is about.
 #[derive(Clone, Debug)]
-pub struct Keys {
+pub(super) struct Keys {
     /// Each key or prefix asked for.
     pub ranges: Vec<KeyRange>,
     /// Whether they can be of several objects.
@@ -27,7 +27,7 @@ pub struct Keys {
 
 impl Keys {
     /// Every key.
-    pub fn all() -> Self {
+    pub(super) fn all() -> Self {
         Self { ranges: vec![KeyRange::all()], many: true, addresses: Vec::new() }
     }
 
@@ -35,7 +35,7 @@ impl Keys {
     ///
     /// # Errors
     /// An address that cannot be read.
-    pub async fn of(session: &Session, addresses: &[String]) -> Result<Self> {
+    pub(super) async fn of(session: &Session, addresses: &[String]) -> Result<Self> {
         let prefix = session.prefix().await?;
         let mut ranges = Vec::new();
         let mut many = false;
@@ -51,7 +51,7 @@ impl Keys {
     }
 
     /// One range that holds them all.
-    pub fn hull(&self) -> KeyRange {
+    pub(super) fn hull(&self) -> KeyRange {
         let start = self.ranges.iter().map(|range| range.start.clone()).min().unwrap_or_else(|| vec![0]);
         let end = if self.ranges.iter().any(|range| range.end.is_none()) {
             None
@@ -62,13 +62,13 @@ impl Keys {
     }
 
     /// Whether a key is among them.
-    pub fn contains(&self, key: &[u8]) -> bool {
+    pub(super) fn contains(&self, key: &[u8]) -> bool {
         self.ranges.iter().any(|range| range.contains(key))
     }
 }
 
 /// What a reading of events brings.
-pub enum Read<T> {
+pub(super) enum Read<T> {
     /// An event, or the change it made.
     Item(T),
     /// Revisions of which nothing can be read, both ends included.
@@ -82,7 +82,7 @@ pub enum Read<T> {
 
 /// Every readable event of `keys` up to `until`, oldest first. Where the source's own history begins after a compaction, the versions
 /// that survived it come first, as they are the oldest that can be read.
-pub fn events<'a>(source: &'a dyn Source, keys: Keys, until: Until) -> impl Stream<Item = Result<Read<Event>>> + Send + 'a {
+pub(super) fn events<'a>(source: &'a dyn Source, keys: Keys, until: Until) -> impl Stream<Item = Result<Read<Event>>> + Send + 'a {
     try_stream! {
         let span = source.span().await?;
         let mut items = source.watch(keys.hull(), Revision(1), until);
@@ -117,21 +117,21 @@ async fn alive(source: &dyn Source, keys: &Keys, at: Revision) -> Result<Vec<Key
 }
 
 /// The names of the keys alive at a revision: what is not among them is gone, whether or not its deletion can be read.
-pub async fn alive_names(session: &Session, keys: &Keys, at: Revision) -> Result<HashSet<Bytes>> {
+pub(super) async fn alive_names(session: &Session, keys: &Keys, at: Revision) -> Result<HashSet<Bytes>> {
     let listing = session.source.range(keys.hull(), At::Revision(at), Want::Keys).await?;
     let names = listing.entries.try_filter_map(|entry| std::future::ready(Ok(keys.contains(&entry.key).then_some(entry.key))));
     Ok(names.try_collect().await?)
 }
 
 /// Every readable change of `keys` up to `until`, oldest first.
-pub fn changes<'a>(session: &'a Session, keys: Keys, until: Until) -> BoxStream<'a, Result<Read<Change>>> {
+pub(super) fn changes<'a>(session: &'a Session, keys: Keys, until: Until) -> BoxStream<'a, Result<Read<Change>>> {
     let mut follower = Follower::new(decoding(session));
     let read = events(session.source.as_ref(), keys, until);
     read.map_ok(move |read| follow(&mut follower, read)).boxed()
 }
 
 /// Every change of `keys` from revision `from` on; what was alive before it is known, so that the first changes have their patches too.
-pub async fn changes_from<'a>(
+pub(super) async fn changes_from<'a>(
     session: &'a Session,
     keys: Keys,
     from: Revision,

@@ -12,8 +12,8 @@ use super::Result;
 use super::args::{Cli, GlobalArgs};
 use super::commands::block_on;
 use super::session::Session;
-use crate::kube::{Address, Kinds, RegistryKey, Scope};
-use crate::store::{KeyRange, Want};
+use ketcd_kube::{Address, Kinds, RegistryKey, Scope};
+use ketcd_store::{KeyRange, Want};
 
 /// Answers the shell and ends, if a shell's completion script asks (the variable COMPLETE is set).
 pub(super) fn answer() {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::store::etcd::{EtcdConfig, Password, refuse_credentials};
+use ketcd_store::etcd::{EtcdConfig, Password, refuse_credentials};
 
 use super::well_known::{WellKnown, find};
 use super::{Error, Result, cautions, output, password};
@@ -14,7 +14,7 @@ use super::{Error, Result, cautions, output, password};
 /// How to reach a live etcd.
 #[derive(Args, Clone, Default)]
 #[command(next_help_heading = "Live etcd")]
-pub struct ConnectionArgs {
+pub(super) struct ConnectionArgs {
     /// Members to ask, in order, comma-separated [env: ETCDCTL_ENDPOINTS] [default: 127.0.0.1:2379].
     #[arg(long, value_name = "URL", value_delimiter = ',', global = true, conflicts_with = "files")]
     pub endpoints: Vec<String>,
@@ -59,7 +59,7 @@ impl fmt::Debug for ConnectionArgs {
 ///
 /// # Errors
 /// A value that cannot be read, a password without a user, a user without a password.
-pub fn config(args: &ConnectionArgs, unattended: bool) -> Result<EtcdConfig> {
+pub(super) fn config(args: &ConnectionArgs, unattended: bool) -> Result<EtcdConfig> {
     let ask = || if unattended { Ok(None) } else { password::ask() };
     let (config, note) = resolve(args, &environment, Path::new("/"), &ask)?;
     if let Some(note) = note {
@@ -72,7 +72,7 @@ pub fn config(args: &ConnectionArgs, unattended: bool) -> Result<EtcdConfig> {
 }
 
 /// The files that are read to reach etcd, each with its flag.
-pub fn files(args: &ConnectionArgs) -> Vec<(&'static str, PathBuf)> {
+pub(super) fn files(args: &ConnectionArgs) -> Vec<(&'static str, PathBuf)> {
     files_with(args, &environment)
 }
 

@@ -5,7 +5,7 @@
 
 /// Takes SIGBUS from now on.
 #[cfg(unix)]
-pub fn install() {
+pub(super) fn install() {
     unix::install();
 }
 
@@ -17,12 +17,12 @@ pub fn install() {}
 mod unix {
     use std::sync::OnceLock;
 
-    use crate::store::load::mapped_file_at;
+    use ketcd_store::load::mapped_file_at;
 
     /// What was to happen before, which is Rust's own handler: it tells overflows of the stack.
     static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
 
-    pub fn install() {
+    pub(super) fn install() {
         // SAFETY: both structures are plain data that the calls fill or read; `handle` does nothing that a handler may not.
         unsafe {
             let mut before: libc::sigaction = std::mem::zeroed();

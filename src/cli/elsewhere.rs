@@ -8,8 +8,8 @@ use futures_util::StreamExt;
 use super::Result;
 use super::absence::Looked;
 use super::session::Session;
-use crate::kube::{Address, Kind, RegistryKey, Resource};
-use crate::store::{At, EventKind, KeyRange, Revision, Until, Want, WatchItem};
+use ketcd_kube::{Address, Kind, RegistryKey, Resource};
+use ketcd_store::{At, EventKind, KeyRange, Revision, Until, Want, WatchItem};
 
 /// What was found, the nearest first.
 pub(super) enum Elsewhere {
@@ -167,7 +167,7 @@ fn ends_with_name(key: &[u8], name: &str) -> bool {
     key.strip_suffix(name.as_bytes()).is_some_and(|before| before.ends_with(b"/"))
 }
 
-fn place(object: &crate::kube::ObjectKey<'_>) -> Place {
+fn place(object: &ketcd_kube::ObjectKey<'_>) -> Place {
     let kind = match object.resource {
         Resource::Known(kind) => kind.singular_resource(),
         Resource::Unlisted { group: "", plural } => plural.to_owned(),

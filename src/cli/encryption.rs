@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::kube::encryption::{EncryptionConfig, KeyRing};
+use ketcd_kube::encryption::{EncryptionConfig, KeyRing};
 
 use super::kms::Plugins;
 use super::{Error, Result, flag_file};
 
 /// What the flag names.
 #[derive(Debug, Default)]
-pub struct Encryption {
+pub(super) struct Encryption {
     /// The configuration, if one was given.
     pub config: Option<EncryptionConfig>,
     /// Its keys; none without a configuration.
@@ -22,7 +22,7 @@ pub struct Encryption {
 /// # Errors
 ///
 /// A file that cannot be read or is no such configuration.
-pub fn open(path: Option<&Path>) -> Result<Encryption> {
+pub(super) fn open(path: Option<&Path>) -> Result<Encryption> {
     let Some(path) = path else { return Ok(Encryption::default()) };
     let text = flag_file::read("--encryption-config", path)?;
     let config = EncryptionConfig::parse(&text).map_err(|problem| {

@@ -3,14 +3,12 @@
 use std::fmt;
 use std::io;
 
-use crate::store;
-
 /// The result of a command.
-pub type Result<T, E = Error> = std::result::Result<T, E>;
+pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An error for the user: one sentence and, where there is one, a hint what to do next.
 #[derive(Debug)]
-pub struct Error {
+pub(crate) struct Error {
     message: String,
     hint: Option<String>,
     broken_pipe: bool,
@@ -19,29 +17,29 @@ pub struct Error {
 
 impl Error {
     /// An error that says `message`, a sentence without its full stop.
-    pub fn new(message: impl Into<String>) -> Self {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), hint: None, broken_pipe: false, nothing: false }
     }
 
     /// Adds what to do next.
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
     /// Makes it say that what was asked for is not there, which is an answer: exit code 1.
-    pub fn nothing(mut self) -> Self {
+    pub(crate) fn nothing(mut self) -> Self {
         self.nothing = true;
         self
     }
 
     /// Whether it says that what was asked for is not there.
-    pub fn is_nothing(&self) -> bool {
+    pub(crate) fn is_nothing(&self) -> bool {
         self.nothing
     }
 
     /// Whether the reader of our output went away, which is no error.
-    pub fn is_broken_pipe(&self) -> bool {
+    pub(crate) fn is_broken_pipe(&self) -> bool {
         self.broken_pipe
     }
 }
@@ -62,15 +60,15 @@ impl From<io::Error> for Error {
     }
 }
 
-impl From<store::Error> for Error {
-    fn from(error: store::Error) -> Self {
+impl From<ketcd_store::Error> for Error {
+    fn from(error: ketcd_store::Error) -> Self {
         let hint = match &error {
-            store::Error::Compacted { oldest, .. } => Some(format!("ask for --rev {oldest} or newer")),
-            store::Error::Future { newest, .. } => Some(format!("ask for --rev {newest} or older")),
-            store::Error::OneMoment { .. } => Some("leave the revision out".to_owned()),
-            store::Error::File { .. } => Some("check the path and that you may read it".to_owned()),
-            store::Error::Format { .. } => None,
-            store::Error::Remote { hint, .. } => hint.clone(),
+            ketcd_store::Error::Compacted { oldest, .. } => Some(format!("ask for --rev {oldest} or newer")),
+            ketcd_store::Error::Future { newest, .. } => Some(format!("ask for --rev {newest} or older")),
+            ketcd_store::Error::OneMoment { .. } => Some("leave the revision out".to_owned()),
+            ketcd_store::Error::File { .. } => Some("check the path and that you may read it".to_owned()),
+            ketcd_store::Error::Remote { hint, .. } => hint.clone(),
+            _ => None,
         };
         Self { message: error.to_string(), hint, broken_pipe: false, nothing: false }
     }

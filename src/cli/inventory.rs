@@ -10,11 +10,11 @@ use super::absence::Question;
 use super::output::{Format, Output};
 use super::session::Session;
 use super::{Outcome, Result};
-use crate::kube::{Address, Kinds, RegistryKey, Resource};
 use crate::render::table::write_aligned;
 use crate::render::visible::visible;
 use crate::render::{json, yaml};
-use crate::store::{KeyRange, KeyValue, Want};
+use ketcd_kube::{Address, Kinds, RegistryKey, Resource};
+use ketcd_store::{KeyRange, KeyValue, Want};
 
 /// Objects of one resource.
 #[derive(Default)]

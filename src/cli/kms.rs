@@ -21,13 +21,13 @@ use tonic::transport::{Channel, Endpoint};
 use tonic_prost::ProstCodec;
 use zeroize::Zeroizing;
 
-use crate::kube::encryption::{EncryptionConfig, KeyService, Scheme, Wrapped};
+use ketcd_kube::encryption::{EncryptionConfig, KeyService, Scheme, Wrapped};
 
 /// How long a plugin may take, as the API server has it by default.
 const TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The plugins a configuration names, and their sockets.
-pub struct Plugins {
+pub(super) struct Plugins {
     endpoints: HashMap<String, String>,
     /// Plugins that did not answer once are not asked again.
     silent: Mutex<HashMap<String, String>>,
@@ -36,7 +36,7 @@ pub struct Plugins {
 
 impl Plugins {
     /// The KMS v2 plugins of `config`; none is asked before a value needs it.
-    pub fn new(config: &EncryptionConfig) -> Self {
+    pub(super) fn new(config: &EncryptionConfig) -> Self {
         let v2 = config.providers().filter(|provider| provider.scheme == Scheme::KmsV2);
         let endpoints = v2.map(|provider| (provider.name.clone(), provider.endpoint.clone())).collect();
         Self { endpoints, silent: Mutex::default(), requests: AtomicU64::new(1) }

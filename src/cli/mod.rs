@@ -33,7 +33,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-pub use error::{Error, Result};
+pub(crate) use error::{Error, Result};
 
 /// Parses the command line, runs the command and returns the exit code: 0 found, 1 nothing found or a difference, 2 an error.
 pub fn main() -> ExitCode {

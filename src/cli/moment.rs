@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use super::output::note;
 use super::session::Session;
 use super::{Error, Result};
-use crate::history::clock::Moment;
-use crate::store::{self, At, KeyRange, KeyValue, Want};
+use ketcd_history::clock::Moment;
+use ketcd_store::{self, At, KeyRange, KeyValue, Want};
 
 impl Session {
     /// Returns the moment the revision looked at stands for: now on a live etcd, `--at`'s, else what the newest heartbeat or event in it
@@ -15,7 +15,7 @@ impl Session {
     ///
     /// # Errors
     /// The source cannot be read, or nothing in it tells a time.
-    pub async fn moment(&self) -> Result<Timestamp> {
+    pub(super) async fn moment(&self) -> Result<Timestamp> {
         if self.args.at.is_some() {
             return self.asked_moment().await;
         }
@@ -39,7 +39,7 @@ impl Session {
         if let At::Revision(revision) = self.at
             && revision != self.source.span().await?.newest
         {
-            return Err(store::Error::OneMoment { asked: revision }.into());
+            return Err(ketcd_store::Error::OneMoment { asked: revision }.into());
         }
         let times = self.newest_stamp.and_then(|newest| Some((asked?.resolve(newest)?, newest)));
         if let Some((asked, newest)) = times.filter(|(asked, newest)| asked < newest) {

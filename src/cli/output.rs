@@ -11,7 +11,7 @@ use crate::render::visible::visible;
 
 /// When to colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Color {
+pub(super) enum Color {
     /// On a terminal, unless `NO_COLOR` is set.
     #[default]
     Auto,
@@ -22,7 +22,7 @@ pub enum Color {
 }
 
 /// Standard output, buffered. Renderers write to it as to any [`Write`]; what is written is shown as [`Content`] says.
-pub struct Output {
+pub(super) struct Output {
     /// Buffered on both sides: the screen looks at much text at once, and the terminal gets much at once.
     stream: BufWriter<Screen<BufWriter<io::Stdout>>>,
     is_terminal: bool,
@@ -34,7 +34,7 @@ const BUFFER: usize = 1 << 16;
 
 impl Output {
     /// Opens standard output.
-    pub fn new(color: Color) -> Self {
+    pub(super) fn new(color: Color) -> Self {
         let stdout = io::stdout();
         let choice = match color {
             Color::Auto => AutoStream::choice(&stdout),
@@ -48,18 +48,18 @@ impl Output {
     }
 
     /// Says what is written from now on; text until then. Asked before anything is written.
-    pub fn set_content(&mut self, content: Content) {
+    pub(super) fn set_content(&mut self, content: Content) {
         debug_assert!(self.stream.buffer().is_empty(), "some output is written already");
         self.stream.get_mut().set_content(content);
     }
 
     /// Whether standard output is a terminal.
-    pub fn is_terminal(&self) -> bool {
+    pub(super) fn is_terminal(&self) -> bool {
         self.is_terminal
     }
 
     /// Columns of the terminal; `None` where standard output is no terminal and lines may be of any length.
-    pub fn width(&self) -> Option<usize> {
+    pub(super) fn width(&self) -> Option<usize> {
         self.width
     }
 }
@@ -76,7 +76,7 @@ impl Write for Output {
 
 /// What `-o` asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Format {
+pub(super) enum Format {
     /// Columns for people; the default.
     Table,
     /// More columns.
@@ -97,7 +97,7 @@ pub enum Format {
 
 impl Format {
     /// Reads the value of `-o`.
-    pub fn parse(text: Option<&str>) -> Result<Self> {
+    pub(super) fn parse(text: Option<&str>) -> Result<Self> {
         let Some(text) = text else { return Ok(Self::Table) };
         let (name, rest) = text.split_once('=').map_or((text, None), |(name, rest)| (name, Some(rest.to_owned())));
         match (name, rest) {
@@ -119,12 +119,12 @@ impl Format {
     }
 
     /// Whether it shows only columns or names, not objects.
-    pub fn is_columns(&self) -> bool {
+    pub(super) fn is_columns(&self) -> bool {
         matches!(self, Self::Table | Self::Wide | Self::Name)
     }
 
     /// What its output is.
-    pub fn content(&self) -> Content {
+    pub(super) fn content(&self) -> Content {
         match self {
             Self::Table | Self::Wide | Self::Yaml | Self::Name => Content::Text,
             Self::Json | Self::Ndjson => Content::Json,
@@ -133,7 +133,7 @@ impl Format {
     }
 
     /// The error of a command that has no such output.
-    pub fn unsupported(&self, command: &str, supported: &str) -> Error {
+    pub(super) fn unsupported(&self, command: &str, supported: &str) -> Error {
         let name = match self {
             Self::Table => "table",
             Self::Wide => "wide",
@@ -149,11 +149,11 @@ impl Format {
 }
 
 /// Writes an error as one line on standard error.
-pub fn report_error(error: &Error) {
+pub(super) fn report_error(error: &Error) {
     note(&format!("error: {error}"));
 }
 
 /// Writes one line on standard error, whatever data is in it; a closed standard error is nobody's problem.
-pub fn note(line: &str) {
+pub(super) fn note(line: &str) {
     let _ = writeln!(io::stderr(), "ketcd: {}", visible(line));
 }

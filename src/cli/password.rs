@@ -7,7 +7,7 @@ use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tc
 use zeroize::Zeroizing;
 
 use super::{Error, Result};
-use crate::store::etcd::Password;
+use ketcd_store::etcd::Password;
 
 /// Asks for the password of etcd's user; `None` where nobody is there to answer.
 ///

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::kube::{Observer, Opaque, UnknownField};
+use ketcd_kube::{Observer, Opaque, UnknownField};
 
 use super::output::note;
 
 /// Collects over one command; broken values and, with `--unknown`, unknown fields are told at once, the rest at the end.
 #[derive(Debug, Default)]
-pub struct Problems {
+pub(super) struct Problems {
     shows_unknown: bool,
     seen: Mutex<Seen>,
 }
@@ -29,7 +29,7 @@ struct Seen {
 
 impl Problems {
     /// None yet; `shows_unknown` is `--unknown`.
-    pub fn new(shows_unknown: bool) -> Self {
+    pub(super) fn new(shows_unknown: bool) -> Self {
         Self { shows_unknown, ..Self::default() }
     }
 
@@ -38,7 +38,7 @@ impl Problems {
     }
 
     /// Says what was counted and returns whether data was damaged.
-    pub fn report(&self) -> bool {
+    pub(super) fn report(&self) -> bool {
         let seen = self.seen();
         for (reason, (count, first)) in &seen.expected {
             let which = if *count == 1 { first.clone() } else { format!("{count} values, the first {first},") };

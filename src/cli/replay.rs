@@ -4,17 +4,17 @@ use std::convert::Infallible;
 
 use futures_util::StreamExt;
 
-use crate::cluster::{ClusterState, Encoded, ObjectKey, Watched, read_ahead};
-use crate::kube::Decoder;
-use crate::scheduler::{Attempt, Gates, NEWEST_SCHEDULER, Replay, Rules, Scheduler, VersionFrom, detect};
-use crate::store::{At, Event, EventKind, KeyRange, KeyValue, Revision, Until, Want, WatchItem};
+use ketcd_kube::Decoder;
+use ketcd_scheduler::cluster::{ClusterState, Encoded, ObjectKey, Watched, read_ahead};
+use ketcd_scheduler::{Attempt, Gates, NEWEST_SCHEDULER, Replay, Rules, Scheduler, VersionFrom, detect};
+use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Revision, Until, Want, WatchItem};
 
 use super::Result;
 use super::output::note;
 use super::session::Session;
 
 /// Reads what a scheduler watches.
-pub struct Feed<'s> {
+pub(super) struct Feed<'s> {
     session: &'s Session,
     prefix: String,
     decoder: &'s Decoder,
@@ -22,13 +22,13 @@ pub struct Feed<'s> {
 
 impl<'s> Feed<'s> {
     /// A feed from a session's source.
-    pub async fn new(session: &'s Session) -> Result<Self> {
+    pub(super) async fn new(session: &'s Session) -> Result<Self> {
         let prefix = format!("{}/", session.prefix().await?);
         Ok(Self { session, prefix, decoder: &session.telling })
     }
 
     /// Finds the scheduler's release in the state at `at`: in the nodes and the pods of the control plane, else in all pods.
-    pub async fn version(&mut self, at: Revision) -> Result<VersionFrom> {
+    pub(super) async fn version(&mut self, at: Revision) -> Result<VersionFrom> {
         let rules = Rules::new(NEWEST_SCHEDULER, &Gates::new(NEWEST_SCHEDULER));
         let mut state = ClusterState::new(rules.requests);
         for below in ["minions/", "pods/kube-system/"] {
@@ -43,7 +43,7 @@ impl<'s> Feed<'s> {
     }
 
     /// Takes in the state at `at`: nodes by their history from `oldest` on, so that what the cache keeps of it is right, then the rest.
-    pub async fn seed(&mut self, replay: &mut Replay, oldest: Revision, at: Revision) -> Result<()> {
+    pub(super) async fn seed(&mut self, replay: &mut Replay, oldest: Revision, at: Revision) -> Result<()> {
         self.seed_nodes(replay, oldest, at).await?;
         for (below, kind) in Watched::KEYS {
             if kind != Watched::Node {
@@ -73,7 +73,7 @@ impl<'s> Feed<'s> {
     }
 
     /// Takes in every change from `from` to `until` and hands each attempt to `each` as it comes.
-    pub async fn walk(
+    pub(super) async fn walk(
         &mut self,
         replay: &mut Replay,
         from: Revision,
@@ -108,7 +108,7 @@ impl<'s> Feed<'s> {
     }
 
     /// The attempts of one pod between two revisions, each with the revision since when it was under way and the one that shows it.
-    pub async fn attempts(
+    pub(super) async fn attempts(
         &mut self,
         key: &ObjectKey,
         scheduler: &Scheduler,

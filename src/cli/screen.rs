@@ -8,7 +8,7 @@ use crate::render::visible::{is_unsafe, write_escaped, write_json_escaped};
 
 /// What is written, which decides how unsafe characters are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Content {
+pub(super) enum Content {
     /// Lines for people, with the marks of styles. Unsafe characters are shown by their numbers.
     Text,
     /// JSON. Unsafe characters, which can only lie in strings, become JSON's own escapes.
@@ -18,7 +18,7 @@ pub enum Content {
 }
 
 /// A stream that passes text on as `content` and the place it goes to ask for.
-pub struct Screen<W> {
+pub(super) struct Screen<W> {
     inner: W,
     content: Content,
     is_terminal: bool,
@@ -31,12 +31,12 @@ pub struct Screen<W> {
 
 impl<W: Write> Screen<W> {
     /// A stream to a terminal or something else, which shows styles where it `colors`.
-    pub fn new(inner: W, is_terminal: bool, colors: bool) -> Self {
+    pub(super) fn new(inner: W, is_terminal: bool, colors: bool) -> Self {
         Self { inner, content: Content::Text, is_terminal, colors, pending: Vec::new(), marked: false }
     }
 
     /// Says what is written from now on.
-    pub fn set_content(&mut self, content: Content) {
+    pub(super) fn set_content(&mut self, content: Content) {
         self.content = content;
     }
 

@@ -4,12 +4,12 @@ use clap::Args;
 use serde_json::Value;
 
 use super::{Error, Result};
-use crate::history::Change;
-use crate::kube::{FieldSelector, LabelSelector};
+use ketcd_history::Change;
+use ketcd_kube::{FieldSelector, LabelSelector};
 
 /// Which objects' changes are shown.
 #[derive(Args, Clone, Debug, Default)]
-pub struct SelectArgs {
+pub(super) struct SelectArgs {
     /// Only objects whose labels fit, as in `app=web,tier in (front,back),!canary`.
     #[arg(short = 'l', long, value_name = "SELECTOR", help_heading = "Selection")]
     pub selector: Option<String>,
@@ -19,7 +19,7 @@ pub struct SelectArgs {
 }
 
 /// The selectors, read.
-pub struct Select {
+pub(super) struct Select {
     labels: LabelSelector,
     fields: FieldSelector,
 }
@@ -29,7 +29,7 @@ impl SelectArgs {
     ///
     /// # Errors
     /// One that cannot be read.
-    pub fn read(&self) -> Result<Select> {
+    pub(super) fn read(&self) -> Result<Select> {
         let wrong = |flag: &str, error: &dyn std::fmt::Display| Error::new(format!("{flag}: {error}"));
         let labels = self.selector.as_deref().map(LabelSelector::parse).transpose().map_err(|error| wrong("--selector", &error))?;
         let fields =
@@ -40,7 +40,7 @@ impl SelectArgs {
 
 impl Select {
     /// Whether the change is of an object that fits, before or after it. Values that are no objects fit only where nothing is selected.
-    pub fn takes(&self, change: &Change) -> bool {
+    pub(super) fn takes(&self, change: &Change) -> bool {
         let all = self.labels.is_empty() && self.fields.is_empty();
         all || [&change.before, &change.after].into_iter().filter_map(|version| version.object()).any(|object| self.fits(object))
     }

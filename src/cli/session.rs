@@ -9,12 +9,12 @@ use jiff::Timestamp;
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
-use crate::history::clock::{Clock, Evidence, Moment, newest_stamp};
-use crate::kube::{self, Decoder, Kinds, RegistryKey, ReleaseEvidence, Resource};
 use crate::render::duration::{length, seconds_between};
-use crate::store::etcd::EtcdSource;
-use crate::store::load::Limits;
-use crate::store::{self, At, EventKind, KeyRange, KeyValue, Listing, Revision, Source, Until, Want};
+use ketcd_history::clock::{Clock, Evidence, Moment, newest_stamp};
+use ketcd_kube::{self, Decoder, Kinds, RegistryKey, ReleaseEvidence, Resource};
+use ketcd_store::etcd::EtcdSource;
+use ketcd_store::load::Limits;
+use ketcd_store::{self, At, EventKind, KeyRange, KeyValue, Listing, Revision, Source, Until, Want};
 
 use super::args::GlobalArgs;
 use super::changes::{Keys, Read, events};
@@ -27,7 +27,7 @@ use super::{Error, Outcome, Result, cautions, connection};
 const DEFAULT_PREFIX: &str = "/registry";
 
 /// An open source and the flags that say how to look at it.
-pub struct Session {
+pub(super) struct Session {
     /// Where the data comes from.
     pub source: Box<dyn Source>,
     /// The flags of every command.
@@ -55,7 +55,7 @@ pub struct Session {
 impl Session {
     /// Opens the source that the flags name and resolves `--rev`. Columns look the same in every release, so for them alone
     /// (`columns_only`) none is looked for in the data.
-    pub async fn open(args: &GlobalArgs, columns_only: bool) -> Result<Self> {
+    pub(super) async fn open(args: &GlobalArgs, columns_only: bool) -> Result<Self> {
         let format = args.format()?;
         let at = revision_asked(args)?;
         let moment = args.at.as_deref().map(str::parse::<Moment>).transpose().map_err(|error| Error::new(format!("--at: {error}")))?;
@@ -74,7 +74,7 @@ impl Session {
             telling: Decoder::new(),
             problems: Arc::new(Problems::new(args.unknown)),
             encryption,
-            prefix: OnceCell::new_with(args.prefix.as_deref().map(kube::normalize_prefix)),
+            prefix: OnceCell::new_with(args.prefix.as_deref().map(ketcd_kube::normalize_prefix)),
             kinds: OnceCell::new(),
             clock: OnceCell::new(),
             newest_stamp,
@@ -98,7 +98,7 @@ impl Session {
 
     /// Says what decoding left out and what was found out beside it, and returns how the command ended: damaged, if data was. What the
     /// command shows should be on its way before: a checksum may have to be waited for.
-    pub fn end(&self, outcome: Outcome) -> Outcome {
+    pub(super) fn end(&self, outcome: Outcome) -> Outcome {
         let late_damage = self.source.late_damage();
         late_damage.iter().for_each(|told| output::note(told));
         let is_damaged = self.problems.report() || !self.source.damage().is_empty() || !late_damage.is_empty();
@@ -140,7 +140,7 @@ impl Session {
     }
 
     /// Dates the revisions; reads the whole readable history once.
-    pub async fn clock(&self) -> Result<&Clock> {
+    pub(super) async fn clock(&self) -> Result<&Clock> {
         self.clock.get_or_try_init(|| self.find_clock()).await
     }
 
@@ -148,7 +148,7 @@ impl Session {
     ///
     /// # Errors
     /// The source cannot be read.
-    pub async fn newest_time(&self) -> Result<Option<Timestamp>> {
+    pub(super) async fn newest_time(&self) -> Result<Option<Timestamp>> {
         if self.source.is_one_moment() {
             return Ok(self.newest_stamp);
         }
@@ -159,7 +159,7 @@ impl Session {
     ///
     /// # Errors
     /// The source cannot be read.
-    pub async fn note_reach(&self) -> Result<()> {
+    pub(super) async fn note_reach(&self) -> Result<()> {
         if self.source.is_one_moment() {
             output::note("API objects are the state of one moment: what came before is known only as far as they tell it");
             return Ok(());
@@ -204,7 +204,7 @@ impl Session {
     ///
     /// # Errors
     /// The kinds cannot be read.
-    pub async fn name_of(&self, key: &[u8]) -> Result<String> {
+    pub(super) async fn name_of(&self, key: &[u8]) -> Result<String> {
         let (prefix, kinds) = (self.prefix().await?, self.kinds().await?);
         let text = || String::from_utf8_lossy(key).into_owned();
         let Some(object) = RegistryKey::parse(prefix, key, kinds).object() else { return Ok(text()) };
@@ -216,7 +216,7 @@ impl Session {
     }
 
     /// The prefix of the API server's keys: `--prefix`, else `/registry` where it holds keys, else the one found in the keys.
-    pub async fn prefix(&self) -> Result<&str> {
+    pub(super) async fn prefix(&self) -> Result<&str> {
         self.prefix.get_or_try_init(|| self.find_prefix()).await.map(String::as_str)
     }
 
@@ -227,7 +227,7 @@ impl Session {
         }
         let all = self.range(KeyRange::all(), Want::Keys).await?;
         let keys: Vec<_> = all.entries.map_ok(|entry| entry.key).try_collect().await?;
-        let found = kube::find_prefixes(keys.iter().map(AsRef::as_ref));
+        let found = ketcd_kube::find_prefixes(keys.iter().map(AsRef::as_ref));
         let mut prefixes = found.into_iter();
         match (prefixes.next(), prefixes.next()) {
             (Some(only), None) => Ok(only),
@@ -239,7 +239,7 @@ impl Session {
     }
 
     /// The kinds of this cluster: Kubernetes' own and those its CustomResourceDefinitions define at the revision looked at.
-    pub async fn kinds(&self) -> Result<&Kinds> {
+    pub(super) async fn kinds(&self) -> Result<&Kinds> {
         self.kinds.get_or_try_init(|| self.find_kinds()).await
     }
 
@@ -253,12 +253,12 @@ impl Session {
         let mut found = self.range(KeyRange::prefix(definitions), Want::Values).await?;
         while let Some(entry) = found.entries.next().await.transpose()? {
             match self.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body {
-                kube::Body::Object(definition) => {
+                ketcd_kube::Body::Object(definition) => {
                     if !kinds.add_crd(&definition) {
                         output::note(&format!("{}: not a CustomResourceDefinition", String::from_utf8_lossy(&entry.key)));
                     }
                 }
-                kube::Body::Opaque(opaque) => {
+                ketcd_kube::Body::Opaque(opaque) => {
                     output::note(&format!("{}: {}", String::from_utf8_lossy(&entry.key), opaque.reason));
                 }
             }
@@ -268,22 +268,22 @@ impl Session {
 
     /// Whether the history of the source is readable from the cluster's first revision on, given the oldest readable one. A state of one moment
     /// has none.
-    pub fn is_complete_from(&self, oldest: Revision) -> bool {
+    pub(super) fn is_complete_from(&self, oldest: Revision) -> bool {
         oldest.0 <= 1 && !self.source.is_one_moment()
     }
 
     /// The keys alive at the revision looked at.
-    pub async fn range(&self, keys: KeyRange, want: Want) -> Result<Listing<'_>> {
+    pub(super) async fn range(&self, keys: KeyRange, want: Want) -> Result<Listing<'_>> {
         Ok(self.source.range(keys, self.at, want).await?)
     }
 
     /// Whether reading costs a live etcd, so that what is only nice to know is not read.
-    pub fn asks_live_etcd(&self) -> bool {
+    pub(super) fn asks_live_etcd(&self) -> bool {
         self.args.files.is_empty()
     }
 
     /// The namespace of namespaced kinds: `-n`, or `default`.
-    pub fn namespace(&self) -> &str {
+    pub(super) fn namespace(&self) -> &str {
         self.args.namespace.as_deref().unwrap_or("default")
     }
 }
@@ -322,7 +322,7 @@ fn open_source(args: &GlobalArgs) -> Result<(Box<dyn Source>, Option<Timestamp>)
     let kinds = RefCell::new(Kinds::builtin());
     let newest = Cell::new(None);
     let limits = Limits { unpacked: args.max_unpacked_size };
-    let source = store::load::open_within(&args.files, &limits, &|object| {
+    let source = ketcd_store::load::open_within(&args.files, &limits, &|object| {
         newest.set(newest.get().max(newest_stamp(object)));
         if object["kind"] == "CustomResourceDefinition" {
             kinds.borrow_mut().add_crd(object);

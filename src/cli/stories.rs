@@ -6,10 +6,10 @@ use std::pin::pin;
 use futures_util::TryStreamExt;
 use regex::bytes::Regex;
 
-use crate::history::Told;
-use crate::history::timeline::{Story, Timeline};
-use crate::kube::{Address, Kinds};
-use crate::store::{At, Event, KeyRange, Until};
+use ketcd_history::Told;
+use ketcd_history::timeline::{Story, Timeline};
+use ketcd_kube::{Address, Kinds};
+use ketcd_store::{At, Event, KeyRange, Until};
 
 use crate::cli::changes::{Keys, Read, alive_names, changes, events};
 use crate::cli::output::note;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// A CA, a client certificate and its key, as one distribution lays them down.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WellKnown {
+pub(super) struct WellKnown {
     /// Whose layout it is.
     pub distribution: &'static str,
     /// The CA of etcd's own certificates.
@@ -68,7 +68,7 @@ const PLACES: &[(&str, &str, &str, &str)] = &[
 ];
 
 /// Returns the first place below `root` whose three files are there. A file we may not look at counts as there: reading it then says so.
-pub fn find(root: &Path) -> Option<WellKnown> {
+pub(super) fn find(root: &Path) -> Option<WellKnown> {
     PLACES.iter().find_map(|(distribution, cacert, cert, key)| {
         let cacert = root.join(cacert);
         if !is_there(&cacert) {

@@ -9,14 +9,14 @@ use super::changes::{Keys, Read, changes};
 use super::output::{Format, Output};
 use super::session::Session;
 use super::{Error, Outcome, Result};
-use crate::history::config;
-use crate::kube::{Body, Object};
 use crate::render::change::Shown;
 use crate::render::with_config::{self, Config, Started};
-use crate::store::{At, KeyRange, Revision, Until, Want};
+use ketcd_history::config;
+use ketcd_kube::{Body, Object};
+use ketcd_store::{At, KeyRange, Revision, Until, Want};
 
 /// Reads the pod's history up to the revision looked at, and its configuration as it was at the last start and is now.
-pub async fn run(session: &Session, addresses: &[String], out: &mut Output) -> Result<Outcome> {
+pub(super) async fn run(session: &Session, addresses: &[String], out: &mut Output) -> Result<Outcome> {
     let keys = Keys::of(session, addresses).await?;
     if keys.many || keys.addresses.iter().any(|address| address.kind().is_none_or(|kind| kind.kind != "Pod")) {
         return Err(Error::new("--with-config is for one pod").hint("write get pod/namespace/name --with-config"));
@@ -55,7 +55,7 @@ async fn last_start(session: &Session, keys: Keys, newest: Revision) -> Result<O
         let before = change.before.object();
         found = change.after.whole().map(|after| {
             let known = found.take().and_then(|(_, revision)| revision).filter(|_| before.is_some());
-            let seen = matches!(change.before, crate::history::Version::Unreadable);
+            let seen = matches!(change.before, ketcd_history::Version::Unreadable);
             let started = !seen && config::started(before, after);
             (after.clone(), if started { Some(change.revision) } else { known })
         });

@@ -8,8 +8,8 @@ use super::change::{Shown, time};
 use super::style::{self, paint};
 use super::visible::visible;
 use super::{document, value};
-use crate::history::blame::{Blamed, Lines, Setter};
-use crate::kube::Object;
+use ketcd_history::blame::{Blamed, Lines, Setter};
+use ketcd_kube::Object;
 
 /// Columns of a manager's name.
 const WHO: usize = 24;

@@ -6,8 +6,8 @@ use json_patch::Patch;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::history::{Actor, Told, Version};
-use crate::store::Origin;
+use ketcd_history::{Actor, Told, Version};
+use ketcd_store::Origin;
 
 /// How much of an object is shown.
 #[derive(Clone, Copy, Debug, Default)]

@@ -6,10 +6,10 @@ use super::row::{Row, row, sign_style};
 use super::style::{self, paint};
 use super::visible::visible;
 use super::{duration, value};
-use crate::history::clock::Dated;
-use crate::history::diff::{Detail, FieldChange, object_fields};
-use crate::history::{ActorFrom, Change, ChangeKind, Told, Version, noise};
-use crate::store::Origin;
+use ketcd_history::clock::Dated;
+use ketcd_history::diff::{Detail, FieldChange, object_fields};
+use ketcd_history::{ActorFrom, Change, ChangeKind, Told, Version, noise};
+use ketcd_store::Origin;
 
 /// Columns where the output has no width of its own.
 const WIDTH: usize = 100;

@@ -10,9 +10,9 @@ use super::change::Shown;
 use super::row::{row, sign_style};
 use super::style::{self, paint};
 use super::visible::visible;
-use crate::history::compare::{Difference, Weight};
-use crate::history::diff::{Detail, object_fields, object_patch};
-use crate::history::{ChangeKind, Version, noise};
+use ketcd_history::compare::{Difference, Weight};
+use ketcd_history::diff::{Detail, object_fields, object_patch};
+use ketcd_history::{ChangeKind, Version, noise};
 
 /// Columns where the output has no width of its own.
 const WIDTH: usize = 100;

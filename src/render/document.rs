@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 
-use crate::kube::Object;
 use crate::render::{json, yaml};
+use ketcd_kube::Object;
 
 /// An object as it is shown: without `managedFields`, unless they are asked for.
 pub fn shown(mut object: Object, with_managed_fields: bool) -> Value {

@@ -1,6 +1,6 @@
 //! Durations as people read them, with the doubt that the clock leaves.
 
-use crate::history::clock::Dated;
+use ketcd_history::clock::Dated;
 
 /// Returns the time from one write to a later one: `7 ms`, `1.256 s`, `5m12s`; where the clock cannot tell it from nothing, its upper bound: `<0.9 s`.
 pub fn between(from: Dated, to: Dated) -> String {

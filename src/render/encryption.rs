@@ -4,11 +4,11 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
-use crate::kube::encryption::{AuditRow, Promise, Scheme};
 use crate::render::json;
 use crate::render::style::{ADDED, FAINT, REMOVED, STRONG, WARNING, paint};
 use crate::render::value::padded;
 use crate::render::visible::visible;
+use ketcd_kube::encryption::{AuditRow, Promise, Scheme};
 
 /// Writes the answer, then a row for each way in which a resource's values are sealed. Resources that are in plain text as they
 /// should be are one line, unless `all`.

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
-use crate::scheduler::{Gates, NEWEST_SCHEDULER, OLDEST_SCHEDULER, Plugin, Profile, Release, judged_as};
+use ketcd_scheduler::{Gates, NEWEST_SCHEDULER, OLDEST_SCHEDULER, Plugin, Profile, Release, judged_as};
 
 use super::style::{FAINT, STRONG, paint};
 

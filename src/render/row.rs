@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::visible::visible;
 use super::{style, value};
-use crate::history::diff::{Field, FieldChange};
+use ketcd_history::diff::{Field, FieldChange};
 
 /// A line of a difference.
 pub(super) struct Row {

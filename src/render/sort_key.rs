@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 
 use serde_json::Value;
 
-use crate::kube::Quantity;
 use crate::render::json_path::{JsonPath, JsonPathError};
+use ketcd_kube::Quantity;
 
 /// The value of an object's sort field. The order is total: absent, booleans, numbers, quantities, texts, structures.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,11 +5,11 @@ use std::io::{self, Write};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::cluster::Census;
-use crate::history::clock::Dated;
-use crate::kube::Release;
-use crate::kube::encryption::Scheme;
-use crate::store::{Member, RevisionSpan, SourceKind, SourceStatus};
+use ketcd_history::clock::Dated;
+use ketcd_kube::Release;
+use ketcd_kube::encryption::Scheme;
+use ketcd_scheduler::cluster::Census;
+use ketcd_store::{Member, RevisionSpan, SourceKind, SourceStatus};
 
 use super::duration;
 use super::style::{FAINT, REMOVED, STRONG, WARNING, paint};

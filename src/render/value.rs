@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::visible::visible;
-use crate::history::diff::{FieldPath, Segment};
+use ketcd_history::diff::{FieldPath, Segment};
 
 /// Returns `value`, which lies at `path`, in a few words: a condition as its status and reason, a container's state as its name and reason.
 pub fn brief(path: &FieldPath, value: &Value) -> String {

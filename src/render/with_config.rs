@@ -8,12 +8,12 @@ use super::change::{Shown, time};
 use super::row::row;
 use super::visible::visible;
 use super::{document, yaml};
-use crate::history::clock::Dated;
-use crate::history::config::{ConfigKind, Use};
-use crate::history::diff::{Detail, object_fields, object_patch};
-use crate::history::noise;
-use crate::kube::Object;
-use crate::store::Revision;
+use ketcd_history::clock::Dated;
+use ketcd_history::config::{ConfigKind, Use};
+use ketcd_history::diff::{Detail, object_fields, object_patch};
+use ketcd_history::noise;
+use ketcd_kube::Object;
+use ketcd_store::Revision;
 
 /// A pod and when its containers last started.
 pub struct Started {

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use futures_util::StreamExt;
-use ketcd::store::{At, Event, KeyRange, KeyValue, Revision, Source, Until, Want, WatchItem, load};
+use ketcd_store::{At, Event, KeyRange, KeyValue, Revision, Source, Until, Want, WatchItem, load};
 
 use mutants::{KINDS, Kind, LOG_KINDS, LogKind, PAGE, Random, damage_database, damage_log};
 

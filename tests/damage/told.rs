@@ -1,6 +1,6 @@
 //! What each piece of provable damage is told to be.
 
-use ketcd::store::load;
+use ketcd_store::load;
 
 use crate::mutants::PAGE;
 use crate::{Met, Truth, decompressed, member, open, open_member, shown};

@@ -5,7 +5,7 @@ mod generate;
 mod read_back;
 mod schema;
 
-use ketcd::kube::{Body, Decoder};
+use ketcd_kube::{Body, Decoder};
 use prost::Message as _;
 use prost_reflect::{DynamicMessage, ReflectMessage, Value};
 use schema::Schema;

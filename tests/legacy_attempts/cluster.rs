@@ -1,7 +1,7 @@
 //! Small clusters and what a release says of a pod in them.
 
-use ketcd::cluster::{ClusterState, ObjectKey, PodFields, PodInfo, Watched};
-use ketcd::scheduler::{Cycle, Gates, Judgement, Profile, Release, Rules};
+use ketcd_scheduler::cluster::{ClusterState, ObjectKey, PodFields, PodInfo, Watched};
+use ketcd_scheduler::{Cycle, Gates, Judgement, Profile, Release, Rules};
 use serde_json::{Value, json};
 
 /// A cluster of objects as the API server returns them.

@@ -1,6 +1,6 @@
 //! Claims, volumes and disks as 1.9 to 1.17 look at them.
 
-use ketcd::scheduler::{Verdict, WholePod};
+use ketcd_scheduler::{Verdict, WholePod};
 use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, claiming, fitting, node, three, with};

@@ -1,7 +1,7 @@
 //! Data cannot drive the terminal: a recorded cluster whose every free text carries control sequences, in everything any command writes.
 
-use ketcd::kube::{Body, Decoder};
-use ketcd::store::{Event, EventKind};
+use ketcd_kube::{Body, Decoder};
+use ketcd_store::{Event, EventKind};
 use serde_json::{Value, json};
 
 use crate::etcd::{Etcd, Transport};

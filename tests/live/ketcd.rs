@@ -6,7 +6,7 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use ketcd::store::etcd::{EtcdConfig, EtcdSource};
+use ketcd_store::etcd::{EtcdConfig, EtcdSource};
 
 use crate::etcd::Etcd;
 use crate::pki::{Pair, Pki};

@@ -2,7 +2,7 @@
 
 use etcd_client::{Client, Txn, TxnOp};
 use futures_util::StreamExt;
-use ketcd::store::{Event, EventKind, KeyRange, Revision, Until, WatchItem, load};
+use ketcd_store::{Event, EventKind, KeyRange, Revision, Until, WatchItem, load};
 
 /// The path of a capture's snapshot.
 pub fn snapshot(capture: &str) -> String {

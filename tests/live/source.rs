@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use etcd_client::{DeleteOptions, Permission, PutOptions, Txn, TxnOp};
 use futures_util::{StreamExt, TryStreamExt};
-use ketcd::store::etcd::{EtcdConfig, EtcdSource, Password};
-use ketcd::store::{At, Error, Event, EventKind, KeyRange, KeyValue, Origin, Revision, Source, Until, Want, WatchItem};
+use ketcd_store::etcd::{EtcdConfig, EtcdSource, Password};
+use ketcd_store::{At, Error, Event, EventKind, KeyRange, KeyValue, Origin, Revision, Source, Until, Want, WatchItem};
 
 use crate::etcd::{Etcd, Transport};
 use crate::ketcd::{config, open};

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
-use ketcd::store::Event;
+use ketcd_store::Event;
 use serde_json::Value;
 
 use crate::etcd::Etcd;

@@ -3,11 +3,11 @@
 use clap::Args;
 use futures_util::TryStreamExt;
 
-use crate::history::Told;
-use crate::history::blame::Blame;
 use crate::render::blame as render;
 use crate::render::change::Shown;
-use crate::store::{At, Until};
+use ketcd_history::Told;
+use ketcd_history::blame::Blame;
+use ketcd_store::{At, Until};
 
 use crate::cli::absence::{Missing, Question};
 use crate::cli::changes::{Keys, Read, changes};
@@ -17,14 +17,14 @@ use crate::cli::{Error, Outcome, Result};
 
 /// Shows an object as YAML, each line with the revision, time and manager that last set it.
 #[derive(Args, Debug)]
-pub struct BlameArgs {
+pub(crate) struct BlameArgs {
     /// The object: pod/shop/web-0, or a raw key.
     #[arg(value_name = "ADDRESS", required = true, add = crate::cli::complete::addresses())]
     addresses: Vec<String>,
 }
 
 /// Runs the command.
-pub async fn run(session: &Session, args: &BlameArgs, out: &mut Output) -> Result<Outcome> {
+pub(super) async fn run(session: &Session, args: &BlameArgs, out: &mut Output) -> Result<Outcome> {
     let keys = Keys::of(session, &args.addresses).await?;
     if keys.many {
         return Err(Error::new("blame is of one object").hint("write kind/namespace/name"));

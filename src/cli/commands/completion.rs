@@ -11,13 +11,13 @@ use crate::cli::{Error, Outcome, Result};
 
 /// Print the completion script of a shell: `source <(ketcd completion bash)`
 #[derive(Args, Debug)]
-pub struct CompletionArgs {
+pub(crate) struct CompletionArgs {
     /// bash, zsh, fish, elvish or powershell.
     shell: String,
 }
 
 /// Prints the script.
-pub fn run(args: &CompletionArgs, out: &mut Output) -> Result<Outcome> {
+pub(super) fn run(args: &CompletionArgs, out: &mut Output) -> Result<Outcome> {
     let shells = Shells::builtins();
     let Some(shell) = shells.completer(&args.shell) else {
         let names: Vec<&str> = shells.names().collect();

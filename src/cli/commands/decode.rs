@@ -13,11 +13,11 @@ use crate::cli::output::Output;
 use crate::cli::problems::Problems;
 use crate::cli::screen::Content;
 use crate::cli::{Error, Outcome, Result};
-use crate::kube::{Decoder, Observer, Release};
+use ketcd_kube::{Decoder, Observer, Release};
 
 /// Print the JSON of a raw value as it lies in etcd
 #[derive(Args, Debug)]
-pub struct DecodeArgs {
+pub(crate) struct DecodeArgs {
     /// The file that holds the value; `-` or none is standard input.
     #[arg(value_name = "FILE")]
     file: Option<String>,
@@ -27,7 +27,7 @@ pub struct DecodeArgs {
 }
 
 /// Runs the command.
-pub fn run(args: &DecodeArgs, global: &GlobalArgs, out: &mut Output) -> Result<Outcome> {
+pub(super) fn run(args: &DecodeArgs, global: &GlobalArgs, out: &mut Output) -> Result<Outcome> {
     let decoder = Decoder::for_stored_values().with_release(global.release.unwrap_or(Release::PROVEN)).showing_secrets(global.show_secrets);
     // A pipe gets the bytes as they are.
     out.set_content(if out.is_terminal() { Content::Json } else { Content::Raw });

@@ -6,12 +6,12 @@ use std::path::Path;
 use clap::Args;
 use futures_util::TryStreamExt;
 
-use crate::history::Version;
-use crate::history::compare::{Difference, Entry, join};
-use crate::kube::{RegistryKey, Resource};
 use crate::render::change::Shown;
 use crate::render::comparison::{self, Named, Showing};
-use crate::store::{At, KeyValue, Revision, Want};
+use ketcd_history::Version;
+use ketcd_history::compare::{Difference, join};
+use ketcd_kube::{RegistryKey, Resource};
+use ketcd_store::{At, KeyValue, Revision, Want};
 
 use crate::cli::absence::{Looked, Missing, Question};
 use crate::cli::args::GlobalArgs;
@@ -22,7 +22,7 @@ use crate::cli::{Error, Outcome, Result};
 
 /// Shows what differs between two revisions (--rev A..B) or two files, by kind and namespace.
 #[derive(Args, Debug)]
-pub struct DiffArgs {
+pub(crate) struct DiffArgs {
     /// Objects, all of them if none; or two files.
     #[arg(value_name = "ADDRESS|FILE")]
     targets: Vec<String>,
@@ -39,7 +39,7 @@ struct Side<'a> {
 }
 
 /// Runs the command; a difference is exit 1.
-pub async fn run(global: &GlobalArgs, args: &DiffArgs, out: &mut Output) -> Result<Outcome> {
+pub(super) async fn run(global: &GlobalArgs, args: &DiffArgs, out: &mut Output) -> Result<Outcome> {
     match (&args.targets[..], &global.rev) {
         ([first, second], None) => {
             let (before, after) = (open_file(global, first).await?, open_file(global, second).await?);
@@ -133,16 +133,6 @@ async fn show(sides: [Side<'_>; 2], keys: &Keys, args: &DiffArgs, out: &mut Outp
 async fn entries(side: &Side<'_>, keys: &Keys) -> Result<Vec<KeyValue>> {
     let listing = side.session.source.range(keys.hull(), side.at, Want::Values).await?;
     Ok(listing.entries.try_filter(|entry| std::future::ready(keys.contains(&entry.key))).try_collect().await?)
-}
-
-impl Entry for KeyValue {
-    fn key(&self) -> &[u8] {
-        &self.key
-    }
-
-    fn same(&self, other: &Self) -> bool {
-        self.value == other.value
-    }
 }
 
 async fn named(sides: &[Side<'_>; 2], before: Option<KeyValue>, after: Option<KeyValue>) -> Result<Named> {

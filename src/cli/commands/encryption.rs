@@ -6,17 +6,17 @@ use futures_util::StreamExt;
 use crate::cli::output::{Format, Output};
 use crate::cli::session::Session;
 use crate::cli::{Outcome, Result};
-use crate::kube::encryption::{Audit, Seal};
-use crate::kube::{Kinds, RegistryKey, Resource};
 use crate::render::encryption;
-use crate::store::{KeyRange, Want};
+use ketcd_kube::encryption::{Audit, Seal};
+use ketcd_kube::{Kinds, RegistryKey, Resource};
+use ketcd_store::{KeyRange, Want};
 
 /// Audit encryption at rest: what seals each resource, and what is not as --encryption-config wants it
 #[derive(Args, Debug)]
-pub struct EncryptionArgs {}
+pub(crate) struct EncryptionArgs {}
 
 /// Runs the command.
-pub async fn run(session: &Session, _args: &EncryptionArgs, out: &mut Output) -> Result<Outcome> {
+pub(super) async fn run(session: &Session, _args: &EncryptionArgs, out: &mut Output) -> Result<Outcome> {
     if !matches!(session.format, Format::Table | Format::Wide | Format::Json) {
         return Err(session.format.unsupported("encryption", "table, wide, json"));
     }

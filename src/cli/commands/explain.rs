@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::cluster::{ObjectKey, Watched};
-use crate::history::clock::Clock;
 use crate::render::explanation::{json, text};
-use crate::scheduler::{
-    self as scheduler, Agreement, Attempt, Depth, Explanation, Gates, Profile, Release, Replay, Scheduler, SchedulerConfiguration,
-    VersionFrom, gate_refusals, judged_as,
+use ketcd_history::clock::Clock;
+use ketcd_scheduler::cluster::{ObjectKey, Watched};
+use ketcd_scheduler::{
+    Agreement, Attempt, Depth, Explanation, Gates, Profile, Release, Replay, Scheduler, SchedulerConfiguration, VersionFrom, gate_refusals,
+    judged_as,
 };
-use crate::store::{At, Revision};
+use ketcd_store::{At, Revision};
 
 use crate::cli::output::{Format, Output, note};
 use crate::cli::replay::Feed;
@@ -26,7 +26,7 @@ use pods::Pods;
 
 /// Explains scheduling decisions: reruns the scheduler that took them on the state etcd held.
 #[derive(Args, Debug)]
-pub struct ExplainArgs {
+pub(crate) struct ExplainArgs {
     /// Pods: pod/shop/web-0, or pod/web-0 -n shop; pods -n shop or pods -A: the last decision about each, in a table.
     #[arg(value_name = "ADDRESS", required_unless_present = "all", add = crate::cli::complete::addresses())]
     addresses: Vec<String>,
@@ -54,7 +54,7 @@ pub struct ExplainArgs {
 const LONG: i64 = 100_000;
 
 /// Runs the command.
-pub async fn run(session: &Session, args: &ExplainArgs, out: &mut Output) -> Result<Outcome> {
+pub(super) async fn run(session: &Session, args: &ExplainArgs, out: &mut Output) -> Result<Outcome> {
     let mut feed = Feed::new(session).await?;
     let pods = Pods::read(session, &args.addresses).await?;
     let span = session.source.span().await?;
@@ -114,7 +114,7 @@ async fn one(
         let refusals = attempts
             .into_iter()
             .map(|(_, attempt, _)| attempt)
-            .filter(|attempt| attempt.outcome == scheduler::Outcome::Unschedulable)
+            .filter(|attempt| attempt.outcome == ketcd_scheduler::Outcome::Unschedulable)
             .collect();
         let revision = last.revision;
         // Some of what the scheduler's cache keeps depends on every attempt before; only a history too long to walk is entered midway.

@@ -9,7 +9,7 @@ use crate::cli::{Error, Outcome, Result, with_config};
 
 /// Print objects as the API server would: `get pod/shop/web-0`, `get pod web-0 -n shop`, `get nodes -o wide`
 #[derive(Args, Debug)]
-pub struct GetArgs {
+pub(crate) struct GetArgs {
     /// kind/namespace/name, kind/name, kinds, or a raw key; after a kind alone, names.
     #[arg(value_name = "ADDRESS", required = true, add = crate::cli::complete::addresses())]
     addresses: Vec<String>,
@@ -21,7 +21,7 @@ pub struct GetArgs {
 }
 
 /// Runs the command.
-pub async fn run(session: &Session, args: &GetArgs, out: &mut Output) -> Result<Outcome> {
+pub(super) async fn run(session: &Session, args: &GetArgs, out: &mut Output) -> Result<Outcome> {
     if args.with_config {
         return with_config::run(session, &args.addresses, out).await;
     }

@@ -5,10 +5,10 @@ use std::io::Write;
 use clap::Args;
 use futures_util::TryStreamExt;
 
-use crate::history::Told;
 use crate::render::change::{self, Shown, With};
 use crate::render::change_text::{Teller, Telling};
-use crate::store::{At, Until};
+use ketcd_history::Told;
+use ketcd_store::{At, Until};
 
 use crate::cli::absence::{Missing, Question};
 use crate::cli::changes::{Keys, Read, changes};
@@ -19,7 +19,7 @@ use crate::cli::{Error, Outcome, Result};
 
 /// Shows every revision of objects that is still readable, oldest first.
 #[derive(Args, Debug)]
-pub struct HistoryArgs {
+pub(crate) struct HistoryArgs {
     /// Objects: pod/shop/web-0, pods -n shop, or a raw key.
     #[arg(value_name = "ADDRESS", required_unless_present = "all", add = crate::cli::complete::addresses())]
     addresses: Vec<String>,
@@ -34,7 +34,7 @@ pub struct HistoryArgs {
 
 /// How changes are told.
 #[derive(Args, Debug)]
-pub struct TellingArgs {
+pub(super) struct TellingArgs {
     /// Show what changed, field by field.
     #[arg(long)]
     pub diff: bool,
@@ -44,7 +44,7 @@ pub struct TellingArgs {
 }
 
 /// Runs the command.
-pub async fn run(session: &Session, args: &HistoryArgs, out: &mut Output) -> Result<Outcome> {
+pub(super) async fn run(session: &Session, args: &HistoryArgs, out: &mut Output) -> Result<Outcome> {
     let keys = if args.all { Keys::all() } else { Keys::of(session, &args.addresses).await? };
     let newest = match session.at {
         At::Newest => session.source.span().await?.newest,
@@ -74,7 +74,7 @@ pub async fn run(session: &Session, args: &HistoryArgs, out: &mut Output) -> Res
 }
 
 /// Writes changes in the format asked for.
-pub struct Writer {
+pub(super) struct Writer {
     format: Kind,
     shown: Shown,
     teller: Option<Teller>,
@@ -93,7 +93,7 @@ impl Writer {
     ///
     /// # Errors
     /// A format that changes cannot be shown in.
-    pub fn new(session: &Session, telling: &TellingArgs, many: bool, out: &Output) -> Result<Self> {
+    pub(super) fn new(session: &Session, telling: &TellingArgs, many: bool, out: &Output) -> Result<Self> {
         let format = match &session.format {
             Format::Table | Format::Wide => Kind::Text,
             Format::Ndjson => Kind::Lines,
@@ -110,7 +110,7 @@ impl Writer {
     ///
     /// # Errors
     /// The stream's.
-    pub async fn write(&mut self, session: &Session, mut told: Told, out: &mut Output) -> Result<()> {
+    pub(super) async fn write(&mut self, session: &Session, mut told: Told, out: &mut Output) -> Result<()> {
         if let Some(teller) = &mut self.teller {
             let name = session.name_of(&told.change.key).await?;
             teller.tell(&told, &name, out)?;
@@ -134,7 +134,7 @@ impl Writer {
     ///
     /// # Errors
     /// The stream's.
-    pub fn finish(self, out: &mut Output) -> Result<Outcome> {
+    pub(super) fn finish(self, out: &mut Output) -> Result<Outcome> {
         if let Some(teller) = self.teller {
             teller.finish(out)?;
         }

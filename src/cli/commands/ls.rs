@@ -7,11 +7,11 @@ use crate::cli::listing::{self, ListArgs, Wanted};
 use crate::cli::output::{Format, Output};
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
-use crate::kube::Address;
+use ketcd_kube::Address;
 
 /// List objects; without a kind: counts and bytes by kind
 #[derive(Args, Debug)]
-pub struct LsArgs {
+pub(crate) struct LsArgs {
     /// Kinds (`pods`, `po,svc`, `crontabs.stable.example.com`, `all`), addresses, or raw keys.
     #[arg(value_name = "KIND", add = crate::cli::complete::addresses())]
     kinds: Vec<String>,
@@ -23,7 +23,7 @@ pub struct LsArgs {
 }
 
 /// Runs the command.
-pub async fn run(session: &Session, args: &LsArgs, out: &mut Output) -> Result<Outcome> {
+pub(super) async fn run(session: &Session, args: &LsArgs, out: &mut Output) -> Result<Outcome> {
     if args.all {
         return listing::list(session, ("ls", &Wanted::Everything), &args.list, &session.format, out).await;
     }

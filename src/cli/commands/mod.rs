@@ -26,7 +26,7 @@ use super::{Error, Outcome, Result};
 
 /// What to do.
 #[derive(Subcommand, Debug)]
-pub enum Command {
+pub(super) enum Command {
     Blame(blame::BlameArgs),
     Completion(completion::CompletionArgs),
     Decode(decode::DecodeArgs),
@@ -44,7 +44,7 @@ pub enum Command {
 }
 
 /// Runs the command and flushes what it printed.
-pub fn run(cli: &Cli) -> Result<Outcome> {
+pub(super) fn run(cli: &Cli) -> Result<Outcome> {
     let mut out = Output::new(cli.global.color);
     if let Ok(format) = cli.global.format() {
         out.set_content(format.content());

@@ -7,11 +7,11 @@ use clap::Args;
 use crate::cli::output::{Format, Output};
 use crate::cli::{Error, Outcome, Result};
 use crate::render::{json, plugins as page};
-use crate::scheduler::{plugins, scheduler_release};
+use ketcd_scheduler::{plugins, scheduler_release};
 
 /// Lists the scheduling rules, or shows one rule's page: what it checks, what it reads, since which version, how it differed.
 #[derive(Args, Debug)]
-pub struct PluginsArgs {
+pub(crate) struct PluginsArgs {
     /// A plugin, predicate or priority by its name: NodeResourcesFit, podtopologyspread.
     #[arg(value_name = "NAME")]
     name: Option<String>,
@@ -21,7 +21,7 @@ pub struct PluginsArgs {
 }
 
 /// Prints the list or the page.
-pub fn run(args: &PluginsArgs, output: Option<&str>, out: &mut Output) -> Result<Outcome> {
+pub(super) fn run(args: &PluginsArgs, output: Option<&str>, out: &mut Output) -> Result<Outcome> {
     let format = Format::parse(output)?;
     let release = args.scheduler_version.as_deref().map(scheduler_release).transpose().map_err(|error| Error::new(error.to_string()))?;
     let rules = match &args.name {

@@ -3,11 +3,11 @@
 use clap::Args;
 use futures_util::TryStreamExt;
 
-use crate::history::Told;
 use crate::render::change::Shown;
 use crate::render::report::{Heading, Report, is_page};
-use crate::scheduler::{Replay, Scheduler};
-use crate::store::{At, KeyRange, Revision, Until};
+use ketcd_history::Told;
+use ketcd_scheduler::{Replay, Scheduler};
+use ketcd_store::{At, KeyRange, Revision, Until};
 
 use crate::cli::changes::{Keys, Read, alive_names, changes};
 use crate::cli::destination::{Destination, Replacing};
@@ -18,7 +18,7 @@ use crate::cli::{Outcome, Result};
 
 /// Writes the story of a cluster, or of some objects, as one HTML page that needs no network.
 #[derive(Args, Debug)]
-pub struct ReportArgs {
+pub(crate) struct ReportArgs {
     /// Objects: pods -n shop, deployment/web, … (default: everything but leases).
     #[arg(value_name = "ADDRESS")]
     addresses: Vec<String>,
@@ -34,7 +34,7 @@ pub struct ReportArgs {
 }
 
 /// Runs the command.
-pub async fn run(session: &Session, args: &ReportArgs, out: &mut Output) -> Result<Outcome> {
+pub(super) async fn run(session: &Session, args: &ReportArgs, out: &mut Output) -> Result<Outcome> {
     let replacing = Replacing { is_older: &is_page, what: "a report of ketcd's", any: args.force };
     let destination = Destination::open(&args.out, &session.args, session.args.show_secrets, &replacing)?;
     let span = session.source.span().await?;

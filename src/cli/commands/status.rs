@@ -8,17 +8,17 @@ use futures_util::StreamExt;
 use crate::cli::output::{Format, Output};
 use crate::cli::session::Session;
 use crate::cli::{Outcome, Result};
-use crate::cluster::Census;
-use crate::kube::{RegistryKey, Resource};
 use crate::render::{json, status};
-use crate::store::{KeyRange, Want};
+use ketcd_kube::{RegistryKey, Resource};
+use ketcd_scheduler::cluster::Census;
+use ketcd_store::{KeyRange, Want};
 
 /// Shows what this source can tell: the source itself, readable revisions and the time they span, sizes, releases, encryption.
 #[derive(Args, Debug)]
-pub struct StatusArgs {}
+pub(crate) struct StatusArgs {}
 
 /// Gathers and prints.
-pub async fn run(session: &Session, _args: &StatusArgs, out: &mut Output) -> Result<Outcome> {
+pub(super) async fn run(session: &Session, _args: &StatusArgs, out: &mut Output) -> Result<Outcome> {
     let source = session.source.status().await?;
     let span = session.source.span().await?;
     let clock = session.clock().await?;

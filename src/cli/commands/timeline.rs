@@ -6,12 +6,12 @@ use clap::Args;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::history::clock::{Moment, duration};
-use crate::history::timeline::{Story, Timeline};
 use crate::render::change::Shown;
 use crate::render::style::{STRONG, paint};
 use crate::render::timeline::{self as render, Entry, EntryKind};
-use crate::store::Revision;
+use ketcd_history::clock::{Moment, duration};
+use ketcd_history::timeline::{Story, Timeline};
+use ketcd_store::Revision;
 
 use crate::cli::absence::{Missing, Question};
 use crate::cli::output::{Format, Output, note};
@@ -21,7 +21,7 @@ use crate::cli::{Error, Outcome, Result};
 
 /// Tells the story of objects: create, schedule, run, end; who, and how long each step took.
 #[derive(Args, Debug)]
-pub struct TimelineArgs {
+pub(crate) struct TimelineArgs {
     /// Objects: pod/shop/web-0, deploy/web, node/n1; none: all of a namespace (-n), or of the cluster around a time.
     #[arg(value_name = "ADDRESS", add = crate::cli::complete::addresses())]
     addresses: Vec<String>,
@@ -34,7 +34,7 @@ pub struct TimelineArgs {
 }
 
 /// Runs the command.
-pub async fn run(session: &Session, args: &TimelineArgs, out: &mut Output) -> Result<Outcome> {
+pub(super) async fn run(session: &Session, args: &TimelineArgs, out: &mut Output) -> Result<Outcome> {
     let around = around(session, args).await?;
     session.note_reach().await?;
     let everything = args.around.is_some() || session.args.all_namespaces;

@@ -6,9 +6,9 @@ use clap::Args;
 use futures_util::TryStreamExt;
 use jiff::Timestamp;
 
-use crate::history::clock::LiveClock;
-use crate::history::{Change, ChangeKind, Told, actor};
-use crate::store::{At, Revision, SourceKind, Until};
+use ketcd_history::clock::LiveClock;
+use ketcd_history::{Change, ChangeKind, Told, actor};
+use ketcd_store::{At, Revision, SourceKind, Until};
 
 use super::history::{TellingArgs, Writer};
 use crate::cli::absence::{Missing, Question};
@@ -20,7 +20,7 @@ use crate::cli::{Outcome, Result};
 
 /// Follows the changes of objects; a file's end with its newest revision.
 #[derive(Args, Debug)]
-pub struct WatchArgs {
+pub(crate) struct WatchArgs {
     /// Objects: pod/shop/web-0, pods -n shop, or a raw key.
     #[arg(value_name = "ADDRESS", required = true, add = crate::cli::complete::addresses())]
     addresses: Vec<String>,
@@ -34,7 +34,7 @@ pub struct WatchArgs {
 }
 
 /// Runs the command; each change is flushed as it comes.
-pub async fn run(session: &Session, args: &WatchArgs, out: &mut Output) -> Result<Outcome> {
+pub(super) async fn run(session: &Session, args: &WatchArgs, out: &mut Output) -> Result<Outcome> {
     let keys = Keys::of(session, &args.addresses).await?;
     let span = session.source.span().await?;
     let from = match (args.from_rev, session.at) {

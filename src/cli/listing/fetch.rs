@@ -8,10 +8,8 @@ use futures_util::StreamExt;
 use super::Sink;
 use crate::cli::Result;
 use crate::cli::session::Session;
-use crate::kube::{
-    Address, Body as Decoded, Decoder, FieldSelector, Kind, LabelSelector, Object, ObjectKey, Opaque, RegistryKey, Resource,
-};
-use crate::store::{KeyRange, KeyValue, Want};
+use ketcd_kube::{Address, Body as Decoded, Decoder, FieldSelector, Kind, LabelSelector, Object, ObjectKey, Opaque, RegistryKey, Resource};
+use ketcd_store::{KeyRange, KeyValue, Want};
 
 /// How much of an object is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -191,7 +189,7 @@ mod tests {
 
     use super::*;
     use crate::cli::args::Cli;
-    use crate::kube::decodes;
+    use ketcd_kube::decodes;
 
     /// Counts what it gets.
     struct Counter(Need, usize);

@@ -15,15 +15,15 @@ use super::absence::{self, Question};
 use super::output::{Format, Output};
 use super::session::Session;
 use super::{Error, Outcome, Result};
-use crate::kube::{Address, FieldSelector, LabelSelector, Opaque, SelectorError};
 use crate::render::table::{Labels, View};
+use ketcd_kube::{Address, FieldSelector, LabelSelector, Opaque, SelectorError};
 
 use fetch::Fetch;
 pub(super) use fetch::{Body, Item, Need};
 
 /// Which objects, in what order, with what beside them.
 #[derive(Args, Clone, Debug, Default)]
-pub struct ListArgs {
+pub(super) struct ListArgs {
     /// Only objects whose labels fit, as in `app=web,tier in (front,back),!canary`.
     #[arg(short = 'l', long, value_name = "SELECTOR", help_heading = "Selection")]
     pub selector: Option<String>,

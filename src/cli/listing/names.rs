@@ -4,8 +4,8 @@ use std::io::Write;
 
 use super::{Item, Need, Sink};
 use crate::cli::Result;
-use crate::kube::{ObjectKey, Resource};
 use crate::render::visible::visible;
+use ketcd_kube::{ObjectKey, Resource};
 
 pub(super) struct Names;
 

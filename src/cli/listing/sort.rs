@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::{Body, Item, Need, Sink};
 use crate::cli::{Error, Result};
-use crate::kube::{Decoder, Kind, ObjectKey, Resource};
 use crate::render::json_path::JsonPath;
 use crate::render::sort_key::SortKey;
-use crate::store::KeyValue;
+use ketcd_kube::{Decoder, Kind, ObjectKey, Resource};
+use ketcd_store::KeyValue;
 
 pub(super) struct Sorted {
     path: String,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::{Body, Item, Need, Sink};
 use crate::cli::Result;
 use crate::cli::session::Session;
-use crate::kube::{Kind, ObjectKey};
 use crate::render::table::{Decoration, Labels, Table, View};
+use ketcd_kube::{Kind, ObjectKey};
 
 pub(super) struct Tables {
     view: View,

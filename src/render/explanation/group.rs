@@ -4,15 +4,15 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::cluster::PodKey;
 use crate::render::style::{PLAIN, STRONG, paint};
-use crate::scheduler::{CompositeTried, Explanation, GroupCycle, GroupOutcome, MemberTried, PlacementTried};
+use ketcd_scheduler::cluster::PodKey;
+use ketcd_scheduler::{CompositeTried, Explanation, GroupCycle, GroupOutcome, MemberTried, PlacementTried};
 
 use super::words::{count, hanging};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Cycle<'a> {
+pub(super) struct Cycle<'a> {
     name: &'a str,
     outcome: &'static str,
     message: &'a str,
@@ -78,7 +78,7 @@ struct Member<'a> {
 }
 
 /// The group's cycle as scripts read it.
-pub fn json(cycle: &GroupCycle) -> Cycle<'_> {
+pub(super) fn json(cycle: &GroupCycle) -> Cycle<'_> {
     Cycle {
         name: &cycle.name,
         outcome: outcome(cycle.outcome),
@@ -151,7 +151,7 @@ fn outcome(outcome: GroupOutcome) -> &'static str {
 ///
 /// # Errors
 /// The stream's.
-pub fn write(explanation: &Explanation, all: bool, width: usize, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(explanation: &Explanation, all: bool, width: usize, out: &mut dyn Write) -> io::Result<()> {
     let Some(cycle) = &explanation.judgement.group else { return Ok(()) };
     writeln!(out, "\n{}", paint(STRONG, title(cycle)))?;
     for group in &cycle.above {

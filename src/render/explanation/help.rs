@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use crate::render::style::{FAINT, PLAIN, STRONG, paint};
-use crate::scheduler::{Explanation, Victim};
+use ketcd_scheduler::{Explanation, Victim};
 
 use super::words::{count, grouped, hanging, names};
 
@@ -11,7 +11,7 @@ use super::words::{count, grouped, hanging, names};
 ///
 /// # Errors
 /// The stream's.
-pub fn preemption(explanation: &Explanation, all: bool, width: usize, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn preemption(explanation: &Explanation, all: bool, width: usize, out: &mut dyn Write) -> io::Result<()> {
     let shown = if all { usize::MAX } else { 3 };
     let evicting = |victim: &Victim| {
         let budget = if victim.violates_budget { ", against its disruption budget" } else { "" };
@@ -49,7 +49,7 @@ pub fn preemption(explanation: &Explanation, all: bool, width: usize, out: &mut 
 ///
 /// # Errors
 /// The stream's.
-pub fn remedies(explanation: &Explanation, all: bool, width: usize, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn remedies(explanation: &Explanation, all: bool, width: usize, out: &mut dyn Write) -> io::Result<()> {
     const NODES: usize = 4;
     let shown = if all { usize::MAX } else { 5 };
     let mut alike: Vec<(&[String], Vec<&str>)> = Vec::new();

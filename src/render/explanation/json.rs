@@ -5,8 +5,8 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::history::clock::Dated;
-use crate::scheduler::{Agreement, DecidedBy, Explanation, FilterMode, Judgement, Outcome, WholePod};
+use ketcd_history::clock::Dated;
+use ketcd_scheduler::{Agreement, DecidedBy, Explanation, FilterMode, Judgement, Outcome, WholePod};
 
 use super::group;
 

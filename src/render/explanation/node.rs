@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use crate::render::style::{ADDED, FAINT, PLAIN, REMOVED, STRONG, WARNING, paint};
-use crate::scheduler::{Explanation, Fact, NodeJudgement, Scores, Verdict};
+use ketcd_scheduler::{Explanation, Fact, NodeJudgement, Scores, Verdict};
 
 use super::words::hanging;
 
@@ -11,7 +11,7 @@ use super::words::hanging;
 ///
 /// # Errors
 /// The stream's.
-pub fn write(explanation: &Explanation, node: &NodeJudgement, width: usize, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(explanation: &Explanation, node: &NodeJudgement, width: usize, out: &mut dyn Write) -> io::Result<()> {
     let judgement = &explanation.judgement;
     let first = node.first_refusal().map(|(at, _)| at);
     let answer = match first {
@@ -93,7 +93,7 @@ fn points(explanation: &Explanation, scores: &Scores, at: usize, width: usize, o
     writeln!(out)?;
     hanging("", &format!("total {}, {behind}{chosen}", scores.totals[at]), 2, width, STRONG, out)?;
     let longest = scores.plugins.iter().map(|score| score.plugin.len()).max().unwrap_or(0);
-    let widest = |number: &dyn Fn(&crate::scheduler::PluginScore) -> String, head: &str| {
+    let widest = |number: &dyn Fn(&ketcd_scheduler::PluginScore) -> String, head: &str| {
         scores.plugins.iter().map(|score| number(score).len()).max().unwrap_or(0).max(head.len())
     };
     let raw = widest(&|score| score.raw[at].to_string(), "raw");

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use crate::render::style::{FAINT, PLAIN, REMOVED, STRONG, paint};
-use crate::scheduler::{Explanation, Fact, NodeJudgement};
+use ketcd_scheduler::{Explanation, Fact, NodeJudgement};
 
 use super::words::{columns, fold, grouped, hanging, names};
 
@@ -30,7 +30,7 @@ const NAMES: usize = 4;
 ///
 /// # Errors
 /// The stream's.
-pub fn write(explanation: &Explanation, all: bool, width: usize, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(explanation: &Explanation, all: bool, width: usize, out: &mut dyn Write) -> io::Result<()> {
     let filters = filters(explanation);
     if filters.is_empty() {
         return Ok(());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::render::style::{ADDED, FAINT, STRONG, paint};
 use crate::render::value::padded;
 use crate::render::visible::visible;
-use crate::scheduler::{Explanation, PluginScore, Scores};
+use ketcd_scheduler::{Explanation, PluginScore, Scores};
 
 use super::words::{columns as columns_of, count, fold};
 
@@ -18,7 +18,7 @@ const CHOSEN: &str = "  ← chosen";
 ///
 /// # Errors
 /// The stream's.
-pub fn write(
+pub(super) fn write(
     explanation: &Explanation,
     scores: &Scores,
     all: bool,

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use crate::render::style::{ADDED, FAINT, PLAIN, REMOVED, STRONG, Style, WARNING, paint};
 use crate::render::visible::visible;
-use crate::scheduler::{Agreement, Explanation, Outcome, WholePod};
+use ketcd_scheduler::{Agreement, Explanation, Outcome, WholePod};
 
 use super::text::{self, Shown};
 use super::words::columns;

@@ -2,12 +2,12 @@
 
 use std::io::{self, Write};
 
-use crate::history::clock::{Clock, Dated};
 use crate::render::duration;
 use crate::render::style::{ADDED, FAINT, REMOVED, STRONG, WARNING, paint};
 use crate::render::visible::visible;
-use crate::scheduler::{Agreement, Attempt, DecidedBy, Explanation, Outcome, WholePod};
-use crate::store::Revision;
+use ketcd_history::clock::{Clock, Dated};
+use ketcd_scheduler::{Agreement, Attempt, DecidedBy, Explanation, Outcome, WholePod};
+use ketcd_store::Revision;
 
 use super::words::{columns, count, fold, grouped, hanging};
 use super::{group, help, node, refusals, scores};

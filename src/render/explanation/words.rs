@@ -6,12 +6,12 @@ use crate::render::style::{Style, paint};
 use crate::render::visible::visible;
 
 /// `1 node`, `4,812 nodes`.
-pub fn count(number: usize, noun: &str) -> String {
+pub(super) fn count(number: usize, noun: &str) -> String {
     format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
 /// `4,812`.
-pub fn grouped(number: usize) -> String {
+pub(super) fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut told = String::new();
     for (at, digit) in digits.chars().enumerate() {
@@ -24,7 +24,7 @@ pub fn grouped(number: usize) -> String {
 }
 
 /// The first of some names, and how many more there are: `n1 n2 n3 and 12 more`; so many at most, and as they fit into `width` columns.
-pub fn names<'a>(all: impl ExactSizeIterator<Item = &'a str>, shown: usize, width: usize) -> String {
+pub(super) fn names<'a>(all: impl ExactSizeIterator<Item = &'a str>, shown: usize, width: usize) -> String {
     const AND_MORE: usize = "and 1,000 more".len();
     let count = all.len();
     let mut told: Vec<&str> = Vec::new();
@@ -42,13 +42,13 @@ pub fn names<'a>(all: impl ExactSizeIterator<Item = &'a str>, shown: usize, widt
 }
 
 /// How many columns a text takes.
-pub fn columns(text: &str) -> usize {
+pub(super) fn columns(text: &str) -> usize {
     text.chars().count()
 }
 
 /// Breaks a text between words so that no line is longer than `width` columns; a word that is longer is cut. What data could do to a
 /// terminal is escaped.
-pub fn fold(text: &str, width: usize) -> Vec<String> {
+pub(super) fn fold(text: &str, width: usize) -> Vec<String> {
     let (text, width) = (visible(text), width.max(1));
     let mut lines = Vec::new();
     let mut line = String::new();
@@ -75,7 +75,7 @@ pub fn fold(text: &str, width: usize) -> Vec<String> {
 ///
 /// # Errors
 /// The stream's.
-pub fn hanging(lead: &str, text: &str, hang: usize, width: usize, style: Style, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn hanging(lead: &str, text: &str, hang: usize, width: usize, style: Style, out: &mut dyn Write) -> io::Result<()> {
     let first = width.saturating_sub(columns(lead));
     let mut lines = fold(text, first.max(1)).into_iter();
     let head = lines.next().unwrap_or_default();

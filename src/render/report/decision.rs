@@ -5,9 +5,9 @@ use std::io;
 
 use serde_json::{Value, json};
 
-use crate::history::clock::Dated;
 use crate::render::explanation;
-use crate::scheduler::{Explanation, FilterMode};
+use ketcd_history::clock::Dated;
+use ketcd_scheduler::{Explanation, FilterMode};
 
 /// More nodes than this are counted by reason instead of listed.
 const NODES: usize = 60;

@@ -14,11 +14,11 @@ use bytes::Bytes;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::history::clock::{Dated, newest_stamp};
-use crate::history::timeline::phases_of_one_moment;
-use crate::history::{Told, Version};
-use crate::scheduler::{Explanation, FilterMode};
-use crate::store::Origin;
+use ketcd_history::clock::{Dated, newest_stamp};
+use ketcd_history::timeline::phases_of_one_moment;
+use ketcd_history::{Told, Version};
+use ketcd_scheduler::{Explanation, FilterMode};
+use ketcd_store::Origin;
 
 use super::change::Shown;
 use row::Row;

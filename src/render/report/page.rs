@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::row::{Row, Tick};
-use crate::history::ChangeKind;
+use ketcd_history::ChangeKind;
 
 const HTML: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::history::state::{State, state_of};
-use crate::history::timeline::{self, Step, Teller};
-use crate::history::{ActorFrom, ChangeKind, Told, Version};
+use ketcd_history::state::{State, state_of};
+use ketcd_history::timeline::{self, Step, Teller};
+use ketcd_history::{ActorFrom, ChangeKind, Told, Version};
 
 use super::is_version;
 use crate::render::change::{self, Shown};

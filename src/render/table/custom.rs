@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::View;
 use super::fields::name;
-use crate::kube::PrinterColumn;
 use crate::render::json_path::{JsonPath, text_of};
+use ketcd_kube::PrinterColumn;
 
 /// A definition's columns, their paths read once.
 pub(super) struct CustomColumns {

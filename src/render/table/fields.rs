@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::kube::{LabelSelector, Quantity};
+use ketcd_kube::{LabelSelector, Quantity};
 
 /// Returns the field at a dotted path; an explicit null counts as absent.
 pub(super) fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::kube::Kind;
+use ketcd_kube::Kind;
 
 pub use duration::human_duration;
 use rows::Rows;

@@ -1,7 +1,7 @@
 //! The rows of a table, close together: a table of all pods of a large cluster has more cells than one should allocate one by one.
 
 /// Rows of the same number of cells.
-pub struct Rows {
+pub(super) struct Rows {
     cells: usize,
     text: String,
     /// Where each cell ends in `text`.
@@ -10,12 +10,12 @@ pub struct Rows {
 
 impl Rows {
     /// No rows yet, each of which will have so many cells, at least one.
-    pub fn of(cells: usize) -> Self {
+    pub(super) fn of(cells: usize) -> Self {
         Self { cells, text: String::new(), ends: Vec::new() }
     }
 
     /// Adds a row; cells that are missing are empty.
-    pub fn push(&mut self, cells: impl IntoIterator<Item = impl AsRef<str>>) {
+    pub(super) fn push(&mut self, cells: impl IntoIterator<Item = impl AsRef<str>>) {
         let before = self.ends.len();
         for cell in cells.into_iter().take(self.cells) {
             self.text.push_str(cell.as_ref());
@@ -25,12 +25,12 @@ impl Rows {
     }
 
     /// How many there are.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.ends.len() / self.cells
     }
 
     /// The cells of a row.
-    pub fn row(&self, index: usize) -> impl Iterator<Item = &str> {
+    pub(super) fn row(&self, index: usize) -> impl Iterator<Item = &str> {
         let first = index * self.cells;
         (first..first + self.cells).map(|cell| &self.text[cell.checked_sub(1).map_or(0, |before| self.ends[before])..self.ends[cell]])
     }

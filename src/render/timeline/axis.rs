@@ -3,13 +3,13 @@
 use std::io::{self, Write};
 
 use super::{Entry, EntryKind, WIDTH};
-use crate::history::ActorFrom;
-use crate::history::clock::Dated;
 use crate::render::change_text::clock_time;
 use crate::render::style::{self, paint};
 use crate::render::visible::visible;
 use crate::render::{duration, value};
-use crate::store::Revision;
+use ketcd_history::ActorFrom;
+use ketcd_history::clock::Dated;
+use ketcd_store::Revision;
 
 /// Columns of a phase's name, at most; longer ones take more.
 const PHASE: usize = 18;

@@ -4,13 +4,13 @@ use std::io::{self, Write};
 
 use super::axis::wrapped;
 use super::{WIDTH, name};
-use crate::history::ActorFrom;
-use crate::history::timeline::{Cordon, Deletion, Fate, Outage, Phase, Replacement, Rollout, RolloutEnd, Timeline};
 use crate::render::change_text::clock_time;
 use crate::render::duration;
 use crate::render::style::{self, paint};
 use crate::render::value::padded;
 use crate::render::visible::visible;
+use ketcd_history::ActorFrom;
+use ketcd_history::timeline::{Cordon, Deletion, Fate, Outage, Phase, Replacement, Rollout, RolloutEnd, Timeline};
 
 /// Lines that a paragraph may take.
 const LINES: usize = 12;

@@ -3,9 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{Entry, EntryKind};
-use crate::history::Actor;
 use crate::render::change_text::clock_time;
 use crate::render::duration;
+use ketcd_history::Actor;
 
 /// From so many on, like steps become one line.
 const ENOUGH: usize = 3;
@@ -285,8 +285,8 @@ fn many(members: &[Entry], count: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::clock::Dated;
-    use crate::store::Revision;
+    use ketcd_history::clock::Dated;
+    use ketcd_store::Revision;
 
     fn entry(revision: i64, seconds: i64, object: &str, owner: Option<&str>, phase: &str) -> Entry {
         Entry {

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::history::timeline::{Cordon, Deletion, Fate, Note, Outage, Phase, Rollout, Timeline};
 use crate::render::change::{self, Shown, With, time};
 use crate::render::duration;
-use crate::store::Revision;
+use ketcd_history::timeline::{Cordon, Deletion, Fate, Note, Outage, Phase, Rollout, Timeline};
+use ketcd_store::Revision;
 
 /// Returns one timeline as the contract has it; its changes are masked as `shown` says.
 pub fn timeline(timeline: &mut Timeline, deletion: Option<&Deletion>, oldest: Revision, shown: Shown) -> Value {
@@ -117,7 +117,7 @@ pub fn waiting((timeline, phase): (&Timeline, &Phase)) -> Value {
 
 /// A node's outage.
 pub fn outage(outage: &Outage) -> Value {
-    let seconds = |from: Option<crate::history::clock::Dated>, to: Option<crate::history::clock::Dated>| {
+    let seconds = |from: Option<ketcd_history::clock::Dated>, to: Option<ketcd_history::clock::Dated>| {
         from.zip(to).map(|(from, to)| duration::seconds_between(from, to))
     };
     let tainted = outage.tainted.as_ref().and_then(|tainted| tainted.dated);

@@ -9,11 +9,11 @@ use jiff::Timestamp;
 
 use super::duration;
 use super::visible::visible;
-use crate::history::clock::Dated;
-use crate::history::state::state_of;
-use crate::history::timeline::{Gap, Note, Phase, Subject, Timeline};
-use crate::history::{Actor, ActorFrom};
-use crate::store::Revision;
+use ketcd_history::clock::Dated;
+use ketcd_history::state::state_of;
+use ketcd_history::timeline::{Gap, Note, Phase, Subject, Timeline};
+use ketcd_history::{Actor, ActorFrom};
+use ketcd_store::Revision;
 
 pub use axis::write_axis;
 pub use closing::{write_cordons, write_deletion, write_outages, write_rollouts, write_waiting};

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
 
-use crate::cluster::PodInfo;
 use crate::render::explanation::table::{self, Line};
 use crate::render::explanation::text::Summary;
-use crate::scheduler::{Explanation, Replay};
-use crate::store::Revision;
+use ketcd_scheduler::cluster::PodInfo;
+use ketcd_scheduler::{Explanation, Replay};
+use ketcd_store::Revision;
 
 use crate::cli::output::{Format, note};
 use crate::cli::replay::Feed;
@@ -74,7 +74,7 @@ impl Decisions<'_, '_> {
 }
 
 /// Walks from the oldest revision to `until` and writes the last decision about each of the pods.
-pub async fn run(
+pub(super) async fn run(
     (session, feed): (&Session, &mut Feed<'_>),
     mut replay: Replay,
     pods: &Pods,

@@ -2,11 +2,11 @@
 
 use crate::cli::session::Session;
 use crate::cli::{Error, Result};
-use crate::kube::{Address, Scope};
+use ketcd_kube::{Address, Scope};
 
 /// The pods addressed.
 #[derive(Default)]
-pub struct Pods {
+pub(super) struct Pods {
     /// Each with its namespace.
     named: Vec<(String, String)>,
     /// All of these namespaces; `None`: of every one.
@@ -15,17 +15,17 @@ pub struct Pods {
 
 impl Pods {
     /// Whether some are addressed by their kind alone.
-    pub fn are_listed(&self) -> bool {
+    pub(super) fn are_listed(&self) -> bool {
         !self.listed.is_empty()
     }
 
     /// The pods addressed one by one, as namespace and name.
-    pub fn named(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub(super) fn named(&self) -> impl Iterator<Item = (&str, &str)> {
         self.named.iter().map(|(namespace, name)| (namespace.as_str(), name.as_str()))
     }
 
     /// Whether a pod is among them; where none is addressed, every one is.
-    pub fn wants(&self, namespace: &str, name: &str) -> bool {
+    pub(super) fn wants(&self, namespace: &str, name: &str) -> bool {
         let every = self.named.is_empty() && self.listed.is_empty();
         every
             || self.named().any(|pod| pod == (namespace, name))
@@ -36,7 +36,7 @@ impl Pods {
     ///
     /// # Errors
     /// One of them is no address, or not of pods.
-    pub async fn read(session: &Session, addresses: &[String]) -> Result<Self> {
+    pub(super) async fn read(session: &Session, addresses: &[String]) -> Result<Self> {
         let kinds = session.kinds().await?;
         let scope = if session.args.all_namespaces { Scope::All } else { Scope::Namespace(session.namespace().to_owned()) };
         let mut found = Self::default();

@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
-use crate::scheduler::{ClaimDevices, Explanation};
+use ketcd_scheduler::{ClaimDevices, Explanation};
 
 /// One device and whom it would serve.
 #[derive(Serialize)]
-pub struct Device<'a> {
+pub(super) struct Device<'a> {
     claim: &'a str,
     request: &'a str,
     driver: &'a str,
@@ -16,7 +16,7 @@ pub struct Device<'a> {
 
 /// Devices a claim was seen to get.
 #[derive(Serialize)]
-pub struct Recorded<'a> {
+pub(super) struct Recorded<'a> {
     revision: i64,
     /// Whether the rules say the same of the node; null where they say nothing certain.
     agrees: Option<bool>,
@@ -24,13 +24,13 @@ pub struct Recorded<'a> {
 }
 
 /// The devices of one claim.
-pub fn of_claim(of: &ClaimDevices) -> impl Iterator<Item = Device<'_>> {
+pub(super) fn of_claim(of: &ClaimDevices) -> impl Iterator<Item = Device<'_>> {
     let devices = of.allocation.devices.iter();
     devices.map(|(request, driver, pool, device)| Device { claim: &of.claim, request, driver, pool, device })
 }
 
 /// The devices the attempt was seen to give.
-pub fn recorded(explanation: &Explanation) -> Vec<Recorded<'_>> {
+pub(super) fn recorded(explanation: &Explanation) -> Vec<Recorded<'_>> {
     let seen = explanation.recorded_devices.iter();
     seen.map(|of| Recorded { revision: of.revision, agrees: of.agrees, devices: of_claim(&of.devices).collect() }).collect()
 }

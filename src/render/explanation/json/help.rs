@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
-use crate::scheduler::Explanation;
+use ketcd_scheduler::Explanation;
 
 /// Changes that make a node take the pod.
 #[derive(Serialize)]
-pub struct Remedy<'a> {
+pub(super) struct Remedy<'a> {
     node: &'a str,
     changes: &'a [String],
     plugins: &'a [&'static str],
@@ -14,7 +14,7 @@ pub struct Remedy<'a> {
 
 /// What no change known here meets.
 #[derive(Serialize)]
-pub struct Hopeless<'a> {
+pub(super) struct Hopeless<'a> {
     node: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
     plugin: &'a str,
@@ -23,7 +23,7 @@ pub struct Hopeless<'a> {
 
 /// How far remedies were looked for.
 #[derive(Serialize)]
-pub struct Search<'a> {
+pub(super) struct Search<'a> {
     nodes: usize,
     of: usize,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -31,19 +31,19 @@ pub struct Search<'a> {
 }
 
 /// The smallest changes, best first.
-pub fn remedies(explanation: &Explanation) -> Vec<Remedy<'_>> {
+pub(super) fn remedies(explanation: &Explanation) -> Vec<Remedy<'_>> {
     let remedies = explanation.help.remedies.iter();
     remedies.map(|remedy| Remedy { node: &remedy.node, changes: &remedy.changes, plugins: &remedy.plugins }).collect()
 }
 
 /// The nodes no known change helps.
-pub fn hopeless(explanation: &Explanation) -> Vec<Hopeless<'_>> {
+pub(super) fn hopeless(explanation: &Explanation) -> Vec<Hopeless<'_>> {
     let hopeless = explanation.help.hopeless.iter();
     hopeless.map(|hopeless| Hopeless { node: &hopeless.node, plugin: hopeless.plugin, why: &hopeless.why }).collect()
 }
 
 /// How far was looked, if it was.
-pub fn search(explanation: &Explanation) -> Option<Search<'_>> {
+pub(super) fn search(explanation: &Explanation) -> Option<Search<'_>> {
     let help = &explanation.help;
     let cut = help.cut.iter().map(|node| &**node).collect();
     (help.searched > 0).then_some(Search { nodes: help.searched, of: help.of, cut })

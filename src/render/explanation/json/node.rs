@@ -4,14 +4,14 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
-use crate::scheduler::{Explanation, FilterMode, NodeJudgement, Scores, Verdict, WholePod};
+use ketcd_scheduler::{Explanation, FilterMode, NodeJudgement, Scores, Verdict, WholePod};
 
 use super::devices;
 
 /// A node as scripts see it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Node<'a> {
+pub(super) struct Node<'a> {
     name: &'a str,
     feasible: bool,
     filters: Vec<Filter<'a>>,
@@ -54,7 +54,12 @@ struct Score<'a> {
 }
 
 /// The node's part of the document. `scored`: the scores and its place among them.
-pub fn node<'a>(explanation: &'a Explanation, node: &'a NodeJudgement, scored: Option<(&'a Scores, usize)>, mode: FilterMode) -> Node<'a> {
+pub(super) fn node<'a>(
+    explanation: &'a Explanation,
+    node: &'a NodeJudgement,
+    scored: Option<(&'a Scores, usize)>,
+    mode: FilterMode,
+) -> Node<'a> {
     let judgement = &explanation.judgement;
     let first = node.stop().unwrap_or(usize::MAX);
     let reached = |at: usize| match (&judgement.whole_pod, mode) {

@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
-use crate::scheduler::Explanation;
+use ketcd_scheduler::Explanation;
 
 /// The places preemption would make, and the pods it took.
 #[derive(Serialize)]
-pub struct Preemption<'a> {
+pub(super) struct Preemption<'a> {
     /// The best first.
     candidates: Vec<Place<'a>>,
     preempted: Vec<Preempted<'a>>,
@@ -36,7 +36,7 @@ struct Preempted<'a> {
 }
 
 /// What is known of it, if there is anything.
-pub fn preemption(explanation: &Explanation) -> Option<Preemption<'_>> {
+pub(super) fn preemption(explanation: &Explanation) -> Option<Preemption<'_>> {
     if explanation.preemption.is_empty() && explanation.preempted.is_empty() {
         return None;
     }

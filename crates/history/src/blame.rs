@@ -1,0 +1,179 @@
+//! Which change last set each value of an object.
+
+use serde_json::Value;
+
+use super::actor::Actor;
+use super::change::{Told, Version};
+use super::clock::Dated;
+use super::diff::{Alignment, align};
+use ketcd_kube::Object;
+use ketcd_store::Revision;
+
+/// The change that last set a value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setter {
+    /// Its revision; `None` where it was set before the readable history.
+    pub revision: Option<Revision>,
+    /// When.
+    pub dated: Option<Dated>,
+    /// By whom.
+    pub by: Option<Actor>,
+}
+
+/// The setters of an object's values, shaped like the object.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Lines {
+    /// Of a value without members: who set it.
+    Leaf(usize),
+    /// Of an object, by field, in order; and who last added or removed a member.
+    Object(Vec<(String, Lines)>, usize),
+    /// Of a list; and who last added, removed or moved an item.
+    List(Vec<Lines>, usize),
+}
+
+impl Lines {
+    /// The setter of the value itself.
+    pub fn own(&self) -> usize {
+        match self {
+            Self::Leaf(own) | Self::Object(_, own) | Self::List(_, own) => *own,
+        }
+    }
+}
+
+/// Follows one object's changes.
+#[derive(Debug, Default)]
+pub struct Blame {
+    setters: Vec<Setter>,
+    current: Option<(Object, Lines)>,
+}
+
+impl Blame {
+    /// Takes the next change into account.
+    pub fn observe(&mut self, told: &Told) {
+        let number = self.setters.len();
+        let known = told.change.before != Version::Unreadable;
+        let setter = Setter {
+            revision: known.then_some(told.change.revision),
+            dated: told.dated.filter(|_| known),
+            by: told.actor.clone().filter(|_| known),
+        };
+        self.setters.push(setter);
+        let Some(after) = told.change.after.whole() else {
+            return;
+        };
+        let lines = match (&told.change.before, self.current.take()) {
+            (Version::Object(_), Some((before, lines))) => merge("", &before.comparable(), lines, &after.comparable(), number),
+            _ => fresh(after, number),
+        };
+        self.current = Some((after.clone(), lines));
+    }
+
+    /// Returns the last version and who set its values; `None` where none could be read.
+    pub fn finish(self) -> Option<(Object, Blamed)> {
+        let (object, lines) = self.current?;
+        Some((object, Blamed { setters: self.setters, lines }))
+    }
+}
+
+/// The result: lines refer to setters by number.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Blamed {
+    /// Every change of the object, oldest first.
+    pub setters: Vec<Setter>,
+    /// Shaped like the object.
+    pub lines: Lines,
+}
+
+fn fresh(value: &Value, number: usize) -> Lines {
+    match value {
+        Value::Object(map) => Lines::Object(map.iter().map(|(name, value)| (name.clone(), fresh(value, number))).collect(), number),
+        Value::Array(items) => Lines::List(items.iter().map(|item| fresh(item, number)).collect(), number),
+        _ => Lines::Leaf(number),
+    }
+}
+
+fn merge(name: &str, before: &Value, lines: Lines, after: &Value, number: usize) -> Lines {
+    if before == after {
+        return lines;
+    }
+    match (before, lines, after) {
+        (Value::Object(old), Lines::Object(mut known, own), Value::Object(new)) => {
+            let own = if old.keys().eq(new.keys()) { own } else { number };
+            let mut take = |name: &str| known.iter().position(|(known, _)| known == name).map(|place| known.swap_remove(place).1);
+            let members = new.iter().map(|(name, value)| {
+                let lines = match (old.get(name), take(name)) {
+                    (Some(before), Some(lines)) => merge(name, before, lines, value, number),
+                    _ => fresh(value, number),
+                };
+                (name.clone(), lines)
+            });
+            Lines::Object(members.collect(), own)
+        }
+        (Value::Array(old), Lines::List(known, own), Value::Array(new)) => {
+            let Alignment { from, removed, .. } = align(name, old, new);
+            let same = removed.is_empty() && from.iter().enumerate().all(|(place, origin)| *origin == Some(place));
+            let mut known: Vec<Option<Lines>> = known.into_iter().map(Some).collect();
+            let items = from.iter().zip(new).map(|(origin, value)| {
+                match origin.and_then(|place| known[place].take().map(|lines| (place, lines))) {
+                    Some((place, lines)) => merge(name, &old[place], lines, value, number),
+                    None => fresh(value, number),
+                }
+            });
+            let items = items.collect();
+            Lines::List(items, if same { own } else { number })
+        }
+        _ => fresh(after, number),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::change::{Change, ChangeKind};
+    use ketcd_store::Origin;
+    use serde_json::json;
+
+    fn told(revision: i64, before: Version, after: Value) -> Told {
+        let change = Change {
+            revision: Revision(revision),
+            sub_revision: 0,
+            kind: ChangeKind::Modified,
+            key: "/k".into(),
+            origin: Origin::Db,
+            before,
+            after: Version::Object(after.into()),
+        };
+        Told { change, dated: None, actor: None }
+    }
+
+    fn revision(blamed: &Blamed, lines: &Lines) -> Option<i64> {
+        blamed.setters[lines.own()].revision.map(|revision| revision.0)
+    }
+
+    #[test]
+    fn each_value_is_blamed_on_its_own_change() {
+        let first = json!({"spec": {"containers": [{"name": "a", "image": "a:1"}, {"name": "b", "image": "b:1"}]}});
+        let second = json!({"spec": {"containers": [{"name": "b", "image": "b:2"}, {"name": "a", "image": "a:1"}], "nodeName": "n1"}});
+        let mut blame = Blame::default();
+        blame.observe(&told(5, Version::Absent, first.clone()));
+        blame.observe(&told(6, Version::Object(first.into()), second));
+        let (_, blamed) = blame.finish().unwrap();
+        let Lines::Object(root, own) = &blamed.lines else { panic!() };
+        assert_eq!(*own, 0);
+        let Lines::Object(spec, _) = &root[0].1 else { panic!() };
+        assert_eq!(revision(&blamed, &spec[1].1), Some(6));
+        let Lines::List(containers, _) = &spec[0].1 else { panic!() };
+        let Lines::Object(b, _) = &containers[0] else { panic!() };
+        assert_eq!((revision(&blamed, &b[0].1), revision(&blamed, &b[1].1)), (Some(6), Some(5)));
+    }
+
+    #[test]
+    fn what_was_set_before_the_readable_history_has_no_revision() {
+        let mut blame = Blame::default();
+        blame.observe(&told(5, Version::Unreadable, json!({"a": 1, "b": 1})));
+        blame.observe(&told(6, Version::Object(json!({"a": 1, "b": 1}).into()), json!({"a": 1, "b": 2})));
+        let (_, blamed) = blame.finish().unwrap();
+        let Lines::Object(root, _) = &blamed.lines else { panic!() };
+        assert_eq!((revision(&blamed, &root[0].1), revision(&blamed, &root[1].1)), (None, Some(6)));
+    }
+}

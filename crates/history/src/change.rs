@@ -1,0 +1,137 @@
+//! One change: an object before and after a revision.
+
+use bytes::Bytes;
+use json_patch::jsonptr::PointerBuf;
+use json_patch::{Patch, PatchOperation, ReplaceOperation};
+use serde_json::Value;
+
+use super::actor::{Actor, actor};
+use super::clock::{Clock, Dated};
+use super::diff;
+use ketcd_kube::{Body, Object, Opaque};
+use ketcd_store::{Origin, Revision};
+
+/// What a change did to its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// The key was created.
+    Added,
+    /// The key was written again.
+    Modified,
+    /// The key was deleted.
+    Deleted,
+}
+
+impl ChangeKind {
+    /// The word of Kubernetes' watch API.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Added => "ADDED",
+            Self::Modified => "MODIFIED",
+            Self::Deleted => "DELETED",
+        }
+    }
+}
+
+/// An object on one side of a change.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Version {
+    /// There was none: the key did not exist.
+    Absent,
+    /// There was one, but it cannot be read any more: a gap.
+    Unreadable,
+    /// This one.
+    Object(Object),
+    /// Bytes that are no object to us.
+    Opaque(Opaque),
+}
+
+impl Version {
+    /// The object's JSON, if it is one.
+    pub fn object(&self) -> Option<&Value> {
+        self.whole().map(|object| &**object)
+    }
+
+    /// The object, if it is one.
+    pub fn whole(&self) -> Option<&Object> {
+        match self {
+            Self::Object(object) => Some(object),
+            _ => None,
+        }
+    }
+
+    /// Leaves `metadata.managedFields` out of the object.
+    pub fn remove_managed_fields(&mut self) {
+        if let Self::Object(object) = self {
+            object.remove_managed_fields();
+        }
+    }
+}
+
+impl From<Body> for Version {
+    fn from(body: Body) -> Self {
+        match body {
+            Body::Object(object) => Self::Object(object),
+            Body::Opaque(opaque) => Self::Opaque(opaque),
+        }
+    }
+}
+
+/// A change of one key.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// The transaction's revision.
+    pub revision: Revision,
+    /// The place among the changes of the revision, from 0.
+    pub sub_revision: i64,
+    /// Created, written or deleted.
+    pub kind: ChangeKind,
+    /// etcd's key.
+    pub key: Bytes,
+    /// Where it was read.
+    pub origin: Origin,
+    /// The version just before: [`Version::Absent`] for a creation, [`Version::Unreadable`] after a gap.
+    pub before: Version,
+    /// The version of this revision; [`Version::Absent`] for a deletion.
+    pub after: Version,
+}
+
+/// A change with what is known about it besides: when and by whom.
+#[derive(Clone, Debug)]
+pub struct Told {
+    /// The change.
+    pub change: Change,
+    /// When; `None` where nothing dates the revision.
+    pub dated: Option<Dated>,
+    /// By whom; `None` where nothing tells.
+    pub actor: Option<Actor>,
+}
+
+impl Told {
+    /// Dates `change` by `clock` and finds its actor.
+    pub fn new(change: Change, clock: &Clock) -> Self {
+        let dated = clock.date(change.revision);
+        let actor = actor(&change);
+        Self { change, dated, actor }
+    }
+}
+
+impl Change {
+    /// The object after the change or, where it was deleted, before it.
+    pub fn object(&self) -> Option<&Value> {
+        self.after.object().or(self.before.object())
+    }
+
+    /// RFC 6902, from the version before to this one; null stands for no object. `None` for a creation and after a gap.
+    pub fn patch(&self) -> Option<Patch> {
+        let before = self.before.whole()?;
+        match &self.after {
+            Version::Object(after) => Some(diff::object_patch(before, after)),
+            Version::Absent => {
+                let gone = ReplaceOperation { path: PointerBuf::root(), value: Value::Null };
+                Some(Patch(vec![PatchOperation::Replace(gone)]))
+            }
+            Version::Unreadable | Version::Opaque(_) => None,
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Evidence for the clock: which timestamps in an object say when this revision of it was written, and whose clock they are of.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::{Clock, Micros, SECOND, build};
+use ketcd_store::Revision;
+
+/// How much later than the API server's own stamp a write may be committed; measured 3 ms at most on a quiet cluster.
+const SERVER_LAG: Micros = SECOND / 20;
+/// How much later than a client's stamp its write may be committed; measured 15 ms at the 99th percentile, 240 ms at most.
+const CLIENT_LAG: Micros = SECOND * 3 / 10;
+
+/// A writer, by its place in [`Evidence`]'s list of names; 0 is the API server, the reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct WriterId(pub(super) u32);
+
+const SERVER: WriterId = WriterId(0);
+
+/// What a stamp says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The writer stamped the moment of its write: it is committed at most `lag` later.
+    Now { lag: Micros },
+    /// Some moment before the write.
+    Past,
+}
+
+/// A timestamp that came with a revision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stamp {
+    pub(super) revision: i64,
+    pub(super) at: Micros,
+    /// The stamp was cut to a multiple of this: the moment lies in `[at, at + unit)`.
+    pub(super) unit: Micros,
+    pub(super) writer: WriterId,
+    pub(super) kind: Kind,
+}
+
+impl Stamp {
+    /// When the write was committed at the latest, if the stamp says so.
+    pub(super) fn latest(&self) -> Option<Micros> {
+        match self.kind {
+            Kind::Now { lag } => Some(self.at + self.unit + lag),
+            Kind::Past => None,
+        }
+    }
+
+    /// Whether the stamp is of the API server's clock.
+    pub(super) fn is_reference(&self) -> bool {
+        self.writer == SERVER
+    }
+}
+
+/// The newest stamps already seen in a key, so that only new ones count.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    server: Micros,
+    client: Micros,
+    deleting: bool,
+    bound: bool,
+}
+
+/// Collects stamps from changes, in order of revisions.
+#[derive(Debug)]
+pub struct Evidence {
+    pub(super) stamps: Vec<Stamp>,
+    names: Vec<String>,
+    writers: HashMap<String, WriterId>,
+    seen: HashMap<Box<[u8]>, Seen>,
+}
+
+impl Default for Evidence {
+    fn default() -> Self {
+        Self { stamps: Vec::new(), names: vec!["API server".to_owned()], writers: HashMap::new(), seen: HashMap::new() }
+    }
+}
+
+impl Evidence {
+    /// Takes note of one change: the object after it (`None` for a deletion or an opaque value) and whether it created the key.
+    /// Changes come in ascending order of revisions.
+    pub fn observe(&mut self, revision: Revision, key: &[u8], created: bool, object: Option<&Value>) {
+        let Some(object) = object else {
+            self.seen.remove(key);
+            return;
+        };
+        let known = if created { None } else { self.seen.get(key).copied() };
+        let mut seen = known.unwrap_or(Seen { server: Micros::MIN, client: Micros::MIN, deleting: false, bound: false });
+        // The first version seen of an older object holds old stamps: they bound from below only, and whose they are does not matter.
+        let fresh = created || known.is_some();
+        self.server_stamps(revision.0, object, created, fresh, &mut seen);
+        self.client_stamps(revision.0, object, created, fresh, &mut seen);
+        self.seen.insert(key.into(), seen);
+    }
+
+    /// Makes the clock.
+    pub fn finish(self) -> Clock {
+        build(&self.stamps, &self.names)
+    }
+
+    /// creationTimestamp, managedFields, deletionTimestamp and the bind's condition are set by the API server in the very write.
+    fn server_stamps(&mut self, revision: i64, object: &Value, created: bool, fresh: bool, seen: &mut Seen) {
+        let metadata = &object["metadata"];
+        let managed = metadata["managedFields"].as_array().into_iter().flatten().filter_map(|entry| micros(&entry["time"]));
+        let born = micros(&metadata["creationTimestamp"]).filter(|_| created || !fresh);
+        let bound = object["spec"]["nodeName"].is_string();
+        let binding = bound && !seen.bound && !created && fresh;
+        let binding = binding.then(|| condition_time(object, "PodScheduled", "lastTransitionTime")).flatten();
+        let deleting = micros(&metadata["deletionTimestamp"]);
+        let grace = metadata["deletionGracePeriodSeconds"].as_i64().unwrap_or(0).checked_mul(SECOND);
+        let asked = deleting.filter(|_| !seen.deleting).zip(grace).and_then(|(at, grace)| at.checked_sub(grace));
+        let newest = managed.chain(born).chain(binding).chain(asked).max();
+        (seen.bound, seen.deleting) = (bound, deleting.is_some());
+        if let Some(at) = newest.filter(|&at| at > seen.server) {
+            seen.server = at;
+            let kind = if fresh { Kind::Now { lag: SERVER_LAG } } else { Kind::Past };
+            self.stamps.push(Stamp { revision, at, unit: SECOND, writer: SERVER, kind });
+        }
+    }
+
+    /// Leases, leader annotations, heartbeats and Events carry the clocks of those who write them.
+    fn client_stamps(&mut self, revision: i64, object: &Value, created: bool, fresh: bool, seen: &mut Seen) {
+        let Some(found) = client_stamp(object, created) else { return };
+        if found.at <= seen.client {
+            return;
+        }
+        seen.client = found.at;
+        let kind = if fresh { found.kind } else { Kind::Past };
+        let writer = self.writer(found.writer);
+        self.stamps.push(Stamp { revision, at: found.at, unit: found.unit, writer, kind });
+    }
+
+    fn writer(&mut self, name: String) -> WriterId {
+        if let Some(&writer) = self.writers.get(&name) {
+            return writer;
+        }
+        let writer = WriterId(self.names.len() as u32);
+        self.names.push(name.clone());
+        self.writers.insert(name, writer);
+        writer
+    }
+}
+
+struct ClientStamp {
+    at: Micros,
+    unit: Micros,
+    kind: Kind,
+    writer: String,
+}
+
+const PROMPT: Kind = Kind::Now { lag: CLIENT_LAG };
+
+fn client_stamp(object: &Value, created: bool) -> Option<ClientStamp> {
+    match object["kind"].as_str()? {
+        "Lease" => {
+            let at = micros(&object["spec"]["renewTime"])?;
+            Some(ClientStamp { at, unit: 0, kind: PROMPT, writer: lease_holder(object)? })
+        }
+        "Event" => event_stamp(object, created),
+        "Node" => {
+            let heartbeats =
+                object["status"]["conditions"].as_array()?.iter().filter_map(|condition| micros(&condition["lastHeartbeatTime"]));
+            Some(ClientStamp { at: heartbeats.max()?, unit: SECOND, kind: PROMPT, writer: node(object["metadata"]["name"].as_str()?) })
+        }
+        "Pod" => {
+            let status = &object["status"];
+            let states = ["containerStatuses", "initContainerStatuses"].into_iter().filter_map(|list| status[list].as_array()).flatten();
+            let times = states.flat_map(|container| {
+                let state = &container["state"];
+                [&state["running"]["startedAt"], &state["terminated"]["startedAt"], &state["terminated"]["finishedAt"]]
+            });
+            let at = times.chain([&status["startTime"]]).filter_map(micros).max()?;
+            Some(ClientStamp { at, unit: SECOND, kind: Kind::Past, writer: node(object["spec"]["nodeName"].as_str()?) })
+        }
+        "Endpoints" | "ConfigMap" => leader_annotation(object),
+        _ => None,
+    }
+}
+
+/// The recorder names an Event after the object and its clock's nanoseconds, hexadecimal; a repeat moves `lastTimestamp`.
+fn event_stamp(event: &Value, created: bool) -> Option<ClientStamp> {
+    let name = event["metadata"]["name"].as_str()?;
+    let named = name
+        .rsplit_once('.')
+        .filter(|(_, digits)| created && digits.len() == 16)
+        .and_then(|(_, digits)| i64::from_str_radix(digits, 16).ok());
+    let precise = named.map(|nanoseconds| nanoseconds / 1000).into_iter().chain(micros(&event["eventTime"]));
+    let at = precise.chain(micros(&event["lastTimestamp"])).chain(micros(&event["series"]["lastObservedTime"])).max()?;
+    let source = &event["source"];
+    let writer = match (source["host"].as_str(), source["component"].as_str().or(event["reportingComponent"].as_str())) {
+        (Some(host), Some("kubelet" | "kube-proxy")) if !host.is_empty() => node(host),
+        (_, component) => format!("{} (Events)", component.unwrap_or("unknown")),
+    };
+    Some(ClientStamp { at, unit: SECOND, kind: Kind::Past, writer })
+}
+
+/// Up to 1.19 leaders renewed a lock in an annotation of an Endpoints or ConfigMap.
+fn leader_annotation(object: &Value) -> Option<ClientStamp> {
+    let record: Value =
+        serde_json::from_str(object["metadata"]["annotations"]["control-plane.alpha.kubernetes.io/leader"].as_str()?).ok()?;
+    let holder = record["holderIdentity"].as_str()?;
+    let component = object["metadata"]["name"].as_str()?;
+    Some(ClientStamp { at: micros(&record["renewTime"])?, unit: SECOND, kind: PROMPT, writer: format!("{component} on {}", host(holder)) })
+}
+
+fn lease_holder(lease: &Value) -> Option<String> {
+    let name = lease["metadata"]["name"].as_str()?;
+    if lease["metadata"]["namespace"] == "kube-node-lease" {
+        return Some(node(name));
+    }
+    Some(format!("{name} on {}", host(lease["spec"]["holderIdentity"].as_str().unwrap_or("?"))))
+}
+
+/// Leaders are called `<host>_<uuid>`.
+fn host(holder: &str) -> &str {
+    holder.split_once('_').map_or(holder, |(host, _)| host)
+}
+
+fn node(name: &str) -> String {
+    format!("node {name}")
+}
+
+fn condition_time(object: &Value, kind: &str, field: &str) -> Option<Micros> {
+    let conditions = object["status"]["conditions"].as_array()?;
+    micros(&conditions.iter().find(|condition| condition["type"] == kind)?[field])
+}
+
+fn micros(value: &Value) -> Option<Micros> {
+    value.as_str()?.parse::<Timestamp>().ok().map(|time| time.as_microsecond())
+}

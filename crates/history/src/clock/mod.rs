@@ -1,0 +1,135 @@
+//! The clock: dates revisions, which carry no time, from the timestamps that lie in the data.
+//!
+//! Every timestamp that a writer puts down is a lower bound for the revision that brings it: the write came after it. Where the writer
+//! stamps the very moment of its write (the API server's creationTimestamp and managedFields times, a renewed lease), it is an upper
+//! bound too, a small lag later. As time never runs backwards along revisions, each revision lies between the highest lower bound up to
+//! it and the lowest upper bound from it on. Its time is the middle of that interval, its error half the width.
+//!
+//! The API server's clock is the reference; a writer whose stamps cannot be reconciled with it by any lag has a skewed clock, is named, and does not count.
+
+mod evidence;
+mod live;
+mod moment;
+mod newest;
+mod reference;
+mod steps;
+mod writers;
+
+use jiff::Timestamp;
+
+use ketcd_store::Revision;
+
+pub use evidence::Evidence;
+pub use live::LiveClock;
+pub use moment::{Moment, ParseMomentError, duration};
+pub use newest::newest_stamp;
+pub use writers::Skew;
+
+use evidence::Stamp;
+use steps::Steps;
+
+/// Microseconds since 1970.
+type Micros = i64;
+
+const SECOND: Micros = 1_000_000;
+
+/// When a revision was written: within `error` of `time`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dated {
+    /// The middle of the interval in which the write must have happened, to the millisecond.
+    pub time: Timestamp,
+    /// Half the interval's width, in seconds.
+    pub error: f64,
+}
+
+/// Dates revisions. Made from [`Evidence`]; times never run backwards.
+#[derive(Clone, Debug, Default)]
+pub struct Clock {
+    earliest: Steps,
+    latest: Steps,
+    skews: Vec<Skew>,
+    problems: Vec<String>,
+}
+
+impl Clock {
+    /// Returns when `revision` was written; `None` where the data does not say, because nothing before it or nothing after it is dated.
+    pub fn date(&self, revision: Revision) -> Option<Dated> {
+        let earliest = self.earliest.at_or_before(revision.0)?;
+        let latest = self.latest.at_or_after(revision.0)?;
+        Some(dated(earliest, latest))
+    }
+
+    /// Returns the newest revision written at or before `time`, by the middle of its interval; `None` if the clock begins later.
+    pub fn revision_at(&self, time: Timestamp) -> Option<Revision> {
+        let (first, last) = self.dated_span()?;
+        let before = |revision: i64| self.date(Revision(revision)).is_some_and(|dated| dated.time <= time);
+        if !before(first.0) {
+            return None;
+        }
+        let (mut low, mut high) = (first.0, last.0 + 1);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if before(middle) { low = middle } else { high = middle }
+        }
+        Some(Revision(low))
+    }
+
+    /// The first and last revision that can be dated.
+    pub fn dated_span(&self) -> Option<(Revision, Revision)> {
+        let (first, last) = (self.earliest.first()?, self.latest.last()?);
+        (first <= last).then_some((Revision(first), Revision(last)))
+    }
+
+    /// The time of the newest revision that can be dated.
+    pub fn newest(&self) -> Option<Dated> {
+        self.date(self.dated_span()?.1)
+    }
+
+    /// Writers whose clocks are off, the worst first.
+    pub fn skews(&self) -> &[Skew] {
+        &self.skews
+    }
+
+    /// What is odd about the data's times, skewed clocks included, a sentence each.
+    pub fn problems(&self) -> &[String] {
+        &self.problems
+    }
+}
+
+/// Makes the clock from all stamps, which are in order of revisions.
+fn build(stamps: &[Stamp], names: &[String]) -> Clock {
+    let chain = reference::chain(stamps);
+    let (earliest, latest) = envelope(stamps.iter().zip(&chain).filter(|(_, kept)| **kept).map(|(stamp, _)| stamp));
+    let judged = writers::judge(stamps, names, &earliest, &latest);
+    let trusted =
+        stamps.iter().zip(&chain).filter(|(stamp, kept)| if stamp.is_reference() { **kept } else { judged.may_use(stamp, &latest) });
+    let (earliest, latest) = envelope(trusted.map(|(stamp, _)| stamp));
+    let mut problems = reference::problems(stamps, &chain);
+    problems.extend(judged.skews.iter().map(Skew::to_string));
+    Clock { earliest, latest, skews: judged.skews, problems }
+}
+
+/// The highest lower bounds going forward and the lowest upper bounds going backward. An upper bound below what is already certain is
+/// a late write, not an early one: it is left out, so the two never cross.
+fn envelope<'a>(stamps: impl Iterator<Item = &'a Stamp>) -> (Steps, Steps) {
+    let mut earliest = Steps::default();
+    let mut upper = Vec::new();
+    for stamp in stamps {
+        earliest.raise(stamp.revision, stamp.at);
+        let certain = earliest.at_or_before(stamp.revision).unwrap_or(Micros::MIN);
+        if let Some(latest) = stamp.latest().filter(|&latest| latest >= certain) {
+            upper.push((stamp.revision, latest));
+        }
+    }
+    (earliest, Steps::lowest_from_the_end(&upper))
+}
+
+fn dated(earliest: Micros, latest: Micros) -> Dated {
+    let middle = (earliest + (latest - earliest) / 2).div_euclid(1000);
+    let error = (latest - middle * 1000).max(middle * 1000 - earliest) as f64 / SECOND as f64;
+    let time = Timestamp::from_millisecond(middle).unwrap_or(if middle < 0 { Timestamp::MIN } else { Timestamp::MAX });
+    Dated { time, error: (error * 1000.0).ceil() / 1000.0 }
+}
+
+#[cfg(test)]
+mod tests;

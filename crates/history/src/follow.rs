@@ -1,0 +1,142 @@
+//! Turns etcd's events into changes, one at a time, holding only the last bytes of each key.
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+
+use super::change::{Change, ChangeKind, Version};
+use ketcd_kube::{Body, Object};
+use ketcd_store::{Event, EventKind, KeyValue, Origin, Revision};
+
+/// Decoded objects kept at hand; those that change often are seldom decoded twice.
+const RECENT: usize = 1024;
+
+/// Pairs each event with the version before it.
+///
+/// Memory: one [`KeyValue`] for each live key, whose bytes are slices of the source where that is a file, and at most 1,024 decoded objects.
+pub struct Follower<D> {
+    decode: D,
+    last: HashMap<Bytes, KeyValue>,
+    recent: HashMap<Bytes, Object>,
+    /// The end of the last gap: what was seen before it may have changed since.
+    gap: Revision,
+}
+
+impl<D: Fn(&KeyValue) -> Body> Follower<D> {
+    /// A follower that knows no key yet and decodes with `decode`.
+    pub fn new(decode: D) -> Self {
+        Self { decode, last: HashMap::new(), recent: HashMap::new(), gap: Revision(0) }
+    }
+
+    /// Tells of a key that was alive before the first event. Returns it as the change that made it, whose version before cannot be
+    /// read unless this is its first.
+    pub fn seed(&mut self, key_value: KeyValue, origin: Origin) -> Change {
+        let event = Event { revision: key_value.mod_revision, sub_revision: 0, kind: EventKind::Put, key_value, origin };
+        self.change(event)
+    }
+
+    /// Tells that changes up to revision `to` are missing.
+    pub fn gap(&mut self, to: Revision) {
+        self.gap = to;
+    }
+
+    /// Returns the change that `event` made. Events come in ascending order, each once.
+    pub fn change(&mut self, event: Event) -> Change {
+        let Event { revision, sub_revision, kind, key_value, origin } = event;
+        let key = key_value.key.clone();
+        let created = kind == EventKind::Put && key_value.version == 1;
+        let before = if created { self.forget(&key) } else { self.before(&key, kind, &key_value) };
+        let (kind, after) = match kind {
+            EventKind::Delete => {
+                self.last.remove(&key);
+                (ChangeKind::Deleted, Version::Absent)
+            }
+            EventKind::Put => {
+                let after = Version::from((self.decode)(&key_value));
+                self.remember(&key, key_value, &after);
+                (if created { ChangeKind::Added } else { ChangeKind::Modified }, after)
+            }
+        };
+        Change { revision, sub_revision, kind, key, origin, before, after }
+    }
+
+    fn forget(&mut self, key: &Bytes) -> Version {
+        self.recent.remove(key);
+        Version::Absent
+    }
+
+    /// The version just before; a version number that does not follow the last one seen shows a gap; a deletion has none.
+    fn before(&mut self, key: &Bytes, kind: EventKind, now: &KeyValue) -> Version {
+        let object = self.recent.remove(key);
+        let Some(last) = self.last.get(key) else { return Version::Unreadable };
+        let follows = match kind {
+            EventKind::Put => last.version + 1 == now.version && last.create_revision == now.create_revision,
+            EventKind::Delete => last.mod_revision > self.gap,
+        };
+        if !follows {
+            return Version::Unreadable;
+        }
+        object.map_or_else(|| Version::from((self.decode)(last)), Version::Object)
+    }
+
+    fn remember(&mut self, key: &Bytes, key_value: KeyValue, after: &Version) {
+        self.last.insert(key.clone(), key_value);
+        if let Version::Object(object) = after {
+            if self.recent.len() >= RECENT {
+                self.recent.clear();
+            }
+            self.recent.insert(key.clone(), object.clone());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(revision: i64, created: i64, version: i64, value: &str) -> Event {
+        let key_value = KeyValue {
+            key: Bytes::from_static(b"/registry/pods/a/b"),
+            value: Bytes::copy_from_slice(value.as_bytes()),
+            create_revision: Revision(created),
+            mod_revision: Revision(revision),
+            version,
+            lease: 0,
+        };
+        Event { revision: Revision(revision), sub_revision: 0, kind: EventKind::Put, key_value, origin: Origin::Db }
+    }
+
+    fn delete(revision: i64) -> Event {
+        let mut event = put(revision, 0, 0, "");
+        event.kind = EventKind::Delete;
+        event
+    }
+
+    fn follower() -> Follower<impl Fn(&KeyValue) -> Body> {
+        Follower::new(|key_value: &KeyValue| Body::Object(serde_json::from_slice::<serde_json::Value>(&key_value.value).unwrap().into()))
+    }
+
+    #[test]
+    fn each_change_knows_the_version_before() {
+        let mut follower = follower();
+        let added = follower.change(put(5, 5, 1, "{\"a\":1}"));
+        let patch = added.patch();
+        assert_eq!((added.kind, added.before, patch), (ChangeKind::Added, Version::Absent, None));
+        let modified = follower.change(put(6, 5, 2, "{\"a\":2}"));
+        assert_eq!(modified.patch().unwrap().to_string(), r#"[{"op":"replace","path":"/a","value":2}]"#);
+        let deleted = follower.change(delete(7));
+        assert_eq!(deleted.patch().unwrap().to_string(), r#"[{"op":"replace","path":"","value":null}]"#);
+        let again = follower.change(put(8, 8, 1, "{}"));
+        assert_eq!(again.before, Version::Absent);
+    }
+
+    #[test]
+    fn a_missing_version_is_a_gap_not_a_guess() {
+        let mut follower = follower();
+        follower.change(put(5, 5, 1, "{}"));
+        assert_eq!(follower.change(put(9, 5, 3, "{}")).before, Version::Unreadable);
+        assert_eq!(follower.change(put(12, 11, 2, "{}")).before, Version::Unreadable);
+        follower.gap(Revision(12));
+        assert_eq!(follower.change(delete(13)).before, Version::Unreadable);
+    }
+}

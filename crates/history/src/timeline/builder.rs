@@ -1,0 +1,86 @@
+//! Makes a timeline of one key's changes, one at a time.
+
+use serde_json::Value;
+
+use super::rollout::Chapters;
+use super::{Gap, Notes, Phase, Placement, Step, Subject, Teller, Timeline, controller, mark_longest, one_moment, state};
+use crate::change::{ChangeKind, Told, Version};
+use ketcd_store::Origin;
+
+/// Makes a timeline of one key's changes, one at a time, oldest first.
+#[derive(Default)]
+pub struct Builder {
+    timeline: Timeline,
+    teller: Teller,
+    chapters: Chapters,
+    begun: bool,
+    alive: bool,
+}
+
+impl Builder {
+    /// Takes the next change into account; `keep` holds on to the change itself.
+    pub fn observe(&mut self, told: Told, keep: bool) {
+        let change = &told.change;
+        let timeline = &mut self.timeline;
+        if let (Origin::Objects, Some(object)) = (change.origin, change.object()) {
+            timeline.one_moment = true;
+            timeline.phases = one_moment::phases(object, change.revision);
+            timeline.until = Some(change.revision);
+            remember(timeline, object, &told);
+            timeline.changes.extend(keep.then_some(told));
+            return;
+        }
+        if !self.begun {
+            timeline.complete = change.kind == ChangeKind::Added;
+            self.begun = true;
+        }
+        // A creation while the key was alive: its deletion is missing.
+        let reborn = change.kind == ChangeKind::Added && self.alive;
+        self.alive = change.kind != ChangeKind::Deleted;
+        if change.before == Version::Unreadable || reborn {
+            timeline.complete = false;
+            let state = change.object().map_or_else(|| "deleted".to_owned(), state);
+            timeline.gaps.push(Gap { after: timeline.until, until: change.revision, dated: told.dated, state });
+        }
+        let steps = self.teller.steps(change);
+        self.chapters.observe(&told, &steps);
+        for Step { phase, detail } in steps {
+            let phase = Phase { phase, revision: change.revision, dated: told.dated, by: told.actor.clone(), detail, longest: false };
+            timeline.phases.push(phase);
+        }
+        timeline.until = Some(change.revision);
+        if let Some(object) = change.object() {
+            remember(timeline, object, &told);
+        }
+        if keep {
+            timeline.changes.push(told);
+        }
+    }
+
+    /// Ends the timeline. `notes` may hold Events of other objects, which are left out.
+    pub fn finish(self, notes: &Notes) -> Timeline {
+        let mut timeline = self.timeline;
+        mark_longest(&mut timeline.phases);
+        timeline.rollouts = self.chapters.rollouts;
+        if let Some(last) = &timeline.last {
+            timeline.subject = Subject::of(last);
+            timeline.owner = controller(last).and_then(|owner| owner["uid"].as_str()).unwrap_or_default().to_owned();
+        }
+        timeline.notes = notes.about(&timeline.subject, &timeline.uids);
+        timeline
+    }
+}
+
+/// Keeps what the end of the story needs of a version.
+fn remember(timeline: &mut Timeline, object: &Value, told: &Told) {
+    let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
+    if timeline.uids.last().is_none_or(|last| last != uid) {
+        timeline.uids.push(uid.to_owned());
+    }
+    if let Some(node) = object["spec"]["nodeName"].as_str().filter(|_| object["kind"] == "Pod")
+        && timeline.placements.last().is_none_or(|last| last.node != node || last.uid != uid)
+    {
+        timeline.placements.push(Placement { node: node.to_owned(), uid: uid.to_owned(), since: told.change.revision });
+    }
+    timeline.last = Some(object.clone());
+}

@@ -1,0 +1,126 @@
+//! Deletion forensics: when an object went, which chain took it, what held it, and where its last manifest is.
+
+use serde_json::Value;
+
+use super::{Phase, Story, Timeline, condition, why};
+use crate::clock::Dated;
+use ketcd_store::Revision;
+
+/// What held a deleted object, and for how long.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finalizer {
+    /// Its name.
+    pub name: String,
+    /// The revision that removed it; `None` while it still holds.
+    pub removed: Option<Revision>,
+    /// When.
+    pub dated: Option<Dated>,
+}
+
+/// How an object came to be deleted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Deletion {
+    /// The revision in which deletion was asked for; of an object without grace and finalizers, the one that deleted it.
+    pub asked: Revision,
+    /// When it was asked for.
+    pub asked_at: Option<Dated>,
+    /// The revision in which it was gone; `None` while it still is there.
+    pub gone: Option<Revision>,
+    /// Whether it is gone though no readable version shows when.
+    pub vanished: bool,
+    /// When it was gone.
+    pub gone_at: Option<Dated>,
+    /// The chain: `eviction`, `preemption`, `namespace`, `cascade`, `scale down`, `garbage collection`, `TTL`, `direct`; `unknown` where nothing tells.
+    pub chain: &'static str,
+    /// The evidence, in words.
+    pub evidence: String,
+    /// What held it.
+    pub finalizers: Vec<Finalizer>,
+    /// The revision at which the last manifest can still be read.
+    pub last_manifest: Revision,
+}
+
+impl Deletion {
+    /// Whether a controller of the control plane asked for it.
+    pub(super) fn by_controller(&self) -> bool {
+        matches!(self.chain, "namespace" | "cascade" | "scale down" | "garbage collection")
+    }
+}
+
+/// Finds out how `of` came to be deleted; `None` where it was not, or where nothing but its last version is known.
+pub(super) fn find(story: &Story, of: &Timeline) -> Option<Deletion> {
+    if of.one_moment {
+        return None;
+    }
+    let end = of.phases.iter().rev().take_while(|phase| phase.phase != "Created").collect::<Vec<&Phase>>();
+    let gone = end.iter().find(|phase| phase.phase == "Deleted");
+    let asked = end.iter().rev().find(|phase| phase.phase == "Deleting").or(gone)?;
+    let last = of.last.as_ref()?;
+    let (chain, evidence) = chain(story, of, last, asked.revision);
+    let removed = end.iter().rev().filter(|phase| phase.phase == "FinalizerRemoved");
+    let removed = removed.map(|phase| Finalizer { name: phase.detail.clone(), removed: Some(phase.revision), dated: phase.dated });
+    let held = last["metadata"]["finalizers"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let held = held.map(|name| Finalizer {
+        name: name.to_owned(),
+        removed: gone.map(|phase| phase.revision),
+        dated: gone.and_then(|phase| phase.dated),
+    });
+    Some(Deletion {
+        asked: asked.revision,
+        asked_at: asked.dated,
+        gone: gone.map(|phase| phase.revision),
+        vanished: of.vanished,
+        gone_at: gone.and_then(|phase| phase.dated),
+        chain,
+        evidence,
+        finalizers: removed.chain(held).collect(),
+        last_manifest: gone.map_or(of.until.unwrap_or(asked.revision), |phase| phase.revision.before()),
+    })
+}
+
+/// The chain, best evidence first: what the object itself says, what components said of it, what happened to those above it.
+fn chain(story: &Story, of: &Timeline, last: &Value, asked: Revision) -> (&'static str, String) {
+    if let Some(marked) = condition(last, "DisruptionTarget").filter(|marked| marked["status"] == "True") {
+        let chain = if marked["reason"] == "PreemptionByScheduler" { "preemption" } else { "eviction" };
+        return (chain, format!("its condition DisruptionTarget says {}", why(marked)));
+    }
+    let said = |reasons: &[&str]| of.notes.iter().rev().find(|note| reasons.contains(&note.reason.as_str()));
+    if let Some(note) = said(&["Preempted"]) {
+        return ("preemption", format!("Event Preempted from {}: {}", note.source, note.message));
+    }
+    if let Some(note) = said(&["TaintManagerEviction", "Evicted", "NodeControllerEviction"]) {
+        return ("eviction", format!("Event {} from {}: {}", note.reason, note.source, note.message));
+    }
+    if of.subject.kind == "Event" {
+        return ("TTL", "Events hang on an etcd lease and go with it".to_owned());
+    }
+    if let Some(namespace) = story.find("Namespace", "", &of.subject.namespace).and_then(|namespace| deleting(namespace, asked)) {
+        return ("namespace", format!("its namespace is being deleted since r{}", namespace.revision));
+    }
+    if let Some(owner) = story.by_uid(&of.owner).filter(|_| !of.owner.is_empty()) {
+        if let Some(phase) = deleting(owner, asked) {
+            let chain = if phase.phase == "Deleted" { "garbage collection" } else { "cascade" };
+            return (chain, format!("its owner {} {} in r{}", owner.subject.kind, owner.subject.name, phase.revision));
+        }
+        if let Some(note) = story.deleted_by(&owner.subject, &of.subject.name) {
+            return ("scale down", format!("Event SuccessfulDelete from {} on {} {}", note.source, owner.subject.kind, owner.subject.name));
+        }
+        if of.subject.kind == "ReplicaSet" {
+            return ("cascade", format!("{} {} keeps no more old ReplicaSets", owner.subject.kind, owner.subject.name));
+        }
+    }
+    if last["status"]["phase"] == "Failed" || last["status"]["phase"] == "Succeeded" {
+        return ("unknown", "it had ended; whether somebody or a clean-up removed it leaves no trace".to_owned());
+    }
+    ("direct", "nothing above it was deleted and no component says it evicted it; who asked leaves no trace in etcd".to_owned())
+}
+
+/// The phase in which an object's deletion began, no later than `by`.
+fn deleting(timeline: &Timeline, by: Revision) -> Option<&Phase> {
+    timeline.phases.iter().rev().find(|phase| (phase.phase == "Deleting" || phase.phase == "Deleted") && phase.revision <= by)
+}
+
+/// Whether a sentence names an object, as a whole word.
+pub(super) fn names(message: &str, name: &str) -> bool {
+    message.split(|letter: char| letter.is_whitespace() || letter == ',' || letter == '"').any(|word| word.trim_end_matches('.') == name)
+}

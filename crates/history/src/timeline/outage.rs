@@ -1,0 +1,174 @@
+//! What a node's silence or its cordon cost: pods that left, what became of them, and which stayed.
+
+use super::{Phase, Placement, Timeline};
+use crate::clock::Dated;
+use ketcd_store::Revision;
+
+/// A time in which a node's kubelet was not heard of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outage {
+    /// The last heartbeat, or where leases are not readable the loss of it.
+    pub from: Phase,
+    /// When the control plane took the node for lost.
+    pub lost: Phase,
+    /// The taint that evicts.
+    pub tainted: Option<Phase>,
+    /// The first sign of life after it; `None` while it lasts.
+    pub until: Option<Phase>,
+    /// The pods that were evicted or deleted meanwhile, by name.
+    pub evicted: Vec<(String, Fate)>,
+    /// When the first of them was.
+    pub first_evicted: Option<Dated>,
+    /// The pods that stayed bound to the node, each with the step in which it was ready again.
+    pub stayed: Vec<(String, Option<Phase>)>,
+}
+
+/// A time in which a node took no new pods.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cordon {
+    /// Its begin.
+    pub from: Phase,
+    /// Its end; `None` while it lasts.
+    pub until: Option<Phase>,
+    /// The pods that left meanwhile: a drain, if there are any.
+    pub left: Vec<(String, Fate)>,
+}
+
+/// What became of a pod that lost its node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// Its controller made another.
+    Replaced(Replacement),
+    /// It had ended before.
+    Ended,
+    /// It has a controller, which made no other within the readable history.
+    NotReplaced,
+    /// Nobody would make another: it has no controller.
+    Alone,
+}
+
+/// A pod made in place of another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replacement {
+    /// Its name.
+    pub pod: String,
+    /// Where it runs; `None` while it waits.
+    pub node: Option<String>,
+}
+
+/// The times in which a node was not heard of, given the timelines of its pods and their replacements; none where only one moment is known.
+pub(super) fn outages(node: &Timeline, pods: &[&Timeline]) -> Vec<Outage> {
+    if node.one_moment {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for lost in node.phases.iter().filter(|phase| phase.phase == "HeartbeatLost") {
+        let quiet = node.phases.iter().rev().find(|phase| phase.phase == "LastHeartbeat" && phase.revision < lost.revision);
+        let until = next(node, &["Returned"], lost.revision);
+        let end = until.map(|until| until.revision);
+        let during = |phase: &&Phase| phase.revision > lost.revision && end.is_none_or(|end| phase.revision < end);
+        let tainted = node.phases.iter().filter(during).find(|phase| phase.phase == "Tainted" && phase.detail.ends_with(":NoExecute"));
+        let left = left(node, pods, lost.revision, end);
+        let stayed = pods.iter().filter(|pod| left.iter().all(|(other, _)| !std::ptr::eq(*other, **pod)));
+        let stayed = stayed.filter(|pod| {
+            is_on(pod, node, lost.revision)
+                && pod
+                    .phases
+                    .iter()
+                    .any(|phase| phase.phase == "NotReady" && phase.revision >= lost.revision && end.is_none_or(|end| phase.revision < end))
+        });
+        found.push(Outage {
+            from: quiet.unwrap_or(lost).clone(),
+            lost: lost.clone(),
+            tainted: tainted.cloned(),
+            until: until.cloned(),
+            first_evicted: left.iter().min_by_key(|(_, phase)| phase.revision).and_then(|(_, phase)| phase.dated),
+            evicted: fates(&left, pods),
+            stayed: stayed.map(|pod| (pod.subject.name.clone(), next(pod, &["Ready"], lost.revision).cloned())).collect(),
+        });
+    }
+    found
+}
+
+/// The times in which a node was cordoned, and the pods that left it then.
+pub(super) fn cordons(node: &Timeline, pods: &[&Timeline]) -> Vec<Cordon> {
+    let cordoned = node.phases.iter().filter(|phase| phase.phase == "Cordoned");
+    let told = cordoned.map(|from| {
+        let until = next(node, &["Uncordoned"], from.revision);
+        let left = left(node, pods, from.revision, until.map(|until| until.revision));
+        Cordon { from: from.clone(), until: until.cloned(), left: fates(&left, pods) }
+    });
+    told.collect()
+}
+
+/// The first phase of these names after a revision.
+fn next<'a>(timeline: &'a Timeline, names: &[&str], after: Revision) -> Option<&'a Phase> {
+    timeline.phases.iter().find(|phase| names.contains(&phase.phase) && phase.revision > after)
+}
+
+/// Where a pod was at a revision.
+fn place(pod: &Timeline, at: Revision) -> Option<&Placement> {
+    pod.placements.iter().rev().find(|placement| placement.since <= at)
+}
+
+fn is_on(pod: &Timeline, node: &Timeline, at: Revision) -> bool {
+    place(pod, at).is_some_and(|placement| placement.node == node.subject.name)
+}
+
+/// The pods that were on a node and whose deletion began between two revisions, each with the step in which it did.
+fn left<'a>(node: &Timeline, pods: &[&'a Timeline], from: Revision, until: Option<Revision>) -> Vec<(&'a Timeline, &'a Phase)> {
+    let begun = |pod: &&'a Timeline| {
+        let within = |phase: &&Phase| phase.revision > from && until.is_none_or(|until| phase.revision < until);
+        let deletion = pod.phases.iter().filter(within).find(|phase| phase.phase == "Deleting" || phase.phase == "Deleted")?;
+        is_on(pod, node, deletion.revision).then_some((*pod, deletion))
+    };
+    pods.iter().filter_map(begun).collect()
+}
+
+/// What became of each pod: a pod made by the same controller stands in for one of them, in the order in which they went.
+fn fates(left: &[(&Timeline, &Phase)], pods: &[&Timeline]) -> Vec<(String, Fate)> {
+    let mut taken: Vec<&Timeline> = Vec::new();
+    let mut in_order = left.to_vec();
+    in_order.sort_by_key(|(_, phase)| phase.revision);
+    let told = in_order.into_iter().map(|(pod, lost)| {
+        let free: Vec<&Timeline> = pods.iter().copied().filter(|other| !taken.iter().any(|known| std::ptr::eq(*known, *other))).collect();
+        let (fate, by) = fate(pod, &free, lost);
+        taken.extend(by);
+        (pod.subject.name.clone(), fate)
+    });
+    told.collect()
+}
+
+fn fate<'a>(pod: &'a Timeline, pods: &[&'a Timeline], lost: &Phase) -> (Fate, Option<&'a Timeline>) {
+    let before = |phase: &&Phase| phase.revision < lost.revision && matches!(phase.phase, "Succeeded" | "Failed" | "Created");
+    if pod.phases.iter().rev().find(before).is_some_and(|phase| phase.phase != "Created") {
+        return (Fate::Ended, None);
+    }
+    // A StatefulSet gives the name again; others make pods of other names.
+    let again = next(pod, &["Created"], lost.revision).map(|created| (pod, created.revision));
+    let other = || pods.iter().filter_map(|other| Some((*other, replaces(other, pod, lost)?))).min_by_key(|(_, created)| *created);
+    match again.or_else(other) {
+        Some((made, created)) => {
+            let node = made.placements.iter().find(|placement| placement.since >= created).map(|placement| placement.node.clone());
+            (Fate::Replaced(Replacement { pod: made.subject.name.clone(), node }), Some(made))
+        }
+        None if pod.owner.is_empty() => (Fate::Alone, None),
+        None => (Fate::NotReplaced, None),
+    }
+}
+
+/// A controller makes up for a lost pod within so many seconds or, where nothing is dated, revisions; later pods have other reasons.
+const SOON: (f64, i64) = (30.0, 200);
+
+/// The revision in which `other` was made in place of `pod`, whose deletion began in `lost`: by the same controller, soon after it.
+pub(super) fn replaces(other: &Timeline, pod: &Timeline, lost: &Phase) -> Option<Revision> {
+    if pod.owner.is_empty() || other.owner != pod.owner || std::ptr::eq(other, pod) {
+        return None;
+    }
+    let created = other.phases.iter().find(|phase| phase.phase == "Created" && phase.revision > lost.revision)?;
+    let soon = match lost.dated.zip(created.dated) {
+        Some((lost, created)) => (0.0..=SOON.0).contains(&created.time.duration_since(lost.time).as_secs_f64()),
+        None => created.revision.0 - lost.revision.0 <= SOON.1,
+    };
+    soon.then_some(created.revision)
+}

@@ -1,0 +1,157 @@
+//! Rollouts as chapters: what changed, which revision it became, and how it ended.
+
+use serde_json::Value;
+
+use super::{Step, deployment};
+use crate::actor::Actor;
+use crate::change::Told;
+use crate::clock::Dated;
+use ketcd_store::Revision;
+
+/// How a rollout ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RolloutEnd {
+    /// All replicas are of it and available.
+    RolledOut,
+    /// The next rollout began before.
+    Superseded,
+    /// The workload was deleted before.
+    Deleted,
+}
+
+impl RolloutEnd {
+    /// The word for machines.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::RolledOut => "RolledOut",
+            Self::Superseded => "Superseded",
+            Self::Deleted => "Deleted",
+        }
+    }
+}
+
+/// One rollout of a Deployment, StatefulSet or DaemonSet: from a pod template to the next.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rollout {
+    /// The revision that set the template.
+    pub begun: Revision,
+    /// When.
+    pub dated: Option<Dated>,
+    /// Who set it.
+    pub by: Option<Actor>,
+    /// The number or name that the controller gave it: a Deployment's `deployment.kubernetes.io/revision`, a StatefulSet's `updateRevision`.
+    pub number: Option<String>,
+    /// The annotation `kubernetes.io/change-cause` that it had last.
+    pub cause: Option<String>,
+    /// What changed in the template, or its images where it is the first.
+    pub change: String,
+    /// Whether it brought an earlier template back.
+    pub undo: bool,
+    /// Why it is stuck, in the controller's words, where its deadline passed.
+    pub stuck: Option<String>,
+    /// How and where it ended; `None` while it goes on.
+    pub end: Option<(RolloutEnd, Revision, Option<Dated>)>,
+}
+
+/// The chapters of one workload, as they are observed.
+#[derive(Debug, Default)]
+pub(super) struct Chapters {
+    pub(super) rollouts: Vec<Rollout>,
+}
+
+impl Chapters {
+    /// Takes a change and the steps it shows into account.
+    pub(super) fn observe(&mut self, told: &Told, steps: &[Step]) {
+        let change = &told.change;
+        for step in steps {
+            match step.phase {
+                "Rollout" | "Undo" => {
+                    self.end(RolloutEnd::Superseded, told);
+                    self.rollouts.push(Rollout {
+                        begun: change.revision,
+                        dated: told.dated,
+                        by: told.actor.clone(),
+                        number: None,
+                        cause: None,
+                        change: step.detail.split_once(deployment::CAUSE).map_or(step.detail.as_str(), |(change, _)| change).to_owned(),
+                        undo: step.phase == "Undo",
+                        stuck: None,
+                        end: None,
+                    });
+                }
+                "RolledOut" => self.end(RolloutEnd::RolledOut, told),
+                "Deleted" => self.end(RolloutEnd::Deleted, told),
+                "Stuck" => self.open().into_iter().for_each(|rollout| rollout.stuck = Some(step.detail.clone())),
+                _ => {}
+            }
+        }
+        if let (Some(rollout), Some(object)) = (self.rollouts.last_mut(), change.after.object()) {
+            // The controller numbers a template after it was set; until then the number is the last one's.
+            let number = number(object);
+            if rollout.number.is_none() && number != change.before.object().and_then(self::number) {
+                rollout.number = number;
+            }
+            rollout.cause = cause(object);
+        }
+    }
+
+    fn open(&mut self) -> Option<&mut Rollout> {
+        self.rollouts.last_mut().filter(|rollout| rollout.end.is_none())
+    }
+
+    fn end(&mut self, end: RolloutEnd, told: &Told) {
+        if let Some(rollout) = self.open() {
+            rollout.end = Some((end, told.change.revision, told.dated));
+        }
+    }
+}
+
+fn number(object: &Value) -> Option<String> {
+    let number = match object["kind"].as_str()? {
+        "Deployment" => &object["metadata"]["annotations"]["deployment.kubernetes.io/revision"],
+        _ => &object["status"]["updateRevision"],
+    };
+    number.as_str().filter(|number| !number.is_empty()).map(str::to_owned)
+}
+
+fn cause(object: &Value) -> Option<String> {
+    object["metadata"]["annotations"]["kubernetes.io/change-cause"].as_str().map(str::to_owned)
+}
+
+/// Whether a StatefulSet's or DaemonSet's rollout is on its way: their status alone does not tell a finished rollout from a pod that came back.
+#[derive(Debug, Default)]
+pub(super) struct Rolling(bool);
+
+impl Rolling {
+    /// Adds the step that ends a rollout, once it is complete.
+    pub(super) fn follow(&mut self, kind: &str, after: &Value, steps: &mut Vec<Step>) {
+        self.0 |= steps.iter().any(|step| step.phase == "Rollout");
+        if self.0 && is_complete(kind, after) {
+            self.0 = false;
+            let count = if kind == "DaemonSet" { "numberAvailable" } else { "readyReplicas" };
+            let ready = after["status"][count].as_i64().unwrap_or(0);
+            steps.retain(|step| step.phase != "Progress");
+            steps.push(Step::new("RolledOut", format!("{ready} up to date and ready")));
+        }
+    }
+}
+
+/// Complete as `kubectl rollout status` has it (k8s.io/kubectl pkg/polymorphichelpers/rollout_status.go).
+fn is_complete(kind: &str, object: &Value) -> bool {
+    let status = |field: &str| object["status"][field].as_i64().unwrap_or(0);
+    if status("observedGeneration") < object["metadata"]["generation"].as_i64().unwrap_or(0) {
+        return false;
+    }
+    if kind == "DaemonSet" {
+        let wanted = status("desiredNumberScheduled");
+        return status("updatedNumberScheduled") >= wanted && status("numberAvailable") >= wanted;
+    }
+    let wanted = object["spec"]["replicas"].as_i64().unwrap_or(1);
+    let partition = object["spec"]["updateStrategy"]["rollingUpdate"]["partition"].as_i64().unwrap_or(0);
+    let updated = if partition > 0 {
+        status("updatedReplicas") >= wanted - partition
+    } else {
+        object["status"]["updateRevision"] == object["status"]["currentRevision"]
+    };
+    status("readyReplicas") >= wanted && updated
+}

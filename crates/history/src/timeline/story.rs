@@ -1,0 +1,300 @@
+//! Many objects' timelines together, and how they belong to each other.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use bytes::Bytes;
+
+use super::heartbeat::{self, Beats};
+use super::{Builder, Cordon, Deletion, Note, Notes, Outage, Phase, Subject, Timeline, deletion, outage};
+use crate::Told;
+use crate::actor::{Actor, ActorFrom, CONTROLLERS};
+use ketcd_store::{Origin, Revision};
+
+/// Timelines as they are collected, and then as they are told.
+#[derive(Default)]
+pub struct Story {
+    builders: BTreeMap<Bytes, Builder>,
+    observed: Notes,
+    beats: BTreeMap<String, Beats>,
+    /// The timelines by their keys, once [`Story::finish`] was called.
+    pub timelines: BTreeMap<Bytes, Timeline>,
+    by_uid: HashMap<String, Bytes>,
+    by_name: HashMap<(String, String, String), Bytes>,
+    /// The Events with which controllers say that they deleted a pod.
+    deletions: Vec<Note>,
+}
+
+impl Story {
+    /// Takes the next change into account; Kubernetes Events become notes. `keep` holds on to the change itself.
+    pub fn observe(&mut self, told: Told, keep: bool) {
+        let change = &told.change;
+        if let Some(event) = change.object().filter(|object| object["kind"] == "Event") {
+            // An Event's deletion is only its age.
+            match change.origin {
+                Origin::Objects => self.observed.observe_undated(&change.key, change.revision, event),
+                _ if change.after.object().is_some() => self.observed.observe(&change.key, change.revision, told.dated, event),
+                _ => {}
+            }
+            if !keep {
+                return;
+            }
+        }
+        if let Some(lease) = change.after.object().filter(|object| !keep && heartbeat::is_node_lease(object)) {
+            let node = lease["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+            self.beats.entry(node).or_default().observe(change.revision, told.dated, lease);
+            return;
+        }
+        self.builders.entry(change.key.clone()).or_default().observe(told, keep);
+    }
+
+    /// Ends all timelines, and weaves into each what other objects show of it.
+    pub fn finish(&mut self) {
+        let finish = |(key, builder): (Bytes, Builder)| (key, builder.finish(&self.observed));
+        self.timelines = std::mem::take(&mut self.builders).into_iter().map(finish).collect();
+        for timeline in self.timelines.values_mut().filter(|timeline| timeline.subject.kind == "Node") {
+            if let Some(beats) = self.beats.get(&timeline.subject.name) {
+                timeline.weave(beats.silences());
+            }
+        }
+        for (key, timeline) in &self.timelines {
+            let Subject { kind, namespace, name, .. } = timeline.subject.clone();
+            self.by_name.insert((kind, namespace, name), key.clone());
+            self.by_uid.extend(timeline.uids.iter().filter(|uid| !uid.is_empty()).map(|uid| (uid.clone(), key.clone())));
+        }
+        self.deletions = self.observed.all().into_iter().filter(|note| note.reason == "SuccessfulDelete").collect();
+        self.weave_preemptions();
+        self.name_deleters();
+    }
+
+    /// Names who deleted what leaves no trace of its own: controllers, where the chain of the deletion says so.
+    fn name_deleters(&mut self) {
+        // Of one moment it is not known what else was deleted.
+        if self.timelines.values().any(|timeline| timeline.one_moment) {
+            return;
+        }
+        let nameless = |phase: &Phase| matches!(phase.phase, "Deleting" | "Deleted") && phase.by.is_none();
+        let found: Vec<(Bytes, Revision)> = self
+            .timelines
+            .iter()
+            .filter(|(_, timeline)| timeline.phases.iter().any(nameless))
+            .filter_map(|(key, timeline)| Some((key.clone(), deletion::find(self, timeline)?)))
+            .filter(|(_, deletion)| deletion.by_controller())
+            .map(|(key, deletion)| (key, deletion.asked))
+            .collect();
+        for (key, asked) in found {
+            let phases = self.timelines.get_mut(&key).into_iter().flat_map(|timeline| &mut timeline.phases);
+            for phase in phases.filter(|phase| phase.revision >= asked && nameless(phase)) {
+                phase.by = Some(Actor { name: CONTROLLERS.to_owned(), on: None, from: ActorFrom::Inferred });
+            }
+        }
+    }
+
+    /// Tells preemptors whom they preempted: the victims' Events say so.
+    fn weave_preemptions(&mut self) {
+        let preempting = |timeline: &&Timeline| timeline.phases.iter().any(|phase| phase.phase == "Nominated");
+        let preempted: Vec<(Bytes, Vec<Phase>)> = self
+            .timelines
+            .iter()
+            .filter(|(_, timeline)| preempting(timeline))
+            .map(|(key, timeline)| (key.clone(), self.victims(timeline).iter().map(preempts).collect()))
+            .collect();
+        for (key, phases) in preempted.into_iter().filter(|(_, phases): &(Bytes, Vec<Phase>)| !phases.is_empty()) {
+            self.timelines.entry(key).and_modify(|timeline| timeline.weave(phases));
+        }
+    }
+
+    /// Takes for gone what is not alive at the end, though its deletion cannot be read.
+    pub fn mark_vanished(&mut self, alive: &HashSet<Bytes>) {
+        for (_, timeline) in self.timelines.iter_mut().filter(|(key, _)| !alive.contains(*key)) {
+            timeline.vanished = !timeline.is_gone();
+            timeline.complete &= !timeline.vanished;
+        }
+    }
+
+    /// All Events, in order of their last revisions.
+    pub fn notes(&self) -> Vec<Note> {
+        self.observed.all()
+    }
+
+    /// The timelines of what `of` controls, directly or through others, in order of their first revisions.
+    pub fn controlled(&self, of: &Timeline) -> Vec<&Timeline> {
+        let mut owners: Vec<&str> = of.uids.iter().map(String::as_str).collect();
+        let mut found: Vec<&Timeline> = Vec::new();
+        loop {
+            let more: Vec<&Timeline> = self
+                .timelines
+                .values()
+                .filter(|timeline| !timeline.owner.is_empty() && owners.contains(&timeline.owner.as_str()))
+                .filter(|timeline| !found.iter().any(|known| std::ptr::eq(*known, *timeline)))
+                .collect();
+            if more.is_empty() {
+                break;
+            }
+            owners.extend(more.iter().flat_map(|timeline| timeline.uids.iter().map(String::as_str)));
+            found.extend(more);
+        }
+        found.sort_by_key(|timeline| timeline.phases.first().map(|phase| phase.revision));
+        found
+    }
+
+    /// The pods that ran on a node, and those that replaced them elsewhere, in order of their first revisions.
+    pub fn of_node(&self, name: &str) -> Vec<&Timeline> {
+        let on = |timeline: &&Timeline| timeline.placements.iter().any(|placement| placement.node == name);
+        let mut pods: Vec<&Timeline> = self.timelines.values().filter(on).collect();
+        let instead_of = |other: &Timeline, pod: &Timeline| {
+            let lost = pod.phases.iter().find(|phase| phase.phase == "Deleting");
+            lost.is_some_and(|lost| outage::replaces(other, pod, lost).is_some())
+        };
+        let replaced = |other: &&Timeline| pods.iter().any(|pod| instead_of(other, pod));
+        let replaced: Vec<&Timeline> = self.timelines.values().filter(|timeline| !on(timeline)).filter(replaced).collect();
+        pods.extend(replaced);
+        pods.sort_by_key(|timeline| timeline.phases.first().map(|phase| phase.revision));
+        pods
+    }
+
+    /// The addresses behind a Service.
+    pub fn of_service(&self, of: &Timeline) -> Vec<&Timeline> {
+        let Subject { namespace, name, .. } = &of.subject;
+        // Slices that others than the API server's controller make have no owner, but the label.
+        let label = |timeline: &Timeline| {
+            let metadata = timeline.last.as_ref().map(|last| &last["metadata"]);
+            metadata.is_some_and(|metadata| metadata["labels"]["kubernetes.io/service-name"] == name.as_str())
+        };
+        let own = |timeline: &&Timeline| {
+            let subject = &timeline.subject;
+            subject.namespace == *namespace
+                && (subject.kind == "Endpoints" && subject.name == *name || subject.kind == "EndpointSlice" && label(timeline))
+        };
+        self.timelines.values().filter(own).collect()
+    }
+
+    /// What an autoscaler scales.
+    pub fn scaled_by(&self, of: &Timeline) -> Option<&Timeline> {
+        let target = &of.last.as_ref()?["spec"]["scaleTargetRef"];
+        self.find(target["kind"].as_str()?, &of.subject.namespace, target["name"].as_str()?)
+    }
+
+    /// The claims, volumes and attachments of a pod, a StatefulSet, a claim or a volume; of a claim the pods that use it, too.
+    pub fn storage_of(&self, of: &Timeline) -> Vec<&Timeline> {
+        let claims = |timeline: &&Timeline| timeline.subject.kind == "PersistentVolumeClaim" && belongs(timeline, of);
+        let mut found: Vec<&Timeline> = match of.subject.kind.as_str() {
+            "PersistentVolumeClaim" => self.timelines.values().filter(|timeline| uses(timeline, &of.subject)).collect(),
+            _ => self.timelines.values().filter(claims).collect(),
+        };
+        let mut volumes: Vec<&str> = found.iter().chain([&of]).filter_map(|timeline| volume(timeline)).collect();
+        volumes.sort_unstable();
+        let theirs = |timeline: &&Timeline| {
+            let attached = || timeline.last.as_ref().and_then(|last| last["spec"]["source"]["persistentVolumeName"].as_str());
+            match timeline.subject.kind.as_str() {
+                "PersistentVolume" => of.subject.kind == "PersistentVolumeClaim" && volumes.contains(&timeline.subject.name.as_str()),
+                "VolumeAttachment" => attached().is_some_and(|name| volumes.contains(&name)),
+                _ => false,
+            }
+        };
+        found.extend(self.timelines.values().filter(theirs));
+        found
+    }
+
+    /// The times in which a node was not heard of.
+    pub fn outages(&self, of: &Timeline) -> Vec<Outage> {
+        outage::outages(of, &self.of_node(&of.subject.name))
+    }
+
+    /// The times in which a node was cordoned.
+    pub fn cordons(&self, of: &Timeline) -> Vec<Cordon> {
+        outage::cordons(of, &self.of_node(&of.subject.name))
+    }
+
+    /// The pods that were preempted to make room for `of`, each with the Event that says so.
+    pub fn victims(&self, of: &Timeline) -> Vec<Note> {
+        let subject = &of.subject;
+        let name = format!("{}/{}", subject.namespace, subject.name);
+        let says = |note: &Note| {
+            let mut words = note.message.split_whitespace();
+            // Up to 1.25 the message names the preemptor, later its uid.
+            words.any(|word| word == name || of.uids.iter().any(|uid| !uid.is_empty() && word == uid))
+        };
+        self.observed.all().into_iter().filter(|note| note.reason == "Preempted" && says(note)).collect()
+    }
+
+    /// Why a Deployment's last rollout is not finished: the pods it waits for, each with its last refusal or trouble.
+    pub fn waiting<'a>(&'a self, of: &Timeline) -> Vec<(&'a Timeline, &'a Phase)> {
+        // What is being deleted is not waited for.
+        let leaving = |timeline: &Timeline| timeline.last.as_ref().is_some_and(|last| last["metadata"]["deletionTimestamp"].is_string());
+        let alive = |timeline: &&Timeline| timeline.subject.kind == "Pod" && !timeline.is_gone() && !leaving(timeline);
+        let trouble = |timeline: &'a Timeline| {
+            let last = timeline.phases.iter().rev().find(|phase| SETTLED.contains(&phase.phase) || TROUBLE.contains(&phase.phase))?;
+            TROUBLE.contains(&last.phase).then_some((timeline, last))
+        };
+        self.controlled(of).into_iter().filter(alive).filter_map(trouble).collect()
+    }
+
+    /// How an object came to be deleted, where it was.
+    pub fn deletion(&self, of: &Timeline) -> Option<Deletion> {
+        deletion::find(self, of)
+    }
+
+    /// The Event with which an object's owner says that it deleted it.
+    pub(super) fn deleted_by(&self, owner: &Subject, name: &str) -> Option<&Note> {
+        self.deletions.iter().find(|note| note.names(owner) && deletion::names(&note.message, name))
+    }
+
+    /// The timeline of the object with this uid.
+    pub fn by_uid(&self, uid: &str) -> Option<&Timeline> {
+        self.timelines.get(self.by_uid.get(uid)?)
+    }
+
+    /// The timeline of an object by kind, namespace and name.
+    pub fn find(&self, kind: &str, namespace: &str, name: &str) -> Option<&Timeline> {
+        self.timelines.get(self.by_name.get(&(kind.to_owned(), namespace.to_owned(), name.to_owned()))?)
+    }
+}
+
+/// The volume that a claim or volume is.
+fn volume(timeline: &Timeline) -> Option<&str> {
+    match timeline.subject.kind.as_str() {
+        "PersistentVolumeClaim" => timeline.last.as_ref()?["spec"]["volumeName"].as_str(),
+        "PersistentVolume" => Some(&timeline.subject.name),
+        _ => None,
+    }
+}
+
+/// Whether a pod mounts this claim.
+fn uses(pod: &Timeline, claim: &Subject) -> bool {
+    let volumes = pod.last.as_ref().filter(|_| pod.subject.kind == "Pod" && pod.subject.namespace == claim.namespace);
+    let volumes = volumes.and_then(|last| last["spec"]["volumes"].as_array()).into_iter().flatten();
+    volumes.into_iter().any(|volume| volume["persistentVolumeClaim"]["claimName"] == claim.name.as_str())
+}
+
+/// Whether a claim is of this pod, StatefulSet or volume.
+fn belongs(claim: &Timeline, of: &Timeline) -> bool {
+    let Some(last) = &of.last else { return false };
+    let near = claim.subject.namespace == of.subject.namespace;
+    match of.subject.kind.as_str() {
+        "Pod" => near && uses(of, &claim.subject),
+        "StatefulSet" => {
+            let templates = last["spec"]["volumeClaimTemplates"].as_array().into_iter().flatten();
+            let starts =
+                templates.filter_map(|template| template["metadata"]["name"].as_str()).map(|name| format!("{name}-{}-", of.subject.name));
+            let ordinal = |start: String| claim.subject.name.strip_prefix(&start).is_some_and(|rest| rest.parse::<u32>().is_ok());
+            near && starts.into_iter().any(ordinal)
+        }
+        "PersistentVolume" => {
+            let bound = &last["spec"]["claimRef"];
+            bound["namespace"] == claim.subject.namespace.as_str() && bound["name"] == claim.subject.name.as_str()
+        }
+        _ => false,
+    }
+}
+
+/// The step of a preemptor that the Event of its victim shows.
+fn preempts(note: &Note) -> Phase {
+    let by = Actor { name: note.source.clone(), on: None, from: ActorFrom::Recorded };
+    let (revision, dated) = (note.revision, note.dated);
+    Phase { phase: "Preempting", revision, dated, by: Some(by), detail: format!("{} makes room", note.object()), longest: false }
+}
+
+/// After these a pod is no trouble any more.
+const SETTLED: &[&str] = &["Ready", "Scheduled", "Succeeded", "Deleting"];
+/// In these a pod keeps its controller waiting.
+const TROUBLE: &[&str] = &["Refused", "Waiting", "Gated", "NotReady", "Failed", "Restarted"];

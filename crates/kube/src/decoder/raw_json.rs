@@ -1,0 +1,327 @@
+//! JSON text made canonical: compact, members sorted, strings escaped as Go does, numbers kept or written as Go does.
+
+use super::canonical::is_canonical;
+use super::fault::{Fault, Result};
+use super::go_text;
+use super::sorted::Members;
+
+/// Values within values, below what `serde_json` reads.
+pub(super) const MAX_DEPTH: usize = 120;
+
+/// What becomes of numbers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Numbers {
+    /// They keep their spelling, as in a `RawExtension`.
+    Keep,
+    /// They become int64 or float64 and are written anew, as in a custom resource.
+    Go,
+}
+
+/// Appends the one JSON value that `text` is. Offsets of faults are counted from `text`'s beginning.
+pub(super) fn append(text: &[u8], numbers: Numbers, out: &mut Vec<u8>) -> Result<()> {
+    if is_canonical(text) {
+        out.extend_from_slice(text);
+        return Ok(());
+    }
+    let mut parser = Parser { text, pos: 0, numbers, members: Members::default() };
+    parser.value(out, 0)?;
+    parser.space();
+    if parser.pos < text.len() { Err(parser.fault("text after the JSON value")) } else { Ok(()) }
+}
+
+struct Parser<'a> {
+    text: &'a [u8],
+    pos: usize,
+    numbers: Numbers,
+    members: Members,
+}
+
+impl<'a> Parser<'a> {
+    fn fault(&self, what: &str) -> Box<Fault> {
+        if self.pos >= self.text.len() { Fault::new("JSON cut short", self.pos) } else { Fault::new(what, self.pos) }
+    }
+
+    #[inline]
+    fn peek(&self) -> u8 {
+        self.text.get(self.pos).copied().unwrap_or(0)
+    }
+
+    #[inline]
+    fn space(&mut self) {
+        while matches!(self.peek(), b' ' | b'\n' | b'\r' | b'\t') {
+            self.pos += 1;
+        }
+    }
+
+    fn value(&mut self, out: &mut Vec<u8>, depth: usize) -> Result<()> {
+        self.space();
+        match self.peek() {
+            b'{' | b'[' if depth >= MAX_DEPTH => Err(self.fault("JSON nested too deep")),
+            b'{' => self.object(out, depth + 1),
+            b'[' => self.array(out, depth + 1),
+            b'"' => {
+                let text = self.string()?;
+                match text {
+                    Text::Plain(text) => {
+                        out.push(b'"');
+                        out.extend_from_slice(text);
+                        out.push(b'"');
+                    }
+                    Text::Decoded(text) => go_text::append_string(out, &text),
+                }
+                Ok(())
+            }
+            b't' => self.literal(b"true", out),
+            b'f' => self.literal(b"false", out),
+            b'n' => self.literal(b"null", out),
+            b'-' | b'0'..=b'9' => self.number(out),
+            _ => Err(self.fault("no JSON value")),
+        }
+    }
+
+    fn literal(&mut self, word: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        if !self.text[self.pos..].starts_with(word) {
+            return Err(self.fault("no JSON value"));
+        }
+        self.pos += word.len();
+        out.extend_from_slice(word);
+        Ok(())
+    }
+
+    fn object(&mut self, out: &mut Vec<u8>, depth: usize) -> Result<()> {
+        self.pos += 1;
+        let object = self.members.begin(out);
+        self.space();
+        if self.peek() != b'}' {
+            loop {
+                self.space();
+                if self.peek() != b'"' {
+                    return Err(self.fault("expected a member's name"));
+                }
+                match self.string()? {
+                    Text::Plain(key) => self.members.key(&object, key, out),
+                    Text::Decoded(key) => self.members.key(&object, &key, out),
+                }
+                self.space();
+                if self.peek() != b':' {
+                    return Err(self.fault("expected a colon"));
+                }
+                self.pos += 1;
+                self.value(out, depth)?;
+                self.members.end_member(out);
+                self.space();
+                match self.peek() {
+                    b',' => self.pos += 1,
+                    b'}' => break,
+                    _ => return Err(self.fault("expected a comma or the object's end")),
+                }
+            }
+        }
+        self.pos += 1;
+        self.members.end(object, out);
+        Ok(())
+    }
+
+    fn array(&mut self, out: &mut Vec<u8>, depth: usize) -> Result<()> {
+        self.pos += 1;
+        out.push(b'[');
+        self.space();
+        if self.peek() != b']' {
+            loop {
+                self.value(out, depth)?;
+                self.space();
+                match self.peek() {
+                    b',' => out.push(b','),
+                    b']' => break,
+                    _ => return Err(self.fault("expected a comma or the array's end")),
+                }
+                self.pos += 1;
+            }
+        }
+        self.pos += 1;
+        out.push(b']');
+        Ok(())
+    }
+
+    /// A string whose opening quote is at hand.
+    fn string(&mut self) -> Result<Text<'a>> {
+        let start = self.pos + 1;
+        let mut pos = start;
+        while let Some(block) = self.text[pos..].first_chunk() {
+            let plain = go_text::first_special(block);
+            pos += plain;
+            if plain < go_text::BLOCK {
+                break;
+            }
+        }
+        loop {
+            match self.text.get(pos) {
+                Some(b'"') => {
+                    self.pos = pos + 1;
+                    return Ok(Text::Plain(&self.text[start..pos]));
+                }
+                Some(b'\\' | b'<' | b'>' | b'&' | 0..0x20 | 0x80..) | None => return self.decoded(start),
+                Some(_) => pos += 1,
+            }
+        }
+    }
+
+    fn decoded(&mut self, start: usize) -> Result<Text<'a>> {
+        let mut decoded = Vec::new();
+        self.pos = start;
+        loop {
+            match self.text.get(self.pos) {
+                Some(b'"') => {
+                    self.pos += 1;
+                    return Ok(Text::Decoded(decoded));
+                }
+                Some(b'\\') => {
+                    let mut utf8 = [0; 4];
+                    let character = self.escape()?;
+                    decoded.extend_from_slice(character.encode_utf8(&mut utf8).as_bytes());
+                }
+                Some(0..0x20) | None => return Err(self.fault("control character in a string")),
+                Some(&byte) => {
+                    decoded.push(byte);
+                    self.pos += 1;
+                }
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Result<char> {
+        let kind = self.text.get(self.pos + 1).copied().unwrap_or(0);
+        let simple = match kind {
+            b'"' | b'\\' | b'/' => char::from(kind),
+            b'b' => '\u{8}',
+            b'f' => '\u{c}',
+            b'n' => '\n',
+            b'r' => '\r',
+            b't' => '\t',
+            b'u' => return self.unicode_escape(),
+            _ => return Err(self.fault("unknown escape in a string")),
+        };
+        self.pos += 2;
+        Ok(simple)
+    }
+
+    fn unicode_escape(&mut self) -> Result<char> {
+        let unit = |at: usize| {
+            let escape = self.text.get(at..at + 6)?;
+            let hex = std::str::from_utf8(escape.strip_prefix(b"\\u")?).ok()?;
+            hex.bytes().all(|b| b.is_ascii_hexdigit()).then(|| u32::from_str_radix(hex, 16).ok())?
+        };
+        let Some(first) = unit(self.pos) else { return Err(self.fault("unknown escape in a string")) };
+        if (0xd800..0xdc00).contains(&first)
+            && let Some(second) = unit(self.pos + 6).filter(|second| (0xdc00..0xe000).contains(second))
+        {
+            self.pos += 12;
+            return Ok(char::from_u32(0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00)).expect("a pair of surrogates"));
+        }
+        self.pos += 6;
+        Ok(char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER))
+    }
+
+    fn number(&mut self, out: &mut Vec<u8>) -> Result<()> {
+        let start = self.pos;
+        if self.peek() == b'-' {
+            self.pos += 1;
+        }
+        match self.peek() {
+            b'0' => self.pos += 1,
+            b'1'..=b'9' => self.digits(),
+            _ => return Err(self.fault("no number")),
+        }
+        let mut integer = true;
+        if self.peek() == b'.' {
+            integer = false;
+            self.pos += 1;
+            if !self.peek().is_ascii_digit() {
+                return Err(self.fault("no number"));
+            }
+            self.digits();
+        }
+        if matches!(self.peek(), b'e' | b'E') {
+            integer = false;
+            self.pos += 1;
+            if matches!(self.peek(), b'+' | b'-') {
+                self.pos += 1;
+            }
+            if !self.peek().is_ascii_digit() {
+                return Err(self.fault("no number"));
+            }
+            self.digits();
+        }
+        let text = &self.text[start..self.pos];
+        if self.numbers == Numbers::Keep {
+            out.extend_from_slice(text);
+            return Ok(());
+        }
+        let text = std::str::from_utf8(text).expect("digits are ASCII");
+        match text.parse::<i64>() {
+            Ok(value) if integer => go_text::append_int(out, value),
+            _ => match text.parse::<f64>() {
+                Ok(value) if value.is_finite() => go_text::append_float(out, value),
+                _ => return Err(Fault::new("number out of range", start)),
+            },
+        }
+        Ok(())
+    }
+
+    fn digits(&mut self) {
+        while self.peek().is_ascii_digit() {
+            self.pos += 1;
+        }
+    }
+}
+
+/// A string's text: as it stands in the source if Go would write it so, else decoded.
+enum Text<'a> {
+    Plain(&'a [u8]),
+    Decoded(Vec<u8>),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn canonical(text: &str, numbers: Numbers) -> std::result::Result<String, String> {
+        let mut out = Vec::new();
+        append(text.as_bytes(), numbers, &mut out).map_err(|fault| fault.to_string())?;
+        Ok(String::from_utf8(out).unwrap())
+    }
+
+    #[test]
+    fn members_are_sorted_and_space_goes() {
+        let text = r#" { "b" : [ 1 , {"z":1,"a":2} ], "a":"<\/\u00e9\ud83d\ude00\ud800" , "b":0, "":null} "#;
+        assert_eq!(canonical(text, Numbers::Keep).unwrap(), "{\"\":null,\"a\":\"\\u003c/é😀\u{fffd}\",\"b\":0}");
+        assert_eq!(canonical("{}", Numbers::Keep).unwrap(), "{}");
+        assert_eq!(
+            canonical(r#"{"k:{\"b\":1}":1,"k:{\"a\":1}":2,"a<":1,"a=":0}"#, Numbers::Keep).unwrap(),
+            r#"{"a\u003c":1,"a=":0,"k:{\"a\":1}":2,"k:{\"b\":1}":1}"#
+        );
+    }
+
+    #[test]
+    fn numbers_are_kept_or_written_as_go_does() {
+        let text = "[1.0,1e3,-0.0,-0,0.10,9223372036854775807,9223372036854775808,1e21]";
+        assert_eq!(canonical(text, Numbers::Keep).unwrap(), text);
+        assert_eq!(canonical(text, Numbers::Go).unwrap(), "[1,1000,-0,0,0.1,9223372036854775807,9223372036854776000,1e+21]");
+    }
+
+    #[test]
+    fn what_is_no_json_says_where() {
+        for (text, fault) in [
+            ("", "JSON cut short at offset 0"),
+            ("{\"a\":1", "JSON cut short at offset 6"),
+            ("[1 2]", "expected a comma or the array's end at offset 3"),
+            ("nul", "no JSON value at offset 0"),
+            ("01", "text after the JSON value at offset 1"),
+            ("1e400", "number out of range at offset 0"),
+            ("\"a\nb\"", "control character in a string at offset 2"),
+        ] {
+            assert_eq!(canonical(text, Numbers::Go).unwrap_err(), fault, "{text}");
+        }
+        assert!(canonical(&"[".repeat(100_000), Numbers::Go).unwrap_err().starts_with("JSON nested too deep"));
+    }
+}

@@ -1,0 +1,225 @@
+//! Protobuf to JSON text, in one pass over the tables: members sorted by name, as kubectl prints them.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+
+use super::fault::{Fault, Result};
+use super::go_text;
+use super::go_time::{self, TimeText};
+use super::values::{Items, Shown};
+use super::view::{Context, View};
+use super::wire::Span;
+use super::{cbor, raw_json};
+use crate::proto::table::{Message, Row, Type};
+
+/// What a stored object's JSON has that its bytes have not.
+#[derive(Clone, Copy)]
+pub(super) struct Identity<'a> {
+    pub api_version: &'a str,
+    pub kind: &'a str,
+    /// `metadata.resourceVersion`; 0 leaves the stored one.
+    pub mod_revision: i64,
+}
+
+/// A message that shows a part of the identity.
+#[derive(Clone, Copy)]
+enum Place<'a> {
+    /// And whether `metadata.managedFields` is left out.
+    Root(Identity<'a>, bool),
+    /// The revision, if it is not the stored one.
+    Metadata(Option<i64>, bool),
+}
+
+/// Appends an object's JSON; a lean one has no `metadata.managedFields`.
+pub(super) fn append_object(
+    context: &mut Context<'_>,
+    message: &'static Message,
+    span: Span,
+    identity: Identity<'_>,
+    lean: bool,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    append_struct(context, message, span, Some(&Place::Root(identity, lean)), out)
+}
+
+fn append_struct(
+    context: &mut Context<'_>,
+    message: &'static Message,
+    span: Span,
+    place: Option<&Place<'_>>,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let mut view = context.open(message, span)?;
+    let start = out.len();
+    while let Some(row) = view.next_row(message) {
+        if let Some(place) = place
+            && append_identity(context, view, message, row, place, out)?
+        {
+            continue;
+        }
+        // By reference: a move of this size waits for the stores before it.
+        match context.member(view, message, row) {
+            Ok(Shown::Hidden | Shown::ApiVersion | Shown::Kind) => {}
+            Ok(ref shown) => {
+                out.extend_from_slice(row.key.as_bytes());
+                append_shown(context, shown, row.name, out)?;
+            }
+            Err(fault) => return Err(fault.within(row.name)),
+        }
+    }
+    context.close(view);
+    close(b"{}", start, out);
+    Ok(())
+}
+
+/// Appends a member that the identity decides; false if it does not.
+fn append_identity(
+    context: &mut Context<'_>,
+    view: View,
+    message: &'static Message,
+    row: &'static Row,
+    place: &Place<'_>,
+    out: &mut Vec<u8>,
+) -> Result<bool> {
+    let text = match (place, row.ty, row.name) {
+        (Place::Root(identity, _), Type::ApiVersion, _) => identity.api_version,
+        (Place::Root(identity, _), Type::Kind, _) => identity.kind,
+        (Place::Root(identity, lean), _, "metadata") => {
+            let shown = context.member(view, message, row).map_err(|fault| fault.within(row.name))?;
+            let Shown::Struct(inner, span) = shown else { return Ok(false) };
+            let place = Place::Metadata(Some(identity.mod_revision).filter(|revision| *revision > 0), *lean);
+            out.extend_from_slice(row.key.as_bytes());
+            nested(context, row.name, |context| append_struct(context, inner, span, Some(&place), out))?;
+            return Ok(true);
+        }
+        // What is stored is not shown, but what is no value of the field is damage all the same.
+        (Place::Metadata(_, true), _, "managedFields") => {
+            return context.member(view, message, row).map(|_| true).map_err(|fault| fault.within(row.name));
+        }
+        (Place::Metadata(Some(revision), _), _, "resourceVersion") => {
+            context.member(view, message, row).map_err(|fault| fault.within(row.name))?;
+            out.extend_from_slice(row.key.as_bytes());
+            return append_shown(context, &Shown::Revision(*revision), row.name, out).map(|()| true);
+        }
+        _ => return Ok(false),
+    };
+    out.extend_from_slice(row.key.as_bytes());
+    go_text::append_string(out, text.as_bytes());
+    Ok(true)
+}
+
+/// Runs `write` for what lies at `segment` of the message at hand, so that faults and unknown fields within it say so.
+#[inline]
+fn nested<'a>(context: &mut Context<'a>, segment: &str, write: impl FnOnce(&mut Context<'a>) -> Result<()>) -> Result<()> {
+    let before = context.unknown.len();
+    let result = write(context);
+    context.locate(before, || segment.to_owned());
+    result.map_err(|fault| fault.within(segment))
+}
+
+fn append_shown(context: &mut Context<'_>, shown: &Shown<'_>, segment: &str, out: &mut Vec<u8>) -> Result<()> {
+    match *shown {
+        Shown::Text(text) => go_text::append_string(out, text),
+        Shown::Struct(message, span) => {
+            return nested(context, segment, |context| append_struct(context, message, span, None, out));
+        }
+        Shown::List(ty, items) => return append_list(context, ty, items, segment, out),
+        Shown::Map(ty, items) => return append_map(context, ty, items, segment, out),
+        Shown::Null | Shown::Hidden | Shown::ApiVersion | Shown::Kind => out.extend_from_slice(b"null"),
+        Shown::Bool(true) => out.extend_from_slice(b"true"),
+        Shown::Bool(false) => out.extend_from_slice(b"false"),
+        Shown::Int(value) => go_text::append_int(out, value),
+        Shown::Double(value) if value.is_finite() => go_text::append_float(out, value),
+        Shown::Double(_) => return Err(Fault::new("number that JSON has no text for", 0).within(segment)),
+        Shown::Time(seconds) => append_time(out, &go_time::time(seconds)),
+        Shown::MicroTime(seconds, nanos) => append_time(out, &go_time::micro_time(seconds, nanos)),
+        Shown::Duration(nanos) => go_text::append_string(out, go_time::duration(nanos).as_bytes()),
+        Shown::Revision(revision) => go_text::append_string(out, revision.to_string().as_bytes()),
+        Shown::Base64(bytes) => append_base64(out, bytes),
+        Shown::Raw(span) => return append_raw(context.slice(span), span.start, out).map_err(|fault| fault.within(segment)),
+    }
+    Ok(())
+}
+
+fn append_time(out: &mut Vec<u8>, time: &TimeText) {
+    out.push(b'"');
+    out.extend_from_slice(time.as_bytes());
+    out.push(b'"');
+}
+
+fn append_list(context: &mut Context<'_>, ty: Type, mut items: Items, segment: &str, out: &mut Vec<u8>) -> Result<()> {
+    let start = out.len();
+    let mut index = 0;
+    nested(context, segment, |context| {
+        loop {
+            match context.next_item(ty, &mut items) {
+                Ok(Shown::Hidden) => return Ok(()),
+                Ok(Shown::Struct(message, span)) => {
+                    out.push(b',');
+                    let before = context.unknown.len();
+                    let result = append_struct(context, message, span, None, out);
+                    context.locate(before, || format!("[{index}]"));
+                    result.map_err(|fault| fault.within(&format!("[{index}]")))?;
+                }
+                Ok(ref shown) => {
+                    out.push(b',');
+                    append_shown(context, shown, "", out)?;
+                }
+                Err(fault) => return Err(fault),
+            }
+            index += 1;
+        }
+    })?;
+    close(b"[]", start, out);
+    Ok(())
+}
+
+fn append_map(context: &mut Context<'_>, ty: Type, items: Items, segment: &str, out: &mut Vec<u8>) -> Result<()> {
+    let start = out.len();
+    nested(context, segment, |context| {
+        for entry in context.sorted_entries(items)? {
+            out.push(b',');
+            go_text::append_string(out, context.key(&entry));
+            out.push(b':');
+            match &context.entry_value(ty, &entry)? {
+                shown @ (Shown::Struct(..) | Shown::List(..) | Shown::Map(..)) => {
+                    let segment = format!("[{:?}]", go_text::utf8(context.key(&entry)));
+                    append_shown(context, shown, &segment, out)?;
+                }
+                shown => append_shown(context, shown, "", out)?,
+            }
+        }
+        Ok(())
+    })?;
+    close(b"{}", start, out);
+    Ok(())
+}
+
+/// Ends an object or a list whose every member begins with a comma, the first one's at `start`.
+fn close(brackets: &[u8; 2], start: usize, out: &mut Vec<u8>) {
+    if out.len() == start {
+        out.push(brackets[0]);
+    } else {
+        out[start] = brackets[0];
+    }
+    out.push(brackets[1]);
+}
+
+fn append_base64(out: &mut Vec<u8>, bytes: &[u8]) {
+    let start = out.len() + 1;
+    out.resize(start + base64::encoded_len(bytes.len(), true).expect("a value's length"), b'"');
+    BASE64.encode_slice(bytes, &mut out[start..]).expect("the room is there");
+    out.push(b'"');
+}
+
+/// Appends JSON or CBOR that lies `offset` bytes into the value as canonical JSON.
+pub(super) fn append_raw(raw: &[u8], offset: usize, out: &mut Vec<u8>) -> Result<()> {
+    let result = match raw.strip_prefix(&cbor::MAGIC) {
+        Some(_) => cbor::append(raw, out),
+        None => raw_json::append(raw, raw_json::Numbers::Keep, out),
+    };
+    result.map_err(|mut fault| {
+        fault.offset += offset;
+        fault
+    })
+}

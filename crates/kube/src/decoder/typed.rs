@@ -1,0 +1,278 @@
+//! Protobuf to any type that serde reads, straight from the bytes: the same members as the JSON has, without the JSON.
+
+use std::fmt::Display;
+use std::vec;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde::de::value::{BorrowedStrDeserializer, CowStrDeserializer};
+use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::forward_to_deserialize_any;
+use serde_json::Value;
+
+use super::fault::Fault;
+use super::go_text;
+use super::go_time;
+use super::text::{self, Identity};
+use super::values::{Entry, Items, Shown};
+use super::view::{Context, View};
+use super::wire::Span;
+use crate::proto::table::{Message, Row, Type};
+
+/// What a type has against a value.
+#[derive(Debug)]
+pub(super) struct Unfit(pub Box<Fault>);
+
+impl Display for Unfit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for Unfit {}
+
+impl de::Error for Unfit {
+    fn custom<T: Display>(message: T) -> Self {
+        Self(Fault::new(message.to_string(), 0))
+    }
+}
+
+impl From<Box<Fault>> for Unfit {
+    fn from(fault: Box<Fault>) -> Self {
+        Self(fault)
+    }
+}
+
+impl Unfit {
+    fn within(self, segment: &str) -> Self {
+        Self(self.0.within(segment))
+    }
+}
+
+/// An object that serde can read.
+pub(super) struct Object<'c, 'de> {
+    pub context: &'c mut Context<'de>,
+    pub message: &'static Message,
+    pub span: Span,
+    pub identity: Identity<'c>,
+    /// Whether `metadata.managedFields` is left out.
+    pub lean: bool,
+}
+
+impl<'de> Deserializer<'de> for Object<'_, 'de> {
+    type Error = Unfit;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+        let place = Place::Root(self.identity, self.lean);
+        visit_struct(self.context, self.message, self.span, place, visitor)
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf option unit unit_struct newtype_struct seq tuple tuple_struct map
+        struct enum identifier ignored_any
+    }
+}
+
+/// Which of the identity a message shows.
+#[derive(Clone, Copy)]
+enum Place<'c> {
+    Root(Identity<'c>, bool),
+    Metadata(i64, bool),
+    Elsewhere,
+}
+
+fn visit_struct<'de, V: Visitor<'de>>(
+    context: &mut Context<'de>,
+    message: &'static Message,
+    span: Span,
+    place: Place<'_>,
+    visitor: V,
+) -> Result<V::Value, Unfit> {
+    let view = context.open(message, span)?;
+    let value = visitor.visit_map(Members { context, message, view, place, pending: None })?;
+    context.close(view);
+    Ok(value)
+}
+
+/// The members of a message.
+struct Members<'c, 'p, 'de> {
+    context: &'c mut Context<'de>,
+    message: &'static Message,
+    view: View,
+    place: Place<'p>,
+    pending: Option<(&'static Row, Shown<'de>)>,
+}
+
+impl<'de> MapAccess<'de> for Members<'_, '_, 'de> {
+    type Error = Unfit;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Unfit> {
+        while let Some(row) = self.view.next_row(self.message) {
+            let name = row.name;
+            let member = self.context.member(self.view, self.message, row).map_err(|fault| fault.within(name))?;
+            let shown = match (member, self.place) {
+                (Shown::ApiVersion | Shown::Kind, Place::Metadata(..) | Place::Elsewhere) => Shown::Hidden,
+                (_, Place::Metadata(revision @ 1.., _)) if name == "resourceVersion" => Shown::Revision(revision),
+                (_, Place::Metadata(_, true)) if name == "managedFields" => Shown::Hidden,
+                (member, _) => member,
+            };
+            if !matches!(shown, Shown::Hidden) {
+                self.pending = Some((row, shown));
+                return seed.deserialize(BorrowedStrDeserializer::new(name)).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Unfit> {
+        let Some((row, shown)) = self.pending.take() else { return Err(de::Error::custom("a value before its key")) };
+        let name = row.name;
+        let before = self.context.unknown.len();
+        let place = match (&shown, self.place) {
+            (Shown::ApiVersion, Place::Root(identity, _)) => return seed.deserialize(CowStrDeserializer::new(identity.api_version.into())),
+            (Shown::Kind, Place::Root(identity, _)) => return seed.deserialize(CowStrDeserializer::new(identity.kind.into())),
+            (Shown::Struct(..), Place::Root(identity, lean)) if name == "metadata" => Place::Metadata(identity.mod_revision, lean),
+            _ => Place::Elsewhere,
+        };
+        let result = seed.deserialize(Field { context: self.context, shown, place });
+        self.context.locate(before, || name.to_owned());
+        result.map_err(|unfit: Unfit| unfit.within(name))
+    }
+}
+
+/// One value.
+struct Field<'c, 'p, 'de> {
+    context: &'c mut Context<'de>,
+    shown: Shown<'de>,
+    place: Place<'p>,
+}
+
+impl<'de> Deserializer<'de> for Field<'_, '_, 'de> {
+    type Error = Unfit;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+        let Self { context, shown, place } = self;
+        match shown {
+            Shown::Null | Shown::Hidden | Shown::ApiVersion | Shown::Kind => visitor.visit_unit(),
+            Shown::Bool(value) => visitor.visit_bool(value),
+            Shown::Int(value) => visitor.visit_i64(value),
+            Shown::Double(value) => {
+                let mut text = Vec::new();
+                go_text::append_float(&mut text, value);
+                visit_json(&text, visitor)
+            }
+            Shown::Text(text) => match std::str::from_utf8(text) {
+                Ok(text) => visitor.visit_borrowed_str(text),
+                Err(_) => visitor.visit_string(go_text::utf8(text).into_owned()),
+            },
+            Shown::Time(seconds) => visitor.visit_str(go_time::time(seconds).as_str()),
+            Shown::MicroTime(seconds, nanos) => visitor.visit_str(go_time::micro_time(seconds, nanos).as_str()),
+            Shown::Duration(nanos) => visitor.visit_string(go_time::duration(nanos)),
+            Shown::Revision(revision) => visitor.visit_string(revision.to_string()),
+            Shown::Base64(bytes) => visitor.visit_string(BASE64.encode(bytes)),
+            Shown::Raw(span) => {
+                let mut text = Vec::with_capacity(span.end - span.start);
+                text::append_raw(context.slice(span), span.start, &mut text)?;
+                visit_json(&text, visitor)
+            }
+            Shown::Struct(message, span) => visit_struct(context, message, span, place, visitor),
+            Shown::List(ty, items) => visitor.visit_seq(List { context, ty, items, index: 0 }),
+            Shown::Map(ty, items) => {
+                let entries = context.sorted_entries(items)?.into_iter();
+                visitor.visit_map(Map { context, ty, entries, pending: None })
+            }
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+        if matches!(self.shown, Shown::Null) { visitor.visit_none() } else { visitor.visit_some(self) }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Unfit> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+        visitor.visit_unit()
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map struct enum identifier
+    }
+}
+
+/// Reads a value from canonical JSON text.
+fn visit_json<'de, V: Visitor<'de>>(text: &[u8], visitor: V) -> Result<V::Value, Unfit> {
+    let unfit = |error: serde_json::Error| -> Unfit { de::Error::custom(error) };
+    let value: Value = serde_json::from_slice(text).map_err(unfit)?;
+    value.deserialize_any(visitor).map_err(unfit)
+}
+
+/// The items of a list.
+struct List<'c, 'de> {
+    context: &'c mut Context<'de>,
+    ty: Type,
+    items: Items,
+    index: usize,
+}
+
+impl<'de> SeqAccess<'de> for List<'_, 'de> {
+    type Error = Unfit;
+
+    fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Unfit> {
+        let segment = |unfit: Unfit, index| unfit.within(&format!("[{index}]"));
+        let index = self.index;
+        self.index += 1;
+        match self.context.next_item(self.ty, &mut self.items).map_err(|fault| segment(fault.into(), index))? {
+            Shown::Hidden => Ok(None),
+            shown => {
+                let before = self.context.unknown.len();
+                let item = seed.deserialize(Field { context: self.context, shown, place: Place::Elsewhere });
+                self.context.locate(before, || format!("[{index}]"));
+                item.map(Some).map_err(|unfit| segment(unfit, index))
+            }
+        }
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.items.count as usize)
+    }
+}
+
+/// The entries of a map.
+struct Map<'c, 'de> {
+    context: &'c mut Context<'de>,
+    ty: Type,
+    entries: vec::IntoIter<Entry>,
+    pending: Option<Entry>,
+}
+
+impl<'de> MapAccess<'de> for Map<'_, 'de> {
+    type Error = Unfit;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Unfit> {
+        self.pending = self.entries.next();
+        match &self.pending {
+            None => Ok(None),
+            Some(entry) => match std::str::from_utf8(self.context.key(entry)) {
+                Ok(key) => seed.deserialize(BorrowedStrDeserializer::new(key)).map(Some),
+                Err(_) => seed.deserialize(CowStrDeserializer::new(go_text::utf8(self.context.key(entry)))).map(Some),
+            },
+        }
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Unfit> {
+        let Some(entry) = self.pending.take() else { return Err(de::Error::custom("a value before its key")) };
+        let shown = self.context.entry_value(self.ty, &entry)?;
+        let before = self.context.unknown.len();
+        let value = seed.deserialize(Field { context: self.context, shown, place: Place::Elsewhere });
+        let segment = |context: &Context<'_>| format!("[{:?}]", go_text::utf8(context.key(&entry)));
+        let name = if self.context.unknown.len() > before || value.is_err() { segment(self.context) } else { String::new() };
+        self.context.locate(before, || name.clone());
+        value.map_err(|unfit| unfit.within(&name))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.entries.len())
+    }
+}

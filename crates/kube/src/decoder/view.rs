@@ -1,0 +1,242 @@
+//! One protobuf message seen through its table: which fields lie where, and which members its JSON shows.
+
+use super::fault::{Fault, Result, prepend};
+use super::values::{Items, Shown};
+use super::wire::{self, Reader, Span};
+use crate::UnknownField;
+use crate::proto::table::{Card, Emit, Message, Numbers, Row, Type};
+
+/// Messages within messages. Kubernetes' own types need about 15; only schemas within schemas go deeper.
+const MAX_DEPTH: usize = 100;
+
+/// Messages inlined in inlined ones.
+const MAX_INLINED: usize = 8;
+
+/// What one value needs while it is read: its bytes and the scratch space of all levels, reused by the next.
+pub(super) struct Context<'a> {
+    pub bytes: &'a [u8],
+    slots: Vec<Slot>,
+    depth: usize,
+    /// The release whose rules hold, a minor of 1.x.
+    minor: u8,
+    /// Whether fields that the release does not have are shown nevertheless.
+    lenient: bool,
+    /// Fields that are not shown.
+    pub unknown: Vec<UnknownField>,
+}
+
+/// Where a field lies. Two words, which are read as they were written: parts of them would wait for one another.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Slot {
+    /// The offset of the first tag; above it that of the last payload.
+    places: u64,
+    /// How often the field occurs; above it its number, and the last one's wire type.
+    what: u64,
+}
+
+impl Slot {
+    pub(super) fn is_absent(self) -> bool {
+        self.what == 0
+    }
+
+    /// One more occurrence.
+    fn add(&mut self, tag_at: usize, payload_at: usize, number: u32, wire_type: u8) {
+        let first = if self.is_absent() { tag_at as u64 } else { self.places & 0xffff_ffff };
+        self.places = first | (payload_at as u64) << 32;
+        self.what = ((self.what & 0xffff_ffff) + 1) | u64::from(number) << 32 | u64::from(wire_type) << 48;
+    }
+
+    fn last_payload(self) -> usize {
+        (self.places >> 32) as usize
+    }
+
+    fn number(self) -> u16 {
+        (self.what >> 32) as u16
+    }
+
+    fn wire_type(self) -> u8 {
+        (self.what >> 48) as u8
+    }
+
+    /// All occurrences, within a message that ends at `end`.
+    pub(super) fn items(self, end: usize) -> Items {
+        Items::new(self.places as u32, end as u32, self.what as u32, self.number())
+    }
+}
+
+/// The message at hand: where its slots begin, where its bytes end, and which of its rows may be shown.
+#[derive(Clone, Copy)]
+pub(super) struct View {
+    base: usize,
+    pub end: usize,
+    rows: u64,
+}
+
+impl View {
+    /// The next row that may be shown, in the order of the JSON. Each is returned once.
+    #[inline]
+    pub(super) fn next_row(&mut self, message: &'static Message) -> Option<&'static Row> {
+        let row = message.rows.get(self.rows.trailing_zeros() as usize)?;
+        self.rows &= self.rows - 1;
+        Some(row)
+    }
+}
+
+impl<'a> Context<'a> {
+    pub(super) fn new(bytes: &'a [u8], minor: u8, lenient: bool) -> Self {
+        Self { bytes, slots: Vec::with_capacity(256), depth: 0, minor, lenient, unknown: Vec::new() }
+    }
+
+    /// Says of the unknown fields found since there were `before` that they lie within `segment`.
+    #[inline]
+    pub(super) fn locate(&mut self, before: usize, segment: impl FnOnce() -> String) {
+        if self.unknown.len() > before {
+            let segment = segment();
+            self.unknown[before..].iter_mut().for_each(|field| prepend(&mut field.path, &segment));
+        }
+    }
+
+    /// Reads the tags of a message. Every `open` that succeeds must be followed by [`Context::close`].
+    pub(super) fn open(&mut self, message: &Message, span: Span) -> Result<View> {
+        if self.depth == MAX_DEPTH {
+            return Err(Fault::new(format!("messages nested deeper than {MAX_DEPTH}"), span.start));
+        }
+        let base = self.slots.len();
+        self.slots.resize(base + message.fills.len(), Slot::default());
+        let mut rows = message.always;
+        if span.start < span.end {
+            match index(self.bytes, message, &message.numbers, &mut self.slots[base..], &mut self.unknown, span, 0) {
+                Ok(filled) => rows |= filled,
+                Err(fault) => {
+                    self.slots.truncate(base);
+                    return Err(fault);
+                }
+            }
+        }
+        self.depth += 1;
+        Ok(View { base, end: span.end, rows })
+    }
+
+    /// The slots of a message that has three at most and none within it.
+    pub(super) fn small(&mut self, message: &Message, span: Span) -> Result<[Slot; 3]> {
+        let mut slots = [Slot::default(); 3];
+        index(self.bytes, message, &message.numbers, &mut slots, &mut self.unknown, span, 0)?;
+        Ok(slots)
+    }
+
+    /// Gives the message's scratch space back.
+    pub(super) fn close(&mut self, view: View) {
+        self.depth -= 1;
+        self.slots.truncate(view.base);
+    }
+
+    /// The value of a field that is there, the last one where it occurs more than once. The message ends at `end`.
+    #[inline]
+    pub(super) fn last(&mut self, ty: Type, slot: Slot, end: usize) -> Result<Shown<'a>> {
+        let mut reader = Reader::new(self.bytes, Span { start: slot.last_payload(), end });
+        self.read(ty, &mut reader, slot.wire_type())
+    }
+
+    /// The last payload of a field that is there, which has a length before it.
+    pub(super) fn last_span(&self, slot: Slot, end: usize) -> Result<Span> {
+        let mut reader = Reader::new(self.bytes, Span { start: slot.last_payload(), end });
+        super::values::expect(wire::LEN, slot.wire_type(), reader.pos)?;
+        reader.span()
+    }
+
+    /// What the JSON has for a row of the message.
+    #[inline]
+    pub(super) fn member(&mut self, view: View, message: &'static Message, row: &'static Row) -> Result<Shown<'a>> {
+        let slot = match row.ty {
+            Type::ApiVersion => return Ok(Shown::ApiVersion),
+            Type::Kind => return Ok(Shown::Kind),
+            _ => self.slots[view.base + usize::from(row.slot)],
+        };
+        if slot.is_absent() {
+            return match row.emit {
+                Emit::IfSet | Emit::IfNotEmpty => Ok(Shown::Hidden),
+                _ if !row.holds_in(self.minor) => Ok(Shown::Hidden),
+                Emit::Always if row.card == Card::One => self.zero(row.ty),
+                Emit::Always | Emit::AlwaysOrNull => Ok(Shown::Null),
+            };
+        }
+        if !row.holds_in(self.minor) && !self.shown_nevertheless(view, message, row, slot) {
+            return Ok(Shown::Hidden);
+        }
+        match row.card {
+            Card::List => Ok(Shown::List(row.ty, slot.items(view.end))),
+            Card::Map => Ok(Shown::Map(row.ty, slot.items(view.end))),
+            Card::One => {
+                let shown = self.last(row.ty, slot, view.end);
+                if row.emit == Emit::IfNotEmpty && matches!(&shown, Ok(shown) if shown.is_empty()) { Ok(Shown::Hidden) } else { shown }
+            }
+        }
+    }
+
+    /// Whether a field that the release does not have is shown by the rules of the row; if not it is kept as unknown, once.
+    #[cold]
+    fn shown_nevertheless(&mut self, view: View, message: &'static Message, row: &'static Row, slot: Slot) -> bool {
+        let mut siblings = message.rows.iter().filter(|other| other.slot == row.slot && !matches!(other.ty, Type::ApiVersion | Type::Kind));
+        let distance = |row: &Row| if self.minor < row.first { row.first - self.minor } else { self.minor - row.last };
+        if siblings.any(|other| other.holds_in(self.minor) || (distance(other), other.first) < (distance(row), row.first)) {
+            return false;
+        }
+        if !self.lenient {
+            let mut reader = Reader::new(self.bytes, Span { start: slot.last_payload(), end: view.end });
+            if let Ok(payload) = reader.skip(slot.wire_type()) {
+                // Go writes most fields even where they are zero: nothing is lost with those.
+                let bytes = self.bytes[payload.start..payload.end].to_vec();
+                if bytes.iter().any(|&byte| byte != 0) {
+                    self.unknown.push(UnknownField {
+                        path: String::new(),
+                        number: u32::from(slot.number()),
+                        wire_type: slot.wire_type(),
+                        bytes,
+                        masked: false,
+                    });
+                }
+            }
+        }
+        self.lenient
+    }
+}
+
+/// Reads the tags of `span`, which is the message itself or one whose members stand in its JSON, and returns which rows may be shown.
+fn index(
+    bytes: &[u8],
+    message: &Message,
+    numbers: &Numbers,
+    slots: &mut [Slot],
+    unknown: &mut Vec<UnknownField>,
+    span: Span,
+    inlined: usize,
+) -> Result<u64> {
+    let mut rows = 0;
+    let mut reader = Reader::new(bytes, span);
+    while !reader.at_end() {
+        let at = reader.pos;
+        let (number, wire_type) = reader.tag()?;
+        let payload_at = reader.pos;
+        let payload = reader.skip(wire_type)?;
+        let index_of = numbers.slots.get(number as usize).copied().unwrap_or(0);
+        if index_of == 0 {
+            unknown.push(UnknownField {
+                path: String::new(),
+                number,
+                wire_type,
+                bytes: bytes[payload.start..payload.end].to_vec(),
+                masked: false,
+            });
+        } else if index_of <= Numbers::INLINED {
+            let place = usize::from(index_of) - 1;
+            slots[place].add(at, payload_at, number, wire_type);
+            rows |= message.fills[place];
+        } else if wire_type == wire::LEN && inlined < MAX_INLINED {
+            let inner = &numbers.inlined[usize::from(index_of - Numbers::INLINED) - 1];
+            rows |= index(bytes, message, inner, slots, unknown, payload, inlined + 1)?;
+        } else {
+            return Err(Fault::new("expected a message", payload.start));
+        }
+    }
+    Ok(rows)
+}

@@ -1,0 +1,303 @@
+//! Devices as 1.26 to 1.31 had them, where a driver allocates (or, in 1.30, named resources do): what `resource.k8s.io/v1` has no place for.
+//! Sources: `api/resource/v1alpha1/types.go` (1.26), `v1alpha2` (1.27–1.30), `v1alpha3` (1.31).
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use ketcd_kube::api::core::v1::NodeSelector;
+use ketcd_kube::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+/// What a claim of these releases has beside the fields it has in v1.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct DriverClaim {
+    /// What is wanted.
+    pub spec: DriverClaimSpec,
+    /// What was given.
+    pub status: DriverClaimStatus,
+}
+
+/// What a claim wants.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[allow(missing_docs, reason = "Kubernetes' own fields")]
+pub struct DriverClaimSpec {
+    pub resource_class_name: String,
+    pub parameters_ref: Option<ParametersReference>,
+    pub allocation_mode: String,
+    /// In 1.31, the driver that allocates the claim; none: the scheduler does.
+    pub controller: String,
+}
+
+/// What a claim has.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[allow(missing_docs, reason = "Kubernetes' own fields")]
+pub struct DriverClaimStatus {
+    pub allocation: Option<DriverAllocation>,
+    pub deallocation_requested: bool,
+}
+
+/// An allocation.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[allow(missing_docs, reason = "Kubernetes' own fields")]
+pub struct DriverAllocation {
+    pub shareable: bool,
+    pub resource_handles: Vec<ResourceHandle>,
+}
+
+/// What a driver was told about an allocation.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[allow(missing_docs, reason = "Kubernetes' own fields")]
+pub struct ResourceHandle {
+    pub driver_name: String,
+    pub structured_data: Option<StructuredData>,
+}
+
+/// The named resources allocated on a node (1.30).
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[allow(missing_docs, reason = "Kubernetes' own fields")]
+pub struct StructuredData {
+    pub node_name: String,
+    pub results: Vec<DriverResult>,
+}
+
+/// One of them.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[allow(missing_docs, reason = "Kubernetes' own fields")]
+pub struct DriverResult {
+    pub named_resources: Option<Named>,
+}
+
+/// Something with a name.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+#[allow(missing_docs, reason = "Kubernetes' own fields")]
+pub struct Named {
+    pub name: String,
+}
+
+/// A reference to parameters of a class or claim.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "camelCase", default)]
+#[allow(missing_docs, reason = "Kubernetes' own fields")]
+pub struct ParametersReference {
+    pub api_group: String,
+    pub kind: String,
+    pub name: String,
+    pub namespace: String,
+}
+
+/// A class of claims, up to 1.30.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[allow(missing_docs, reason = "Kubernetes' own fields")]
+pub struct ResourceClass {
+    pub driver_name: String,
+    pub parameters_ref: Option<ParametersReference>,
+    pub suitable_nodes: Option<NodeSelector>,
+    pub structured_parameters: bool,
+}
+
+/// What scheduler and drivers tell each other about a pod (in 1.26 named PodScheduling).
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+#[allow(missing_docs, reason = "Kubernetes' own fields")]
+pub struct PodSchedulingContext {
+    pub metadata: ObjectMeta,
+    pub spec: PodSchedulingContextSpec,
+    pub status: PodSchedulingContextStatus,
+}
+
+/// What the scheduler says.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "camelCase", default)]
+#[allow(missing_docs, reason = "Kubernetes' own fields")]
+pub struct PodSchedulingContextSpec {
+    pub selected_node: String,
+    pub potential_nodes: Vec<String>,
+}
+
+/// What the drivers say.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[allow(missing_docs, reason = "Kubernetes' own fields")]
+pub struct PodSchedulingContextStatus {
+    pub resource_claims: Vec<ClaimSchedulingStatus>,
+}
+
+/// What a driver says of one claim of the pod.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[allow(missing_docs, reason = "Kubernetes' own fields")]
+pub struct ClaimSchedulingStatus {
+    /// The claim's name in the pod.
+    pub name: String,
+    pub unsuitable_nodes: Vec<String>,
+}
+
+/// What a class says of its devices (1.30).
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[allow(missing_docs, reason = "Kubernetes' own fields")]
+pub struct ResourceClassParameters {
+    pub generated_from: Option<ParametersReference>,
+    pub filters: Vec<ResourceFilter>,
+}
+
+/// Which devices of a driver a class is for.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[allow(missing_docs, reason = "Kubernetes' own fields")]
+pub struct ResourceFilter {
+    pub driver_name: String,
+    pub named_resources: Option<NamedResourcesSelector>,
+}
+
+/// A condition on a named resource, in CEL.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+#[allow(missing_docs, reason = "Kubernetes' own fields")]
+pub struct NamedResourcesSelector {
+    pub selector: String,
+}
+
+/// What a claim asks for (1.30).
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[allow(missing_docs, reason = "Kubernetes' own fields")]
+pub struct ResourceClaimParameters {
+    pub generated_from: Option<ParametersReference>,
+    pub driver_requests: Vec<DriverRequests>,
+}
+
+/// What a claim asks of one driver.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[allow(missing_docs, reason = "Kubernetes' own fields")]
+pub struct DriverRequests {
+    pub driver_name: String,
+    pub requests: Vec<ResourceRequest>,
+}
+
+/// A request for one resource.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[allow(missing_docs, reason = "Kubernetes' own fields")]
+pub struct ResourceRequest {
+    pub named_resources: Option<NamedResourcesSelector>,
+}
+
+/// Resources a driver offers on a node (ResourceSlice of 1.30).
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[allow(missing_docs, reason = "Kubernetes' own fields")]
+pub struct NamedResourceSlice {
+    pub node_name: String,
+    pub driver_name: String,
+    pub named_resources: NamedResources,
+}
+
+/// Resources by name.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+#[allow(missing_docs, reason = "Kubernetes' own fields")]
+pub struct NamedResources {
+    pub instances: Vec<NamedResource>,
+}
+
+/// One of them.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+#[allow(missing_docs, reason = "Kubernetes' own fields")]
+pub struct NamedResource {
+    pub name: String,
+    pub attributes: Vec<NamedAttribute>,
+}
+
+/// What is said of it.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[allow(missing_docs, reason = "Kubernetes' own fields")]
+pub struct NamedAttribute {
+    pub name: String,
+    pub quantity: Option<String>,
+    pub bool: Option<bool>,
+    pub int: Option<i64>,
+    pub int_slice: Option<IntSlice>,
+    pub string: Option<String>,
+    pub string_slice: Option<StringSlice>,
+    pub version: Option<String>,
+}
+
+/// Integers.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+#[allow(missing_docs, reason = "Kubernetes' own fields")]
+pub struct IntSlice {
+    pub ints: Vec<i64>,
+}
+
+/// Strings.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+#[allow(missing_docs, reason = "Kubernetes' own fields")]
+pub struct StringSlice {
+    pub strings: Vec<String>,
+}
+
+/// The nodes a device class is for (1.31).
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[allow(missing_docs, reason = "Kubernetes' own fields")]
+pub struct ClassNodes {
+    pub suitable_nodes: NodeSelector,
+}
+
+/// What a claim stored in an alpha version has beside its fields in v1.
+pub fn of_claim(object: &Value) -> Option<DriverClaim> {
+    is_alpha(object).then(|| DriverClaim::deserialize(object).ok())?
+}
+
+/// The named resources of a slice as 1.30 stored it.
+pub fn of_slice(object: &Value) -> Option<NamedResourceSlice> {
+    (object["apiVersion"] == "resource.k8s.io/v1alpha2").then(|| NamedResourceSlice::deserialize(object).ok())?
+}
+
+/// The nodes a class stored in an alpha version is for.
+pub fn of_class(object: &Value) -> Option<ClassNodes> {
+    let suitable = is_alpha(object) && object["spec"].get("suitableNodes").is_some_and(Value::is_object);
+    suitable.then(|| ClassNodes::deserialize(&object["spec"]).ok())?
+}
+
+fn is_alpha(object: &Value) -> bool {
+    object["apiVersion"].as_str().is_some_and(|version| version.starts_with("resource.k8s.io/v1alpha"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_v1_has_no_place_for_is_kept() {
+        let claim = json!({"apiVersion": "resource.k8s.io/v1alpha2", "spec": {"resourceClassName": "c", "allocationMode": "Immediate"},
+            "status": {"deallocationRequested": true, "allocation": {"shareable": true, "resourceHandles": [{"driverName": "d",
+                "structuredData": {"nodeName": "n", "results": [{"namedResources": {"name": "r"}}]}}]}}});
+        let read = of_claim(&claim).unwrap();
+        assert_eq!((read.spec.resource_class_name.as_str(), read.spec.allocation_mode.as_str()), ("c", "Immediate"));
+        let allocation = read.status.allocation.unwrap();
+        assert!(read.status.deallocation_requested && allocation.shareable);
+        let data = allocation.resource_handles[0].structured_data.clone().unwrap();
+        assert_eq!(data.results[0].named_resources.clone().unwrap().name, "r");
+        let class = json!({"apiVersion": "resource.k8s.io/v1alpha3", "spec": {"suitableNodes": {"nodeSelectorTerms": []}}});
+        assert!(of_class(&class).is_some());
+        let newer = json!({"apiVersion": "resource.k8s.io/v1beta1", "spec": {"suitableNodes": {"nodeSelectorTerms": []}}});
+        assert!(of_claim(&newer).is_none() && of_class(&newer).is_none() && of_slice(&newer).is_none());
+    }
+}

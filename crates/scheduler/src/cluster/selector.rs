@@ -1,0 +1,237 @@
+//! Selectors, compiled: label selectors of pods and namespaces, and node selectors.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use ketcd_kube::api::core::v1 as core;
+use ketcd_kube::apimachinery::pkg::apis::meta::v1::LabelSelector;
+
+use super::{Interner, Labels};
+
+/// How a requirement compares a label.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operator {
+    /// The label is there with one of the values.
+    In,
+    /// The label is absent, or has none of the values.
+    NotIn,
+    /// The label is there.
+    Exists,
+    /// The label is absent.
+    DoesNotExist,
+    /// The label is an integer above the one value.
+    Gt,
+    /// The label is an integer below the one value.
+    Lt,
+}
+
+impl Operator {
+    /// Parses the API's word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Some(match word {
+            "In" => Self::In,
+            "NotIn" => Self::NotIn,
+            "Exists" => Self::Exists,
+            "DoesNotExist" => Self::DoesNotExist,
+            "Gt" => Self::Gt,
+            "Lt" => Self::Lt,
+            _ => return None,
+        })
+    }
+}
+
+/// One condition on one label.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Requirement {
+    /// The label's key (or `metadata.name` in a field requirement).
+    pub key: Arc<str>,
+    /// The comparison.
+    pub operator: Operator,
+    /// What is compared with.
+    pub values: Vec<Arc<str>>,
+}
+
+impl Requirement {
+    /// Whether a label can have each of the values.
+    pub fn has_label_values(&self) -> bool {
+        self.values.iter().all(|value| is_label_value(value))
+    }
+
+    /// Whether a label of this value (or its absence) satisfies the requirement.
+    pub fn matches(&self, value: Option<&str>) -> bool {
+        let listed = |value: &str| self.values.iter().any(|wanted| &**wanted == value);
+        match self.operator {
+            Operator::In => value.is_some_and(listed),
+            Operator::NotIn => !value.is_some_and(listed),
+            Operator::Exists => value.is_some(),
+            Operator::DoesNotExist => value.is_none(),
+            Operator::Gt | Operator::Lt => {
+                let (Some(Ok(have)), Some(Ok(bound))) =
+                    (value.map(str::parse::<i64>), self.values.first().map(|bound| bound.parse::<i64>()))
+                else {
+                    return false;
+                };
+                if self.operator == Operator::Gt { have > bound } else { have < bound }
+            }
+        }
+    }
+}
+
+/// Requirements that must all hold; none at all matches everything.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Selector {
+    /// The conditions.
+    pub requirements: Vec<Requirement>,
+}
+
+impl Selector {
+    /// Whether the labels satisfy every requirement.
+    pub fn matches(&self, labels: &Labels) -> bool {
+        self.requirements.iter().all(|requirement| requirement.matches(labels.get(&requirement.key)))
+    }
+
+    /// Whether it has no requirement, so matches everything.
+    pub fn is_empty(&self) -> bool {
+        self.requirements.is_empty()
+    }
+
+    /// Compiles a map of equalities (a Service's or a replication controller's selector).
+    pub fn equalities<'a>(pairs: impl IntoIterator<Item = (&'a String, &'a String)>, interner: &mut Interner) -> Self {
+        Self::of_pairs(pairs.into_iter().map(|(key, value)| (key.as_str(), value.as_str())), interner)
+    }
+
+    /// Compiles equalities.
+    pub fn of_pairs<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>, interner: &mut Interner) -> Self {
+        let requirements = pairs
+            .map(|(key, value)| Requirement { key: interner.string(key), operator: Operator::In, values: vec![interner.string(value)] })
+            .collect();
+        Self { requirements }
+    }
+
+    /// Compiles the API's label selector; `None` where an operator is unknown (upstream then matches nothing).
+    pub fn compile(selector: &LabelSelector, interner: &mut Interner) -> Option<Self> {
+        let mut compiled = Self::equalities(selector.match_labels.iter().flatten(), interner);
+        for expression in selector.match_expressions.iter().flatten() {
+            compiled.requirements.push(Requirement {
+                key: interner.string(&expression.key),
+                operator: Operator::parse(&expression.operator)?,
+                values: expression.values.iter().flatten().map(|value| interner.string(value)).collect(),
+            });
+        }
+        Some(compiled)
+    }
+}
+
+/// One term of a node selector: its expressions look at labels, its fields at the node's name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct NodeSelectorTerm {
+    /// Conditions on labels.
+    pub expressions: Vec<Requirement>,
+    /// Conditions on `metadata.name`.
+    pub fields: Vec<Requirement>,
+    /// Why upstream cannot parse the term, if it cannot.
+    pub error: Option<Arc<str>>,
+    /// Whether the expressions parse, whatever the fields do.
+    pub labels_parse: bool,
+    /// As it is written, where it does not parse.
+    pub unparsed: Option<Arc<Value>>,
+}
+
+impl NodeSelectorTerm {
+    /// Compiles one term.
+    pub fn compile(term: &core::NodeSelectorTerm, interner: &mut Interner) -> Self {
+        let mut compiled = Self { labels_parse: true, ..Self::default() };
+        for (expressions, fields) in [(&term.match_expressions, false), (&term.match_fields, true)] {
+            for expression in expressions.iter().flatten() {
+                match requirement(expression, fields, interner) {
+                    Ok(requirement) if fields => compiled.fields.push(requirement),
+                    Ok(requirement) => compiled.expressions.push(requirement),
+                    Err(error) => {
+                        compiled.error = Some(error.into());
+                        compiled.labels_parse &= fields;
+                    }
+                }
+            }
+        }
+        compiled.unparsed = compiled.error.as_ref().map(|_| Arc::new(written(term)));
+        compiled
+    }
+
+    /// Whether it says nothing at all, which matches no node.
+    pub fn is_empty(&self) -> bool {
+        self.expressions.is_empty() && self.fields.is_empty() && self.error.is_none()
+    }
+
+    /// Whether a node satisfies it. A term that is empty or does not parse matches nothing.
+    pub fn matches(&self, name: &str, labels: &Labels) -> bool {
+        self.error.is_none()
+            && !self.is_empty()
+            && self.expressions.iter().all(|expression| expression.matches(labels.get(&expression.key)))
+            && self.fields.iter().all(|field| field.matches(Some(name)))
+    }
+}
+
+fn written(term: &core::NodeSelectorTerm) -> Value {
+    let list = |list: &Option<Vec<core::NodeSelectorRequirement>>| -> Vec<Value> {
+        let listed = list.iter().flatten();
+        listed.map(|requirement| json!({"key": requirement.key, "operator": requirement.operator, "values": requirement.values})).collect()
+    };
+    json!({"matchExpressions": list(&term.match_expressions), "matchFields": list(&term.match_fields)})
+}
+
+fn requirement(expression: &core::NodeSelectorRequirement, field: bool, interner: &mut Interner) -> Result<Requirement, String> {
+    let values: Vec<_> = expression.values.iter().flatten().map(|value| interner.string(value)).collect();
+    let Some(operator) = Operator::parse(&expression.operator) else {
+        return Err(format!("\"{}\" is not a valid node selector operator", expression.operator));
+    };
+    if field {
+        if !matches!(operator, Operator::In | Operator::NotIn) || values.len() != 1 {
+            return Err(format!(
+                "unexpected number of value ({}) for node field selector operator \"{}\"",
+                values.len(),
+                expression.operator
+            ));
+        }
+        if expression.key != "metadata.name" {
+            return Err(format!("field selector key \"{}\" is not supported", expression.key));
+        }
+    }
+    match operator {
+        Operator::In | Operator::NotIn if values.is_empty() => {
+            return Err("for 'in', 'notin' operators, values set can't be empty".to_owned());
+        }
+        Operator::Exists | Operator::DoesNotExist if !values.is_empty() => {
+            return Err("values set must be empty for exists and does not exist".to_owned());
+        }
+        Operator::Gt | Operator::Lt if values.len() != 1 || values[0].parse::<i64>().is_err() => {
+            return Err("for 'Gt', 'Lt' operators, exactly one value is required and it must be an integer".to_owned());
+        }
+        _ => {}
+    }
+    if let Some(value) = values.iter().find(|value| !field && !is_label_value(value)) {
+        return Err(format!("\"{value}\" is no label value"));
+    }
+    if !field && !is_label_key(&expression.key) {
+        return Err(format!("\"{}\" is no label key", expression.key));
+    }
+    Ok(Requirement { key: interner.string(&expression.key), operator, values })
+}
+
+/// Whether a label may have the name (`apimachinery/pkg/util/validation` IsQualifiedName).
+fn is_label_key(key: &str) -> bool {
+    let (prefix, name) = key.split_once('/').map_or((None, key), |(prefix, name)| (Some(prefix), name));
+    let of_label = |label: &str| {
+        let ends = [label.bytes().next(), label.bytes().last()];
+        ends.iter().all(|end| end.is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit()))
+            && label.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+    };
+    !name.is_empty() && is_label_value(name) && prefix.is_none_or(|prefix| prefix.len() <= 253 && prefix.split('.').all(of_label))
+}
+
+/// Whether a label may have the value (`apimachinery/pkg/util/validation` IsValidLabelValue).
+fn is_label_value(value: &str) -> bool {
+    let bytes = value.as_bytes();
+    let ends = [bytes.first(), bytes.last()].into_iter().flatten().all(u8::is_ascii_alphanumeric);
+    ends && bytes.len() <= 63 && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
+}

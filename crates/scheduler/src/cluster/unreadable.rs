@@ -1,0 +1,163 @@
+//! Objects that are there but cannot be read. A lookup that comes upon one reports it to whoever watches, so that it is never taken for absent.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use super::{ObjectKey, Watched};
+
+/// An object, or a part of one, that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Which object: `pods/shop/web-0`.
+    pub object: String,
+    /// What is wrong, a sentence without its full stop.
+    pub what: String,
+}
+
+/// An object that is there but cannot be read as its kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreadable {
+    /// Which object.
+    pub key: ObjectKey,
+    /// Why it cannot be read, a fragment.
+    pub why: Arc<str>,
+    /// The node a pod is on, as far as that much of it can be read.
+    pub node: Option<Arc<str>>,
+    /// Whether it is a pod that is on no node, nominated to none, or finished: other pods are scheduled as if it were not there.
+    pub idle: bool,
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (namespace, name) = (&self.key.namespace, &self.key.name);
+        let slash = if namespace.is_empty() { "" } else { "/" };
+        write!(f, "{} \"{namespace}{slash}{name}\" cannot be read: {}", self.key.kind.name(), self.why)
+    }
+}
+
+impl Unreadable {
+    /// Whether it may run on `node`, as a pod that counts there.
+    pub fn may_be_on(&self, node: &str) -> bool {
+        !self.idle && self.node.as_deref().is_none_or(|known| known == node)
+    }
+}
+
+/// Unreadable objects of one kind, by namespace (empty for cluster-wide kinds) and name.
+#[derive(Debug, Default)]
+pub(super) struct Unreadables(BTreeMap<(Arc<str>, Arc<str>), Arc<Unreadable>>);
+
+impl Unreadables {
+    /// Puts one, or removes it; returns what was there.
+    pub(super) fn set(&mut self, key: (Arc<str>, Arc<str>), unreadable: Option<Arc<Unreadable>>) -> Option<Arc<Unreadable>> {
+        match unreadable {
+            Some(unreadable) => self.0.insert(key, unreadable),
+            None if self.0.is_empty() => None,
+            None => self.0.remove(&key),
+        }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<Unreadable>> {
+        self.0.values()
+    }
+
+    /// Reports one, if it is among them.
+    pub(super) fn meet(&self, namespace: &str, name: &str) {
+        if !self.0.is_empty() {
+            self.0.get(&(namespace.into(), name.into())).into_iter().for_each(meet);
+        }
+    }
+
+    /// Reports all of one namespace.
+    pub(super) fn meet_in(&self, namespace: &str) {
+        self.iter().filter(|unreadable| *unreadable.key.namespace == *namespace).for_each(meet);
+    }
+
+    /// Reports all of them.
+    pub(super) fn meet_all(&self) {
+        self.iter().for_each(meet);
+    }
+
+    /// Reports pods that may be on some node, or nominated to one.
+    pub(super) fn meet_placed(&self) {
+        self.iter().filter(|unreadable| !unreadable.idle).for_each(meet);
+    }
+}
+
+thread_local! {
+    /// What was met on this thread, one list for each watch that is under way, the innermost last.
+    static WATCHES: RefCell<Vec<Vec<Arc<Unreadable>>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Runs `look` and returns with its result the unreadable objects that its lookups came upon, each once, on this thread.
+pub fn watch<T>(look: impl FnOnce() -> T) -> (T, Vec<Arc<Unreadable>>) {
+    WATCHES.with_borrow_mut(|watches| watches.push(Vec::new()));
+    let result = look();
+    (result, WATCHES.with_borrow_mut(Vec::pop).unwrap_or_default())
+}
+
+/// Reports an unreadable object to the innermost watch.
+pub fn meet(unreadable: &Arc<Unreadable>) {
+    WATCHES.with_borrow_mut(|watches| {
+        if let Some(met) = watches.last_mut()
+            && !met.contains(unreadable)
+        {
+            met.push(unreadable.clone());
+        }
+    });
+}
+
+impl Watched {
+    /// The kind as the API names it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pod => "Pod",
+            Self::Node => "Node",
+            Self::Namespace => "Namespace",
+            Self::Service => "Service",
+            Self::ReplicationController => "ReplicationController",
+            Self::ReplicaSet => "ReplicaSet",
+            Self::StatefulSet => "StatefulSet",
+            Self::PersistentVolume => "PersistentVolume",
+            Self::PersistentVolumeClaim => "PersistentVolumeClaim",
+            Self::StorageClass => "StorageClass",
+            Self::CsiNode => "CSINode",
+            Self::CsiDriver => "CSIDriver",
+            Self::CsiStorageCapacity => "CSIStorageCapacity",
+            Self::VolumeAttachment => "VolumeAttachment",
+            Self::PodDisruptionBudget => "PodDisruptionBudget",
+            Self::ResourceClaim => "ResourceClaim",
+            Self::ResourceSlice => "ResourceSlice",
+            Self::DeviceClass => "DeviceClass",
+            Self::ResourceClass => "ResourceClass",
+            Self::PodScheduling => "PodScheduling",
+            Self::PodSchedulingContext => "PodSchedulingContext",
+            Self::ResourceClassParameters => "ResourceClassParameters",
+            Self::ResourceClaimParameters => "ResourceClaimParameters",
+            Self::DeviceTaintRule => "DeviceTaintRule",
+            Self::PodGroup => "PodGroup",
+            Self::CompositePodGroup => "CompositePodGroup",
+            Self::Workload => "Workload",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_innermost_watch_is_told_and_each_object_once() {
+        let key = ObjectKey { kind: Watched::CsiNode, namespace: "".into(), name: "n1".into() };
+        let one = Arc::new(Unreadable { key, why: "it is empty".into(), node: None, idle: false });
+        meet(&one);
+        let ((inside, met), outside) = watch(|| {
+            meet(&one);
+            meet(&one);
+            watch(|| 7)
+        });
+        assert_eq!((inside, met.len(), outside), (7, 0, vec![one.clone()]));
+        assert_eq!(one.to_string(), "CSINode \"n1\" cannot be read: it is empty");
+    }
+}

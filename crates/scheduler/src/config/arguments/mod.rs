@@ -1,0 +1,185 @@
+//! Arguments of plugins: read, defaulted and validated. Upstream: `apis/config/validation/validation_pluginargs.go`; where a release checks
+//! them only when it makes the plugin, the plugin's own file.
+
+mod node_affinity;
+mod resources;
+mod spread;
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::{Arguments, Release};
+
+use super::Context;
+use super::document::Document;
+use super::durations::{SECOND, nanoseconds};
+
+/// Reads the arguments of one plugin into `arguments`; the reasons against them, whose paths begin below the arguments.
+pub(super) fn read(plugin: &str, args: &Document<'_>, context: &Context<'_>, arguments: &mut Arguments) -> Vec<String> {
+    match plugin {
+        "NodeResourcesFit" => resources::fit(args, context, arguments),
+        "NodeResourcesBalancedAllocation" => resources::balanced(args, context, arguments),
+        "NodeResourcesLeastAllocated" => resources::allocated(args, context, &mut arguments.least_allocated),
+        "NodeResourcesMostAllocated" => resources::allocated(args, context, &mut arguments.most_allocated),
+        "RequestedToCapacityRatio" => resources::capacity_ratio(args, context, arguments),
+        "InterPodAffinity" => inter_pod_affinity(args, context, arguments),
+        "NodeAffinity" => node_affinity::read(args, context, arguments),
+        "PodTopologySpread" => spread::read(args, context, arguments),
+        "VolumeBinding" => volume_binding(args, context, arguments),
+        "DefaultPreemption" => preemption(args, context, arguments),
+        "DynamicResources" => dynamic_resources(args, context),
+        "NodeLabel" => node_label(args, context),
+        _ => Vec::new(),
+    }
+}
+
+/// What is said of a plugin that cannot be made for these reasons, which stand in brackets if there are several.
+pub(super) fn not_made(plugin: &str, reasons: &[String], release: Release) -> Option<String> {
+    let told = match reasons {
+        [] => return None,
+        [one] => one.clone(),
+        many => format!("[{}]", many.join(", ")),
+    };
+    let word = if release.0 <= 19 { "error initializing" } else { "initializing" };
+    Some(format!("{word} plugin {plugin:?}: {told}"))
+}
+
+/// What is wrong with a term of a node selector that stands at `path`, since 1.21.
+pub(crate) fn node_selector_faults(term: &Value, path: &str, release: Release) -> Vec<String> {
+    node_affinity::check(&Document::at(term, path), path, release)
+}
+
+/// Whether the plugin itself checks its arguments, when it is made: every one up to 1.21, and one that validation overlooks.
+pub(super) fn checked_when_made(plugin: &str, context: &Context<'_>) -> bool {
+    context.release.0 <= 21 || plugin == "NodeResourcesFit"
+}
+
+/// Whether the plugin takes arguments in 1.18, which it decodes itself.
+pub(super) fn taken_in_1_18(plugin: &str) -> bool {
+    matches!(
+        plugin,
+        "InterPodAffinity" | "NodeLabel" | "NodeResourcesFit" | "PodTopologySpread" | "RequestedToCapacityRatio" | "ServiceAffinity"
+    )
+}
+
+/// The texts of a list.
+pub(super) fn texts(list: &Document<'_>) -> Vec<Arc<str>> {
+    list.elements().iter().map(|entry| entry.text().into()).collect()
+}
+
+fn inter_pod_affinity(args: &Document<'_>, context: &Context<'_>, arguments: &mut Arguments) -> Vec<String> {
+    arguments.ignore_preferred_terms_of_existing_pods = args.field("ignorePreferredTermsOfExistingPods").truth().unwrap_or(false);
+    let weight = args.field("hardPodAffinityWeight");
+    let Some(value) = weight.whole() else { return Vec::new() };
+    arguments.hard_pod_affinity_weight = value;
+    let why = if context.release.0 <= 20 { "not in valid range [0-100]" } else { "not in valid range [0, 100]" };
+    (!(0..=100).contains(&value)).then(|| weight.invalid(value, why)).into_iter().collect()
+}
+
+fn volume_binding(args: &Document<'_>, context: &Context<'_>, arguments: &mut Arguments) -> Vec<String> {
+    let (timeout, points) = (args.field("bindTimeoutSeconds"), args.field("shape"));
+    let mut wrong = Vec::new();
+    if context.release.0 <= 18 {
+        return wrong;
+    }
+    match timeout.whole() {
+        Some(value) if value <= 0 && context.release.0 <= 20 => {
+            wrong.push(format!("invalid BindTimeoutSeconds: {value}, must be positive integer"));
+        }
+        Some(value) if value < 0 => wrong.push(timeout.invalid(value, "invalid BindTimeoutSeconds, should not be a negative value")),
+        _ => {}
+    }
+    if points.is_absent() || context.release.0 <= 21 {
+        return wrong;
+    }
+    let gate = if context.release.0 >= 33 { "StorageCapacityScoring" } else { "VolumeCapacityPriority" };
+    if context.gates.on(gate) {
+        arguments.volume_shape = resources::shape(&points, context, &mut wrong);
+    } else {
+        let what = format!("unexpected field `shape`, remove it or turn on the feature gate {gate}");
+        wrong.push(points.invalid(told_shape(&points, context), what));
+    }
+    wrong
+}
+
+/// A shape as Go prints it, since 1.34 as JSON.
+fn told_shape(points: &Document<'_>, context: &Context<'_>) -> String {
+    let json = context.release.0 >= 34;
+    let point = |point: &Document<'_>| {
+        let (utilization, score) = (point.field("utilization").whole().unwrap_or(0), point.field("score").whole().unwrap_or(0));
+        if json {
+            format!("{{\"Utilization\":{utilization},\"Score\":{score}}}")
+        } else {
+            format!("config.UtilizationShapePoint{{Utilization:{utilization}, Score:{score}}}")
+        }
+    };
+    let points: Vec<String> = points.elements().iter().map(point).collect();
+    if json { format!("[{}]", points.join(",")) } else { format!("[]config.UtilizationShapePoint{{{}}}", points.join(", ")) }
+}
+
+fn preemption(args: &Document<'_>, context: &Context<'_>, arguments: &mut Arguments) -> Vec<String> {
+    let (percentage, absolute) = (args.field("minCandidateNodesPercentage"), args.field("minCandidateNodesAbsolute"));
+    let (percent, count) = (percentage.whole().unwrap_or(10), absolute.whole().unwrap_or(100));
+    arguments.min_candidates = (usize::try_from(percent).unwrap_or(0), usize::try_from(count).unwrap_or(0));
+    let (bad_percent, bad_count, none) = (!(0..=100).contains(&percent), count < 0, percent == 0 && count == 0);
+    if context.release.0 <= 20 {
+        let why = match () {
+            () if bad_percent => "minCandidateNodesPercentage is not in the range [0, 100]",
+            () if bad_count => "minCandidateNodesAbsolute is not in the range [0, inf)",
+            () if none => "both minCandidateNodesPercentage and minCandidateNodesAbsolute cannot be zero",
+            () => return Vec::new(),
+        };
+        return vec![why.to_owned()];
+    }
+    let mut wrong = Vec::new();
+    wrong.extend(bad_percent.then(|| percentage.invalid(percent, "not in valid range [0, 100]")));
+    wrong.extend(bad_count.then(|| absolute.invalid(count, "not in valid range [0, inf)")));
+    if none {
+        wrong.push(percentage.invalid(0, "cannot be zero at the same time as minCandidateNodesAbsolute"));
+        wrong.push(absolute.invalid(0, "cannot be zero at the same time as minCandidateNodesPercentage"));
+    }
+    wrong
+}
+
+fn dynamic_resources(args: &Document<'_>, context: &Context<'_>) -> Vec<String> {
+    let (filter, binding) = (args.field("filterTimeout"), args.field("bindingTimeout"));
+    let gates = context.gates;
+    let mut wrong = Vec::new();
+    if !filter.is_absent() && context.release.0 >= 34 {
+        let value = nanoseconds(filter.text()).unwrap_or(0);
+        if !gates.on("DRASchedulerFilterTimeout") {
+            wrong.push(filter.forbidden("DRASchedulingFilterTimeout feature gate is disabled"));
+        } else if value < 0 {
+            wrong.push(filter.invalid(format!("{:?}", ketcd_kube::go_duration(value)), "must be zero or positive"));
+        }
+    }
+    if !binding.is_absent() && context.release.0 >= 35 {
+        let value = nanoseconds(binding.text()).unwrap_or(0);
+        if !(gates.on("DRADeviceBindingConditions") && gates.on("DRAResourceClaimDeviceStatus")) {
+            wrong.push(binding.forbidden("DRADeviceBindingConditions or DRAResourceClaimDeviceStatus feature gate is disabled"));
+        } else if value < SECOND {
+            wrong.push(binding.invalid(format!("{:?}", ketcd_kube::go_duration(value)), "must be at least 1 second"));
+        }
+    }
+    wrong
+}
+
+/// Labels that a node must have and must not have cannot be the same.
+fn node_label(args: &Document<'_>, context: &Context<'_>) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for (present, absent) in [("presentLabels", "absentLabels"), ("presentLabelsPreference", "absentLabelsPreference")] {
+        let (present, absent) = (args.field(present), args.field(absent));
+        for label in absent.elements() {
+            let Some(other) = present.elements().into_iter().rfind(|other| other.text() == label.text()) else { continue };
+            if context.release.0 <= 20 {
+                let listed = |list: &Document<'_>| texts(list).join(" ");
+                let (text, present, absent) = (label.text(), listed(&present), listed(&absent));
+                let why = format!("exist in both the present([{present}]) and absent([{absent}]) label list");
+                return vec![format!("detecting at least one label (e.g., {text:?}) that {why}")];
+            }
+            wrong.push(other.invalid_text(format!("conflict with {}", label.path())));
+        }
+    }
+    wrong
+}

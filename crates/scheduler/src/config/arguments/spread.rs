@@ -1,0 +1,66 @@
+//! Arguments of PodTopologySpread.
+
+use crate::cluster::{Interner, SpreadConstraint};
+use crate::{Arguments, PodTopologySpreadDefaults};
+use ketcd_kube::api::core::v1 as core;
+
+use crate::config::document::Document;
+use crate::config::{ConfigVersion, Context, label_name};
+
+/// Reads and checks them.
+pub(super) fn read(args: &Document<'_>, context: &Context<'_>, arguments: &mut Arguments) -> Vec<String> {
+    let (list, kind) = (args.field("defaultConstraints"), args.field("defaultingType"));
+    let constraints = list.elements();
+    let system = context.gates.on("DefaultPodTopologySpread");
+    // Up to v1beta1 a list alone was enough to say that it is the list that counts.
+    let by_itself = if system && (constraints.is_empty() || context.version >= ConfigVersion::V1Beta2) { "System" } else { "List" };
+    let defaulting = if kind.text().is_empty() || context.release.0 <= 19 { by_itself } else { kind.text() };
+    let mut wrong = Vec::new();
+    match defaulting {
+        "System" if !constraints.is_empty() => wrong.push(kind.invalid("\"System\"", "when .defaultConstraints are not empty")),
+        "System" | "List" => {}
+        _ if context.release.0 <= 20 => wrong.push(kind.invalid_text("must be one of {\"System\", \"List\"}")),
+        _ => wrong.push(kind.unsupported(&["System", "List"])),
+    }
+    let mut interner = Interner::default();
+    let mut compiled: Vec<SpreadConstraint> = Vec::new();
+    for (at, constraint) in constraints.iter().enumerate() {
+        wrong.extend(check(constraint, &constraints[..at], context));
+        if let Ok(typed) = serde_json::from_value::<core::TopologySpreadConstraint>(constraint.value().clone()) {
+            compiled.push(SpreadConstraint::compile(&typed, &mut interner));
+        }
+    }
+    arguments.spread_defaults =
+        if defaulting == "System" { PodTopologySpreadDefaults::System } else { PodTopologySpreadDefaults::List(compiled) };
+    wrong
+}
+
+fn check(constraint: &Document<'_>, before: &[Document<'_>], context: &Context<'_>) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let (skew, key, action) = (constraint.field("maxSkew"), constraint.field("topologyKey"), constraint.field("whenUnsatisfiable"));
+    let value = skew.whole().unwrap_or(0);
+    if value <= 0 {
+        let why = if context.release.0 <= 20 { "must be greater than zero" } else { "not in valid range (0, inf)" };
+        wrong.push(skew.invalid(value, why));
+    }
+    if key.text().is_empty() {
+        wrong.push(key.required("can not be empty"));
+    } else {
+        wrong.extend(label_name::check(&key, context.release));
+    }
+    match action.text() {
+        "DoNotSchedule" | "ScheduleAnyway" => {}
+        "" => wrong.push(action.required("can not be empty")),
+        _ => wrong.push(action.unsupported(&["DoNotSchedule", "ScheduleAnyway"])),
+    }
+    let selector = constraint.field("labelSelector");
+    if !selector.is_absent() {
+        wrong.push(selector.forbidden("constraint must not define a selector, as they deduced for each pod"));
+    }
+    let same =
+        |other: &&Document<'_>| other.field("topologyKey").text() == key.text() && other.field("whenUnsatisfiable").text() == action.text();
+    if before.iter().any(|other| same(&other)) {
+        wrong.push(constraint.duplicate(&format!("{{{}, {}}}", key.text(), action.text())));
+    }
+    wrong
+}

@@ -1,0 +1,268 @@
+//! Strict decoding: every value of its field's type, every field known, plugin arguments of their own kind. What a release says of it,
+//! but for the wording up to 1.22, whose JSON library quotes the bytes around the fault: there the words of later releases are used, and that is told.
+//! Upstream: `sigs.k8s.io/json`, `apimachinery/pkg/runtime/serializer`, `config/{version}/types.go` DecodeNestedObjects.
+
+use serde_json::Value;
+
+use crate::Release;
+
+use super::schema::{self, Kind};
+use super::written::{File, Written};
+use super::{ConfigVersion, Context, durations};
+
+const GROUP: &str = "kubescheduler.config.k8s.io";
+
+/// Checks the whole file; the first fault of type, or else all fields that are unknown or given twice.
+pub(super) fn check(file: &File, context: &Context<'_>) -> Result<(), String> {
+    let older = |reason: String| if context.release.0 <= 22 { in_words_of(23, &reason, context.release) } else { reason };
+    let mut unknown = strictly(&file.root, "KubeSchedulerConfiguration", context).map_err(older)?;
+    if let Some(repeated) = file.repeated.as_ref().filter(|_| !file.is_json || context.release.0 <= 22) {
+        unknown.insert(0, repeated.clone());
+    }
+    if context.release.0 <= 22 && !unknown.is_empty() {
+        unknown.truncate(1);
+        return Err(older(strict(&unknown)));
+    }
+    let mut foreign = None;
+    for (at, profile) in file.root.elements("profiles").iter().enumerate() {
+        for (number, config) in profile.elements("pluginConfig").iter().enumerate() {
+            let place = format!("decoding .profiles[{at}].pluginConfig[{number}]");
+            match nested(config, context) {
+                Ok(Nested::Known) => {}
+                Ok(Nested::OfVersion(kind)) => foreign = foreign.or(Some((at, number, kind))),
+                // Since 1.24 unknown fields do not end the reading.
+                Ok(Nested::Unknown(reason)) if context.release.0 >= 24 => {
+                    unknown.push(format!("{place}: strict decoding error: {reason}"));
+                }
+                Ok(Nested::Unknown(reason)) => return Err(older(format!("{place}: {reason}"))),
+                Err(reason) => return Err(format!("{place}: {reason}")),
+            }
+        }
+    }
+    match foreign {
+        Some((at, number, kind)) => {
+            let place = format!("converting .Profiles[{at}].PluginConfig[{number}].Args into internal type");
+            Err(format!("{place}: no kind is registered for the type {kind} in scheme \"{}\"", scheme(context.release)))
+        }
+        None if unknown.is_empty() => Ok(()),
+        None => Err(strict(&unknown)),
+    }
+}
+
+/// Checks a file that is the arguments of a plugin.
+pub(super) fn arguments_alone(file: &File, kind: &str, context: &Context<'_>) -> String {
+    let repeated = file.repeated.iter().filter(|_| !file.is_json).cloned();
+    match strictly(&file.root, kind, context).map(|unknown| repeated.chain(unknown).collect::<Vec<_>>()) {
+        Err(reason) => reason,
+        Ok(unknown) if !unknown.is_empty() => strict(&unknown),
+        Ok(_) => format!("couldn't decode as KubeSchedulerConfiguration, got {GROUP}/{}, Kind={kind}: ", context.version.name()),
+    }
+}
+
+/// The fault of type in a plugin's arguments, where the plugin itself reads them, as in 1.18, into a struct of its own name.
+pub(super) fn fault(args: &Value, plugin: &str, context: &Context<'_>) -> Option<String> {
+    let kind = format!("{plugin}Args");
+    let (package, own) = match plugin {
+        "NodeResourcesFit" => ("noderesources", "FitArgs"),
+        "RequestedToCapacityRatio" => ("config", "RequestedToCapacityRatioArguments"),
+        "InterPodAffinity" => ("interpodaffinity", "Args"),
+        "NodeLabel" => ("nodelabel", "Args"),
+        "PodTopologySpread" => ("podtopologyspread", "Args"),
+        _ => ("serviceaffinity", "Args"),
+    };
+    let args = Written::of(args);
+    if !matches!(args, Written::Fields(_) | Written::Scalar(Value::Null)) {
+        return Some(format!("json: cannot unmarshal {} into Go value of type {package}.{own}", shape(&args)));
+    }
+    let fault = strictly(&args, &kind, context).err()?;
+    Some(fault.replace(&kind, own).replace(&format!("type {}.", context.version.name()), "type config."))
+}
+
+/// A reason whose wording is that of a later minor: the release's own quotes what stands around the fault.
+pub(super) fn in_words_of(minor: u16, reason: &str, release: Release) -> String {
+    format!("{reason} (1.{minor}'s words; those of {release} quote what stands around the fault)")
+}
+
+fn strict(unknown: &[String]) -> String {
+    format!("strict decoding error: {}", unknown.join(", "))
+}
+
+/// What arguments are.
+enum Nested {
+    /// As they must be; or of a plugin outside the tree, or of one that takes none: then they may be anything.
+    Known,
+    /// Of another version than the file's, which is decoded and then not converted.
+    OfVersion(String),
+    /// With unknown fields.
+    Unknown(String),
+}
+
+fn nested(config: &Written, context: &Context<'_>) -> Result<Nested, String> {
+    let name = config.text("name").unwrap_or_default();
+    let own = format!("{name}Args");
+    let Some(args) = config.field("args").filter(|args| !args.is_null()) else { return Ok(Nested::Known) };
+    if context.version < ConfigVersion::V1Beta1 || !schema::is_args(&own, context) {
+        return Ok(Nested::Known);
+    }
+    let decoding = |reason: String| format!("decoding args for plugin {name}: {reason}");
+    let (kind, version) = type_meta(args).map_err(decoding)?;
+    let kind = if kind.is_empty() { own.clone() } else { kind };
+    let of = if version.is_empty() { Some(context.version) } else { ConfigVersion::named(&version, context.release) };
+    let theirs = Context { version: of.unwrap_or(context.version), ..*context };
+    if of.is_none() || !schema::is_args(&kind, &theirs) && kind != "KubeSchedulerConfiguration" {
+        let version = if version.is_empty() { format!("{GROUP}/{}", context.version.name()) } else { version };
+        return Err(decoding(not_registered(&kind, &version, context.release)));
+    }
+    let mistyped = |reason| if context.release.0 <= 22 { in_words_of(23, &decoding(reason), context.release) } else { decoding(reason) };
+    let unknown = strictly(args, &kind, &theirs).map_err(mistyped)?;
+    match () {
+        () if !unknown.is_empty() => Ok(Nested::Unknown(decoding(strict(&unknown)))),
+        () if kind != own => Err(format!("args for plugin {name} were not of type {own}.{GROUP}, got {kind}.{GROUP}")),
+        () if theirs.version != context.version => Ok(Nested::OfVersion(format!("{}.{kind}", theirs.version.name()))),
+        () => Ok(Nested::Known),
+    }
+}
+
+/// A value's `kind` and `apiVersion`; both must be texts.
+pub(super) fn type_meta(value: &Written) -> Result<(String, String), String> {
+    let broken = |fault: String| format!("couldn't get version/kind; json parse error: json: cannot unmarshal {fault}");
+    let Written::Fields(fields) = value else {
+        let fields = r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
+        return Err(broken(format!("{} into Go value of type {fields}", shape(value))));
+    };
+    let named = fields.iter().filter(|(_, name, _)| matches!(name.as_str(), "kind" | "apiVersion"));
+    for (_, name, value) in named {
+        if !matches!(value, Written::Scalar(Value::String(_) | Value::Null)) {
+            return Err(broken(format!("{} into Go struct field .{name} of type string", shape(value))));
+        }
+    }
+    let text = |name: &str| value.text(name).unwrap_or_default().to_owned();
+    Ok((text("kind"), text("apiVersion")))
+}
+
+/// What upstream says of a kind it does not know.
+pub(super) fn not_registered(kind: &str, version: &str, release: Release) -> String {
+    format!("no kind {kind:?} is registered for version {version:?} in scheme \"{}\"", scheme(release))
+}
+
+/// The place in upstream's code where a release's scheme was made.
+fn scheme(release: Release) -> &'static str {
+    match release.0 {
+        ..=19 => "pkg/runtime/scheme.go:101",
+        20..=32 => "pkg/runtime/scheme.go:100",
+        33..=34 => "pkg/runtime/scheme.go:110",
+        _ => "pkg/runtime/scheme.go:111",
+    }
+}
+
+/// What is said of the fields that a struct does not have or that it gets twice; or of the first value that its field cannot hold.
+fn strictly(value: &Written, of: &str, context: &Context<'_>) -> Result<Vec<String>, String> {
+    let mut walk = Walk { context, names: Vec::new(), wrong: None, ended: None, unknown: Vec::new() };
+    walk.fields(value, of, "");
+    walk.ended.or(walk.wrong).map_or(Ok(walk.unknown), Err)
+}
+
+struct Walk<'c, 'v> {
+    context: &'c Context<'c>,
+    /// The fields above, from the top.
+    names: Vec<&'v str>,
+    /// The first fault of type.
+    wrong: Option<String>,
+    /// The fault at which reading ends.
+    ended: Option<String>,
+    unknown: Vec<String>,
+}
+
+impl<'v> Walk<'_, 'v> {
+    fn fields(&mut self, value: &'v Written, of: &str, path: &str) {
+        let Written::Fields(fields) = value else { return };
+        for (at, (_, name, value)) in fields.iter().enumerate() {
+            let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+            // 1.23 does not tell the path.
+            let told = if self.context.release.0 == 23 { name } else { &path };
+            let Some(field) = schema::field_of(of, name, self.context) else {
+                if self.context.release.0 == 18 && schema::reads_itself_in_1_18(of) {
+                    continue;
+                }
+                self.strict(format!("unknown field {told:?}"));
+                continue;
+            };
+            if self.context.release.0 >= 23 && fields[..at].iter().any(|(_, known, _)| known == name) {
+                self.strict(format!("duplicate field {told:?}"));
+            }
+            self.names.push(name);
+            self.value(value, field.kind, of, &path);
+            self.names.pop();
+        }
+    }
+
+    fn value(&mut self, value: &'v Written, kind: Kind, of: &str, path: &str) {
+        match (kind, value) {
+            _ if self.ended.is_some() || self.wrong.is_some() && self.context.release.0 <= 22 => {}
+            (Kind::Duration, Written::Scalar(Value::Null)) if of != "DynamicResourcesArgs" => self.ended = durations::nanoseconds("").err(),
+            (_, Written::Scalar(Value::Null)) | (Kind::Raw, _) => {}
+            (kind, Written::Scalar(scalar)) if holds(kind, scalar) => {}
+            (Kind::Duration, Written::Scalar(Value::String(text))) => self.ended = durations::nanoseconds(text).err(),
+            (Kind::Bytes, Written::Scalar(Value::String(text))) => {
+                if let Some(at) = text.find(|letter: char| !(letter.is_ascii_alphanumeric() || "+/=\r\n".contains(letter))) {
+                    self.wrong.get_or_insert(format!("illegal base64 data at input byte {at}"));
+                }
+            }
+            (Kind::Struct(name), Written::Fields(_)) => self.fields(value, name, path),
+            (Kind::Texts, Written::Fields(fields)) => {
+                fields.iter().for_each(|(.., text)| self.value(text, Kind::Text("string"), of, path));
+            }
+            (Kind::TextList, Written::List(list)) => list.iter().for_each(|text| self.value(text, Kind::Text("string"), of, path)),
+            (Kind::List(name), Written::List(list)) => {
+                for (at, element) in list.iter().enumerate() {
+                    self.value(element, Kind::Struct(name), of, &format!("{path}[{at}]"));
+                }
+            }
+            _ => self.mismatch(value, kind, of),
+        }
+    }
+
+    /// Go keeps the first value of another type and reads on, but where the type reads itself, as durations do.
+    fn mismatch(&mut self, value: &Written, kind: Kind, of: &str) {
+        let (what, names) = (literal(value, kind), self.names.join("."));
+        let wanted = schema::go_type(kind, self.context);
+        let reason = format!("json: cannot unmarshal {what} into Go struct field {of}.{names} of type {wanted}");
+        let kept = if matches!(kind, Kind::Duration) { &mut self.ended } else { &mut self.wrong };
+        kept.get_or_insert(reason);
+    }
+
+    /// The same is told once.
+    fn strict(&mut self, reason: String) {
+        if !self.unknown.contains(&reason) && self.ended.is_none() {
+            self.unknown.push(reason);
+        }
+    }
+}
+
+/// Whether a field of this kind simply holds the value.
+fn holds(kind: Kind, value: &Value) -> bool {
+    match (kind, value) {
+        (Kind::Text(_), Value::String(_)) | (Kind::Float, Value::Number(_)) | (Kind::Truth, Value::Bool(_)) => true,
+        (Kind::Int(bits), Value::Number(number)) => number.as_i64().is_some_and(|value| bits == 64 || i32::try_from(value).is_ok()),
+        _ => false,
+    }
+}
+
+/// What stands there; a number that its field is too small for is told itself.
+fn literal(value: &Written, kind: Kind) -> String {
+    match (value, kind) {
+        (Written::Scalar(Value::Number(number)), Kind::Int(_)) => format!("number {number}"),
+        _ => shape(value).to_owned(),
+    }
+}
+
+fn shape(value: &Written) -> &'static str {
+    match value {
+        Written::List(_) | Written::Scalar(Value::Array(_)) => "array",
+        Written::Fields(_) | Written::Scalar(Value::Object(_)) => "object",
+        Written::Scalar(Value::Null) => "null",
+        Written::Scalar(Value::Bool(_)) => "bool",
+        Written::Scalar(Value::Number(_)) => "number",
+        Written::Scalar(Value::String(_)) => "string",
+    }
+}

@@ -1,0 +1,105 @@
+//! A value of the file with the place it stands at, so that every complaint names its field.
+
+use std::fmt;
+
+use serde_json::Value;
+
+/// A value and where it stands.
+#[derive(Clone)]
+pub(crate) struct Document<'a> {
+    value: &'a Value,
+    path: String,
+}
+
+static NULL: Value = Value::Null;
+
+impl<'a> Document<'a> {
+    /// The whole file, or a value that is told of as if it were.
+    pub(crate) fn new(value: &'a Value) -> Self {
+        Self { value, path: String::new() }
+    }
+
+    /// A value that stands at `path`.
+    pub(crate) fn at(value: &'a Value, path: &str) -> Self {
+        Self { value, path: path.to_owned() }
+    }
+
+    /// A field; null where it is absent.
+    pub(crate) fn field(&self, name: &str) -> Self {
+        let path = if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) };
+        Self { value: self.value.get(name).unwrap_or(&NULL), path }
+    }
+
+    /// The elements of a list.
+    pub(crate) fn elements(&self) -> Vec<Self> {
+        let list = self.value.as_array().map(Vec::as_slice).unwrap_or_default();
+        list.iter().enumerate().map(|(at, value)| Self { value, path: format!("{}[{at}]", self.path) }).collect()
+    }
+
+    /// An element that upstream adds to a list.
+    pub(crate) fn absent_element(&self, at: usize) -> Self {
+        Self { value: &NULL, path: format!("{}[{at}]", self.path) }
+    }
+
+    /// Whether it is absent or null.
+    pub(crate) fn is_absent(&self) -> bool {
+        self.value.is_null()
+    }
+
+    /// The value as it stands.
+    pub(crate) fn value(&self) -> &'a Value {
+        self.value
+    }
+
+    /// Where it stands.
+    pub(crate) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Its text; empty where it is none.
+    pub(crate) fn text(&self) -> &'a str {
+        self.value.as_str().unwrap_or_default()
+    }
+
+    /// Its whole number.
+    pub(crate) fn whole(&self) -> Option<i64> {
+        self.value.as_i64()
+    }
+
+    /// Its truth value.
+    pub(crate) fn truth(&self) -> Option<bool> {
+        self.value.as_bool()
+    }
+
+    /// Upstream's `Invalid`.
+    pub(crate) fn invalid(&self, value: impl fmt::Display, why: impl fmt::Display) -> String {
+        format!("{}: Invalid value: {value}: {why}", self.path)
+    }
+
+    /// Upstream's `Invalid` of a text.
+    pub(crate) fn invalid_text(&self, why: impl fmt::Display) -> String {
+        self.invalid(format!("{:?}", self.text()), why)
+    }
+
+    /// Upstream's `Required`.
+    pub(crate) fn required(&self, why: &str) -> String {
+        if why.is_empty() { format!("{}: Required value", self.path) } else { format!("{}: Required value: {why}", self.path) }
+    }
+
+    /// Upstream's `Duplicate`.
+    pub(crate) fn duplicate(&self, value: &str) -> String {
+        format!("{}: Duplicate value: {value:?}", self.path)
+    }
+
+    /// Upstream's `Forbidden`.
+    pub(crate) fn forbidden(&self, why: &str) -> String {
+        format!("{}: Forbidden: {why}", self.path)
+    }
+
+    /// Upstream's `NotSupported`.
+    pub(crate) fn unsupported(&self, supported: &[&str]) -> String {
+        let listed: Vec<String> = supported.iter().map(|value| format!("{value:?}")).collect();
+        let listed = if listed.is_empty() { String::new() } else { format!(": supported values: {}", listed.join(", ")) };
+        format!("{}: Unsupported value: {:?}{listed}", self.path, self.text())
+    }
+}

@@ -1,0 +1,96 @@
+//! Extenders: checked as upstream checks them, and named, as what they answer is not in etcd.
+//! Upstream: `apis/config/validation/validation.go` validateExtenders; `scheduler.go` New for the resources left to them.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::document::Document;
+use super::label_name;
+use super::{ConfigVersion, Context};
+
+/// What is wrong with them.
+pub(super) fn check(document: &Document<'_>, context: &Context<'_>) -> Vec<String> {
+    let list = document.field("extenders");
+    let mut wrong = Vec::new();
+    let mut managed = BTreeSet::new();
+    for extender in listed(document, context) {
+        let weight = extender.field("weight");
+        if !extender.field("prioritizeVerb").text().is_empty() && weight.whole().unwrap_or(0) <= 0 {
+            wrong.push(weight.invalid(weight.whole().unwrap_or(0), "must have a positive weight applied to it"));
+        }
+        for resource in extender.field("managedResources").elements() {
+            let name = resource.field("name");
+            wrong.extend(resource_name(&name, context));
+            if !managed.insert(name.text()) {
+                wrong.push(name.invalid_text("duplicate extender managed resource name"));
+            }
+        }
+    }
+    let binders = listed(document, context).iter().filter(|extender| !extender.field("bindVerb").text().is_empty()).count();
+    if binders > 1 {
+        wrong.push(list.invalid(format!("\"found {binders} extenders implementing bind\""), "only one extender can implement bind"));
+    }
+    wrong
+}
+
+/// v1alpha1 has none: they were the Policy's.
+fn listed<'d>(document: &Document<'d>, context: &Context<'_>) -> Vec<Document<'d>> {
+    if context.version == ConfigVersion::V1Alpha1 { Vec::new() } else { document.field("extenders").elements() }
+}
+
+fn resource_name(name: &Document<'_>, context: &Context<'_>) -> Vec<String> {
+    let wrong = label_name::of_name(name.text(), context.release);
+    if !wrong.is_empty() {
+        // From 1.22 to 1.33 the name stands without quotes.
+        let shown = if (22..=33).contains(&context.release.0) { name.text().to_owned() } else { format!("{:?}", name.text()) };
+        return wrong.into_iter().map(|why| name.invalid(&shown, why)).collect();
+    }
+    if crate::cluster::is_extended(name.text()) {
+        return Vec::new();
+    }
+    let why = "is an invalid extended resource name";
+    vec![if context.release.0 >= 22 { name.invalid_text(why) } else { name.invalid_text(format!("{} {why}", name.text())) }]
+}
+
+/// Sentences on each.
+pub(super) fn named(document: &Document<'_>, context: &Context<'_>) -> Vec<String> {
+    listed(document, context).iter().flat_map(sentences).collect()
+}
+
+/// What an extender may have done, and what it needs that is not seen here.
+pub(super) fn sentences(extender: &Document<'_>) -> Vec<String> {
+    let tls = extender.field("tlsConfig");
+    let read = [("certFile", "certData"), ("keyFile", "keyData"), ("caFile", "caData")];
+    // A file is not read where its content is given.
+    let files = read.iter().filter(|(_, data)| tls.field(data).text().is_empty()).map(|(file, _)| tls.field(file).text());
+    let files: Vec<&str> = files.filter(|file| !file.is_empty()).collect();
+    let url = extender.field("urlPrefix").text();
+    let needs = (!files.is_empty()).then(|| {
+        let files = files.join(", ");
+        format!("The extender {url} reads {files} when kube-scheduler starts, which fails without; whether it could is not in etcd.")
+    });
+    [answers(extender)].into_iter().chain(needs).collect()
+}
+
+fn answers(extender: &Document<'_>) -> String {
+    let has = |verb: &str| !extender.field(verb).text().is_empty();
+    let does = match (has("filterVerb"), has("prioritizeVerb")) {
+        (true, true) => "refuse nodes and add points",
+        (true, false) => "refuse nodes",
+        (false, true) => "add points",
+        (false, false) => "take part in binding or preemption",
+    };
+    format!("The extender {} may {does}; what it answered is not in etcd.", extender.field("urlPrefix").text())
+}
+
+/// The resources that NodeResourcesFit leaves to them, instead of those its arguments name.
+pub(super) fn left_to_them(document: &Document<'_>, context: &Context<'_>) -> Vec<Arc<str>> {
+    listed(document, context).iter().flat_map(left_to).collect()
+}
+
+/// The resources that the scheduler leaves to an extender.
+pub(super) fn left_to(extender: &Document<'_>) -> Vec<Arc<str>> {
+    let managed = extender.field("managedResources").elements().into_iter();
+    let ignored = managed.filter(|resource| resource.field("ignoredByScheduler").truth() == Some(true));
+    ignored.map(|resource| resource.field("name").text().into()).collect()
+}

@@ -1,0 +1,240 @@
+//! From sets to lists: which plugins run at each point, in which order and with which weights, or why a scheduler does not start with them.
+//! Upstream: `framework/runtime/framework.go` NewFramework, updatePluginList, expandMultiPointPlugins, getScoreWeights.
+
+use std::collections::BTreeMap;
+
+use crate::profile::rules::MultiPointOrder;
+use crate::{Release, Rules};
+
+use super::defaults::{self, Plugins, extends, is_known};
+use super::plugin_set::{Enabled, PluginSet, Point};
+
+/// The points in the order upstream fills them.
+const ORDER: [Point; 16] = [
+    Point::PreFilter,
+    Point::Filter,
+    Point::PostFilter,
+    Point::Reserve,
+    Point::PreScore,
+    Point::Score,
+    Point::PreBind,
+    Point::Bind,
+    Point::PostBind,
+    Point::Permit,
+    Point::PreEnqueue,
+    Point::QueueSort,
+    Point::PlacementGenerate,
+    Point::PlacementScore,
+    Point::PodGroupPostFilter,
+    Point::Unreserve,
+];
+
+/// The largest score of a node.
+const MAX_SCORE: i64 = 100;
+
+/// The plugins of every point: those of the tree, in order, the scores with their weights.
+#[derive(Debug, Default)]
+pub(super) struct Framework {
+    points: BTreeMap<Point, Vec<Enabled>>,
+    /// Scores put down twice, by that fault of expandMultiPointPlugins.
+    pub twice: Vec<String>,
+}
+
+impl Framework {
+    /// What a profile's sets make.
+    pub(super) fn new(plugins: &Plugins, rules: &Rules, scheduler_name: &str) -> Result<Self, String> {
+        let release = rules.release;
+        let mut made = Self::default();
+        let overflow = "total score of Score plugins could overflow".to_owned();
+        if release.0 == 22 {
+            check_weights(plugins, release).ok_or_else(|| overflow.clone())?;
+        }
+        for point in ORDER {
+            made.points.insert(point, update(plugins, point, release)?);
+        }
+        for point in ORDER {
+            let expanded = expand(plugins, point, rules)?;
+            made.put(point, expanded, release);
+        }
+        let outsiders = !foreign(plugins, release).is_empty();
+        let (sort, bind) = (made.at(Point::QueueSort).len(), made.at(Point::Bind).len());
+        let one_sort = match (sort, release.0) {
+            (1, _) | (_, ..=22) => None,
+            (_, ..=24) => Some(format!("one queue sort plugin required for profile with scheduler name {scheduler_name:?}")),
+            _ => Some(format!("only one queue sort plugin required for profile with scheduler name {scheduler_name:?}, but got {sort}")),
+        };
+        let a_binder = match (bind, release.0) {
+            (0, ..=24) => Some("at least one bind plugin is needed".to_owned()),
+            (0, _) => Some(format!("at least one bind plugin is needed for profile with scheduler name {scheduler_name:?}")),
+            _ => None,
+        };
+        let overflows = (release.0 >= 23 && check_weights(plugins, release).is_none())
+            .then(|| if release.0 >= 36 { format!("score plugins: {overflow}") } else { overflow });
+        // A plugin of one's own may sort or bind.
+        let of_points = [one_sort.filter(|_| !outsiders), a_binder.filter(|_| !outsiders)];
+        let [one_sort, a_binder] = of_points;
+        // Up to 1.24 the weights came before the binders.
+        let reasons = if release.0 <= 24 { [one_sort, overflows, a_binder] } else { [one_sort, a_binder, overflows] };
+        match reasons.into_iter().flatten().next() {
+            Some(reason) => Err(reason),
+            None => Ok(made),
+        }
+    }
+
+    /// The plugins of a point.
+    pub(super) fn at(&self, point: Point) -> &[Enabled] {
+        self.points.get(&point).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether a plugin runs at a point.
+    pub(super) fn runs(&self, name: &str, point: Point) -> bool {
+        self.at(point).iter().any(|plugin| plugin.name == name)
+    }
+
+    fn put(&mut self, point: Point, plugins: Vec<Enabled>, release: Release) {
+        let mut kept: Vec<Enabled> = Vec::new();
+        for plugin in plugins.into_iter().filter(|plugin| is_known(&plugin.name, release)) {
+            if !kept.iter().any(|known| known.name == plugin.name) {
+                kept.push(plugin);
+            } else if point == Point::Score {
+                self.twice.push(plugin.name);
+            }
+        }
+        self.points.insert(point, kept);
+    }
+}
+
+/// A point's own set: each plugin must exist, extend the point and come once.
+fn update(plugins: &Plugins, point: Point, release: Release) -> Result<Vec<Enabled>, String> {
+    let mut seen: Vec<Enabled> = Vec::new();
+    for plugin in plugins.get(&point).iter().flat_map(|set| &set.enabled) {
+        let (name, interface) = (&plugin.name, point.interface());
+        exists(name, &interface, release)?;
+        if is_known(name, release) && !extends(name, point, release) {
+            return Err(format!("plugin {name:?} does not extend {interface} plugin"));
+        }
+        if seen.iter().any(|known| known.name == *name) {
+            return Err(format!("plugin {name:?} already registered as {interface:?}"));
+        }
+        seen.push(plugin.clone());
+    }
+    Ok(seen)
+}
+
+/// A plugin that is of the tree in other releases only, or has no name, can be nobody's own.
+fn exists(name: &str, interface: &str, release: Release) -> Result<(), String> {
+    let gone = defaults::was_known(name) && !is_known(name, release);
+    if gone || matches!(name, "" | "*") { Err(format!("{interface} {name:?} does not exist")) } else { Ok(()) }
+}
+
+fn expand(plugins: &Plugins, point: Point, rules: &Rules) -> Result<Vec<Enabled>, String> {
+    let release = rules.release;
+    let none = PluginSet::default();
+    let own = plugins.get(&point).unwrap_or(&none);
+    let many = plugins.get(&Point::MultiPoint).unwrap_or(&none);
+    let weighed = |name: &str| Enabled { name: name.to_owned(), weight: weight(name, point, plugins, release) };
+    let own_names: Vec<&str> = own.enabled.iter().map(|plugin| plugin.name.as_str()).collect();
+    if many.enabled.is_empty() || own.disabled.iter().any(|name| name == "*") {
+        return Ok(own_names.into_iter().map(weighed).collect());
+    }
+    let (mut from_many, mut overrides): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
+    for plugin in &many.enabled {
+        let name = plugin.name.as_str();
+        exists(name, &point.interface(), release)?;
+        if !extends(name, point, release) || own.disables(name) {
+            continue;
+        }
+        if own_names.contains(&name) {
+            overrides.push(name);
+        } else if from_many.contains(&name) {
+            return Err(format!("plugin {name:?} already registered as {:?}", point.interface()));
+        } else {
+            from_many.push(name);
+        }
+    }
+    // First what is configured in both places, then what only MultiPoint names, then the rest of the point's own.
+    let (first, rest) = match rules.multi_point {
+        MultiPointOrder::Last => (own_names, Vec::new()),
+        MultiPointOrder::OverridesInPlace => parted_in_place(own_names, &overrides),
+        MultiPointOrder::Overrides => parted(&own_names, &overrides),
+    };
+    Ok(first.into_iter().chain(from_many).chain(rest).map(weighed).collect())
+}
+
+fn parted<'n>(names: &[&'n str], overrides: &[&str]) -> (Vec<&'n str>, Vec<&'n str>) {
+    names.iter().partition(|name| overrides.contains(name))
+}
+
+/// As `parted`, but as [`MultiPointOrder::OverridesInPlace`] has it: names are taken out of the list while they walk it: a name that moves into a place already
+/// passed is not seen, and the last one is seen again.
+fn parted_in_place<'n>(names: Vec<&'n str>, overrides: &[&str]) -> (Vec<&'n str>, Vec<&'n str>) {
+    let count = names.len();
+    let (mut slots, mut first, mut taken) = (names.clone(), Vec::new(), Vec::<&str>::new());
+    for at in 0..count {
+        let name = slots[at];
+        if !overrides.contains(&name) {
+            continue;
+        }
+        first.push(name);
+        if taken.contains(&name) {
+            continue;
+        }
+        let place = names.iter().position(|known| *known == name).unwrap_or(at).saturating_sub(taken.len());
+        let live = count - taken.len();
+        slots.copy_within(place + 1..live, place);
+        taken.push(name);
+    }
+    slots.truncate(count - taken.len());
+    (first, slots)
+}
+
+/// A plugin's weight at a point: of its score point (that of placements has its own), else of MultiPoint; up to 1.21 of the last point it is enabled at. Zero stands for 1.
+fn weight(name: &str, point: Point, plugins: &Plugins, release: Release) -> i64 {
+    let own = if point == Point::PlacementScore { point } else { Point::Score };
+    let of = |point: &Point| plugins.get(point)?.enabled.iter().rfind(|plugin| plugin.name == name).map(|plugin| plugin.weight);
+    let found = if release.0 <= 21 { ORDER.iter().rev().find_map(of) } else { [own, Point::MultiPoint].iter().find_map(of) };
+    found.filter(|weight| *weight != 0).unwrap_or(1)
+}
+
+/// `None` where upstream takes the weights for too large: below zero, what is left wraps round.
+fn check_weights(plugins: &Plugins, release: Release) -> Option<()> {
+    let mut total: i64 = 0;
+    let mut seen: Vec<&str> = Vec::new();
+    for plugin in [Point::Score, Point::MultiPoint].iter().filter_map(|point| plugins.get(point)).flat_map(|set| &set.enabled) {
+        if seen.contains(&plugin.name.as_str()) || release.0 >= 23 && !extends(&plugin.name, Point::Score, release) {
+            continue;
+        }
+        seen.push(&plugin.name);
+        let score = if plugin.weight == 0 { 1 } else { plugin.weight } * MAX_SCORE;
+        if score > i64::MAX.wrapping_sub(total) {
+            return None;
+        }
+        total += score;
+    }
+    Some(())
+}
+
+/// The names of plugins that are to be made, at whatever point.
+pub(super) fn needed(plugins: &Plugins) -> impl Iterator<Item = &str> {
+    plugins.values().flat_map(|set| &set.enabled).map(|plugin| plugin.name.as_str())
+}
+
+/// The names that no plugin of the tree has, wherever they are enabled.
+pub(super) fn foreign(plugins: &Plugins, release: Release) -> Vec<String> {
+    let mut names: Vec<String> = needed(plugins).filter(|name| !is_known(name, release)).map(str::to_owned).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{parted, parted_in_place};
+
+    #[test]
+    fn names_taken_out_while_walking_are_skipped_or_seen_twice() {
+        assert_eq!(parted(&["a", "b", "c"], &["a", "b"]), (vec!["a", "b"], vec!["c"]));
+        assert_eq!(parted_in_place(vec!["a", "b"], &["a", "b"]), (vec!["a", "b"], vec![]));
+        assert_eq!(parted_in_place(vec!["a", "x", "b"], &["a", "b"]), (vec!["a", "b", "b"], vec!["x"]));
+    }
+}

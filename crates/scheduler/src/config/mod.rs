@@ -1,0 +1,89 @@
+//! KubeSchedulerConfiguration: the file a scheduler is started with, as the profiles it makes; or the older Policy.
+//! As upstream: the file is decoded, validated, and then the profiles are made; each step ends at its own reasons.
+//! Upstream: `cmd/kube-scheduler/app/options/configfile.go`, `pkg/scheduler/apis/config` (types, defaults, validation), `scheduler.go` New.
+
+mod arguments;
+mod decode;
+mod defaults;
+mod document;
+mod draft;
+mod durations;
+mod election;
+mod extenders;
+mod framework;
+pub(crate) mod label_name;
+mod plugin_set;
+mod policy;
+mod profiles;
+mod schema;
+mod validation;
+mod versions;
+mod written;
+
+use serde_json::Value;
+
+use super::{Gates, Profile, Release, judged_as};
+
+pub(crate) use arguments::node_selector_faults;
+use document::Document;
+use draft::Draft;
+pub(crate) use versions::ConfigVersion;
+use written::File;
+
+/// What a configuration says.
+#[derive(Debug)]
+pub struct SchedulerConfiguration {
+    /// Its profiles, in order; each pod names one.
+    pub profiles: Vec<Profile>,
+    /// What was passed over, each a sentence for the user.
+    pub notes: Vec<String>,
+}
+
+/// What reading needs to know.
+#[derive(Clone, Copy)]
+struct Context<'c> {
+    /// The file's version.
+    version: ConfigVersion,
+    /// The scheduler's release.
+    release: Release,
+    /// Its gates.
+    gates: &'c Gates,
+}
+
+impl SchedulerConfiguration {
+    /// Reads a configuration file, JSON or YAML, for a scheduler of this release. Every reason against it is given, in upstream's words
+    /// where it has some.
+    pub fn parse(text: &str, release: Release, gates: &Gates) -> Result<Self, Vec<String>> {
+        Self::of(&File::parse(text).map_err(|reason| vec![reason])?, release, gates)
+    }
+
+    /// Reads a configuration of which the value alone is known.
+    pub fn read(value: &Value, release: Release, gates: &Gates) -> Result<Self, Vec<String>> {
+        Self::of(&File::of(value), release, gates)
+    }
+
+    fn of(file: &File, release: Release, gates: &Gates) -> Result<Self, Vec<String>> {
+        if policy::is_policy(&file.value) {
+            let repeated = file.repeated.clone().map_or(Ok(()), |reason| Err(vec![reason]));
+            return repeated.and_then(|()| policy::read(&file.value, release, gates));
+        }
+        let version = ConfigVersion::of(file, judged_as(release), gates).map_err(|reason| vec![reason])?;
+        let context = Context { version, release: judged_as(release), gates };
+        let notes = match decode::check(file, &context) {
+            // v1alpha1 is decoded leniently where it cannot be strictly.
+            Err(reason) if version == ConfigVersion::V1Alpha1 && reason.starts_with("strict") => vec![reason],
+            checked => checked.map(|()| Vec::new()).map_err(|reason| vec![reason])?,
+        };
+        let document = Document::new(&file.value);
+        let drafts = Draft::all(&document, &context);
+        let wrong = validation::check(&document, &drafts, &context);
+        if !wrong.is_empty() {
+            return Err(wrong);
+        }
+        let profiles = profiles::make(&document, &drafts, &context).map_err(|reason| vec![reason])?;
+        Ok(Self { profiles, notes })
+    }
+}
+
+#[cfg(test)]
+mod tests;

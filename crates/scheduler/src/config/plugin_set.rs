@@ -1,0 +1,149 @@
+//! Sets of plugins at extension points, and how a file's sets change the defaults.
+
+use std::collections::BTreeSet;
+
+use crate::Release;
+
+use super::ConfigVersion;
+use super::document::Document;
+
+/// Where plugins take part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs, clippy::enum_variant_names, reason = "upstream's names")]
+pub(super) enum Point {
+    MultiPoint,
+    PreEnqueue,
+    QueueSort,
+    PreFilter,
+    Filter,
+    PostFilter,
+    PreScore,
+    Score,
+    Reserve,
+    Permit,
+    PreBind,
+    Bind,
+    PostBind,
+    PlacementGenerate,
+    PlacementScore,
+    PodGroupPostFilter,
+    Unreserve,
+}
+
+impl Point {
+    /// Every point with its field's name.
+    pub(super) const ALL: [(Self, &'static str); 17] = [
+        (Self::MultiPoint, "multiPoint"),
+        (Self::PreEnqueue, "preEnqueue"),
+        (Self::QueueSort, "queueSort"),
+        (Self::PreFilter, "preFilter"),
+        (Self::Filter, "filter"),
+        (Self::PostFilter, "postFilter"),
+        (Self::PreScore, "preScore"),
+        (Self::Score, "score"),
+        (Self::Reserve, "reserve"),
+        (Self::Permit, "permit"),
+        (Self::PreBind, "preBind"),
+        (Self::Bind, "bind"),
+        (Self::PostBind, "postBind"),
+        (Self::PlacementGenerate, "placementGenerate"),
+        (Self::PlacementScore, "placementScore"),
+        (Self::PodGroupPostFilter, "podGroupPostFilter"),
+        (Self::Unreserve, "unreserve"),
+    ];
+
+    /// Upstream's interface of the point: `FilterPlugin`.
+    pub(super) fn interface(self) -> String {
+        let name = Self::ALL.iter().find(|(point, _)| *point == self).map_or("", |(_, name)| name);
+        let (first, rest) = name.split_at(1);
+        format!("{}{rest}Plugin", first.to_ascii_uppercase())
+    }
+}
+
+/// A plugin enabled, with its weight where one is given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Enabled {
+    /// Its name.
+    pub name: String,
+    /// Its weight; 0: none given.
+    pub weight: i64,
+}
+
+/// Enabled and disabled plugins of one point.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct PluginSet {
+    /// In order.
+    pub enabled: Vec<Enabled>,
+    /// By name; `*` is all.
+    pub disabled: Vec<String>,
+}
+
+impl PluginSet {
+    /// A set of defaults.
+    pub(super) fn of(plugins: impl IntoIterator<Item = (&'static str, i64)>) -> Self {
+        let enabled = plugins.into_iter().map(|(name, weight)| Enabled { name: name.to_owned(), weight });
+        Self { enabled: enabled.collect(), disabled: Vec::new() }
+    }
+
+    /// Reads a set of the file.
+    pub(super) fn read(document: &Document<'_>) -> Self {
+        let enabled = document.field("enabled").elements();
+        let disabled = document.field("disabled").elements();
+        let plugin = |entry: &Document<'_>| Enabled {
+            name: entry.field("name").text().to_owned(),
+            weight: entry.field("weight").whole().unwrap_or(0),
+        };
+        let name = |entry: &Document<'_>| entry.field("name").text().to_owned();
+        Self { enabled: enabled.iter().map(plugin).collect(), disabled: disabled.iter().map(name).collect() }
+    }
+
+    /// Whether a plugin, or every plugin, is disabled here.
+    pub(super) fn disables(&self, name: &str) -> bool {
+        self.disabled.iter().any(|disabled| disabled == name || disabled == "*")
+    }
+
+    /// `mergePluginSet`: the defaults, changed by a file's set; what it disables is remembered only where MultiPoint is still to be expanded.
+    pub(super) fn merged(&self, custom: &Self, version: ConfigVersion) -> Self {
+        let in_place = version.replaces_in_place();
+        let mut enabled = Vec::new();
+        let mut replaced = BTreeSet::new();
+        for default in self.enabled.iter().filter(|default| !custom.disables(&default.name)) {
+            // Of two entries of one name the last one counts, as in upstream's map.
+            match custom.enabled.iter().rposition(|plugin| plugin.name == default.name).filter(|_| in_place) {
+                Some(at) => {
+                    replaced.insert(at);
+                    enabled.push(custom.enabled[at].clone());
+                }
+                None => enabled.push(default.clone()),
+            }
+        }
+        enabled.extend(custom.enabled.iter().enumerate().filter(|(at, _)| !replaced.contains(at)).map(|(_, plugin)| plugin.clone()));
+        let disabled = if version.has_multi_point() { custom.disabled.clone() } else { Vec::new() };
+        Self { enabled, disabled }
+    }
+
+    /// The set as Go prints it, since 1.34 as JSON.
+    pub(super) fn told(&self, release: Release) -> String {
+        let json = release.0 >= 34;
+        let plugin = |name: &str, weight: i64| {
+            if json {
+                format!("{{\"Name\":{name:?},\"Weight\":{weight}}}")
+            } else {
+                format!("config.Plugin{{Name:{name:?}, Weight:{weight}}}")
+            }
+        };
+        let list = |plugins: Vec<String>| match (json, plugins.is_empty()) {
+            (true, true) => "null".to_owned(),
+            (true, false) => format!("[{}]", plugins.join(",")),
+            (false, true) => "[]config.Plugin(nil)".to_owned(),
+            (false, false) => format!("[]config.Plugin{{{}}}", plugins.join(", ")),
+        };
+        let enabled = list(self.enabled.iter().map(|entry| plugin(&entry.name, entry.weight)).collect());
+        let disabled = list(self.disabled.iter().map(|name| plugin(name, 0)).collect());
+        if json {
+            format!("{{\"Enabled\":{enabled},\"Disabled\":{disabled}}}")
+        } else {
+            format!("config.PluginSet{{Enabled:{enabled}, Disabled:{disabled}}}")
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! The predicates of a Policy: found by name or made of an argument, in the order they run.
+
+use std::sync::Arc;
+
+use super::refusals::{got_nothing, not_found, not_one};
+use super::{Context, kept, registry};
+use crate::config::document::Document;
+use crate::legacy::{self, ArguedPredicate};
+use crate::{FilterEntry, Plugin, plugins};
+
+/// An entry of the list: the name it runs under and its rule.
+struct Entry {
+    name: String,
+    rule: Rule,
+}
+
+enum Rule {
+    Named,
+    LabelPresence(Vec<(Arc<str>, bool)>),
+    ServiceAffinity(Vec<Arc<str>>),
+}
+
+/// Reads the list. What cannot be verified, or never runs, becomes a caveat.
+pub(super) fn read(list: &Document<'_>, context: &Context<'_>, caveats: &mut Vec<String>) -> Result<Vec<FilterEntry>, Vec<String>> {
+    let mut wrong = Vec::new();
+    let mut entries: Vec<Entry> = Vec::new();
+    for document in list.elements() {
+        match entry(&document, context, caveats) {
+            Ok(entry) => add(entry, &mut entries, context),
+            Err(reason) => wrong.push(reason),
+        }
+    }
+    for name in registry::mandatory(context) {
+        add(Entry { name: name.to_owned(), rule: Rule::Named }, &mut entries, context);
+    }
+    if !wrong.is_empty() {
+        return Err(wrong);
+    }
+    let place = |entry: &Entry| registry::ORDER.iter().position(|name| *name == entry.name);
+    if context.release.0 == 9 {
+        entries.sort_by(|one, other| one.name.cmp(&other.name));
+    } else {
+        for entry in entries.iter().filter(|entry| place(entry).is_none()) {
+            caveats.push(format!("The predicate {} is not in the order of predicates of {}: it never runs.", entry.name, context.release));
+        }
+        entries.retain(|entry| place(entry).is_some());
+        entries.sort_by_key(place);
+    }
+    if context.release.0 <= 16 { Ok(entries.into_iter().map(predicate).collect()) } else { as_plugins(entries, context) }
+}
+
+fn entry(document: &Document<'_>, context: &Context<'_>, caveats: &mut Vec<String>) -> Result<Entry, String> {
+    let name = match document.field("name").text() {
+        "PodFitsPorts" if context.release.0 >= 18 => "PodFitsHostPorts".to_owned(),
+        name => name.to_owned(),
+    };
+    let argument = document.field("argument");
+    let (affinity, presence) = (argument.field("serviceAffinity"), argument.field("labelsPresence"));
+    if !argument.is_absent() {
+        let given = usize::from(!affinity.is_absent()) + usize::from(!presence.is_absent());
+        if given != 1 {
+            return Err(not_one("predicate", given, &name, context.release));
+        }
+    }
+    // Since 1.18 a registered name is looked up before its argument, which then counts for nothing (`legacy_registry.go` ProcessPredicatePolicy).
+    if context.release.0 >= 18 && registry::is_predicate(&name, context) {
+        return Ok(Entry { name, rule: Rule::Named });
+    }
+    let labels =
+        |document: &Document<'_>| document.field("labels").elements().iter().map(|label| label.text().into()).collect::<Vec<Arc<str>>>();
+    let own = |usual: &str| if context.release.0 >= 17 { usual.to_owned() } else { name.clone() };
+    if !affinity.is_absent() {
+        return Ok(Entry { name: own("CheckServiceAffinity"), rule: Rule::ServiceAffinity(labels(&affinity)) });
+    }
+    if !presence.is_absent() {
+        let wanted = presence.field("presence").truth().unwrap_or(false);
+        let labels = labels(&presence).into_iter().map(|label| (label, wanted)).collect();
+        return Ok(Entry { name: own("CheckNodeLabelPresence"), rule: Rule::LabelPresence(labels) });
+    }
+    if name == "PodToleratesNodeNoExecuteTaints" && context.release.0 <= 17 {
+        caveats.push(format!("A released kube-scheduler {} does not register {name} and refuses this Policy.", context.release));
+    } else if !registry::is_predicate(&name, context) {
+        return Err(not_found("predicate", &name, context.release));
+    }
+    Ok(Entry { name, rule: Rule::Named })
+}
+
+/// A name stands for one predicate, the last of that name; from 1.17 on labels of several entries come together.
+fn add(entry: Entry, entries: &mut Vec<Entry>, context: &Context<'_>) {
+    let Some(known) = entries.iter_mut().find(|known| known.name == entry.name) else { return entries.push(entry) };
+    match (&mut known.rule, entry.rule) {
+        (Rule::LabelPresence(labels), Rule::LabelPresence(more)) if context.release.0 >= 17 => labels.extend(more),
+        (Rule::ServiceAffinity(labels), Rule::ServiceAffinity(more)) if context.release.0 >= 17 => labels.extend(more),
+        (Rule::LabelPresence(_) | Rule::ServiceAffinity(_), Rule::Named) => {}
+        (rule, other) => *rule = other,
+    }
+}
+
+fn predicate(entry: Entry) -> FilterEntry {
+    let name = kept(&entry.name);
+    FilterEntry { name, plugin: rule(entry.rule, name) }
+}
+
+fn rule(rule: Rule, name: &'static str) -> &'static dyn Plugin {
+    match rule {
+        Rule::Named => plugins::named(name),
+        Rule::LabelPresence(labels) => Box::leak(Box::new(ArguedPredicate::label_presence(name, labels))),
+        Rule::ServiceAffinity(labels) => Box::leak(Box::new(ArguedPredicate::service_affinity(name, labels))),
+    }
+}
+
+/// From 1.17 on predicates are Filter plugins, GeneralPredicates four of them; none may come twice, since 1.20 the first stands.
+fn as_plugins(entries: Vec<Entry>, context: &Context<'_>) -> Result<Vec<FilterEntry>, Vec<String>> {
+    let mut filters: Vec<FilterEntry> = Vec::new();
+    let mut wrong = Vec::new();
+    for entry in entries {
+        let named = matches!(entry.rule, Rule::Named);
+        let (argued, of) = match entry.rule {
+            Rule::Named if entry.name == "CheckNodeLabelPresence" => (Some("NodeLabel"), Rule::LabelPresence(Vec::new())),
+            Rule::Named if entry.name == "CheckServiceAffinity" => (Some("ServiceAffinity"), Rule::ServiceAffinity(Vec::new())),
+            Rule::Named => (None, Rule::Named),
+            of @ Rule::LabelPresence(_) => (Some("NodeLabel"), of),
+            of @ Rule::ServiceAffinity(_) => (Some("ServiceAffinity"), of),
+        };
+        let predicate = kept(&entry.name);
+        if let Some(name) = argued {
+            wrong.extend(if named && context.release.0 == 22 { got_nothing(name, context.release) } else { None });
+            filters.push(FilterEntry { name, plugin: rule(of, name) });
+            continue;
+        }
+        for name in legacy::plugins_of(predicate) {
+            if filters.iter().any(|known| known.name == name) {
+                let refused = context.release.0 <= 19;
+                wrong.extend(refused.then(|| format!("plugin {name:?} already registered as \"FilterPlugin\"")));
+                continue;
+            }
+            let plugin = legacy::rule_behind(name, context.release).unwrap_or_else(|| plugins::named(name));
+            filters.push(FilterEntry { name, plugin });
+        }
+    }
+    if wrong.is_empty() { Ok(filters) } else { Err(wrong) }
+}

@@ -1,0 +1,159 @@
+//! The priorities of a Policy: found by name or made of an argument, each with its weight.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::refusals::{got_nothing, not_found, not_one, plugin_refused};
+use super::{Context, kept, registry, shape};
+use crate::config::document::Document;
+use crate::legacy::{self, CapacityRatio, NodeLabel, RequestedToCapacityRatio, ServiceAntiAffinity};
+use crate::{Arguments, Plugin, ScoreEntry, plugins};
+
+const RATIO: &str = "RequestedToCapacityRatio";
+
+struct Entry {
+    name: String,
+    rule: Rule,
+    weight: i64,
+}
+
+enum Rule {
+    Named,
+    AntiAffinity(Vec<Arc<str>>),
+    Label(Vec<(Arc<str>, bool)>),
+    /// `None`: the plugin's arguments say it (since 1.18).
+    Ratio(Option<CapacityRatio>),
+}
+
+/// Reads the list. `extended`: whether there are extenders, so that no points need be made up; `arguments` are those of the profile's plugins.
+pub(super) fn read(
+    list: &Document<'_>,
+    context: &Context<'_>,
+    extended: bool,
+    arguments: &mut Arguments,
+) -> Result<Vec<ScoreEntry>, Vec<String>> {
+    let mut wrong = Vec::new();
+    let mut entries: Vec<Entry> = Vec::new();
+    for document in list.elements() {
+        match entry(&document, context, arguments) {
+            Ok(Some(entry)) => add(entry, &mut entries, context),
+            Ok(None) => {}
+            Err(reason) => wrong.push(reason),
+        }
+    }
+    wrong.extend(entries.iter().filter_map(|entry| lacks_arguments(entry, context, arguments)));
+    if !wrong.is_empty() {
+        return Err(wrong);
+    }
+    entries.sort_by(|one, other| one.name.cmp(&other.name));
+    if entries.is_empty() && !extended && context.release.0 <= 16 {
+        entries.push(Entry { name: "EqualPriority".to_owned(), rule: Rule::Named, weight: 1 });
+    }
+    let mut scores: Vec<ScoreEntry> = Vec::new();
+    for scored in entries.into_iter().map(|entry| score(entry, context)) {
+        // Since 1.20 two priorities may be one plugin, with the weight of the first.
+        if context.release.0 <= 19 || scores.iter().all(|known| known.name != scored.name) {
+            scores.push(scored);
+        }
+    }
+    Ok(scores)
+}
+
+/// `None`: EqualPriority, which is passed over from 1.17 on.
+fn entry(document: &Document<'_>, context: &Context<'_>, arguments: &mut Arguments) -> Result<Option<Entry>, String> {
+    let name = match document.field("name").text() {
+        "ServiceSpreadingPriority" if context.release.0 >= 18 => "SelectorSpreadPriority".to_owned(),
+        name => name.to_owned(),
+    };
+    let weight = document.field("weight").whole().unwrap_or(0);
+    if name == "EqualPriority" && context.release.0 >= 17 {
+        return Ok(None);
+    }
+    let argument = document.field("argument");
+    let (service, label) = (argument.field("serviceAntiAffinity"), argument.field("labelPreference"));
+    let ratio = argument.field("requestedToCapacityRatioArguments");
+    let counts_ratio = context.release.0 >= 11 && !ratio.is_absent();
+    if !argument.is_absent() {
+        let given = usize::from(!service.is_absent()) + usize::from(!label.is_absent()) + usize::from(counts_ratio);
+        if given != 1 {
+            return Err(not_one("priority", given, &name, context.release));
+        }
+    }
+    // As for predicates: since 1.18 the argument of a registered name counts for nothing.
+    if context.release.0 >= 18 && registry::is_priority(&name, context) {
+        return Ok(Some(Entry { name, rule: Rule::Named, weight }));
+    }
+    let own = |usual: &str| if context.release.0 >= 17 { usual.to_owned() } else { name.clone() };
+    if !service.is_absent() {
+        let labels = vec![service.field("label").text().into()];
+        return Ok(Some(Entry { name: own("ServiceAffinity"), rule: Rule::AntiAffinity(labels), weight }));
+    }
+    if !label.is_absent() {
+        let labels = vec![(label.field("label").text().into(), label.field("presence").truth().unwrap_or(false))];
+        return Ok(Some(Entry { name: own("NodeLabel"), rule: Rule::Label(labels), weight }));
+    }
+    if counts_ratio {
+        let old = if context.release.0 <= 17 { Some(shape::read(&ratio, context)?) } else { None };
+        let refused = if old.is_none() { plugin_refused(RATIO, ratio.value(), arguments, context) } else { None };
+        if context.release.0 >= 19 && ratio.field("resources").elements().is_empty() {
+            // Nobody fills in cpu and memory (`noderesources/requested_to_capacity_ratio.go`).
+            arguments.capacity_ratio.1.clear();
+        }
+        return refused.map_or_else(|| Ok(Some(Entry { name: own(RATIO), rule: Rule::Ratio(old), weight })), Err);
+    }
+    if !registry::is_priority(&name, context) {
+        return Err(not_found("priority", &name, context.release));
+    }
+    Ok(Some(Entry { name, rule: Rule::Named, weight }))
+}
+
+/// A name stands for one priority, the last of that name; from 1.17 on labels of several entries come together, and so do their weights.
+fn add(entry: Entry, entries: &mut Vec<Entry>, context: &Context<'_>) {
+    let Some(known) = entries.iter_mut().find(|known| known.name == entry.name) else { return entries.push(entry) };
+    match (&mut known.rule, entry.rule) {
+        (Rule::AntiAffinity(labels), Rule::AntiAffinity(more)) if context.release.0 >= 17 => {
+            labels.extend(more);
+            known.weight += entry.weight;
+        }
+        (Rule::Label(labels), Rule::Label(more)) if context.release.0 >= 17 => {
+            labels.extend(more);
+            known.weight += entry.weight;
+        }
+        (Rule::AntiAffinity(_) | Rule::Label(_) | Rule::Ratio(_), Rule::Named) if context.release.0 >= 18 => known.weight = entry.weight,
+        (rule, other) => {
+            *rule = other;
+            known.weight = entry.weight;
+        }
+    }
+}
+
+/// Why the scheduler does not start: a plugin named as a priority (since 1.18), and no entry that brings its arguments.
+fn lacks_arguments(entry: &Entry, context: &Context<'_>, arguments: &mut Arguments) -> Option<String> {
+    let release = context.release;
+    match (&entry.rule, entry.name.as_str()) {
+        _ if release.0 <= 17 => None,
+        (Rule::Named, "NodeLabel" | "ServiceAffinity") => {
+            Some(format!("{}: kube-scheduler panics: runtime error: invalid memory address or nil pointer dereference", entry.name))
+        }
+        (Rule::Named, RATIO) if release.0 == 22 => got_nothing(RATIO, release),
+        (Rule::Named, RATIO) => plugin_refused(RATIO, &Value::Null, arguments, context),
+        _ => None,
+    }
+}
+
+fn score(entry: Entry, context: &Context<'_>) -> ScoreEntry {
+    let name = if context.release.0 >= 17 { legacy::score_plugin_of(&entry.name, context.release) } else { None };
+    let mut name = name.unwrap_or_else(|| kept(&entry.name));
+    if name == "SelectorSpread" && context.release.0 >= 20 && context.gates.on("DefaultPodTopologySpread") {
+        name = "PodTopologySpread";
+    }
+    let plugin: &'static dyn Plugin = match entry.rule {
+        Rule::Named => plugins::named(name),
+        Rule::AntiAffinity(labels) => Box::leak(Box::new(ServiceAntiAffinity { labels })),
+        Rule::Label(labels) => Box::leak(Box::new(NodeLabel { labels })),
+        Rule::Ratio(None) => plugins::named(name),
+        Rule::Ratio(arguments) => Box::leak(Box::new(RequestedToCapacityRatio { arguments })),
+    };
+    ScoreEntry { name, plugin, weight: entry.weight }
+}

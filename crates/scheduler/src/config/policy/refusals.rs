@@ -1,0 +1,132 @@
+//! What upstream says of a Policy it does not take.
+//! Sources: `apis/config/validation/validation_legacy.go`, `factory.go` CreateFromConfig, since 1.18 `framework/plugins/legacy_registry.go`.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::{Context, extenders, registry};
+use crate::config::document::Document;
+use crate::config::{self, ConfigVersion, arguments};
+use crate::{Arguments, Profile, Release};
+
+/// What is wrong with it, before anything is made of it.
+pub(super) fn check(document: &Document<'_>, context: &Context<'_>) -> Vec<String> {
+    let release = context.release;
+    let mut wrong = weights(document, release);
+    if release.0 >= 17 {
+        wrong.extend(redeclared(document, release));
+    }
+    if release.0 <= 17 {
+        wrong.extend(extenders::check(document));
+        return wrong;
+    }
+    wrong.extend(config::extenders::check(document, &configured(context)));
+    let symmetric = document.field("hardPodAffinitySymmetricWeight");
+    let value = symmetric.whole().filter(|value| !(0..=100).contains(value));
+    wrong.extend(value.map(|value| symmetric.invalid(value, "not in valid range [0-100]")));
+    wrong
+}
+
+/// Since 1.17 the priorities of a kind are one plugin: of one weight, and of the ratio there is one only (`validateCustomPriorities`).
+fn redeclared(document: &Document<'_>, release: Release) -> Vec<String> {
+    let (word, from) = if release.0 >= 20 { ("priority", "from: ") } else { ("Priority", "from:") };
+    let mut wrong = Vec::new();
+    let mut seen: BTreeMap<&str, Document<'_>> = BTreeMap::new();
+    for priority in document.field("priorities").elements() {
+        let argument = priority.field("argument");
+        let kinds = [
+            ("labelPreference", "LabelPreference"),
+            ("serviceAntiAffinity", "ServiceAntiAffinity"),
+            ("requestedToCapacityRatioArguments", "RequestedToCapacityRatio"),
+        ];
+        let Some((_, kind)) = kinds.into_iter().find(|(field, _)| !argument.field(field).is_absent()) else { continue };
+        let name = |entry: &Document<'_>| entry.field("name").text().to_owned();
+        match seen.get(kind) {
+            Some(known) if kind == "RequestedToCapacityRatio" => {
+                wrong.push(format!("{word} {:?} redeclares custom priority {kind:?}, {from}{:?}", name(&priority), name(known)));
+            }
+            Some(known) if known.field("weight").whole() != priority.field("weight").whole() => {
+                wrong.push(format!("{kind}  priority {:?} has a different weight with {:?}", name(&priority), name(known)));
+            }
+            _ => drop(seen.insert(kind, priority)),
+        }
+    }
+    wrong
+}
+
+/// The weights of priorities must be positive, and not so large that a sum of scores overflows.
+fn weights(document: &Document<'_>, release: Release) -> Vec<String> {
+    const MOST: i64 = i64::MAX / 10;
+    let entries = document.field("priorities").elements();
+    let bad = entries.iter().filter(|entry| !(1..MOST).contains(&entry.field("weight").whole().unwrap_or(0)));
+    bad.map(|entry| {
+        let name = entry.field("name").text();
+        let word = if release.0 >= 20 { "priority" } else { "Priority" };
+        format!("{word} {name} should have a positive weight applied to it or it has overflown")
+    })
+    .collect()
+}
+
+/// Since 1.17 NodeLabel is one plugin with the labels of all entries, none of which may be wanted present and absent
+/// (`plugins/nodelabel/node_label.go`).
+pub(super) fn label_conflicts(predicates: &Document<'_>, priorities: &Document<'_>, context: &Context<'_>) -> Option<String> {
+    if context.release.0 <= 16 {
+        return None;
+    }
+    let counts = |known: bool| context.release.0 == 17 || !known;
+    let [mut present, mut absent, mut preferred, mut avoided]: [Vec<String>; 4] = Default::default();
+    for entry in predicates.elements() {
+        let wanted = entry.field("argument").field("labelsPresence");
+        if counts(registry::is_predicate(entry.field("name").text(), context)) {
+            let list = if wanted.field("presence").truth() == Some(true) { &mut present } else { &mut absent };
+            list.extend(wanted.field("labels").elements().iter().map(|label| label.text().to_owned()));
+        }
+    }
+    for entry in priorities.elements() {
+        let wanted = entry.field("argument").field("labelPreference");
+        if !wanted.is_absent() && counts(registry::is_priority(entry.field("name").text(), context)) {
+            let list = if wanted.field("presence").truth() == Some(true) { &mut preferred } else { &mut avoided };
+            list.push(wanted.field("label").text().to_owned());
+        }
+    }
+    let args = json!({
+        "presentLabels": present, "absentLabels": absent, "presentLabelsPreference": preferred, "absentLabelsPreference": avoided,
+    });
+    plugin_refused("NodeLabel", &args, &mut Profile::new(context.release, context.gates.clone()).arguments, context)
+}
+
+/// Reads the arguments of a plugin as a configuration's are read; why it is not made of them.
+pub(super) fn plugin_refused(plugin: &str, args: &Value, arguments: &mut Arguments, context: &Context<'_>) -> Option<String> {
+    let reasons = arguments::read(plugin, &Document::new(args), &configured(context), arguments);
+    arguments::not_made(plugin, &reasons, context.release)
+}
+
+/// What it is read for, as a configuration of these times.
+fn configured<'a>(context: &Context<'a>) -> config::Context<'a> {
+    config::Context { version: ConfigVersion::V1Alpha2, release: context.release, gates: context.gates }
+}
+
+/// What is said of a name that is not registered. `kind`: predicate or priority.
+pub(super) fn not_found(kind: &str, name: &str, release: Release) -> String {
+    let capital = if kind == "predicate" { "Predicate" } else { "Priority" };
+    match release.0 {
+        ..=17 => format!("Invalid configuration: {capital} type not found for {name}"),
+        18..=20 => format!("Invalid configuration: {capital} type not found for {name:?}"),
+        _ => format!("{kind} type not found for {name:?}"),
+    }
+}
+
+/// What is said of an entry with no argument that counts, or with several.
+pub(super) fn not_one(kind: &str, given: usize, name: &str, release: Release) -> String {
+    let capital = if kind == "predicate" { "Predicate" } else { "Priority" };
+    match release.0 {
+        ..=20 => format!("Exactly 1 {kind} argument is required, numArgs: {given}, {capital}: {name}"),
+        _ => format!("exactly 1 {kind} argument is required, numArgs: {given}, {kind} {name}"),
+    }
+}
+
+/// Why 1.22 makes no plugin that is named without arguments.
+pub(super) fn got_nothing(plugin: &str, release: Release) -> Option<String> {
+    arguments::not_made(plugin, &[format!("want args to be of type {plugin}Args, got <nil>")], release)
+}

@@ -1,0 +1,266 @@
+//! A file's profiles, made as upstream makes them when a scheduler starts. Upstream: `scheduler.go` New, `profile/profile.go` NewMap,
+//! `framework/runtime/framework.go` NewFramework.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::cycle::stateless;
+use crate::legacy::{ArguedPredicate, NodeLabel, ServiceAntiAffinity};
+use crate::profile::{Gang, PLACEMENT_SCORES};
+use crate::{FilterEntry, Plugin, Profile, Release, Rules, ScoreEntry, plugins};
+
+use super::document::Document;
+use super::draft::Draft;
+use super::framework::{self, Framework};
+use super::plugin_set::{Enabled, PluginSet, Point};
+use super::{ConfigVersion, Context, arguments, decode, defaults, extenders};
+
+/// Makes every profile; the reason the first cannot be made.
+pub(super) fn make(document: &Document<'_>, drafts: &[Draft<'_>], context: &Context<'_>) -> Result<Vec<Profile>, String> {
+    let all = percentage(&document.field("percentageOfNodesToScore"));
+    let (named, ignored) = (extenders::named(document, context), extenders::left_to_them(document, context));
+    let provider = match context.release.0 {
+        ..=21 => "couldn't create scheduler using provider \"DefaultProvider\": ",
+        22..=23 => "couldn't create scheduler: ",
+        _ => "",
+    };
+    let mut profiles = Vec::new();
+    for draft in drafts {
+        queue_sort(draft, &drafts[0], context).map_err(|reason| format!("{provider}initializing profiles: {reason}"))?;
+        let mut profile = one(draft, context)
+            .map_err(|reason| format!("{provider}initializing profiles: creating profile for scheduler name {}: {reason}", draft.name))?;
+        queue_sort_arguments(draft, &drafts[0]).map_err(|reason| format!("{provider}initializing profiles: {reason}"))?;
+        let own = draft.place.field("percentageOfNodesToScore");
+        profile.percentage_of_nodes_to_score = if own.is_absent() { all } else { percentage(&own) };
+        profile.scoring |= !named.is_empty();
+        profile.unverifiable.extend(named.iter().cloned());
+        if !ignored.is_empty() {
+            profile.arguments.ignored_resources.clone_from(&ignored);
+        }
+        profiles.push(profile);
+    }
+    if context.version == ConfigVersion::V1Alpha1 {
+        alpha(document, &mut profiles[0])?;
+    }
+    Ok(profiles)
+}
+
+/// Zero stands for upstream's default.
+fn percentage(field: &Document<'_>) -> Option<i64> {
+    field.whole().filter(|value| *value != 0)
+}
+
+/// Up to 1.22 the queue's order is looked at before a profile is made.
+fn queue_sort(draft: &Draft<'_>, first: &Draft<'_>, context: &Context<'_>) -> Result<(), String> {
+    let names = |draft: &Draft<'_>| -> Vec<String> {
+        let set = draft.plugins.get(&Point::QueueSort);
+        set.into_iter().flat_map(|set| &set.enabled).map(|plugin| plugin.name.clone()).collect()
+    };
+    let (name, own, first) = (&draft.name, names(draft), names(first));
+    match (&own[..], &first[..]) {
+        _ if !(18..=22).contains(&context.release.0) => Ok(()),
+        ([one], [other, ..]) if one != other => {
+            Err(format!("different queue sort plugins for profile {name:?}: {one:?}, first: {other:?}"))
+        }
+        ([_], _) => Ok(()),
+        _ => Err(format!("one queue sort plugin required for profile with scheduler name {name:?}")),
+    }
+}
+
+/// The plugin that sorts the queue must be told the same by every profile.
+fn queue_sort_arguments(draft: &Draft<'_>, first: &Draft<'_>) -> Result<(), String> {
+    let sorts = |draft: &Draft<'_>| draft.plugins.get(&Point::QueueSort).and_then(|set| Some(set.enabled.first()?.name.clone()));
+    let told = |draft: &Draft<'_>| {
+        let name = sorts(draft).unwrap_or_else(|| "PrioritySort".to_owned());
+        draft.arguments_of(&name).map(|args| args.value().clone()).unwrap_or_default()
+    };
+    if told(draft) == told(first) { Ok(()) } else { Err(format!("different queue sort plugin args for profile {:?}", draft.name)) }
+}
+
+fn one(draft: &Draft<'_>, context: &Context<'_>) -> Result<Profile, String> {
+    let release = context.release;
+    let mut profile = Profile::new(release, context.gates.clone());
+    profile.scheduler_name.clone_from(&draft.name);
+    if release.0 <= 17 {
+        return Ok(profile);
+    }
+    let mut seen = BTreeSet::new();
+    if let Some((_, name, _)) = draft.arguments.iter().find(|(_, name, _)| !seen.insert(*name)) {
+        return Err(format!("repeated config for plugin {name}"));
+    }
+    for (_, name, args) in &draft.arguments {
+        let mut reasons = arguments::read(name, args, context, &mut profile.arguments);
+        if !arguments::checked_when_made(name, context) || !framework::needed(&draft.plugins).any(|needed| needed == *name) {
+            continue;
+        }
+        if let Some(fault) = decode::fault(args.value(), name, context).filter(|_| release.0 == 18 && arguments::taken_in_1_18(name)) {
+            reasons = vec![fault];
+        }
+        refuse(name, &reasons, context)?;
+    }
+    if let Some(name) = without_arguments(draft) {
+        refuse(name, &[format!("got args of type <nil>, want *{name}Args")], context)?;
+    }
+    let made = Framework::new(&draft.plugins, &Rules::new(release, context.gates), &draft.name)?;
+    fill(&mut profile, &made, draft);
+    caveats(&mut profile, &made, draft, context);
+    Ok(profile)
+}
+
+/// A plugin that wants arguments and gets none: no defaults are made for what is enabled at `podGroupPostFilter` alone, the point that
+/// 1.37 brought (`apis/config/v1/defaults.go` pluginsNames).
+fn without_arguments<'d>(draft: &'d Draft<'_>) -> Option<&'d str> {
+    let enabled = |set: &'d PluginSet| set.enabled.iter().map(|plugin| plugin.name.as_str());
+    let others = || draft.plugins.iter().filter(|(point, _)| **point != Point::PodGroupPostFilter).flat_map(|(_, set)| enabled(set));
+    let wants = |name: &str| matches!(name, "DefaultPreemption" | "DynamicResources");
+    let given = |name: &str| draft.arguments.iter().any(|(_, known, _)| *known == name) || others().any(|known| known == name);
+    draft.plugins.get(&Point::PodGroupPostFilter).into_iter().flat_map(enabled).find(|name| wants(name) && !given(name))
+}
+
+fn refuse(plugin: &str, reasons: &[String], context: &Context<'_>) -> Result<(), String> {
+    arguments::not_made(plugin, reasons, context.release).map_or(Ok(()), Err)
+}
+
+fn fill(profile: &mut Profile, made: &Framework, draft: &Draft<'_>) {
+    let (filters, prefilters) = (made.at(Point::Filter), made.at(Point::PreFilter));
+    let filter = |plugin: &Enabled| rule(&plugin.name, Point::Filter, draft).map(|(name, plugin)| FilterEntry { name, plugin });
+    profile.filters = filters.iter().filter_map(filter).collect();
+    let score = |plugin: &Enabled| {
+        rule(&plugin.name, Point::Score, draft).map(|(name, rule)| ScoreEntry { name, plugin: rule, weight: plugin.weight })
+    };
+    profile.scores = made.at(Point::Score).iter().filter_map(score).collect();
+    profile.prefilter_order =
+        prefilters.iter().filter_map(|plugin| rule(&plugin.name, Point::Filter, draft)).map(|(name, _)| name).collect();
+    let no_filter = prefilters.iter().filter(|plugin| !made.runs(&plugin.name, Point::Filter));
+    profile.prefilters_only = no_filter.filter_map(filter).collect();
+    let release = profile.release;
+    let labels = draft.arguments_of("ServiceAffinity").is_some_and(|args| !arguments::texts(&args.field("affinityLabels")).is_empty());
+    let alone = |entry: &&FilterEntry| {
+        (labels || entry.name != "ServiceAffinity")
+            && stateless::is_known(entry.name, release)
+            && defaults::extends(entry.name, Point::PreFilter, release)
+            && !made.runs(entry.name, Point::PreFilter)
+    };
+    profile.without_prefilter = profile.filters.iter().filter(alone).map(|entry| entry.name).collect();
+    let scores_alone = |entry: &&ScoreEntry| scores_alone(entry.name, made, release) && stateless::is_known_scoring(entry.name, release);
+    profile.without_prescore = profile.scores.iter().filter(scores_alone).map(|entry| entry.name).collect();
+    profile.generates_placements = made.runs("TopologyPlacementGenerator", Point::PlacementGenerate);
+    let placements = |plugin: &Enabled| PLACEMENT_SCORES.iter().find(|name| **name == plugin.name).map(|name| (*name, plugin.weight));
+    profile.placement_scores = made.at(Point::PlacementScore).iter().filter_map(placements).collect();
+    profile.preempts = profile.preempts && (release.0 <= 18 || made.runs("DefaultPreemption", Point::PostFilter));
+    if release.0 >= 19 {
+        let known = ["DynamicResources", "DefaultPreemption"];
+        let post = made.at(Point::PostFilter).iter().filter_map(|plugin| known.into_iter().find(|name| *name == plugin.name));
+        profile.post_filters = post.collect();
+    }
+    profile.pre_enqueues.retain(|name| made.runs(name, Point::PreEnqueue));
+    let gang = |point: Point| made.runs("GangScheduling", point);
+    profile.gang = Gang { permit: gang(Point::Permit), feasible: [Point::PreEnqueue, Point::Reserve, Point::Permit].into_iter().any(gang) };
+}
+
+/// Whether a plugin scores though its PreScore is disabled.
+fn scores_alone(name: &str, made: &Framework, release: Release) -> bool {
+    defaults::extends(name, Point::PreScore, release) && !made.runs(name, Point::PreScore)
+}
+
+/// The rule behind a plugin at a point, and the name it is told by. A configuration lives as long as the program, so do rules made of arguments.
+fn rule(name: &str, point: Point, draft: &Draft<'_>) -> Option<(&'static str, &'static dyn Plugin)> {
+    let texts = |field: &str| draft.arguments_of(name).map(|args| arguments::texts(&args.field(field))).unwrap_or_default();
+    let labels = |present: &str, absent: &str| -> Vec<(Arc<str>, bool)> {
+        let present = texts(present).into_iter().map(|label| (label, true));
+        present.chain(texts(absent).into_iter().map(|label| (label, false))).collect()
+    };
+    match (name, point) {
+        ("NodeLabel", Point::Score) => {
+            let labels = labels("presentLabelsPreference", "absentLabelsPreference");
+            Some(("NodeLabel", Box::leak(Box::new(NodeLabel { labels }))))
+        }
+        ("NodeLabel", _) => {
+            let labels = labels("presentLabels", "absentLabels");
+            Some(("NodeLabel", Box::leak(Box::new(ArguedPredicate::label_presence("NodeLabel", labels)))))
+        }
+        ("ServiceAffinity", Point::Score) => {
+            Some(("ServiceAffinity", Box::leak(Box::new(ServiceAntiAffinity { labels: texts("antiAffinityLabelsPreference") }))))
+        }
+        ("ServiceAffinity", _) => {
+            let labels = texts("affinityLabels");
+            Some(("ServiceAffinity", Box::leak(Box::new(ArguedPredicate::service_affinity("ServiceAffinity", labels)))))
+        }
+        _ => plugins::find(name).filter(|rule| rule.name() == name).map(|rule| (rule.name(), rule)),
+    }
+}
+
+/// What a profile names that is not known here, or that upstream makes a fault of.
+fn caveats(profile: &mut Profile, made: &Framework, draft: &Draft<'_>, context: &Context<'_>) {
+    let release = context.release;
+    let outside = framework::foreign(&draft.plugins, release);
+    let scores = [Point::Score, Point::MultiPoint].into_iter().filter_map(|point| draft.plugins.get(&point)).flat_map(|set| &set.enabled);
+    profile.scoring = !made.at(Point::Score).is_empty() || scores.into_iter().any(|plugin| outside.contains(&plugin.name));
+    let unverifiable = &mut profile.unverifiable;
+    unverifiable.extend(outside.iter().map(|name| format!("The plugin {name} is not of Kubernetes' tree; what it says is not in etcd.")));
+    for (point, plugin) in
+        [Point::Filter, Point::Score].into_iter().flat_map(|point| made.at(point).iter().map(move |plugin| (point, plugin)))
+    {
+        if rule(&plugin.name, point, draft).is_none() {
+            unverifiable.push(format!("ketcd has no rule for the plugin {}.", plugin.name));
+        }
+    }
+    for name in &made.twice {
+        unverifiable.push(format!("The score of {name} runs twice, by a fault of kube-scheduler {release}; it is counted once here."));
+    }
+    if release.0 <= 21 && draft.plugins.values().flat_map(|set| &set.enabled).any(|plugin| plugin.weight < 0) {
+        unverifiable.push(format!(
+            "A weight is below zero: by the order of a Go map, kube-scheduler {release} starts or refuses (total score of Score plugins could overflow)."
+        ));
+    }
+    for plugin in made.at(Point::Score) {
+        let name = &plugin.name;
+        if scores_alone(name, made, release) && !stateless::is_known_scoring(name, release) {
+            unverifiable.push(format!("The plugin {name} scores but its PreScore is disabled: upstream fails, or decides without it."));
+        }
+    }
+    for plugin in made.at(Point::Filter) {
+        let name = &plugin.name;
+        let alone = defaults::extends(name, Point::PreFilter, release) && !made.runs(name, Point::PreFilter);
+        if alone && !stateless::is_known(name, release) {
+            unverifiable.push(format!("The plugin {name} filters but its PreFilter is disabled: upstream fails, or decides without it."));
+        }
+    }
+}
+
+/// What v1alpha1 says beside: one scheduler, its plugins by the name of a provider.
+fn alpha(document: &Document<'_>, profile: &mut Profile) -> Result<(), String> {
+    if let Some(weight) = document.field("hardPodAffinitySymmetricWeight").whole() {
+        profile.arguments.hard_pod_affinity_weight = weight;
+    }
+    if document.field("disablePreemption").truth() == Some(true) {
+        profile.preempts = false;
+    }
+    let source = document.field("algorithmSource");
+    let (provider, policy) = (source.field("provider"), source.field("policy"));
+    if !policy.is_absent() {
+        return Err(format!("{}: the configuration names a Policy: give that file itself", policy.path()));
+    }
+    match provider.text() {
+        "" | "DefaultProvider" => Ok(()),
+        "ClusterAutoscalerProvider" => {
+            most_allocated(profile);
+            Ok(())
+        }
+        other => Err(format!("couldn't create scheduler using provider {other:?}: algorithm provider {other:?} is not registered")),
+    }
+}
+
+/// The provider that fills nodes: the score for emptier nodes gives way to the one for fuller ones.
+fn most_allocated(profile: &mut Profile) {
+    for entry in &mut profile.scores {
+        let name = match entry.name {
+            "NodeResourcesLeastAllocated" => "NodeResourcesMostAllocated",
+            "LeastRequestedPriority" => "MostRequestedPriority",
+            _ => continue,
+        };
+        if let Some(rule) = plugins::find(name) {
+            *entry = ScoreEntry { name: rule.name(), plugin: rule, weight: entry.weight };
+        }
+    }
+}

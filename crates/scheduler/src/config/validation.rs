@@ -1,0 +1,194 @@
+//! What validation says of a file whose fields are as they must be. Upstream: `apis/config/validation/validation.go`.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::Arguments;
+
+use super::document::Document;
+use super::draft::{Configured, Draft};
+use super::plugin_set::{PluginSet, Point};
+use super::{ConfigVersion, Context, arguments, election, extenders, schema};
+
+/// Plugins that a version of the API took out: the version, the releases that say so, the plugins.
+const REMOVED: &[(ConfigVersion, u16, u16, &[&str])] = &[
+    (
+        ConfigVersion::V1Beta2,
+        22,
+        22,
+        &[
+            "NodeLabel",
+            "ServiceAffinity",
+            "NodePreferAvoidPods",
+            "NodeResourcesLeastAllocated",
+            "NodeResourcesMostAllocated",
+            "RequestedToCapacityRatio",
+        ],
+    ),
+    (ConfigVersion::V1, 25, 28, &["SelectorSpread"]),
+    (ConfigVersion::V1, 31, u16::MAX, &["AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"]),
+];
+
+/// Scores that NodeResourcesFit took over; v1beta1 of 1.22 has both and none may come together with it.
+const CONFLICTS: &[&str] = &["NodeResourcesLeastAllocated", "NodeResourcesMostAllocated", "RequestedToCapacityRatio"];
+
+/// All reasons against the file.
+pub(super) fn check(document: &Document<'_>, drafts: &[Draft<'_>], context: &Context<'_>) -> Vec<String> {
+    let mut wrong = election::check(document, context);
+    wrong.extend(election::addresses(document, context));
+    general(document, context, &mut wrong);
+    wrong.extend(extenders::check(document, context));
+    wrong.extend(percentage(&document.field("percentageOfNodesToScore")));
+    let mut names = BTreeSet::new();
+    for draft in drafts {
+        let name = draft.place.field("schedulerName");
+        if draft.name.is_empty() {
+            wrong.push(name.required(""));
+        }
+        if !names.insert(&draft.name) {
+            wrong.push(name.duplicate(&draft.name));
+        }
+        wrong.extend(percentage(&draft.place.field("percentageOfNodesToScore")));
+        if context.release.0 >= 22 {
+            wrong.extend(points(draft, context));
+            wrong.extend(plugin_config(draft, context));
+        }
+    }
+    wrong.extend(common_queue_sort(drafts, context));
+    wrong
+}
+
+fn general(document: &Document<'_>, context: &Context<'_>, wrong: &mut Vec<String>) {
+    let parallelism = document.field("parallelism");
+    if let Some(value) = parallelism.whole().filter(|value| *value <= 0 && context.release.0 >= 20) {
+        wrong.push(parallelism.invalid(value, "should be an integer value greater than zero"));
+    }
+    let (initial, most) = (document.field("podInitialBackoffSeconds"), document.field("podMaxBackoffSeconds"));
+    if let Some(value) = initial.whole().filter(|value| *value <= 0) {
+        wrong.push(initial.invalid(value, "must be greater than 0"));
+    }
+    let (first, last) = (initial.whole().unwrap_or(1), most.whole().unwrap_or(10));
+    if last < first {
+        wrong.push(most.invalid(last, "must be greater than or equal to PodInitialBackoffSeconds"));
+    }
+}
+
+fn percentage(field: &Document<'_>) -> Option<String> {
+    let value = field.whole().filter(|value| !(0..=100).contains(value))?;
+    Some(field.invalid(value, "not in valid range [0-100]"))
+}
+
+/// The sets of each point; MultiPoint's is not looked at.
+fn points(draft: &Draft<'_>, context: &Context<'_>) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let path = draft.place.field("plugins");
+    let listed = |point: Point| draft.plugins.get(&point).map_or(&[][..], |set| &set.enabled);
+    for (point, field) in Point::ALL.into_iter().filter(|(point, _)| *point != Point::MultiPoint) {
+        for (at, plugin) in listed(point).iter().enumerate() {
+            let place = format!("{}.{field}.enabled[{at}]", path.path());
+            wrong.extend(removed(&place, &plugin.name, context));
+        }
+    }
+    if context.version == ConfigVersion::V1Beta1 && context.release.0 == 22 {
+        let scores = listed(Point::Score);
+        let others: Vec<String> =
+            scores.iter().filter(|plugin| CONFLICTS.contains(&plugin.name.as_str())).map(|plugin| format!("{:?}", plugin.name)).collect();
+        let version = version_of(context.version);
+        for (at, plugin) in scores.iter().enumerate().filter(|(_, plugin)| plugin.name == "NodeResourcesFit" && !others.is_empty()) {
+            let why = format!(
+                "was conflict with [{}] in version {version:?} (KubeSchedulerConfiguration is version {version:?})",
+                others.join(" ")
+            );
+            wrong.push(format!("{}.score.enabled[{at}]: Invalid value: {:?}: {why}", path.path(), plugin.name));
+        }
+    }
+    wrong
+}
+
+fn removed(place: &str, name: &str, context: &Context<'_>) -> Option<String> {
+    let (version, ..) = REMOVED.iter().find(|(version, first, last, names)| {
+        context.version >= *version && (*first..=*last).contains(&context.release.0) && names.contains(&name)
+    })?;
+    let word = if context.release.0 >= 25 { "invalid" } else { "removed" };
+    // The version that took it out is named without its group where it is v1.
+    let of = if *version == ConfigVersion::V1 { "v1".to_owned() } else { version_of(*version) };
+    let own = version_of(context.version);
+    let why = format!("was {word} in version {of:?} (KubeSchedulerConfiguration is version {own:?})");
+    Some(format!("{place}: Invalid value: {name:?}: {why}"))
+}
+
+fn version_of(version: ConfigVersion) -> String {
+    format!("kubescheduler.config.k8s.io/{}", version.name())
+}
+
+fn plugin_config(draft: &Draft<'_>, context: &Context<'_>) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let mut seen = BTreeSet::new();
+    for (place, name, args) in &draft.arguments {
+        if !seen.insert(*name) {
+            wrong.push(place.duplicate(name));
+        }
+        if let Some(reason) = removed(place.path(), name, context) {
+            wrong.push(reason);
+        } else if !arguments::checked_when_made(name, context) {
+            let found = arguments::read(name, args, context, &mut Arguments::new(false, false));
+            wrong.extend(found.into_iter().map(|reason| format!("{}.args.{reason}", place.path())));
+        }
+    }
+    wrong
+}
+
+/// One queue, so one order: every profile's set must be that of the first.
+fn common_queue_sort(drafts: &[Draft<'_>], context: &Context<'_>) -> Vec<String> {
+    let release = context.release;
+    let set = |draft: &Draft<'_>| {
+        // Up to 1.21 the defaults were not merged yet.
+        let sets = if release.0 <= 21 { &draft.custom } else { &draft.plugins };
+        sets.get(&Point::QueueSort).cloned()
+    };
+    let Some((first, others)) = drafts.split_first() else { return Vec::new() };
+    let mut wrong = Vec::new();
+    let canon = set(first);
+    let count = canon.as_ref().map_or(0, |set| set.enabled.len());
+    if count > 1 && release.0 >= 22 {
+        wrong.push(queue_sort(first).field("Enabled").invalid(count, "only one queue sort plugin can be enabled"));
+    }
+    let why = match release.0 {
+        ..=29 => "has to match for all profiles",
+        30..=33 => "queueSort must be the same for all profiles",
+        _ => "must be the same for all profiles",
+    };
+    for draft in others {
+        let own = set(draft);
+        let same = if release.0 <= 20 { own == canon } else { own.clone().unwrap_or_default() == canon.clone().unwrap_or_default() };
+        if !same {
+            let told = match &own {
+                None if release.0 <= 20 => "\"null\"".to_owned(),
+                own => own.as_ref().unwrap_or(&PluginSet::default()).told(release),
+            };
+            wrong.push(queue_sort(draft).invalid(told, why));
+        }
+        wrong.extend(queue_sort_arguments(draft, first, &canon.clone().unwrap_or_default(), context));
+    }
+    wrong
+}
+
+/// The arguments of the plugin that sorts, too, must be those of the first profile.
+fn queue_sort_arguments(draft: &Draft<'_>, first: &Draft<'_>, canon: &PluginSet, context: &Context<'_>) -> Vec<String> {
+    let name = canon.enabled.first().map_or("", |plugin| plugin.name.as_str());
+    let wanted = first.arguments_of(name).filter(|_| !name.is_empty()).map_or(&Value::Null, Document::value);
+    let why = if context.release.0 <= 29 { "has to match for all profiles" } else { "queueSort must be the same for all profiles" };
+    let others = draft.arguments.iter().filter(|(_, known, args)| *known == name && args.value() != wanted);
+    // Up to 1.33 arguments that were not decoded are shown as the bytes of a Go struct.
+    let undecoded = context.release.0 <= 33 && !schema::is_args(&format!("{name}Args"), context);
+    let told = |(.., args): &Configured<'_>| {
+        let bytes = if undecoded { " (kube-scheduler shows its bytes)" } else { "" };
+        draft.place.field("pluginConfig").field("args").invalid(format!("{}{bytes}", args.value()), why)
+    };
+    others.filter(|_| context.release.0 >= 22).map(told).collect()
+}
+
+fn queue_sort<'d>(draft: &Draft<'d>) -> Document<'d> {
+    draft.place.field("plugins").field("queueSort")
+}

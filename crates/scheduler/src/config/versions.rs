@@ -1,0 +1,82 @@
+//! Versions of the configuration's API, and the releases that read them.
+
+use crate::{Gates, Release};
+
+use super::written::File;
+use super::{Context, decode, schema};
+
+/// A version of the API group `kubescheduler.config.k8s.io`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs, reason = "the versions' own names")]
+pub(crate) enum ConfigVersion {
+    V1Alpha1,
+    V1Alpha2,
+    V1Beta1,
+    V1Beta2,
+    V1Beta3,
+    V1,
+}
+
+/// Each version with the first and the last release that reads it (`apis/config/scheme/scheme.go`).
+const VERSIONS: [(ConfigVersion, &str, u16, u16); 6] = [
+    (ConfigVersion::V1Alpha1, "v1alpha1", 9, 18),
+    (ConfigVersion::V1Alpha2, "v1alpha2", 18, 18),
+    (ConfigVersion::V1Beta1, "v1beta1", 19, 22),
+    (ConfigVersion::V1Beta2, "v1beta2", 22, 27),
+    (ConfigVersion::V1Beta3, "v1beta3", 23, 28),
+    (ConfigVersion::V1, "v1", 25, u16::MAX),
+];
+
+impl ConfigVersion {
+    /// The version of a file, if a scheduler of this release reads it.
+    pub(crate) fn of(file: &File, release: Release, gates: &Gates) -> Result<Self, String> {
+        let (kind, version) = decode::type_meta(&file.root)?;
+        if kind.is_empty() || version.is_empty() {
+            let missing = if kind.is_empty() { "Kind" } else { "apiVersion" };
+            return Err(format!("Object '{missing}' is missing: a KubeSchedulerConfiguration or a Policy is wanted"));
+        }
+        if version.matches('/').count() > 1 {
+            return Err(format!("unexpected GroupVersion string: {version}"));
+        }
+        match Self::named(&version, release) {
+            Some(known) if kind == "KubeSchedulerConfiguration" => Ok(known),
+            Some(known) if schema::is_args(&kind, &Context { version: known, release, gates }) => {
+                Err(decode::arguments_alone(file, &kind, &Context { version: known, release, gates }))
+            }
+            _ => {
+                let readable: Vec<String> = Self::readable(release).map(|(_, name, ..)| format!("{}/{name}", group(release))).collect();
+                let refusal = decode::not_registered(&kind, &version, release);
+                Err(format!("{refusal}: kube-scheduler {release} reads KubeSchedulerConfiguration of {}", readable.join(", ")))
+            }
+        }
+    }
+
+    /// The version of an `apiVersion`, if this release reads it.
+    pub(crate) fn named(version: &str, release: Release) -> Option<Self> {
+        let name = version.strip_prefix(group(release))?.strip_prefix('/')?;
+        Self::readable(release).find(|(_, known, ..)| *known == name).map(|(version, ..)| *version)
+    }
+
+    fn readable(release: Release) -> impl Iterator<Item = &'static (Self, &'static str, u16, u16)> {
+        VERSIONS.iter().filter(move |(_, _, first, last)| (*first..=*last).contains(&release.0))
+    }
+
+    /// As a file spells it.
+    pub(crate) fn name(self) -> &'static str {
+        VERSIONS.iter().find(|(version, ..)| *version == self).map_or("", |(_, name, ..)| name)
+    }
+
+    /// Whether plugins can be enabled at many points at once.
+    pub(crate) fn has_multi_point(self) -> bool {
+        self >= Self::V1Beta3
+    }
+
+    /// Whether an enabled plugin takes the place of the default of its name (since v1beta2), instead of following the defaults.
+    pub(crate) fn replaces_in_place(self) -> bool {
+        self >= Self::V1Beta2
+    }
+}
+
+fn group(release: Release) -> &'static str {
+    if release.0 <= 11 { "componentconfig" } else { "kubescheduler.config.k8s.io" }
+}

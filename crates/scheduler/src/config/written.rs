@@ -1,0 +1,193 @@
+//! The file as it is written: its fields in their order, those given twice among them, which decoding tells of.
+//! Upstream reads JSON as it stands and YAML as the JSON made of it, whose fields are sorted (`sigs.k8s.io/yaml`).
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+use serde_saphyr::{DuplicateKeyPolicy, Spanned};
+
+/// A value with its fields in order.
+#[derive(Clone, Debug)]
+pub(crate) enum Written {
+    /// Neither list nor fields.
+    Scalar(Value),
+    /// A list.
+    List(Vec<Written>),
+    /// Fields: the line each begins in, its name, its value.
+    Fields(Vec<(u64, String, Written)>),
+}
+
+/// A file.
+pub(crate) struct File {
+    /// What decoding goes through.
+    pub root: Written,
+    /// What it comes to: of fields given twice the last.
+    pub value: Value,
+    /// What upstream's YAML decoder says of fields given twice.
+    pub repeated: Option<String>,
+    /// Whether it is JSON.
+    pub is_json: bool,
+}
+
+impl File {
+    /// Reads JSON or YAML. The reason against it is the parser's own.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let options = serde_saphyr::options! { duplicate_keys: DuplicateKeyPolicy::LastWins };
+        let root: Written = serde_saphyr::from_str_with_options(text, options).map_err(|error| {
+            let said = error.to_string();
+            let said = said.lines().next().unwrap_or_default();
+            format!("no YAML: {}", said.strip_prefix("error: ").unwrap_or(said))
+        })?;
+        let value = root.value();
+        let mut repeated = Vec::new();
+        root.repeated(&mut repeated);
+        let repeated = (!repeated.is_empty()).then(|| format!("yaml: unmarshal errors:\n{}", repeated.join("\n")));
+        let is_json = text.trim_start().starts_with('{');
+        let root = if is_json { root } else { Written::of(&value) };
+        Ok(Self { root, value, repeated, is_json })
+    }
+
+    /// A file of which only the value is known.
+    pub(crate) fn of(value: &Value) -> Self {
+        Self { root: Written::of(value), value: value.clone(), repeated: None, is_json: false }
+    }
+}
+
+impl Written {
+    /// Of a value, with its fields sorted.
+    pub(crate) fn of(value: &Value) -> Self {
+        match value {
+            Value::Array(list) => Self::List(list.iter().map(Self::of).collect()),
+            Value::Object(fields) => {
+                let sorted: BTreeMap<_, _> = fields.iter().collect();
+                Self::Fields(sorted.into_iter().map(|(name, value)| (0, name.clone(), Self::of(value))).collect())
+            }
+            scalar => Self::Scalar(scalar.clone()),
+        }
+    }
+
+    /// What it comes to.
+    pub(crate) fn value(&self) -> Value {
+        match self {
+            Self::Scalar(value) => value.clone(),
+            Self::List(list) => list.iter().map(Self::value).collect(),
+            Self::Fields(fields) => fields.iter().map(|(_, name, value)| (name.clone(), value.value())).collect(),
+        }
+    }
+
+    /// Whether it is null.
+    pub(crate) fn is_null(&self) -> bool {
+        matches!(self, Self::Scalar(Value::Null))
+    }
+
+    /// A field; of one given twice the last.
+    pub(crate) fn field(&self, name: &str) -> Option<&Self> {
+        let Self::Fields(fields) = self else { return None };
+        fields.iter().rev().find(|(_, known, _)| known == name).map(|(.., value)| value)
+    }
+
+    /// The elements of a field that is a list.
+    pub(crate) fn elements(&self, field: &str) -> &[Self] {
+        match self.field(field) {
+            Some(Self::List(list)) => list,
+            _ => &[],
+        }
+    }
+
+    /// The text of a field.
+    pub(crate) fn text(&self, field: &str) -> Option<&str> {
+        match self.field(field) {
+            Some(Self::Scalar(Value::String(text))) => Some(text),
+            _ => None,
+        }
+    }
+
+    fn repeated(&self, found: &mut Vec<String>) {
+        match self {
+            Self::Scalar(_) => {}
+            Self::List(list) => list.iter().for_each(|value| value.repeated(found)),
+            Self::Fields(fields) => {
+                for (at, (line, name, value)) in fields.iter().enumerate() {
+                    value.repeated(found);
+                    if fields[..at].iter().any(|(_, known, _)| known == name) {
+                        found.push(format!("  line {line}: key {name:?} already set in map"));
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Written {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Reader)
+    }
+}
+
+struct Reader;
+
+impl<'de> Visitor<'de> for Reader {
+    type Value = Written;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Written, E> {
+        Ok(Written::Scalar(value.into()))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Written, E> {
+        Ok(Written::Scalar(value.into()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Written, E> {
+        Ok(Written::Scalar(value.into()))
+    }
+
+    fn visit_i128<E>(self, value: i128) -> Result<Written, E> {
+        Ok(Written::Scalar(serde_json::Number::from_i128(value).map_or(Value::Null, Value::Number)))
+    }
+
+    fn visit_u128<E>(self, value: u128) -> Result<Written, E> {
+        Ok(Written::Scalar(serde_json::Number::from_u128(value).map_or(Value::Null, Value::Number)))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Written, E> {
+        Ok(Written::Scalar(value.into()))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Written, E> {
+        Ok(Written::Scalar(value.into()))
+    }
+
+    fn visit_unit<E>(self) -> Result<Written, E> {
+        Ok(Written::Scalar(Value::Null))
+    }
+
+    fn visit_none<E>(self) -> Result<Written, E> {
+        Ok(Written::Scalar(Value::Null))
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Written, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Written, A::Error> {
+        let mut found = Vec::new();
+        while let Some(value) = list.next_element()? {
+            found.push(value);
+        }
+        Ok(Written::List(found))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Written, A::Error> {
+        let mut found = Vec::new();
+        while let Some((name, value)) = fields.next_entry::<Spanned<String>, Written>()? {
+            found.push((name.defined.line(), name.value, value));
+        }
+        Ok(Written::Fields(found))
+    }
+}

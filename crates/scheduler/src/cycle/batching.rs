@@ -1,0 +1,78 @@
+//! OpportunisticBatching (on since 1.35): a pod may be given the next best node of the scoring of the pod before it, if the two are alike and that
+//! one's node has no room for it, without a look at other nodes.
+//! Source: `framework/runtime/batch.go` GetNodeHint, `SignPod` of the plugins (1.35–1.37).
+
+use std::sync::Arc;
+
+use crate::PodTopologySpreadDefaults;
+use crate::cluster::PodInfo;
+
+use super::Cycle;
+
+impl Cycle<'_> {
+    /// Whether that may have happened to the pod: neither it nor the profile forbids it, and a pod like it is on a node. That the other was tried
+    /// just before, less than half a second ago, is not in etcd.
+    pub fn may_be_batched(&self) -> bool {
+        let (pod, profile) = (self.pod, self.profile);
+        let on = profile.release.0 >= 35 && profile.gates.on("OpportunisticBatching") && pod.nominated_node_name.is_none();
+        let runs = |name: &str| profile.rows().any(|entry| entry.name == name) || profile.scores.iter().any(|entry| entry.name == name);
+        let defaults = match &profile.arguments.spread_defaults {
+            PodTopologySpreadDefaults::System => true,
+            PodTopologySpreadDefaults::List(list) => !list.is_empty(),
+        };
+        let spread = || runs("PodTopologySpread") && (defaults || !pod.spec.spread.is_empty());
+        let affinity = || runs("InterPodAffinity") && pod.spec.has_pod_affinity();
+        let devices = || runs("DynamicResources") && !pod.spec.resource_claims.is_empty();
+        on && !spread() && !affinity() && !devices() && self.state.pods().any(|other| other.is_on_node() && alike(pod, other))
+    }
+}
+
+/// What two pods of one signature have in common at least.
+fn alike(pod: &PodInfo, other: &Arc<PodInfo>) -> bool {
+    let (own, of) = (&pod.spec, &other.spec);
+    let itself = pod.namespace == other.namespace && pod.name == other.name;
+    let placed = own.node_selector == of.node_selector && own.node_affinity == of.node_affinity && own.tolerations == of.tolerations;
+    !itself && placed && own.requests == of.requests && own.host_ports == of.host_ports && pod.labels == other.labels
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::cluster::{ClusterState, ObjectKey, Watched};
+    use crate::{Cycle, Gates, Profile, Release, SchedulerConfiguration};
+
+    /// Whether `pod` may be batched after one of these specs on node `n`, with system defaults or none for spreading.
+    fn check(release: u16, gates: &str, defaulting: &str, pod: Value, other: Value) -> bool {
+        let release = Release(release);
+        let gates = Gates::new(release).parse(gates).unwrap();
+        let args = json!([{"name": "PodTopologySpread", "args": {"defaultingType": defaulting}}]);
+        let config = json!({"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "profiles": [{"pluginConfig": args}]});
+        let profile: Profile = SchedulerConfiguration::read(&config, release, &gates).unwrap().profiles.remove(0);
+        let mut state = ClusterState::new(profile.rules.requests);
+        for (name, mut spec, node) in [("a", pod, None), ("b", other, Some("n"))] {
+            spec["nodeName"] = json!(node);
+            let object = json!({"metadata": {"name": name, "namespace": "d"}, "spec": spec});
+            let key = ObjectKey { kind: Watched::Pod, namespace: "d".into(), name: name.into() };
+            state.apply(&key, Some(object.to_string().as_bytes()), 1);
+        }
+        let pod = state.pod("d", "a").unwrap().clone();
+        Cycle::new(&pod, &state, &profile).may_be_batched()
+    }
+
+    #[test]
+    fn a_pod_like_another_that_nothing_keeps_from_it() {
+        let pod = |cpu: &str| json!({"containers": [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]});
+        assert!(check(35, "", "List", pod("1"), pod("1")));
+        assert!(!check(34, "", "List", pod("1"), pod("1")), "not before 1.35");
+        assert!(!check(36, "OpportunisticBatching=false", "List", pod("1"), pod("1")), "switched off");
+        assert!(!check(36, "", "System", pod("1"), pod("1")), "pods are spread by default");
+        assert!(!check(36, "", "List", pod("1"), pod("2")), "none is like it");
+        let apart = json!({"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": []}});
+        let with = |mut pod: Value| {
+            pod["affinity"] = apart.clone();
+            pod
+        };
+        assert!(!check(36, "", "List", with(pod("1")), with(pod("1"))), "it has affinity");
+    }
+}

@@ -1,0 +1,278 @@
+//! One pod being placed against one state: what every filter says of every node, what every score says of those that fit.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::thread;
+
+use crate::cluster::unreadable::{meet, watch};
+use crate::cluster::{ClusterState, NodeCounts, NodeInfo, PodInfo};
+
+use super::dra::driver;
+use super::groups::{Listed, Scope};
+use super::plugin::{Candidate, Feasible, Verdict};
+use super::{Profile, plugins, preemption};
+
+mod batching;
+pub(crate) mod fit_error;
+pub(crate) mod judgement;
+pub(crate) mod prepared;
+pub(crate) mod sampling;
+pub(crate) mod scoring;
+pub(crate) mod stateless;
+pub(crate) mod unread;
+
+use judgement::{Judgement, NodeJudgement, WholePod};
+use prepared::Prepared;
+use sampling::Sample;
+
+/// A pod to be placed, the state it is placed in, and who places it.
+pub struct Cycle<'a> {
+    /// The pod, without a node.
+    pub pod: &'a PodInfo,
+    /// The cluster. The pod itself may be in it, without a node.
+    pub state: &'a ClusterState,
+    /// The scheduler.
+    pub profile: &'a Profile,
+    /// What a cycle of the pod's whole group changes about it, if it is one.
+    pub scope: Option<&'a Scope>,
+}
+
+/// Pods that a simulation moved on a node.
+#[derive(Clone, Copy, Default)]
+pub struct Moved<'m> {
+    /// Those that are gone.
+    pub removed: &'m [Arc<PodInfo>],
+    /// Those that were gone and are back.
+    pub returned: &'m [Arc<PodInfo>],
+}
+
+impl<'a> Cycle<'a> {
+    /// The cycle of a pod on its own.
+    pub fn new(pod: &'a PodInfo, state: &'a ClusterState, profile: &'a Profile) -> Self {
+        Self { pod, state, profile, scope: None }
+    }
+
+    /// The judgement where `whole` ends the attempt before any node is looked at.
+    pub fn refused(&self, whole: WholePod) -> Judgement {
+        let nodes: Vec<&NodeInfo> = self.nodes().collect();
+        let nodes = self.refuse_all(&nodes, &whole);
+        Judgement::new(self.filters(), nodes, Some(whole))
+    }
+
+    /// Judges the pod on every node, scores those that fit and says what the scheduler would write.
+    pub fn judge(&'a self) -> Judgement {
+        let (judgement, unread) = watch(|| self.judged());
+        Judgement { unread, ..judgement }
+    }
+
+    fn judged(&'a self) -> Judgement {
+        let prepared = self.prepare();
+        let nodes: Vec<&NodeInfo> = self.nodes().collect();
+        let mut judgement = self.filtered(&nodes, &prepared);
+        if judgement.whole_pod.is_none() && judgement.nominated.is_none() {
+            let feasible = nodes.iter().zip(&judgement.nodes).filter(|(_, node)| node.fits()).map(|(node, _)| *node).collect();
+            let feasible = Feasible::new(feasible, judgement.sample.unseen());
+            match if feasible.len() > 1 { scoring::score(self, &feasible).map(Some) } else { Ok(None) } {
+                Ok(scores) => {
+                    judgement.batched = scores.is_some() && self.may_be_batched();
+                    judgement.scores = scores;
+                }
+                Err(error) => judgement.whole_pod = Some(WholePod::Error(error)),
+            }
+        }
+        if judgement.whole_pod.is_some() || !judgement.nodes.iter().any(NodeJudgement::fits) {
+            self.end_refused(&prepared, &mut judgement);
+        } else if self.scope.is_none() {
+            self.end_bound(&mut judgement);
+        }
+        judgement
+    }
+
+    /// What each node has a verdict of, in order.
+    fn filters(&self) -> Vec<&'static str> {
+        self.profile.rows().map(|entry| entry.name).collect()
+    }
+
+    /// What the filters say.
+    fn filtered(&self, nodes: &[&NodeInfo], prepared: &Prepared<'a>) -> Judgement {
+        // Up to 1.17 what ends an attempt early leaves each predicate's verdict to be told.
+        let told = |whole: &&WholePod| !matches!(whole, WholePod::Error(_)) || self.profile.release.0 > 17;
+        if let Some(whole) = prepared.whole_pod.as_ref().filter(told) {
+            return Judgement::new(self.filters(), self.refuse_all(nodes, whole), Some(whole.clone()));
+        }
+        let mut judged = self.judge_nodes(nodes, prepared);
+        prepared.spread_unread(&mut judged);
+        let unread = self.unread_nodes(judged.first().map_or(self.filters().len(), |node| node.verdicts.len()));
+        judged.extend(unread);
+        let nominated = if prepared.whole_pod.is_none() { self.nominated(&judged) } else { None };
+        // Where the nominated node fits, no other is looked at, and none can fail.
+        let errors = || self.unknown_node(prepared).map_or_else(|| fit_error::filter_errors(self, &judged), |error| vec![error]);
+        let mut errors = if prepared.whole_pod.is_none() && nominated.is_none() { errors() } else { Vec::new() }.into_iter();
+        let whole_pod = prepared.whole_pod.clone().or_else(|| errors.next().map(WholePod::Error));
+        let unread = judged.len() - nodes.len();
+        let tried =
+            unread + nodes.iter().filter(|node| prepared.subset.as_ref().is_none_or(|(names, _)| names.contains(&node.name))).count();
+        let sample = Sample::new(self.profile, tried, judged.iter().filter(|node| node.fits()).count());
+        Judgement { nominated, sample, equal_messages: errors.collect(), ..Judgement::new(self.filters(), judged, whole_pod) }
+    }
+
+    /// What the scheduler writes of a pod it has no node for, once preemption was tried.
+    fn end_refused(&self, prepared: &Prepared<'a>, judgement: &mut Judgement) {
+        let post = preemption::post_filter(self, prepared, judgement);
+        let message = |post: &String| fit_error::message(self, prepared, judgement, post);
+        let (first, equals) = (message(&post.message), post.equals.iter().filter_map(message).collect::<Vec<String>>());
+        judgement.preemption_helps = post.nominates;
+        judgement.message = first;
+        judgement.equal_messages.extend(equals);
+    }
+
+    /// What a pod that fits waits for before it is bound.
+    fn end_bound(&self, judgement: &mut Judgement) {
+        judgement.permit = if self.profile.gang.permit { plugins::gang_permit(self) } else { None };
+        judgement.driver_waits = driver::waits(self, judgement);
+        judgement.message = driver::message(judgement);
+        if judgement.message.is_none() {
+            judgement.equal_messages = judgement.driver_waits.iter().map(|wait| wait.message.clone()).collect();
+        }
+    }
+
+    /// The nodes that are looked at: all of them, or those of the placement tried.
+    pub fn nodes(&self) -> impl Iterator<Item = &'a NodeInfo> {
+        let within = self.scope.and_then(|scope| scope.within.as_ref());
+        self.state.nodes().filter(move |node| within.is_none_or(|names| names.contains(&node.name)))
+    }
+
+    /// Where a term of other pods counts: in a group's cycle only on nodes that are listed.
+    pub fn listed<'n>(&self, nodes: &'n NodeCounts, list: impl Fn(&Listed) -> &BTreeSet<u32>) -> Cow<'n, NodeCounts> {
+        match self.scope.and_then(|scope| scope.listed.as_deref()) {
+            None => Cow::Borrowed(nodes),
+            Some(listed) => {
+                Cow::Owned(nodes.iter().filter(|(node, _)| list(listed).contains(node)).map(|(node, count)| (*node, *count)).collect())
+            }
+        }
+    }
+
+    fn refuse_all(&self, nodes: &[&NodeInfo], whole: &WholePod) -> Vec<NodeJudgement> {
+        let refused = match whole {
+            WholePod::Refused { plugin, refusal } => self.profile.rows().position(|entry| entry.name == *plugin).map(|at| (at, refusal)),
+            _ => None,
+        };
+        let verdicts = |_: &&NodeInfo| {
+            let mut verdicts = vec![Verdict::Skip; self.profile.rows().count()];
+            if let Some((at, refusal)) = refused {
+                verdicts[at] = Verdict::Reject(refusal.clone());
+            }
+            verdicts
+        };
+        nodes.iter().map(|node| NodeJudgement { name: node.name.clone(), id: node.id, verdicts: verdicts(node), absent: true }).collect()
+    }
+
+    fn judge_nodes(&self, nodes: &[&NodeInfo], prepared: &Prepared<'a>) -> Vec<NodeJudgement> {
+        let nominated = self.nominated_pods();
+        let judge = |node: &NodeInfo| {
+            let mut verdicts = self.judge_node(node, prepared, &nominated, Moved::default());
+            verdicts.extend(self.profile.prefilters_only.iter().map(|entry| prepared.left_out(entry.name, &node.name)));
+            let absent = prepared.subset.as_ref().is_some_and(|(names, _)| !names.contains(&node.name)) && !self.tries_first(&node.name);
+            NodeJudgement { name: node.name.clone(), id: node.id, verdicts, absent }
+        };
+        in_parallel(nodes, |node| judge(node))
+    }
+
+    /// The nodes that are there but cannot be read: whatever a filter asks of them is unknown.
+    fn unread_nodes(&self, filters: usize) -> Vec<NodeJudgement> {
+        let within = self.scope.and_then(|scope| scope.within.as_ref());
+        let unread = self.state.unreadable_nodes().filter(|node| within.is_none_or(|names| names.contains(&node.key.name)));
+        let judged = |(name, missing): (Arc<str>, String)| {
+            let verdicts = vec![Verdict::Unknown { missing: missing.into() }; filters];
+            Some(NodeJudgement { id: self.state.id_of(&name)?, name, verdicts, absent: false })
+        };
+        unread.map(|node| (node.key.name.clone(), node.to_string())).filter_map(judged).collect()
+    }
+
+    /// The verdicts of all filters on one node, off which those pods were taken. Pods nominated to the node that the pod may not displace are
+    /// first thought there; the pod must fit with and without them.
+    pub fn judge_node(
+        &self,
+        node: &NodeInfo,
+        prepared: &Prepared<'a>,
+        nominated: &BTreeMap<Arc<str>, Vec<Arc<PodInfo>>>,
+        Moved { removed, returned }: Moved<'_>,
+    ) -> Vec<Verdict> {
+        if let Some(added) = nominated.get(&node.name) {
+            let mut info = node.clone();
+            for pod in added {
+                info.put_on(pod.clone(), self.state.rules(), self.profile.rules.sidecar_ports);
+            }
+            let verdicts = prepared.run(&Candidate { node: &info, added, removed, returned }, self.profile.filter_mode);
+            if !verdicts.iter().all(Verdict::passes) {
+                return verdicts;
+            }
+        }
+        prepared.run(&Candidate { node, added: &[], removed, returned }, self.profile.filter_mode)
+    }
+
+    /// Pods nominated to nodes that this pod must leave room for, by node.
+    pub fn nominated_pods(&self) -> BTreeMap<Arc<str>, Vec<Arc<PodInfo>>> {
+        let mut by_node: BTreeMap<Arc<str>, Vec<Arc<PodInfo>>> = BTreeMap::new();
+        // Without priorities the queue is a plain one and knows no nominations (`core/scheduling_queue.go` FIFO, default up to 1.10).
+        for other in self.state.nominated().filter(|_| self.profile.gates.on("PodPriority")) {
+            let itself = other.namespace == self.pod.namespace && other.name == self.pod.name;
+            if let Some(node) = other.nominated_node_name.clone().filter(|_| !itself && other.spec.priority >= self.pod.spec.priority) {
+                by_node.entry(node).or_default().push(other.clone());
+            }
+        }
+        by_node
+    }
+
+    /// What the attempt ends with where PreFilter names a node that is not there (`schedule_one.go` findNodesThatFitPod).
+    fn unknown_node(&self, prepared: &Prepared) -> Option<String> {
+        let (names, _) = prepared.subset.as_ref().filter(|_| self.profile.rules.named_nodes_must_be)?;
+        let unknown = names.iter().find(|name| self.state.node(name).is_none())?;
+        Some(format!("nodeinfo not found for node name \"{unknown}\""))
+    }
+
+    /// Whether a node is tried whatever subset PreFilter names, and its refusal told: the one the pod itself is nominated to.
+    fn tries_first(&self, node: &Arc<str>) -> bool {
+        self.profile.rules.nominated_first && self.pod.nominated_node_name.as_ref() == Some(node)
+    }
+
+    /// The node the pod itself is nominated to, if that fits: it is tried first and alone.
+    fn nominated(&self, nodes: &[NodeJudgement]) -> Option<Arc<str>> {
+        let wanted = self.pod.nominated_node_name.as_ref().filter(|_| self.profile.rules.nominated_first)?;
+        // The subset PreFilter names is not asked for the nominated node.
+        let node = nodes.iter().find(|node| node.name == *wanted)?;
+        node.verdicts.iter().all(Verdict::passes).then(|| wanted.clone())
+    }
+}
+
+/// Below this many nodes a second thread costs more than it brings.
+const PARALLEL_FROM: usize = 256;
+
+/// Bytes of stack for each thread: what a plugin evaluates may nest deeply.
+const STACK: usize = 8 << 20;
+
+/// Maps nodes in their order, on every core where there are many.
+pub(crate) fn in_parallel<T: Send>(nodes: &[&NodeInfo], map: impl Fn(&NodeInfo) -> T + Sync) -> Vec<T> {
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    if nodes.len() < PARALLEL_FROM || workers == 1 {
+        return nodes.iter().map(|node| map(node)).collect();
+    }
+    let map = &map;
+    thread::scope(|scope| {
+        let parts: Vec<_> = nodes
+            .chunks(nodes.len().div_ceil(workers))
+            .map(|part| {
+                let work = move || watch(|| part.iter().map(|node| map(node)).collect::<Vec<T>>());
+                thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work).expect("the system starts threads")
+            })
+            .collect();
+        let parts = parts.into_iter().map(|part| part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        parts
+            .flat_map(|(part, unread)| {
+                unread.iter().for_each(meet);
+                part
+            })
+            .collect()
+    })
+}

@@ -1,0 +1,201 @@
+//! What comes before any node is looked at: PreEnqueue and PreFilter of every plugin, and the filters they leave prepared for the pod.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::Cycle;
+use super::judgement::{NodeJudgement, WholePod};
+use super::unread::Unread;
+use super::{fit_error, stateless};
+use crate::cluster::unreadable::{meet, watch};
+use crate::plugin::{Candidate, Filter, PreFilter, Refusal, Verdict};
+use crate::profile::FilterMode;
+use crate::volumes::{claim_refs, owner_problem};
+use crate::{FilterEntry, plugins};
+
+/// The filters of a profile, prepared for one pod.
+pub struct Prepared<'a> {
+    filters: Vec<Option<Filter<'a>>>,
+    /// What each filter says that has nothing to say about the pod: before PreFilter could skip it, it ran and passed.
+    idle: Vec<Verdict>,
+    /// Nodes that may fit, where some PreFilter named them, and the plugins that did.
+    pub subset: Option<(BTreeSet<Arc<str>>, Vec<&'static str>)>,
+    /// Refusals of the pod as a whole.
+    pub whole_pod: Option<WholePod>,
+    unread: Unread,
+}
+
+impl<'a> Cycle<'a> {
+    /// Runs PreEnqueue and PreFilter of every plugin, in upstream's order.
+    pub fn prepare(&'a self) -> Prepared<'a> {
+        let entries = &self.profile.filters;
+        let mut filters: Vec<Option<Filter<'a>>> = entries.iter().map(|_| None).collect();
+        let mut subset: Option<(BTreeSet<Arc<str>>, Vec<&'static str>)> = None;
+        // In a group's cycle every pod has passed PreEnqueue.
+        let gated = if self.scope.is_none() { known(|| self.gated()) } else { None };
+        let mut whole_pod = gated.or_else(|| known(|| self.missing_claim()));
+        for (entry, at) in self.prefilters() {
+            let (mut prefilter, unread) = watch(|| entry.plugin.filter(self));
+            if self.profile.without_prefilter.contains(&entry.name) {
+                prefilter = stateless::without_prefilter(entry.name, prefilter, self);
+            }
+            if let Some(missing) = unread.first().map(ToString::to_string) {
+                match at {
+                    Some(at) => filters[at] = Some(Box::new(move |_| Verdict::Unknown { missing: missing.clone().into() })),
+                    None => unread.iter().for_each(meet),
+                }
+                continue;
+            }
+            match prefilter {
+                PreFilter::Skip => {}
+                PreFilter::Judge(filter) => {
+                    if let Some(at) = at {
+                        filters[at] = Some(filter);
+                    }
+                }
+                PreFilter::Narrow(names, filter) => {
+                    if let Some(at) = at {
+                        filters[at] = Some(filter);
+                    }
+                    let (names, plugins) = match subset {
+                        None => (names, vec![entry.name]),
+                        Some((known, mut plugins)) => {
+                            plugins.push(entry.name);
+                            (known.intersection(&names).cloned().collect(), plugins)
+                        }
+                    };
+                    if names.is_empty() && whole_pod.is_none() {
+                        whole_pod = Some(WholePod::Refused { plugin: entry.name, refusal: self.nowhere(&plugins) });
+                    }
+                    subset = Some((names, plugins));
+                }
+                PreFilter::Refuse(refusal) if whole_pod.is_none() => whole_pod = Some(WholePod::Refused { plugin: entry.name, refusal }),
+                PreFilter::Error(error) if whole_pod.is_none() => {
+                    whole_pod = Some(WholePod::Error(fit_error::prefilter_error(self, entry.name, &error)));
+                }
+                PreFilter::Refuse(_) | PreFilter::Error(_) => {}
+            }
+        }
+        let idle = |entry: &FilterEntry| if self.profile.rules.skips(entry.name) { Verdict::Skip } else { Verdict::Pass };
+        let idle = entries.iter().map(idle).collect();
+        Prepared { filters, idle, subset, whole_pod, unread: Unread::new(self) }
+    }
+
+    /// What is said where these plugins' PreFilters leave no node. Up to 1.29 preemption is tried all the same.
+    fn nowhere(&self, plugins: &[&str]) -> Refusal {
+        let reason = match plugins {
+            [one] => format!("node(s) didn't satisfy plugin {one}"),
+            many => format!("node(s) didn't satisfy plugin(s) [{}] simultaneously", many.join(" ")),
+        };
+        Refusal { reasons: vec![reason.into()], preemption_may_help: self.profile.release.0 <= 29 }
+    }
+
+    /// The plugins in the order their PreFilter runs, each with its place among the filters, if it is one of them.
+    fn prefilters(&self) -> Vec<(FilterEntry, Option<usize>)> {
+        let entries = &self.profile.filters;
+        let place = |name: &str| entries.iter().position(|entry| entry.name == name);
+        let only = |name: &str| self.profile.prefilters_only.iter().find(|entry| entry.name == name);
+        let named = self.profile.prefilter_order.iter();
+        let mut order: Vec<(FilterEntry, Option<usize>)> = named
+            .filter_map(|name| place(name).map(|at| (entries[at], Some(at))).or_else(|| only(name).map(|entry| (*entry, None))))
+            .collect();
+        let rest: Vec<usize> = (0..entries.len()).filter(|at| !order.iter().any(|(_, known)| *known == Some(*at))).collect();
+        order.extend(rest.into_iter().map(|at| (entries[at], Some(at))));
+        order
+    }
+
+    /// The PreEnqueue plugins, in their order.
+    pub fn gated(&self) -> Option<WholePod> {
+        self.profile.pre_enqueues.iter().find_map(|plugin| {
+            let reason = match *plugin {
+                "SchedulingGates" if self.profile.waits_at_gates(self.pod) => {
+                    Some(format!("waiting for scheduling gates: [{}]", self.pod.spec.scheduling_gates.join(" ")))
+                }
+                "DynamicResources" if self.profile.rules.dra => plugins::dynamic_resources_pre_enqueue(self),
+                "GangScheduling" => plugins::gang_pre_enqueue(self),
+                _ => None,
+            };
+            reason.map(|reason| WholePod::Gated { plugin, reason })
+        })
+    }
+
+    /// `podPassesBasicChecks` (`core/generic_scheduler.go`, 1.10–1.19): a claim that is missing or being deleted ends the attempt.
+    fn missing_claim(&self) -> Option<WholePod> {
+        let release = self.profile.release.0;
+        let ephemeral = self.profile.gates.on("GenericEphemeralVolume");
+        let mut claims = claim_refs(self.pod, ephemeral).filter(|_| (10..=19).contains(&release));
+        claims.find_map(|reference| {
+            let name = &reference.name;
+            match self.state.listers().claims.get(&self.pod.namespace, name) {
+                None => Some(WholePod::Error(format!("persistentvolumeclaim \"{name}\" not found"))),
+                Some(claim) if claim.metadata.deletion_timestamp.is_some() => {
+                    Some(WholePod::Error(format!("persistentvolumeclaim \"{name}\" is being deleted")))
+                }
+                Some(claim) => reference.ephemeral.then(|| owner_problem(claim, self.pod, self.profile.release))?.map(WholePod::Error),
+            }
+        })
+    }
+}
+
+impl<'a> Prepared<'a> {
+    /// What a plugin whose PreFilter alone runs says of a node: nothing, unless it is one of those that named other nodes.
+    pub fn left_out(&self, plugin: &str, node: &Arc<str>) -> Verdict {
+        match &self.subset {
+            Some((names, plugins)) if plugins.contains(&plugin) && !names.contains(node) => {
+                Verdict::unresolvable(format!("node(s) didn't satisfy plugin(s) [{}]", plugins.join(" ")))
+            }
+            _ => Verdict::Skip,
+        }
+    }
+
+    /// Which filters have nothing to say about the pod.
+    pub fn idle_filters(&self) -> Vec<bool> {
+        self.filters.iter().map(Option::is_none).collect()
+    }
+
+    /// Has another filter run in that place.
+    pub fn replace(&mut self, at: usize, filter: Filter<'a>) {
+        self.filters[at] = Some(filter);
+    }
+
+    /// Whether the PreFilter of the filter in that place said that it has nothing to say, and so wrote no state.
+    pub fn skips(&self, at: usize) -> bool {
+        self.filters[at].is_none() && self.idle[at] == Verdict::Skip
+    }
+
+    /// Makes unknown on all nodes what a filter came to know on one of them rests on an object that cannot be read.
+    pub fn spread_unread(&self, nodes: &mut [NodeJudgement]) {
+        self.unread.spread(nodes);
+    }
+
+    /// Runs every filter on a node; in 1.17 each refusal is one reason.
+    pub fn run(&self, candidate: &Candidate, mode: FilterMode) -> Vec<Verdict> {
+        let filters = self.filters.iter().zip(&self.idle);
+        let judged = filters.enumerate().map(|(at, (filter, idle))| match filter {
+            Some(filter) => self.unread.or_unknown(at, candidate, || filter(candidate)),
+            None => idle.clone(),
+        });
+        match mode {
+            FilterMode::FirstReason => judged.map(first_reason).collect(),
+            FilterMode::All | FilterMode::FirstRefusal => judged.collect(),
+        }
+    }
+}
+
+/// What `ask` says, unless it rests on an object that cannot be read; the judgement then says so.
+fn known<T>(ask: impl FnOnce() -> Option<T>) -> Option<T> {
+    let (answer, unread) = watch(ask);
+    unread.iter().for_each(meet);
+    answer.filter(|_| unread.is_empty())
+}
+
+/// 1.17 keeps one reason of each predicate: the first.
+fn first_reason(verdict: Verdict) -> Verdict {
+    match verdict {
+        Verdict::Reject(mut refusal) => {
+            refusal.reasons.truncate(1);
+            Verdict::Reject(refusal)
+        }
+        other => other,
+    }
+}

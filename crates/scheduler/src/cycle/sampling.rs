@@ -1,0 +1,63 @@
+//! How many nodes a scheduler looks at before it is content, and what of an answer does not depend on which.
+
+use crate::Profile;
+
+/// How many nodes there were to look at, how many fit, and after how many of those the scheduler is content.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sample {
+    /// The nodes of the cluster, or those that PreFilter names.
+    pub of: usize,
+    /// How many of them fit.
+    pub fit: usize,
+    /// After how many that fit it stops.
+    pub enough: usize,
+}
+
+impl Sample {
+    /// What a scheduler makes of `fit` nodes that fit among `of`.
+    pub fn new(profile: &Profile, of: usize, fit: usize) -> Self {
+        Self { of, fit, enough: enough(profile, of) }
+    }
+
+    /// How many of those that fit it does not come to.
+    pub fn unseen(&self) -> usize {
+        self.fit.saturating_sub(self.enough)
+    }
+}
+
+/// After how many feasible nodes among `nodes` it stops looking; all of them if it does not stop.
+/// Upstream: `numFeasibleNodesToFind` (`core/generic_scheduler.go`, `schedule_one.go`).
+pub(crate) fn enough(profile: &Profile, nodes: usize) -> usize {
+    const MINIMUM: usize = 100;
+    const MINIMUM_PERCENT: usize = 5;
+    let configured = profile.percentage_of_nodes_to_score.and_then(|percent| usize::try_from(percent).ok());
+    match profile.release.0 {
+        ..=11 => return nodes,
+        12..=13 => {
+            let percent = configured.unwrap_or(50);
+            return if nodes < MINIMUM || percent == 0 || percent >= 100 { nodes } else { MINIMUM.max(nodes * percent / 100) };
+        }
+        30.. if !profile.scoring => return 1,
+        _ => {}
+    }
+    let percent = match configured.filter(|percent| *percent > 0) {
+        Some(percent) => percent,
+        None => 50_usize.saturating_sub(nodes / 125).max(MINIMUM_PERCENT),
+    };
+    if nodes < MINIMUM || percent >= 100 { nodes } else { MINIMUM.max(nodes * percent / 100) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Gates, Release};
+
+    #[test]
+    fn enough_is_upstreams_number() {
+        let profile = Profile::new(Release(30), Gates::new(Release(30)));
+        let table = [(99, 99), (100, 100), (200, 100), (500, 230), (1000, 420), (5000, 500), (5625, 281), (10000, 500)];
+        for (nodes, want) in table {
+            assert_eq!(enough(&profile, nodes), want, "{nodes}");
+        }
+    }
+}

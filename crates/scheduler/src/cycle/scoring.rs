@@ -1,0 +1,103 @@
+//! Scores of the nodes that fit: raw, normalised, weighted, and their sums.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::unread::asks_pods;
+use super::{in_parallel, stateless};
+use crate::cluster::unreadable::watch;
+use crate::plugin::{Feasible, PreScore};
+use crate::{Cycle, ScoreEntry};
+
+/// The scores of one plugin, in the order of the feasible nodes.
+#[derive(Clone, Debug)]
+pub struct PluginScore {
+    /// The plugin.
+    pub plugin: &'static str,
+    /// What a normalised point counts.
+    pub weight: i64,
+    /// The plugin's own numbers.
+    pub raw: Vec<i64>,
+    /// On the common scale.
+    pub normalized: Vec<i64>,
+    /// Places of nodes whose number may be another: what it rests on is not in etcd for certain.
+    pub doubtful: Vec<usize>,
+    /// Whether that is because it depends on which nodes the scheduler looked at.
+    pub sampled: bool,
+}
+
+/// The scores of all plugins that ran.
+#[derive(Clone, Debug, Default)]
+pub struct Scores {
+    /// The nodes scored, in the state's order.
+    pub nodes: Vec<Arc<str>>,
+    /// One entry per plugin that was not skipped.
+    pub plugins: Vec<PluginScore>,
+    /// The weighted sums.
+    pub totals: Vec<i64>,
+    /// Plugins whose score cannot be known, and why; the sums are without them.
+    pub unknown: Vec<(&'static str, Cow<'static, str>)>,
+}
+
+impl Scores {
+    /// The nodes with the highest sum.
+    pub fn best(&self) -> impl Iterator<Item = &Arc<str>> {
+        let top = self.totals.iter().max().copied();
+        self.nodes.iter().zip(&self.totals).filter(move |(_, total)| Some(**total) == top).map(|(name, _)| name)
+    }
+}
+
+/// What one plugin says of the nodes that fit.
+enum Scored {
+    Skipped,
+    Unknown(Cow<'static, str>),
+    Points(PluginScore),
+}
+
+/// Runs every score of the profile on the nodes that fit. Where nothing scores, every node's sum is 1
+/// (`prioritizeNodes` of `core/generic_scheduler.go`, 1.17–1.21, `generic_scheduler.go`, `schedule_one.go`).
+/// An error of one ends the attempt.
+pub(crate) fn score<'a>(cycle: &'a Cycle<'a>, feasible: &'a Feasible<'a>) -> Result<Scores, String> {
+    let nodes = feasible.iter().map(|node| node.name.clone()).collect();
+    let mut scores = Scores { nodes, totals: vec![i64::from(!cycle.profile.scoring); feasible.len()], ..Scores::default() };
+    for entry in &cycle.profile.scores {
+        let (scored, unread) = watch(|| scored(cycle, entry, feasible));
+        let pod = || cycle.state.unreadable_pods().find(|pod| !pod.idle && asks_pods(entry.name));
+        let pod = if matches!(scored, Ok(Scored::Points(_))) { pod() } else { None };
+        if let Some(unread) = unread.first().or(pod) {
+            scores.unknown.push((entry.name, unread.to_string().into()));
+            continue;
+        }
+        match scored? {
+            Scored::Skipped => {}
+            Scored::Unknown(why) => scores.unknown.push((entry.name, why)),
+            Scored::Points(score) => {
+                for (total, points) in scores.totals.iter_mut().zip(&score.normalized) {
+                    *total += points * entry.weight;
+                }
+                scores.plugins.push(score);
+            }
+        }
+    }
+    Ok(scores)
+}
+
+fn scored<'a>(cycle: &'a Cycle<'a>, entry: &ScoreEntry, feasible: &'a Feasible<'a>) -> Result<Scored, String> {
+    let mut prescore = entry.plugin.score(cycle, feasible);
+    if cycle.profile.without_prescore.contains(&entry.name) {
+        prescore = stateless::without_prescore(entry.name, prescore, cycle);
+    }
+    Ok(match prescore {
+        PreScore::Skip => Scored::Skipped,
+        PreScore::Error(error) => return Err(error),
+        PreScore::Unknown(why) => Scored::Unknown(why),
+        PreScore::Score(score) => {
+            let raw = in_parallel(feasible, |node| (score.raw)(node));
+            let mut normalized = raw.clone();
+            score.normalize.apply(feasible, &mut normalized, cycle.profile.rules.max_score);
+            let sampled = !score.normalize.holds_without(feasible.unseen, &raw);
+            let doubtful = (0..if sampled { raw.len() } else { 0 }).collect();
+            Scored::Points(PluginScore { plugin: entry.name, weight: entry.weight, raw, normalized, doubtful, sampled })
+        }
+    })
+}

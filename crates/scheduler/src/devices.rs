@@ -1,0 +1,91 @@
+//! Devices: which ones the scheduler would take for a pod's claims on each node that fits, and which ones it was seen to take.
+
+use std::sync::Arc;
+
+use crate::cluster::{Change, Claim, PodInfo, Stored};
+
+use super::dra::{Allocation, claim_name};
+use super::plugins::dynamic_resources::Wanted;
+use super::{Cycle, Judgement};
+
+/// What the scheduler calls the claim it makes for extended resources, until it is made.
+pub(crate) const OWN_CLAIM: &str = "<extended-resources>";
+
+/// The devices of one claim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClaimDevices {
+    /// The claim, `namespace/name`.
+    pub claim: String,
+    /// Its devices and the requests they serve.
+    pub allocation: Allocation,
+}
+
+/// The devices a pod would get on a node.
+#[derive(Clone, Debug)]
+pub struct NodeDevices {
+    /// The node.
+    pub node: Arc<str>,
+    /// Those of each claim that has none yet.
+    pub claims: Vec<ClaimDevices>,
+    /// Whether it would be these; otherwise upstream's order is random, and others may serve.
+    pub certain: bool,
+}
+
+/// The devices that a claim was seen to get by an attempt.
+#[derive(Clone, Debug)]
+pub struct RecordedDevices {
+    /// What was written.
+    pub devices: ClaimDevices,
+    /// The revision that wrote it.
+    pub revision: i64,
+    /// Whether the rules say the same of the node; `None`: they say nothing certain.
+    pub agrees: Option<bool>,
+}
+
+/// What the claims of a pod that have no devices would get on each node that fits.
+pub fn chosen(cycle: &Cycle, judgement: &Judgement) -> Vec<NodeDevices> {
+    if judgement.whole_pod.is_some() || !judgement.filters.contains(&"DynamicResources") {
+        return Vec::new();
+    }
+    let Some(wanted) = Wanted::of(cycle).ok().flatten().filter(Wanted::allocates) else { return Vec::new() };
+    let fitting = judgement.nodes.iter().filter(|node| node.fits());
+    let on = |node: &super::NodeJudgement| {
+        let (claims, found) = wanted.chosen(cycle.state.node_by_id(node.id))?;
+        let devices = claims.into_iter().zip(found.claims).map(|(claim, allocation)| ClaimDevices { claim, allocation });
+        Some(NodeDevices { node: node.name.clone(), claims: devices.collect(), certain: found.certain })
+    };
+    fitting.filter_map(on).collect()
+}
+
+/// What the attempt's own writes gave to the pod's claims, held against what the rules say of the node it got.
+/// `changes` are those since it began, each with its revision.
+pub(crate) fn recorded<'c>(
+    pod: &PodInfo,
+    node: Option<&str>,
+    changes: impl Iterator<Item = (i64, &'c Change)>,
+    chosen: &[NodeDevices],
+) -> Vec<RecordedDevices> {
+    let said = chosen.iter().find(|devices| Some(&*devices.node) == node);
+    let given = changes.filter_map(|(revision, change)| {
+        let Some(Stored::ResourceClaim(after, _)) = &change.after else { return None };
+        let had = matches!(&change.before, Some(Stored::ResourceClaim(before, _)) if Allocation::recorded(before).is_some());
+        let ours = change.key.namespace == pod.namespace && reserved(after, pod);
+        let allocation = Allocation::recorded(after).filter(|_| ours && !had)?;
+        let devices = ClaimDevices { claim: claim_name(after), allocation };
+        let own = format!("{}/{OWN_CLAIM}", pod.namespace);
+        let is = |known: &&ClaimDevices| known.claim == devices.claim || known.claim == own && is_own(after);
+        let rules = said.and_then(|said| said.claims.iter().find(is).map(|claim| (said.certain, claim)));
+        let agrees = rules.and_then(|(certain, claim)| Some(claim.allocation == devices.allocation).filter(|same| certain || *same));
+        Some(RecordedDevices { devices, revision, agrees })
+    });
+    given.collect()
+}
+
+fn reserved(claim: &Claim, pod: &PodInfo) -> bool {
+    claim.status.iter().flat_map(|status| status.reserved_for.iter().flatten()).any(|consumer| consumer.uid == *pod.uid)
+}
+
+fn is_own(claim: &Claim) -> bool {
+    let annotations = claim.metadata.annotations.as_ref();
+    annotations.is_some_and(|all| all.get("resource.kubernetes.io/extended-resource-claim").is_some_and(|own| own == "true"))
+}

@@ -1,0 +1,192 @@
+//! What the devices published and taken leave for a pod's claims on a node.
+//! Upstream: `structured/internal/{stable,incubating,experimental}/allocator_*.go`.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::Cycle;
+use crate::cluster::{Claim, ClusterState, Node};
+
+use super::capacity::{Amounts, amount};
+use super::pool::{Pool, gather};
+use super::reserve::Given;
+use super::search::Search;
+use super::selector::Selectors;
+use super::slices::Slices;
+use super::taint_rules::published;
+use super::{DeviceId, Fault, Variant};
+
+/// What is the same for every node.
+pub(crate) struct Allocator<'a> {
+    /// Which of upstream's allocators it is.
+    pub variant: Variant,
+    /// The cluster.
+    pub state: &'a ClusterState,
+    /// Expressions about devices.
+    pub(super) selectors: Selectors,
+    slices: Result<Slices, Fault>,
+    taken: Taken<'a>,
+}
+
+/// What claims have already.
+#[derive(Default)]
+pub(super) struct Taken<'a> {
+    /// Devices that are one claim's.
+    dedicated: HashSet<DeviceId<'a>>,
+    /// Devices that several claims share.
+    shared: HashSet<DeviceId<'a>>,
+    /// What is taken of their capacity.
+    capacity: HashMap<DeviceId<'a>, Amounts>,
+}
+
+impl<'a> Taken<'a> {
+    fn of(claims: impl Iterator<Item = &'a Arc<Claim>>, variant: Variant) -> Self {
+        let mut taken = Self::default();
+        let results = claims.filter_map(|claim| claim.status.as_ref()?.allocation.as_ref()?.devices.as_ref()?.results.as_ref());
+        for result in results.flatten().filter(|result| result.admin_access != Some(true)) {
+            let id = (result.driver.as_str(), result.pool.as_str(), result.device.as_str());
+            if !variant.consumable || result.share_id.is_none() {
+                taken.dedicated.insert(id);
+                continue;
+            }
+            taken.shared.insert(id);
+            if let Some(consumed) = &result.consumed_capacity {
+                let total = taken.capacity.entry(id).or_default();
+                for (name, quantity) in consumed {
+                    let sum = total.entry(name.clone()).or_default();
+                    *sum = *sum + amount(quantity);
+                }
+            }
+        }
+        taken
+    }
+
+    /// Whether a device is one claim's.
+    pub(super) fn is_dedicated(&self, id: DeviceId<'_>) -> bool {
+        self.dedicated.contains(&id)
+    }
+
+    /// Whether what a device consumes is taken (`IsDeviceAllocated`; up to 1.35 devices that are shared did not count).
+    pub(super) fn consumes(&self, id: DeviceId<'_>, variant: Variant) -> bool {
+        self.is_dedicated(id) || (variant.release >= 36 && (self.shared.contains(&id) || self.capacity.contains_key(&id)))
+    }
+
+    /// Whether claims share a device.
+    pub(super) fn is_shared(&self, id: DeviceId<'_>) -> bool {
+        self.shared.contains(&id)
+    }
+
+    /// What is taken of a shared device.
+    pub(super) fn capacity<'t>(&'t self, id: DeviceId<'t>) -> Option<&'t Amounts> {
+        self.capacity.get(&id)
+    }
+}
+
+/// What a claim would get: devices, each with the request it serves (`request/alternative`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Allocation {
+    /// Request, driver, pool, device.
+    pub devices: Vec<(String, String, String, String)>,
+}
+
+impl Allocation {
+    /// The devices a claim has.
+    pub fn recorded(claim: &Claim) -> Option<Self> {
+        let results = claim.status.as_ref()?.allocation.as_ref()?.devices.as_ref()?.results.as_ref()?;
+        let each = results.iter().map(|result| (result.request.clone(), result.driver.clone(), result.pool.clone(), result.device.clone()));
+        Some(Self { devices: each.collect() })
+    }
+}
+
+/// What claims would get, claim by claim.
+#[derive(Clone, Debug, Default)]
+pub struct Allocations {
+    /// One for each claim.
+    pub claims: Vec<Allocation>,
+    /// Whether these are the devices the scheduler would take; otherwise that is random.
+    pub certain: bool,
+}
+
+impl Allocations {
+    /// What is got where nothing is wanted.
+    pub fn nothing() -> Self {
+        Self { claims: Vec::new(), certain: true }
+    }
+}
+
+impl<'a> Allocator<'a> {
+    /// Prepares the search: what is published and what is taken.
+    pub(crate) fn new(cycle: &Cycle<'a>) -> Self {
+        let variant = Variant::new(cycle.profile.release, &cycle.profile.gates);
+        let listers = cycle.state.listers();
+        let selectors = Selectors::default();
+        let slices = published(cycle.state, &selectors, variant).map(Slices::new);
+        let taken = Taken::of(listers.resource_claims.iter(), variant);
+        Self { variant, state: cycle.state, selectors, slices, taken }
+    }
+
+    /// What the claims would get on a node; `None`: they do not all get what they want.
+    ///
+    /// # Errors
+    /// Why it cannot be told.
+    pub(crate) fn allocate(&self, node: &Node, claims: &[&Claim]) -> Result<Option<Allocations>, Fault> {
+        let slices = self.slices.as_ref().map_err(Fault::clone)?;
+        let mut pools = gather(slices, node, self.variant);
+        let first = self.search(node, claims, &pools);
+        if self.variant.sorts_pools() || pools.len() < 2 {
+            return first.map(|found| found.map(|claims| Allocations { claims, certain: true }));
+        }
+        // Where upstream's order is that of a Go map, an answer that depends on it is none: turned round, and with each pool in front.
+        let mut certain = true;
+        for turn in 0..pools.len() {
+            if turn == 0 {
+                pools.reverse()
+            } else {
+                pools[..=turn].rotate_right(1)
+            }
+            let other = self.search(node, claims, &pools);
+            match (&first, &other) {
+                (Ok(Some(found)), Ok(Some(other))) => certain &= found == other,
+                (Ok(None), Ok(None)) => {}
+                (Err(fault), Err(other)) if fault == other => {}
+                _ => {
+                    return Err(Fault::Unknown(
+                        "the scheduler takes resource pools in random order, and what it finds depends on it".to_owned(),
+                    ));
+                }
+            }
+        }
+        first.map(|found| found.map(|claims| Allocations { claims, certain }))
+    }
+
+    fn search(&self, node: &Node, claims: &[&Claim], pools: &[Pool<'_>]) -> Result<Option<Vec<Allocation>>, Fault> {
+        let mut search = Search::new(self, node, claims, pools, &self.taken);
+        search.prepare()?;
+        if search.run()? {
+            return Ok(Some(search.result()));
+        }
+        if self.variant.release >= 35 && pools.iter().any(|pool| pool.invalid.is_some()) {
+            return Err(Fault::Node("invalid resource pools were encountered".to_owned()));
+        }
+        Ok(None)
+    }
+
+    /// What the claims would hold once the devices found for them on a node are theirs; nothing where they get none.
+    pub(crate) fn give(&self, node: &Node, claims: &[&Claim]) -> Vec<Given> {
+        let Ok(slices) = &self.slices else { return Vec::new() };
+        let pools = gather(slices, node, self.variant);
+        let mut search = Search::new(self, node, claims, &pools, &self.taken);
+        match search.prepare().and_then(|()| search.run()) {
+            Ok(true) => search.given(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The devices published for a node, each with whether some claim has it.
+    pub(crate) fn devices(&self, node: &Node) -> Vec<(String, bool)> {
+        let Ok(slices) = &self.slices else { return Vec::new() };
+        let pools = gather(slices, node, self.variant);
+        let devices = pools.iter().flat_map(|pool| pool.devices());
+        devices.map(|device| (format!("{}/{}/{}", device.id.0, device.id.1, device.id.2), self.taken.is_dedicated(device.id))).collect()
+    }
+}

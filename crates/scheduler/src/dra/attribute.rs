@@ -1,0 +1,78 @@
+//! Attributes of a device that constraints look at: those it has, and those a request derives (DRADerivedAttributes, 1.37).
+//! Upstream: `lookupAttribute`, `structured/internal/experimental/allocator_experimental.go`; `cel.EvaluateDerivedAttribute`.
+
+use std::borrow::Cow;
+
+use crate::cel::{Fault as CelFault, Value};
+use crate::cluster::DerivedAttribute;
+use ketcd_kube::api::resource::v1::DeviceAttribute;
+
+use super::pool::PoolDevice;
+use super::selector::Selectors;
+use super::{Fault, Variant};
+
+/// The attribute of this full name that a request's devices are compared by; `None`: the device has none.
+///
+/// # Errors
+/// Upstream's error where it cannot be derived, or what that uses that is not modelled.
+pub(super) fn lookup<'d>(
+    name: &str,
+    derived: &[DerivedAttribute],
+    device: &PoolDevice<'d>,
+    selectors: &Selectors,
+    variant: Variant,
+) -> Result<Option<Cow<'d, DeviceAttribute>>, Fault> {
+    // Of two with one name the last counts.
+    match derived.iter().rev().find(|derived| derived.name == name) {
+        Some(derived) => derive(derived, device, selectors, variant).map(|attribute| Some(Cow::Owned(attribute))),
+        None => Ok(published(name, device).map(Cow::Borrowed)),
+    }
+}
+
+/// An attribute by its full name, or without its domain where that is the driver's.
+fn published<'d>(name: &str, device: &PoolDevice<'d>) -> Option<&'d DeviceAttribute> {
+    let attributes = device.device.attributes.as_ref()?;
+    attributes.get(name).or_else(|| {
+        let (domain, name) = name.split_once('/')?;
+        attributes.get(name).filter(|_| domain == device.id.0)
+    })
+}
+
+fn derive(derived: &DerivedAttribute, device: &PoolDevice<'_>, selectors: &Selectors, variant: Variant) -> Result<DeviceAttribute, Fault> {
+    let (name, (driver, pool, id)) = (&derived.name, device.id);
+    let unknown = |what: &str| Fault::Unknown(format!("the derived attribute {name} is {what}, which is not modelled"));
+    match selectors.evaluate(&derived.expression, device, variant) {
+        Ok(value) => attribute(&value).ok_or_else(|| unknown("of a type that the compiler may refuse")),
+        Err(CelFault::Error(error)) => {
+            Err(Fault::Error(format!("evaluate derived attribute {name} on device {driver}/{pool}/{id} failed: {error}")))
+        }
+        Err(CelFault::Compile(error)) => Err(Fault::Error(format!("compile derived attribute {name} failed: {error}"))),
+        Err(CelFault::Limit(what)) => Err(unknown(&format!("made by an expression that {what}"))),
+        Err(CelFault::Unsupported(what)) => Err(unknown(&format!("made with {what}"))),
+    }
+}
+
+/// `valToDeviceAttribute`; a list of nothing is one of strings.
+fn attribute(value: &Value) -> Option<DeviceAttribute> {
+    let mut made = DeviceAttribute::default();
+    match value {
+        Value::Bool(value) => made.bool = Some(*value),
+        Value::Int(value) => made.int = Some(*value),
+        Value::String(value) => made.string = Some(value.to_string()),
+        Value::Semver(value) => made.version = Some(value.to_string()),
+        Value::List(values) => match values.first() {
+            None => made.strings = Some(Vec::new()),
+            Some(Value::Bool(_)) => made.bools = Some(each(values, |made| made.bool)?),
+            Some(Value::Int(_)) => made.ints = Some(each(values, |made| made.int)?),
+            Some(Value::String(_)) => made.strings = Some(each(values, |made| made.string)?),
+            Some(Value::Semver(_)) => made.versions = Some(each(values, |made| made.version)?),
+            Some(_) => return None,
+        },
+        _ => return None,
+    }
+    Some(made)
+}
+
+fn each<T>(values: &[Value], of: impl Fn(DeviceAttribute) -> Option<T>) -> Option<Vec<T>> {
+    values.iter().map(|value| attribute(value).and_then(&of)).collect()
+}

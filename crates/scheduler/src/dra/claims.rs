@@ -1,0 +1,50 @@
+//! The claims of a pod: those it names and those made for it. Upstream: `resourceclaim/resourceclaim.go`.
+
+use std::sync::Arc;
+
+use crate::Profile;
+use crate::cluster::{Claim, ClusterState, PodInfo};
+
+use super::group_claims::owner_problem;
+
+/// The pod's claims, in order, or why it cannot be scheduled.
+pub(crate) fn pod_claims(pod: &PodInfo, state: &ClusterState, profile: &Profile) -> Result<Vec<Arc<Claim>>, String> {
+    Ok(named_claims(pod, state, profile)?.into_iter().map(|(_, claim)| claim).collect())
+}
+
+/// The same, each with the pod's own name for it (`foreachPodResourceClaim`).
+pub(crate) fn named_claims(pod: &PodInfo, state: &ClusterState, profile: &Profile) -> Result<Vec<(Arc<str>, Arc<Claim>)>, String> {
+    let release = profile.release.0;
+    let mut claims = Vec::new();
+    for (entry, claim, template) in &pod.spec.resource_claims {
+        let (name, made) = match (claim, template) {
+            (Some(name), _) => (Some(name.clone()), false),
+            // Up to 1.27 the claim made for the pod has a name of its own making.
+            (None, Some(_)) if release <= 27 => (Some(format!("{}-{entry}", pod.name).into()), true),
+            (None, None) if release <= 27 => (Some(format!("{}-{entry}", pod.name).into()), false),
+            (None, Some(_)) => match pod.claim_statuses.iter().find(|status| status.name == *entry) {
+                Some(status) => (status.claim.clone(), true),
+                None => return Err(format!("pod \"{}\": ResourceClaim not created yet", pod.full_name())),
+            },
+            (None, None) => {
+                return Err(format!("pod \"{}\", spec.resourceClaim \"{entry}\": none of the supported fields are set", pod.full_name()));
+            }
+        };
+        let Some(name) = name else { continue };
+        let Some(claim) = state.listers().resource_claims.get(&pod.namespace, &name) else {
+            return Err(match release {
+                ..=27 if made => format!("waiting for dynamic resource controller to create the resourceclaim \"{name}\""),
+                ..=30 => format!("resourceclaim.resource.k8s.io \"{name}\" not found"),
+                _ => format!("could not find ResourceClaim \"{}/{name}\"", pod.namespace),
+            });
+        };
+        if claim.metadata.deletion_timestamp.is_some() {
+            return Err(format!("resourceclaim \"{name}\" is being deleted"));
+        }
+        if let Some(problem) = owner_problem(claim, pod, profile).filter(|_| made) {
+            return Err(problem);
+        }
+        claims.push((entry.clone(), claim.clone()));
+    }
+    Ok(claims)
+}

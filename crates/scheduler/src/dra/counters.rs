@@ -1,0 +1,115 @@
+//! What allocated devices take of the counters they share with others. Upstream: `checkAvailableCounters`.
+
+use std::collections::BTreeMap;
+
+use crate::cluster::Amount;
+use ketcd_kube::api::resource::v1::{CounterSet, Device};
+
+use super::capacity::amount;
+use super::pool::{Pool, PoolDevice};
+use super::{DeviceId, Variant};
+
+/// Where counters are, then their set and name.
+type CounterId<'a> = (&'a str, &'a str);
+
+/// Counters: what is left of each, place by place as devices are looked at.
+pub(super) struct Counters<'a> {
+    variant: Variant,
+    left: BTreeMap<String, BTreeMap<CounterId<'a>, Amount>>,
+}
+
+impl<'a> Counters<'a> {
+    /// Nothing is looked at yet.
+    pub(super) fn new(variant: Variant) -> Self {
+        Self { variant, left: BTreeMap::new() }
+    }
+
+    /// Takes what a device consumes, if every counter of its place has enough of it left.
+    pub(super) fn take(&mut self, pool: &Pool<'a>, device: &PoolDevice<'a>, is_allocated: impl Fn(DeviceId<'a>) -> bool) -> bool {
+        let place = self.place(device);
+        if !self.left.contains_key(&place) {
+            let left = self.fill(pool, device, is_allocated);
+            self.left.insert(place.clone(), left);
+        }
+        self.change(device, |left, taken| left - taken);
+        let enough = self.left[&place].values().all(|left| *left >= Amount::default());
+        if !enough {
+            self.give_back(device);
+        }
+        enough
+    }
+
+    /// Gives it back.
+    pub(super) fn give_back(&mut self, device: &PoolDevice<'a>) {
+        self.change(device, |left, taken| left + taken);
+    }
+
+    /// Up to 1.33 only what the device itself consumes must be there, less what devices of the slice took that are in use.
+    pub(super) fn suffice(device: &PoolDevice<'a>, is_used: impl Fn(DeviceId<'a>) -> bool) -> bool {
+        let mut left = BTreeMap::new();
+        add_sets(&mut left, device.slice.spec.shared_counters.iter().flatten());
+        for other in device.slice.spec.devices.iter().flatten().filter(|other| is_used((device.id.0, device.id.1, &other.name))) {
+            consume(&mut left, other, |left, taken| left - taken);
+        }
+        let mut wanted = device.device.consumes_counters.iter().flatten().flat_map(|consumption| {
+            let set = consumption.counter_set.as_str();
+            consumption.counters.iter().map(move |(name, counter)| ((set, name.as_str()), amount(&counter.value)))
+        });
+        wanted.all(|(id, wanted)| left.get(&id).is_some_and(|left| *left >= wanted))
+    }
+
+    /// Counters belong to a slice up to 1.34, then to all pools of one name, since 1.37 to one pool.
+    fn place(&self, device: &PoolDevice<'_>) -> String {
+        let (driver, pool, _) = device.id;
+        match self.variant.pools_count() {
+            true if self.variant.mixes_drivers() => pool.to_owned(),
+            true => format!("{driver}/{pool}"),
+            false => device.slice.metadata.name.clone().unwrap_or_default(),
+        }
+    }
+
+    fn fill(
+        &self,
+        pool: &Pool<'a>,
+        device: &PoolDevice<'a>,
+        is_allocated: impl Fn(DeviceId<'a>) -> bool,
+    ) -> BTreeMap<CounterId<'a>, Amount> {
+        let mut left = BTreeMap::new();
+        let slices = if self.variant.pools_count() {
+            add_sets(&mut left, pool.counter_sets.iter().copied());
+            pool.slices.iter().chain(&pool.elsewhere).copied().collect()
+        } else {
+            add_sets(&mut left, device.slice.spec.shared_counters.iter().flatten());
+            vec![device.slice]
+        };
+        for taken in slices.iter().flat_map(|slice| slice.spec.devices.iter().flatten()) {
+            if is_allocated((pool.driver, pool.name, &taken.name)) {
+                consume(&mut left, taken, |left, taken| left - taken);
+            }
+        }
+        left
+    }
+
+    fn change(&mut self, device: &PoolDevice<'a>, change: impl Fn(Amount, Amount) -> Amount) {
+        if let Some(left) = self.left.get_mut(&self.place(device)) {
+            consume(left, device.device, change);
+        }
+    }
+}
+
+fn add_sets<'a>(left: &mut BTreeMap<CounterId<'a>, Amount>, sets: impl Iterator<Item = &'a CounterSet>) {
+    for set in sets {
+        left.extend(set.counters.iter().map(|(name, counter)| ((set.name.as_str(), name.as_str()), amount(&counter.value))));
+    }
+}
+
+/// Counts what a device consumes; a counter that no set has is passed over, as upstream does.
+fn consume<'a>(left: &mut BTreeMap<CounterId<'a>, Amount>, device: &'a Device, change: impl Fn(Amount, Amount) -> Amount) {
+    for consumption in device.consumes_counters.iter().flatten() {
+        for (name, counter) in &consumption.counters {
+            if let Some(left) = left.get_mut(&(consumption.counter_set.as_str(), name.as_str())) {
+                *left = change(*left, amount(&counter.value));
+            }
+        }
+    }
+}

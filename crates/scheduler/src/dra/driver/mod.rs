@@ -1,0 +1,294 @@
+//! Claims as 1.26 to 1.31 serve them: by their drivers, which say where they can, or by the scheduler (named resources in 1.30, devices in 1.31).
+//! Upstream: `plugins/dynamicresources/dynamicresources.go` of these releases.
+
+mod named;
+mod parameters;
+mod post_filter;
+mod reserve;
+
+use std::sync::Arc;
+
+use crate::cluster::Claim as ResourceClaim;
+use crate::cluster::NodeInfo;
+use crate::cluster::driver_devices::{ClaimSchedulingStatus, DriverClaim, PodSchedulingContext};
+use crate::explanation::Fact;
+use crate::volumes::is_controlled_by;
+use crate::{Cycle, PreFilter, Refusal, Verdict};
+use ketcd_kube::api::core::v1::NodeSelector;
+
+use super::{Allocator, Fault, claim_name, pod_claims, requests, selects, written};
+use named::Controller;
+pub(crate) use post_filter::post_filter;
+pub use reserve::DriverWait;
+pub(crate) use reserve::{message, waits};
+
+const NOT_AVAILABLE: &str = "resourceclaim not available on the node";
+const UNSUITABLE: &str = "resourceclaim cannot be allocated for the node (unsuitable)";
+const CANNOT_ALLOCATE: &str = "cannot allocate all claims";
+
+/// The newest release in which drivers may allocate.
+pub(crate) const LAST: u16 = 31;
+
+/// What a pod wants of devices.
+pub(crate) struct Wanted<'a> {
+    cycle: &'a Cycle<'a>,
+    claims: Vec<Claim>,
+    context: Context,
+    allocator: Allocator<'a>,
+}
+
+/// One of the pod's claims.
+struct Claim {
+    claim: Arc<ResourceClaim>,
+    driver: Arc<DriverClaim>,
+    way: Way,
+}
+
+/// How a claim gets its devices.
+enum Way {
+    /// It has them.
+    Allocated,
+    /// Its driver allocates them.
+    Driver {
+        /// The nodes its classes are for; `None`: a class does not exist.
+        suitable: Option<Vec<NodeSelector>>,
+        /// What the driver said.
+        told: Option<ClaimSchedulingStatus>,
+    },
+    /// The scheduler does, as named resources; and the nodes its class is for.
+    Named(Option<NodeSelector>, Controller),
+    /// The scheduler does, by device requests.
+    Devices,
+    /// What decides is not in the data.
+    Unknown(&'static str),
+}
+
+/// What scheduler and drivers told each other.
+enum Context {
+    None,
+    Of(Arc<PodSchedulingContext>),
+    /// It is another pod's: upstream's error.
+    Foreign(String),
+}
+
+/// Why a pod is not looked at node by node.
+pub enum Stop {
+    /// It is refused as a whole.
+    Refused(String),
+    /// The attempt ends with an error.
+    Failed(String),
+}
+
+impl From<Stop> for PreFilter<'_> {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Refused(reason) => PreFilter::Refuse(Refusal::unresolvable(reason)),
+            Stop::Failed(error) => PreFilter::Error(error),
+        }
+    }
+}
+
+impl<'a> Wanted<'a> {
+    /// `PreFilter`: what the pod wants, if anything.
+    ///
+    /// # Errors
+    /// Why it cannot be had on any node.
+    pub(crate) fn of(cycle: &'a Cycle<'a>) -> Result<Option<Self>, Stop> {
+        let release = cycle.profile.release.0;
+        let claims = pod_claims(cycle.pod, cycle.state, cycle.profile).map_err(Stop::Refused)?;
+        if claims.is_empty() {
+            return Ok(None);
+        }
+        let mut wanted = Self { cycle, claims: Vec::new(), context: context(cycle), allocator: Allocator::new(cycle) };
+        if let (Context::Foreign(error), 29..) = (&wanted.context, release) {
+            return Err(Stop::Failed(error.clone()));
+        }
+        for claim in claims {
+            wanted.add(claim)?;
+        }
+        Ok(Some(wanted))
+    }
+
+    fn add(&mut self, claim: Arc<ResourceClaim>) -> Result<(), Stop> {
+        let release = self.cycle.profile.release.0;
+        let listers = self.cycle.state.listers();
+        let (namespace, name) =
+            (claim.metadata.namespace.as_deref().unwrap_or_default(), claim.metadata.name.as_deref().unwrap_or_default());
+        let driver = listers.driver_claims.get(namespace, name).cloned().unwrap_or_default();
+        let status = claim.status.as_ref();
+        let allocated = status.is_some_and(|status| status.allocation.is_some());
+        let refuse = |reason: &str| Err(Stop::Refused(reason.to_owned()));
+        let immediate = driver.spec.allocation_mode == "Immediate" && !allocated;
+        if immediate && release <= 29 {
+            return refuse("unallocated immediate resourceclaim");
+        }
+        if release == 31 && !driver.spec.controller.is_empty() && !self.cycle.profile.gates.on("DRAControlPlaneController") {
+            return refuse("resourceclaim depends on disabled DRAControlPlaneController feature");
+        }
+        if driver.status.deallocation_requested {
+            return refuse("resourceclaim must be reallocated");
+        }
+        let users = status.and_then(|status| status.reserved_for.as_deref()).unwrap_or_default();
+        let shareable = release == 31 || driver.status.allocation.as_ref().is_some_and(|allocation| allocation.shareable);
+        if allocated && !shareable && !users.is_empty() && !users.iter().any(|user| *user.uid == *self.cycle.pod.uid) {
+            return refuse("resourceclaim in use");
+        }
+        let way = match release {
+            _ if allocated => Way::Allocated,
+            31 => self.by_devices(&claim, &driver)?,
+            _ => self.by_class(namespace, &driver)?,
+        };
+        self.claims.push(Claim { claim, driver, way });
+        Ok(())
+    }
+
+    /// How a claim of a ResourceClass gets its devices (up to 1.30).
+    fn by_class(&self, namespace: &str, driver: &DriverClaim) -> Result<Way, Stop> {
+        let (release, listers) = (self.cycle.profile.release.0, self.cycle.state.listers());
+        let class = listers.resource_classes.get("", &driver.spec.resource_class_name);
+        if class.is_none() && release >= 29 {
+            return Err(Stop::Refused(format!("resource class {} does not exist", driver.spec.resource_class_name)));
+        }
+        if let Some(class) = class.filter(|class| release == 30 && class.structured_parameters) {
+            let Some(parameters) = parameters::of(class, driver, namespace, listers)? else {
+                return Ok(Way::Unknown("several parameters are generated for one reference, and which the scheduler takes is chance"));
+            };
+            return Ok(Way::Named(class.suitable_nodes.clone(), Controller::new(&parameters)?));
+        }
+        if driver.spec.allocation_mode == "Immediate" {
+            return Err(Stop::Refused("unallocated immediate resourceclaim".to_owned()));
+        }
+        let suitable = class.map(|class| class.suitable_nodes.iter().cloned().collect());
+        Ok(Way::Driver { suitable, told: self.told() })
+    }
+
+    /// How a claim of device requests gets its devices (1.31).
+    fn by_devices(&self, claim: &ResourceClaim, driver: &DriverClaim) -> Result<Way, Stop> {
+        let listers = self.cycle.state.listers();
+        let mut suitable = Vec::new();
+        for request in requests(claim) {
+            let class = written(request).first().map(|written| written.class).unwrap_or_default();
+            if class.is_empty() {
+                return Err(Stop::Failed(format!("request {}: unsupported request type", request.name)));
+            }
+            if listers.device_classes.get("", class).is_none() {
+                return Err(Stop::Refused(format!("request {}: device class {class} does not exist", request.name)));
+            }
+            suitable.extend(listers.class_nodes.get("", class).map(|class| class.suitable_nodes.clone()));
+        }
+        if driver.spec.controller.is_empty() {
+            return Ok(Way::Devices);
+        }
+        Ok(Way::Driver { suitable: Some(suitable), told: self.told() })
+    }
+
+    /// What the driver said of the claim that is added next. Upstream takes the entry of the pod with the claim's number
+    /// among those the pod has.
+    fn told(&self) -> Option<ClaimSchedulingStatus> {
+        let (name, ..) = self.cycle.pod.spec.resource_claims.get(self.claims.len())?;
+        let Context::Of(context) = &self.context else { return None };
+        context.status.resource_claims.iter().find(|status| *status.name == **name).cloned()
+    }
+
+    /// `Filter`.
+    pub(crate) fn judge(&self, node: &NodeInfo) -> Verdict {
+        for claim in &self.claims {
+            if let Some(verdict) = self.refuses(claim, node) {
+                return verdict;
+            }
+        }
+        let open = self.open();
+        if !open.is_empty() {
+            match self.allocator.allocate(node, &open) {
+                Ok(Some(_)) => {}
+                Ok(None) => return Verdict::unresolvable(CANNOT_ALLOCATE),
+                Err(Fault::Node(reason)) => return Verdict::unresolvable(reason),
+                Err(Fault::Error(error)) => return Verdict::Error(error),
+                Err(Fault::Unknown(missing)) => return Verdict::Unknown { missing: missing.into() },
+            }
+        }
+        if self.unavailable(node).is_empty() { Verdict::Pass } else { Verdict::unresolvable(NOT_AVAILABLE) }
+    }
+
+    /// What a claim that has no devices yet says of a node at once, if it does not let it pass.
+    fn refuses(&self, claim: &Claim, node: &NodeInfo) -> Option<Verdict> {
+        let release = self.cycle.profile.release.0;
+        let class = if release == 31 { "device" } else { "resource" };
+        let excluded = || Some(Verdict::unresolvable(format!("excluded by {class} class node filter")));
+        match &claim.way {
+            Way::Allocated | Way::Devices => None,
+            Way::Unknown(missing) => Some(Verdict::Unknown { missing: (*missing).into() }),
+            Way::Named(suitable, _) if suitable.as_ref().is_some_and(|suitable| !selects(suitable, node)) => excluded(),
+            Way::Named(_, controller) => match controller.suits(node, self.cycle.state) {
+                Ok(true) => None,
+                Ok(false) => Some(Verdict::unresolvable(UNSUITABLE)),
+                Err(Fault::Error(error) | Fault::Node(error)) => {
+                    Some(Verdict::unresolvable(format!("checking structured parameters failed: {error}")))
+                }
+                Err(Fault::Unknown(missing)) => Some(Verdict::Unknown { missing: missing.into() }),
+            },
+            Way::Driver { suitable: None, .. } => {
+                let class = &claim.driver.spec.resource_class_name;
+                Some(Verdict::Error(format!("look up resource class: resourceclass.resource.k8s.io \"{class}\" not found")))
+            }
+            Way::Driver { suitable: Some(suitable), .. } if !suitable.iter().all(|suitable| selects(suitable, node)) => excluded(),
+            Way::Driver { told, .. } => match (&self.context, told) {
+                (Context::Foreign(error), _) => Some(Verdict::Error(error.clone())),
+                (_, Some(told)) if told.unsuitable_nodes.iter().any(|name| **name == *node.name) => Some(Verdict::unresolvable(UNSUITABLE)),
+                _ => None,
+            },
+        }
+    }
+
+    /// The claims that the scheduler itself serves by device requests.
+    fn open(&self) -> Vec<&ResourceClaim> {
+        self.claims.iter().filter(|claim| matches!(claim.way, Way::Devices)).map(|claim| &*claim.claim).collect()
+    }
+
+    /// The numbers of the claims whose devices cannot be reached from a node.
+    fn unavailable(&self, node: &NodeInfo) -> Vec<usize> {
+        let reaches = |claim: &Claim| {
+            let allocation = claim.claim.status.as_ref().and_then(|status| status.allocation.as_ref());
+            allocation.and_then(|allocation| allocation.node_selector.as_ref()).is_none_or(|selector| selects(selector, node))
+        };
+        let away = self.claims.iter().enumerate().filter(|(_, claim)| matches!(claim.way, Way::Allocated) && !reaches(claim));
+        away.map(|(at, _)| at).collect()
+    }
+
+    /// What was compared on a node.
+    pub(crate) fn facts(&self, node: &NodeInfo) -> Vec<Fact> {
+        let away = self.unavailable(node);
+        let fact = |(at, claim): (usize, &Claim)| {
+            let name = claim_name(&claim.claim);
+            match (&claim.way, self.refuses(claim, node)) {
+                (Way::Allocated, _) if away.contains(&at) => Fact::refusing(format!("claim {name} has devices, not reached from here")),
+                (Way::Allocated, _) => Fact::holding(format!("claim {name} has devices, reached from here")),
+                (Way::Driver { told: None, .. }, None) => {
+                    Fact::holding(format!("claim {name} waits for its driver, which said nothing yet"))
+                }
+                (Way::Driver { .. }, None) => {
+                    Fact::holding(format!("claim {name} waits for its driver, which does not rule this node out"))
+                }
+                (Way::Driver { .. }, Some(_)) => Fact::refusing(format!("claim {name} waits for its driver, which cannot serve it here")),
+                (_, None) => Fact::holding(format!("claim {name} is to get its devices from the scheduler")),
+                (_, Some(_)) => Fact::refusing(format!("claim {name} is to get its devices from the scheduler, and cannot here")),
+            }
+        };
+        self.claims.iter().enumerate().map(fact).collect()
+    }
+}
+
+fn context(cycle: &Cycle<'_>) -> Context {
+    let (release, pod) = (cycle.profile.release.0, cycle.pod);
+    let known = cycle.state.listers().scheduling_contexts.get(&pod.namespace, &pod.name);
+    let listed = release <= 30 || cycle.profile.gates.on("DRAControlPlaneController");
+    match known.filter(|_| listed) {
+        None => Context::None,
+        Some(context) if is_controlled_by(&context.metadata, pod) => Context::Of(context.clone()),
+        Some(context) => {
+            let kind = if release == 26 { "PodScheduling" } else { "PodSchedulingContext" };
+            let uid = context.metadata.uid.as_deref().unwrap_or_default();
+            Context::Foreign(format!("{kind} object with UID {uid} is not owned by Pod {}", pod.full_name()))
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Which claim is to be freed where no node fits: `PostFilter`, `plugins/dynamicresources/dynamicresources.go` (1.26–1.31).
+
+use crate::cluster::NodeInfo;
+use crate::{Cycle, Judgement, NodeJudgement};
+
+use super::{NOT_AVAILABLE, Wanted};
+
+impl Wanted<'_> {
+    /// The numbers of the claims that `PostFilter` thinks of freeing because of a node that they are not available on.
+    fn could_free(&self, node: &NodeInfo) -> Vec<usize> {
+        let waits = |at: usize| self.claims[at].driver.spec.allocation_mode == "WaitForFirstConsumer";
+        let mut away = self.unavailable(node);
+        match self.cycle.profile.release.0 {
+            // Up to 1.29 the claims asked for their mode are not these, but as many first ones of the pod.
+            ..=29 if !(0..away.len()).any(waits) => away.clear(),
+            30 => away.retain(|at| waits(*at)),
+            _ => {}
+        }
+        away
+    }
+}
+
+/// `PostFilter`: what the plugin says where no node fits; `None`: up to 1.29 it ends the matter where it asks for a claim to be freed.
+pub(crate) fn post_filter(cycle: &Cycle<'_>, judgement: &Judgement) -> Option<&'static str> {
+    let Ok(Some(wanted)) = Wanted::of(cycle) else { return Some("no new claims to deallocate") };
+    let place = judgement.filters.iter().position(|name| *name == "DynamicResources");
+    let unavailable = |node: &&NodeJudgement| {
+        let refusal = node.first_refusal().filter(|(at, _)| !node.absent && Some(*at) == place);
+        refusal.is_some_and(|(_, refusal)| refusal.reasons == [NOT_AVAILABLE])
+    };
+    let frees = |at: usize| {
+        let users = wanted.claims[at].claim.status.as_ref().and_then(|status| status.reserved_for.as_deref()).unwrap_or_default();
+        users.len() <= 1 && users.iter().all(|user| *user.uid == *cycle.pod.uid)
+    };
+    let mut nodes = judgement.nodes.iter().filter(unavailable).map(|node| cycle.state.node_by_id(node.id));
+    match nodes.any(|node| wanted.could_free(node).into_iter().any(frees)) {
+        true if cycle.profile.release.0 <= 29 => None,
+        true => Some("deallocation of ResourceClaim completed"),
+        false => Some("still not schedulable"),
+    }
+}

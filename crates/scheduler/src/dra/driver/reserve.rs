@@ -1,0 +1,121 @@
+//! What comes once a node is chosen for a pod whose claims a driver allocates: it is asked, and the pod waits for the answer.
+//! Upstream: `Reserve` and `PreBind`, `plugins/dynamicresources/dynamicresources.go` (1.26–1.31).
+
+use std::sync::Arc;
+
+use crate::{Cycle, Judgement, NodeJudgement};
+
+use super::{Context, LAST, Wanted, Way};
+
+const ALLOCATE: &str = "waiting for resource driver to allocate resource";
+const INFORM: &str = "waiting for resource driver to provide information";
+/// Since 1.30 what the driver is told is written in PreBind.
+const DRIVER: &str = "waiting for resource driver";
+
+/// Why a pod does not get the node that was chosen for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DriverWait {
+    /// The nodes of which this is said.
+    pub nodes: Vec<Arc<str>>,
+    /// The status: since 1.29 the pod is `Pending` until the driver has answered, before it is unschedulable like any other.
+    pub status: &'static str,
+    /// Why, in the plugin's words.
+    pub reason: String,
+    /// The sentence the scheduler writes into the pod.
+    pub message: String,
+}
+
+/// What keeps the pod off each node that fits, once that is chosen; empty: nothing does.
+pub(crate) fn waits(cycle: &Cycle<'_>, judgement: &Judgement) -> Vec<DriverWait> {
+    let release = cycle.profile.release.0;
+    let plugin = cycle.profile.filters.iter().any(|entry| entry.name == "DynamicResources");
+    if release > LAST || !cycle.profile.rules.dra || !plugin {
+        return Vec::new();
+    }
+    let Ok(Some(wanted)) = Wanted::of(cycle) else { return Vec::new() };
+    let fitting: Vec<&NodeJudgement> = judgement.nodes.iter().filter(|node| node.fits()).collect();
+    let scored = judgement.scores.is_some();
+    let mut waits: Vec<DriverWait> = Vec::new();
+    for node in &fitting {
+        let Some(reason) = wanted.after(node, &fitting, scored) else { continue };
+        match waits.iter_mut().find(|wait| wait.reason == reason) {
+            Some(wait) => wait.nodes.push(node.name.clone()),
+            None => {
+                let message = sentence(release, &reason, scored);
+                waits.push(DriverWait { nodes: vec![node.name.clone()], status: status(release, &reason), reason, message });
+            }
+        }
+    }
+    waits
+}
+
+/// The sentence written, if it is the same for every node that may be chosen.
+pub(crate) fn message(judgement: &Judgement) -> Option<String> {
+    let best = judgement.scores.as_ref().filter(|scores| scores.unknown.is_empty());
+    let chosen: Vec<&Arc<str>> = match (&judgement.nominated, best) {
+        (Some(nominated), _) => vec![nominated],
+        (None, Some(scores)) => scores.best().collect(),
+        (None, None) => judgement.nodes.iter().filter(|node| node.fits()).map(|node| &node.name).collect(),
+    };
+    let mut of_all = judgement.driver_waits.iter().filter(|wait| chosen.iter().all(|name| wait.nodes.contains(name)));
+    of_all.next().map(|wait| wait.message.clone())
+}
+
+/// What is written into the pod: up to 1.27 every refusal counts as an error, then it is told as of one node.
+fn sentence(release: u16, reason: &str, scored: bool) -> String {
+    let failed = !matches!(reason, ALLOCATE | INFORM | DRIVER);
+    match release {
+        _ if failed && scored => format!("running PreScore plugin \"DynamicResources\": {reason}"),
+        ..=27 => format!("running Reserve plugin \"DynamicResources\": {reason}"),
+        _ if failed => format!("running Reserve plugin \"DynamicResources\": {reason}"),
+        _ => format!("0/1 nodes are available: 1 {reason}."),
+    }
+}
+
+fn status(release: u16, reason: &str) -> &'static str {
+    match release {
+        _ if !matches!(reason, ALLOCATE | INFORM | DRIVER) => "Error",
+        ..=27 => "Error",
+        28 => "UnschedulableAndUnresolvable",
+        _ => "Pending",
+    }
+}
+
+impl Wanted<'_> {
+    /// What is said once a node is chosen.
+    fn after(&self, node: &NodeJudgement, fitting: &[&NodeJudgement], scored: bool) -> Option<String> {
+        if let Context::Foreign(error) = &self.context {
+            return Some(error.clone());
+        }
+        let of = |way: fn(&Way) -> bool| self.claims.iter().filter(|claim| way(&claim.way)).count();
+        let asked = of(|way| matches!(way, Way::Driver { .. }));
+        let told = of(|way| matches!(way, Way::Driver { told: Some(_), .. }));
+        let own = of(|way| matches!(way, Way::Named(..) | Way::Devices));
+        let ready = (asked == 1 && own == 0) || (told + own == asked && own < asked);
+        let spec = if let Context::Of(context) = &self.context { Some(&context.spec) } else { None };
+        let selected = spec.is_some_and(|spec| *spec.selected_node == *node.name);
+        let potential = |name: &str| spec.is_some_and(|spec| spec.potential_nodes.iter().any(|known| known == name));
+        let reason = match self.cycle.profile.release.0 {
+            _ if asked == 0 => return None,
+            ..=28 => {
+                if ready {
+                    ALLOCATE
+                } else {
+                    INFORM
+                }
+            }
+            29 => {
+                if ready && !selected {
+                    ALLOCATE
+                } else {
+                    INFORM
+                }
+            }
+            _ => {
+                let known = if scored { fitting.iter().all(|other| potential(&other.name)) } else { potential(&node.name) };
+                if !known || (ready && !selected) { DRIVER } else { INFORM }
+            }
+        };
+        Some(reason.to_owned())
+    }
+}

@@ -1,0 +1,192 @@
+//! What devices take of a node's own resources for a pod (DRANodeAllocatableResources, since 1.36).
+//! Upstream: `plugins/dynamicresources/nodeallocatabledynamicresources.go`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::Cycle;
+use crate::cluster::{Amount, Claim, ContainerRequests, DeviceTaking, Node, NodeAllocatableResource, PodInfo, Slice};
+use ketcd_kube::api::resource::v1::{Device, DeviceRequestAllocationResult, NodeAllocatableResourceMapping};
+
+use super::capacity::amount;
+use super::pool::{device_matches, is_published_for};
+use super::{Fault, claim_name, results};
+
+/// The devices that are published, as far as they take of nodes.
+pub(crate) struct NodeAllocatable<'a> {
+    slices: Vec<&'a Slice>,
+    release: u16,
+}
+
+/// What a device takes of one of the node's resources.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Take<'s> {
+    resource: &'s str,
+    /// The capacity that counts, if it is not the device itself.
+    capacity: Option<&'s str>,
+    /// How many times the capacity counts.
+    multiplier: Option<Amount>,
+    /// How much each device counts.
+    each: Option<Amount>,
+    per_pod: Option<Amount>,
+    per_container: Option<Amount>,
+    /// Whether the device stands for the resource itself.
+    is_mapped: bool,
+}
+
+/// A claim, the pod's own names for it, and the devices it has or would get.
+pub(crate) struct Holding<'h> {
+    /// The claim.
+    pub claim: &'h Claim,
+    /// The entries of `spec.resourceClaims` that mean it.
+    pub entries: Vec<&'h str>,
+    /// Its devices.
+    pub devices: &'h [DeviceRequestAllocationResult],
+}
+
+impl<'a> NodeAllocatable<'a> {
+    /// What is published; `None`: the gate is off.
+    pub(crate) fn of(cycle: &Cycle<'a>) -> Option<Self> {
+        let slices = || cycle.state.listers().resource_slices.iter().map(Arc::as_ref).collect();
+        let on = cycle.profile.gates.on("DRANodeAllocatableResources");
+        on.then(|| Self { slices: slices(), release: cycle.profile.release.0 })
+    }
+
+    /// Whether a claim has a device that stands for a resource of its node.
+    ///
+    /// # Errors
+    /// Several slices publish the device, each otherwise.
+    pub(crate) fn is_mapped(&self, claim: &Claim) -> Result<bool, Fault> {
+        for result in results(claim) {
+            if self.takes(result, None)?.is_ok_and(|takes| takes.iter().any(|take| take.is_mapped)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// What the devices of these claims take of a node for a pod, by the name of the claim; `None`: they have none that could take anything.
+    /// Of a claim that the pod names twice, what it is given last counts.
+    ///
+    /// # Errors
+    /// Upstream cannot say, or which of several slices it asks is chance.
+    pub(crate) fn takings(&self, pod: &PodInfo, node: &Node, holdings: &[Holding]) -> Result<Option<Vec<DeviceTaking>>, Fault> {
+        let name = |holding: &Holding| holding.claim.metadata.name.as_deref().unwrap_or_default().to_owned();
+        let last: BTreeMap<String, &Holding> = holdings.iter().map(|holding| (name(holding), holding)).collect();
+        let mut takings = None;
+        for (name, holding) in last {
+            let mut takes_any = false;
+            for result in holding.devices {
+                takes_any |= self.takes(result, Some(node))?.is_ok_and(|takes| !takes.is_empty());
+            }
+            if takes_any {
+                let taking = self.taking(node, holding)?;
+                let named = |taking| DeviceTaking { claim: name.into(), containers: naming(pod, &holding.entries), ..taking };
+                takings.get_or_insert_with(Vec::new).extend(taking.map(named));
+            }
+        }
+        Ok(takings)
+    }
+
+    /// What the devices of one claim take (`buildNodeAllocatableDRAInfo`).
+    fn taking(&self, node: &Node, holding: &Holding) -> Result<Option<DeviceTaking>, Fault> {
+        let mut sums: [BTreeMap<&str, Amount>; 3] = Default::default();
+        for result in holding.devices {
+            let driver = if self.release >= 37 { format!(", driver {}", result.driver) } else { String::new() };
+            let prefix = format!("claim {}, device {}{driver}", claim_name(holding.claim), result.device);
+            let takes = self.takes(result, Some(node))?.map_err(|why| Fault::Error(format!("{prefix}: {why}")))?;
+            for take in takes {
+                let mapped = self.mapped(&take, holding.claim, result)?;
+                for (sum, more) in sums.iter_mut().zip([mapped, take.per_pod, take.per_container]) {
+                    if let Some(more) = more {
+                        let known = sum.entry(take.resource).or_default();
+                        *known = *known + more;
+                    }
+                }
+            }
+        }
+        let nothing = sums.iter().all(BTreeMap::is_empty);
+        let [mapped, per_pod, per_container] = sums.map(|sum| sum.into_iter().map(|(name, sum)| (name.into(), sum)).collect());
+        Ok((!nothing).then(|| DeviceTaking { mapped, per_pod, per_container, ..DeviceTaking::default() }))
+    }
+
+    /// How much of a resource a device stands for; `None`: not for any.
+    fn mapped(&self, take: &Take, claim: &Claim, result: &DeviceRequestAllocationResult) -> Result<Option<Amount>, Fault> {
+        let Some(key) = take.capacity else { return Ok(take.each) };
+        let Some(consumed) = &result.consumed_capacity else {
+            let field = if self.release >= 37 { "NodeAllocatableResources" } else { "NodeAllocatableResourceMappings" };
+            let what = format!("ConsumedCapacity is nil, but Capacity key '{key}' is set in {field} for resource {}", take.resource);
+            return Err(Fault::Error(format!("claim {}, device {}: {what}", claim_name(claim), result.device)));
+        };
+        let Some(consumed) = consumed.get(key).map(amount) else { return Ok(None) };
+        let Some(multiplier) = take.multiplier else { return Ok(Some(consumed)) };
+        let finer = || Fault::Unknown(format!("what device {} takes of {} is no amount this can hold", result.device, take.resource));
+        consumed.times(multiplier).map(Some).ok_or_else(finer)
+    }
+
+    /// What a device takes, or upstream's word on why it is not found there (`getDeviceFromSlices`; 1.36 `getDeviceFromManager`).
+    fn takes(&self, result: &DeviceRequestAllocationResult, node: Option<&Node>) -> Result<Result<Vec<Take<'a>>, String>, Fault> {
+        let node = node.filter(|_| self.release >= 37);
+        let is_asked = |slice: &&&Slice| {
+            slice.spec.pool.name == result.pool
+                && (self.release <= 36 || slice.spec.driver == result.driver)
+                && node.is_none_or(|node| is_published_for(slice, node))
+        };
+        let mut found: Option<Result<Vec<Take>, String>> = None;
+        for slice in self.slices.iter().filter(is_asked) {
+            let devices = slice.known.spec.devices.iter().flatten().enumerate();
+            let Some((at, device)) = devices.into_iter().find(|(_, device)| device.name == result.device) else { continue };
+            let own = slice.spec.per_device_node_selection == Some(true);
+            let takes = match node.filter(|node| own && !device_matches(device, node)) {
+                Some(_) => Err(format!("device {} does not match node", result.device)),
+                None => Ok(self.of_device(slice, at, device)),
+            };
+            if found.as_ref().is_some_and(|found| *found != takes) {
+                let what = format!("several ResourceSlices of pool {} publish device {}", result.pool, result.device);
+                return Err(Fault::Unknown(format!("{what}, and which of them the scheduler meets first is chance")));
+            }
+            found = Some(takes);
+        }
+        let driver = if self.release >= 37 { format!(" for driver {}", result.driver) } else { String::new() };
+        Ok(found.unwrap_or_else(|| Err(format!("device {} not found in pool {}{driver}", result.device, result.pool))))
+    }
+
+    fn of_device(&self, slice: &'a Slice, at: usize, device: &'a Device) -> Vec<Take<'a>> {
+        if self.release <= 36 {
+            return device.node_allocatable_resource_mappings.iter().flatten().map(|(name, mapping)| Take::first(name, mapping)).collect();
+        }
+        let added = slice.added.spec.devices.get(at);
+        added.into_iter().flat_map(|added| &added.node_allocatable_resources).map(|(name, resource)| Take::of(name, resource)).collect()
+    }
+}
+
+impl<'s> Take<'s> {
+    /// As 1.36 has it.
+    fn first(resource: &'s str, mapping: &'s NodeAllocatableResourceMapping) -> Self {
+        let capacity = mapping.capacity_key.as_deref().filter(|key| !key.is_empty());
+        let multiplier = mapping.allocation_multiplier.as_ref().map(amount);
+        Self { resource, capacity, multiplier, each: Some(multiplier.unwrap_or_default()), is_mapped: true, ..Self::default() }
+    }
+
+    /// As it is since 1.37.
+    fn of(resource: &'s str, of: &'s NodeAllocatableResource) -> Self {
+        let (mapping, overhead) = (of.mapping.as_ref(), of.overhead.as_ref());
+        Self {
+            resource,
+            capacity: mapping.and_then(|mapping| mapping.capacity_key.as_deref()).filter(|key| !key.is_empty()),
+            multiplier: mapping.and_then(|mapping| mapping.capacity_multiplier.as_ref()).map(amount),
+            each: mapping.and_then(|mapping| mapping.device_multiplier.as_ref()).map(amount),
+            per_pod: overhead.and_then(|overhead| overhead.per_pod.as_ref()).map(amount),
+            per_container: overhead.and_then(|overhead| overhead.per_container.as_ref()).map(amount),
+            is_mapped: mapping.is_some(),
+        }
+    }
+}
+
+/// The containers that name one of these claims, each as often as it does.
+fn naming(pod: &PodInfo, entries: &[&str]) -> Vec<Arc<str>> {
+    let requests = &pod.spec.requests;
+    let times = |container: &ContainerRequests| container.claims.iter().filter(|claim| entries.contains(&&***claim)).count();
+    let containers = requests.init_containers.iter().chain(&requests.containers);
+    containers.flat_map(|container| std::iter::repeat_n(container.name.clone(), times(container))).collect()
+}

@@ -1,0 +1,246 @@
+//! Pools: the devices of one driver that are accessible from a node. Upstream: `structured/internal/*/pools_*.go`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::cluster::{DeviceAdditions, Interner, Node, NodeSelectorTerm, Slice};
+use ketcd_kube::api::core::v1::NodeSelector;
+use ketcd_kube::api::resource::v1::{CounterSet, Device};
+
+use super::slices::{Slices, has_counters};
+use super::{DeviceId, Variant};
+
+/// A device and where it is published.
+#[derive(Clone, Copy)]
+pub(super) struct PoolDevice<'a> {
+    /// Its id.
+    pub id: DeviceId<'a>,
+    /// What is said of it.
+    pub device: &'a Device,
+    /// What 1.37 added to that.
+    pub added: Option<&'a DeviceAdditions>,
+    /// The slice that lists it.
+    pub slice: &'a Slice,
+}
+
+impl<'a> PoolDevice<'a> {
+    /// The device of a slice that stands at a place.
+    pub(super) fn new((driver, pool): (&'a str, &'a str), device: &'a Device, at: usize, slice: &'a Slice) -> Self {
+        Self { id: (driver, pool, &device.name), device, added: slice.added.spec.devices.get(at), slice }
+    }
+
+    /// The groups of each counter set it draws from; without the gate slices with any are not looked at.
+    pub(super) fn groups(&self) -> impl Iterator<Item = (&'a str, &'a [String])> {
+        let added = self.added.map_or(&[][..], |added| &added.consumes_counters);
+        let sets = self.device.consumes_counters.iter().flatten().enumerate();
+        sets.map(move |(at, set)| (set.counter_set.as_str(), added.get(at).map_or(&[][..], |added| &added.compatibility_groups)))
+    }
+}
+
+/// The slices of a pool's newest generation that matter for a node.
+pub(super) struct Pool<'a> {
+    /// Its driver.
+    pub driver: &'a str,
+    /// Its name.
+    pub name: &'a str,
+    /// Its slices that have devices for the node.
+    pub slices: Vec<&'a Slice>,
+    /// Its other slices.
+    pub elsewhere: Vec<&'a Slice>,
+    /// Its shared counters, where they are the pool's.
+    pub counter_sets: Vec<&'a CounterSet>,
+    /// Whether slices are missing: the driver is just publishing it.
+    pub incomplete: bool,
+    /// Whether slices of an older generation were there too.
+    pub renewed: bool,
+    /// Why it is not valid, if it is not.
+    pub invalid: Option<String>,
+}
+
+impl<'a> Pool<'a> {
+    /// Its devices, in order.
+    pub(super) fn devices(&self) -> impl Iterator<Item = PoolDevice<'a>> {
+        self.devices_of(self.slices.clone())
+    }
+
+    /// Those of its other slices.
+    pub(super) fn devices_elsewhere(&self) -> impl Iterator<Item = PoolDevice<'a>> {
+        self.devices_of(self.elsewhere.clone())
+    }
+
+    fn devices_of(&self, slices: Vec<&'a Slice>) -> impl Iterator<Item = PoolDevice<'a>> + use<'a> {
+        let (driver, name) = (self.driver, self.name);
+        slices.into_iter().flat_map(move |slice| {
+            let devices = slice.known.spec.devices.iter().flatten().enumerate();
+            devices.map(move |(at, device)| PoolDevice::new((driver, name), device, at, slice))
+        })
+    }
+}
+
+/// `GatherPools`: by driver and name, ascending, those with binding conditions last where upstream has them so.
+/// (Without an order of its own, upstream's is that of a Go map.)
+pub(super) fn gather<'a>(slices: &'a Slices, node: &Node, variant: Variant) -> Vec<Pool<'a>> {
+    let mut pools: BTreeMap<(&str, &str), Vec<&Slice>> = BTreeMap::new();
+    let mut relevant: Vec<&Slice> = slices.near(&node.name).filter(|slice| is_relevant(slice, node, variant)).collect();
+    let binding_last = variant.knows_capacity();
+    if binding_last && variant.release <= 35 {
+        relevant.sort_by_key(|slice| binds(slice));
+    }
+    let mut renewed = BTreeSet::new();
+    for slice in relevant {
+        let spec = &slice.known.spec;
+        let known = pools.entry((&spec.driver, &spec.pool.name)).or_default();
+        match known.first().map(|first| first.spec.pool.generation) {
+            Some(generation) if spec.pool.generation < generation => {
+                renewed.insert((&*spec.driver, &*spec.pool.name));
+                continue;
+            }
+            Some(generation) if spec.pool.generation > generation => {
+                renewed.insert((&*spec.driver, &*spec.pool.name));
+                known.clear();
+            }
+            _ => {}
+        }
+        known.push(slice);
+    }
+    let mut pools: Vec<Pool> =
+        pools.into_iter().filter_map(|((driver, name), found)| build(driver, name, found, slices.all(), variant)).collect();
+    for pool in &mut pools {
+        pool.renewed = renewed.contains(&(pool.driver, pool.name));
+    }
+    if binding_last {
+        // Where counters are a pool's, one that is not usable has no slices to look at.
+        let usable = |pool: &Pool| !variant.pools_count() || (!pool.incomplete && pool.invalid.is_none());
+        pools.sort_by_key(|pool| usable(pool) && pool.slices.iter().any(|slice| binds(slice)));
+    }
+    pools
+}
+
+fn build<'a>(driver: &'a str, name: &'a str, found: Vec<&'a Slice>, all: &'a [Arc<Slice>], variant: Variant) -> Option<Pool<'a>> {
+    let wanted = found.first()?.spec.pool.clone();
+    let complete = |count: usize| i64::try_from(count).is_ok_and(|count| count == wanted.resource_slice_count);
+    let mut pool = Pool {
+        driver,
+        name,
+        slices: found,
+        elsewhere: Vec::new(),
+        counter_sets: Vec::new(),
+        incomplete: false,
+        renewed: false,
+        invalid: None,
+    };
+    if !complete(pool.slices.len()) {
+        pool.incomplete = true;
+        if variant.release >= 35 {
+            // Since 1.35 slices of other nodes count too, and a newer generation anywhere makes this one obsolete.
+            let same = all.iter().map(Arc::as_ref).filter(|slice| slice.spec.driver == driver && slice.spec.pool.name == name);
+            let (mut count, at) = (0, wanted.generation);
+            for slice in same {
+                match slice.spec.pool.generation.cmp(&at) {
+                    std::cmp::Ordering::Greater => return None,
+                    std::cmp::Ordering::Less => {}
+                    std::cmp::Ordering::Equal if is_grouped(slice, variant) => {}
+                    std::cmp::Ordering::Equal => {
+                        count += 1;
+                        let known = pool.slices.iter().any(|known| std::ptr::eq(*known, slice));
+                        pool.elsewhere.extend((!known).then_some(slice));
+                    }
+                }
+            }
+            pool.incomplete = !complete(count);
+        }
+    }
+    if pool.incomplete && variant.pools_count() {
+        return Some(pool);
+    }
+    let mut consuming = Vec::new();
+    if variant.pools_count() && variant.partitionable {
+        let counting = pool.slices.iter().chain(&pool.elsewhere).filter(|slice| has_counters(slice));
+        pool.counter_sets = counting.flat_map(|slice| slice.known.spec.shared_counters.iter().flatten()).collect();
+        pool.slices.retain(|slice| !has_counters(slice));
+        pool.elsewhere.retain(|slice| !has_counters(slice));
+        consuming = pool.slices.iter().chain(&pool.elsewhere).copied().collect();
+    }
+    pool.invalid = twice_named(&pool.slices).filter(|_| !variant.is_first());
+    if variant.pools_count() && variant.partitionable && pool.invalid.is_none() {
+        pool.invalid = miscounted(&pool.counter_sets, &consuming);
+    }
+    Some(pool)
+}
+
+/// Whether a slice has devices for the node, or counters for those that have.
+fn is_relevant(slice: &Slice, node: &Node, variant: Variant) -> bool {
+    let spec = &slice.spec;
+    let counts = has_counters(slice);
+    let counters_matter = variant.pools_count() || variant.release == 33;
+    if is_grouped(slice, variant) {
+        return false;
+    }
+    if !variant.partitionable && (spec.per_device_node_selection.is_some() || (counts && counters_matter)) {
+        return false;
+    }
+    if counts && variant.pools_count() && variant.counters_anywhere() {
+        return true;
+    }
+    let name = spec.node_name.as_deref().unwrap_or_default();
+    let all = spec.all_nodes == Some(true);
+    if !name.is_empty() || all || spec.node_selector.is_some() {
+        return matches(node, name, all, spec.node_selector.as_ref());
+    }
+    spec.per_device_node_selection == Some(true) && spec.devices.iter().flatten().any(|device| device_matches(device, node))
+}
+
+/// Whether a slice has devices with compatibility groups and the gate for them is off.
+fn is_grouped(slice: &Slice, variant: Variant) -> bool {
+    let groups = |device: &DeviceAdditions| device.consumes_counters.iter().any(|consumed| !consumed.compatibility_groups.is_empty());
+    variant.release >= 37 && !variant.compatibility_groups && slice.added.spec.devices.iter().any(groups)
+}
+
+fn binds(slice: &Slice) -> bool {
+    slice.spec.devices.iter().flatten().any(|device| device.binding_conditions.is_some())
+}
+
+/// Whether a device that is selected for nodes by itself is for this node.
+pub(super) fn device_matches(device: &Device, node: &Node) -> bool {
+    matches(node, device.node_name.as_deref().unwrap_or_default(), device.all_nodes == Some(true), device.node_selector.as_ref())
+}
+
+fn matches(node: &Node, name: &str, all: bool, selector: Option<&NodeSelector>) -> bool {
+    if !name.is_empty() { *node.name == *name } else { all || selector.is_some_and(|selector| selects(selector, node)) }
+}
+
+/// Whether a slice is for a node, or each of its devices says for itself which nodes it is for.
+pub(super) fn is_published_for(slice: &Slice, node: &Node) -> bool {
+    let spec = &slice.spec;
+    let name = spec.node_name.as_deref().unwrap_or_default();
+    matches(node, name, spec.all_nodes == Some(true), spec.node_selector.as_ref()) || spec.per_device_node_selection == Some(true)
+}
+
+/// Whether a node selector matches a node.
+pub(crate) fn selects(selector: &NodeSelector, node: &Node) -> bool {
+    let mut interner = Interner::default();
+    selector.node_selector_terms.iter().any(|term| NodeSelectorTerm::compile(term, &mut interner).matches(&node.name, &node.labels))
+}
+
+fn twice_named(slices: &[&Slice]) -> Option<String> {
+    let mut seen = BTreeSet::new();
+    let mut names = slices.iter().flat_map(|slice| slice.spec.devices.iter().flatten()).map(|device| device.name.as_str());
+    names.find(|name| !seen.insert(*name)).map(|name| format!("duplicate device name {name}"))
+}
+
+/// What is wrong with a pool's counters: two sets of one name, or devices that consume what is not.
+fn miscounted(sets: &[&CounterSet], slices: &[&Slice]) -> Option<String> {
+    let mut seen = BTreeSet::new();
+    if let Some(twice) = sets.iter().find(|set| !seen.insert(&set.name)) {
+        return Some(format!("duplicate counter set name {}", twice.name));
+    }
+    let devices = slices.iter().flat_map(|slice| slice.spec.devices.iter().flatten());
+    let mut consumed = devices.flat_map(|device| device.consumes_counters.iter().flatten());
+    consumed.find_map(|consumption| {
+        let Some(set) = sets.iter().find(|set| set.name == consumption.counter_set) else {
+            return Some(format!("counter set {} not found", consumption.counter_set));
+        };
+        let unknown = consumption.counters.keys().find(|name| !set.counters.contains_key(*name))?;
+        Some(format!("counter {unknown} not found in counter set {}", set.name))
+    })
+}

@@ -1,0 +1,162 @@
+//! What claims ask for, checked before the search: `validateDeviceRequest` and its callers.
+
+use crate::cluster::{Claim, DerivedAttribute};
+use ketcd_kube::api::resource::v1::DeviceRequest;
+
+use super::Fault;
+use super::constraint::Constraint;
+use super::pool::{Pool, PoolDevice};
+use super::request::{Alternative, Request, Written, claim_name, problem, requests, written};
+use super::search::{MOST_DEVICES, Place, Search};
+
+impl<'s> Search<'s, '_> {
+    /// Checks the claims and finds out how many devices they want.
+    ///
+    /// # Errors
+    /// What is wrong with a claim.
+    pub(super) fn prepare(&mut self) -> Result<(), Fault> {
+        let variant = self.allocator.variant;
+        for (number, claim) in self.claims.iter().copied().enumerate() {
+            let mut prepared = Vec::new();
+            let mut least = 0;
+            for (at, request) in requests(claim).iter().enumerate() {
+                let prioritized = request.first_available.as_ref().is_some_and(|all| !all.is_empty());
+                if prioritized && !variant.prioritized_list {
+                    return Err(problem(claim, &request.name, "has subrequests, but the DRAPrioritizedList feature is disabled"));
+                }
+                self.refuse_capacity(claim, request)?;
+                let mut alternatives = Vec::new();
+                for (alternative, written) in written(request).into_iter().enumerate() {
+                    let known_as = if variant.confuses_alternatives() { alternative.saturating_sub(1) } else { alternative };
+                    alternatives.push(self.alternative(claim, written, Place { claim: number, request: at, alternative: known_as })?);
+                }
+                let count = alternatives.iter().map(|alternative| alternative.count).min().unwrap_or_default();
+                if variant.release >= 37 && count > MOST_DEVICES - least {
+                    let limit = format!("exceeds the claim limit of {MOST_DEVICES}, with {least} already accounted for");
+                    return Err(problem(claim, &request.name, &format!("adding {count} devices {limit}")));
+                }
+                least += count;
+                prepared.push(Request { name: &request.name, prioritized, alternatives });
+            }
+            if least > MOST_DEVICES {
+                let what =
+                    format!("claim {}: number of requested devices {least} exceeds the claim limit of {MOST_DEVICES}", claim_name(claim));
+                return Err(Fault::Error(what));
+            }
+            let constraints = claim.spec.devices.as_ref().and_then(|devices| devices.constraints.as_deref()).unwrap_or_default();
+            let mut known = Vec::new();
+            for (at, constraint) in constraints.iter().enumerate() {
+                let what = || format!("claim {}, constraint #{at}: empty constraint (unsupported constraint type?)", claim_name(claim));
+                known.push(Constraint::new(constraint, variant).ok_or_else(|| Fault::Error(what()))?);
+            }
+            self.requests.push(prepared);
+            self.constraints.push(known);
+        }
+        self.forget_matches();
+        Ok(())
+    }
+
+    /// Capacity may be asked for only with the gate on; allocators that do not know it pass it over.
+    fn refuse_capacity(&self, claim: &Claim, request: &DeviceRequest) -> Result<(), Fault> {
+        const DISABLED: &str = "has capacity requests, but the DRAConsumableCapacity feature is disabled";
+        let variant = self.allocator.variant;
+        if variant.consumable || !variant.knows_capacity() {
+            return Ok(());
+        }
+        let subrequest = request.first_available.iter().flatten().find(|sub| sub.capacity.is_some());
+        match (&request.exactly, subrequest) {
+            (Some(exactly), _) if exactly.capacity.is_some() => Err(problem(claim, &request.name, DISABLED)),
+            (_, Some(_)) if variant.release == 34 => Err(problem(claim, &request.name, DISABLED)),
+            (_, Some(sub)) => Err(Fault::Error(format!("claim {}, subrequest {}: {DISABLED}", claim_name(claim), sub.name))),
+            _ => Ok(()),
+        }
+    }
+
+    /// `validateDeviceRequest`.
+    fn alternative(&mut self, claim: &'s Claim, written: Written<'s>, place: Place) -> Result<Alternative<'s>, Fault> {
+        let variant = self.allocator.variant;
+        let derived = derived_attributes(claim, place, written.name);
+        if !derived.is_empty() && variant.release >= 37 && !variant.derived_attributes {
+            return Err(problem(claim, written.name, "cannot handle request with derived attributes, the feature is disabled"));
+        }
+        if let Some(at) = written.selectors.iter().position(|selector| selector.cel.is_none()) {
+            let what = format!("selector #{at}: CEL expression empty (unsupported selector type?)");
+            return Err(Fault::Error(format!("claim {}, request {}, {what}", claim_name(claim), written.name)));
+        }
+        if written.admin_access.is_some() && !variant.admin_access && !variant.is_first() {
+            return Err(problem(claim, written.name, "admin access is requested, but the feature is disabled"));
+        }
+        let class = self.allocator.state.listers().device_classes.get("", written.class).ok_or_else(|| {
+            let name = written.class;
+            problem(
+                claim,
+                written.name,
+                &format!("could not retrieve device class {name}: deviceclass.resource.k8s.io \"{name}\" not found"),
+            )
+        })?;
+        let mut alternative = Alternative {
+            name: written.name,
+            class,
+            selectors: written.selectors,
+            tolerations: written.tolerations,
+            count: usize::try_from(written.count).unwrap_or_default(),
+            all: None,
+            admin_access: written.admin_access == Some(true),
+            capacity: written.capacity,
+            derived,
+        };
+        match written.mode {
+            "ExactCount" => {}
+            "All" => {
+                let all = self.all_devices(claim, &alternative, place)?;
+                alternative.count = all.len();
+                alternative.all = Some(all);
+            }
+            other => return Err(problem(claim, written.name, &format!("unsupported count mode {other}"))),
+        }
+        Ok(alternative)
+    }
+
+    /// The devices of a request that wants them all. Since 1.37 those without room are among them, so that it then fails.
+    fn all_devices(
+        &mut self,
+        claim: &Claim,
+        alternative: &Alternative<'s>,
+        place: Place,
+    ) -> Result<Vec<(&'s Pool<'s>, PoolDevice<'s>)>, Fault> {
+        let mut all = Vec::new();
+        for pool in self.pools {
+            if pool.renewed && self.allocator.variant.is_first() {
+                let what = format!(
+                    "resource pool {}/{} has slices of two generations, and which the scheduler meets first decides",
+                    pool.driver, pool.name
+                );
+                return Err(Fault::Unknown(what));
+            }
+            let state = match (pool.incomplete, &pool.invalid) {
+                (true, _) => "being updated",
+                (false, Some(_)) => "invalid",
+                (false, None) => "",
+            };
+            if !state.is_empty() {
+                let what = format!("asks for all devices, but resource pool {}/{} is currently {state}", pool.driver, pool.name);
+                return Err(problem(claim, alternative.name, &what));
+            }
+            for device in pool.devices() {
+                if self.is_selectable(&device, (alternative, !self.allocator.variant.is_first()), place)?
+                    && self.could_have_capacity(claim, &device, alternative)?
+                {
+                    all.push((pool, device));
+                }
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// The derived attributes of a request or an alternative.
+fn derived_attributes<'c>(claim: &'c Claim, place: Place, name: &str) -> &'c [DerivedAttribute] {
+    let Some(request) = claim.added.spec.devices.requests.get(place.request) else { return &[] };
+    let alternative = request.first_available.iter().find(|alternative| alternative.name == name);
+    alternative.map_or(&request.exactly.derived_attributes, |alternative| &alternative.derived_attributes)
+}

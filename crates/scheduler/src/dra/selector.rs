@@ -1,0 +1,138 @@
+//! Selectors of devices, evaluated: `k8s.io/dynamic-resource-allocation/cel`.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use crate::cel::{Expression, Fault as CelFault, Semver, Value};
+use crate::cluster::Amount;
+use ketcd_kube::api::resource::v1::{DeviceAttribute, DeviceSelector};
+
+use super::capacity::is_shareable;
+use super::pool::PoolDevice;
+use super::{Fault, Variant};
+
+/// What selectors may name of a device; the last since 1.34, whatever the gates.
+const FIELDS: [&str; 4] = ["driver", "attributes", "capacity", "allowMultipleAllocations"];
+
+/// How many characters are shown of an expression that exceeds a limit.
+const SHOWN: usize = 80;
+
+/// Expressions about devices, each parsed once.
+#[derive(Default)]
+pub(super) struct Selectors(RwLock<HashMap<String, Arc<Result<Expression, CelFault>>>>);
+
+impl Selectors {
+    /// Whether every selector matches the device; `whose` begins upstream's error.
+    ///
+    /// # Errors
+    /// Upstream's error, or what an expression uses that is not modelled.
+    pub(super) fn select(
+        &self,
+        selectors: &[DeviceSelector],
+        device: &PoolDevice<'_>,
+        whose: &str,
+        variant: Variant,
+    ) -> Result<bool, Fault> {
+        for (at, selector) in selectors.iter().enumerate() {
+            let Some(cel) = &selector.cel else { continue };
+            match self.evaluate(&cel.expression, device, variant) {
+                Ok(Value::Bool(true)) => {}
+                Ok(Value::Bool(false)) => return Ok(false),
+                Ok(_) => return Err(Fault::Unknown(format!("the expression {:?} of {whose} is no condition", cel.expression))),
+                Err(CelFault::Error(error)) => return Err(Fault::Error(runtime_error(whose, at, device, &error, variant.release))),
+                Err(CelFault::Compile(error)) => return Err(Fault::Error(format!("{whose}: selector #{at}: CEL compile error: {error}"))),
+                Err(CelFault::Limit(what)) => {
+                    return Err(Fault::Unknown(format!("the expression {} of {whose} {what}", quoted(&cel.expression))));
+                }
+                Err(CelFault::Unsupported(what)) => {
+                    let what = format!("the expression {:?} of {whose} uses {what}, which is not modelled", cel.expression);
+                    return Err(Fault::Unknown(what));
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// The value of an expression for a device.
+    pub(super) fn evaluate(&self, text: &str, device: &PoolDevice<'_>, variant: Variant) -> Result<Value, CelFault> {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner).get(text).cloned();
+        let parsed = known.unwrap_or_else(|| {
+            let parsed = Arc::new(parse(text, variant));
+            self.0.write().unwrap_or_else(PoisonError::into_inner).insert(text.to_owned(), parsed.clone());
+            parsed
+        });
+        match &*parsed {
+            Ok(expression) => expression.evaluate(&[("device", described(device, variant)?)]),
+            Err(fault) => Err(fault.clone()),
+        }
+    }
+}
+
+/// An expression in quotes, the end of a long one left out.
+pub(super) fn quoted(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        None => format!("{text:?}"),
+        Some((end, _)) => format!("{:?}…", &text[..end]),
+    }
+}
+
+fn parse(text: &str, variant: Variant) -> Result<Expression, CelFault> {
+    let expression = Expression::parse(text)?;
+    expression.refuse_fields("device", if variant.release >= 34 { &FIELDS[..] } else { &FIELDS[..3] })?;
+    Ok(expression)
+}
+
+/// Upstream's error about a selector; since 1.37 with the device, and advice about keys that are not there (`EnhanceRuntimeError`).
+fn runtime_error(whose: &str, at: usize, device: &PoolDevice<'_>, error: &str, release: u16) -> String {
+    const ADVICE: &str =
+        ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() for optional fields";
+    let (driver, pool, name) = device.id;
+    let on = if release >= 37 { format!(" on device {driver}/{pool}/{name}") } else { String::new() };
+    let advice = if release >= 37 && error.contains("no such key:") { ADVICE } else { "" };
+    format!("{whose}: selector #{at}{on}: CEL runtime error: {error}{advice}")
+}
+
+/// The variable `device` of selectors: `k8s.io/dynamic-resource-allocation/cel`.
+fn described(device: &PoolDevice<'_>, variant: Variant) -> Result<Value, CelFault> {
+    let (driver, ..) = device.id;
+    let mut attributes: HashMap<&str, Vec<(&str, Value)>> = HashMap::new();
+    for (name, attribute) in device.device.attributes.iter().flatten() {
+        let value = described_attribute(attribute, variant)
+            .unwrap_or_else(|| Err(CelFault::Error(format!("attribute {name}: unsupported attribute value"))))?;
+        let (domain, id) = name.split_once('/').unwrap_or((driver, name));
+        attributes.entry(domain).or_default().push((id, value));
+    }
+    let mut capacity: HashMap<&str, Vec<(&str, Value)>> = HashMap::new();
+    for (name, offered) in device.device.capacity.iter().flatten() {
+        let value = Amount::parse(&offered.value.0).ok_or_else(|| CelFault::Unsupported(format!("the quantity {:?}", offered.value.0)))?;
+        let (domain, id) = name.split_once('/').unwrap_or((driver, name));
+        capacity.entry(domain).or_default().push((id, Value::Quantity(value)));
+    }
+    let by_domain = |map: HashMap<&str, Vec<(&str, Value)>>| {
+        Value::map(map.into_iter().map(|(domain, values)| (domain.to_owned(), Value::map(values)))).with_default()
+    };
+    Ok(Value::map([
+        ("driver", Value::string(driver)),
+        ("allowMultipleAllocations", Value::Bool(is_shareable(device.device))),
+        ("attributes", by_domain(attributes)),
+        ("capacity", by_domain(capacity)),
+    ]))
+}
+
+/// The value of an attribute; `None`: it has none that is known (lists are behind a gate).
+fn described_attribute(attribute: &DeviceAttribute, variant: Variant) -> Option<Result<Value, CelFault>> {
+    fn list<T>(values: Option<&Vec<T>>, lists: bool, value: impl Fn(&T) -> Result<Value, CelFault>) -> Option<Result<Value, CelFault>> {
+        values.filter(|_| lists).map(|values| Ok(Value::list(values.iter().map(value).collect::<Result<_, _>>()?)))
+    }
+    let version =
+        |text: &String| Semver::parse(text).map(Value::Semver).map_err(|error| CelFault::Error(format!("parse semantic version: {error}")));
+    let lists = variant.sees_lists();
+    list(attribute.ints.as_ref(), lists, |value| Ok(Value::Int(*value)))
+        .or_else(|| list(attribute.bools.as_ref(), lists, |value| Ok(Value::Bool(*value))))
+        .or_else(|| list(attribute.strings.as_ref(), lists, |value| Ok(Value::string(value))))
+        .or_else(|| list(attribute.versions.as_ref(), lists, version))
+        .or_else(|| attribute.int.map(|value| Ok(Value::Int(value))))
+        .or_else(|| attribute.bool.map(|value| Ok(Value::Bool(value))))
+        .or_else(|| attribute.string.as_deref().map(|value| Ok(Value::string(value))))
+        .or_else(|| attribute.version.as_ref().map(version))
+}

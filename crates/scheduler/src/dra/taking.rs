@@ -1,0 +1,279 @@
+//! Taking a device into a search and putting it back: `allocateDevice` and the function it returns to undo itself.
+
+use crate::cluster::Claim;
+use ketcd_kube::api::resource::v1::{DeviceTaint, DeviceToleration};
+
+use super::attribute::lookup;
+use super::capacity::{Amounts, consumption, has_capacity, is_shareable};
+use super::counters::Counters;
+use super::groups::Before;
+use super::pool::{Pool, PoolDevice};
+use super::request::{Alternative, problem};
+use super::search::{Found, Place, Search};
+use super::variant::Channel;
+use super::{Fault, can_skip_operations};
+
+/// How to put a device back.
+pub(super) struct Undo<'s> {
+    /// How many devices the claim had before.
+    before: usize,
+    /// Whether its counters were taken.
+    counted: bool,
+    /// What was taken of its capacity, if several may have it, and whether anything was before.
+    capacity: Option<(Amounts, bool)>,
+    /// The compatibility groups before.
+    groups: Before<'s>,
+}
+
+impl<'s> Search<'s, '_> {
+    /// Takes a device for a request, if it may be had. `must`: it is an error if a constraint refuses it.
+    pub(super) fn take(
+        &mut self,
+        place: Place,
+        number: usize,
+        (pool, device): (&'s Pool<'s>, PoolDevice<'s>),
+        must: bool,
+    ) -> Result<Option<Undo<'s>>, Fault> {
+        let variant = self.allocator.variant;
+        let request = &self.requests[place.claim][place.request];
+        let alternative = &request.alternatives[place.alternative];
+        let (name, sub) = (request.name, request.prioritized.then_some(alternative.name));
+        let (tolerations, wanted, admin) = (alternative.tolerations, alternative.capacity, alternative.admin_access);
+        if self.is_taken(&device, place) {
+            return Ok(None);
+        }
+        let counts = variant.partitionable && device.device.consumes_counters.as_ref().is_some_and(|all| !all.is_empty());
+        if must && counts && variant.release == 35 {
+            return Err(crash("the pool of a device that is one of all"));
+        }
+        if self.needs_skipping(&device) {
+            return Ok(None);
+        }
+        let Some(before) = self.join_group(pool, &device) else { return Ok(None) };
+        let Some(counted) = self.count(pool, &device) else {
+            self.groups.restore(before);
+            return Ok(None);
+        };
+        if variant.taints && device.device.taints.iter().flatten().any(|taint| repels(taint, tolerations, variant.release)) {
+            self.refuse(&device, counted, before);
+            return Ok(None);
+        }
+        if !self.constrain(place, &device)? {
+            self.refuse(&device, counted, before);
+            if must {
+                let (driver, pool, of) = device.id;
+                let what = format!("cannot add device {driver}/{pool}/{of} because a claim constraint would not be satisfied");
+                return Err(problem(self.claims[place.claim], sub.unwrap_or(name), &what));
+            }
+            return Ok(None);
+        }
+        let shared = variant.consumable && is_shareable(device.device);
+        let forgotten = admin && variant.forgets_admin_access();
+        if !shared && !forgotten {
+            self.in_use.entry(device.id).or_default().insert(place.claim);
+        }
+        if !self.has_room(number, &device, place)? {
+            if !variant.leaks() {
+                self.unmark(place, &device, name, sub);
+                self.refuse(&device, counted, before);
+            }
+            return Ok(None);
+        }
+        let capacity = shared.then(|| {
+            // What cannot be counted was refused before.
+            let taken = consumption(device.device, wanted, variant).unwrap_or_default();
+            let known = self.consumed.contains_key(&device.id);
+            let total = self.consumed.entry(device.id).or_default();
+            for (name, taken) in &taken {
+                let sum = total.entry(name.clone()).or_default();
+                *sum = *sum + *taken;
+            }
+            (taken, known)
+        });
+        let found = &mut self.found[place.claim];
+        let shared = capacity.as_ref().map(|(taken, _)| taken.clone());
+        let undo = Undo { before: found.len(), counted, capacity, groups: before };
+        let request = sub.map_or_else(|| name.to_owned(), |sub| format!("{name}/{sub}"));
+        found.push(Found { request, device, admin_access: admin, shared });
+        Ok(Some(undo))
+    }
+
+    /// Takes a device into all constraints, or into none.
+    fn constrain(&mut self, place: Place, device: &PoolDevice<'s>) -> Result<bool, Fault> {
+        let (allocator, request) = (self.allocator, &self.requests[place.claim][place.request]);
+        let alternative = &request.alternatives[place.alternative];
+        let (name, sub) = (request.name, request.prioritized.then_some(alternative.name));
+        let constraints = &mut self.constraints[place.claim];
+        for at in 0..constraints.len() {
+            let lookup = |name: &str| lookup(name, alternative.derived, device, &allocator.selectors, allocator.variant);
+            if !constraints[at].add(name, sub, device.id, lookup)? {
+                constraints[..at].iter_mut().for_each(|constraint| constraint.remove(name, sub));
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Puts a device back.
+    pub(super) fn put_back(&mut self, place: Place, device: &PoolDevice<'s>, undo: Undo<'s>) {
+        let variant = self.allocator.variant;
+        let request = &self.requests[place.claim][place.request];
+        let (name, sub) = (request.name, request.prioritized.then_some(request.alternatives[place.alternative].name));
+        self.unmark(place, device, name, sub);
+        self.found[place.claim].truncate(undo.before);
+        self.groups.restore(undo.groups);
+        let shared = undo.capacity.is_some();
+        // In 1.34 and 1.35 a device that is shared keeps its counters, and its entry where it has no capacity.
+        if let Some((taken, known)) = undo.capacity.filter(|(taken, _)| !(variant.leaks() && taken.is_empty())) {
+            self.give_back(device, &taken, known);
+        }
+        if undo.counted && !(shared && variant.leaks()) {
+            self.counters.give_back(device);
+        }
+    }
+
+    /// Gives capacity back. A device of which nothing is taken any more is forgotten, unless (since 1.36) it was known before.
+    fn give_back(&mut self, device: &PoolDevice<'s>, taken: &Amounts, known: bool) {
+        let Some(total) = self.consumed.get_mut(&device.id) else { return };
+        for (name, taken) in taken {
+            let sum = total.entry(name.clone()).or_default();
+            *sum = *sum - *taken;
+        }
+        if total.values().all(|sum| *sum == Default::default()) {
+            self.consumed.remove(&device.id);
+            if known && !self.allocator.variant.leaks() {
+                self.consumed.insert(device.id, Amounts::new());
+            }
+        }
+    }
+
+    /// Takes its claim off a device, and the device out of the claim's constraints.
+    fn unmark(&mut self, place: Place, device: &PoolDevice<'s>, name: &str, sub: Option<&str>) {
+        self.constraints[place.claim].iter_mut().for_each(|constraint| constraint.remove(name, sub));
+        if let Some(users) = self.in_use.get_mut(&device.id) {
+            users.remove(&place.claim);
+        }
+    }
+
+    fn refuse(&mut self, device: &PoolDevice<'s>, counted: bool, groups: Before<'s>) {
+        self.groups.restore(groups);
+        if counted && !self.allocator.variant.leaks() {
+            self.counters.give_back(device);
+        }
+    }
+
+    /// Whether a device is not to be had: in use anywhere or, with admin access, in the same claim.
+    pub(super) fn is_taken(&self, device: &PoolDevice<'s>, place: Place) -> bool {
+        let users = self.in_use.get(&device.id);
+        if self.requests[place.claim][place.request].alternatives[place.alternative].admin_access {
+            return !self.allocator.variant.forgets_admin_access() && users.is_some_and(|users| users.contains(&place.claim));
+        }
+        users.is_some_and(|users| !users.is_empty()) || self.taken.is_dedicated(device.id)
+    }
+
+    /// Whether others share the device, so that what it draws of counters is drawn already. Since 1.37 a share without capacity counts, too.
+    fn is_shared_already(&self, device: &PoolDevice<'s>) -> bool {
+        let variant = self.allocator.variant;
+        let had = self.taken.capacity(device.id).is_some() || (variant.release >= 37 && self.taken.is_shared(device.id));
+        variant.release >= 35 && variant.consumable && is_shareable(device.device) && (had || self.consumed.contains_key(&device.id))
+    }
+
+    /// Whether the node would have to leave work undone for a device and does not say it can (the newest allocator of 1.37).
+    fn needs_skipping(&self, device: &PoolDevice<'s>) -> bool {
+        let variant = self.allocator.variant;
+        let skips = !device.slice.added.spec.skip_node_operations.is_empty();
+        let can = || variant.node_operations && can_skip_operations(self.node);
+        variant.release >= 37 && variant.channel == Channel::Experimental && skips && !can()
+    }
+
+    /// Lets a device join the groups of the counter sets it draws from; `None`: they have none in common.
+    fn join_group(&mut self, pool: &Pool<'s>, device: &PoolDevice<'s>) -> Option<Before<'s>> {
+        let variant = self.allocator.variant;
+        if !variant.compatibility_groups || self.is_shared_already(device) {
+            return Some(Before::default());
+        }
+        let taken = self.taken;
+        self.groups.join(pool, device, |id| taken.consumes(id, variant))
+    }
+
+    /// Takes the counters a device consumes, and says whether it took any; `None`: there is not enough of them.
+    fn count(&mut self, pool: &Pool<'s>, device: &PoolDevice<'s>) -> Option<bool> {
+        let variant = self.allocator.variant;
+        if device.device.consumes_counters.as_ref().is_none_or(Vec::is_empty) {
+            return Some(false);
+        }
+        if variant.release <= 33 {
+            let is_used = |id| self.taken.is_dedicated(id) || self.in_use.get(&id).is_some_and(|users| !users.is_empty());
+            return (!variant.partitionable || Counters::suffice(device, is_used)).then_some(false);
+        }
+        if !variant.partitionable {
+            return None;
+        }
+        if self.is_shared_already(device) {
+            return Some(false);
+        }
+        let taken = self.taken;
+        self.counters.take(pool, device, |id| taken.consumes(id, variant)).then_some(true)
+    }
+
+    /// Whether the device still has the capacity that is asked for.
+    fn has_room(&self, number: usize, device: &PoolDevice<'s>, place: Place) -> Result<bool, Fault> {
+        let variant = self.allocator.variant;
+        if variant.release != 34 || !variant.consumable {
+            return self.has_capacity(device, place);
+        }
+        // 1.34 looks at that device of the slice whose number is the device's within its request.
+        let other = device.slice.known.spec.devices.as_deref().and_then(|devices| devices.get(number));
+        let other = other.ok_or_else(|| crash("a device beyond the last of a slice"))?;
+        self.has_capacity(&PoolDevice::new((device.id.0, device.id.1), other, number, device.slice), place)
+    }
+
+    /// Whether a device has the capacity that is asked for.
+    pub(super) fn has_capacity(&self, device: &PoolDevice<'s>, place: Place) -> Result<bool, Fault> {
+        let variant = self.allocator.variant;
+        let alternative = &self.requests[place.claim][place.request].alternatives[place.alternative];
+        if !variant.consumable {
+            return Ok(true);
+        }
+        let (allocated, taken) = (self.taken.capacity(device.id), self.consumed.get(&device.id));
+        has_capacity(device.device, alternative.capacity, allocated, taken, variant).map_err(|error| {
+            let (driver, pool, name) = device.id;
+            problem(self.claims[place.claim], alternative.name, &format!("checking capacity for device {driver}/{pool}/{name}: {error}"))
+        })
+    }
+
+    /// The same, before the search: what others have counts up to 1.36.
+    pub(super) fn could_have_capacity(&self, claim: &Claim, device: &PoolDevice<'s>, alternative: &Alternative<'_>) -> Result<bool, Fault> {
+        let variant = self.allocator.variant;
+        if !variant.consumable {
+            return Ok(true);
+        }
+        let others = if variant.release >= 37 { None } else { self.taken.capacity(device.id) };
+        has_capacity(device.device, alternative.capacity, others, None, variant)
+            .map_err(|error| problem(claim, alternative.name, &format!("checking capacity for device {}: {error}", device.id.2)))
+    }
+}
+
+/// Upstream reaches for what is not there, which ends the whole scheduler.
+fn crash(what: &str) -> Fault {
+    Fault::Unknown(format!("kube-scheduler of this release crashes here, reaching for {what}"))
+}
+
+/// Whether a taint keeps a request off a device. Since 1.35 there are taints that keep nobody off.
+fn repels(taint: &DeviceTaint, tolerations: &[DeviceToleration], release: u16) -> bool {
+    (release <= 34 || matches!(taint.effect.as_str(), "NoSchedule" | "NoExecute")) && !tolerated(taint, tolerations)
+}
+
+/// `ToleratesTaint`, for any of the tolerations.
+fn tolerated(taint: &DeviceTaint, tolerations: &[DeviceToleration]) -> bool {
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    tolerations.iter().any(|toleration| {
+        let (effect, key) = (text(&toleration.effect), text(&toleration.key));
+        (effect.is_empty() || effect == taint.effect)
+            && (key.is_empty() || key == taint.key)
+            && match toleration.operator.as_deref().unwrap_or_default() {
+                "" | "Equal" => text(&toleration.value) == text(&taint.value),
+                operator => operator == "Exists",
+            }
+    })
+}

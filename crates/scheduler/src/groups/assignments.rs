@@ -1,0 +1,157 @@
+//! Where a group's pods would go once all lower pods are gone, and whether they still may as these come back one by one.
+//! Source: `reprieveVictim` of `framework/preemption/podgrouppreemption.go` (1.37): each pod keeps the state its cycle had then.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::cluster::{ClusterState, ObjectKey, PodInfo, Stored};
+use crate::cycle::{Cycle, Moved};
+use crate::dra::claim_name;
+use crate::plugin::Verdict;
+use crate::plugins::pod_topology_spread::Tracked;
+use crate::replay::excursion::Excursion;
+
+use super::evict::Unit;
+use super::placement::Outcome;
+use super::status::Status;
+use super::{Group, Scope};
+
+/// The group's pods that found nodes, in order.
+pub(super) struct Assignments<'g> {
+    group: &'g Group<'g>,
+    all: Vec<Assignment>,
+    /// Those of each group, where it is one of groups: upstream keeps these in a map, so that any may come first.
+    blocks: Vec<Range<usize>>,
+    drawn: bool,
+}
+
+/// The orders of more groups than this are not gone through.
+const ORDERED: usize = 3;
+
+struct Assignment {
+    pending: PodInfo,
+    node: Arc<str>,
+    /// The pod on its node with what it reserved.
+    brings: Vec<(ObjectKey, Stored)>,
+    scope: Scope,
+    /// The filters that did not run for it, as their PreFilter had nothing to say.
+    idle: Vec<bool>,
+    spread: Option<Tracked>,
+}
+
+impl<'g> Assignments<'g> {
+    /// Those of an outcome. The state is as it was afterwards.
+    pub(super) fn new(group: &'g Group<'g>, state: &mut ClusterState, outcome: &Outcome) -> Self {
+        let mut found = Self { group, all: Vec::new(), blocks: Vec::new(), drawn: false };
+        found.collect(state, outcome).restore(state);
+        found
+    }
+
+    /// Adds those of a group, each with the state its cycle began with; what stays on nodes for the groups that follow is told.
+    fn collect(&mut self, state: &mut ClusterState, outcome: &Outcome) -> Excursion {
+        let mut assumed = Excursion::default();
+        let Some(tried) = outcome.chosen.map(|at| &outcome.tries[at].1) else { return assumed };
+        for group in &tried.groups {
+            let stays = self.collect(state, group);
+            assumed.append(stays);
+        }
+        let start = self.all.len();
+        let mut scope = Scope { within: None, pending: BTreeSet::new(), ..tried.scope.clone() };
+        for member in &tried.members {
+            let Some(node) = member.tried.node.clone() else { continue };
+            let cycle = Cycle { scope: Some(&scope), ..Cycle::new(&member.pod, state, self.group.profile) };
+            let (idle, spread) = (cycle.prepare().idle_filters(), Tracked::new(&cycle));
+            let pending = PodInfo { node_name: None, ..(*member.pod).clone() };
+            self.all.push(Assignment { pending, node, brings: member.brings.clone(), scope: scope.clone(), idle, spread });
+            for (key, stored) in &member.brings {
+                if let Stored::ResourceClaim(claim, _) = stored {
+                    scope.pending.insert(claim_name(claim));
+                }
+                assumed.set(state, key, Some(stored.clone()));
+            }
+        }
+        self.blocks.extend((start < self.all.len()).then_some(start..self.all.len()));
+        if outcome.status == Status::Success {
+            return assumed;
+        }
+        assumed.restore(state);
+        Excursion::default()
+    }
+
+    /// Tells the pods' cycles that a unit came (1) or went (-1).
+    pub(super) fn moved(&mut self, state: &ClusterState, unit: &Unit, delta: i64) {
+        for assignment in &mut self.all {
+            let Some(spread) = &mut assignment.spread else { continue };
+            let cycle = Cycle { scope: Some(&assignment.scope), ..Cycle::new(&assignment.pending, state, self.group.profile) };
+            for pod in &unit.pods {
+                if let Some(node) = pod.node_name.as_deref().and_then(|name| state.node(name)) {
+                    spread.moved(pod, node, delta, &cycle);
+                }
+            }
+        }
+    }
+
+    /// Whether each pod still passes on its node, one after the other.
+    pub(super) fn hold(&mut self, state: &mut ClusterState) -> bool {
+        let blocks: Vec<usize> = (0..self.blocks.len()).collect();
+        let fits = self.hold_in(&blocks, state);
+        if blocks.len() > 1 && !self.drawn {
+            self.drawn = blocks.len() > ORDERED || orders(blocks).iter().any(|order| self.hold_in(order, state) != fits);
+        }
+        fits
+    }
+
+    fn hold_in(&self, order: &[usize], state: &mut ClusterState) -> bool {
+        let (mut assumed, mut before) = (Excursion::default(), Vec::new());
+        let fits = order.iter().flat_map(|block| &self.all[self.blocks[*block].clone()]).all(|assignment| {
+            let passes = assignment.passes(self.group, state, &before);
+            before.push(&assignment.pending);
+            for (key, stored) in assignment.brings.iter().filter(|_| passes) {
+                assumed.set(state, key, Some(stored.clone()));
+            }
+            passes
+        });
+        assumed.restore(state);
+        fits
+    }
+
+    /// Whether a verdict on one of the pods depended on chance.
+    pub(super) fn are_drawn(&self) -> bool {
+        self.drawn || self.all.iter().filter_map(|assignment| assignment.spread.as_ref()).any(Tracked::is_drawn)
+    }
+}
+
+/// Every order of a few things.
+fn orders(of: Vec<usize>) -> Vec<Vec<usize>> {
+    if of.is_empty() {
+        return vec![of];
+    }
+    let first = |at: usize| {
+        let mut rest = of.clone();
+        let first = rest.remove(at);
+        orders(rest).into_iter().map(move |rest| [first].into_iter().chain(rest).collect())
+    };
+    (0..of.len()).flat_map(first).collect()
+}
+
+impl Assignment {
+    /// `before`: pods of the group that are on their nodes already. They are still nominated where they were, and then count twice.
+    fn passes(&self, group: &Group, state: &ClusterState, before: &[&PodInfo]) -> bool {
+        let cycle = Cycle { scope: Some(&self.scope), ..Cycle::new(&self.pending, state, group.profile) };
+        let Some(node) = state.node(&self.node) else { return true };
+        let mut prepared = cycle.prepare();
+        let place = group.profile.filters.iter().position(|entry| entry.name == "PodTopologySpread");
+        if let (Some(at), Some(spread)) = (place, &self.spread) {
+            prepared.replace(at, Box::new(|node| spread.judge(node, &cycle)));
+        }
+        let mut nominated = cycle.nominated_pods();
+        for other in before.iter().filter(|other| other.spec.priority >= self.pending.spec.priority) {
+            let of_node = other.nominated_node_name.iter().filter(|name| **name == node.name);
+            of_node.for_each(|name| nominated.entry(name.clone()).or_default().push(Arc::new((*other).clone())));
+        }
+        let verdicts = cycle.judge_node(node, &prepared, &nominated, Moved::default());
+        let refuses = |(verdict, idle): (&Verdict, &bool)| !idle && matches!(verdict, Verdict::Reject(_) | Verdict::Error(_));
+        !verdicts.iter().zip(&self.idle).any(refuses)
+    }
+}

@@ -1,0 +1,306 @@
+//! One try of a group on one set of nodes: its pods, or its groups, one after the other, each assumed on its nodes before the next.
+
+use std::sync::Arc;
+
+use crate::cluster::{Claim, ClusterState, DeviceTaking, NodeInfo, ObjectKey, PodInfo, Stored, Watched};
+use crate::cycle::Cycle;
+use crate::cycle::judgement::{Judgement, NodeJudgement, WholePod};
+use crate::dra::claim_name;
+use crate::plugins::dynamic_resources::Wanted;
+use crate::plugins::volume_binding::reserved as volumes_reserved;
+use crate::preemption::victims;
+use crate::replay::excursion::Excursion;
+
+use super::placement::Outcome;
+use super::status::Status;
+use super::{Around, Group, MemberTried, Mode, PostFilters, Scope, object_key};
+
+/// What a try came to.
+pub(crate) struct Tried {
+    /// Each pod looked at.
+    pub members: Vec<Attempted>,
+    /// What each group looked at came to.
+    pub groups: Vec<Outcome>,
+    /// What it says of the group.
+    pub status: Status,
+    /// Whether the group fits once victims are gone.
+    pub waits: bool,
+    /// What held for its pods.
+    pub scope: Scope,
+}
+
+/// One pod of a try.
+pub(crate) struct Attempted {
+    /// The pod.
+    pub pod: Arc<PodInfo>,
+    /// What the rules say of it.
+    pub judgement: Judgement,
+    /// What became of it.
+    pub tried: MemberTried,
+    /// Whether Permit would let it pass; `None` where it found no node.
+    pub permitted: Option<bool>,
+    /// Itself on that node, its claims with the devices found for them, its volumes as they are until they are bound.
+    pub brings: Vec<(ObjectKey, Stored)>,
+}
+
+impl Attempted {
+    /// The pod as if it were bound to the node it was given.
+    pub(crate) fn assumed(&self) -> Option<Arc<PodInfo>> {
+        let node = self.tried.node.clone()?;
+        Some(Arc::new(PodInfo { node_name: Some(node), ..(*self.pod).clone() }))
+    }
+}
+
+impl Tried {
+    /// A try that ended before a pod was looked at.
+    pub(crate) fn without_pods(status: Status) -> Self {
+        Self { members: Vec::new(), groups: Vec::new(), status, waits: false, scope: Scope::default() }
+    }
+
+    /// The pods that are given nodes by it, those of its groups that fit.
+    pub(crate) fn given(&self) -> Vec<&Attempted> {
+        let own = self.members.iter().filter(|member| member.tried.node.is_some());
+        own.chain(self.groups.iter().flat_map(Outcome::kept)).collect()
+    }
+
+    /// Whether the group fits, now or after a preemption.
+    pub(crate) fn feasible(&self) -> bool {
+        self.status == Status::Success || self.waits
+    }
+}
+
+impl Group<'_> {
+    /// `podGroupSchedulingDefaultAlgorithm`, `compositePodGroupSchedulingDefaultAlgorithm`. The state is as it was afterwards.
+    pub(crate) fn try_on(&self, state: &mut ClusterState, around: &Around, mode: Mode) -> Tried {
+        let (Mode { post_filter, on_copies }, Around { within, elsewhere }) = (mode, around.clone());
+        let (listed, scheduled) = (self.listed.clone(), self.scheduled);
+        let scope = Scope { within, post_filter, listed, elsewhere, scheduled, on_copies, ..Scope::default() };
+        let mut assumed = Excursion::default();
+        let mut tried = Tried { scope, ..Tried::without_pods(Status::marked(&[])) };
+        if self.id.composite {
+            self.groups_in_turn(state, around, mode, &mut tried, &mut assumed);
+        } else if self.newer() {
+            self.until_decided(state, &mut tried, &mut assumed);
+        } else {
+            self.all_in_turn(state, &mut tried, &mut assumed);
+        }
+        assumed.restore(state);
+        tried
+    }
+
+    /// A composite group: PlacementFeasible tells after each of its groups whether it can still fit.
+    fn groups_in_turn(&self, state: &mut ClusterState, around: &Around, mode: Mode, tried: &mut Tried, assumed: &mut Excursion) {
+        let mut around = around.clone();
+        let (mut left, mut fitting) = (self.children.len(), 0);
+        tried.status = self.progress(left, fitting).status();
+        if matches!(tried.status, Status::Rejected { marked: false, .. }) {
+            return;
+        }
+        for child in &self.children {
+            let outcome = child.run_within(state, &around, mode);
+            if let Status::Error(error) = &outcome.status {
+                tried.status = Status::Error(format!("composite pod group evaluation failed due to child error: {error}"));
+                tried.groups.push(outcome);
+                return;
+            }
+            for (key, stored) in outcome.kept().into_iter().flat_map(|member| &member.brings) {
+                if let Stored::ResourceClaim(claim, _) = stored {
+                    around.elsewhere.insert(claim_name(claim));
+                }
+                assumed.set(state, key, Some(stored.clone()));
+            }
+            left -= 1;
+            fitting += usize::from(outcome.status == Status::Success);
+            tried.groups.push(outcome);
+            tried.status = self.progress(left, fitting).status();
+            if matches!(tried.status, Status::Rejected { marked: false, .. }) {
+                return;
+            }
+        }
+    }
+
+    /// As 1.36 does it: Permit of each pod that found a node tells whether the group fits.
+    fn all_in_turn(&self, state: &mut ClusterState, tried: &mut Tried, assumed: &mut Excursion) {
+        let (mut given, mut preempts) = (0, false);
+        for pod in &self.queue {
+            let mut member = self.attempt(pod, state, &tried.scope);
+            if let Some(error) = error(&member.judgement) {
+                tried.status = Status::Error(format!("failed to schedule other pod from a pod group: {error}"));
+                tried.waits = false;
+                tried.members.push(member);
+                return;
+            }
+            if let Some(pod) = member.assumed() {
+                self.assume(pod, &mut member, state, &mut tried.scope, assumed);
+                given += 1;
+                preempts |= member.tried.preempts;
+                let permitted = !self.profile.gates.on("GangScheduling")
+                    || !self.profile.gang.permit
+                    || self.min_count().is_none_or(|least| self.scheduled + given >= least);
+                member.permitted = Some(permitted);
+                if permitted {
+                    tried.waits = preempts;
+                    let waiting = || Status::marked(&["pod group is waiting for preemption to complete"]);
+                    tried.status = if preempts { waiting() } else { Status::Success };
+                }
+            }
+            tried.members.push(member);
+        }
+    }
+
+    /// As 1.37 does it: PlacementFeasible tells after each pod whether the group can still fit.
+    fn until_decided(&self, state: &mut ClusterState, tried: &mut Tried, assumed: &mut Excursion) {
+        let (mut left, mut with_node) = (self.queue.len(), self.scheduled);
+        match self.progress(left, with_node) {
+            Progress::Impossible(reason) => {
+                tried.status = Status::marked(&[&reason]);
+                return;
+            }
+            progress => tried.status = progress.status(),
+        }
+        for pod in &self.queue {
+            let mut member = self.attempt(pod, state, &tried.scope);
+            if let Some(error) = error(&member.judgement) {
+                tried.status = Status::Error(format!("failed to schedule other pod from a pod group: {error}"));
+                tried.members.push(member);
+                return;
+            }
+            left -= 1;
+            if let Some(pod) = member.assumed() {
+                self.assume(pod, &mut member, state, &mut tried.scope, assumed);
+                with_node += 1;
+            }
+            tried.members.push(member);
+            tried.status = self.progress(left, with_node).status();
+            if matches!(tried.status, Status::Rejected { marked: false, .. }) {
+                return;
+            }
+        }
+    }
+
+    /// Puts a pod on its node, with what its devices take there, the devices found for its claims into these, and its volumes aside.
+    fn assume(&self, mut pod: Arc<PodInfo>, member: &mut Attempted, state: &mut ClusterState, scope: &mut Scope, assumed: &mut Excursion) {
+        let pending = PodInfo { node_name: None, ..(*pod).clone() };
+        let cycle = Cycle { pod: &pending, state, profile: self.profile, scope: Some(scope) };
+        let Some(node) = pod.node_name.as_deref().and_then(|node| state.node(node)) else { return };
+        let (claims, takings) = devices_reserved(&cycle, node);
+        let (volumes, drawn) = volumes_reserved(&cycle, node);
+        if self.profile.rules.requests.devices {
+            Arc::make_mut(&mut pod).device_takings = takings;
+        }
+        if drawn {
+            member.tried.unknown.get_or_insert_with(|| "which of several volumes its claims get is drawn by chance".to_owned());
+        }
+        scope.pending.extend(claims.iter().map(claim_name));
+        let text = |text: &Option<String>| Arc::from(text.as_deref().unwrap_or_default());
+        let claims = claims.into_iter().map(|claim| {
+            let (namespace, name) = (text(&claim.metadata.namespace), text(&claim.metadata.name));
+            (ObjectKey { kind: Watched::ResourceClaim, namespace, name }, Stored::ResourceClaim(claim.into(), None))
+        });
+        member.brings = [(object_key(&pod), Stored::Pod(pod))].into_iter().chain(claims).chain(volumes).collect();
+        for (key, stored) in &member.brings {
+            assumed.set(state, key, Some(stored.clone()));
+        }
+    }
+
+    /// GangScheduling's PlacementFeasible (`plugins/gangscheduling/gangscheduling.go`, 1.37).
+    fn progress(&self, remaining: usize, scheduled: usize) -> Progress {
+        if !self.profile.gang.feasible {
+            return Progress::Enough;
+        }
+        let least = self.min_count().unwrap_or(1);
+        let counts = format!("{scheduled} scheduled, {remaining} remaining");
+        if remaining + scheduled < least {
+            Progress::Impossible(format!("minCount ({least}) cannot be satisfied: {counts}"))
+        } else if scheduled < least {
+            Progress::NotYet(format!("minCount ({least}) is not yet satisfied: {counts}"))
+        } else {
+            Progress::Enough
+        }
+    }
+
+    /// Looks for a node for one pod.
+    fn attempt(&self, pod: &Arc<PodInfo>, state: &ClusterState, scope: &Scope) -> Attempted {
+        let cycle = Cycle { pod, state, profile: self.profile, scope: Some(scope) };
+        let judgement = cycle.judge();
+        let mut tried = MemberTried {
+            pod: pod.key(),
+            node: None,
+            preempts: false,
+            tied: Vec::new(),
+            message: judgement.message.clone(),
+            unknown: None,
+        };
+        let fits = judgement.whole_pod.is_none() && judgement.nodes.iter().any(NodeJudgement::fits);
+        let places: Vec<Arc<str>> = if fits {
+            best(&judgement)
+        } else if judgement.preemption_helps && scope.post_filter == PostFilters::Run {
+            tried.preempts = true;
+            victims::candidates(&cycle, &judgement).into_iter().filter(|place| place.picked).map(|place| place.node).collect()
+        } else {
+            Vec::new()
+        };
+        let fitting = |node: &Arc<str>| judgement.nodes.iter().any(|judged| judged.name == *node && (tried.preempts || judged.fits()));
+        let known = self.known.get(&pod.key()).filter(|node| fitting(node)).cloned();
+        tried.node = known.clone().or_else(|| places.first().cloned());
+        tried.preempts &= tried.node.is_some();
+        tried.tied = if known.is_some() { Vec::new() } else { places.into_iter().skip(1).collect() };
+        let chosen = judgement.nodes.iter().find(|judged| Some(&judged.name) == tried.node.as_ref());
+        let score = judgement.scores.as_ref().and_then(|scores| scores.unknown.first());
+        let score = score.map(|(plugin, why)| format!("the score of {plugin} is unknown: {why}"));
+        let unknown = judgement
+            .nodes
+            .iter()
+            .filter(|judged| judged.fits())
+            .find_map(|judged| Some(format!("{}: {}", judged.name, judged.unknown()?)));
+        tried.unknown = chosen.and(unknown.or(score));
+        Attempted { pod: pod.clone(), judgement, tried, permitted: None, brings: Vec::new() }
+    }
+}
+
+/// How far the group is on one set of nodes.
+enum Progress {
+    Enough,
+    NotYet(String),
+    Impossible(String),
+}
+
+impl Progress {
+    /// What it makes of the group if nothing follows. What can be no more is not marked.
+    fn status(self) -> Status {
+        match self {
+            Self::Enough => Status::Success,
+            Self::NotYet(reason) => Status::marked(&[&reason]),
+            Self::Impossible(reason) => Status::plain(reason),
+        }
+    }
+}
+
+/// The nodes one of which is taken, by name.
+fn best(judgement: &Judgement) -> Vec<Arc<str>> {
+    if let Some(nominated) = &judgement.nominated {
+        return vec![nominated.clone()];
+    }
+    let mut names: Vec<Arc<str>> = match &judgement.scores {
+        Some(scores) => scores.best().cloned().collect(),
+        None => judgement.nodes.iter().filter(|node| node.fits()).map(|node| node.name.clone()).collect(),
+    };
+    names.sort();
+    names
+}
+
+/// The error that ends the attempt of a pod and with it the cycle.
+fn error(judgement: &Judgement) -> Option<&str> {
+    match &judgement.whole_pod {
+        Some(WholePod::Error(error)) => Some(error),
+        _ => None,
+    }
+}
+
+/// The claims to which a pod brings devices on a node, and what its devices take there.
+fn devices_reserved(cycle: &Cycle, node: &NodeInfo) -> (Vec<Claim>, Vec<DeviceTaking>) {
+    let wanted = if cycle.profile.rules.dra { Wanted::of(cycle).ok().flatten() } else { None };
+    let Some(wanted) = wanted else { return Default::default() };
+    let takings = wanted.takings(node).ok().flatten().unwrap_or_default();
+    (if wanted.allocates() { wanted.reserve(node) } else { Vec::new() }, takings)
+}

@@ -1,0 +1,162 @@
+//! Which pods are tried in a group's cycle, and in which order, as far as etcd shows it.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::cluster::{ClusterState, PodInfo, PodKey};
+use crate::{Cycle, Profile, WholePod};
+
+use super::{Group, GroupId, Hierarchy, Listed, placed};
+
+/// The group that is tried when a pod is: its own, or the one at the top of the tree this belongs to; `None` where the pod has no group.
+pub(super) fn group<'a>(
+    pod: &Arc<PodInfo>,
+    state: &ClusterState,
+    profile: &'a Profile,
+    known: &'a BTreeMap<PodKey, Arc<str>>,
+) -> Option<Group<'a>> {
+    let own = GroupId::of_pods(&pod.namespace, pod.spec.pod_group.as_deref()?);
+    let hierarchy = Hierarchy::new(state, profile);
+    let root = if hierarchy.get(&own).is_some() { hierarchy.root(&own) } else { Ok(own.clone()) };
+    let listed = (profile.release.0 <= 36).then(|| Arc::new(Listed::of(state)));
+    let builder = Builder { pod, state, profile, known, hierarchy, listed };
+    Some(match root {
+        Ok(root) => builder.build(root),
+        Err(why) => Group { aside: Some(why), ..builder.build(own) },
+    })
+}
+
+/// Makes the groups of a tree.
+struct Builder<'a, 's> {
+    pod: &'s Arc<PodInfo>,
+    state: &'s ClusterState,
+    profile: &'a Profile,
+    known: &'a BTreeMap<PodKey, Arc<str>>,
+    hierarchy: Hierarchy<'s>,
+    listed: Option<Arc<Listed>>,
+}
+
+impl<'a> Builder<'a, '_> {
+    fn build(&self, id: GroupId) -> Group<'a> {
+        let children: Vec<Group> = self.hierarchy.children(&id).into_iter().map(|child| self.build(child)).collect();
+        let scheduled = match id.composite {
+            true => children.iter().map(|child| child.scheduled).sum(),
+            false => placed(self.state, &id).filter(|other| !self.is_own(other)).count(),
+        };
+        let (queue, gated) = if id.composite { Default::default() } else { self.queue(&id) };
+        let found = self.hierarchy.get(&id);
+        let (exists, spec) = (found.is_some(), found.map(|group| group.spec.clone()).unwrap_or_default());
+        let (profile, known, listed) = (self.profile, self.known, self.listed.clone());
+        Group { profile, id, spec, exists, aside: None, children, queue, gated, scheduled, listed, known }
+    }
+
+    fn is_own(&self, other: &PodInfo) -> bool {
+        other.namespace == self.pod.namespace && other.name == self.pod.name
+    }
+
+    /// The queue is inferred: pods of the group that exist without a node, are not gated and not being deleted (`podGroupInfoForPod` of 1.36
+    /// takes them all out of the queue, `backend/queue` of 1.37 keeps them together). Beside it those that are gated.
+    fn queue(&self, id: &GroupId) -> (Vec<Arc<PodInfo>>, Vec<(Arc<str>, &'static str)>) {
+        let of = |other: &PodInfo| other.namespace == id.namespace && other.spec.pod_group.as_ref() == Some(&id.name);
+        let others = self.state.pods().filter(|other| of(other) && !self.is_own(other));
+        let (mut queue, mut gated): (Vec<_>, Vec<_>) = (of(self.pod).then(|| self.pod.clone()).into_iter().collect(), Vec::new());
+        for other in others.filter(|other| other.node_name.is_none() && !other.finished && !other.terminating) {
+            match Cycle::new(other, self.state, self.profile).gated() {
+                Some(WholePod::Gated { plugin, .. }) => gated.push((other.name.clone(), plugin)),
+                _ => queue.push(other.clone()),
+            }
+        }
+        queue.sort_by_key(|pod| rank(pod));
+        (queue, gated)
+    }
+}
+
+/// Higher priority first; then what was tried before comes before what was not, then the older. Upstream goes by the time of the first attempt
+/// (1.36), or by the number of attempts and the time of entering the queue (1.37).
+fn rank(pod: &PodInfo) -> (Reverse<i32>, i64, i64, Arc<str>) {
+    let refused = pod.scheduled.as_ref().filter(|condition| !condition.status && &*condition.reason != "SchedulingGated");
+    let tried = refused.and_then(|condition| condition.since).unwrap_or(i64::MAX);
+    (Reverse(pod.spec.priority), tried, pod.created.unwrap_or(0), pod.name.clone())
+}
+
+/// What the order rests on, where it could be another one.
+pub(super) fn inferred(group: &Group) -> Option<String> {
+    let unlike = |a: &PodInfo, b: &PodInfo| !Arc::ptr_eq(&a.spec, &b.spec) || a.labels != b.labels;
+    let equals = |pair: &[Arc<PodInfo>]| pair[0].spec.priority == pair[1].spec.priority && unlike(&pair[0], &pair[1]);
+    let equals = group.leaves().iter().any(|leaf| leaf.queue.windows(2).any(equals));
+    let count = group.pods().count();
+    (count > 1).then(|| {
+        let whose = if group.id.composite { format!("{count} pods of {}", group.id.name) } else { format!("group's {count} pods") };
+        let order = if equals {
+            "; the order of pods of one priority is the scheduler's alone: here those refused before come first, then the older, then by name"
+        } else {
+            ""
+        };
+        format!("that the {whose} without a node were tried together is inferred from the state{order}")
+    })
+}
+
+/// That the cycle does not begin as long as one of the pods is gated (`backend/queue/scheduling_queue.go` runPreEnqueuePlugins, 1.37).
+pub(super) fn held_back(group: &Group) -> Option<String> {
+    let mut gated = group.leaves().into_iter().flat_map(|leaf| &leaf.gated).filter(|_| group.newer());
+    let (name, plugin) = gated.next()?;
+    let more = match gated.count() {
+        0 => "is".to_owned(),
+        more => format!("and {more} more are"),
+    };
+    Some(format!("{name} of its group {more} kept out of the queue by {plugin}: since 1.37 the others are not tried before that ends"))
+}
+
+/// Why the cycle does not begin: the group is not there (1.37), or its pods differ where they must not. Of several the one that a list without
+/// order gives first is told: they are all returned.
+/// Sources: `frameworkForPodGroup` (1.36), `validatePodGroup` (1.37) of `schedule_one_podgroup.go`.
+pub(super) fn mismatches(group: &Group, state: &ClusterState) -> Vec<String> {
+    if group.newer() && !group.exists {
+        return vec![format!("pod group object not found for pod group {}", group.id)];
+    }
+    let leaves = group.leaves();
+    let queued: Vec<&Group> = leaves.iter().copied().filter(|leaf| !leaf.queue.is_empty()).collect();
+    let mut found = Vec::new();
+    for (at, leaf) in queued.iter().enumerate() {
+        // Any of the groups may be looked at first, and its first pod tells what the others must be like.
+        let problem = |other: &Group| other.queue.iter().find_map(|pod| mismatch(group, &leaf.queue[0], pod));
+        let others = || queued.iter().enumerate().filter(|(other, _)| *other != at).filter_map(|(_, other)| problem(other));
+        match problem(leaf) {
+            Some(error) => found.push(error),
+            None => found.extend(others()),
+        }
+    }
+    let Some(first) = queued.first().map(|leaf| &leaf.queue[0]).filter(|_| found.is_empty() && group.newer()) else { return found };
+    let of_bound = leaves.iter().map(|leaf| {
+        let mut bound: Vec<&Arc<PodInfo>> = placed(state, &leaf.id).collect();
+        bound.sort_by_key(|pod| &pod.name);
+        bound.into_iter().filter_map(|pod| mismatch(group, first, pod)).collect::<Vec<_>>()
+    });
+    of_bound.into_iter().find(|problems| !problems.is_empty()).unwrap_or_default()
+}
+
+/// What a pod has that another of its group, which was looked at first, or the group has not.
+fn mismatch(group: &Group, first: &PodInfo, pod: &PodInfo) -> Option<String> {
+    let (own, of) = (&pod.spec.scheduler_name, &first.spec.scheduler_name);
+    if own != of {
+        let text = "all pods in a single pod group should have the same .spec.schedulerName set, got:";
+        return Some(format!("{text} \"{own}\" and \"{of}\""));
+    }
+    if !group.newer() {
+        return None;
+    }
+    let (own, priority) = (pod.spec.priority, group.spec.priority.unwrap_or(0));
+    if own != priority {
+        let text = "all pods in a single pod group should have the same priority as the pod group's priority, got";
+        return Some(format!("{text} {own} and {priority}"));
+    }
+    let of_group = group.profile.gates.on("PodGroupPreemptionPolicy");
+    let wanted = if of_group { group.spec.preemption_policy.as_deref() == Some("Never") } else { first.spec.never_preempts };
+    let policy = |never: bool| if never { "Never" } else { "PreemptLowerPriority" };
+    (pod.spec.never_preempts != wanted).then(|| {
+        let of = if of_group { " as the pod group's preemption policy" } else { "" };
+        let (own, wanted) = (policy(pod.spec.never_preempts), policy(wanted));
+        format!("all pods in a single pod group should have the same preemption policy{of}, got {own} and {wanted}")
+    })
+}

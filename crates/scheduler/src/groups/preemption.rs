@@ -1,0 +1,185 @@
+//! Preemption for a whole group: whom taking away makes room for it.
+//! Sources: `framework/preemption/podgrouppreemption.go`, `plugins/defaultpreemption/default_preemption.go` PodGroupPostFilter (1.36, 1.37).
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::Cycle;
+use crate::cluster::{ClusterState, PodInfo, Stored};
+use crate::plugins::dynamic_resources::{Said, group_post_filter};
+use crate::preemption::budgets::budgets;
+use crate::replay::excursion::Excursion;
+
+use super::assignments::Assignments;
+use super::evict::{Reprieved, Together, Unit, lost, missing_nodes, repeated, reprieve};
+use super::placement::Outcome;
+use super::status::Status;
+use super::{Group, Hierarchy, PREEMPTION, object_key};
+
+/// What preemption for the group answers.
+pub(crate) enum Answer {
+    /// It makes room; what is said of it, whom it evicts, and whether by chance others might go.
+    Helps { message: String, victims: Vec<Arc<PodInfo>>, tied: bool },
+    /// It does not, for this reason.
+    Declines(String),
+    /// It fails; why, and whether something else may as well be said of it.
+    Fails { why: String, drawn: bool },
+    /// It was not looked into, for this reason.
+    Unknown(String),
+}
+
+const NO_VICTIMS: &str = "No preemption victims found for incoming preemptor";
+
+/// More tries of a group than this are not made: groups times victims times nodes grow beyond what one explanation may take.
+const TRIALS: usize = 400_000;
+
+impl Group<'_> {
+    /// What follows a group that does not fit. `outcome`: what it came to.
+    pub(crate) fn preempt(&self, state: &mut ClusterState, outcome: &Outcome) -> Option<Answer> {
+        let refused = matches!(outcome.status, Status::Rejected { .. });
+        let runs = self.newer() || self.profile.gates.on("WorkloadAwarePreemption");
+        let runs = refused && runs;
+        let claims = if runs && self.newer() && self.claims_are_freed() { Some(self.freed(state, outcome)) } else { None };
+        match claims {
+            _ if !runs => None,
+            Some(Said::Ends(said)) => Some(Answer::Declines(said.to_owned())),
+            Some(Said::Fails(why)) => {
+                Some(Answer::Fails { why: format!("error in \"DynamicResources\" PodGroupPostFilter plugins: {why}"), drawn: false })
+            }
+            Some(Said::On(said)) => Some(self.told(self.sought(state), said)),
+            None => Some(self.told(self.sought(state), "")),
+        }
+    }
+
+    /// 1.37 runs the PodGroupPostFilter plugins and names who speaks: DynamicResources, which has said `claims` and never helps, and DefaultPreemption. Where there are no
+    /// victims at all nothing else is said (`RunPodGroupPostFilterPlugins` of `framework/runtime/framework.go`).
+    fn told(&self, answer: Answer, claims: &str) -> Answer {
+        let named = |text: String| if self.newer() && !text.is_empty() { format!("pod group preemption: {text}") } else { text };
+        match answer {
+            Answer::Helps { message, victims, tied } => Answer::Helps { message: named(message), victims, tied },
+            Answer::Declines(why) if self.newer() && why != NO_VICTIMS => {
+                let said = (!claims.is_empty()).then(|| claims.to_owned()).into_iter().chain((!why.is_empty()).then(|| named(why)));
+                Answer::Declines(said.collect::<Vec<_>>().join(", "))
+            }
+            Answer::Declines(why) => Answer::Declines(named(why)),
+            Answer::Fails { why, drawn } if self.newer() => {
+                Answer::Fails { why: format!("error in \"DefaultPreemption\" PodGroupPostFilter plugins: {}", named(why)), drawn }
+            }
+            other => other,
+        }
+    }
+
+    fn sought(&self, state: &mut ClusterState) -> Answer {
+        if !self.profile.preempts {
+            let missing = "default preemption plugin is not registered, workload aware preemption is disabled";
+            return Answer::Declines(if self.newer() { String::new() } else { missing.to_owned() });
+        }
+        let gone = if self.newer() { missing_nodes(state, self.profile) } else { BTreeSet::new() };
+        if let Some(node) = gone.first() {
+            return Answer::Fails { why: format!("failed to create domain: {}", lost(node)), drawn: gone.len() > 1 };
+        }
+        if !self.newer() && self.spec.topology_key().is_some() {
+            return Answer::Declines("workload aware preemption is not supported for pod groups with scheduling constraints".to_owned());
+        }
+        if self.never_preempts() {
+            return Answer::Declines("not eligible due to preemptionPolicy=Never.".to_owned());
+        }
+        if self.newer() && self.waits_for_victims(state) {
+            return Answer::Helps { message: "ongoing preemption on nominated nodes".to_owned(), victims: Vec::new(), tied: false };
+        }
+        let mut lower = Together::new(state, self.profile).units(state.nodes());
+        lower.retain(|unit| unit.priority < self.spec.priority.unwrap_or(0));
+        if lower.is_empty() {
+            return Answer::Declines(NO_VICTIMS.to_owned());
+        }
+        if let Some(why) = repeated(&lower, |_| true) {
+            return Answer::Fails { why, drawn: true };
+        }
+        let cost = (lower.len() + 1).saturating_mul(self.pods().count()).saturating_mul(state.node_count().max(1));
+        if cost > TRIALS {
+            return Answer::Unknown(format!(
+                "whether preemption would make room for the group was not looked into: {} possible victims on {} nodes are too many to try",
+                lower.len(),
+                state.node_count()
+            ));
+        }
+        let mut gone = Excursion::default();
+        for pod in lower.iter().flat_map(|unit| &unit.pods) {
+            gone.set(state, &object_key(pod), None);
+        }
+        let answer = self.spare(state, lower);
+        gone.restore(state);
+        answer
+    }
+
+    /// Whether DynamicResources says so: it runs, and not for a composite group or one bound to a topology (`plugins/dynamicresources/dynamicresources.go`
+    /// PodGroupPostFilter, 1.37).
+    fn claims_are_freed(&self) -> bool {
+        let runs = self.profile.rules.dra && self.profile.post_filters.contains(&"DynamicResources") && !self.id.composite;
+        runs && !(self.by_topology() && self.spec.scheduling_constraints.is_some())
+    }
+
+    /// What DynamicResources says, which looks at the pods tried.
+    fn freed(&self, state: &ClusterState, outcome: &Outcome) -> Said {
+        let Some(tried) = outcome.chosen.map(|at| &outcome.tries[at].1) else { return group_post_filter(&[]) };
+        let (profile, scope) = (self.profile, Some(&tried.scope));
+        let members = tried.members.iter().map(|member| (Cycle { pod: &member.pod, state, profile, scope }, &member.judgement));
+        let members: Vec<_> = members.collect();
+        group_post_filter(&members)
+    }
+
+    fn never_preempts(&self) -> bool {
+        if self.newer() && self.profile.gates.on("PodGroupPreemptionPolicy") {
+            return self.spec.preemption_policy.as_deref() == Some("Never");
+        }
+        self.pods().any(|pod| pod.spec.never_preempts)
+    }
+
+    /// `isOngoingPreemption`: a lower pod on a nominated node is going, chosen as a victim.
+    fn waits_for_victims(&self, state: &ClusterState) -> bool {
+        let (own, hierarchy) = (self.spec.priority.unwrap_or(0), Hierarchy::new(state, self.profile));
+        let nominated = self.pods().filter_map(|pod| state.node(pod.nominated_node_name.as_deref()?));
+        let going = |pod: &Arc<PodInfo>| pod.terminating && pod.preempted && super::evict::priority(pod, hierarchy) < own;
+        nominated.into_iter().any(|node| node.pods.iter().any(going))
+    }
+
+    /// `selectVictimsOnDomain`, all lower pods being gone: each is let stay that may, those whose budget would be violated first.
+    fn spare(&self, state: &mut ClusterState, lower: Vec<Unit>) -> Answer {
+        let alone = self.run(state, PREEMPTION);
+        match &alone.status {
+            Status::Success => {}
+            Status::Error(error) => return Answer::Fails { why: error.clone(), drawn: false },
+            refused @ Status::Rejected { .. } => return Answer::Declines(refused.message()),
+        }
+        let mut assignments = self.newer().then(|| Assignments::new(self, state, &alone));
+        let budgets = budgets(state);
+        let Reprieved { victims, tied } = reprieve(lower, &budgets, self.newer(), |unit| self.may_stay(unit, state, assignments.as_mut()));
+        let tied = tied || alone.is_drawn() || assignments.is_some_and(|assignments| assignments.are_drawn());
+        let victims: Vec<Arc<PodInfo>> = victims.into_iter().flat_map(|(unit, _)| unit.pods).collect();
+        let found = format!("found a placement for podgroup, preempting {} victims", victims.len());
+        Answer::Helps { message: if self.newer() { found } else { String::new() }, victims, tied }
+    }
+
+    /// Puts a unit back; where the group fits no more, it is gone again.
+    fn may_stay(&self, unit: &Unit, state: &mut ClusterState, assignments: Option<&mut Assignments>) -> bool {
+        let mut back = Excursion::default();
+        for pod in &unit.pods {
+            back.set(state, &object_key(pod), Some(Stored::Pod(pod.clone())));
+        }
+        let fits = match assignments {
+            Some(assignments) => {
+                assignments.moved(state, unit, 1);
+                let fits = assignments.hold(state);
+                if !fits {
+                    assignments.moved(state, unit, -1);
+                }
+                fits
+            }
+            None => self.run(state, PREEMPTION).status == Status::Success,
+        };
+        if !fits {
+            back.restore(state);
+        }
+        fits
+    }
+}

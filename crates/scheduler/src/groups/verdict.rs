@@ -1,0 +1,160 @@
+//! What a group's cycle means for one of its pods.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::Profile;
+use crate::cluster::{ClusterState, PodInfo, PodKey, Watched};
+use crate::cycle::Cycle;
+use crate::cycle::judgement::{Judgement, WholePod};
+use crate::plugin::Refusal;
+
+use super::placement::Outcome;
+use super::preemption::Answer;
+use super::settled::Standing;
+use super::status::Status;
+use super::turn::Turn;
+use super::{GroupCycle, GroupOutcome, Judged, Mode, PostFilters, Scope, have_cycles, members};
+
+/// What Permit says of a pod whose group lacks others, as `RunPermitPlugins` completes it.
+const WAITS: &str = "waiting for minCount pods from a gang to be scheduled";
+const ASKED_TO_WAIT: &str = "one or more plugins asked to wait and no plugin rejected pod";
+
+/// Judges a pod by the cycle of its group; `None` where there is none: it has no group, this release has no such cycle, or the pod is kept out of the queue.
+/// `known`: where pods of the group are known to have gone; `recorded`: what was written about the pod.
+pub(crate) fn judge(
+    pod: &Arc<PodInfo>,
+    state: &mut ClusterState,
+    profile: &Profile,
+    known: &BTreeMap<PodKey, Arc<str>>,
+    recorded: Option<&str>,
+) -> Option<Judged> {
+    if !have_cycles(&profile.gates, profile.release.0) || Cycle::new(pod, state, profile).gated().is_some() {
+        return None;
+    }
+    let root = members::group(pod, state, profile, known)?;
+    let leaf = root.leaves().into_iter().find(|leaf| pod.spec.pod_group.as_ref() == Some(&leaf.id.name))?;
+    let turn = Turn { root: &root, leaf, pod };
+    if let Some(why) = &root.aside {
+        return Some(turn.kept_aside(state, why));
+    }
+    let mismatches = members::mismatches(&root, state);
+    if let Some(error) = mismatches.iter().find(|error| recorded == Some(error.as_str())).or(mismatches.first()) {
+        let outcome = Outcome::failed(Status::Error(error.clone()));
+        let mut cycle = turn.described(&outcome, None, state);
+        let several = mismatches.iter().any(|other| other != error);
+        cycle.inferred.extend(several.then(|| "which of the pods that differ from their group is told is drawn by chance".to_owned()));
+        return Some(turn.unreached(state, &outcome.status, cycle));
+    }
+    let mut outcome = root.run(state, Mode { post_filter: root.post_filters(), on_copies: false });
+    turn.as_recorded(&mut outcome, recorded);
+    let answer = root.preempt(state, &outcome);
+    let mut cycle = turn.described(&outcome, answer.as_ref(), state);
+    cycle.inferred.extend(members::inferred(&root).into_iter().chain(members::held_back(&root)));
+    Some(turn.judged(state, outcome, answer.as_ref(), cycle))
+}
+
+impl Turn<'_, '_> {
+    /// Where no placement does and the one reported is drawn by chance: the one whose words for the pod are the recorded ones.
+    fn as_recorded(&self, outcome: &mut Outcome, recorded: Option<&str>) {
+        let Some(recorded) = recorded else { return };
+        let now = self.chosen(outcome);
+        for choice in self.alternatives(self.root, outcome) {
+            self.choose(outcome, &choice);
+            if self.message(outcome, &self.standing(outcome, None)).as_deref() == Some(recorded) {
+                return;
+            }
+        }
+        self.choose(outcome, &now);
+    }
+
+    /// What is written about the pod; `None`: nothing, it is bound.
+    /// Source: `submitPodGroupAlgorithmResult`.
+    fn message(&self, outcome: &Outcome, standing: &Standing) -> Option<String> {
+        let Standing { after: status, waits, .. } = standing;
+        let Some(member) = self.member(outcome).filter(|_| standing.own) else { return Some(self.told(standing).message()) };
+        let own = || member.tried.message.clone();
+        match status {
+            Status::Error(_) if matches!(member.judgement.whole_pod, Some(WholePod::Error(_))) => own(),
+            Status::Error(error) => Some(error.clone()),
+            _ if member.tried.node.is_none() => own(),
+            _ if member.tried.preempts && *waits => own(),
+            Status::Success => None,
+            Status::Rejected { .. } if *waits => Some(status.message()),
+            Status::Rejected { .. } if self.root.newer() => Some(Status::marked(&[&status.message()]).message()),
+            Status::Rejected { .. } => {
+                let waits = if member.permitted == Some(false) { vec![WAITS, ASKED_TO_WAIT] } else { vec![""] };
+                Some(Status::marked(&waits).message())
+            }
+        }
+    }
+
+    /// The status that a pod is told whose own counts for nothing: 1.37 fills it in before it preempts.
+    fn told<'s>(&self, standing: &'s Standing) -> &'s Status {
+        let early = self.root.newer() && !matches!(standing.after, Status::Error(_));
+        if early { &standing.before } else { &standing.after }
+    }
+
+    fn judged(&self, state: &ClusterState, mut outcome: Outcome, answer: Option<&Answer>, mut cycle: GroupCycle) -> Judged {
+        let standing = self.standing(&outcome, answer);
+        let message = self.message(&outcome, &standing);
+        cycle.inferred.extend(self.drawn(&mut outcome, answer, &message));
+        let (reached, before) = self.reach(&outcome);
+        let tried = reached.and_then(|reached| Some(&reached.tries[reached.chosen?].1));
+        let place = tried.and_then(|tried| tried.members.iter().position(|member| member.tried.pod == self.pod.key()));
+        let Some((tried, place)) = tried.zip(place) else { return self.unreached(state, self.told(&standing), cycle) };
+        let member = &tried.members[place];
+        let mut judgement = Judgement { message, ..member.judgement.clone() };
+        let waits = member.permitted == Some(false) && standing.after != Status::Success && !standing.waits;
+        judgement.permit = waits.then_some(WAITS);
+        judgement.group = Some(Box::new(cycle));
+        let own: Vec<_> = tried.members[..place].iter().flat_map(|member| member.brings.clone()).collect();
+        let claims = own.iter().filter(|(key, _)| key.kind == Watched::ResourceClaim);
+        let pending = claims.map(|(key, _)| format!("{}/{}", key.namespace, key.name)).collect();
+        let assumed = before.into_iter().flat_map(|member| member.brings.clone()).chain(own.iter().cloned()).collect();
+        Judged { judgement, scope: Scope { pending, ..tried.scope.clone() }, assumed }
+    }
+
+    /// What is said where another placement may be reported with other words for the pod.
+    fn drawn(&self, outcome: &mut Outcome, answer: Option<&Answer>, message: &Option<String>) -> Option<String> {
+        let now = self.chosen(outcome);
+        let differ = self.alternatives(self.root, outcome).iter().any(|choice| {
+            self.choose(outcome, choice);
+            self.message(outcome, &self.standing(outcome, answer)) != *message
+        });
+        self.choose(outcome, &now);
+        let (mut group, mut told) = (self.root, Some(&*outcome));
+        while let Some(above) = told.filter(|outcome| outcome.drawn.len() < 2 || outcome.status == Status::Success) {
+            let place = self.place_in(group)?;
+            (group, told) = (&group.children[place], above.below().get(place));
+        }
+        let drawn = told.filter(|_| differ)?;
+        let name = drawn.chosen.and_then(|at| drawn.tries[at].0.name.as_deref()).unwrap_or_default();
+        let tries = drawn.tries.len();
+        Some(format!("the scheduler reports the first of {tries} placements it tries, in an order drawn by chance: here {name}"))
+    }
+
+    /// The judgement of a pod that was not tried.
+    fn unreached(&self, state: &ClusterState, status: &Status, cycle: GroupCycle) -> Judged {
+        let scope = Scope { post_filter: PostFilters::Skip, ..Scope::default() };
+        let plain = Cycle { scope: Some(&scope), ..Cycle::new(self.pod, state, self.root.profile) };
+        let whole = match status {
+            Status::Error(error) => WholePod::Error(error.clone()),
+            other => WholePod::Refused { plugin: "GangScheduling", refusal: Refusal::unschedulable(other.message()) },
+        };
+        let mut judgement: Judgement = plain.refused(whole);
+        judgement.message = Some(status.message());
+        judgement.group = Some(Box::new(cycle));
+        Judged { judgement, scope: Scope::default(), assumed: Vec::new() }
+    }
+
+    /// The judgement of a pod that is not tried before the groups above its own are there, where nothing else keeps it from the queue.
+    fn kept_aside(&self, state: &ClusterState, why: &str) -> Judged {
+        let mut cycle = self.described(&Outcome::failed(Status::Success), None, state);
+        cycle.outcome = GroupOutcome::Unknown;
+        cycle.unknown.push(format!("the scheduler keeps the pod aside ({why}): here it is judged as if it were alone"));
+        let mut judgement = Cycle::new(self.pod, state, self.root.profile).judge();
+        judgement.group = Some(Box::new(cycle));
+        Judged { judgement, scope: Scope::default(), assumed: Vec::new() }
+    }
+}

@@ -1,0 +1,81 @@
+//! The schedulers of 1.9 to 1.17: predicates and priorities under their own names.
+//! What a framework plugin does alike is its rule under the old name; what differs has a file here.
+
+mod classic;
+mod predicates;
+mod priorities;
+mod reason;
+
+pub(crate) use predicates::ArguedPredicate;
+pub(crate) use priorities::{CapacityRatio, NodeLabel, RequestedToCapacityRatio, ServiceAntiAffinity};
+
+use classic::{Predicate, Renamed};
+
+use super::{Plugin, Release, plugins};
+
+/// Every predicate and priority, in no order.
+pub(crate) fn all() -> impl Iterator<Item = &'static dyn Plugin> {
+    [predicates::PREDICATES, predicates::RENAMED, predicates::ARGUED, priorities::PRIORITIES, priorities::RENAMED]
+        .into_iter()
+        .flatten()
+        .copied()
+}
+
+/// The names under which 1.17 ran predicates as Filter plugins (`framework/plugins/default_registry.go`); GeneralPredicates became four.
+const PLUGIN_NAMES: &[(&str, &str)] = &[
+    ("NodeUnschedulable", "CheckNodeUnschedulable"),
+    ("NodeResourcesFit", "PodFitsResources"),
+    ("NodeName", "HostName"),
+    ("NodePorts", "PodFitsHostPorts"),
+    ("NodeAffinity", "MatchNodeSelector"),
+    ("VolumeRestrictions", "NoDiskConflict"),
+    ("TaintToleration", "PodToleratesNodeTaints"),
+    ("EBSLimits", "MaxEBSVolumeCount"),
+    ("GCEPDLimits", "MaxGCEPDVolumeCount"),
+    ("NodeVolumeLimits", "MaxCSIVolumeCountPred"),
+    ("AzureDiskLimits", "MaxAzureDiskVolumeCount"),
+    ("CinderLimits", "MaxCinderVolumeCount"),
+    ("VolumeBinding", "CheckVolumeBinding"),
+    ("VolumeZone", "NoVolumeZoneConflict"),
+    ("PodTopologySpread", "EvenPodsSpread"),
+    ("InterPodAffinity", "MatchInterPodAffinity"),
+];
+
+/// The rule behind a Filter plugin of a release: in 1.17 a predicate, else none of these.
+pub(crate) fn rule_behind(plugin: &'static str, release: Release) -> Option<&'static dyn Plugin> {
+    let (_, predicate) = PLUGIN_NAMES.iter().find(|(name, _)| release.0 == 17 && *name == plugin)?;
+    Some(plugins::named(predicate))
+}
+
+/// The Filter plugins that a predicate became: GeneralPredicates four, others one.
+pub(crate) fn plugins_of(predicate: &'static str) -> Vec<&'static str> {
+    if predicate == "GeneralPredicates" {
+        return vec!["NodeResourcesFit", "NodeName", "NodePorts", "NodeAffinity"];
+    }
+    let renamed = PLUGIN_NAMES.iter().find(|(_, name)| *name == predicate).map(|(plugin, _)| *plugin);
+    vec![renamed.unwrap_or(predicate)]
+}
+
+/// The Score plugins that priorities became with 1.17.
+const SCORE_PLUGIN_NAMES: &[(&str, &str)] = &[
+    ("SelectorSpreadPriority", "DefaultPodTopologySpread"),
+    ("InterPodAffinityPriority", "InterPodAffinity"),
+    ("LeastRequestedPriority", "NodeResourcesLeastAllocated"),
+    ("MostRequestedPriority", "NodeResourcesMostAllocated"),
+    ("BalancedResourceAllocation", "NodeResourcesBalancedAllocation"),
+    ("NodePreferAvoidPodsPriority", "NodePreferAvoidPods"),
+    ("NodeAffinityPriority", "NodeAffinity"),
+    ("TaintTolerationPriority", "TaintToleration"),
+    ("ImageLocalityPriority", "ImageLocality"),
+    ("EvenPodsSpreadPriority", "PodTopologySpread"),
+    ("RequestedToCapacityRatioPriority", "RequestedToCapacityRatio"),
+    ("ServiceAffinity", "ServiceAffinity"),
+    ("NodeLabel", "NodeLabel"),
+    ("RequestedToCapacityRatio", "RequestedToCapacityRatio"),
+];
+
+/// The Score plugin that a priority became, if it did in that release.
+pub(crate) fn score_plugin_of(priority: &str, release: Release) -> Option<&'static str> {
+    let (_, plugin) = SCORE_PLUGIN_NAMES.iter().find(|(name, _)| *name == priority)?;
+    Some(if *plugin == "DefaultPodTopologySpread" && release.0 >= 19 { "SelectorSpread" } else { plugin })
+}

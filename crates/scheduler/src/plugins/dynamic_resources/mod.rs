@@ -1,0 +1,94 @@
+//! DynamicResources: devices that claims have must be reachable, and those that claims want must be there.
+
+mod available;
+mod footprint;
+mod post_filter;
+mod score;
+mod wanted;
+
+use crate::dra::driver;
+use crate::{Candidate, Cycle, Feasible, Plugin, PreFilter, PreScore};
+
+pub use available::{is_allocated, is_reachable};
+pub use footprint::Lacking;
+pub use post_filter::{Said, claims_are_known, group_post_filter, post_filter};
+pub use wanted::{Wanted, pre_enqueue};
+
+/// The rule.
+pub struct DynamicResources;
+
+const NOT_AVAILABLE: &str = "resourceclaim not available on the node";
+
+impl Plugin for DynamicResources {
+    fn name(&self) -> &'static str {
+        "DynamicResources"
+    }
+
+    fn doc(&self) -> &'static str {
+        "Devices that claims have must be reachable from the node, and those that claims want must be there.
+
+Checks
+  Every Claim of the pod exists, and its device classes too. A claim with devices: the node selector of its allocation matches.
+  Claims without: a search over the devices published for the node, by class and request selectors (CEL), count or all, constraints
+  (matchAttribute, distinctAttribute), admin access, alternatives (firstAvailable), shared counters, consumable capacity, device taints.
+  Extended resources that device classes stand for, on nodes without a device plugin for them. Devices that are to be made ready
+  for the node: whether that failed. Devices that take of the node's own resources (DRANodeAllocatableResources): these must be left for
+  the pod and its devices, what the pod asks for as a whole must cover both, and no other pod may share them.
+  Score: which of a request's alternatives the node could serve, the first ones best.
+  Up to 1.31 a driver may serve a claim (resourceClassName up to 1.30, controller in 1.31): the node must be one of those its classes are
+  for (suitableNodes) and none the driver calls unsuitable in the pod's PodSchedulingContext. Once a node is chosen the driver is asked,
+  and the pod waits: `waiting for resource driver to allocate resource`, `… to provide information` or, since 1.30, no more than that.
+  In 1.30 the scheduler serves claims of classes with structuredParameters: each request gets the first named resource that is left
+  and meets the class's filter and the request's selector (CEL).
+Reads
+  ResourceClaims, DeviceClasses, ResourceSlices, DeviceTaintRules, the pod's resourceClaims and resourceClaimStatuses, the node's labels and allocatable;
+  up to 1.31 PodSchedulingContexts (1.26: PodSchedulings), up to 1.30 ResourceClasses, in 1.30 ResourceClassParameters, ResourceClaimParameters
+History
+  1.26  behind the gate DynamicResourceAllocation; on by default since 1.34
+  1.26  drivers allocate; a claim of mode Immediate is waited for, one in use or to be reallocated too
+  1.28  PreEnqueue keeps pods out whose claims are missing; claims made for a pod are named in its status
+  1.29  a missing class refuses the pod (before, the attempt ended with an error); waiting pods are Pending
+  1.30  named resources, allocated by the scheduler; gone in 1.31
+  1.31  device requests, allocated by the scheduler; drivers only with the gate DRAControlPlaneController, no more since 1.32
+  1.26–1.29  where a claim is asked to be freed, preemption is not tried; the claims whose mode is looked at for that are the pod's first
+  ones, not those in the way
+  1.31  a request for all devices counts those its class is not for, passes over those it cannot have, and ends the attempt
+  where nothing is left for the rest; a pool's newer slice may count twice
+  1.34  alternatives; 1.35 score; 1.36 extended resources, shared counters, device taints, consumable capacity by default
+  1.34  distinctAttribute compares where values lie in memory: any two devices differ
+  1.33–1.35  what a failed branch of the search took is not always given back, and a second device of an alternative that wants all
+  is one of the first alternative's; up to 1.34 an incomplete pool is used and an invalid one ends the attempt
+  1.35  a pod that has claims with devices and claims without ends its attempt in Score
+  1.36  devices may take of the node's own resources (gate): looked at where a claim gets its devices, and a container must name the claim;
+  since 1.37 at every claim, and only a claim whose devices stand for such resources may not be shared
+  1.36  what is listed of attributes is seen by selectors (gate), and by constraints since 1.37
+  1.37  counters of one pool no longer count for those of another driver; an error of a selector names the device; steps of capacity
+  below one (gate); devices for which the node has nothing to do, compatibility groups, derived attributes (gates). Within the cycle of
+  a group of pods, a claim that one pod brought devices to is the next one's to use, in 1.36 from every node; of such a claim and one
+  to allocate each is given the other's devices where it comes first; PostFilter says
+  nothing where it does nothing
+Differs from upstream
+  In 1.26 what preemption and this plugin say comes in random order; here this plugin's comes first, or as recorded.
+  Random order of drivers, slices and generated parameters (1.30) and of slices of two generations (1.31): unknown where it decides.
+  CEL beyond the parts modelled makes a node unknown, and so does a search that crashes 1.34 or 1.35.
+  Of several resources that what a pod asks for as a whole does not cover, upstream names one by chance, here the first.
+  Up to 1.34 chance decides which of several classes that name one extended resource serves it: nodes that leave it to devices are unknown.
+  Up to 1.35 upstream takes pools in random order: where it decides whether devices are found or which error is met, the node is unknown;
+  where it decides which are found, that is said. Upstream gives up after ten seconds a node, here after a number of steps."
+    }
+
+    fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
+        if cycle.profile.release.0 <= driver::LAST {
+            return match driver::Wanted::of(cycle) {
+                Ok(Some(wanted)) => PreFilter::Judge(Box::new(move |node: &Candidate| wanted.judge(node))),
+                Ok(None) => PreFilter::Skip,
+                Err(stop) => stop.into(),
+            };
+        }
+        wanted::filter(cycle)
+    }
+
+    fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
+        score::score(cycle)
+    }
+}

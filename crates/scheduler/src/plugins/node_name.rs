@@ -1,0 +1,45 @@
+//! NodeName: a pod that names a node fits only that node.
+
+use std::collections::BTreeSet;
+
+use crate::{Cycle, Filter, Plugin, PreFilter, Verdict};
+
+/// Upstream: `plugins/nodename/node_name.go`; up to 1.16 the predicate HostName.
+pub(super) struct NodeName;
+
+impl Plugin for NodeName {
+    fn name(&self) -> &'static str {
+        "NodeName"
+    }
+
+    fn doc(&self) -> &'static str {
+        "A pod that names a node fits only that node.
+
+Checks
+  spec.nodeName of the pod is empty or is the node's name. A pod that waits for a node has none, so it passes everywhere.
+Reads
+  pod spec.nodeName; node metadata.name
+History
+  1.18–1.20 node(s) didn't match the requested hostname
+  1.21–     node(s) didn't match the requested node name
+  1.37–     only the node named is looked at (PreFilter)
+Differs from upstream
+  A bound pod is judged as it was before it was bound, without its node."
+    }
+
+    fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
+        let reason = match cycle.profile.release.0 {
+            ..=20 => "node(s) didn't match the requested hostname",
+            _ => "node(s) didn't match the requested node name",
+        };
+        let wanted = cycle.pod.node_name.as_ref();
+        let filter: Filter<'a> = Box::new(move |node| match wanted {
+            Some(wanted) if *wanted != node.name => Verdict::unresolvable(reason),
+            _ => Verdict::Pass,
+        });
+        match wanted {
+            Some(wanted) if cycle.profile.release.0 >= 37 => PreFilter::Narrow(BTreeSet::from([wanted.clone()]), filter),
+            _ => PreFilter::Judge(filter),
+        }
+    }
+}

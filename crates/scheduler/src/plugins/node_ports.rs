@@ -1,0 +1,53 @@
+//! NodePorts: the host ports a pod wants are free.
+
+use crate::cluster::{HostPort, host_ports};
+use crate::{Cycle, Plugin, PreFilter, Verdict};
+
+/// Upstream: `plugins/nodeports/node_ports.go`; up to 1.16 the predicate PodFitsHostPorts.
+pub struct NodePorts;
+
+const REASON: &str = "node(s) didn't have free ports for the requested pod ports";
+
+impl Plugin for NodePorts {
+    fn name(&self) -> &'static str {
+        "NodePorts"
+    }
+
+    fn doc(&self) -> &'static str {
+        "The host ports a pod wants must be free on the node.
+
+Checks
+  No pod on the node uses the same port and protocol on the same address; 0.0.0.0 (the default) is every address.
+Reads
+  spec.containers[].ports[] hostPort, hostIP and protocol of the pod and of the pods on the node
+History
+  1.28– not run for pods without host ports
+  1.34– ports of sidecars (init containers with restartPolicy Always) count too
+  preemption may help
+Differs from upstream
+  nowhere"
+    }
+
+    fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
+        let sidecars = cycle.profile.rules.sidecar_ports;
+        let wanted = wanted(cycle);
+        if wanted.is_empty() {
+            return if cycle.profile.release.0 >= 28 { PreFilter::Skip } else { PreFilter::Judge(Box::new(|_| Verdict::Pass)) };
+        }
+        PreFilter::Judge(Box::new(move |node| {
+            let taken = node.used_ports(sidecars).any(|(used, _)| wanted.iter().any(|wanted| conflicts(wanted, used)));
+            if taken { Verdict::unschedulable(REASON) } else { Verdict::Pass }
+        }))
+    }
+}
+
+/// The host ports the pod of a cycle wants.
+pub fn wanted<'a>(cycle: &'a Cycle<'a>) -> Vec<&'a HostPort> {
+    host_ports(cycle.pod, cycle.profile.rules.sidecar_ports).collect()
+}
+
+/// Whether two pods cannot have these ports on one node. Only `0.0.0.0` is a wildcard, `::` is not.
+pub fn conflicts(wanted: &HostPort, used: &HostPort) -> bool {
+    let any = |port: &HostPort| &*port.ip == "0.0.0.0";
+    wanted.port == used.port && wanted.protocol == used.protocol && (any(wanted) || any(used) || wanted.ip == used.ip)
+}

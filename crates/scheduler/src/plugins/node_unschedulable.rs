@@ -1,0 +1,43 @@
+//! NodeUnschedulable: a cordoned node takes only pods that tolerate it.
+
+use std::sync::LazyLock;
+
+use crate::cluster::Taint;
+use crate::{Cycle, Plugin, PreFilter, Verdict};
+
+use super::tolerates;
+
+/// Upstream: `plugins/nodeunschedulable/node_unschedulable.go`; up to 1.16 the predicate CheckNodeUnschedulable.
+pub(super) struct NodeUnschedulable;
+
+/// The taint a cordon stands for.
+pub(super) static CORDON: LazyLock<Taint> =
+    LazyLock::new(|| Taint { key: "node.kubernetes.io/unschedulable".into(), value: "".into(), effect: "NoSchedule".into() });
+
+impl Plugin for NodeUnschedulable {
+    fn name(&self) -> &'static str {
+        "NodeUnschedulable"
+    }
+
+    fn doc(&self) -> &'static str {
+        "A cordoned node takes only pods that tolerate it.
+
+Checks
+  spec.unschedulable is not set, or the pod tolerates the taint node.kubernetes.io/unschedulable:NoSchedule.
+  The field counts, not the taint of that name: TaintToleration looks at that one.
+Reads
+  node spec.unschedulable; pod spec.tolerations
+History
+  1.18– node(s) were unschedulable; preemption cannot help
+Differs from upstream
+  nowhere"
+    }
+
+    fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
+        let comparisons = cycle.profile.rules.taint_comparisons;
+        let tolerated = cycle.pod.spec.tolerations.iter().any(|toleration| tolerates(toleration, &CORDON, comparisons));
+        PreFilter::Judge(Box::new(move |node| {
+            if node.unschedulable && !tolerated { Verdict::unresolvable("node(s) were unschedulable") } else { Verdict::Pass }
+        }))
+    }
+}

@@ -1,0 +1,95 @@
+//! TaintToleration: a tainted node takes only pods that tolerate its taints, and prefers those that tolerate the soft ones.
+
+use crate::cluster::{NodeInfo, Taint, Toleration};
+use crate::{Cycle, Feasible, Plugin, PreFilter, PreScore, Verdict};
+
+/// Upstream: `plugins/tainttoleration/taint_toleration.go`; up to 1.16 PodToleratesNodeTaints and TaintTolerationPriority.
+pub struct TaintToleration;
+
+impl Plugin for TaintToleration {
+    fn name(&self) -> &'static str {
+        "TaintToleration"
+    }
+
+    fn doc(&self) -> &'static str {
+        "A tainted node takes only pods that tolerate its taints; soft taints cost points.
+
+Checks
+  Each taint of effect NoSchedule or NoExecute is tolerated; the first that is not, in the node's order, is named.
+  Score: PreferNoSchedule taints that the pod does not tolerate, the fewer the better.
+Reads
+  node spec.taints; pod spec.tolerations
+History
+  1.18–1.23 node(s) had taint {key: value}, that the pod didn't tolerate
+  1.24–1.33 node(s) had untolerated taint {key: value} (1.34.0 and 1.34.1 too)
+  1.34.2–   node(s) had untolerated taint(s); since 1.35 operators Lt and Gt with TaintTolerationComparisonOperators
+  weight 1 up to 1.22, then 3; preemption cannot help
+Differs from upstream
+  nowhere"
+    }
+
+    fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
+        let release = cycle.profile.release.0;
+        let comparisons = cycle.profile.rules.taint_comparisons;
+        let tolerations = &cycle.pod.spec.tolerations;
+        PreFilter::Judge(Box::new(move |node| match untolerated(&node.taints, tolerations, comparisons) {
+            None => Verdict::Pass,
+            Some(taint) => match release {
+                ..=23 => {
+                    Verdict::unresolvable(format!("node(s) had taint {{{}: {}}}, that the pod didn't tolerate", taint.key, taint.value))
+                }
+                _ if cycle.profile.rules.taint_named => {
+                    Verdict::unresolvable(format!("node(s) had untolerated taint {{{}: {}}}", taint.key, taint.value))
+                }
+                _ => Verdict::unresolvable("node(s) had untolerated taint(s)"),
+            },
+        }))
+    }
+
+    fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
+        let comparisons = cycle.profile.rules.taint_comparisons;
+        let soft: Vec<&Toleration> =
+            cycle.pod.spec.tolerations.iter().filter(|toleration| matches!(&*toleration.effect, "" | "PreferNoSchedule")).collect();
+        let intolerable = move |node: &NodeInfo| {
+            let taints = node.taints.iter().filter(|taint| &*taint.effect == "PreferNoSchedule");
+            let count = taints.filter(|taint| !soft.iter().any(|toleration| tolerates(toleration, taint, comparisons))).count();
+            i64::try_from(count).unwrap_or(i64::MAX)
+        };
+        PreScore::scaled(intolerable, true)
+    }
+}
+
+/// The first taint that keeps a pod off a node.
+pub fn untolerated<'t>(taints: &'t [Taint], tolerations: &[Toleration], comparisons: bool) -> Option<&'t Taint> {
+    taints
+        .iter()
+        .filter(|taint| matches!(&*taint.effect, "NoSchedule" | "NoExecute"))
+        .find(|taint| !tolerations.iter().any(|toleration| tolerates(toleration, taint, comparisons)))
+}
+
+/// Whether all taints are tolerated, those too that only cost points.
+pub fn tolerates_all(taints: &[Taint], tolerations: &[Toleration]) -> bool {
+    taints.iter().all(|taint| tolerations.iter().any(|toleration| tolerates(toleration, taint, false)))
+}
+
+/// Whether a toleration covers a taint. `comparisons`: whether the operators Lt and Gt are known.
+pub fn tolerates(toleration: &Toleration, taint: &Taint, comparisons: bool) -> bool {
+    if !(toleration.effect.is_empty() || toleration.effect == taint.effect) || !(toleration.key.is_empty() || toleration.key == taint.key) {
+        return false;
+    }
+    match &*toleration.operator {
+        "" | "Equal" => toleration.value == taint.value,
+        "Exists" => true,
+        operator @ ("Lt" | "Gt") if comparisons => match (toleration.value.parse::<i64>(), taint.value.parse::<i64>()) {
+            (Ok(bound), Ok(value)) => {
+                if operator == "Lt" {
+                    value < bound
+                } else {
+                    value > bound
+                }
+            }
+            _ => false,
+        },
+        _ => false,
+    }
+}

@@ -1,0 +1,163 @@
+//! VolumeZone (NoVolumeZoneConflict up to 1.17): bound volumes with zone labels fit only nodes of that zone.
+
+use std::collections::BTreeSet;
+
+use crate::volumes::{claim_class, claim_refs, spec_class};
+use crate::{Candidate, Cycle, Plugin, PreFilter, Refusal, Verdict};
+use ketcd_kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
+
+/// The rule.
+pub struct VolumeZone;
+
+const CONFLICT: &str = "node(s) had no available volume zone";
+const BETA_KEYS: [&str; 2] = ["failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"];
+const KEYS: [&str; 4] = [BETA_KEYS[0], BETA_KEYS[1], "topology.kubernetes.io/zone", "topology.kubernetes.io/region"];
+
+/// A zone or region label of a volume and the values it allows.
+pub struct Topology {
+    /// The volume.
+    pub volume: String,
+    /// The label.
+    pub key: &'static str,
+    /// The zones or regions it may be used in.
+    pub values: BTreeSet<String>,
+}
+
+impl Plugin for VolumeZone {
+    fn name(&self) -> &'static str {
+        "VolumeZone"
+    }
+
+    fn doc(&self) -> &'static str {
+        "Bound volumes with zone labels fit only nodes of that zone.
+
+Checks
+  Each zone or region label of the pod's bound volumes against the node's label of the same key; several zones are separated by two
+  underscores. A node without any such label passes. Claims that wait for their first consumer are left to VolumeBinding.
+Reads
+  The pod's PersistentVolumeClaims, their PersistentVolumes' labels, StorageClasses of unbound claims, the node's labels.
+History
+  1.9–1.17 as predicate NoVolumeZoneConflict. topology.kubernetes.io labels since 1.19; lookups that fail end the attempt up to 1.19.11
+  and 1.20.7 and refuse since. Collected once for all nodes since 1.27. A beta label is satisfied by the node's stable one since 1.29.
+Differs from upstream
+  In nothing known."
+    }
+
+    fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
+        let release = cycle.profile.release.0;
+        let keys = keys(release);
+        let (topologies, problem) = topologies(cycle, keys);
+        if release >= 27 {
+            match &problem {
+                Some(reason) => return PreFilter::Refuse(Refusal::unresolvable(reason.clone())),
+                None if topologies.is_empty() => return PreFilter::Skip,
+                None => {}
+            }
+        } else if claim_refs(cycle.pod, false).next().is_none() {
+            return PreFilter::Skip;
+        }
+        PreFilter::Judge(Box::new(move |node: &Candidate| {
+            if !keys.iter().any(|key| node.labels.has(key)) {
+                return Verdict::Pass;
+            }
+            // Volumes are looked at in turn: one before the problem may be in the wrong zone.
+            if !topologies.iter().all(|topology| topology.allows(node, release)) {
+                return Verdict::unresolvable(CONFLICT);
+            }
+            match &problem {
+                None => Verdict::Pass,
+                Some(reason) if cycle.profile.rules.zone_lookups_fail => Verdict::Error(reason.clone()),
+                Some(reason) => Verdict::unresolvable(reason.clone()),
+            }
+        }))
+    }
+}
+
+/// The node labels a release knows.
+pub fn keys(release: u16) -> &'static [&'static str] {
+    if release >= 19 { &KEYS } else { &BETA_KEYS }
+}
+
+impl Topology {
+    fn allows(&self, node: &Candidate, release: u16) -> bool {
+        self.value(node, release).is_some_and(|value| self.values.contains(value))
+    }
+
+    /// The node's value for the label.
+    pub fn value<'n>(&self, node: &'n Candidate, release: u16) -> Option<&'n str> {
+        let stable = match self.key {
+            key if release >= 29 && key == BETA_KEYS[0] => node.labels.get(KEYS[2]),
+            key if release >= 29 && key == BETA_KEYS[1] => node.labels.get(KEYS[3]),
+            _ => None,
+        };
+        node.labels.get(self.key).or(stable)
+    }
+}
+
+/// The labels of the pod's volumes, and the first reason why more cannot be had.
+pub fn topologies(cycle: &Cycle<'_>, keys: &[&'static str]) -> (Vec<Topology>, Option<String>) {
+    let mut found = Vec::new();
+    let problem = collect(cycle, keys, &mut found).err();
+    (found, problem)
+}
+
+fn collect(cycle: &Cycle<'_>, keys: &[&'static str], found: &mut Vec<Topology>) -> Result<(), String> {
+    let listers = cycle.state.listers();
+    for reference in claim_refs(cycle.pod, false) {
+        if reference.name.is_empty() {
+            return Err("PersistentVolumeClaim had no name".to_owned());
+        }
+        let missing = || format!("persistentvolumeclaim \"{}\" not found", reference.name);
+        let claim = listers.claims.get(&cycle.pod.namespace, &reference.name).ok_or_else(missing)?;
+        let volume = claim.spec.as_ref().and_then(|spec| spec.volume_name.as_deref()).unwrap_or_default();
+        if volume.is_empty() && cycle.profile.release.0 <= 17 {
+            waits_for_consumer(claim, cycle)?;
+            continue;
+        }
+        if volume.is_empty() {
+            let name = claim_class(claim);
+            if name.is_empty() {
+                return Err("PersistentVolumeClaim had no pv name and storageClass name".to_owned());
+            }
+            let class = listers.storage_classes.get("", name);
+            let class = class.ok_or_else(|| {
+                if cycle.profile.rules.zone_lookups_fail {
+                    format!("StorageClass \"{name}\" claimed by PersistentVolumeClaim \"{}\" not found", reference.name)
+                } else {
+                    format!("storageclass.storage.k8s.io \"{name}\" not found")
+                }
+            })?;
+            match class.volume_binding_mode.as_deref() {
+                None => return Err(format!("VolumeBindingMode not set for StorageClass \"{name}\"")),
+                Some("WaitForFirstConsumer") => continue,
+                Some(_) => return Err("PersistentVolume had no name".to_owned()),
+            }
+        }
+        let volume = listers.volumes.get("", volume).ok_or_else(|| format!("persistentvolume \"{volume}\" not found"))?;
+        found.extend(keys.iter().filter_map(|key| topology(volume, key)));
+    }
+    Ok(())
+}
+
+/// Up to 1.17 an unbound claim is an error unless its class waits for the first consumer (1.9: always, unless VolumeScheduling is on).
+/// Up to 1.10 the class is the one the spec names, whatever the annotation says; 1.10 takes one without a mode for one that binds at once.
+fn waits_for_consumer(claim: &PersistentVolumeClaim, cycle: &Cycle<'_>) -> Result<(), String> {
+    let release = cycle.profile.release.0;
+    let name = if release <= 10 { spec_class(claim) } else { claim_class(claim) };
+    let class = cycle.state.listers().storage_classes.get("", name).filter(|_| cycle.profile.gates.on("VolumeScheduling"));
+    match class.map(|class| class.volume_binding_mode.as_deref()) {
+        Some(Some("WaitForFirstConsumer")) => return Ok(()),
+        Some(None) if release != 10 => return Err(format!("VolumeBindingMode not set for StorageClass \"{}\"", claim_class(claim))),
+        _ => {}
+    }
+    let name = claim.metadata.name.as_deref().unwrap_or_default();
+    let verb = if release <= 14 { "is not bound" } else { "was not found" };
+    Err(format!("PersistentVolumeClaim {verb}: \"{name}\""))
+}
+
+/// One label of a volume; a label with an empty zone in it is ignored, as upstream ignores it.
+fn topology(volume: &PersistentVolume, key: &'static str) -> Option<Topology> {
+    let value = volume.metadata.labels.as_ref()?.get(key)?;
+    let values: BTreeSet<String> = value.split("__").map(|zone| zone.trim().to_owned()).collect();
+    (!values.contains("")).then(|| Topology { volume: volume.metadata.name.clone().unwrap_or_default(), key, values })
+}

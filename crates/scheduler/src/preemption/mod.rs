@@ -1,0 +1,287 @@
+//! What follows when no node fits: whether taking lower pods away would help, and the words the scheduler adds about it.
+//! Sources: `core/generic_scheduler.go` Preempt (1.11–1.18), `plugins/defaultpreemption` (1.19–1.37), `framework/preemption` (1.23–1.37).
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::cluster::{NodeInfo, PodInfo};
+
+use super::cycle::fit_error::{filter_error, histogram};
+use super::cycle::judgement::{Judgement, NodeJudgement, WholePod};
+use super::cycle::prepared::Prepared;
+use super::cycle::stateless;
+use super::cycle::{Cycle, Moved, in_parallel};
+use super::groups::{self, Hierarchy, PostFilters, Together};
+use super::plugin::Verdict;
+use super::plugins;
+use super::plugins::dynamic_resources::{Said, claims_are_known};
+use super::profile::rules::{FitErrorFormat, PreemptionCandidates};
+use super::profile::{FilterMode, Profile};
+
+pub(crate) mod budgets;
+mod units;
+pub(crate) mod victims;
+
+use victims::{PreemptionCandidate, candidates};
+
+/// What the PostFilter plugins answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PostFilter {
+    /// What they add to the message; empty where they add nothing.
+    pub message: String,
+    /// What they may add as well: of nodes that rank equal chance picks one, and since 1.37 the message names it.
+    pub equals: Vec<String>,
+    /// Whether preemption finds a node.
+    pub nominates: bool,
+    /// Whether it ends with an error: then nothing else is said.
+    failed: bool,
+}
+
+const NOT_HELPFUL: &str = "Preemption is not helpful for scheduling";
+const NO_VICTIMS: &str = "No preemption victims found for incoming pod";
+
+/// Runs the profile's PostFilter plugins, up to the first that helps or fails.
+pub(crate) fn post_filter<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement: &Judgement) -> PostFilter {
+    let profile = cycle.profile;
+    if matches!(judgement.whole_pod, Some(WholePod::Gated { .. } | WholePod::Error(_))) {
+        return PostFilter::default();
+    }
+    let of_group = cycle.scope.map_or(PostFilters::Run, |scope| scope.post_filter);
+    if of_group == PostFilters::Skip {
+        return PostFilter::default();
+    }
+    let mut parts: Vec<String> = Vec::new();
+    for plugin in &profile.post_filters {
+        match *plugin {
+            "DynamicResources" if !profile.rules.dra && profile.release.0 >= 37 => {}
+            "DynamicResources" if !profile.rules.dra => parts.push("plugin disabled".to_owned()),
+            "DynamicResources" if !claims_are_known(cycle, judgement) => {
+                return PostFilter { message: "not found".to_owned(), ..PostFilter::default() };
+            }
+            "DynamicResources" => match plugins::dynamic_resources_post_filter(cycle, judgement) {
+                Said::On(said) => parts.push(said.to_owned()),
+                Said::Ends(said) | Said::Fails(said) => return PostFilter { message: said.to_owned(), ..PostFilter::default() },
+            },
+            _ if !profile.preempts => {}
+            _ if let PostFilters::Declines(why) = of_group => parts.push(format!("preemption: {why}")),
+            _ => {
+                let preemption = dry_run(cycle, prepared, judgement);
+                if preemption.nominates || preemption.failed {
+                    let told = profile.rules.fit_error != FitErrorFormat::Reasons;
+                    return PostFilter { message: if told { preemption.message } else { String::new() }, ..preemption };
+                }
+                parts.push(preemption.message);
+            }
+        }
+    }
+    if profile.rules.fit_error == FitErrorFormat::Reasons {
+        return PostFilter::default();
+    }
+    parts.retain(|part| !part.is_empty());
+    let message = parts.join(", ");
+    parts.reverse();
+    // In 1.26 the plugins' sentences come in the order of a Go map.
+    let equals = if profile.release.0 == 26 && parts.len() > 1 { vec![parts.join(", ")] } else { Vec::new() };
+    PostFilter { message, equals, ..PostFilter::default() }
+}
+
+/// The plugins in the order of their PreFilters.
+pub(super) fn prefilters(profile: &Profile) -> Vec<&'static str> {
+    let of_filters = || profile.filters.iter().map(|entry| entry.name).collect();
+    if profile.prefilter_order.is_empty() { of_filters() } else { profile.prefilter_order.clone() }
+}
+
+fn dry_run<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement: &Judgement) -> PostFilter {
+    let ineligible = |why: &str| PostFilter { message: format!("preemption: {why}"), ..PostFilter::default() };
+    if cycle.pod.spec.never_preempts && cycle.profile.rules.preemption_never {
+        return ineligible("not eligible due to preemptionPolicy=Never.");
+    }
+    if waits_for_victims(cycle, judgement) {
+        return ineligible("not eligible due to a terminating pod on the nominated node.");
+    }
+    let nominated = cycle.nominated_pods();
+    let stateless = cannot_take_off(cycle, prepared, judgement);
+    let nodes: Vec<&NodeInfo> = judgement.nodes.iter().map(|node| cycle.state.node_by_id(node.id)).collect();
+    let by_id: std::collections::HashMap<u32, &NodeJudgement> = judgement.nodes.iter().map(|node| (node.id, node)).collect();
+    let together = units::apply(cycle.profile).then(|| Together::new(cycle.state, cycle.profile));
+    let mut answers: Vec<DryRun> = in_parallel(&nodes, |node| {
+        if !is_candidate(cycle, judgement, by_id[&node.id]) {
+            return DryRun::Refused(vec![NOT_HELPFUL.to_owned()]);
+        }
+        if let Some(together) = &together {
+            return match (units::lower(cycle, node, together), &stateless) {
+                (Err(why), _) => DryRun::Failed(why),
+                (Ok(lower), _) if lower.is_empty() => DryRun::Refused(vec![NO_VICTIMS.to_owned()]),
+                (Ok(_), Some(error)) => DryRun::Failed(error.clone()),
+                (Ok(lower), None) => answer(cycle, &units::Cleared::new(cycle, &nominated, prepared, node, &lower).verdicts()),
+            };
+        }
+        let victims = lower_pods(node, cycle.pod.spec.priority);
+        if victims.is_empty() {
+            return DryRun::Refused(vec![NO_VICTIMS.to_owned()]);
+        }
+        if let Some(error) = &stateless {
+            return DryRun::Failed(error.clone());
+        }
+        let verdicts = cycle.judge_node(&cleared(cycle, node, &victims), prepared, &nominated, Moved { removed: &victims, returned: &[] });
+        answer(cycle, &verdicts)
+    });
+    if answers.iter().any(|answer| matches!(answer, DryRun::Fits)) {
+        if kept(cycle, judgement) > 0 {
+            let mut said = placements(cycle, judgement).into_iter();
+            return PostFilter { message: said.next().unwrap_or_default(), equals: said.collect(), nominates: true, failed: false };
+        }
+        // A node that would do but is not kept has no status; since 1.32 such nodes are told of like those that were not looked at.
+        answers.retain(|answer| cycle.profile.release.0 >= 32 || !matches!(answer, DryRun::Fits));
+    }
+    let errors: BTreeSet<&str> = answers.iter().filter_map(DryRun::error).collect();
+    match errors.into_iter().collect::<Vec<_>>().as_slice() {
+        [] => {
+            let reasons = histogram(answers.iter().flat_map(DryRun::reasons));
+            ineligible(&format!("0/{} nodes are available: {reasons}.", answers.len()))
+        }
+        [one] => PostFilter { failed: true, ..ineligible(one) },
+        several => PostFilter { failed: true, ..ineligible(&format!("[{}]", several.join(", "))) },
+    }
+}
+
+/// What is said of the nodes that may be picked, the best first: up to 1.36 nothing.
+fn placements(cycle: &Cycle, judgement: &Judgement) -> Vec<String> {
+    if cycle.profile.release.0 < 37 {
+        return Vec::new();
+    }
+    let found = candidates(cycle, judgement);
+    // Where not all are kept, those that are best here may not be among them.
+    let all = found.len() > kept(cycle, judgement);
+    let possible = found.iter().filter(|place| all || place.picked);
+    let said = |place: &PreemptionCandidate| {
+        let (node, victims) = (&place.node, place.victims.len());
+        format!("preemption: found a potential placement for pod on node {node}, preempting {victims} victims")
+    };
+    possible.map(said).collect()
+}
+
+/// What comes of taking the lower pods off one node.
+enum DryRun {
+    Fits,
+    Refused(Vec<String>),
+    Failed(String),
+}
+
+impl DryRun {
+    fn reasons(&self) -> Vec<&str> {
+        match self {
+            DryRun::Refused(reasons) => reasons.iter().map(String::as_str).collect(),
+            DryRun::Fits => vec![NOT_HELPFUL],
+            DryRun::Failed(_) => Vec::new(),
+        }
+    }
+
+    fn error(&self) -> Option<&str> {
+        match self {
+            DryRun::Failed(error) => Some(error),
+            DryRun::Fits | DryRun::Refused(_) => None,
+        }
+    }
+}
+
+/// What the filters' verdicts come to: the first that refuses or fails, or, where all run, the first that fails or else all reasons.
+fn answer(cycle: &Cycle, verdicts: &[Verdict]) -> DryRun {
+    let all = cycle.profile.filter_mode == FilterMode::All;
+    let mut reasons = Vec::new();
+    for (verdict, entry) in verdicts.iter().zip(&cycle.profile.filters) {
+        match verdict {
+            Verdict::Error(error) => return DryRun::Failed(filter_error(cycle, entry.name, error)),
+            Verdict::Reject(refusal) => reasons.extend(refusal.reasons.iter().map(|reason| reason.to_string())),
+            _ => {}
+        }
+        if !all && !reasons.is_empty() {
+            break;
+        }
+    }
+    if reasons.is_empty() { DryRun::Fits } else { DryRun::Refused(reasons) }
+}
+
+/// What taking a pod off a node ends with where a PreFilter's refusal came before the states that RemovePod of other plugins changes.
+/// Profiles that run none of these after the plugin that refuses are judged as if every state were there.
+fn cannot_take_off(cycle: &Cycle, prepared: &Prepared, judgement: &Judgement) -> Option<String> {
+    let profile = cycle.profile;
+    let Some(WholePod::Refused { plugin, refusal }) = &judgement.whole_pod else { return None };
+    if !profile.rules.prefilter_refusal_unknown && !refusal.preemption_may_help {
+        return None;
+    }
+    let mut refused = false;
+    for name in prefilters(profile) {
+        refused |= name == *plugin;
+        let extends = matches!(name, "PodTopologySpread" | "InterPodAffinity") || name == "VolumeRestrictions" && profile.release.0 >= 27;
+        let Some(at) = profile.filters.iter().position(|entry| entry.name == name).filter(|_| extends) else { continue };
+        // Who had nothing to say is not asked either; the patches that give nodes no status forget that.
+        if refused || (profile.rules.prefilter_refusal_unknown && prepared.skips(at)) {
+            let error = stateless::error(name, profile.release)?;
+            return Some(format!("running RemovePod on PreFilter plugin \"{name}\": {error}"));
+        }
+    }
+    None
+}
+
+/// The pods of a node that `priority` outranks.
+pub(crate) fn lower_pods(node: &NodeInfo, priority: i32) -> Vec<Arc<PodInfo>> {
+    node.pods.iter().filter(|pod| pod.spec.priority < priority).cloned().collect()
+}
+
+/// The node with those pods taken off.
+pub(crate) fn cleared(cycle: &Cycle, node: &NodeInfo, pods: &[Arc<PodInfo>]) -> NodeInfo {
+    let mut info = node.clone();
+    pods.iter().for_each(|pod| info.take_off(pod, cycle.state.rules(), cycle.profile.rules.sidecar_ports));
+    info
+}
+
+/// How many candidates preemption keeps of the nodes it looks at: since 1.20 the first so many, from a start drawn by chance
+/// (`defaultpreemption/default_preemption.go` calculateNumCandidates).
+pub(crate) fn kept(cycle: &Cycle, judgement: &Judgement) -> usize {
+    let nodes = judgement.nodes.iter().filter(|node| is_candidate(cycle, judgement, node)).count();
+    let (percentage, absolute) = cycle.profile.arguments.min_candidates;
+    if cycle.profile.release.0 < 20 { nodes } else { (nodes * percentage / 100).max(absolute).min(nodes) }
+}
+
+/// Whether preemption looks at a node at all.
+pub(crate) fn is_candidate(cycle: &Cycle, judgement: &Judgement, node: &NodeJudgement) -> bool {
+    let rules = &cycle.profile.rules;
+    match &judgement.whole_pod {
+        Some(WholePod::Refused { refusal, .. }) => return refusal.preemption_may_help || rules.prefilter_refusal_unknown,
+        Some(_) => return false,
+        None => {}
+    }
+    if node.absent {
+        return rules.preemption_candidates == PreemptionCandidates::AllButUnresolvable && !rules.filtered_out_told;
+    }
+    !node.fits() && may_help(node, cycle.profile.filter_mode)
+}
+
+/// Whether the refusals of a node leave hope: every one where every filter ran, else the first.
+fn may_help(node: &NodeJudgement, mode: FilterMode) -> bool {
+    let mut refusals = node.verdicts.iter().filter_map(|verdict| match verdict {
+        Verdict::Reject(refusal) => Some(refusal),
+        _ => None,
+    });
+    match mode {
+        FilterMode::All => refusals.all(|refusal| refusal.preemption_may_help),
+        _ => refusals.next().is_some_and(|refusal| refusal.preemption_may_help),
+    }
+}
+
+/// Whether an earlier preemption is under way: a lower pod on the nominated node is terminating. Since 1.19 that node is waited for only
+/// where it can be mended.
+fn waits_for_victims(cycle: &Cycle, judgement: &Judgement) -> bool {
+    let Some(nominated) = &cycle.pod.nominated_node_name else { return false };
+    let Some(node) = cycle.state.node(nominated) else { return false };
+    let judged = judgement.nodes.iter().find(|judged| judged.id == node.id);
+    let told = cycle.profile.release.0 >= 19 && !(cycle.profile.rules.prefilter_refusal_unknown && judgement.whole_pod.is_some());
+    let unresolvable = judged.is_some_and(|judged| judged.first_refusal().is_some() && !may_help(judged, cycle.profile.filter_mode));
+    let by_condition = cycle.profile.release.0 >= 27 && cycle.profile.gates.on("PodDisruptionConditions");
+    let hierarchy = Hierarchy::new(cycle.state, cycle.profile);
+    let by_group = units::apply(cycle.profile);
+    let priority = |pod: &PodInfo| if by_group { groups::priority(pod, hierarchy) } else { pod.spec.priority };
+    let waits = |pod: &Arc<PodInfo>| pod.terminating && priority(pod) < cycle.pod.spec.priority && (!by_condition || pod.preempted);
+    !(unresolvable && told) && node.pods.iter().any(waits)
+}

@@ -1,0 +1,140 @@
+//! Preemption for one pod where pods of groups go together, wherever they are (the gate GenericWorkload, 1.37).
+//! Sources: SelectVictimsOnNode of `plugins/defaultpreemption/default_preemption.go`, GetVictimsOnNode of `framework/preemption/preemption.go` (1.37).
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use crate::cluster::{NodeInfo, PodInfo};
+use crate::cycle::prepared::Prepared;
+use crate::cycle::{Cycle, Moved};
+use crate::groups::{Reprieved, Together, Unit, lost, repeated, reprieve, violating};
+use crate::plugins::pod_topology_spread::Tracked;
+use crate::{Profile, Verdict};
+
+use super::budgets::Budget;
+use super::victims::{PreemptionCandidate, Victim};
+
+/// Whether a profile preempts so.
+pub(super) fn apply(profile: &Profile) -> bool {
+    profile.release.0 >= 37 && profile.gates.on("GenericWorkload")
+}
+
+/// The units with pods on a node that a pod outranks.
+///
+/// # Errors
+/// Upstream's: a pod of theirs is on a node that is gone, or their groups go round in a circle.
+pub(super) fn lower(cycle: &Cycle, node: &NodeInfo, together: &Together) -> Result<Vec<Unit>, String> {
+    let mut units = together.units([node].into_iter());
+    let gone = units.iter().flat_map(|unit| &unit.pods).filter_map(|pod| pod.node_name.as_deref());
+    if let Some(name) = gone.into_iter().find(|name| cycle.state.node(name).is_none()) {
+        return Err(lost(name));
+    }
+    units.retain(|unit| unit.priority < cycle.pod.spec.priority);
+    repeated(&units, |pod| pod.node_name.as_ref() == Some(&node.name)).map_or(Ok(units), Err)
+}
+
+/// A node off which units were taken.
+pub(super) struct Cleared<'a> {
+    cycle: &'a Cycle<'a>,
+    nominated: &'a BTreeMap<Arc<str>, Vec<Arc<PodInfo>>>,
+    prepared: &'a Prepared<'a>,
+    info: NodeInfo,
+    removed: Vec<Arc<PodInfo>>,
+    returned: Vec<Arc<PodInfo>>,
+    /// What PodTopologySpread counts where pods of other nodes go as well, and the filters that ask it.
+    spread: Option<(Arc<RwLock<Tracked>>, Prepared<'a>)>,
+}
+
+impl<'a> Cleared<'a> {
+    /// Takes units off a node, and their other pods off theirs.
+    pub(super) fn new(
+        cycle: &'a Cycle<'a>,
+        nominated: &'a BTreeMap<Arc<str>, Vec<Arc<PodInfo>>>,
+        prepared: &'a Prepared<'a>,
+        node: &NodeInfo,
+        units: &[Unit],
+    ) -> Self {
+        let afar = units.iter().flat_map(|unit| &unit.pods).any(|pod| pod.node_name.as_ref() != Some(&node.name));
+        let place = cycle.profile.filters.iter().position(|entry| entry.name == "PodTopologySpread");
+        let spread = place.filter(|_| afar).zip(Tracked::new(cycle)).map(|(place, tracked)| {
+            let (tracked, mut prepared) = (Arc::new(RwLock::new(tracked)), cycle.prepare());
+            let shared = tracked.clone();
+            prepared.replace(place, Box::new(move |node| shared.read().unwrap_or_else(PoisonError::into_inner).judge(node, cycle)));
+            (tracked, prepared)
+        });
+        let (removed, returned) = (Vec::new(), Vec::new());
+        let mut cleared = Self { cycle, nominated, prepared, info: node.clone(), removed, returned, spread };
+        units.iter().for_each(|unit| cleared.take(unit));
+        cleared
+    }
+
+    /// What the filters say of the node as it is now.
+    pub(super) fn verdicts(&self) -> Vec<Verdict> {
+        let prepared = self.spread.as_ref().map_or(self.prepared, |(_, prepared)| prepared);
+        let moved = Moved { removed: &self.removed, returned: &self.returned };
+        self.cycle.judge_node(&self.info, prepared, self.nominated, moved)
+    }
+
+    fn take(&mut self, unit: &Unit) {
+        self.returned.retain(|other| !unit.pods.iter().any(|pod| pod.key() == other.key()));
+        self.removed.extend(unit.pods.iter().cloned());
+        self.each(unit, -1);
+    }
+
+    fn put_back(&mut self, unit: &Unit) {
+        self.removed.retain(|other| !unit.pods.iter().any(|pod| pod.key() == other.key()));
+        self.returned.extend(unit.pods.iter().cloned());
+        self.each(unit, 1);
+    }
+
+    fn each(&mut self, unit: &Unit, delta: i64) {
+        let (rules, sidecars) = (self.cycle.state.rules(), self.cycle.profile.rules.sidecar_ports);
+        for pod in &unit.pods {
+            match delta {
+                _ if pod.node_name.as_ref() != Some(&self.info.name) => {}
+                1 => self.info.put_on(pod.clone(), rules, sidecars),
+                _ => self.info.take_off(pod, rules, sidecars),
+            }
+            let node = pod.node_name.as_deref().and_then(|name| self.cycle.state.node(name));
+            if let (Some((tracked, _)), Some(node)) = (&self.spread, node) {
+                tracked.write().unwrap_or_else(PoisonError::into_inner).moved(pod, node, delta, self.cycle);
+            }
+        }
+    }
+
+    /// Puts a unit back; where the pod fits no more, it is gone again.
+    fn may_stay(&mut self, unit: &Unit) -> bool {
+        self.put_back(unit);
+        let fits = self.fits();
+        if !fits {
+            self.take(unit);
+        }
+        fits
+    }
+
+    fn fits(&self) -> bool {
+        !self.verdicts().iter().any(|verdict| matches!(verdict, Verdict::Reject(_) | Verdict::Error(_)))
+    }
+
+    fn is_drawn(&self) -> bool {
+        self.spread.as_ref().is_some_and(|(tracked, _)| tracked.read().unwrap_or_else(PoisonError::into_inner).is_drawn())
+    }
+
+    /// Who has to go: each unit is let stay that may, those whose budget would be violated first. `None`: the pod does not fit whoever goes.
+    pub(super) fn candidate(mut self, mut lower: Vec<Unit>, budgets: &[Budget]) -> Option<PreemptionCandidate> {
+        if lower.is_empty() || !self.fits() {
+            return None;
+        }
+        lower.sort_by_key(Unit::importance);
+        let reversed: Vec<Budget> = budgets.iter().rev().cloned().collect();
+        let drawn = violating(&lower, budgets, true) != violating(&lower, &reversed, true);
+        let Reprieved { victims, tied } = reprieve(lower, budgets, true, |unit| self.may_stay(unit));
+        let tied = tied || self.is_drawn();
+        let unlike = |unit: &Unit| unit.pods.iter().any(|pod| pod.spec.priority != unit.pods[0].spec.priority);
+        // The first pod of all ranks the node.
+        let drawn = drawn || victims.first().is_some_and(|(unit, _)| unlike(unit));
+        let pods = victims.into_iter().flat_map(|(unit, violates)| unit.pods.into_iter().zip(violates));
+        let victims = pods.map(|(pod, violates_budget)| Victim { pod, violates_budget }).collect();
+        Some(PreemptionCandidate { node: self.info.name.clone(), victims, picked: false, tied, drawn })
+    }
+}

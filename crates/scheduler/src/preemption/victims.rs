@@ -1,0 +1,300 @@
+//! Preemption itself: on each candidate node the pods that would have to go, and the node upstream's rules pick.
+//! Sources: `core/generic_scheduler.go` selectNodesForPreemption, pickOneNodeForPreemption (1.11–1.18),
+//! `plugins/defaultpreemption/default_preemption.go`, `framework/preemption/preemption.go` (1.19–1.37).
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::cluster::{NodeInfo, PodInfo};
+
+use super::budgets::{Budget, Violating, budgets, violating};
+use super::{cleared, is_candidate, lower_pods, units};
+use crate::Verdict;
+use crate::cycle::judgement::{Judgement, NodeJudgement};
+use crate::cycle::{Cycle, Moved, in_parallel};
+use crate::groups::Together;
+
+/// A pod that would have to go.
+#[derive(Clone, Debug)]
+pub struct Victim {
+    /// The pod.
+    pub pod: Arc<PodInfo>,
+    /// Whether that would violate a disruption budget.
+    pub violates_budget: bool,
+}
+
+/// A node that taking lower pods away would make room on.
+#[derive(Clone, Debug)]
+pub struct PreemptionCandidate {
+    /// The node.
+    pub node: Arc<str>,
+    /// The pods that would have to go, the most important first.
+    pub victims: Vec<Victim>,
+    /// Whether upstream's rules pick it; several are picked where the rules leave several.
+    pub picked: bool,
+    /// Whether a victim and a pod that stays, or that would not violate its budget, are equals: which is which depends on their order in the scheduler's
+    /// cache.
+    pub tied: bool,
+    /// Whether the victims, or the node's rank, depend on the order of the disruption budgets, which 1.18 and 1.37 take as a map gives them, or on
+    /// that of the pods of one group (1.37).
+    pub drawn: bool,
+}
+
+/// The candidate nodes of a pod that fits nowhere, the best first.
+pub fn candidates(cycle: &Cycle, judgement: &Judgement) -> Vec<PreemptionCandidate> {
+    let prepared = cycle.prepare();
+    let nominated = cycle.nominated_pods();
+    let budgets = budgets(cycle.state);
+    let judged: HashMap<u32, &NodeJudgement> = judgement.nodes.iter().map(|node| (node.id, node)).collect();
+    let nodes: Vec<&NodeInfo> = judgement.nodes.iter().map(|node| cycle.state.node_by_id(node.id)).collect();
+    let together = units::apply(cycle.profile).then(|| Together::new(cycle.state, cycle.profile));
+    let places = in_parallel(&nodes, |node| {
+        if let Some(together) = &together {
+            let lower = is_candidate(cycle, judgement, judged[&node.id]).then(|| units::lower(cycle, node, together).ok())??;
+            return units::Cleared::new(cycle, &nominated, &prepared, node, &lower).candidate(lower, &budgets);
+        }
+        let refuses = |verdict: &Verdict| matches!(verdict, Verdict::Reject(_) | Verdict::Error(_));
+        let fits = |node: &NodeInfo, moved: Moved<'_>| !cycle.judge_node(node, &prepared, &nominated, moved).iter().any(refuses);
+        is_candidate(cycle, judgement, judged[&node.id]).then(|| candidate(cycle, node, &budgets, fits))?
+    });
+    let mut found: Vec<PreemptionCandidate> = places.into_iter().flatten().collect();
+    let minor = cycle.profile.release.0;
+    found.sort_by(|a, b| rank(a, minor).cmp(&rank(b, minor)).then_with(|| a.node.cmp(&b.node)));
+    let best = found.first().map(|first| rank(first, minor));
+    for candidate in &mut found {
+        candidate.picked = best.as_ref() == Some(&rank(candidate, minor));
+    }
+    found
+}
+
+/// `pickOneNodeForPreemption`: fewest budgets violated, lowest first victim, smallest sum of priorities, fewest victims, latest start.
+fn rank(candidate: &PreemptionCandidate, minor: u16) -> (bool, usize, i32, i64, usize, Reverse<i64>) {
+    let victims = &candidate.victims;
+    let highest = victims.first().map_or(i32::MIN, |victim| victim.pod.spec.priority);
+    let sum = victims.iter().map(|victim| i64::from(victim.pod.spec.priority) + (1 << 31)).sum();
+    // Of those that violate a budget the first comes first, though others may have a higher priority (`util/utils.go` GetEarliestPodStartTime).
+    let top = victims.iter().map(|victim| victim.pod.spec.priority).max();
+    let of_highest = victims.iter().filter(|victim| Some(victim.pod.spec.priority) == top);
+    let earliest = of_highest.map(|victim| victim.pod.started.unwrap_or(i64::MAX)).min().unwrap_or(i64::MAX);
+    let violations = victims.iter().filter(|victim| victim.violates_budget).count();
+    // A node that needs no victim wins at once.
+    (!victims.is_empty(), violations, highest, sum, victims.len(), Reverse(if minor >= 15 { earliest } else { 0 }))
+}
+
+/// `selectVictimsOnNode`: all lower pods go; then each is let stay that may, those whose budget would be violated first.
+fn candidate(
+    cycle: &Cycle<'_>,
+    node: &NodeInfo,
+    budgets: &[Budget],
+    fits: impl Fn(&NodeInfo, Moved<'_>) -> bool,
+) -> Option<PreemptionCandidate> {
+    let minor = cycle.profile.release.0;
+    let mut lower = lower_pods(node, cycle.pod.spec.priority);
+    let cleared = cleared(cycle, node, &lower);
+    // Since 1.21 a node without lower pods is none.
+    if (lower.is_empty() && minor >= 21) || !fits(&cleared, Moved { removed: &lower, returned: &[] }) {
+        return None;
+    }
+    sort_by_importance(&mut lower, minor);
+    let violating = violating(&lower, budgets, minor);
+    let mut answers = violating.iter().map(|violating| reprieve(cycle, &cleared, &lower, violating, &fits));
+    let (victims, tied) = answers.next()?;
+    let tied = tied || violating.first().is_some_and(|violating| counts_by_order(&victims, &lower, budgets, violating, minor));
+    let told = |victims: &[Victim]| victims.iter().map(|victim| (victim.pod.key(), victim.violates_budget)).collect::<Vec<_>>();
+    let drawn = answers.any(|(others, _)| told(&others) != told(&victims));
+    Some(PreemptionCandidate { node: node.name.clone(), victims, picked: false, tied, drawn })
+}
+
+/// Whether a victim and its equal share a budget that one of them violates: which of them depends on their order.
+fn counts_by_order(victims: &[Victim], lower: &[Arc<PodInfo>], budgets: &[Budget], violating: &Violating, minor: u16) -> bool {
+    let shared = |a: &PodInfo, b: &PodInfo| budgets.iter().any(|budget| budget.selects(a) && budget.selects(b));
+    let unlike = |victim: &Victim, other: &PodInfo| violating.contains(&other.key()) != victim.violates_budget;
+    let equal = |a: &PodInfo, b: &PodInfo| importance(a, minor) == importance(b, minor);
+    let swapped = |victim: &Victim| {
+        let pod = &victim.pod;
+        lower.iter().any(|other| unlike(victim, other) && equal(pod, other) && shared(pod, other))
+    };
+    victims.iter().any(swapped)
+}
+
+/// Who has to go off a node already cleared; beside them, whether one is the equal of a pod that stays.
+fn reprieve(
+    cycle: &Cycle<'_>,
+    cleared: &NodeInfo,
+    lower: &[Arc<PodInfo>],
+    violating: &Violating,
+    fits: impl Fn(&NodeInfo, Moved<'_>) -> bool,
+) -> (Vec<Victim>, bool) {
+    let (minor, rules, sidecars) = (cycle.profile.release.0, cycle.state.rules(), cycle.profile.rules.sidecar_ports);
+    let (first, then): (Vec<_>, Vec<_>) = lower.iter().cloned().partition(|pod| violating.contains(&pod.key()));
+    let both = !first.is_empty() && !then.is_empty();
+    let (mut info, mut gone) = (cleared.clone(), lower.to_vec());
+    let (mut victims, mut staying, mut returned) = (Vec::new(), Vec::new(), Vec::new());
+    for (pod, violates_budget) in first.into_iter().map(|pod| (pod, true)).chain(then.into_iter().map(|pod| (pod, false))) {
+        info.put_on(pod.clone(), rules, sidecars);
+        let without: Vec<Arc<PodInfo>> = gone.iter().filter(|other| other.key() != pod.key()).cloned().collect();
+        returned.push(pod.clone());
+        if fits(&info, Moved { removed: &without, returned: &returned }) {
+            gone = without;
+            staying.push((importance(&pod, minor), violates_budget));
+        } else {
+            info.take_off(&pod, rules, sidecars);
+            returned.pop();
+            victims.push(Victim { pod, violates_budget });
+        }
+    }
+    let tied = victims.iter().any(|victim: &Victim| staying.contains(&(importance(&victim.pod, minor), victim.violates_budget)));
+    if both && cycle.profile.rules.victims_sorted {
+        victims.sort_by_key(|victim| importance(&victim.pod, minor));
+    }
+    (victims, tied)
+}
+
+/// Sorts pods as `sort.Slice` does up to twelve: by insertion. A pod that has not started counts as starting now, that is before the one it is held
+/// against (`util/utils.go` GetPodStartTime, since 1.15), so that of such pods the last comes first.
+fn sort_by_importance(pods: &mut [Arc<PodInfo>], minor: u16) {
+    if minor >= 15 && pods.len() <= 12 {
+        pods.reverse();
+        pods.sort_by_key(|pod| importance(pod, minor));
+        let started = |pod: &Arc<PodInfo>| (importance(pod, minor), pod.started);
+        pods.chunk_by_mut(|a, b| started(a) == started(b)).filter(|equals| equals[0].started.is_some()).for_each(<[_]>::reverse);
+    } else {
+        pods.sort_by_key(|pod| importance(pod, minor));
+    }
+}
+
+/// Higher priority first, then the longer running (since 1.15).
+fn importance(pod: &PodInfo, minor: u16) -> (Reverse<i32>, i64) {
+    (Reverse(pod.spec.priority), if minor >= 15 { pod.started.unwrap_or(i64::MAX) } else { 0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::cluster::{ClusterState, ObjectKey, PodFields, Watched};
+    use crate::{Gates, Profile, Release};
+
+    fn check(minor: u16, pods: &[(&str, i32, u32, &str)], cpu: &str, wanted: &[&str]) {
+        let profile = Profile::new(Release(minor), Gates::new(Release(minor)));
+        let mut state = ClusterState::new(profile.rules.requests);
+        let mut revision = 0;
+        let mut put = |kind: Watched, name: String, mut object: Value| {
+            let namespace = if kind == Watched::Node { "" } else { "default" };
+            object["metadata"]["name"] = json!(name);
+            object["metadata"]["namespace"] = json!(namespace);
+            revision += 1;
+            let key = ObjectKey { kind, namespace: namespace.into(), name: name.into() };
+            state.apply(&key, Some(&serde_json::to_vec(&object).unwrap()), revision);
+        };
+        for name in ["x", "y", "z"] {
+            let status = json!({"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10"}});
+            put(Watched::Node, name.into(), json!({"metadata": {"labels": {}}, "status": status}));
+        }
+        for (at, (node, priority, cpu, app)) in pods.iter().enumerate() {
+            let container = json!({"name": "c", "resources": {"requests": {"cpu": format!("{cpu}m")}}});
+            let spec = json!({"nodeName": node, "priority": priority, "containers": [container]});
+            let started = format!("2024-01-01T00:00:{at:02}Z");
+            let status = json!({"phase": "Running", "startTime": started});
+            put(Watched::Pod, format!("p{at}"), json!({"metadata": {"labels": {"app": app}}, "spec": spec, "status": status}));
+        }
+        let budget = json!({"metadata": {}, "spec": {"selector": {"matchLabels": {"app": "kept"}}}, "status": {"disruptionsAllowed": 2, "currentHealthy": 3, "desiredHealthy": 1, "expectedPods": 3}});
+        put(Watched::PodDisruptionBudget, "kept".into(), budget);
+        let container = json!({"name": "c", "resources": {"requests": {"cpu": cpu}}});
+        let pod = json!({"metadata": {"name": "p", "namespace": "default"}, "spec": {"priority": 1000, "containers": [container]}});
+        let pod = PodInfo::compile(&PodFields::of(pod).unwrap(), 0, state.interner(), &mut Vec::new());
+        let cycle = Cycle { pod: &pod, state: &state, profile: &profile, scope: None };
+        let found = candidates(&cycle, &cycle.judge());
+        let lines: Vec<String> = found
+            .iter()
+            .map(|place| {
+                let victims: Vec<String> = place
+                    .victims
+                    .iter()
+                    .map(|victim| format!("{}{}", victim.pod.name, if victim.violates_budget { "!" } else { "" }))
+                    .collect();
+                format!("{}{}: {}", place.node, if place.picked { "*" } else { "" }, victims.join(" "))
+            })
+            .collect();
+        assert_eq!(lines, wanted, "1.{minor}");
+    }
+
+    #[test]
+    fn budgets_before_priorities_before_sums() {
+        let pods = [
+            ("x", 100, 2000, "a"),
+            ("x", 10, 2000, "a"),
+            ("y", 100, 4000, "a"),
+            ("z", 50, 1300, "kept"),
+            ("z", 50, 1300, "kept"),
+            ("z", 50, 1300, "kept"),
+        ];
+        for minor in [19, 25, 28] {
+            check(minor, &pods, "4", &["y*: p2", "x: p0 p1", "z: p5! p3 p4"]);
+        }
+        for minor in [29, 34, 36] {
+            check(minor, &pods, "4", &["y*: p2", "x: p0 p1", "z: p3 p4 p5!"]);
+        }
+    }
+
+    #[test]
+    fn the_lower_pod_goes_and_the_later_start_is_preferred() {
+        let pods = [("x", 100, 2000, "a"), ("x", 10, 2000, "a"), ("y", 10, 3000, "a"), ("z", 5000, 4000, "a")];
+        check(34, &pods, "2", &["y*: p2", "x: p1"]);
+    }
+
+    #[test]
+    fn the_start_counts_since_1_15() {
+        // Equal in all else: the node whose pod started last.
+        let pods = [("x", 10, 4000, "a"), ("y", 10, 4000, "a"), ("z", 5000, 4000, "a")];
+        for minor in [11, 14] {
+            check(minor, &pods, "2", &["x*: p0", "y*: p1"]);
+        }
+        for minor in [15, 22, 36] {
+            check(minor, &pods, "2", &["y*: p1", "x: p0"]);
+        }
+    }
+
+    #[test]
+    fn a_budget_that_is_used_up_on_the_way() {
+        // Two disruptions are allowed; up to 1.17 every pod is held against the budget as it stands.
+        let pods =
+            [("x", 50, 1300, "kept"), ("x", 50, 1300, "kept"), ("x", 50, 1300, "kept"), ("y", 5000, 4000, "a"), ("z", 5000, 4000, "a")];
+        for minor in [16, 17] {
+            check(minor, &pods, "4", &["x*: p0 p1 p2"]);
+        }
+        for minor in [18, 19, 25] {
+            check(minor, &pods, "4", &["x*: p2! p0 p1"]);
+        }
+    }
+
+    #[test]
+    fn a_pod_that_frees_nothing_stays() {
+        let pods = [("x", 5000, 4000, "a"), ("y", 5000, 4000, "a"), ("z", 10, 4000, "a"), ("z", 20, 0, "a")];
+        check(34, &pods, "2", &["z*: p2"]);
+    }
+
+    /// Two pods of one importance under a budget that allows one disruption: which of them violates it depends on their order.
+    #[test]
+    fn equals_of_one_budget_may_change_places() {
+        let mut state = ClusterState::new(Profile::new(Release(25), Gates::new(Release(25))).rules.requests);
+        let budget = json!({"metadata": {"name": "b", "namespace": "n"}, "spec": {"selector": {"matchLabels": {"app": "kept"}}},
+                            "status": {"disruptionsAllowed": 1, "currentHealthy": 2, "desiredHealthy": 1, "expectedPods": 2}});
+        let key = ObjectKey { kind: Watched::PodDisruptionBudget, namespace: "n".into(), name: "b".into() };
+        state.apply(&key, Some(budget.to_string().as_bytes()), 1);
+        let mut pod = |name: &str, app: &str| {
+            let pod = json!({"metadata": {"name": name, "namespace": "n", "labels": {"app": app}}, "spec": {"containers": []}});
+            Arc::new(PodInfo::compile(&PodFields::of(pod).unwrap(), 0, state.interner(), &mut Vec::new()))
+        };
+        let pods = [pod("p0", "kept"), pod("p1", "kept"), pod("p2", "other")];
+        let budgets = budgets(&state);
+        let violating = violating(&pods, &budgets, 25).remove(0);
+        let drawn = |pod: &Arc<PodInfo>| {
+            let victims = [Victim { pod: pod.clone(), violates_budget: violating.contains(&pod.key()) }];
+            counts_by_order(&victims, &pods, &budgets, &violating, 25)
+        };
+        assert_eq!([drawn(&pods[0]), drawn(&pods[1]), drawn(&pods[2])], [true, true, false]);
+    }
+}

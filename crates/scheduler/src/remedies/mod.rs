@@ -1,0 +1,92 @@
+//! What would make a pod fit that fits nowhere: for each node the smallest set of changes, each proved by judging again on the changed state.
+
+mod fix;
+mod needs;
+mod search;
+#[cfg(test)]
+mod tests;
+mod trial;
+mod volume;
+
+use std::collections::BTreeSet;
+
+use crate::cluster::{ClusterState, PodInfo};
+
+use super::cycle::judgement::NodeJudgement;
+use super::explanation::{Help, Hopeless, Remedy};
+use super::{Judgement, Profile, Verdict, WholePod};
+
+use search::Search;
+
+/// Nodes that something helps on are looked for until there are so many: those that want the fewest changes at least come first.
+const NODES: usize = 48;
+/// In clusters larger than this fewer nodes are looked at, less long.
+const LARGE: usize = 500;
+const NODES_OF_LARGE: usize = 12;
+
+/// So many sets of changes are tried on a node, and in large clusters.
+const TRIALS: usize = 600;
+const TRIALS_OF_LARGE: usize = 40;
+
+/// What would help a pod that fits nowhere, the best first; `only`: on this node. The state is changed on the way and as it was afterwards.
+pub(crate) fn help(pod: &PodInfo, state: &mut ClusterState, profile: &Profile, judgement: &Judgement, only: Option<&str>) -> Help {
+    if matches!(judgement.whole_pod, Some(WholePod::Gated { .. })) || judgement.nodes.iter().any(NodeJudgement::fits) {
+        return Help::default();
+    }
+    let mut nodes: Vec<&NodeJudgement> = judgement.nodes.iter().filter(|node| only.is_none_or(|only| *node.name == *only)).collect();
+    nodes.sort_by_key(|node| (at_least(node, judgement), node.distance(), node.name.clone()));
+    let (most, trials) = if nodes.len() > LARGE { (NODES_OF_LARGE, TRIALS_OF_LARGE) } else { (NODES, TRIALS) };
+    let mut help = Help { of: nodes.len(), ..Help::default() };
+    let mut found: Vec<(usize, i64, Remedy)> = Vec::new();
+    let mut left = most;
+    for node in nodes.into_iter().take(most * 8) {
+        help.searched += 1;
+        let plugins = refusing(node, judgement);
+        let search = Search::run(pod, state, profile, &node.name, trials);
+        if search.cut {
+            help.cut.push(node.name.clone());
+        }
+        if search.found.is_empty() {
+            let too_many = search.hopeless.is_empty() && !search.cut;
+            let many = too_many.then(|| ("", format!("more than {} changes would be needed", search::CHANGES)));
+            let why = search.hopeless.into_iter().chain(many);
+            help.hopeless.extend(why.map(|(plugin, why)| Hopeless { node: node.name.clone(), plugin, why }));
+        } else {
+            left -= 1;
+        }
+        for (cost, fixes) in search.found {
+            let told = |node: &str| fixes.iter().map(|fix| fix.text(node)).collect();
+            let (changes, alike) = (told(&node.name), told("the node"));
+            found.push((fixes.len(), cost, Remedy { node: node.name.clone(), changes, alike, plugins: plugins.clone() }));
+        }
+        if left == 0 {
+            break;
+        }
+    }
+    found.sort_by(|a, b| (a.0, a.1, &a.2.node).cmp(&(b.0, b.1, &b.2.node)));
+    help.remedies = found.into_iter().map(|(_, _, remedy)| remedy).collect();
+    help
+}
+
+/// The filters that refuse a node, the one that refuses the pod as a whole first.
+fn refusing(node: &NodeJudgement, judgement: &Judgement) -> Vec<&'static str> {
+    let refusing = node.verdicts.iter().zip(&judgement.filters).filter(|(verdict, _)| matches!(verdict, Verdict::Reject(_)));
+    let mut plugins: Vec<&'static str> = refusing.map(|(_, plugin)| *plugin).collect();
+    if let Some(WholePod::Refused { plugin, .. }) = &judgement.whole_pod {
+        plugins.insert(0, plugin);
+        plugins.dedup();
+    }
+    plugins
+}
+
+/// How many changes a node wants at least: filters of these kinds have no change in common.
+fn at_least(node: &NodeJudgement, judgement: &Judgement) -> usize {
+    let kind = |plugin: &str| match plugin {
+        "NodeUnschedulable" | "CheckNodeUnschedulable" | "CheckNodeCondition" | "TaintToleration" | "PodToleratesNodeTaints" => "node",
+        "NodeAffinity" | "MatchNodeSelector" => "labels",
+        "VolumeBinding" | "CheckVolumeBinding" => "volumes",
+        // What a pod less may meet, and what nothing meets.
+        _ => "pods",
+    };
+    refusing(node, judgement).into_iter().map(kind).collect::<BTreeSet<_>>().len()
+}

@@ -1,0 +1,274 @@
+//! What helps, case by case, and that no smaller set does.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::cluster::{ObjectKey, PodFields, Watched};
+use crate::{Cycle, Gates, Release, SchedulerConfiguration};
+
+fn state(profile: &Profile, objects: &[(Watched, &str, Value)]) -> ClusterState {
+    let mut state = ClusterState::new(profile.rules.requests);
+    for (number, (kind, name, object)) in objects.iter().enumerate() {
+        let namespace = if matches!(kind, Watched::Pod | Watched::PersistentVolumeClaim | Watched::Service) { "default" } else { "" };
+        let key = ObjectKey { kind: *kind, namespace: namespace.into(), name: (*name).into() };
+        let mut object = object.clone();
+        object["metadata"]["name"] = json!(name);
+        object["metadata"]["namespace"] = json!(namespace);
+        state.apply(&key, Some(&serde_json::to_vec(&object).unwrap()), i64::try_from(number).unwrap() + 1);
+    }
+    state
+}
+
+/// The remedies for a pod, one line each.
+fn check(pod: Value, objects: &[(Watched, &str, Value)], wanted: &[&str]) {
+    let release = Release(34);
+    check_with(&Profile::new(release, Gates::new(release)), pod, objects, wanted);
+}
+
+fn check_with(profile: &Profile, pod: Value, objects: &[(Watched, &str, Value)], wanted: &[&str]) {
+    let mut state = state(profile, objects);
+    let mut pod = json!({"metadata": {"name": "p", "namespace": "default", "labels": {"app": "a"}}, "spec": pod});
+    pod["spec"]["containers"][0]["name"] = json!("c");
+    let typed = PodFields::of(pod).unwrap();
+    let pod = PodInfo::compile(&typed, 0, state.interner(), &mut Vec::new());
+    let judgement = Cycle::new(&pod, &state, profile).judge();
+    let before = format!("{:?}", state.nodes().collect::<Vec<_>>());
+    let found = help(&pod, &mut state, profile, &judgement, None).remedies;
+    let lines: Vec<String> = found.iter().map(|remedy| format!("{}: {}", remedy.node, remedy.changes.join(" and "))).collect();
+    assert_eq!(lines, wanted);
+    assert_eq!(format!("{:?}", state.nodes().collect::<Vec<_>>()), before, "the state is as it was");
+}
+
+fn node(spec: Value, labels: Value) -> Value {
+    json!({"metadata": {"labels": labels}, "spec": spec, "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10"}}})
+}
+
+fn asks(cpu: &str) -> Value {
+    json!({"containers": [{"resources": {"requests": {"cpu": cpu}}}]})
+}
+
+#[test]
+fn a_cordoned_node_and_a_tainted_one() {
+    let cordoned =
+        node(json!({"unschedulable": true, "taints": [{"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}]}), json!({}));
+    let tainted = node(json!({"taints": [{"key": "dedicated", "value": "db", "effect": "NoSchedule"}]}), json!({}));
+    let ill = node(json!({"taints": [{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}]}), json!({}));
+    let objects = [(Watched::Node, "n1", cordoned), (Watched::Node, "n2", tainted), (Watched::Node, "n3", ill)];
+    let wanted = ["n1: uncordon n1", "n2: tolerate taint dedicated=db:NoSchedule", "n2: remove taint dedicated=db:NoSchedule from n2"];
+    check(asks("1"), &objects, &wanted);
+}
+
+#[test]
+fn room_by_asking_for_less_or_by_a_pod_less() {
+    let mut running = json!({"metadata": {}, "spec": asks("3500m")});
+    running["spec"]["nodeName"] = json!("n1");
+    running["spec"]["containers"][0]["name"] = json!("c");
+    let objects = [(Watched::Node, "n1", node(json!({}), json!({}))), (Watched::Pod, "other", running)];
+    check(asks("1"), &objects, &["n1: lower requests.cpu by 500m", "n1: delete pod default/other"]);
+}
+
+#[test]
+fn more_than_a_node_has_is_only_met_by_less() {
+    let objects = [(Watched::Node, "n1", node(json!({}), json!({})))];
+    check(asks("6"), &objects, &["n1: lower requests.cpu by 2"]);
+}
+
+#[test]
+fn labels_that_people_set_and_labels_that_nodes_have() {
+    let mut pod = asks("1");
+    pod["nodeSelector"] = json!({"disk": "ssd"});
+    let objects = [(Watched::Node, "n1", node(json!({}), json!({})))];
+    check(pod, &objects, &["n1: add label disk=ssd to n1", "n1: drop disk from nodeSelector"]);
+    let mut pod = asks("1");
+    pod["nodeSelector"] = json!({"kubernetes.io/hostname": "gone"});
+    check(pod, &objects, &["n1: drop kubernetes.io/hostname from nodeSelector"]);
+}
+
+#[test]
+fn several_refusals_need_several_changes() {
+    let mut pod = asks("6");
+    pod["nodeSelector"] = json!({"disk": "ssd"});
+    let objects = [(Watched::Node, "n1", node(json!({"unschedulable": true}), json!({})))];
+    let both = [
+        "n1: uncordon n1 and lower requests.cpu by 2 and add label disk=ssd to n1",
+        "n1: uncordon n1 and lower requests.cpu by 2 and drop disk from nodeSelector",
+    ];
+    check(pod, &objects, &both);
+}
+
+#[test]
+fn the_smallest_set_takes_of_each_filter_what_asks_for_least() {
+    // Two labels or no affinity; two requests or one pod: one and one.
+    let mut pod = json!({"containers": [{"resources": {"requests": {"cpu": "2", "memory": "5Gi"}}}]});
+    let terms = json!([{"key": "disk", "operator": "In", "values": ["ssd"]}, {"key": "rack", "operator": "In", "values": ["r"]}]);
+    pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"] =
+        json!([{"matchExpressions": terms}]);
+    let mut running =
+        json!({"metadata": {}, "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "3", "memory": "4Gi"}}}]}});
+    running["spec"]["nodeName"] = json!("n1");
+    let objects = [(Watched::Node, "n1", node(json!({}), json!({}))), (Watched::Pod, "other", running)];
+    let wanted = ["n1: drop the required node affinity and delete pod default/other"];
+    check(pod, &objects, &wanted);
+}
+
+#[test]
+fn a_rival_elsewhere_in_the_zone() {
+    let rival = json!({"metadata": {}, "spec": {"nodeName": "n2", "containers": [{"name": "c"}], "affinity": {"podAntiAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "a"}}}]}}}});
+    let full =
+        json!({"metadata": {"labels": {"zone": "z"}}, "spec": {}, "status": {"allocatable": {"cpu": "1", "memory": "8Gi", "pods": "1"}}});
+    let objects =
+        [(Watched::Node, "n1", node(json!({}), json!({"zone": "z"}))), (Watched::Node, "n2", full), (Watched::Pod, "rival", rival)];
+    let pod = json!({"containers": [{"resources": {"requests": {"cpu": "2"}}}]});
+    check(pod, &objects, &["n1: delete pod default/rival", "n2: lower requests.cpu by 1 and delete pod default/rival"]);
+}
+
+#[test]
+fn claims_that_are_missing_or_unbound_concern_every_node() {
+    let mut pod = asks("1");
+    pod["volumes"] = json!([{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]);
+    let one = [(Watched::Node, "n1", node(json!({}), json!({})))];
+    check(pod.clone(), &one, &["n1: create PersistentVolumeClaim data and a volume for it"]);
+    let claim = json!({"metadata": {}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "5Gi"}}}});
+    let [node] = one;
+    check(pod, &[node, (Watched::PersistentVolumeClaim, "data", claim)], &["n1: provide a PersistentVolume of 5Gi for claim data"]);
+}
+
+#[test]
+fn a_volume_for_a_claim() {
+    let mut pod = asks("1");
+    pod["volumes"] = json!([{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]);
+    let claim = json!({"metadata": {}, "spec": {"storageClassName": "local", "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "5Gi"}}}});
+    let class = json!({"metadata": {}, "provisioner": "kubernetes.io/no-provisioner", "volumeBindingMode": "WaitForFirstConsumer"});
+    let objects = [
+        (Watched::Node, "n1", node(json!({}), json!({"kubernetes.io/hostname": "n1"}))),
+        (Watched::PersistentVolumeClaim, "data", claim),
+        (Watched::StorageClass, "local", class),
+    ];
+    check(pod, &objects, &["n1: provide a PersistentVolume of 5Gi of class local on n1 for claim data"]);
+}
+
+macro_rules! made_up {
+    ($($name:literal)*) => {
+        &[$(($name, include_bytes!(concat!("../../../../testdata/releases/", $name, ".ndjson.zst")))),*]
+    };
+}
+
+/// The made-up clusters of `testdata/releases`.
+const MADE_UP: &[(&str, &[u8])] = made_up!("1.21" "1.22" "1.22-nopreempt" "1.23" "1.24" "1.25" "1.26" "1.28" "1.29" "1.29-bare" "1.29-order" "1.30" "1.33" "1.33-most" "1.34" "1.35" "1.36");
+
+/// One of the made-up clusters: its profile, its state and its pods that wait.
+fn made_up(file: &[u8]) -> (Profile, ClusterState, Vec<PodInfo>) {
+    let text = zstd::decode_all(file).unwrap();
+    let mut lines =
+        text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(|line| serde_json::from_slice::<Value>(line).unwrap());
+    let (head, objects) = (lines.next().unwrap(), lines.next().unwrap());
+    let release = Release(head["version"].as_str().unwrap().split('.').nth(1).unwrap().parse().unwrap());
+    let gates = Gates::new(release);
+    let profile = match &head["config"] {
+        Value::Null => Profile::new(release, gates),
+        config => SchedulerConfiguration::read(config, release, &gates).unwrap().profiles.remove(0),
+    };
+    let mut state = ClusterState::new(profile.rules.requests);
+    let folders =
+        [("Node", "minions"), ("Service", "services/specs"), ("ReplicationController", "controllers"), ("StorageClass", "storageclasses")];
+    for object in objects["objects"].as_array().unwrap() {
+        let (kind, metadata) = (object["kind"].as_str().unwrap(), &object["metadata"]);
+        let plural = if kind.ends_with("ity") { kind.replace("ity", "ities") } else { format!("{kind}s") }.to_lowercase();
+        let folder = folders.iter().find(|(known, _)| *known == kind).map_or(plural, |(_, folder)| (*folder).to_owned());
+        let name = metadata["name"].as_str().unwrap();
+        let path = metadata["namespace"].as_str().map_or(format!("{folder}/{name}"), |namespace| format!("{folder}/{namespace}/{name}"));
+        if let Some(key) = ObjectKey::parse(&path) {
+            state.apply(&key, Some(&serde_json::to_vec(object).unwrap()), metadata["resourceVersion"].as_str().unwrap().parse().unwrap());
+        }
+    }
+    let pods = lines.map(|line| {
+        let (namespace, name) = line["pod"].as_str().unwrap().split_once('/').unwrap();
+        (**state.pod(namespace, name).unwrap()).clone()
+    });
+    let pods = pods.collect();
+    (profile, state, pods)
+}
+
+/// Every set of so many of some things.
+fn sets<T: Clone>(of: &[T], size: usize) -> Vec<Vec<T>> {
+    if size == 0 {
+        return vec![Vec::new()];
+    }
+    let with = |at: usize| sets(&of[at + 1..], size - 1).into_iter().map(move |rest| [vec![of[at].clone()], rest].concat());
+    (0..of.len()).flat_map(with).collect()
+}
+
+#[test]
+fn no_smaller_set_of_the_changes_thought_of_is_enough() {
+    const MOST: usize = 1000;
+    let (mut tried, mut searched, mut sizes) = (0, 0, [0; 8]);
+    for (file, text) in MADE_UP {
+        let (profile, mut state, pods) = made_up(text);
+        for (number, pod) in pods.iter().enumerate() {
+            let judgement = Cycle { pod, state: &state, profile: &profile, scope: None }.judge();
+            if judgement.nodes.iter().any(NodeJudgement::fits) || matches!(judgement.whole_pod, Some(WholePod::Gated { .. })) {
+                continue;
+            }
+            // Of each pod another few nodes.
+            for node in judgement.nodes.iter().skip(number % 2).step_by(2) {
+                let search = Search::run(pod, &mut state, &profile, &node.name, TRIALS);
+                let smallest = search.found.first().map_or(3, |(_, fixes)| fixes.len());
+                sizes[search.found.first().map_or(0, |_| smallest)] += 1;
+                let all = search.thought_of();
+                searched += 1;
+                let mut enough = |fixes: &[fix::Fix]| {
+                    tried += 1;
+                    let trial = trial::Trial::with(pod, &mut state, &profile, fixes, &node.name);
+                    trial.needs(&profile, &node.name).is_empty().then(|| trial.fixes.clone())
+                };
+                let told = |fixes: &[fix::Fix]| fixes.iter().map(|fix| fix.text(&node.name)).collect::<Vec<_>>().join(" and ");
+                let found: Vec<String> = search.found.iter().map(|(_, fixes)| told(fixes)).collect();
+                for size in 1..smallest {
+                    for fixes in sets(&all, size).into_iter().take(MOST) {
+                        assert!(
+                            enough(&fixes).is_none(),
+                            "{file} {} on {}: {} is enough, not {found:?}",
+                            pod.full_name(),
+                            node.name,
+                            told(&fixes)
+                        );
+                    }
+                }
+                // Nor does another one of that size ask for less.
+                let least = search.found.first().map_or(0, |(cost, _)| *cost);
+                for fixes in sets(&all, smallest).into_iter().take(if least > 0 { MOST } else { 0 }) {
+                    let settled = enough(&fixes).filter(|fixes| search.cost(fixes) < least);
+                    assert!(settled.is_none(), "{file} {} on {}: {settled:?} asks for less than {found:?}", pod.full_name(), node.name);
+                }
+                for (_, fixes) in &search.found {
+                    assert!(enough(fixes).is_some(), "{file} {} on {}: {found:?} is not enough", pod.full_name(), node.name);
+                }
+            }
+        }
+    }
+    assert!(tried > 5_000 && sizes[1..4].iter().all(|count| *count > 10), "{tried} sets on {searched} nodes, {sizes:?} by size");
+}
+
+#[test]
+fn labels_that_a_policy_wants() {
+    let release = Release(14);
+    let profile = |label: &str, presence: bool| {
+        let policy = json!({"kind": "Policy", "apiVersion": "v1", "predicates": [
+            {"name": "CheckNodeLabelPresence", "argument": {"labelsPresence": {"labels": [label], "presence": presence}}},
+            {"name": "CheckServiceAffinity", "argument": {"serviceAffinity": {"labels": ["rack"]}}},
+        ]});
+        SchedulerConfiguration::read(&policy, release, &Gates::new(release)).unwrap().profiles.remove(0)
+    };
+    let sibling = json!({"metadata": {"labels": {"app": "a"}}, "spec": {"nodeName": "n1", "containers": [{"name": "c"}]}});
+    let objects = [
+        (Watched::Service, "a", json!({"metadata": {}, "spec": {"selector": {"app": "a"}}})),
+        (Watched::Node, "n1", node(json!({}), json!({"rack": "r1", "retiring": "soon"}))),
+        (Watched::Node, "n2", node(json!({}), json!({"in-use": "yes", "retiring": "soon"}))),
+        (Watched::Node, "n3", node(json!({}), json!({"in-use": "yes", "rack": "r2", "retiring": "soon"}))),
+        (Watched::Pod, "other", sibling),
+    ];
+    check_with(&profile("in-use", true), asks("1"), &objects, &["n1: add label in-use= to n1", "n2: add label rack=r1 to n2"]);
+    let wanted = ["n1: remove label retiring from n1", "n2: remove label retiring from n2 and add label rack=r1 to n2"];
+    check_with(&profile("retiring", false), asks("1"), &objects, &wanted);
+}

@@ -1,0 +1,110 @@
+//! Changes made for a while: the pod and the state as they would be, judged, and undone.
+
+use std::sync::Arc;
+
+use crate::cluster::{ClusterState, ObjectKey, PodInfo, Stored, WhenUnsatisfiable};
+use crate::plugins::pod_topology_spread::filter::comparisons;
+use crate::plugins::{node_resources_fit, pod_topology_spread};
+use crate::{Candidate, Cycle, Profile};
+
+use super::fix::Fix;
+use super::needs::{self, Need};
+
+/// A state with some changes made, undone when it is dropped.
+pub(super) struct Trial<'s> {
+    pod: PodInfo,
+    state: &'s mut ClusterState,
+    undo: Vec<(ObjectKey, Option<Stored>)>,
+    /// The changes made, with the amounts that turned out to be needed.
+    pub fixes: Vec<Fix>,
+}
+
+impl<'s> Trial<'s> {
+    /// Makes changes: first those that are what they are, then those whose amount depends on what is left to be done.
+    pub(super) fn with(pod: &PodInfo, state: &'s mut ClusterState, profile: &Profile, fixes: &[Fix], node: &Arc<str>) -> Self {
+        let mut trial = Self { pod: pod.clone(), state, undo: Vec::new(), fixes: Vec::new() };
+        let (open, settled): (Vec<&Fix>, Vec<&Fix>) = fixes.iter().partition(|fix| matches!(fix, Fix::Lower(..) | Fix::MaxSkew(..)));
+        for fix in settled {
+            trial.make(fix.clone(), node);
+        }
+        for fix in open {
+            let fix = match fix {
+                Fix::Lower(resource, _) => Fix::Lower(resource.clone(), trial.lacking(profile, node, resource)),
+                Fix::MaxSkew(at, key, _) => Fix::MaxSkew(*at, key.clone(), trial.skew(profile, node, *at)),
+                other => other.clone(),
+            };
+            trial.make(fix, node);
+        }
+        trial
+    }
+
+    fn make(&mut self, fix: Fix, node: &Arc<str>) {
+        fix.change_pod(&mut self.pod);
+        for (key, stored) in fix.change_state(self.state, node) {
+            let before = self.state.set(&key, stored);
+            self.undo.push((key, before));
+        }
+        self.fixes.push(fix);
+    }
+
+    fn cycle<'c>(&'c self, profile: &'c Profile) -> Cycle<'c> {
+        Cycle { pod: &self.pod, state: self.state, profile, scope: None }
+    }
+
+    /// How much of a resource the node lacks, pods nominated to it counted; rounded up to what people write.
+    fn lacking(&self, profile: &Profile, node: &str, resource: &Arc<str>) -> i64 {
+        let cycle = self.cycle(profile);
+        let Some(info) = self.state.node(node) else { return 0 };
+        let mut with = info.clone();
+        for pod in cycle.nominated_pods().get(node).into_iter().flatten() {
+            with.add_pod(pod.clone(), self.state.rules());
+        }
+        let request = profile.rules.requests.incoming(&self.pod);
+        let devices = node_resources_fit::device_resources(&cycle);
+        let short = node_resources_fit::shortages(&with, &request, &profile.rules, &profile.arguments, &devices);
+        let lack = short.into_iter().find(|shortage| shortage.resource == *resource);
+        let unit = if matches!(&**resource, "memory" | "ephemeral-storage") { 1 << 20 } else { 1 };
+        lack.map_or(0, |lack| {
+            let by = lack.requested.saturating_add(lack.used).saturating_sub(lack.capacity);
+            by.div_euclid(unit).saturating_add(i64::from(by.rem_euclid(unit) > 0)).saturating_mul(unit).min(lack.requested)
+        })
+    }
+
+    /// The skew that one of the pod's constraints would have on the node, or what it allows where that is enough.
+    fn skew(&self, profile: &Profile, node: &str, at: usize) -> i32 {
+        let constraints = &self.pod.spec.spread;
+        let hard = constraints.iter().take(at).filter(|constraint| constraint.when_unsatisfiable == WhenUnsatisfiable::DoNotSchedule);
+        let number = hard.count();
+        let cycle = self.cycle(profile);
+        let Some(info) = self.state.node(node) else { return 0 };
+        let compared = comparisons(&cycle, &Candidate::plain(info)).into_iter().nth(number).and_then(Result::ok);
+        let needed = compared.filter(pod_topology_spread::filter::Comparison::is_skewed).map(|of| of.count + of.own - of.least);
+        needed.and_then(|skew| i32::try_from(skew).ok()).unwrap_or(0)
+    }
+
+    /// What still refuses the pod on the node; nothing: it fits.
+    pub(super) fn needs(&self, profile: &Profile, node: &str) -> Vec<Need> {
+        let cycle = self.cycle(profile);
+        let prepared = cycle.prepare();
+        if let Some(whole) = &prepared.whole_pod {
+            return needs::of_whole(&cycle, whole);
+        }
+        let Some(info) = self.state.node(node) else { return Vec::new() };
+        let mut found = Vec::new();
+        if let Some((names, plugins)) = prepared.subset.as_ref().filter(|(names, _)| !names.contains(node)) {
+            debug_assert!(!names.contains(node));
+            found.extend(plugins.first().map(|plugin| needs::of_absent(&cycle, plugin)));
+        }
+        let verdicts = cycle.judge_node(info, &prepared, &cycle.nominated_pods(), crate::cycle::Moved::default());
+        found.extend(needs::of_node(&cycle, info, &verdicts));
+        found
+    }
+}
+
+impl Drop for Trial<'_> {
+    fn drop(&mut self) {
+        for (key, stored) in self.undo.drain(..).rev() {
+            self.state.set(&key, stored);
+        }
+    }
+}

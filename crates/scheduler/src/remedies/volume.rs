@@ -1,0 +1,74 @@
+//! Volumes and claims that a change brings into being, as far as filters look at them.
+
+use std::sync::Arc;
+
+use crate::cluster::{ClusterState, ObjectKey, Stored, Watched};
+use ketcd_kube::api::core::v1::{
+    NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec,
+    PersistentVolumeStatus, VolumeNodeAffinity,
+};
+use ketcd_kube::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use super::fix::name;
+
+/// What a claim asks for, in words.
+pub(super) fn wanted(claim: &PersistentVolumeClaim) -> String {
+    let spec = claim.spec.clone().unwrap_or_default();
+    let size = spec.resources.and_then(|resources| resources.requests?.get("storage").map(|size| format!(" of {}", size.0)));
+    let class = spec.storage_class_name.filter(|class| !class.is_empty()).map(|class| format!(" of class {class}"));
+    size.unwrap_or_default() + &class.unwrap_or_default()
+}
+
+/// A claim bound to a volume of its own that every node can reach.
+pub(super) fn bound(claim: &PersistentVolumeClaim, volume_name: &str) -> Vec<(ObjectKey, Option<Stored>)> {
+    let mut bound = claim.clone();
+    bound.metadata.annotations.get_or_insert_default().insert("pv.kubernetes.io/bind-completed".to_owned(), "yes".to_owned());
+    bound.spec.get_or_insert_default().volume_name = Some(volume_name.to_owned());
+    let volume = PersistentVolume {
+        metadata: ObjectMeta { name: Some(volume_name.to_owned()), ..ObjectMeta::default() },
+        spec: Some(PersistentVolumeSpec::default()),
+        status: Some(PersistentVolumeStatus { phase: Some("Bound".to_owned()), ..PersistentVolumeStatus::default() }),
+    };
+    let key = |kind: Watched, namespace: Option<&str>, name: &str| ObjectKey {
+        kind,
+        namespace: namespace.unwrap_or_default().into(),
+        name: name.into(),
+    };
+    vec![
+        (key(Watched::PersistentVolume, None, volume_name), Some(Stored::PersistentVolume(Arc::new(volume)))),
+        (
+            key(Watched::PersistentVolumeClaim, claim.metadata.namespace.as_deref(), name(&claim.metadata)),
+            Some(Stored::PersistentVolumeClaim(Arc::new(bound))),
+        ),
+    ]
+}
+
+/// A free volume that a claim can bind to on the node.
+pub(super) fn volume_for(claim: &PersistentVolumeClaim, node: &str, state: &ClusterState) -> Option<PersistentVolume> {
+    let spec = claim.spec.clone()?;
+    let info = state.node(node)?;
+    let host = info.labels.get("kubernetes.io/hostname").map(|host| NodeSelector {
+        node_selector_terms: vec![NodeSelectorTerm {
+            match_expressions: Some(vec![NodeSelectorRequirement {
+                key: "kubernetes.io/hostname".to_owned(),
+                operator: "In".to_owned(),
+                values: Some(vec![host.to_owned()]),
+            }]),
+            match_fields: None,
+        }],
+    });
+    let labels = spec.selector.as_ref().and_then(|selector| selector.match_labels.clone());
+    Some(PersistentVolume {
+        metadata: ObjectMeta { name: Some(format!("for-{}-on-{node}", name(&claim.metadata))), labels, ..ObjectMeta::default() },
+        spec: Some(PersistentVolumeSpec {
+            capacity: spec.resources.and_then(|resources| resources.requests),
+            access_modes: spec.access_modes,
+            storage_class_name: spec.storage_class_name,
+            volume_mode: spec.volume_mode,
+            volume_attributes_class_name: spec.volume_attributes_class_name,
+            node_affinity: host.map(|required| VolumeNodeAffinity { required: Some(required) }),
+            ..PersistentVolumeSpec::default()
+        }),
+        status: Some(PersistentVolumeStatus { phase: Some("Available".to_owned()), ..PersistentVolumeStatus::default() }),
+    })
+}

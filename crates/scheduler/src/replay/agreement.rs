@@ -1,0 +1,113 @@
+//! Whether what was recorded follows from what the rules say.
+
+use crate::cycle::judgement::{Judgement, NodeJudgement, WholePod};
+use crate::cycle::scoring::Scores;
+use crate::dra::driver::DriverWait;
+use crate::explanation::{Agreement, Attempt, Outcome};
+use crate::groups::GroupOutcome;
+
+/// Holds the recorded outcome against a judgement.
+pub(crate) fn agreement(attempt: &Attempt, judgement: &Judgement) -> Agreement {
+    let known = || judgement.nodes.iter().filter(|node| node.fits()).all(|node| node.unknown().is_none());
+    match attempt.outcome {
+        // It rests on what cannot be read.
+        _ if !judgement.unread.is_empty() => Agreement::Unverifiable,
+        Outcome::Pending => Agreement::Unverifiable,
+        Outcome::Gated if matches!(judgement.whole_pod, Some(WholePod::Gated { .. })) => Agreement::Agrees,
+        Outcome::Gated => Agreement::Disagrees,
+        Outcome::Scheduled | Outcome::Unschedulable if judgement.group.is_some() => by_group(attempt, judgement, known()),
+        // A pod that waits for its group is refused when its time is up.
+        Outcome::Unschedulable if judgement.permit.is_some() => match attempt.recorded_message.as_deref().is_some_and(is_timeout) {
+            true => Agreement::Agrees,
+            false => Agreement::Unverifiable,
+        },
+        // A driver that has yet to serve the pod's claims is waited for once a node is chosen.
+        Outcome::Unschedulable if !judgement.driver_waits.is_empty() => {
+            let said = |wait: &DriverWait| attempt.recorded_message.as_deref() == Some(wait.message.as_str());
+            if judgement.driver_waits.iter().any(said) { Agreement::Agrees } else { Agreement::Disagrees }
+        }
+        Outcome::Unschedulable => match judgement.whole_pod.is_none() && judgement.nodes.iter().any(NodeJudgement::fits) {
+            false => Agreement::Agrees,
+            true if known() => Agreement::Disagrees,
+            true => Agreement::Unverifiable,
+        },
+        Outcome::Scheduled => scheduled(attempt, judgement, known()),
+    }
+}
+
+/// Whether scores in doubt may have put the recorded node before the one that is best by the others.
+pub(crate) fn rests_on_doubt(attempt: &Attempt, judgement: &Judgement) -> bool {
+    let (Some(node), Some(scores)) = (&attempt.node, &judgement.scores) else { return false };
+    let decides = |at: usize| scores.nodes[at] == *node || scores.best().any(|best| *best == scores.nodes[at]);
+    scores.nodes.contains(node) && scores.plugins.iter().flat_map(|score| &score.doubtful).any(|at| decides(*at))
+}
+
+/// Whether the recorded node fits and may be the next best of a pod like it (OpportunisticBatching).
+pub(crate) fn may_be_next_best(attempt: &Attempt, judgement: &Judgement) -> bool {
+    let (Some(node), Some(scores)) = (&attempt.node, &judgement.scores) else { return false };
+    judgement.batched && scores.nodes.contains(node)
+}
+
+/// What the scheduler writes of a pod whose time at Permit is up (`framework/runtime/waiting_pods_map.go`, `schedule_one.go` bindingCycle).
+fn is_timeout(message: &str) -> bool {
+    message.starts_with("0/1 nodes are available: 1 rejected due to timeout after waiting ")
+        && message.contains(" at plugin GangScheduling")
+}
+
+/// Holds the recorded outcome against the cycle of the pod's group. Where pods before it may have gone elsewhere, nothing is certain.
+fn by_group(attempt: &Attempt, judgement: &Judgement, known: bool) -> Agreement {
+    let Some(group) = &judgement.group else { return Agreement::Unverifiable };
+    let refused = judgement.message.is_some();
+    let agreement = match attempt.outcome {
+        Outcome::Scheduled if refused => Agreement::Disagrees,
+        Outcome::Scheduled => scheduled(attempt, judgement, known),
+        _ if refused => Agreement::Agrees,
+        _ => Agreement::Disagrees,
+    };
+    let timeout = attempt.recorded_message.as_deref().is_some_and(is_timeout);
+    let certain = group.is_certain(&attempt.pod.key()) && !timeout;
+    if agreement == Agreement::Disagrees && !certain || group.outcome == GroupOutcome::Unknown {
+        Agreement::Unverifiable
+    } else {
+        agreement
+    }
+}
+
+fn scheduled(attempt: &Attempt, judgement: &Judgement, known: bool) -> Agreement {
+    let Some(node) = &attempt.node else { return Agreement::Unverifiable };
+    let fits = judgement.nodes.iter().any(|judged| judged.name == *node && judged.fits());
+    if fits && judgement.sample.unseen() > 0 && matches!(judgement.whole_pod, Some(WholePod::Error(_))) {
+        // It may have been content before it came to the node that ends the attempt.
+        return Agreement::Unverifiable;
+    }
+    if !fits || judgement.whole_pod.is_some() {
+        return Agreement::Disagrees;
+    }
+    if judgement.driver_waits.iter().any(|wait| wait.nodes.contains(node)) {
+        return Agreement::Disagrees;
+    }
+    if !known {
+        return Agreement::Unverifiable;
+    }
+    if let Some(nominated) = &judgement.nominated {
+        return if nominated == node { Agreement::Agrees } else { Agreement::Disagrees };
+    }
+    let Some(scores) = &judgement.scores else { return Agreement::Agrees };
+    if !scores.unknown.is_empty() {
+        return Agreement::Unverifiable;
+    }
+    let best: Vec<_> = scores.best().collect();
+    match (best.contains(&node), best.len()) {
+        (true, 1) => Agreement::Agrees,
+        (true, _) => Agreement::Tie,
+        (false, _) if could_win_unseen(scores, node, judgement.sample.unseen()) => Agreement::Unverifiable,
+        (false, _) => Agreement::Disagrees,
+    }
+}
+
+/// Whether the better nodes may all be among those the scheduler never looked at, or the points be others with which it looked at.
+fn could_win_unseen(scores: &Scores, node: &str, unseen: usize) -> bool {
+    let own = scores.nodes.iter().position(|name| **name == *node).map(|at| scores.totals[at]);
+    let better = scores.totals.iter().filter(|total| Some(**total) > own).count();
+    unseen > 0 && (better <= unseen || scores.plugins.iter().any(|score| score.sampled))
+}

@@ -1,0 +1,37 @@
+//! Scheduling decisions as etcd shows them: a pod gets a node, or is written that it gets none.
+
+use std::sync::Arc;
+
+use crate::cluster::PodInfo;
+
+use crate::explanation::{Attempt, Outcome};
+
+/// The decision a change of a pod shows, if it shows one. A pod that is created with its node was bound by nobody.
+pub(crate) fn attempt(before: Option<&Arc<PodInfo>>, after: &PodInfo, revision: i64) -> Option<Attempt> {
+    let before = before.filter(|before| before.node_name.is_none() && before.uid == after.uid)?;
+    let decided = after.scheduled.as_ref().and_then(|condition| condition.since);
+    let at_once = decided.zip(before.created).is_some_and(|(decided, created)| decided - created <= 1);
+    let made = |outcome, recorded_message| {
+        Some(Attempt { pod: before.clone(), outcome, node: after.node_name.clone(), revision, recorded_message, at_once, told: false })
+    };
+    if after.node_name.is_some() {
+        return made(Outcome::Scheduled, None);
+    }
+    let condition = after.scheduled.as_ref().filter(|condition| !condition.status && &*condition.reason != "SchedulingGated")?;
+    let known = before.scheduled.as_ref() == Some(condition);
+    if known { None } else { made(Outcome::Unschedulable, Some(condition.message.clone())) }
+}
+
+/// The decision still to come for a pod that waits, judged as of `revision`.
+pub(crate) fn waiting(pod: &Arc<PodInfo>, gated: bool, revision: i64) -> Attempt {
+    let condition = pod.scheduled.as_ref().filter(|condition| !condition.status);
+    Attempt {
+        pod: pod.clone(),
+        outcome: if gated { Outcome::Gated } else { Outcome::Pending },
+        node: None,
+        revision,
+        recorded_message: condition.map(|condition| condition.message.clone()),
+        at_once: false,
+        told: false,
+    }
+}

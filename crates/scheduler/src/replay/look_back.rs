@@ -1,0 +1,296 @@
+//! The state an attempt saw, found backwards: the newest from which its recorded outcome follows.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::agreement::agreement;
+use super::own_writes::{before_own_writes, first_own_write};
+use super::{assumed, attempt};
+use crate::cluster::unreadable::watch;
+use crate::cluster::{Change, ObjectKey, PodInfo, PodKey, Stored, Watched};
+use crate::cycle::Cycle;
+use crate::cycle::judgement::Judgement;
+use crate::explanation::{Agreement, Attempt, Explanation, Outcome};
+use crate::plugins::image_locality;
+use crate::{Profile, Scope, groups};
+
+use super::Replay;
+use super::excursion::Excursion;
+use super::unwritten::is_told;
+
+/// How a state other than the revision before was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// The revision before the attempt's own first write: later ones it cannot have seen.
+    BeforeOwnWrites,
+    /// The attempt's own writes were taken back.
+    WithoutOwnWrites,
+    /// The state at the pod's turn: what was written while its outcome was on its way was taken back.
+    AtItsTurn,
+    /// An earlier revision from which the outcome follows.
+    Earlier,
+}
+
+/// A judgement held against what was recorded.
+#[derive(Clone)]
+pub(super) struct Judged {
+    pub judgement: Judgement,
+    pub verdict: Agreement,
+    pub same_message: bool,
+    /// Whether the recorded outcome follows to the letter.
+    pub follows: bool,
+    /// What a cycle of the pod's group restricted it to.
+    pub scope: Option<Scope>,
+    /// Pods of its group that were tried before it, as if bound, and their claims.
+    pub before: Vec<(ObjectKey, Stored)>,
+}
+
+/// A judgement, the revision of its state, and how that was found where it is not simply the revision before.
+type Chosen = (Judged, i64, Option<Found>);
+
+/// An attempt whose state is sought.
+struct Sought<'a> {
+    attempt: &'a Attempt,
+    /// The pod without the node that this attempt nominated.
+    pod: Arc<PodInfo>,
+    /// The revision it began after: the pod's creation or its last refusal.
+    begun: i64,
+    /// What it wrote on its way, each as it was before.
+    own: Vec<(ObjectKey, Option<Stored>)>,
+}
+
+impl Replay {
+    /// Judges on the revision before, less what the attempt wrote; where the outcome does not follow, on earlier ones, newest first.
+    /// `end`: how many entries of the journal come before the outcome.
+    pub(super) fn look_back(
+        &mut self,
+        attempt: &Attempt,
+        begun: i64,
+        first: &Arc<PodInfo>,
+        end: usize,
+        excursion: &mut Excursion,
+    ) -> Explanation {
+        let since: Vec<(i64, &Change)> =
+            self.journal.iter().take(end).filter(|(revision, _)| *revision > begun).map(|(revision, change)| (*revision, change)).collect();
+        let nominated = self.nominated_by(attempt);
+        let own = before_own_writes(&attempt.pod, nominated.as_deref(), since.iter().map(|(_, change)| *change), &self.state);
+        let began_writing = first_own_write(attempt, nominated.as_deref(), &since, &self.state);
+        // A node the scheduler nominated only because it was about to bind the pod there is its own write too.
+        let pod = Arc::new(PodInfo { nominated_node_name: first.nominated_node_name.clone(), ..(*attempt.pod).clone() });
+        let changed = !own.is_empty() || pod.nominated_node_name != attempt.pod.nominated_node_name;
+        let sought = Sought { attempt, pod, begun, own };
+        let (judged, evaluated, found) = began_writing
+            .and_then(|revision| self.before_it_wrote(&sought, revision - 1, end, excursion))
+            .unwrap_or_else(|| self.newest_it_follows_from(&sought, changed, end, excursion));
+        self.explained(attempt.clone(), judged, evaluated, found)
+    }
+
+    /// Judges on revision `limit`, after which the attempt wrote: later changes it cannot have seen.
+    fn before_it_wrote(&mut self, sought: &Sought, limit: i64, end: usize, excursion: &mut Excursion) -> Option<Chosen> {
+        let mut early = Excursion::default();
+        let end = self.undo_after(limit, end, &mut early);
+        let turn = Sought { pod: sought.pod.clone(), own: Vec::new(), ..*sought };
+        let found = self.at_its_turn(&turn, limit, end, &mut early).or_else(|| {
+            let judged = self.judge(sought.attempt, &sought.pod, limit);
+            judged.follows.then_some((judged, limit, Some(Found::BeforeOwnWrites)))
+        });
+        match &found {
+            Some(_) => excursion.append(early),
+            None => early.restore(&mut self.state),
+        }
+        found
+    }
+
+    /// Judges on the revision before with the attempt's own writes taken back, then on ever earlier ones.
+    fn newest_it_follows_from(&mut self, sought: &Sought, changed: bool, end: usize, excursion: &mut Excursion) -> Chosen {
+        let attempt = sought.attempt;
+        let before = attempt.revision - 1;
+        let plain = changed.then(|| self.judge(attempt, &attempt.pod.clone(), before));
+        for (key, stored) in &sought.own {
+            excursion.set(&mut self.state, key, stored.clone());
+        }
+        if let Some(chosen) = self.at_its_turn(sought, before, end, excursion) {
+            return chosen;
+        }
+        let less = self.judge(attempt, &sought.pod, before);
+        if less.follows {
+            return (less, before, changed.then_some(Found::WithoutOwnWrites));
+        }
+        let mut fallback = (less, before, changed.then_some(Found::WithoutOwnWrites));
+        let mut left = (50_000 / self.state.node_count().max(1)).clamp(8, 400);
+        for at in (0..end).rev() {
+            let (revision, change) = &self.journal[at];
+            if *revision <= sought.begun || left == 0 {
+                break;
+            }
+            if sought.keeps(change) {
+                continue;
+            }
+            let (evaluated, matters) = (revision - 1, matters(change));
+            excursion.undo(&mut self.state, change);
+            if !matters || at > 0 && self.journal[at - 1].0 == evaluated + 1 {
+                continue;
+            }
+            left -= 1;
+            let chosen = (self.judge(attempt, &sought.pod, evaluated), evaluated, Some(Found::Earlier));
+            if chosen.0.follows {
+                return chosen;
+            }
+            fallback = better(fallback, chosen);
+        }
+        // A volume bound for the pod leaves it one node: what follows from that alone says little, so it is asked last.
+        match plain {
+            Some(plain) if plain.follows => (plain, before, None),
+            Some(plain) => better(fallback, (plain, before, None)),
+            None => fallback,
+        }
+    }
+
+    /// Takes back every change after revision `limit`; how many entries of the journal are left.
+    fn undo_after(&mut self, limit: i64, mut end: usize, excursion: &mut Excursion) -> usize {
+        while end > 0 && self.journal[end - 1].0 > limit {
+            end -= 1;
+            excursion.undo(&mut self.state, &self.journal[end].1);
+        }
+        end
+    }
+
+    /// Judges a new pod that was decided on within moments on the state at its turn: after its creation and after the pods decided on before it.
+    /// What others wrote later, while the decision was on its way to etcd, the scheduler cannot have seen. `None` where there was no such write, or
+    /// the outcome does not follow; the state is then as it was.
+    fn at_its_turn(&mut self, sought: &Sought, newest: i64, end: usize, excursion: &mut Excursion) -> Option<Chosen> {
+        let new = sought.attempt.pod.scheduled.is_none() && sought.attempt.at_once;
+        let mut early = Excursion::default();
+        let mut evaluated = newest;
+        let mut disturbed = false;
+        for (revision, change) in self.journal.iter().take(end).rev().take_while(|(revision, _)| new && *revision > sought.begun) {
+            if decides(change) {
+                break;
+            }
+            if sought.keeps(change) {
+                continue;
+            }
+            early.undo(&mut self.state, change);
+            disturbed |= matters(change);
+            evaluated = revision - 1;
+        }
+        let judged = disturbed.then(|| self.judge(sought.attempt, &sought.pod, evaluated)).filter(|judged| judged.follows);
+        match judged {
+            Some(judged) => {
+                excursion.append(early);
+                Some((judged, evaluated, Some(Found::AtItsTurn)))
+            }
+            None => {
+                early.restore(&mut self.state);
+                None
+            }
+        }
+    }
+
+    /// The node an attempt nominated with its outcome, or had before.
+    pub(super) fn nominated_by(&self, attempt: &Attempt) -> Option<Arc<str>> {
+        let outcome = self.journal.iter().rev().take_while(|(revision, _)| *revision >= attempt.revision);
+        let after = outcome.filter(|(_, change)| is_of(change, &attempt.pod)).find_map(|(_, change)| match &change.after {
+            Some(Stored::Pod(pod)) => pod.nominated_node_name.clone(),
+            _ => None,
+        });
+        after.or_else(|| attempt.pod.nominated_node_name.clone())
+    }
+
+    /// Judges a pod on the state as it is, which is as of `revision`.
+    pub(super) fn judge(&mut self, attempt: &Attempt, pod: &Arc<PodInfo>, revision: i64) -> Judged {
+        if self.scheduler.profiles[0].rules.image_counts_at_snapshot {
+            self.images.look(&mut self.state, revision);
+        }
+        let mut assumed = Excursion::default();
+        for pod in assumed::pods(self.waiting.iter().map(|(key, (since, _))| (key, *since)), pod, &self.state) {
+            let key = ObjectKey { kind: Watched::Pod, namespace: pod.namespace.clone(), name: pod.name.clone() };
+            assumed.set(&mut self.state, &key, Some(Stored::Pod(pod)));
+        }
+        let known = self.known_nodes(attempt, pod, revision);
+        let (profile, _) = self.scheduler.profile_for(pod);
+        let (of_group, unread) = watch(|| groups::judge(pod, &mut self.state, profile, &known, attempt.recorded_message.as_deref()));
+        let (mut judgement, scope, before) = match of_group {
+            Some(judged) => (judged.judgement, Some(judged.scope), judged.assumed),
+            None => (Cycle::new(pod, &self.state, profile).judge(), None, Vec::new()),
+        };
+        judgement.unread.extend(unread);
+        if profile.rules.image_counts_at_snapshot {
+            self.doubt_images(pod, profile, &mut judgement, revision);
+        }
+        let verdict = agreement(attempt, &judgement);
+        let is = |ours: &str| {
+            attempt.recorded_message.as_ref().is_none_or(|recorded| **recorded == *ours || attempt.told && is_told(recorded, ours))
+        };
+        // Of sentences that are all possible the recorded one is ours.
+        if let Some(at) = judgement.equal_messages.iter().position(|ours| is(ours)).filter(|_| attempt.recorded_message.is_some()) {
+            let first = judgement.message.replace(judgement.equal_messages.remove(at));
+            judgement.equal_messages.extend(first);
+        }
+        let same_message = attempt.recorded_message.is_none() || judgement.message.as_deref().is_some_and(is);
+        let follows = match attempt.outcome {
+            Outcome::Scheduled => verdict != Agreement::Disagrees,
+            _ => verdict == Agreement::Agrees && same_message,
+        };
+        assumed.restore(&mut self.state);
+        Judged { judgement, verdict, same_message, follows, scope, before }
+    }
+
+    /// Where pods of groups of the pod's namespace, to one of which it belongs, went after `revision`, as far as that is read, and where it went itself.
+    fn known_nodes(&self, attempt: &Attempt, pod: &PodInfo, revision: i64) -> BTreeMap<PodKey, Arc<str>> {
+        if pod.spec.pod_group.is_none() {
+            return BTreeMap::new();
+        }
+        let later = self.journal.iter().rev().take_while(|(at, _)| *at > revision);
+        let bound = later.filter_map(|(_, change)| match &change.after {
+            Some(Stored::Pod(other)) if other.spec.pod_group.is_some() && other.namespace == pod.namespace => {
+                Some((other.key(), other.node_name.clone()?))
+            }
+            _ => None,
+        });
+        bound.chain(attempt.node.clone().map(|node| (pod.key(), node))).collect()
+    }
+
+    /// Marks the scores of ImageLocality that rest on counts in doubt.
+    fn doubt_images(&self, pod: &PodInfo, profile: &Profile, judgement: &mut Judgement, revision: i64) {
+        let Some(scores) = &mut judgement.scores else { return };
+        let Some(score) = scores.plugins.iter_mut().find(|score| score.plugin == "ImageLocality") else { return };
+        let images = image_locality::images(&pod.spec, &profile.rules);
+        let doubtful = |name: &str| self.state.id_of(name).is_some_and(|id| self.images.is_in_doubt(id, &images, &self.state, revision));
+        score.doubtful = (0..scores.nodes.len()).filter(|at| doubtful(&scores.nodes[*at])).collect();
+    }
+}
+
+impl Sought<'_> {
+    /// Whether a change is left as it is on the way back: the pod's own, and those taken back already.
+    fn keeps(&self, change: &Change) -> bool {
+        is_of(change, &self.attempt.pod) || self.own.iter().any(|(key, _)| *key == change.key)
+    }
+}
+
+/// Of judgements from which the outcome does not follow to the letter, the first that at least agrees is kept, else the first.
+fn better(known: Chosen, other: Chosen) -> Chosen {
+    if known.0.verdict != Agreement::Disagrees || other.0.verdict == Agreement::Disagrees { known } else { other }
+}
+
+fn is_of(change: &Change, pod: &PodInfo) -> bool {
+    change.key.kind == Watched::Pod && change.key.namespace == pod.namespace && change.key.name == pod.name
+}
+
+/// Whether a change shows that the scheduler had turned to another pod.
+fn decides(change: &Change) -> bool {
+    match (&change.before, &change.after) {
+        (Some(Stored::Pod(before)), Some(Stored::Pod(after))) => attempt::attempt(Some(before), after, 0).is_some(),
+        _ => false,
+    }
+}
+
+/// Whether taking a change back can alter a judgement: pods that wait without a nomination cannot.
+fn matters(change: &Change) -> bool {
+    let counts = |stored: &Option<Stored>| match stored {
+        Some(Stored::Pod(pod)) => pod.is_on_node() || pod.nominated_node_name.is_some(),
+        Some(_) => true,
+        None => false,
+    };
+    counts(&change.before) || counts(&change.after)
+}

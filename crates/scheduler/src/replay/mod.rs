@@ -1,0 +1,320 @@
+//! The history walked once: the state held change by change, each attempt explained as it comes, on the state the scheduler most likely saw.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use crate::cluster::{Change, ClusterState, Encoded, ObjectKey, PodInfo, PodKey, Stored, Watched};
+
+use super::caveats::{self, Circumstances};
+use super::cycle::Cycle;
+use super::devices;
+use super::evidence;
+use super::explanation::{Agreement, Attempt, Depth, Evidence, Explanation, Help, Outcome};
+use super::preemption::kept;
+use super::preemption::victims;
+use super::profile::scheduler::Scheduler;
+use super::remedies::help;
+
+pub(crate) mod agreement;
+pub(crate) mod assumed;
+pub(crate) mod attempt;
+mod compared;
+pub(crate) mod excursion;
+pub(crate) mod image_snapshots;
+mod look_back;
+pub(crate) mod origin;
+pub(crate) mod own_writes;
+mod unwritten;
+
+use agreement::{may_be_next_best, rests_on_doubt};
+use excursion::Excursion;
+use image_snapshots::ImageSnapshots;
+pub(crate) use look_back::Found;
+use look_back::Judged;
+use origin::{DecidedBy, meant_for};
+use own_writes::is_victim;
+use unwritten::Unwritten;
+
+/// How many changes are kept to look back over.
+const JOURNAL: usize = 20_000;
+
+/// The state at one revision and the way that led to it.
+pub struct Replay {
+    state: ClusterState,
+    scheduler: Scheduler,
+    journal: VecDeque<(i64, Change)>,
+    /// Since when each pod without a node waits for its next attempt, and how it was then.
+    waiting: HashMap<PodKey, (i64, Arc<PodInfo>)>,
+    images: ImageSnapshots,
+    unwritten: Unwritten,
+    unreadable: usize,
+    depth: Depth,
+    /// Whether changes are looked for that would make a pod fit.
+    remedies: bool,
+    /// Whether the walk began with the cluster's first revision, so that nothing before it is missing.
+    complete: bool,
+}
+
+impl Replay {
+    /// Starts with an empty cluster. `complete`: no revision before the walk is missing.
+    pub fn new(scheduler: Scheduler, complete: bool) -> Self {
+        let rules = scheduler.profiles[0].rules.requests;
+        Self {
+            state: ClusterState::new(rules),
+            scheduler,
+            journal: VecDeque::new(),
+            waiting: HashMap::new(),
+            images: ImageSnapshots::default(),
+            unwritten: Unwritten::default(),
+            unreadable: 0,
+            depth: Depth::default(),
+            remedies: false,
+            complete,
+        }
+    }
+
+    /// Says how much evidence explanations should bring.
+    pub fn with_depth(self, depth: Depth) -> Self {
+        Self { depth, ..self }
+    }
+
+    /// Says whether explanations should bring remedies for pods that fit nowhere.
+    pub fn with_remedies(self, remedies: bool) -> Self {
+        Self { remedies, ..self }
+    }
+
+    /// The state as of the last change.
+    pub fn state(&self) -> &ClusterState {
+        &self.state
+    }
+
+    /// How many versions of objects could not be read.
+    pub fn unreadable(&self) -> usize {
+        self.unreadable
+    }
+
+    /// The scheduler judged by.
+    pub fn scheduler(&self) -> &Scheduler {
+        &self.scheduler
+    }
+
+    /// Takes in an object that was there when the walk began.
+    pub fn seed<'a>(&mut self, key: &ObjectKey, object: impl Into<Encoded<'a>>, mod_revision: i64) {
+        let change = self.state.apply(key, Some(object), mod_revision);
+        self.unreadable += usize::from(matches!(change.after, Some(Stored::Unreadable(_))));
+        self.note(&change, mod_revision);
+        self.images.note(&change, mod_revision, &self.state, false);
+    }
+
+    /// Takes in a change and returns the attempts it shows: seldom one, hardly ever two. `object` is `None` for a deletion.
+    pub fn advance<'a>(&mut self, key: &ObjectKey, object: Option<impl Into<Encoded<'a>>>, revision: i64) -> Vec<Attempt> {
+        let change = self.state.apply(key, object, revision);
+        let refused = || {
+            self.waiting.values().any(|(_, pod)| {
+                pod.scheduled.as_ref().is_some_and(|condition| !condition.status && &*condition.reason != "SchedulingGated")
+            })
+        };
+        let refused = change.key.kind == Watched::Node && refused();
+        self.images.note(&change, revision, &self.state, refused);
+        self.unreadable += usize::from(matches!(change.after, Some(Stored::Unreadable(_))));
+        let found = match (&change.before, &change.after) {
+            (Some(Stored::Pod(before)), Some(Stored::Pod(after))) => attempt::attempt(Some(before), after, revision),
+            _ => None,
+        };
+        if self.journal.len() == JOURNAL {
+            self.journal.pop_front();
+        }
+        if found.is_none() {
+            self.note(&change, revision);
+        }
+        let unwritten = if change.key.kind == Watched::Pod { self.unwritten.settle(&change) } else { None };
+        self.journal.push_back((revision, change));
+        unwritten.into_iter().chain(found).collect()
+    }
+
+    /// Remembers since when a pod waits.
+    fn note(&mut self, change: &Change, revision: i64) {
+        if change.key.kind != Watched::Pod {
+            return;
+        }
+        let key: PodKey = (change.key.namespace.clone(), change.key.name.clone());
+        match &change.after {
+            Some(Stored::Pod(pod)) if pod.node_name.is_none() && !pod.finished => {
+                self.waiting.entry(key).or_insert_with(|| (revision, pod.clone()));
+            }
+            _ => {
+                self.waiting.remove(&key);
+            }
+        }
+    }
+
+    /// Takes note of an attempt that the last change showed without explaining it.
+    pub fn pass_over(&mut self, attempt: &Attempt) {
+        let mut excursion = Excursion::default();
+        for (_, change) in self.journal.iter().rev().take_while(|(revision, _)| *revision >= attempt.revision) {
+            excursion.undo(&mut self.state, change);
+        }
+        self.images.look(&mut self.state, attempt.revision - 1);
+        self.images.conclude(&self.state, attempt.revision - 1);
+        excursion.restore(&mut self.state);
+        self.conclude(attempt);
+    }
+
+    /// Explains an attempt that the last change showed.
+    pub fn explain(&mut self, attempt: Attempt) -> Explanation {
+        let known = if attempt.told {
+            Some((attempt.pod.mod_revision, attempt.pod.clone()))
+        } else {
+            self.waiting.get(&attempt.pod.key()).cloned()
+        };
+        let (begun, first) = known.unwrap_or((attempt.revision - 1, attempt.pod.clone()));
+        let mut excursion = Excursion::default();
+        let mut back = self.journal.len();
+        while back > 0 && self.journal[back - 1].0 >= attempt.revision {
+            back -= 1;
+            excursion.undo(&mut self.state, &self.journal[back].1);
+        }
+        let mut explanation = if self.scheduler.is_as_recorded() {
+            self.look_back(&attempt, begun, &first, back, &mut excursion)
+        } else {
+            let judged = self.judge(&attempt, &attempt.pod.clone(), attempt.revision - 1);
+            self.explained(attempt.clone(), judged, attempt.revision - 1, None)
+        };
+        // An attempt judged on an earlier state than the one it ended on left the counts of the chosen one behind.
+        self.images.conclude(&self.state, explanation.evaluated_revision);
+        excursion.restore(&mut self.state);
+        explanation.preempted = self.preempted(&attempt, begun);
+        let since = self.journal.iter().filter(|(revision, _)| *revision > begun && *revision <= attempt.revision);
+        let since = since.map(|(revision, change)| (*revision, change));
+        explanation.recorded_devices = devices::recorded(&attempt.pod, attempt.node.as_deref(), since, &explanation.devices);
+        let there = |evidence: &&mut Evidence| evidence.plugin == "DynamicResources" && Some(&evidence.node) == attempt.node.as_ref();
+        if let Some(compared) = explanation.evidence.iter_mut().find(there) {
+            compared.facts.extend(explanation.recorded_devices.iter().map(evidence::devices::seen));
+        }
+        self.conclude(&attempt);
+        explanation
+    }
+
+    /// Whom the attempt, or the one before it, took off the node it was nominated to.
+    fn preempted(&self, attempt: &Attempt, begun: i64) -> Vec<(Arc<PodInfo>, i64)> {
+        let nominated = self.nominated_by(attempt);
+        let mut found: Vec<(Arc<PodInfo>, i64)> = Vec::new();
+        for (revision, change) in self.journal.iter().filter(|(revision, _)| *revision > begun && *revision <= attempt.revision) {
+            let Some(Stored::Pod(before)) = &change.before else { continue };
+            if is_victim(change, &attempt.pod, nominated.as_deref()) && !found.iter().any(|(pod, _)| pod.uid == before.uid) {
+                found.push((before.clone(), *revision));
+            }
+        }
+        found
+    }
+
+    /// The next attempt of a refused pod begins with the refusal, if that was written.
+    fn conclude(&mut self, attempt: &Attempt) {
+        if attempt.told {
+            return;
+        }
+        let key = attempt.pod.key();
+        self.waiting.remove(&key);
+        if let Some(pod) = self.state.pod(&key.0, &key.1).filter(|pod| pod.node_name.is_none() && !pod.finished) {
+            self.waiting.insert(key, (attempt.revision, pod.clone()));
+        }
+    }
+
+    /// Judges a pod that waits, on the state as it is.
+    pub fn explain_waiting(&mut self, pod: &Arc<PodInfo>, revision: i64) -> Explanation {
+        let gated = self.scheduler.profile_for(pod).0.waits_at_gates(pod);
+        let attempt = attempt::waiting(pod, gated, revision);
+        let judged = self.judge(&attempt, pod, revision);
+        self.explained(attempt, judged, revision, None)
+    }
+
+    /// Judges a bound pod whose binding is not readable any more: on the state as it is, as if the pod were to be placed now.
+    pub fn explain_bound(&mut self, pod: &Arc<PodInfo>, revision: i64) -> Explanation {
+        let mut excursion = Excursion::default();
+        let key = ObjectKey { kind: Watched::Pod, namespace: pod.namespace.clone(), name: pod.name.clone() };
+        excursion.set(&mut self.state, &key, None);
+        let unbound = Arc::new(PodInfo { node_name: None, nominated_node_name: None, ..(**pod).clone() });
+        let attempt = Attempt {
+            pod: unbound.clone(),
+            outcome: Outcome::Scheduled,
+            node: pod.node_name.clone(),
+            revision,
+            recorded_message: None,
+            at_once: false,
+            told: false,
+        };
+        let mut judged = self.judge(&attempt, &unbound, revision);
+        judged.verdict = Agreement::Unverifiable;
+        let mut explanation = self.explained(attempt, judged, revision, None);
+        explanation.decided_by = DecidedBy::without_attempt(pod, self.complete);
+        let why = match explanation.decided_by {
+            DecidedBy::Kubelet => "it is a static pod: its kubelet runs it and no scheduler decided; judged as if it were to be placed now",
+            DecidedBy::Creator => "it was created with its node, so no scheduler decided; judged as if it were to be placed now",
+            DecidedBy::Unreadable | DecidedBy::Scheduler => {
+                "when the pod was bound cannot be read: it is judged as if it were to be placed now"
+            }
+        };
+        explanation.caveats.insert(0, why.to_owned());
+        excursion.restore(&mut self.state);
+        explanation
+    }
+
+    fn explained(&mut self, attempt: Attempt, judged: Judged, evaluated_revision: i64, found: Option<Found>) -> Explanation {
+        let (profile, own_profile) = self.scheduler.profile_for(&attempt.pod);
+        let circumstances = Circumstances {
+            scheduler: &self.scheduler,
+            profile,
+            own_profile,
+            state: &self.state,
+            attempt: &attempt,
+            judgement: &judged.judgement,
+            same_message: judged.same_message,
+            found,
+            evaluated_revision,
+            complete: self.complete,
+        };
+        let mut caveats = caveats::caveats(&circumstances);
+        let doubt = rests_on_doubt(&attempt, &judged.judgement) || may_be_next_best(&attempt, &judged.judgement);
+        let in_doubt = judged.verdict == Agreement::Disagrees && doubt;
+        let verdict = if own_profile && !in_doubt { judged.verdict } else { Agreement::Unverifiable };
+        let mut before = Excursion::default();
+        for (key, stored) in &judged.before {
+            before.set(&mut self.state, key, Some(stored.clone()));
+        }
+        let evidence = self.evidence(&attempt.pod, profile, &judged.judgement);
+        let devices = devices::chosen(&Cycle::new(&attempt.pod, &self.state, profile), &judged.judgement);
+        let sought = self.remedies && matches!(attempt.outcome, Outcome::Unschedulable | Outcome::Pending);
+        let mut preemption = Vec::new();
+        if sought && judged.judgement.preemption_helps {
+            let cycle = Cycle { scope: judged.scope.as_ref(), ..Cycle::new(&attempt.pod, &self.state, profile) };
+            preemption = victims::candidates(&cycle, &judged.judgement);
+            caveats.extend(caveats::unseen_candidates(kept(&cycle, &judged.judgement), preemption.len()));
+        }
+        caveats.extend(caveats::equal_victims(&preemption));
+        caveats.extend(caveats::budgets_in_any_order(&preemption));
+        let only = match &self.depth {
+            Depth::Node(name) => Some(name.as_str()),
+            Depth::Verdicts | Depth::Refusals => None,
+        };
+        let help = if sought { help(&attempt.pod, &mut self.state, profile, &judged.judgement, only) } else { Help::default() };
+        before.restore(&mut self.state);
+        Explanation {
+            decided_by: DecidedBy::Scheduler,
+            meant_for: meant_for(&attempt.pod),
+            scheduler_name: attempt.pod.spec.scheduler_name.clone(),
+            version: self.scheduler.version.clone(),
+            attempt,
+            evaluated_revision,
+            judgement: judged.judgement,
+            verdict,
+            caveats,
+            assumptions: caveats::assumptions(&self.scheduler, profile),
+            evidence,
+            help,
+            preemption,
+            preempted: Vec::new(),
+            devices,
+            recorded_devices: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! What an attempt itself wrote on its way: volumes and claims bound for the pod, devices, the victims it deleted.
+
+use std::sync::Arc;
+
+use crate::cluster::{Change, ClusterState, ObjectKey, PodInfo, Stored, VolumeSource, Watched};
+use ketcd_kube::api::core::v1::PersistentVolumeClaim;
+use ketcd_kube::api::resource::v1::ResourceClaim;
+
+use crate::explanation::{Attempt, Outcome};
+
+/// The annotation that tells a claim its node.
+pub(super) const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
+
+/// The objects the attempt changed, each as it was before the first of those changes. `changes` are those since the attempt began, oldest first.
+pub(crate) fn before_own_writes<'a>(
+    pod: &PodInfo,
+    nominated: Option<&str>,
+    changes: impl Iterator<Item = &'a Change>,
+    state: &ClusterState,
+) -> Vec<(ObjectKey, Option<Stored>)> {
+    let claims = delayed_claims(pod, state);
+    let mut found: Vec<(ObjectKey, Option<Stored>)> = Vec::new();
+    for change in changes {
+        let own = match change.key.kind {
+            Watched::PersistentVolumeClaim => {
+                change.key.namespace == pod.namespace && claims.contains(&change.key.name) && change.before.is_some()
+            }
+            Watched::PersistentVolume => claims_volume(change.after.as_ref(), pod, &claims),
+            Watched::ResourceClaim => {
+                change.before.is_some()
+                    && change.key.namespace == pod.namespace
+                    && uses_claim(pod, &change.key.name)
+                    && !is_drivers(change, pod)
+            }
+            Watched::PodScheduling | Watched::PodSchedulingContext => asks_driver(change, pod),
+            Watched::Pod => is_victim(change, pod, nominated),
+            _ => false,
+        };
+        if own && !found.iter().any(|(key, _)| *key == change.key) {
+            found.push((change.key.clone(), change.before.clone()));
+        }
+    }
+    found
+}
+
+/// The revision of the first change that only the attempt itself can have made, if there is one: what came later it cannot have seen.
+/// `changes` are those since it began, oldest first, each with its revision.
+pub(crate) fn first_own_write(attempt: &Attempt, nominated: Option<&str>, changes: &[(i64, &Change)], state: &ClusterState) -> Option<i64> {
+    let pod = &attempt.pod;
+    let claims = delayed_claims(pod, state);
+    let own = |change: &Change| match (&change.before, &change.after) {
+        (Some(Stored::PersistentVolumeClaim(before)), Some(Stored::PersistentVolumeClaim(after))) => {
+            change.key.namespace == pod.namespace && claims.contains(&change.key.name) && binds(before, after)
+        }
+        (before, Some(Stored::PersistentVolume(_))) => {
+            claims_volume(change.after.as_ref(), pod, &claims) && !claims_volume(before.as_ref(), pod, &claims)
+        }
+        (_, Some(Stored::PodSchedulingContext(_))) => asks_driver(change, pod),
+        (Some(Stored::ResourceClaim(before, _)), Some(Stored::ResourceClaim(after, _))) => reserves(after, pod) && !reserves(before, pod),
+        (Some(Stored::Pod(before)), Some(Stored::Pod(after))) if before.uid == pod.uid => {
+            // Since 1.35 (NominatedNodeNameForExpectation) a node is nominated before a binding that has to wait.
+            attempt.outcome == Outcome::Scheduled
+                && before.nominated_node_name != after.nominated_node_name
+                && after.nominated_node_name == attempt.node
+        }
+        _ => attempt.outcome == Outcome::Unschedulable && is_victim(change, pod, nominated),
+    };
+    changes.iter().find(|(_, change)| own(change)).map(|(revision, _)| *revision)
+}
+
+/// Whether a claim was told its node or its volume (`AssumePodVolumes` and `BindPodVolumes`, `plugins/volumebinding/binder.go`).
+fn binds(before: &PersistentVolumeClaim, after: &PersistentVolumeClaim) -> bool {
+    let selected = |claim: &PersistentVolumeClaim| claim.metadata.annotations.as_ref().and_then(|all| all.get(SELECTED_NODE)).cloned();
+    let volume = |claim: &PersistentVolumeClaim| claim.spec.as_ref().and_then(|spec| spec.volume_name.clone());
+    selected(after).is_some() && selected(after) != selected(before) || volume(after).is_some() && volume(before).is_none()
+}
+
+/// Whether the scheduler told a driver which nodes it thinks of (`podSchedulingState.publish`, `plugins/dynamicresources/dynamicresources.go`).
+fn asks_driver(change: &Change, pod: &PodInfo) -> bool {
+    let spec = |stored: &Option<Stored>| match stored {
+        Some(Stored::PodSchedulingContext(context)) => Some(context.spec.clone()),
+        _ => None,
+    };
+    let own = change.key.namespace == pod.namespace && change.key.name == pod.name;
+    own && change.after.is_some() && spec(&change.before) != spec(&change.after)
+}
+
+/// Whether a driver allocated a claim (up to 1.31): the scheduler reserves what it allocates in the same write.
+fn is_drivers(change: &Change, pod: &PodInfo) -> bool {
+    let (Some(Stored::ResourceClaim(before, _)), Some(Stored::ResourceClaim(after, Some(_)))) = (&change.before, &change.after) else {
+        return false;
+    };
+    let allocated = |claim: &ResourceClaim| claim.status.as_ref().is_some_and(|status| status.allocation.is_some());
+    allocated(before) != allocated(after) && reserves(before, pod) == reserves(after, pod)
+}
+
+/// Whether a claim for devices is reserved for the pod.
+fn reserves(claim: &ResourceClaim, pod: &PodInfo) -> bool {
+    let consumers = claim.status.iter().flat_map(|status| status.reserved_for.iter().flatten());
+    consumers.into_iter().any(|consumer| consumer.uid == *pod.uid)
+}
+
+/// The pod's claims that wait for it: only those does the scheduler bind.
+pub(super) fn delayed_claims(pod: &PodInfo, state: &ClusterState) -> Vec<Arc<str>> {
+    let names = pod.spec.volumes.iter().filter_map(|volume| match &volume.source {
+        VolumeSource::Claim(name) => Some(name.clone()),
+        VolumeSource::Ephemeral => Some(format!("{}-{}", pod.name, volume.name).into()),
+        _ => None,
+    });
+    let delayed = |name: &Arc<str>| {
+        let claim = state.listers().claims.get(&pod.namespace, name);
+        let class = claim.and_then(|claim| claim.spec.as_ref()?.storage_class_name.clone());
+        let class = class.and_then(|class| state.listers().storage_classes.get("", &class).cloned());
+        class.is_some_and(|class| class.volume_binding_mode.as_deref() == Some("WaitForFirstConsumer"))
+    };
+    names.filter(delayed).collect()
+}
+
+fn claims_volume(volume: Option<&Stored>, pod: &PodInfo, claims: &[Arc<str>]) -> bool {
+    let Some(Stored::PersistentVolume(volume)) = volume else { return false };
+    let claim = volume.spec.as_ref().and_then(|spec| spec.claim_ref.as_ref());
+    claim.is_some_and(|claim| {
+        claim.namespace.as_deref() == Some(&*pod.namespace) && claims.iter().any(|name| claim.name.as_deref() == Some(&**name))
+    })
+}
+
+fn uses_claim(pod: &PodInfo, name: &str) -> bool {
+    let direct = pod.spec.resource_claims.iter().filter_map(|(_, claim, _)| claim.as_deref());
+    let made = pod.claim_statuses.iter().filter_map(|status| status.claim.as_deref());
+    let by_name = |(entry, _, template): &(Arc<str>, Option<Arc<str>>, Option<Arc<str>>)| {
+        template.is_some() && name.strip_prefix(&*pod.name).and_then(|rest| rest.strip_prefix('-')) == Some(&**entry)
+    };
+    direct.chain(made).any(|claim| claim == name) || pod.spec.resource_claims.iter().any(by_name)
+}
+
+/// A pod of less priority on the node the attempt nominated that was told to go, or went.
+pub(crate) fn is_victim(change: &Change, pod: &PodInfo, nominated: Option<&str>) -> bool {
+    let Some(Stored::Pod(before)) = &change.before else { return false };
+    let goes = match &change.after {
+        Some(Stored::Pod(after)) => after.terminating || after.preempted || after.finished && before.terminating,
+        None => true,
+        Some(_) => false,
+    };
+    let there = nominated.is_some() && before.node_name.as_deref() == nominated;
+    goes && there && before.spec.priority < pod.spec.priority
+}

@@ -1,0 +1,124 @@
+//! Refusals that only an Event tells of. The scheduler records the Event `FailedScheduling` beside the pod's condition, not in one write: a pod that
+//! is deleted or bound in between never gets the condition, and its last refusal stands in the Event alone
+//! (`handleSchedulingFailure`, `pkg/scheduler/schedule_one.go`).
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::attempt;
+use crate::cluster::{Change, Encoded, PodInfo, PodKey, Stored};
+use crate::explanation::{Attempt, Outcome};
+use ketcd_kube::api::core::v1::Event;
+
+use super::Replay;
+
+const REASON: &str = "FailedScheduling";
+
+/// Events are cut to 1,024 bytes since 1.20, the last four of which are then these.
+const CUT: &str = " ...";
+
+/// A refusal as an Event tells it.
+#[derive(Debug)]
+struct Told {
+    key: PodKey,
+    uid: String,
+    /// The revision of the pod's version that was judged.
+    seen: i64,
+    /// The revision of the Event.
+    revision: i64,
+    message: Arc<str>,
+}
+
+impl Told {
+    /// Reads an Event, if it tells that no node fits a pod.
+    fn read(object: Encoded, revision: i64) -> Option<Self> {
+        if !object.may_hold(REASON.as_bytes()) {
+            return None;
+        }
+        let event: Event = object.typed().ok()?;
+        let message = event.message.filter(|message| message.starts_with("0/") || message.starts_with("no nodes available"))?;
+        let pod = event.involved_object;
+        (event.reason.as_deref() == Some(REASON) && pod.kind.as_deref() == Some("Pod")).then_some(())?;
+        Some(Self {
+            key: (pod.namespace?.into(), pod.name?.into()),
+            uid: pod.uid?,
+            seen: pod.resource_version?.parse().ok()?,
+            revision,
+            message: message.into(),
+        })
+    }
+
+    fn attempt(self, pod: Arc<PodInfo>) -> Attempt {
+        Attempt {
+            pod,
+            outcome: Outcome::Unschedulable,
+            node: None,
+            revision: self.revision,
+            recorded_message: Some(self.message),
+            at_once: false,
+            told: true,
+        }
+    }
+}
+
+/// Refusals told of pods that may yet be written so.
+#[derive(Debug, Default)]
+pub(super) struct Unwritten {
+    pending: HashMap<PodKey, (Told, Arc<PodInfo>)>,
+}
+
+impl Unwritten {
+    /// The refusal that a change of its pod shows to have stayed unwritten, if it does.
+    pub(super) fn settle(&mut self, change: &Change) -> Option<Attempt> {
+        let key = (change.key.namespace.clone(), change.key.name.clone());
+        let (told, _) = self.pending.get(&key)?;
+        let waits = match &change.after {
+            Some(Stored::Pod(pod)) if *pod.uid == *told.uid && pod.node_name.is_none() => Some(pod),
+            _ => None,
+        };
+        let written = waits.is_some_and(|pod| is_written(&told.message, pod));
+        let another = match (&change.before, waits) {
+            (Some(Stored::Pod(before)), Some(after)) => attempt::attempt(Some(before), after, 0).is_some(),
+            _ => false,
+        };
+        if waits.is_some() && !written && !another {
+            return None;
+        }
+        let (told, pod) = self.pending.remove(&key)?;
+        (!written).then(|| told.attempt(pod))
+    }
+}
+
+impl Replay {
+    /// Takes in an Event; returns the refusal it tells, or an earlier one, that is not and will not be written into its pod.
+    pub fn hear<'a>(&mut self, event: impl Into<Encoded<'a>>, revision: i64) -> Option<Attempt> {
+        let told = Told::read(event.into(), revision)?;
+        let of_pod = |change: &Change| match &change.after {
+            Some(Stored::Pod(pod)) if *pod.uid == *told.uid => Some(pod.clone()),
+            _ => None,
+        };
+        let now = self.state.pod(&told.key.0, &told.key.1).filter(|pod| *pod.uid == *told.uid);
+        let since = self.journal.partition_point(|(revision, _)| *revision < told.seen);
+        let later = || self.journal.iter().skip(since).filter_map(|(revision, change)| Some((*revision, of_pod(change)?)));
+        let judged = later().find(|(revision, _)| *revision == told.seen).map(|(_, pod)| pod);
+        let judged = judged.or_else(|| now.filter(|pod| pod.mod_revision == told.seen).cloned())?;
+        if is_written(&told.message, &judged) || later().any(|(_, pod)| is_written(&told.message, &pod)) {
+            return None;
+        }
+        if now.is_none_or(|pod| pod.node_name.is_some()) {
+            return Some(told.attempt(judged));
+        }
+        let earlier = self.unwritten.pending.insert(told.key.clone(), (told, judged.clone()));
+        earlier.map(|(told, pod)| told.attempt(pod)).filter(|earlier| earlier.pod.mod_revision < judged.mod_revision)
+    }
+}
+
+/// Whether the pod's condition says what an Event told.
+fn is_written(told: &str, pod: &PodInfo) -> bool {
+    pod.scheduled.as_ref().is_some_and(|condition| !condition.status && is_told(told, &condition.message))
+}
+
+/// Whether an Event told this message, which it may have cut short.
+pub(super) fn is_told(told: &str, message: &str) -> bool {
+    told == message || told.len() == 1024 && told.strip_suffix(CUT).is_some_and(|start| message.starts_with(start))
+}

@@ -1,0 +1,302 @@
+//! What a pod's claims would get on a node: volumes that exist, volumes to be made, or the reasons why not.
+//! Upstream: `plugins/volumebinding/binder.go` (up to 1.22 `pkg/controller/volume/scheduling/scheduler_binder.go`).
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::Cycle;
+use crate::cluster::{Amount, Interner, Node, Selector};
+use crate::plugins::{on_shape, part};
+use ketcd_kube::api::core::v1::{ObjectReference, PersistentVolume, PersistentVolumeClaim, TopologySelectorTerm};
+use ketcd_kube::api::storage::v1::{CSINode, CSIStorageCapacity, StorageClass};
+use ketcd_kube::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use super::claims::{PodClaims, claim_class, spec_class, storage_request};
+use super::matching::{Matching, VolumeAffinity, VolumeList, by_size, capacity};
+use super::migration::{InTreePlugin, MigratedVolume, is_migrated_by_annotation, migrated_affinity, volume_plugin};
+
+/// For which node a claim is to be provisioned.
+const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
+/// Up to 1.32.
+const NODE_CONFLICT: &str = "node(s) had volume node affinity conflict";
+/// Since 1.33.
+const NODE_CONFLICT_NEW: &str = "node(s) didn't match PersistentVolume's node affinity";
+const BIND_CONFLICT: &str = "node(s) didn't find available persistent volumes to bind";
+const NOT_ENOUGH_SPACE: &str = "node(s) did not have enough free storage";
+/// Up to 1.22.
+const MISSING_VOLUME: &str = "pvc(s) bound to non-existent pv(s)";
+/// Since 1.23.
+const MISSING_VOLUME_NEW: &str = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)";
+
+/// A pod's claims, prepared to be asked node by node.
+pub(crate) struct Binder<'a> {
+    cycle: &'a Cycle<'a>,
+    bound: Vec<BoundVolume>,
+    delayed: Vec<Arc<PersistentVolumeClaim>>,
+    lists: BTreeMap<String, VolumeList>,
+}
+
+struct BoundVolume {
+    name: String,
+    /// `None`: the volume is missing.
+    affinity: Option<VolumeAffinity>,
+    /// Where it can be reached once a driver took it over, or why it cannot be taken over.
+    migrated: Option<(InTreePlugin, Result<VolumeAffinity, String>)>,
+}
+
+/// What a node offers for a pod's claims.
+#[derive(Default)]
+pub(crate) struct Found {
+    /// Why the node does not do, in upstream's order; none where it does.
+    pub reasons: Vec<Cow<'static, str>>,
+    /// Claims and the free volumes they would get.
+    pub bindings: Vec<(Arc<PersistentVolumeClaim>, Arc<PersistentVolume>)>,
+    /// Claims to be provisioned, each with the capacities that have room for it, where one is asked for.
+    pub provisions: Vec<(Arc<PersistentVolumeClaim>, Vec<Arc<CSIStorageCapacity>>)>,
+    /// Whether a claim could as well get a volume unlike the one here: which is taken is chance.
+    pub drawn_volume: bool,
+}
+
+/// What provisioning says: whether the topology fits, whether there is room.
+struct Provisioning {
+    possible: bool,
+    room: bool,
+}
+
+impl<'a> Binder<'a> {
+    /// Prepares the claims (those that are for the scheduler to look at).
+    pub(crate) fn new(claims: PodClaims, cycle: &'a Cycle<'a>) -> Self {
+        let volumes = &cycle.state.listers().volumes;
+        let bound = claims.bound.iter().map(|claim| {
+            let name = claim.spec.as_ref().and_then(|spec| spec.volume_name.clone()).unwrap_or_default();
+            let volume = volumes.get("", &name);
+            let migrated = volume.and_then(|volume| {
+                let MigratedVolume { plugin, handle } = volume_plugin(volume, cycle.profile.release)?;
+                let affinity = handle.and_then(|_| migrated_affinity(volume, plugin, cycle.profile.release));
+                Some((plugin, affinity.map(|affinity| VolumeAffinity::compile(affinity.as_ref()))))
+            });
+            BoundVolume { affinity: volume.map(|volume| VolumeAffinity::of(volume, cycle.profile.release)), migrated, name }
+        });
+        let mut delayed = claims.delayed;
+        let classes: Vec<String> = delayed.iter().map(|claim| claim_class(claim).to_owned()).collect();
+        by_size(&mut delayed);
+        let lists =
+            classes.into_iter().map(|class| (class.clone(), VolumeList::of_class(&class, cycle.state, cycle.profile.release))).collect();
+        Self { cycle, bound: bound.collect(), delayed, lists }
+    }
+
+    /// `FindPodVolumes`.
+    pub(crate) fn find(&self, node: &Node) -> Result<Found, String> {
+        let release = self.cycle.profile.release.0;
+        let mut found = Found::default();
+        let (reachable, existing) = self.check_bound(node)?;
+        let mut satisfied = true;
+        let mut room = true;
+        // Up to 1.13 such claims are no more to be bound, or the node they are to be provisioned for is not known.
+        let selected = |claim: &PersistentVolumeClaim| {
+            let annotations = claim.metadata.annotations.as_ref().filter(|_| release >= 14);
+            annotations.and_then(|all| all.get(SELECTED_NODE)).cloned()
+        };
+        if self.delayed.iter().any(|claim| selected(claim).is_some_and(|selected| selected != *node.name)) {
+            satisfied = false;
+        } else {
+            let (mut provision, matched): (Vec<_>, Vec<_>) = self.delayed.iter().partition(|claim| selected(claim).is_some());
+            for claim in matched {
+                let taken: Vec<&str> = found.bindings.iter().filter_map(|(_, volume)| volume.metadata.name.as_deref()).collect();
+                let matching = Matching::new(claim, self.cycle.profile);
+                match self.volumes_for(claim).map_or(Ok(None), |list| matching.find(list, node, &taken))? {
+                    Some((volume, drawn)) => {
+                        found.drawn_volume |= drawn;
+                        found.bindings.push((claim.clone(), volume.clone()));
+                    }
+                    None => provision.push(claim),
+                }
+            }
+            if !provision.is_empty() && !self.cycle.profile.gates.on("DynamicProvisioningScheduling") {
+                satisfied = false;
+            } else if !provision.is_empty() {
+                let provisioning = self.provision(&provision, node, &mut found)?;
+                (satisfied, room) = (provisioning.possible, provisioning.room);
+            }
+        }
+        let reasons = [
+            (!reachable, if release >= 33 { NODE_CONFLICT_NEW } else { NODE_CONFLICT }),
+            (!satisfied, BIND_CONFLICT),
+            (!room, NOT_ENOUGH_SPACE),
+            (!existing, if release >= 23 { MISSING_VOLUME_NEW } else { MISSING_VOLUME }),
+        ];
+        found.reasons = reasons.into_iter().filter(|(applies, _)| *applies).map(|(_, reason)| Cow::Borrowed(reason)).collect();
+        Ok(found)
+    }
+
+    /// The volumes of bound claims, each with whether the node reaches it; `None` where the volume is missing.
+    pub(crate) fn reach<'b>(&'b self, node: &'b Node) -> impl Iterator<Item = (&'b str, Option<bool>)> {
+        let csi_node = self.cycle.state.listers().csi_nodes.get("", &node.name).map(|csi_node| &**csi_node);
+        self.bound.iter().map(move |volume| {
+            (volume.name.as_str(), self.affinity(volume, csi_node).map(|affinity| affinity.is_ok_and(|affinity| affinity.matches(node))))
+        })
+    }
+
+    /// Where a bound volume can be reached: what its driver says, where that took it over; an error where it cannot take it over.
+    fn affinity<'b>(&self, volume: &'b BoundVolume, csi_node: Option<&CSINode>) -> Option<Result<&'b VolumeAffinity, &'b String>> {
+        let own = volume.affinity.as_ref()?;
+        let (release, gates) = (self.cycle.profile.release, &self.cycle.profile.gates);
+        let migrated = volume.migrated.as_ref().filter(|(plugin, _)| is_migrated_by_annotation(*plugin, csi_node, release, gates));
+        Some(migrated.map_or(Ok(own), |(_, affinity)| affinity.as_ref()))
+    }
+
+    /// The volumes of the claim's class. From 1.10 to 1.15 those of the class its spec names, of which none is of another that its annotation names.
+    fn volumes_for(&self, claim: &PersistentVolumeClaim) -> Option<&VolumeList> {
+        let class = claim_class(claim);
+        let by_spec = (10..=15).contains(&self.cycle.profile.release.0);
+        self.lists.get(class).filter(|_| !by_spec || spec_class(claim) == class)
+    }
+
+    /// `checkBoundClaims`: whether every bound volume can be reached, and exists; it ends at the first that is not so.
+    fn check_bound(&self, node: &Node) -> Result<(bool, bool), String> {
+        let csi_node = self.cycle.state.listers().csi_nodes.get("", &node.name).map(|csi_node| &**csi_node);
+        for volume in &self.bound {
+            let Some(affinity) = self.affinity(volume, csi_node) else {
+                return if self.cycle.profile.rules.missing_volumes_fail {
+                    Err(format!("could not find v1.PersistentVolume \"{}\"", volume.name))
+                } else {
+                    Ok((true, false))
+                };
+            };
+            let affinity = affinity.map_err(|error| format!("could not translate pv: {error}"))?;
+            if !affinity.matches(node) {
+                return Ok((false, true));
+            }
+        }
+        Ok((true, true))
+    }
+
+    /// `checkVolumeProvisions`: it ends at the first claim that cannot be provisioned.
+    fn provision(&self, claims: &[&Arc<PersistentVolumeClaim>], node: &Node, found: &mut Found) -> Result<Provisioning, String> {
+        for claim in claims {
+            let name = claim_class(claim);
+            if name.is_empty() {
+                let metadata = &claim.metadata;
+                let (namespace, name) = (metadata.namespace.as_deref().unwrap_or_default(), metadata.name.as_deref().unwrap_or_default());
+                return Err(format!("no class for claim \"{namespace}/{name}\""));
+            }
+            let class = self.cycle.state.listers().storage_classes.get("", name);
+            let class = class.ok_or_else(|| format!("failed to find storage class \"{name}\""))?;
+            let static_only = matches!(class.provisioner.as_str(), "" | "kubernetes.io/no-provisioner");
+            if static_only || !allows(class.allowed_topologies.as_deref().unwrap_or_default(), node) {
+                return Ok(Provisioning { possible: false, room: true });
+            }
+            let capacities = match self.room(claim, class, node) {
+                Room::NotAsked => Vec::new(),
+                Room::In(capacities) => capacities,
+                Room::None => return Ok(Provisioning { possible: true, room: false }),
+            };
+            found.provisions.push(((*claim).clone(), capacities));
+        }
+        Ok(Provisioning { possible: true, room: true })
+    }
+
+    /// `hasEnoughCapacity`: asked only of drivers that publish their capacity.
+    fn room(&self, claim: &PersistentVolumeClaim, class: &StorageClass, node: &Node) -> Room {
+        let listers = self.cycle.state.listers();
+        let asked = self.cycle.profile.gates.on("CSIStorageCapacity");
+        let driver = listers.csi_drivers.get("", &class.provisioner);
+        let publishes = driver.is_some_and(|driver| driver.spec.storage_capacity == Some(true));
+        let Some(size) = storage_request(claim).filter(|_| asked && publishes) else { return Room::NotAsked };
+        let maximum = self.cycle.profile.release.0 >= 21;
+        let enough = |capacity: &CSIStorageCapacity| {
+            let limit = capacity.maximum_volume_size.as_ref().filter(|_| maximum).or(capacity.capacity.as_ref());
+            limit.and_then(|limit| Amount::parse(&limit.0)).is_some_and(|limit| limit.value() >= size.value())
+        };
+        let reaches = |capacity: &CSIStorageCapacity| {
+            let selector = capacity.node_topology.as_ref().and_then(|topology| Selector::compile(topology, &mut Interner::default()));
+            selector.is_some_and(|selector| selector.matches(&node.labels))
+        };
+        let name = class.metadata.name.as_deref().unwrap_or_default();
+        let capacities = listers.csi_capacities.iter().filter(|capacity| capacity.storage_class_name == name);
+        let found: Vec<_> = capacities.filter(|capacity| enough(capacity) && reaches(capacity)).cloned().collect();
+        if found.is_empty() { Room::None } else { Room::In(found) }
+    }
+}
+
+enum Room {
+    /// Nobody publishes capacities for this claim.
+    NotAsked,
+    /// There is none.
+    None,
+    /// Here.
+    In(Vec<Arc<CSIStorageCapacity>>),
+}
+
+/// How much a capacity says there is.
+fn offered(capacity: &CSIStorageCapacity) -> i64 {
+    capacity.capacity.as_ref().and_then(|capacity| Amount::parse(&capacity.0)).unwrap_or_default().value()
+}
+
+/// `MatchTopologySelectorTerms`: no term allows every node; an empty term matches nothing.
+fn allows(terms: &[TopologySelectorTerm], node: &Node) -> bool {
+    terms.is_empty()
+        || terms.iter().any(|term| {
+            let expressions = term.match_label_expressions.as_deref().unwrap_or_default();
+            !expressions.is_empty()
+                && expressions
+                    .iter()
+                    .all(|wanted| node.labels.get(&wanted.key).is_some_and(|have| wanted.values.iter().any(|value| value == have)))
+        })
+}
+
+impl Found {
+    /// Whether the score depends on chance: upstream takes the first capacity with room of a list in random order, and these differ.
+    pub(crate) fn drawn(&self) -> bool {
+        let differ = |room: &[Arc<CSIStorageCapacity>]| room.iter().any(|capacity| offered(capacity) != offered(&room[0]));
+        self.bindings.is_empty() && self.provisions.iter().any(|(_, room)| differ(room))
+    }
+
+    /// What AssumePodVolumes makes of it: volumes that are their claims', claims that are to be provisioned for the node.
+    pub(crate) fn assumed(self, node: &str) -> (Vec<PersistentVolume>, Vec<PersistentVolumeClaim>) {
+        let bound = self.bindings.into_iter().map(|(claim, volume)| {
+            let mut volume = Arc::unwrap_or_clone(volume);
+            let ObjectMeta { namespace, name, uid, .. } = claim.metadata.clone();
+            let claim_ref = ObjectReference { namespace, name, uid, ..ObjectReference::default() };
+            volume.spec.get_or_insert_default().claim_ref = Some(claim_ref);
+            volume
+        });
+        let provisioned = self.provisions.into_iter().map(|(claim, _)| {
+            let mut claim = Arc::unwrap_or_clone(claim);
+            claim.metadata.annotations.get_or_insert_default().insert(SELECTED_NODE.to_owned(), node.to_owned());
+            claim
+        });
+        (bound.collect(), provisioned.collect())
+    }
+
+    /// The node's score: how well the volumes of each class are used, through `shape`, the mean over the classes.
+    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
+    pub(crate) fn score(&self, shape: &[(i64, i64)], by_capacity: bool) -> i64 {
+        let mut classes: BTreeMap<String, (i64, i64)> = BTreeMap::new();
+        if self.bindings.is_empty() && by_capacity {
+            for (claim, room) in &self.provisions {
+                let Some(room) = room.first() else { continue };
+                let class = claim.spec.as_ref().and_then(|spec| spec.storage_class_name.clone()).unwrap_or_default();
+                let entry = classes.entry(class).or_default();
+                entry.0 = entry.0.wrapping_add(storage_request(claim).unwrap_or_default().value());
+                entry.1 = offered(room);
+            }
+        }
+        for (claim, volume) in &self.bindings {
+            let class = volume.spec.as_ref().and_then(|spec| spec.storage_class_name.clone()).unwrap_or_default();
+            let entry = classes.entry(class).or_default();
+            entry.0 = entry.0.wrapping_add(storage_request(claim).unwrap_or_default().value());
+            entry.1 = entry.1.wrapping_add(capacity(volume).value());
+        }
+        if classes.is_empty() {
+            return 0;
+        }
+        let score = |(requested, capacity): (i64, i64)| {
+            let use_percent = if capacity == 0 || requested > capacity { 100 } else { part(requested, 100, capacity) };
+            on_shape(shape, use_percent, 10)
+        };
+        let sum: i64 = classes.values().copied().map(score).sum();
+        (sum as f64 / classes.len() as f64).round() as i64
+    }
+}

@@ -1,0 +1,107 @@
+//! The claims behind a pod's volumes: their names, classes, owners, and whether they are bound.
+
+use std::sync::Arc;
+
+use crate::Release;
+use crate::cluster::{Amount, ClusterState, PodInfo, VolumeSource};
+use ketcd_kube::api::core::v1::PersistentVolumeClaim;
+use ketcd_kube::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+/// A volume of a pod that stands for a claim.
+pub(crate) struct ClaimRef {
+    /// The claim's name.
+    pub name: Arc<str>,
+    /// Whether it is a generic ephemeral volume, whose claim the pod owns.
+    pub ephemeral: bool,
+}
+
+/// The claims of a pod's volumes, in their order. Generic ephemeral volumes count where `with_ephemeral`.
+pub(crate) fn claim_refs(pod: &PodInfo, with_ephemeral: bool) -> impl Iterator<Item = ClaimRef> {
+    pod.spec.volumes.iter().filter_map(move |volume| match &volume.source {
+        VolumeSource::Claim(name) => Some(ClaimRef { name: name.clone(), ephemeral: false }),
+        VolumeSource::Ephemeral if with_ephemeral => {
+            Some(ClaimRef { name: format!("{}-{}", pod.name, volume.name).into(), ephemeral: true })
+        }
+        _ => None,
+    })
+}
+
+/// `GetPersistentVolumeClaimClass`: the beta annotation wins over the field; empty where there is none.
+pub(crate) fn claim_class(claim: &PersistentVolumeClaim) -> &str {
+    let annotation = annotation(&claim.metadata, "volume.beta.kubernetes.io/storage-class");
+    annotation.unwrap_or_else(|| spec_class(claim))
+}
+
+/// The class that the spec alone names; empty where there is none.
+pub(crate) fn spec_class(claim: &PersistentVolumeClaim) -> &str {
+    claim.spec.as_ref().and_then(|spec| spec.storage_class_name.as_deref()).unwrap_or_default()
+}
+
+/// The storage a claim asks for; `None` where it asks for none.
+pub(super) fn storage_request(claim: &PersistentVolumeClaim) -> Option<Amount> {
+    let requests = claim.spec.as_ref()?.resources.as_ref()?.requests.as_ref()?;
+    requests.get("storage").and_then(|quantity| Amount::parse(&quantity.0))
+}
+
+/// Whether the pod is the object's controller.
+pub(crate) fn is_controlled_by(metadata: &ObjectMeta, pod: &PodInfo) -> bool {
+    let controller = metadata.owner_references.iter().flatten().find(|owner| owner.controller == Some(true));
+    controller.is_some_and(|owner| *owner.uid == *pod.uid)
+}
+
+/// `ephemeral.VolumeIsForPod`: why the claim of an ephemeral volume is not this pod's, if it is not.
+pub(crate) fn owner_problem(claim: &PersistentVolumeClaim, pod: &PodInfo, release: Release) -> Option<String> {
+    if is_controlled_by(&claim.metadata, pod) {
+        return None;
+    }
+    let name = claim.metadata.name.as_deref().unwrap_or_default();
+    Some(if release.0 <= 22 {
+        format!("persistentvolumeclaim \"{name}\" was not created for the pod")
+    } else {
+        format!("PVC {}/{name} was not created for pod {}/{} (pod is not owner)", pod.namespace, pod.namespace, pod.name)
+    })
+}
+
+/// A pod's claims, sorted by what is left to do for them (`GetPodVolumeClaims`).
+#[derive(Default)]
+pub(crate) struct PodClaims {
+    /// Bound, both ways.
+    pub bound: Vec<Arc<PersistentVolumeClaim>>,
+    /// Unbound; the scheduler picks their volumes.
+    pub delayed: Vec<Arc<PersistentVolumeClaim>>,
+    /// Unbound, and not for the scheduler to bind.
+    pub immediate: Vec<Arc<PersistentVolumeClaim>>,
+}
+
+impl PodClaims {
+    /// Sorts the claims; an error is upstream's, of a class without a binding mode.
+    pub(crate) fn sort(claims: Vec<Arc<PersistentVolumeClaim>>, state: &ClusterState) -> Result<Self, String> {
+        let mut sorted = Self::default();
+        for claim in claims {
+            let volume = claim.spec.as_ref().and_then(|spec| spec.volume_name.as_deref()).filter(|name| !name.is_empty());
+            if volume.is_some() && annotation(&claim.metadata, "pv.kubernetes.io/bind-completed").is_some() {
+                sorted.bound.push(claim);
+            } else if is_delayed(&claim, state)? && volume.is_none() {
+                sorted.delayed.push(claim);
+            } else {
+                sorted.immediate.push(claim);
+            }
+        }
+        Ok(sorted)
+    }
+}
+
+/// `IsDelayBindingMode`: an unknown class is as none.
+fn is_delayed(claim: &PersistentVolumeClaim, state: &ClusterState) -> Result<bool, String> {
+    let name = claim_class(claim);
+    let Some(class) = state.listers().storage_classes.get("", name) else { return Ok(false) };
+    match class.volume_binding_mode.as_deref() {
+        Some(mode) => Ok(mode == "WaitForFirstConsumer"),
+        None => Err(format!("VolumeBindingMode not set for StorageClass \"{name}\"")),
+    }
+}
+
+/// An annotation's value.
+pub(super) fn annotation<'a>(metadata: &'a ObjectMeta, key: &str) -> Option<&'a str> {
+    metadata.annotations.as_ref()?.get(key).map(String::as_str)
+}

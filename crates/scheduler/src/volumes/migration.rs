@@ -1,0 +1,323 @@
+//! In-tree volumes that CSI drivers took over: which, since when, and how they are called as CSI volumes.
+//! Upstream: `k8s.io/csi-translation-lib/plugins`, `plugins/nodevolumelimits/utils.go`, `plugins/volumebinding/binder.go`.
+
+use std::collections::BTreeSet;
+
+use crate::cluster::VolumeSource;
+use crate::{Gates, Release};
+use ketcd_kube::api::core::v1::{NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, PersistentVolume, RBDPersistentVolumeSource};
+use ketcd_kube::api::storage::v1::CSINode;
+
+use super::claims::annotation;
+
+/// An in-tree volume plugin with a CSI driver in its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct InTreePlugin {
+    /// `kubernetes.io/aws-ebs`.
+    pub name: &'static str,
+    /// `ebs.csi.aws.com`.
+    pub driver: &'static str,
+    /// The node label that the driver's topology uses instead of the zone label, where volumes are translated to it.
+    topology_key: Option<&'static str>,
+    /// The gate that switches it, and the first release whose code no longer asks the CSINode's annotation.
+    gate: Option<(&'static str, u16)>,
+}
+
+/// Every pair of `csi-translation-lib`.
+const PLUGINS: [InTreePlugin; 8] = [
+    InTreePlugin {
+        name: "kubernetes.io/aws-ebs",
+        driver: "ebs.csi.aws.com",
+        topology_key: Some("topology.ebs.csi.aws.com/zone"),
+        gate: Some(("CSIMigrationAWS", 27)),
+    },
+    InTreePlugin {
+        name: "kubernetes.io/gce-pd",
+        driver: "pd.csi.storage.gke.io",
+        topology_key: Some("topology.gke.io/zone"),
+        gate: Some(("CSIMigrationGCE", 28)),
+    },
+    InTreePlugin {
+        name: "kubernetes.io/azure-disk",
+        driver: "disk.csi.azure.com",
+        topology_key: None,
+        gate: Some(("CSIMigrationAzureDisk", 27)),
+    },
+    InTreePlugin {
+        name: "kubernetes.io/cinder",
+        driver: "cinder.csi.openstack.org",
+        topology_key: Some("topology.cinder.csi.openstack.org/zone"),
+        gate: Some(("CSIMigrationOpenStack", 24)),
+    },
+    InTreePlugin { name: "kubernetes.io/azure-file", driver: "file.csi.azure.com", topology_key: None, gate: None },
+    InTreePlugin { name: "kubernetes.io/vsphere-volume", driver: "csi.vsphere.vmware.com", topology_key: None, gate: None },
+    InTreePlugin {
+        name: "kubernetes.io/portworx-volume",
+        driver: "pxd.portworx.com",
+        topology_key: None,
+        gate: Some(("CSIMigrationPortworx", 36)),
+    },
+    InTreePlugin { name: RBD, driver: "rbd.csi.ceph.com", topology_key: None, gate: Some(("CSIMigrationRBD", 31)) },
+];
+
+/// The plugin whose translation came with 1.23 and left with 1.31.
+const RBD: &str = "kubernetes.io/rbd";
+
+impl InTreePlugin {
+    /// Finds a plugin by its name (a StorageClass's provisioner) among those a release translates.
+    pub(crate) fn find(name: &str, release: Release) -> Option<Self> {
+        PLUGINS.into_iter().find(|plugin| plugin.name == name && (name != RBD || (23..=30).contains(&release.0)))
+    }
+
+    fn gates_on(&self, release: Release, gates: &Gates) -> bool {
+        // 1.23 spells it so.
+        let named = |gate: &'static str| if gate == "CSIMigrationRBD" && release.0 == 23 { "csiMigrationRBD" } else { gate };
+        gates.on("CSIMigration") && self.gate.is_some_and(|(gate, _)| gates.on(named(gate)))
+    }
+}
+
+/// `isCSIMigrationOn`: whether volumes of the plugin are counted as its driver's on this node (since 1.16).
+pub(crate) fn is_migrated(plugin: InTreePlugin, csi_node: Option<&CSINode>, release: Release, gates: &Gates) -> bool {
+    let (Some(csi_node), Some((_, without_annotation))) = (csi_node, plugin.gate) else { return false };
+    release.0 >= 16 && plugin.gates_on(release, gates) && (release.0 >= without_annotation || is_annotated(plugin, csi_node))
+}
+
+/// The stricter rule of VolumeBinding: the gates and the node's annotation, in every release since 1.17.
+pub(super) fn is_migrated_by_annotation(plugin: InTreePlugin, csi_node: Option<&CSINode>, release: Release, gates: &Gates) -> bool {
+    csi_node.is_some_and(|csi_node| release.0 >= 17 && plugin.gates_on(release, gates) && is_annotated(plugin, csi_node))
+}
+
+fn is_annotated(plugin: InTreePlugin, csi_node: &CSINode) -> bool {
+    let migrated = annotation(&csi_node.metadata, "storage.alpha.kubernetes.io/migrated-plugins").unwrap_or_default();
+    migrated.split(',').any(|name| name == plugin.name)
+}
+
+/// A volume as its CSI driver knows it.
+pub(crate) struct MigratedVolume {
+    /// Who it is migrated from.
+    pub plugin: InTreePlugin,
+    /// The CSI volume handle, or why the volume cannot be translated, in upstream's words.
+    pub handle: Result<String, String>,
+}
+
+impl MigratedVolume {
+    fn of(plugin: &str, handle: Result<String, String>, release: Release) -> Option<Self> {
+        InTreePlugin::find(plugin, release).map(|plugin| Self { plugin, handle })
+    }
+}
+
+/// The plugin of a persistent volume and its handle as a CSI volume; `None` where the volume is not migratable.
+pub(crate) fn volume_plugin(volume: &PersistentVolume, release: Release) -> Option<MigratedVolume> {
+    let spec = volume.spec.as_ref()?;
+    let found = |plugin: &str, handle: Result<String, String>| MigratedVolume::of(plugin, handle, release);
+    if let Some(disk) = &spec.aws_elastic_block_store {
+        found("kubernetes.io/aws-ebs", ebs_handle(&disk.volume_id))
+    } else if let Some(disk) = &spec.gce_persistent_disk {
+        let label = |key: &str| {
+            volume.metadata.labels.as_ref().and_then(|labels| labels.get(key)).map(String::as_str).filter(|zone| !zone.is_empty())
+        };
+        let zones = label(BETA_ZONE).or_else(|| label(ZONE).filter(|_| release.0 >= 21)).unwrap_or_default();
+        found("kubernetes.io/gce-pd", gce_handle(zones, &disk.pd_name))
+    } else if let Some(disk) = &spec.azure_disk {
+        found("kubernetes.io/azure-disk", azure_handle(disk.kind.as_deref().filter(|_| release.0 >= 22), &disk.disk_uri))
+    } else if let Some(disk) = &spec.cinder {
+        found("kubernetes.io/cinder", Ok(disk.volume_id.clone()))
+    } else if spec.azure_file.is_some() {
+        found("kubernetes.io/azure-file", Ok(String::new()))
+    } else if let Some(disk) = &spec.vsphere_volume {
+        found("kubernetes.io/vsphere-volume", Ok(disk.volume_path.clone()))
+    } else if let Some(image) = &spec.rbd {
+        found(RBD, Ok(rbd_handle(volume, image)))
+    } else {
+        spec.portworx_volume.as_ref().and_then(|disk| found("kubernetes.io/portworx-volume", Ok(disk.volume_id.clone())))
+    }
+}
+
+/// The plugin of an inline volume and its handle as a CSI volume.
+pub(crate) fn inline_csi_volume(source: &VolumeSource, release: Release) -> Option<MigratedVolume> {
+    let (name, handle) = match source {
+        VolumeSource::AwsElasticBlockStore { id, .. } => ("kubernetes.io/aws-ebs", ebs_handle(id)),
+        VolumeSource::GcePersistentDisk { name, .. } => ("kubernetes.io/gce-pd", gce_handle("", name)),
+        VolumeSource::AzureDisk { uri, kind, .. } => ("kubernetes.io/azure-disk", azure_handle(kind.as_deref(), uri)),
+        VolumeSource::Cinder(id) => ("kubernetes.io/cinder", Ok(id.to_string())),
+        VolumeSource::Rbd { image, .. } => (RBD, Ok(image.to_string())),
+        VolumeSource::Migrated { plugin, id } => (*plugin, Ok(id.to_string())),
+        _ => return None,
+    };
+    MigratedVolume::of(name, handle, release)
+}
+
+/// `rbd.go` composeMigVolID, unless an annotation says the handle. Upstream puts digests in the place of monitors and pool; handles are only held
+/// against each other.
+fn rbd_handle(volume: &PersistentVolume, image: &RBDPersistentVolumeSource) -> String {
+    let known = annotation(&volume.metadata, "rbd.csi.ceph.com/volume-handle").filter(|handle| !handle.is_empty());
+    let name = image.image.strip_prefix("kubernetes-dynamic-pvc-").unwrap_or(&image.image);
+    // The API server fills in a pool that is not given.
+    let pool = image.pool.as_deref().unwrap_or_default();
+    known.map_or_else(|| format!("mig_mons-{}_image-{name}_{pool}", image.monitors.join(",")), str::to_owned)
+}
+
+/// `azure_disk.go`: only managed disks are known to the driver; asked since 1.22.
+fn azure_handle(kind: Option<&str>, uri: &str) -> Result<String, String> {
+    match kind.filter(|kind| !kind.eq_ignore_ascii_case("managed")) {
+        Some(kind) => Err(format!("kind({kind}) is not supported in csi migration")),
+        None => Ok(uri.to_owned()),
+    }
+}
+
+/// `KubernetesVolumeIDToEBSVolumeID` (`aws_ebs.go`): `aws://zone/vol-1` is `vol-1`.
+fn ebs_handle(id: &str) -> Result<String, String> {
+    let Some(url) = id.strip_prefix("aws://") else { return Ok(id.to_owned()) };
+    let path = url.find('/').map_or("", |at| &url[at..]).trim_matches('/');
+    match path.strip_prefix("vol-").filter(|number| !number.contains('/')) {
+        Some(_) => Ok(path.to_owned()),
+        None => Err(format!("failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume ({id})")),
+    }
+}
+
+/// A Google disk's handle (`gce_pd.go`): zonal, regional (from the region its zones share) or unspecified.
+fn gce_handle(zones: &str, disk: &str) -> Result<String, String> {
+    let zones: Vec<&str> = zones.split("__").collect();
+    Ok(match zones.as_slice() {
+        [""] => format!("projects/UNSPECIFIED/zones/UNSPECIFIED/disks/{disk}"),
+        [zone] => format!("projects/UNSPECIFIED/zones/{zone}/disks/{disk}"),
+        several => {
+            let region = region(several).map_err(|error| format!("failed to get region from zones: {error}"))?;
+            format!("projects/UNSPECIFIED/regions/{region}/disks/{disk}")
+        }
+    })
+}
+
+/// `gceGetRegionFromZones`: the one region of all zones.
+fn region<'z>(zones: &[&'z str]) -> Result<&'z str, String> {
+    let mut regions = BTreeSet::new();
+    for zone in zones {
+        let region = zone.rsplit_once('-').filter(|(region, _)| region.split('-').count() == 2);
+        let unexpected = || format!("zone in unexpected format, expected: {{locale}}-{{region}}-{{zone}}, got: {zone}");
+        regions.insert(region.ok_or_else(unexpected)?.0);
+    }
+    match (regions.first(), regions.len()) {
+        (Some(region), 1) => Ok(region),
+        _ => {
+            let got: Vec<String> = regions.iter().map(|region| format!("{region}:{{}}")).collect();
+            Err(format!("multiple or no regions gotten from zones, got: map[{}]", got.join(" ")))
+        }
+    }
+}
+
+const ZONE: &str = "topology.kubernetes.io/zone";
+const REGION: &str = "topology.kubernetes.io/region";
+const BETA_ZONE: &str = "failure-domain.beta.kubernetes.io/zone";
+const BETA_REGION: &str = "failure-domain.beta.kubernetes.io/region";
+
+/// `translateTopologyFromInTreeToCSI` (up to 1.20 `translateTopology`): where a volume can be reached once its driver took it over.
+/// `None`: from everywhere.
+///
+/// # Errors
+/// Why it cannot be translated, in upstream's words.
+pub(super) fn migrated_affinity(volume: &PersistentVolume, plugin: InTreePlugin, release: Release) -> Result<Option<NodeSelector>, String> {
+    let own = volume.spec.as_ref().and_then(|spec| spec.node_affinity.as_ref()).and_then(|affinity| affinity.required.clone());
+    match plugin.topology_key {
+        Some(key) if release.0 <= 20 => affinity_by_beta_labels(volume, own, key),
+        Some(key) => Ok(affinity_by_labels(volume, own, key)),
+        None => Ok(own),
+    }
+}
+
+/// Up to 1.20 only the label of old was known, and the volume's own label took the place of all else.
+fn affinity_by_beta_labels(volume: &PersistentVolume, own: Option<NodeSelector>, key: &str) -> Result<Option<NodeSelector>, String> {
+    let names = |wanted: &str| {
+        let terms = own.iter().flat_map(|own| &own.node_selector_terms).flat_map(|term| term.match_expressions.iter().flatten());
+        terms.filter(|found| found.key == wanted).any(|found| found.values.as_ref().is_some_and(|values| !values.is_empty()))
+    };
+    let label = volume.metadata.labels.as_ref().and_then(|labels| labels.get(BETA_ZONE));
+    if names(BETA_ZONE) && !names(key) {
+        let mut required = own.unwrap_or_default();
+        replace_key(&mut required, BETA_ZONE, key);
+        return Ok(Some(required));
+    }
+    let Some(label) = label.filter(|_| !names(key)) else { return Ok(own) };
+    let zones = zones_of(label);
+    if zones.is_empty() {
+        return Err("failed to translate topology: there are no valid zones to add to pv".to_owned());
+    }
+    let topology = NodeSelectorRequirement { key: key.to_owned(), operator: "In".to_owned(), values: Some(zones) };
+    let term = NodeSelectorTerm { match_expressions: Some(vec![topology]), match_fields: None };
+    Ok(Some(NodeSelector { node_selector_terms: vec![term] }))
+}
+
+/// The zones of a label, each once.
+fn zones_of(label: &str) -> Vec<String> {
+    let zones: BTreeSet<&str> = label.split("__").map(str::trim).filter(|zone| !zone.is_empty()).collect();
+    zones.into_iter().map(str::to_owned).collect()
+}
+
+fn affinity_by_labels(volume: &PersistentVolume, own: Option<NodeSelector>, key: &str) -> Option<NodeSelector> {
+    let mut required = own.unwrap_or_default();
+    let labels = volume.metadata.labels.as_ref();
+    let label = |key: &str| labels.and_then(|labels| labels.get(key));
+    let beta = if has_key(&required, ZONE) {
+        false
+    } else {
+        has_key(&required, BETA_ZONE) || (label(ZONE).is_none() && label(BETA_ZONE).is_some())
+    };
+    let (zone, region) = if beta { (BETA_ZONE, BETA_REGION) } else { (ZONE, REGION) };
+    if has_key(&required, zone) {
+        replace_key(&mut required, zone, key);
+    } else if let Some(zones) = label(zone) {
+        let zones = zones_of(zones);
+        if !zones.is_empty() {
+            if required.node_selector_terms.is_empty() {
+                required.node_selector_terms.push(NodeSelectorTerm::default());
+            }
+            for term in &mut required.node_selector_terms {
+                let topology = NodeSelectorRequirement { key: key.to_owned(), operator: "In".to_owned(), values: Some(zones.clone()) };
+                term.match_expressions.get_or_insert_default().push(topology);
+            }
+        }
+    }
+    if region == BETA_REGION {
+        replace_key(&mut required, BETA_REGION, REGION);
+    }
+    let unrestricted = required.node_selector_terms.is_empty() && volume.spec.as_ref().is_none_or(|spec| spec.node_affinity.is_none());
+    (!unrestricted).then_some(required)
+}
+
+fn has_key(selector: &NodeSelector, key: &str) -> bool {
+    selector.node_selector_terms.iter().flat_map(|term| term.match_expressions.iter().flatten()).any(|requirement| requirement.key == key)
+}
+
+fn replace_key(selector: &mut NodeSelector, old: &str, new: &str) {
+    for requirement in selector.node_selector_terms.iter_mut().flat_map(|term| term.match_expressions.iter_mut().flatten()) {
+        if requirement.key == old {
+            new.clone_into(&mut requirement.key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{azure_handle, ebs_handle, gce_handle};
+
+    #[test]
+    fn handles_are_those_of_the_translation_library() {
+        assert_eq!(ebs_handle("aws://us-east-1a/vol-02399794d890f9375").unwrap(), "vol-02399794d890f9375");
+        assert_eq!(ebs_handle("vol-1").unwrap(), "vol-1");
+        assert_eq!(
+            ebs_handle("aws://us-east-1a/disk").unwrap_err(),
+            "failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume (aws://us-east-1a/disk)"
+        );
+        assert_eq!(gce_handle("", "d").unwrap(), "projects/UNSPECIFIED/zones/UNSPECIFIED/disks/d");
+        assert_eq!(gce_handle("us-central1-a", "d").unwrap(), "projects/UNSPECIFIED/zones/us-central1-a/disks/d");
+        assert_eq!(gce_handle("us-central1-a__us-central1-c", "d").unwrap(), "projects/UNSPECIFIED/regions/us-central1/disks/d");
+        assert_eq!(
+            gce_handle("us-central1-a__europe-west1-c", "d").unwrap_err(),
+            "failed to get region from zones: multiple or no regions gotten from zones, got: map[europe-west1:{} us-central1:{}]"
+        );
+        assert_eq!(
+            gce_handle("z1__z2", "d").unwrap_err(),
+            "failed to get region from zones: zone in unexpected format, expected: {locale}-{region}-{zone}, got: z1"
+        );
+        assert_eq!(azure_handle(Some("Shared"), "d").unwrap_err(), "kind(Shared) is not supported in csi migration");
+    }
+}

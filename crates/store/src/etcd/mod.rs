@@ -1,0 +1,60 @@
+//! A live etcd, read over gRPC. Only four calls are ever made: KV.Range, Watch.Watch, Maintenance.Status and, where a user is given,
+//! Auth.Authenticate; nothing here can write.
+
+mod assemble;
+mod client;
+mod config;
+mod connector;
+mod endpoint;
+mod errors;
+mod range;
+mod span;
+mod status;
+mod tls;
+mod watch;
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use futures_util::stream::BoxStream;
+
+use crate::{At, KeyRange, Listing, Result, Revision, RevisionSpan, Source, SourceStatus, Until, Want, WatchItem};
+use client::Cluster;
+
+pub use client::Notice;
+pub use config::{EtcdConfig, Password};
+pub use endpoint::refuse_credentials;
+
+/// A running etcd cluster behind [`Source`].
+pub struct EtcdSource {
+    cluster: Arc<Cluster>,
+}
+
+impl EtcdSource {
+    /// Reads the certificates and endpoints of `config`; the first connection is made by the first question. Must be called on a tokio
+    /// runtime. `notice` is told, in one sentence each, what the user should know while a question is still being answered.
+    ///
+    /// # Errors
+    /// An endpoint that is none; a certificate or key that cannot be used.
+    pub fn new(config: EtcdConfig, notice: Notice) -> Result<Self> {
+        Ok(Self { cluster: Arc::new(Cluster::new(config, notice)?) })
+    }
+}
+
+impl Source for EtcdSource {
+    fn status(&self) -> BoxFuture<'_, Result<SourceStatus>> {
+        Box::pin(status::status(&self.cluster))
+    }
+
+    fn span(&self) -> BoxFuture<'_, Result<RevisionSpan>> {
+        Box::pin(span::span(&self.cluster))
+    }
+
+    fn range(&self, keys: KeyRange, at: At, want: Want) -> BoxFuture<'_, Result<Listing<'_>>> {
+        Box::pin(async move { range::range(&self.cluster, keys, at, want).await })
+    }
+
+    fn watch(&self, keys: KeyRange, from: Revision, until: Until) -> BoxStream<'_, Result<WatchItem>> {
+        watch::watch(Arc::clone(&self.cluster), keys, from, until)
+    }
+}

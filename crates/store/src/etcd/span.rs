@@ -1,0 +1,60 @@
+//! The readable revisions of a live cluster: the newest from any answer's header, the oldest from the refusal of revision 1.
+
+use etcd_client::GetOptions;
+
+use super::client::{Cluster, Consistency};
+use super::errors::{Class, Trouble};
+use super::watch;
+use crate::{KeyRange, Result, Revision, RevisionSpan};
+
+/// Keys that a client with few permissions may still ask for; what they hold does not matter.
+const ASKED_FOR: [&str; 3] = ["\0", "/registry/", "/kubernetes.io/"];
+
+/// Returns the revisions that can be read.
+pub(super) async fn span(cluster: &Cluster) -> Result<RevisionSpan> {
+    let (key, newest) = head(cluster).await?;
+    match revision_of(cluster, key, 1).await {
+        Ok(_) => Ok(RevisionSpan { oldest: Revision(1), newest, compacted: None }),
+        Err(troubles) if has(&troubles, Class::Compacted) => {
+            let compacted = watch::compacted_revision(cluster, &KeyRange::key(key)).await?;
+            Ok(RevisionSpan { oldest: compacted, newest, compacted: Some(compacted) })
+        }
+        Err(troubles) => Err(cluster.error(troubles)),
+    }
+}
+
+/// Returns the newest revision the cluster agrees on.
+pub(super) async fn newest(cluster: &Cluster) -> Result<Revision> {
+    head(cluster).await.map(|(_, newest)| newest)
+}
+
+/// A key we may ask for, and the newest revision.
+async fn head(cluster: &Cluster) -> Result<(&'static str, Revision)> {
+    let mut denied = Vec::new();
+    for key in ASKED_FOR {
+        match revision_of(cluster, key, 0).await {
+            Ok(newest) => return Ok((key, newest)),
+            Err(troubles) if has(&troubles, Class::Denied) => denied = troubles,
+            Err(troubles) => return Err(cluster.error(troubles)),
+        }
+    }
+    Err(cluster.error(denied))
+}
+
+/// Asks for one key at a revision (0: the newest) and returns the header's revision.
+async fn revision_of(cluster: &Cluster, key: &str, revision: i64) -> Result<Revision, Vec<Trouble>> {
+    let answer = cluster
+        .ask(|client, consistency| async move {
+            let mut options = GetOptions::new().with_count_only().with_revision(revision);
+            if consistency == Consistency::Serializable {
+                options = options.with_serializable();
+            }
+            client.kv_client().get(key, Some(options)).await
+        })
+        .await?;
+    Ok(Revision(answer.header().map_or(0, etcd_client::ResponseHeader::revision)))
+}
+
+fn has(troubles: &[Trouble], class: Class) -> bool {
+    troubles.iter().any(|trouble| trouble.class == class)
+}

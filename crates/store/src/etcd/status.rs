@@ -1,0 +1,127 @@
+//! What each member says of itself.
+
+use etcd_client::StatusResponse;
+use futures_util::future::join_all;
+
+use super::client::{Cluster, Consistency, Member};
+use super::config::EtcdConfig;
+use super::errors::Trouble;
+
+use crate::{Result, SourceKind, SourceStatus};
+
+/// Returns the status of every endpoint; an error only if none answers. Alarms are read from the members' own status, because
+/// etcd's Alarm call goes through the raft log even when it only lists.
+pub(super) async fn status(cluster: &Cluster) -> Result<SourceStatus> {
+    let answers = join_all(cluster.members.iter().map(|member| member.status(&cluster.config))).await;
+    if answers.iter().all(Result::is_err) {
+        return Err(cluster.error(answers.into_iter().filter_map(Result::err).collect()));
+    }
+    let mut status = SourceStatus {
+        kind: SourceKind::Live,
+        name: cluster.name(),
+        cluster_id: None,
+        members: Vec::new(),
+        file_bytes: 0,
+        in_use_bytes: 0,
+        free_bytes: 0,
+        recoverable_freepage: 0,
+        recoverable_wal: 0,
+        problems: Vec::new(),
+    };
+    for (member, answer) in cluster.members.iter().zip(answers) {
+        let endpoint = member.endpoint.to_string();
+        match answer {
+            Ok(answer) => add(&mut status, endpoint, &answer),
+            Err(trouble) => {
+                status.problems.push(trouble.problem.clone());
+                status.members.push(crate::Member { endpoint, error: Some(trouble.problem), ..crate::Member::default() });
+            }
+        }
+    }
+    Ok(status)
+}
+
+fn add(status: &mut SourceStatus, endpoint: String, answer: &StatusResponse) {
+    let (cluster_id, member_id) = answer.header().map_or((0, 0), |header| (header.cluster_id(), header.member_id()));
+    let cluster_id = format!("{cluster_id:x}");
+    match &status.cluster_id {
+        None => {
+            status.cluster_id = Some(cluster_id);
+            status.file_bytes = bytes(answer.db_size());
+            status.in_use_bytes = bytes(answer.raft_used_db_size());
+            status.free_bytes = status.file_bytes.saturating_sub(status.in_use_bytes);
+        }
+        Some(first) if *first != cluster_id => {
+            status.problems.push(format!("{endpoint} belongs to another cluster ({cluster_id}) than the endpoints before it ({first})"));
+        }
+        Some(_) => {}
+    }
+    if answer.leader() == 0 {
+        status.problems.push(format!("{endpoint} has no leader: only what it holds itself can be read"));
+    }
+    if answer.is_learner() {
+        status.problems.push(format!("{endpoint} is a learner and may be behind"));
+    }
+    for error in answer.errors() {
+        let problem = format!("{endpoint}: {}", error.trim());
+        if answer.leader() != 0 || !error.contains("no leader") {
+            status.problems.push(problem);
+        }
+    }
+    status.members.push(crate::Member {
+        endpoint,
+        id: format!("{member_id:x}"),
+        version: answer.version().to_owned(),
+        db_size: answer.db_size(),
+        db_size_in_use: answer.raft_used_db_size(),
+        is_leader: answer.leader() != 0 && answer.leader() == member_id,
+        error: None,
+    });
+}
+
+fn bytes(size: i64) -> u64 {
+    u64::try_from(size).unwrap_or(0)
+}
+
+impl Member {
+    /// Asks this member for its status.
+    pub(super) async fn status(&self, config: &EtcdConfig) -> Result<StatusResponse, Trouble> {
+        self.ask(config, Consistency::Serializable, |client| async move { client.maintenance_client().status().await }).await
+    }
+
+    /// Whether this member answers a progress request only after the events the answer covers (etcd issue 15220: from 3.4.25, 3.5.8
+    /// and 3.6 on). A member that does not say its version is not trusted.
+    pub(super) async fn reports_progress_in_order(&self, config: &EtcdConfig) -> bool {
+        match self.status(config).await {
+            Ok(status) => in_order(status.version()),
+            Err(_) => false,
+        }
+    }
+}
+
+fn in_order(version: &str) -> bool {
+    let mut numbers = version.split(['.', '-', '+']).map(|part| part.parse::<u32>().ok());
+    let (major, minor, patch) = (numbers.next().flatten(), numbers.next().flatten(), numbers.next().flatten());
+    match (major, minor, patch) {
+        (Some(3), Some(4), Some(patch)) => patch >= 25,
+        (Some(3), Some(5), Some(patch)) => patch >= 8,
+        (Some(3), Some(minor), _) => minor >= 6,
+        (Some(major), _, _) => major > 3,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_that_report_progress_in_order() {
+        for version in ["3.4.25", "3.5.8", "3.5.21", "3.6.0", "3.7.3-rc.1", "4.0.0"] {
+            assert!(in_order(version), "{version}");
+        }
+        for version in ["3.3.25", "3.4.0", "3.4.23", "3.4.24", "3.5.1", "3.5.7", "", "unknown"] {
+            assert!(!in_order(version), "{version}");
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! TLS to etcd: certificates and keys from PEM files into a rustls configuration.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+
+use super::config::EtcdConfig;
+use crate::{Error, Result};
+
+/// Returns the client configuration that `config` describes: who is trusted, and who we say we are.
+///
+/// # Errors
+/// A file that cannot be read or holds no PEM of its kind, an encrypted key, a key that is not the certificate's.
+pub(super) fn client_config(config: &EtcdConfig) -> Result<Arc<ClientConfig>> {
+    let builder = ClientConfig::builder_with_provider(provider())
+        .with_safe_default_protocol_versions()
+        .map_err(|error| trouble(format!("TLS cannot be set up: {error}"), None))?;
+    let builder = if config.insecure_skip_tls_verify {
+        builder.dangerous().with_custom_certificate_verifier(Arc::new(AnyServer))
+    } else {
+        builder.with_root_certificates(trusted(config.cacert.as_deref())?)
+    };
+    let mut tls = match (&config.cert, &config.key) {
+        (Some(cert), Some(key)) => {
+            let chain = certificates("--cert", cert)?;
+            builder.with_client_auth_cert(chain, private_key(key)?).map_err(|error| mismatch(cert, key, &error))?
+        }
+        (None, None) => builder.with_no_client_auth(),
+        (Some(cert), None) => {
+            return Err(trouble(format!("{} has no key with it", cert.display()), Some("give its private key with --key".to_owned())));
+        }
+        (None, Some(key)) => {
+            return Err(trouble(
+                format!("{} has no certificate with it", key.display()),
+                Some("give its certificate with --cert".to_owned()),
+            ));
+        }
+    };
+    tls.alpn_protocols.push(b"h2".to_vec());
+    Ok(Arc::new(tls))
+}
+
+/// A configuration that trusts everybody and says nothing of us: to find out whether a port speaks TLS at all.
+pub(super) fn probe_config() -> Option<Arc<ClientConfig>> {
+    let builder = ClientConfig::builder_with_provider(provider()).with_safe_default_protocol_versions().ok()?;
+    Some(Arc::new(builder.dangerous().with_custom_certificate_verifier(Arc::new(AnyServer)).with_no_client_auth()))
+}
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(rustls::crypto::ring::default_provider())
+}
+
+fn trusted(cacert: Option<&Path>) -> Result<RootCertStore> {
+    let mut roots = RootCertStore::empty();
+    let Some(path) = cacert else {
+        let system = rustls_native_certs::load_native_certs();
+        roots.add_parsable_certificates(system.certs);
+        if roots.is_empty() {
+            return Err(trouble(
+                "no CA was given and the system trusts none".to_owned(),
+                Some("give the CA that signed etcd's certificate with --cacert".to_owned()),
+            ));
+        }
+        return Ok(roots);
+    };
+    for certificate in certificates("--cacert", path)? {
+        roots.add(certificate).map_err(|error| {
+            trouble(
+                format!("{} holds a certificate that cannot be a CA: {error}", path.display()),
+                Some("give the CA that signed etcd's certificate with --cacert".to_owned()),
+            )
+        })?;
+    }
+    Ok(roots)
+}
+
+fn certificates(flag: &str, path: &Path) -> Result<Vec<CertificateDer<'static>>> {
+    // A key may be given in a certificate's place, so what cannot be read is not quoted.
+    let text = zeroize::Zeroizing::new(read(flag, path)?);
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
+    match found {
+        Ok(found) if !found.is_empty() => Ok(found),
+        Ok(_) => Err(trouble(
+            format!("{} holds no certificate", path.display()),
+            Some("give a PEM file with BEGIN CERTIFICATE in it".to_owned()),
+        )),
+        Err(_) => Err(trouble(
+            format!("{} is not a readable PEM file", path.display()),
+            Some("give a PEM file with BEGIN CERTIFICATE in it".to_owned()),
+        )),
+    }
+}
+
+fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>> {
+    let text = zeroize::Zeroizing::new(read("--key", path)?);
+    let has = |mark: &[u8]| text.windows(mark.len()).any(|window| window == mark);
+    if has(b"BEGIN ENCRYPTED PRIVATE KEY") || has(b"Proc-Type: 4,ENCRYPTED") {
+        return Err(trouble(
+            format!("the key in {} is encrypted", path.display()),
+            Some(format!("decrypt it first: openssl pkey -in {} -out PLAIN.key, then --key PLAIN.key", path.display())),
+        ));
+    }
+    PrivateKeyDer::from_pem_slice(&text).map_err(|_| {
+        trouble(
+            format!("{} holds no private key that can be read", path.display()),
+            Some("give a PEM file with BEGIN PRIVATE KEY, BEGIN RSA PRIVATE KEY or BEGIN EC PRIVATE KEY in it".to_owned()),
+        )
+    })
+}
+
+fn mismatch(cert: &Path, key: &Path, error: &rustls::Error) -> Error {
+    let (cert, key) = (cert.display(), key.display());
+    match error {
+        rustls::Error::InconsistentKeys(_) => trouble(
+            format!("the key in {key} is not that of the certificate in {cert}"),
+            Some("give the --cert and --key that were made together".to_owned()),
+        ),
+        other => trouble(
+            format!("the certificate in {cert} and the key in {key} cannot be used: {other}"),
+            Some("give a certificate with an RSA (2048 bits and up), ECDSA (P-256, P-384) or Ed25519 key".to_owned()),
+        ),
+    }
+}
+
+fn read(flag: &str, path: &Path) -> Result<Vec<u8>> {
+    /// More than any bundle of CAs.
+    const LARGEST: u64 = 16 << 20;
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes));
+    let failed = |problem: String| trouble(problem, Some("check the path and that you may read it".to_owned()));
+    match read {
+        Err(error) => Err(failed(format!("cannot read {flag} {}: {error}", path.display()))),
+        Ok(length) if length as u64 > LARGEST => Err(failed(format!("{flag} {} is larger than 16 MiB", path.display()))),
+        Ok(_) => Ok(bytes),
+    }
+}
+
+fn trouble(problem: String, hint: Option<String>) -> Error {
+    Error::Remote { endpoint: String::new(), problem, hint }
+}
+
+/// `--insecure-skip-tls-verify`: whoever answers is believed.
+#[derive(Debug)]
+struct AnyServer;
+
+impl ServerCertVerifier for AnyServer {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    // The signature would only prove possession of a key nobody vouches for, and checking it fails on X.509 v1 certificates.
+    fn verify_tls12_signature(
+        &self,
+        _message: &[u8],
+        _cert: &CertificateDer<'_>,
+        _dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _message: &[u8],
+        _cert: &CertificateDer<'_>,
+        _dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        provider().signature_verification_algorithms.supported_schemes()
+    }
+}

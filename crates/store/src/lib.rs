@@ -1,0 +1,21 @@
+//! Bytes in time: what etcd holds, whichever way it is reached.
+//!
+//! A [`Source`] is a read-only view of etcd's key space over a span of revisions. There is no put, delete or compact here.
+
+mod error;
+pub mod etcd;
+mod key_value;
+pub mod load;
+mod memory;
+#[rustfmt::skip]
+#[allow(missing_docs, clippy::all, clippy::pedantic, reason = "generated")]
+pub mod proto;
+mod revision;
+mod source;
+mod versions;
+
+pub use error::{Error, Result};
+pub use key_value::{Event, EventKind, KeyRange, KeyValue, Origin};
+pub use memory::MemorySource;
+pub use revision::{At, Revision, RevisionSpan};
+pub use source::{Listing, Member, Source, SourceKind, SourceStatus, Until, Want, WatchItem};

@@ -1,0 +1,53 @@
+//! The list of free pages, where a file has one: with it, every page is either free or part of a tree, and what is neither is lost.
+//!
+//! etcd writes none since 3.3 (`NoFreelistSync`). Source: bbolt v1.4.3, `internal/common/page.go` and `tx_check.go`.
+
+use super::page::{FLAG_FREELIST, HEADER, Header, PageId, read_u64};
+use super::{Bolt, Visited};
+
+/// Where a list is longer than a page header can count, its first entry is its length.
+const LONG: usize = 0xffff;
+
+/// Holds the list of free pages against the pages that trees reach; each problem is a sentence.
+pub(crate) fn problems(bolt: &Bolt, reached: &Visited) -> Vec<String> {
+    let Some(page) = bolt.meta.freelist else { return Vec::new() };
+    let Some(listed) = read(bolt, page) else { return vec![format!("page {page} is damaged: it is not the list of free pages")] };
+    let mut free = Visited::new(bolt.pages_held());
+    // Of a file that is cut short the list names pages that are no longer there.
+    let mut is_known = |page: PageId| (2..bolt.meta.high_water).contains(&page) && (page >= bolt.pages_held() || free.insert(page));
+    let unknown = listed.iter().copied().filter(|&page| !is_known(page)).count();
+    let both = pages(bolt).filter(|&page| reached.contains(page) && free.contains(page));
+    let neither = pages(bolt).filter(|&page| !reached.contains(page) && !free.contains(page));
+    let mut problems = Vec::new();
+    if unknown > 0 {
+        problems.push(format!("the list of free pages names {unknown} pages twice, or that do not exist"));
+    }
+    problems.extend(sentence(both, "in use and listed as free: a write may have replaced what they held"));
+    problems.extend(sentence(neither, "neither in use nor listed as free: what they hold is missing"));
+    problems
+}
+
+fn pages(bolt: &Bolt) -> impl Iterator<Item = PageId> {
+    2..bolt.pages_held()
+}
+
+fn sentence(mut pages: impl Iterator<Item = PageId>, what: &str) -> Option<String> {
+    let first = pages.next()?;
+    Some(match pages.count() {
+        0 => format!("page {first} is {what}"),
+        others => format!("{} pages, the first of them page {first}, are {what}", others + 1),
+    })
+}
+
+fn read(bolt: &Bolt, page: PageId) -> Option<Vec<PageId>> {
+    let start = usize::try_from(page).ok()?.checked_mul(bolt.meta.page_size)?;
+    let bytes = bolt.image.get(start..)?;
+    let header = Header::read(bytes).filter(|header| header.flags == FLAG_FREELIST && header.id == page)?;
+    let (count, first) = match header.count {
+        LONG => (usize::try_from(read_u64(bytes, HEADER)?).ok()?, HEADER + 8),
+        count => (count, HEADER),
+    };
+    let length = (header.overflow as usize + 1).checked_mul(bolt.meta.page_size)?;
+    let end = count.checked_mul(8)?.checked_add(first).filter(|&end| end <= length)?;
+    Some(bytes.get(first..end)?.chunks_exact(8).filter_map(|page| read_u64(page, 0)).collect())
+}

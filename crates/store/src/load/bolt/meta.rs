@@ -1,0 +1,108 @@
+//! The two meta pages: which of them holds, and which transaction is the newest.
+
+use super::page::{FLAG_BRANCH, FLAG_FREELIST, FLAG_LEAF, HEADER, Header, PageId, read_u32, read_u64};
+
+const MAGIC: u32 = 0xED0C_DAED;
+const VERSION: u32 = 2;
+const CHECKED: usize = 56;
+
+/// The page sizes tried and accepted, in bytes.
+const PAGE_SIZES: [usize; 7] = [4096, 16384, 65536, 8192, 32768, 1024, 2048];
+
+/// The freelist's page where none is written (etcd opens bbolt so).
+const NO_FREELIST: u64 = u64::MAX;
+
+/// A meta page: the root of all trees as of one transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Meta {
+    /// Bytes a page.
+    pub page_size: usize,
+    /// The root of the bucket of buckets.
+    pub root: PageId,
+    /// The page of the list of free pages, if it is kept in the file.
+    pub freelist: Option<PageId>,
+    /// The first page number that no page has.
+    pub high_water: PageId,
+    /// The transaction that wrote it.
+    pub transaction: u64,
+}
+
+/// Picks the meta page to believe, and says what is wrong with the other.
+pub(super) fn weigh(file: &[u8]) -> Result<(Meta, Vec<String>), String> {
+    let first = read(file, 0);
+    let second = match &first {
+        Ok(meta) => read(file, meta.page_size),
+        Err(_) => PAGE_SIZES
+            .iter()
+            .map(|&size| read(file, size).and_then(|meta| if meta.page_size == size { Ok(meta) } else { Err("its page size is wrong") }))
+            .reduce(|best, next| if best.is_ok() { best } else { next })
+            .unwrap_or(Err("it is missing")),
+    };
+    match (first, second) {
+        (Ok(first), Ok(second)) => {
+            let problem = (first.transaction.abs_diff(second.transaction) != 1).then(|| not_in_a_row(&first, &second));
+            Ok((if second.transaction > first.transaction { second } else { first }, problem.into_iter().collect()))
+        }
+        (Ok(meta), Err(why)) => Ok((meta, vec![one_broken(1, why, &meta)])),
+        (Err(why), Ok(meta)) => Ok((meta, vec![one_broken(0, why, &meta)])),
+        (Err(first), Err(second)) => Err(format!(
+            "both meta pages are broken (page 0: {first}; page 1: {second}), so nothing leads to the data; use another copy or snapshot"
+        )),
+    }
+}
+
+/// Transactions take turns on the two pages, so the pages are always of two in a row.
+fn not_in_a_row(first: &Meta, second: &Meta) -> String {
+    format!(
+        "the meta pages are of transactions {} and {}, not of two in a row: one of them was replaced, so what is shown may be older than it \
+         looks",
+        first.transaction, second.transaction
+    )
+}
+
+fn one_broken(page: u8, why: &str, used: &Meta) -> String {
+    format!("meta page {page} is broken ({why}); the other one is used, of transaction {}, which may not be the last", used.transaction)
+}
+
+fn read(file: &[u8], at: usize) -> Result<Meta, &'static str> {
+    const SHORT: &str = "the file ends before it";
+    let body = file.get(at + HEADER..at + HEADER + CHECKED + 8).ok_or(SHORT)?;
+    if read_u32(body, 0) != Some(MAGIC) {
+        return Err("no magic number");
+    }
+    if read_u32(body, 4) != Some(VERSION) {
+        return Err("not version 2");
+    }
+    if read_u64(body, CHECKED) != Some(fnv1a(&body[..CHECKED])) {
+        return Err("its checksum does not hold");
+    }
+    let page_size = read_u32(body, 8).ok_or(SHORT)? as usize;
+    let (root, freelist) = (read_u64(body, 16).ok_or(SHORT)?, read_u64(body, 32).ok_or(SHORT)?);
+    let (high_water, transaction) = (read_u64(body, 40).ok_or(SHORT)?, read_u64(body, 48).ok_or(SHORT)?);
+    if !PAGE_SIZES.contains(&page_size) {
+        return Err("its page size is none that bbolt uses");
+    }
+    if root >= high_water {
+        return Err("its root lies beyond its last page");
+    }
+    Ok(Meta { page_size, root, freelist: (freelist != NO_FREELIST).then_some(freelist), high_water, transaction })
+}
+
+fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
+}
+
+/// Whether a file is bbolt's, even if damaged or cut: a meta page's magic number, or pages that bear their own number.
+pub(crate) fn looks_like_bolt(file: &[u8]) -> bool {
+    let magic = |at: usize| read_u32(file, at + HEADER) == Some(MAGIC);
+    if magic(0) || PAGE_SIZES.iter().any(|&size| magic(size)) {
+        return true;
+    }
+    PAGE_SIZES.iter().any(|&size| {
+        let own_number = |id: &u64| {
+            let header = file.get(*id as usize * size..).and_then(Header::read);
+            header.is_some_and(|h| h.id == *id && matches!(h.flags, FLAG_BRANCH | FLAG_LEAF | FLAG_FREELIST))
+        };
+        (2..64).filter(own_number).count() >= 2
+    })
+}

@@ -1,0 +1,95 @@
+//! One page: its header, and the places of its elements.
+
+use std::ops::Range;
+
+/// A page's number; its place in the file is the number times the page size.
+pub(crate) type PageId = u64;
+
+pub(super) const HEADER: usize = 16;
+pub(super) const ELEMENT: usize = 16;
+
+pub(super) const FLAG_BRANCH: u16 = 0x01;
+pub(super) const FLAG_LEAF: u16 = 0x02;
+pub(super) const FLAG_META: u16 = 0x04;
+pub(super) const FLAG_FREELIST: u16 = 0x10;
+
+const LEAF_IS_BUCKET: u32 = 0x01;
+
+/// A page's header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    pub id: PageId,
+    pub flags: u16,
+    pub count: usize,
+    /// How many pages follow that belong to this one.
+    pub overflow: u32,
+}
+
+/// An element of a branch page: the first key below a child.
+pub(super) struct BranchElement {
+    pub key: Range<usize>,
+    pub child: PageId,
+}
+
+/// An element of a leaf page.
+pub(super) struct LeafElement {
+    pub key: Range<usize>,
+    pub value: Range<usize>,
+    pub is_bucket: bool,
+    /// Whether it has flags that bbolt does not know.
+    pub has_unknown_flags: bool,
+}
+
+impl Header {
+    /// Reads the header at the beginning of `page`.
+    pub(super) fn read(page: &[u8]) -> Option<Self> {
+        Some(Self {
+            id: read_u64(page, 0)?,
+            flags: read_u16(page, 8)?,
+            count: usize::from(read_u16(page, 10)?),
+            overflow: read_u32(page, 12)?,
+        })
+    }
+}
+
+/// Reads element `index` of a branch page; ranges are places within `page`. `None`: it does not lie in the page.
+pub(super) fn branch_element(page: &[u8], index: usize) -> Option<BranchElement> {
+    let at = HEADER + index * ELEMENT;
+    let (position, key_size, child) = (read_u32(page, at)?, read_u32(page, at + 4)?, read_u64(page, at + 8)?);
+    let start = at.checked_add(position as usize)?;
+    let end = start.checked_add(key_size as usize)?;
+    (end <= page.len()).then_some(BranchElement { key: start..end, child })
+}
+
+/// Reads element `index` of a leaf page; ranges are places within `page`. `None`: it does not lie in the page.
+pub(super) fn leaf_element(page: &[u8], index: usize) -> Option<LeafElement> {
+    let at = HEADER + index * ELEMENT;
+    let (flags, position) = (read_u32(page, at)?, read_u32(page, at + 4)?);
+    let (key_size, value_size) = (read_u32(page, at + 8)?, read_u32(page, at + 12)?);
+    let start = at.checked_add(position as usize)?;
+    let middle = start.checked_add(key_size as usize)?;
+    let end = middle.checked_add(value_size as usize)?;
+    (end <= page.len()).then_some(LeafElement {
+        key: start..middle,
+        value: middle..end,
+        is_bucket: flags & LEAF_IS_BUCKET != 0,
+        has_unknown_flags: flags & !LEAF_IS_BUCKET != 0,
+    })
+}
+
+/// Whether `count` elements fit into a page of `length` bytes.
+pub(super) fn elements_fit(count: usize, length: usize) -> bool {
+    count <= length.saturating_sub(HEADER) / ELEMENT
+}
+
+pub(super) fn read_u16(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_le_bytes(bytes.get(at..at.checked_add(2)?)?.try_into().ok()?))
+}
+
+pub(super) fn read_u32(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?))
+}
+
+pub(super) fn read_u64(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(bytes.get(at..at.checked_add(8)?)?.try_into().ok()?))
+}

@@ -1,0 +1,255 @@
+//! A walk through a bucket's tree in key order, that trusts no page.
+
+use std::ops::Range;
+
+use super::layout::{self, Layout};
+use super::page::{self, FLAG_BRANCH, FLAG_LEAF, Header, PageId};
+use super::{Bolt, Bucket, Pair};
+
+/// Deeper trees than this are no trees: at two children a page this is far beyond the largest file.
+const MAX_DEPTH: usize = 64;
+
+/// A piece of a tree that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Damage {
+    /// The page.
+    pub page: PageId,
+    /// What is wrong with it: a fragment.
+    pub problem: String,
+    /// The first key that may be missing, as a place in the file; `None`: from the bucket's beginning.
+    pub from: Option<Range<usize>>,
+    /// The first key after it, as a place in the file; `None`: to the bucket's end.
+    pub to: Option<Range<usize>>,
+}
+
+/// The pages that some tree reaches, each at most once.
+pub(crate) struct Visited {
+    bits: Vec<u64>,
+    count: u64,
+}
+
+impl Visited {
+    /// No page yet, of `pages`.
+    pub(crate) fn new(pages: u64) -> Self {
+        Self { bits: vec![0; (pages as usize).div_ceil(64)], count: 0 }
+    }
+
+    /// How many pages were reached.
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Whether `page` was reached.
+    pub(crate) fn contains(&self, page: PageId) -> bool {
+        self.bits.get((page / 64) as usize).is_some_and(|word| word >> (page % 64) & 1 == 1)
+    }
+
+    /// Adds a page; false if it was there or does not exist.
+    pub(crate) fn insert(&mut self, page: PageId) -> bool {
+        let Some(word) = self.bits.get_mut((page / 64) as usize) else { return false };
+        let bit = 1 << (page % 64);
+        let new = *word & bit == 0;
+        *word |= bit;
+        self.count += u64::from(new);
+        new
+    }
+}
+
+/// Walks buckets of one file, remembering which pages it has seen.
+pub(crate) struct Walk<'a> {
+    bolt: &'a Bolt,
+    /// Every page reached so far.
+    pub visited: Visited,
+    /// What could not be read so far.
+    pub damage: Vec<Damage>,
+}
+
+/// The keys between which a page's own keys must lie, as places in the file.
+#[derive(Clone, Default)]
+struct Bounds {
+    from: Option<Range<usize>>,
+    to: Option<Range<usize>>,
+}
+
+impl<'a> Walk<'a> {
+    /// A walk that has seen nothing but the meta pages and the freelist.
+    pub(crate) fn new(bolt: &'a Bolt) -> Self {
+        let mut walk = Self { bolt, visited: Visited::new(bolt.pages_held()), damage: Vec::new() };
+        walk.visited.insert(0);
+        walk.visited.insert(1);
+        if let Some(freelist) = bolt.meta.freelist
+            && let Ok((header, _)) = walk.page(freelist)
+        {
+            (0..=u64::from(header.overflow)).for_each(|n| {
+                walk.visited.insert(freelist + n);
+            });
+        }
+        walk
+    }
+
+    /// Calls `visit` with each pair of the bucket, in key order.
+    pub(crate) fn bucket(&mut self, bucket: &Bucket, visit: &mut dyn FnMut(Pair)) {
+        match bucket {
+            Bucket::Tree(root) => self.tree(*root, &Bounds::default(), 0, visit),
+            Bucket::Inline(place) => {
+                let header = self.bolt.image.get(place.clone()).and_then(Header::read);
+                match header {
+                    Some(header) if header.flags & FLAG_LEAF != 0 => {
+                        self.leaf(&Header { id: 0, ..header }, place.clone(), &Bounds::default(), visit)
+                    }
+                    _ => self.broken(0, "an inline bucket is no leaf page", &Bounds::default()),
+                }
+            }
+        }
+    }
+
+    fn tree(&mut self, id: PageId, bounds: &Bounds, depth: usize, visit: &mut dyn FnMut(Pair)) {
+        if depth > MAX_DEPTH {
+            return self.broken(id, "the tree is deeper than any real one", bounds);
+        }
+        let (header, place) = match self.page(id) {
+            Ok(found) => found,
+            Err(problem) => return self.broken(id, problem, bounds),
+        };
+        for page in id..=id + u64::from(header.overflow) {
+            if !self.visited.insert(page) {
+                return self.broken(id, "two places of the trees lead to it", bounds);
+            }
+        }
+        match header.flags {
+            // Only a bucket without pairs has a leaf without elements: its root.
+            FLAG_LEAF if header.count == 0 && depth > 0 => self.broken(id, "it is an empty leaf under a branch", bounds),
+            FLAG_LEAF => self.leaf(&header, place, bounds, visit),
+            FLAG_BRANCH if header.count == 0 => self.broken(id, "it is a branch without children", bounds),
+            FLAG_BRANCH => self.branch(&header, place, bounds, depth, visit),
+            _ => self.broken(id, "it is neither branch nor leaf", bounds),
+        }
+    }
+
+    /// The page's header and where the page lies, overflow included.
+    fn page(&self, id: PageId) -> Result<(Header, Range<usize>), &'static str> {
+        let Bolt { image, meta, .. } = self.bolt;
+        if id < 2 || id >= meta.high_water {
+            return Err("there is no such page");
+        }
+        let start = usize::try_from(id).ok().and_then(|id| id.checked_mul(meta.page_size)).ok_or("there is no such page")?;
+        let header = image.get(start..).and_then(Header::read).ok_or("the file ends before it")?;
+        if header.id != id {
+            return Err("it bears another page's number");
+        }
+        if id + u64::from(header.overflow) >= meta.high_water {
+            return Err("it reaches beyond the last page");
+        }
+        let length = meta.page_size * (header.overflow as usize + 1);
+        if start + length > image.len() {
+            return Err("the file ends within it");
+        }
+        if !page::elements_fit(header.count, length) {
+            return Err("it claims more elements than fit");
+        }
+        Ok((header, start..start + length))
+    }
+
+    fn branch(&mut self, header: &Header, place: Range<usize>, bounds: &Bounds, depth: usize, visit: &mut dyn FnMut(Pair)) {
+        let page = &self.bolt.image[place.clone()];
+        let layout = layout::examine(page, header.count, |index| page::branch_element(page, index).map(|element| element.key));
+        let children = (0..layout.count).map(|index| {
+            let element = page::branch_element(page, index).ok_or("reaches beyond the page")?;
+            Ok((place.start + element.key.start..place.start + element.key.end, element.child))
+        });
+        let children = self.sound(header.id, &layout, children.collect(), bounds);
+        for (index, (key, child)) in children.iter().enumerate() {
+            let to = children.get(index + 1).map(|(key, _)| key.clone()).or_else(|| bounds.to.clone());
+            self.tree(*child, &Bounds { from: Some(key.clone()), to }, depth + 1, visit);
+        }
+    }
+
+    fn leaf(&mut self, header: &Header, place: Range<usize>, bounds: &Bounds, visit: &mut dyn FnMut(Pair)) {
+        let page = &self.bolt.image[place.clone()];
+        if !page::elements_fit(header.count, page.len()) {
+            return self.broken(header.id, "it claims more elements than fit", bounds);
+        }
+        let layout = layout::examine(page, header.count, |index| {
+            page::leaf_element(page, index).map(|element| element.key.start..element.value.end)
+        });
+        let pairs = (0..layout.count).map(|index| {
+            let element = page::leaf_element(page, index).ok_or("reaches beyond the page")?;
+            if element.has_unknown_flags {
+                return Err("has flags that bbolt does not know");
+            }
+            let absolute = |range: Range<usize>| place.start + range.start..place.start + range.end;
+            let pair = Pair { key: absolute(element.key), value: absolute(element.value), is_bucket: element.is_bucket };
+            Ok((pair.key.clone(), pair))
+        });
+        for (_, pair) in self.sound(header.id, &layout, pairs.collect(), bounds) {
+            visit(pair);
+        }
+    }
+
+    /// The elements of a page that can be believed, each with the place of its key; what is wrong with the others is damage.
+    fn sound<T>(
+        &mut self,
+        page: PageId,
+        layout: &Layout,
+        mut elements: Vec<Result<(Range<usize>, T), &'static str>>,
+        bounds: &Bounds,
+    ) -> Vec<(Range<usize>, T)> {
+        if let Some(problem) = &layout.problem {
+            self.broken(page, problem.clone(), bounds);
+        }
+        for &index in &layout.broken {
+            elements[index] =
+                elements[index].as_ref().map_or_else(|problem| Err(*problem), |_| Err("has a size or place that cannot be right"));
+        }
+        let mut sound: Vec<(Range<usize>, T)> = Vec::with_capacity(elements.len());
+        let mut lost: Vec<(usize, &str)> = Vec::new();
+        let mut elements = elements.into_iter().enumerate().peekable();
+        while let Some((index, element)) = elements.next() {
+            let last = sound.last().map(|(key, _)| key);
+            let next = elements.peek().and_then(|(_, next)| next.as_ref().ok()).map(|(key, _)| key);
+            let (key, value) = match element {
+                Ok((key, value)) if self.in_order(&key, last, next, bounds) => (key, value),
+                Ok(_) => {
+                    lost.push((index, "is out of order"));
+                    continue;
+                }
+                Err(problem) => {
+                    lost.push((index, problem));
+                    continue;
+                }
+            };
+            let before = Bounds { from: last.or(bounds.from.as_ref()).cloned(), to: Some(key.clone()) };
+            lost.drain(..).for_each(|(index, problem)| self.broken(page, format!("element {index} {problem}"), &before));
+            // bbolt writes a page's first key into its parent with the page.
+            if index == 0 && bounds.from.as_ref().is_some_and(|from| self.bolt.image[from.clone()] != self.bolt.image[key.clone()]) {
+                self.broken(page, "its first key is not the one that leads to it", &before);
+            }
+            sound.push((key, value));
+        }
+        let behind = Bounds { from: sound.last().map(|(key, _)| key).or(bounds.from.as_ref()).cloned(), to: bounds.to.clone() };
+        lost.into_iter().for_each(|(index, problem)| self.broken(page, format!("element {index} {problem}"), &behind));
+        sound
+    }
+
+    /// Whether a key lies after the one before it and within the page's bounds. Where the next key does so and this one is greater,
+    /// it is this one that is wrong.
+    fn in_order(&self, key: &Range<usize>, last: Option<&Range<usize>>, next: Option<&Range<usize>>, bounds: &Bounds) -> bool {
+        let bytes = |place: &Range<usize>| &self.bolt.image[place.clone()];
+        let lies_right = |key: &Range<usize>| {
+            let after = match last {
+                Some(last) => bytes(key) > bytes(last),
+                None => bounds.from.as_ref().is_none_or(|from| bytes(key) >= bytes(from)),
+            };
+            after && bounds.to.as_ref().is_none_or(|to| bytes(key) < bytes(to))
+        };
+        lies_right(key) && next.is_none_or(|next| bytes(key) < bytes(next) || !lies_right(next))
+    }
+
+    fn broken(&mut self, page: PageId, problem: impl Into<String>, bounds: &Bounds) {
+        /// More are not kept: a file with this much damage needs no longer list.
+        const MOST: usize = 10_000;
+        if self.damage.len() < MOST {
+            self.damage.push(Damage { page, problem: problem.into(), from: bounds.from.clone(), to: bounds.to.clone() });
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! The small buckets of etcd's database: what they say of the store, its members and their alarms.
+
+use super::bolt::{Bolt, Bucket, Walk};
+use super::mvcc::{Field, Fields, RevisionKey};
+use crate::{Member, Revision};
+
+/// What the bucket `meta` says.
+#[derive(Default)]
+pub(super) struct MetaBucket {
+    /// What cannot be right in it, each a sentence.
+    pub problems: Vec<String>,
+    /// The raft index of the last entry applied.
+    pub consistent_index: u64,
+    scheduled_compaction: Option<i64>,
+    finished_compaction: Option<i64>,
+    /// How many members vote, where it says so.
+    pub voters: Option<usize>,
+}
+
+impl MetaBucket {
+    /// Reads the bucket.
+    pub(super) fn read(bolt: &Bolt, walk: &mut Walk<'_>, bucket: &Bucket) -> Self {
+        let mut meta = Self::default();
+        walk.bucket(bucket, &mut |pair| {
+            let value = &bolt.image[pair.value];
+            let revision = || RevisionKey::read(value).filter(|key| key.sub == 0 && !key.tombstone).map(|key| key.main);
+            let is_read = match &bolt.image[pair.key.clone()] {
+                b"consistent_index" => {
+                    let index = value.try_into().ok().map(u64::from_be_bytes);
+                    meta.consistent_index = index.unwrap_or_default();
+                    index.is_some()
+                }
+                b"scheduledCompactRev" => {
+                    meta.scheduled_compaction = revision();
+                    meta.scheduled_compaction.is_some()
+                }
+                b"finishedCompactRev" => {
+                    meta.finished_compaction = revision();
+                    meta.finished_compaction.is_some()
+                }
+                b"confState" => {
+                    meta.voters = voters(value);
+                    true
+                }
+                _ => true,
+            };
+            if !is_read {
+                meta.problems.push(format!("bucket meta: {} cannot be read", bolt.image[pair.key].escape_ascii()));
+            }
+        });
+        if meta.finished_compaction > meta.scheduled_compaction {
+            meta.problems.push("bucket meta: a compaction was finished that was never scheduled".to_owned());
+        }
+        meta
+    }
+
+    /// The revision of the last compaction. One that was under way may have removed entries already, so it counts as done.
+    pub(super) fn compacted(&self) -> Option<Revision> {
+        self.scheduled_compaction.max(self.finished_compaction).filter(|&main| main > 0).map(Revision)
+    }
+
+    /// Whether the compaction has removed all that it removes.
+    pub(super) fn is_compaction_finished(&self) -> bool {
+        self.scheduled_compaction == self.finished_compaction
+    }
+}
+
+/// Counts the voters of raft's configuration: JSON. While it changes there are two sets, and nothing is said.
+fn voters(json: &[u8]) -> Option<usize> {
+    let value: serde_json::Value = serde_json::from_slice(json).ok()?;
+    let outgoing = value.get("voters_outgoing").and_then(|voters| voters.as_array()).map_or(0, Vec::len);
+    value.get("voters")?.as_array().map(Vec::len).filter(|_| outgoing == 0)
+}
+
+/// Reads a member of the bucket `members`: JSON.
+pub(super) fn member(json: &[u8]) -> Option<Member> {
+    let value: serde_json::Value = serde_json::from_slice(json).ok()?;
+    let id = value.get("id")?.as_u64()?;
+    let urls = value.get("clientURLs").and_then(|urls| urls.as_array()).into_iter().flatten();
+    let endpoint = urls.filter_map(|url| url.as_str()).collect::<Vec<_>>().join(",");
+    Some(Member { endpoint, id: format!("{id:x}"), ..Member::default() })
+}
+
+/// Reads an alarm: `AlarmMember {1 memberID, 2 alarm}`.
+pub(super) fn alarm(bytes: &[u8]) -> Option<String> {
+    let (mut member, mut kind, mut fields) = (0, 0, Fields::new(bytes));
+    while let Some(field) = fields.next()? {
+        match field {
+            (1, Field::Varint(id)) => member = id,
+            (2, Field::Varint(n)) => kind = n,
+            _ => {}
+        }
+    }
+    let what = match kind {
+        0 => return None,
+        1 => "NOSPACE: the database is full and refuses writes",
+        2 => "CORRUPT: members disagree about the data",
+        _ => "unknown to ketcd",
+    };
+    Some(format!("member {member:x} raised the alarm {what}"))
+}

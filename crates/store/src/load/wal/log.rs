@@ -1,0 +1,206 @@
+//! All log files of a member, as runs of raft entries without holes.
+
+use std::fs;
+use std::ops::Range;
+use std::path::Path;
+
+use bytes::Bytes;
+
+use super::record::{ENTRY, METADATA, Next, Records, SNAPSHOT, STATE};
+use crate::Result;
+use crate::load::mvcc::{Field, Fields};
+use crate::load::{Limits, image};
+
+/// What a member's log holds.
+#[derive(Default)]
+pub(crate) struct Log {
+    /// The files' bytes, in order.
+    pub files: Vec<Bytes>,
+    /// Entries without holes; more than one run where the log is damaged or a snapshot from the leader came between.
+    pub runs: Vec<Run>,
+    /// The last index known to be committed.
+    pub commit: u64,
+    /// The last entry that a snapshot stands for.
+    snapshot: u64,
+    /// The cluster's id.
+    pub cluster_id: Option<u64>,
+    /// Each a sentence.
+    pub problems: Vec<String>,
+}
+
+/// Entries with consecutive indexes.
+#[derive(Default)]
+pub(crate) struct Run {
+    /// The index of the first.
+    pub first: u64,
+    /// Where the requests lie; membership changes are empty.
+    pub entries: Vec<Entry>,
+}
+
+/// A raft entry's request.
+#[derive(Clone)]
+pub(crate) struct Entry {
+    /// Which of the log's files holds it.
+    pub file: usize,
+    /// Where in it; empty where it asks nothing of the store.
+    pub data: Range<usize>,
+}
+
+impl Log {
+    /// Reads the files of a `wal` directory.
+    ///
+    /// # Errors
+    ///
+    /// A file or the directory cannot be read.
+    pub(crate) fn read(directory: &Path, limits: &Limits) -> Result<Self> {
+        let file_error = |cause| crate::Error::File { path: directory.display().to_string(), cause };
+        let mut files = Vec::new();
+        for entry in fs::read_dir(directory).map_err(file_error)? {
+            let name = entry.map_err(file_error)?.file_name().to_string_lossy().into_owned();
+            if sequence(&name).is_some() {
+                let image = image::open(&directory.join(&name).to_string_lossy(), limits)?;
+                files.push((name, image.bytes));
+            }
+        }
+        Ok(Self::of_files(files))
+    }
+
+    /// Reads the files of a log, each with its name; others than a log's are left out.
+    pub(crate) fn of_files(files: Vec<(String, Bytes)>) -> Self {
+        let mut files: Vec<_> = files.into_iter().filter_map(|(name, bytes)| Some((sequence(&name)?, name, bytes))).collect();
+        files.sort_by(|one, other| (one.0, &one.1).cmp(&(other.0, &other.1)));
+        let mut log = Self::default();
+        let (mut crc, mut before) = (0, None);
+        for (index, (sequence, name, bytes)) in files.iter().enumerate() {
+            if before.is_some_and(|before| before + 1 != *sequence) {
+                log.problems.push(format!("wal/{name}: the file before it is missing"));
+                log.runs.push(Run::default());
+                crc = 0;
+            }
+            before = Some(*sequence);
+            crc = log.file(name, bytes, index, crc, index + 1 == files.len());
+        }
+        log.runs.retain(|run| !run.entries.is_empty());
+        let last = log.runs.last().map_or(0, |run| run.end() - 1).max(log.snapshot);
+        if last < log.commit {
+            let sentence =
+                format!("the log ends with entry {last}, but entries up to {} were committed; the later ones are missing", log.commit);
+            log.problems.push(sentence);
+        }
+        log.files = files.into_iter().map(|(_, _, bytes)| bytes).collect();
+        log
+    }
+
+    /// Reads one file; returns the CRC that the next goes on from.
+    fn file(&mut self, name: &str, bytes: &[u8], file: usize, crc: u32, is_last: bool) -> u32 {
+        let mut records = Records::new(bytes, crc, is_last);
+        loop {
+            match records.next() {
+                Next::End | Next::Torn => return records.crc,
+                Next::Damaged { at, goes_on } => {
+                    self.problems.push(format!("wal/{name} is damaged at byte {at}; changes of the record there are missing"));
+                    self.runs.push(Run::default());
+                    if !goes_on {
+                        return 0;
+                    }
+                }
+                Next::Record(record) => {
+                    let read = match record.kind {
+                        METADATA => self.metadata(bytes, record.data),
+                        ENTRY => self.entry(bytes, file, record.data),
+                        STATE => self.state(bytes, record.data),
+                        SNAPSHOT => self.snapshot(bytes, record.data),
+                        _ => Some(()),
+                    };
+                    if read.is_none() {
+                        self.problems.push(format!("wal/{name} holds a record that cannot be read"));
+                        // Other records say nothing of the entries around them.
+                        if record.kind == ENTRY {
+                            self.runs.push(Run::default());
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// `etcdserverpb.Metadata {1 NodeID, 2 ClusterID}`.
+    fn metadata(&mut self, bytes: &[u8], place: Range<usize>) -> Option<()> {
+        let mut fields = Fields::within(bytes, place);
+        while let Some(field) = fields.next()? {
+            if let (2, Field::Varint(id)) = field {
+                self.cluster_id = Some(id);
+            }
+        }
+        Some(())
+    }
+
+    /// `raftpb.HardState {1 term, 2 vote, 3 commit}`.
+    fn state(&mut self, bytes: &[u8], place: Range<usize>) -> Option<()> {
+        let mut fields = Fields::within(bytes, place);
+        while let Some(field) = fields.next()? {
+            if let (3, Field::Varint(commit)) = field {
+                self.commit = commit;
+            }
+        }
+        Some(())
+    }
+
+    /// `walpb.Snapshot {1 index, 2 term, 3 conf_state}`.
+    fn snapshot(&mut self, bytes: &[u8], place: Range<usize>) -> Option<()> {
+        let mut fields = Fields::within(bytes, place);
+        while let Some(field) = fields.next()? {
+            if let (1, Field::Varint(index)) = field {
+                self.snapshot = self.snapshot.max(index);
+            }
+        }
+        Some(())
+    }
+
+    /// `raftpb.Entry {1 Type, 2 Term, 3 Index, 4 Data}`. An index seen before replaces that entry and all after it: a new leader
+    /// overwrote what was not committed.
+    fn entry(&mut self, bytes: &[u8], file: usize, place: Range<usize>) -> Option<()> {
+        let (mut kind, mut index, mut data) = (0, 0, 0..0);
+        let mut fields = Fields::within(bytes, place);
+        while let Some(field) = fields.next()? {
+            match field {
+                (1, Field::Varint(number)) => kind = number,
+                (3, Field::Varint(number)) => index = number,
+                (4, Field::Bytes(place)) => data = place,
+                _ => {}
+            }
+        }
+        // An index that no log reaches is no index.
+        if index == 0 || index > u64::MAX / 2 {
+            return None;
+        }
+        let entry = Entry { file, data: if kind == 0 { data } else { 0..0 } };
+        let run = match self.runs.last_mut() {
+            Some(run) if run.entries.is_empty() || (run.first..=run.end()).contains(&index) => run,
+            _ => {
+                self.runs.push(Run::default());
+                self.runs.last_mut()?
+            }
+        };
+        if run.entries.is_empty() {
+            run.first = index;
+        }
+        run.entries.truncate(usize::try_from(index.checked_sub(run.first)?).ok()?);
+        run.entries.push(entry);
+        Some(())
+    }
+}
+
+impl Run {
+    /// The index after the last.
+    pub(crate) fn end(&self) -> u64 {
+        self.first + self.entries.len() as u64
+    }
+}
+
+/// The sequence number in `<sequence>-<index>.wal`; `None` for the files prepared for later.
+fn sequence(name: &str) -> Option<u64> {
+    let (sequence, index) = name.strip_suffix(".wal")?.split_once('-')?;
+    u64::from_str_radix(index, 16).ok()?;
+    u64::from_str_radix(sequence, 16).ok()
+}

@@ -1,0 +1,156 @@
+//! The records of one log file: framed, padded, and chained by a rolling CRC-32C.
+
+use std::ops::Range;
+
+use crate::load::mvcc::{Field, Fields};
+
+pub(super) const METADATA: u64 = 1;
+pub(super) const ENTRY: u64 = 2;
+pub(super) const STATE: u64 = 3;
+pub(super) const CRC: u64 = 4;
+pub(super) const SNAPSHOT: u64 = 5;
+
+/// A torn write leaves a sector of zeros behind.
+const SECTOR: usize = 512;
+
+/// A record, its data as a place in the file.
+pub(super) struct Record {
+    pub kind: u64,
+    pub data: Range<usize>,
+}
+
+/// What comes next in a file.
+pub(super) enum Next {
+    Record(Record),
+    /// The end of what was written.
+    End,
+    /// A record that was being written when the process died; nothing follows.
+    Torn,
+    /// A record that is damaged, at this byte. What follows can be read where `goes_on`.
+    Damaged {
+        at: usize,
+        goes_on: bool,
+    },
+}
+
+/// Reads a file's records.
+pub(super) struct Records<'a> {
+    file: &'a [u8],
+    at: usize,
+    /// The CRC over all data so far; carried from file to file.
+    pub crc: u32,
+    is_last_file: bool,
+}
+
+impl<'a> Records<'a> {
+    pub(super) fn new(file: &'a [u8], crc: u32, is_last_file: bool) -> Self {
+        Self { file, at: 0, crc, is_last_file }
+    }
+
+    pub(super) fn next(&mut self) -> Next {
+        let at = self.at;
+        let Some(frame) = self.file.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes) else {
+            return Next::End;
+        };
+        if frame == 0 {
+            return self.resume(at).unwrap_or(Next::End);
+        }
+        let Some((place, next)) = frame_at(self.file, at) else {
+            let ends = if self.is_last_file { Next::Torn } else { Next::Damaged { at, goes_on: false } };
+            return self.resume(at).unwrap_or(ends);
+        };
+        self.at = next;
+        match self.check(place.clone()) {
+            Some(record) => Next::Record(record),
+            None if self.is_last_file && has_empty_sector(self.file, place) => self.resume(at).unwrap_or(Next::Torn),
+            // Where the next record does not follow, the length may be what is damaged.
+            None if self.follows(next) => Next::Damaged { at, goes_on: true },
+            None => self.resume(at).unwrap_or(Next::Damaged { at, goes_on: true }),
+        }
+    }
+
+    /// Whether a record at `at` goes on from the CRC reached.
+    fn follows(&self, at: usize) -> bool {
+        let record = frame_at(self.file, at).and_then(|(place, _)| read(self.file, place));
+        record.is_some_and(|(record, crc)| record.kind != CRC && crc32c::crc32c_append(self.crc, &self.file[record.data]) == crc)
+    }
+
+    /// Reads a record and holds its CRC against ours, which goes on from the record's in any case.
+    fn check(&mut self, place: Range<usize>) -> Option<Record> {
+        let (Record { kind, data }, crc) = read(self.file, place)?;
+        let expected = if kind == CRC { self.crc } else { crc32c::crc32c_append(self.crc, &self.file[data.clone()]) };
+        let fits = expected == crc || (kind == CRC && self.crc == 0);
+        self.crc = crc;
+        fits.then_some(Record { kind, data })
+    }
+
+    /// Looks for records after a place where there should be none: if two follow each other, and the second one's CRC goes on from the
+    /// first one's, what lies before them was damaged. Reading goes on with the second, as nothing vouches for the first.
+    fn resume(&mut self, at: usize) -> Option<Next> {
+        const ZEROS: [u8; SECTOR] = [0; SECTOR];
+        // Frames and their padding fill multiples of 8 bytes.
+        let mut from = (at / 8 + 1) * 8;
+        while from + 8 <= self.file.len() {
+            let sector = &self.file[from..self.file.len().min(from + SECTOR)];
+            if from.is_multiple_of(SECTOR) && *sector == ZEROS[..sector.len()] {
+                from += SECTOR;
+                continue;
+            }
+            if let Some((second, crc)) = self.pair_at(from) {
+                (self.at, self.crc) = (second, crc);
+                return Some(Next::Damaged { at, goes_on: true });
+            }
+            from += 8;
+        }
+        None
+    }
+
+    /// Where the second of two records begins that follow each other from `at` on, and the first one's CRC.
+    fn pair_at(&self, at: usize) -> Option<(usize, u32)> {
+        let (place, second) = frame_at(self.file, at)?;
+        let (first, crc) = read(self.file, place)?;
+        let (place, _) = frame_at(self.file, second)?;
+        let (record, expected) = read(self.file, place)?;
+        let is_known = |record: &Record| (METADATA..=SNAPSHOT).contains(&record.kind);
+        let goes_on = record.kind != CRC && crc32c::crc32c_append(crc, &self.file[record.data.clone()]) == expected;
+        (is_known(&first) && is_known(&record) && goes_on).then_some((second, crc))
+    }
+}
+
+/// The record framed at `at`, if it lies in the file, and where the next one is.
+fn frame_at(file: &[u8], at: usize) -> Option<(Range<usize>, usize)> {
+    let frame = u64::from_le_bytes(file.get(at..at.checked_add(8)?)?.try_into().ok()?);
+    // The low 56 bits are the length; where bit 63 is set, bits 56 to 58 count the padding.
+    let length = frame & ((1 << 56) - 1);
+    let padding = if frame >> 63 == 1 { frame >> 56 & 7 } else { 0 };
+    let start = at + 8;
+    let end = usize::try_from(length).ok().and_then(|length| start.checked_add(length)).filter(|&end| end <= file.len())?;
+    (frame != 0).then_some((start..end, end + padding as usize))
+}
+
+/// Reads `walpb.Record {1 type, 2 crc, 3 data}` and its CRC.
+fn read(file: &[u8], place: Range<usize>) -> Option<(Record, u32)> {
+    let (mut kind, mut crc, mut data) = (0, 0, place.end..place.end);
+    let mut fields = Fields::within(file, place);
+    while let Some(field) = fields.next()? {
+        match field {
+            (1, Field::Varint(number)) => kind = number,
+            (2, Field::Varint(number)) => crc = u32::try_from(number).ok()?,
+            (3, Field::Bytes(bytes)) => data = bytes,
+            _ => {}
+        }
+    }
+    Some((Record { kind, data }, crc))
+}
+
+fn has_empty_sector(file: &[u8], place: Range<usize>) -> bool {
+    let mut at = place.start;
+    while at < place.end {
+        let end = ((at / SECTOR + 1) * SECTOR).min(place.end);
+        if file[at..end].iter().all(|&byte| byte == 0) {
+            return true;
+        }
+        at = end;
+    }
+    false
+}

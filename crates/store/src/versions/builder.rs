@@ -1,0 +1,200 @@
+//! What loaders find, sorted and joined into the index.
+
+use std::collections::{HashMap, HashSet};
+
+use bytes::Bytes;
+
+use super::{Found, Layer, MAX_LAYERS, Place, Version, Versions, missing};
+use crate::{EventKind, Origin, Revision, RevisionSpan};
+
+/// Collects what loaders find.
+#[derive(Default)]
+pub(crate) struct Builder {
+    images: Vec<Bytes>,
+    layers: Vec<Layer>,
+    found: Vec<(Found, u16)>,
+    skipped: Vec<i64>,
+}
+
+impl Builder {
+    /// Adds bytes that changes will point into.
+    pub(crate) fn image(&mut self, image: Bytes) -> Option<u16> {
+        self.images.push(image);
+        u16::try_from(self.images.len() - 1).ok()
+    }
+
+    /// Adds a layer; `None` if there are too many.
+    pub(crate) fn layer(&mut self, layer: Layer) -> Option<usize> {
+        (self.layers.len() < MAX_LAYERS).then(|| {
+            self.layers.push(layer);
+            self.layers.len() - 1
+        })
+    }
+
+    /// Says at which revisions `layer` holds the whole key space.
+    pub(crate) fn set_span(&mut self, layer: usize, span: RevisionSpan) {
+        self.layers[layer].span = Some(span);
+    }
+
+    /// Says that another layer answers for all revisions of `layer`.
+    pub(crate) fn clear_span(&mut self, layer: usize) {
+        self.layers[layer].span = None;
+    }
+
+    /// Says that the compaction of `layer` has removed all that it removes.
+    pub(crate) fn set_compaction_finished(&mut self, layer: usize) {
+        self.layers[layer].is_compaction_finished = true;
+    }
+
+    /// Says that up to where the history of `layer` was compacted is not known.
+    pub(crate) fn set_compaction_unknown(&mut self, layer: usize) {
+        self.layers[layer].is_compaction_unknown = true;
+    }
+
+    /// The revisions at which `layer` holds the whole key space.
+    pub(crate) fn span(&self, layer: usize) -> Option<RevisionSpan> {
+        self.layers[layer].span
+    }
+
+    /// Whether `layer`, whose changes were pushed in their order, lacks revisions that it must have.
+    pub(crate) fn has_gaps(&self, layer: usize) -> bool {
+        let Some(span) = self.layers[layer].span else { return false };
+        let first = missing::first_complete(span);
+        let mains = self.changes_of(layer).map(|found| found.main).filter(|&main| main >= first);
+        !missing::gaps(mains, &self.skipped, first, span.newest.0).is_empty()
+    }
+
+    /// Adds a change that `layer` tells.
+    pub(crate) fn push(&mut self, layer: usize, found: Found) {
+        self.found.push((found, 1 << layer));
+    }
+
+    /// Takes back changes, by revision and sub-revision, that `layer` alone told.
+    pub(crate) fn remove(&mut self, layer: usize, places: &HashSet<(i64, i64)>) {
+        if !places.is_empty() {
+            self.found.retain(|(found, layers)| *layers != 1 << layer || !places.contains(&(found.main, found.sub)));
+        }
+    }
+
+    /// The bytes of an image.
+    pub(crate) fn image_bytes(&self, image: u16) -> &Bytes {
+        &self.images[usize::from(image)]
+    }
+
+    /// The bytes at a place that a loader found.
+    pub(crate) fn bytes(&self, place: Place) -> &[u8] {
+        &self.images[usize::from(place.image)][place.start as usize..place.start as usize + place.length as usize]
+    }
+
+    /// The changes that `layer` tells, as they were pushed.
+    pub(crate) fn changes_of(&self, layer: usize) -> impl Iterator<Item = &Found> {
+        self.found.iter().filter(move |(_, layers)| *layers == 1 << layer).map(|(found, _)| found)
+    }
+
+    /// Notes a revision that holds no change (a marker that a restore left).
+    pub(crate) fn skip(&mut self, main: i64) {
+        self.skipped.push(main);
+    }
+
+    /// Sorts and joins everything. Changes told by several layers become one.
+    ///
+    /// # Errors
+    ///
+    /// The revision at which two layers contradict each other.
+    pub(crate) fn finish(self) -> Result<Versions, Revision> {
+        let Self { images, layers, mut found, mut skipped } = self;
+        // Of several copies of a change the best comes first.
+        let order = |f: &(Found, u16)| (f.0.main, f.0.sub, f.0.origin);
+        if !found.is_sorted_by_key(order) {
+            found.sort_by_key(order);
+        }
+        let bytes = |place: Place| &images[usize::from(place.image)][place.start as usize..place.start as usize + place.length as usize];
+        let (key_bytes, key_starts, ids) = keys(found.iter().map(|(f, _)| bytes(f.key)));
+        let mut versions: Vec<Version> = Vec::with_capacity(found.len());
+        for ((f, layers), key) in found.iter().zip(ids) {
+            let sub = u32::try_from(f.sub).unwrap_or(u32::MAX);
+            let version = Version {
+                main: f.main,
+                create_revision: f.create_revision,
+                version: f.version,
+                lease: f.lease,
+                value: f.value.start,
+                value_length: f.value.length,
+                sub,
+                key,
+                image: f.value.image,
+                layers: *layers,
+                origin: f.origin,
+                deleted: f.kind == EventKind::Delete,
+            };
+            match versions.last_mut().filter(|last| (last.main, last.sub) == (f.main, sub)) {
+                None => versions.push(version),
+                Some(last) => {
+                    let value = |v: &Version| &images[usize::from(v.image)][v.value as usize..v.value as usize + v.value_length as usize];
+                    if last.key != key || last.deleted != version.deleted || value(last) != value(&version) {
+                        match version.origin {
+                            // A page that was written over in a way that does not show: the better copy stands.
+                            Origin::FreePage => continue,
+                            _ => return Err(Revision(f.main)),
+                        }
+                    }
+                    last.layers |= layers;
+                    last.origin = last.origin.min(f.origin);
+                }
+            }
+        }
+        drop(found);
+        missing::fill(&mut versions, &layers);
+        let (by_key, key_versions) = group_by_key(&versions, key_starts.len() - 1);
+        skipped.sort_unstable();
+        let newest = layers.iter().filter_map(|layer| layer.span).map(|span| span.newest.0).max().unwrap_or(0);
+        // A state of one moment is no history that could lack anything.
+        let gaps = match layers.iter().any(|layer| layer.one_moment) {
+            true => Vec::new(),
+            false => missing::gaps(versions.iter().map(|version| version.main), &skipped, missing::FIRST_CHANGE, newest),
+        };
+        Ok(Versions { images, layers, versions, key_bytes, key_starts, by_key, key_versions, gaps, skipped })
+    }
+}
+
+/// Sorts the different keys; returns them in one piece, where each begins, and for each given key its place among them.
+fn keys<'a>(given: impl Iterator<Item = &'a [u8]>) -> (Bytes, Vec<usize>, Vec<u32>) {
+    let mut known: HashMap<&[u8], u32> = HashMap::new();
+    let mut ids: Vec<u32> = given
+        .map(|key| {
+            let next = known.len() as u32;
+            *known.entry(key).or_insert(next)
+        })
+        .collect();
+    let mut sorted: Vec<(&[u8], u32)> = known.into_iter().collect();
+    sorted.sort_unstable();
+    let mut rank = vec![0; sorted.len()];
+    let mut starts = Vec::with_capacity(sorted.len() + 1);
+    let mut bytes = Vec::with_capacity(sorted.iter().map(|(key, _)| key.len()).sum());
+    for (place, (key, id)) in sorted.into_iter().enumerate() {
+        rank[id as usize] = place as u32;
+        starts.push(bytes.len());
+        bytes.extend_from_slice(key);
+    }
+    starts.push(bytes.len());
+    ids.iter_mut().for_each(|id| *id = rank[*id as usize]);
+    (bytes.into(), starts, ids)
+}
+
+fn group_by_key(versions: &[Version], keys: usize) -> (Vec<u32>, Vec<u32>) {
+    let mut starts = vec![0; keys + 1];
+    for version in versions {
+        starts[version.key as usize + 1] += 1;
+    }
+    for key in 0..keys {
+        starts[key + 1] += starts[key];
+    }
+    let mut next = starts.clone();
+    let mut by_key = vec![0; versions.len()];
+    for (index, version) in versions.iter().enumerate() {
+        let slot = &mut next[version.key as usize];
+        by_key[*slot as usize] = index as u32;
+        *slot += 1;
+    }
+    (by_key, starts)
+}
