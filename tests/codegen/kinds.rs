@@ -1,4 +1,4 @@
-//! The table of kinds, `src/proto/kinds.rs`, from `proto/kinds.tsv`.
+//! The table of kinds, `crates/kube/src/proto/kinds.rs`, from `proto/kinds.tsv`.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -7,7 +7,7 @@ use super::{compare, root};
 
 #[test]
 fn kinds_are_current() {
-    compare("src/proto/kinds.rs", &generate(&fs::read_to_string(root().join("proto/kinds.tsv")).unwrap()));
+    compare("crates/kube/src/proto/kinds.rs", &generate(&fs::read_to_string(root().join("proto/kinds.tsv")).unwrap()));
 }
 
 fn generate(table: &str) -> String {

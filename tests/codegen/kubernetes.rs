@@ -1,4 +1,4 @@
-//! `proto/kubernetes` to the tables of `src/proto/kubernetes.rs`.
+//! `proto/kubernetes` to the tables of `crates/kube/src/proto/kubernetes.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -58,7 +58,7 @@ struct Facts {
 }
 
 /// The Rust text of all tables.
-pub fn tables(pool: &DescriptorPool) -> String {
+pub(crate) fn tables(pool: &DescriptorPool) -> String {
     let options = Options {
         group: pool.get_extension_by_name("group").unwrap(),
         go_struct: pool.get_extension_by_name("go_struct").unwrap(),

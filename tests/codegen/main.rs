@@ -1,4 +1,4 @@
-//! Regenerates `src/proto` from `proto` and fails where the commit is stale. `KETCD_BLESS=1 cargo test --test codegen` writes it.
+//! Regenerates the committed code of `crates/*/src/proto` from `proto` and fails where the commit is stale. `KETCD_BLESS=1 cargo test --test codegen` writes it.
 
 mod kinds;
 mod kubernetes;
@@ -57,7 +57,7 @@ fn etcd_messages_are_current() {
         }
         text.push_str("}\n");
     }
-    compare("src/proto/etcd.rs", &text);
+    compare("crates/store/src/proto.rs", &text);
 }
 
 #[test]
@@ -65,5 +65,5 @@ fn kubernetes_tables_are_current() {
     let dir = root().join("proto/kubernetes");
     let mut compiler = protox::Compiler::new([&dir]).unwrap();
     compiler.open_files(schemas(&dir)).unwrap();
-    compare("src/proto/kubernetes.rs", &kubernetes::tables(&compiler.descriptor_pool()));
+    compare("crates/kube/src/proto/kubernetes.rs", &kubernetes::tables(&compiler.descriptor_pool()));
 }

@@ -1,10 +1,10 @@
 //! Damages databases and logs, as disks, copies and people do: always in the same way from the same seed.
 
 /// Numbers that look random and are the same each time (splitmix64).
-pub struct Random(pub u64);
+pub(crate) struct Random(pub u64);
 
 impl Random {
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -12,19 +12,19 @@ impl Random {
         mixed ^ mixed >> 31
     }
 
-    pub fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         (self.next() % end.max(1) as u64) as usize
     }
 }
 
-pub const PAGE: usize = 4096;
+pub(crate) const PAGE: usize = 4096;
 const HEADER: usize = 16;
 const BRANCH: u16 = 1;
 const LEAF: u16 = 2;
 
 /// What was done to a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// Single bits or bytes anywhere, in stored keys and values above all: pages bear no checksum.
     Bytes,
     Truncated,
@@ -41,7 +41,7 @@ pub enum Kind {
     Stale,
 }
 
-pub const KINDS: [Kind; 11] = [
+pub(crate) const KINDS: [Kind; 11] = [
     Kind::Bytes,
     Kind::Truncated,
     Kind::Zeroed,
@@ -56,7 +56,7 @@ pub const KINDS: [Kind; 11] = [
 ];
 
 /// Damages a database that may have a snapshot's checksum behind its last page.
-pub fn damage_database(db: &mut Vec<u8>, kind: Kind, random: &mut Random) {
+pub(crate) fn damage_database(db: &mut Vec<u8>, kind: Kind, random: &mut Random) {
     let pages = db.len() / PAGE;
     let any = random.below(pages);
     let (one, other) = (2 + random.below(pages - 2), 2 + random.below(pages - 2));
@@ -210,7 +210,7 @@ fn place_stale(db: &mut [u8], random: &mut Random) {
 
 /// What was done to a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum LogKind {
+pub(crate) enum LogKind {
     Bytes,
     Truncated,
     Zeroed,
@@ -218,10 +218,10 @@ pub enum LogKind {
     Length,
 }
 
-pub const LOG_KINDS: [LogKind; 5] = [LogKind::Bytes, LogKind::Truncated, LogKind::Zeroed, LogKind::Swapped, LogKind::Length];
+pub(crate) const LOG_KINDS: [LogKind; 5] = [LogKind::Bytes, LogKind::Truncated, LogKind::Zeroed, LogKind::Swapped, LogKind::Length];
 
 /// Damages a log file in what was written of it: its first `written` bytes.
-pub fn damage_log(log: &mut Vec<u8>, written: usize, kind: LogKind, random: &mut Random) {
+pub(crate) fn damage_log(log: &mut Vec<u8>, written: usize, kind: LogKind, random: &mut Random) {
     let at = random.below(written);
     match kind {
         LogKind::Bytes => log[at] ^= 1 << random.below(8),

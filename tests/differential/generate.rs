@@ -6,7 +6,7 @@ use prost_reflect::{DynamicMessage, FieldDescriptor, Kind, MapKey, MessageDescri
 
 use crate::schema::Schema;
 
-pub struct Generator<'a> {
+pub(crate) struct Generator<'a> {
     schema: &'a Schema,
     minor: u32,
     state: u64,
@@ -27,7 +27,7 @@ const QUANTITIES: &[&str] = &["0", "1", "100m", "1536Mi", "2Gi", "1e3", "-5k"];
 const JSON: &[&str] = &[r#"{"a":[1,2.50,"x"],"b":null}"#, "[]", "true", "\"text\"", "{}", "-0.0"];
 
 impl<'a> Generator<'a> {
-    pub fn new(schema: &'a Schema, minor: u32, seed: u64) -> Self {
+    pub(crate) fn new(schema: &'a Schema, minor: u32, seed: u64) -> Self {
         Self { schema, minor, state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1 }
     }
 
@@ -43,7 +43,7 @@ impl<'a> Generator<'a> {
         all[self.below(all.len() as u64) as usize]
     }
 
-    pub fn message(&mut self, descriptor: &MessageDescriptor, depth: u64) -> DynamicMessage {
+    pub(crate) fn message(&mut self, descriptor: &MessageDescriptor, depth: u64) -> DynamicMessage {
         let mut message = DynamicMessage::new(descriptor.clone());
         let render = self.schema.render(descriptor);
         let mut set = |name: &str, value: Value| message.set_field_by_name(name, value);

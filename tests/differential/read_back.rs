@@ -7,13 +7,13 @@ use serde_json::Value as Json;
 
 use crate::schema::Schema;
 
-pub struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     pub schema: &'a Schema,
     pub minor: u32,
 }
 
 impl Reader<'_> {
-    pub fn message(&self, descriptor: &MessageDescriptor, json: &Json) -> DynamicMessage {
+    pub(crate) fn message(&self, descriptor: &MessageDescriptor, json: &Json) -> DynamicMessage {
         let mut message = DynamicMessage::new(descriptor.clone());
         let mut set = |name: &str, value: Value| message.set_field_by_name(name, value);
         match (self.schema.render(descriptor).as_str(), json) {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use prost_reflect::{DescriptorPool, DynamicMessage, ExtensionDescriptor, FieldDescriptor, Kind, MessageDescriptor};
 
-pub struct Schema {
+pub(crate) struct Schema {
     pool: DescriptorPool,
     group: ExtensionDescriptor,
     go_struct: ExtensionDescriptor,
@@ -12,7 +12,7 @@ pub struct Schema {
 }
 
 /// A message that is an object of its own.
-pub struct Root {
+pub(crate) struct Root {
     pub api_version: String,
     pub message: MessageDescriptor,
     /// The newest release that has it.
@@ -20,7 +20,7 @@ pub struct Root {
 }
 
 /// A field as one release has it.
-pub struct Facts {
+pub(crate) struct Facts {
     pub json: String,
     pub pointer: bool,
     pub inline: bool,
@@ -29,7 +29,7 @@ pub struct Facts {
 }
 
 impl Schema {
-    pub fn load() -> Self {
+    pub(crate) fn load() -> Self {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("proto/kubernetes");
         let mut compiler = protox::Compiler::new([&dir]).unwrap();
         compiler.open_files(files(&dir)).unwrap();
@@ -38,7 +38,7 @@ impl Schema {
         Self { group: extension("group"), go_struct: extension("go_struct"), go: extension("go"), pool }
     }
 
-    pub fn roots(&self) -> Vec<Root> {
+    pub(crate) fn roots(&self) -> Vec<Root> {
         let roots = self.pool.all_messages().filter_map(|message| {
             let file = message.parent_file();
             let options = self.struct_options(&message)?;
@@ -55,7 +55,7 @@ impl Schema {
     }
 
     /// How a message's JSON is written: the name of a `Render`.
-    pub fn render(&self, message: &MessageDescriptor) -> String {
+    pub(crate) fn render(&self, message: &MessageDescriptor) -> String {
         let Some(options) = self.struct_options(message) else { return "STRUCT".to_owned() };
         let field = options.descriptor_field("render");
         let Kind::Enum(names) = field.kind() else { panic!("render is an enum") };
@@ -63,7 +63,7 @@ impl Schema {
     }
 
     /// The field as a release has it; `None` where it has not.
-    pub fn facts(&self, field: &FieldDescriptor, minor: u32) -> Option<Facts> {
+    pub(crate) fn facts(&self, field: &FieldDescriptor, minor: u32) -> Option<Facts> {
         let options = field.options();
         let go = options.has_extension(&self.go).then(|| options.get_extension(&self.go).as_message().unwrap().clone());
         let number = |name: &str, default: u32| go.as_ref().filter(|go| go.has_field_by_name(name)).map_or(default, |go| u32_of(go, name));

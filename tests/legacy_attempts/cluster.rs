@@ -5,17 +5,17 @@ use ketcd_scheduler::{Cycle, Gates, Judgement, Profile, Release, Rules};
 use serde_json::{Value, json};
 
 /// A cluster of objects as the API server returns them.
-pub struct Cluster {
+pub(crate) struct Cluster {
     pub objects: Vec<Value>,
     pub gates: &'static str,
 }
 
 impl Cluster {
-    pub fn new(objects: impl IntoIterator<Item = Value>) -> Self {
+    pub(crate) fn new(objects: impl IntoIterator<Item = Value>) -> Self {
         Self { objects: objects.into_iter().collect(), gates: "" }
     }
 
-    pub fn judge(&self, release: u16, pod: &Value) -> Judgement {
+    pub(crate) fn judge(&self, release: u16, pod: &Value) -> Judgement {
         let release = Release(release);
         let gates = Gates::new(release).parse(self.gates).unwrap();
         let profile = Profile::new(release, gates.clone());
@@ -38,17 +38,17 @@ impl Cluster {
         Cycle { pod: &pod, state: &state, profile: &profile, scope: None }.judge()
     }
 
-    pub fn message(&self, release: u16, pod: &Value) -> String {
+    pub(crate) fn message(&self, release: u16, pod: &Value) -> String {
         self.judge(release, pod).message.unwrap_or_default()
     }
 }
 
-pub fn node(name: &str) -> Value {
+pub(crate) fn node(name: &str) -> Value {
     json!({"kind": "Node", "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
            "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}}})
 }
 
-pub fn with(mut object: Value, path: &str, value: Value) -> Value {
+pub(crate) fn with(mut object: Value, path: &str, value: Value) -> Value {
     match object.pointer_mut(path) {
         Some(place) => *place = value,
         None => {
@@ -59,7 +59,7 @@ pub fn with(mut object: Value, path: &str, value: Value) -> Value {
     object
 }
 
-pub fn pod(spec: Value) -> Value {
+pub(crate) fn pod(spec: Value) -> Value {
     let mut pod = json!({"kind": "Pod", "metadata": {"name": "new", "namespace": "default", "labels": {"app": "web"}}, "spec": spec});
     if pod["spec"]["containers"].is_null() {
         pod["spec"]["containers"] = json!([]);
@@ -67,28 +67,28 @@ pub fn pod(spec: Value) -> Value {
     pod
 }
 
-pub fn asking(cpu: &str) -> Value {
+pub(crate) fn asking(cpu: &str) -> Value {
     pod(json!({"containers": [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]}))
 }
 
-pub fn claiming(claim: &str) -> Value {
+pub(crate) fn claiming(claim: &str) -> Value {
     pod(json!({"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": claim}}]}))
 }
 
 /// A pod on a node, with labels and anti-affinity terms of its own.
-pub fn placed(name: &str, node: &str, labels: Value, affinity: Value) -> Value {
+pub(crate) fn placed(name: &str, node: &str, labels: Value, affinity: Value) -> Value {
     json!({"kind": "Pod", "metadata": {"name": name, "namespace": "default", "labels": labels},
            "spec": {"nodeName": node, "containers": [], "affinity": affinity}})
 }
 
-pub fn term(key: &str, app: &str) -> Value {
+pub(crate) fn term(key: &str, app: &str) -> Value {
     json!({"topologyKey": key, "labelSelector": {"matchLabels": {"app": app}}})
 }
 
-pub fn fitting(judgement: &Judgement) -> Vec<&str> {
+pub(crate) fn fitting(judgement: &Judgement) -> Vec<&str> {
     judgement.nodes.iter().filter(|node| node.fits()).map(|node| &*node.name).collect()
 }
 
-pub fn three() -> Vec<Value> {
+pub(crate) fn three() -> Vec<Value> {
     ["n1", "n2", "n3"].map(node).into()
 }

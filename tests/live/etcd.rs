@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use crate::pki::{Pair, Pki};
 
 /// How etcd speaks to its clients. Whatever it is, the tests' own writes go in plain text to a second port.
-pub enum Transport {
+pub(crate) enum Transport {
     /// No TLS.
     Plain,
     /// TLS; clients need no certificate.
@@ -23,7 +23,7 @@ pub enum Transport {
 }
 
 /// A running etcd.
-pub struct Etcd {
+pub(crate) struct Etcd {
     child: Option<Child>,
     folder: TempDir,
     name: &'static str,
@@ -37,12 +37,12 @@ pub struct Etcd {
 
 impl Etcd {
     /// An etcd that speaks mutual TLS with certificates of `pki`.
-    pub async fn mutual(pki: &Pki) -> Self {
+    pub(crate) async fn mutual(pki: &Pki) -> Self {
         Self::start(Transport::Mutual(pki.server(), pki.ca())).await
     }
 
     /// Starts an empty etcd and waits until it answers.
-    pub async fn start(transport: Transport) -> Self {
+    pub(crate) async fn start(transport: Transport) -> Self {
         let mut etcd = Self::new("one", transport);
         // A free port may be taken by another test before etcd takes it: then etcd ends at once and other ports are tried.
         for _ in 0..5 {
@@ -58,7 +58,7 @@ impl Etcd {
     }
 
     /// Two members of one cluster, in plain text.
-    pub async fn pair() -> [Self; 2] {
+    pub(crate) async fn pair() -> [Self; 2] {
         let mut pair = [Self::new("one", Transport::Plain), Self::new("two", Transport::Plain)];
         let (first, second) = (pair[0].peer_port, pair[1].peer_port);
         pair[0].other = Some(("two", second));
@@ -81,7 +81,7 @@ impl Etcd {
     }
 
     /// Stops etcd; its data stay.
-    pub fn stop(&mut self) {
+    pub(crate) fn stop(&mut self) {
         if let Some(mut child) = self.child.take() {
             let _ = child.kill();
             let _ = child.wait();
@@ -89,7 +89,7 @@ impl Etcd {
     }
 
     /// Starts a stopped etcd again with its data, but on a port that its clients do not know.
-    pub async fn resume_in_hiding(&mut self) {
+    pub(crate) async fn resume_in_hiding(&mut self) {
         let home = self.client_port;
         [self.client_port, ..] = free_ports();
         self.spawn();
@@ -98,34 +98,34 @@ impl Etcd {
     }
 
     /// Starts a stopped etcd again, on the same ports and data.
-    pub async fn resume(&mut self) {
+    pub(crate) async fn resume(&mut self) {
         self.spawn();
         assert!(self.is_ready().await, "etcd does not start again: {}", self.log());
     }
 
     /// The endpoint of the transport under test.
-    pub fn endpoint(&self) -> String {
+    pub(crate) fn endpoint(&self) -> String {
         let scheme = if matches!(self.transport, Transport::Plain) { "http" } else { "https" };
         format!("{scheme}://127.0.0.1:{}", self.client_port)
     }
 
     /// The port of the transport under test.
-    pub fn port(&self) -> u16 {
+    pub(crate) fn port(&self) -> u16 {
         self.client_port
     }
 
     /// A client that may write. Tests alone have one.
-    pub async fn writer(&self) -> Client {
+    pub(crate) async fn writer(&self) -> Client {
         Client::connect([format!("http://127.0.0.1:{}", self.plain_port)], None).await.unwrap()
     }
 
     /// The member's data dir.
-    pub fn data_dir(&self) -> PathBuf {
+    pub(crate) fn data_dir(&self) -> PathBuf {
         self.folder.path().join("data")
     }
 
     /// The database file of the running member.
-    pub fn db(&self) -> PathBuf {
+    pub(crate) fn db(&self) -> PathBuf {
         self.folder.path().join("data/member/snap/db")
     }
 

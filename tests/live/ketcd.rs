@@ -12,7 +12,7 @@ use crate::etcd::Etcd;
 use crate::pki::{Pair, Pki};
 
 /// How to reach `etcd` with a client certificate of `pki`.
-pub fn config(etcd: &Etcd, pki: &Pki) -> EtcdConfig {
+pub(crate) fn config(etcd: &Etcd, pki: &Pki) -> EtcdConfig {
     let client = pki.client();
     EtcdConfig {
         endpoints: vec![etcd.endpoint()],
@@ -24,12 +24,12 @@ pub fn config(etcd: &Etcd, pki: &Pki) -> EtcdConfig {
 }
 
 /// A source; what it tells meanwhile is dropped.
-pub fn open(config: EtcdConfig) -> EtcdSource {
+pub(crate) fn open(config: EtcdConfig) -> EtcdSource {
     EtcdSource::new(config, Arc::new(|_: &str| ())).unwrap()
 }
 
 /// The binary, without the environment's ideas of where etcd is.
-pub fn ketcd() -> Command {
+pub(crate) fn ketcd() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ketcd"));
     for name in [
         "ENDPOINTS",
@@ -49,19 +49,19 @@ pub fn ketcd() -> Command {
 }
 
 /// A command on files, its words between blanks.
-pub fn on(data: &Path, arguments: &str) -> Command {
+pub(crate) fn on(data: &Path, arguments: &str) -> Command {
     let mut command = ketcd();
     command.arg("-f").arg(data).args(arguments.split(' '));
     command
 }
 
 /// The flags that reach `endpoint` with these certificates.
-pub fn flags<'a>(command: &'a mut Command, endpoint: &str, ca: &Path, client: &Pair) -> &'a mut Command {
+pub(crate) fn flags<'a>(command: &'a mut Command, endpoint: &str, ca: &Path, client: &Pair) -> &'a mut Command {
     command.args(["--endpoints", endpoint]).arg("--cacert").arg(ca).arg("--cert").arg(&client.cert).arg("--key").arg(&client.key)
 }
 
 /// Runs a command to its end; one that hangs is stopped after two minutes, with exit code `None`.
-pub fn run(command: &mut Command) -> Output {
+pub(crate) fn run(command: &mut Command) -> Output {
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let (pid, (done, waiting)) = (child.id(), mpsc::channel::<()>());
     let watchdog = thread::spawn(move || {
@@ -76,6 +76,6 @@ pub fn run(command: &mut Command) -> Output {
 }
 
 /// What a command said on standard error.
-pub fn stderr(output: &Output) -> String {
+pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }

@@ -5,12 +5,12 @@ use futures_util::StreamExt;
 use ketcd_store::{Event, EventKind, KeyRange, Revision, Until, WatchItem, load};
 
 /// The path of a capture's snapshot.
-pub fn snapshot(capture: &str) -> String {
+pub(crate) fn snapshot(capture: &str) -> String {
     format!("{}/testdata/captures/{capture}/snapshot.db.zst", env!("CARGO_MANIFEST_DIR"))
 }
 
 /// Every change of a capture, in order.
-pub async fn changes(capture: &str) -> Vec<Event> {
+pub(crate) async fn changes(capture: &str) -> Vec<Event> {
     let source = load::open(&[snapshot(capture)], &|_| None).unwrap();
     let mut changes = Vec::new();
     let mut watch = source.watch(KeyRange::all(), Revision(2), Until::Forever);
@@ -26,7 +26,7 @@ pub async fn changes(capture: &str) -> Vec<Event> {
 
 /// Writes changes, one transaction a revision. The first must be the revision after etcd's newest. Leases are left out: etcd would
 /// let them end.
-pub async fn write(writer: &mut Client, changes: &[Event]) {
+pub(crate) async fn write(writer: &mut Client, changes: &[Event]) {
     for revision in changes.chunk_by(|a, b| a.revision == b.revision) {
         let operations: Vec<TxnOp> = revision
             .iter()

@@ -3,7 +3,7 @@
 use std::process::{Command, Output};
 
 /// The binary, without the environment's ideas of where etcd is.
-pub fn ketcd() -> Command {
+pub(crate) fn ketcd() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ketcd"));
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("ETCDCTL_") {
@@ -14,12 +14,12 @@ pub fn ketcd() -> Command {
 }
 
 /// All that it wrote.
-pub fn all(output: &Output) -> String {
+pub(crate) fn all(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
 /// An endpoint where nobody listens.
-pub fn nobody(scheme: &str) -> String {
+pub(crate) fn nobody(scheme: &str) -> String {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     format!("{scheme}127.0.0.1:{port}")
 }

@@ -10,7 +10,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
 /// Runs `command` with standard output and standard error on a terminal of so many columns; returns all that it wrote and how it ended.
-pub fn run(columns: u16, command: &mut Command) -> (String, ExitStatus) {
+pub(crate) fn run(columns: u16, command: &mut Command) -> (String, ExitStatus) {
     let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&controller).unwrap();
     unlockpt(&controller).unwrap();

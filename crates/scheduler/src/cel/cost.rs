@@ -34,7 +34,7 @@ impl Meter {
 
     /// The cost so far.
     #[cfg(test)]
-    pub fn cost(&self) -> u64 {
+    pub(super) fn cost(&self) -> u64 {
         self.cost
     }
 

@@ -153,7 +153,7 @@ impl<'a> Search<'a> {
 
     /// Every change that was thought of.
     #[cfg(test)]
-    pub fn thought_of(&self) -> Vec<Fix> {
+    pub(super) fn thought_of(&self) -> Vec<Fix> {
         let mut all: Vec<(String, Fix)> = Vec::new();
         let known = self.known.values().filter_map(|known| match known {
             Known::Needs(needs) => Some(needs.iter().flatten().cloned()),

@@ -9,7 +9,7 @@ mod meta;
 mod page;
 mod stale;
 #[cfg(test)]
-pub mod testing;
+pub(super) mod testing;
 #[cfg(test)]
 mod tests;
 mod walk;

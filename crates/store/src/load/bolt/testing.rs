@@ -3,14 +3,14 @@
 use super::page::{FLAG_BRANCH, FLAG_LEAF, HEADER};
 
 /// A bucket to be written: its name and its pairs, ascending by key.
-pub struct BucketSpec {
+pub(crate) struct BucketSpec {
     pub name: Vec<u8>,
     pub pairs: Vec<(Vec<u8>, Vec<u8>)>,
     pub inline: bool,
 }
 
 /// A file with these buckets, as a database that was just closed has it.
-pub fn file(page_size: usize, buckets: &[BucketSpec]) -> Vec<u8> {
+pub(crate) fn file(page_size: usize, buckets: &[BucketSpec]) -> Vec<u8> {
     let mut file = vec![0; 2 * page_size];
     let mut named = Vec::new();
     for bucket in buckets {
@@ -33,12 +33,12 @@ pub fn file(page_size: usize, buckets: &[BucketSpec]) -> Vec<u8> {
 }
 
 /// A meta page with its checksum.
-pub fn meta_page(id: u64, page_size: usize, root: u64, high_water: u64, transaction: u64) -> Vec<u8> {
+pub(crate) fn meta_page(id: u64, page_size: usize, root: u64, high_water: u64, transaction: u64) -> Vec<u8> {
     meta_page_with_freelist(id, page_size, root, u64::MAX, high_water, transaction)
 }
 
 /// The same, with the page of the list of free pages.
-pub fn meta_page_with_freelist(id: u64, page_size: usize, root: u64, freelist: u64, high_water: u64, transaction: u64) -> Vec<u8> {
+pub(crate) fn meta_page_with_freelist(id: u64, page_size: usize, root: u64, freelist: u64, high_water: u64, transaction: u64) -> Vec<u8> {
     let mut page = header(id, 0x04, 0, 0);
     page.extend(0xED0C_DAED_u32.to_le_bytes());
     page.extend(2_u32.to_le_bytes());
