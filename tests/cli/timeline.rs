@@ -8,7 +8,7 @@ use futures_util::StreamExt;
 use jiff::Timestamp;
 use ketcd_history::clock::Clock;
 use ketcd_history::timeline::{Phase, Story, Timeline};
-use ketcd_history::{Follower, Told};
+use ketcd_history::{AttributedChange, Follower};
 use ketcd_kube::Decoder;
 use ketcd_store::{Event, KeyRange, KeyValue, Revision, Until, WatchItem, load};
 use proptest::prelude::*;
@@ -238,7 +238,7 @@ fn stories<'a>(events: impl Iterator<Item = (&'a Event, bool)>) -> BTreeMap<Vec<
         if lost {
             follower.gap(event.revision);
         } else {
-            story.observe(Told::new(follower.change(event.clone()), &clock), false);
+            story.observe(AttributedChange::new(follower.change(event.clone()), &clock), false);
         }
     }
     story.finish();
