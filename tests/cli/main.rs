@@ -10,6 +10,7 @@ mod explain;
 mod explain_pods;
 mod files;
 mod flag_files;
+mod golden;
 mod history;
 #[path = "../support/ketcd.rs"]
 mod ketcd;
