@@ -47,7 +47,7 @@ fn etcd_messages_are_current() {
     let mut config = prost_build::Config::new();
     config.out_dir(out.path()).bytes(["."]).compile_fds(descriptors).unwrap();
     let mut text = String::from(
-        "//! etcd's own messages, one module for each of its packages. Generated from `proto/etcd` by `tests/codegen.rs`; do not edit.\n",
+        "//! etcd's own messages, one module for each of its packages. Generated from `proto/etcd` by `tests/codegen`; do not edit.\n",
     );
     for schema in schemas(&dir) {
         let package = schema.file_stem().unwrap().to_str().unwrap();
