@@ -10,13 +10,13 @@ use super::{CachedObject, Interner, Labels, Node, NodeFields, PodFields, PodInfo
 /// What compiling an object needs and reports.
 pub(super) struct Compiler<'c> {
     /// The revision of the version.
-    pub mod_revision: i64,
+    pub(crate) mod_revision: i64,
     /// The rules of the sums over pods and nodes.
-    pub rules: &'c RequestRules,
+    pub(crate) rules: &'c RequestRules,
     /// The strings, label sets and pod templates that objects share.
-    pub interner: &'c mut Interner,
+    pub(crate) interner: &'c mut Interner,
     /// Parts of the object that cannot be read, each a sentence without its full stop.
-    pub problems: Vec<String>,
+    pub(crate) problems: Vec<String>,
 }
 
 impl Compiler<'_> {

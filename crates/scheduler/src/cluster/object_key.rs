@@ -26,7 +26,7 @@ impl ObjectKey {
     }
 
     /// Returns the object as a path of resource, namespace and name: `pods/shop/web-0`.
-    pub fn path(&self) -> String {
+    pub(crate) fn path(&self) -> String {
         let resource = self.kind.resource();
         if self.namespace.is_empty() { format!("{resource}/{}", self.name) } else { format!("{resource}/{}/{}", self.namespace, self.name) }
     }

@@ -13,9 +13,9 @@ use super::{Interner, Selector};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Owner {
     /// Its uid.
-    pub uid: Arc<str>,
+    pub(crate) uid: Arc<str>,
     /// The pods it selects; `None` matches nothing.
-    pub selector: Option<Selector>,
+    pub(crate) selector: Option<Selector>,
 }
 
 impl Owner {

@@ -36,11 +36,11 @@ pub enum RawObject<'a> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct ParseError {
     /// Why, a fragment.
-    pub why: String,
+    pub(crate) why: String,
     /// The node a pod is on, if it can be read.
-    pub node: Option<String>,
+    pub(crate) node: Option<String>,
     /// Whether it is a pod that is on no node, nominated to none, or finished.
-    pub idle: bool,
+    pub(crate) idle: bool,
 }
 
 impl From<String> for ParseError {
@@ -81,7 +81,7 @@ impl<'a> From<&'a Vec<u8>> for RawObject<'a> {
 
 impl<'a> RawObject<'a> {
     /// Returns whether the object can contain `text`, without parsing it. Encrypted and parsed objects always can.
-    pub fn may_hold(&self, text: &[u8]) -> bool {
+    pub(crate) fn may_hold(&self, text: &[u8]) -> bool {
         let bytes = match self {
             Self::Json(text) => text,
             Self::Stored { value, .. } => *value,
@@ -107,7 +107,7 @@ impl<'a> RawObject<'a> {
     ///
     /// # Errors
     /// Why it cannot be read, a fragment.
-    pub fn typed<T: DeserializeOwned + k8s_openapi::Resource>(self) -> Result<T, String> {
+    pub(crate) fn typed<T: DeserializeOwned + k8s_openapi::Resource>(self) -> Result<T, String> {
         self.converted(|_| ())
     }
 

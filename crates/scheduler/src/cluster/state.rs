@@ -18,7 +18,7 @@ use super::{
 #[derive(Clone, Debug)]
 pub struct ObjectChange {
     /// What changed.
-    pub key: ObjectKey,
+    pub(crate) key: ObjectKey,
     /// What it was.
     pub(crate) before: Option<CachedObject>,
     /// What it is.
@@ -74,13 +74,13 @@ impl ClusterState {
     }
 
     /// The nodes that exist and can be read, in order of first appearance.
-    pub fn nodes(&self) -> impl Iterator<Item = &NodeInfo> {
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = &NodeInfo> {
         self.unreadable_nodes.report_all();
         self.nodes.iter().filter(|node| node.exists)
     }
 
     /// Nodes that do not exist though pods say they run there: the scheduler's cache keeps them by name.
-    pub fn absent_nodes(&self) -> impl Iterator<Item = &NodeInfo> {
+    pub(crate) fn absent_nodes(&self) -> impl Iterator<Item = &NodeInfo> {
         self.nodes.iter().filter(|node| !node.exists && !node.pods.is_empty())
     }
 
@@ -90,12 +90,12 @@ impl ClusterState {
     }
 
     /// Every node number ever given is below this.
-    pub fn node_bound(&self) -> usize {
+    pub(crate) fn node_bound(&self) -> usize {
         self.nodes.len()
     }
 
     /// Returns a node by its number, existing or not.
-    pub fn node_by_id(&self, id: NodeId) -> &NodeInfo {
+    pub(crate) fn node_by_id(&self, id: NodeId) -> &NodeInfo {
         &self.nodes[id as usize]
     }
 
@@ -130,25 +130,25 @@ impl ClusterState {
     }
 
     /// The groups of equal labels among the running pods of a namespace.
-    pub fn groups_in(&self, namespace: &str) -> impl Iterator<Item = &LabelGroup> {
+    pub(crate) fn groups_in(&self, namespace: &str) -> impl Iterator<Item = &LabelGroup> {
         self.unreadable_pods.report_placed();
         self.index.groups_in(namespace)
     }
 
     /// Namespaces that have running pods.
-    pub fn populated_namespaces(&self) -> impl Iterator<Item = &Arc<str>> {
+    pub(crate) fn populated_namespaces(&self) -> impl Iterator<Item = &Arc<str>> {
         self.unreadable_pods.report_placed();
         self.index.namespaces()
     }
 
     /// The affinity terms running pods carry, each with where.
-    pub fn terms(&self) -> impl Iterator<Item = (&WeightedTerm, &NodeCounts)> {
+    pub(crate) fn terms(&self) -> impl Iterator<Item = (&WeightedTerm, &NodeCounts)> {
         self.unreadable_pods.report_placed();
         self.index.terms()
     }
 
     /// The labels of a namespace.
-    pub fn namespace_labels(&self, namespace: &str) -> Option<&Labels> {
+    pub(crate) fn namespace_labels(&self, namespace: &str) -> Option<&Labels> {
         self.listers.namespaces.get("", namespace).map(|labels| &**labels)
     }
 
@@ -163,7 +163,7 @@ impl ClusterState {
     }
 
     /// Nodes that are there but cannot be read.
-    pub fn unreadable_nodes(&self) -> impl Iterator<Item = &Arc<Unreadable>> {
+    pub(crate) fn unreadable_nodes(&self) -> impl Iterator<Item = &Arc<Unreadable>> {
         self.unreadable_nodes.iter()
     }
 
@@ -230,18 +230,18 @@ impl ClusterState {
     }
 
     /// Returns the number of a node that some object named, existing or not.
-    pub fn id_of(&self, name: &str) -> Option<NodeId> {
+    pub(crate) fn id_of(&self, name: &str) -> Option<NodeId> {
         self.node_ids.get(name).copied()
     }
 
     /// Counts a node's images anew, as of now.
-    pub fn count_images(&mut self, id: NodeId) {
+    pub(crate) fn count_images(&mut self, id: NodeId) {
         let slot = &mut self.nodes[id as usize];
         slot.image_states = self.images.states(&slot.node.images);
     }
 
     /// Gives a node image counts of another moment.
-    pub fn set_image_states(&mut self, id: NodeId, states: Arc<[ImageState]>) {
+    pub(crate) fn set_image_states(&mut self, id: NodeId, states: Arc<[ImageState]>) {
         self.nodes[id as usize].image_states = states;
     }
 

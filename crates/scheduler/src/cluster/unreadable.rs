@@ -23,9 +23,9 @@ pub struct Unreadable {
     /// Which object.
     pub key: ObjectKey,
     /// Why it cannot be read, a fragment.
-    pub why: Arc<str>,
+    pub(crate) why: Arc<str>,
     /// The node a pod is on, as far as that much of it can be read.
-    pub node: Option<Arc<str>>,
+    pub(crate) node: Option<Arc<str>>,
     /// Whether it is a pod that is on no node, nominated to none, or finished: other pods are scheduled as if it were not there.
     pub idle: bool,
 }
@@ -90,14 +90,14 @@ thread_local! {
 }
 
 /// Runs `look` and returns its result with the unreadable objects that its lookups on this thread encountered, each once.
-pub fn collect<T>(look: impl FnOnce() -> T) -> (T, Vec<Arc<Unreadable>>) {
+pub(crate) fn collect<T>(look: impl FnOnce() -> T) -> (T, Vec<Arc<Unreadable>>) {
     COLLECTIONS.with_borrow_mut(|collections| collections.push(Vec::new()));
     let result = look();
     (result, COLLECTIONS.with_borrow_mut(Vec::pop).unwrap_or_default())
 }
 
 /// Reports an unreadable object to the innermost [`collect`].
-pub fn report(unreadable: &Arc<Unreadable>) {
+pub(crate) fn report(unreadable: &Arc<Unreadable>) {
     COLLECTIONS.with_borrow_mut(|collections| {
         if let Some(collected) = collections.last_mut()
             && !collected.contains(unreadable)

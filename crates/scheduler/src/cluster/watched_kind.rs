@@ -92,6 +92,16 @@ macro_rules! watched_kinds {
         }
 
         impl Listers {
+            /// Looks up an object and lists all, in every lister and every way.
+            #[cfg(test)]
+            fn look_up_everywhere(&self, namespace: &str, name: &str) -> usize {
+                let mut found = 0;
+                $(found += self.$lister.get(namespace, name).iter().count()
+                    + self.$lister.in_namespace(namespace).count()
+                    + self.$lister.iter().count();)*
+                found
+            }
+
             /// Puts an object, or marks it as one that cannot be read, or deletes both; returns what was there.
             pub(super) fn set(
                 &mut self,
@@ -122,7 +132,7 @@ impl WatchedKind {
     }
 
     /// Returns the name of the resource: `nodes`.
-    pub fn resource(self) -> &'static str {
+    pub(crate) fn resource(self) -> &'static str {
         self.row().plural
     }
 
@@ -190,11 +200,11 @@ mod tests {
     use ketcd_kube::proto::kinds::KINDS;
 
     use super::*;
-    use crate::cluster::ClusterState;
+    use crate::cluster::{ClusterState, unreadable};
     use crate::{Gates, Release, Rules};
 
     #[test]
-    fn every_kind_enters_the_state_and_leaves_it() {
+    fn every_kind_enters_the_state_is_found_and_leaves_it() {
         for &kind in WatchedKind::ALL {
             let rows = KINDS.iter().filter(|row| row.kind == kind.name());
             assert_eq!(rows.count(), 1, "{kind:?} is not the only kind of its name");
@@ -207,6 +217,15 @@ mod tests {
                 let added = state.apply(&key, Some(object), 1);
                 assert_eq!(added.after.as_ref().is_some_and(|after| after.unreadable().is_none()), readable, "{kind:?}");
                 assert_eq!((added.before.is_none(), state.has_unreadable()), (true, !readable), "{kind:?}");
+                let (found, met) = unreadable::collect(|| {
+                    let own = state.node("a").iter().count() + state.nodes().count();
+                    let pods = state.pod(&key.namespace, "a").iter().count() + state.pods().count();
+                    own + pods + state.listers().look_up_everywhere(&key.namespace, "a")
+                });
+                let ways = if matches!(kind, WatchedKind::Pod | WatchedKind::Node) { 2 } else { 3 };
+                assert_eq!((found, met.len()), if readable { (ways, 0) } else { (0, 1) }, "{kind:?}");
+                let wanted = format!("{} \"{}a\" cannot be read: ", kind.name(), if kind.row().namespaced { "ns/" } else { "" });
+                assert!(met.iter().all(|met| met.to_string().starts_with(&wanted)), "{met:?}");
                 let removed = state.apply(&key, None::<&[u8]>, 2);
                 assert_eq!(removed.before.is_some_and(|before| before.unreadable().is_none()), readable, "{kind:?}");
                 assert!(!state.has_unreadable(), "{kind:?}");

@@ -16,124 +16,124 @@ use super::named_resources::StructuredData;
 #[serde(default)]
 pub struct DriverClaim {
     /// What is wanted.
-    pub spec: DriverClaimSpec,
+    pub(crate) spec: DriverClaimSpec,
     /// What was given.
-    pub status: DriverClaimStatus,
+    pub(crate) status: DriverClaimStatus,
 }
 
 /// What a claim wants.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct DriverClaimSpec {
-    pub resource_class_name: String,
-    pub parameters_ref: Option<ParametersReference>,
-    pub allocation_mode: String,
+pub(crate) struct DriverClaimSpec {
+    pub(crate) resource_class_name: String,
+    pub(crate) parameters_ref: Option<ParametersReference>,
+    pub(crate) allocation_mode: String,
     /// In 1.31, the driver that allocates the claim; none: the scheduler does.
-    pub controller: String,
+    pub(crate) controller: String,
 }
 
 /// What a claim has.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct DriverClaimStatus {
-    pub allocation: Option<DriverAllocation>,
-    pub deallocation_requested: bool,
+pub(crate) struct DriverClaimStatus {
+    pub(crate) allocation: Option<DriverAllocation>,
+    pub(crate) deallocation_requested: bool,
 }
 
 /// An allocation.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct DriverAllocation {
-    pub shareable: bool,
-    pub resource_handles: Vec<ResourceHandle>,
+pub(crate) struct DriverAllocation {
+    pub(crate) shareable: bool,
+    pub(crate) resource_handles: Vec<ResourceHandle>,
 }
 
 /// What a driver was told about an allocation.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct ResourceHandle {
-    pub driver_name: String,
-    pub structured_data: Option<StructuredData>,
+pub(crate) struct ResourceHandle {
+    pub(crate) driver_name: String,
+    pub(crate) structured_data: Option<StructuredData>,
 }
 
 /// A reference to parameters of a class or claim.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct ParametersReference {
-    pub api_group: String,
-    pub kind: String,
-    pub name: String,
-    pub namespace: String,
+pub(crate) struct ParametersReference {
+    pub(crate) api_group: String,
+    pub(crate) kind: String,
+    pub(crate) name: String,
+    pub(crate) namespace: String,
 }
 
 /// A class of claims, up to 1.30.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct ResourceClass {
-    pub driver_name: String,
-    pub parameters_ref: Option<ParametersReference>,
-    pub suitable_nodes: Option<NodeSelector>,
-    pub structured_parameters: bool,
+pub(crate) struct ResourceClass {
+    pub(crate) driver_name: String,
+    pub(crate) parameters_ref: Option<ParametersReference>,
+    pub(crate) suitable_nodes: Option<NodeSelector>,
+    pub(crate) structured_parameters: bool,
 }
 
 /// What scheduler and drivers tell each other about a pod (in 1.26 named PodScheduling).
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct PodSchedulingContext {
-    pub metadata: ObjectMeta,
-    pub spec: PodSchedulingContextSpec,
-    pub status: PodSchedulingContextStatus,
+pub(crate) struct PodSchedulingContext {
+    pub(crate) metadata: ObjectMeta,
+    pub(crate) spec: PodSchedulingContextSpec,
+    pub(crate) status: PodSchedulingContextStatus,
 }
 
 /// What the scheduler says.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct PodSchedulingContextSpec {
-    pub selected_node: String,
-    pub potential_nodes: Vec<String>,
+pub(crate) struct PodSchedulingContextSpec {
+    pub(crate) selected_node: String,
+    pub(crate) potential_nodes: Vec<String>,
 }
 
 /// What the drivers say.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct PodSchedulingContextStatus {
-    pub resource_claims: Vec<ClaimSchedulingStatus>,
+pub(crate) struct PodSchedulingContextStatus {
+    pub(crate) resource_claims: Vec<ClaimSchedulingStatus>,
 }
 
 /// What a driver says of one claim of the pod.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct ClaimSchedulingStatus {
+pub(crate) struct ClaimSchedulingStatus {
     /// The claim's name in the pod.
-    pub name: String,
-    pub unsuitable_nodes: Vec<String>,
+    pub(crate) name: String,
+    pub(crate) unsuitable_nodes: Vec<String>,
 }
 
 /// The nodes a device class is for (1.31).
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct ClassNodes {
-    pub suitable_nodes: NodeSelector,
+pub(crate) struct ClassNodes {
+    pub(crate) suitable_nodes: NodeSelector,
 }
 
 /// What a claim stored in an alpha version has beside its fields in v1.
-pub fn of_claim(object: &Value) -> Option<DriverClaim> {
+pub(crate) fn of_claim(object: &Value) -> Option<DriverClaim> {
     is_alpha(object).then(|| DriverClaim::deserialize(object).ok())?
 }
 
 /// The nodes a class stored in an alpha version is for.
-pub fn of_class(object: &Value) -> Option<ClassNodes> {
+pub(crate) fn of_class(object: &Value) -> Option<ClassNodes> {
     let suitable = is_alpha(object) && object["spec"].get("suitableNodes").is_some_and(Value::is_object);
     suitable.then(|| ClassNodes::deserialize(&object["spec"]).ok())?
 }

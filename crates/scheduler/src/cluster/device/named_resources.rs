@@ -12,139 +12,139 @@ use super::classic::ParametersReference;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct StructuredData {
-    pub node_name: String,
-    pub results: Vec<DriverResult>,
+pub(crate) struct StructuredData {
+    pub(crate) node_name: String,
+    pub(crate) results: Vec<DriverResult>,
 }
 
 /// One of them.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct DriverResult {
-    pub named_resources: Option<Named>,
+pub(crate) struct DriverResult {
+    pub(crate) named_resources: Option<Named>,
 }
 
 /// Something with a name.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct Named {
-    pub name: String,
+pub(crate) struct Named {
+    pub(crate) name: String,
 }
 
 /// What a class says of its devices (1.30).
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct ResourceClassParameters {
-    pub generated_from: Option<ParametersReference>,
-    pub filters: Vec<ResourceFilter>,
+pub(crate) struct ResourceClassParameters {
+    pub(crate) generated_from: Option<ParametersReference>,
+    pub(crate) filters: Vec<ResourceFilter>,
 }
 
 /// Which devices of a driver a class is for.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct ResourceFilter {
-    pub driver_name: String,
-    pub named_resources: Option<NamedResourcesSelector>,
+pub(crate) struct ResourceFilter {
+    pub(crate) driver_name: String,
+    pub(crate) named_resources: Option<NamedResourcesSelector>,
 }
 
 /// A condition on a named resource, in CEL.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct NamedResourcesSelector {
-    pub selector: String,
+pub(crate) struct NamedResourcesSelector {
+    pub(crate) selector: String,
 }
 
 /// What a claim asks for (1.30).
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct ResourceClaimParameters {
-    pub generated_from: Option<ParametersReference>,
-    pub driver_requests: Vec<DriverRequests>,
+pub(crate) struct ResourceClaimParameters {
+    pub(crate) generated_from: Option<ParametersReference>,
+    pub(crate) driver_requests: Vec<DriverRequests>,
 }
 
 /// What a claim asks of one driver.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct DriverRequests {
-    pub driver_name: String,
-    pub requests: Vec<ResourceRequest>,
+pub(crate) struct DriverRequests {
+    pub(crate) driver_name: String,
+    pub(crate) requests: Vec<ResourceRequest>,
 }
 
 /// A request for one resource.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct ResourceRequest {
-    pub named_resources: Option<NamedResourcesSelector>,
+pub(crate) struct ResourceRequest {
+    pub(crate) named_resources: Option<NamedResourcesSelector>,
 }
 
 /// Resources a driver offers on a node (ResourceSlice of 1.30).
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct NamedResourceSlice {
-    pub node_name: String,
-    pub driver_name: String,
-    pub named_resources: NamedResources,
+pub(crate) struct NamedResourceSlice {
+    pub(crate) node_name: String,
+    pub(crate) driver_name: String,
+    pub(crate) named_resources: NamedResources,
 }
 
 /// Resources by name.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct NamedResources {
-    pub instances: Vec<NamedResource>,
+pub(crate) struct NamedResources {
+    pub(crate) instances: Vec<NamedResource>,
 }
 
 /// One of them.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct NamedResource {
-    pub name: String,
-    pub attributes: Vec<NamedAttribute>,
+pub(crate) struct NamedResource {
+    pub(crate) name: String,
+    pub(crate) attributes: Vec<NamedAttribute>,
 }
 
 /// What is said of it.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct NamedAttribute {
-    pub name: String,
-    pub quantity: Option<String>,
-    pub bool: Option<bool>,
-    pub int: Option<i64>,
-    pub int_slice: Option<IntSlice>,
-    pub string: Option<String>,
-    pub string_slice: Option<StringSlice>,
-    pub version: Option<String>,
+pub(crate) struct NamedAttribute {
+    pub(crate) name: String,
+    pub(crate) quantity: Option<String>,
+    pub(crate) bool: Option<bool>,
+    pub(crate) int: Option<i64>,
+    pub(crate) int_slice: Option<IntSlice>,
+    pub(crate) string: Option<String>,
+    pub(crate) string_slice: Option<StringSlice>,
+    pub(crate) version: Option<String>,
 }
 
 /// Integers.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct IntSlice {
-    pub ints: Vec<i64>,
+pub(crate) struct IntSlice {
+    pub(crate) ints: Vec<i64>,
 }
 
 /// Strings.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct StringSlice {
-    pub strings: Vec<String>,
+pub(crate) struct StringSlice {
+    pub(crate) strings: Vec<String>,
 }
 
 /// The named resources of a slice as 1.30 stored it.
-pub fn of_slice(object: &Value) -> Option<NamedResourceSlice> {
+pub(crate) fn of_slice(object: &Value) -> Option<NamedResourceSlice> {
     (object["apiVersion"] == "resource.k8s.io/v1alpha2").then(|| NamedResourceSlice::deserialize(object).ok())?
 }
 

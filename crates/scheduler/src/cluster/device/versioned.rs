@@ -15,21 +15,21 @@ use super::named_resources::{self, NamedResourceSlice};
 #[derive(Clone, Debug, Default)]
 pub struct Versioned<T, A, O> {
     /// The fields of v1; reached directly through `Deref`.
-    pub known: T,
+    pub(crate) known: T,
     /// The fields that a later release added.
-    pub added: A,
+    pub(crate) added: A,
     /// The fields that only older versions had, where the object is stored in one.
-    pub older: Option<Arc<O>>,
+    pub(crate) older: Option<Arc<O>>,
 }
 
 /// A ResourceClaim.
-pub type Claim = Versioned<ResourceClaim, ClaimAdditions, DriverClaim>;
+pub(crate) type Claim = Versioned<ResourceClaim, ClaimAdditions, DriverClaim>;
 
 /// A ResourceSlice.
-pub type Slice = Versioned<ResourceSlice, SliceAdditions, NamedResourceSlice>;
+pub(crate) type Slice = Versioned<ResourceSlice, SliceAdditions, NamedResourceSlice>;
 
 /// A DeviceClass.
-pub type Class = Versioned<DeviceClass, (), ClassNodes>;
+pub(crate) type Class = Versioned<DeviceClass, (), ClassNodes>;
 
 impl<T, A, O> Deref for Versioned<T, A, O> {
     type Target = T;
