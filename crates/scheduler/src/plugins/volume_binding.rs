@@ -109,7 +109,7 @@ Differs from upstream
 }
 
 /// What the pod's Reserve on a node makes of volumes and claims until they are bound, and whether which volumes these are is chance.
-pub fn reserved(cycle: &Cycle<'_>, node: &Node) -> (Vec<(ObjectKey, CachedObject)>, bool) {
+pub(crate) fn reserved(cycle: &Cycle<'_>, node: &Node) -> (Vec<(ObjectKey, CachedObject)>, bool) {
     let runs = cycle.profile.filters.iter().any(|entry| entry.name == "VolumeBinding");
     let sorted = claims(cycle).ok().filter(|_| runs).and_then(|claims| PodClaims::sort(claims, cycle.state).ok());
     let found = sorted.filter(|sorted| !sorted.delayed.is_empty()).and_then(|sorted| Binder::new(sorted, cycle).find(node).ok());

@@ -1,113 +1,83 @@
-//! ResourceSlices and ResourceClaims with what 1.37 added to them, as far as schedulers read it. Source: `api/resource/v1/types.go` (1.37).
+//! Fields that 1.37 added to ResourceSlices and ResourceClaims, as far as schedulers read them. Source: `api/resource/v1/types.go` (1.37).
 
 use std::collections::BTreeMap;
-use std::ops::{Deref, DerefMut};
 
 use serde::{Deserialize, Deserializer};
 
-use ketcd_kube::api::resource::v1::{ResourceClaim, ResourceSlice};
 use ketcd_kube::apimachinery::pkg::api::resource::Quantity;
-
-/// An object of a type and what a later release added to it.
-#[derive(Clone, Debug, Default)]
-pub struct With<T, A> {
-    /// The object, as its type knows it.
-    pub known: T,
-    /// What was added.
-    pub added: A,
-}
-
-/// A ResourceSlice.
-pub type Slice = With<ResourceSlice, SliceAdditions>;
-
-/// A ResourceClaim.
-pub type Claim = With<ResourceClaim, ClaimAdditions>;
-
-impl<T, A> Deref for With<T, A> {
-    type Target = T;
-    fn deref(&self) -> &T {
-        &self.known
-    }
-}
-
-impl<T, A> DerefMut for With<T, A> {
-    fn deref_mut(&mut self) -> &mut T {
-        &mut self.known
-    }
-}
 
 /// What was added to ResourceSlices.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct SliceAdditions {
+pub(crate) struct SliceAdditions {
     /// To their specs.
     #[serde(deserialize_with = "or_default")]
-    pub spec: SliceSpecAdditions,
+    pub(crate) spec: SliceSpecAdditions,
 }
 
 /// What was added to specs of ResourceSlices.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct SliceSpecAdditions {
+pub(crate) struct SliceSpecAdditions {
     /// What the node has nothing to do with for these devices.
     #[serde(deserialize_with = "or_default")]
-    pub skip_node_operations: Vec<String>,
+    pub(crate) skip_node_operations: Vec<String>,
     /// To devices, in their order.
     #[serde(deserialize_with = "or_default")]
-    pub devices: Vec<DeviceAdditions>,
+    pub(crate) devices: Vec<DeviceAdditions>,
 }
 
 /// What was added to devices.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct DeviceAdditions {
+pub(crate) struct DeviceAdditions {
     /// To what it consumes of counters, in its order.
     #[serde(deserialize_with = "or_default")]
-    pub consumes_counters: Vec<ConsumptionAdditions>,
+    pub(crate) consumes_counters: Vec<ConsumptionAdditions>,
     /// What it takes of the node, by the name of the node's resource.
     #[serde(deserialize_with = "or_default")]
-    pub node_allocatable_resources: BTreeMap<String, NodeAllocatableResource>,
+    pub(crate) node_allocatable_resources: BTreeMap<String, NodeAllocatableResource>,
 }
 
 /// What was added to consumed counters.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct ConsumptionAdditions {
+pub(crate) struct ConsumptionAdditions {
     /// Devices that share a group may draw from one counter set together.
     #[serde(deserialize_with = "or_default")]
-    pub compatibility_groups: Vec<String>,
+    pub(crate) compatibility_groups: Vec<String>,
 }
 
 /// What a device takes of one of the node's resources.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct NodeAllocatableResource {
+pub(crate) struct NodeAllocatableResource {
     /// What it stands for itself.
-    pub mapping: Option<NodeAllocatableMapping>,
+    pub(crate) mapping: Option<NodeAllocatableMapping>,
     /// What it needs beside.
-    pub overhead: Option<NodeAllocatableOverhead>,
+    pub(crate) overhead: Option<NodeAllocatableOverhead>,
 }
 
 /// How much of a resource a device stands for.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct NodeAllocatableMapping {
+pub(crate) struct NodeAllocatableMapping {
     /// The capacity that counts.
-    pub capacity_key: Option<String>,
+    pub(crate) capacity_key: Option<String>,
     /// How many times it counts.
-    pub capacity_multiplier: Option<Quantity>,
+    pub(crate) capacity_multiplier: Option<Quantity>,
     /// How much each device counts.
-    pub device_multiplier: Option<Quantity>,
+    pub(crate) device_multiplier: Option<Quantity>,
 }
 
 /// What a device needs beside itself.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct NodeAllocatableOverhead {
+pub(crate) struct NodeAllocatableOverhead {
     /// For the pod.
-    pub per_pod: Option<Quantity>,
+    pub(crate) per_pod: Option<Quantity>,
     /// For each container that has the claim.
-    pub per_container: Option<Quantity>,
+    pub(crate) per_container: Option<Quantity>,
 }
 
 /// What was added to ResourceClaims.
@@ -116,103 +86,103 @@ pub struct NodeAllocatableOverhead {
 pub struct ClaimAdditions {
     /// To their specs.
     #[serde(deserialize_with = "or_default")]
-    pub spec: ClaimSpecAdditions,
+    pub(crate) spec: ClaimSpecAdditions,
     /// To their statuses.
     #[serde(deserialize_with = "or_default")]
-    pub status: ClaimStatusAdditions,
+    pub(crate) status: ClaimStatusAdditions,
 }
 
 /// What was added to specs of ResourceClaims.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct ClaimSpecAdditions {
+pub(crate) struct ClaimSpecAdditions {
     /// To what they ask for.
     #[serde(deserialize_with = "or_default")]
-    pub devices: RequestsAdditions,
+    pub(crate) devices: RequestsAdditions,
 }
 
 /// What was added to what claims ask for.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct RequestsAdditions {
+pub(crate) struct RequestsAdditions {
     /// To requests.
     #[serde(deserialize_with = "or_default")]
-    pub requests: Vec<RequestAdditions>,
+    pub(crate) requests: Vec<RequestAdditions>,
 }
 
 /// What was added to requests.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct RequestAdditions {
+pub(crate) struct RequestAdditions {
     /// The request's, or the alternative's, name.
     #[serde(deserialize_with = "or_default")]
-    pub name: String,
+    pub(crate) name: String,
     /// To a plain request.
     #[serde(deserialize_with = "or_default")]
-    pub exactly: WayAdditions,
+    pub(crate) exactly: WayAdditions,
     /// To alternatives.
     #[serde(deserialize_with = "or_default")]
-    pub first_available: Vec<RequestAdditions>,
+    pub(crate) first_available: Vec<RequestAdditions>,
     /// Attributes that expressions make, of an alternative.
     #[serde(deserialize_with = "or_default")]
-    pub derived_attributes: Vec<DerivedAttribute>,
+    pub(crate) derived_attributes: Vec<DerivedAttribute>,
 }
 
 /// What was added to a plain request.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct WayAdditions {
+pub(crate) struct WayAdditions {
     /// Attributes that expressions make.
     #[serde(deserialize_with = "or_default")]
-    pub derived_attributes: Vec<DerivedAttribute>,
+    pub(crate) derived_attributes: Vec<DerivedAttribute>,
 }
 
 /// An attribute that an expression makes of a device's others.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct DerivedAttribute {
+pub(crate) struct DerivedAttribute {
     /// Its full name.
     #[serde(deserialize_with = "or_default")]
-    pub name: String,
+    pub(crate) name: String,
     /// The expression.
     #[serde(deserialize_with = "or_default")]
-    pub expression: String,
+    pub(crate) expression: String,
 }
 
 /// What was added to statuses of ResourceClaims.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct ClaimStatusAdditions {
+pub(crate) struct ClaimStatusAdditions {
     /// To what they were given.
     #[serde(deserialize_with = "or_default")]
-    pub allocation: AllocationAdditions,
+    pub(crate) allocation: AllocationAdditions,
 }
 
 /// What was added to what claims were given.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct AllocationAdditions {
+pub(crate) struct AllocationAdditions {
     /// To devices.
     #[serde(deserialize_with = "or_default")]
-    pub devices: ResultsAdditions,
+    pub(crate) devices: ResultsAdditions,
 }
 
 /// What was added to devices claims were given.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct ResultsAdditions {
+pub(crate) struct ResultsAdditions {
     /// One for each.
     #[serde(deserialize_with = "or_default")]
-    pub results: Vec<ResultAdditions>,
+    pub(crate) results: Vec<ResultAdditions>,
 }
 
 /// What was added to a device a claim was given.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct ResultAdditions {
+pub(crate) struct ResultAdditions {
     /// What the node has nothing to do with.
     #[serde(deserialize_with = "or_default")]
-    pub skip_node_operations: Vec<String>,
+    pub(crate) skip_node_operations: Vec<String>,
 }
 
 /// The API server writes what is not there as null where it is a list.

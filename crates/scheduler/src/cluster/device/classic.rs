@@ -1,4 +1,4 @@
-//! Devices as 1.26 to 1.31 had them, where a driver allocates (or, in 1.30, named resources do): what `resource.k8s.io/v1` has no place for.
+//! Fields of 1.26 to 1.31, where a driver's controller allocates devices ("classic DRA"): those that `resource.k8s.io/v1` does not have.
 //! Sources: `api/resource/v1alpha1/types.go` (1.26), `v1alpha2` (1.27–1.30), `v1alpha3` (1.31).
 
 use serde::Deserialize;
@@ -7,271 +7,147 @@ use serde_json::Value;
 use ketcd_kube::api::core::v1::NodeSelector;
 use ketcd_kube::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
+use crate::cluster::raw_object::{FromRaw, RawObject};
+
+use super::named_resources::StructuredData;
+
 /// What a claim of these releases has beside the fields it has in v1.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct DriverClaim {
     /// What is wanted.
-    pub spec: DriverClaimSpec,
+    pub(crate) spec: DriverClaimSpec,
     /// What was given.
-    pub status: DriverClaimStatus,
+    pub(crate) status: DriverClaimStatus,
 }
 
 /// What a claim wants.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct DriverClaimSpec {
-    pub resource_class_name: String,
-    pub parameters_ref: Option<ParametersReference>,
-    pub allocation_mode: String,
+pub(crate) struct DriverClaimSpec {
+    pub(crate) resource_class_name: String,
+    pub(crate) parameters_ref: Option<ParametersReference>,
+    pub(crate) allocation_mode: String,
     /// In 1.31, the driver that allocates the claim; none: the scheduler does.
-    pub controller: String,
+    pub(crate) controller: String,
 }
 
 /// What a claim has.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct DriverClaimStatus {
-    pub allocation: Option<DriverAllocation>,
-    pub deallocation_requested: bool,
+pub(crate) struct DriverClaimStatus {
+    pub(crate) allocation: Option<DriverAllocation>,
+    pub(crate) deallocation_requested: bool,
 }
 
 /// An allocation.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct DriverAllocation {
-    pub shareable: bool,
-    pub resource_handles: Vec<ResourceHandle>,
+pub(crate) struct DriverAllocation {
+    pub(crate) shareable: bool,
+    pub(crate) resource_handles: Vec<ResourceHandle>,
 }
 
 /// What a driver was told about an allocation.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct ResourceHandle {
-    pub driver_name: String,
-    pub structured_data: Option<StructuredData>,
-}
-
-/// The named resources allocated on a node (1.30).
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct StructuredData {
-    pub node_name: String,
-    pub results: Vec<DriverResult>,
-}
-
-/// One of them.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct DriverResult {
-    pub named_resources: Option<Named>,
-}
-
-/// Something with a name.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct Named {
-    pub name: String,
+pub(crate) struct ResourceHandle {
+    pub(crate) driver_name: String,
+    pub(crate) structured_data: Option<StructuredData>,
 }
 
 /// A reference to parameters of a class or claim.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct ParametersReference {
-    pub api_group: String,
-    pub kind: String,
-    pub name: String,
-    pub namespace: String,
+pub(crate) struct ParametersReference {
+    pub(crate) api_group: String,
+    pub(crate) kind: String,
+    pub(crate) name: String,
+    pub(crate) namespace: String,
 }
 
 /// A class of claims, up to 1.30.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct ResourceClass {
-    pub driver_name: String,
-    pub parameters_ref: Option<ParametersReference>,
-    pub suitable_nodes: Option<NodeSelector>,
-    pub structured_parameters: bool,
+pub(crate) struct ResourceClass {
+    pub(crate) driver_name: String,
+    pub(crate) parameters_ref: Option<ParametersReference>,
+    pub(crate) suitable_nodes: Option<NodeSelector>,
+    pub(crate) structured_parameters: bool,
 }
 
 /// What scheduler and drivers tell each other about a pod (in 1.26 named PodScheduling).
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct PodSchedulingContext {
-    pub metadata: ObjectMeta,
-    pub spec: PodSchedulingContextSpec,
-    pub status: PodSchedulingContextStatus,
+pub(crate) struct PodSchedulingContext {
+    pub(crate) metadata: ObjectMeta,
+    pub(crate) spec: PodSchedulingContextSpec,
+    pub(crate) status: PodSchedulingContextStatus,
 }
 
 /// What the scheduler says.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct PodSchedulingContextSpec {
-    pub selected_node: String,
-    pub potential_nodes: Vec<String>,
+pub(crate) struct PodSchedulingContextSpec {
+    pub(crate) selected_node: String,
+    pub(crate) potential_nodes: Vec<String>,
 }
 
 /// What the drivers say.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct PodSchedulingContextStatus {
-    pub resource_claims: Vec<ClaimSchedulingStatus>,
+pub(crate) struct PodSchedulingContextStatus {
+    pub(crate) resource_claims: Vec<ClaimSchedulingStatus>,
 }
 
 /// What a driver says of one claim of the pod.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct ClaimSchedulingStatus {
+pub(crate) struct ClaimSchedulingStatus {
     /// The claim's name in the pod.
-    pub name: String,
-    pub unsuitable_nodes: Vec<String>,
-}
-
-/// What a class says of its devices (1.30).
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct ResourceClassParameters {
-    pub generated_from: Option<ParametersReference>,
-    pub filters: Vec<ResourceFilter>,
-}
-
-/// Which devices of a driver a class is for.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct ResourceFilter {
-    pub driver_name: String,
-    pub named_resources: Option<NamedResourcesSelector>,
-}
-
-/// A condition on a named resource, in CEL.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct NamedResourcesSelector {
-    pub selector: String,
-}
-
-/// What a claim asks for (1.30).
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct ResourceClaimParameters {
-    pub generated_from: Option<ParametersReference>,
-    pub driver_requests: Vec<DriverRequests>,
-}
-
-/// What a claim asks of one driver.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct DriverRequests {
-    pub driver_name: String,
-    pub requests: Vec<ResourceRequest>,
-}
-
-/// A request for one resource.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct ResourceRequest {
-    pub named_resources: Option<NamedResourcesSelector>,
-}
-
-/// Resources a driver offers on a node (ResourceSlice of 1.30).
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct NamedResourceSlice {
-    pub node_name: String,
-    pub driver_name: String,
-    pub named_resources: NamedResources,
-}
-
-/// Resources by name.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct NamedResources {
-    pub instances: Vec<NamedResource>,
-}
-
-/// One of them.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct NamedResource {
-    pub name: String,
-    pub attributes: Vec<NamedAttribute>,
-}
-
-/// What is said of it.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct NamedAttribute {
-    pub name: String,
-    pub quantity: Option<String>,
-    pub bool: Option<bool>,
-    pub int: Option<i64>,
-    pub int_slice: Option<IntSlice>,
-    pub string: Option<String>,
-    pub string_slice: Option<StringSlice>,
-    pub version: Option<String>,
-}
-
-/// Integers.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct IntSlice {
-    pub ints: Vec<i64>,
-}
-
-/// Strings.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct StringSlice {
-    pub strings: Vec<String>,
+    pub(crate) name: String,
+    pub(crate) unsuitable_nodes: Vec<String>,
 }
 
 /// The nodes a device class is for (1.31).
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct ClassNodes {
-    pub suitable_nodes: NodeSelector,
+pub(crate) struct ClassNodes {
+    pub(crate) suitable_nodes: NodeSelector,
 }
 
 /// What a claim stored in an alpha version has beside its fields in v1.
-pub fn of_claim(object: &Value) -> Option<DriverClaim> {
+pub(crate) fn of_claim(object: &Value) -> Option<DriverClaim> {
     is_alpha(object).then(|| DriverClaim::deserialize(object).ok())?
 }
 
-/// The named resources of a slice as 1.30 stored it.
-pub fn of_slice(object: &Value) -> Option<NamedResourceSlice> {
-    (object["apiVersion"] == "resource.k8s.io/v1alpha2").then(|| NamedResourceSlice::deserialize(object).ok())?
-}
-
 /// The nodes a class stored in an alpha version is for.
-pub fn of_class(object: &Value) -> Option<ClassNodes> {
+pub(crate) fn of_class(object: &Value) -> Option<ClassNodes> {
     let suitable = is_alpha(object) && object["spec"].get("suitableNodes").is_some_and(Value::is_object);
     suitable.then(|| ClassNodes::deserialize(&object["spec"]).ok())?
+}
+
+impl FromRaw for ResourceClass {
+    fn from_raw(raw: RawObject<'_>) -> Result<Self, String> {
+        raw.fields()
+    }
+}
+
+impl FromRaw for PodSchedulingContext {
+    fn from_raw(raw: RawObject<'_>) -> Result<Self, String> {
+        raw.fields()
+    }
 }
 
 fn is_alpha(object: &Value) -> bool {
@@ -298,6 +174,6 @@ mod tests {
         let class = json!({"apiVersion": "resource.k8s.io/v1alpha3", "spec": {"suitableNodes": {"nodeSelectorTerms": []}}});
         assert!(of_class(&class).is_some());
         let newer = json!({"apiVersion": "resource.k8s.io/v1beta1", "spec": {"suitableNodes": {"nodeSelectorTerms": []}}});
-        assert!(of_claim(&newer).is_none() && of_class(&newer).is_none() && of_slice(&newer).is_none());
+        assert!(of_claim(&newer).is_none() && of_class(&newer).is_none());
     }
 }

@@ -14,20 +14,20 @@ use crate::cluster::{Interner, Pairs, PodInfo, RequestRules, Text};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeAllocatableClaim {
     /// The claim's name.
-    pub claim: Arc<str>,
+    pub(crate) claim: Arc<str>,
     /// The containers that name the claim, each as often as it does.
-    pub containers: Vec<Arc<str>>,
+    pub(crate) containers: Vec<Arc<str>>,
     /// What the devices stand for themselves: `mapping`, in 1.36 `resources`.
-    pub mapped: ResourceList,
+    pub(crate) mapped: ResourceList,
     /// What they need beside, once: `overhead[].perPod`.
-    pub per_pod: ResourceList,
+    pub(crate) per_pod: ResourceList,
     /// What they need beside for each of the containers: `overhead[].perContainer`.
-    pub per_container: ResourceList,
+    pub(crate) per_container: ResourceList,
 }
 
 impl NodeAllocatableClaim {
     /// Compiles an entry. What cannot be read is named in `problems`.
-    pub fn compile(entry: &NodeAllocatableClaimFields, interner: &mut Interner, problems: &mut Vec<String>) -> Self {
+    pub(crate) fn compile(entry: &NodeAllocatableClaimFields, interner: &mut Interner, problems: &mut Vec<String>) -> Self {
         const PLACE: &str = "status.nodeAllocatableResourceClaimStatuses";
         let mut listed = |name: &Option<Text>, quantity: &Option<Text>| {
             let (name, quantity) = (name.as_deref()?, quantity.as_deref()?);
@@ -49,7 +49,7 @@ impl NodeAllocatableClaim {
     }
 
     /// All it takes of the node.
-    pub fn total(&self) -> ResourceList {
+    pub(crate) fn total(&self) -> ResourceList {
         let mut total = self.mapped.clone();
         add_all(&mut total, &self.per_pod);
         for _ in &self.containers {
@@ -59,7 +59,7 @@ impl NodeAllocatableClaim {
     }
 
     /// What one of its containers may use of it (`GetContainerDRAAllocations`).
-    pub fn of_container(&self, name: &str) -> ResourceList {
+    pub(crate) fn of_container(&self, name: &str) -> ResourceList {
         let mut total = ResourceList::new();
         if self.containers.iter().any(|container| **container == *name) {
             for part in [&self.mapped, &self.per_pod, &self.per_container] {
@@ -74,42 +74,42 @@ impl NodeAllocatableClaim {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "the fields' own names")]
-pub struct NodeAllocatableClaimFields<'a> {
+pub(crate) struct NodeAllocatableClaimFields<'a> {
     #[serde(borrow)]
-    pub resource_claim_name: Option<Text<'a>>,
+    pub(crate) resource_claim_name: Option<Text<'a>>,
     #[serde(borrow)]
-    pub containers: Option<Vec<Text<'a>>>,
+    pub(crate) containers: Option<Vec<Text<'a>>>,
     /// 1.36 only.
     #[serde(borrow)]
-    pub resources: Option<Pairs<'a>>,
+    pub(crate) resources: Option<Pairs<'a>>,
     #[serde(borrow)]
-    pub mapping: Option<Vec<MappedFields<'a>>>,
+    pub(crate) mapping: Option<Vec<MappedFields<'a>>>,
     #[serde(borrow)]
-    pub overhead: Option<Vec<OverheadFields<'a>>>,
+    pub(crate) overhead: Option<Vec<OverheadFields<'a>>>,
 }
 
 /// An entry's `mapping`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "the fields' own names")]
-pub struct MappedFields<'a> {
+pub(crate) struct MappedFields<'a> {
     #[serde(borrow)]
-    pub name: Option<Text<'a>>,
+    pub(crate) name: Option<Text<'a>>,
     #[serde(borrow)]
-    pub quantity: Option<Text<'a>>,
+    pub(crate) quantity: Option<Text<'a>>,
 }
 
 /// An entry's `overhead`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "the fields' own names")]
-pub struct OverheadFields<'a> {
+pub(crate) struct OverheadFields<'a> {
     #[serde(borrow)]
-    pub name: Option<Text<'a>>,
+    pub(crate) name: Option<Text<'a>>,
     #[serde(borrow)]
-    pub per_pod: Option<Text<'a>>,
+    pub(crate) per_pod: Option<Text<'a>>,
     #[serde(borrow)]
-    pub per_container: Option<Text<'a>>,
+    pub(crate) per_container: Option<Text<'a>>,
 }
 
 impl RequestRules {
@@ -121,13 +121,13 @@ impl RequestRules {
     }
 
     /// What a pod that is yet to be placed asks for with what its devices would take.
-    pub fn with_devices(&self, pod: &PodInfo) -> ResourceList {
+    pub(crate) fn with_devices(&self, pod: &PodInfo) -> ResourceList {
         self.aggregate(pod, NO_DEFAULTS, false)
     }
 
     /// The limits of the pod's containers together with what its devices take, as far as these are huge pages: others are no part of them
     /// where no container is limited (`AggregateContainerLimits`).
-    pub fn huge_page_limits(&self, pod: &PodInfo) -> ResourceList {
+    pub(crate) fn huge_page_limits(&self, pod: &PodInfo) -> ResourceList {
         let mut total = self.sum(pod, |container, _| container.limits.clone());
         self.add_devices(pod, &mut total);
         total.retain(|(name, _)| name.starts_with("hugepages-"));

@@ -7,13 +7,13 @@ use crate::cluster::NodeId;
 
 /// One image on one node, as the scheduler's cache held it when that node was last written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ImageState {
+pub(crate) struct ImageState {
     /// The image's name, as the kubelet reports it.
-    pub name: Arc<str>,
+    pub(crate) name: Arc<str>,
     /// Its size in bytes: the size of the first node that reported it.
-    pub size: i64,
+    pub(crate) size: i64,
     /// How many nodes had it at that moment; later changes of other nodes do not touch this number.
-    pub nodes: usize,
+    pub(crate) nodes: usize,
 }
 
 /// All images of the cluster. Upstream: `cacheImpl.imageStates` (`internal/cache/cache.go`).

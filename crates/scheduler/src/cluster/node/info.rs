@@ -9,26 +9,26 @@ use crate::cluster::pod::spec::resource_list;
 use crate::cluster::{HostPort, ImageState, Interner, Labels, NodeFields, PodInfo, RequestRules, Resources, Text};
 
 /// A node's number within one `ClusterState`, stable while the state lives.
-pub type NodeId = u32;
+pub(crate) type NodeId = u32;
 
 /// A taint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Taint {
     /// Its key.
-    pub key: Arc<str>,
+    pub(crate) key: Arc<str>,
     /// Its value, often empty.
-    pub value: Arc<str>,
+    pub(crate) value: Arc<str>,
     /// `NoSchedule`, `PreferNoSchedule` or `NoExecute`.
-    pub effect: Arc<str>,
+    pub(crate) effect: Arc<str>,
 }
 
 /// A condition of a node's status.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Condition {
+pub(crate) struct Condition {
     /// Its type.
-    pub kind: Arc<str>,
+    pub(crate) kind: Arc<str>,
     /// `True`, `False` or `Unknown`.
-    pub status: Arc<str>,
+    pub(crate) status: Arc<str>,
 }
 
 /// The Node object, compiled.
@@ -37,48 +37,48 @@ pub struct Node {
     /// Its name.
     pub name: Arc<str>,
     /// Its labels.
-    pub labels: Labels,
+    pub(crate) labels: Labels,
     /// Its annotations.
-    pub annotations: Labels,
+    pub(crate) annotations: Labels,
     /// `spec.taints`, in order.
-    pub taints: Vec<Taint>,
+    pub(crate) taints: Vec<Taint>,
     /// `spec.unschedulable`.
-    pub unschedulable: bool,
+    pub(crate) unschedulable: bool,
     /// `status.allocatable`.
-    pub allocatable: Resources,
+    pub(crate) allocatable: Resources,
     /// `status.allocatable.pods`; 0 where absent.
-    pub allowed_pods: i64,
+    pub(crate) allowed_pods: i64,
     /// `status.conditions`, in order.
-    pub conditions: Vec<Condition>,
+    pub(crate) conditions: Vec<Condition>,
     /// `status.images`: every name with its size in bytes.
-    pub images: Vec<(Arc<str>, i64)>,
+    pub(crate) images: Vec<(Arc<str>, i64)>,
     /// `status.declaredFeatures`.
-    pub declared_features: Vec<Arc<str>>,
+    pub(crate) declared_features: Vec<Arc<str>>,
     /// `status.nodeInfo.kubeletVersion`.
-    pub kubelet_version: Arc<str>,
+    pub(crate) kubelet_version: Arc<str>,
     /// The revision of this version; 0 where it is not known.
-    pub mod_revision: i64,
+    pub(crate) mod_revision: i64,
 }
 
 /// A node with its pods and the sums over them. Upstream: `framework.NodeInfo`.
 #[derive(Clone, Debug, Default)]
 pub struct NodeInfo {
     /// Its number in the state.
-    pub id: NodeId,
+    pub(crate) id: NodeId,
     /// The node; reached directly through `Deref`.
-    pub node: Arc<Node>,
+    pub(crate) node: Arc<Node>,
     /// Whether the Node object exists; pods may name a node that does not.
-    pub exists: bool,
+    pub(crate) exists: bool,
     /// Images with the counts frozen when this node was last written.
-    pub image_states: Arc<[ImageState]>,
+    pub(crate) image_states: Arc<[ImageState]>,
     /// Its pods, finished ones left out, in order of arrival.
-    pub pods: Vec<Arc<PodInfo>>,
+    pub(crate) pods: Vec<Arc<PodInfo>>,
     /// What its pods take.
-    pub requested: Resources,
+    pub(crate) requested: Resources,
     /// CPU its pods take with the defaults of scores, in thousandths.
-    pub non_zero_cpu: i64,
+    pub(crate) non_zero_cpu: i64,
     /// Memory its pods take with the defaults of scores, in bytes.
-    pub non_zero_memory: i64,
+    pub(crate) non_zero_memory: i64,
     /// Host ports that count as free though a pod has them: see [`NodeInfo::simulate_remove`].
     pub(in crate::cluster) freed_ports: Vec<HostPort>,
 }
@@ -102,7 +102,7 @@ impl NodeInfo {
     }
 
     /// Takes a pod off the node; whether it was there.
-    pub fn remove_pod(&mut self, pod: &PodInfo, rules: &RequestRules) -> bool {
+    pub(crate) fn remove_pod(&mut self, pod: &PodInfo, rules: &RequestRules) -> bool {
         let Some(at) = self.pods.iter().position(|known| known.name == pod.name && known.namespace == pod.namespace) else { return false };
         let known = self.pods.remove(at);
         let resource = rules.pod_resource(&known);
@@ -114,42 +114,32 @@ impl NodeInfo {
 
     /// Takes a pod off as preemption tries it: upstream keeps host ports as a set (`HostPortInfo.Remove`), so that the pod's ports count as free
     /// though one that stays has them too, until a pod with them comes.
-    pub fn simulate_remove(&mut self, pod: &PodInfo, rules: &RequestRules, with_sidecars: bool) {
+    pub(crate) fn simulate_remove(&mut self, pod: &PodInfo, rules: &RequestRules, with_sidecars: bool) {
         self.freed_ports.extend(host_ports(pod, with_sidecars).cloned());
         self.remove_pod(pod, rules);
     }
 
     /// Adds a pod, whose host ports are taken from then on.
-    pub fn simulate_add(&mut self, pod: Arc<PodInfo>, rules: &RequestRules, with_sidecars: bool) {
+    pub(crate) fn simulate_add(&mut self, pod: Arc<PodInfo>, rules: &RequestRules, with_sidecars: bool) {
         self.freed_ports.retain(|freed| !host_ports(&pod, with_sidecars).any(|port| port == freed));
         self.add_pod(pod, rules);
     }
 
-    /// The sums over the pods, made anew.
-    pub fn recount(&mut self, rules: &RequestRules) {
-        let pods = std::mem::take(&mut self.pods);
-        self.requested = Resources::default();
-        (self.non_zero_cpu, self.non_zero_memory) = (0, 0);
-        for pod in pods {
-            self.add_pod(pod, rules);
-        }
-    }
-
     /// The host ports in use, by which pod; sidecars' where `with_sidecars`.
-    pub fn used_ports(&self, with_sidecars: bool) -> impl Iterator<Item = (&HostPort, &Arc<PodInfo>)> {
+    pub(crate) fn used_ports(&self, with_sidecars: bool) -> impl Iterator<Item = (&HostPort, &Arc<PodInfo>)> {
         let ports = self.pods.iter().flat_map(move |pod| host_ports(pod, with_sidecars).map(move |port| (port, pod)));
         ports.filter(|(port, _)| !self.freed_ports.contains(port))
     }
 }
 
 /// The host ports a pod wants; its sidecars' too where `with_sidecars`.
-pub fn host_ports(pod: &PodInfo, with_sidecars: bool) -> impl Iterator<Item = &HostPort> {
+pub(crate) fn host_ports(pod: &PodInfo, with_sidecars: bool) -> impl Iterator<Item = &HostPort> {
     pod.spec.host_ports.iter().chain(pod.spec.sidecar_host_ports.iter().filter(move |_| with_sidecars))
 }
 
 impl Node {
     /// Compiles a node. What cannot be read is named in `problems`; the rest counts.
-    pub fn compile(
+    pub(crate) fn compile(
         node: &NodeFields,
         mod_revision: i64,
         rules: &RequestRules,

@@ -11,19 +11,19 @@ use crate::cluster::{Interner, Labels, Requirement, Selector};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AffinityTerm {
     /// The node label that makes the topology's domains.
-    pub topology_key: Arc<str>,
+    pub(crate) topology_key: Arc<str>,
     /// The pods meant; `None` matches nothing.
-    pub selector: Option<Selector>,
+    pub(crate) selector: Option<Selector>,
     /// How many of the selector's first requirements are written as matchLabels.
-    pub match_labels: usize,
+    pub(crate) match_labels: usize,
     /// The same of the selector of namespaces.
-    pub match_namespace_labels: usize,
+    pub(crate) match_namespace_labels: usize,
     /// The namespaces listed, as written.
-    pub namespaces: Vec<Arc<str>>,
+    pub(crate) namespaces: Vec<Arc<str>>,
     /// Selects namespaces by their labels; `None` where the field is absent (an empty selector means all).
-    pub namespace_selector: Option<Selector>,
+    pub(crate) namespace_selector: Option<Selector>,
     /// The namespace of the pod that carries the term.
-    pub owner_namespace: Arc<str>,
+    pub(crate) owner_namespace: Arc<str>,
 }
 
 /// What a release makes of `namespaceSelector` (`framework/types.go` AffinityTerm).
@@ -39,7 +39,7 @@ pub enum NamespaceSelectors {
 
 impl AffinityTerm {
     /// Compiles a term of a pod in `owner_namespace`.
-    pub fn compile(term: &core::PodAffinityTerm, owner_namespace: &Arc<str>, interner: &mut Interner) -> Self {
+    pub(crate) fn compile(term: &core::PodAffinityTerm, owner_namespace: &Arc<str>, interner: &mut Interner) -> Self {
         Self {
             topology_key: interner.string(&term.topology_key),
             selector: term.label_selector.as_ref().and_then(|selector| Selector::compile(selector, interner)),
@@ -52,7 +52,7 @@ impl AffinityTerm {
     }
 
     /// Whether the term means pods of `namespace`, whose labels are `labels` (`None`: the Namespace is not known).
-    pub fn matches_namespace(&self, namespace: &str, labels: Option<&Labels>, selectors: NamespaceSelectors) -> bool {
+    pub(crate) fn matches_namespace(&self, namespace: &str, labels: Option<&Labels>, selectors: NamespaceSelectors) -> bool {
         let known = self.namespace_selector.as_ref().filter(|_| selectors != NamespaceSelectors::Unknown);
         if self.namespaces.is_empty() && known.is_none() {
             return namespace == &*self.owner_namespace;
@@ -63,13 +63,13 @@ impl AffinityTerm {
     }
 
     /// Whether all its selectors name values that a label can have: upstream does not parse others.
-    pub fn parses(&self) -> bool {
+    pub(crate) fn parses(&self) -> bool {
         let selectors = self.selector.iter().chain(&self.namespace_selector);
         selectors.flat_map(|selector| &selector.requirements).all(Requirement::has_label_values)
     }
 
     /// Whether the term selects pods of these labels.
-    pub fn matches_labels(&self, labels: &Labels) -> bool {
+    pub(crate) fn matches_labels(&self, labels: &Labels) -> bool {
         self.selector.as_ref().is_some_and(|selector| selector.matches(labels))
     }
 }
@@ -80,13 +80,13 @@ fn equalities(selector: Option<&LabelSelector>) -> usize {
 
 /// What a pod says about other pods.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct PodAffinity {
+pub(crate) struct PodAffinity {
     /// Whether the object is there at all, even empty.
-    pub present: bool,
+    pub(crate) present: bool,
     /// Terms that must hold.
-    pub required: Vec<Arc<AffinityTerm>>,
+    pub(crate) required: Vec<Arc<AffinityTerm>>,
     /// Terms that count, with their weights.
-    pub preferred: Vec<(i32, Arc<AffinityTerm>)>,
+    pub(crate) preferred: Vec<(i32, Arc<AffinityTerm>)>,
     /// Whether a required term does not parse.
     unparsed_required: bool,
     /// Whether a preferred term does not parse.
@@ -95,7 +95,7 @@ pub struct PodAffinity {
 
 impl PodAffinity {
     /// Compiles required and preferred terms.
-    pub fn compile(
+    pub(crate) fn compile(
         required: Option<&Vec<core::PodAffinityTerm>>,
         preferred: Option<&Vec<core::WeightedPodAffinityTerm>>,
         namespace: &Arc<str>,
@@ -114,12 +114,12 @@ impl PodAffinity {
     }
 
     /// The required terms that count once the pod runs: none where one of them does not parse (`framework/types.go` getAffinityTerms, 1.19–).
-    pub fn required_of_running(&self) -> &[Arc<AffinityTerm>] {
+    pub(crate) fn required_of_running(&self) -> &[Arc<AffinityTerm>] {
         if self.unparsed_required { &[] } else { &self.required }
     }
 
     /// The same of preferred terms.
-    pub fn preferred_of_running(&self) -> &[(i32, Arc<AffinityTerm>)] {
+    pub(crate) fn preferred_of_running(&self) -> &[(i32, Arc<AffinityTerm>)] {
         if self.unparsed_preferred { &[] } else { &self.preferred }
     }
 }

@@ -7,24 +7,24 @@ use std::sync::Arc;
 use crate::cluster::{AffinityTerm, Labels, NodeId, PodInfo};
 
 /// How many of something each node has; no entry means none.
-pub type NodeCounts = BTreeMap<NodeId, u32>;
+pub(crate) type NodeCounts = BTreeMap<NodeId, u32>;
 
 /// The running pods of one namespace that have the same labels and are all terminating, or all not.
 #[derive(Debug)]
-pub struct LabelGroup {
+pub(crate) struct LabelGroup {
     /// Their namespace.
-    pub namespace: Arc<str>,
+    pub(crate) namespace: Arc<str>,
     /// Their labels.
-    pub labels: Labels,
+    pub(crate) labels: Labels,
     /// Whether they are being deleted.
-    pub terminating: bool,
+    pub(crate) terminating: bool,
     /// Where they are.
-    pub nodes: NodeCounts,
+    pub(crate) nodes: NodeCounts,
 }
 
 /// What kind of term a pod carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum TermKind {
+pub(crate) enum TermKind {
     /// Required affinity.
     RequiredAffinity,
     /// Required anti-affinity.
@@ -37,11 +37,11 @@ pub enum TermKind {
 
 /// A term and its kind.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct WeightedTerm {
+pub(crate) struct WeightedTerm {
     /// What kind of term it is.
-    pub kind: TermKind,
+    pub(crate) kind: TermKind,
     /// The term.
-    pub term: Arc<AffinityTerm>,
+    pub(crate) term: Arc<AffinityTerm>,
 }
 
 /// Both indices.

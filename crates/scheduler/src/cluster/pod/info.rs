@@ -7,10 +7,11 @@ use ketcd_kube::api::core::v1 as core;
 use super::fields::{MetadataFields, ResourceFields, SpecFields, StatusFields};
 use super::requests::Allocation;
 use super::spec::resource_list;
+use crate::cluster::namespaced_name::NamespacedName;
 use crate::cluster::{Interner, Labels, NodeAllocatableClaim, Pairs, PodFields, PodSpec, Text};
 
 /// Namespace and name.
-pub type PodKey = (Arc<str>, Arc<str>);
+pub type PodKey = NamespacedName;
 
 /// A pod: what is its own, beside the template it shares.
 #[derive(Clone, Debug, Default)]
@@ -22,7 +23,7 @@ pub struct PodInfo {
     /// Its uid.
     pub uid: Arc<str>,
     /// Its labels.
-    pub labels: Labels,
+    pub(crate) labels: Labels,
     /// What it shares with its siblings.
     pub spec: Arc<PodSpec>,
     /// `spec.nodeName`.
@@ -34,49 +35,49 @@ pub struct PodInfo {
     /// Whether it has a deletion timestamp.
     pub terminating: bool,
     /// Whether the scheduler itself chose it as a victim (condition DisruptionTarget, reason PreemptionByScheduler or PreemptionByKubeScheduler).
-    pub preempted: bool,
+    pub(crate) preempted: bool,
     /// `metadata.creationTimestamp`, seconds since 1970.
     pub created: Option<i64>,
     /// `status.startTime`, seconds since 1970.
-    pub started: Option<i64>,
+    pub(crate) started: Option<i64>,
     /// The condition PodScheduled, if it is written.
-    pub scheduled: Option<Arc<ScheduledCondition>>,
+    pub(crate) scheduled: Option<Arc<ScheduledCondition>>,
     /// What was allocated where that differs from what is requested.
-    pub allocations: Vec<Allocation>,
+    pub(crate) allocations: Vec<Allocation>,
     /// What its devices take of the node (`status.nodeAllocatableResourceClaimStatuses`).
-    pub node_allocatable_claims: Vec<NodeAllocatableClaim>,
+    pub(crate) node_allocatable_claims: Vec<NodeAllocatableClaim>,
     /// Whether `status.resize` says that a resize is infeasible (read by 1.27 to 1.31).
-    pub resize_infeasible: bool,
+    pub(crate) resize_infeasible: bool,
     /// Whether the condition PodResizePending says so (read since 1.32).
-    pub resize_pending_infeasible: bool,
+    pub(crate) resize_pending_infeasible: bool,
     /// `status.resourceClaimStatuses`.
-    pub claim_statuses: Vec<ClaimStatus>,
+    pub(crate) claim_statuses: Vec<ClaimStatus>,
     /// Whether it is a static pod's mirror (annotation `kubernetes.io/config.mirror`).
-    pub mirror: bool,
+    pub(crate) mirror: bool,
     /// The revision of this version; 0 where it is not known.
     pub mod_revision: i64,
 }
 
 /// The condition PodScheduled.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ScheduledCondition {
+pub(crate) struct ScheduledCondition {
     /// Whether its status is True.
-    pub status: bool,
+    pub(crate) status: bool,
     /// `reason`.
-    pub reason: Arc<str>,
+    pub(crate) reason: Arc<str>,
     /// `message`.
-    pub message: Arc<str>,
+    pub(crate) message: Arc<str>,
     /// `lastTransitionTime`, seconds since 1970.
-    pub since: Option<i64>,
+    pub(crate) since: Option<i64>,
 }
 
 /// The claim made for one of the pod's templates.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ClaimStatus {
+pub(crate) struct ClaimStatus {
     /// The entry in `spec.resourceClaims`.
-    pub name: Arc<str>,
+    pub(crate) name: Arc<str>,
     /// The claim's name; `None`: none is needed.
-    pub claim: Option<Arc<str>>,
+    pub(crate) claim: Option<Arc<str>>,
 }
 
 impl PodInfo {
@@ -145,7 +146,7 @@ impl PodInfo {
     }
 
     /// Whether the scheduler counts it on the node it names.
-    pub fn is_on_node(&self) -> bool {
+    pub(crate) fn is_on_node(&self) -> bool {
         self.node_name.is_some() && !self.finished
     }
 }

@@ -4,91 +4,93 @@
 
 use serde::Deserialize;
 
+use crate::cluster::raw_object::{FromRaw, RawObject};
+
 /// How the pods of a group, or the groups of a composite group, are scheduled.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct GroupPolicy {
+pub(crate) struct GroupPolicy {
     /// All at once, or not at all.
-    pub gang: Option<Gang>,
+    pub(crate) gang: Option<Gang>,
 }
 
 /// A gang.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Gang {
+pub(crate) struct Gang {
     /// How many pods must find nodes together; of a composite group, how many groups.
     #[serde(alias = "minGroupCount")]
-    pub min_count: usize,
+    pub(crate) min_count: usize,
 }
 
 /// A group of pods, as 1.36 and 1.37 have it, or a composite group: one of groups (1.37).
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct PodGroup {
+pub(crate) struct PodGroup {
     /// Who it is.
-    pub metadata: GroupMetadata,
+    pub(crate) metadata: GroupMetadata,
     /// What it says.
-    pub spec: PodGroupSpec,
+    pub(crate) spec: PodGroupSpec,
     /// What became of its claims.
-    pub status: PodGroupStatus,
+    pub(crate) status: PodGroupStatus,
 }
 
 /// Who a group is.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct GroupMetadata {
+pub(crate) struct GroupMetadata {
     /// Its uid.
-    pub uid: String,
+    pub(crate) uid: String,
     /// When it was created, by seconds in RFC 3339: such texts sort by time.
-    pub creation_timestamp: Option<String>,
+    pub(crate) creation_timestamp: Option<String>,
 }
 
 /// A claim that pods of a group share (DRAWorkloadResourceClaims).
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct GroupClaim {
+pub(crate) struct GroupClaim {
     /// What pods call it.
-    pub name: String,
+    pub(crate) name: String,
     /// The claim; otherwise one is made from a template.
-    pub resource_claim_name: Option<String>,
+    pub(crate) resource_claim_name: Option<String>,
 }
 
 /// What became of a group.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct PodGroupStatus {
+pub(crate) struct PodGroupStatus {
     /// The claims made for it.
-    pub resource_claim_statuses: Vec<GroupClaim>,
+    pub(crate) resource_claim_statuses: Vec<GroupClaim>,
 }
 
 /// What a group says.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct PodGroupSpec {
+pub(crate) struct PodGroupSpec {
     /// How its pods are scheduled.
-    pub scheduling_policy: GroupPolicy,
+    pub(crate) scheduling_policy: GroupPolicy,
     /// Where its pods are to be together.
-    pub scheduling_constraints: Option<GroupConstraints>,
+    pub(crate) scheduling_constraints: Option<GroupConstraints>,
     /// Whether its pods are evicted together.
-    pub disruption_mode: Option<DisruptionMode>,
+    pub(crate) disruption_mode: Option<DisruptionMode>,
     /// Its priority; 0 where absent.
-    pub priority: Option<i32>,
+    pub(crate) priority: Option<i32>,
     /// `PreemptLowerPriority` or `Never` (1.37).
-    pub preemption_policy: Option<String>,
+    pub(crate) preemption_policy: Option<String>,
     /// The composite group it belongs to (1.37).
-    pub parent_composite_pod_group_name: Option<String>,
+    pub(crate) parent_composite_pod_group_name: Option<String>,
     /// Claims its pods share.
-    pub resource_claims: Vec<GroupClaim>,
+    pub(crate) resource_claims: Vec<GroupClaim>,
 }
 
 impl PodGroupSpec {
     /// The label by whose value nodes are told apart: all pods of the group go to nodes of one value. Upstream reads the first constraint alone.
-    pub fn topology_key(&self) -> Option<&str> {
+    pub(crate) fn topology_key(&self) -> Option<&str> {
         self.scheduling_constraints.as_ref()?.topology.first().map(|constraint| constraint.key.as_str())
     }
 
     /// Whether evicting one of its pods means evicting all.
-    pub fn is_disrupted_as_one(&self) -> bool {
+    pub(crate) fn is_disrupted_as_one(&self) -> bool {
         match &self.disruption_mode {
             Some(DisruptionMode::Named(name)) => name == "PodGroup",
             Some(DisruptionMode::Chosen { all }) => all.is_some(),
@@ -100,23 +102,23 @@ impl PodGroupSpec {
 /// What a group asks of the nodes its pods are on.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct GroupConstraints {
+pub(crate) struct GroupConstraints {
     /// Labels whose value must be the same.
-    pub topology: Vec<GroupTopology>,
+    pub(crate) topology: Vec<GroupTopology>,
 }
 
 /// A label whose value must be the same on all nodes of a group.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct GroupTopology {
+pub(crate) struct GroupTopology {
     /// The label's key.
-    pub key: String,
+    pub(crate) key: String,
 }
 
 /// Whether pods of a group are evicted one by one.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
-pub enum DisruptionMode {
+pub(crate) enum DisruptionMode {
     /// `Pod` or `PodGroup` (1.36).
     Named(String),
     /// `single` or `all` (1.37).
@@ -129,25 +131,37 @@ pub enum DisruptionMode {
 /// A workload, as 1.35 has it: with the groups in it.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Workload {
+pub(crate) struct Workload {
     /// What it says.
-    pub spec: WorkloadSpec,
+    pub(crate) spec: WorkloadSpec,
 }
 
 /// What a workload says.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct WorkloadSpec {
+pub(crate) struct WorkloadSpec {
     /// Its groups.
-    pub pod_groups: Vec<WorkloadGroup>,
+    pub(crate) pod_groups: Vec<WorkloadGroup>,
 }
 
 /// A group of a workload.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct WorkloadGroup {
+pub(crate) struct WorkloadGroup {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// How its pods are scheduled.
-    pub policy: GroupPolicy,
+    pub(crate) policy: GroupPolicy,
+}
+
+impl FromRaw for PodGroup {
+    fn from_raw(raw: RawObject<'_>) -> Result<Self, String> {
+        raw.fields()
+    }
+}
+
+impl FromRaw for Workload {
+    fn from_raw(raw: RawObject<'_>) -> Result<Self, String> {
+        raw.fields()
+    }
 }

@@ -17,21 +17,21 @@ pub(in crate::cluster) const DEFAULT_MEMORY: i64 = 200 * 1024 * 1024;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestRules {
     /// The scheduler's minor version.
-    pub release: u16,
+    pub(crate) release: u16,
     /// `spec.overhead` counts (PodOverhead).
-    pub overhead: bool,
+    pub(crate) overhead: bool,
     /// Init containers count beyond what the filters ask for the incoming pod.
-    pub init_containers: bool,
+    pub(crate) init_containers: bool,
     /// `spec.resources` counts (PodLevelResources).
-    pub pod_level: bool,
+    pub(crate) pod_level: bool,
     /// The status of in-place resizes counts (InPlacePodVerticalScaling).
-    pub in_place: bool,
+    pub(crate) in_place: bool,
     /// The same for the pod's own resources (InPlacePodLevelResourcesVerticalScaling).
-    pub pod_level_in_place: bool,
+    pub(crate) pod_level_in_place: bool,
     /// What the devices of pods on nodes take there counts (DRANodeAllocatableResources).
-    pub devices: bool,
+    pub(crate) devices: bool,
     /// Ephemeral storage counts (LocalStorageCapacityIsolation, which schedulers ask for from 1.18 to 1.24).
-    pub ephemeral_storage: bool,
+    pub(crate) ephemeral_storage: bool,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -45,7 +45,7 @@ const BOTH_DEFAULTS: Defaults = Defaults { cpu: true, memory: true };
 
 impl RequestRules {
     /// A list's amounts in the scheduler's units, as far as they count.
-    pub fn units(&self, list: &ResourceList) -> Resources {
+    pub(crate) fn units(&self, list: &ResourceList) -> Resources {
         let mut resources = Resources::from_list(list, self.release);
         if !self.ephemeral_storage {
             resources.ephemeral_storage = 0;
@@ -54,7 +54,7 @@ impl RequestRules {
     }
 
     /// What the filters hold against a node for an incoming pod.
-    pub fn incoming(&self, pod: &PodInfo) -> Resources {
+    pub(crate) fn incoming(&self, pod: &PodInfo) -> Resources {
         if self.release <= 26 {
             let mut total = self.containers(pod, NO_DEFAULTS);
             total.raise_to(&self.largest_init(pod, NO_DEFAULTS));
@@ -66,7 +66,7 @@ impl RequestRules {
     }
 
     /// What a pod on a node takes there, with and without the defaults of scores; made once for all pods of a template.
-    pub fn pod_resource<'p>(&self, pod: &'p PodInfo) -> Cow<'p, PodResource> {
+    pub(crate) fn pod_resource<'p>(&self, pod: &'p PodInfo) -> Cow<'p, PodResource> {
         let make = || {
             let (non_zero_cpu, non_zero_memory) = self.existing_non_zero(pod);
             PodResource { requests: self.existing(pod), non_zero_cpu, non_zero_memory }
@@ -79,7 +79,7 @@ impl RequestRules {
     }
 
     /// What a pod on a node takes there.
-    pub fn existing(&self, pod: &PodInfo) -> Resources {
+    pub(crate) fn existing(&self, pod: &PodInfo) -> Resources {
         match self.release {
             ..=15 => self.containers(pod, NO_DEFAULTS),
             16..=26 if !self.init_containers => {
@@ -93,7 +93,7 @@ impl RequestRules {
     }
 
     /// What a pod on a node takes there in the eyes of the scores that give containers without requests a default: thousandths of cpu, bytes of memory.
-    pub fn existing_non_zero(&self, pod: &PodInfo) -> (i64, i64) {
+    pub(crate) fn existing_non_zero(&self, pod: &PodInfo) -> (i64, i64) {
         let total = match self.release {
             ..=15 => self.containers(pod, BOTH_DEFAULTS),
             16..=26 => {
@@ -121,7 +121,7 @@ impl RequestRules {
 
     /// What the scores add for the incoming pod, per resource; `non_zero`: with the defaults for cpu and memory.
     /// 1.16 to 1.26 add a cpu overhead in whole cores as if they were thousandths: reproduced.
-    pub fn scored(&self, pod: &PodInfo, non_zero: bool) -> Resources {
+    pub(crate) fn scored(&self, pod: &PodInfo, non_zero: bool) -> Resources {
         let defaults = if non_zero { BOTH_DEFAULTS } else { NO_DEFAULTS };
         match self.release {
             ..=15 => self.containers(pod, defaults),
@@ -247,7 +247,7 @@ impl RequestRules {
 }
 
 /// Whether a pod may ask for it as a whole (`component-helpers/resource/helpers.go` supportedPodLevelResources).
-pub fn is_pod_level(name: &str) -> bool {
+pub(crate) fn is_pod_level(name: &str) -> bool {
     matches!(name, "cpu" | "memory") || name.starts_with("hugepages-")
 }
 

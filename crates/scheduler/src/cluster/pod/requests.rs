@@ -9,45 +9,45 @@ use crate::cluster::resource::list::ResourceList;
 
 /// One container's part.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct ContainerRequests {
+pub(crate) struct ContainerRequests {
     /// The container's name.
-    pub name: Arc<str>,
+    pub(crate) name: Arc<str>,
     /// For an init container: whether it is a sidecar (`restartPolicy: Always`).
-    pub restartable: bool,
+    pub(crate) restartable: bool,
     /// `resources.requests`.
-    pub requests: ResourceList,
+    pub(crate) requests: ResourceList,
     /// `resources.limits`.
-    pub limits: ResourceList,
+    pub(crate) limits: ResourceList,
     /// The pod's claims of devices that it names, in order (`resources.claims[].name`).
-    pub claims: Vec<Arc<str>>,
+    pub(crate) claims: Vec<Arc<str>>,
 }
 
 /// The ingredients of a pod's request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct PodRequests {
+pub(crate) struct PodRequests {
     /// Regular containers, in order.
-    pub containers: Vec<ContainerRequests>,
+    pub(crate) containers: Vec<ContainerRequests>,
     /// Init containers, in order.
-    pub init_containers: Vec<ContainerRequests>,
+    pub(crate) init_containers: Vec<ContainerRequests>,
     /// `spec.overhead`.
-    pub overhead: ResourceList,
+    pub(crate) overhead: ResourceList,
     /// `spec.resources.requests`, where `spec.resources` has any.
-    pub pod_level: ResourceList,
+    pub(crate) pod_level: ResourceList,
     /// `spec.resources.limits`, likewise.
-    pub pod_level_limits: ResourceList,
+    pub(crate) pod_level_limits: ResourceList,
     /// What a pod of this template takes of its node, once it was computed.
     pub(in crate::cluster) resource: Memo,
 }
 
 /// What a pod on a node takes there. Upstream: `podResource` (`framework/types.go`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PodResource {
+pub(crate) struct PodResource {
     /// For the filters.
-    pub requests: Resources,
+    pub(crate) requests: Resources,
     /// CPU with the defaults of scores, in thousandths.
-    pub non_zero_cpu: i64,
+    pub(crate) non_zero_cpu: i64,
     /// Memory with the defaults of scores, in bytes.
-    pub non_zero_memory: i64,
+    pub(crate) non_zero_memory: i64,
 }
 
 /// A sum kept with the rules it was made by. It is no part of what it was made from: a copy, which may be changed, begins without it.
@@ -74,11 +74,11 @@ impl Hash for Memo {
 
 /// What the kubelet has allocated to a container, kept only where it differs from the container's request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Allocation {
+pub(crate) struct Allocation {
     /// The container's name; empty for the pod itself.
-    pub container: Arc<str>,
+    pub(crate) container: Arc<str>,
     /// `allocatedResources`.
-    pub allocated: ResourceList,
+    pub(crate) allocated: ResourceList,
     /// `resources.requests`, if the status has `resources`.
-    pub actual: Option<ResourceList>,
+    pub(crate) actual: Option<ResourceList>,
 }

@@ -13,93 +13,93 @@ use crate::cluster::{
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PodSpec {
     /// `spec.schedulerName`; `default-scheduler` where it is empty.
-    pub scheduler_name: Arc<str>,
+    pub(crate) scheduler_name: Arc<str>,
     /// `spec.priority`; 0 where absent.
     pub priority: i32,
     /// Whether `spec.preemptionPolicy` is `Never`.
-    pub never_preempts: bool,
+    pub(crate) never_preempts: bool,
     /// The owner that controls the pod.
     pub controller: Option<ControllerRef>,
     /// `spec.nodeSelector`, as requirements.
-    pub node_selector: Selector,
+    pub(crate) node_selector: Selector,
     /// Node affinity, if there is any.
-    pub node_affinity: NodeAffinity,
+    pub(crate) node_affinity: NodeAffinity,
     /// Pod affinity.
-    pub pod_affinity: PodAffinity,
+    pub(crate) pod_affinity: PodAffinity,
     /// Pod anti-affinity.
-    pub pod_anti_affinity: PodAffinity,
+    pub(crate) pod_anti_affinity: PodAffinity,
     /// `spec.tolerations`.
-    pub tolerations: Vec<Toleration>,
+    pub(crate) tolerations: Vec<Toleration>,
     /// `spec.topologySpreadConstraints`.
-    pub spread: Vec<SpreadConstraint>,
+    pub(crate) spread: Vec<SpreadConstraint>,
     /// The ingredients of its request.
-    pub requests: PodRequests,
+    pub(crate) requests: PodRequests,
     /// Host ports wanted by regular containers.
-    pub host_ports: Vec<HostPort>,
+    pub(crate) host_ports: Vec<HostPort>,
     /// Host ports wanted by sidecars (they count from 1.34 on).
-    pub sidecar_host_ports: Vec<HostPort>,
+    pub(crate) sidecar_host_ports: Vec<HostPort>,
     /// Images of regular containers, in order, as written.
-    pub images: Vec<Arc<str>>,
+    pub(crate) images: Vec<Arc<str>>,
     /// Images of init containers.
-    pub init_images: Vec<Arc<str>>,
+    pub(crate) init_images: Vec<Arc<str>>,
     /// Volumes some plugin reads.
-    pub volumes: Vec<PodVolume>,
+    pub(crate) volumes: Vec<PodVolume>,
     /// Whether the pod has any volume at all.
-    pub has_volumes: bool,
+    pub(crate) has_volumes: bool,
     /// `spec.schedulingGates`, by name.
-    pub scheduling_gates: Vec<Arc<str>>,
+    pub(crate) scheduling_gates: Vec<Arc<str>>,
     /// `spec.resourceClaims`: name, claim name, template name.
-    pub resource_claims: Vec<(Arc<str>, Option<Arc<str>>, Option<Arc<str>>)>,
+    pub(crate) resource_claims: Vec<(Arc<str>, Option<Arc<str>>, Option<Arc<str>>)>,
     /// Features the pod needs of its node: some container restarts all of them on an exit.
-    pub restarts_all_containers: bool,
+    pub(crate) restarts_all_containers: bool,
     /// A container mounts a volume with `bindMountOptions`.
-    pub bind_mount_options: bool,
+    pub(crate) bind_mount_options: bool,
     /// Host network within an own user namespace.
-    pub host_network_in_user_namespace: bool,
+    pub(crate) host_network_in_user_namespace: bool,
     /// `spec.schedulingGroup.podGroupName`.
-    pub pod_group: Option<Arc<str>>,
+    pub(crate) pod_group: Option<Arc<str>>,
     /// `spec.workloadRef`: workload, group, replica of the group.
-    pub workload: Option<[Arc<str>; 3]>,
+    pub(crate) workload: Option<[Arc<str>; 3]>,
 }
 
 /// A reference to the owner that manages a pod.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ControllerRef {
     /// Its API version.
-    pub api_version: Arc<str>,
+    pub(crate) api_version: Arc<str>,
     /// Its kind.
     pub kind: Arc<str>,
     /// Its name.
     pub name: Arc<str>,
     /// Its uid.
-    pub uid: Arc<str>,
+    pub(crate) uid: Arc<str>,
 }
 
 /// Required and preferred node affinity.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct NodeAffinity {
     /// The required terms, ORed; `None` where nothing is required, and no term at all matches nothing.
-    pub required: Option<Vec<NodeSelectorTerm>>,
+    pub(crate) required: Option<Vec<NodeSelectorTerm>>,
     /// Preferred terms with their weights.
-    pub preferred: Vec<(i32, NodeSelectorTerm)>,
+    pub(crate) preferred: Vec<(i32, NodeSelectorTerm)>,
 }
 
 /// A toleration, as written.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Toleration {
     /// Empty: any key.
-    pub key: Arc<str>,
+    pub(crate) key: Arc<str>,
     /// `Equal` where empty.
-    pub operator: Arc<str>,
+    pub(crate) operator: Arc<str>,
     /// Compared by `Equal`.
-    pub value: Arc<str>,
+    pub(crate) value: Arc<str>,
     /// Empty: any effect.
-    pub effect: Arc<str>,
+    pub(crate) effect: Arc<str>,
 }
 
 /// What a spread constraint does when it cannot be met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum WhenUnsatisfiable {
+pub(crate) enum WhenUnsatisfiable {
     /// It filters.
     DoNotSchedule,
     /// It scores.
@@ -110,32 +110,32 @@ pub enum WhenUnsatisfiable {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SpreadConstraint {
     /// `maxSkew`.
-    pub max_skew: i32,
+    pub(crate) max_skew: i32,
     /// `topologyKey`.
-    pub topology_key: Arc<str>,
+    pub(crate) topology_key: Arc<str>,
     /// `whenUnsatisfiable`.
-    pub when_unsatisfiable: WhenUnsatisfiable,
+    pub(crate) when_unsatisfiable: WhenUnsatisfiable,
     /// `labelSelector`; `None` matches nothing.
-    pub selector: Option<Selector>,
+    pub(crate) selector: Option<Selector>,
     /// `minDomains`.
-    pub min_domains: Option<i32>,
+    pub(crate) min_domains: Option<i32>,
     /// Whether `nodeAffinityPolicy` is `Ignore` (the default is to honour node affinity).
-    pub ignores_node_affinity: bool,
+    pub(crate) ignores_node_affinity: bool,
     /// Whether `nodeTaintsPolicy` is `Honor` (the default is to ignore taints).
-    pub honors_taints: bool,
+    pub(crate) honors_taints: bool,
     /// `matchLabelKeys`.
-    pub match_label_keys: Vec<Arc<str>>,
+    pub(crate) match_label_keys: Vec<Arc<str>>,
 }
 
 /// A port on the node's own address.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HostPort {
     /// `0.0.0.0` where none is given.
-    pub ip: Arc<str>,
+    pub(crate) ip: Arc<str>,
     /// `TCP` where none is given.
-    pub protocol: Arc<str>,
+    pub(crate) protocol: Arc<str>,
     /// The port.
-    pub port: i32,
+    pub(crate) port: i32,
 }
 
 /// Parses a resource list; each amount that is none is named in `problems`.
@@ -232,7 +232,7 @@ impl PodSpec {
     }
 
     /// Whether the pod says anything about other pods (`podAffinity` or `podAntiAffinity` present, even empty).
-    pub fn has_pod_affinity(&self) -> bool {
+    pub(crate) fn has_pod_affinity(&self) -> bool {
         self.pod_affinity.present || self.pod_anti_affinity.present
     }
 }

@@ -4,58 +4,53 @@ use ketcd_kube::Quantity;
 
 /// A quantity in billionths of its unit. Finer digits are rounded away from zero, as apimachinery's `Quantity` does when it parses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Amount(i128);
+pub(crate) struct Amount(i128);
 
 const NANO: i128 = 1_000_000_000;
 
 impl Amount {
     /// Parses a quantity such as `1500m`, `2Gi`, `1e3` or `0.5`; `None` if the text is none. Larger amounts than an int64 are capped, as upstream caps them.
-    pub fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let quantity: Quantity = text.parse().ok()?;
         let most = i128::from(i64::MAX) * NANO;
         Some(Self(quantity.nanos().map_or(most * quantity.signum(), |nanos| nanos.clamp(-most, most))))
     }
 
     /// The amount in whole units, rounded up (Go's `Value`).
-    pub fn value(self) -> i64 {
+    pub(crate) fn value(self) -> i64 {
         clamp(ceil(self.0, NANO))
     }
 
     /// The amount in thousandths, rounded up (Go's `MilliValue`).
-    pub fn milli_value(self) -> i64 {
+    pub(crate) fn milli_value(self) -> i64 {
         clamp(ceil(self.0, NANO / 1000))
     }
 
     /// An amount of whole units.
-    pub fn from_units(units: i64) -> Self {
+    pub(crate) fn from_units(units: i64) -> Self {
         Self(i128::from(units) * NANO)
     }
 
     /// An amount of thousandths.
-    pub fn from_millis(millis: i64) -> Self {
+    pub(crate) fn from_millis(millis: i64) -> Self {
         Self(i128::from(millis) * (NANO / 1000))
     }
 
     /// The amount in whole units, if it is whole.
-    pub fn units(self) -> Option<i64> {
+    pub(crate) fn units(self) -> Option<i64> {
         if self.0 % NANO == 0 { i64::try_from(self.0 / NANO).ok() } else { None }
     }
 
     /// It so many times; `None`: finer than billionths, or too much for any resource.
-    pub fn times(self, factor: Self) -> Option<Self> {
+    pub(crate) fn times(self, factor: Self) -> Option<Self> {
         let product = self.0.checked_mul(factor.0)?;
         (product % NANO == 0).then_some(Self(product / NANO))
     }
 
     /// It as a number that may be rounded.
     #[allow(clippy::cast_precision_loss, reason = "that is what is asked for")]
-    pub fn approximate(self) -> f64 {
+    pub(crate) fn approximate(self) -> f64 {
         self.0 as f64 / NANO as f64
-    }
-
-    /// Whether it is nothing at all.
-    pub fn is_zero(self) -> bool {
-        self.0 == 0
     }
 }
 

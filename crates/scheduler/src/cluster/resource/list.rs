@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::cluster::Amount;
 
 /// Amounts by resource name.
-pub type ResourceList = Vec<(Arc<str>, Amount)>;
+pub(crate) type ResourceList = Vec<(Arc<str>, Amount)>;
 
 /// The amount of that name, zero if there was none.
 fn entry<'a>(list: &'a mut ResourceList, name: &Arc<str>) -> &'a mut Amount {

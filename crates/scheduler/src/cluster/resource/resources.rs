@@ -9,18 +9,18 @@ use crate::cluster::{Amount, ResourceList};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resources {
     /// CPU in thousandths of a core.
-    pub milli_cpu: i64,
+    pub(crate) milli_cpu: i64,
     /// Memory in bytes.
-    pub memory: i64,
+    pub(crate) memory: i64,
     /// Ephemeral storage in bytes.
-    pub ephemeral_storage: i64,
+    pub(crate) ephemeral_storage: i64,
     /// Everything else the scheduler tracks, by name ascending; a key stays once it was named, even at 0.
-    pub scalars: Vec<(Arc<str>, i64)>,
+    pub(crate) scalars: Vec<(Arc<str>, i64)>,
 }
 
 impl Resources {
     /// Sums a list, each amount rounded up. `pods` is no resource here (see `Node::allowed_pods`).
-    pub fn from_list(list: &ResourceList, release: u16) -> Self {
+    pub(crate) fn from_list(list: &ResourceList, release: u16) -> Self {
         let mut resources = Self::default();
         for (name, amount) in list {
             resources.add_amount(name, *amount, release);
@@ -29,7 +29,7 @@ impl Resources {
     }
 
     /// Adds one amount, rounded up; names the scheduler of 1.`release` does not track are left out.
-    pub fn add_amount(&mut self, name: &Arc<str>, amount: Amount, release: u16) {
+    pub(crate) fn add_amount(&mut self, name: &Arc<str>, amount: Amount, release: u16) {
         match &**name {
             "cpu" => self.milli_cpu = self.milli_cpu.wrapping_add(amount.milli_value()),
             "memory" => self.memory = self.memory.wrapping_add(amount.value()),
@@ -41,7 +41,7 @@ impl Resources {
     }
 
     /// The amount of `name`, in the scheduler's unit; 0 where there is none.
-    pub fn get(&self, name: &str) -> i64 {
+    pub(crate) fn get(&self, name: &str) -> i64 {
         match name {
             "cpu" => self.milli_cpu,
             "memory" => self.memory,
@@ -51,7 +51,7 @@ impl Resources {
     }
 
     /// Adds `other`, every resource of it.
-    pub fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: &Self) {
         self.milli_cpu = self.milli_cpu.wrapping_add(other.milli_cpu);
         self.memory = self.memory.wrapping_add(other.memory);
         self.ephemeral_storage = self.ephemeral_storage.wrapping_add(other.ephemeral_storage);
@@ -61,7 +61,7 @@ impl Resources {
     }
 
     /// Takes `other` away again.
-    pub fn subtract(&mut self, other: &Self) {
+    pub(crate) fn subtract(&mut self, other: &Self) {
         self.milli_cpu = self.milli_cpu.wrapping_sub(other.milli_cpu);
         self.memory = self.memory.wrapping_sub(other.memory);
         self.ephemeral_storage = self.ephemeral_storage.wrapping_sub(other.ephemeral_storage);
@@ -71,7 +71,7 @@ impl Resources {
     }
 
     /// Raises each resource to at least `other`'s.
-    pub fn raise_to(&mut self, other: &Self) {
+    pub(crate) fn raise_to(&mut self, other: &Self) {
         self.milli_cpu = self.milli_cpu.max(other.milli_cpu);
         self.memory = self.memory.max(other.memory);
         self.ephemeral_storage = self.ephemeral_storage.max(other.ephemeral_storage);
@@ -92,7 +92,7 @@ impl Resources {
 }
 
 /// Whether `name` is an extended resource: of a domain that is not Kubernetes' own (`pkg/apis/core/v1/helper`, every release).
-pub fn is_extended(name: &str) -> bool {
+pub(crate) fn is_extended(name: &str) -> bool {
     let native = !name.contains('/') || name.contains("kubernetes.io/");
     !native && !name.starts_with("requests.")
 }

@@ -7,11 +7,11 @@ use crate::cluster::pod::fields::VolumeFields;
 
 /// A volume of a pod.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct PodVolume {
+pub(crate) struct PodVolume {
     /// The volume's name within the pod.
-    pub name: Arc<str>,
+    pub(crate) name: Arc<str>,
     /// Where it comes from.
-    pub source: VolumeSource,
+    pub(crate) source: VolumeSource,
 }
 
 /// Sources that some plugin reads; others are left out.
@@ -77,7 +77,7 @@ pub enum VolumeSource {
 
 impl PodVolume {
     /// Compiles a volume; `None` where no plugin ever looks at its kind.
-    pub fn compile(volume: &VolumeFields, interner: &mut Interner) -> Option<Self> {
+    pub(crate) fn compile(volume: &VolumeFields, interner: &mut Interner) -> Option<Self> {
         let mut text = |text: &str| interner.string(text);
         let source = if let Some(claim) = &volume.persistent_volume_claim {
             VolumeSource::Claim(text(&claim.claim_name))
