@@ -1,0 +1,8 @@
+package scheduler
+
+import internalcache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
+
+// OracleSnapshot returns the snapshot that the scheduler's plugins read.
+func OracleSnapshot(sched *Scheduler) *internalcache.Snapshot {
+	return sched.nodeInfoSnapshot
+}

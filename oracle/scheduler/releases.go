@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sort"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+)
+
+// Answer is what the scheduler says of one pod: a line of testdata/releases.
+type Answer struct {
+	Pod        string                      `json:"pod"`
+	PreEnqueue []string                    `json:"preenqueue,omitempty"`
+	Message    string                      `json:"message,omitempty"`
+	Nominated  string                      `json:"nominated,omitempty"`
+	Feasible   []string                    `json:"feasible"`
+	PreFilter  []string                    `json:"prefilter,omitempty"`
+	Filters    map[string][][]string       `json:"filters"`
+	First      map[string][]string         `json:"first"`
+	Raw        map[string]map[string]int64 `json:"raw"`
+	Weighted   map[string]map[string]int64 `json:"weighted"`
+	Total      map[string]int64            `json:"total"`
+	Devices    map[string][][]string       `json:"devices,omitempty"`
+}
+
+// answerPods answers every pending pod of the file, each on a scheduler of its own: an attempt leaves traces in the one that made it.
+func answerPods(file *File, out io.Writer) error {
+	if err := setGates(file.header); err != nil {
+		return err
+	}
+	if err := file.write(out); err != nil {
+		return err
+	}
+	pods, err := file.pending()
+	if err != nil {
+		return err
+	}
+	for _, pod := range pods {
+		answer, err := answerPod(file, pod)
+		if err != nil {
+			return fmt.Errorf("pod %s/%s: %w", pod.Namespace, pod.Name, err)
+		}
+		if err := writeLine(out, answer); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func answerPod(file *File, pod *v1.Pod) (*Answer, error) {
+	cluster, err := start(file)
+	if err != nil {
+		return nil, err
+	}
+	defer cluster.stop()
+	profile := cluster.Profiles[pod.Spec.SchedulerName]
+	if profile == nil {
+		return nil, fmt.Errorf("no profile is called %q", pod.Spec.SchedulerName)
+	}
+	if err := snapshot(cluster.Scheduler); err != nil {
+		return nil, err
+	}
+	asked := &question{context.Background(), cluster, profile, pod}
+	answer := &Answer{
+		Pod: pod.Namespace + "/" + pod.Name, PreEnqueue: asked.preEnqueue(), Feasible: []string{}, Filters: map[string][][]string{},
+		First: map[string][]string{}, Raw: map[string]map[string]int64{}, Weighted: map[string]map[string]int64{}, Total: map[string]int64{},
+	}
+	if err := asked.nodes(answer); err != nil {
+		return nil, err
+	}
+	return answer, asked.attempt(answer)
+}
+
+// question is one pod on one scheduler.
+type question struct {
+	ctx     context.Context
+	cluster *Cluster
+	profile framework.Framework
+	pod     *v1.Pod
+}
+
+// nodes runs PreFilter, then every filter on every node that PreFilter leaves, then the scores of the nodes that fit.
+func (q *question) nodes(answer *Answer) error {
+	state := framework.NewCycleState()
+	result, refusal := preFilter(q.ctx, q.profile, state, q.pod)
+	if !refusal.IsSuccess() {
+		answer.PreFilter = refused(refusal)
+		return nil
+	}
+	infos, err := nodeInfos(q.cluster.Scheduler)
+	if err != nil {
+		return err
+	}
+	fitting := infos[:0:0]
+	for _, info := range infos {
+		name := info.Node().Name
+		if !result.AllNodes() && !result.NodeNames.Has(name) {
+			continue
+		}
+		answer.Filters[name] = filterRows(q.ctx, q.profile, state, q.pod, info)
+		if first := q.profile.RunFilterPluginsWithNominatedPods(q.ctx, state, q.pod, info); first.IsSuccess() {
+			fitting = append(fitting, info)
+			answer.Feasible = append(answer.Feasible, name)
+		} else {
+			answer.First[name] = refused(first)
+		}
+	}
+	sort.Strings(answer.Feasible)
+	if len(fitting) < 2 {
+		return nil
+	}
+	return score(q.ctx, q.profile, state, q.pod, fitting, answer)
+}
+
+// attempt has the scheduler itself try the pod, and make room for it where it does not fit.
+func (q *question) attempt(answer *Answer) error {
+	state := framework.NewCycleState()
+	err := try(q.ctx, q.cluster.Scheduler, q.profile, state, q.pod)
+	if err == nil {
+		return nil
+	}
+	if fitError, unfit := err.(*framework.FitError); unfit && q.profile.HasPostFilterPlugins() {
+		result, status := postFilter(q.ctx, q.profile, state, q.pod, fitError)
+		fitError.Diagnosis.PostFilterMsg = status.Message()
+		if result != nil && result.NominatingInfo != nil {
+			answer.Nominated = result.NominatedNodeName
+		}
+	}
+	answer.Message = err.Error()
+	return nil
+}
+
+// preEnqueue returns what keeps the pod out of the queue, or nothing.
+func (q *question) preEnqueue() []string {
+	for _, plugin := range q.profile.PreEnqueuePlugins() {
+		if status := plugin.PreEnqueue(q.ctx, q.pod); !status.IsSuccess() {
+			return []string{plugin.Name(), status.Code().String(), status.Message()}
+		}
+	}
+	return nil
+}
+
+// refused spells a status as the files do.
+func refused(status *fwkStatus) []string {
+	return []string{status.Plugin(), status.Code().String(), status.Message()}
+}
