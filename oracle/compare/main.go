@@ -123,10 +123,24 @@ func (c *comparison) values(place string, left, right any) {
 // whole compares two values as one.
 func (c *comparison) whole(place string, left, right any) {
 	c.compared++
+	if said := reasons(place, left); said != nil && reflect.DeepEqual(said, reasons(place, right)) {
+		return
+	}
 	if !reflect.DeepEqual(left, right) {
 		c.different++
 		fmt.Fprintf(c.out, "%s\n  - %s\n  + %s\n", place, spell(left), spell(right))
 	}
+}
+
+// reasons returns what a plugin said of a node, sorted: reasons about extended resources come in the order of Go's maps.
+func reasons(place string, value any) []string {
+	text, is := value.(string)
+	if !is || !strings.Contains(place, ".filters.") && !strings.Contains(place, ".first.") {
+		return nil
+	}
+	split := strings.Split(text, ", ")
+	sort.Strings(split)
+	return split
 }
 
 func keys(tables ...map[string]any) []string {

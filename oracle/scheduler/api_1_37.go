@@ -11,6 +11,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
 	"k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/profile"
 )
@@ -110,4 +111,13 @@ func postFilter(ctx context.Context, profile framework.Framework, state cycleSta
 
 func newFactory(client kubernetes.Interface) informers.SharedInformerFactory {
 	return scheduler.NewInformerFactory(client, 0, nil)
+}
+
+// allocations returns the devices that Filter found on a node: request, driver, pool and device of each.
+func allocations(state cycleState, node string) [][]string {
+	rows := [][]string{}
+	for _, device := range dynamicresources.OracleAllocations(state, node) {
+		rows = append(rows, []string{device.Request, device.Driver, device.Pool, device.Device})
+	}
+	return rows
 }

@@ -109,6 +109,7 @@ func (q *question) nodes(answer *Answer) error {
 		}
 	}
 	sort.Strings(answer.Feasible)
+	q.devices(answer)
 	if len(fitting) < 2 {
 		return nil
 	}
@@ -146,4 +147,15 @@ func (q *question) preEnqueue() []string {
 // refused spells a status as the files do.
 func refused(status *fwkStatus) []string {
 	return []string{status.Plugin(), status.Code().String(), status.Message()}
+}
+
+// node returns a node of the snapshot.
+func (q *question) node(name string) nodeInfo {
+	infos, _ := nodeInfos(q.cluster.Scheduler)
+	for _, info := range infos {
+		if info.Node().Name == name {
+			return info
+		}
+	}
+	return nil
 }
