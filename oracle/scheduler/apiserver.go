@@ -73,6 +73,17 @@ func (s *server) list(place place, selector string) *http.Response {
 	return respond(http.StatusOK, map[string]any{"metadata": map[string]any{"resourceVersion": "1"}, "items": items})
 }
 
+// pods returns how many pods are listed.
+func (s *server) pods() int {
+	count := 0
+	for _, object := range s.objects {
+		if object.Kind == "Pod" && selected(object.raw, "status.phase!=Succeeded,status.phase!=Failed") {
+			count++
+		}
+	}
+	return count
+}
+
 func (s *server) get(place place) *http.Response {
 	for _, object := range s.objects {
 		if plural(object.Kind) == place.resource && object.Metadata.Namespace == place.namespace && object.Metadata.Name == place.name {

@@ -7,7 +7,9 @@ import (
 	"sort"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 )
 
 // Answer is what the scheduler says of one pod: a line of testdata/releases.
@@ -90,7 +92,7 @@ func (q *question) nodes(answer *Answer) error {
 		answer.PreFilter = refused(refusal)
 		return nil
 	}
-	infos, err := nodeInfos(q.cluster.Scheduler)
+	infos, err := q.infos()
 	if err != nil {
 		return err
 	}
@@ -100,7 +102,7 @@ func (q *question) nodes(answer *Answer) error {
 		if !result.AllNodes() && !result.NodeNames.Has(name) {
 			continue
 		}
-		answer.Filters[name] = filterRows(q.ctx, q.profile, state, q.pod, info)
+		answer.Filters[name] = q.filterRows(state, info)
 		if first := q.profile.RunFilterPluginsWithNominatedPods(q.ctx, state, q.pod, info); first.IsSuccess() {
 			fitting = append(fitting, info)
 			answer.Feasible = append(answer.Feasible, name)
@@ -124,7 +126,7 @@ func (q *question) attempt(answer *Answer) error {
 		return nil
 	}
 	if fitError, unfit := err.(*framework.FitError); unfit && q.profile.HasPostFilterPlugins() {
-		result, status := postFilter(q.ctx, q.profile, state, q.pod, fitError)
+		result, status := q.profile.RunPostFilterPlugins(q.ctx, state, q.pod, fitError.Diagnosis.NodeToStatus)
 		fitError.Diagnosis.PostFilterMsg = status.Message()
 		if result != nil && result.NominatingInfo != nil {
 			answer.Nominated = result.NominatedNodeName
@@ -134,14 +136,16 @@ func (q *question) attempt(answer *Answer) error {
 	return nil
 }
 
-// preEnqueue returns what keeps the pod out of the queue, or nothing.
-func (q *question) preEnqueue() []string {
-	for _, plugin := range q.profile.PreEnqueuePlugins() {
-		if status := plugin.PreEnqueue(q.ctx, q.pod); !status.IsSuccess() {
-			return []string{plugin.Name(), status.Code().String(), status.Message()}
+// filterRows runs every filter that PreFilter did not skip on a node, whatever the ones before it said.
+func (q *question) filterRows(state cycleState, node nodeInfo) [][]string {
+	rows := [][]string{}
+	for _, plugin := range runtime.OracleFilters(q.profile) {
+		if !skipsFilter(state, plugin.Name()) {
+			status := plugin.Filter(q.ctx, state, q.pod, node)
+			rows = append(rows, []string{plugin.Name(), status.Code().String(), status.Message()})
 		}
 	}
-	return nil
+	return rows
 }
 
 // refused spells a status as the files do.
@@ -149,9 +153,14 @@ func refused(status *fwkStatus) []string {
 	return []string{status.Plugin(), status.Code().String(), status.Message()}
 }
 
+// infos returns the nodes of the snapshot, in the order they are looked at.
+func (q *question) infos() ([]nodeInfo, error) {
+	return scheduler.OracleSnapshot(q.cluster.Scheduler).NodeInfos().List()
+}
+
 // node returns a node of the snapshot.
 func (q *question) node(name string) nodeInfo {
-	infos, _ := nodeInfos(q.cluster.Scheduler)
+	infos, _ := q.infos()
 	for _, info := range infos {
 		if info.Node().Name == name {
 			return info

@@ -84,7 +84,7 @@ func fill(ctx context.Context, sched *scheduler.Scheduler, factory informers.Sha
 			return fmt.Errorf("%v were not read", kind)
 		}
 	}
-	return handled(ctx, sched)
+	return handled(ctx, sched, server)
 }
 
 // until waits for something that other goroutines bring about.

@@ -1,3 +1,5 @@
+//go:build since_1_34
+
 package dynamicresources
 
 import (

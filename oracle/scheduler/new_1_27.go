@@ -1,0 +1,24 @@
+//go:build since_1_27
+
+package main
+
+import (
+	"context"
+
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler/profile"
+)
+
+func newScheduler(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory,
+	dynamicFactory dynamicinformer.DynamicSharedInformerFactory, recorders profile.RecorderFactory, options []scheduler.Option,
+) (*scheduler.Scheduler, error) {
+	return scheduler.New(ctx, client, factory, dynamicFactory, recorders, options...)
+}
+
+func snapshot(sched *scheduler.Scheduler) error {
+	return sched.Cache.UpdateSnapshot(klog.Background(), scheduler.OracleSnapshot(sched))
+}
