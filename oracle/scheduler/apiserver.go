@@ -140,8 +140,10 @@ func parse(path string) place {
 func plural(kind string) string {
 	resource := strings.ToLower(kind)
 	switch {
-	case strings.HasSuffix(resource, "s"):
+	case strings.HasSuffix(resource, "ss"):
 		return resource + "es"
+	case strings.HasSuffix(resource, "s"):
+		return resource
 	case strings.HasSuffix(resource, "y"):
 		return strings.TrimSuffix(resource, "y") + "ies"
 	}

@@ -12,7 +12,7 @@ const deviceRounds = 24
 // devices writes which devices the pod's claims get on the nodes that fit, where that is not random.
 func (q *question) devices(answer *Answer) {
 	var certain map[string][][]string
-	for round := range deviceRounds {
+	for round := 0; round < deviceRounds; round++ {
 		found := q.deviceRound(answer.Feasible)
 		if round == 0 {
 			certain = found

@@ -30,16 +30,25 @@ type Object struct {
 	}
 }
 
-// File is the part of a file that the oracle reads: the first two lines.
+// Told is what a file already says of a pod: which nodes were looked at, and of those that are equally good, which one was drawn.
+type Told struct {
+	Pod     string
+	Node    string
+	Sample  []string
+	Refused map[string]any
+}
+
+// File is what the oracle reads of a file: the first two lines, and where pods went.
 type File struct {
 	header  Header
 	objects []Object
+	answers map[string]Told
 }
 
-// readFile reads a header and a cluster, and no answers.
+// readFile reads a file, or its first two lines where there are no answers yet.
 func readFile(in io.Reader) (*File, error) {
 	lines := bufio.NewReader(in)
-	file := &File{}
+	file := &File{answers: map[string]Told{}}
 	if err := readLine(lines, &file.header); err != nil {
 		return nil, fmt.Errorf("the first line: %w", err)
 	}
@@ -54,7 +63,15 @@ func readFile(in io.Reader) (*File, error) {
 		}
 		file.objects = append(file.objects, object)
 	}
-	return file, nil
+	for {
+		var told Told
+		if err := readLine(lines, &told); err == io.EOF {
+			return file, nil
+		} else if err != nil {
+			return nil, err
+		}
+		file.answers[told.Pod] = told
+	}
 }
 
 func readLine(lines *bufio.Reader, into any) error {

@@ -13,6 +13,7 @@ import (
 
 var commands = map[string]func(*File, io.Writer) error{
 	"releases": answerPods,
+	"sampling": answerSamples,
 }
 
 func main() {

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -20,4 +21,8 @@ func newScheduler(ctx context.Context, client kubernetes.Interface, factory info
 
 func snapshot(sched *scheduler.Scheduler) error {
 	return sched.Cache.UpdateSnapshot(scheduler.OracleSnapshot(sched))
+}
+
+func assumePod(sched *scheduler.Scheduler, pod *v1.Pod) error {
+	return sched.Cache.AssumePod(pod)
 }

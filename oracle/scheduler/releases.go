@@ -25,6 +25,7 @@ type Answer struct {
 	Raw        map[string]map[string]int64 `json:"raw"`
 	Weighted   map[string]map[string]int64 `json:"weighted"`
 	Total      map[string]int64            `json:"total"`
+	Reserve    map[string][]string         `json:"reserve,omitempty"`
 	Devices    map[string][][]string       `json:"devices,omitempty"`
 }
 
@@ -73,6 +74,9 @@ func answerPod(file *File, pod *v1.Pod) (*Answer, error) {
 	if err := asked.nodes(answer); err != nil {
 		return nil, err
 	}
+	if answer.Reserve, err = reserve(file, pod, answer.Feasible); err != nil {
+		return nil, err
+	}
 	return answer, asked.attempt(answer)
 }
 
@@ -92,12 +96,8 @@ func (q *question) nodes(answer *Answer) error {
 		answer.PreFilter = refused(refusal)
 		return nil
 	}
-	infos, err := q.infos()
-	if err != nil {
-		return err
-	}
-	fitting := infos[:0:0]
-	for _, info := range infos {
+	fitting := []nodeInfo{}
+	for _, info := range q.infos() {
 		name := info.Node().Name
 		if !result.AllNodes() && !result.NodeNames.Has(name) {
 			continue
@@ -126,7 +126,7 @@ func (q *question) attempt(answer *Answer) error {
 		return nil
 	}
 	if fitError, unfit := err.(*framework.FitError); unfit && q.profile.HasPostFilterPlugins() {
-		result, status := q.profile.RunPostFilterPlugins(q.ctx, state, q.pod, fitError.Diagnosis.NodeToStatus)
+		result, status := q.profile.RunPostFilterPlugins(q.ctx, state, q.pod, statusOf(fitError.Diagnosis))
 		fitError.Diagnosis.PostFilterMsg = status.Message()
 		if result != nil && result.NominatingInfo != nil {
 			answer.Nominated = result.NominatedNodeName
@@ -150,18 +150,21 @@ func (q *question) filterRows(state cycleState, node nodeInfo) [][]string {
 
 // refused spells a status as the files do.
 func refused(status *fwkStatus) []string {
-	return []string{status.Plugin(), status.Code().String(), status.Message()}
+	return []string{pluginOf(status), status.Code().String(), status.Message()}
 }
 
 // infos returns the nodes of the snapshot, in the order they are looked at.
-func (q *question) infos() ([]nodeInfo, error) {
-	return scheduler.OracleSnapshot(q.cluster.Scheduler).NodeInfos().List()
+func (q *question) infos() []nodeInfo {
+	infos, err := scheduler.OracleSnapshot(q.cluster.Scheduler).NodeInfos().List()
+	if err != nil {
+		panic(err) // The snapshot is memory: listing it does not fail.
+	}
+	return infos
 }
 
 // node returns a node of the snapshot.
 func (q *question) node(name string) nodeInfo {
-	infos, _ := q.infos()
-	for _, info := range infos {
+	for _, info := range q.infos() {
 		if info.Node().Name == name {
 			return info
 		}

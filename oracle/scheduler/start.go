@@ -89,7 +89,7 @@ func fill(ctx context.Context, sched *scheduler.Scheduler, factory informers.Sha
 
 // until waits for something that other goroutines bring about.
 func until(done func() bool) error {
-	for range 10_000 {
+	for tries := 0; tries < 10_000; tries++ {
 		if done() {
 			return nil
 		}
