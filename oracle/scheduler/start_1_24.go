@@ -12,6 +12,6 @@ import (
 func handled(_ context.Context, sched *scheduler.Scheduler, server *server) error {
 	return until(func() bool {
 		held, err := sched.Cache.PodCount()
-		return err == nil && held+len(sched.SchedulingQueue.PendingPods()) >= server.pods()
+		return err == nil && held+pendingPods(sched) >= server.pods()
 	})
 }
