@@ -63,7 +63,7 @@ func answerPod(file *File, pod *v1.Pod) (*Answer, error) {
 	if profile == nil {
 		return nil, fmt.Errorf("no profile is called %q", pod.Spec.SchedulerName)
 	}
-	if err := snapshot(cluster.Scheduler); err != nil {
+	if err := scheduler.OracleUpdateSnapshot(cluster.Scheduler); err != nil {
 		return nil, err
 	}
 	asked := &question{context.Background(), cluster, profile, pod}

@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
@@ -33,7 +34,7 @@ func reserve(file *File, pod *v1.Pod, nodes []string) (map[string][]string, erro
 
 // reserveOn makes an attempt that chooses the node.
 func (q *question) reserveOn(node string) ([]string, error) {
-	if err := snapshot(q.cluster.Scheduler); err != nil {
+	if err := scheduler.OracleUpdateSnapshot(q.cluster.Scheduler); err != nil {
 		return nil, err
 	}
 	state := framework.NewCycleState()

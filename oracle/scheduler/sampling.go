@@ -56,7 +56,7 @@ func answerSamples(file *File, out io.Writer) error {
 // sample makes one attempt, and gives the pod its node. Which nodes are looked at hangs on which goroutine is faster, and of nodes that are
 // equally good upstream draws one: what a file tells of these is taken from it.
 func (q *question) sample(told Told) (*Sample, error) {
-	if err := snapshot(q.cluster.Scheduler); err != nil {
+	if err := scheduler.OracleUpdateSnapshot(q.cluster.Scheduler); err != nil {
 		return nil, err
 	}
 	state := framework.NewCycleState()
@@ -150,7 +150,7 @@ func highest(total map[string]int64) []string {
 func (q *question) assume(state cycleState, node string) error {
 	assumed := q.pod.DeepCopy()
 	assumed.Spec.NodeName = node
-	if err := assumePod(q.cluster.Scheduler, assumed); err != nil {
+	if err := scheduler.OracleAssume(q.cluster.Scheduler, assumed); err != nil {
 		return err
 	}
 	if status := q.profile.RunReservePluginsReserve(q.ctx, state, assumed, node); !status.IsSuccess() {

@@ -51,10 +51,10 @@ func start(file *File) (*Cluster, error) {
 		stop()
 		return nil, err
 	}
-	factory := newFactory(client)
+	factory := scheduler.OracleFactory(client)
 	dynamicFactory := dynamicinformer.NewFilteredDynamicSharedInformerFactory(dynamicClient, 0, "", nil)
 	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
-	sched, err := newScheduler(ctx, client, factory, dynamicFactory, profile.NewRecorderFactory(broadcaster), options)
+	sched, err := scheduler.OracleNew(ctx, client, factory, dynamicFactory, profile.NewRecorderFactory(broadcaster), options)
 	if err != nil {
 		stop()
 		return nil, err

@@ -1,4 +1,4 @@
-//go:build since_1_34 && !since_1_36
+//go:build since_1_34 && !since_1_35
 
 package scheduler
 
