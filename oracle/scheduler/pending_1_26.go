@@ -1,4 +1,4 @@
-//go:build since_1_26 && !since_1_29
+//go:build since_1_26 && !since_1_28
 
 package main
 

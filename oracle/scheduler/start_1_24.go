@@ -1,4 +1,4 @@
-//go:build !since_1_29
+//go:build !since_1_28
 
 package main
 
@@ -8,7 +8,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler"
 )
 
-// handled waits until the scheduler's cache and queue hold all pods that its informers have; handlers do not say before 1.29 that they are done.
+// handled waits until the scheduler's cache and queue hold all pods that its informers have; handlers do not say before 1.28 that they are done.
 func handled(_ context.Context, sched *scheduler.Scheduler, server *server) error {
 	return until(func() bool {
 		held, err := sched.Cache.PodCount()
