@@ -39,8 +39,8 @@ func run(first, second string) (int, error) {
 		return 0, err
 	}
 	comparison := &comparison{out: os.Stdout}
-	for number := range max(len(left), len(right)) {
-		comparison.values(title(number, left, right), at(left, number), at(right, number))
+	for _, place := range keys(byTitle(left), byTitle(right)) {
+		comparison.values(place, byTitle(left)[place], byTitle(right)[place])
 	}
 	fmt.Printf("%d values compared, %d differ\n", comparison.compared, comparison.different)
 	return comparison.different, nil
@@ -69,25 +69,21 @@ func read(path string) ([]any, error) {
 	}
 }
 
-func at(lines []any, number int) any {
-	if number < len(lines) {
-		return lines[number]
-	}
-	return nil
-}
-
-// title names a line: by the pod or group it is about, else by its number.
-func title(number int, files ...[]any) string {
-	for _, lines := range files {
-		if fields, ok := at(lines, number).(map[string]any); ok {
+// byTitle returns the lines by the pod or group they are about, else by their number.
+func byTitle(lines []any) map[string]any {
+	titled := map[string]any{}
+	for number, line := range lines {
+		title := fmt.Sprintf("line %d", number+1)
+		if fields, ok := line.(map[string]any); ok {
 			for _, key := range []string{"pod", "group"} {
 				if name, ok := fields[key].(string); ok {
-					return name
+					title = name
 				}
 			}
 		}
+		titled[title] = line
 	}
-	return fmt.Sprintf("line %d", number+1)
+	return titled
 }
 
 type comparison struct {
@@ -135,7 +131,7 @@ func (c *comparison) whole(place string, left, right any) {
 // reasons returns what a plugin said of a node, sorted: reasons about extended resources come in the order of Go's maps.
 func reasons(place string, value any) []string {
 	text, is := value.(string)
-	if !is || !strings.Contains(place, ".filters.") && !strings.Contains(place, ".first.") {
+	if !is || !strings.Contains(place, ".filters.") && !strings.Contains(place, ".first.") && !strings.Contains(place, ".refused.") {
 		return nil
 	}
 	split := strings.Split(text, ", ")

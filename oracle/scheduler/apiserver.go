@@ -114,6 +114,13 @@ func (s *server) change(request *http.Request, place place) (*http.Response, err
 	return respond(http.StatusOK, json.RawMessage(body)), nil
 }
 
+// count returns how many writes there were.
+func (s *server) count() int {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return len(s.writes)
+}
+
 // place is what a request's path names.
 type place struct{ version, namespace, resource, name string }
 

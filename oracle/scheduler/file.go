@@ -33,6 +33,7 @@ type Object struct {
 // Told is what a file already says of a pod: which nodes were looked at, and of those that are equally good, which one was drawn.
 type Told struct {
 	Pod     string
+	Group   string
 	Node    string
 	Sample  []string
 	Refused map[string]any
@@ -43,6 +44,8 @@ type File struct {
 	header  Header
 	objects []Object
 	answers map[string]Told
+	// Names of groups, in their order.
+	told []string
 }
 
 // readFile reads a file, or its first two lines where there are no answers yet.
@@ -69,6 +72,10 @@ func readFile(in io.Reader) (*File, error) {
 			return file, nil
 		} else if err != nil {
 			return nil, err
+		}
+		if told.Group != "" {
+			file.told = append(file.told, told.Group)
+			continue
 		}
 		file.answers[told.Pod] = told
 	}

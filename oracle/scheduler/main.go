@@ -14,6 +14,7 @@ import (
 var commands = map[string]func(*File, io.Writer) error{
 	"releases": answerPods,
 	"sampling": answerSamples,
+	"groups":   answerGroups,
 }
 
 func main() {
