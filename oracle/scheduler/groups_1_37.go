@@ -13,8 +13,9 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/klog/v2"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/features"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
@@ -61,7 +62,8 @@ func (file *File) groups(pods []*v1.Pod) []string {
 // groupAttempt is what is seen of the cycle of one group.
 type groupAttempt struct {
 	*Cluster
-	isTree bool
+	// Whether it is a CompositePodGroup, and whether there are such: files say more then.
+	isTree, trees bool
 	// Namespace of all pods of the group.
 	namespace string
 	pods      map[string]map[string]string
@@ -79,23 +81,28 @@ func answerGroup(file *File, asked string, pods []*v1.Pod) (map[string]any, erro
 		return nil, err
 	}
 	namespace, name, _ := strings.Cut(asked, "/")
-	attempt := &groupAttempt{Cluster: cluster, isTree: file.isTree(namespace, name), namespace: namespace, pods: map[string]map[string]string{}, tries: []map[string]any{}}
-	answer := map[string]any{"group": asked, "gated": attempt.gated(file, name, pods), "victims": []string{}}
-	group := attempt.pop(name)
-	if group != nil {
-		attempt.order(group)
+	attempt := &groupAttempt{
+		Cluster: cluster, isTree: file.isTree(namespace, name), trees: utilfeature.DefaultFeatureGate.Enabled(features.CompositePodGroup),
+		namespace: namespace, pods: map[string]map[string]string{}, tries: []map[string]any{},
 	}
-	attempt.leaves(group, answer)
+	gated := attempt.gated(file, name, pods)
+	answer := map[string]any{"group": asked, "gated": gated}
+	group := attempt.queued(file, name, pods, gated)
 	if group != nil {
 		attempt.SchedulePod, attempt.FailureHandler = attempt.schedule, attempt.failed
 		scheduler.OracleGroupCycle(context.Background(), cluster.Scheduler, group)
 		attempt.bound(group)
 	}
 	attempt.settle()
+	// After the cycle, which leaves out pods that are being deleted.
+	attempt.leaves(group, answer)
 	attempt.written(answer)
 	answer["pods"], answer["tries"] = attempt.pods, attempt.tries
-	if attempt.isTree {
-		answer["kind"] = "CompositePodGroup"
+	if attempt.trees {
+		answer["kind"] = "PodGroup"
+		if attempt.isTree {
+			answer["kind"] = "CompositePodGroup"
+		}
 	}
 	return answer, nil
 }
@@ -104,8 +111,7 @@ func answerGroup(file *File, asked string, pods []*v1.Pod) (map[string]any, erro
 func (a *groupAttempt) gated(file *File, root string, pods []*v1.Pod) map[string][]string {
 	found := map[string][]string{}
 	for _, pod := range pods {
-		group := pod.Spec.SchedulingGroup
-		if pod.Namespace != a.namespace || group == nil || group.PodGroupName == nil || !file.belongs(a.namespace, *group.PodGroupName, root) {
+		if !a.isMember(file, pod, root) {
 			continue
 		}
 		asked := &question{context.Background(), a.Cluster, a.Profiles[pod.Spec.SchedulerName], pod}
@@ -116,52 +122,63 @@ func (a *groupAttempt) gated(file *File, root string, pods []*v1.Pod) map[string
 	return found
 }
 
-// pop takes entities out of the queue until the group comes, or nothing comes.
-func (a *groupAttempt) pop(name string) *framework.QueuedPodGroupInfo {
-	popped := make(chan framework.QueuedEntityInfo)
-	go func() {
-		for {
-			entity, err := a.NextEntity(klog.Background())
-			if err != nil || entity == nil {
-				close(popped)
-				return
-			}
-			popped <- entity
-		}
-	}()
-	for {
-		select {
-		case entity, open := <-popped:
-			if !open {
-				return nil
-			}
-			group, is := entity.(*framework.QueuedPodGroupInfo)
-			if is && group.GetNamespace() == a.namespace && group.GetName() == name && (group.CompositePodGroup != nil) == a.isTree {
-				return group
-			}
-		case <-time.After(200 * time.Millisecond):
-			return nil
-		}
+// queued returns the group as the queue would give it, without taking others out of the queue: whose nominated pods that would forget.
+// Pods that are gated or being deleted are left out.
+func (a *groupAttempt) queued(file *File, name string, pods []*v1.Pod, gated map[string][]string) *framework.QueuedPodGroupInfo {
+	kind := fwk.PodGroupKey(a.namespace, name)
+	if a.isTree {
+		kind = fwk.CompositePodGroupKey(a.namespace, name)
 	}
+	root := &framework.QueuedPodGroupInfo{PodGroupInfo: a.info(kind, map[fwk.EntityKey]bool{}), QueuedPodInfos: map[fwk.EntityKey][]*framework.QueuedPodInfo{}}
+	for _, pod := range pods {
+		if gated[pod.Name] != nil || pod.DeletionTimestamp != nil || !a.isMember(file, pod, name) {
+			continue
+		}
+		info, err := framework.NewPodInfo(pod)
+		if err != nil {
+			continue
+		}
+		key := fwk.PodGroupKey(a.namespace, *pod.Spec.SchedulingGroup.PodGroupName)
+		queued := &framework.QueuedPodInfo{PodInfo: info, QueueingParams: framework.QueueingParams{Timestamp: pod.CreationTimestamp.Time}}
+		root.QueuedPodInfos[key] = append(root.QueuedPodInfos[key], queued)
+	}
+	eachLeaf(root.PodGroupInfo, func(leaf *framework.PodGroupInfo) {
+		infos := root.QueuedPodInfos[fwk.PodGroupKey(leaf.Namespace, leaf.Name)]
+		slices.SortFunc(infos, framework.PodGroupMemberPodsOrderingFunc)
+		for _, info := range infos {
+			leaf.UnscheduledPods = append(leaf.UnscheduledPods, info.Pod)
+		}
+	})
+	if len(root.QueuedPodInfos) == 0 {
+		return nil
+	}
+	return root
 }
 
-// order puts the pods of a group by age: the queue has them by when they came to it, which here says nothing.
-func (a *groupAttempt) order(group *framework.QueuedPodGroupInfo) {
-	for key, infos := range group.QueuedPodInfos {
-		for _, info := range infos {
-			info.Timestamp = info.Pod.CreationTimestamp.Time
-		}
-		slices.SortFunc(infos, framework.PodGroupMemberPodsOrderingFunc)
-		sorted := []*v1.Pod{}
-		for _, info := range infos {
-			sorted = append(sorted, info.Pod)
-		}
-		eachLeaf(group.PodGroupInfo, func(leaf *framework.PodGroupInfo) {
-			if fwk.PodGroupKey(leaf.Namespace, leaf.Name) == key {
-				leaf.UnscheduledPods = sorted
-			}
-		})
+// isMember reports whether a pod belongs to the group of that name, or to one under it.
+func (a *groupAttempt) isMember(file *File, pod *v1.Pod, root string) bool {
+	group := pod.Spec.SchedulingGroup
+	return pod.Namespace == a.namespace && group != nil && group.PodGroupName != nil && file.belongs(a.namespace, *group.PodGroupName, root)
+}
+
+// info returns a group with those under it, as the snapshot knows them.
+func (a *groupAttempt) info(key fwk.EntityKey, seen map[fwk.EntityKey]bool) *framework.PodGroupInfo {
+	seen[key] = true
+	snapshot := scheduler.OracleSnapshot(a.Scheduler)
+	info := &framework.PodGroupInfo{Namespace: key.Namespace, Name: key.Name, Type: key.Type}
+	if key.Type == fwk.PodGroupKeyType {
+		info.PodGroup, _ = snapshot.PodGroups().Get(key.Namespace, key.Name)
+		return info
 	}
+	info.CompositePodGroup, _ = snapshot.CompositePodGroups().Get(key.Namespace, key.Name)
+	if state, err := snapshot.CompositePodGroupStates().Get(key.Namespace, key.Name); err == nil {
+		for _, child := range state.GetChildren() {
+			if !seen[child] {
+				info.Children = append(info.Children, a.info(child, seen))
+			}
+		}
+	}
+	return info
 }
 
 func eachLeaf(group *framework.PodGroupInfo, call func(*framework.PodGroupInfo)) {
@@ -184,7 +201,7 @@ func (a *groupAttempt) leaves(group *framework.QueuedPodGroupInfo, answer map[st
 			}
 		})
 	}
-	if a.isTree {
+	if a.trees {
 		answer["leaves"] = leaves
 		return
 	}
@@ -200,16 +217,20 @@ func (a *groupAttempt) schedule(ctx context.Context, profile framework.Framework
 	if err != nil {
 		return scheduler.ScheduleResult{}, err
 	}
-	refused, total, feasible := map[string][]string{}, map[string]int64{}, []string{}
-	try := map[string]any{"pod": info.Pod.Name, "node": nil, "nodes": a.spell(placement), "refused": refused, "total": total, "feasible": feasible}
+	try := map[string]any{"pod": info.Pod.Name, "node": nil, "nodes": a.spell(placement)}
 	a.tries = append(a.tries, try)
 	nodes, diagnosis, err := scheduler.OracleFindNodes(ctx, a.Scheduler, profile, state, info.Pod)
 	if err != nil {
 		return scheduler.ScheduleResult{}, err
 	}
+	refused, total, feasible := map[string][]string{}, map[string]int64{}, []string{}
 	diagnosis.NodeToStatus.ForEachExplicitNode(func(node string, status *fwk.Status) {
 		refused[node] = []string{status.Plugin(), status.Message()}
 	})
+	// Where PreFilter refuses no node is looked at.
+	if diagnosis.PreFilterMsg == "" {
+		try["refused"], try["total"], try["feasible"] = refused, total, feasible
+	}
 	if len(nodes) == 0 {
 		return scheduler.ScheduleResult{}, &framework.FitError{Pod: info.Pod, NumAllNodes: len(placement), Diagnosis: diagnosis}
 	}
@@ -235,7 +256,7 @@ func (a *groupAttempt) schedule(ctx context.Context, profile framework.Framework
 
 // spell says which nodes are looked at: how many, for a group by itself.
 func (a *groupAttempt) spell(nodes []fwk.NodeInfo) any {
-	if !a.isTree {
+	if !a.trees {
 		return len(nodes)
 	}
 	names := []string{}
@@ -286,7 +307,7 @@ func (a *groupAttempt) written(answer map[string]any) {
 	}
 	sort.Strings(victims)
 	answer["victims"] = victims
-	if a.isTree {
+	if a.trees {
 		answer["conditions"] = conditions
 		return
 	}

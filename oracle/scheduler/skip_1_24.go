@@ -1,8 +1,8 @@
-//go:build !since_1_26
+//go:build !since_1_27
 
 package main
 
-// No plugin is skipped before 1.26.
+// No plugin is skipped before 1.27.
 func skipsFilter(cycleState, string) bool {
 	return false
 }

@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
@@ -78,6 +80,9 @@ func fill(ctx context.Context, sched *scheduler.Scheduler, factory informers.Sha
 	if err := until(func() bool { return sched.Cache.NodeCount() == nodes }); err != nil {
 		return fmt.Errorf("the cache does not get the nodes: %w", err)
 	}
+	if err := until(func() bool { return others(factory) }); err != nil {
+		return fmt.Errorf("not everything but pods is read: %w", err)
+	}
 	close(server.gates["pods"])
 	for kind, synced := range factory.WaitForCacheSync(ctx.Done()) {
 		if !synced {
@@ -85,6 +90,18 @@ func fill(ctx context.Context, sched *scheduler.Scheduler, factory informers.Sha
 		}
 	}
 	return handled(ctx, sched, server)
+}
+
+// others reports whether everything but pods was read.
+func others(factory informers.SharedInformerFactory) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Millisecond)
+	defer cancel()
+	for kind, synced := range factory.WaitForCacheSync(ctx.Done()) {
+		if !synced && kind != reflect.TypeOf(&v1.Pod{}) {
+			return false
+		}
+	}
+	return true
 }
 
 // until waits for something that other goroutines bring about.

@@ -1,4 +1,4 @@
-//go:build since_1_26 && !since_1_34
+//go:build since_1_27 && !since_1_34
 
 package main
 
