@@ -1,4 +1,4 @@
-//go:build since_1_37
+//go:build since_1_36
 
 package scheduler
 

@@ -1,4 +1,4 @@
-//go:build since_1_37
+//go:build since_1_36
 
 package main
 
@@ -13,9 +13,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	fwk "k8s.io/kube-scheduler/framework"
-	"k8s.io/kubernetes/pkg/features"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
@@ -82,7 +80,7 @@ func answerGroup(file *File, asked string, pods []*v1.Pod) (map[string]any, erro
 	}
 	namespace, name, _ := strings.Cut(asked, "/")
 	attempt := &groupAttempt{
-		Cluster: cluster, isTree: file.isTree(namespace, name), trees: utilfeature.DefaultFeatureGate.Enabled(features.CompositePodGroup),
+		Cluster: cluster, isTree: file.isTree(namespace, name), trees: file.header.Gates != nil && strings.Contains(*file.header.Gates, "CompositePodGroup=true"),
 		namespace: namespace, pods: map[string]map[string]string{}, tries: []map[string]any{},
 	}
 	gated := attempt.gated(file, name, pods)
@@ -91,7 +89,7 @@ func answerGroup(file *File, asked string, pods []*v1.Pod) (map[string]any, erro
 	if group != nil {
 		attempt.SchedulePod, attempt.FailureHandler = attempt.schedule, attempt.failed
 		scheduler.OracleGroupCycle(context.Background(), cluster.Scheduler, group)
-		attempt.bound(group)
+		attempt.bound(pods, group)
 	}
 	attempt.settle()
 	// After the cycle, which leaves out pods that are being deleted.
@@ -122,84 +120,17 @@ func (a *groupAttempt) gated(file *File, root string, pods []*v1.Pod) map[string
 	return found
 }
 
-// queued returns the group as the queue would give it, without taking others out of the queue: whose nominated pods that would forget.
-// Pods that are gated or being deleted are left out.
-func (a *groupAttempt) queued(file *File, name string, pods []*v1.Pod, gated map[string][]string) *framework.QueuedPodGroupInfo {
-	kind := fwk.PodGroupKey(a.namespace, name)
-	if a.isTree {
-		kind = fwk.CompositePodGroupKey(a.namespace, name)
-	}
-	root := &framework.QueuedPodGroupInfo{PodGroupInfo: a.info(kind, map[fwk.EntityKey]bool{}), QueuedPodInfos: map[fwk.EntityKey][]*framework.QueuedPodInfo{}}
-	for _, pod := range pods {
-		if gated[pod.Name] != nil || pod.DeletionTimestamp != nil || !a.isMember(file, pod, name) {
-			continue
-		}
-		info, err := framework.NewPodInfo(pod)
-		if err != nil {
-			continue
-		}
-		key := fwk.PodGroupKey(a.namespace, *pod.Spec.SchedulingGroup.PodGroupName)
-		queued := &framework.QueuedPodInfo{PodInfo: info, QueueingParams: framework.QueueingParams{Timestamp: pod.CreationTimestamp.Time}}
-		root.QueuedPodInfos[key] = append(root.QueuedPodInfos[key], queued)
-	}
-	eachLeaf(root.PodGroupInfo, func(leaf *framework.PodGroupInfo) {
-		infos := root.QueuedPodInfos[fwk.PodGroupKey(leaf.Namespace, leaf.Name)]
-		slices.SortFunc(infos, framework.PodGroupMemberPodsOrderingFunc)
-		for _, info := range infos {
-			leaf.UnscheduledPods = append(leaf.UnscheduledPods, info.Pod)
-		}
-	})
-	if len(root.QueuedPodInfos) == 0 {
-		return nil
-	}
-	return root
-}
-
 // isMember reports whether a pod belongs to the group of that name, or to one under it.
 func (a *groupAttempt) isMember(file *File, pod *v1.Pod, root string) bool {
 	group := pod.Spec.SchedulingGroup
 	return pod.Namespace == a.namespace && group != nil && group.PodGroupName != nil && file.belongs(a.namespace, *group.PodGroupName, root)
 }
 
-// info returns a group with those under it, as the snapshot knows them.
-func (a *groupAttempt) info(key fwk.EntityKey, seen map[fwk.EntityKey]bool) *framework.PodGroupInfo {
-	seen[key] = true
-	snapshot := scheduler.OracleSnapshot(a.Scheduler)
-	info := &framework.PodGroupInfo{Namespace: key.Namespace, Name: key.Name, Type: key.Type}
-	if key.Type == fwk.PodGroupKeyType {
-		info.PodGroup, _ = snapshot.PodGroups().Get(key.Namespace, key.Name)
-		return info
-	}
-	info.CompositePodGroup, _ = snapshot.CompositePodGroups().Get(key.Namespace, key.Name)
-	if state, err := snapshot.CompositePodGroupStates().Get(key.Namespace, key.Name); err == nil {
-		for _, child := range state.GetChildren() {
-			if !seen[child] {
-				info.Children = append(info.Children, a.info(child, seen))
-			}
-		}
-	}
-	return info
-}
-
-func eachLeaf(group *framework.PodGroupInfo, call func(*framework.PodGroupInfo)) {
-	if group.CompositePodGroup == nil {
-		call(group)
-	}
-	for _, child := range group.Children {
-		eachLeaf(child, call)
-	}
-}
-
 // leaves writes in which order pods are tried.
 func (a *groupAttempt) leaves(group *framework.QueuedPodGroupInfo, answer map[string]any) {
 	leaves := map[string][]string{}
 	if group != nil {
-		eachLeaf(group.PodGroupInfo, func(leaf *framework.PodGroupInfo) {
-			leaves[leaf.Name] = []string{}
-			for _, pod := range leaf.UnscheduledPods {
-				leaves[leaf.Name] = append(leaves[leaf.Name], pod.Name)
-			}
-		})
+		leaves = orders(group)
 	}
 	if a.trees {
 		answer["leaves"] = leaves
@@ -273,13 +204,17 @@ func (a *groupAttempt) failed(_ context.Context, _ framework.Framework, info *fr
 }
 
 // bound writes down where the pods went that did not fail.
-func (a *groupAttempt) bound(group *framework.QueuedPodGroupInfo) {
-	group.ForEachPodInfo(func(info *framework.QueuedPodInfo) bool {
-		if pod, err := a.Cache.GetPod(info.Pod); err == nil && a.pods[info.Pod.Name] == nil {
-			a.pods[info.Pod.Name] = map[string]string{"bound": pod.Spec.NodeName}
+func (a *groupAttempt) bound(pods []*v1.Pod, group *framework.QueuedPodGroupInfo) {
+	for _, order := range orders(group) {
+		for _, pod := range pods {
+			if pod.Namespace != a.namespace || !slices.Contains(order, pod.Name) || a.pods[pod.Name] != nil {
+				continue
+			}
+			if assumed, err := a.Cache.GetPod(pod); err == nil {
+				a.pods[pod.Name] = map[string]string{"bound": assumed.Spec.NodeName}
+			}
 		}
-		return true
-	})
+	}
 }
 
 // settle waits until nothing more is written: victims are deleted beside the cycle.
