@@ -16,10 +16,15 @@ type cluster struct {
 	nodes      []string
 	claims     map[string][]string
 	groups     map[string][]string
+	// Priorities of groups, which are those of their pods.
+	priorities map[string]int
 }
 
 func newCluster(seed int64) *cluster {
-	return &cluster{Rand: rand.New(rand.NewSource(seed)), namespaces: []string{"a", "b", "c"}, claims: map[string][]string{}, groups: map[string][]string{}}
+	return &cluster{
+		Rand: rand.New(rand.NewSource(seed)), namespaces: []string{"a", "b", "c"},
+		claims: map[string][]string{}, groups: map[string][]string{}, priorities: map[string]int{},
+	}
 }
 
 // fill draws a whole cluster.

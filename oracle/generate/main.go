@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 )
 
 func main() {
@@ -40,6 +41,9 @@ func run(args []string) error {
 	header := object{"version": args[1], "config": nil}
 	if args[0] == "groups" {
 		header["gates"] = "GenericWorkload=true"
+		if strings.HasPrefix(args[1], "1.36") {
+			header["gates"] = "GenericWorkload=true,GangScheduling=true"
+		}
 	}
 	cluster.fill(size, args[0] == "groups")
 	out := json.NewEncoder(os.Stdout)

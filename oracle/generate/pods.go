@@ -5,7 +5,7 @@ import "fmt"
 // addPod draws a pod: one that runs on the node, or one that waits for a node.
 func (c *cluster) addPod(name, node string) {
 	namespace := c.anyOf(c.namespaces)
-	spec := object{"schedulerName": "default-scheduler", "containers": c.containers(), "priority": []int{0, 0, 10, 100}[c.Intn(4)]}
+	spec := object{"schedulerName": "default-scheduler", "containers": c.containers(), "priority": c.priority()}
 	status := object{"phase": "Running"}
 	if node == "" {
 		status["phase"] = "Pending"
@@ -21,9 +21,16 @@ func (c *cluster) addPod(name, node string) {
 		spec["volumes"] = volumes
 	}
 	if groups := c.groups[namespace]; node == "" && len(groups) > 0 && c.chance(90) {
-		spec["schedulingGroup"] = object{"podGroupName": c.anyOf(groups)}
+		group := c.anyOf(groups)
+		spec["schedulingGroup"] = object{"podGroupName": group}
+		spec["priority"] = c.priorities[group]
+		delete(spec, "preemptionPolicy")
 	}
 	c.add("v1", "Pod", namespace, name, object{"metadata": object{"labels": c.labels()}, "spec": spec, "status": status})
+}
+
+func (c *cluster) priority() int {
+	return []int{0, 0, 10, 100}[c.Intn(4)]
 }
 
 func (c *cluster) containers() []object {

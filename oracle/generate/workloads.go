@@ -27,10 +27,12 @@ func (c *cluster) addGroups() {
 	for number := 0; number < 8; number++ {
 		namespace, name := c.anyOf(c.namespaces), fmt.Sprintf("g%d", number)
 		c.groups[namespace] = append(c.groups[namespace], name)
+		c.priorities[name] = c.priority()
 		policy := object{"basic": object{}}
 		if c.chance(80) {
-			policy = object{"gang": object{"minCount": 1 + c.Intn(4)}}
+			policy = object{"gang": object{"minCount": 1 + c.Intn(3)}}
 		}
-		c.add("scheduling.k8s.io/v1beta1", "PodGroup", namespace, name, object{"spec": object{"schedulingPolicy": policy}})
+		spec := object{"schedulingPolicy": policy, "priority": c.priorities[name]}
+		c.add("scheduling.k8s.io/v1beta1", "PodGroup", namespace, name, object{"spec": spec})
 	}
 }
