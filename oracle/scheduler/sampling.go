@@ -106,7 +106,9 @@ func (q *question) lookAt(state cycleState, told Told, sample *Sample) []nodeInf
 
 // refuse notes why a node does not fit.
 func (sample *Sample) refuse(node string, status *fwkStatus) {
-	reasons := strings.Split(status.Message(), ", ")
+	// What a filter failed with, without what the framework puts before it.
+	said := strings.TrimPrefix(status.Message(), fmt.Sprintf("running %q filter plugin: ", pluginOf(status)))
+	reasons := strings.Split(said, ", ")
 	sort.Strings(reasons)
 	sample.Refused[node] = []any{pluginOf(status), status.Code().String(), reasons}
 }
