@@ -91,12 +91,8 @@ func start(ctx context.Context, read *config.KubeSchedulerConfiguration) (*sched
 // lists returns the plugins of a profile in the order they run.
 func lists(plugins *config.Plugins) Profile {
 	listed := Profile{PreFilter: []string{}, Filter: []string{}, Score: []string{}}
-	for _, plugin := range plugins.PreFilter.Enabled {
-		listed.PreFilter = append(listed.PreFilter, plugin.Name)
-	}
-	for _, plugin := range plugins.Filter.Enabled {
-		listed.Filter = append(listed.Filter, plugin.Name)
-	}
+	listed.PreFilter = append(listed.PreFilter, names(plugins.PreFilter)...)
+	listed.Filter = append(listed.Filter, names(plugins.Filter)...)
 	for _, plugin := range plugins.Score.Enabled {
 		listed.Score = append(listed.Score, fmt.Sprintf("%s %d", plugin.Name, plugin.Weight))
 	}
@@ -104,6 +100,18 @@ func lists(plugins *config.Plugins) Profile {
 		listed.Preempts = listed.Preempts || plugin.Name == "DefaultPreemption"
 	}
 	return listed
+}
+
+// names returns the plugins of a point, each once: 1.23 to 1.25 can put one down twice.
+func names(set config.PluginSet) []string {
+	seen, names := map[string]bool{}, []string{}
+	for _, plugin := range set.Enabled {
+		if !seen[plugin.Name] {
+			seen[plugin.Name] = true
+			names = append(names, plugin.Name)
+		}
+	}
+	return names
 }
 
 // reasons returns the sentences of an error, sorted, each once.
