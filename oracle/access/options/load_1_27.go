@@ -1,4 +1,4 @@
-//go:build since_1_27
+//go:build since_1_27 && !since_1_28
 
 package options
 
@@ -9,5 +9,5 @@ import (
 
 // OracleLoad reads a configuration file as the command's --config does.
 func OracleLoad(file string) (*config.KubeSchedulerConfiguration, error) {
-	return LoadConfigFromFile(klog.Background(), file)
+	return loadConfigFromFile(klog.Background(), file)
 }

@@ -1,4 +1,4 @@
-//go:build since_1_27
+//go:build since_1_28
 
 package scheduler
 
