@@ -8,8 +8,8 @@ mod key_value;
 pub mod load;
 mod memory;
 #[rustfmt::skip]
-#[allow(missing_docs, clippy::all, clippy::pedantic, reason = "generated")]
-pub mod proto;
+#[allow(missing_docs, dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated")]
+mod proto;
 mod revision;
 mod source;
 mod versions;
