@@ -2,6 +2,7 @@
 
 #[allow(dead_code)]
 #[path = "../fuzz/src/stored.rs"]
+#[allow(unreachable_pub, reason = "public in the fuzz targets' crate")]
 mod stored;
 
 use std::path::Path;

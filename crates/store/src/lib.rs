@@ -1,6 +1,4 @@
-//! Bytes in time: what etcd holds, whichever way it is reached.
-//!
-//! A [`Source`] is a read-only view of etcd's key space over a span of revisions. There is no put, delete or compact here.
+#![doc = include_str!("../README.md")]
 
 mod error;
 pub mod etcd;
