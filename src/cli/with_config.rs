@@ -1,5 +1,7 @@
 //! `get pod/x --with-config`: the pod with the ConfigMaps and Secrets its containers started with.
 
+use std::sync::Arc;
+
 use std::io::Write;
 
 use futures_util::TryStreamExt;
@@ -35,7 +37,7 @@ pub(super) async fn run(session: &Session, addresses: &[String], out: &mut Outpu
         None => None,
     };
     let config = configuration(session, &pod, revision, newest).await?;
-    let started = Started { pod, revision, dated, config };
+    let started = Started { pod: Arc::unwrap_or_clone(pod), revision, dated, config };
     let shown = Shown { managed_fields: session.args.show_managed_fields };
     match &session.format {
         Format::Json => writeln!(out, "{:#}", with_config::to_json(started, shown))?,
@@ -47,8 +49,8 @@ pub(super) async fn run(session: &Session, addresses: &[String], out: &mut Outpu
 }
 
 /// The pod as it is, and the revision that shows the last start of one of its containers.
-async fn last_start(session: &Session, keys: Keys, newest: Revision) -> Result<Option<(Object, Option<Revision>)>> {
-    let mut found: Option<(Object, Option<Revision>)> = None;
+async fn last_start(session: &Session, keys: Keys, newest: Revision) -> Result<Option<(Arc<Object>, Option<Revision>)>> {
+    let mut found: Option<(Arc<Object>, Option<Revision>)> = None;
     let mut changes = changes(session, keys, Until::Revision(newest));
     while let Some(read) = changes.try_next().await? {
         let Read::Item(change) = read else { continue };
@@ -57,7 +59,7 @@ async fn last_start(session: &Session, keys: Keys, newest: Revision) -> Result<O
             let known = found.take().and_then(|(_, revision)| revision).filter(|_| before.is_some());
             let seen = matches!(change.before, ketcd_history::ObjectVersion::Unreadable);
             let started = !seen && config::started(before, after);
-            (after.clone(), if started { Some(change.revision) } else { known })
+            (Arc::clone(after), if started { Some(change.revision) } else { known })
         });
     }
     Ok(found)

@@ -5,6 +5,7 @@ use std::fmt;
 use serde_json::Value;
 
 use super::change::{Change, ChangeKind, ObjectVersion};
+use ketcd_kube::condition;
 
 /// How an actor is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -264,10 +265,6 @@ fn disruptor(marked: &Value, pod: &Value) -> Option<Actor> {
     }
 }
 
-fn condition<'a>(pod: &'a Value, kind: &str) -> Option<&'a Value> {
-    pod["status"]["conditions"].as_array()?.iter().find(|condition| condition["type"] == kind)
-}
-
 /// The program behind `spec.schedulerName`: the default one is kube-scheduler, others go by their own names.
 fn scheduler_of(pod: &Value) -> &str {
     pod["spec"]["schedulerName"].as_str().filter(|name| *name != "default-scheduler").unwrap_or("kube-scheduler")
@@ -284,6 +281,7 @@ fn kubelet_of(object: &Value) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ketcd_kube::Object;
     use ketcd_store::{Origin, Revision};
     use serde_json::json;
 
@@ -303,7 +301,7 @@ mod tests {
         if let Some(node) = node {
             pod["spec"]["nodeName"] = json!(node);
         }
-        ObjectVersion::Object(pod.into())
+        Object::from(pod).into()
     }
 
     #[test]
@@ -322,9 +320,7 @@ mod tests {
             let entry = |name: &str, fields: Value| json!({"manager": name, "operation": "Update", "subresource": "status", "time": "1", "fieldsV1": fields});
             let managed: Vec<Value> =
                 [entry("kube-scheduler", scheduler)].into_iter().chain(kubelet.map(|fields| entry("kubelet", fields))).collect();
-            ObjectVersion::Object(
-                json!({"kind": "Pod", "metadata": {"managedFields": managed}, "spec": {"nodeName": "n1"}, "status": {}}).into(),
-            )
+            Object::from(json!({"kind": "Pod", "metadata": {"managedFields": managed}, "spec": {"nodeName": "n1"}, "status": {}})).into()
         };
         let both = json!({"f:a": {}, "f:b": {}});
         let taken = made_by(pod(both.clone(), None), pod(json!({"f:a": {}}), Some(json!({"f:b": {}}))));
@@ -341,9 +337,9 @@ mod tests {
         let mut deleting = before.object().unwrap().clone();
         deleting["metadata"]["deletionTimestamp"] = json!("2026-11-20T22:16:12Z");
         deleting["metadata"]["deletionGracePeriodSeconds"] = json!(30);
-        assert_eq!(made_by(before.clone(), ObjectVersion::Object(deleting.into())), None);
+        assert_eq!(made_by(before.clone(), Object::from(deleting).into()), None);
         let namespace = |metadata: Value, phase: &str| {
-            ObjectVersion::Object(json!({"kind": "Namespace", "metadata": metadata, "status": {"phase": phase}}).into())
+            Object::from(json!({"kind": "Namespace", "metadata": metadata, "status": {"phase": phase}})).into()
         };
         let asked = json!({"deletionTimestamp": "2026-11-20T22:16:12Z"});
         assert_eq!(made_by(namespace(json!({}), "Active"), namespace(asked, "Terminating")), None);

@@ -1,5 +1,7 @@
 //! Which change last set each value of an object.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::actor::Actor;
@@ -44,7 +46,7 @@ impl Lines {
 #[derive(Debug, Default)]
 pub struct Blame {
     setters: Vec<Setter>,
-    current: Option<(Object, Lines)>,
+    current: Option<(Arc<Object>, Lines)>,
 }
 
 impl Blame {
@@ -65,13 +67,13 @@ impl Blame {
             (ObjectVersion::Object(_), Some((before, lines))) => merge("", &before.comparable(), lines, &after.comparable(), number),
             _ => fresh(after, number),
         };
-        self.current = Some((after.clone(), lines));
+        self.current = Some((Arc::clone(after), lines));
     }
 
     /// Returns the last version and who set its values; `None` where none could be read.
     pub fn finish(self) -> Option<(Object, Blamed)> {
         let (object, lines) = self.current?;
-        Some((object, Blamed { setters: self.setters, lines }))
+        Some((Arc::unwrap_or_clone(object), Blamed { setters: self.setters, lines }))
     }
 }
 
@@ -141,7 +143,7 @@ mod tests {
             key: "/k".into(),
             origin: Origin::Db,
             before,
-            after: ObjectVersion::Object(after.into()),
+            after: Object::from(after).into(),
         };
         AttributedChange { change, dated: None, actor: None }
     }
@@ -156,7 +158,7 @@ mod tests {
         let second = json!({"spec": {"containers": [{"name": "b", "image": "b:2"}, {"name": "a", "image": "a:1"}], "nodeName": "n1"}});
         let mut blame = Blame::default();
         blame.observe(&told(5, ObjectVersion::Absent, first.clone()));
-        blame.observe(&told(6, ObjectVersion::Object(first.into()), second));
+        blame.observe(&told(6, Object::from(first).into(), second));
         let (_, blamed) = blame.finish().unwrap();
         let Lines::Object(root, own) = &blamed.lines else { panic!() };
         assert_eq!(*own, 0);
@@ -171,7 +173,7 @@ mod tests {
     fn what_was_set_before_the_readable_history_has_no_revision() {
         let mut blame = Blame::default();
         blame.observe(&told(5, ObjectVersion::Unreadable, json!({"a": 1, "b": 1})));
-        blame.observe(&told(6, ObjectVersion::Object(json!({"a": 1, "b": 1}).into()), json!({"a": 1, "b": 2})));
+        blame.observe(&told(6, Object::from(json!({"a": 1, "b": 1})).into(), json!({"a": 1, "b": 2})));
         let (_, blamed) = blame.finish().unwrap();
         let Lines::Object(root, _) = &blamed.lines else { panic!() };
         assert_eq!((revision(&blamed, &root[0].1), revision(&blamed, &root[1].1)), (None, Some(6)));

@@ -1,5 +1,7 @@
 //! One change: an object before and after a revision.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{Patch, PatchOperation, ReplaceOperation};
@@ -33,7 +35,7 @@ impl ChangeKind {
     }
 }
 
-/// An object on one side of a change.
+/// An object on one side of a change. Copies share the object, which is never cloned on its way from the decoder to the reader.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ObjectVersion {
     /// There was none: the key did not exist.
@@ -41,29 +43,31 @@ pub enum ObjectVersion {
     /// There was one, but it cannot be read any more: a gap.
     Unreadable,
     /// This one.
-    Object(Object),
-    /// Bytes that are no object to us.
+    Object(Arc<Object>),
+    /// Bytes that could not be decoded.
     Opaque(Opaque),
 }
 
 impl ObjectVersion {
-    /// The object's JSON, if it is one.
+    /// Returns the object's JSON, if there is an object.
     pub fn object(&self) -> Option<&Value> {
-        self.whole().map(|object| &**object)
+        self.whole().map(|object| &***object)
     }
 
-    /// The object, if it is one.
-    pub fn whole(&self) -> Option<&Object> {
+    /// Returns the object, if there is one.
+    pub fn whole(&self) -> Option<&Arc<Object>> {
         match self {
             Self::Object(object) => Some(object),
             _ => None,
         }
     }
 
-    /// Leaves `metadata.managedFields` out of the object.
+    /// Removes `metadata.managedFields` from the object; one that others share is cloned first.
     pub fn remove_managed_fields(&mut self) {
-        if let Self::Object(object) = self {
-            object.remove_managed_fields();
+        if let Self::Object(object) = self
+            && !object["metadata"]["managedFields"].is_null()
+        {
+            Arc::make_mut(object).remove_managed_fields();
         }
     }
 }
@@ -71,9 +75,15 @@ impl ObjectVersion {
 impl From<Body> for ObjectVersion {
     fn from(body: Body) -> Self {
         match body {
-            Body::Object(object) => Self::Object(object),
+            Body::Object(object) => Self::Object(Arc::new(object)),
             Body::Opaque(opaque) => Self::Opaque(opaque),
         }
+    }
+}
+
+impl From<Object> for ObjectVersion {
+    fn from(object: Object) -> Self {
+        Self::Object(Arc::new(object))
     }
 }
 
@@ -117,9 +127,14 @@ impl AttributedChange {
 }
 
 impl Change {
-    /// The object after the change or, where it was deleted, before it.
+    /// Returns the JSON of the object after the change or, where it was deleted, before it.
     pub fn object(&self) -> Option<&Value> {
-        self.after.object().or(self.before.object())
+        self.whole().map(|object| &***object)
+    }
+
+    /// Returns the object after the change or, where it was deleted, before it.
+    pub fn whole(&self) -> Option<&Arc<Object>> {
+        self.after.whole().or(self.before.whole())
     }
 
     /// RFC 6902, from the version before to this one; null stands for no object. `None` for a creation and after a gap.

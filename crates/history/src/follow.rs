@@ -1,6 +1,7 @@
 //! Turns etcd's events into changes, one at a time, holding only the last bytes of each key.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -17,7 +18,7 @@ const RECENT: usize = 1024;
 pub struct Follower<D> {
     decode: D,
     last: HashMap<Bytes, KeyValue>,
-    recent: HashMap<Bytes, Object>,
+    recent: HashMap<Bytes, Arc<Object>>,
     /// The end of the last gap: what was seen before it may have changed since.
     gap: Revision,
 }
@@ -85,7 +86,7 @@ impl<D: Fn(&KeyValue) -> Body> Follower<D> {
             if self.recent.len() >= RECENT {
                 self.recent.clear();
             }
-            self.recent.insert(key.clone(), object.clone());
+            self.recent.insert(key.clone(), Arc::clone(object));
         }
     }
 }
@@ -128,6 +129,14 @@ mod tests {
         assert_eq!(deleted.patch().unwrap().to_string(), r#"[{"op":"replace","path":"","value":null}]"#);
         let again = follower.change(put(8, 8, 1, "{}"));
         assert_eq!(again.before, ObjectVersion::Absent);
+    }
+
+    #[test]
+    fn an_object_is_decoded_once_and_shared() {
+        let mut follower = follower();
+        let added = follower.change(put(5, 5, 1, "{}"));
+        let modified = follower.change(put(6, 5, 2, "{}"));
+        assert!(Arc::ptr_eq(added.after.whole().unwrap(), modified.before.whole().unwrap()));
     }
 
     #[test]

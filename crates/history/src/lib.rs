@@ -1,4 +1,4 @@
-//! Objects through many revisions: changes, the clock that dates them, who made them, and the stories they tell.
+#![doc = include_str!("../README.md")]
 
 mod actor;
 pub mod blame;

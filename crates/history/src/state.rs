@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use ketcd_kube::condition;
 use serde_json::Value;
 
 /// How a state should strike the reader.
@@ -177,10 +178,6 @@ fn from_conditions(object: &Value) -> State {
         }
         _ => state(Tone::Neutral, ""),
     }
-}
-
-fn condition<'a>(object: &'a Value, kind: &str) -> Option<&'a Value> {
-    object["status"]["conditions"].as_array()?.iter().find(|condition| condition["type"] == kind)
 }
 
 fn reason(of: &Value) -> Option<String> {

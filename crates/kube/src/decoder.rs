@@ -9,9 +9,11 @@ mod envelope;
 mod fault;
 mod go_text;
 mod go_time;
+mod masking;
 mod raw_json;
 mod served;
 mod sorted;
+mod stored;
 mod text;
 mod typed;
 mod values;
@@ -28,19 +30,13 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use self::conform::Structs;
-use self::envelope::Envelope;
-use self::fault::{Fault, Result};
-use self::text::Identity;
-use self::view::Context;
-use self::wire::Span;
+use self::fault::Fault;
+use self::stored::Stored;
 use super::encryption::{KeyRing, Seal};
-use super::object::{Body, Decoded, Object, Opaque, UnknownField};
+use super::object::{Body, Decoded, Opaque, UnknownField};
 use super::observer::Observer;
 use super::release::Release;
 use super::secret;
-use crate::proto::kubernetes::{MESSAGES, ROOTS};
-use crate::proto::table::Message;
 
 /// Turns stored values into what the API server would return for them, the values of Secrets masked unless [`Decoder::showing_secrets`].
 #[derive(Clone, Debug, Default)]
@@ -135,13 +131,7 @@ impl Decoder {
 
     /// As [`Decoder::decode`], but appends the object's JSON to `out`, compact and with its members sorted, and returns the unknown fields.
     /// Nothing is appended where the value is opaque.
-    pub fn decode_text(
-        &self,
-        key: &[u8],
-        value: &[u8],
-        mod_revision: i64,
-        out: &mut Vec<u8>,
-    ) -> std::result::Result<Vec<UnknownField>, Opaque> {
+    pub fn decode_text(&self, key: &[u8], value: &[u8], mod_revision: i64, out: &mut Vec<u8>) -> Result<Vec<UnknownField>, Opaque> {
         let written = self.text(key, value, mod_revision, out);
         match &written {
             Ok(unknown) => self.tell_unknown(key, unknown),
@@ -150,7 +140,7 @@ impl Decoder {
         written
     }
 
-    fn text(&self, key: &[u8], value: &[u8], mod_revision: i64, out: &mut Vec<u8>) -> std::result::Result<Vec<UnknownField>, Opaque> {
+    fn text(&self, key: &[u8], value: &[u8], mod_revision: i64, out: &mut Vec<u8>) -> Result<Vec<UnknownField>, Opaque> {
         let value = self.unsealed(key, value)?;
         let start = out.len();
         let result = match self.recognise(&value)? {
@@ -176,7 +166,7 @@ impl Decoder {
     ///
     /// # Errors
     /// The value is opaque, or an object the type does not fit.
-    pub fn decode_as<T: DeserializeOwned>(&self, key: &[u8], value: &[u8], mod_revision: i64) -> std::result::Result<T, Opaque> {
+    pub fn decode_as<T: DeserializeOwned>(&self, key: &[u8], value: &[u8], mod_revision: i64) -> Result<T, Opaque> {
         let value = self.unsealed(key, value)?;
         let result = match self.recognise(&value)? {
             Stored::Protobuf(wire) if !self.changes(&wire) && !self.masks(key, &value) => {
@@ -198,12 +188,7 @@ impl Decoder {
     ///
     /// # Errors
     /// The value is opaque, or an object the type does not fit.
-    pub fn decode_borrowed<'v, T: Deserialize<'v>>(
-        &self,
-        key: &[u8],
-        value: &'v [u8],
-        mod_revision: i64,
-    ) -> std::result::Result<T, Opaque> {
+    pub fn decode_borrowed<'v, T: Deserialize<'v>>(&self, key: &[u8], value: &'v [u8], mod_revision: i64) -> Result<T, Opaque> {
         if !Seal::is_on(value)
             && let Stored::Protobuf(wire) = self.recognise(value)?
             && !self.changes(&wire)
@@ -220,7 +205,7 @@ impl Decoder {
     }
 
     /// What was in a sealed value, which is not sealed again; any other value as it is.
-    fn unsealed<'v>(&self, key: &[u8], value: &'v [u8]) -> std::result::Result<Cow<'v, [u8]>, Opaque> {
+    fn unsealed<'v>(&self, key: &[u8], value: &'v [u8]) -> Result<Cow<'v, [u8]>, Opaque> {
         counted::add();
         if value.len() > MAX_LENGTH {
             return Err(opaque(format!("a value of {} bytes, more than any Kubernetes object", value.len()), false, value));
@@ -234,156 +219,6 @@ impl Decoder {
         }
         Ok(Cow::Owned(plain.to_vec()))
     }
-
-    /// Tells what a value holds.
-    fn recognise(&self, value: &[u8]) -> std::result::Result<Stored, Opaque> {
-        match Envelope::of(value).map_err(|fault| broken(&fault, value))? {
-            Envelope::Foreign => Err(opaque(foreign_reason(value), true, value)),
-            Envelope::Json | Envelope::Cbor => Ok(Stored::Dynamic),
-            Envelope::Protobuf { api_version, kind, object } => match find_message(&api_version, &kind) {
-                None => Err(opaque(format!("unknown kind {kind} of {api_version}, stored as protobuf"), true, value)),
-                Some(message) => {
-                    let (api_version, message) = self.served_as(&api_version, &kind).unwrap_or((api_version, message));
-                    Ok(Stored::Protobuf(Wire { message, api_version, kind, object }))
-                }
-            },
-        }
-    }
-
-    /// Whether the API server may change the object on its way.
-    fn changes(&self, wire: &Wire) -> bool {
-        !self.stored && served::changes(&wire.api_version, &wire.kind)
-    }
-
-    /// Whether there may be something in the value to mask.
-    fn masks(&self, key: &[u8], value: &[u8]) -> bool {
-        !self.shows_secrets && secret::may_be_in(key, value)
-    }
-
-    /// The object in a value, its secrets masked, and the fields it does not show.
-    fn object(&self, key: &[u8], stored: Stored, value: &[u8], mod_revision: i64, lean: bool) -> Result<(Object, Vec<UnknownField>)> {
-        let (object, mut unknown) = self.value(stored, value, mod_revision, lean)?;
-        if !self.masks(key, value) {
-            return Ok((object.into(), unknown));
-        }
-        let object = secret::mask(key, object);
-        unknown.iter_mut().for_each(UnknownField::mask);
-        Ok((object, unknown))
-    }
-
-    fn value(&self, stored: Stored, value: &[u8], mod_revision: i64, lean: bool) -> Result<(Value, Vec<UnknownField>)> {
-        let Stored::Protobuf(wire) = stored else {
-            let (mut object, unknown) = self.dynamic(value, mod_revision)?;
-            if lean && let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-                metadata.remove("managedFields");
-            }
-            return Ok((object, unknown));
-        };
-        let mut context = wire.context(self, value);
-        let mut object = Value::deserialize(wire.deserializer(&mut context, mod_revision, lean)).map_err(|unfit| unfit.0)?;
-        if self.changes(&wire) {
-            served::serve(&mut object, &wire.api_version, &wire.kind, self.minor(wire.message));
-        }
-        Ok((object, context.unknown))
-    }
-
-    /// A value that carries its own member names: custom resources, and the few built-in kinds that are stored as JSON.
-    fn dynamic(&self, value: &[u8], mod_revision: i64) -> Result<(Value, Vec<UnknownField>)> {
-        let mut object = parse_dynamic(value, raw_json::Numbers::Keep)?;
-        let text = |name| object.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let (mut api_version, kind) = (text("apiVersion"), text("kind"));
-        let mut unknown = Vec::new();
-        match find_message(&api_version, &kind) {
-            None => object = parse_dynamic(value, raw_json::Numbers::Go)?,
-            Some(mut message) => {
-                let converted = !self.stored && self.release.in_tables() >= CRD_V1_ONLY;
-                if converted && (api_version.as_str(), kind.as_str()) == ("apiextensions.k8s.io/v1beta1", "CustomResourceDefinition") {
-                    custom_resource_definition::to_v1(&mut object);
-                    api_version = "apiextensions.k8s.io/v1".to_owned();
-                    message = find_message(&api_version, &kind).unwrap_or(message);
-                } else if let Some(served) = self.served_as(&api_version, &kind) {
-                    (api_version, message) = served;
-                }
-                let minor = self.minor(message);
-                let identity = Identity { api_version: &api_version, kind: &kind, mod_revision };
-                object = conform::conform(message, object, identity, &mut Structs { minor, lenient: self.lenient, unknown: &mut unknown });
-                if !self.stored {
-                    served::serve(&mut object, &api_version, &kind, minor);
-                }
-            }
-        }
-        if mod_revision > 0
-            && let Some(Value::Object(metadata)) = object.get_mut("metadata")
-        {
-            metadata.insert("resourceVersion".to_owned(), Value::String(mod_revision.to_string()));
-        }
-        Ok((object, unknown))
-    }
-
-    /// The version and message in which the server returns a kind, where they are not those stored.
-    fn served_as(&self, api_version: &str, kind: &str) -> Option<(String, &'static Message)> {
-        let version = versions::served_as(api_version, kind, self.release.in_tables()).filter(|_| !self.stored)?;
-        find_message(&version, kind).map(|message| (version, message))
-    }
-
-    /// The release whose rules an object is written by: ours, or the last one that knew its message.
-    fn minor(&self, message: &Message) -> u8 {
-        self.release.in_tables().min(message.last)
-    }
-}
-
-/// What a value holds.
-enum Stored {
-    /// An object in protobuf.
-    Protobuf(Wire),
-    /// An object in JSON or CBOR.
-    Dynamic,
-}
-
-/// An object in protobuf: where it lies in the value, and what it is.
-struct Wire {
-    message: &'static Message,
-    api_version: String,
-    kind: String,
-    object: Span,
-}
-
-impl Wire {
-    fn context<'v>(&self, decoder: &Decoder, value: &'v [u8]) -> Context<'v> {
-        Context::new(value, decoder.minor(self.message), decoder.lenient)
-    }
-
-    fn identity(&self, mod_revision: i64) -> Identity<'_> {
-        Identity { api_version: &self.api_version, kind: &self.kind, mod_revision }
-    }
-
-    fn deserializer<'c, 'v>(&'c self, context: &'c mut Context<'v>, mod_revision: i64, lean: bool) -> typed::Object<'c, 'v> {
-        typed::Object { context, message: self.message, span: self.object, identity: self.identity(mod_revision), lean }
-    }
-}
-
-/// Since this release CustomResourceDefinitions are served as v1 only, though stored as v1beta1.
-const CRD_V1_ONLY: u8 = 22;
-
-fn parse(text: &[u8]) -> Result<Value> {
-    serde_json::from_slice(text).map_err(|error| Fault::new(error.to_string(), 0))
-}
-
-/// The object in JSON or CBOR.
-fn parse_dynamic(value: &[u8], numbers: raw_json::Numbers) -> Result<Value> {
-    let mut canonical = Vec::with_capacity(value.len() + 64);
-    if value.starts_with(&cbor::MAGIC) {
-        cbor::append(value, &mut canonical)?;
-    } else {
-        raw_json::append(value, numbers, &mut canonical)?;
-    }
-    let object = parse(&canonical)?;
-    if object.is_object() { Ok(object) } else { Err(Fault::new("no object", 0)) }
-}
-
-fn find_message(api_version: &str, kind: &str) -> Option<&'static Message> {
-    let index = ROOTS.binary_search_by(|row| (row.api_version, row.kind).cmp(&(api_version, kind))).ok()?;
-    Some(&MESSAGES[usize::from(ROOTS[index].message.0)])
 }
 
 fn opaque(reason: String, expected: bool, value: &[u8]) -> Opaque {

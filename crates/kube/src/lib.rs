@@ -1,4 +1,4 @@
-//! Bytes to objects: what Kubernetes means by the bytes in etcd.
+#![doc = include_str!("../README.md")]
 
 pub use k8s_openapi::api;
 pub use k8s_openapi::apimachinery;
@@ -30,7 +30,7 @@ pub use decoder::counted::decodes;
 pub use decoder::go_duration;
 pub use field_selector::FieldSelector;
 pub use kinds::{Kind, Kinds, UnknownKind};
-pub use object::{Body, Decoded, Object, Opaque, UnknownField};
+pub use object::{Body, Decoded, Object, Opaque, UnknownField, condition};
 pub use observer::Observer;
 pub use quantity::{Format, Quantity, QuantityError};
 pub use registry_key::{ObjectPath, RegistryKey, Resource, find_prefixes, normalize_prefix, prefix_of};

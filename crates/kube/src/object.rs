@@ -159,3 +159,8 @@ impl fmt::Display for UnknownField {
         if self.bytes.len() > SHOWN { f.write_str("…") } else { Ok(()) }
     }
 }
+
+/// Returns the condition of this type in an object's `status.conditions`.
+pub fn condition<'a>(object: &'a Value, condition_type: &str) -> Option<&'a Value> {
+    object["status"]["conditions"].as_array()?.iter().find(|condition| condition["type"] == condition_type)
+}

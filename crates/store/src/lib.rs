@@ -1,6 +1,4 @@
-//! Bytes in time: what etcd holds, whichever way it is reached.
-//!
-//! A [`Source`] is a read-only view of etcd's key space over a span of revisions. There is no put, delete or compact here.
+#![doc = include_str!("../README.md")]
 
 mod error;
 pub mod etcd;
@@ -8,8 +6,8 @@ mod key_value;
 pub mod load;
 mod memory;
 #[rustfmt::skip]
-#[allow(missing_docs, clippy::all, clippy::pedantic, reason = "generated")]
-pub mod proto;
+#[allow(missing_docs, dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated")]
+mod proto;
 mod revision;
 mod source;
 mod versions;

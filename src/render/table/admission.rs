@@ -1,8 +1,9 @@
 //! The API server's own machinery: admission, aggregation, flow control, storage versions.
 
+use ketcd_kube::condition;
 use serde_json::Value;
 
-use super::fields::{at, condition, count, first_three, int, list, name, scalar, selector, text, text_or};
+use super::fields::{at, count, first_three, int, list, name, scalar, selector, text, text_or};
 use super::{Cells, Printer, View};
 
 pub(super) fn printer(group: &str, kind: &str) -> Option<Printer> {

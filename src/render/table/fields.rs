@@ -1,6 +1,7 @@
 //! Reading fields of objects for a table: absent ones are empty, 0 or false, as Go's zero values are.
 
 use jiff::Timestamp;
+use ketcd_kube::condition;
 use serde_json::Value;
 
 use ketcd_kube::{LabelSelector, Quantity};
@@ -92,11 +93,6 @@ pub(super) fn selector(selector: Option<&Value>) -> String {
 /// Returns the names and the images of containers, each joined by commas.
 pub(super) fn containers(value: &Value, path: &str) -> [String; 2] {
     ["name", "image"].map(|field| list(value, path).iter().map(|container| text(container, field)).collect::<Vec<_>>().join(","))
-}
-
-/// Returns the condition of a type.
-pub(super) fn condition<'a>(object: &'a Value, condition_type: &str) -> Option<&'a Value> {
-    list(object, "status.conditions").iter().find(|condition| text(condition, "type") == condition_type)
 }
 
 /// Whether the condition of a type is True.

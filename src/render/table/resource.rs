@@ -1,8 +1,9 @@
 //! Dynamic resource allocation and gang scheduling.
 
+use ketcd_kube::condition;
 use serde_json::Value;
 
-use super::fields::{at, condition, int, list, name, text, text_or};
+use super::fields::{at, int, list, name, text, text_or};
 use super::{Cells, Printer, View};
 
 const NAME_AND_AGE: Printer = Printer { columns: "NAME|AGE", cells: |object, view| vec![name(object), view.age(object)] };

@@ -1,10 +1,11 @@
 //! Makes a timeline of one key's changes, one at a time.
 
-use serde_json::Value;
+use std::sync::Arc;
 
 use super::rollout::Chapters;
 use super::{Gap, Notes, Phase, Placement, Step, StepDetector, Subject, Timeline, controller, mark_longest, one_moment, state};
 use crate::change::{AttributedChange, ChangeKind, ObjectVersion};
+use ketcd_kube::Object;
 use ketcd_store::Origin;
 
 /// Makes a timeline of one key's changes, one at a time, oldest first.
@@ -22,7 +23,7 @@ impl Builder {
     pub fn observe(&mut self, told: AttributedChange, keep: bool) {
         let change = &told.change;
         let timeline = &mut self.timeline;
-        if let (Origin::Objects, Some(object)) = (change.origin, change.object()) {
+        if let (Origin::Objects, Some(object)) = (change.origin, change.whole()) {
             timeline.one_moment = true;
             timeline.phases = one_moment::phases(object, change.revision);
             timeline.until = Some(change.revision);
@@ -49,7 +50,7 @@ impl Builder {
             timeline.phases.push(phase);
         }
         timeline.until = Some(change.revision);
-        if let Some(object) = change.object() {
+        if let Some(object) = change.whole() {
             remember(timeline, object, &told);
         }
         if keep {
@@ -72,7 +73,7 @@ impl Builder {
 }
 
 /// Keeps what the end of the story needs of a version.
-fn remember(timeline: &mut Timeline, object: &Value, told: &AttributedChange) {
+fn remember(timeline: &mut Timeline, object: &Arc<Object>, told: &AttributedChange) {
     let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
     if timeline.uids.last().is_none_or(|last| last != uid) {
         timeline.uids.push(uid.to_owned());
@@ -82,5 +83,5 @@ fn remember(timeline: &mut Timeline, object: &Value, told: &AttributedChange) {
     {
         timeline.placements.push(Placement { node: node.to_owned(), uid: uid.to_owned(), since: told.change.revision });
     }
-    timeline.last = Some(object.clone());
+    timeline.last = Some(Arc::clone(object));
 }

@@ -21,11 +21,14 @@ mod storage;
 mod story;
 mod workload;
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::actor::Actor;
 use super::change::AttributedChange;
 use super::clock::Dated;
+use ketcd_kube::{Object, condition};
 use ketcd_store::Revision;
 
 pub use builder::Builder;
@@ -149,7 +152,7 @@ pub struct Timeline {
     /// Kubernetes Events about it, in order of their last time.
     pub notes: Vec<Note>,
     /// The last version that can be read, unless it was deleted since: then the one before.
-    pub last: Option<Value>,
+    pub last: Option<Arc<Object>>,
     /// The revision of its last change.
     pub until: Option<Revision>,
 }
@@ -217,11 +220,6 @@ fn mark_longest(phases: &mut [Phase]) {
 /// The owner that controls an object.
 fn controller(object: &Value) -> Option<&Value> {
     object["metadata"]["ownerReferences"].as_array()?.iter().find(|owner| owner["controller"] == true)
-}
-
-/// A condition by its type.
-fn condition<'a>(object: &'a Value, kind: &str) -> Option<&'a Value> {
-    object["status"]["conditions"].as_array()?.iter().find(|condition| condition["type"] == kind)
 }
 
 /// A condition's status where it differs from the version before: `(before, after)`, empty where there was none.

@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use super::{Step, autoscaler, deployment, generic, network, node, pod, rollout, storage, workload};
 use crate::change::{Change, ObjectVersion};
-use ketcd_kube::Object;
 
 /// Tells the steps of one key's changes, one change at a time, oldest first.
 #[derive(Default)]
@@ -32,10 +31,10 @@ impl StepDetector {
         };
         if kind == "Secret" {
             // What is told of a Secret are the places that changed, never values.
-            let before = before.map(Object::comparable);
+            let before = before.map(|before| before.comparable());
             return generic::steps(before.as_deref(), &after.comparable());
         }
-        self.between(kind, before.map(|before| &**before), after)
+        self.between(kind, before.map(|before| &***before), after)
     }
 
     /// The steps of an object's creation.

@@ -42,7 +42,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::decoder::find_message;
+    use crate::decoder::stored::find_message;
     use crate::proto::kubernetes::MESSAGES;
     use crate::proto::table::{Message, Type};
 

@@ -1,7 +1,10 @@
 //! The small buckets of etcd's database: what they say of the store, its members and their alarms.
 
 use super::bolt::{Bolt, Bucket, Walk};
-use super::mvcc::{Field, Fields, RevisionKey};
+use prost::Message;
+
+use super::mvcc::RevisionKey;
+use crate::proto::etcdserverpb::{AlarmMember, AlarmType};
 use crate::{Member, Revision};
 
 /// What the bucket `meta` says.
@@ -81,21 +84,14 @@ pub(super) fn member(json: &[u8]) -> Option<Member> {
     Some(Member { endpoint, id: format!("{id:x}"), ..Member::default() })
 }
 
-/// Reads an alarm: `AlarmMember {1 memberID, 2 alarm}`.
+/// Reads a key of the bucket `alarm`.
 pub(super) fn alarm(bytes: &[u8]) -> Option<String> {
-    let (mut member, mut kind, mut fields) = (0, 0, Fields::new(bytes));
-    while let Some(field) = fields.next()? {
-        match field {
-            (1, Field::Varint(id)) => member = id,
-            (2, Field::Varint(n)) => kind = n,
-            _ => {}
-        }
-    }
-    let what = match kind {
-        0 => return None,
-        1 => "NOSPACE: the database is full and refuses writes",
-        2 => "CORRUPT: members disagree about the data",
-        _ => "unknown to ketcd",
+    let AlarmMember { member_id, alarm } = AlarmMember::decode(bytes).ok()?;
+    let what = match AlarmType::try_from(alarm) {
+        Ok(AlarmType::None) => return None,
+        Ok(AlarmType::Nospace) => "NOSPACE: the database is full and refuses writes",
+        Ok(AlarmType::Corrupt) => "CORRUPT: members disagree about the data",
+        Err(_) => "unknown to ketcd",
     };
-    Some(format!("member {member:x} raised the alarm {what}"))
+    Some(format!("member {member_id:x} raised the alarm {what}"))
 }

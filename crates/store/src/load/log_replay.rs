@@ -68,7 +68,7 @@ impl Replay<'_> {
         let logged = before.map(|(entry, _)| {
             let image = self.images[entry.file];
             let file = &self.builder.image_bytes(image)[..];
-            Logged { image, file, request: Request::read(file, entry.data.clone()) }
+            Logged { image, file, request: Request::read(&entry.data) }
         });
         let puts = self.builder.changes_of(self.layer).filter(|found| found.kind == EventKind::Put);
         let known: Vec<Known<'_>> = puts
@@ -77,7 +77,7 @@ impl Replay<'_> {
                 Known { key: self.builder.bytes(found.key), value: self.builder.bytes(found.value), main, create_revision, version }
             })
             .collect();
-        let changes = wal::recover(logged.collect(), &known, reached);
+        let changes = wal::recover(&logged.collect::<Vec<_>>(), &known, reached);
         let comparison = self.compare(&changes, false);
         // Where neither key nor value is the same, it is rather the revision that was taken for another's.
         if comparison.same < comparison.differing.len() || comparison.differing.iter().any(|difference| !difference.is_similar) {
@@ -131,7 +131,7 @@ impl Replay<'_> {
                 return (changes, Some(format!("the last {left} entries of the log are not known to be committed and are left out")));
             }
             let image = self.images[entry.file];
-            let Some(request) = Request::read(self.builder.image_bytes(image), entry.data.clone()) else {
+            let Some(request) = Request::read(&entry.data) else {
                 return (changes, Some(format!("entry {index} of the log cannot be read; what follows it is left out")));
             };
             changes.extend(store.apply(image, &request));

@@ -19,6 +19,17 @@ pub(super) struct Location {
     pub length: u32,
 }
 
+impl Location {
+    /// Returns where `part` lies in `bytes`, the bytes of image `image`, of which it is a slice; empty bytes lie anywhere.
+    pub(super) fn of(image: u16, bytes: &[u8], part: &[u8]) -> Self {
+        if part.is_empty() {
+            return Self { image, start: 0, length: 0 };
+        }
+        debug_assert!(bytes.as_ptr_range().contains(&part.as_ptr()));
+        Self { image, start: (part.as_ptr().addr() - bytes.as_ptr().addr()) as u64, length: part.len() as u32 }
+    }
+}
+
 /// A change as a loader found it.
 #[derive(Clone, Debug)]
 pub(super) struct StoredChange {

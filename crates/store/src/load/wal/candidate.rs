@@ -2,7 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::request::{Operation, Request, Target, Txn};
+use super::request::{Request, Target, operations};
+use crate::proto::etcdserverpb::TxnRequest;
+use crate::proto::etcdserverpb::compare::CompareResult;
+use crate::proto::etcdserverpb::request_op::Request as Operation;
 
 /// An entry that may have made a revision.
 #[derive(Clone, Debug)]
@@ -26,30 +29,29 @@ pub(super) enum Guard {
     Other,
 }
 
-/// Picks the candidates among a run's requests, each with the file it lies in.
-pub(super) fn candidates<'a>(requests: &[(&'a [u8], Option<Request>)]) -> Vec<Candidate<'a>> {
+/// Picks the candidates among a run's requests; `None` stands for one that cannot be read.
+pub(super) fn candidates<'a>(requests: impl Iterator<Item = Option<&'a Request>>) -> Vec<Candidate<'a>> {
     let mut leases = Leases::default();
     let mut found = Vec::new();
-    for (entry, (file, request)) in requests.iter().enumerate() {
+    for (entry, request) in requests.enumerate() {
         let mut add = |key, guard, touches_unknown_keys| found.push(Candidate { entry, key, guard, touches_unknown_keys });
         match request {
             Some(Request::Put(put)) => {
-                leases.attach(&file[put.key.clone()], put.lease);
-                add(Some(&file[put.key.clone()]), Guard::Other, false);
+                leases.attach(&put.key, put.lease);
+                add(Some(&put.key), Guard::Other, false);
             }
             Some(Request::Delete(delete)) => {
                 let single = delete.range_end.is_empty();
-                add(single.then(|| &file[delete.key.clone()]), Guard::Other, !single);
+                add(single.then_some(&delete.key), Guard::Other, !single);
             }
-            Some(Request::Txn(txn)) if !txn.success.is_empty() || !txn.failure.is_empty() => match simple(txn) {
-                Some(Operation::Put(put)) => {
-                    leases.attach(&file[put.key.clone()], put.lease);
-                    add(Some(&file[put.key.clone()]), guard(file, txn, &file[put.key.clone()]), false);
+            Some(Request::Txn(txn)) if operations(&txn.success).chain(operations(&txn.failure)).next().is_some() => match simple(txn) {
+                Some(Operation::RequestPut(put)) => {
+                    leases.attach(&put.key, put.lease);
+                    add(Some(&put.key), guard(txn, &put.key), false);
                 }
-                Some(Operation::Delete(delete)) => {
-                    let key = &file[delete.key.clone()];
-                    leases.attach(key, 0);
-                    add(Some(key), guard(file, txn, key), false);
+                Some(Operation::RequestDeleteRange(delete)) => {
+                    leases.attach(&delete.key, 0);
+                    add(Some(&delete.key), guard(txn, &delete.key), false);
                 }
                 _ => add(None, Guard::Other, true),
             },
@@ -64,20 +66,24 @@ pub(super) fn candidates<'a>(requests: &[(&'a [u8], Option<Request>)]) -> Vec<Ca
 }
 
 /// The only operation of a transaction that does nothing where its condition fails: the form of Kubernetes' own.
-pub(super) fn simple(txn: &Txn) -> Option<&Operation> {
-    match (&txn.success[..], &txn.failure[..]) {
-        ([operation @ Operation::Put(put)], []) if !put.ignore_value && !put.ignore_lease => Some(operation),
-        ([operation @ Operation::Delete(delete)], []) if delete.range_end.is_empty() => Some(operation),
-        _ => None,
+pub(super) fn simple(txn: &TxnRequest) -> Option<&Operation> {
+    let mut success = operations(&txn.success);
+    let (only, None, None) = (success.next()?, success.next(), operations(&txn.failure).next()) else { return None };
+    match only {
+        Operation::RequestPut(put) => !put.ignore_value && !put.ignore_lease,
+        Operation::RequestDeleteRange(delete) => delete.range_end.is_empty(),
+        Operation::RequestRange(_) | Operation::RequestTxn(_) => false,
     }
+    .then_some(only)
 }
 
-fn guard(file: &[u8], txn: &Txn, key: &[u8]) -> Guard {
-    match &txn.compares[..] {
-        [compare] if compare.result == 0 && compare.range_end.is_empty() && &file[compare.key.clone()] == key => match compare.target {
+fn guard(txn: &TxnRequest, key: &[u8]) -> Guard {
+    const EQUAL: i32 = CompareResult::Equal as i32;
+    match &txn.compare[..] {
+        [compare] if compare.result == EQUAL && compare.range_end.is_empty() && compare.key == key => match Target::of(compare) {
             Target::Mod(revision) => Guard::Mod(revision),
             // Another way to say that the key does not exist.
-            Target::KeyState(0) | Target::Create(0) => Guard::Mod(0),
+            Target::Version(0) | Target::Create(0) => Guard::Mod(0),
             _ => Guard::Other,
         },
         _ => Guard::Other,

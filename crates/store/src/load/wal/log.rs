@@ -1,15 +1,17 @@
 //! All log files of a member, as runs of raft entries without holes.
 
 use std::fs;
-use std::ops::Range;
 use std::path::Path;
 
 use bytes::Bytes;
+use prost::Message;
 
 use super::record::{ENTRY, METADATA, Next, Records, SNAPSHOT, STATE};
 use crate::Result;
-use crate::load::mvcc::{Field, Fields};
 use crate::load::{Limits, image};
+use crate::proto::etcdserverpb::Metadata;
+use crate::proto::raftpb::{self, EntryType, HardState};
+use crate::proto::walpb::{Record, Snapshot};
 
 /// What a member's log holds.
 #[derive(Default)]
@@ -33,7 +35,7 @@ pub(crate) struct Log {
 pub(crate) struct Run {
     /// The index of the first.
     pub first: u64,
-    /// Where the requests lie; membership changes are empty.
+    /// The requests; membership changes are empty.
     pub entries: Vec<Entry>,
 }
 
@@ -42,8 +44,8 @@ pub(crate) struct Run {
 pub(crate) struct Entry {
     /// Which of the log's files holds it.
     pub file: usize,
-    /// Where in it; empty where it asks nothing of the store.
-    pub data: Range<usize>,
+    /// A slice of that file; empty where it requests nothing of the store.
+    pub data: Bytes,
 }
 
 impl Log {
@@ -92,7 +94,7 @@ impl Log {
     }
 
     /// Reads one file; returns the CRC that the next goes on from.
-    fn file(&mut self, name: &str, bytes: &[u8], file: usize, crc: u32, is_last: bool) -> u32 {
+    fn file(&mut self, name: &str, bytes: &Bytes, file: usize, crc: u32, is_last: bool) -> u32 {
         let mut records = Records::new(bytes, crc, is_last);
         loop {
             match records.next() {
@@ -105,17 +107,11 @@ impl Log {
                     }
                 }
                 Next::Record(record) => {
-                    let read = match record.kind {
-                        METADATA => self.metadata(bytes, record.data),
-                        ENTRY => self.entry(bytes, file, record.data),
-                        STATE => self.state(bytes, record.data),
-                        SNAPSHOT => self.snapshot(bytes, record.data),
-                        _ => Some(()),
-                    };
-                    if read.is_none() {
+                    let kind = record.r#type;
+                    if self.record(record, file).is_none() {
                         self.problems.push(format!("wal/{name} holds a record that cannot be read"));
                         // Other records say nothing of the entries around them.
-                        if record.kind == ENTRY {
+                        if kind == ENTRY {
                             self.runs.push(Run::default());
                         }
                     }
@@ -124,57 +120,27 @@ impl Log {
         }
     }
 
-    /// `etcdserverpb.Metadata {1 NodeID, 2 ClusterID}`.
-    fn metadata(&mut self, bytes: &[u8], place: Range<usize>) -> Option<()> {
-        let mut fields = Fields::within(bytes, place);
-        while let Some(field) = fields.next()? {
-            if let (2, Field::Varint(id)) = field {
-                self.cluster_id = Some(id);
-            }
+    /// Reads the data of a record; `None` if they are not what its type says.
+    fn record(&mut self, record: Record, file: usize) -> Option<()> {
+        match record.r#type {
+            METADATA => self.cluster_id = Some(Metadata::decode(record.data).ok()?.cluster_id),
+            ENTRY => return self.entry(raftpb::Entry::decode(record.data).ok()?, file),
+            STATE => self.commit = HardState::decode(record.data).ok()?.commit,
+            SNAPSHOT => self.snapshot = self.snapshot.max(Snapshot::decode(record.data).ok()?.index),
+            _ => {}
         }
         Some(())
     }
 
-    /// `raftpb.HardState {1 term, 2 vote, 3 commit}`.
-    fn state(&mut self, bytes: &[u8], place: Range<usize>) -> Option<()> {
-        let mut fields = Fields::within(bytes, place);
-        while let Some(field) = fields.next()? {
-            if let (3, Field::Varint(commit)) = field {
-                self.commit = commit;
-            }
-        }
-        Some(())
-    }
-
-    /// `walpb.Snapshot {1 index, 2 term, 3 conf_state}`.
-    fn snapshot(&mut self, bytes: &[u8], place: Range<usize>) -> Option<()> {
-        let mut fields = Fields::within(bytes, place);
-        while let Some(field) = fields.next()? {
-            if let (1, Field::Varint(index)) = field {
-                self.snapshot = self.snapshot.max(index);
-            }
-        }
-        Some(())
-    }
-
-    /// `raftpb.Entry {1 Type, 2 Term, 3 Index, 4 Data}`. An index seen before replaces that entry and all after it: a new leader
-    /// overwrote what was not committed.
-    fn entry(&mut self, bytes: &[u8], file: usize, place: Range<usize>) -> Option<()> {
-        let (mut kind, mut index, mut data) = (0, 0, 0..0);
-        let mut fields = Fields::within(bytes, place);
-        while let Some(field) = fields.next()? {
-            match field {
-                (1, Field::Varint(number)) => kind = number,
-                (3, Field::Varint(number)) => index = number,
-                (4, Field::Bytes(place)) => data = place,
-                _ => {}
-            }
-        }
+    /// Adds an entry. An index seen before replaces that entry and all after it: a new leader overwrote what was not committed.
+    fn entry(&mut self, entry: raftpb::Entry, file: usize) -> Option<()> {
+        let index = entry.index;
         // An index that no log reaches is no index.
         if index == 0 || index > u64::MAX / 2 {
             return None;
         }
-        let entry = Entry { file, data: if kind == 0 { data } else { 0..0 } };
+        let data = if entry.r#type == EntryType::EntryNormal as i32 { entry.data } else { Bytes::new() };
+        let entry = Entry { file, data };
         let run = match self.runs.last_mut() {
             Some(run) if run.entries.is_empty() || (run.first..=run.end()).contains(&index) => run,
             _ => {

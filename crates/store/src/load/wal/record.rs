@@ -2,40 +2,36 @@
 
 use std::ops::Range;
 
-use crate::load::mvcc::{Field, Fields};
+use bytes::Bytes;
+use prost::Message;
 
-pub(super) const METADATA: u64 = 1;
-pub(super) const ENTRY: u64 = 2;
-pub(super) const STATE: u64 = 3;
-pub(super) const CRC: u64 = 4;
-pub(super) const SNAPSHOT: u64 = 5;
+use crate::proto::walpb::Record;
+
+// The types of records (etcd v3.6, server/storage/wal/wal.go).
+pub(super) const METADATA: i64 = 1;
+pub(super) const ENTRY: i64 = 2;
+pub(super) const STATE: i64 = 3;
+pub(super) const CRC: i64 = 4;
+pub(super) const SNAPSHOT: i64 = 5;
 
 /// A torn write leaves a sector of zeros behind.
 const SECTOR: usize = 512;
 
-/// A record, its data as a place in the file.
-pub(super) struct Record {
-    pub kind: u64,
-    pub data: Range<usize>,
-}
-
 /// What comes next in a file.
 pub(super) enum Next {
+    /// A record whose checksum holds; its data are a slice of the file.
     Record(Record),
     /// The end of what was written.
     End,
     /// A record that was being written when the process died; nothing follows.
     Torn,
     /// A record that is damaged, at this byte. What follows can be read where `goes_on`.
-    Damaged {
-        at: usize,
-        goes_on: bool,
-    },
+    Damaged { at: usize, goes_on: bool },
 }
 
 /// Reads a file's records.
 pub(super) struct Records<'a> {
-    file: &'a [u8],
+    file: &'a Bytes,
     at: usize,
     /// The CRC over all data so far; carried from file to file.
     pub crc: u32,
@@ -43,7 +39,7 @@ pub(super) struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    pub(super) fn new(file: &'a [u8], crc: u32, is_last_file: bool) -> Self {
+    pub(super) fn new(file: &'a Bytes, crc: u32, is_last_file: bool) -> Self {
         Self { file, at: 0, crc, is_last_file }
     }
 
@@ -72,16 +68,16 @@ impl<'a> Records<'a> {
     /// Whether a record at `at` goes on from the CRC reached.
     fn follows(&self, at: usize) -> bool {
         let record = frame_at(self.file, at).and_then(|(place, _)| read(self.file, place));
-        record.is_some_and(|(record, crc)| record.kind != CRC && crc32c::crc32c_append(self.crc, &self.file[record.data]) == crc)
+        record.is_some_and(|record| goes_on_from(self.crc, &record))
     }
 
     /// Reads a record and holds its CRC against ours, which goes on from the record's in any case.
     fn check(&mut self, place: Range<usize>) -> Option<Record> {
-        let (Record { kind, data }, crc) = read(self.file, place)?;
-        let expected = if kind == CRC { self.crc } else { crc32c::crc32c_append(self.crc, &self.file[data.clone()]) };
-        let fits = expected == crc || (kind == CRC && self.crc == 0);
-        self.crc = crc;
-        fits.then_some(Record { kind, data })
+        let record = read(self.file, place)?;
+        let before = std::mem::replace(&mut self.crc, record.crc);
+        // The record at the beginning of a file repeats the CRC that the file before it ended with.
+        let fits = if record.r#type == CRC { before == record.crc || before == 0 } else { goes_on_from(before, &record) };
+        fits.then_some(record)
     }
 
     /// Looks for records after a place where there should be none: if two follow each other, and the second one's CRC goes on from the
@@ -108,13 +104,17 @@ impl<'a> Records<'a> {
     /// Where the second of two records begins that follow each other from `at` on, and the first one's CRC.
     fn pair_at(&self, at: usize) -> Option<(usize, u32)> {
         let (place, second) = frame_at(self.file, at)?;
-        let (first, crc) = read(self.file, place)?;
+        let first = read(self.file, place)?;
         let (place, _) = frame_at(self.file, second)?;
-        let (record, expected) = read(self.file, place)?;
-        let is_known = |record: &Record| (METADATA..=SNAPSHOT).contains(&record.kind);
-        let goes_on = record.kind != CRC && crc32c::crc32c_append(crc, &self.file[record.data.clone()]) == expected;
-        (is_known(&first) && is_known(&record) && goes_on).then_some((second, crc))
+        let record = read(self.file, place)?;
+        let is_known = |record: &Record| (METADATA..=SNAPSHOT).contains(&record.r#type);
+        (is_known(&first) && is_known(&record) && goes_on_from(first.crc, &record)).then_some((second, first.crc))
     }
+}
+
+/// Whether the CRC of `record`, which is not a CRC record, goes on from `crc`.
+fn goes_on_from(crc: u32, record: &Record) -> bool {
+    record.r#type != CRC && crc32c::crc32c_append(crc, &record.data) == record.crc
 }
 
 /// The record framed at `at`, if it lies in the file, and where the next one is.
@@ -128,19 +128,8 @@ fn frame_at(file: &[u8], at: usize) -> Option<(Range<usize>, usize)> {
     (frame != 0).then_some((start..end, end + padding as usize))
 }
 
-/// Reads `walpb.Record {1 type, 2 crc, 3 data}` and its CRC.
-fn read(file: &[u8], place: Range<usize>) -> Option<(Record, u32)> {
-    let (mut kind, mut crc, mut data) = (0, 0, place.end..place.end);
-    let mut fields = Fields::within(file, place);
-    while let Some(field) = fields.next()? {
-        match field {
-            (1, Field::Varint(number)) => kind = number,
-            (2, Field::Varint(number)) => crc = u32::try_from(number).ok()?,
-            (3, Field::Bytes(bytes)) => data = bytes,
-            _ => {}
-        }
-    }
-    Some((Record { kind, data }, crc))
+fn read(file: &Bytes, place: Range<usize>) -> Option<Record> {
+    Record::decode(file.slice(place)).ok()
 }
 
 fn has_empty_sector(file: &[u8], place: Range<usize>) -> bool {

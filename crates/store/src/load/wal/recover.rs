@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use super::align;
 use super::candidate::{Candidate, Guard, candidates, simple};
 use super::replay::{KeyState, LogChange};
-use super::request::{Operation, Request};
+use super::request::Request;
 use crate::EventKind;
+use crate::proto::etcdserverpb::request_op::Request as Operation;
 use crate::versions::Location;
 
 /// A request with the file it lies in.
@@ -30,14 +31,12 @@ pub(crate) struct Known<'a> {
 
 /// Returns the changes whose revision is certain, ascending. `reached` is the revision after the last of `log`, if known. A version
 /// (and create revision) that nothing tells is 0.
-pub(crate) fn changes(log: Vec<Logged<'_>>, known: &[Known<'_>], reached: Option<i64>) -> Vec<LogChange> {
-    let images: Vec<u16> = log.iter().map(|logged| logged.image).collect();
-    let requests: Vec<_> = log.into_iter().map(|logged| (logged.file, logged.request)).collect();
-    let candidates = candidates(&requests);
-    let operations: Vec<Option<(&[u8], &Operation)>> = candidates
+pub(crate) fn changes(log: &[Logged<'_>], known: &[Known<'_>], reached: Option<i64>) -> Vec<LogChange> {
+    let candidates = candidates(log.iter().map(|logged| logged.request.as_ref()));
+    let operations: Vec<Option<&Operation>> = candidates
         .iter()
-        .map(|candidate| match &requests[candidate.entry] {
-            (file, Some(Request::Txn(txn))) => Some((*file, simple(txn)?)),
+        .map(|candidate| match &log[candidate.entry].request {
+            Some(Request::Txn(txn)) => simple(txn),
             _ => None,
         })
         .collect();
@@ -45,20 +44,18 @@ pub(crate) fn changes(log: Vec<Logged<'_>>, known: &[Known<'_>], reached: Option
     let mut chains = Chains::new(known);
     let mut found = Vec::new();
     for ((candidate, operation), revision) in candidates.iter().zip(operations).zip(revisions) {
-        let (Some(main), Some((_, operation)), Some(key)) = (revision, operation, candidate.key) else { continue };
-        let image = images[candidate.entry];
-        let place = |range: &std::ops::Range<usize>| Location { image, start: range.start as u64, length: range.len() as u32 };
-        let (kind, place_of_key, version) = match operation {
-            Operation::Put(put) => (
-                EventKind::Put,
-                place(&put.key),
-                KeyState { mod_revision: main, lease: put.lease, value: place(&put.value), ..KeyState::default() },
-            ),
-            Operation::Delete(delete) => (EventKind::Delete, place(&delete.key), KeyState::default()),
-            Operation::Txn(_) => continue,
+        let (Some(main), Some(operation), Some(key)) = (revision, operation, candidate.key) else { continue };
+        let Logged { image, file, .. } = log[candidate.entry];
+        let location = |part: &[u8]| Location::of(image, file, part);
+        let (kind, version) = match operation {
+            Operation::RequestPut(put) => {
+                (EventKind::Put, KeyState { mod_revision: main, lease: put.lease, value: location(&put.value), ..KeyState::default() })
+            }
+            Operation::RequestDeleteRange(_) => (EventKind::Delete, KeyState::default()),
+            Operation::RequestRange(_) | Operation::RequestTxn(_) => continue,
         };
         chains.add(key, main, kind, candidate.guard);
-        found.push((key, LogChange { main, sub: 0, kind, key: place_of_key, version }));
+        found.push((key, LogChange { main, sub: 0, kind, key: location(key), version }));
     }
     let versions = chains.versions();
     let complete = |(key, mut change): (&[u8], LogChange)| {
@@ -71,15 +68,15 @@ pub(crate) fn changes(log: Vec<Logged<'_>>, known: &[Known<'_>], reached: Option
 }
 
 /// Puts of which the log and the database have exactly one each.
-fn fixed_points(candidates: &[Candidate<'_>], operations: &[Option<(&[u8], &Operation)>], known: &[Known<'_>]) -> Vec<(usize, i64)> {
+fn fixed_points(candidates: &[Candidate<'_>], operations: &[Option<&Operation>], known: &[Known<'_>]) -> Vec<(usize, i64)> {
     let mut in_database: HashMap<(&[u8], &[u8]), Option<i64>> = HashMap::new();
     for put in known {
         in_database.entry((put.key, put.value)).and_modify(|main| *main = None).or_insert(Some(put.main));
     }
     let mut in_log: HashMap<(&[u8], &[u8]), Option<usize>> = HashMap::new();
     for (index, (candidate, operation)) in candidates.iter().zip(operations).enumerate() {
-        if let (Some(key), Some((file, Operation::Put(put)))) = (candidate.key, operation) {
-            in_log.entry((key, &file[put.value.clone()])).and_modify(|index| *index = None).or_insert(Some(index));
+        if let (Some(key), Some(Operation::RequestPut(put))) = (candidate.key, operation) {
+            in_log.entry((key, &put.value)).and_modify(|index| *index = None).or_insert(Some(index));
         }
     }
     let mut fixed: Vec<(usize, i64)> =

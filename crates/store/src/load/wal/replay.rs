@@ -3,12 +3,16 @@
 //! Source: etcd v3.6, `server/etcdserver/apply` and `server/etcdserver/txn`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::ops::{Bound, Range};
+use std::ops::Bound;
 
 use bytes::Bytes;
 
-use super::request::{Alarm, Compare, Delete, Operation, Put, Request, Target, Txn};
+use super::request::{Request, Target, operations};
 use crate::EventKind;
+use crate::proto::etcdserverpb::alarm_request::AlarmAction;
+use crate::proto::etcdserverpb::compare::CompareResult;
+use crate::proto::etcdserverpb::request_op::Request as Operation;
+use crate::proto::etcdserverpb::{AlarmRequest, AlarmType, Compare, DeleteRangeRequest, PutRequest, TxnRequest};
 use crate::versions::Location;
 
 /// One change that an entry made.
@@ -41,14 +45,12 @@ pub(crate) struct Store<'a> {
     leases: HashMap<i64, BTreeSet<Vec<u8>>>,
     /// Whether leases granted before the log began may exist.
     leases_may_be_older: bool,
-    alarms: HashSet<(u64, u64)>,
+    /// Members and the alarms that they raised.
+    alarms: HashSet<(u64, i32)>,
     changes: Vec<LogChange>,
 }
 
-const NO_SPACE: u64 = 1;
-const CORRUPT: u64 = 2;
-
-/// What a compare or an operation in the log needs to find its bytes: the file and its image's number.
+/// The file that a request's bytes are slices of, and its image's number.
 #[derive(Clone, Copy)]
 struct File<'a> {
     bytes: &'a [u8],
@@ -56,8 +58,8 @@ struct File<'a> {
 }
 
 impl File<'_> {
-    fn place(&self, range: &Range<usize>) -> Location {
-        Location { image: self.image, start: range.start as u64, length: range.len() as u32 }
+    fn location(&self, part: &[u8]) -> Location {
+        Location::of(self.image, self.bytes, part)
     }
 }
 
@@ -95,15 +97,15 @@ impl<'a> Store<'a> {
     pub(crate) fn apply(&mut self, image: u16, request: &Request) -> Vec<LogChange> {
         let file = File { bytes: (self.images)(image), image };
         let main = self.revision + 1;
-        let no_space = self.alarms.iter().any(|alarm| alarm.1 == NO_SPACE);
-        let corrupt = self.alarms.iter().any(|alarm| alarm.1 == CORRUPT);
+        let no_space = self.alarms.iter().any(|alarm| alarm.1 == AlarmType::Nospace as i32);
+        let corrupt = self.alarms.iter().any(|alarm| alarm.1 == AlarmType::Corrupt as i32);
         let applied = match request {
             Request::Alarm(alarm) => self.alarm(alarm),
             Request::Nothing => Ok(()),
             _ if corrupt => Err(Refused),
             Request::Put(_) | Request::LeaseGrant(_) if no_space => Err(Refused),
-            Request::Put(put) => self.check(file, put).map(|()| self.put(file, put, main)),
-            Request::Delete(delete) => self.delete(file, delete, main),
+            Request::Put(put) => self.check(put).map(|()| self.put(file, put, main)),
+            Request::Delete(delete) => self.delete(delete, main),
             Request::Txn(txn) => self.txn(file, txn, main, no_space),
             Request::LeaseGrant(lease) => {
                 self.leases.entry(*lease).or_default();
@@ -126,24 +128,24 @@ impl<'a> Store<'a> {
         &(self.images)(place.image)[place.start as usize..place.start as usize + place.length as usize]
     }
 
-    fn alarm(&mut self, alarm: &Alarm) -> Result<(), Refused> {
-        match alarm.action {
-            1 => drop(self.alarms.insert((alarm.member, alarm.kind))),
-            2 => drop(self.alarms.remove(&(alarm.member, alarm.kind))),
-            _ => {}
+    fn alarm(&mut self, alarm: &AlarmRequest) -> Result<(), Refused> {
+        match AlarmAction::try_from(alarm.action) {
+            Ok(AlarmAction::Activate) => drop(self.alarms.insert((alarm.member_id, alarm.alarm))),
+            Ok(AlarmAction::Deactivate) => drop(self.alarms.remove(&(alarm.member_id, alarm.alarm))),
+            Ok(AlarmAction::Get) | Err(_) => {}
         }
         Ok(())
     }
 
-    /// Whether etcd takes the put: what it leaves to the old version must exist, and so must its lease.
-    fn check(&self, file: File<'_>, put: &Put) -> Result<(), Refused> {
-        let is_there = || self.keys.contains_key(&file.bytes[put.key.clone()]);
+    /// Whether etcd accepts the put: what it leaves to the old version must exist, and so must its lease.
+    fn check(&self, put: &PutRequest) -> Result<(), Refused> {
+        let is_there = || self.keys.contains_key(&put.key[..]);
         let leased = put.lease == 0 || self.leases_may_be_older || self.leases.contains_key(&put.lease);
         if ((put.ignore_value || put.ignore_lease) && !is_there()) || !leased { Err(Refused) } else { Ok(()) }
     }
 
-    fn put(&mut self, file: File<'_>, put: &Put, main: i64) {
-        let bytes = &file.bytes[put.key.clone()];
+    fn put(&mut self, file: File<'_>, put: &PutRequest, main: i64) {
+        let bytes = &put.key[..];
         let old = self.keys.get(bytes).map(|(_, version)| *version);
         let lease = old.filter(|_| put.ignore_lease).map_or(put.lease, |old| old.lease);
         let version = KeyState {
@@ -151,7 +153,7 @@ impl<'a> Store<'a> {
             mod_revision: main,
             version: old.map_or(1, |old| old.version.saturating_add(1)),
             lease,
-            value: old.filter(|_| put.ignore_value).map_or_else(|| file.place(&put.value), |old| old.value),
+            value: old.filter(|_| put.ignore_value).map_or_else(|| file.location(&put.value), |old| old.value),
         };
         if let Some(attached) = old.filter(|old| old.lease != lease).and_then(|old| self.leases.get_mut(&old.lease)) {
             attached.remove(bytes);
@@ -159,13 +161,13 @@ impl<'a> Store<'a> {
         if lease != 0 {
             self.leases.entry(lease).or_default().insert(bytes.to_vec());
         }
-        let key = file.place(&put.key);
+        let key = file.location(&put.key);
         self.keys.insert(bytes.to_vec(), (key, version));
         self.change(EventKind::Put, main, key, version);
     }
 
-    fn delete(&mut self, file: File<'_>, delete: &Delete, main: i64) -> Result<(), Refused> {
-        for key in self.matching(file, &delete.key, &delete.range_end) {
+    fn delete(&mut self, delete: &DeleteRangeRequest, main: i64) -> Result<(), Refused> {
+        for key in self.matching(&delete.key, &delete.range_end) {
             self.remove(&key, main);
         }
         Ok(())
@@ -183,9 +185,8 @@ impl<'a> Store<'a> {
         self.changes.push(LogChange { main, sub: self.changes.len() as i64, kind, key, version });
     }
 
-    /// The keys from `key` to `range_end`: none means `key` alone, a zero byte means no end.
-    fn matching(&self, file: File<'_>, key: &Range<usize>, range_end: &Range<usize>) -> Vec<Vec<u8>> {
-        let (key, end) = (&file.bytes[key.clone()], &file.bytes[range_end.clone()]);
+    /// The keys from `key` to `end`: an empty end means `key` alone, a zero byte means no end.
+    fn matching(&self, key: &[u8], end: &[u8]) -> Vec<Vec<u8>> {
         if end.is_empty() {
             return self.keys.contains_key(key).then(|| key.to_vec()).into_iter().collect();
         }
@@ -196,69 +197,71 @@ impl<'a> Store<'a> {
         self.keys.range::<[u8], _>((Bound::Included(key), upper)).map(|(key, _)| key.clone()).collect()
     }
 
-    fn txn(&mut self, file: File<'_>, txn: &Txn, main: i64, no_space: bool) -> Result<(), Refused> {
+    fn txn(&mut self, file: File<'_>, txn: &TxnRequest, main: i64, no_space: bool) -> Result<(), Refused> {
         // Every compare, also of a transaction within, sees the state before the first operation.
         let mut chosen = Vec::new();
-        self.choose(file, txn, &mut chosen);
+        self.choose(txn, &mut chosen);
         if no_space && holds_put(txn) {
             return Err(Refused);
         }
         for operation in &chosen {
-            if let Operation::Put(put) = operation {
-                self.check(file, put)?;
+            if let Operation::RequestPut(put) = operation {
+                self.check(put)?;
             }
         }
         for operation in chosen {
             match operation {
-                Operation::Put(put) => self.put(file, put, main),
-                Operation::Delete(delete) => self.delete(file, delete, main)?,
-                Operation::Txn(_) => {}
+                Operation::RequestPut(put) => self.put(file, put, main),
+                Operation::RequestDeleteRange(delete) => self.delete(delete, main)?,
+                Operation::RequestTxn(_) | Operation::RequestRange(_) => {}
             }
         }
         Ok(())
     }
 
-    fn choose<'t>(&self, file: File<'_>, txn: &'t Txn, chosen: &mut Vec<&'t Operation>) {
-        let holds = txn.compares.iter().all(|compare| self.holds(file, compare));
-        for operation in if holds { &txn.success } else { &txn.failure } {
+    fn choose<'t>(&self, txn: &'t TxnRequest, chosen: &mut Vec<&'t Operation>) {
+        let holds = txn.compare.iter().all(|compare| self.holds(compare));
+        for operation in operations(if holds { &txn.success } else { &txn.failure }) {
             match operation {
-                Operation::Txn(inner) => self.choose(file, inner, chosen),
+                Operation::RequestTxn(inner) => self.choose(inner, chosen),
                 other => chosen.push(other),
             }
         }
     }
 
-    fn holds(&self, file: File<'_>, compare: &Compare) -> bool {
-        let keys = self.matching(file, &compare.key, &compare.range_end);
+    fn holds(&self, compare: &Compare) -> bool {
+        let keys = self.matching(&compare.key, &compare.range_end);
         if keys.is_empty() {
             // A key that is not there counts as all zeros, but has no value to compare.
-            return !matches!(compare.target, Target::Value(_)) && self.fits(file, compare, &KeyState::default());
+            return !matches!(Target::of(compare), Target::Value(_)) && self.fits(compare, &KeyState::default());
         }
-        keys.iter().all(|key| self.fits(file, compare, &self.keys[key].1))
+        keys.iter().all(|key| self.fits(compare, &self.keys[key].1))
     }
 
-    fn fits(&self, file: File<'_>, compare: &Compare, version: &KeyState) -> bool {
-        let ordering = match &compare.target {
-            Target::KeyState(wanted) => version.version.cmp(wanted),
-            Target::Create(wanted) => version.create_revision.cmp(wanted),
-            Target::Mod(wanted) => version.mod_revision.cmp(wanted),
-            Target::Lease(wanted) => version.lease.cmp(wanted),
-            Target::Value(wanted) => self.bytes(version.value).cmp(&file.bytes[wanted.clone()]),
+    fn fits(&self, compare: &Compare, version: &KeyState) -> bool {
+        let ordering = match Target::of(compare) {
+            Target::Version(wanted) => version.version.cmp(&wanted),
+            Target::Create(wanted) => version.create_revision.cmp(&wanted),
+            Target::Mod(wanted) => version.mod_revision.cmp(&wanted),
+            Target::Lease(wanted) => version.lease.cmp(&wanted),
+            Target::Value(wanted) => self.bytes(version.value).cmp(wanted),
         };
-        match compare.result {
-            0 => ordering.is_eq(),
-            1 => ordering.is_gt(),
-            2 => ordering.is_lt(),
-            _ => ordering.is_ne(),
+        match CompareResult::try_from(compare.result) {
+            Ok(CompareResult::Equal) => ordering.is_eq(),
+            Ok(CompareResult::Greater) => ordering.is_gt(),
+            Ok(CompareResult::Less) => ordering.is_lt(),
+            Ok(CompareResult::NotEqual) => ordering.is_ne(),
+            // etcd lets a compare that it does not know hold.
+            Err(_) => true,
         }
     }
 }
 
 /// Whether any branch writes: a full database refuses such a transaction whichever branch would run.
-fn holds_put(txn: &Txn) -> bool {
-    txn.success.iter().chain(&txn.failure).any(|operation| match operation {
-        Operation::Put(_) => true,
-        Operation::Delete(_) => false,
-        Operation::Txn(inner) => holds_put(inner),
+fn holds_put(txn: &TxnRequest) -> bool {
+    operations(&txn.success).chain(operations(&txn.failure)).any(|operation| match operation {
+        Operation::RequestPut(_) => true,
+        Operation::RequestDeleteRange(_) | Operation::RequestRange(_) => false,
+        Operation::RequestTxn(inner) => holds_put(inner),
     })
 }

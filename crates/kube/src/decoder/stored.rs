@@ -1,0 +1,151 @@
+//! What a stored value holds, and the JSON of it.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::conform::{Structs, conform};
+use super::envelope::Envelope;
+use super::fault::{Fault, Result};
+use super::text::Identity;
+use super::view::Context;
+use super::wire::Span;
+use super::{Decoder, broken, cbor, custom_resource_definition, foreign_reason, opaque, raw_json, served, typed, versions};
+use crate::object::{Opaque, UnknownField};
+use crate::proto::kubernetes::{MESSAGES, ROOTS};
+use crate::proto::table::Message;
+
+impl Decoder {
+    /// Tells what a value holds.
+    pub(super) fn recognise(&self, value: &[u8]) -> std::result::Result<Stored, Opaque> {
+        match Envelope::of(value).map_err(|fault| broken(&fault, value))? {
+            Envelope::Foreign => Err(opaque(foreign_reason(value), true, value)),
+            Envelope::Json | Envelope::Cbor => Ok(Stored::Dynamic),
+            Envelope::Protobuf { api_version, kind, object } => match find_message(&api_version, &kind) {
+                None => Err(opaque(format!("unknown kind {kind} of {api_version}, stored as protobuf"), true, value)),
+                Some(message) => {
+                    let (api_version, message) = self.served_as(&api_version, &kind).unwrap_or((api_version, message));
+                    Ok(Stored::Protobuf(Wire { message, api_version, kind, object }))
+                }
+            },
+        }
+    }
+
+    /// Whether the API server may change the object on its way.
+    pub(super) fn changes(&self, wire: &Wire) -> bool {
+        !self.stored && served::changes(&wire.api_version, &wire.kind)
+    }
+
+    pub(super) fn value(&self, stored: Stored, value: &[u8], mod_revision: i64, lean: bool) -> Result<(Value, Vec<UnknownField>)> {
+        let Stored::Protobuf(wire) = stored else {
+            let (mut object, unknown) = self.dynamic(value, mod_revision)?;
+            if lean && let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+                metadata.remove("managedFields");
+            }
+            return Ok((object, unknown));
+        };
+        let mut context = wire.context(self, value);
+        let mut object = Value::deserialize(wire.deserializer(&mut context, mod_revision, lean)).map_err(|unfit| unfit.0)?;
+        if self.changes(&wire) {
+            served::serve(&mut object, &wire.api_version, &wire.kind, self.minor(wire.message));
+        }
+        Ok((object, context.unknown))
+    }
+
+    /// A value that carries its own member names: custom resources, and the few built-in kinds that are stored as JSON.
+    fn dynamic(&self, value: &[u8], mod_revision: i64) -> Result<(Value, Vec<UnknownField>)> {
+        let mut object = parse_dynamic(value, raw_json::Numbers::Keep)?;
+        let text = |name| object.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let (mut api_version, kind) = (text("apiVersion"), text("kind"));
+        let mut unknown = Vec::new();
+        match find_message(&api_version, &kind) {
+            None => object = parse_dynamic(value, raw_json::Numbers::Go)?,
+            Some(mut message) => {
+                let converted = !self.stored && self.release.in_tables() >= CRD_V1_ONLY;
+                if converted && (api_version.as_str(), kind.as_str()) == ("apiextensions.k8s.io/v1beta1", "CustomResourceDefinition") {
+                    custom_resource_definition::to_v1(&mut object);
+                    api_version = "apiextensions.k8s.io/v1".to_owned();
+                    message = find_message(&api_version, &kind).unwrap_or(message);
+                } else if let Some(served) = self.served_as(&api_version, &kind) {
+                    (api_version, message) = served;
+                }
+                let minor = self.minor(message);
+                let identity = Identity { api_version: &api_version, kind: &kind, mod_revision };
+                object = conform(message, object, identity, &mut Structs { minor, lenient: self.lenient, unknown: &mut unknown });
+                if !self.stored {
+                    served::serve(&mut object, &api_version, &kind, minor);
+                }
+            }
+        }
+        if mod_revision > 0
+            && let Some(Value::Object(metadata)) = object.get_mut("metadata")
+        {
+            metadata.insert("resourceVersion".to_owned(), Value::String(mod_revision.to_string()));
+        }
+        Ok((object, unknown))
+    }
+
+    /// The version and message in which the server returns a kind, where they are not those stored.
+    fn served_as(&self, api_version: &str, kind: &str) -> Option<(String, &'static Message)> {
+        let version = versions::served_as(api_version, kind, self.release.in_tables()).filter(|_| !self.stored)?;
+        find_message(&version, kind).map(|message| (version, message))
+    }
+
+    /// The release whose rules an object is written by: ours, or the last one that knew its message.
+    fn minor(&self, message: &Message) -> u8 {
+        self.release.in_tables().min(message.last)
+    }
+}
+
+/// What a value holds.
+pub(super) enum Stored {
+    /// An object in protobuf.
+    Protobuf(Wire),
+    /// An object in JSON or CBOR.
+    Dynamic,
+}
+
+/// An object in protobuf: where it lies in the value, and what it is.
+pub(super) struct Wire {
+    pub(super) message: &'static Message,
+    api_version: String,
+    kind: String,
+    pub(super) object: Span,
+}
+
+impl Wire {
+    pub(super) fn context<'v>(&self, decoder: &Decoder, value: &'v [u8]) -> Context<'v> {
+        Context::new(value, decoder.minor(self.message), decoder.lenient)
+    }
+
+    pub(super) fn identity(&self, mod_revision: i64) -> Identity<'_> {
+        Identity { api_version: &self.api_version, kind: &self.kind, mod_revision }
+    }
+
+    pub(super) fn deserializer<'c, 'v>(&'c self, context: &'c mut Context<'v>, mod_revision: i64, lean: bool) -> typed::Object<'c, 'v> {
+        typed::Object { context, message: self.message, span: self.object, identity: self.identity(mod_revision), lean }
+    }
+}
+
+/// Since this release CustomResourceDefinitions are served as v1 only, though stored as v1beta1.
+const CRD_V1_ONLY: u8 = 22;
+
+fn parse(text: &[u8]) -> Result<Value> {
+    serde_json::from_slice(text).map_err(|error| Fault::new(error.to_string(), 0))
+}
+
+/// The object in JSON or CBOR.
+fn parse_dynamic(value: &[u8], numbers: raw_json::Numbers) -> Result<Value> {
+    let mut canonical = Vec::with_capacity(value.len() + 64);
+    if value.starts_with(&cbor::MAGIC) {
+        cbor::append(value, &mut canonical)?;
+    } else {
+        raw_json::append(value, numbers, &mut canonical)?;
+    }
+    let object = parse(&canonical)?;
+    if object.is_object() { Ok(object) } else { Err(Fault::new("no object", 0)) }
+}
+
+pub(super) fn find_message(api_version: &str, kind: &str) -> Option<&'static Message> {
+    let index = ROOTS.binary_search_by(|row| (row.api_version, row.kind).cmp(&(api_version, kind))).ok()?;
+    Some(&MESSAGES[usize::from(ROOTS[index].message.0)])
+}
