@@ -1,13 +1,8 @@
 //! Any bytes at all are decoded or refused: no panic, no hang, output bounded by input, and text and value agree.
 
 #[allow(dead_code)]
-<<<<<<< HEAD:tests/cli/decoding_damage.rs
 #[allow(unreachable_pub, reason = "a module of the fuzzer's crate")]
 #[path = "../../fuzz/src/stored.rs"]
-=======
-#[path = "../fuzz/src/stored.rs"]
-#[allow(unreachable_pub, reason = "public in the fuzz targets' crate")]
->>>>>>> data:tests/decoding_damage.rs
 mod stored;
 
 use std::path::Path;
