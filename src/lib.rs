@@ -9,4 +9,4 @@
 mod cli;
 pub mod render;
 
-pub use cli::main;
+pub use cli::{command, main};

@@ -1,71 +1,62 @@
-//! The command line: global flags, named as etcdctl and kubectl name them.
+//! The flags of every command, named as etcdctl and kubectl name them.
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser};
+use clap::Args;
 
 use ketcd_kube::{Quantity, QuantityError, Release};
 
 use super::Result;
-use super::commands::Command;
-use super::complete;
 use super::connection::ConnectionArgs;
 use super::output::{Color, Format};
-
-/// Reads Kubernetes out of etcd: objects, their history, and why each pod runs where it runs.
-#[derive(Parser, Debug)]
-#[command(name = "ketcd", version, propagate_version = true, max_term_width = 100)]
-pub(super) struct Cli {
-    #[command(flatten)]
-    pub global: GlobalArgs,
-    #[command(subcommand)]
-    pub command: Command,
-}
 
 /// Flags of every command.
 #[derive(Args, Debug, Clone)]
 pub(super) struct GlobalArgs {
-    /// Read a file instead of a live etcd: a snapshot, a member's db, its data dir, API objects as kubectl prints them; plain, gzip or zstd; `-` is standard input.
+    /// Read a file instead of a live etcd: a snapshot, a member's db file or data dir, or API objects as kubectl prints them.
+    ///
+    /// The file may be compressed with gzip or zstd; `-` is standard input. Several files are read as one history.
     #[arg(short = 'f', long = "file", value_name = "PATH", global = true, help_heading = "Source")]
     pub files: Vec<String>,
-    /// The most bytes to unpack from a compressed file, or to read from a pipe, into TMPDIR.
+    /// The largest size to which a compressed file or a pipe may grow in TMPDIR.
     #[arg(long, value_name = "SIZE", default_value = "16Gi", value_parser = size, global = true, help_heading = "Source")]
     pub max_unpacked_size: u64,
     /// How to reach a live etcd.
     #[command(flatten)]
     pub connection: ConnectionArgs,
-    /// Look at this revision instead of the newest.
+    /// Show this revision instead of the newest.
     #[arg(long, value_name = "N", global = true, conflicts_with = "at", help_heading = "Source")]
     pub rev: Option<String>,
-    /// Look at this time: RFC 3339, `14:03:20`, or `-10m`.
+    /// Show the state at this time: RFC 3339, `14:03:20`, or `-10m`.
     #[arg(long, value_name = "TIME", global = true, allow_hyphen_values = true, help_heading = "Source")]
     pub at: Option<String>,
-    /// The apiserver's --etcd-prefix; found by itself where it can be.
+    /// The API server's --etcd-prefix. Default: found in the data.
     #[arg(long, value_name = "PREFIX", global = true, help_heading = "Source")]
     pub prefix: Option<String>,
-    /// Open values sealed at rest with the keys of this EncryptionConfiguration, the API server's own file.
+    /// Decrypt values with the keys of this EncryptionConfiguration, the API server's own file.
     #[arg(long, value_name = "FILE", global = true, help_heading = "Source")]
     pub encryption_config: Option<PathBuf>,
-    /// The namespace of namespaced kinds.
-    #[arg(short = 'n', long, value_name = "NAMESPACE", global = true, add = complete::namespaces(), help_heading = "Selection")]
+    /// The namespace. Default: `default`.
+    #[arg(short = 'n', long, value_name = "NAMESPACE", global = true, help_heading = "Selection")]
     pub namespace: Option<String>,
     /// All namespaces.
     #[arg(short = 'A', long, global = true, conflicts_with = "namespace", help_heading = "Selection")]
     pub all_namespaces: bool,
-    /// table, wide, json, yaml, name, ndjson, jsonpath=…, custom-columns=…
+    /// The output format: table, wide, json, yaml, name, ndjson, jsonpath=… or custom-columns=…
     #[arg(short = 'o', long, value_name = "FORMAT", global = true, help_heading = "Output")]
     pub output: Option<String>,
-    /// When to colour.
+    /// When to use colors.
     #[arg(long, value_enum, default_value_t, value_name = "WHEN", global = true, help_heading = "Output")]
     pub color: Color,
-    /// Render as an API server of this release would; default: the release found in the data, or the newest
-    /// (`decode`: 1.36, the newest whose JSON was held against an API server's).
+    /// Print objects as an API server of this release does. Default: the release found in the data.
+    ///
+    /// Where the data does not show the release, and in `decode`, the default is the newest release whose JSON was compared with an API server's.
     #[arg(long, value_name = "1.NN", global = true, help_heading = "Output")]
     pub release: Option<Release>,
-    /// Show the fields that the release does not know, by their numbers, on standard error.
+    /// Report fields that the release does not know, by their numbers, on standard error.
     #[arg(long, global = true, help_heading = "Output")]
     pub unknown: bool,
-    /// Show managedFields, which kubectl leaves out.
+    /// Show managedFields, which are left out otherwise.
     #[arg(long, global = true, help_heading = "Output")]
     pub show_managed_fields: bool,
     /// Show the values of Secrets instead of `***`.

@@ -166,5 +166,5 @@ fn follow<D: Fn(&KeyValue) -> Body>(follower: &mut Follower<D>, read: Read<Event
 }
 
 fn decoding(session: &Session) -> impl Fn(&KeyValue) -> Body + Send + '_ {
-    |entry| session.telling.decode(&entry.key, &entry.value, entry.mod_revision.0).body
+    |entry| session.reporting_decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body
 }

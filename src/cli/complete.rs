@@ -3,39 +3,39 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 
-use clap::{CommandFactory, FromArgMatches};
+use clap::{Command, FromArgMatches};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::CompleteEnv;
 use futures_util::StreamExt;
 
 use super::Result;
-use super::args::{Cli, GlobalArgs};
+use super::args::GlobalArgs;
 use super::commands::block_on;
 use super::session::Session;
 use ketcd_kube::{Address, Kinds, RegistryKey, Scope};
 use ketcd_store::{KeyRange, Want};
 
 /// Answers the shell and ends, if a shell's completion script asks (the variable COMPLETE is set).
-pub(super) fn answer() {
-    CompleteEnv::with_factory(Cli::command).complete();
+pub(super) fn answer(command: fn() -> Command) {
+    CompleteEnv::with_factory(command).complete();
 }
 
-/// Completes kinds, and after `kind/` what lies there.
-pub(super) fn addresses() -> ArgValueCompleter {
-    ArgValueCompleter::new(|current: &OsStr| {
+/// Completes kinds, and after `kind/` the objects of that kind. `command` parses the command line.
+pub(super) fn addresses(command: fn() -> Command) -> ArgValueCompleter {
+    ArgValueCompleter::new(move |current: &OsStr| {
         let Some(current) = current.to_str() else { return Vec::new() };
         let found = match current.split_once('/') {
-            Some((kind, _)) if !kind.is_empty() => with_session(async |session| names(session, kind).await),
-            _ => kinds(current),
+            Some((kind, _)) if !kind.is_empty() => with_session(command, async |session| names(session, kind).await),
+            _ => kinds(command, current),
         };
         candidates(found, current)
     })
 }
 
-/// Completes the namespaces of the cluster.
-pub(super) fn namespaces() -> ArgValueCompleter {
-    ArgValueCompleter::new(|current: &OsStr| {
-        let found = with_session(async |session| {
+/// Completes the namespaces of the cluster. `command` parses the command line.
+pub(super) fn namespaces(command: fn() -> Command) -> ArgValueCompleter {
+    ArgValueCompleter::new(move |current: &OsStr| {
+        let found = with_session(command, async |session| {
             let names = names(session, "namespaces").await?;
             Ok(names.iter().filter_map(|name| name.split_once('/')).map(|(_, name)| name.to_owned()).collect())
         });
@@ -48,7 +48,7 @@ fn candidates(found: BTreeSet<String>, current: &str) -> Vec<CompletionCandidate
 }
 
 /// Resources and short names; after a comma, with what stands before it.
-fn kinds(current: &str) -> BTreeSet<String> {
+fn kinds(command: fn() -> Command, current: &str) -> BTreeSet<String> {
     let before = current.rfind(',').map_or("", |comma| &current[..=comma]);
     let all = |kinds: &Kinds| -> BTreeSet<String> {
         let stored = kinds.iter().filter(|kind| kind.is_stored());
@@ -56,7 +56,7 @@ fn kinds(current: &str) -> BTreeSet<String> {
             stored.flat_map(|kind| std::iter::once(kind.plural.to_string()).chain(kind.short_names.iter().map(ToString::to_string)));
         names.map(|name| format!("{before}{name}")).collect()
     };
-    let found = with_session(async |session| Ok(all(session.kinds().await?)));
+    let found = with_session(command, async |session| Ok(all(session.kinds().await?)));
     if found.is_empty() { all(&Kinds::builtin()) } else { found }
 }
 
@@ -79,9 +79,9 @@ async fn names(session: &Session, kind: &str) -> Result<BTreeSet<String>> {
 
 /// Runs `work` on the source of the unfinished command line; what goes wrong completes nothing. A live etcd is asked only where the
 /// command line names its endpoints.
-fn with_session(work: impl AsyncFnOnce(&Session) -> Result<BTreeSet<String>>) -> BTreeSet<String> {
+fn with_session(command: fn() -> Command, work: impl AsyncFnOnce(&Session) -> Result<BTreeSet<String>>) -> BTreeSet<String> {
     let words = std::env::args_os().skip_while(|word| word != "--").skip(1);
-    let matches = Cli::command().ignore_errors(true).try_get_matches_from(words);
+    let matches = command().ignore_errors(true).try_get_matches_from(words);
     let Some(mut args) = matches.ok().and_then(|matches| GlobalArgs::from_arg_matches(&matches).ok()) else { return BTreeSet::new() };
     args.unattended = true;
     if args.files.is_empty() && args.connection.endpoints.is_empty() {

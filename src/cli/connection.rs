@@ -15,34 +15,34 @@ use super::{Error, Result, cautions, output, password};
 #[derive(Args, Clone, Default)]
 #[command(next_help_heading = "Live etcd")]
 pub(super) struct ConnectionArgs {
-    /// Members to ask, in order, comma-separated [env: ETCDCTL_ENDPOINTS] [default: 127.0.0.1:2379].
+    /// The members' endpoints, separated by commas; they are tried in order [env: ETCDCTL_ENDPOINTS] [default: 127.0.0.1:2379].
     #[arg(long, value_name = "URL", value_delimiter = ',', global = true, conflicts_with = "files")]
     pub endpoints: Vec<String>,
     /// The CA that signed etcd's certificates [env: ETCDCTL_CACERT].
     #[arg(long, value_name = "FILE", global = true, conflicts_with = "files")]
     pub cacert: Option<PathBuf>,
-    /// Our client certificate [env: ETCDCTL_CERT].
+    /// The client certificate [env: ETCDCTL_CERT].
     #[arg(long, value_name = "FILE", global = true, conflicts_with = "files")]
     pub cert: Option<PathBuf>,
-    /// Its private key: PKCS#8, PKCS#1 or SEC1, not encrypted [env: ETCDCTL_KEY].
+    /// The private key of the client certificate: PKCS#8, PKCS#1 or SEC1, not encrypted [env: ETCDCTL_KEY].
     #[arg(long, value_name = "FILE", global = true, conflicts_with = "files")]
     pub key: Option<PathBuf>,
-    /// etcd's own user, with or without its password, which a terminal is asked for [env: ETCDCTL_USER].
+    /// The etcd user; a password that is not given is asked for on the terminal [env: ETCDCTL_USER].
     #[arg(long, value_name = "NAME[:PASSWORD]", global = true, conflicts_with = "files")]
     pub user: Option<String>,
-    /// The user's password; then --user is the whole name [env: ETCDCTL_PASSWORD].
+    /// The user's password; then --user is the name alone [env: ETCDCTL_PASSWORD].
     #[arg(long, value_name = "PASSWORD", global = true, conflicts_with = "files")]
     pub password: Option<String>,
-    /// The longest time to connect [env: ETCDCTL_DIAL_TIMEOUT] [default: 2s].
+    /// The timeout for connecting [env: ETCDCTL_DIAL_TIMEOUT] [default: 2s].
     #[arg(long, value_name = "DURATION", global = true, conflicts_with = "files")]
     pub dial_timeout: Option<String>,
-    /// The longest time for one request [env: ETCDCTL_COMMAND_TIMEOUT] [default: 5s].
+    /// The timeout for one request [env: ETCDCTL_COMMAND_TIMEOUT] [default: 5s].
     #[arg(long, value_name = "DURATION", global = true, conflicts_with = "files")]
     pub command_timeout: Option<String>,
-    /// Take any server certificate [env: ETCDCTL_INSECURE_SKIP_TLS_VERIFY].
+    /// Accept any server certificate [env: ETCDCTL_INSECURE_SKIP_TLS_VERIFY].
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", global = true, conflicts_with = "files")]
     pub insecure_skip_tls_verify: Option<String>,
-    /// Plain text where an endpoint has no scheme and no certificate flag is given [env: ETCDCTL_INSECURE_TRANSPORT] [default: true].
+    /// Connect without TLS where an endpoint has no scheme and no certificate flag is given [env: ETCDCTL_INSECURE_TRANSPORT] [default: true].
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", global = true, conflicts_with = "files")]
     pub insecure_transport: Option<String>,
 }

@@ -60,6 +60,12 @@ impl From<io::Error> for Error {
     }
 }
 
+impl From<serde_json::Error> for Error {
+    fn from(error: serde_json::Error) -> Self {
+        io::Error::from(error).into()
+    }
+}
+
 impl From<ketcd_store::Error> for Error {
     fn from(error: ketcd_store::Error) -> Self {
         let hint = match &error {

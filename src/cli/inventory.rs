@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use futures_util::StreamExt;
-use serde_json::{Value, json};
 
 use super::absence::Question;
 use super::output::{Format, Output};
 use super::session::Session;
 use super::{Outcome, Result};
+use crate::render::contract::listing::KindCount;
 use crate::render::table::write_aligned;
 use crate::render::visible::visible;
 use crate::render::{json, yaml};
@@ -50,9 +50,7 @@ pub(super) async fn kinds(session: &Session, without_headings: bool, out: &mut O
     }
     let mut rows: Vec<(String, Count)> = counts.into_iter().collect();
     rows.sort_by(|(a_name, a), (b_name, b)| b.bytes.cmp(&a.bytes).then_with(|| a_name.cmp(b_name)));
-    let documents =
-        rows.iter().map(|(name, count)| json!({"resource": name, "kind": count.kind, "objects": count.objects, "bytes": count.bytes}));
-    if write_documents(session, documents, "kinds", out)? {
+    if write_documents(session, &rows, out)? {
         return Ok(outcome(rows.is_empty()));
     }
     let heading = ["RESOURCE", "OBJECTS", "BYTES"].map(str::to_owned).to_vec();
@@ -87,7 +85,13 @@ fn align_numbers(mut lines: Vec<Vec<String>>) -> Vec<Vec<String>> {
 }
 
 /// Writes the rows as the format asks; returns false for tables, which are the caller's.
-fn write_documents(session: &Session, documents: impl Iterator<Item = Value>, what: &str, out: &mut Output) -> Result<bool> {
+fn write_documents(session: &Session, rows: &[(String, Count)], out: &mut Output) -> Result<bool> {
+    let documents = rows.iter().map(|(name, count)| KindCount {
+        bytes: count.bytes,
+        kind: count.kind.as_deref(),
+        objects: count.objects,
+        resource: name,
+    });
     match &session.format {
         Format::Table | Format::Wide => return Ok(false),
         Format::Ndjson => {
@@ -97,16 +101,16 @@ fn write_documents(session: &Session, documents: impl Iterator<Item = Value>, wh
             }
         }
         Format::Json => {
-            json::write_pretty(&Value::Array(documents.collect()), out)?;
+            json::write_pretty(&documents.collect::<Vec<_>>(), out)?;
             out.write_all(b"\n")?;
         }
-        Format::Yaml => yaml::write(&Value::Array(documents.collect()), out)?,
+        Format::Yaml => yaml::write(&serde_json::to_value(documents.collect::<Vec<_>>())?, out)?,
         Format::Name => {
             for document in documents {
-                writeln!(out, "{}", visible(document["resource"].as_str().unwrap_or_default()))?;
+                writeln!(out, "{}", visible(document.resource))?;
             }
         }
-        other => return Err(other.unsupported(&format!("ls of {what}"), "table, json, yaml, ndjson, name")),
+        other => return Err(other.unsupported("ls of kinds", "table, json, yaml, ndjson, name")),
     }
     Ok(true)
 }

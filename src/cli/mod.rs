@@ -5,6 +5,7 @@ mod addresses;
 mod args;
 mod cautions;
 mod changes;
+mod command_line;
 mod commands;
 mod complete;
 mod connection;
@@ -33,14 +34,15 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+pub use command_line::command;
 pub(crate) use error::{Error, Result};
 
 /// Parses the command line, runs the command and returns the exit code: 0 found, 1 nothing found or a difference, 2 an error.
 pub fn main() -> ExitCode {
     cut_short::install();
-    complete::answer();
-    let cli = args::Cli::parse();
-    match commands::run(&cli) {
+    complete::answer(command);
+    let cli = command_line::Cli::parse();
+    match commands::run(&cli.global, &cli.command) {
         Ok(outcome) => outcome.into(),
         Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
         Err(error) => {

@@ -24,7 +24,7 @@ impl<'s> Feed<'s> {
     /// A feed from a session's source.
     pub(super) async fn new(session: &'s Session) -> Result<Self> {
         let prefix = format!("{}/", session.prefix().await?);
-        Ok(Self { session, prefix, decoder: &session.telling })
+        Ok(Self { session, prefix, decoder: &session.reporting_decoder })
     }
 
     /// Finds the scheduler's release in the state at `at`: in the nodes and the pods of the control plane, else in all pods.

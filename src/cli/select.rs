@@ -10,10 +10,10 @@ use ketcd_kube::{FieldSelector, LabelSelector};
 /// Which objects' changes are shown.
 #[derive(Args, Clone, Debug, Default)]
 pub(super) struct SelectArgs {
-    /// Only objects whose labels fit, as in `app=web,tier in (front,back),!canary`.
+    /// Show only objects whose labels match, as in `app=web,tier in (front,back),!canary`.
     #[arg(short = 'l', long, value_name = "SELECTOR", help_heading = "Selection")]
     pub selector: Option<String>,
-    /// Only objects whose fields fit, as in `status.phase!=Running,spec.nodeName=n1`.
+    /// Show only objects whose fields match, as in `status.phase!=Running,spec.nodeName=n1`.
     #[arg(long, value_name = "SELECTOR", help_heading = "Selection")]
     pub field_selector: Option<String>,
 }

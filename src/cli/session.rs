@@ -38,10 +38,10 @@ pub(super) struct Session {
     pub at: At,
     /// What the data tells of the API server's release; not looked for where `--release` says it.
     pub release_evidence: ReleaseEvidence,
-    /// Stored values to objects, for what is not shown itself.
+    /// Decodes stored values that are not shown themselves.
     pub decoder: Decoder,
-    /// The same for what is: tells what an object lacks, and which values are broken.
-    pub telling: Decoder,
+    /// Decodes objects for display and reports problems found in them.
+    pub reporting_decoder: Decoder,
     problems: Arc<Problems>,
     /// What `--encryption-config` names.
     pub encryption: Encryption,
@@ -71,7 +71,7 @@ impl Session {
             at,
             release_evidence: ReleaseEvidence::default(),
             decoder: Decoder::new().with_key_ring(encryption.keys.clone()).showing_secrets(args.show_secrets),
-            telling: Decoder::new(),
+            reporting_decoder: Decoder::new(),
             problems: Arc::new(Problems::new(args.unknown)),
             encryption,
             prefix: OnceCell::new_with(args.prefix.as_deref().map(ketcd_kube::normalize_prefix)),
@@ -87,7 +87,7 @@ impl Session {
                 session.decoder.with_release_found(session.release_evidence.release().unwrap_or_default())
             }
         };
-        session.telling = session.decoder.clone().with_observer(session.problems.clone());
+        session.reporting_decoder = session.decoder.clone().with_observer(session.problems.clone());
         if session.source.is_one_moment() {
             session.check_one_moment(moment).await?;
         } else if let Some(moment) = moment {

@@ -37,13 +37,16 @@ pub(super) async fn run(session: &Session, addresses: &[String], out: &mut Outpu
         None => None,
     };
     let config = configuration(session, &pod, revision, newest).await?;
-    let started = Started { pod: Arc::unwrap_or_clone(pod), revision, dated, config };
+    let mut started = Started { pod: Arc::unwrap_or_clone(pod), revision, dated, config };
     let shown = Shown { managed_fields: session.args.show_managed_fields };
     match &session.format {
-        Format::Json => writeln!(out, "{:#}", with_config::to_json(started, shown))?,
-        Format::Ndjson => writeln!(out, "{}", with_config::to_json(started, shown))?,
+        Format::Json => serde_json::to_writer_pretty(&mut *out, &with_config::document(&mut started, shown))?,
+        Format::Ndjson => serde_json::to_writer(&mut *out, &with_config::document(&mut started, shown))?,
         Format::Table | Format::Wide | Format::Yaml => with_config::write_text(started, shown, out)?,
         other => return Err(other.unsupported("get --with-config", "yaml, json")),
+    }
+    if matches!(session.format, Format::Json | Format::Ndjson) {
+        writeln!(out)?;
     }
     Ok(Outcome::Found)
 }
@@ -88,7 +91,7 @@ async fn configuration(session: &Session, pod: &Object, started: Option<Revision
 async fn version(session: &Session, key: &str, at: Revision) -> Result<Option<Object>> {
     let mut listing = session.source.range(KeyRange::key(key), At::Revision(at), Want::Values).await?;
     let Some(entry) = listing.entries.try_next().await? else { return Ok(None) };
-    let decoded = session.telling.decode(&entry.key, &entry.value, entry.mod_revision.0);
+    let decoded = session.reporting_decoder.decode(&entry.key, &entry.value, entry.mod_revision.0);
     match decoded.body {
         Body::Object(object) => Ok(Some(object)),
         Body::Opaque(_) => Err(Error::new(format!("{key} cannot be decoded")).hint("if it is encrypted, add --encryption-config")),

@@ -2,9 +2,11 @@
 
 use std::io::{self, Write};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::change::{Shown, time};
+use super::change::Shown;
+use super::contract::blame as contract;
+use super::contract::common::{ActorFrom, KubernetesObject, Time};
 use super::style::{self, paint};
 use super::visible::visible;
 use super::{document, value};
@@ -111,12 +113,13 @@ fn scalar_text(text: &str) -> String {
 /// The stream's.
 pub fn write_json(object: Object, blamed: &Blamed, shown: Shown, out: &mut dyn Write) -> io::Result<()> {
     let object = document::shown(object, shown.managed_fields);
-    let mut leaves = Vec::new();
-    collect(&blamed.lines, String::new(), blamed, shown, &mut leaves);
-    writeln!(out, "{}", json!({"object": object, "lines": leaves}))
+    let mut lines = Vec::new();
+    collect(&blamed.lines, String::new(), blamed, shown, &mut lines);
+    serde_json::to_writer(&mut *out, &contract::Blame { lines, object: KubernetesObject(&object) })?;
+    writeln!(out)
 }
 
-fn collect(lines: &Lines, path: String, blamed: &Blamed, shown: Shown, leaves: &mut Vec<Value>) {
+fn collect(lines: &Lines, path: String, blamed: &Blamed, shown: Shown, leaves: &mut Vec<contract::Line>) {
     match lines {
         Lines::Object(members, _) if !members.is_empty() => {
             for (name, lines) in members {
@@ -133,14 +136,14 @@ fn collect(lines: &Lines, path: String, blamed: &Blamed, shown: Shown, leaves: &
         }
         _ => {
             let setter = &blamed.setters[lines.own()];
-            leaves.push(json!({
-                "path": path,
-                "revision": setter.revision.map(|revision| revision.0),
-                "time": setter.dated.map(|dated| time(dated.time)),
-                "timeErrorSeconds": setter.dated.map(|dated| dated.error),
-                "by": setter.by.as_ref().map(ToString::to_string),
-                "byFrom": setter.by.as_ref().map(|by| by.from.as_str()),
-            }));
+            leaves.push(contract::Line {
+                by: setter.by.as_ref().map(ToString::to_string),
+                by_from: ActorFrom::of(setter.by.as_ref()),
+                path,
+                revision: setter.revision.map(|revision| revision.0),
+                time: Time::of(setter.dated),
+                time_error_seconds: setter.dated.map(|dated| dated.error),
+            });
         }
     }
 }

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use super::row::{Row, row, sign_style};
 use super::style::{self, paint};
+use super::value::columns;
 use super::visible::visible;
 use super::{duration, value};
 use ketcd_history::clock::Dated;
@@ -144,7 +145,7 @@ impl ChangeWriter {
         let Some(row) = rows.first() else { return Ok(()) };
         let name = if self.options.many { format!("{name:<PATH$} ") } else { String::new() };
         let who = format!("{who:<WHO$}");
-        let taken = head.len() + 2 + name.chars().count() + who.chars().count() + 2;
+        let taken = head.len() + 2 + columns(&name) + columns(&who) + 2;
         let room = self.options.width.unwrap_or(WIDTH).max(taken + 30) - taken;
         let sign = paint(sign_style(row.sign), row.sign);
         writeln!(out, "{}{sign} {name}{}  {}", paint(style::FAINT, head), paint(style::ACTOR, who), value::cut(&row.value, room))
@@ -154,9 +155,9 @@ impl ChangeWriter {
     fn line(&self, margin: &str, margin_width: usize, row: &Row, tail: &str, out: &mut dyn Write) -> io::Result<()> {
         let width = self.options.width.unwrap_or(WIDTH).max(60);
         let wide = self.options.width.is_none() && self.options.all_fields;
-        let path_width = row.path.chars().count();
+        let path_width = columns(&row.path);
         let padded = if row.value.is_empty() && tail.is_empty() { path_width } else { path_width.max(PATH) };
-        let tail_width = if tail.is_empty() { 0 } else { tail.chars().count() + 2 };
+        let tail_width = if tail.is_empty() { 0 } else { columns(&tail) + 2 };
         let room = width.saturating_sub(margin_width + 2 + padded + 1 + tail_width).max(12);
         let value = if wide { row.value.clone() } else { row.cut_to(room) };
         let style = sign_style(row.sign);
@@ -164,7 +165,7 @@ impl ChangeWriter {
         if tail.is_empty() {
             return writeln!(out, "{}", text.trim_end());
         }
-        let used = margin_width + 2 + padded + 1 + value.chars().count();
+        let used = margin_width + 2 + padded + 1 + columns(&value);
         let gap = (width + 2).saturating_sub(tail_width + used);
         writeln!(out, "{text}{}  {}", " ".repeat(gap), paint(style::ACTOR, tail))
     }

@@ -2,13 +2,12 @@
 
 use std::io::{self, Write};
 
-use json_patch::Patch;
-use serde::Serialize;
-use serde_json::Value;
-
 use super::change::Shown;
+use super::contract::common::KubernetesObject;
+use super::contract::diff as contract;
 use super::row::{row, sign_style};
 use super::style::{self, paint};
+use super::value::columns;
 use super::visible::visible;
 use ketcd_history::compare::{Difference, Weight};
 use ketcd_history::diff::{Detail, object_fields, object_patch};
@@ -92,25 +91,12 @@ fn write_one(named: &Named, showing: Showing, out: &mut dyn Write) -> io::Result
     let changed = if showing.all_fields { all } else { noise::fold(all).0 };
     for change in &changed {
         let row = row(change);
-        let width = row.path.chars().count().max(PATH);
+        let width = columns(&row.path).max(PATH);
         let room = showing.width.unwrap_or(WIDTH).saturating_sub(9 + width).max(20);
         let text = if showing.width.is_none() && showing.all_fields { row.value.clone() } else { row.cut_to(room) };
         writeln!(out, "      {} {:<PATH$} {text}", paint(sign_style(row.sign), row.sign), row.path)?;
     }
     Ok(())
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Line<'a> {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    key: std::borrow::Cow<'a, str>,
-    revision: i64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<&'a str>,
-    object: &'a Value,
-    patch: Option<Patch>,
 }
 
 /// Writes one difference as one JSON document: the second state's object, and the patch from the first state's.
@@ -132,12 +118,12 @@ pub fn write_json(named: &mut Named, shown: Shown, out: &mut dyn Write) -> io::R
         ObjectVersion::Opaque(opaque) => Some(opaque.reason.as_str()),
         _ => None,
     });
-    let line = Line {
-        kind: difference.kind().as_str(),
+    let line = contract::Difference {
+        kind: difference.kind().into(),
         key: String::from_utf8_lossy(&difference.key),
         revision: difference.revision.0,
         error,
-        object: difference.after.object().unwrap_or(&Value::Null),
+        object: difference.after.object().map(KubernetesObject),
         patch,
     };
     Ok(serde_json::to_writer(out, &line)?)

@@ -1,12 +1,9 @@
-//! The audit of encryption at rest, as a table and as JSON.
+//! The audit of encryption at rest, as a table.
 
 use std::io::{self, Write};
 
-use serde_json::{Value, json};
-
-use crate::render::json;
 use crate::render::style::{ADDED, FAINT, REMOVED, STRONG, WARNING, paint};
-use crate::render::value::padded;
+use crate::render::value::{columns, padded};
 use crate::render::visible::visible;
 use ketcd_kube::encryption::{AuditRow, Promise, Scheme};
 
@@ -32,7 +29,7 @@ pub fn write_table(rows: &[AuditRow], all: bool, out: &mut dyn Write) -> io::Res
             row.opened.to_string(),
         ]
     }));
-    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
+    let width = |column: usize| lines.iter().map(|line| columns(&line[column])).max().unwrap_or(0);
     let widths: [usize; 5] = std::array::from_fn(width);
     if !shown.is_empty() {
         for (index, [resource, provider, key, values, open]) in lines.iter().enumerate() {
@@ -96,41 +93,4 @@ fn verdict(row: &AuditRow) -> String {
         Promise::DoesNotOpen => (REMOVED, "no: its key does not open them"),
     };
     paint(style, text).to_string()
-}
-
-/// Writes one document.
-///
-/// # Errors
-/// The stream's.
-pub fn write_json(rows: &[AuditRow], out: &mut dyn Write) -> io::Result<()> {
-    let known = rows.iter().any(|row| row.promise.is_broken()) || rows.iter().all(|row| row.promise == Promise::Kept);
-    let kept = rows.iter().all(|row| row.promise == Promise::Kept);
-    let document = json!({
-        "promiseKept": known.then_some(kept),
-        "encryption": rows.iter().map(row_json).collect::<Vec<Value>>(),
-    });
-    json::write_pretty(&document, out)?;
-    writeln!(out)
-}
-
-fn row_json(row: &AuditRow) -> Value {
-    let promise = match row.promise {
-        Promise::Kept => Some("kept"),
-        Promise::NotAsked => None,
-        Promise::Unknown => Some("unknown"),
-        Promise::PlainText => Some("plainText"),
-        Promise::OtherKey => Some("otherKey"),
-        Promise::StillSealed => Some("stillSealed"),
-        Promise::DoesNotOpen => Some("doesNotOpen"),
-    };
-    json!({
-        "resource": row.resource,
-        "provider": row.scheme.to_string(),
-        "key": (!row.name.is_empty()).then_some(&row.name),
-        "keyId": row.key_id,
-        "values": row.values,
-        "opened": row.opened,
-        "promise": promise,
-        "reason": row.reason,
-    })
 }

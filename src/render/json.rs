@@ -1,13 +1,12 @@
-//! JSON as kubectl prints it: keys sorted, `<`, `>`, `&` and the two line separators of Unicode escaped as Go's encoding/json does.
+//! JSON as kubectl prints it: `<`, `>`, `&` and the two line separators of Unicode escaped as Go's encoding/json does.
 
 use std::io::{self, Write};
 
 use serde::Serialize;
-use serde_json::Value;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
 
 /// Returns `value` on one line.
-pub fn compact(value: &Value) -> String {
+pub fn compact(value: &impl Serialize) -> String {
     let mut out = Vec::new();
     write_compact(value, &mut out).map(|()| String::from_utf8(out).unwrap_or_default()).unwrap_or_default()
 }
@@ -16,7 +15,7 @@ pub fn compact(value: &Value) -> String {
 ///
 /// # Errors
 /// The stream's.
-pub fn write_compact(value: &Value, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_compact(value: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
     Ok(value.serialize(&mut Serializer::with_formatter(out, GoEscapes(CompactFormatter)))?)
 }
 
@@ -24,7 +23,7 @@ pub fn write_compact(value: &Value, out: &mut dyn Write) -> io::Result<()> {
 ///
 /// # Errors
 /// The stream's.
-pub fn write_pretty(value: &Value, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_pretty(value: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
     Ok(value.serialize(&mut Serializer::with_formatter(out, GoEscapes(PrettyFormatter::with_indent(b"    "))))?)
 }
 
@@ -89,6 +88,8 @@ impl<F: Formatter> Formatter for GoEscapes<F> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
 
     #[test]

@@ -1,12 +1,11 @@
-//! The scheduling rules as a list, as a page, and as JSON.
+//! The scheduling rules as a list and as a page.
 
 use std::io::{self, Write};
-
-use serde_json::{Value, json};
 
 use ketcd_scheduler::{Gates, NEWEST_SCHEDULER, OLDEST_SCHEDULER, Plugin, Profile, Release, judged_as};
 
 use super::style::{FAINT, STRONG, paint};
+use super::value::columns;
 
 /// A rule and where the defaults run it.
 pub struct Row {
@@ -38,8 +37,24 @@ impl Row {
         self.filters.contains(&minor) || self.scores.contains(&minor)
     }
 
-    fn summary(&self) -> &'static str {
-        self.plugin.doc().lines().next().unwrap_or_default()
+    /// The minor releases whose defaults run it as a filter.
+    pub fn filters(&self) -> &[u16] {
+        &self.filters
+    }
+
+    /// The minor releases whose defaults run it as a score.
+    pub fn scores(&self) -> &[u16] {
+        &self.scores
+    }
+
+    /// The rule's page.
+    pub fn page(&self) -> &'static str {
+        self.plugin.doc()
+    }
+
+    /// The first line of the rule's page.
+    pub fn summary(&self) -> &'static str {
+        self.page().lines().next().unwrap_or_default()
     }
 }
 
@@ -47,7 +62,7 @@ impl Row {
 pub fn list(rows: &[Row], out: &mut dyn Write) -> io::Result<()> {
     let name = rows.iter().map(|row| row.name().len()).max().unwrap_or_default().max(4);
     let spans: Vec<[String; 2]> = rows.iter().map(|row| [spans(&row.filters), spans(&row.scores)]).collect();
-    let width = |at: usize, least: usize| spans.iter().map(|row| row[at].chars().count()).max().unwrap_or_default().max(least);
+    let width = |at: usize, least: usize| spans.iter().map(|row| columns(&row[at])).max().unwrap_or_default().max(least);
     let (filters, scores) = (width(0, 7), width(1, 6));
     writeln!(out, "{:name$}  {:filters$}  {:scores$}  SUMMARY", "NAME", "FILTERS", "SCORES")?;
     for (row, [filter, score]) in rows.iter().zip(&spans) {
@@ -59,7 +74,7 @@ pub fn list(rows: &[Row], out: &mut dyn Write) -> io::Result<()> {
 /// The page of one rule.
 pub fn page(row: &Row, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", paint(STRONG, row.name()))?;
-    for line in row.plugin.doc().lines() {
+    for line in row.page().lines() {
         let heading = matches!(line, "Checks" | "Reads" | "History" | "Differs from upstream");
         if heading {
             writeln!(out, "\n{}", paint(STRONG, line))?
@@ -77,17 +92,6 @@ pub fn page(row: &Row, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "  {}", paint(FAINT, "never"))?;
     }
     Ok(())
-}
-
-/// One rule as JSON.
-pub fn json(row: &Row) -> Value {
-    let releases = |minors: &[u16]| minors.iter().map(|minor| format!("1.{minor}")).collect::<Vec<_>>();
-    json!({
-        "name": row.name(),
-        "summary": row.summary(),
-        "page": row.plugin.doc(),
-        "defaults": {"filters": releases(&row.filters), "scores": releases(&row.scores)},
-    })
 }
 
 /// `1.18–1.36`, or several of those.

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::value::columns;
 use super::visible::visible;
 use super::{style, value};
 use ketcd_history::diff::{Field, FieldChange};
@@ -23,8 +24,8 @@ impl Row {
     /// The value in `room` columns; of an old and a new one each gets its share.
     pub(super) fn cut_to(&self, room: usize) -> String {
         match &self.sides {
-            Some((old, new)) if self.value.chars().count() > room => {
-                let (old_width, new_width) = (old.chars().count(), new.chars().count());
+            Some((old, new)) if columns(&self.value) > room => {
+                let (old_width, new_width) = (columns(old), columns(new));
                 let each = room.saturating_sub(3) / 2;
                 let old_room = if new_width < each { room.saturating_sub(3 + new_width) } else { each };
                 let new_room = if old_width < each { room.saturating_sub(3 + old_width) } else { each };

@@ -1,9 +1,8 @@
-//! What a source can tell, as JSON and as a page for people.
+//! What a source can tell, as a page for people.
 
 use std::io::{self, Write};
 
 use jiff::Timestamp;
-use serde_json::{Value, json};
 
 use ketcd_history::clock::Dated;
 use ketcd_kube::Release;
@@ -33,45 +32,6 @@ pub struct Report {
     pub census: Census,
     /// What else is odd, a sentence each.
     pub problems: Vec<String>,
-}
-
-/// The document of `-o json`.
-pub fn json(report: &Report) -> Value {
-    let Report { source, span, dated, release, census, .. } = report;
-    json!({
-        "source": {
-            "kind": kind(source.kind),
-            "name": source.name,
-            "clusterId": source.cluster_id,
-            "members": source.members.iter().map(member_json).collect::<Vec<_>>(),
-        },
-        "revisions": {
-            "oldestReadable": span.oldest.0,
-            "compacted": span.compacted.map(|revision| revision.0),
-            "newest": span.newest.0,
-            "oldestTime": dated.map(|(oldest, _)| time(oldest.time)),
-            "newestTime": dated.map(|(_, newest)| time(newest.time)),
-            "oneMoment": report.one_moment.is_some(),
-            "newestTimeInObjects": report.one_moment.flatten().map(time),
-            "spanSeconds": dated.map(|(oldest, newest)| duration::seconds_between(oldest, newest)),
-        },
-        "keys": census.keys,
-        "bytes": {"file": source.file_bytes, "inUse": source.in_use_bytes, "free": source.free_bytes},
-        "recoverable": {"freepage": source.recoverable_freepage, "wal": source.recoverable_wal},
-        "kubernetes": {
-            "apiserver": release.map(|release| release.to_string()),
-            "apiserverBounds": report.release_bounds.map(|(oldest, newest)| [oldest.to_string(), newest.to_string()]),
-            "schedulers": census.schedulers,
-            "kubelets": census.kubelets,
-        },
-        "encryption": census.encrypted().map(|(resource, scheme, key, values)| json!({
-            "resource": resource,
-            "provider": scheme.to_string(),
-            "key": (!key.is_empty()).then_some(key),
-            "values": values,
-        })).collect::<Vec<_>>(),
-        "problems": source.problems.iter().chain(&report.problems).collect::<Vec<_>>(),
-    })
 }
 
 /// Writes the page for people: the answer first, one matter a line.
@@ -137,16 +97,6 @@ pub fn page(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn kind(kind: SourceKind) -> &'static str {
-    match kind {
-        SourceKind::Live => "live",
-        SourceKind::Db => "db",
-        SourceKind::DataDir => "dataDir",
-        SourceKind::Recording => "recording",
-        SourceKind::Objects => "objects",
-    }
-}
-
 fn described(source: &SourceStatus) -> String {
     let what = match source.kind {
         SourceKind::Live => "a running etcd",
@@ -156,18 +106,6 @@ fn described(source: &SourceStatus) -> String {
         SourceKind::Objects => "API objects, no history",
     };
     source.cluster_id.as_ref().map_or_else(|| what.to_owned(), |id| format!("{what}, cluster {id}"))
-}
-
-fn member_json(member: &Member) -> Value {
-    json!({
-        "endpoint": member.endpoint,
-        "id": member.id,
-        "version": member.version,
-        "dbSize": member.db_size,
-        "dbSizeInUse": member.db_size_in_use,
-        "isLeader": member.is_leader,
-        "error": member.error,
-    })
 }
 
 fn member_line(member: &Member) -> String {

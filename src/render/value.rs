@@ -1,6 +1,7 @@
 //! A value of an object in a few words, as a reader of changes wants it.
 
 use serde_json::Value;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::visible::visible;
 use ketcd_history::diff::{FieldPath, Segment};
@@ -62,18 +63,31 @@ pub fn plain(value: &Value) -> String {
 
 /// `text`, followed by as many blanks as make it `width` columns wide, however many those are.
 pub fn padded(text: &str, width: usize) -> String {
-    let blanks = width.saturating_sub(text.chars().count());
+    let blanks = width.saturating_sub(columns(text));
     format!("{text}{}", " ".repeat(blanks))
 }
 
 /// Cuts `text` to `width` columns, the last one an ellipsis.
 pub fn cut(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
+    if columns(text) <= width {
         return text.to_owned();
     }
-    let mut short: String = text.chars().take(width.saturating_sub(1)).collect();
-    short.push('…');
-    short
+    format!("{}…", beginning(text, width.saturating_sub(1)))
+}
+
+/// Returns as much of the beginning of `text` as fits into `width` columns.
+pub fn beginning(text: &str, width: usize) -> &str {
+    let mut taken = 0;
+    let end = text.char_indices().find(|(_, letter)| {
+        taken += letter.width().unwrap_or(0);
+        taken > width
+    });
+    end.map_or(text, |(end, _)| &text[..end])
+}
+
+/// Returns how many columns of a terminal `text` takes: letters of East Asian scripts take two, combining marks none.
+pub fn columns(text: &str) -> usize {
+    text.width()
 }
 
 #[cfg(test)]
@@ -87,5 +101,12 @@ mod tests {
         assert_eq!(condition(&json!({"status": "False", "reason": "X", "message": "y"})), "False X: y");
         assert_eq!(plain(&json!({"cpu": "1", "l": [1, ""]})), "{cpu: 1, l: [1, \"\"]}");
         assert_eq!(cut("Unschedulable", 6), "Unsch…");
+    }
+
+    #[test]
+    fn wide_letters_take_two_columns() {
+        assert_eq!([columns("node"), columns("ノード"), columns("e\u{301}"), columns("→ ±…")], [4, 6, 1, 4]);
+        assert_eq!((cut("ノードノード", 6), cut("ノード", 6)), ("ノー…".to_owned(), "ノード".to_owned()));
+        assert_eq!(padded("ノード", 8), "ノード  ");
     }
 }

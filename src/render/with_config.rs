@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use serde_json::{Value, json};
-
 use super::change::{Shown, time};
+use super::contract::common::{KubernetesObject, Time};
+use super::contract::with_config::{self as contract, PodWithConfig};
 use super::row::row;
 use super::visible::visible;
 use super::{document, yaml};
@@ -92,32 +92,31 @@ fn changes(config: &Config) -> Vec<String> {
     }
 }
 
-/// The same as one JSON document; `changedSince` is an RFC 6902 patch, null where a side is missing.
-pub fn to_json(started: Started, shown: Shown) -> Value {
-    let config: Vec<Value> = started.config.into_iter().map(|config| config_json(config, shown)).collect();
-    json!({
-        "kind": "PodWithConfig",
-        "pod": document::shown(started.pod, shown.managed_fields),
-        "startedRevision": started.revision.map(|revision| revision.0),
-        "startedTime": started.dated.map(|dated| time(dated.time)),
-        "timeErrorSeconds": started.dated.map(|dated| dated.error),
-        "config": config,
-    })
+/// The same as one JSON document. What `shown` leaves out is gone from `started` afterwards.
+pub fn document(started: &mut Started, shown: Shown) -> PodWithConfig<'_> {
+    if !shown.managed_fields {
+        started.pod.remove_managed_fields();
+        started.config.iter_mut().flat_map(|config| [&mut config.then, &mut config.now]).flatten().for_each(Object::remove_managed_fields);
+    }
+    PodWithConfig {
+        config: started.config.iter().map(config_document).collect(),
+        kind: "PodWithConfig",
+        pod: KubernetesObject(&started.pod),
+        started_revision: started.revision.map(|revision| revision.0),
+        started_time: Time::of(started.dated),
+        time_error_seconds: started.dated.map(|dated| dated.error),
+    }
 }
 
-fn config_json(mut config: Config, shown: Shown) -> Value {
-    if !shown.managed_fields {
-        [&mut config.then, &mut config.now].into_iter().flatten().for_each(Object::remove_managed_fields);
+fn config_document(config: &Config) -> contract::Config<'_> {
+    contract::Config {
+        at_start: config.then.as_deref().map(KubernetesObject),
+        changed_since: config.then.as_ref().zip(config.now.as_ref()).map(|(then, now)| object_patch(then, now)),
+        deleted_since: config.then.is_some() && config.now.is_none(),
+        kind: config.kind.into(),
+        name: &config.name,
+        problem: config.problem.as_deref(),
+        variables_of: &config.used.variables,
+        volumes: &config.used.volumes,
     }
-    let patch = config.then.as_ref().zip(config.now.as_ref()).map(|(then, now)| object_patch(then, now));
-    json!({
-        "kind": config.kind.as_str(),
-        "name": config.name,
-        "variablesOf": config.used.variables,
-        "volumes": config.used.volumes,
-        "deletedSince": config.then.is_some() && config.now.is_none(),
-        "atStart": config.then.map(Object::into_value),
-        "changedSince": patch,
-        "problem": config.problem,
-    })
 }

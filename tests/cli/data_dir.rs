@@ -1,5 +1,8 @@
 //! Data dirs: database and write-ahead log together, whole, damaged and cut; and several files as one history.
 
+#[path = "../support/data_dir.rs"]
+mod unpack;
+
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,6 +11,7 @@ use futures_util::StreamExt;
 use ketcd_store::{At, Error, Event, EventKind, KeyRange, KeyValue, Origin, Revision, Source, SourceStatus, Until, Want, WatchItem, load};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use unpack::data_dir;
 
 const WAL: &str = "member/wal/0000000000000000-0000000000000000.wal";
 
@@ -17,27 +21,6 @@ fn capture(name: &str) -> PathBuf {
 
 fn decompressed(name: &str) -> Vec<u8> {
     zstd::decode_all(fs::File::open(capture(name)).unwrap()).unwrap()
-}
-
-/// Unpacks a recorded member's data dir.
-fn data_dir(name: &str) -> tempfile::TempDir {
-    let directory = tempfile::tempdir().unwrap();
-    let tar = decompressed(name);
-    let text = |field: &[u8]| String::from_utf8(field.split(|&byte| byte == 0).next().unwrap().to_vec()).unwrap();
-    let mut at = 0;
-    while tar[at] != 0 {
-        let header = &tar[at..at + 512];
-        let size = usize::from_str_radix(text(&header[124..136]).trim(), 8).unwrap();
-        let path = directory.path().join(text(&header[..100]));
-        if header[156] == b'5' {
-            fs::create_dir_all(path).unwrap();
-        } else {
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, &tar[at + 512..at + 512 + size]).unwrap();
-        }
-        at += 512 + size.next_multiple_of(512);
-    }
-    directory
 }
 
 /// Puts another file in a file's place; the old one may still be mapped.

@@ -15,11 +15,14 @@ use crate::cli::output::{Format, Output, note};
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
 
-/// Shows an object as YAML, each line with the revision, time and manager that last set it.
+/// Show who last set each field of an object
+///
+/// Prints the object as YAML. Each line begins with the revision and the time at which its value was last set, and with the field manager
+/// that set it, as far as the readable history and managedFields show it. With --rev or --at, shows the object as it was then.
 #[derive(Args, Debug)]
 pub(crate) struct BlameArgs {
-    /// The object: pod/shop/web-0, or a raw key.
-    #[arg(value_name = "ADDRESS", required = true, add = crate::cli::complete::addresses())]
+    /// The object: kind/namespace/name, or a raw key.
+    #[arg(value_name = "ADDRESS", required = true)]
     addresses: Vec<String>,
 }
 

@@ -9,7 +9,10 @@ use crate::cli::output::Output;
 use crate::cli::screen::Content;
 use crate::cli::{Error, Outcome, Result};
 
-/// Print the completion script of a shell: `source <(ketcd completion bash)`
+/// Print the completion script of a shell
+///
+/// Load it with `source <(ketcd completion bash)`. The script calls ketcd itself for candidates: kinds, namespaces and names come from the
+/// source that the command line names so far.
 #[derive(Args, Debug)]
 pub(crate) struct CompletionArgs {
     /// bash, zsh, fish, elvish or powershell.

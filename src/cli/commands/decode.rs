@@ -6,22 +6,26 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use clap::Args;
-use serde_json::json;
 
 use crate::cli::args::GlobalArgs;
 use crate::cli::output::Output;
 use crate::cli::problems::Problems;
 use crate::cli::screen::Content;
 use crate::cli::{Error, Outcome, Result};
+use crate::render::contract::decode::Failed;
 use ketcd_kube::{Decoder, Observer, Release};
 
-/// Print the JSON of a raw value as it lies in etcd
+/// Print the JSON of a raw value from etcd
+///
+/// Reads one stored value (protobuf, JSON or CBOR, as the API server writes it) from a file or from standard input and prints the object as
+/// the API server would return it. With --lines, reads one base64 value per line and prints one JSON document per line, in the same order;
+/// a value that cannot be decoded gives a line with the member `error`.
 #[derive(Args, Debug)]
 pub(crate) struct DecodeArgs {
-    /// The file that holds the value; `-` or none is standard input.
+    /// The file that holds the value. Default: standard input (`-`).
     #[arg(value_name = "FILE")]
     file: Option<String>,
-    /// Read one base64 value a line, print one JSON document a line.
+    /// Read one base64 value per line, and print one JSON document per line.
     #[arg(long)]
     lines: bool,
 }
@@ -74,7 +78,7 @@ fn decode_lines(args: &DecodeArgs, problems: &Problems, decoder: &Decoder, input
             }
             Err(reason) => {
                 outcome = Outcome::Nothing;
-                text = json!({ "error": reason }).to_string().into_bytes();
+                text = serde_json::to_vec(&Failed { error: &reason })?;
             }
         }
         text.push(b'\n');

@@ -20,13 +20,16 @@ use crate::cli::output::{Format, Output};
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
 
-/// Shows what differs between two revisions (--rev A..B) or two files, by kind and namespace.
+/// Show what differs between two revisions or two files
+///
+/// With --rev A..B, compares two revisions of the objects addressed, or of all objects. With two files, compares their newest states.
+/// The text is grouped by kind and namespace; changes of bookkeeping fields, heartbeats and Events are counted, and shown with --all-fields.
 #[derive(Args, Debug)]
 pub(crate) struct DiffArgs {
-    /// Objects, all of them if none; or two files.
+    /// Two files, or with --rev the objects to compare (default: all).
     #[arg(value_name = "ADDRESS|FILE")]
     targets: Vec<String>,
-    /// Bookkeeping, heartbeats and Events too, leaf by leaf.
+    /// Show every field that changed, with bookkeeping, heartbeats and Events.
     #[arg(long)]
     all_fields: bool,
 }
@@ -137,7 +140,7 @@ async fn entries(side: &Side<'_>, keys: &Keys) -> Result<Vec<KeyValue>> {
 
 async fn named(sides: &[Side<'_>; 2], before: Option<KeyValue>, after: Option<KeyValue>) -> Result<Named> {
     let decode = |side: &Side<'_>, entry: &Option<KeyValue>| match entry {
-        Some(entry) => ObjectVersion::from(side.session.telling.decode(&entry.key, &entry.value, entry.mod_revision.0).body),
+        Some(entry) => ObjectVersion::from(side.session.reporting_decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body),
         None => ObjectVersion::Absent,
     };
     let (old, new) = (decode(&sides[0], &before), decode(&sides[1], &after));

@@ -1,17 +1,23 @@
 //! `ketcd encryption`: with what each resource's values are sealed, and whether the configuration's promise is kept.
 
+use std::io::Write;
+
 use clap::Args;
 use futures_util::StreamExt;
 
 use crate::cli::output::{Format, Output};
 use crate::cli::session::Session;
 use crate::cli::{Outcome, Result};
-use crate::render::encryption;
+use crate::render::contract::encryption::Encryption;
+use crate::render::{encryption, json};
 use ketcd_kube::encryption::{Audit, Seal};
 use ketcd_kube::{Kinds, RegistryKey, Resource};
 use ketcd_store::{KeyRange, Want};
 
-/// Audit encryption at rest: what seals each resource, and what is not as --encryption-config wants it
+/// Audit encryption at rest
+///
+/// Shows for each resource which provider and which key encrypt its values, how many there are, and how many can be decrypted with the keys
+/// at hand. With --encryption-config, also shows whether every value is stored as that configuration says.
 #[derive(Args, Debug)]
 pub(crate) struct EncryptionArgs {}
 
@@ -30,7 +36,10 @@ pub(super) async fn run(session: &Session, _args: &EncryptionArgs, out: &mut Out
     }
     let rows = audit.finish();
     match session.format {
-        Format::Json => encryption::write_json(&rows, out)?,
+        Format::Json => {
+            json::write_pretty(&Encryption::from(&rows[..]), out)?;
+            writeln!(out)?;
+        }
         _ => encryption::write_table(&rows, session.format == Format::Wide, out)?,
     }
     let broken = rows.iter().any(|row| row.promise.is_broken());

@@ -24,16 +24,21 @@ use crate::cli::{Error, Outcome, Result, absence, flag_file};
 
 use pods::Pods;
 
-/// Explains scheduling decisions: reruns the scheduler that took them on the state etcd held.
+/// Explain why a pod runs on its node, or why it runs on none
+///
+/// Finds the pod's last scheduling attempt in the history, restores the state that the scheduler saw, and runs the filters and scores of that
+/// scheduler's release on it. The answer says which plugin refused which node and what made the difference between the others, compares the
+/// result with what was recorded, and names the evidence that etcd does not hold. For a pod that found no node, it also shows the smallest
+/// changes that would make it fit.
 #[derive(Args, Debug)]
 pub(crate) struct ExplainArgs {
-    /// Pods: pod/shop/web-0, or pod/web-0 -n shop; pods -n shop or pods -A: the last decision about each, in a table.
-    #[arg(value_name = "ADDRESS", required_unless_present = "all", add = crate::cli::complete::addresses())]
+    /// Pods: pod/shop/web-0, or pods -n shop and pods -A for a table of the last decision about each.
+    #[arg(value_name = "ADDRESS", required_unless_present = "all")]
     addresses: Vec<String>,
-    /// Every decision in the readable history (of the pods addressed, or of all).
+    /// Explain every decision in the readable history, not only the last one of each pod.
     #[arg(long)]
     all: bool,
-    /// Judge by the rules of this release, for example 1.28 or v1.20.15 (default: found in the data).
+    /// Use the scheduler of this release, for example 1.28 or v1.20.15. Default: found in the data.
     #[arg(long, value_name = "VERSION")]
     scheduler_version: Option<String>,
     /// The scheduler's configuration: a KubeSchedulerConfiguration of any version, or a Policy (up to 1.22).

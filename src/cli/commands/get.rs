@@ -7,13 +7,16 @@ use crate::cli::output::{Format, Output};
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result, with_config};
 
-/// Print objects as the API server would: `get pod/shop/web-0`, `get pod web-0 -n shop`, `get nodes -o wide`
+/// Print objects as the API server returns them
+///
+/// Prints JSON unless -o says otherwise: one object, or a List of several. With --with-config, prints a pod together with the ConfigMaps and
+/// Secrets that its containers started with, and what changed in them since.
 #[derive(Args, Debug)]
 pub(crate) struct GetArgs {
-    /// kind/namespace/name, kind/name, kinds, or a raw key; after a kind alone, names.
-    #[arg(value_name = "ADDRESS", required = true, add = crate::cli::complete::addresses())]
+    /// The objects: kind/namespace/name, kind/name, a kind, a kind followed by names, or a raw key.
+    #[arg(value_name = "ADDRESS", required = true)]
     addresses: Vec<String>,
-    /// Of a pod: with the ConfigMaps and Secrets that its containers started with, and what changed in them since.
+    /// Show a pod with the ConfigMaps and Secrets that its containers started with, and what changed in them since.
     #[arg(long)]
     with_config: bool,
     #[command(flatten)]

@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::Args;
 use futures_util::TryStreamExt;
 
-use crate::render::change::{self, Shown, With};
+use crate::render::change::{self, Shown};
 use crate::render::change_text::{ChangeWriter, Options};
 use ketcd_history::AttributedChange;
 use ketcd_store::{At, Until};
@@ -17,13 +17,16 @@ use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
 
-/// Shows every revision of objects that is still readable, oldest first.
+/// Show every readable revision of objects, oldest first
+///
+/// One line per change: when, which revision, what happened, and who did it. Revisions that etcd compacted are shown as far as the source
+/// still holds them; a gap is shown as a gap. With --rev or --at, ends there.
 #[derive(Args, Debug)]
 pub(crate) struct HistoryArgs {
-    /// Objects: pod/shop/web-0, pods -n shop, or a raw key.
-    #[arg(value_name = "ADDRESS", required_unless_present = "all", add = crate::cli::complete::addresses())]
+    /// The objects: kind/namespace/name, a kind, or a raw key.
+    #[arg(value_name = "ADDRESS", required_unless_present = "all")]
     addresses: Vec<String>,
-    /// Every object of every kind.
+    /// Show every object of every kind.
     #[arg(long, conflicts_with = "addresses")]
     all: bool,
     #[command(flatten)]
@@ -38,7 +41,7 @@ pub(super) struct TellingArgs {
     /// Show what changed, field by field.
     #[arg(long)]
     pub diff: bool,
-    /// With --diff: bookkeeping and heartbeats too, leaf by leaf.
+    /// With --diff, show every field that changed, with bookkeeping and heartbeats.
     #[arg(long, requires = "diff")]
     pub all_fields: bool,
 }
@@ -121,7 +124,7 @@ impl Writer {
                 _ => b"",
             };
             out.write_all(lead)?;
-            change::write_json(&mut told, self.shown, With::Object, out)?;
+            change::write_json(&mut told, self.shown, out)?;
             if self.format == Kind::Lines {
                 out.write_all(b"\n")?;
             }

@@ -9,13 +9,15 @@ use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
 use ketcd_kube::Address;
 
-/// List objects; without a kind: counts and bytes by kind
+/// List objects; without a kind, count them by kind
+///
+/// Prints tables as kubectl does. A raw key ending in a slash lists the keys below it.
 #[derive(Args, Debug)]
 pub(crate) struct LsArgs {
     /// Kinds (`pods`, `po,svc`, `crontabs.stable.example.com`, `all`), addresses, or raw keys.
-    #[arg(value_name = "KIND", add = crate::cli::complete::addresses())]
+    #[arg(value_name = "KIND")]
     kinds: Vec<String>,
-    /// Every object of every kind.
+    /// List every object of every kind.
     #[arg(long, conflicts_with = "kinds")]
     all: bool,
     #[command(flatten)]

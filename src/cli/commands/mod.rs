@@ -11,6 +11,7 @@ mod history;
 mod ls;
 mod plugins;
 mod report;
+mod schema;
 mod status;
 mod timeline;
 mod watch;
@@ -19,7 +20,7 @@ use std::io::Write;
 
 use clap::Subcommand;
 
-use super::args::Cli;
+use super::args::GlobalArgs;
 use super::output::{Output, report_error};
 use super::session::Session;
 use super::{Error, Outcome, Result};
@@ -38,33 +39,35 @@ pub(super) enum Command {
     Ls(ls::LsArgs),
     Plugins(plugins::PluginsArgs),
     Report(report::ReportArgs),
+    Schema(schema::SchemaArgs),
     Status(status::StatusArgs),
     Timeline(timeline::TimelineArgs),
     Watch(watch::WatchArgs),
 }
 
 /// Runs the command and flushes what it printed.
-pub(super) fn run(cli: &Cli) -> Result<Outcome> {
-    let mut out = Output::new(cli.global.color);
-    if let Ok(format) = cli.global.format() {
+pub(super) fn run(global: &GlobalArgs, command: &Command) -> Result<Outcome> {
+    let mut out = Output::new(global.color);
+    if let Ok(format) = global.format() {
         out.set_content(format.content());
     }
-    let outcome = match &cli.command {
+    let outcome = match command {
         Command::Completion(args) => completion::run(args, &mut out),
-        Command::Decode(args) => decode::run(args, &cli.global, &mut out),
-        Command::Plugins(args) => plugins::run(args, cli.global.output.as_deref(), &mut out),
-        Command::Diff(args) => block_on(diff::run(&cli.global, args, &mut out)),
-        _ => block_on(run_on_source(cli, &mut out)),
+        Command::Decode(args) => decode::run(args, global, &mut out),
+        Command::Plugins(args) => plugins::run(args, global.output.as_deref(), &mut out),
+        Command::Schema(args) => schema::run(args, &mut out),
+        Command::Diff(args) => block_on(diff::run(global, args, &mut out)),
+        _ => block_on(run_on_source(global, command, &mut out)),
     }?;
     out.flush()?;
     Ok(outcome)
 }
 
 /// Runs a command that reads a source.
-async fn run_on_source(cli: &Cli, out: &mut Output) -> Result<Outcome> {
-    let columns_only = matches!(&cli.command, Command::Ls(_)) && cli.global.format()?.is_columns();
-    let session = Session::open(&cli.global, columns_only).await?;
-    let outcome = match &cli.command {
+async fn run_on_source(global: &GlobalArgs, command: &Command, out: &mut Output) -> Result<Outcome> {
+    let columns_only = matches!(command, Command::Ls(_)) && global.format()?.is_columns();
+    let session = Session::open(global, columns_only).await?;
+    let outcome = match command {
         Command::Blame(args) => blame::run(&session, args, out).await,
         Command::Encryption(args) => encryption::run(&session, args, out).await,
         Command::Explain(args) => explain::run(&session, args, out).await,
@@ -75,7 +78,9 @@ async fn run_on_source(cli: &Cli, out: &mut Output) -> Result<Outcome> {
         Command::Status(args) => status::run(&session, args, out).await,
         Command::Report(args) => report::run(&session, args, out).await,
         Command::Watch(args) => watch::run(&session, args, out).await,
-        Command::Completion(_) | Command::Decode(_) | Command::Diff(_) | Command::Plugins(_) => unreachable!("needs no source"),
+        Command::Completion(_) | Command::Decode(_) | Command::Diff(_) | Command::Plugins(_) | Command::Schema(_) => {
+            unreachable!("needs no source")
+        }
     };
     end(&[&session], outcome, out)
 }

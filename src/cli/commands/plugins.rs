@@ -6,16 +6,20 @@ use clap::Args;
 
 use crate::cli::output::{Format, Output};
 use crate::cli::{Error, Outcome, Result};
+use crate::render::contract::plugins::Plugin;
 use crate::render::{json, plugins as page};
 use ketcd_scheduler::{plugins, scheduler_release};
 
-/// Lists the scheduling rules, or shows one rule's page: what it checks, what it reads, since which version, how it differed.
+/// List the scheduler's plugins, or describe one
+///
+/// Knows the plugins of kube-scheduler, and the predicates and priorities that releases up to 1.16 had in their place. The page of a plugin
+/// says what it checks, what it reads, which releases run it by default, and how it changed over the releases.
 #[derive(Args, Debug)]
 pub(crate) struct PluginsArgs {
-    /// A plugin, predicate or priority by its name: NodeResourcesFit, podtopologyspread.
+    /// The name of a plugin, predicate or priority, in any case.
     #[arg(value_name = "NAME")]
     name: Option<String>,
-    /// Only rules that the defaults of this release run: 1.28.
+    /// List only what this release runs by default, for example 1.28.
     #[arg(long, value_name = "VERSION")]
     scheduler_version: Option<String>,
 }
@@ -35,9 +39,11 @@ pub(super) fn run(args: &PluginsArgs, output: Option<&str>, out: &mut Output) ->
         Format::Table | Format::Wide => page::list(&rows, out)?,
         Format::Name => rows.iter().try_for_each(|row| writeln!(out, "{}", row.name()))?,
         Format::Json => {
-            let all: Vec<_> = rows.iter().map(page::json).collect();
-            let document = if args.name.is_some() { all.into_iter().next().unwrap_or_default() } else { all.into() };
-            json::write_pretty(&document, out)?;
+            let all: Vec<Plugin<'_>> = rows.iter().map(Plugin::from).collect();
+            match &args.name {
+                Some(_) => json::write_pretty(&all.first(), out)?,
+                None => json::write_pretty(&all, out)?,
+            }
             writeln!(out)?;
         }
         other => return Err(other.unsupported("plugins", "table, json, name")),

@@ -16,16 +16,19 @@ use crate::cli::replay::Feed;
 use crate::cli::session::Session;
 use crate::cli::{Outcome, Result};
 
-/// Writes the story of a cluster, or of some objects, as one HTML page that needs no network.
+/// Write the history of a cluster as one HTML page
+///
+/// The page shows a row per object below its owner, with its states, changes and Events over time; a click opens versions, differences and
+/// scheduling decisions. It holds everything in one file and loads nothing from the network.
 #[derive(Args, Debug)]
 pub(crate) struct ReportArgs {
-    /// Objects: pods -n shop, deployment/web, … (default: everything but leases).
+    /// The objects: kind/namespace/name, or a kind. Default: all but leases.
     #[arg(value_name = "ADDRESS")]
     addresses: Vec<String>,
-    /// The page to write; a report that is there already is replaced. `-` is standard output.
+    /// The page to write; `-` is standard output. A file that is a report of ketcd's is replaced.
     #[arg(long, value_name = "FILE.html")]
     out: String,
-    /// Replace FILE.html whatever it is; never what is read.
+    /// Replace FILE.html whatever it is, unless it is a file that the command reads.
     #[arg(long)]
     force: bool,
     /// The page's title.

@@ -8,12 +8,16 @@ use futures_util::StreamExt;
 use crate::cli::output::{Format, Output};
 use crate::cli::session::Session;
 use crate::cli::{Outcome, Result};
+use crate::render::contract::status::Status;
 use crate::render::{json, status};
 use ketcd_kube::{RegistryKey, Resource};
 use ketcd_scheduler::cluster::Census;
 use ketcd_store::{KeyRange, Want};
 
-/// Shows what this source can tell: the source itself, readable revisions and the time they span, sizes, releases, encryption.
+/// Show what a source holds
+///
+/// Shows the source itself, the readable revisions and the time that they span, the sizes of the database, the versions of Kubernetes found
+/// in the data, encryption at rest, and problems found while reading.
 #[derive(Args, Debug)]
 pub(crate) struct StatusArgs {}
 
@@ -37,7 +41,7 @@ pub(super) async fn run(session: &Session, _args: &StatusArgs, out: &mut Output)
     match &session.format {
         Format::Table | Format::Wide => status::page(&report, out)?,
         Format::Json => {
-            json::write_pretty(&status::json(&report), out)?;
+            json::write_pretty(&Status::from(&report), out)?;
             writeln!(out)?;
         }
         other => return Err(other.unsupported("status", "table, json")),

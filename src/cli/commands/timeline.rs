@@ -4,9 +4,9 @@ use std::io::Write;
 
 use clap::Args;
 use jiff::Timestamp;
-use serde_json::{Value, json};
 
 use crate::render::change::Shown;
+use crate::render::contract::timeline as contract;
 use crate::render::style::{STRONG, paint};
 use crate::render::timeline::{self as render, Entry, EntryKind};
 use ketcd_history::clock::{Moment, duration};
@@ -19,16 +19,19 @@ use crate::cli::session::Session;
 use crate::cli::stories::{self, related};
 use crate::cli::{Error, Outcome, Result};
 
-/// Tells the story of objects: create, schedule, run, end; who, and how long each step took.
+/// Show what happened to objects, who did it, and how long each step took
+///
+/// Turns changes and Events into phases: a pod is created, scheduled, initialized, ready, deleted; a Deployment rolls out; a node loses its
+/// heartbeat. Objects that belong to the one asked for are shown with it. -o wide shows every phase and every Event.
 #[derive(Args, Debug)]
 pub(crate) struct TimelineArgs {
-    /// Objects: pod/shop/web-0, deploy/web, node/n1; none: all of a namespace (-n), or of the cluster around a time.
-    #[arg(value_name = "ADDRESS", add = crate::cli::complete::addresses())]
+    /// The objects: kind/namespace/name, or a kind. Default: all of a namespace, or with --around all of the cluster.
+    #[arg(value_name = "ADDRESS")]
     addresses: Vec<String>,
-    /// Only what happened around this time: RFC 3339, `14:03:20`, or `-10m`.
+    /// Show only what happened around this time: RFC 3339, `14:03:20`, or `-10m`.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     around: Option<String>,
-    /// How far around it: `30s`, `5m`.
+    /// How long before and after --around: `30s`, `5m`.
     #[arg(long, value_name = "DURATION", default_value = "5m", requires = "around")]
     window: String,
 }
@@ -194,45 +197,41 @@ fn json(
     out: &mut Output,
 ) -> Result<Outcome> {
     let shown = Shown { managed_fields: session.args.show_managed_fields };
-    let mut documents = Vec::new();
-    for subject in &subjects {
-        let mut timeline = (*subject).clone();
+    let mut told = Vec::new();
+    for subject in subjects {
+        let mut timeline = subject.clone();
         if let Some((center, window)) = options.around {
             timeline.keep_around(center, window);
             if timeline.phases.is_empty() && timeline.notes.is_empty() && timeline.changes.is_empty() {
                 continue;
             }
         }
-        let deletion = story.deletion(subject);
-        let related: Vec<Value> = related(story, subject)
-            .into_iter()
-            .map(|timeline| {
-                let subject = &timeline.subject;
-                let object = json!({"kind": subject.kind, "namespace": subject.namespace, "name": subject.name, "uid": subject.uid});
-                json!({"object": object, "complete": timeline.complete, "phases": render::json::phases(&timeline.phases)})
-            })
-            .collect();
-        let mut document = render::json::timeline(&mut timeline, deletion.as_ref(), oldest, shown);
-        document["related"] = related.into();
-        match subject.subject.kind.as_str() {
-            "Node" => {
-                document["outages"] = story.outages(subject).iter().map(render::json::outage).collect();
-                document["cordons"] = story.cordons(subject).iter().map(render::json::cordon).collect();
-            }
-            "Pod" => {}
-            _ => document["waiting"] = story.waiting(subject).into_iter().map(render::json::waiting).collect(),
-        }
-        documents.push(document);
+        let (is_node, is_pod) = (subject.subject.kind == "Node", subject.subject.kind == "Pod");
+        told.push(render::json::Told {
+            timeline,
+            deletion: story.deletion(subject),
+            related: related(story, subject),
+            outages: is_node.then(|| story.outages(subject)),
+            cordons: is_node.then(|| story.cordons(subject)),
+            waiting: (!is_node && !is_pod).then(|| story.waiting(subject)),
+        });
     }
-    let outcome = if documents.is_empty() { Outcome::Nothing } else { Outcome::Found };
+    let outcome = if told.is_empty() { Outcome::Nothing } else { Outcome::Found };
+    let mut documents = told.iter_mut().map(|told| render::json::document(told, oldest, shown));
     if session.format == Format::Ndjson {
         for document in documents {
-            writeln!(out, "{document}")?;
+            serde_json::to_writer(&mut *out, &document)?;
+            writeln!(out)?;
         }
-    } else if let ([only], false) = (&documents[..], options.many) {
-        writeln!(out, "{only:#}")?;
-    } else {
-        writeln!(out, "{:#}", json!({"kind": "List", "items": documents}))?;
+        return Ok(outcome);
     }
+    match (documents.len(), documents.next()) {
+        (1, Some(only)) if !options.many => serde_json::to_writer_pretty(&mut *out, &only)?,
+        (_, first) => {
+            let items = first.into_iter().chain(documents).collect();
+            serde_json::to_writer_pretty(&mut *out, &contract::List { items, kind: "List" })?
+        }
+    }
+    writeln!(out)?;
     Ok(outcome)
 }

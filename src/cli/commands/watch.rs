@@ -18,13 +18,16 @@ use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
 use crate::cli::{Outcome, Result};
 
-/// Follows the changes of objects; a file's end with its newest revision.
+/// Follow the changes of objects
+///
+/// Prints each change of a live etcd as it comes, until it is interrupted. A file does not grow: its changes are printed from the oldest
+/// readable revision on, and the command ends with the newest.
 #[derive(Args, Debug)]
 pub(crate) struct WatchArgs {
-    /// Objects: pod/shop/web-0, pods -n shop, or a raw key.
-    #[arg(value_name = "ADDRESS", required = true, add = crate::cli::complete::addresses())]
+    /// The objects: kind/namespace/name, a kind, or a raw key.
+    #[arg(value_name = "ADDRESS", required = true)]
     addresses: Vec<String>,
-    /// Begin with this revision instead of the next one.
+    /// Begin with this revision instead of the next change.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     from_rev: Option<i64>,
     #[command(flatten)]

@@ -4,8 +4,9 @@ use std::io::Write;
 
 use serde_json::Value;
 
-use super::{Body, Item, Need, Sink, opaque_document};
+use super::{Body, Item, Need, Sink};
 use crate::cli::Result;
+use crate::render::contract::listing::Undecodable;
 use crate::render::{document, json, yaml};
 
 /// One object a line, each flushed.
@@ -19,8 +20,8 @@ impl Sink for Lines {
     fn add(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()> {
         match item.body {
             Body::Text(text) => out.write_all(&text)?,
-            Body::Object(object) => json::write_compact(&object, out)?,
-            Body::Opaque(opaque) => json::write_compact(&opaque_document(&item.entry.key, item.entry.mod_revision.0, &opaque), out)?,
+            Body::Object(object) => json::write_compact(&*object, out)?,
+            Body::Opaque(opaque) => json::write_compact(&Undecodable::new(&item.entry.key, item.entry.mod_revision.0, &opaque), out)?,
             Body::None => return Ok(()),
         }
         out.write_all(b"\n")?;
@@ -58,7 +59,10 @@ impl Sink for Single {
     fn add(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()> {
         match item.body {
             Body::Object(object) => Ok((self.write)(&object, out)?),
-            Body::Opaque(opaque) => Ok((self.write)(&opaque_document(&item.entry.key, item.entry.mod_revision.0, &opaque), out)?),
+            Body::Opaque(opaque) => {
+                let document = Undecodable::new(&item.entry.key, item.entry.mod_revision.0, &opaque);
+                Ok((self.write)(&serde_json::to_value(document)?, out)?)
+            }
             Body::None | Body::Text(_) => Ok(()),
         }
     }

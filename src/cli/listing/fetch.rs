@@ -172,7 +172,7 @@ impl<'a> Fetch<'a> {
 
 /// What decodes objects for a listing.
 pub(super) fn decoder(session: &Session) -> Decoder {
-    let decoder = session.telling.clone();
+    let decoder = session.reporting_decoder.clone();
     if session.args.show_managed_fields { decoder } else { decoder.without_managed_fields() }
 }
 
@@ -190,7 +190,7 @@ mod tests {
     use clap::Parser as _;
 
     use super::*;
-    use crate::cli::args::Cli;
+    use crate::cli::command_line::Cli;
     use ketcd_kube::decodes;
 
     /// Counts what it gets.

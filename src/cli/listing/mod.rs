@@ -16,7 +16,7 @@ use super::output::{Format, Output};
 use super::session::Session;
 use super::{Error, Outcome, Result};
 use crate::render::table::{Labels, View};
-use ketcd_kube::{Address, FieldSelector, LabelSelector, Opaque, SelectorError};
+use ketcd_kube::{Address, FieldSelector, LabelSelector, SelectorError};
 
 use fetch::Fetch;
 pub(super) use fetch::{Body, Item, Need};
@@ -24,22 +24,22 @@ pub(super) use fetch::{Body, Item, Need};
 /// Which objects, in what order, with what beside them.
 #[derive(Args, Clone, Debug, Default)]
 pub(super) struct ListArgs {
-    /// Only objects whose labels fit, as in `app=web,tier in (front,back),!canary`.
+    /// Show only objects whose labels match, as in `app=web,tier in (front,back),!canary`.
     #[arg(short = 'l', long, value_name = "SELECTOR", help_heading = "Selection")]
     pub selector: Option<String>,
-    /// Only objects whose fields fit, as in `status.phase!=Running,spec.nodeName=n1`.
+    /// Show only objects whose fields match, as in `status.phase!=Running,spec.nodeName=n1`.
     #[arg(long, value_name = "SELECTOR", help_heading = "Selection")]
     pub field_selector: Option<String>,
     /// Sort by the field at this path, such as `.metadata.creationTimestamp`.
     #[arg(long, value_name = "PATH", help_heading = "Output")]
     pub sort_by: Option<String>,
-    /// Tables without headings.
+    /// Print tables without headings.
     #[arg(long, help_heading = "Output")]
     pub no_headers: bool,
-    /// Tables with a last column for the labels.
+    /// Print tables with a last column for all labels.
     #[arg(long, help_heading = "Output")]
     pub show_labels: bool,
-    /// Tables with a column for each of these labels.
+    /// Print tables with a column for each of these labels.
     #[arg(short = 'L', long, value_name = "LABEL", value_delimiter = ',', help_heading = "Output")]
     pub label_columns: Vec<String>,
 }
@@ -122,10 +122,4 @@ fn is_single(address: &Address) -> bool {
         Address::Objects { name, .. } => name.is_some(),
         Address::Key(key) => !key.ends_with('/'),
     }
-}
-
-/// What stands in a document for an object that could not be decoded.
-fn opaque_document(key: &[u8], mod_revision: i64, opaque: &Opaque) -> serde_json::Value {
-    serde_json::json!({"key": String::from_utf8_lossy(key), "modRevision": mod_revision,
-        "opaque": {"reason": opaque.reason, "expected": opaque.expected, "length": opaque.length}})
 }

@@ -3,78 +3,176 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use ketcd_history::clock::Dated;
 use ketcd_scheduler::{Agreement, DecidedBy, Explanation, FilterMode, Judgement, Outcome, WholePod};
 
-use super::group;
+use crate::render::contract::common::Time;
 
 mod devices;
+mod group;
 mod help;
 mod node;
 mod preemption;
 
-#[derive(Serialize)]
+/// What `explain` prints.
+#[derive(Debug, JsonSchema)]
+#[serde(untagged)]
+pub enum Explanations<'a> {
+    /// `-o json` of several decisions.
+    List(List<'a>),
+    /// `-o json` of one pod, and each line of `-o ndjson`: a decision.
+    Explanation(Document<'a>),
+}
+
+/// Several decisions.
+#[derive(Debug, JsonSchema)]
+#[schemars(rename = "List")]
+pub struct List<'a> {
+    /// `List`.
+    #[schemars(extend("const" = "List"))]
+    pub kind: &'static str,
+    /// The decisions, oldest first.
+    pub items: Vec<Document<'a>>,
+}
+
+/// A scheduling decision, and why it fell as it did.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Explanation")]
 #[serde(rename_all = "camelCase")]
-struct Document<'a> {
+pub struct Document<'a> {
+    /// The pod.
     pod: Pod<'a>,
+    /// The decision.
     attempt: Attempt<'a>,
+    /// The scheduler by whose rules it is judged.
     profile: Profile<'a>,
-    verdict: &'static str,
-    caveats: Vec<&'a String>,
+    /// Whether the rules say what was recorded.
+    verdict: Verdict,
+    /// What limits the answer: missing evidence, assumptions. For people: the words are not part of the contract.
+    caveats: Vec<&'a str>,
+    /// The scheduler's own sentence for a pod that fits nowhere; null for one that does.
     message: Option<&'a str>,
+    /// What keeps the pod from being tried or from being bound; absent where nothing does.
     #[serde(skip_serializing_if = "Option::is_none")]
     waits: Option<Waits<'a>>,
+    /// The nodes; with `--node`, that one.
     nodes: Vec<node::Node<'a>>,
+    /// The smallest changes that would make the pod fit, the best first; empty for a pod that found a node.
     remedies: Vec<help::Remedy<'a>>,
+    /// What no known change makes fit; absent where there is nothing such.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     beyond_help: Vec<help::Hopeless<'a>>,
+    /// How far remedies were looked for; absent where they were not.
     #[serde(skip_serializing_if = "Option::is_none")]
     search: Option<help::Search<'a>>,
+    /// What preemption would do and did; absent where it does nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     preemption: Option<preemption::Preemption<'a>>,
+    /// The cycle of the pod's pod group; absent for a pod without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     group: Option<group::Cycle<'a>>,
+    /// The devices that the pod's claims were allocated; absent where there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     recorded_devices: Vec<devices::Recorded<'a>>,
 }
 
-#[derive(Serialize)]
+/// A pod.
+#[derive(Debug, Serialize, JsonSchema)]
 struct Pod<'a> {
+    /// Its namespace.
     namespace: &'a str,
+    /// Its name.
     name: &'a str,
+    /// Its uid.
     uid: &'a str,
 }
 
-#[derive(Serialize)]
+/// A scheduling decision as the data shows it.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Attempt<'a> {
-    outcome: &'static str,
-    decided_by: &'static str,
+    /// How it ended.
+    outcome: AttemptOutcome,
+    /// Who decided.
+    decided_by: Decider,
+    /// The one node that the pod itself names, as a DaemonSet's pods do; absent for other pods.
     #[serde(skip_serializing_if = "Option::is_none")]
     meant_for: Option<&'a str>,
+    /// The node to which the pod was bound; null where it was not.
     node: Option<&'a str>,
+    /// The revision that shows the decision.
     revision: i64,
+    /// The revision on whose state it is judged.
     evaluated_revision: i64,
-    time: Option<String>,
+    /// When `revision` was written; null where nothing dates it.
+    time: Option<Time>,
+    /// The message of the pod's condition `PodScheduled`; null where it has none.
     recorded_message: Option<&'a str>,
 }
 
-#[derive(Serialize)]
+/// The scheduler by whose rules a decision is judged.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Profile<'a> {
+    /// The profile's `schedulerName`.
     scheduler_name: &'a str,
+    /// Its release, such as `1.28`.
     version: String,
+    /// What says so. For people: the words are not part of the contract.
     version_from: &'a str,
 }
 
 /// Which plugin keeps the pod from being tried or, where it fits, from being bound, and why.
-#[derive(Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct Waits<'a> {
+    /// The plugin.
     plugin: &'a str,
+    /// The status it returns: `Wait`, `Pending`, `Unschedulable`, `UnschedulableAndUnresolvable` or `Error`.
     status: &'static str,
+    /// Its reason, in its own words.
     reason: &'a str,
+}
+
+/// How a decision ended.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+enum AttemptOutcome {
+    /// The pod was bound to a node.
+    Scheduled,
+    /// The pod was refused: it fits on no node.
+    Unschedulable,
+    /// There is no decision yet.
+    Pending,
+    /// Scheduling gates keep the pod out of the queue.
+    Gated,
+}
+
+/// Who decided.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+enum Decider {
+    /// A scheduler.
+    Scheduler,
+    /// The node's kubelet: a static pod.
+    Kubelet,
+    /// Whoever created the pod with its node's name set.
+    Creator,
+    /// Unknown: what would tell cannot be read.
+    Unreadable,
+}
+
+/// Whether the rules say what was recorded.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+enum Verdict {
+    /// The recorded node is the only best one, or the recorded refusal follows from the state.
+    Agrees,
+    /// The recorded node is one of several best ones.
+    Tie,
+    /// The recorded node is not among the best ones, or it is not feasible, or what was refused fits.
+    Disagrees,
+    /// The data does not hold the evidence.
+    Unverifiable,
 }
 
 /// Writes one explanation as one JSON document on one line. `only`: the node to show, all of them if there is none.
@@ -97,13 +195,13 @@ pub fn write_json(
     let document = Document {
         pod: Pod { namespace: &attempt.pod.namespace, name: &attempt.pod.name, uid: &attempt.pod.uid },
         attempt: Attempt {
-            outcome: outcome(attempt.outcome),
-            decided_by: decided_by(explanation.decided_by),
+            outcome: attempt.outcome.into(),
+            decided_by: explanation.decided_by.into(),
             meant_for: explanation.meant_for.as_deref(),
             node: attempt.node.as_deref(),
             revision: attempt.revision,
             evaluated_revision: explanation.evaluated_revision,
-            time: time.map(|dated| format!("{:.3}", dated.time)),
+            time: Time::of(time),
             recorded_message: attempt.recorded_message.as_deref(),
         },
         profile: Profile {
@@ -111,8 +209,8 @@ pub fn write_json(
             version: explanation.version.release.to_string(),
             version_from: &explanation.version.evidence,
         },
-        verdict: verdict(explanation.verdict),
-        caveats: explanation.caveats.iter().chain(&explanation.assumptions).collect(),
+        verdict: explanation.verdict.into(),
+        caveats: explanation.caveats.iter().chain(&explanation.assumptions).map(String::as_str).collect(),
         message: judgement.message.as_deref(),
         waits: match &judgement.whole_pod {
             Some(WholePod::Gated { plugin, reason }) => Some(Waits { plugin, status: "UnschedulableAndUnresolvable", reason }),
@@ -123,7 +221,7 @@ pub fn write_json(
         beyond_help: help::hopeless(explanation),
         search: help::search(explanation),
         preemption: preemption::preemption(explanation),
-        group: judgement.group.as_deref().map(group::json),
+        group: judgement.group.as_deref().map(group::group),
         recorded_devices: devices::recorded(explanation),
     };
     serde_json::to_writer(&mut *out, &document)?;
@@ -139,31 +237,35 @@ fn waits(judgement: &Judgement) -> Option<Waits<'_>> {
     judgement.permit.map(|reason| Waits { plugin: "GangScheduling", status: "Wait", reason }).or_else(of_driver)
 }
 
-/// The contract's word for an outcome.
-pub fn outcome(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Scheduled => "Scheduled",
-        Outcome::Unschedulable => "Unschedulable",
-        Outcome::Pending => "Pending",
-        Outcome::Gated => "Gated",
+impl From<Outcome> for AttemptOutcome {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Scheduled => Self::Scheduled,
+            Outcome::Unschedulable => Self::Unschedulable,
+            Outcome::Pending => Self::Pending,
+            Outcome::Gated => Self::Gated,
+        }
     }
 }
 
-fn decided_by(who: DecidedBy) -> &'static str {
-    match who {
-        DecidedBy::Scheduler => "Scheduler",
-        DecidedBy::Kubelet => "Kubelet",
-        DecidedBy::Creator => "Creator",
-        DecidedBy::Unreadable => "Unreadable",
+impl From<DecidedBy> for Decider {
+    fn from(who: DecidedBy) -> Self {
+        match who {
+            DecidedBy::Scheduler => Self::Scheduler,
+            DecidedBy::Kubelet => Self::Kubelet,
+            DecidedBy::Creator => Self::Creator,
+            DecidedBy::Unreadable => Self::Unreadable,
+        }
     }
 }
 
-/// The contract's word for an agreement.
-pub fn verdict(agreement: Agreement) -> &'static str {
-    match agreement {
-        Agreement::Agrees => "Agrees",
-        Agreement::Tie => "Tie",
-        Agreement::Disagrees => "Disagrees",
-        Agreement::Unverifiable => "Unverifiable",
+impl From<Agreement> for Verdict {
+    fn from(agreement: Agreement) -> Self {
+        match agreement {
+            Agreement::Agrees => Self::Agrees,
+            Agreement::Tie => Self::Tie,
+            Agreement::Disagrees => Self::Disagrees,
+            Agreement::Unverifiable => Self::Unverifiable,
+        }
     }
 }

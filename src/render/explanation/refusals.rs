@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use crate::render::style::{FAINT, PLAIN, REMOVED, STRONG, paint};
+use crate::render::value::columns;
 use ketcd_scheduler::{Explanation, Fact, NodeJudgement};
 
-use super::words::{columns, fold, grouped, hanging, names};
+use super::words::{fold, grouped, hanging, names};
 
 /// Nodes that the same filter refuses for the same reasons.
 struct Group<'a> {

@@ -4,11 +4,11 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use crate::render::style::{ADDED, FAINT, STRONG, paint};
-use crate::render::value::padded;
+use crate::render::value::{columns as columns_of, padded};
 use crate::render::visible::visible;
 use ketcd_scheduler::{Explanation, PluginScore, Scores};
 
-use super::words::{columns as columns_of, count, fold};
+use super::words::{count, fold};
 
 /// How many nodes the table shows beside the chosen one, unless all are asked for.
 const SHOWN: usize = 6;
@@ -34,7 +34,7 @@ pub(super) fn write(
     let name = |at: usize| visible(&scores.nodes[at]);
     let names = rows.iter().map(|at| columns_of(&name(*at))).max().unwrap_or(0).max(4);
     let totals = rows.iter().map(|at| scores.totals[*at].to_string().len()).max().unwrap_or(0).max(5);
-    let taken = names + 2 + totals + CHOSEN.chars().count();
+    let taken = names + 2 + totals + columns_of(CHOSEN);
     let room = |width: usize| width.saturating_sub(taken);
     let (columns, narrowed) = within(if all { usize::MAX } else { room(width) }, columns, &rows);
     for columns in parts(&columns, terminal.map_or(usize::MAX, room)) {
@@ -95,7 +95,7 @@ fn cell(score: &PluginScore, at: usize) -> String {
 fn within<'a>(room: usize, scores: Vec<&'a PluginScore>, rows: &[usize]) -> (Vec<Column<'a>>, Vec<String>) {
     let column = |score: &'a PluginScore| {
         let (head, widest) = (head(score), rows.iter().map(|at| cell(score, *at).len()).max().unwrap_or(0));
-        let width = widest.max(head.chars().count());
+        let width = widest.max(columns_of(&head));
         Column { score, head, width }
     };
     let spread = |column: &Column| {

@@ -3,11 +3,11 @@
 use std::io::{self, Write};
 
 use crate::render::style::{ADDED, FAINT, PLAIN, REMOVED, STRONG, Style, WARNING, paint};
+use crate::render::value::{beginning, columns};
 use crate::render::visible::visible;
 use ketcd_scheduler::{Agreement, Explanation, Outcome, WholePod};
 
 use super::text::{self, Shown};
-use super::words::columns;
 
 /// Blanks between columns.
 const GAP: usize = 3;
@@ -137,8 +137,7 @@ fn cut(text: &str, room: usize) -> String {
     if columns(text) <= room {
         return text.to_owned();
     }
-    let kept: String = text.chars().take(room.saturating_sub(1)).collect();
-    format!("{}…", kept.trim_end())
+    format!("{}…", beginning(text, room.saturating_sub(1)).trim_end())
 }
 
 #[cfg(test)]

@@ -4,12 +4,13 @@ use std::io::{self, Write};
 
 use crate::render::duration;
 use crate::render::style::{ADDED, FAINT, REMOVED, STRONG, WARNING, paint};
+use crate::render::value::columns;
 use crate::render::visible::visible;
 use ketcd_history::clock::{Clock, Dated};
 use ketcd_scheduler::{Agreement, Attempt, DecidedBy, Explanation, Outcome, WholePod};
 use ketcd_store::Revision;
 
-use super::words::{columns, count, fold, grouped, hanging};
+use super::words::{count, fold, grouped, hanging};
 use super::{group, help, node, refusals, scores};
 
 /// How wide a text may be where the terminal does not say.

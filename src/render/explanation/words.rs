@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use crate::render::style::{Style, paint};
+use crate::render::value::{beginning, columns};
 use crate::render::visible::visible;
 
 /// `1 node`, `4,812 nodes`.
@@ -41,11 +42,6 @@ pub(super) fn names<'a>(all: impl ExactSizeIterator<Item = &'a str>, shown: usiz
     if more > 0 { format!("{told} and {} more", grouped(more)) } else { told }
 }
 
-/// How many columns a text takes.
-pub(super) fn columns(text: &str) -> usize {
-    text.chars().count()
-}
-
 /// Breaks a text between words so that no line is longer than `width` columns; a word that is longer is cut. What data could do to a
 /// terminal is escaped.
 pub(super) fn fold(text: &str, width: usize) -> Vec<String> {
@@ -58,7 +54,9 @@ pub(super) fn fold(text: &str, width: usize) -> Vec<String> {
             lines.push(std::mem::take(&mut line));
         }
         while columns(word) > width {
-            let cut = word.char_indices().nth(width).map_or(word.len(), |(at, _)| at);
+            let fits = beginning(word, width);
+            // A letter of two columns does not fit into one, but has to stand somewhere.
+            let cut = if fits.is_empty() { word.chars().next().map_or(0, char::len_utf8) } else { fits.len() };
             lines.push(word[..cut].to_owned());
             word = &word[cut..];
         }

@@ -7,7 +7,8 @@ use ketcd_history::timeline::{self, Step, StepDetector};
 use ketcd_history::{ActorFrom, AttributedChange, ChangeKind, ObjectVersion};
 
 use super::is_version;
-use crate::render::change::{self, Shown};
+use crate::render::change::Shown;
+use crate::render::contract::change::Source;
 use crate::render::value;
 
 /// Characters of a label, at most.
@@ -94,7 +95,7 @@ impl Row {
         let Some(object) = told.change.object() else { return };
         self.states.push((self.ticks.last().and_then(|tick| tick.time), state_of(object)));
         self.versions.push(json!({
-            "r": told.change.revision.0, "t": null, "e": null, "y": told.change.kind.as_str(), "s": change::origin(told.change.origin),
+            "r": told.change.revision.0, "t": null, "e": null, "y": told.change.kind.as_str(), "s": Source::from(told.change.origin),
             "by": null, "inferred": false, "label": timeline::state(object), "o": object.clone(),
         }));
     }
@@ -130,7 +131,7 @@ impl Row {
         }
         self.ticks.push(Tick { time, kind: change.kind, label: label.clone() });
         let mut version = json!({
-            "r": change.revision.0, "t": time, "e": told.dated.map(|dated| dated.error), "y": change.kind.as_str(), "s": change::origin(change.origin),
+            "r": change.revision.0, "t": time, "e": told.dated.map(|dated| dated.error), "y": change.kind.as_str(), "s": Source::from(change.origin),
             "by": told.actor.as_ref().map(ToString::to_string), "inferred": told.actor.as_ref().is_some_and(|actor| actor.from == ActorFrom::Inferred),
             "label": label,
         });

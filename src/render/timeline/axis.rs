@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use super::{Entry, EntryKind, WIDTH};
 use crate::render::change_text::clock_time;
 use crate::render::style::{self, paint};
+use crate::render::value::columns;
 use crate::render::visible::visible;
 use crate::render::{duration, value};
 use ketcd_history::ActorFrom;
@@ -39,7 +40,7 @@ pub fn write_axis(entries: &[Entry], many: bool, width: Option<usize>, out: &mut
     let namespace = shared_namespace(entries);
     let longest = |lengths: &mut dyn Iterator<Item = usize>, most: usize| lengths.map(|length| length.min(most)).max().unwrap_or(0);
     let object =
-        longest(&mut entries.iter().map(|entry| without(&entry.object, namespace.as_deref()).chars().count()), OBJECT.min(width - BESIDE));
+        longest(&mut entries.iter().map(|entry| columns(&without(&entry.object, namespace.as_deref()))), OBJECT.min(width - BESIDE));
     let phase = longest(
         &mut entries.iter().filter(|entry| entry.kind != EntryKind::Note).map(|entry| entry.phase.len()),
         if many { PHASE_OF_MANY } else { PHASE },
@@ -97,22 +98,22 @@ impl Axis {
         let object = without(&entry.object, self.namespace.as_deref());
         let object = if self.many { format!("{:<1$} ", value::cut(&object, self.object), self.object) } else { String::new() };
         let bare = entry.detail.is_empty() && tail.is_empty();
-        let phase = value::cut(&entry.phase, self.width - HEAD - DETAIL - object.chars().count());
+        let phase = value::cut(&entry.phase, self.width - HEAD - DETAIL - columns(&object));
         let phase = if bare { phase } else { format!("{:<1$}", phase, self.phase) };
-        let taken = HEAD + object.chars().count() + phase.chars().count() + 1;
+        let taken = HEAD + columns(&object) + columns(&phase) + 1;
         let tail = match self.width.saturating_sub(taken + 2) {
             0 => String::new(),
             room => value::cut(&tail, room),
         };
-        let room = self.width.saturating_sub(taken + if tail.is_empty() { 0 } else { tail.chars().count() + 2 });
-        let fits = entry.detail.chars().count() <= room;
+        let room = self.width.saturating_sub(taken + if tail.is_empty() { 0 } else { columns(&tail) + 2 });
+        let fits = columns(&entry.detail) <= room;
         let below = !fits && entry.kind != EntryKind::Note;
         let detail = if below { String::new() } else { value::cut(&entry.detail, room) };
         let line = format!("{}{} {object}{} {detail}", paint(style::FAINT, head), paint(style, sign), paint(style, phase));
         if tail.is_empty() {
             writeln!(out, "{}", line.trim_end())?;
         } else {
-            let gap = (room + 2).saturating_sub(detail.chars().count());
+            let gap = (room + 2).saturating_sub(columns(&detail));
             writeln!(out, "{line}{}{}", " ".repeat(gap), paint(style::ACTOR, tail))?;
         }
         if below {
@@ -165,7 +166,7 @@ pub(super) fn wrapped(text: &str, width: usize, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut lines_left = most;
     for word in text.split(' ') {
-        let full = lines.last().is_none_or(|line| line.chars().count() + 1 + word.chars().count() > width);
+        let full = lines.last().is_none_or(|line| columns(line) + 1 + columns(word) > width);
         match lines.last_mut() {
             Some(line) if !full || lines_left == 0 => *line += &format!(" {word}"),
             _ => {

@@ -7,7 +7,7 @@ use super::{WIDTH, name};
 use crate::render::change_text::clock_time;
 use crate::render::duration;
 use crate::render::style::{self, paint};
-use crate::render::value::padded;
+use crate::render::value::{columns, padded};
 use crate::render::visible::visible;
 use ketcd_history::ActorFrom;
 use ketcd_history::timeline::{Cordon, Deletion, Fate, Outage, Phase, Replacement, Rollout, RolloutEnd, Timeline};
@@ -160,7 +160,7 @@ pub fn write_cordons(cordons: &[Cordon], out: &mut dyn Write) -> io::Result<()> 
 }
 
 fn fates(pods: &[(String, Fate)], out: &mut dyn Write) -> io::Result<()> {
-    let width = pods.iter().map(|(pod, _)| visible(pod).chars().count()).max().unwrap_or(0);
+    let width = pods.iter().map(|(pod, _)| columns(&visible(pod))).max().unwrap_or(0);
     for (pod, fate) in pods {
         let instead = match fate {
             Fate::Replaced(Replacement { pod, node: Some(node) }) => format!("replaced by {pod} on {node}"),

@@ -1,161 +1,184 @@
 //! Timelines as JSON.
 
-use serde_json::{Value, json};
-
-use crate::render::change::{self, Shown, With, time};
-use crate::render::duration;
-use ketcd_history::timeline::{Cordon, Deletion, Fate, Note, Outage, Phase, Rollout, Timeline};
+use crate::render::change::{self, Shown};
+use crate::render::contract::common::{ActorFrom, Time};
+use crate::render::contract::timeline as contract;
+use crate::render::duration::seconds_between;
+use ketcd_history::clock::Dated;
+use ketcd_history::timeline::{Cordon, Deletion, Fate, Gap, Note, Outage, Phase, Rollout, Timeline};
 use ketcd_store::Revision;
 
-/// Returns one timeline as the contract has it; its changes are masked as `shown` says.
-pub fn timeline(timeline: &mut Timeline, deletion: Option<&Deletion>, oldest: Revision, shown: Shown) -> Value {
-    let changes: Vec<Value> = timeline.changes.iter_mut().map(|told| change::to_value(told, shown, With::PatchOnly)).collect();
-    let subject = &timeline.subject;
-    json!({
-        "object": {"kind": subject.kind, "namespace": subject.namespace, "name": subject.name, "uid": subject.uid},
-        "complete": timeline.complete,
-        "oneMoment": timeline.one_moment,
-        "vanished": timeline.vanished,
-        "oldestReadableRevision": oldest.0,
-        "phases": phases(&timeline.phases),
-        "gaps": timeline.gaps.iter().map(|gap| json!({
-            "afterRevision": gap.after.map(|after| after.0),
-            "untilRevision": gap.until.0,
-            "then": gap.state,
-        })).collect::<Vec<_>>(),
-        "changes": changes,
-        "events": timeline.notes.iter().map(event).collect::<Vec<_>>(),
-        "rollouts": timeline.rollouts.iter().map(rollout).collect::<Vec<_>>(),
-        "deletion": deletion.map(deleted),
-    })
+/// A timeline with what the timelines of other objects add to it.
+pub struct Told<'a> {
+    /// The timeline.
+    pub timeline: Timeline,
+    /// How its object came to be deleted.
+    pub deletion: Option<Deletion>,
+    /// The timelines of objects that belong to its object.
+    pub related: Vec<&'a Timeline>,
+    /// Of a node: when it was lost.
+    pub outages: Option<Vec<Outage>>,
+    /// Of a node: when it was closed to new pods.
+    pub cordons: Option<Vec<Cordon>>,
+    /// Of a workload: pods that keep it waiting, each with what it waits in.
+    pub waiting: Option<Vec<(&'a Timeline, &'a Phase)>>,
+}
+
+/// One timeline as a document. What `shown` leaves out is gone from its changes afterwards.
+pub fn document<'a>(told: &'a mut Told<'_>, oldest: Revision, shown: Shown) -> contract::Timeline<'a> {
+    let Told { timeline, deletion, related, outages, cordons, waiting } = told;
+    contract::Timeline {
+        changes: timeline.changes.iter_mut().map(|told| change::document(told, shown).into()).collect(),
+        complete: timeline.complete,
+        cordons: cordons.as_ref().map(|cordons| cordons.iter().map(cordon).collect()),
+        deletion: deletion.as_ref().map(deleted),
+        events: timeline.notes.iter().map(event).collect(),
+        gaps: timeline.gaps.iter().map(gap).collect(),
+        object: (&timeline.subject).into(),
+        oldest_readable_revision: oldest.0,
+        one_moment: timeline.one_moment,
+        outages: outages.as_ref().map(|outages| outages.iter().map(outage).collect()),
+        phases: phases(&timeline.phases),
+        related: related.iter().map(|timeline| of_related(timeline)).collect(),
+        rollouts: timeline.rollouts.iter().map(rollout).collect(),
+        vanished: timeline.vanished,
+        waiting: waiting.as_ref().map(|waiting| waiting.iter().map(waits).collect()),
+    }
 }
 
 /// Phases in order, each with the seconds since the one before.
-pub fn phases(phases: &[Phase]) -> Vec<Value> {
+fn phases(phases: &[Phase]) -> Vec<contract::Phase<'_>> {
     let mut previous = None;
     let told = phases.iter().map(|phase| {
-        let since = previous.zip(phase.dated).map(|(previous, now)| duration::seconds_between(previous, now));
+        let since = seconds(previous, phase.dated);
         previous = phase.dated.or(previous);
-        json!({
-            "phase": phase.phase,
-            "revision": phase.revision.0,
-            "time": phase.dated.map(|dated| time(dated.time)),
-            "timeErrorSeconds": phase.dated.map(|dated| dated.error),
-            "sincePreviousSeconds": since,
-            "by": phase.by.as_ref().map(ToString::to_string),
-            "byFrom": phase.by.as_ref().map(|by| by.from.as_str()),
-            "detail": phase.detail,
-            "longest": phase.longest,
-        })
+        contract::Phase {
+            by: phase.by.as_ref().map(ToString::to_string),
+            by_from: ActorFrom::of(phase.by.as_ref()),
+            detail: &phase.detail,
+            longest: phase.longest,
+            phase: phase.phase,
+            revision: phase.revision.0,
+            since_previous_seconds: since,
+            time: Time::of(phase.dated),
+            time_error_seconds: phase.dated.map(|dated| dated.error),
+        }
     });
     told.collect()
 }
 
-/// A Kubernetes Event.
-pub fn event(note: &Note) -> Value {
-    json!({
-        "time": note.time.map(time),
-        "firstTime": note.first.map(time),
-        "revision": note.revision.0,
-        "reason": note.reason,
-        "source": note.source,
-        "count": note.count,
-        "message": note.message,
-        "type": note.kind,
-        "object": note.object(),
-    })
+/// Seconds from one write to another, where both are dated.
+fn seconds(from: Option<Dated>, to: Option<Dated>) -> Option<f64> {
+    from.zip(to).map(|(from, to)| seconds_between(from, to))
 }
 
-fn deleted(deletion: &Deletion) -> Value {
-    json!({
-        "askedRevision": deletion.asked.0,
-        "askedTime": deletion.asked_at.map(|dated| time(dated.time)),
-        "goneRevision": deletion.gone.map(|gone| gone.0),
-        "vanished": deletion.vanished,
-        "goneTime": deletion.gone_at.map(|dated| time(dated.time)),
-        "chain": deletion.chain,
-        "evidence": deletion.evidence,
-        "finalizers": deletion.finalizers.iter().map(|finalizer| json!({
-            "name": finalizer.name,
-            "removedRevision": finalizer.removed.map(|removed| removed.0),
-            "heldSeconds": deletion.asked_at.zip(finalizer.dated).map(|(asked, removed)| duration::seconds_between(asked, removed)),
-        })).collect::<Vec<_>>(),
-        "lastManifestRevision": deletion.last_manifest.0,
-    })
+fn of_related(timeline: &Timeline) -> contract::Related<'_> {
+    contract::Related { complete: timeline.complete, object: (&timeline.subject).into(), phases: phases(&timeline.phases) }
 }
 
-fn rollout(rollout: &Rollout) -> Value {
+fn gap(gap: &Gap) -> contract::Gap<'_> {
+    contract::Gap { after_revision: gap.after.map(|after| after.0), then: &gap.state, until_revision: gap.until.0 }
+}
+
+fn event(note: &Note) -> contract::Event<'_> {
+    contract::Event {
+        count: note.count,
+        first_time: note.first.map(Time),
+        message: &note.message,
+        object: note.object(),
+        reason: &note.reason,
+        revision: note.revision.0,
+        source: &note.source,
+        time: note.time.map(Time),
+        kind: &note.kind,
+    }
+}
+
+fn deleted(deletion: &Deletion) -> contract::Deletion<'_> {
+    let finalizers = deletion.finalizers.iter().map(|finalizer| contract::Finalizer {
+        held_seconds: seconds(deletion.asked_at, finalizer.dated),
+        name: &finalizer.name,
+        removed_revision: finalizer.removed.map(|removed| removed.0),
+    });
+    contract::Deletion {
+        asked_revision: deletion.asked.0,
+        asked_time: Time::of(deletion.asked_at),
+        chain: deletion.chain,
+        evidence: &deletion.evidence,
+        finalizers: finalizers.collect(),
+        gone_revision: deletion.gone.map(|gone| gone.0),
+        gone_time: Time::of(deletion.gone_at),
+        last_manifest_revision: deletion.last_manifest.0,
+        vanished: deletion.vanished,
+    }
+}
+
+fn rollout(rollout: &Rollout) -> contract::Rollout<'_> {
     let end = rollout.end;
-    json!({
-        "revision": rollout.begun.0,
-        "time": rollout.dated.map(|dated| time(dated.time)),
-        "timeErrorSeconds": rollout.dated.map(|dated| dated.error),
-        "by": rollout.by.as_ref().map(ToString::to_string),
-        "byFrom": rollout.by.as_ref().map(|by| by.from.as_str()),
-        "number": rollout.number,
-        "changeCause": rollout.cause,
-        "change": rollout.change,
-        "undo": rollout.undo,
-        "stuck": rollout.stuck,
-        "outcome": end.map(|(end, ..)| end.as_str()),
-        "endRevision": end.map(|(_, revision, _)| revision.0),
-        "seconds": end.and_then(|(.., dated)| rollout.dated.zip(dated)).map(|(from, to)| duration::seconds_between(from, to)),
-    })
+    contract::Rollout {
+        by: rollout.by.as_ref().map(ToString::to_string),
+        by_from: ActorFrom::of(rollout.by.as_ref()),
+        change: &rollout.change,
+        change_cause: rollout.cause.as_deref(),
+        end_revision: end.map(|(_, revision, _)| revision.0),
+        number: rollout.number.as_deref(),
+        outcome: end.map(|(end, ..)| end.into()),
+        revision: rollout.begun.0,
+        seconds: end.and_then(|(.., dated)| seconds(rollout.dated, dated)),
+        stuck: rollout.stuck.as_deref(),
+        time: Time::of(rollout.dated),
+        time_error_seconds: rollout.dated.map(|dated| dated.error),
+        undo: rollout.undo,
+    }
 }
 
-/// A pod that keeps a workload waiting.
-pub fn waiting((timeline, phase): (&Timeline, &Phase)) -> Value {
-    let subject = &timeline.subject;
-    json!({
-        "object": {"kind": subject.kind, "namespace": subject.namespace, "name": subject.name, "uid": subject.uid},
-        "phase": phase.phase,
-        "sinceRevision": phase.revision.0,
-        "sinceTime": phase.dated.map(|dated| time(dated.time)),
-        "detail": phase.detail,
-    })
+fn waits<'a>((timeline, phase): &(&'a Timeline, &'a Phase)) -> contract::Waiting<'a> {
+    contract::Waiting {
+        detail: &phase.detail,
+        object: (&timeline.subject).into(),
+        phase: phase.phase,
+        since_revision: phase.revision.0,
+        since_time: Time::of(phase.dated),
+    }
 }
 
-/// A node's outage.
-pub fn outage(outage: &Outage) -> Value {
-    let seconds = |from: Option<ketcd_history::clock::Dated>, to: Option<ketcd_history::clock::Dated>| {
-        from.zip(to).map(|(from, to)| duration::seconds_between(from, to))
-    };
+fn outage(outage: &Outage) -> contract::Outage<'_> {
     let tainted = outage.tainted.as_ref().and_then(|tainted| tainted.dated);
-    json!({
-        "fromRevision": outage.from.revision.0,
-        "fromTime": outage.from.dated.map(|dated| time(dated.time)),
-        "lostRevision": outage.lost.revision.0,
-        "lostAfterSeconds": seconds(outage.from.dated, outage.lost.dated),
-        "taintedRevision": outage.tainted.as_ref().map(|tainted| tainted.revision.0),
-        "evictedAfterTaintSeconds": seconds(tainted, outage.first_evicted),
-        "untilRevision": outage.until.as_ref().map(|until| until.revision.0),
-        "seconds": seconds(outage.from.dated, outage.until.as_ref().and_then(|until| until.dated)),
-        "evicted": outage.evicted.iter().map(fate).collect::<Vec<_>>(),
-        "stayed": outage.stayed.iter().map(|(pod, ready)| json!({
-            "pod": pod, "readyRevision": ready.as_ref().map(|ready| ready.revision.0),
-        })).collect::<Vec<_>>(),
-    })
+    let stayed =
+        outage.stayed.iter().map(|(pod, ready)| contract::Stayed { pod, ready_revision: ready.as_ref().map(|ready| ready.revision.0) });
+    contract::Outage {
+        evicted: outage.evicted.iter().map(fate).collect(),
+        evicted_after_taint_seconds: seconds(tainted, outage.first_evicted),
+        from_revision: outage.from.revision.0,
+        from_time: Time::of(outage.from.dated),
+        lost_after_seconds: seconds(outage.from.dated, outage.lost.dated),
+        lost_revision: outage.lost.revision.0,
+        seconds: seconds(outage.from.dated, outage.until.as_ref().and_then(|until| until.dated)),
+        stayed: stayed.collect(),
+        tainted_revision: outage.tainted.as_ref().map(|tainted| tainted.revision.0),
+        until_revision: outage.until.as_ref().map(|until| until.revision.0),
+    }
 }
 
-/// A node's cordon.
-pub fn cordon(cordon: &Cordon) -> Value {
+fn cordon(cordon: &Cordon) -> contract::Cordon<'_> {
     let until = cordon.until.as_ref();
-    json!({
-        "fromRevision": cordon.from.revision.0,
-        "fromTime": cordon.from.dated.map(|dated| time(dated.time)),
-        "by": cordon.from.by.as_ref().map(ToString::to_string),
-        "untilRevision": until.map(|until| until.revision.0),
-        "seconds": cordon.from.dated.zip(until.and_then(|until| until.dated)).map(|(from, to)| duration::seconds_between(from, to)),
-        "left": cordon.left.iter().map(fate).collect::<Vec<_>>(),
-    })
+    contract::Cordon {
+        by: cordon.from.by.as_ref().map(ToString::to_string),
+        from_revision: cordon.from.revision.0,
+        from_time: Time::of(cordon.from.dated),
+        left: cordon.left.iter().map(fate).collect(),
+        seconds: seconds(cordon.from.dated, until.and_then(|until| until.dated)),
+        until_revision: until.map(|until| until.revision.0),
+    }
 }
 
-fn fate((pod, fate): &(String, Fate)) -> Value {
-    let (word, replacement) = match fate {
-        Fate::Replaced(replacement) => ("Replaced", Some(replacement)),
-        Fate::Ended => ("Ended", None),
-        Fate::NotReplaced => ("NotReplaced", None),
-        Fate::Alone => ("NoController", None),
+fn fate((pod, fate): &(String, Fate)) -> contract::PodFate<'_> {
+    let (fate, replacement) = match fate {
+        Fate::Replaced(replacement) => (contract::Fate::Replaced, Some(replacement)),
+        Fate::Ended => (contract::Fate::Ended, None),
+        Fate::NotReplaced => (contract::Fate::NotReplaced, None),
+        Fate::Alone => (contract::Fate::NoController, None),
     };
-    json!({"pod": pod, "fate": word, "replacement": replacement.map(|made| json!({"pod": made.pod, "node": made.node}))})
+    let replacement = replacement.map(|made| contract::Replacement { node: made.node.as_deref(), pod: &made.pod });
+    contract::PodFate { fate, pod, replacement }
 }

@@ -1,25 +1,34 @@
 //! Devices in an explanation: those a node would give, and those the claims were seen to get.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use ketcd_scheduler::{ClaimDevices, Explanation};
 
-/// One device and whom it would serve.
-#[derive(Serialize)]
+/// A device, and the request that it serves.
+#[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Device<'a> {
+    /// The ResourceClaim.
     claim: &'a str,
+    /// The claim's request that it serves.
     request: &'a str,
+    /// The DRA driver.
     driver: &'a str,
+    /// The driver's pool.
     pool: &'a str,
+    /// The device's name in the pool.
     device: &'a str,
 }
 
-/// Devices a claim was seen to get.
-#[derive(Serialize)]
+/// Devices that claims were allocated.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "RecordedDevices")]
 pub(super) struct Recorded<'a> {
+    /// The revision that allocated them.
     revision: i64,
-    /// Whether the rules say the same of the node; null where they say nothing certain.
+    /// Whether the rules give the same devices of that node; null where they are not certain.
     agrees: Option<bool>,
+    /// The devices.
     devices: Vec<Device<'a>>,
 }
 

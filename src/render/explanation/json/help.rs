@@ -1,31 +1,42 @@
 //! What would help a pod that fits nowhere, what would not, and how far was looked.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use ketcd_scheduler::Explanation;
 
 /// Changes that make a node take the pod.
-#[derive(Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Remedy<'a> {
+    /// The node.
     node: &'a str,
+    /// What to change. For people: the words are not part of the contract.
     changes: &'a [String],
+    /// The plugins that refuse the pod until then.
     plugins: &'a [&'static str],
 }
 
-/// What no change known here meets.
-#[derive(Serialize)]
+/// A refusal that no known change lifts.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "BeyondHelp")]
 pub(super) struct Hopeless<'a> {
+    /// The node.
     node: &'a str,
+    /// The plugin that refuses the pod; absent where it is no plugin.
     #[serde(skip_serializing_if = "str::is_empty")]
     plugin: &'a str,
+    /// Why nothing helps. For people: the words are not part of the contract.
     why: &'a str,
 }
 
 /// How far remedies were looked for.
-#[derive(Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Search<'a> {
+    /// The number of nodes looked at.
     nodes: usize,
+    /// The number of nodes there are.
     of: usize,
+    /// The nodes on which the search was cut short, so that a smaller set of changes may exist; absent where there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     cut: Vec<&'a str>,
 }

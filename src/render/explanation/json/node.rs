@@ -2,53 +2,94 @@
 
 use std::borrow::Cow;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use ketcd_scheduler::{Explanation, FilterMode, NodeJudgement, Scores, Verdict, WholePod};
 
 use super::devices;
 
-/// A node as scripts see it.
-#[derive(Serialize)]
+/// A node, and what every rule says of it.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Node<'a> {
+    /// Its name.
     name: &'a str,
+    /// Whether the pod fits on it.
     feasible: bool,
+    /// Every filter of the profile, in its order.
     filters: Vec<Filter<'a>>,
+    /// Every scoring plugin, where the pod fits on more than one node; empty where scores decide nothing.
     scores: Vec<Score<'a>>,
+    /// The sum of the weighted scores; null where there are none.
     total: Option<i64>,
-    /// Devices the pod's claims would get here.
+    /// The devices that the pod's claims would be allocated here; absent where there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     devices: Vec<devices::Device<'a>>,
-    /// Whether the release takes devices in random order, so that others may serve.
+    /// True where the release takes devices in random order, so that others may be allocated; absent elsewhere.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     devices_uncertain: bool,
 }
 
-#[derive(Serialize)]
+/// What a filter says of a node.
+#[derive(Debug, Serialize, JsonSchema)]
 struct Filter<'a> {
+    /// The plugin (before 1.15: the predicate).
     plugin: &'a str,
-    status: &'static str,
+    /// What it returns.
+    status: Status,
+    /// Its reasons, in its own words; for `Unknown`, the missing evidence. Absent where there are none.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    #[schemars(with = "Vec<String>")]
     reasons: Cow<'a, [Cow<'static, str>]>,
+    /// Whether the scheduler runs it: after the first refusal it does not run the others.
     reached: bool,
+    /// What it compared; absent where nothing was kept of it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     compared: Vec<Compared>,
 }
 
-#[derive(Serialize)]
+/// What a filter returns.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "FilterStatus")]
+enum Status {
+    /// The pod fits.
+    Success,
+    /// The pod does not fit, and preemption could help.
+    Unschedulable,
+    /// The pod does not fit, and preemption could not help.
+    UnschedulableAndUnresolvable,
+    /// The plugin has nothing to check for this pod.
+    Skip,
+    /// The data does not hold the evidence.
+    Unknown,
+    /// The plugin ends the attempt with an error.
+    Error,
+}
+
+/// Something that a filter compared.
+#[derive(Debug, Serialize, JsonSchema)]
 struct Compared {
+    /// Whether the comparison lets the pod pass.
     holds: bool,
+    /// What was compared. For people: the words are not part of the contract.
     fact: String,
 }
 
-#[derive(Serialize)]
+/// What a scoring plugin says of a node.
+#[derive(Debug, Serialize, JsonSchema)]
 struct Score<'a> {
+    /// The plugin (before 1.15: the priority).
     plugin: &'a str,
+    /// Its score before it is normalized over all feasible nodes, on the release's own scale.
     raw: i64,
+    /// Its normalized score.
     normalized: i64,
+    /// Its weight in the profile.
     weight: i64,
+    /// `normalized` times `weight`.
     weighted: i64,
+    /// True where missing evidence makes the score uncertain; absent elsewhere.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     uncertain: bool,
 }
@@ -71,12 +112,12 @@ pub(super) fn node<'a>(
     };
     let filters = node.verdicts.iter().enumerate().map(|(at, verdict)| {
         let (status, reasons): (_, Cow<'a, [Cow<'static, str>]>) = match verdict {
-            Verdict::Skip => ("Skip", Cow::default()),
-            Verdict::Pass => ("Success", Cow::default()),
-            Verdict::Reject(refusal) if refusal.preemption_may_help => ("Unschedulable", Cow::Borrowed(&refusal.reasons)),
-            Verdict::Reject(refusal) => ("UnschedulableAndUnresolvable", Cow::Borrowed(&refusal.reasons)),
-            Verdict::Unknown { missing } => ("Unknown", Cow::Owned(vec![missing.clone()])),
-            Verdict::Error(error) => ("Error", Cow::Owned(vec![error.clone().into()])),
+            Verdict::Skip => (Status::Skip, Cow::default()),
+            Verdict::Pass => (Status::Success, Cow::default()),
+            Verdict::Reject(refusal) if refusal.preemption_may_help => (Status::Unschedulable, Cow::Borrowed(&refusal.reasons)),
+            Verdict::Reject(refusal) => (Status::UnschedulableAndUnresolvable, Cow::Borrowed(&refusal.reasons)),
+            Verdict::Unknown { missing } => (Status::Unknown, Cow::Owned(vec![missing.clone()])),
+            Verdict::Error(error) => (Status::Error, Cow::Owned(vec![error.clone().into()])),
         };
         let plugin = judgement.filters[at];
         let evidence = explanation.evidence.iter().filter(|evidence| evidence.node == node.name && evidence.plugin == plugin);

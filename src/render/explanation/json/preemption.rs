@@ -1,37 +1,53 @@
 //! Whom preemption would evict, and whom it did.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use ketcd_scheduler::Explanation;
 
-/// The places preemption would make, and the pods it took.
-#[derive(Serialize)]
+/// What preemption would do, and what it did.
+#[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Preemption<'a> {
-    /// The best first.
+    /// The nodes on which it would make room, the best first.
     candidates: Vec<Place<'a>>,
+    /// The pods that it was seen to delete for this pod.
     preempted: Vec<Preempted<'a>>,
 }
 
-#[derive(Serialize)]
+/// A node on which preemption would make room.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Candidate")]
 struct Place<'a> {
+    /// The node.
     node: &'a str,
+    /// Whether preemption picks it; several are picked where its rules leave several.
     picked: bool,
+    /// The pods that it would delete there.
     victims: Vec<Victim<'a>>,
 }
 
-#[derive(Serialize)]
+/// A pod that preemption would delete.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Victim<'a> {
+    /// Its namespace.
     namespace: &'a str,
+    /// Its name.
     name: &'a str,
+    /// Its priority.
     priority: i32,
+    /// Whether a PodDisruptionBudget does not allow it.
     violates_budget: bool,
 }
 
-#[derive(Serialize)]
+/// A pod that preemption deleted.
+#[derive(Debug, Serialize, JsonSchema)]
 struct Preempted<'a> {
+    /// Its namespace.
     namespace: &'a str,
+    /// Its name.
     name: &'a str,
+    /// The revision of its deletion.
     revision: i64,
 }
 

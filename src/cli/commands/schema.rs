@@ -1,0 +1,43 @@
+//! `ketcd schema`: the JSON Schemas of what commands print as JSON.
+
+use std::io::Write;
+
+use clap::Args;
+
+use crate::cli::output::Output;
+use crate::cli::screen::Content;
+use crate::cli::{Error, Outcome, Result};
+use crate::render::contract::{self, CONTRACTS, Contract};
+
+/// Print the JSON Schema of a command's JSON output, or list the commands that have one
+///
+/// Every command with `-o json` or `-o ndjson` has one schema, which describes both forms. Its title is its name and version, such as
+/// `ketcd/v1/status`. Within a version, fields keep their names, types and meanings; new fields, new words of an enumeration and new
+/// kinds of documents may be added.
+#[derive(Args, Debug)]
+pub(crate) struct SchemaArgs {
+    /// The command: status, history, …
+    #[arg(value_name = "COMMAND")]
+    name: Option<String>,
+}
+
+/// Prints the schema, or the list.
+pub(super) fn run(args: &SchemaArgs, out: &mut Output) -> Result<Outcome> {
+    let Some(name) = &args.name else {
+        for contract in CONTRACTS {
+            writeln!(out, "{:12}{}", contract.command, contract.name())?;
+        }
+        return Ok(Outcome::Found);
+    };
+    let contract = contract::find(name).ok_or_else(|| unknown(name))?;
+    out.set_content(Content::Json);
+    serde_json::to_writer_pretty(&mut *out, &contract.schema())?;
+    writeln!(out)?;
+    Ok(Outcome::Found)
+}
+
+/// The error about a command without a schema.
+fn unknown(name: &str) -> Error {
+    let commands: Vec<&str> = CONTRACTS.iter().map(|Contract { command, .. }| *command).collect();
+    Error::new(format!("no command {name:?} prints JSON")).hint(format!("use one of {}", commands.join(", ")))
+}

@@ -1,0 +1,109 @@
+//! The JSON of `ls` and `get`.
+
+use std::borrow::Cow;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::common::KubernetesObject;
+use super::with_config::PodWithConfig;
+use ketcd_kube::Opaque;
+
+/// What `ls` prints.
+#[derive(Debug, JsonSchema)]
+#[serde(untagged)]
+pub enum Ls<'a> {
+    /// `ls KIND -o json`: the objects.
+    List(List<'a>),
+    /// `ls KIND/NAME -o json`, and each line of `ls KIND -o ndjson`: an object.
+    Object(KubernetesObject<'a>),
+    /// In place of an object that cannot be decoded, in the same outputs.
+    Undecodable(Undecodable<'a>),
+    /// `ls -o json`: the kinds that are stored.
+    Kinds(Vec<KindCount<'a>>),
+    /// Each line of `ls -o ndjson`: a kind.
+    Kind(KindCount<'a>),
+}
+
+/// What `get` prints.
+#[derive(Debug, JsonSchema)]
+#[serde(untagged)]
+pub enum Get<'a> {
+    /// `get` of several objects: a list of them.
+    List(List<'a>),
+    /// `get` of one object, and each line of `-o ndjson`: an object.
+    Object(KubernetesObject<'a>),
+    /// In place of an object that cannot be decoded, in the same outputs.
+    Undecodable(Undecodable<'a>),
+    /// `get --with-config`: a pod with its configuration.
+    PodWithConfig(PodWithConfig<'a>),
+}
+
+/// Objects, as kubectl prints several: a `v1` `List`. What cannot be decoded is left out and reported on standard error.
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct List<'a> {
+    /// `v1`.
+    #[schemars(extend("const" = "v1"))]
+    pub api_version: &'a str,
+    /// The objects.
+    pub items: Vec<KubernetesObject<'a>>,
+    /// `List`.
+    #[schemars(extend("const" = "List"))]
+    pub kind: &'a str,
+    /// The list's metadata.
+    pub metadata: ListMetadata<'a>,
+}
+
+/// A list's metadata.
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ListMetadata<'a> {
+    /// Empty, as kubectl prints it.
+    #[schemars(extend("const" = ""))]
+    pub resource_version: &'a str,
+}
+
+/// A stored value that cannot be decoded.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Undecodable<'a> {
+    /// etcd's key.
+    pub key: Cow<'a, str>,
+    /// The revision of its last change.
+    pub mod_revision: i64,
+    /// Why it cannot be decoded.
+    pub opaque: Reason<'a>,
+}
+
+/// Why a value cannot be decoded.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Reason<'a> {
+    /// Whether such values belong there, as counters and IP allocations do; then nothing is damaged.
+    pub expected: bool,
+    /// The value's length in bytes.
+    pub length: usize,
+    /// The reason. For people: the words are not part of the contract.
+    pub reason: &'a str,
+}
+
+/// The objects of one kind.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct KindCount<'a> {
+    /// The bytes of their values.
+    pub bytes: u64,
+    /// The kind; null where it is not known, and for keys that belong to no resource.
+    pub kind: Option<&'a str>,
+    /// How many there are.
+    pub objects: u64,
+    /// The resource with its group, such as `deployments.apps`; in parentheses for keys that belong to no resource.
+    pub resource: &'a str,
+}
+
+impl<'a> Undecodable<'a> {
+    /// What stands in place of the object of a key that cannot be decoded.
+    pub fn new(key: &'a [u8], mod_revision: i64, opaque: &'a Opaque) -> Self {
+        let opaque = Reason { expected: opaque.expected, length: opaque.length, reason: &opaque.reason };
+        Self { key: String::from_utf8_lossy(key), mod_revision, opaque }
+    }
+}

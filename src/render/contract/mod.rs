@@ -1,0 +1,18 @@
+//! The JSON that scripts rely on: one type for each document, from which both the output and its schema are made.
+//!
+//! Doc comments of these types are the descriptions in `docs/schema`. Fields stand in the order in which they are written.
+
+pub mod blame;
+pub mod change;
+pub mod common;
+pub mod decode;
+pub mod diff;
+pub mod encryption;
+pub mod listing;
+pub mod plugins;
+mod registry;
+pub mod status;
+pub mod timeline;
+pub mod with_config;
+
+pub use registry::{CONTRACTS, Contract, find};

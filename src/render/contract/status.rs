@@ -1,0 +1,229 @@
+//! The JSON of `status`.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::common::Time;
+use crate::render::duration;
+use crate::render::status::Report;
+
+/// What a source can tell.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Status<'a> {
+    /// Sizes of the database.
+    pub bytes: Bytes,
+    /// Resources with at least one value encrypted at rest, by provider and key; their values in plain text have a row too.
+    pub encryption: Vec<Sealed<'a>>,
+    /// Keys alive at the revision looked at.
+    pub keys: u64,
+    /// Versions of Kubernetes found in the data.
+    pub kubernetes: Kubernetes<'a>,
+    /// What is wrong or odd about the source. One message per item.
+    pub problems: Vec<&'a str>,
+    /// Changes that the database's current pages no longer hold, but that can be recovered.
+    pub recoverable: Recoverable,
+    /// The readable revisions.
+    pub revisions: Revisions,
+    /// The source itself.
+    pub source: Source<'a>,
+}
+
+/// Sizes in bytes.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Bytes {
+    /// The database file.
+    pub file: u64,
+    /// Free pages of it.
+    pub free: u64,
+    /// Pages of it in use.
+    pub in_use: u64,
+}
+
+/// Values of one resource that are sealed alike.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Sealed<'a> {
+    /// The key's name; null for values in plain text.
+    pub key: Option<&'a str>,
+    /// The provider: `identity` (plain text), `aescbc`, `aesgcm`, `secretbox`, `kms v1`, `kms v2` or `unknown provider`.
+    pub provider: String,
+    /// The resource with its group, such as `secrets` or `deployments.apps`.
+    pub resource: &'a str,
+    /// How many values.
+    pub values: u64,
+}
+
+/// Versions of Kubernetes found in the data.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Kubernetes<'a> {
+    /// The API server's most likely release, such as `1.36`; null where nothing in the data tells it.
+    pub apiserver: Option<String>,
+    /// The oldest and the newest release that fit the data; null where nothing in the data tells.
+    pub apiserver_bounds: Option<[String; 2]>,
+    /// The number of nodes by their kubelet's version.
+    pub kubelets: &'a BTreeMap<String, u64>,
+    /// Holders of schedulers' leases.
+    pub schedulers: &'a [String],
+}
+
+/// Numbers of recoverable changes.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Recoverable {
+    /// Changes found only in free pages of the database file.
+    pub freepage: u64,
+    /// Changes found only in the write-ahead log.
+    pub wal: u64,
+}
+
+/// The readable revisions.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Revisions {
+    /// The revision at which etcd compacted; null where it never did.
+    pub compacted: Option<i64>,
+    /// The newest revision.
+    pub newest: i64,
+    /// When the newest revision that can be dated was written; null where nothing dates it.
+    pub newest_time: Option<Time>,
+    /// The newest time in the objects of a source that holds one moment only; null elsewhere.
+    pub newest_time_in_objects: Option<Time>,
+    /// The oldest revision whose whole state is readable.
+    pub oldest_readable: i64,
+    /// When the oldest readable revision that can be dated was written; null where nothing dates it.
+    pub oldest_time: Option<Time>,
+    /// Whether the source holds one moment only, without history.
+    pub one_moment: bool,
+    /// Seconds from `oldestTime` to `newestTime`; null where either is unknown.
+    pub span_seconds: Option<f64>,
+}
+
+/// The source.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Source<'a> {
+    /// etcd's cluster id in hexadecimal; null where it is not known.
+    pub cluster_id: Option<&'a str>,
+    /// What it is.
+    pub kind: SourceKind,
+    /// etcd's members.
+    pub members: Vec<Member<'a>>,
+    /// The endpoints or the path, as they were given.
+    pub name: &'a str,
+}
+
+/// What a source is.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum SourceKind {
+    /// A running etcd.
+    Live,
+    /// An etcd database file or snapshot.
+    Db,
+    /// An etcd member's data dir.
+    DataDir,
+    /// A recording.
+    Recording,
+    /// API objects as kubectl prints them.
+    Objects,
+}
+
+/// A member of the etcd cluster.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Member<'a> {
+    /// The size of its database file in bytes.
+    pub db_size: i64,
+    /// The bytes of it in use.
+    pub db_size_in_use: i64,
+    /// The endpoint asked; empty where the member is known from a file.
+    pub endpoint: &'a str,
+    /// Why it did not answer; null where it did.
+    pub error: Option<&'a str>,
+    /// Its id in hexadecimal; empty if it did not answer.
+    pub id: &'a str,
+    /// Whether it is the leader.
+    pub is_leader: bool,
+    /// Its etcd version; empty if it did not answer.
+    pub version: &'a str,
+}
+
+impl<'a> From<&'a Report> for Status<'a> {
+    fn from(report: &'a Report) -> Self {
+        let Report { source, census, .. } = report;
+        Self {
+            bytes: Bytes { file: source.file_bytes, free: source.free_bytes, in_use: source.in_use_bytes },
+            encryption: sealed(report),
+            keys: census.keys,
+            kubernetes: Kubernetes {
+                apiserver: report.release.map(|release| release.to_string()),
+                apiserver_bounds: report.release_bounds.map(|(oldest, newest)| [oldest.to_string(), newest.to_string()]),
+                kubelets: &census.kubelets,
+                schedulers: &census.schedulers,
+            },
+            problems: source.problems.iter().chain(&report.problems).map(String::as_str).collect(),
+            recoverable: Recoverable { freepage: source.recoverable_freepage, wal: source.recoverable_wal },
+            revisions: revisions(report),
+            source: Source {
+                cluster_id: source.cluster_id.as_deref(),
+                kind: source.kind.into(),
+                members: source.members.iter().map(Member::from).collect(),
+                name: &source.name,
+            },
+        }
+    }
+}
+
+fn sealed(report: &Report) -> Vec<Sealed<'_>> {
+    let rows = report.census.encrypted();
+    rows.map(|(resource, scheme, key, values)| Sealed {
+        key: (!key.is_empty()).then_some(key),
+        provider: scheme.to_string(),
+        resource,
+        values,
+    })
+    .collect()
+}
+
+fn revisions(report: &Report) -> Revisions {
+    let Report { span, dated, .. } = report;
+    Revisions {
+        compacted: span.compacted.map(|revision| revision.0),
+        newest: span.newest.0,
+        newest_time: Time::of(dated.map(|(_, newest)| newest)),
+        newest_time_in_objects: report.one_moment.flatten().map(Time),
+        oldest_readable: span.oldest.0,
+        oldest_time: Time::of(dated.map(|(oldest, _)| oldest)),
+        one_moment: report.one_moment.is_some(),
+        span_seconds: dated.map(|(oldest, newest)| duration::seconds_between(oldest, newest)),
+    }
+}
+
+impl From<ketcd_store::SourceKind> for SourceKind {
+    fn from(kind: ketcd_store::SourceKind) -> Self {
+        match kind {
+            ketcd_store::SourceKind::Live => Self::Live,
+            ketcd_store::SourceKind::Db => Self::Db,
+            ketcd_store::SourceKind::DataDir => Self::DataDir,
+            ketcd_store::SourceKind::Recording => Self::Recording,
+            ketcd_store::SourceKind::Objects => Self::Objects,
+        }
+    }
+}
+
+impl<'a> From<&'a ketcd_store::Member> for Member<'a> {
+    fn from(member: &'a ketcd_store::Member) -> Self {
+        Self {
+            db_size: member.db_size,
+            db_size_in_use: member.db_size_in_use,
+            endpoint: &member.endpoint,
+            error: member.error.as_deref(),
+            id: &member.id,
+            is_leader: member.is_leader,
+            version: &member.version,
+        }
+    }
+}

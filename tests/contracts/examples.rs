@@ -1,0 +1,290 @@
+//! What every command really prints, in every form and over several captures, is what its schema says.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::LazyLock;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use jsonschema::Validator;
+use ketcd::render::contract::CONTRACTS;
+use serde_json::{Value, json};
+
+use crate::data_dir::data_dir;
+use crate::root;
+
+/// The schemas by command, each with validators of the documents that it names.
+static SCHEMAS: LazyLock<BTreeMap<&str, Value>> =
+    LazyLock::new(|| CONTRACTS.iter().map(|contract| (contract.command, contract.schema())).collect());
+
+/// A validator of one document of a command's schema.
+fn validator(command: &str, document: &str) -> Validator {
+    let mut schema = SCHEMAS[command].clone();
+    if document != "" {
+        assert!(schema["$defs"].get(document).is_some(), "{command} has no document {document}");
+        schema = json!({"$defs": schema["$defs"], "$ref": format!("#/$defs/{document}")});
+    }
+    jsonschema::options().should_validate_formats(true).build(&schema).unwrap()
+}
+
+/// Where a command reads.
+#[derive(Clone, Copy)]
+enum From {
+    /// A capture's file.
+    Capture(&'static str),
+    /// The story's snapshot with undecodable values.
+    Damaged,
+    /// Pods and nodes as kubectl prints them.
+    Objects,
+    /// Hostile objects.
+    Hostile,
+    /// Nowhere.
+    Nothing,
+}
+
+static FOLDER: LazyLock<tempfile::TempDir> = LazyLock::new(|| tempfile::tempdir().unwrap());
+
+static DAMAGED: LazyLock<PathBuf> = LazyLock::new(|| {
+    let snapshot = root().join("testdata/captures/k136-story/snapshot.db.zst");
+    let mut bytes = zstd::decode_all(fs::File::open(snapshot).unwrap()).unwrap();
+    let magic = b"k8s\0\n";
+    let places: Vec<usize> = (0..bytes.len() - 20).filter(|&at| bytes[at..].starts_with(magic)).collect();
+    for at in places.iter().step_by(9) {
+        bytes[at + 4..at + 20].fill(0xff);
+    }
+    let path = FOLDER.path().join("damaged.db");
+    fs::write(&path, bytes).unwrap();
+    path
+});
+
+static OBJECTS: LazyLock<PathBuf> = LazyLock::new(|| {
+    let path = FOLDER.path().join("objects.json");
+    fs::write(&path, run(From::Capture("k136-story/snapshot.db.zst"), "get pods,nodes,deployments,secrets -A -o json", "").0).unwrap();
+    path
+});
+
+/// Runs a command; returns what it printed and the exit code.
+fn run(from: From, command: &str, input: &str) -> (String, i32) {
+    let captures = root().join("testdata/captures");
+    let file = match from {
+        From::Capture(name) => Some(captures.join(name)),
+        From::Damaged => Some(DAMAGED.clone()),
+        From::Objects => Some(OBJECTS.clone()),
+        From::Hostile => Some(root().join("testdata/hostile/snapshot.db.zst")),
+        From::Nothing => None,
+    };
+    let mut child = Command::new(env!("CARGO_BIN_EXE_ketcd"));
+    child.current_dir(captures).args(command.split_whitespace());
+    if let Some(file) = file {
+        child.arg("-f").arg(file);
+    }
+    let mut child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    (String::from_utf8(output.stdout).unwrap(), output.status.code().unwrap())
+}
+
+/// Holds what a command prints against its schema and against the document of it that this form prints; returns the documents.
+#[track_caller]
+fn check(from: From, command: &str, document: &str, code: i32) -> Vec<Value> {
+    check_input(from, command, "", document, code)
+}
+
+#[track_caller]
+fn check_input(from: From, command: &str, input: &str, document: &str, code: i32) -> Vec<Value> {
+    let (printed, exit) = run(from, command, input);
+    assert_eq!(exit, code, "{command}");
+    let name = command.split_whitespace().next().unwrap();
+    let by_line = command.contains("ndjson") || command.contains("--lines");
+    let parse = |text: &str| -> Value { serde_json::from_str(text).unwrap_or_else(|error| panic!("{command}: {error}: {text}")) };
+    let documents: Vec<Value> = if by_line { printed.lines().map(parse).collect() } else { vec![parse(&printed)] };
+    let (whole, part) = (validator(name, ""), validator(name, document));
+    for of in &documents {
+        for validator in [&whole, &part] {
+            if let Err(error) = validator.validate(of) {
+                let text: String = error.instance().to_string().chars().take(1000).collect();
+                panic!(
+                    "{command}: {document}: {} at {}: {text}",
+                    error.to_string().chars().take(2000).collect::<String>(),
+                    error.instance_path()
+                );
+            }
+        }
+    }
+    documents
+}
+
+const SOURCES: [From; 4] =
+    [From::Capture("k120-story/snapshot.db.zst"), From::Capture("k136-story/compacted.db.zst"), From::Damaged, From::Hostile];
+const STORY: From = From::Capture("k136-story/snapshot.db.zst");
+
+/// The exit code of damaged data is 2.
+fn code(from: From, clean: i32) -> i32 {
+    if matches!(from, From::Damaged) { 2 } else { clean }
+}
+
+#[test]
+fn status() {
+    for from in SOURCES.into_iter().chain([From::Objects, From::Capture("k136-encrypted/snapshot.db.zst")]) {
+        check(from, "status -o json", "", code(from, 0));
+    }
+    let directory = data_dir("k136-live/member.tar.zst");
+    let status = &check(From::Nothing, &format!("status -o json -f {}", directory.path().display()), "", 0)[0];
+    assert_eq!(status["source"]["kind"], "dataDir");
+}
+
+#[test]
+fn listings() {
+    for from in SOURCES.into_iter().chain([From::Objects]) {
+        check(from, "ls --all -A -o json", "List", code(from, 0));
+        check(from, "get pods -A -o json", "List", code(from, 0));
+        check(from, "ls -o ndjson", "KindCount", code(from, 0));
+        let kinds = &check(from, "ls -o json", "", code(from, 0))[0];
+        assert!(kinds.as_array().unwrap().len() > 2);
+    }
+    check(STORY, "ls pods -n nowhere -o json", "List", 1);
+    check(STORY, "get node/node1 -o json", "KubernetesObject", 0);
+    check(STORY, "ls pods -A -o ndjson", "KubernetesObject", 0);
+    assert_eq!(check(STORY, "get pod/nowhere/nothing -o ndjson", "", 1).len(), 0);
+    let (listed, _) = run(From::Damaged, "ls --all -o ndjson", "");
+    let unread = listed.lines().filter(|line| line.starts_with("{\"key\"")).count();
+    assert!(unread > 10, "nothing is damaged");
+    check(From::Damaged, "ls --all -o ndjson", "", 2);
+    // Values of Secrets are masked, and those that are sealed are no objects.
+    let secrets = check(STORY, "get secrets -A -o ndjson", "KubernetesObject", 0);
+    assert!(secrets.iter().any(|secret| secret["data"].as_object().is_some_and(|data| data.values().all(|value| value == "***"))));
+    check(From::Capture("k136-encrypted/snapshot.db.zst"), "ls secrets -A -o ndjson", "", 0);
+}
+
+#[test]
+fn pods_with_their_configuration() {
+    let pods = check(STORY, "get pods -A -o ndjson", "KubernetesObject", 0);
+    let mut sources = 0;
+    for pod in pods.iter().take(40) {
+        let address = format!("pod/{}/{}", pod["metadata"]["namespace"].as_str().unwrap(), pod["metadata"]["name"].as_str().unwrap());
+        let shown = &check(STORY, &format!("get {address} --with-config -o json"), "PodWithConfig", 0)[0];
+        sources += shown["config"].as_array().unwrap().len();
+    }
+    assert!(sources > 0, "no pod has configuration");
+}
+
+#[test]
+fn changes() {
+    for from in SOURCES {
+        for command in ["history", "watch"] {
+            let changes = check(from, &format!("{command} pods -A -o json"), "History", code(from, 0));
+            assert!(!changes[0]["changes"].as_array().unwrap().is_empty());
+        }
+        let kinds: BTreeSet<String> =
+            check(from, "history --all -o ndjson", "Change", code(from, 0)).iter().map(|change| change["type"].to_string()).collect();
+        assert!(kinds.len() > 1 || matches!(from, From::Hostile), "{kinds:?}");
+    }
+    check(STORY, "history pod/nowhere/nothing -o json", "History", 1);
+    assert_eq!(check(STORY, "history pods -n nowhere -o ndjson", "Change", 1).len(), 0);
+    check(From::Objects, "history pods -A -o json", "History", 0);
+    let unread = check(From::Damaged, "history --all -o ndjson", "Change", 2);
+    assert!(unread.iter().any(|change| change.get("error").is_some()));
+}
+
+#[test]
+fn differences() {
+    for from in [STORY, From::Damaged, From::Capture("k120-story/snapshot.db.zst")] {
+        let found = check(from, "diff --rev 100.. -o json", "Differences", code(from, 1));
+        let kinds: BTreeSet<String> = found[0]["differences"].as_array().unwrap().iter().map(|one| one["type"].to_string()).collect();
+        assert!(kinds.len() > 1, "{kinds:?}");
+        check(from, "diff --rev 100..600 -o ndjson", "Difference", code(from, 1));
+    }
+    check(STORY, "diff --rev 600..600 -o json", "Differences", 0);
+}
+
+#[test]
+fn timelines() {
+    for from in SOURCES.into_iter().chain([From::Objects]) {
+        check(from, "timeline -A -o ndjson", "Timeline", code(from, 0));
+        check(from, "timeline -A -o json", "List", code(from, 0));
+    }
+    for (node, field) in [("node2", "outages"), ("node1", "cordons")] {
+        let node = &check(From::Capture("k120-story/snapshot.db.zst"), &format!("timeline node/{node} -o json"), "Timeline", 0)[0];
+        assert!(!node[field].as_array().unwrap().is_empty(), "{node}");
+    }
+    check(STORY, "timeline nodes --around -10m -o json", "List", 0);
+}
+
+#[test]
+fn blames() {
+    for from in SOURCES {
+        let names = run(from, "ls nodes,pods,deployments -A -o ndjson", "").0;
+        for line in names.lines().step_by(15) {
+            let object: Value = serde_json::from_str(line).unwrap();
+            let Some(kind) = object["kind"].as_str() else { continue };
+            let [namespace, name] = ["namespace", "name"].map(|field| object["metadata"][field].as_str().unwrap_or_default());
+            let (printed, _) = run(from, &format!("blame {kind}/{namespace}/{name} -o json").replace("//", "/"), "");
+            assert!(!printed.is_empty(), "{kind}/{namespace}/{name}");
+            validator("blame", "").validate(&serde_json::from_str(&printed).unwrap()).unwrap();
+        }
+    }
+}
+
+#[test]
+fn explanations() {
+    let mut verdicts = BTreeSet::new();
+    let mut statuses = BTreeSet::new();
+    let commands = [
+        ("explain --all -o ndjson", "Explanation"),
+        ("explain pods -A -o json", "List"),
+        ("explain --all --no-remedies --scheduler-version 1.15 -o ndjson", "Explanation"),
+        ("explain --all --node node1 -o ndjson", "Explanation"),
+    ];
+    for from in [STORY, From::Capture("k120-story/compacted.db.zst"), From::Damaged] {
+        for (command, document) in commands {
+            let (printed, exit) = run(from, command, "");
+            if !printed.is_empty() {
+                for document in check(from, command, document, exit).iter().filter(|document| document.get("verdict").is_some()) {
+                    verdicts.insert(document["verdict"].as_str().unwrap().to_owned());
+                    let filters = document["nodes"].as_array().unwrap().iter().flat_map(|node| node["filters"].as_array().unwrap());
+                    statuses.extend(filters.map(|filter| filter["status"].as_str().unwrap().to_owned()));
+                }
+            }
+        }
+    }
+    assert_eq!(verdicts.iter().map(String::as_str).collect::<Vec<_>>(), ["Agrees", "Disagrees", "Tie", "Unverifiable"]);
+    for status in ["Success", "Unschedulable", "UnschedulableAndUnresolvable", "Skip", "Unknown"] {
+        assert!(statuses.contains(status), "{statuses:?}");
+    }
+}
+
+#[test]
+fn encryption() {
+    for name in ["k120-encrypted", "k136-encrypted"] {
+        let from =
+            From::Capture(if name == "k120-encrypted" { "k120-encrypted/snapshot.db.zst" } else { "k136-encrypted/snapshot.db.zst" });
+        let audit = &check(from, "encryption -o json", "", 0)[0];
+        assert_eq!(audit["promiseKept"], Value::Null);
+        let audit = format!("encryption -o json --encryption-config {name}/encryption-config.yaml");
+        let (_, exit) = run(from, &audit, "");
+        let audit = &check(from, &audit, "", exit)[0];
+        assert!(audit["encryption"].as_array().unwrap().iter().any(|row| row["promise"].is_string()), "{audit}");
+    }
+    check(STORY, "encryption -o json", "", 0);
+}
+
+#[test]
+fn plugins() {
+    let all = &check(From::Nothing, "plugins -o json", "", 0)[0];
+    assert!(all.as_array().unwrap().len() > 40);
+    check(From::Nothing, "plugins NodeResourcesFit -o json", "Plugin", 0);
+    assert_eq!(check(From::Nothing, "plugins NodeResourcesFit --scheduler-version 1.9 -o json", "", 1), [Value::Null]);
+}
+
+#[test]
+fn decoding() {
+    let value = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, "data": {"k": "c2VjcmV0"}}).to_string();
+    let object = &check_input(From::Nothing, "decode", &value, "KubernetesObject", 0)[0];
+    assert_eq!(object["data"]["k"], "***");
+    let lines = format!("{}\n{}\nno base64\n", BASE64.encode(&value), BASE64.encode("k8s\0 damaged"));
+    let documents = check_input(From::Nothing, "decode --lines", &lines, "", 1);
+    assert_eq!(documents.iter().filter(|document| document.get("error").is_some()).count(), 2);
+}

@@ -1,0 +1,228 @@
+//! Pages and manuals: their flags are those of `--help`, and every example prints what the page says.
+//! `KETCD_BLESS=1 cargo test --test contracts` writes down what is so now.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use clap::{Arg, Command as CommandLine};
+use ketcd::render::contract;
+
+use super::root;
+
+/// The lines between which a page is made from the help.
+const BEGIN: &str = "<!-- The following is written by `KETCD_BLESS=1 cargo test --test contracts` from the help texts in src/cli. -->";
+const END: &str = "<!-- End of what is written from the help texts. -->";
+
+/// The recorded cluster that examples read.
+const CAPTURE: &str = "testdata/captures/k120-story";
+
+/// The command line, with what clap adds to each command.
+fn command_line() -> CommandLine {
+    let mut command = ketcd::command().disable_help_subcommand(true);
+    command.build();
+    command
+}
+
+/// The commands with a page, by name.
+fn commands(command: &CommandLine) -> Vec<&CommandLine> {
+    let mut commands: Vec<&CommandLine> = command.get_subcommands().filter(|command| !command.is_hide_set()).collect();
+    commands.sort_by_key(|command| command.get_name());
+    commands
+}
+
+/// Holds a file against what it must be, or writes it when blessed; returns what is wrong with it.
+fn hold(path: &Path, wanted: &str) -> Option<String> {
+    let found = fs::read_to_string(path).unwrap_or_default();
+    if found == wanted {
+        return None;
+    }
+    if std::env::var_os("KETCD_BLESS").is_some() {
+        fs::write(path, wanted).unwrap();
+        return None;
+    }
+    Some(format!("{} is stale: look at what KETCD_BLESS=1 cargo test --test contracts changes", path.display()))
+}
+
+#[test]
+fn every_command_has_a_page_and_its_examples_print_what_it_says() {
+    let command = command_line();
+    let mut problems = Vec::new();
+    let mut examples = 0;
+    for command in commands(&command) {
+        let path = root().join("docs/commands").join(format!("{}.md", command.get_name()));
+        let page = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let (page, found) = with_examples(&with_help(&page, &help(command)));
+        assert!(found > 0, "{} has no example", path.display());
+        assert!(page.contains("\n## Exit codes\n"), "{} does not say how the command exits", path.display());
+        examples += found;
+        problems.extend(hold(&path, &page));
+    }
+    let path = root().join("docs/commands/README.md");
+    let page = fs::read_to_string(&path).unwrap();
+    problems.extend(hold(&path, &with_help(&page, &overview(&command))));
+    assert!(examples >= 20, "there are only {examples} examples");
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
+fn manuals_are_current() {
+    let command = command_line();
+    let mut problems = Vec::new();
+    let mut wanted: Vec<String> = vec!["ketcd.1".to_owned()];
+    let folder = root().join("docs/man");
+    problems.extend(hold(&folder.join("ketcd.1"), &manual(command.clone())));
+    for of in commands(&command) {
+        let name = format!("ketcd-{}", of.get_name());
+        let of = of.clone().name(name.clone()).display_name(name.clone()).bin_name(format!("ketcd {}", of.get_name()));
+        problems.extend(hold(&folder.join(format!("{name}.1")), &manual(of)));
+        wanted.push(format!("{name}.1"));
+    }
+    let mut found: Vec<String> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    found.sort();
+    wanted.sort();
+    assert_eq!(found, wanted);
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+fn manual(command: CommandLine) -> String {
+    let mut manual = Vec::new();
+    clap_mangen::Man::new(command).date("").render(&mut manual).unwrap();
+    String::from_utf8(manual).unwrap()
+}
+
+/// The page with what stands between the marks replaced.
+fn with_help(page: &str, help: &str) -> String {
+    let (before, rest) = page.split_once(BEGIN).unwrap_or_else(|| panic!("there is no mark {BEGIN:?} in {page}"));
+    let (_, after) = rest.split_once(END).unwrap_or_else(|| panic!("there is no mark {END:?} in {page}"));
+    format!("{before}{BEGIN}\n\n{}\n{END}{after}", help.trim_end())
+}
+
+/// What the help of one command says, as Markdown.
+fn help(command: &CommandLine) -> String {
+    let mut text = String::new();
+    let about = command.get_long_about().or(command.get_about()).unwrap().to_string();
+    writeln!(text, "{about}\n\n## Synopsis\n\n```text\n{}\n```", usage(command)).unwrap();
+    let own = |arg: &&Arg| !arg.is_global_set() && !["help", "version"].contains(&arg.get_id().as_str());
+    section(&mut text, "Arguments", command.get_positionals());
+    section(&mut text, "Flags", command.get_opts_and_flags(own));
+    text.push_str("\nFlags of every command, such as `-f`, `-n`, `-o` and `--rev`: [Commands](README.md).\n\n## JSON\n\n");
+    match contract::find(command.get_name()) {
+        Some(contract) => writeln!(
+            text,
+            "The schema is [`{}`](../schema/{}.json); `ketcd schema {1}` prints it. Fields, words and documents may be added; anything else is a new version.",
+            contract.name(),
+            command.get_name()
+        ),
+        None => writeln!(text, "The command prints no JSON that has a schema."),
+    }
+    .unwrap();
+    text
+}
+
+trait OwnFlags {
+    fn get_opts_and_flags<'a>(&'a self, own: impl Fn(&&Arg) -> bool + 'a) -> impl Iterator<Item = &'a Arg>;
+}
+
+impl OwnFlags for CommandLine {
+    fn get_opts_and_flags<'a>(&'a self, own: impl Fn(&&Arg) -> bool + 'a) -> impl Iterator<Item = &'a Arg> {
+        self.get_arguments().filter(|arg| !arg.is_positional() && !arg.is_hide_set()).filter(own)
+    }
+}
+
+fn usage(command: &CommandLine) -> String {
+    let usage = command.clone().render_usage().to_string();
+    usage.trim_start_matches("Usage: ").to_owned()
+}
+
+/// A list of arguments under a heading, if there are any.
+fn section<'a>(text: &mut String, heading: &str, args: impl Iterator<Item = &'a Arg>) {
+    let args: Vec<&Arg> = args.collect();
+    if args.is_empty() {
+        return;
+    }
+    writeln!(text, "\n## {heading}\n").unwrap();
+    args.into_iter().for_each(|arg| item(text, arg));
+}
+
+/// One argument: how it is written, and what it does.
+fn item(text: &mut String, arg: &Arg) {
+    let value = arg.get_value_names().map(|names| names.join(" ")).filter(|_| arg.get_action().takes_values());
+    let mut written: Vec<String> = Vec::new();
+    written.extend(arg.get_short().map(|short| format!("-{short}")));
+    written.extend(arg.get_long().map(|long| format!("--{long}")));
+    let mut spelled = match (written.is_empty(), value) {
+        (true, value) => value.unwrap_or_default(),
+        (false, Some(value)) => format!("{} {value}", written.join(", ")),
+        (false, None) => written.join(", "),
+    };
+    if arg.is_positional() && arg.get_num_args().is_some_and(|count| count.max_values() > 1) {
+        spelled.push('…');
+    }
+    let says = arg.get_long_help().or(arg.get_help()).map(ToString::to_string).unwrap_or_default();
+    let says = says.split_whitespace().collect::<Vec<_>>().join(" ");
+    let default: Vec<_> = arg.get_default_values().iter().map(|value| value.to_string_lossy().into_owned()).collect();
+    let default = if default.is_empty() || arg.is_hide_default_value_set() || !arg.get_action().takes_values() {
+        String::new()
+    } else {
+        format!(" Default: `{}`.", default.join(","))
+    };
+    let stop = if says.ends_with(['.', ':', '…']) { "" } else { "." };
+    writeln!(text, "- `{spelled}`: {says}{stop}{default}").unwrap();
+}
+
+/// Every command in a line, and the flags of all of them.
+fn overview(command: &CommandLine) -> String {
+    let mut text = String::from("| command | does |\n|---|---|\n");
+    for of in commands(command) {
+        writeln!(text, "| [`{0}`]({0}.md) | {1} |", of.get_name(), of.get_about().unwrap()).unwrap();
+    }
+    let mut headings: Vec<&str> = Vec::new();
+    let global: Vec<&Arg> = command.get_arguments().filter(|arg| arg.is_global_set()).collect();
+    for heading in global.iter().filter_map(|arg| arg.get_help_heading()) {
+        if !headings.contains(&heading) {
+            headings.push(heading);
+        }
+    }
+    for heading in headings {
+        section(&mut text, heading, global.iter().copied().filter(|arg| arg.get_help_heading() == Some(heading)));
+    }
+    text
+}
+
+/// The page with what its examples print now, and their number.
+fn with_examples(page: &str) -> (String, usize) {
+    let mut printed = String::new();
+    let mut examples = 0;
+    let mut lines = page.lines().peekable();
+    while let Some(line) = lines.next() {
+        printed.push_str(line);
+        printed.push('\n');
+        if line != "```console" {
+            continue;
+        }
+        while lines.peek().is_some_and(|line| *line != "```") {
+            let Some(command) = lines.next().unwrap().strip_prefix("$ ") else { continue };
+            write!(printed, "$ {command}\n{}", run(command)).unwrap();
+            examples += 1;
+        }
+    }
+    (printed, examples)
+}
+
+/// Runs a line of an example in a shell, in the folder of the recorded cluster; returns all that it writes.
+fn run(line: &str) -> String {
+    assert!(line.starts_with("ketcd "), "{line}");
+    let binary = Path::new(env!("CARGO_BIN_EXE_ketcd"));
+    let path = format!("{}:{}", binary.parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let output = Command::new("sh")
+        .args(["-c", &format!("{{ {line}; }} 2>&1")])
+        .current_dir(root().join(CAPTURE))
+        .env("PATH", path)
+        .env_remove("NO_COLOR")
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    if text.is_empty() || text.ends_with('\n') { text } else { format!("{text}\n") }
+}

@@ -1,0 +1,28 @@
+//! A recorded member's data dir, unpacked.
+
+use std::fs;
+use std::path::Path;
+
+use tempfile::TempDir;
+
+/// Unpacks a recorded member's data dir.
+pub(crate) fn data_dir(name: &str) -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let archive = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/captures").join(name);
+    let tar = zstd::decode_all(fs::File::open(archive).unwrap()).unwrap();
+    let text = |field: &[u8]| String::from_utf8(field.split(|&byte| byte == 0).next().unwrap().to_vec()).unwrap();
+    let mut at = 0;
+    while tar[at] != 0 {
+        let header = &tar[at..at + 512];
+        let size = usize::from_str_radix(text(&header[124..136]).trim(), 8).unwrap();
+        let path = directory.path().join(text(&header[..100]));
+        if header[156] == b'5' {
+            fs::create_dir_all(path).unwrap();
+        } else {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, &tar[at + 512..at + 512 + size]).unwrap();
+        }
+        at += 512 + size.next_multiple_of(512);
+    }
+    directory
+}
