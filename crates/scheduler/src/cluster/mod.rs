@@ -26,6 +26,7 @@ pub(crate) use device::additions::{DerivedAttribute, DeviceAdditions, NodeAlloca
 pub(crate) use device::device_taint_rule::DeviceTaintRule;
 pub(crate) use device::node_allocatable_claim::NodeAllocatableClaim;
 pub(crate) use device::versioned::{Claim, Class, Slice};
+pub(crate) use ketcd_kube::Operator;
 pub(crate) use labels::{Interner, Labels};
 pub(crate) use listers::Lister;
 pub(crate) use node::fields::NodeFields;
@@ -46,7 +47,7 @@ pub use raw_object::RawObject;
 pub(crate) use resource::amount::Amount;
 pub(crate) use resource::list::ResourceList;
 pub(crate) use resource::resources::{Resources, is_extended};
-pub(crate) use selector::{NodeSelectorTerm, Operator, Requirement, Selector};
+pub(crate) use selector::{NodeSelectorTerm, Requirement, Selector};
 pub use state::ClusterState;
 pub(crate) use state::ObjectChange;
 pub(crate) use text::{Pairs, Text};
