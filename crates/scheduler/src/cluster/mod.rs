@@ -39,7 +39,7 @@ pub use pod::fields::PodFields;
 pub(crate) use pod::index::{LabelGroup, NodeCounts, TermKind, WeightedTerm};
 pub use pod::info::{PodInfo, PodKey};
 pub(crate) use pod::pod_group::{GroupPolicy, PodGroup, PodGroupSpec, Workload};
-pub(crate) use pod::request_rules::{RequestRules, is_pod_level};
+pub(crate) use pod::request_rules::{RequestRules, RequestSums, ResizeRules, ResizeStatus, is_pod_level};
 pub(crate) use pod::requests::{ContainerRequests, PodRequests};
 pub(crate) use pod::spec::{HostPort, NodeAffinity, PodSpec, SpreadConstraint, Toleration, WhenUnsatisfiable};
 pub use prefetch::prefetch;
