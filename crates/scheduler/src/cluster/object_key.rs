@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::WatchedKind;
 use super::namespaced_name::NamespacedName;
 
@@ -23,6 +25,13 @@ impl ObjectKey {
         let (kind, rest) = WatchedKind::ALL.iter().find_map(|kind| Some((*kind, below(*kind)?)))?;
         let (namespace, name) = rest.split_once('/').unwrap_or(("", rest));
         (!name.is_empty() && !name.contains('/')).then(|| Self { kind, namespace: namespace.into(), name: name.into() })
+    }
+
+    /// Returns the key of an API object, by its `kind` and `metadata`; `None` for kinds no scheduler watches.
+    pub fn of(object: &Value) -> Option<Self> {
+        let kind = WatchedKind::ALL.iter().copied().find(|kind| object["kind"] == kind.name())?;
+        let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().into();
+        Some(Self { kind, namespace: text("namespace"), name: text("name") })
     }
 
     /// Returns the object as a path of resource, namespace and name: `pods/shop/web-0`.
