@@ -182,10 +182,10 @@ fn credentials(
 
 /// A duration as Go writes it: `2s`, `1m30s`, `500ms`.
 fn duration(flag: &str, text: &str) -> Result<Duration> {
-    let parsed: Option<jiff::SignedDuration> = text.parse().ok();
-    parsed
-        .and_then(|duration| Duration::try_from(duration).ok())
-        .filter(|duration| !duration.is_zero())
+    let nanos = ketcd_kube::go_duration::parse_go_duration(text).ok().and_then(|nanos| u64::try_from(nanos).ok());
+    nanos
+        .filter(|nanos| *nanos > 0)
+        .map(Duration::from_nanos)
         .ok_or_else(|| Error::new(format!("{flag} {text:?} is no duration")).hint("write it like 2s, 500ms or 1m30s"))
 }
 

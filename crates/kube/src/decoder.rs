@@ -21,8 +21,6 @@ mod versions;
 mod view;
 mod wire;
 
-pub use go_time::duration as go_duration;
-
 use std::borrow::Cow;
 use std::sync::Arc;
 

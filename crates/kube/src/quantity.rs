@@ -51,11 +51,6 @@ impl Quantity {
         Self { value: value.into(), scale: 0, format, is_big: false }
     }
 
-    /// Returns the quantity of `value` thousandths.
-    pub fn from_milli(value: i64, format: Format) -> Self {
-        Self { value: value.into(), scale: -3, format, is_big: false }
-    }
-
     /// Returns the canonical text of the quantity that `text` is: upstream keeps a text that looks canonical to it.
     ///
     /// # Errors

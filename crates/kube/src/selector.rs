@@ -4,29 +4,31 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
+use crate::label_name::is_label_value;
+use crate::requirement::{Operator, Requirement};
+
 /// A conjunction of requirements; the empty one selects everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LabelSelector {
-    requirements: Vec<Requirement>,
+    terms: Vec<Term>,
 }
 
+/// A requirement and how it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Requirement {
-    key: String,
-    operator: Operator,
-    values: Vec<String>,
+struct Term {
+    requirement: Requirement,
+    /// Whether it is written as an equality: `a=b`, not `a in (b)`.
+    is_equality: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operator {
-    Equals,
-    NotEquals,
-    In,
-    NotIn,
-    Exists,
-    DoesNotExist,
-    GreaterThan,
-    LessThan,
+impl Term {
+    fn equality(key: String, operator: Operator, value: String) -> Self {
+        Self { requirement: Requirement { key, operator, values: vec![value] }, is_equality: true }
+    }
+
+    fn set(key: String, operator: Operator, values: Vec<String>) -> Self {
+        Self { requirement: Requirement { key, operator, values }, is_equality: false }
+    }
 }
 
 /// Why a text is no selector: a lowercase fragment.
@@ -49,72 +51,51 @@ impl LabelSelector {
 
     /// Reads an object's `{matchLabels, matchExpressions}`; `None` where an operator is unknown.
     pub fn from_object(selector: &Value) -> Option<Self> {
-        let mut requirements = Vec::new();
+        let mut terms = Vec::new();
         for (key, value) in selector.get("matchLabels").and_then(Value::as_object).into_iter().flatten() {
-            let values = vec![value.as_str()?.to_owned()];
-            requirements.push(Requirement { key: key.clone(), operator: Operator::Equals, values });
+            terms.push(Term::equality(key.clone(), Operator::In, value.as_str()?.to_owned()));
         }
         for expression in selector.get("matchExpressions").and_then(Value::as_array).into_iter().flatten() {
-            let operator = match expression.get("operator")?.as_str()? {
-                "In" => Operator::In,
-                "NotIn" => Operator::NotIn,
-                "Exists" => Operator::Exists,
-                "DoesNotExist" => Operator::DoesNotExist,
-                _ => return None,
-            };
+            let operator = Operator::parse(expression.get("operator")?.as_str()?)?;
+            if matches!(operator, Operator::Gt | Operator::Lt) {
+                return None;
+            }
             let values = expression.get("values").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
             let mut values: Vec<String> = values.iter().filter_map(Value::as_str).map(str::to_owned).collect();
             values.sort();
-            requirements.push(Requirement { key: expression.get("key")?.as_str()?.to_owned(), operator, values });
+            terms.push(Term::set(expression.get("key")?.as_str()?.to_owned(), operator, values));
         }
-        requirements.sort_by(|a, b| a.key.cmp(&b.key));
-        Some(Self { requirements })
+        terms.sort_by(|a, b| a.requirement.key.cmp(&b.requirement.key));
+        Some(Self { terms })
     }
 
     /// Whether it selects everything.
     pub fn is_empty(&self) -> bool {
-        self.requirements.is_empty()
+        self.terms.is_empty()
     }
 
     /// Whether the labels (an object's `metadata.labels`, `None` where it has none) are selected.
     pub fn matches(&self, labels: Option<&Map<String, Value>>) -> bool {
-        self.requirements
-            .iter()
-            .all(|requirement| requirement.matches(labels.and_then(|labels| labels.get(&requirement.key)).and_then(Value::as_str)))
-    }
-}
-
-impl Requirement {
-    fn matches(&self, value: Option<&str>) -> bool {
-        let is_listed = value.is_some_and(|value| self.values.iter().any(|own| own == value));
-        let number = |text: &str| text.parse::<i64>().ok();
-        let ordered = || Some((number(value?)?, number(self.values.first()?)?));
-        match self.operator {
-            Operator::Equals | Operator::In => is_listed,
-            Operator::NotEquals | Operator::NotIn => !is_listed,
-            Operator::Exists => value.is_some(),
-            Operator::DoesNotExist => value.is_none(),
-            Operator::GreaterThan => ordered().is_some_and(|(value, limit)| value > limit),
-            Operator::LessThan => ordered().is_some_and(|(value, limit)| value < limit),
-        }
+        let value = |key: &str| labels.and_then(|labels| labels.get(key)).and_then(Value::as_str);
+        self.terms.iter().all(|term| term.requirement.matches(value(&term.requirement.key)))
     }
 }
 
 /// As upstream's `Selector.String`: sorted by key.
 impl fmt::Display for LabelSelector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, Requirement { key, operator, values }) in self.requirements.iter().enumerate() {
+        for (index, Term { requirement: Requirement { key, operator, values }, is_equality }) in self.terms.iter().enumerate() {
             let comma = if index == 0 { "" } else { "," };
             let values = values.join(",");
-            match operator {
-                Operator::Equals => write!(f, "{comma}{key}={values}")?,
-                Operator::NotEquals => write!(f, "{comma}{key}!={values}")?,
-                Operator::In => write!(f, "{comma}{key} in ({values})")?,
-                Operator::NotIn => write!(f, "{comma}{key} notin ({values})")?,
-                Operator::Exists => write!(f, "{comma}{key}")?,
-                Operator::DoesNotExist => write!(f, "{comma}!{key}")?,
-                Operator::GreaterThan => write!(f, "{comma}{key}>{values}")?,
-                Operator::LessThan => write!(f, "{comma}{key}<{values}")?,
+            match (operator, is_equality) {
+                (Operator::In, true) => write!(f, "{comma}{key}={values}")?,
+                (Operator::NotIn, true) => write!(f, "{comma}{key}!={values}")?,
+                (Operator::In, false) => write!(f, "{comma}{key} in ({values})")?,
+                (Operator::NotIn, false) => write!(f, "{comma}{key} notin ({values})")?,
+                (Operator::Exists, _) => write!(f, "{comma}{key}")?,
+                (Operator::DoesNotExist, _) => write!(f, "{comma}!{key}")?,
+                (Operator::Gt, _) => write!(f, "{comma}{key}>{values}")?,
+                (Operator::Lt, _) => write!(f, "{comma}{key}<{values}")?,
             }
         }
         Ok(())
@@ -127,39 +108,39 @@ struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     fn selector(&mut self) -> Result<LabelSelector, String> {
-        let mut requirements = Vec::new();
+        let mut terms = Vec::new();
         while !self.rest.is_empty() {
-            requirements.push(self.requirement()?);
+            terms.push(self.term()?);
             if !self.take(",") && !self.rest.is_empty() {
                 return Err(format!("expected a comma before \"{}\"", self.rest));
             }
         }
-        requirements.sort_by(|a, b| a.key.cmp(&b.key));
-        Ok(LabelSelector { requirements })
+        terms.sort_by(|a, b| a.requirement.key.cmp(&b.requirement.key));
+        Ok(LabelSelector { terms })
     }
 
-    fn requirement(&mut self) -> Result<Requirement, String> {
+    fn term(&mut self) -> Result<Term, String> {
         let is_absent = self.take("!");
         let key = self.word().to_owned();
         check_key(&key)?;
         if is_absent {
-            return Ok(Requirement { key, operator: Operator::DoesNotExist, values: Vec::new() });
+            return Ok(Term::set(key, Operator::DoesNotExist, Vec::new()));
         }
         if self.rest.is_empty() || self.rest.starts_with(',') {
-            return Ok(Requirement { key, operator: Operator::Exists, values: Vec::new() });
+            return Ok(Term::set(key, Operator::Exists, Vec::new()));
         }
-        for (sign, operator) in [("==", Operator::Equals), ("=", Operator::Equals), ("!=", Operator::NotEquals)] {
+        for (sign, operator) in [("==", Operator::In), ("=", Operator::In), ("!=", Operator::NotIn)] {
             if self.take(sign) {
                 let value = self.word().to_owned();
                 check_value(&value)?;
-                return Ok(Requirement { key, operator, values: vec![value] });
+                return Ok(Term::equality(key, operator, value));
             }
         }
-        for (sign, operator) in [(">", Operator::GreaterThan), ("<", Operator::LessThan)] {
+        for (sign, operator) in [(">", Operator::Gt), ("<", Operator::Lt)] {
             if self.take(sign) {
                 let value = self.word().to_owned();
                 value.parse::<i64>().map_err(|_| format!("\"{value}\" after {sign} is no whole number"))?;
-                return Ok(Requirement { key, operator, values: vec![value] });
+                return Ok(Term::equality(key, operator, value));
             }
         }
         let operator = match self.word() {
@@ -167,7 +148,7 @@ impl<'a> Parser<'a> {
             "notin" => Operator::NotIn,
             other => return Err(format!("unknown operator \"{}\" after \"{key}\"", if other.is_empty() { self.rest } else { other })),
         };
-        Ok(Requirement { key, operator, values: self.set()? })
+        Ok(Term::set(key, operator, self.set()?))
     }
 
     fn set(&mut self) -> Result<Vec<String>, String> {
@@ -210,7 +191,7 @@ impl<'a> Parser<'a> {
 
 fn check_key(key: &str) -> Result<(), String> {
     let name = key.rsplit_once('/').map_or(key, |(_, name)| name);
-    if is_label_name(name) && !name.is_empty() && key.matches('/').count() <= 1 {
+    if is_label_value(name) && !name.is_empty() && key.matches('/').count() <= 1 {
         Ok(())
     } else {
         Err(format!("\"{key}\" is no label key"))
@@ -218,15 +199,7 @@ fn check_key(key: &str) -> Result<(), String> {
 }
 
 fn check_value(value: &str) -> Result<(), String> {
-    if is_label_name(value) { Ok(()) } else { Err(format!("\"{value}\" is no label value")) }
-}
-
-/// At most 63 letters, digits, `-`, `_` and `.`, beginning and ending with a letter or digit; or nothing.
-fn is_label_name(text: &str) -> bool {
-    let inner = |c: u8| c.is_ascii_alphanumeric() || b"-_.".contains(&c);
-    let ends = |c: Option<&u8>| c.is_none_or(u8::is_ascii_alphanumeric);
-    let bytes = text.as_bytes();
-    bytes.len() <= 63 && bytes.iter().all(|&c| inner(c)) && ends(bytes.first()) && ends(bytes.last())
+    if is_label_value(value) { Ok(()) } else { Err(format!("\"{value}\" is no label value")) }
 }
 
 #[cfg(test)]

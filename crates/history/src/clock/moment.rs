@@ -55,26 +55,15 @@ impl FromStr for Moment {
     }
 }
 
-/// Reads a duration as Go writes it, with days: `10m`, `1h30m`, `1.5s`, `2d`.
+/// The units of a duration, in nanoseconds: Go's down to milliseconds, and days.
+const UNITS: [(&str, i64); 5] =
+    [("ms", 1_000_000), ("s", 1_000_000_000), ("m", 60_000_000_000), ("h", 3_600_000_000_000), ("d", 86_400_000_000_000)];
+
+/// Parses a duration as Go writes it, with days: `10m`, `1h30m`, `1.5s`, `2d`. It has no sign, and always a unit.
 pub fn duration(text: &str) -> Option<SignedDuration> {
-    let mut rest = text;
-    let mut seconds = 0.0;
-    while !rest.is_empty() {
-        let digits = rest.find(|letter: char| !letter.is_ascii_digit() && letter != '.')?;
-        let number: f64 = rest[..digits].parse().ok()?;
-        let unit_length = rest[digits..].find(|letter: char| letter.is_ascii_digit()).unwrap_or(rest.len() - digits);
-        let unit = match &rest[digits..digits + unit_length] {
-            "ms" => 0.001,
-            "s" => 1.0,
-            "m" => 60.0,
-            "h" => 3600.0,
-            "d" => 86_400.0,
-            _ => return None,
-        };
-        seconds += number * unit;
-        rest = &rest[digits + unit_length..];
-    }
-    (!text.is_empty()).then(|| SignedDuration::try_from_secs_f64(seconds).ok()).flatten()
+    let plain = text != "0" && !text.starts_with(['+', '-']);
+    let nanos = plain.then(|| ketcd_kube::go_duration::parse_duration(text, &UNITS).ok())??;
+    Some(SignedDuration::from_nanos(nanos))
 }
 
 #[cfg(test)]
@@ -99,7 +88,7 @@ mod tests {
 
     #[test]
     fn what_is_no_moment_is_refused() {
-        for text in ["", "-", "-10", "-10x", "yesterday", "25:00", "2026-13-01T00:00:00Z", "-1e999d"] {
+        for text in ["", "-", "-10", "-10x", "-0", "--1s", "-1us", "yesterday", "25:00", "2026-13-01T00:00:00Z", "-1e999d"] {
             assert!(text.parse::<Moment>().is_err(), "{text}");
         }
     }

@@ -1,4 +1,4 @@
-//! How Go writes times and durations.
+//! How Go writes times.
 
 /// The second Go's zero time stands for: year 1.
 pub(super) const ZERO_TIME: i64 = -62_135_596_800;
@@ -87,43 +87,12 @@ fn civil(days: i64) -> (i64, u64, u64) {
     (year_of_era + era * 400 + i64::from(month <= 2), month as u64, day as u64)
 }
 
-/// Go's `Duration.String`.
-pub fn duration(nanos: i64) -> String {
-    let sign = if nanos < 0 { "-" } else { "" };
-    let size = nanos.unsigned_abs();
-    match size {
-        0 => "0s".to_owned(),
-        1..1_000 => format!("{sign}{size}ns"),
-        1_000..1_000_000 => format!("{sign}{}µs", decimal(size, 1_000)),
-        1_000_000..1_000_000_000 => format!("{sign}{}ms", decimal(size, 1_000_000)),
-        _ => {
-            let minutes = size / 60_000_000_000;
-            let seconds = decimal(size % 60_000_000_000, 1_000_000_000);
-            match (minutes / 60, minutes % 60) {
-                (0, 0) => format!("{sign}{seconds}s"),
-                (0, minutes) => format!("{sign}{minutes}m{seconds}s"),
-                (hours, minutes) => format!("{sign}{hours}h{minutes}m{seconds}s"),
-            }
-        }
-    }
-}
-
-/// `value / unit` without trailing zeros; `unit` is a power of ten.
-fn decimal(value: u64, unit: u64) -> String {
-    let fraction = value % unit;
-    if fraction == 0 {
-        return (value / unit).to_string();
-    }
-    let digits = unit.ilog10() as usize;
-    format!("{}.{}", value / unit, format!("{fraction:0digits$}").trim_end_matches('0'))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn times_and_durations() {
+    fn times() {
         for (seconds, text) in [
             (1_795_210_103, "2026-11-20T21:28:23Z"),
             (0, "1970-01-01T00:00:00Z"),
@@ -140,18 +109,5 @@ mod tests {
         assert_eq!(micro_time(0, 123_456_789).as_str(), "1970-01-01T00:00:00.123456Z");
         assert_eq!(micro_time(i64::MIN, 1).as_str().len(), 36);
         assert_eq!((normal(0, -1), normal(ZERO_TIME - 1, 1_000_000_000)), ((-1, 999_999_999), (ZERO_TIME, 0)));
-        for (nanos, text) in [
-            (0, "0s"),
-            (12, "12ns"),
-            (12_000, "12µs"),
-            (1_500, "1.5µs"),
-            (-5_000_000, "-5ms"),
-            (1_500_000_000, "1.5s"),
-            (60_000_000_000, "1m0s"),
-            (5_400_000_000_000, "1h30m0s"),
-            (i64::MIN, "-2562047h47m16.854775808s"),
-        ] {
-            assert_eq!(duration(nanos), text);
-        }
     }
 }

@@ -171,7 +171,7 @@ impl<'de> Deserializer<'de> for Field<'_, '_, 'de> {
             },
             JsonValue::Time(seconds) => visitor.visit_str(go_time::time(seconds).as_str()),
             JsonValue::MicroTime(seconds, nanos) => visitor.visit_str(go_time::micro_time(seconds, nanos).as_str()),
-            JsonValue::Duration(nanos) => visitor.visit_string(go_time::duration(nanos)),
+            JsonValue::Duration(nanos) => visitor.visit_string(crate::go_duration::go_duration(nanos)),
             JsonValue::Revision(revision) => visitor.visit_string(revision.to_string()),
             JsonValue::Base64(bytes) => visitor.visit_string(BASE64.encode(bytes)),
             JsonValue::Raw(span) => {

@@ -6,77 +6,12 @@ use serde_json::{Value, json};
 
 use ketcd_kube::api::core::v1 as core;
 use ketcd_kube::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use ketcd_kube::{Operator, is_label_key, is_label_value};
 
 use super::{Interner, Labels};
 
-/// How a requirement compares a label.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Operator {
-    /// The label is there with one of the values.
-    In,
-    /// The label is absent, or has none of the values.
-    NotIn,
-    /// The label is there.
-    Exists,
-    /// The label is absent.
-    DoesNotExist,
-    /// The label is an integer above the one value.
-    Gt,
-    /// The label is an integer below the one value.
-    Lt,
-}
-
-impl Operator {
-    /// Parses the API's word.
-    pub(crate) fn parse(word: &str) -> Option<Self> {
-        Some(match word {
-            "In" => Self::In,
-            "NotIn" => Self::NotIn,
-            "Exists" => Self::Exists,
-            "DoesNotExist" => Self::DoesNotExist,
-            "Gt" => Self::Gt,
-            "Lt" => Self::Lt,
-            _ => return None,
-        })
-    }
-}
-
 /// One condition on one label.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Requirement {
-    /// The label's key (or `metadata.name` in a field requirement).
-    pub(crate) key: Arc<str>,
-    /// The comparison.
-    pub(crate) operator: Operator,
-    /// What is compared with.
-    pub(crate) values: Vec<Arc<str>>,
-}
-
-impl Requirement {
-    /// Whether a label can have each of the values.
-    pub(crate) fn has_label_values(&self) -> bool {
-        self.values.iter().all(|value| is_label_value(value))
-    }
-
-    /// Whether a label of this value (or its absence) satisfies the requirement.
-    pub(crate) fn matches(&self, value: Option<&str>) -> bool {
-        let listed = |value: &str| self.values.iter().any(|wanted| &**wanted == value);
-        match self.operator {
-            Operator::In => value.is_some_and(listed),
-            Operator::NotIn => !value.is_some_and(listed),
-            Operator::Exists => value.is_some(),
-            Operator::DoesNotExist => value.is_none(),
-            Operator::Gt | Operator::Lt => {
-                let (Some(Ok(have)), Some(Ok(bound))) =
-                    (value.map(str::parse::<i64>), self.values.first().map(|bound| bound.parse::<i64>()))
-                else {
-                    return false;
-                };
-                if self.operator == Operator::Gt { have > bound } else { have < bound }
-            }
-        }
-    }
-}
+pub(crate) type Requirement = ketcd_kube::Requirement<Arc<str>>;
 
 /// Requirements that must all hold; none at all matches everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -216,22 +151,4 @@ fn requirement(expression: &core::NodeSelectorRequirement, field: bool, interner
         return Err(format!("\"{}\" is no label key", expression.key));
     }
     Ok(Requirement { key: interner.string(&expression.key), operator, values })
-}
-
-/// Whether a label may have the name (`apimachinery/pkg/util/validation` IsQualifiedName).
-fn is_label_key(key: &str) -> bool {
-    let (prefix, name) = key.split_once('/').map_or((None, key), |(prefix, name)| (Some(prefix), name));
-    let of_label = |label: &str| {
-        let ends = [label.bytes().next(), label.bytes().last()];
-        ends.iter().all(|end| end.is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit()))
-            && label.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
-    };
-    !name.is_empty() && is_label_value(name) && prefix.is_none_or(|prefix| prefix.len() <= 253 && prefix.split('.').all(of_label))
-}
-
-/// Whether a label may have the value (`apimachinery/pkg/util/validation` IsValidLabelValue).
-fn is_label_value(value: &str) -> bool {
-    let bytes = value.as_bytes();
-    let ends = [bytes.first(), bytes.last()].into_iter().flatten().all(u8::is_ascii_alphanumeric);
-    ends && bytes.len() <= 63 && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
 }

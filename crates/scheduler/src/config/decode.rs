@@ -8,7 +8,7 @@ use crate::Release;
 
 use super::schema::{self, Kind};
 use super::written::{File, Written};
-use super::{ConfigVersion, Context, durations};
+use super::{ConfigVersion, Context};
 
 const GROUP: &str = "kubescheduler.config.k8s.io";
 
@@ -199,10 +199,12 @@ impl<'v> Walk<'_, 'v> {
     fn value(&mut self, value: &'v Written, kind: Kind, of: &str, path: &str) {
         match (kind, value) {
             _ if self.ended.is_some() || self.wrong.is_some() && self.context.release.0 <= 22 => {}
-            (Kind::Duration, Written::Scalar(Value::Null)) if of != "DynamicResourcesArgs" => self.ended = durations::nanoseconds("").err(),
+            (Kind::Duration, Written::Scalar(Value::Null)) if of != "DynamicResourcesArgs" => {
+                self.ended = ketcd_kube::go_duration::parse_go_duration("").err()
+            }
             (_, Written::Scalar(Value::Null)) | (Kind::Raw, _) => {}
             (kind, Written::Scalar(scalar)) if holds(kind, scalar) => {}
-            (Kind::Duration, Written::Scalar(Value::String(text))) => self.ended = durations::nanoseconds(text).err(),
+            (Kind::Duration, Written::Scalar(Value::String(text))) => self.ended = ketcd_kube::go_duration::parse_go_duration(text).err(),
             (Kind::Bytes, Written::Scalar(Value::String(text))) => {
                 if let Some(at) = text.find(|letter: char| !(letter.is_ascii_alphanumeric() || "+/=\r\n".contains(letter))) {
                     self.wrong.get_or_insert(format!("illegal base64 data at input byte {at}"));

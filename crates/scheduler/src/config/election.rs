@@ -4,10 +4,9 @@
 
 use std::net::IpAddr;
 
-use ketcd_kube::go_duration;
+use ketcd_kube::go_duration::{SECOND, go_duration, parse_go_duration};
 
 use super::document::Document;
-use super::durations::{SECOND, nanoseconds};
 use super::{ConfigVersion, Context};
 
 /// What is wrong with `clientConnection` and `leaderElection`.
@@ -25,7 +24,7 @@ pub(super) fn check(document: &Document<'_>, context: &Context<'_>) -> Vec<Strin
     let mut read = |name: &str, default: i64| {
         let field = election.field(name);
         // Zero stands for the default.
-        let value = nanoseconds(field.text()).ok().filter(|value| *value != 0).unwrap_or(default);
+        let value = parse_go_duration(field.text()).ok().filter(|value| *value != 0).unwrap_or(default);
         if value < 0 {
             wrong.push(field.invalid(shown(value), "must be greater than zero"));
         }

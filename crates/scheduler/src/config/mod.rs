@@ -7,7 +7,6 @@ mod decode;
 mod defaults;
 mod document;
 mod draft;
-mod durations;
 mod election;
 mod extenders;
 mod framework;

@@ -57,7 +57,7 @@ Differs from upstream
     fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
         let requests = cycle.profile.rules.requests;
         // 1.22 and 1.23 forget to tell this scorer of the gate PodOverhead (`fit.go`).
-        let overhead = requests.overhead && !(22..=23).contains(&requests.release);
+        let overhead = requests.overhead && !(22..=23).contains(&cycle.profile.release.0);
         let arguments = &cycle.profile.arguments;
         strategy_score(cycle, arguments.strategy.clone(), &arguments.strategy_resources, RequestRules { overhead, ..requests })
     }

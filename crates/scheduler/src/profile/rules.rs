@@ -1,6 +1,6 @@
 //! What differed from release to release, one line each: the switches plugins and the cycle ask.
 
-use crate::cluster::{NamespaceSelectors, RequestRules};
+use crate::cluster::{NamespaceSelectors, RequestRules, RequestSums, ResizeRules, ResizeStatus};
 
 use crate::{Gates, Release};
 
@@ -181,7 +181,26 @@ impl Rules {
             // `framework/interface.go` MaxNodeScore; `api/types.go` MaxPriority up to 1.16.
             max_score: if minor <= 16 { 10 } else { 100 },
             requests: RequestRules {
-                release: minor,
+                // `nodeinfo/node_info.go`, `framework/types.go`, `component-helpers/resource/helpers.go`.
+                sums: match minor {
+                    ..=15 => RequestSums::RegularContainers,
+                    16..=26 => RequestSums::Containers,
+                    _ => RequestSums::Pods,
+                },
+                native_scalars: minor >= 11,
+                zero_scalars: minor >= 22,
+                sidecars: minor >= 28,
+                sidecars_scored_apart: (28..=31).contains(&minor),
+                gates_in_default_scores: minor <= 32,
+                resize: ResizeRules {
+                    sidecars: minor >= 33,
+                    status: match minor {
+                        ..=31 => ResizeStatus::Allocated,
+                        32 => ResizeStatus::Actual,
+                        _ => ResizeStatus::Both,
+                    },
+                    largest_sum: minor >= 37,
+                },
                 overhead: gates.on("PodOverhead"),
                 // kubernetes#90455, #90414, #90378.
                 init_containers: minor >= 16 && !until(&[(16, 9), (17, 5), (18, 2)]),

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use ketcd_kube::api::core::v1 as core;
 use ketcd_kube::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use ketcd_kube::is_label_value;
 
-use crate::cluster::{Interner, Labels, Requirement, Selector};
+use crate::cluster::{Interner, Labels, Selector};
 
 /// One term: pods it selects, and the topology within which it counts them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -65,7 +66,7 @@ impl AffinityTerm {
     /// Whether all its selectors name values that a label can have: upstream does not parse others.
     pub(crate) fn parses(&self) -> bool {
         let selectors = self.selector.iter().chain(&self.namespace_selector);
-        selectors.flat_map(|selector| &selector.requirements).all(Requirement::has_label_values)
+        selectors.flat_map(|selector| &selector.requirements).flat_map(|requirement| &requirement.values).all(|value| is_label_value(value))
     }
 
     /// Whether the term selects pods of these labels.

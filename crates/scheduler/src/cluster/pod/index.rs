@@ -24,6 +24,7 @@ pub(crate) struct LabelGroup {
 
 /// What kind of term a pod carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(clippy::enum_variant_names, reason = "the names of the API's fields")]
 pub(crate) enum TermKind {
     /// Required affinity.
     RequiredAffinity,

@@ -16,8 +16,21 @@ pub(in crate::cluster) const DEFAULT_MEMORY: i64 = 200 * 1024 * 1024;
 /// `component-helpers/resource/helpers.go` (1.32–1.37).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestRules {
-    /// The scheduler's minor version.
-    pub(crate) release: u16,
+    /// How the sums are made.
+    pub(crate) sums: RequestSums,
+    /// Names with `kubernetes.io/` or `attachable-volumes-` are tracked (since 1.11); before, only `alpha.kubernetes.io/nvidia-gpu` is.
+    pub(crate) native_scalars: bool,
+    /// A zero of an init container counts as a resource asked for (since 1.22; before, `SetMaxResource` took over only what was more).
+    pub(crate) zero_scalars: bool,
+    /// Sidecars run beside the regular containers (since 1.28).
+    pub(crate) sidecars: bool,
+    /// For scores, sidecars on nodes are not added to the regular containers, and a candidate holding them gets the defaults as a whole
+    /// (1.28–1.31).
+    pub(crate) sidecars_scored_apart: bool,
+    /// The sums with defaults for scores of the incoming pod know the gates of pod-level resources and resizes (up to 1.32).
+    pub(crate) gates_in_default_scores: bool,
+    /// What in-place resizes make of requests.
+    pub(crate) resize: ResizeRules,
     /// `spec.overhead` counts (PodOverhead).
     pub(crate) overhead: bool,
     /// Init containers count beyond what the filters ask for the incoming pod.
@@ -34,6 +47,39 @@ pub struct RequestRules {
     pub(crate) ephemeral_storage: bool,
 }
 
+/// How sums of requests are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RequestSums {
+    /// Each container is rounded by itself; of pods on nodes only the regular containers count (1.9–1.15).
+    RegularContainers,
+    /// Each container is rounded by itself (1.16–1.26).
+    Containers,
+    /// Amounts are added before they are rounded (`PodRequests`, since 1.27).
+    Pods,
+}
+
+/// What in-place resizes make of requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ResizeRules {
+    /// Sidecars can be resized (since 1.33).
+    pub(crate) sidecars: bool,
+    /// Which part of the status counts beside the spec.
+    pub(crate) status: ResizeStatus,
+    /// Spec, allocation and status are each summed, and the largest sum counts (`AggregateContainerRequests`, since 1.37).
+    pub(crate) largest_sum: bool,
+}
+
+/// The parts of a container's status that count beside its spec.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ResizeStatus {
+    /// `allocatedResources` (up to 1.31).
+    Allocated,
+    /// `resources` (1.32).
+    Actual,
+    /// Both (since 1.33).
+    Both,
+}
+
 #[derive(Clone, Copy, Default)]
 pub(in crate::cluster) struct Defaults {
     cpu: bool,
@@ -46,7 +92,7 @@ const BOTH_DEFAULTS: Defaults = Defaults { cpu: true, memory: true };
 impl RequestRules {
     /// A list's amounts in the scheduler's units, as far as they count.
     pub(crate) fn units(&self, list: &ResourceList) -> Resources {
-        let mut resources = Resources::from_list(list, self.release);
+        let mut resources = Resources::from_list(list, self.native_scalars);
         if !self.ephemeral_storage {
             resources.ephemeral_storage = 0;
         }
@@ -55,7 +101,7 @@ impl RequestRules {
 
     /// What the filters hold against a node for an incoming pod.
     pub(crate) fn incoming(&self, pod: &PodInfo) -> Resources {
-        if self.release <= 26 {
+        if self.sums != RequestSums::Pods {
             let mut total = self.containers(pod, NO_DEFAULTS);
             total.raise_to(&self.largest_init(pod, NO_DEFAULTS));
             self.add_overhead(pod, &mut total);
@@ -80,23 +126,23 @@ impl RequestRules {
 
     /// What a pod on a node takes there.
     pub(crate) fn existing(&self, pod: &PodInfo) -> Resources {
-        match self.release {
-            ..=15 => self.containers(pod, NO_DEFAULTS),
-            16..=26 if !self.init_containers => {
+        match self.sums {
+            RequestSums::RegularContainers => self.containers(pod, NO_DEFAULTS),
+            RequestSums::Containers if !self.init_containers => {
                 let mut total = self.containers(pod, NO_DEFAULTS);
                 self.add_overhead(pod, &mut total);
                 total
             }
-            16..=26 => self.incoming(pod),
-            _ => self.units(&self.aggregate(pod, NO_DEFAULTS, self.in_place)),
+            RequestSums::Containers => self.incoming(pod),
+            RequestSums::Pods => self.units(&self.aggregate(pod, NO_DEFAULTS, self.in_place)),
         }
     }
 
     /// What a pod on a node takes there in the eyes of the scores that give containers without requests a default: thousandths of cpu, bytes of memory.
     pub(crate) fn existing_non_zero(&self, pod: &PodInfo) -> (i64, i64) {
-        let total = match self.release {
-            ..=15 => self.containers(pod, BOTH_DEFAULTS),
-            16..=26 => {
+        let total = match self.sums {
+            RequestSums::RegularContainers => self.containers(pod, BOTH_DEFAULTS),
+            RequestSums::Containers => {
                 let mut total = self.containers(pod, BOTH_DEFAULTS);
                 if self.init_containers {
                     total.raise_to(&self.largest_init(pod, BOTH_DEFAULTS));
@@ -104,9 +150,12 @@ impl RequestRules {
                 self.add_overhead(pod, &mut total);
                 total
             }
-            28..=31 if pod.spec.requests.init_containers.iter().any(|container| container.restartable) => self.non_zero_1_28(pod),
-            27..=31 => self.units(&self.aggregate(pod, BOTH_DEFAULTS, self.in_place)),
-            _ => {
+            RequestSums::Pods
+                if self.sidecars_scored_apart && pod.spec.requests.init_containers.iter().any(|container| container.restartable) =>
+            {
+                self.non_zero_1_28(pod)
+            }
+            RequestSums::Pods => {
                 let mut defaults = BOTH_DEFAULTS;
                 if self.pod_level && !pod.spec.requests.pod_level.is_empty() {
                     let plain = self.aggregate(pod, NO_DEFAULTS, self.in_place);
@@ -123,9 +172,9 @@ impl RequestRules {
     /// 1.16 to 1.26 add a cpu overhead in whole cores as if they were thousandths: reproduced.
     pub(crate) fn scored(&self, pod: &PodInfo, non_zero: bool) -> Resources {
         let defaults = if non_zero { BOTH_DEFAULTS } else { NO_DEFAULTS };
-        match self.release {
-            ..=15 => self.containers(pod, defaults),
-            16..=26 => {
+        match self.sums {
+            RequestSums::RegularContainers => self.containers(pod, defaults),
+            RequestSums::Containers => {
                 let mut total = self.containers(pod, defaults);
                 if self.init_containers {
                     total.raise_to(&self.largest_init(pod, defaults));
@@ -135,15 +184,15 @@ impl RequestRules {
                         if &**name == "cpu" {
                             total.milli_cpu = total.milli_cpu.wrapping_add(amount.value());
                         } else {
-                            total.add_amount(name, *amount, self.release);
+                            total.add_amount(name, *amount, self.native_scalars);
                         }
                     }
                 }
                 total
             }
-            _ => {
-                // Since 1.33 the scorers are told of these gates, and NodeResourcesFit tells its own nothing (`fit.go`).
-                let told = !non_zero || self.release <= 32;
+            RequestSums::Pods => {
+                // Since 1.33 the scorers are given these gates, and NodeResourcesFit gives its own none (`fit.go`).
+                let told = !non_zero || self.gates_in_default_scores;
                 let rules = Self { pod_level: self.pod_level && told, devices: false, ..*self };
                 self.units(&rules.aggregate(pod, defaults, self.in_place && told))
             }
@@ -163,8 +212,7 @@ impl RequestRules {
         for container in &pod.spec.requests.init_containers {
             largest.raise_to(&self.units(&with_defaults(container.requests.clone(), defaults)));
         }
-        if self.release <= 21 {
-            // `SetMaxResource` took over only what was more than before, and so no zero.
+        if !self.zero_scalars {
             largest.scalars.retain(|(_, amount)| *amount > 0);
         }
         largest
@@ -178,7 +226,7 @@ impl RequestRules {
 
     /// `PodRequests` of 1.27 and later: amounts are added before they are rounded; sidecars from 1.28.
     pub(in crate::cluster) fn aggregate(&self, pod: &PodInfo, defaults: Defaults, status: bool) -> ResourceList {
-        let mut total = if status && self.release >= 37 {
+        let mut total = if status && self.resize.largest_sum {
             self.largest_sum(pod, defaults)
         } else {
             let mut sum = self.sum(pod, |container, init| self.effective(pod, container, defaults, status, init));
@@ -208,7 +256,7 @@ impl RequestRules {
         let mut initial = ResourceList::new();
         for container in &pod.spec.requests.init_containers {
             let mut candidate = of(container, true);
-            if container.restartable && self.release >= 28 {
+            if container.restartable && self.sidecars {
                 add_all(&mut total, &candidate);
                 add_all(&mut sidecars, &candidate);
                 candidate = sidecars.clone();

@@ -1,6 +1,6 @@
 //! What an in-place resize makes of a pod's requests: what the status says is allocated and set counts beside the spec.
 
-use super::request_rules::{Defaults, RequestRules, is_pod_level, with_defaults};
+use super::request_rules::{Defaults, RequestRules, ResizeStatus, is_pod_level, with_defaults};
 use super::requests::ContainerRequests;
 use crate::cluster::resource::list::{ResourceList, raise_all};
 use crate::cluster::{Amount, PodInfo};
@@ -18,26 +18,21 @@ impl RequestRules {
     ) -> ResourceList {
         let mut list = container.requests.clone();
         let allocation = pod.allocations.iter().find(|allocation| allocation.container == container.name);
-        let resizable = !init || (self.release >= 33 && container.restartable);
+        let resizable = !init || (self.resize.sidecars && container.restartable);
         if let Some(allocation) = allocation.filter(|_| status && resizable) {
-            if self.release <= 31 {
-                if pod.resize_infeasible {
-                    list.clone_from(&allocation.allocated);
-                } else {
+            match (self.resize.status, &allocation.actual) {
+                (ResizeStatus::Allocated, _) if pod.resize_infeasible => list.clone_from(&allocation.allocated),
+                (ResizeStatus::Allocated, _) => raise_all(&mut list, &allocation.allocated),
+                (ResizeStatus::Actual, Some(actual)) if pod.resize_infeasible => list.clone_from(actual),
+                (ResizeStatus::Actual, Some(actual)) => raise_all(&mut list, actual),
+                (ResizeStatus::Both, Some(actual)) => {
+                    if pod.resize_pending_infeasible {
+                        list.clear();
+                    }
+                    raise_all(&mut list, actual);
                     raise_all(&mut list, &allocation.allocated);
                 }
-            } else if let Some(actual) = allocation.actual.as_ref().filter(|_| self.release == 32) {
-                if pod.resize_infeasible {
-                    list.clone_from(actual);
-                } else {
-                    raise_all(&mut list, actual);
-                }
-            } else if let Some(actual) = &allocation.actual {
-                if pod.resize_pending_infeasible {
-                    list.clear();
-                }
-                raise_all(&mut list, actual);
-                raise_all(&mut list, &allocation.allocated);
+                (ResizeStatus::Actual | ResizeStatus::Both, None) => {}
             }
         }
         with_defaults(list, defaults)
@@ -49,7 +44,7 @@ impl RequestRules {
         let allocation = pod.allocations.iter().find(|allocation| allocation.container.is_empty());
         let Some(allocation) = allocation.filter(|_| status && self.pod_level_in_place) else { return list };
         let Some(actual) = &allocation.actual else { return list };
-        if self.release >= 37 {
+        if self.resize.largest_sum {
             if !list.iter().any(|(name, _)| is_pod_level(name)) {
                 return ResourceList::new();
             }

@@ -20,22 +20,22 @@ pub struct Resources {
 
 impl Resources {
     /// Sums a list, each amount rounded up. `pods` is no resource here (see `Node::allowed_pods`).
-    pub(crate) fn from_list(list: &ResourceList, release: u16) -> Self {
+    pub(crate) fn from_list(list: &ResourceList, native_scalars: bool) -> Self {
         let mut resources = Self::default();
         for (name, amount) in list {
-            resources.add_amount(name, *amount, release);
+            resources.add_amount(name, *amount, native_scalars);
         }
         resources
     }
 
-    /// Adds one amount, rounded up; names the scheduler of 1.`release` does not track are left out.
-    pub(crate) fn add_amount(&mut self, name: &Arc<str>, amount: Amount, release: u16) {
+    /// Adds one amount, rounded up; names the scheduler does not track are left out (see `RequestRules::native_scalars`).
+    pub(crate) fn add_amount(&mut self, name: &Arc<str>, amount: Amount, native_scalars: bool) {
         match &**name {
             "cpu" => self.milli_cpu = self.milli_cpu.wrapping_add(amount.milli_value()),
             "memory" => self.memory = self.memory.wrapping_add(amount.value()),
             "ephemeral-storage" => self.ephemeral_storage = self.ephemeral_storage.wrapping_add(amount.value()),
             "pods" => {}
-            scalar if is_scalar(scalar, release) => self.add_scalar(name, amount.value()),
+            scalar if is_scalar(scalar, native_scalars) => self.add_scalar(name, amount.value()),
             _ => {}
         }
     }
@@ -97,12 +97,12 @@ pub(crate) fn is_extended(name: &str) -> bool {
     !native && !name.starts_with("requests.")
 }
 
-/// Whether the scheduler of 1.`release` tracks `name` beside cpu, memory and ephemeral storage.
-pub(in crate::cluster) fn is_scalar(name: &str, release: u16) -> bool {
+/// Whether the scheduler tracks `name` beside cpu, memory and ephemeral storage.
+pub(in crate::cluster) fn is_scalar(name: &str, native_scalars: bool) -> bool {
     if name.starts_with("hugepages-") || is_extended(name) {
         return true;
     }
-    if release <= 10 {
+    if !native_scalars {
         return name == "alpha.kubernetes.io/nvidia-gpu";
     }
     name.starts_with("attachable-volumes-") || name.contains("kubernetes.io/")

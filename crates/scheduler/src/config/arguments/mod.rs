@@ -13,7 +13,7 @@ use crate::{Arguments, Release};
 
 use super::Context;
 use super::document::Document;
-use super::durations::{SECOND, nanoseconds};
+use ketcd_kube::go_duration::{SECOND, parse_go_duration};
 
 /// Reads the arguments of one plugin into `arguments`; the reasons against them, whose paths begin below the arguments.
 pub(super) fn read(plugin: &str, args: &Document<'_>, context: &Context<'_>, arguments: &mut Arguments) -> Vec<String> {
@@ -147,19 +147,19 @@ fn dynamic_resources(args: &Document<'_>, context: &Context<'_>) -> Vec<String> 
     let gates = context.gates;
     let mut wrong = Vec::new();
     if !filter.is_absent() && context.release.0 >= 34 {
-        let value = nanoseconds(filter.text()).unwrap_or(0);
+        let value = parse_go_duration(filter.text()).unwrap_or(0);
         if !gates.on("DRASchedulerFilterTimeout") {
             wrong.push(filter.forbidden("DRASchedulingFilterTimeout feature gate is disabled"));
         } else if value < 0 {
-            wrong.push(filter.invalid(format!("{:?}", ketcd_kube::go_duration(value)), "must be zero or positive"));
+            wrong.push(filter.invalid(format!("{:?}", ketcd_kube::go_duration::go_duration(value)), "must be zero or positive"));
         }
     }
     if !binding.is_absent() && context.release.0 >= 35 {
-        let value = nanoseconds(binding.text()).unwrap_or(0);
+        let value = parse_go_duration(binding.text()).unwrap_or(0);
         if !(gates.on("DRADeviceBindingConditions") && gates.on("DRAResourceClaimDeviceStatus")) {
             wrong.push(binding.forbidden("DRADeviceBindingConditions or DRAResourceClaimDeviceStatus feature gate is disabled"));
         } else if value < SECOND {
-            wrong.push(binding.invalid(format!("{:?}", ketcd_kube::go_duration(value)), "must be at least 1 second"));
+            wrong.push(binding.invalid(format!("{:?}", ketcd_kube::go_duration::go_duration(value)), "must be at least 1 second"));
         }
     }
     wrong

@@ -26,13 +26,13 @@ Differs from upstream
     }
 
     fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
-        let release = cycle.profile.release.0;
+        let native_scalars = cycle.profile.rules.requests.native_scalars;
         let mut limits = Resources::default();
         for container in &cycle.pod.spec.requests.containers {
-            limits.add(&Resources::from_list(&container.limits, release));
+            limits.add(&Resources::from_list(&container.limits, native_scalars));
         }
         for container in &cycle.pod.spec.requests.init_containers {
-            limits.raise_to(&Resources::from_list(&container.limits, release));
+            limits.raise_to(&Resources::from_list(&container.limits, native_scalars));
         }
         let granted = |limit: i64, offered: i64| limit != 0 && offered != 0 && limit <= offered;
         PreScore::plain(move |node| {

@@ -96,12 +96,12 @@ impl Wanted<'_> {
             Err(fault) => return Some(fault.into()),
         };
         let rules = &self.cycle.profile.rules.requests;
-        if let Some(taking) = takings.iter().find(|taking| rules.release <= 36 && taking.containers.is_empty()) {
+        if let Some(taking) = takings.iter().find(|taking| self.cycle.profile.release.0 <= 36 && taking.containers.is_empty()) {
             let what = "node-allocatable resource claim not referenced by any container within the pod";
             return Some(Verdict::unresolvable(format!("claim {}: {what}", taking.claim)));
         }
         let pod = PodInfo { node_allocatable_claims: takings, ..self.cycle.pod.clone() };
-        if let Some(reason) = uncovered(rules, &pod) {
+        if let Some(reason) = uncovered(self.cycle.profile.release.0, rules, &pod) {
             return Some(Verdict::unresolvable(reason));
         }
         let lacking = lacking(rules, &pod, node);
@@ -144,9 +144,9 @@ fn lacking(rules: &RequestRules, pod: &PodInfo, node: &NodeInfo) -> Vec<Lacking>
 
 /// What the pod asks for as a whole must cover its containers and its devices (`validatePodLevelResourcesCoverDRA`; 1.36
 /// `validatePodLevelRequestsCoverDRA`). Of several resources that are not covered upstream names one by chance, this the first.
-fn uncovered(rules: &RequestRules, pod: &PodInfo) -> Option<String> {
+fn uncovered(release: u16, rules: &RequestRules, pod: &PodInfo) -> Option<String> {
     let requests = &pod.spec.requests;
-    if !rules.pod_level || (rules.release >= 37 && pod.node_allocatable_claims.is_empty()) {
+    if !rules.pod_level || (release >= 37 && pod.node_allocatable_claims.is_empty()) {
         return None;
     }
     let of = |list: &ResourceList, name: &str| list.iter().find(|(known, _)| **known == *name).map(|(_, amount)| *amount);
@@ -157,7 +157,7 @@ fn uncovered(rules: &RequestRules, pod: &PodInfo) -> Option<String> {
     let insufficient =
         |kind: &str, name: &str, what: &str| Some(format!("pod level {kind} for {name} is insufficient to cover the {what}"));
     let all = |kind: &str| format!("aggregated container and node-allocatable DRA {kind}");
-    if rules.release <= 36 {
+    if release <= 36 {
         let most = rules.with_devices(pod);
         let sum = RequestRules { pod_level: false, ..*rules }.with_devices(pod);
         let name = exceeded(&sum, &most).filter(|_| !requests.pod_level.is_empty())?;

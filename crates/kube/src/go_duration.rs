@@ -1,13 +1,24 @@
-//! Durations as Go reads them (`time.ParseDuration`), in its words where it cannot.
+//! Durations as Go writes and reads them (`time.Duration.String`, `time.ParseDuration`), in its words where it cannot.
 
 /// A second in nanoseconds.
-pub(super) const SECOND: i64 = 1_000_000_000;
+pub const SECOND: i64 = 1_000_000_000;
 
 const UNITS: [(&str, i64); 8] =
     [("ns", 1), ("us", 1_000), ("µs", 1_000), ("μs", 1_000), ("ms", 1_000_000), ("s", SECOND), ("m", 60 * SECOND), ("h", 3_600 * SECOND)];
 
-/// A duration in nanoseconds, or why it is none.
-pub(super) fn nanoseconds(text: &str) -> Result<i64, String> {
+/// Parses a duration such as `1h30m` and returns it in nanoseconds.
+///
+/// # Errors
+/// Why it is not a valid duration, in Go's words.
+pub fn parse_go_duration(text: &str) -> Result<i64, String> {
+    parse_duration(text, &UNITS)
+}
+
+/// Parses a duration as Go does, of units that are given each with its nanoseconds.
+///
+/// # Errors
+/// Why it is not a valid duration, in Go's words.
+pub fn parse_duration(text: &str, units: &[(&str, i64)]) -> Result<i64, String> {
     let (sign, mut rest) = match text.strip_prefix('-') {
         Some(rest) => (-1, rest),
         None => (1, text.strip_prefix('+').unwrap_or(text)),
@@ -28,7 +39,7 @@ pub(super) fn nanoseconds(text: &str) -> Result<i64, String> {
             return Err(invalid());
         }
         let (name, after) = tail.split_at(tail.find(|letter: char| letter.is_ascii_digit() || letter == '.').unwrap_or(tail.len()));
-        let unit = match UNITS.iter().find(|(known, _)| *known == name) {
+        let unit = match units.iter().find(|(known, _)| *known == name) {
             Some((_, unit)) => *unit,
             None if name.is_empty() => return Err(format!("time: missing unit in duration {text:?}")),
             None => return Err(format!("time: unknown unit {name:?} in duration {text:?}")),
@@ -44,9 +55,40 @@ pub(super) fn nanoseconds(text: &str) -> Result<i64, String> {
     Ok(sign * total)
 }
 
+/// Writes nanoseconds as Go's `Duration.String` does: `1h30m0s`.
+pub fn go_duration(nanos: i64) -> String {
+    let sign = if nanos < 0 { "-" } else { "" };
+    let size = nanos.unsigned_abs();
+    match size {
+        0 => "0s".to_owned(),
+        1..1_000 => format!("{sign}{size}ns"),
+        1_000..1_000_000 => format!("{sign}{}µs", decimal(size, 1_000)),
+        1_000_000..1_000_000_000 => format!("{sign}{}ms", decimal(size, 1_000_000)),
+        _ => {
+            let minutes = size / 60_000_000_000;
+            let seconds = decimal(size % 60_000_000_000, 1_000_000_000);
+            match (minutes / 60, minutes % 60) {
+                (0, 0) => format!("{sign}{seconds}s"),
+                (0, minutes) => format!("{sign}{minutes}m{seconds}s"),
+                (hours, minutes) => format!("{sign}{hours}h{minutes}m{seconds}s"),
+            }
+        }
+    }
+}
+
+/// `value / unit` without trailing zeros; `unit` is a power of ten.
+fn decimal(value: u64, unit: u64) -> String {
+    let fraction = value % unit;
+    if fraction == 0 {
+        return (value / unit).to_string();
+    }
+    let digits = unit.ilog10() as usize;
+    format!("{}.{}", value / unit, format!("{fraction:0digits$}").trim_end_matches('0'))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{SECOND, nanoseconds};
+    use super::*;
 
     #[test]
     fn durations_are_read_as_go_reads_them() {
@@ -59,7 +101,7 @@ mod tests {
             ("1h2m3.5s", 3_723_500_000_000),
         ];
         for (text, want) in table {
-            assert_eq!(nanoseconds(text), Ok(want), "{text:?}");
+            assert_eq!(parse_go_duration(text), Ok(want), "{text:?}");
         }
         let wrong = [
             ("", "time: invalid duration \"\""),
@@ -71,7 +113,23 @@ mod tests {
             ("1s2", "time: missing unit in duration \"1s2\""),
         ];
         for (text, want) in wrong {
-            assert_eq!(nanoseconds(text), Err(want.to_owned()), "{text:?}");
+            assert_eq!(parse_go_duration(text), Err(want.to_owned()), "{text:?}");
+        }
+    }
+    #[test]
+    fn durations_are_written_as_go_writes_them() {
+        for (nanos, text) in [
+            (0, "0s"),
+            (12, "12ns"),
+            (12_000, "12µs"),
+            (1_500, "1.5µs"),
+            (-5_000_000, "-5ms"),
+            (1_500_000_000, "1.5s"),
+            (60_000_000_000, "1m0s"),
+            (5_400_000_000_000, "1h30m0s"),
+            (i64::MIN, "-2562047h47m16.854775808s"),
+        ] {
+            assert_eq!(go_duration(nanos), text);
         }
     }
 }

@@ -1,0 +1,131 @@
+//! Keys and values of labels, checked in upstream's words: `apimachinery/pkg/util/validation` IsQualifiedName and IsValidLabelValue, since
+//! 1.35 `apimachinery/pkg/api/validate/content` IsLabelKey and IsLabelValue.
+
+const NAME: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character \
+                    (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+const SUBDOMAIN: &str = "subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an \
+                         alphanumeric character (e.g. 'example.com', regex used for validation is \
+                         '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+const VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
+                     alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is \
+                     '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+
+/// The longest a name or a value may be, in bytes.
+const LONGEST: usize = 63;
+/// The longest a prefix may be, in bytes.
+const LONGEST_PREFIX: usize = 253;
+
+/// The words of upstream's messages that changed between releases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LabelWords {
+    /// What a key is called: `qualified name`, since 1.35 `valid label key`.
+    pub key: &'static str,
+    /// What lengths are counted in: `characters`, since 1.35 `bytes`.
+    pub unit: &'static str,
+    /// The standard of a prefix: `a DNS-1123`, since 1.20 `a lowercase RFC 1123`.
+    pub standard: &'static str,
+}
+
+impl LabelWords {
+    /// Returns what is wrong with a label's key, or with another qualified name.
+    pub fn key_problems(&self, text: &str) -> Vec<String> {
+        let parts: Vec<&str> = text.split('/').collect();
+        let (prefix, name) = match parts[..] {
+            [name] => (None, name),
+            [prefix, name] => (Some(prefix), name),
+            _ => return vec![format!("a {} {NAME} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')", self.key)],
+        };
+        let mut wrong = Vec::new();
+        match prefix {
+            Some("") => wrong.push("prefix part must be non-empty".to_owned()),
+            Some(prefix) => {
+                wrong.extend(self.too_long(prefix, LONGEST_PREFIX).map(|why| format!("prefix part {why}")));
+                wrong.extend((!is_subdomain(prefix)).then(|| format!("prefix part {} {SUBDOMAIN}", self.standard)));
+            }
+            None => {}
+        }
+        if name.is_empty() {
+            wrong.push("name part must be non-empty".to_owned());
+        }
+        wrong.extend(self.too_long(name, LONGEST).map(|why| format!("name part {why}")));
+        wrong.extend((!is_name(name)).then(|| format!("name part {NAME}")));
+        wrong
+    }
+
+    /// Returns what is wrong with a label's value.
+    pub fn value_problems(&self, text: &str) -> Vec<String> {
+        let mut wrong: Vec<String> = self.too_long(text, LONGEST).into_iter().collect();
+        wrong.extend((!text.is_empty() && !is_name(text)).then(|| VALUE.to_owned()));
+        wrong
+    }
+
+    fn too_long(&self, text: &str, most: usize) -> Option<String> {
+        (text.len() > most).then(|| format!("must be no more than {most} {}", self.unit))
+    }
+}
+
+/// Returns whether a label may have the key.
+pub fn is_label_key(text: &str) -> bool {
+    let (prefix, name) = text.split_once('/').map_or((None, text), |(prefix, name)| (Some(prefix), name));
+    !name.is_empty() && is_label_value(name) && prefix.is_none_or(|prefix| prefix.len() <= LONGEST_PREFIX && is_subdomain(prefix))
+}
+
+/// Returns whether a label may have the value.
+pub fn is_label_value(text: &str) -> bool {
+    text.len() <= LONGEST && (text.is_empty() || is_name(text))
+}
+
+fn is_name(text: &str) -> bool {
+    let ends = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+    let inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    ends(text.as_bytes().first()) && ends(text.as_bytes().last()) && text.bytes().all(inner)
+}
+
+fn is_subdomain(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    text.split('.').all(|label| {
+        let bytes = label.as_bytes();
+        bytes.first().is_some_and(|byte| plain(*byte))
+            && bytes.last().is_some_and(|byte| plain(*byte))
+            && bytes.iter().all(|byte| plain(*byte) || *byte == b'-')
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WORDS: LabelWords = LabelWords { key: "qualified name", unit: "characters", standard: "a DNS-1123" };
+
+    #[test]
+    fn keys_and_values_are_valid_where_nothing_is_wrong_with_them() {
+        let long = "a".repeat(64);
+        let prefix = format!("{}/a", "a.".repeat(127) + "a");
+        for (text, key, value) in [
+            ("app", true, true),
+            ("", false, true),
+            ("a.b_c-d", true, true),
+            ("-a", false, false),
+            ("a-", false, false),
+            ("example.com/App", true, false),
+            ("Example.com/App", false, false),
+            ("/a", false, false),
+            ("a/", false, false),
+            ("a/b/c", false, false),
+            (&long, false, false),
+            (&long[..63], true, true),
+            (&prefix, false, false),
+        ] {
+            assert_eq!((is_label_key(text), is_label_value(text)), (key, value), "{text:?}");
+            assert_eq!((WORDS.key_problems(text).is_empty(), WORDS.value_problems(text).is_empty()), (key, value), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn problems_are_named_in_the_words_of_the_release() {
+        let problems = WORDS.key_problems(&format!("-/{}", "a".repeat(64)));
+        assert!(problems[0].starts_with("prefix part a DNS-1123 subdomain must consist"), "{problems:?}");
+        assert_eq!(problems[1], "name part must be no more than 63 characters");
+        assert!(WORDS.key_problems("a/b/c")[0].starts_with("a qualified name must consist"));
+    }
+}
