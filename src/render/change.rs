@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::contract::change::Change;
 use super::contract::common::{ActorFrom, KubernetesObject, Time};
-use ketcd_history::{Actor, Told, Version};
+use ketcd_history::{Actor, AttributedChange, ObjectVersion};
 
 /// How much of an object is shown.
 #[derive(Clone, Copy, Debug, Default)]
@@ -17,18 +17,18 @@ pub struct Shown {
 ///
 /// # Errors
 /// The stream's.
-pub fn write_json(told: &mut Told, shown: Shown, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_json(told: &mut AttributedChange, shown: Shown, out: &mut dyn Write) -> io::Result<()> {
     Ok(serde_json::to_writer(out, &document(told, shown))?)
 }
 
 /// One change as a document.
-pub fn document(told: &mut Told, shown: Shown) -> Change<'_> {
+pub fn document(told: &mut AttributedChange, shown: Shown) -> Change<'_> {
     if !shown.managed_fields {
         told.change.before.remove_managed_fields();
         told.change.after.remove_managed_fields();
     }
     let patch = told.change.patch();
-    let Told { change, dated, actor } = told;
+    let AttributedChange { change, dated, actor } = told;
     Change {
         revision: change.revision.0,
         sub_revision: change.sub_revision,
@@ -39,7 +39,7 @@ pub fn document(told: &mut Told, shown: Shown) -> Change<'_> {
         source: change.origin.into(),
         by: actor.as_ref().map(Actor::to_string),
         by_from: ActorFrom::of(actor.as_ref()),
-        error: if let Version::Opaque(opaque) = &change.after { Some(&opaque.reason) } else { None },
+        error: if let ObjectVersion::Opaque(opaque) = &change.after { Some(&opaque.reason) } else { None },
         object: change.after.object().map(KubernetesObject),
         patch,
     }

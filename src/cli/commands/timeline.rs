@@ -54,10 +54,10 @@ pub(super) async fn run(session: &Session, args: &TimelineArgs, out: &mut Output
         return Ok(Outcome::Nothing);
     }
     let oldest = session.source.span().await?.oldest;
-    let telling = Telling { many: asked.many, all: session.format == Format::Wide, around };
+    let options = LineOptions { many: asked.many, all: session.format == Format::Wide, around };
     match &session.format {
-        Format::Table | Format::Wide => text(&story, &subjects, &telling, oldest, out),
-        Format::Json | Format::Ndjson => json(session, &story, subjects, &telling, oldest, out),
+        Format::Table | Format::Wide => text(&story, &subjects, &options, oldest, out),
+        Format::Json | Format::Ndjson => json(session, &story, subjects, &options, oldest, out),
         other => Err(other.unsupported("timeline", "table, json, ndjson")),
     }
 }
@@ -75,7 +75,7 @@ async fn around(session: &Session, args: &TimelineArgs) -> Result<Option<(Timest
 }
 
 /// How much is told in text.
-struct Telling {
+struct LineOptions {
     /// Of several objects.
     many: bool,
     /// All steps and all Events, of those that belong to the subject too.
@@ -120,9 +120,9 @@ const OF_RELATED: &[&str] = &[
     "ResizeInfeasible",
 ];
 
-fn text(story: &Story, subjects: &[&Timeline], telling: &Telling, oldest: Revision, out: &mut Output) -> Result<Outcome> {
-    let single = if let ([only], false) = (subjects, telling.many) { Some(*only) } else { None };
-    let (lines, mixed) = lines(story, subjects, telling);
+fn text(story: &Story, subjects: &[&Timeline], options: &LineOptions, oldest: Revision, out: &mut Output) -> Result<Outcome> {
+    let single = if let ([only], false) = (subjects, options.many) { Some(*only) } else { None };
+    let (lines, mixed) = lines(story, subjects, options);
     if let Some(subject) = single {
         writeln!(out, "{}", paint(STRONG, render::head(subject, oldest)))?;
         render::write_rollouts(&subject.rollouts, out)?;
@@ -144,8 +144,8 @@ fn text(story: &Story, subjects: &[&Timeline], telling: &Telling, oldest: Revisi
 }
 
 /// The lines of the axis, and whether they are of several objects.
-fn lines(story: &Story, subjects: &[&Timeline], telling: &Telling) -> (Vec<Entry>, bool) {
-    let Telling { many, all, around } = *telling;
+fn lines(story: &Story, subjects: &[&Timeline], options: &LineOptions) -> (Vec<Entry>, bool) {
+    let LineOptions { many, all, around } = *options;
     let mut lines: Vec<Entry> = Vec::new();
     for subject in subjects {
         let own = render::entries(subject, true).into_iter();
@@ -192,22 +192,22 @@ fn json(
     session: &Session,
     story: &Story,
     subjects: Vec<&Timeline>,
-    telling: &Telling,
+    options: &LineOptions,
     oldest: Revision,
     out: &mut Output,
 ) -> Result<Outcome> {
     let shown = Shown { managed_fields: session.args.show_managed_fields };
-    let mut told = Vec::new();
+    let mut gathered = Vec::new();
     for subject in subjects {
         let mut timeline = subject.clone();
-        if let Some((center, window)) = telling.around {
+        if let Some((center, window)) = options.around {
             timeline.keep_around(center, window);
             if timeline.phases.is_empty() && timeline.notes.is_empty() && timeline.changes.is_empty() {
                 continue;
             }
         }
         let (is_node, is_pod) = (subject.subject.kind == "Node", subject.subject.kind == "Pod");
-        told.push(render::json::Told {
+        gathered.push(render::json::Gathered {
             timeline,
             deletion: story.deletion(subject),
             related: related(story, subject),
@@ -216,8 +216,8 @@ fn json(
             waiting: (!is_node && !is_pod).then(|| story.waiting(subject)),
         });
     }
-    let outcome = if told.is_empty() { Outcome::Nothing } else { Outcome::Found };
-    let mut documents = told.iter_mut().map(|told| render::json::document(told, oldest, shown));
+    let outcome = if gathered.is_empty() { Outcome::Nothing } else { Outcome::Found };
+    let mut documents = gathered.iter_mut().map(|gathered| render::json::document(gathered, oldest, shown));
     if session.format == Format::Ndjson {
         for document in documents {
             serde_json::to_writer(&mut *out, &document)?;
@@ -226,7 +226,7 @@ fn json(
         return Ok(outcome);
     }
     match (documents.len(), documents.next()) {
-        (1, Some(only)) if !telling.many => serde_json::to_writer_pretty(&mut *out, &only)?,
+        (1, Some(only)) if !options.many => serde_json::to_writer_pretty(&mut *out, &only)?,
         (_, first) => {
             let items = first.into_iter().chain(documents).collect();
             serde_json::to_writer_pretty(&mut *out, &contract::List { items, kind: "List" })?
