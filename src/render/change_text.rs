@@ -157,7 +157,7 @@ impl ChangeWriter {
         let wide = self.options.width.is_none() && self.options.all_fields;
         let path_width = columns(&row.path);
         let padded = if row.value.is_empty() && tail.is_empty() { path_width } else { path_width.max(PATH) };
-        let tail_width = if tail.is_empty() { 0 } else { columns(&tail) + 2 };
+        let tail_width = if tail.is_empty() { 0 } else { columns(tail) + 2 };
         let room = width.saturating_sub(margin_width + 2 + padded + 1 + tail_width).max(12);
         let value = if wide { row.value.clone() } else { row.cut_to(room) };
         let style = sign_style(row.sign);

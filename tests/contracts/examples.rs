@@ -23,7 +23,7 @@ static SCHEMAS: LazyLock<BTreeMap<&str, Value>> =
 /// A validator of one document of a command's schema.
 fn validator(command: &str, document: &str) -> Validator {
     let mut schema = SCHEMAS[command].clone();
-    if document != "" {
+    if !document.is_empty() {
         assert!(schema["$defs"].get(document).is_some(), "{command} has no document {document}");
         schema = json!({"$defs": schema["$defs"], "$ref": format!("#/$defs/{document}")});
     }

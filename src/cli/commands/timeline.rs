@@ -197,7 +197,7 @@ fn json(
     out: &mut Output,
 ) -> Result<Outcome> {
     let shown = Shown { managed_fields: session.args.show_managed_fields };
-    let mut told = Vec::new();
+    let mut gathered = Vec::new();
     for subject in subjects {
         let mut timeline = subject.clone();
         if let Some((center, window)) = options.around {
@@ -207,7 +207,7 @@ fn json(
             }
         }
         let (is_node, is_pod) = (subject.subject.kind == "Node", subject.subject.kind == "Pod");
-        told.push(render::json::Told {
+        gathered.push(render::json::Gathered {
             timeline,
             deletion: story.deletion(subject),
             related: related(story, subject),
@@ -216,8 +216,8 @@ fn json(
             waiting: (!is_node && !is_pod).then(|| story.waiting(subject)),
         });
     }
-    let outcome = if told.is_empty() { Outcome::Nothing } else { Outcome::Found };
-    let mut documents = told.iter_mut().map(|told| render::json::document(told, oldest, shown));
+    let outcome = if gathered.is_empty() { Outcome::Nothing } else { Outcome::Found };
+    let mut documents = gathered.iter_mut().map(|gathered| render::json::document(gathered, oldest, shown));
     if session.format == Format::Ndjson {
         for document in documents {
             serde_json::to_writer(&mut *out, &document)?;

@@ -13,7 +13,7 @@ pub enum Timelines<'a> {
     /// `-o json` of several objects.
     List(List<'a>),
     /// `-o json` of one object, and each line of `-o ndjson`: a timeline.
-    Timeline(Timeline<'a>),
+    Timeline(Box<Timeline<'a>>),
 }
 
 /// Several timelines.

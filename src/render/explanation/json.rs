@@ -24,7 +24,7 @@ pub enum Explanations<'a> {
     /// `-o json` of several decisions.
     List(List<'a>),
     /// `-o json` of one pod, and each line of `-o ndjson`: a decision.
-    Explanation(Document<'a>),
+    Explanation(Box<Document<'a>>),
 }
 
 /// Several decisions.

@@ -9,7 +9,7 @@ use ketcd_history::timeline::{Cordon, Deletion, Fate, Gap, Note, Outage, Phase, 
 use ketcd_store::Revision;
 
 /// A timeline with what the timelines of other objects add to it.
-pub struct Told<'a> {
+pub struct Gathered<'a> {
     /// The timeline.
     pub timeline: Timeline,
     /// How its object came to be deleted.
@@ -25,8 +25,8 @@ pub struct Told<'a> {
 }
 
 /// One timeline as a document. What `shown` leaves out is gone from its changes afterwards.
-pub fn document<'a>(told: &'a mut Told<'_>, oldest: Revision, shown: Shown) -> contract::Timeline<'a> {
-    let Told { timeline, deletion, related, outages, cordons, waiting } = told;
+pub fn document<'a>(gathered: &'a mut Gathered<'_>, oldest: Revision, shown: Shown) -> contract::Timeline<'a> {
+    let Gathered { timeline, deletion, related, outages, cordons, waiting } = gathered;
     contract::Timeline {
         changes: timeline.changes.iter_mut().map(|told| change::document(told, shown).into()).collect(),
         complete: timeline.complete,
