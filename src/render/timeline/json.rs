@@ -37,7 +37,7 @@ pub fn phases(phases: &[Phase]) -> Vec<Value> {
         let since = previous.zip(phase.dated).map(|(previous, now)| duration::seconds_between(previous, now));
         previous = phase.dated.or(previous);
         json!({
-            "phase": phase.phase,
+            "phase": phase.phase.as_str(),
             "revision": phase.revision.0,
             "time": phase.dated.map(|dated| time(dated.time)),
             "timeErrorSeconds": phase.dated.map(|dated| dated.error),
@@ -108,7 +108,7 @@ pub fn waiting((timeline, phase): (&Timeline, &Phase)) -> Value {
     let subject = &timeline.subject;
     json!({
         "object": {"kind": subject.kind, "namespace": subject.namespace, "name": subject.name, "uid": subject.uid},
-        "phase": phase.phase,
+        "phase": phase.phase.as_str(),
         "sinceRevision": phase.revision.0,
         "sinceTime": phase.dated.map(|dated| time(dated.time)),
         "detail": phase.detail,

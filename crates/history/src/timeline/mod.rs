@@ -17,6 +17,7 @@ mod pod;
 mod resize;
 mod rollout;
 mod step_detector;
+mod step_kind;
 mod storage;
 mod story;
 mod workload;
@@ -38,19 +39,20 @@ pub use one_moment::phases as phases_of_one_moment;
 pub use outage::{Cordon, Fate, Outage, Replacement};
 pub use rollout::{Rollout, RolloutEnd};
 pub use step_detector::StepDetector;
+pub use step_kind::StepKind;
 pub use story::Story;
 
 /// A step as one change shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Its name, for example `Scheduled`.
-    pub phase: &'static str,
+    /// What happened, for example [`StepKind::Scheduled`].
+    pub phase: StepKind,
     /// More, in words; may be empty.
     pub detail: String,
 }
 
 impl Step {
-    fn new(phase: &'static str, detail: impl Into<String>) -> Self {
+    fn new(phase: StepKind, detail: impl Into<String>) -> Self {
         Self { phase, detail: detail.into() }
     }
 }
@@ -58,8 +60,8 @@ impl Step {
 /// A step with its place in time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Phase {
-    /// Its name, for example `Scheduled`.
-    pub phase: &'static str,
+    /// What happened, for example [`StepKind::Scheduled`].
+    pub phase: StepKind,
     /// The revision that shows it.
     pub revision: Revision,
     /// When.
@@ -179,7 +181,7 @@ impl Timeline {
 
     /// Whether the object is gone at the end of the readable history.
     pub fn is_gone(&self) -> bool {
-        self.vanished || self.phases.last().is_some_and(|last| last.phase == "Deleted")
+        self.vanished || self.phases.last().is_some_and(|last| last.phase == StepKind::Deleted)
     }
 
     /// Adds phases that other objects show.
