@@ -87,7 +87,6 @@ pub fn origin(origin: Origin) -> &'static str {
         Origin::Live => "live",
         Origin::Db => "db",
         Origin::Wal => "wal",
-        Origin::Recording => "recording",
         Origin::FreePage => "freepage",
         Origin::Objects => "objects",
     }

@@ -142,7 +142,6 @@ fn kind(kind: SourceKind) -> &'static str {
         SourceKind::Live => "live",
         SourceKind::Db => "db",
         SourceKind::DataDir => "dataDir",
-        SourceKind::Recording => "recording",
         SourceKind::Objects => "objects",
     }
 }
@@ -152,7 +151,6 @@ fn described(source: &SourceStatus) -> String {
         SourceKind::Live => "a running etcd",
         SourceKind::Db => "an etcd database file",
         SourceKind::DataDir => "an etcd member's data dir",
-        SourceKind::Recording => "a recording",
         SourceKind::Objects => "API objects, no history",
     };
     source.cluster_id.as_ref().map_or_else(|| what.to_owned(), |id| format!("{what}, cluster {id}"))

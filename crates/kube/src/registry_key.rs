@@ -169,7 +169,7 @@ pub fn find_prefixes<'a>(keys: impl IntoIterator<Item = &'a [u8]>) -> BTreeSet<S
 }
 
 /// Returns the prefix that `key` gives away, if it is one of the keys every cluster has.
-pub fn prefix_of(key: &[u8]) -> Option<&str> {
+pub(crate) fn prefix_of(key: &[u8]) -> Option<&str> {
     let key = std::str::from_utf8(key).ok()?;
     let before = |mark: &str| key.find(mark).map(|at| &key[..at]);
     let whole = |mark: &str| key.strip_suffix(mark);

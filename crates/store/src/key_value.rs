@@ -39,8 +39,6 @@ pub enum Origin {
     Db,
     /// A write-ahead log.
     Wal,
-    /// A recording of ketcd's.
-    Recording,
     /// Pages of a database file that no tree reaches any more.
     FreePage,
     /// A file of API objects: the state of a moment, from which nothing tells what this write changed.

@@ -7,7 +7,7 @@ use super::versions::Versions;
 use super::{At, Error, KeyRange, Listing, Result, Revision, RevisionSpan, Source, SourceStatus, Until, Want, WatchItem};
 
 /// Files read into an index; nothing happens after it is made.
-pub struct MemorySource {
+pub(crate) struct MemorySource {
     versions: Versions,
     span: RevisionSpan,
     damage: Vec<String>,

@@ -1,4 +1,4 @@
-//! The one trait behind which live clusters, database files and recordings look alike.
+//! The one trait behind which live clusters, database files and files of API objects look alike.
 
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
@@ -94,8 +94,6 @@ pub enum SourceKind {
     Db,
     /// A member's data dir: database and write-ahead log.
     DataDir,
-    /// A recording of ketcd's.
-    Recording,
     /// API objects as kubectl prints them: one revision.
     Objects,
 }
