@@ -1,4 +1,4 @@
-//! Changes that every write brings along and no reader asks for.
+//! Recognises changes that come with every write and that no reader needs.
 
 use super::diff::{FieldChange, FieldPath};
 

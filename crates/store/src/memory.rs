@@ -17,7 +17,7 @@ pub(crate) struct MemorySource {
 }
 
 impl MemorySource {
-    /// A source over `versions`; `late_damage` and `status` are asked for only when someone wants to know, as they may have to wait for
+    /// A source over `versions`; `late_damage` and `status` are called only on request, as they may have to wait for
     /// checksums.
     pub(super) fn new(
         versions: Versions,

@@ -20,9 +20,9 @@ pub struct Finalizer {
 /// How an object came to be deleted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Deletion {
-    /// The revision in which deletion was asked for; of an object without grace and finalizers, the one that deleted it.
+    /// The revision in which deletion was requested; of an object without grace and finalizers, the one that deleted it.
     pub asked: Revision,
-    /// When it was asked for.
+    /// When it was requested.
     pub asked_at: Option<Dated>,
     /// The revision in which it was gone; `None` while it still is there.
     pub gone: Option<Revision>,
@@ -30,7 +30,7 @@ pub struct Deletion {
     pub vanished: bool,
     /// When it was gone.
     pub gone_at: Option<Dated>,
-    /// The chain: `eviction`, `preemption`, `namespace`, `cascade`, `scale down`, `garbage collection`, `TTL`, `direct`; `unknown` where nothing tells.
+    /// The chain: `eviction`, `preemption`, `namespace`, `cascade`, `scale down`, `garbage collection`, `TTL`, `direct`; `unknown` where nothing shows it.
     pub chain: &'static str,
     /// The evidence, in words.
     pub evidence: String,
@@ -41,7 +41,7 @@ pub struct Deletion {
 }
 
 impl Deletion {
-    /// Whether a controller of the control plane asked for it.
+    /// Whether a controller of the control plane requested it.
     pub(super) fn by_controller(&self) -> bool {
         matches!(self.chain, "namespace" | "cascade" | "scale down" | "garbage collection")
     }

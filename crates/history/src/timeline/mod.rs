@@ -1,6 +1,6 @@
 //! Stories: what happened to an object, when, by whom, and how long each step took, read from its successive versions alone.
 //!
-//! A step is told only where two neighbouring versions show it. Where versions are missing, the gap is told and nothing is put into it.
+//! A step is reported only where two neighbouring versions show it. Where versions are missing, the gap is reported and nothing is guessed.
 
 mod autoscaler;
 mod builder;
@@ -87,7 +87,7 @@ pub struct Gap {
     pub state: String,
 }
 
-/// Whose story it is.
+/// The object that a timeline is of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Subject {
     /// `Pod`, …
@@ -125,7 +125,7 @@ pub struct Placement {
     pub since: Revision,
 }
 
-/// The story of one object.
+/// What happened to one object.
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
     /// Whose.
@@ -136,7 +136,7 @@ pub struct Timeline {
     pub owner: String,
     /// Whether the readable history holds it from its creation on, without gaps.
     pub complete: bool,
-    /// Whether it is told by one version of the object alone, as files of objects hold it: phases have the times that the object itself carries,
+    /// Whether it comes from one version of the object alone, as files of objects hold it: phases have the times that the object itself carries,
     /// and all of them the revision of that version.
     pub one_moment: bool,
     /// Whether it is gone though no readable version shows its deletion.
@@ -149,7 +149,7 @@ pub struct Timeline {
     pub placements: Vec<Placement>,
     /// What is missing.
     pub gaps: Vec<Gap>,
-    /// The changes themselves, where they were asked for.
+    /// The changes themselves, where they were requested.
     pub changes: Vec<AttributedChange>,
     /// Kubernetes Events about it, in order of their last time.
     pub notes: Vec<Note>,

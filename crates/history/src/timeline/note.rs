@@ -1,4 +1,4 @@
-//! Kubernetes Events about an object: what components said, beside what they did.
+//! Kubernetes Events about an object: what components reported, besides what they did.
 
 use std::collections::HashMap;
 

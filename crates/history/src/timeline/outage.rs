@@ -4,7 +4,7 @@ use super::{Phase, Placement, StepKind, Timeline};
 use crate::clock::Dated;
 use ketcd_store::Revision;
 
-/// A time in which a node's kubelet was not heard of.
+/// A time in which a node's kubelet did not report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outage {
     /// The last heartbeat, or where leases are not readable the loss of it.
@@ -56,7 +56,7 @@ pub struct Replacement {
     pub node: Option<String>,
 }
 
-/// The times in which a node was not heard of, given the timelines of its pods and their replacements; none where only one moment is known.
+/// Returns the times in which a node's kubelet did not report, given the timelines of its pods and their replacements; none where only one moment is known.
 pub(super) fn outages(node: &Timeline, pods: &[&Timeline]) -> Vec<Outage> {
     if node.one_moment {
         return Vec::new();

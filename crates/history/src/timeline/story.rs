@@ -10,7 +10,7 @@ use crate::AttributedChange;
 use crate::actor::{Actor, ActorFrom, CONTROLLERS};
 use ketcd_store::{Origin, Revision};
 
-/// Timelines as they are collected, and then as they are told.
+/// Collects changes into timelines, and links them at the end.
 #[derive(Default)]
 pub struct Story {
     builders: BTreeMap<Bytes, Builder>,
@@ -25,7 +25,7 @@ pub struct Story {
 }
 
 impl Story {
-    /// Takes the next change into account; Kubernetes Events become notes. `keep` holds on to the change itself.
+    /// Adds the next change; Kubernetes Events become notes. `keep` keeps the change itself.
     pub fn observe(&mut self, told: AttributedChange, keep: bool) {
         let change = &told.change;
         if let Some(event) = change.object().filter(|object| object["kind"] == "Event") {
@@ -195,7 +195,7 @@ impl Story {
         found
     }
 
-    /// The times in which a node was not heard of.
+    /// Returns the times in which a node's kubelet did not report.
     pub fn outages(&self, of: &Timeline) -> Vec<Outage> {
         outage::outages(of, &self.of_node(&of.subject.name))
     }
