@@ -10,7 +10,7 @@ use super::{Pairs, PodSpec};
 
 /// An immutable set of labels (or annotations), sorted by key; cheap to clone, to compare and to hash.
 #[derive(Clone)]
-pub struct Labels {
+pub(crate) struct Labels {
     pairs: Arc<[(Arc<str>, Arc<str>)]>,
     /// Of the keys and values.
     hash: u64,
@@ -50,28 +50,28 @@ impl Labels {
     }
 
     /// Returns the value of `key`.
-    pub fn get(&self, key: &str) -> Option<&str> {
+    pub(crate) fn get(&self, key: &str) -> Option<&str> {
         self.shared(key).map(|value| &**value)
     }
 
     /// Returns the shared value of `key`.
-    pub fn shared(&self, key: &str) -> Option<&Arc<str>> {
+    pub(crate) fn shared(&self, key: &str) -> Option<&Arc<str>> {
         // Label sets are short: a linear scan beats a binary search up to a dozen entries.
         self.pairs.iter().find(|(name, _)| &**name == key).map(|(_, value)| value)
     }
 
     /// Whether `key` is set.
-    pub fn has(&self, key: &str) -> bool {
+    pub(crate) fn has(&self, key: &str) -> bool {
         self.get(key).is_some()
     }
 
     /// The labels, ascending by key.
-    pub fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &Arc<str>)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &Arc<str>)> {
         self.pairs.iter().map(|(key, value)| (key, value))
     }
 
     /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.pairs.is_empty()
     }
 }
@@ -107,7 +107,7 @@ pub struct Interner {
 
 impl Interner {
     /// Returns the shared copy of `text`.
-    pub fn string(&mut self, text: &str) -> Arc<str> {
+    pub(crate) fn string(&mut self, text: &str) -> Arc<str> {
         if let Some(known) = self.strings.get(text) {
             return known.clone();
         }
@@ -117,12 +117,12 @@ impl Interner {
     }
 
     /// Returns the shared copy of a set of labels.
-    pub fn labels(&mut self, labels: Option<&BTreeMap<String, String>>) -> Labels {
+    pub(crate) fn labels(&mut self, labels: Option<&BTreeMap<String, String>>) -> Labels {
         self.set_of(|| labels.into_iter().flatten().map(|(key, value)| (key.as_str(), value.as_str())))
     }
 
     /// Returns the shared copy of a set of labels.
-    pub fn pairs(&mut self, labels: Option<&Pairs>) -> Labels {
+    pub(crate) fn pairs(&mut self, labels: Option<&Pairs>) -> Labels {
         self.set_of(|| labels.into_iter().flat_map(Pairs::iter))
     }
 
@@ -139,7 +139,7 @@ impl Interner {
     }
 
     /// Returns the shared copy of a pod's compiled template.
-    pub fn spec(&mut self, spec: PodSpec) -> Arc<PodSpec> {
+    pub(crate) fn spec(&mut self, spec: PodSpec) -> Arc<PodSpec> {
         if let Some(known) = self.specs.get(&spec) {
             return known.clone();
         }

@@ -11,7 +11,7 @@ use super::{Interner, Labels};
 
 /// How a requirement compares a label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Operator {
+pub(crate) enum Operator {
     /// The label is there with one of the values.
     In,
     /// The label is absent, or has none of the values.
@@ -28,7 +28,7 @@ pub enum Operator {
 
 impl Operator {
     /// Parses the API's word.
-    pub fn parse(word: &str) -> Option<Self> {
+    pub(crate) fn parse(word: &str) -> Option<Self> {
         Some(match word {
             "In" => Self::In,
             "NotIn" => Self::NotIn,
@@ -43,23 +43,23 @@ impl Operator {
 
 /// One condition on one label.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Requirement {
+pub(crate) struct Requirement {
     /// The label's key (or `metadata.name` in a field requirement).
-    pub key: Arc<str>,
+    pub(crate) key: Arc<str>,
     /// The comparison.
-    pub operator: Operator,
+    pub(crate) operator: Operator,
     /// What is compared with.
-    pub values: Vec<Arc<str>>,
+    pub(crate) values: Vec<Arc<str>>,
 }
 
 impl Requirement {
     /// Whether a label can have each of the values.
-    pub fn has_label_values(&self) -> bool {
+    pub(crate) fn has_label_values(&self) -> bool {
         self.values.iter().all(|value| is_label_value(value))
     }
 
     /// Whether a label of this value (or its absence) satisfies the requirement.
-    pub fn matches(&self, value: Option<&str>) -> bool {
+    pub(crate) fn matches(&self, value: Option<&str>) -> bool {
         let listed = |value: &str| self.values.iter().any(|wanted| &**wanted == value);
         match self.operator {
             Operator::In => value.is_some_and(listed),
@@ -80,29 +80,29 @@ impl Requirement {
 
 /// Requirements that must all hold; none at all matches everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Selector {
+pub(crate) struct Selector {
     /// The conditions.
-    pub requirements: Vec<Requirement>,
+    pub(crate) requirements: Vec<Requirement>,
 }
 
 impl Selector {
     /// Whether the labels satisfy every requirement.
-    pub fn matches(&self, labels: &Labels) -> bool {
+    pub(crate) fn matches(&self, labels: &Labels) -> bool {
         self.requirements.iter().all(|requirement| requirement.matches(labels.get(&requirement.key)))
     }
 
     /// Whether it has no requirement, so matches everything.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.requirements.is_empty()
     }
 
     /// Compiles a map of equalities (a Service's or a replication controller's selector).
-    pub fn equalities<'a>(pairs: impl IntoIterator<Item = (&'a String, &'a String)>, interner: &mut Interner) -> Self {
+    pub(crate) fn equalities<'a>(pairs: impl IntoIterator<Item = (&'a String, &'a String)>, interner: &mut Interner) -> Self {
         Self::of_pairs(pairs.into_iter().map(|(key, value)| (key.as_str(), value.as_str())), interner)
     }
 
     /// Compiles equalities.
-    pub fn of_pairs<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>, interner: &mut Interner) -> Self {
+    pub(crate) fn of_pairs<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>, interner: &mut Interner) -> Self {
         let requirements = pairs
             .map(|(key, value)| Requirement { key: interner.string(key), operator: Operator::In, values: vec![interner.string(value)] })
             .collect();
@@ -110,7 +110,7 @@ impl Selector {
     }
 
     /// Compiles the API's label selector; `None` where an operator is unknown (upstream then matches nothing).
-    pub fn compile(selector: &LabelSelector, interner: &mut Interner) -> Option<Self> {
+    pub(crate) fn compile(selector: &LabelSelector, interner: &mut Interner) -> Option<Self> {
         let mut compiled = Self::equalities(selector.match_labels.iter().flatten(), interner);
         for expression in selector.match_expressions.iter().flatten() {
             compiled.requirements.push(Requirement {
@@ -127,20 +127,20 @@ impl Selector {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct NodeSelectorTerm {
     /// Conditions on labels.
-    pub expressions: Vec<Requirement>,
+    pub(crate) expressions: Vec<Requirement>,
     /// Conditions on `metadata.name`.
-    pub fields: Vec<Requirement>,
+    pub(crate) fields: Vec<Requirement>,
     /// Why upstream cannot parse the term, if it cannot.
-    pub error: Option<Arc<str>>,
+    pub(crate) error: Option<Arc<str>>,
     /// Whether the expressions parse, whatever the fields do.
-    pub labels_parse: bool,
+    pub(crate) labels_parse: bool,
     /// As it is written, where it does not parse.
-    pub unparsed: Option<Arc<Value>>,
+    pub(crate) unparsed: Option<Arc<Value>>,
 }
 
 impl NodeSelectorTerm {
     /// Compiles one term.
-    pub fn compile(term: &core::NodeSelectorTerm, interner: &mut Interner) -> Self {
+    pub(crate) fn compile(term: &core::NodeSelectorTerm, interner: &mut Interner) -> Self {
         let mut compiled = Self { labels_parse: true, ..Self::default() };
         for (expressions, fields) in [(&term.match_expressions, false), (&term.match_fields, true)] {
             for expression in expressions.iter().flatten() {
@@ -159,12 +159,12 @@ impl NodeSelectorTerm {
     }
 
     /// Whether it says nothing at all, which matches no node.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.expressions.is_empty() && self.fields.is_empty() && self.error.is_none()
     }
 
     /// Whether a node satisfies it. A term that is empty or does not parse matches nothing.
-    pub fn matches(&self, name: &str, labels: &Labels) -> bool {
+    pub(crate) fn matches(&self, name: &str, labels: &Labels) -> bool {
         self.error.is_none()
             && !self.is_empty()
             && self.expressions.iter().all(|expression| expression.matches(labels.get(&expression.key)))

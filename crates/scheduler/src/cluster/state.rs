@@ -3,23 +3,26 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::images::Images;
-use super::index::{self, PodIndex};
+use super::cached_object::Compiler;
+use super::namespaced_name::Named;
+use super::node::images::Images;
+use super::pod::index::{self, PodIndex};
+use super::undo::RecordedChanges;
 use super::unreadable::{Problem, Unreadables};
 use super::{
-    Encoded, ImageState, Interner, LabelGroup, Labels, Listers, Node, NodeCounts, NodeId, NodeInfo, ObjectKey, PodInfo, PodKey,
-    RequestRules, Stored, Unreadable, Watched, WeightedTerm,
+    CachedObject, ImageState, Interner, LabelGroup, Labels, Listers, Node, NodeCounts, NodeId, NodeInfo, ObjectKey, PodInfo, PodKey,
+    RawObject, RequestRules, Unreadable, WatchedKind, WeightedTerm,
 };
 
 /// A change that was made, with what it takes to undo it.
 #[derive(Clone, Debug)]
-pub struct Change {
+pub struct ObjectChange {
     /// What changed.
-    pub key: ObjectKey,
+    pub(crate) key: ObjectKey,
     /// What it was.
-    pub before: Option<Stored>,
+    pub(crate) before: Option<CachedObject>,
     /// What it is.
-    pub after: Option<Stored>,
+    pub(crate) after: Option<CachedObject>,
 }
 
 /// All objects a scheduler watches, at one revision.
@@ -40,6 +43,7 @@ pub struct ClusterState {
     unreadable_nodes: Unreadables,
     /// How many objects of all kinds cannot be read.
     unreadable: usize,
+    pub(super) changes: RecordedChanges,
 }
 
 impl ClusterState {
@@ -60,6 +64,7 @@ impl ClusterState {
             unreadable_pods: Unreadables::default(),
             unreadable_nodes: Unreadables::default(),
             unreadable: 0,
+            changes: RecordedChanges::default(),
         }
     }
 
@@ -69,13 +74,13 @@ impl ClusterState {
     }
 
     /// The nodes that exist and can be read, in order of first appearance.
-    pub fn nodes(&self) -> impl Iterator<Item = &NodeInfo> {
-        self.unreadable_nodes.meet_all();
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = &NodeInfo> {
+        self.unreadable_nodes.report_all();
         self.nodes.iter().filter(|node| node.exists)
     }
 
     /// Nodes that do not exist though pods say they run there: the scheduler's cache keeps them by name.
-    pub fn absent_nodes(&self) -> impl Iterator<Item = &NodeInfo> {
+    pub(crate) fn absent_nodes(&self) -> impl Iterator<Item = &NodeInfo> {
         self.nodes.iter().filter(|node| !node.exists && !node.pods.is_empty())
     }
 
@@ -85,12 +90,12 @@ impl ClusterState {
     }
 
     /// Every node number ever given is below this.
-    pub fn node_bound(&self) -> usize {
+    pub(crate) fn node_bound(&self) -> usize {
         self.nodes.len()
     }
 
     /// Returns a node by its number, existing or not.
-    pub fn node_by_id(&self, id: NodeId) -> &NodeInfo {
+    pub(crate) fn node_by_id(&self, id: NodeId) -> &NodeInfo {
         &self.nodes[id as usize]
     }
 
@@ -98,57 +103,57 @@ impl ClusterState {
     pub fn node(&self, name: &str) -> Option<&NodeInfo> {
         let found = self.node_ids.get(name).map(|id| &self.nodes[*id as usize]).filter(|node| node.exists);
         if found.is_none() {
-            self.unreadable_nodes.meet("", name);
+            self.unreadable_nodes.report("", name);
         }
         found
     }
 
     /// Returns a pod.
     pub fn pod(&self, namespace: &str, name: &str) -> Option<&Arc<PodInfo>> {
-        let found = self.pods.get(&(namespace.into(), name.into()));
+        let found = self.pods.get(&(namespace, name) as &dyn Named);
         if found.is_none() {
-            self.unreadable_pods.meet(namespace, name);
+            self.unreadable_pods.report(namespace, name);
         }
         found
     }
 
     /// All pods, in no order.
     pub fn pods(&self) -> impl Iterator<Item = &Arc<PodInfo>> {
-        self.unreadable_pods.meet_all();
+        self.unreadable_pods.report_all();
         self.pods.values()
     }
 
     /// Pods that wait for a node they are nominated to, by namespace and name.
     pub fn nominated(&self) -> impl Iterator<Item = &Arc<PodInfo>> {
-        self.unreadable_pods.meet_placed();
+        self.unreadable_pods.report_placed();
         self.nominated.iter().filter_map(|key| self.pods.get(key))
     }
 
     /// The groups of equal labels among the running pods of a namespace.
-    pub fn groups_in(&self, namespace: &str) -> impl Iterator<Item = &LabelGroup> {
-        self.unreadable_pods.meet_placed();
+    pub(crate) fn groups_in(&self, namespace: &str) -> impl Iterator<Item = &LabelGroup> {
+        self.unreadable_pods.report_placed();
         self.index.groups_in(namespace)
     }
 
     /// Namespaces that have running pods.
-    pub fn populated_namespaces(&self) -> impl Iterator<Item = &Arc<str>> {
-        self.unreadable_pods.meet_placed();
+    pub(crate) fn populated_namespaces(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.unreadable_pods.report_placed();
         self.index.namespaces()
     }
 
     /// The affinity terms running pods carry, each with where.
-    pub fn terms(&self) -> impl Iterator<Item = (&WeightedTerm, &NodeCounts)> {
-        self.unreadable_pods.meet_placed();
+    pub(crate) fn terms(&self) -> impl Iterator<Item = (&WeightedTerm, &NodeCounts)> {
+        self.unreadable_pods.report_placed();
         self.index.terms()
     }
 
     /// The labels of a namespace.
-    pub fn namespace_labels(&self, namespace: &str) -> Option<&Labels> {
+    pub(crate) fn namespace_labels(&self, namespace: &str) -> Option<&Labels> {
         self.listers.namespaces.get("", namespace).map(|labels| &**labels)
     }
 
     /// The small kinds.
-    pub fn listers(&self) -> &Listers {
+    pub(crate) fn listers(&self) -> &Listers {
         &self.listers
     }
 
@@ -158,7 +163,7 @@ impl ClusterState {
     }
 
     /// Nodes that are there but cannot be read.
-    pub fn unreadable_nodes(&self) -> impl Iterator<Item = &Arc<Unreadable>> {
+    pub(crate) fn unreadable_nodes(&self) -> impl Iterator<Item = &Arc<Unreadable>> {
         self.unreadable_nodes.iter()
     }
 
@@ -177,128 +182,72 @@ impl ClusterState {
         &mut self.interner
     }
 
-    /// Puts (or, with `None`, deletes) an object. One that cannot be read is put as [`Stored::Unreadable`], and is among the problems.
-    pub fn apply<'a>(&mut self, key: &ObjectKey, object: Option<impl Into<Encoded<'a>>>, mod_revision: i64) -> Change {
+    /// Puts (or, with `None`, deletes) an object. One that cannot be read is put as [`CachedObject::Unreadable`], and is among the problems.
+    pub fn apply<'a>(&mut self, key: &ObjectKey, object: Option<impl Into<RawObject<'a>>>, mod_revision: i64) -> ObjectChange {
         if object.is_some() {
             self.problems.remove(key);
         }
-        let mut problems = Vec::new();
+        let mut compiler = Compiler { mod_revision, rules: &self.rules, interner: &mut self.interner, problems: Vec::new() };
         let after = object.map(|object| {
-            let rules = (mod_revision, &self.rules);
-            Stored::compile(key.kind, object.into(), rules, &mut self.interner, &mut problems).unwrap_or_else(|error| {
-                problems.push(format!("it cannot be read as a {}: {}", key.kind.name(), error.why));
+            compiler.compile(key.kind, object.into()).unwrap_or_else(|error| {
+                compiler.problems.push(format!("it cannot be read as a {}: {}", key.kind.name(), error.why));
                 let node = error.node.map(Arc::from);
-                Stored::Unreadable(Arc::new(Unreadable { key: key.clone(), why: error.why.into(), node, idle: error.idle }))
+                CachedObject::Unreadable(Arc::new(Unreadable { key: key.clone(), why: error.why.into(), node, idle: error.idle }))
             })
         });
+        let problems = compiler.problems;
         if !problems.is_empty() {
             let problems = problems.into_iter().map(|what| Problem { object: key.path(), what });
             self.problems.insert(key.clone(), problems.collect());
         }
         let before = self.set(key, after.clone());
-        Change { key: key.clone(), before, after }
+        ObjectChange { key: key.clone(), before, after }
     }
 
     /// Takes a change back; changes are taken back in the reverse of their order.
-    pub fn undo(&mut self, change: &Change) {
+    pub(crate) fn undo(&mut self, change: &ObjectChange) {
         self.set(&change.key, change.before.clone());
     }
 
-    /// Makes a change that was taken back again.
-    pub fn redo(&mut self, change: &Change) {
-        self.set(&change.key, change.after.clone());
+    /// Puts a compiled object (or deletes it) and returns what was there.
+    pub(crate) fn set(&mut self, key: &ObjectKey, stored: Option<CachedObject>) -> Option<CachedObject> {
+        let before = self.put(key, stored);
+        self.changes.record(key, before.as_ref());
+        before
     }
 
-    /// Puts a compiled object (or deletes it) and returns what was there.
-    pub fn set(&mut self, key: &ObjectKey, stored: Option<Stored>) -> Option<Stored> {
-        let place = || (key.namespace.clone(), key.name.clone());
-        let mark = stored.as_ref().and_then(Stored::unreadable).cloned();
+    /// The same for an [`UndoLog`](super::UndoLog), which does not record it.
+    pub(super) fn put(&mut self, key: &ObjectKey, stored: Option<CachedObject>) -> Option<CachedObject> {
+        let mark = stored.as_ref().and_then(CachedObject::unreadable).cloned();
         self.unreadable += usize::from(mark.is_some());
-        let marked;
-        macro_rules! lister {
-            ($field:ident, $variant:ident) => {{
-                marked = self.listers.$field.mark(place(), mark);
-                let before = self.listers.$field.get(&key.namespace, &key.name).cloned().map(Stored::$variant);
-                let after = match stored {
-                    Some(Stored::$variant(object)) => Some(object),
-                    _ => None,
-                };
-                self.listers.$field.set(place(), after);
-                before
-            }};
-        }
-        macro_rules! two_listers {
-            ($field:ident, $beside:ident, $variant:ident) => {{
-                marked = self.listers.$field.mark(place(), mark.clone());
-                self.listers.$beside.mark(place(), mark);
-                let beside = self.listers.$beside.get(&key.namespace, &key.name).cloned();
-                let before = self.listers.$field.get(&key.namespace, &key.name).cloned();
-                let (after, other) = match stored {
-                    Some(Stored::$variant(object, other)) => (Some(object), other),
-                    _ => (None, None),
-                };
-                self.listers.$field.set(place(), after);
-                self.listers.$beside.set(place(), other);
-                before.map(|object| Stored::$variant(object, beside))
-            }};
-        }
-        let before = match key.kind {
-            Watched::Pod => {
-                marked = self.unreadable_pods.set(place(), mark);
-                self.set_pod(key, stored)
-            }
-            Watched::Node => {
-                marked = self.unreadable_nodes.set(place(), mark);
-                self.set_node(key, stored)
-            }
-            Watched::Namespace => lister!(namespaces, Namespace),
-            Watched::Service => lister!(services, Owner),
-            Watched::ReplicationController => lister!(replication_controllers, Owner),
-            Watched::ReplicaSet => lister!(replica_sets, Owner),
-            Watched::StatefulSet => lister!(stateful_sets, Owner),
-            Watched::PersistentVolume => lister!(volumes, PersistentVolume),
-            Watched::PersistentVolumeClaim => lister!(claims, PersistentVolumeClaim),
-            Watched::StorageClass => lister!(storage_classes, StorageClass),
-            Watched::CsiNode => lister!(csi_nodes, CsiNode),
-            Watched::CsiDriver => lister!(csi_drivers, CsiDriver),
-            Watched::CsiStorageCapacity => lister!(csi_capacities, CsiStorageCapacity),
-            Watched::VolumeAttachment => lister!(volume_attachments, VolumeAttachment),
-            Watched::PodDisruptionBudget => lister!(budgets, PodDisruptionBudget),
-            Watched::ResourceClaim => two_listers!(resource_claims, driver_claims, ResourceClaim),
-            Watched::ResourceSlice => two_listers!(resource_slices, named_slices, ResourceSlice),
-            Watched::DeviceClass => two_listers!(device_classes, class_nodes, DeviceClass),
-            Watched::ResourceClass => lister!(resource_classes, ResourceClass),
-            Watched::PodScheduling | Watched::PodSchedulingContext => lister!(scheduling_contexts, PodSchedulingContext),
-            Watched::ResourceClassParameters => lister!(class_parameters, ResourceClassParameters),
-            Watched::ResourceClaimParameters => lister!(claim_parameters, ResourceClaimParameters),
-            Watched::DeviceTaintRule => lister!(device_taint_rules, DeviceTaintRule),
-            Watched::PodGroup => lister!(pod_groups, PodGroup),
-            Watched::CompositePodGroup => lister!(composite_pod_groups, CompositePodGroup),
-            Watched::Workload => lister!(workloads, Workload),
+        let (before, marked) = match key.kind {
+            WatchedKind::Pod => (self.set_pod(key, stored), self.unreadable_pods.set(key.namespaced_name(), mark)),
+            WatchedKind::Node => (self.set_node(key, stored), self.unreadable_nodes.set(key.namespaced_name(), mark)),
+            _ => self.listers.set(key, stored, mark),
         };
         self.unreadable -= usize::from(marked.is_some());
-        before.or_else(|| marked.map(Stored::Unreadable))
+        before.or_else(|| marked.map(CachedObject::Unreadable))
     }
 
     /// Returns the number of a node that some object named, existing or not.
-    pub fn id_of(&self, name: &str) -> Option<NodeId> {
+    pub(crate) fn id_of(&self, name: &str) -> Option<NodeId> {
         self.node_ids.get(name).copied()
     }
 
     /// Counts a node's images anew, as of now.
-    pub fn count_images(&mut self, id: NodeId) {
+    pub(crate) fn count_images(&mut self, id: NodeId) {
         let slot = &mut self.nodes[id as usize];
         slot.image_states = self.images.states(&slot.node.images);
     }
 
     /// Gives a node image counts of another moment.
-    pub fn set_image_states(&mut self, id: NodeId, states: Arc<[ImageState]>) {
+    pub(crate) fn set_image_states(&mut self, id: NodeId, states: Arc<[ImageState]>) {
         self.nodes[id as usize].image_states = states;
     }
 
-    fn set_pod(&mut self, key: &ObjectKey, stored: Option<Stored>) -> Option<Stored> {
+    fn set_pod(&mut self, key: &ObjectKey, stored: Option<CachedObject>) -> Option<CachedObject> {
         let after = match stored {
-            Some(Stored::Pod(pod)) => Some(pod),
+            Some(CachedObject::Pod(pod)) => Some(pod),
             _ => None,
         };
         let own = after.as_ref().filter(|pod| pod.namespace == key.namespace && pod.name == key.name);
@@ -327,19 +276,19 @@ impl ClusterState {
                 self.nominated.insert(place);
             }
         }
-        before.map(Stored::Pod)
+        before.map(CachedObject::Pod)
     }
 
-    fn set_node(&mut self, key: &ObjectKey, stored: Option<Stored>) -> Option<Stored> {
+    fn set_node(&mut self, key: &ObjectKey, stored: Option<CachedObject>) -> Option<CachedObject> {
         let id = self.node_id(&key.name);
         let slot = &mut self.nodes[id as usize];
-        let before = slot.exists.then(|| Stored::Node(slot.node.clone(), Some(slot.image_states.clone())));
-        let same_images = matches!(&stored, Some(Stored::Node(node, _)) if slot.exists && node.images == slot.node.images);
+        let before = slot.exists.then(|| CachedObject::Node(slot.node.clone(), Some(slot.image_states.clone())));
+        let same_images = matches!(&stored, Some(CachedObject::Node(node, _)) if slot.exists && node.images == slot.node.images);
         if !same_images {
             self.images.remove(id, &slot.node.images);
         }
         match stored {
-            Some(Stored::Node(node, frozen)) => {
+            Some(CachedObject::Node(node, frozen)) => {
                 if !same_images {
                     self.images.add(id, &node.images);
                 }

@@ -9,11 +9,11 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
 /// A string. (`Cow` alone is borrowed by serde only where it is a field's own type, not within lists, maps and options.)
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Text<'a>(Cow<'a, str>);
+pub(crate) struct Text<'a>(Cow<'a, str>);
 
 impl Text<'_> {
     /// The string.
-    pub fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 }
@@ -61,16 +61,16 @@ impl<'de> Visitor<'de> for TextVisitor {
 
 /// A map of strings, ascending by key.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Pairs<'a>(Vec<(Text<'a>, Text<'a>)>);
+pub(crate) struct Pairs<'a>(Vec<(Text<'a>, Text<'a>)>);
 
 impl<'a> Pairs<'a> {
     /// Returns the value of `key`.
-    pub fn get(&self, key: &str) -> Option<&str> {
+    pub(crate) fn get(&self, key: &str) -> Option<&str> {
         self.0.iter().find(|(known, _)| known.as_str() == key).map(|(_, value)| value.as_str())
     }
 
     /// The pairs, ascending by key.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &str)> {
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &str)> {
         self.0.iter().map(|(key, value)| (key.as_str(), value.as_str()))
     }
 }

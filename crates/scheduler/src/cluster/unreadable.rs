@@ -1,11 +1,12 @@
-//! Objects that are there but cannot be read. A lookup that comes upon one reports it to whoever watches, so that it is never taken for absent.
+//! Objects that exist but cannot be read. A lookup that encounters one reports it to the innermost [`collect`], so that no plugin takes it for absent.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use super::{ObjectKey, Watched};
+use super::ObjectKey;
+use super::namespaced_name::{Named, NamespacedName};
 
 /// An object, or a part of one, that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,9 +23,9 @@ pub struct Unreadable {
     /// Which object.
     pub key: ObjectKey,
     /// Why it cannot be read, a fragment.
-    pub why: Arc<str>,
+    pub(crate) why: Arc<str>,
     /// The node a pod is on, as far as that much of it can be read.
-    pub node: Option<Arc<str>>,
+    pub(crate) node: Option<Arc<str>>,
     /// Whether it is a pod that is on no node, nominated to none, or finished: other pods are scheduled as if it were not there.
     pub idle: bool,
 }
@@ -46,11 +47,11 @@ impl Unreadable {
 
 /// Unreadable objects of one kind, by namespace (empty for cluster-wide kinds) and name.
 #[derive(Debug, Default)]
-pub(super) struct Unreadables(BTreeMap<(Arc<str>, Arc<str>), Arc<Unreadable>>);
+pub(super) struct Unreadables(BTreeMap<NamespacedName, Arc<Unreadable>>);
 
 impl Unreadables {
     /// Puts one, or removes it; returns what was there.
-    pub(super) fn set(&mut self, key: (Arc<str>, Arc<str>), unreadable: Option<Arc<Unreadable>>) -> Option<Arc<Unreadable>> {
+    pub(super) fn set(&mut self, key: NamespacedName, unreadable: Option<Arc<Unreadable>>) -> Option<Arc<Unreadable>> {
         match unreadable {
             Some(unreadable) => self.0.insert(key, unreadable),
             None if self.0.is_empty() => None,
@@ -63,99 +64,63 @@ impl Unreadables {
     }
 
     /// Reports one, if it is among them.
-    pub(super) fn meet(&self, namespace: &str, name: &str) {
-        if !self.0.is_empty() {
-            self.0.get(&(namespace.into(), name.into())).into_iter().for_each(meet);
-        }
+    pub(super) fn report(&self, namespace: &str, name: &str) {
+        self.0.get(&(namespace, name) as &dyn Named).into_iter().for_each(report);
     }
 
     /// Reports all of one namespace.
-    pub(super) fn meet_in(&self, namespace: &str) {
-        self.iter().filter(|unreadable| *unreadable.key.namespace == *namespace).for_each(meet);
+    pub(super) fn report_in(&self, namespace: &str) {
+        self.iter().filter(|unreadable| *unreadable.key.namespace == *namespace).for_each(report);
     }
 
     /// Reports all of them.
-    pub(super) fn meet_all(&self) {
-        self.iter().for_each(meet);
+    pub(super) fn report_all(&self) {
+        self.iter().for_each(report);
     }
 
     /// Reports pods that may be on some node, or nominated to one.
-    pub(super) fn meet_placed(&self) {
-        self.iter().filter(|unreadable| !unreadable.idle).for_each(meet);
+    pub(super) fn report_placed(&self) {
+        self.iter().filter(|unreadable| !unreadable.idle).for_each(report);
     }
 }
 
 thread_local! {
-    /// What was met on this thread, one list for each watch that is under way, the innermost last.
-    static WATCHES: RefCell<Vec<Vec<Arc<Unreadable>>>> = const { RefCell::new(Vec::new()) };
+    /// Objects reported on this thread, one list for each [`collect`] under way, the innermost last.
+    static COLLECTIONS: RefCell<Vec<Vec<Arc<Unreadable>>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Runs `look` and returns with its result the unreadable objects that its lookups came upon, each once, on this thread.
-pub fn watch<T>(look: impl FnOnce() -> T) -> (T, Vec<Arc<Unreadable>>) {
-    WATCHES.with_borrow_mut(|watches| watches.push(Vec::new()));
+/// Runs `look` and returns its result with the unreadable objects that its lookups on this thread encountered, each once.
+pub(crate) fn collect<T>(look: impl FnOnce() -> T) -> (T, Vec<Arc<Unreadable>>) {
+    COLLECTIONS.with_borrow_mut(|collections| collections.push(Vec::new()));
     let result = look();
-    (result, WATCHES.with_borrow_mut(Vec::pop).unwrap_or_default())
+    (result, COLLECTIONS.with_borrow_mut(Vec::pop).unwrap_or_default())
 }
 
-/// Reports an unreadable object to the innermost watch.
-pub fn meet(unreadable: &Arc<Unreadable>) {
-    WATCHES.with_borrow_mut(|watches| {
-        if let Some(met) = watches.last_mut()
-            && !met.contains(unreadable)
+/// Reports an unreadable object to the innermost [`collect`].
+pub(crate) fn report(unreadable: &Arc<Unreadable>) {
+    COLLECTIONS.with_borrow_mut(|collections| {
+        if let Some(collected) = collections.last_mut()
+            && !collected.contains(unreadable)
         {
-            met.push(unreadable.clone());
+            collected.push(unreadable.clone());
         }
     });
-}
-
-impl Watched {
-    /// The kind as the API names it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Pod => "Pod",
-            Self::Node => "Node",
-            Self::Namespace => "Namespace",
-            Self::Service => "Service",
-            Self::ReplicationController => "ReplicationController",
-            Self::ReplicaSet => "ReplicaSet",
-            Self::StatefulSet => "StatefulSet",
-            Self::PersistentVolume => "PersistentVolume",
-            Self::PersistentVolumeClaim => "PersistentVolumeClaim",
-            Self::StorageClass => "StorageClass",
-            Self::CsiNode => "CSINode",
-            Self::CsiDriver => "CSIDriver",
-            Self::CsiStorageCapacity => "CSIStorageCapacity",
-            Self::VolumeAttachment => "VolumeAttachment",
-            Self::PodDisruptionBudget => "PodDisruptionBudget",
-            Self::ResourceClaim => "ResourceClaim",
-            Self::ResourceSlice => "ResourceSlice",
-            Self::DeviceClass => "DeviceClass",
-            Self::ResourceClass => "ResourceClass",
-            Self::PodScheduling => "PodScheduling",
-            Self::PodSchedulingContext => "PodSchedulingContext",
-            Self::ResourceClassParameters => "ResourceClassParameters",
-            Self::ResourceClaimParameters => "ResourceClaimParameters",
-            Self::DeviceTaintRule => "DeviceTaintRule",
-            Self::PodGroup => "PodGroup",
-            Self::CompositePodGroup => "CompositePodGroup",
-            Self::Workload => "Workload",
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cluster::WatchedKind;
 
     #[test]
-    fn the_innermost_watch_is_told_and_each_object_once() {
-        let key = ObjectKey { kind: Watched::CsiNode, namespace: "".into(), name: "n1".into() };
+    fn an_object_is_reported_once_and_to_the_innermost_collection() {
+        let key = ObjectKey { kind: WatchedKind::CsiNode, namespace: "".into(), name: "n1".into() };
         let one = Arc::new(Unreadable { key, why: "it is empty".into(), node: None, idle: false });
-        meet(&one);
-        let ((inside, met), outside) = watch(|| {
-            meet(&one);
-            meet(&one);
-            watch(|| 7)
+        report(&one);
+        let ((inside, met), outside) = collect(|| {
+            report(&one);
+            report(&one);
+            collect(|| 7)
         });
         assert_eq!((inside, met.len(), outside), (7, 0, vec![one.clone()]));
         assert_eq!(one.to_string(), "CSINode \"n1\" cannot be read: it is empty");

@@ -7,7 +7,7 @@ use super::Cycle;
 use super::judgement::{NodeJudgement, WholePod};
 use super::unread::Unread;
 use super::{fit_error, stateless};
-use crate::cluster::unreadable::{meet, watch};
+use crate::cluster::unreadable;
 use crate::plugin::{Candidate, Filter, PreFilter, Refusal, Verdict};
 use crate::profile::FilterMode;
 use crate::volumes::{claim_refs, owner_problem};
@@ -35,14 +35,14 @@ impl<'a> Cycle<'a> {
         let gated = if self.scope.is_none() { known(|| self.gated()) } else { None };
         let mut whole_pod = gated.or_else(|| known(|| self.missing_claim()));
         for (entry, at) in self.prefilters() {
-            let (mut prefilter, unread) = watch(|| entry.plugin.filter(self));
+            let (mut prefilter, unread) = unreadable::collect(|| entry.plugin.filter(self));
             if self.profile.without_prefilter.contains(&entry.name) {
                 prefilter = stateless::without_prefilter(entry.name, prefilter, self);
             }
             if let Some(missing) = unread.first().map(ToString::to_string) {
                 match at {
                     Some(at) => filters[at] = Some(Box::new(move |_| Verdict::Unknown { missing: missing.clone().into() })),
-                    None => unread.iter().for_each(meet),
+                    None => unread.iter().for_each(unreadable::report),
                 }
                 continue;
             }
@@ -184,8 +184,8 @@ impl<'a> Prepared<'a> {
 
 /// What `ask` says, unless it rests on an object that cannot be read; the judgement then says so.
 fn known<T>(ask: impl FnOnce() -> Option<T>) -> Option<T> {
-    let (answer, unread) = watch(ask);
-    unread.iter().for_each(meet);
+    let (answer, unread) = unreadable::collect(ask);
+    unread.iter().for_each(unreadable::report);
     answer.filter(|_| unread.is_empty())
 }
 

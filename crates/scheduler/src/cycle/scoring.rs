@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::unread::asks_pods;
 use super::{in_parallel, stateless};
-use crate::cluster::unreadable::watch;
+use crate::cluster::unreadable;
 use crate::plugin::{Feasible, PreScore};
 use crate::{Cycle, ScoreEntry};
 
@@ -61,7 +61,7 @@ pub(crate) fn score<'a>(cycle: &'a Cycle<'a>, feasible: &'a Feasible<'a>) -> Res
     let nodes = feasible.iter().map(|node| node.name.clone()).collect();
     let mut scores = Scores { nodes, totals: vec![i64::from(!cycle.profile.scoring); feasible.len()], ..Scores::default() };
     for entry in &cycle.profile.scores {
-        let (scored, unread) = watch(|| scored(cycle, entry, feasible));
+        let (scored, unread) = unreadable::collect(|| scored(cycle, entry, feasible));
         let pod = || cycle.state.unreadable_pods().find(|pod| !pod.idle && asks_pods(entry.name));
         let pod = if matches!(scored, Ok(Scored::Points(_))) { pod() } else { None };
         if let Some(unread) = unread.first().or(pod) {

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use crate::cluster::{Change, ClusterState, Encoded, ObjectKey, PodInfo, PodKey, Stored, Watched};
+use crate::cluster::{CachedObject, ClusterState, HasState, ObjectChange, ObjectKey, PodInfo, PodKey, RawObject, UndoLog, WatchedKind};
 
 use super::caveats::{self, Circumstances};
 use super::cycle::Cycle;
@@ -19,7 +19,6 @@ pub(crate) mod agreement;
 pub(crate) mod assumed;
 pub(crate) mod attempt;
 mod compared;
-pub(crate) mod excursion;
 pub(crate) mod image_snapshots;
 mod look_back;
 pub(crate) mod origin;
@@ -27,7 +26,6 @@ pub(crate) mod own_writes;
 mod unwritten;
 
 use agreement::{may_be_next_best, rests_on_doubt};
-use excursion::Excursion;
 use image_snapshots::ImageSnapshots;
 pub(crate) use look_back::Found;
 use look_back::Judged;
@@ -42,7 +40,7 @@ const JOURNAL: usize = 20_000;
 pub struct Replay {
     state: ClusterState,
     scheduler: Scheduler,
-    journal: VecDeque<(i64, Change)>,
+    journal: VecDeque<(i64, ObjectChange)>,
     /// Since when each pod without a node waits for its next attempt, and how it was then.
     waiting: HashMap<PodKey, (i64, Arc<PodInfo>)>,
     images: ImageSnapshots,
@@ -53,6 +51,12 @@ pub struct Replay {
     remedies: bool,
     /// Whether the walk began with the cluster's first revision, so that nothing before it is missing.
     complete: bool,
+}
+
+impl HasState for Replay {
+    fn state_mut(&mut self) -> &mut ClusterState {
+        &mut self.state
+    }
 }
 
 impl Replay {
@@ -99,26 +103,26 @@ impl Replay {
     }
 
     /// Takes in an object that was there when the walk began.
-    pub fn seed<'a>(&mut self, key: &ObjectKey, object: impl Into<Encoded<'a>>, mod_revision: i64) {
+    pub fn seed<'a>(&mut self, key: &ObjectKey, object: impl Into<RawObject<'a>>, mod_revision: i64) {
         let change = self.state.apply(key, Some(object), mod_revision);
-        self.unreadable += usize::from(matches!(change.after, Some(Stored::Unreadable(_))));
+        self.unreadable += usize::from(matches!(change.after, Some(CachedObject::Unreadable(_))));
         self.note(&change, mod_revision);
         self.images.note(&change, mod_revision, &self.state, false);
     }
 
     /// Takes in a change and returns the attempts it shows: seldom one, hardly ever two. `object` is `None` for a deletion.
-    pub fn advance<'a>(&mut self, key: &ObjectKey, object: Option<impl Into<Encoded<'a>>>, revision: i64) -> Vec<Attempt> {
+    pub fn advance<'a>(&mut self, key: &ObjectKey, object: Option<impl Into<RawObject<'a>>>, revision: i64) -> Vec<Attempt> {
         let change = self.state.apply(key, object, revision);
         let refused = || {
             self.waiting.values().any(|(_, pod)| {
                 pod.scheduled.as_ref().is_some_and(|condition| !condition.status && &*condition.reason != "SchedulingGated")
             })
         };
-        let refused = change.key.kind == Watched::Node && refused();
+        let refused = change.key.kind == WatchedKind::Node && refused();
         self.images.note(&change, revision, &self.state, refused);
-        self.unreadable += usize::from(matches!(change.after, Some(Stored::Unreadable(_))));
+        self.unreadable += usize::from(matches!(change.after, Some(CachedObject::Unreadable(_))));
         let found = match (&change.before, &change.after) {
-            (Some(Stored::Pod(before)), Some(Stored::Pod(after))) => attempt::attempt(Some(before), after, revision),
+            (Some(CachedObject::Pod(before)), Some(CachedObject::Pod(after))) => attempt::attempt(Some(before), after, revision),
             _ => None,
         };
         if self.journal.len() == JOURNAL {
@@ -127,19 +131,19 @@ impl Replay {
         if found.is_none() {
             self.note(&change, revision);
         }
-        let unwritten = if change.key.kind == Watched::Pod { self.unwritten.settle(&change) } else { None };
+        let unwritten = if change.key.kind == WatchedKind::Pod { self.unwritten.settle(&change) } else { None };
         self.journal.push_back((revision, change));
         unwritten.into_iter().chain(found).collect()
     }
 
     /// Remembers since when a pod waits.
-    fn note(&mut self, change: &Change, revision: i64) {
-        if change.key.kind != Watched::Pod {
+    fn note(&mut self, change: &ObjectChange, revision: i64) {
+        if change.key.kind != WatchedKind::Pod {
             return;
         }
         let key: PodKey = (change.key.namespace.clone(), change.key.name.clone());
         match &change.after {
-            Some(Stored::Pod(pod)) if pod.node_name.is_none() && !pod.finished => {
+            Some(CachedObject::Pod(pod)) if pod.node_name.is_none() && !pod.finished => {
                 self.waiting.entry(key).or_insert_with(|| (revision, pod.clone()));
             }
             _ => {
@@ -150,13 +154,14 @@ impl Replay {
 
     /// Takes note of an attempt that the last change showed without explaining it.
     pub fn pass_over(&mut self, attempt: &Attempt) {
-        let mut excursion = Excursion::default();
-        for (_, change) in self.journal.iter().rev().take_while(|(revision, _)| *revision >= attempt.revision) {
-            excursion.undo(&mut self.state, change);
+        let mut undone = UndoLog::new(self);
+        let Self { journal, state, images, .. } = &mut *undone;
+        for (_, change) in journal.iter().rev().take_while(|(revision, _)| *revision >= attempt.revision) {
+            state.undo(change);
         }
-        self.images.look(&mut self.state, attempt.revision - 1);
-        self.images.conclude(&self.state, attempt.revision - 1);
-        excursion.restore(&mut self.state);
+        images.look(state, attempt.revision - 1);
+        images.conclude(state, attempt.revision - 1);
+        drop(undone);
         self.conclude(attempt);
     }
 
@@ -168,21 +173,19 @@ impl Replay {
             self.waiting.get(&attempt.pod.key()).cloned()
         };
         let (begun, first) = known.unwrap_or((attempt.revision - 1, attempt.pod.clone()));
-        let mut excursion = Excursion::default();
-        let mut back = self.journal.len();
-        while back > 0 && self.journal[back - 1].0 >= attempt.revision {
-            back -= 1;
-            excursion.undo(&mut self.state, &self.journal[back].1);
-        }
-        let mut explanation = if self.scheduler.is_as_recorded() {
-            self.look_back(&attempt, begun, &first, back, &mut excursion)
+        let mut undone = UndoLog::new(self);
+        let end = undone.journal.len();
+        let back = undone.undo_after(attempt.revision - 1, end);
+        let mut explanation = if undone.scheduler.is_as_recorded() {
+            undone.look_back(&attempt, begun, &first, back)
         } else {
-            let judged = self.judge(&attempt, &attempt.pod.clone(), attempt.revision - 1);
-            self.explained(attempt.clone(), judged, attempt.revision - 1, None)
+            let judged = undone.judge(&attempt, &attempt.pod.clone(), attempt.revision - 1);
+            undone.explained(attempt.clone(), judged, attempt.revision - 1, None)
         };
         // An attempt judged on an earlier state than the one it ended on left the counts of the chosen one behind.
-        self.images.conclude(&self.state, explanation.evaluated_revision);
-        excursion.restore(&mut self.state);
+        let Self { state, images, .. } = &mut *undone;
+        images.conclude(state, explanation.evaluated_revision);
+        drop(undone);
         explanation.preempted = self.preempted(&attempt, begun);
         let since = self.journal.iter().filter(|(revision, _)| *revision > begun && *revision <= attempt.revision);
         let since = since.map(|(revision, change)| (*revision, change));
@@ -200,7 +203,7 @@ impl Replay {
         let nominated = self.nominated_by(attempt);
         let mut found: Vec<(Arc<PodInfo>, i64)> = Vec::new();
         for (revision, change) in self.journal.iter().filter(|(revision, _)| *revision > begun && *revision <= attempt.revision) {
-            let Some(Stored::Pod(before)) = &change.before else { continue };
+            let Some(CachedObject::Pod(before)) = &change.before else { continue };
             if is_victim(change, &attempt.pod, nominated.as_deref()) && !found.iter().any(|(pod, _)| pod.uid == before.uid) {
                 found.push((before.clone(), *revision));
             }
@@ -230,9 +233,9 @@ impl Replay {
 
     /// Judges a bound pod whose binding is not readable any more: on the state as it is, as if the pod were to be placed now.
     pub fn explain_bound(&mut self, pod: &Arc<PodInfo>, revision: i64) -> Explanation {
-        let mut excursion = Excursion::default();
-        let key = ObjectKey { kind: Watched::Pod, namespace: pod.namespace.clone(), name: pod.name.clone() };
-        excursion.set(&mut self.state, &key, None);
+        let mut replay = UndoLog::new(self);
+        let key = ObjectKey { kind: WatchedKind::Pod, namespace: pod.namespace.clone(), name: pod.name.clone() };
+        replay.state.set(&key, None);
         let unbound = Arc::new(PodInfo { node_name: None, nominated_node_name: None, ..(**pod).clone() });
         let attempt = Attempt {
             pod: unbound.clone(),
@@ -243,10 +246,10 @@ impl Replay {
             at_once: false,
             told: false,
         };
-        let mut judged = self.judge(&attempt, &unbound, revision);
+        let mut judged = replay.judge(&attempt, &unbound, revision);
         judged.verdict = Agreement::Unverifiable;
-        let mut explanation = self.explained(attempt, judged, revision, None);
-        explanation.decided_by = DecidedBy::without_attempt(pod, self.complete);
+        let mut explanation = replay.explained(attempt, judged, revision, None);
+        explanation.decided_by = DecidedBy::without_attempt(pod, replay.complete);
         let why = match explanation.decided_by {
             DecidedBy::Kubelet => "it is a static pod: its kubelet runs it and no scheduler decided; judged as if it were to be placed now",
             DecidedBy::Creator => "it was created with its node, so no scheduler decided; judged as if it were to be placed now",
@@ -255,60 +258,59 @@ impl Replay {
             }
         };
         explanation.caveats.insert(0, why.to_owned());
-        excursion.restore(&mut self.state);
         explanation
     }
 
     fn explained(&mut self, attempt: Attempt, judged: Judged, evaluated_revision: i64, found: Option<Found>) -> Explanation {
-        let (profile, own_profile) = self.scheduler.profile_for(&attempt.pod);
+        let mut log = UndoLog::new(self);
+        let replay = &mut *log;
+        let (profile, own_profile) = replay.scheduler.profile_for(&attempt.pod);
         let circumstances = Circumstances {
-            scheduler: &self.scheduler,
+            scheduler: &replay.scheduler,
             profile,
             own_profile,
-            state: &self.state,
+            state: &replay.state,
             attempt: &attempt,
             judgement: &judged.judgement,
             same_message: judged.same_message,
             found,
             evaluated_revision,
-            complete: self.complete,
+            complete: replay.complete,
         };
         let mut caveats = caveats::caveats(&circumstances);
         let doubt = rests_on_doubt(&attempt, &judged.judgement) || may_be_next_best(&attempt, &judged.judgement);
         let in_doubt = judged.verdict == Agreement::Disagrees && doubt;
         let verdict = if own_profile && !in_doubt { judged.verdict } else { Agreement::Unverifiable };
-        let mut before = Excursion::default();
         for (key, stored) in &judged.before {
-            before.set(&mut self.state, key, Some(stored.clone()));
+            replay.state.set(key, Some(stored.clone()));
         }
-        let evidence = self.evidence(&attempt.pod, profile, &judged.judgement);
-        let devices = devices::chosen(&Cycle::new(&attempt.pod, &self.state, profile), &judged.judgement);
-        let sought = self.remedies && matches!(attempt.outcome, Outcome::Unschedulable | Outcome::Pending);
+        let evidence = replay.evidence(&attempt.pod, profile, &judged.judgement);
+        let devices = devices::chosen(&Cycle::new(&attempt.pod, &replay.state, profile), &judged.judgement);
+        let sought = replay.remedies && matches!(attempt.outcome, Outcome::Unschedulable | Outcome::Pending);
         let mut preemption = Vec::new();
         if sought && judged.judgement.preemption_helps {
-            let cycle = Cycle { scope: judged.scope.as_ref(), ..Cycle::new(&attempt.pod, &self.state, profile) };
+            let cycle = Cycle { scope: judged.scope.as_ref(), ..Cycle::new(&attempt.pod, &replay.state, profile) };
             preemption = victims::candidates(&cycle, &judged.judgement);
             caveats.extend(caveats::unseen_candidates(kept(&cycle, &judged.judgement), preemption.len()));
         }
         caveats.extend(caveats::equal_victims(&preemption));
         caveats.extend(caveats::budgets_in_any_order(&preemption));
-        let only = match &self.depth {
+        let only = match &replay.depth {
             Depth::Node(name) => Some(name.as_str()),
             Depth::Verdicts | Depth::Refusals => None,
         };
-        let help = if sought { help(&attempt.pod, &mut self.state, profile, &judged.judgement, only) } else { Help::default() };
-        before.restore(&mut self.state);
+        let help = if sought { help(&attempt.pod, &mut replay.state, profile, &judged.judgement, only) } else { Help::default() };
         Explanation {
             decided_by: DecidedBy::Scheduler,
             meant_for: meant_for(&attempt.pod),
             scheduler_name: attempt.pod.spec.scheduler_name.clone(),
-            version: self.scheduler.version.clone(),
+            version: replay.scheduler.version.clone(),
             attempt,
             evaluated_revision,
             judgement: judged.judgement,
             verdict,
             caveats,
-            assumptions: caveats::assumptions(&self.scheduler, profile),
+            assumptions: caveats::assumptions(&replay.scheduler, profile),
             evidence,
             help,
             preemption,

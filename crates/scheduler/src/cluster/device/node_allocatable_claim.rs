@@ -1,0 +1,136 @@
+//! What devices that a pod's claims have take of the node's own resources (DRANodeAllocatableResources, since 1.36).
+//! Sources: `NodeAllocatableResourceClaimStatus` of `api/core/v1/types.go` (1.36, 1.37), `component-helpers/resource/helpers.go`.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use crate::cluster::pod::request_rules::NO_DEFAULTS;
+use crate::cluster::pod::spec::{compiled, resource_list};
+use crate::cluster::resource::list::{ResourceList, add_all};
+use crate::cluster::{Interner, Pairs, PodInfo, RequestRules, Text};
+
+/// What the devices of one claim take for one pod: an entry of `status.nodeAllocatableResourceClaimStatuses`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeAllocatableClaim {
+    /// The claim's name.
+    pub(crate) claim: Arc<str>,
+    /// The containers that name the claim, each as often as it does.
+    pub(crate) containers: Vec<Arc<str>>,
+    /// What the devices stand for themselves: `mapping`, in 1.36 `resources`.
+    pub(crate) mapped: ResourceList,
+    /// What they need beside, once: `overhead[].perPod`.
+    pub(crate) per_pod: ResourceList,
+    /// What they need beside for each of the containers: `overhead[].perContainer`.
+    pub(crate) per_container: ResourceList,
+}
+
+impl NodeAllocatableClaim {
+    /// Compiles an entry. What cannot be read is named in `problems`.
+    pub(crate) fn compile(entry: &NodeAllocatableClaimFields, interner: &mut Interner, problems: &mut Vec<String>) -> Self {
+        const PLACE: &str = "status.nodeAllocatableResourceClaimStatuses";
+        let mut listed = |name: &Option<Text>, quantity: &Option<Text>| {
+            let (name, quantity) = (name.as_deref()?, quantity.as_deref()?);
+            compiled(name, quantity, PLACE, interner, problems)
+        };
+        let overhead = || entry.overhead.iter().flatten();
+        let mut mapped: ResourceList = entry.mapping.iter().flatten().filter_map(|of| listed(&of.name, &of.quantity)).collect();
+        let per_pod = overhead().filter_map(|of| listed(&of.name, &of.per_pod)).collect();
+        let per_container = overhead().filter_map(|of| listed(&of.name, &of.per_container)).collect();
+        mapped.extend(resource_list(entry.resources.as_ref(), PLACE, interner, problems));
+        let containers = entry.containers.iter().flatten().map(|name| interner.string(name)).collect();
+        Self {
+            claim: interner.string(entry.resource_claim_name.as_deref().unwrap_or_default()),
+            containers,
+            mapped,
+            per_pod,
+            per_container,
+        }
+    }
+
+    /// All it takes of the node.
+    pub(crate) fn total(&self) -> ResourceList {
+        let mut total = self.mapped.clone();
+        add_all(&mut total, &self.per_pod);
+        for _ in &self.containers {
+            add_all(&mut total, &self.per_container);
+        }
+        total
+    }
+
+    /// What one of its containers may use of it (`GetContainerDRAAllocations`).
+    pub(crate) fn of_container(&self, name: &str) -> ResourceList {
+        let mut total = ResourceList::new();
+        if self.containers.iter().any(|container| **container == *name) {
+            for part in [&self.mapped, &self.per_pod, &self.per_container] {
+                add_all(&mut total, part);
+            }
+        }
+        total
+    }
+}
+
+/// An entry of `status.nodeAllocatableResourceClaimStatuses`, as it is written.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[allow(missing_docs, reason = "the fields' own names")]
+pub(crate) struct NodeAllocatableClaimFields<'a> {
+    #[serde(borrow)]
+    pub(crate) resource_claim_name: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub(crate) containers: Option<Vec<Text<'a>>>,
+    /// 1.36 only.
+    #[serde(borrow)]
+    pub(crate) resources: Option<Pairs<'a>>,
+    #[serde(borrow)]
+    pub(crate) mapping: Option<Vec<MappedFields<'a>>>,
+    #[serde(borrow)]
+    pub(crate) overhead: Option<Vec<OverheadFields<'a>>>,
+}
+
+/// An entry's `mapping`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[allow(missing_docs, reason = "the fields' own names")]
+pub(crate) struct MappedFields<'a> {
+    #[serde(borrow)]
+    pub(crate) name: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub(crate) quantity: Option<Text<'a>>,
+}
+
+/// An entry's `overhead`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[allow(missing_docs, reason = "the fields' own names")]
+pub(crate) struct OverheadFields<'a> {
+    #[serde(borrow)]
+    pub(crate) name: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub(crate) per_pod: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub(crate) per_container: Option<Text<'a>>,
+}
+
+impl RequestRules {
+    /// Adds what the pod's devices take, where that counts (`addDRANodeAllocatableClaimResources`).
+    pub(in crate::cluster) fn add_devices(&self, pod: &PodInfo, total: &mut ResourceList) {
+        for taking in pod.node_allocatable_claims.iter().filter(|_| self.devices) {
+            add_all(total, &taking.total());
+        }
+    }
+
+    /// What a pod that is yet to be placed asks for with what its devices would take.
+    pub(crate) fn with_devices(&self, pod: &PodInfo) -> ResourceList {
+        self.aggregate(pod, NO_DEFAULTS, false)
+    }
+
+    /// The limits of the pod's containers together with what its devices take, as far as these are huge pages: others are no part of them
+    /// where no container is limited (`AggregateContainerLimits`).
+    pub(crate) fn huge_page_limits(&self, pod: &PodInfo) -> ResourceList {
+        let mut total = self.sum(pod, |container, _| container.limits.clone());
+        self.add_devices(pod, &mut total);
+        total.retain(|(name, _)| name.starts_with("hugepages-"));
+        total
+    }
+}

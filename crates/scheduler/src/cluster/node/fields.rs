@@ -1,0 +1,83 @@
+//! The fields of a Node that some plugin reads, borrowed from the bytes of the node: every node is written again and again.
+
+use serde::Deserialize;
+
+use crate::cluster::pod::fields::{ConditionFields, MetadataFields};
+use crate::cluster::{Pairs, Text};
+
+/// A Node.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct NodeFields<'a> {
+    /// `kind`; empty where it is not said.
+    #[serde(borrow)]
+    pub(crate) kind: Text<'a>,
+    /// `metadata`.
+    #[serde(borrow)]
+    pub(crate) metadata: Option<MetadataFields<'a>>,
+    /// `spec`.
+    #[serde(borrow)]
+    pub(crate) spec: Option<NodeSpecFields<'a>>,
+    /// `status`.
+    #[serde(borrow)]
+    pub(crate) status: Option<NodeStatusFields<'a>>,
+}
+
+/// A Node's `spec`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[allow(missing_docs, reason = "the fields' own names")]
+pub(crate) struct NodeSpecFields<'a> {
+    #[serde(borrow)]
+    pub(crate) taints: Option<Vec<TaintFields<'a>>>,
+    pub(crate) unschedulable: Option<bool>,
+}
+
+/// A taint.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[allow(missing_docs, reason = "the fields' own names")]
+pub(crate) struct TaintFields<'a> {
+    #[serde(borrow)]
+    pub(crate) effect: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub(crate) key: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub(crate) value: Option<Text<'a>>,
+}
+
+/// A Node's `status`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[allow(missing_docs, reason = "the fields' own names")]
+pub(crate) struct NodeStatusFields<'a> {
+    #[serde(borrow)]
+    pub(crate) allocatable: Option<Pairs<'a>>,
+    #[serde(borrow)]
+    pub(crate) conditions: Option<Vec<ConditionFields<'a>>>,
+    #[serde(borrow)]
+    pub(crate) declared_features: Option<Vec<Text<'a>>>,
+    #[serde(borrow)]
+    pub(crate) images: Option<Vec<ImageFields<'a>>>,
+    #[serde(borrow)]
+    pub(crate) node_info: Option<NodeInfoFields<'a>>,
+}
+
+/// An image that a node holds.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[allow(missing_docs, reason = "the fields' own names")]
+pub(crate) struct ImageFields<'a> {
+    #[serde(borrow)]
+    pub(crate) names: Option<Vec<Text<'a>>>,
+    pub(crate) size_bytes: Option<i64>,
+}
+
+/// A Node's `status.nodeInfo`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[allow(missing_docs, reason = "the fields' own names")]
+pub(crate) struct NodeInfoFields<'a> {
+    #[serde(borrow)]
+    pub(crate) kubelet_version: Option<Text<'a>>,
+}

@@ -1,0 +1,182 @@
+//! A node, its pods and what they take of it.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use super::fields::{NodeSpecFields, NodeStatusFields};
+use crate::cluster::pod::fields::MetadataFields;
+use crate::cluster::pod::spec::resource_list;
+use crate::cluster::{HostPort, ImageState, Interner, Labels, NodeFields, PodInfo, RequestRules, Resources, Text};
+
+/// A node's number within one `ClusterState`, stable while the state lives.
+pub(crate) type NodeId = u32;
+
+/// A taint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taint {
+    /// Its key.
+    pub(crate) key: Arc<str>,
+    /// Its value, often empty.
+    pub(crate) value: Arc<str>,
+    /// `NoSchedule`, `PreferNoSchedule` or `NoExecute`.
+    pub(crate) effect: Arc<str>,
+}
+
+/// A condition of a node's status.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Condition {
+    /// Its type.
+    pub(crate) kind: Arc<str>,
+    /// `True`, `False` or `Unknown`.
+    pub(crate) status: Arc<str>,
+}
+
+/// The Node object, compiled.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Node {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its labels.
+    pub(crate) labels: Labels,
+    /// Its annotations.
+    pub(crate) annotations: Labels,
+    /// `spec.taints`, in order.
+    pub(crate) taints: Vec<Taint>,
+    /// `spec.unschedulable`.
+    pub(crate) unschedulable: bool,
+    /// `status.allocatable`.
+    pub(crate) allocatable: Resources,
+    /// `status.allocatable.pods`; 0 where absent.
+    pub(crate) allowed_pods: i64,
+    /// `status.conditions`, in order.
+    pub(crate) conditions: Vec<Condition>,
+    /// `status.images`: every name with its size in bytes.
+    pub(crate) images: Vec<(Arc<str>, i64)>,
+    /// `status.declaredFeatures`.
+    pub(crate) declared_features: Vec<Arc<str>>,
+    /// `status.nodeInfo.kubeletVersion`.
+    pub(crate) kubelet_version: Arc<str>,
+    /// The revision of this version; 0 where it is not known.
+    pub(crate) mod_revision: i64,
+}
+
+/// A node with its pods and the sums over them. Upstream: `framework.NodeInfo`.
+#[derive(Clone, Debug, Default)]
+pub struct NodeInfo {
+    /// Its number in the state.
+    pub(crate) id: NodeId,
+    /// The node; reached directly through `Deref`.
+    pub(crate) node: Arc<Node>,
+    /// Whether the Node object exists; pods may name a node that does not.
+    pub(crate) exists: bool,
+    /// Images with the counts frozen when this node was last written.
+    pub(crate) image_states: Arc<[ImageState]>,
+    /// Its pods, finished ones left out, in order of arrival.
+    pub(crate) pods: Vec<Arc<PodInfo>>,
+    /// What its pods take.
+    pub(crate) requested: Resources,
+    /// CPU its pods take with the defaults of scores, in thousandths.
+    pub(crate) non_zero_cpu: i64,
+    /// Memory its pods take with the defaults of scores, in bytes.
+    pub(crate) non_zero_memory: i64,
+    /// Host ports that count as free though a pod has them: see [`NodeInfo::simulate_remove`].
+    pub(in crate::cluster) freed_ports: Vec<HostPort>,
+}
+
+impl Deref for NodeInfo {
+    type Target = Node;
+    fn deref(&self) -> &Node {
+        &self.node
+    }
+}
+
+impl NodeInfo {
+    /// Adds a pod and what it takes.
+    pub fn add_pod(&mut self, pod: Arc<PodInfo>, rules: &RequestRules) {
+        let resource = rules.pod_resource(&pod);
+        self.requested.add(&resource.requests);
+        self.non_zero_cpu = self.non_zero_cpu.wrapping_add(resource.non_zero_cpu);
+        self.non_zero_memory = self.non_zero_memory.wrapping_add(resource.non_zero_memory);
+        drop(resource);
+        self.pods.push(pod);
+    }
+
+    /// Takes a pod off the node; whether it was there.
+    pub(crate) fn remove_pod(&mut self, pod: &PodInfo, rules: &RequestRules) -> bool {
+        let Some(at) = self.pods.iter().position(|known| known.name == pod.name && known.namespace == pod.namespace) else { return false };
+        let known = self.pods.remove(at);
+        let resource = rules.pod_resource(&known);
+        self.requested.subtract(&resource.requests);
+        self.non_zero_cpu = self.non_zero_cpu.wrapping_sub(resource.non_zero_cpu);
+        self.non_zero_memory = self.non_zero_memory.wrapping_sub(resource.non_zero_memory);
+        true
+    }
+
+    /// Takes a pod off as preemption tries it: upstream keeps host ports as a set (`HostPortInfo.Remove`), so that the pod's ports count as free
+    /// though one that stays has them too, until a pod with them comes.
+    pub(crate) fn simulate_remove(&mut self, pod: &PodInfo, rules: &RequestRules, with_sidecars: bool) {
+        self.freed_ports.extend(host_ports(pod, with_sidecars).cloned());
+        self.remove_pod(pod, rules);
+    }
+
+    /// Adds a pod, whose host ports are taken from then on.
+    pub(crate) fn simulate_add(&mut self, pod: Arc<PodInfo>, rules: &RequestRules, with_sidecars: bool) {
+        self.freed_ports.retain(|freed| !host_ports(&pod, with_sidecars).any(|port| port == freed));
+        self.add_pod(pod, rules);
+    }
+
+    /// The host ports in use, by which pod; sidecars' where `with_sidecars`.
+    pub(crate) fn used_ports(&self, with_sidecars: bool) -> impl Iterator<Item = (&HostPort, &Arc<PodInfo>)> {
+        let ports = self.pods.iter().flat_map(move |pod| host_ports(pod, with_sidecars).map(move |port| (port, pod)));
+        ports.filter(|(port, _)| !self.freed_ports.contains(port))
+    }
+}
+
+/// The host ports a pod wants; its sidecars' too where `with_sidecars`.
+pub(crate) fn host_ports(pod: &PodInfo, with_sidecars: bool) -> impl Iterator<Item = &HostPort> {
+    pod.spec.host_ports.iter().chain(pod.spec.sidecar_host_ports.iter().filter(move |_| with_sidecars))
+}
+
+impl Node {
+    /// Compiles a node. What cannot be read is named in `problems`; the rest counts.
+    pub(crate) fn compile(
+        node: &NodeFields,
+        mod_revision: i64,
+        rules: &RequestRules,
+        interner: &mut Interner,
+        problems: &mut Vec<String>,
+    ) -> Self {
+        let (no_metadata, no_spec, no_status) = (MetadataFields::default(), NodeSpecFields::default(), NodeStatusFields::default());
+        let metadata = node.metadata.as_ref().unwrap_or(&no_metadata);
+        let spec = node.spec.as_ref().unwrap_or(&no_spec);
+        let status = node.status.as_ref().unwrap_or(&no_status);
+        if status.allocatable.as_ref().is_none_or(|offered| offered.iter().len() == 0) {
+            problems.push("it has no status.allocatable, so it offers nothing".to_owned());
+        }
+        let allocatable = resource_list(status.allocatable.as_ref(), "status.allocatable", interner, problems);
+        let (name, labels) = (metadata.name.as_deref().unwrap_or_default(), interner.pairs(metadata.labels.as_ref()));
+        let annotations = interner.pairs(metadata.annotations.as_ref());
+        let mut text = |text: &Option<Text>| interner.string(text.as_deref().unwrap_or_default());
+        let taints = spec.taints.iter().flatten();
+        let taints = taints.map(|taint| Taint { key: text(&taint.key), value: text(&taint.value), effect: text(&taint.effect) }).collect();
+        let conditions = status.conditions.iter().flatten();
+        let conditions = conditions.map(|condition| Condition { kind: text(&condition.type_), status: text(&condition.status) }).collect();
+        let kubelet_version = text(&status.node_info.as_ref().and_then(|info| info.kubelet_version.clone()));
+        let images = status.images.iter().flatten();
+        let images = images.flat_map(|image| image.names.iter().flatten().map(|name| (name, image.size_bytes.unwrap_or(0))));
+        Self {
+            name: interner.string(name),
+            labels,
+            annotations,
+            taints,
+            unschedulable: spec.unschedulable == Some(true),
+            allocatable: rules.units(&allocatable),
+            allowed_pods: allocatable.iter().find(|(name, _)| &**name == "pods").map_or(0, |(_, amount)| amount.value()),
+            conditions,
+            images: images.map(|(name, size)| (interner.string(name), size)).collect(),
+            declared_features: status.declared_features.iter().flatten().map(|feature| interner.string(feature)).collect(),
+            kubelet_version,
+            mod_revision,
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Terms of pod affinity and anti-affinity, compiled.
+
+use std::sync::Arc;
+
+use ketcd_kube::api::core::v1 as core;
+use ketcd_kube::apimachinery::pkg::apis::meta::v1::LabelSelector;
+
+use crate::cluster::{Interner, Labels, Requirement, Selector};
+
+/// One term: pods it selects, and the topology within which it counts them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct AffinityTerm {
+    /// The node label that makes the topology's domains.
+    pub(crate) topology_key: Arc<str>,
+    /// The pods meant; `None` matches nothing.
+    pub(crate) selector: Option<Selector>,
+    /// How many of the selector's first requirements are written as matchLabels.
+    pub(crate) match_labels: usize,
+    /// The same of the selector of namespaces.
+    pub(crate) match_namespace_labels: usize,
+    /// The namespaces listed, as written.
+    pub(crate) namespaces: Vec<Arc<str>>,
+    /// Selects namespaces by their labels; `None` where the field is absent (an empty selector means all).
+    pub(crate) namespace_selector: Option<Selector>,
+    /// The namespace of the pod that carries the term.
+    pub(crate) owner_namespace: Arc<str>,
+}
+
+/// What a release makes of `namespaceSelector` (`framework/types.go` AffinityTerm).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NamespaceSelectors {
+    /// It does not know the field (up to 1.20): a term without a list means its owner's namespace.
+    Unknown,
+    /// It knows the field but its gate is off (1.21): a term with a selector and no list means no namespace.
+    Ignored,
+    /// It selects.
+    Honored,
+}
+
+impl AffinityTerm {
+    /// Compiles a term of a pod in `owner_namespace`.
+    pub(crate) fn compile(term: &core::PodAffinityTerm, owner_namespace: &Arc<str>, interner: &mut Interner) -> Self {
+        Self {
+            topology_key: interner.string(&term.topology_key),
+            selector: term.label_selector.as_ref().and_then(|selector| Selector::compile(selector, interner)),
+            match_labels: equalities(term.label_selector.as_ref()),
+            match_namespace_labels: equalities(term.namespace_selector.as_ref()),
+            namespaces: term.namespaces.iter().flatten().map(|namespace| interner.string(namespace)).collect(),
+            namespace_selector: term.namespace_selector.as_ref().and_then(|selector| Selector::compile(selector, interner)),
+            owner_namespace: owner_namespace.clone(),
+        }
+    }
+
+    /// Whether the term means pods of `namespace`, whose labels are `labels` (`None`: the Namespace is not known).
+    pub(crate) fn matches_namespace(&self, namespace: &str, labels: Option<&Labels>, selectors: NamespaceSelectors) -> bool {
+        let known = self.namespace_selector.as_ref().filter(|_| selectors != NamespaceSelectors::Unknown);
+        if self.namespaces.is_empty() && known.is_none() {
+            return namespace == &*self.owner_namespace;
+        }
+        let selector = known.filter(|_| selectors == NamespaceSelectors::Honored);
+        self.namespaces.iter().any(|listed| &**listed == namespace)
+            || selector.is_some_and(|selector| selector.is_empty() || labels.is_some_and(|labels| selector.matches(labels)))
+    }
+
+    /// Whether all its selectors name values that a label can have: upstream does not parse others.
+    pub(crate) fn parses(&self) -> bool {
+        let selectors = self.selector.iter().chain(&self.namespace_selector);
+        selectors.flat_map(|selector| &selector.requirements).all(Requirement::has_label_values)
+    }
+
+    /// Whether the term selects pods of these labels.
+    pub(crate) fn matches_labels(&self, labels: &Labels) -> bool {
+        self.selector.as_ref().is_some_and(|selector| selector.matches(labels))
+    }
+}
+
+fn equalities(selector: Option<&LabelSelector>) -> usize {
+    selector.map_or(0, |selector| selector.match_labels.iter().flatten().count())
+}
+
+/// What a pod says about other pods.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct PodAffinity {
+    /// Whether the object is there at all, even empty.
+    pub(crate) present: bool,
+    /// Terms that must hold.
+    pub(crate) required: Vec<Arc<AffinityTerm>>,
+    /// Terms that count, with their weights.
+    pub(crate) preferred: Vec<(i32, Arc<AffinityTerm>)>,
+    /// Whether a required term does not parse.
+    unparsed_required: bool,
+    /// Whether a preferred term does not parse.
+    unparsed_preferred: bool,
+}
+
+impl PodAffinity {
+    /// Compiles required and preferred terms.
+    pub(crate) fn compile(
+        required: Option<&Vec<core::PodAffinityTerm>>,
+        preferred: Option<&Vec<core::WeightedPodAffinityTerm>>,
+        namespace: &Arc<str>,
+        interner: &mut Interner,
+    ) -> Self {
+        let required: Vec<Arc<AffinityTerm>> =
+            required.into_iter().flatten().map(|term| Arc::new(AffinityTerm::compile(term, namespace, interner))).collect();
+        let preferred: Vec<(i32, Arc<AffinityTerm>)> = preferred
+            .into_iter()
+            .flatten()
+            .map(|term| (term.weight, Arc::new(AffinityTerm::compile(&term.pod_affinity_term, namespace, interner))))
+            .collect();
+        let unparsed_required = required.iter().any(|term| !term.parses());
+        let unparsed_preferred = preferred.iter().any(|(_, term)| !term.parses());
+        Self { present: true, required, preferred, unparsed_required, unparsed_preferred }
+    }
+
+    /// The required terms that count once the pod runs: none where one of them does not parse (`framework/types.go` getAffinityTerms, 1.19–).
+    pub(crate) fn required_of_running(&self) -> &[Arc<AffinityTerm>] {
+        if self.unparsed_required { &[] } else { &self.required }
+    }
+
+    /// The same of preferred terms.
+    pub(crate) fn preferred_of_running(&self) -> &[(i32, Arc<AffinityTerm>)] {
+        if self.unparsed_preferred { &[] } else { &self.preferred }
+    }
+}

@@ -1,0 +1,197 @@
+//! A pod as the scheduler's cache holds it.
+
+use std::sync::Arc;
+
+use ketcd_kube::api::core::v1 as core;
+
+use super::fields::{MetadataFields, ResourceFields, SpecFields, StatusFields};
+use super::requests::Allocation;
+use super::spec::resource_list;
+use crate::cluster::namespaced_name::NamespacedName;
+use crate::cluster::{Interner, Labels, NodeAllocatableClaim, Pairs, PodFields, PodSpec, Text};
+
+/// Namespace and name.
+pub type PodKey = NamespacedName;
+
+/// A pod: what is its own, beside the template it shares.
+#[derive(Clone, Debug, Default)]
+pub struct PodInfo {
+    /// Its namespace.
+    pub namespace: Arc<str>,
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its uid.
+    pub uid: Arc<str>,
+    /// Its labels.
+    pub(crate) labels: Labels,
+    /// What it shares with its siblings.
+    pub spec: Arc<PodSpec>,
+    /// `spec.nodeName`.
+    pub node_name: Option<Arc<str>>,
+    /// `status.nominatedNodeName` (1.9: the annotation `scheduler.kubernetes.io/nominated-node-name`).
+    pub nominated_node_name: Option<Arc<str>>,
+    /// Whether the phase is Succeeded or Failed: the scheduler no longer sees it.
+    pub finished: bool,
+    /// Whether it has a deletion timestamp.
+    pub terminating: bool,
+    /// Whether the scheduler itself chose it as a victim (condition DisruptionTarget, reason PreemptionByScheduler or PreemptionByKubeScheduler).
+    pub(crate) preempted: bool,
+    /// `metadata.creationTimestamp`, seconds since 1970.
+    pub created: Option<i64>,
+    /// `status.startTime`, seconds since 1970.
+    pub(crate) started: Option<i64>,
+    /// The condition PodScheduled, if it is written.
+    pub(crate) scheduled: Option<Arc<ScheduledCondition>>,
+    /// What was allocated where that differs from what is requested.
+    pub(crate) allocations: Vec<Allocation>,
+    /// What its devices take of the node (`status.nodeAllocatableResourceClaimStatuses`).
+    pub(crate) node_allocatable_claims: Vec<NodeAllocatableClaim>,
+    /// Whether `status.resize` says that a resize is infeasible (read by 1.27 to 1.31).
+    pub(crate) resize_infeasible: bool,
+    /// Whether the condition PodResizePending says so (read since 1.32).
+    pub(crate) resize_pending_infeasible: bool,
+    /// `status.resourceClaimStatuses`.
+    pub(crate) claim_statuses: Vec<ClaimStatus>,
+    /// Whether it is a static pod's mirror (annotation `kubernetes.io/config.mirror`).
+    pub(crate) mirror: bool,
+    /// The revision of this version; 0 where it is not known.
+    pub mod_revision: i64,
+}
+
+/// The condition PodScheduled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ScheduledCondition {
+    /// Whether its status is True.
+    pub(crate) status: bool,
+    /// `reason`.
+    pub(crate) reason: Arc<str>,
+    /// `message`.
+    pub(crate) message: Arc<str>,
+    /// `lastTransitionTime`, seconds since 1970.
+    pub(crate) since: Option<i64>,
+}
+
+/// The claim made for one of the pod's templates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ClaimStatus {
+    /// The entry in `spec.resourceClaims`.
+    pub(crate) name: Arc<str>,
+    /// The claim's name; `None`: none is needed.
+    pub(crate) claim: Option<Arc<str>>,
+}
+
+impl PodInfo {
+    /// Compiles a pod. What cannot be read is named in `problems`; the rest counts.
+    pub fn compile(pod: &PodFields, mod_revision: i64, interner: &mut Interner, problems: &mut Vec<String>) -> Self {
+        let (no_metadata, no_spec, no_status) = (MetadataFields::default(), SpecFields::default(), StatusFields::default());
+        let metadata = pod.metadata.as_ref().unwrap_or(&no_metadata);
+        let source = pod.spec.as_ref().unwrap_or(&no_spec);
+        let status = pod.status.as_ref().unwrap_or(&no_status);
+        let compiled = PodSpec::compile(metadata, source, interner, problems);
+        let spec = interner.spec(compiled);
+        let mut text = |text: &Option<Text>| text.as_ref().filter(|text| !text.is_empty()).map(|text| interner.string(text));
+        let annotation = |key: &str| metadata.annotations.as_ref().and_then(|annotations| annotations.get(key));
+        let condition = |kind: &str| status.conditions.iter().flatten().find(|condition| condition.type_.as_deref() == Some(kind));
+        let nominated = text(&status.nominated_node_name);
+        let mut info = Self {
+            namespace: text(&metadata.namespace).unwrap_or_default(),
+            name: metadata.name.as_deref().unwrap_or_default().into(),
+            uid: metadata.uid.as_deref().unwrap_or_default().into(),
+            node_name: text(&source.node_name),
+            nominated_node_name: nominated,
+            finished: matches!(status.phase.as_deref(), Some("Succeeded" | "Failed")),
+            terminating: metadata.deletion_timestamp.is_some(),
+            preempted: condition("DisruptionTarget").is_some_and(|condition| {
+                condition.status.as_deref() == Some("True")
+                    && matches!(condition.reason.as_deref(), Some("PreemptionByScheduler" | "PreemptionByKubeScheduler"))
+            }),
+            created: seconds(&metadata.creation_timestamp),
+            started: seconds(&status.start_time),
+            scheduled: condition("PodScheduled").map(|condition| {
+                Arc::new(ScheduledCondition {
+                    status: condition.status.as_deref() == Some("True"),
+                    reason: text(&condition.reason).unwrap_or_default(),
+                    message: text(&condition.message).unwrap_or_default(),
+                    since: seconds(&condition.last_transition_time),
+                })
+            }),
+            resize_infeasible: status.resize.as_deref() == Some("Infeasible"),
+            resize_pending_infeasible: condition("PodResizePending")
+                .is_some_and(|condition| condition.reason.as_deref() == Some("Infeasible")),
+            mirror: annotation("kubernetes.io/config.mirror").is_some(),
+            mod_revision,
+            spec,
+            ..Self::default()
+        };
+        if info.nominated_node_name.is_none() && status.nominated_node_name.is_none() {
+            info.nominated_node_name = annotation("NominatedNodeName").filter(|name| !name.is_empty()).map(|name| interner.string(name));
+        }
+        let claims = status.resource_claim_statuses.iter().flatten();
+        info.claim_statuses = claims.map(|claim| ClaimStatus::compile(claim, interner)).collect();
+        info.labels = interner.pairs(metadata.labels.as_ref());
+        let takings = status.node_allocatable_resource_claim_statuses.iter().flatten();
+        info.node_allocatable_claims = takings.map(|taking| NodeAllocatableClaim::compile(taking, interner, problems)).collect();
+        info.allocations = allocations(status, &info.spec, info.resize_pending_infeasible, interner, problems);
+        info
+    }
+
+    /// Namespace and name.
+    pub fn key(&self) -> PodKey {
+        (self.namespace.clone(), self.name.clone())
+    }
+
+    /// `namespace/name`, as people write it.
+    pub fn full_name(&self) -> String {
+        format!("{}/{}", self.namespace, self.name)
+    }
+
+    /// Whether the scheduler counts it on the node it names.
+    pub(crate) fn is_on_node(&self) -> bool {
+        self.node_name.is_some() && !self.finished
+    }
+}
+
+impl ClaimStatus {
+    fn compile(status: &core::PodResourceClaimStatus, interner: &mut Interner) -> Self {
+        let claim = status.resource_claim_name.as_deref().filter(|claim| !claim.is_empty());
+        Self { name: status.name.as_str().into(), claim: claim.map(|claim| interner.string(claim)) }
+    }
+}
+
+/// Seconds since 1970.
+fn seconds(time: &Option<Text>) -> Option<i64> {
+    time.as_ref()?.parse::<jiff::Timestamp>().ok().map(|time| time.as_second())
+}
+
+/// What the kubelet reports as allocated; left out where it says the same as the spec, unless the spec does not count.
+fn allocations(
+    status: &StatusFields,
+    spec: &PodSpec,
+    infeasible: bool,
+    interner: &mut Interner,
+    problems: &mut Vec<String>,
+) -> Vec<Allocation> {
+    let mut allocation = |name: &str, allocated: &Option<Pairs>, resources: &Option<ResourceFields>| {
+        let mut listed = |list: &Option<Pairs>, place| resource_list(list.as_ref(), place, interner, problems);
+        let allocated = listed(allocated, "status.allocatedResources");
+        let actual = resources.as_ref().map(|resources| listed(&resources.requests, "status.resources.requests"));
+        Allocation { container: interner.string(name), allocated, actual }
+    };
+    let mut found = Vec::new();
+    let statuses = status.container_statuses.iter().flatten().chain(status.init_container_statuses.iter().flatten());
+    for container in statuses.filter(|container| container.allocated_resources.is_some() || container.resources.is_some()) {
+        let allocation = allocation(container.name.as_deref().unwrap_or_default(), &container.allocated_resources, &container.resources);
+        let requests = &spec.requests;
+        let own = requests.containers.iter().chain(&requests.init_containers).find(|own| own.name == allocation.container);
+        let same = own.is_some_and(|own| {
+            allocation.allocated == own.requests && allocation.actual.as_ref().is_none_or(|actual| *actual == own.requests)
+        });
+        if !same || infeasible {
+            found.push(allocation);
+        }
+    }
+    if status.allocated_resources.is_some() || status.resources.is_some() {
+        found.push(allocation("", &status.allocated_resources, &status.resources));
+    }
+    found
+}

@@ -1,0 +1,263 @@
+//! What a pod asks for, summed by the rule of each release.
+
+use std::borrow::Cow;
+
+use super::requests::{ContainerRequests, PodResource};
+use crate::cluster::resource::list::{ResourceList, add_all, raise_all, set};
+use crate::cluster::{Amount, PodInfo, Resources};
+
+/// CPU that a container without a cpu request counts for in scores, in thousandths (`priorities/util/non_zero.go`, every release).
+pub(in crate::cluster) const DEFAULT_MILLI_CPU: i64 = 100;
+/// Memory that a container without a memory request counts for in scores, in bytes (the same file).
+pub(in crate::cluster) const DEFAULT_MEMORY: i64 = 200 * 1024 * 1024;
+
+/// Which of the rules for summing requests apply (scheduler-facing gates resolved).
+/// Sources: `schedulercache/node_info.go` (1.9–1.15), `nodeinfo/node_info.go` (1.16–1.18), `framework/types.go` (1.19–1.37),
+/// `component-helpers/resource/helpers.go` (1.32–1.37).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestRules {
+    /// The scheduler's minor version.
+    pub(crate) release: u16,
+    /// `spec.overhead` counts (PodOverhead).
+    pub(crate) overhead: bool,
+    /// Init containers count beyond what the filters ask for the incoming pod.
+    pub(crate) init_containers: bool,
+    /// `spec.resources` counts (PodLevelResources).
+    pub(crate) pod_level: bool,
+    /// The status of in-place resizes counts (InPlacePodVerticalScaling).
+    pub(crate) in_place: bool,
+    /// The same for the pod's own resources (InPlacePodLevelResourcesVerticalScaling).
+    pub(crate) pod_level_in_place: bool,
+    /// What the devices of pods on nodes take there counts (DRANodeAllocatableResources).
+    pub(crate) devices: bool,
+    /// Ephemeral storage counts (LocalStorageCapacityIsolation, which schedulers ask for from 1.18 to 1.24).
+    pub(crate) ephemeral_storage: bool,
+}
+
+#[derive(Clone, Copy, Default)]
+pub(in crate::cluster) struct Defaults {
+    cpu: bool,
+    memory: bool,
+}
+
+pub(in crate::cluster) const NO_DEFAULTS: Defaults = Defaults { cpu: false, memory: false };
+const BOTH_DEFAULTS: Defaults = Defaults { cpu: true, memory: true };
+
+impl RequestRules {
+    /// A list's amounts in the scheduler's units, as far as they count.
+    pub(crate) fn units(&self, list: &ResourceList) -> Resources {
+        let mut resources = Resources::from_list(list, self.release);
+        if !self.ephemeral_storage {
+            resources.ephemeral_storage = 0;
+        }
+        resources
+    }
+
+    /// What the filters hold against a node for an incoming pod.
+    pub(crate) fn incoming(&self, pod: &PodInfo) -> Resources {
+        if self.release <= 26 {
+            let mut total = self.containers(pod, NO_DEFAULTS);
+            total.raise_to(&self.largest_init(pod, NO_DEFAULTS));
+            self.add_overhead(pod, &mut total);
+            return total;
+        }
+        let rules = Self { devices: false, ..*self };
+        self.units(&rules.aggregate(pod, NO_DEFAULTS, false))
+    }
+
+    /// What a pod on a node takes there, with and without the defaults of scores; made once for all pods of a template.
+    pub(crate) fn pod_resource<'p>(&self, pod: &'p PodInfo) -> Cow<'p, PodResource> {
+        let make = || {
+            let (non_zero_cpu, non_zero_memory) = self.existing_non_zero(pod);
+            PodResource { requests: self.existing(pod), non_zero_cpu, non_zero_memory }
+        };
+        if !pod.allocations.is_empty() || !pod.node_allocatable_claims.is_empty() {
+            return Cow::Owned(make());
+        }
+        let (rules, resource) = pod.spec.requests.resource.0.get_or_init(|| (*self, make()));
+        if rules == self { Cow::Borrowed(resource) } else { Cow::Owned(make()) }
+    }
+
+    /// What a pod on a node takes there.
+    pub(crate) fn existing(&self, pod: &PodInfo) -> Resources {
+        match self.release {
+            ..=15 => self.containers(pod, NO_DEFAULTS),
+            16..=26 if !self.init_containers => {
+                let mut total = self.containers(pod, NO_DEFAULTS);
+                self.add_overhead(pod, &mut total);
+                total
+            }
+            16..=26 => self.incoming(pod),
+            _ => self.units(&self.aggregate(pod, NO_DEFAULTS, self.in_place)),
+        }
+    }
+
+    /// What a pod on a node takes there in the eyes of the scores that give containers without requests a default: thousandths of cpu, bytes of memory.
+    pub(crate) fn existing_non_zero(&self, pod: &PodInfo) -> (i64, i64) {
+        let total = match self.release {
+            ..=15 => self.containers(pod, BOTH_DEFAULTS),
+            16..=26 => {
+                let mut total = self.containers(pod, BOTH_DEFAULTS);
+                if self.init_containers {
+                    total.raise_to(&self.largest_init(pod, BOTH_DEFAULTS));
+                }
+                self.add_overhead(pod, &mut total);
+                total
+            }
+            28..=31 if pod.spec.requests.init_containers.iter().any(|container| container.restartable) => self.non_zero_1_28(pod),
+            27..=31 => self.units(&self.aggregate(pod, BOTH_DEFAULTS, self.in_place)),
+            _ => {
+                let mut defaults = BOTH_DEFAULTS;
+                if self.pod_level && !pod.spec.requests.pod_level.is_empty() {
+                    let plain = self.aggregate(pod, NO_DEFAULTS, self.in_place);
+                    let missing = |name: &str| !plain.iter().any(|(known, _)| &**known == name);
+                    defaults = Defaults { cpu: missing("cpu"), memory: missing("memory") };
+                }
+                self.units(&self.aggregate(pod, defaults, self.in_place))
+            }
+        };
+        (total.milli_cpu, total.memory)
+    }
+
+    /// What the scores add for the incoming pod, per resource; `non_zero`: with the defaults for cpu and memory.
+    /// 1.16 to 1.26 add a cpu overhead in whole cores as if they were thousandths: reproduced.
+    pub(crate) fn scored(&self, pod: &PodInfo, non_zero: bool) -> Resources {
+        let defaults = if non_zero { BOTH_DEFAULTS } else { NO_DEFAULTS };
+        match self.release {
+            ..=15 => self.containers(pod, defaults),
+            16..=26 => {
+                let mut total = self.containers(pod, defaults);
+                if self.init_containers {
+                    total.raise_to(&self.largest_init(pod, defaults));
+                }
+                if self.overhead {
+                    for (name, amount) in &pod.spec.requests.overhead {
+                        if &**name == "cpu" {
+                            total.milli_cpu = total.milli_cpu.wrapping_add(amount.value());
+                        } else {
+                            total.add_amount(name, *amount, self.release);
+                        }
+                    }
+                }
+                total
+            }
+            _ => {
+                // Since 1.33 the scorers are told of these gates, and NodeResourcesFit tells its own nothing (`fit.go`).
+                let told = !non_zero || self.release <= 32;
+                let rules = Self { pod_level: self.pod_level && told, devices: false, ..*self };
+                self.units(&rules.aggregate(pod, defaults, self.in_place && told))
+            }
+        }
+    }
+
+    fn containers(&self, pod: &PodInfo, defaults: Defaults) -> Resources {
+        let mut total = Resources::default();
+        for container in &pod.spec.requests.containers {
+            total.add(&self.units(&with_defaults(container.requests.clone(), defaults)));
+        }
+        total
+    }
+
+    fn largest_init(&self, pod: &PodInfo, defaults: Defaults) -> Resources {
+        let mut largest = Resources::default();
+        for container in &pod.spec.requests.init_containers {
+            largest.raise_to(&self.units(&with_defaults(container.requests.clone(), defaults)));
+        }
+        if self.release <= 21 {
+            // `SetMaxResource` took over only what was more than before, and so no zero.
+            largest.scalars.retain(|(_, amount)| *amount > 0);
+        }
+        largest
+    }
+
+    fn add_overhead(&self, pod: &PodInfo, total: &mut Resources) {
+        if self.overhead {
+            total.add(&self.units(&pod.spec.requests.overhead));
+        }
+    }
+
+    /// `PodRequests` of 1.27 and later: amounts are added before they are rounded; sidecars from 1.28.
+    pub(in crate::cluster) fn aggregate(&self, pod: &PodInfo, defaults: Defaults, status: bool) -> ResourceList {
+        let mut total = if status && self.release >= 37 {
+            self.largest_sum(pod, defaults)
+        } else {
+            let mut sum = self.sum(pod, |container, init| self.effective(pod, container, defaults, status, init));
+            self.add_devices(pod, &mut sum);
+            sum
+        };
+        if self.pod_level {
+            for (name, amount) in self.pod_level_requests(pod, status) {
+                if is_pod_level(&name) {
+                    set(&mut total, &name, amount);
+                }
+            }
+        }
+        if self.overhead {
+            add_all(&mut total, &pod.spec.requests.overhead);
+        }
+        total
+    }
+
+    /// Regular containers and sidecars together, or what it takes to start them. `of` is asked of containers and whether they are init containers.
+    pub(in crate::cluster) fn sum(&self, pod: &PodInfo, of: impl Fn(&ContainerRequests, bool) -> ResourceList) -> ResourceList {
+        let mut total = ResourceList::new();
+        for container in &pod.spec.requests.containers {
+            add_all(&mut total, &of(container, false));
+        }
+        let mut sidecars = ResourceList::new();
+        let mut initial = ResourceList::new();
+        for container in &pod.spec.requests.init_containers {
+            let mut candidate = of(container, true);
+            if container.restartable && self.release >= 28 {
+                add_all(&mut total, &candidate);
+                add_all(&mut sidecars, &candidate);
+                candidate = sidecars.clone();
+            } else {
+                add_all(&mut candidate, &sidecars);
+            }
+            raise_all(&mut initial, &candidate);
+        }
+        raise_all(&mut total, &initial);
+        total
+    }
+
+    /// Existing pods of 1.28 to 1.31: sidecars are not added to the regular containers, and a candidate holding them is defaulted as a whole.
+    fn non_zero_1_28(&self, pod: &PodInfo) -> Resources {
+        let requests = &pod.spec.requests;
+        let mut total = ResourceList::new();
+        for container in &requests.containers {
+            add_all(&mut total, &self.effective(pod, container, BOTH_DEFAULTS, self.in_place, false));
+        }
+        let mut sidecars = ResourceList::new();
+        for container in &requests.init_containers {
+            let mut candidate = self.effective(pod, container, NO_DEFAULTS, self.in_place, true);
+            if container.restartable {
+                add_all(&mut sidecars, &candidate);
+                candidate = sidecars.clone();
+            } else {
+                add_all(&mut candidate, &sidecars);
+            }
+            raise_all(&mut total, &with_defaults(candidate, BOTH_DEFAULTS));
+        }
+        if self.overhead {
+            add_all(&mut total, &requests.overhead);
+        }
+        self.units(&total)
+    }
+}
+
+/// Whether a pod may ask for it as a whole (`component-helpers/resource/helpers.go` supportedPodLevelResources).
+pub(crate) fn is_pod_level(name: &str) -> bool {
+    matches!(name, "cpu" | "memory") || name.starts_with("hugepages-")
+}
+
+pub(in crate::cluster) fn with_defaults(mut list: ResourceList, defaults: Defaults) -> ResourceList {
+    let missing = |list: &ResourceList, name: &str| !list.iter().any(|(known, _)| &**known == name);
+    if defaults.cpu && missing(&list, "cpu") {
+        list.push(("cpu".into(), Amount::from_millis(DEFAULT_MILLI_CPU)));
+    }
+    if defaults.memory && missing(&list, "memory") {
+        list.push(("memory".into(), Amount::from_units(DEFAULT_MEMORY)));
+    }
+    list
+}

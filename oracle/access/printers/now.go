@@ -1,0 +1,6 @@
+package internalversion
+
+import "time"
+
+// oracleNow is when tables are printed: ages are told as of then.
+var oracleNow = time.Date(2026, time.November, 21, 10, 0, 0, 0, time.UTC)

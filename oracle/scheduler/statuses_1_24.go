@@ -1,0 +1,17 @@
+//go:build !since_1_32
+
+package main
+
+import "k8s.io/kubernetes/pkg/scheduler/framework"
+
+// eachRefusal calls back for every node that an attempt looked at and refused.
+func eachRefusal(diagnosis framework.Diagnosis, call func(node string, status *fwkStatus)) {
+	for node, status := range diagnosis.NodeToStatusMap {
+		call(node, status)
+	}
+}
+
+// statusOf is what preemption reads of the nodes.
+func statusOf(diagnosis framework.Diagnosis) framework.NodeToStatusMap {
+	return diagnosis.NodeToStatusMap
+}

@@ -1,0 +1,127 @@
+//! Files that flags name: what cannot be read is named with its flag, and nothing of it is quoted that might be a key.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::ketcd::{all, ketcd, nobody};
+use tempfile::TempDir;
+
+/// A text that must not be seen, and what stands in a file in its place: whatever is wrong with it.
+const KEY: &str = "c2VjcmV0LWtleS1vZi0zMi1ieXRlcy1sb25nLWFiY2Q=";
+
+fn written(folder: &TempDir, text: &str) -> PathBuf {
+    let path = folder.path().join("config.yaml");
+    fs::write(&path, text).unwrap();
+    path
+}
+
+/// Holds that the error names the file and quotes nothing that could be a key.
+#[track_caller]
+fn keeps_quiet(flag: &str, path: &Path, arguments: &[&str], what: &str) {
+    let output = ketcd().args(arguments).arg(flag).arg(path).output().unwrap();
+    let said = all(&output);
+    assert_eq!(output.status.code(), Some(2), "{what}: {said}");
+    assert!(said.contains(flag) || said.contains(path.to_str().unwrap()), "{what}: {said}");
+    for part in KEY.as_bytes().windows(6) {
+        assert!(!said.contains(std::str::from_utf8(part).unwrap()), "{what}: {said}");
+    }
+}
+
+fn objects(folder: &TempDir) -> String {
+    let path = folder.path().join("objects.json");
+    fs::write(&path, r#"{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "b"}}"#).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+/// Everything that can be wrong with a key's place in a configuration.
+fn wrong_keys() -> Vec<(&'static str, String)> {
+    let with = |keys: &str| {
+        format!("kind: EncryptionConfiguration\nresources:\n- resources: [secrets]\n  providers:\n  - aescbc:\n      keys:\n{keys}\n")
+    };
+    let key = |secret: &str| with(&format!("      - name: key1\n        secret: {secret}"));
+    vec![
+        ("no base64", key(&format!("\"{KEY}!\""))),
+        ("too long", key(&format!("{}AAAA", KEY.trim_end_matches('=').replace("YWJjZA", "YWJjZGVm")))),
+        ("too short", key(&KEY[..20])),
+        ("not a text", key(&format!("[{KEY}]"))),
+        ("an object", key(&format!("{{a: {KEY}}}"))),
+        ("the name in its place", with(&format!("      - name: {KEY}\n        secret: key1"))),
+        ("a tag", key(&format!("!{KEY} x"))),
+        ("an alias", key(&format!("*{KEY}"))),
+        ("a quote without its end", key(&format!("\"{KEY}"))),
+        ("a tab", key(&format!("\n\t{KEY}: {KEY}"))),
+        ("a second colon", key(&format!("{KEY}: {KEY}: {KEY}"))),
+        ("a field of that name", with(&format!("      - name: key1\n        {KEY}: 1\n        {KEY}: 2"))),
+        (
+            "a provider of that name",
+            format!("kind: EncryptionConfiguration\nresources:\n- resources: [secrets]\n  providers:\n  - {KEY}: {{}}\n"),
+        ),
+        ("the kind", format!("kind: {KEY}\n")),
+        ("text alone", KEY.to_owned()),
+        ("JSON", format!("{{\"kind\": \"EncryptionConfiguration\", \"resources\": [{{\"providers\": \"{KEY}\"}}]}}")),
+        ("a PEM file", format!("-----BEGIN PRIVATE KEY-----\n{KEY}\n-----END PRIVATE KEY-----\n")),
+    ]
+}
+
+#[test]
+fn a_configuration_that_cannot_be_read_is_not_quoted() {
+    let folder = tempfile::tempdir().unwrap();
+    let objects = objects(&folder);
+    for (what, text) in wrong_keys() {
+        let path = written(&folder, &text);
+        keeps_quiet("--encryption-config", &path, &["ls", "-f", &objects], what);
+    }
+}
+
+/// The certificate or the key of a pair that can be used.
+fn pair(extension: &str) -> String {
+    format!("{}/testdata/tls/v1-server.{extension}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Any of these files may be given in another's place.
+#[test]
+fn keys_in_a_certificates_place_are_not_quoted() {
+    let folder = tempfile::tempdir().unwrap();
+    for text in [
+        format!("-----BEGIN PRIVATE KEY-----{KEY}-----END PRIVATE KEY-----\n"),
+        format!("-----BEGIN CERTIFICATE-----\n{KEY}!\n-----END CERTIFICATE-----\n"),
+        format!("-----BEGIN CERTIFICATE-----\n{KEY}\n"),
+        format!("-----BEGIN CERTIFICATE-----\n{KEY}\n-----END CERTIFICATE-----\n"),
+        KEY.to_owned(),
+    ] {
+        let path = written(&folder, &text);
+        let endpoint = nobody("https://");
+        for (flag, other) in [("--cacert", &[][..]), ("--cert", &["--key", &pair("key")]), ("--key", &["--cert", &pair("crt")])] {
+            keeps_quiet(flag, &path, &[&["status", "--endpoints", &endpoint], other].concat(), &format!("{flag} {text}"));
+        }
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_named_with_its_flag() {
+    let folder = tempfile::tempdir().unwrap();
+    let objects = objects(&folder);
+    let (absent, binary) = (folder.path().join("absent"), folder.path().join("binary"));
+    fs::write(&binary, b"\xff\xfe").unwrap();
+    let endpoint = nobody("https://");
+    for (flag, arguments) in [
+        ("--encryption-config", &["ls", "-f", &objects][..]),
+        ("--scheduler-config", &["explain", "pod/b/a", "-f", &objects]),
+        ("--cacert", &["status", "--endpoints", &endpoint]),
+        ("--cert", &["status", "--endpoints", &endpoint, "--key", &pair("key")]),
+        ("--key", &["status", "--endpoints", &endpoint, "--cert", &pair("crt")]),
+    ] {
+        let said = |path: &Path| {
+            let output = ketcd().args(arguments).arg(flag).arg(path).output().unwrap();
+            assert_eq!(output.status.code(), Some(2), "{flag}: {}", all(&output));
+            all(&output)
+        };
+        let wanted = format!("error: cannot read {flag} {}: No such file or directory (os error 2); check the path", absent.display());
+        assert!(said(&absent).contains(&wanted), "{}", said(&absent));
+        assert!(said(folder.path()).contains("s a directory"), "{}", said(folder.path()));
+        assert!(said(Path::new("/dev/zero")).contains("is larger than 16 MiB"));
+        if flag.ends_with("-config") {
+            assert!(said(&binary).contains("binary is not UTF-8 text"), "{}", said(&binary));
+        }
+    }
+}

@@ -1,0 +1,346 @@
+//! Objects that are odd, and objects that cannot be read: the first are read as the API server reads them, the second leave unknown what is asked of them.
+
+use std::io::Write;
+use std::process::{Command, Output};
+
+use serde_json::{Map, Value, json};
+
+use ketcd_kube::Decoder;
+use ketcd_kube::proto::kubernetes::{MESSAGES, ROOTS};
+use ketcd_kube::proto::table::{Card, Message, Render, RootRow, Row, Type};
+use ketcd_scheduler::cluster::{ClusterState, ObjectKey, Unreadable, WatchedKind};
+use ketcd_scheduler::{Agreement, Gates, Release, Replay, Rules, Scheduler, VersionFrom};
+
+use crate::object_key::object_key;
+
+fn state() -> ClusterState {
+    ClusterState::new(Rules::new(Release(36), &Gates::new(Release(36))).requests)
+}
+
+fn key(kind: WatchedKind) -> ObjectKey {
+    ObjectKey { kind, namespace: "ns".into(), name: "a".into() }
+}
+
+/// Every version in which a watched kind was ever stored.
+fn watched() -> impl Iterator<Item = (WatchedKind, &'static RootRow)> {
+    WatchedKind::ALL.iter().flat_map(|kind| ROOTS.iter().filter(|root| root.kind == kind.name()).map(|root| (*kind, root)))
+}
+
+fn message(ty: Type) -> Option<&'static Message> {
+    if let Type::Message(id) = ty { Some(&MESSAGES[usize::from(id.0)]) } else { None }
+}
+
+/// How an odd object is made: what stands for each of its members.
+type Odd = fn(&Row, usize) -> Value;
+
+fn object(root: &RootRow, odd: Odd) -> Value {
+    let mut object = members(&MESSAGES[usize::from(root.message.0)], odd, 0);
+    object["apiVersion"] = root.api_version.into();
+    object["kind"] = root.kind.into();
+    if object["metadata"].is_object() {
+        object["metadata"]["name"] = "a".into();
+        object["metadata"]["namespace"] = "ns".into();
+    }
+    object
+}
+
+fn members(message: &Message, odd: Odd, depth: usize) -> Value {
+    let members: Map<String, Value> = message.rows.iter().map(|row| (row.name.to_owned(), odd(row, depth))).collect();
+    members.into()
+}
+
+/// A message's members in their turn, or what `leaf` makes of anything else.
+fn nested(row: &Row, depth: usize, odd: Odd, leaf: fn(&Row) -> Value) -> Value {
+    match message(row.ty).filter(|message| message.render == Render::Struct && depth < 12) {
+        Some(message) => members(message, odd, depth + 1),
+        None => leaf(row),
+    }
+}
+
+fn many(row: &Row, one: Value) -> Value {
+    match row.card {
+        Card::One => one,
+        Card::List => json!([one]),
+        Card::Map => json!({"k": one}),
+    }
+}
+
+fn nulls(_: &Row, _: usize) -> Value {
+    Value::Null
+}
+
+fn nulls_within(row: &Row, depth: usize) -> Value {
+    many(row, nested(row, depth, nulls_within, |_| Value::Null))
+}
+
+fn null_elements(row: &Row, depth: usize) -> Value {
+    match row.card {
+        Card::One => nested(row, depth, null_elements, |_| Value::Null),
+        Card::List => json!([null, null]),
+        Card::Map => json!({"k": null, "l": null}),
+    }
+}
+
+fn amounts_as_numbers(row: &Row, depth: usize) -> Value {
+    let leaf = |row: &Row| match message(row.ty).map(|message| message.render) {
+        Some(Render::Quantity) => json!(1.5),
+        Some(Render::IntOrString) => json!(3),
+        _ => Value::Null,
+    };
+    many(row, nested(row, depth, amounts_as_numbers, leaf))
+}
+
+fn unknown_members(row: &Row, depth: usize) -> Value {
+    let mut value = many(row, nested(row, depth, unknown_members, |_| Value::Null));
+    if let Some(members) = value.as_object_mut().filter(|_| row.card == Card::One) {
+        members.insert("fromTheFuture".to_owned(), json!({"a": [1, null, {"b": 0.5}]}));
+    }
+    value
+}
+
+#[track_caller]
+fn is_read(kind: WatchedKind, root: &RootRow, object: &Value) {
+    let text = object.to_string();
+    let mut state = state();
+    state.apply(&key(kind), Some(text.as_bytes()), 1);
+    let why: Vec<_> = state.problems().filter(|problem| problem.what.contains("cannot be read")).collect();
+    assert!(!state.has_unreadable(), "{} {}: {why:?}\n{object:#}", root.api_version, root.kind);
+    // As it is stored, in JSON.
+    let decoder = Decoder::new();
+    let stored = ketcd_scheduler::cluster::RawObject::Stored {
+        decoder: &decoder,
+        key: b"/registry/x/ns/a",
+        value: text.as_bytes(),
+        mod_revision: 1,
+    };
+    state.apply(&key(kind), Some(stored), 2);
+    let why: Vec<_> = state.problems().filter(|problem| problem.what.contains("cannot be read")).collect();
+    assert!(!state.has_unreadable(), "{} {}, stored: {why:?}\n{object:#}", root.api_version, root.kind);
+}
+
+#[test]
+fn whatever_the_api_server_reads_is_read() {
+    let odd: [Odd; 5] = [nulls, nulls_within, null_elements, amounts_as_numbers, unknown_members];
+    let mut read = 0;
+    for (kind, root) in watched() {
+        for odd in odd {
+            is_read(kind, root, &object(root, odd));
+            read += 1;
+        }
+        is_read(kind, root, &json!({"apiVersion": root.api_version, "kind": root.kind}));
+    }
+    assert!(read > 200, "{read}");
+    let without: Vec<_> = WatchedKind::ALL.iter().filter(|kind| !watched().any(|(known, _)| known == **kind)).collect();
+    assert!(without.is_empty(), "{without:?}");
+}
+
+#[test]
+fn timestamps_may_be_null_or_missing() {
+    for time in [json!({"lastTransitionTime": null}), json!({})] {
+        let mut condition = time;
+        condition["type"] = "Ready".into();
+        let claim = json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "a", "creationTimestamp": null},
+            "status": {"devices": [{"driver": "d", "pool": "p", "device": "x", "conditions": [condition]}]}});
+        let mut state = state();
+        state.apply(&key(WatchedKind::ResourceClaim), Some(claim.to_string().as_bytes()), 1);
+        assert!(!state.has_unreadable(), "{claim}");
+    }
+}
+
+/// An object in which text stands where an object, a list or a map must be.
+fn broken(root: &RootRow) -> Value {
+    object(root, |row, _| match (row.card, message(row.ty).map(|message| message.render)) {
+        (Card::One, Some(Render::Struct)) | (Card::List | Card::Map, _) => "text".into(),
+        _ => Value::Null,
+    })
+}
+
+#[test]
+fn an_object_that_cannot_be_read_is_kept_as_such() {
+    for (kind, root) in watched() {
+        let mut state = state();
+        state.apply(&key(kind), Some(broken(root).to_string().as_bytes()), 1);
+        assert!(state.has_unreadable(), "{} {}", root.api_version, root.kind);
+        state.apply(&key(kind), None::<&[u8]>, 2);
+        assert!(!state.has_unreadable(), "it was deleted");
+    }
+}
+
+#[test]
+fn of_a_pod_that_cannot_be_read_its_node_is_read_if_it_can_be() {
+    let unreadable = |pod: Value| -> Unreadable {
+        let mut state = state();
+        state.apply(&key(WatchedKind::Pod), Some(pod.to_string().as_bytes()), 1);
+        let found = state.unreadable_pods().next().unwrap();
+        (**found).clone()
+    };
+    let placed = unreadable(json!({"spec": {"nodeName": "n1", "containers": "x"}}));
+    assert!(placed.may_be_on("n1") && !placed.may_be_on("n2"));
+    let waiting = unreadable(json!({"spec": {"containers": "x"}}));
+    assert!(waiting.idle && !waiting.may_be_on("n1"));
+    assert!(unreadable(json!({"spec": {"nodeName": "n1", "containers": "x"}, "status": {"phase": "Failed"}})).idle);
+    assert!(unreadable(json!({"spec": "x"})).may_be_on("n1"));
+    assert!(unreadable(json!({"spec": {"containers": "x"}, "status": {"nominatedNodeName": "n1"}})).may_be_on("n1"));
+}
+
+const CLUSTER: &str = r#"
+apiVersion: v1
+kind: Node
+metadata: {name: n1, labels: {kubernetes.io/hostname: n1}}
+status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}, nodeInfo: {kubeletVersion: v1.34.1}}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: default}
+---
+"#;
+
+/// Explains the pod of this spec, which waits, in a cluster with more in it.
+fn explain(spec: &str, more: &str, arguments: &[&str]) -> Output {
+    let mut file = tempfile::Builder::new().suffix(".yaml").tempfile().unwrap();
+    let pod = format!(
+        "apiVersion: v1\nkind: Pod\nmetadata: {{name: p, namespace: default, uid: u, labels: {{app: a}}}}\nspec: {spec}\n---\n{more}"
+    );
+    file.write_all(format!("{CLUSTER}{pod}").as_bytes()).unwrap();
+    Command::new(env!("CARGO_BIN_EXE_ketcd")).arg("-f").arg(file.path()).args(["explain", "pod/p"]).args(arguments).output().unwrap()
+}
+
+fn parsed(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)))
+}
+
+#[test]
+fn a_claim_without_times_is_found() {
+    let claim = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: my-pod-my-resource, namespace: default}\nspec: {}\n\
+        status: {allocation: {devices: {}}, devices: [{driver: d, pool: p, device: x, conditions: [{type: Ready, status: 'True', lastTransitionTime: null}]}]}\n";
+    let spec = "{containers: [{name: c}], resourceClaims: [{name: r, resourceClaimName: my-pod-my-resource}]}";
+    let output = explain(spec, claim, &["-o", "json"]);
+    let said = parsed(&output);
+    assert_eq!((output.status.code(), &said["message"]), (Some(0), &Value::Null), "{said:#}");
+    assert_eq!(said["nodes"][0]["feasible"], true, "{said:#}");
+}
+
+/// A pod, an object that cannot be read, and the filter that looks it up.
+const BROKEN: [(&str, &str, &str); 9] = [
+    (
+        "{containers: [{name: c}], resourceClaims: [{name: r, resourceClaimName: x}]}",
+        "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: x, namespace: default}\nspec: text\n",
+        "DynamicResources",
+    ),
+    (
+        "{containers: [{name: c}], volumes: [{name: v, persistentVolumeClaim: {claimName: x}}]}",
+        "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: x, namespace: default}\nspec: text\n",
+        "VolumeBinding",
+    ),
+    (
+        "{containers: [{name: c}], volumes: [{name: v, persistentVolumeClaim: {claimName: own}}]}",
+        "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: own, namespace: default, annotations: {pv.kubernetes.io/bind-completed: 'yes'}}\nspec: {volumeName: x}\n---\n\
+         apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: x}\nspec: text\n",
+        "VolumeBinding",
+    ),
+    (
+        "{containers: [{name: c}], volumes: [{name: v, persistentVolumeClaim: {claimName: own}}]}",
+        "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: own, namespace: default}\nspec: {storageClassName: x}\n---\n\
+         apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: x}\nmountOptions: text\n",
+        "VolumeBinding",
+    ),
+    (
+        "{containers: [{name: c}], volumes: [{name: v, csi: {driver: d}}, {name: w, persistentVolumeClaim: {claimName: own}}]}",
+        "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: own, namespace: default, annotations: {pv.kubernetes.io/bind-completed: 'yes'}}\nspec: {volumeName: z}\n---\n\
+         apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: z}\nspec: {csi: {driver: d, volumeHandle: h}}\n---\n\
+         apiVersion: storage.k8s.io/v1\nkind: CSINode\nmetadata: {name: n1}\nspec: text\n",
+        "NodeVolumeLimits",
+    ),
+    (
+        "{containers: [{name: c}], topologySpreadConstraints: [{maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: a}}}]}",
+        "apiVersion: v1\nkind: Node\nmetadata: {name: x}\nspec: text\n",
+        "PodTopologySpread",
+    ),
+    (
+        "{containers: [{name: c}], affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: b}}}]}}}",
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: x, namespace: default}\nspec: {nodeName: n1, containers: text}\n",
+        "InterPodAffinity",
+    ),
+    (
+        "{containers: [{name: c, resources: {requests: {cpu: '1'}}}]}",
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: x, namespace: default}\nspec: {nodeName: n1, containers: text}\n",
+        "NodeResourcesFit",
+    ),
+    (
+        "{containers: [{name: c}], resourceClaims: [{name: r, resourceClaimName: own}]}",
+        "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: own, namespace: default}\nspec: {devices: {requests: [{name: q, exactly: {deviceClassName: z}}]}}\n---\n\
+         apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: z}\nspec: {}\n---\n\
+         apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nmetadata: {name: x}\nspec: text\n",
+        "DynamicResources",
+    ),
+];
+
+#[test]
+fn what_cannot_be_read_is_unknown_and_never_not_found() {
+    for (spec, broken, plugin) in BROKEN {
+        let output = explain(spec, broken, &["-o", "json"]);
+        let said = parsed(&output);
+        assert_eq!(output.status.code(), Some(2), "damaged data: {said:#}");
+        let node = said["nodes"].as_array().unwrap().iter().find(|node| node["name"] == "n1").unwrap();
+        let filter = node["filters"].as_array().unwrap().iter().find(|filter| filter["plugin"] == plugin).unwrap();
+        assert_eq!(filter["status"], "Unknown", "{broken}: {node:#}");
+        let reason = filter["reasons"][0].as_str().unwrap();
+        let wanted = ["x\" cannot be read: ", "n1\" cannot be read: "];
+        assert!(wanted.iter().any(|wanted| reason.contains(wanted)), "{reason}");
+        assert!(!said.to_string().contains("not found") && said["verdict"] == "Unverifiable", "{said:#}");
+    }
+}
+
+#[test]
+fn a_node_that_cannot_be_read_is_a_node_of_which_nothing_is_known() {
+    let output = explain("{containers: [{name: c}]}", "apiVersion: v1\nkind: Node\nmetadata: {name: x}\nstatus: text\n", &["-o", "json"]);
+    let said = parsed(&output);
+    let node = said["nodes"].as_array().unwrap().iter().find(|node| node["name"] == "x").unwrap();
+    let filters = node["filters"].as_array().unwrap();
+    assert!(filters.iter().all(|filter| filter["status"] == "Unknown"), "{node:#}");
+    let reason = filters[0]["reasons"][0].as_str().unwrap();
+    assert!(reason.starts_with("Node \"x\" cannot be read: invalid type: string \"text\""), "{reason}");
+    let text = String::from_utf8(
+        explain("{containers: [{name: c}]}", "apiVersion: v1\nkind: Node\nmetadata: {name: x}\nstatus: text\n", &[]).stdout,
+    );
+    assert!(text.unwrap().contains("2 of 2 nodes fit"), "it may fit");
+}
+
+/// Replays a pod's way from its creation to a node, or to a refusal.
+fn decided(objects: &[Value], refused: Option<&str>) -> (Agreement, Vec<String>) {
+    let version = VersionFrom { release: Release(34), patch: None, evidence: "said".to_owned() };
+    let mut replay = Replay::new(Scheduler::with_defaults(version), true);
+    let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"},
+        "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10"}}});
+    for object in std::iter::once(&node).chain(objects) {
+        replay.seed(&object_key(object), object.to_string().as_bytes(), 1);
+    }
+    let mut pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "default", "uid": "u"},
+        "spec": {"containers": [{"name": "c"}], "schedulerName": "default-scheduler",
+                 "volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "x"}}]}});
+    let key = ObjectKey { kind: WatchedKind::Pod, namespace: "default".into(), name: "p".into() };
+    assert!(replay.advance(&key, Some(pod.to_string().as_bytes()), 2).is_empty());
+    match refused {
+        None => pod["spec"]["nodeName"] = "n1".into(),
+        Some(message) => {
+            pod["status"] =
+                json!({"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}]});
+        }
+    }
+    let attempt = replay.advance(&key, Some(pod.to_string().as_bytes()), 3).pop().unwrap();
+    let explanation = replay.explain(attempt);
+    (explanation.verdict, explanation.caveats)
+}
+
+#[test]
+fn a_decision_that_rests_on_what_cannot_be_read_cannot_be_verified() {
+    let claim = |spec: Value| json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "x", "namespace": "default"}, "spec": spec});
+    for refused in [None, Some("0/1 nodes are available: 1 node(s) had untolerated taint {a: b}.")] {
+        let (verdict, caveats) = decided(&[claim("text".into())], refused);
+        assert_eq!(verdict, Agreement::Unverifiable, "{caveats:?}");
+        let unread = "persistentvolumeclaims/default/x: it cannot be read as a PersistentVolumeClaim: ";
+        assert!(caveats.iter().any(|caveat| caveat.starts_with(unread)), "{caveats:?}");
+    }
+    // Without a claim at all the pod is refused, and that it got a node disagrees.
+    assert_eq!(decided(&[], None).0, Agreement::Disagrees);
+}
