@@ -102,7 +102,6 @@ fn described(source: &SourceStatus) -> String {
         SourceKind::Live => "a running etcd",
         SourceKind::Db => "an etcd database file",
         SourceKind::DataDir => "an etcd member's data dir",
-        SourceKind::Recording => "a recording",
         SourceKind::Objects => "API objects, no history",
     };
     source.cluster_id.as_ref().map_or_else(|| what.to_owned(), |id| format!("{what}, cluster {id}"))

@@ -7,7 +7,7 @@ use std::process::Command;
 use futures_util::StreamExt;
 use jiff::Timestamp;
 use ketcd_history::clock::Clock;
-use ketcd_history::timeline::{Phase, Story, Timeline};
+use ketcd_history::timeline::{Phase, StepKind, Story, Timeline};
 use ketcd_history::{AttributedChange, Follower};
 use ketcd_kube::Decoder;
 use ketcd_store::{Event, KeyRange, KeyValue, Revision, Until, WatchItem, load};
@@ -211,7 +211,7 @@ fn stories<'a>(events: impl Iterator<Item = (&'a Event, bool)>) -> BTreeMap<Vec<
 
 fn told(timeline: &Timeline) -> BTreeSet<(&'static str, i64)> {
     // An undo whose earlier template is lost in a gap can only be told as a rollout.
-    let name = |phase: &Phase| if phase.phase == "Undo" { "Rollout" } else { phase.phase };
+    let name = |phase: &Phase| if phase.phase == StepKind::Undo { "Rollout" } else { phase.phase.as_str() };
     timeline.phases.iter().map(|phase| (name(phase), phase.revision.0)).collect()
 }
 

@@ -62,7 +62,7 @@ impl fmt::Display for Actor {
 /// The component that runs the controllers of Kubernetes itself.
 pub(super) const CONTROLLERS: &str = "kube-controller-manager";
 
-/// Returns who made `change`; `None` where neither a record nor the change itself tells.
+/// Returns who made `change`; `None` where neither a record nor the change itself shows it.
 pub fn actor(change: &Change) -> Option<Actor> {
     let object = change.object()?;
     let found = match change.kind {

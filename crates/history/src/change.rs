@@ -106,14 +106,14 @@ pub struct Change {
     pub after: ObjectVersion,
 }
 
-/// A change with what is known about it besides: when and by whom.
+/// A change with its time and its actor.
 #[derive(Clone, Debug)]
 pub struct AttributedChange {
     /// The change.
     pub change: Change,
-    /// When; `None` where nothing dates the revision.
+    /// When it was made; `None` where nothing dates the revision.
     pub dated: Option<Dated>,
-    /// By whom; `None` where nothing tells.
+    /// Who made it; `None` where it is not known.
     pub actor: Option<Actor>,
 }
 

@@ -29,14 +29,14 @@ impl<D: Fn(&KeyValue) -> Body> Follower<D> {
         Self { decode, last: HashMap::new(), recent: HashMap::new(), gap: Revision(0) }
     }
 
-    /// Tells of a key that was alive before the first event. Returns it as the change that made it, whose version before cannot be
+    /// Adds a key that was alive before the first event. Returns it as the change that made it, whose version before cannot be
     /// read unless this is its first.
     pub fn seed(&mut self, key_value: KeyValue, origin: Origin) -> Change {
         let event = Event { revision: key_value.mod_revision, sub_revision: 0, kind: EventKind::Put, key_value, origin };
         self.change(event)
     }
 
-    /// Tells that changes up to revision `to` are missing.
+    /// Records that changes up to revision `to` are missing.
     pub fn gap(&mut self, to: Revision) {
         self.gap = to;
     }

@@ -1,4 +1,4 @@
-//! Changes that every write brings along and no reader asks for.
+//! Recognises changes that come with every write and that no reader needs.
 
 use super::diff::{FieldChange, FieldPath};
 
@@ -9,7 +9,7 @@ const HEARTBEATS: &[&str] =
     &["lastHeartbeatTime", "renewTime", "lastProbeTime", "lastUpdateTime", "observedGeneration", "lastObservedTime"];
 
 /// Whether the change at `path` says nothing by itself: bookkeeping and heartbeats.
-pub fn is_noise(path: &FieldPath) -> bool {
+fn is_noise(path: &FieldPath) -> bool {
     let field = path.field();
     path.starts_with(&["metadata", "managedFields"])
         || path.starts_with(&["metadata"]) && EVERY_WRITE.contains(&field)
@@ -29,7 +29,7 @@ const ANNOTATIONS: &[&str] = &[
 ];
 
 /// Whether a change of a whole condition is only a heartbeat: all but its probe times is equal.
-pub fn is_heartbeat(change: &FieldChange<'_>) -> bool {
+fn is_heartbeat(change: &FieldChange<'_>) -> bool {
     let (Some(before), Some(after)) = (change.field.before(), change.field.after()) else { return false };
     let (Some(before), Some(after)) = (before.as_object(), after.as_object()) else { return false };
     before.len() == after.len() && before.iter().all(|(name, value)| HEARTBEATS.contains(&name.as_str()) || after.get(name) == Some(value))

@@ -1,4 +1,4 @@
-//! Stored bytes to objects. Decoding never fails: what cannot be understood is opaque, with its reason.
+//! Decodes stored bytes to objects. Decoding never fails: what cannot be decoded is opaque, with its reason.
 
 mod canonical;
 mod cbor;
@@ -52,7 +52,7 @@ pub struct Decoder {
 const MAX_LENGTH: usize = 1 << 30;
 
 impl Decoder {
-    /// A decoder that renders as the newest release does, without keys.
+    /// Returns a decoder that renders as the newest release does, without keys.
     pub fn new() -> Self {
         Self::default()
     }
@@ -82,7 +82,7 @@ impl Decoder {
         Self { shows_secrets: shows, ..self }
     }
 
-    /// Tells `observer` of each value what its object does not show.
+    /// Reports to `observer`, for each value, what its object does not show.
     pub fn with_observer(self, observer: Arc<dyn Observer>) -> Self {
         Self { observer: Some(observer), ..self }
     }
@@ -97,7 +97,7 @@ impl Decoder {
         self.release
     }
 
-    /// The object in a value. `mod_revision` becomes its `metadata.resourceVersion`; 0 leaves the stored one, which API servers keep empty.
+    /// Decodes the object in a value. `mod_revision` becomes its `metadata.resourceVersion`; 0 leaves the stored one, which API servers keep empty.
     pub fn decode(&self, key: &[u8], value: &[u8], mod_revision: i64) -> Decoded {
         let decoded = self.unsealed(key, value).and_then(|value| {
             let decoded = self.recognise(&value).map(|stored| self.object(key, stored, &value, mod_revision, self.lean))?;
@@ -105,23 +105,23 @@ impl Decoder {
         });
         match decoded {
             Ok((object, unknown_fields)) => {
-                self.tell_unknown(key, &unknown_fields);
+                self.report_unknown(key, &unknown_fields);
                 Decoded { body: Body::Object(object), unknown_fields }
             }
             Err(opaque) => {
-                self.tell_opaque(key, mod_revision, &opaque);
+                self.report_opaque(key, mod_revision, &opaque);
                 Decoded { body: Body::Opaque(opaque), unknown_fields: Vec::new() }
             }
         }
     }
 
-    fn tell_unknown(&self, key: &[u8], fields: &[UnknownField]) {
+    fn report_unknown(&self, key: &[u8], fields: &[UnknownField]) {
         if let (Some(observer), false) = (&self.observer, fields.is_empty()) {
             observer.unknown_fields(key, fields);
         }
     }
 
-    fn tell_opaque(&self, key: &[u8], mod_revision: i64, opaque: &Opaque) {
+    fn report_opaque(&self, key: &[u8], mod_revision: i64, opaque: &Opaque) {
         if let Some(observer) = &self.observer {
             observer.opaque(key, mod_revision, opaque);
         }
@@ -132,8 +132,8 @@ impl Decoder {
     pub fn decode_text(&self, key: &[u8], value: &[u8], mod_revision: i64, out: &mut Vec<u8>) -> Result<Vec<UnknownField>, Opaque> {
         let written = self.text(key, value, mod_revision, out);
         match &written {
-            Ok(unknown) => self.tell_unknown(key, unknown),
-            Err(opaque) => self.tell_opaque(key, mod_revision, opaque),
+            Ok(unknown) => self.report_unknown(key, unknown),
+            Err(opaque) => self.report_opaque(key, mod_revision, opaque),
         }
         written
     }
@@ -159,7 +159,7 @@ impl Decoder {
     }
 
     /// As [`Decoder::decode`], but into a type, mostly one of [`crate::api`], straight from the bytes where they are protobuf.
-    /// `metadata.managedFields`, which no one reads from types and which is often half of an object, is left out. The observer is told of unknown
+    /// `metadata.managedFields`, which no one reads from types and which is often half of an object, is left out. The observer receives unknown
     /// fields only: a type may have something against an object that is not broken.
     ///
     /// # Errors
@@ -178,7 +178,7 @@ impl Decoder {
             }),
         };
         let (object, unknown) = result.map_err(|fault| broken(&fault, &value))?;
-        self.tell_unknown(key, &unknown);
+        self.report_unknown(key, &unknown);
         Ok(object)
     }
 
@@ -195,7 +195,7 @@ impl Decoder {
             let mut context = wire.context(self, value);
             let typed = T::deserialize(wire.deserializer(&mut context, mod_revision, true));
             let typed = typed.map_err(|unfit| broken(&unfit.0, value))?;
-            self.tell_unknown(key, &context.unknown);
+            self.report_unknown(key, &context.unknown);
             return Ok(typed);
         }
         let object: Value = self.decode_as(key, value, mod_revision)?;

@@ -21,11 +21,11 @@ pub struct Decoded {
 pub enum Body {
     /// The JSON the API server would return for the stored version, `metadata.resourceVersion` included, values of Secrets masked.
     Object(Object),
-    /// Bytes that are no object to us.
+    /// Bytes that could not be decoded.
     Opaque(Opaque),
 }
 
-/// An object as it may be shown: values of Secrets are masked, unless the decoder was told to show them.
+/// An object as it may be shown: values of Secrets are masked, unless the decoder shows them.
 ///
 /// Nothing holds the masked values any more; what is kept of each is a hash under a random key, by which two versions of an object can be
 /// compared. An object dereferences to its JSON.
@@ -107,7 +107,7 @@ pub struct Opaque {
     pub length: usize,
 }
 
-/// A field that our tables do not have, or that the release asked for does not: in protobuf by its number, in JSON by its name.
+/// A field that our tables do not have, or that the requested release does not have: in protobuf by its number, in JSON by its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownField {
     /// JSON path of the message that holds it, for example `spec.containers[0]`; for a member of JSON its own.

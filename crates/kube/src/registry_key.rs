@@ -48,7 +48,7 @@ const SPECIAL: [&str; 3] = ["ranges", "masterleases", "peerserverleases"];
 impl<'a> RegistryKey<'a> {
     /// Reads `key`, given the API server's prefix (such as `/registry`) and the kinds of the cluster.
     ///
-    /// The name of a known cluster-scoped or namespaced kind must have as many segments as its scope asks for; of an unlisted
+    /// The name of a known cluster-scoped or namespaced kind must have as many segments as its scope requires; of an unlisted
     /// resource two segments after the path are namespace and name, as names are single segments.
     pub fn parse(prefix: &str, key: &'a [u8], kinds: &'a Kinds) -> Self {
         let Ok(key) = std::str::from_utf8(key) else { return Self::Foreign };
@@ -169,7 +169,7 @@ pub fn find_prefixes<'a>(keys: impl IntoIterator<Item = &'a [u8]>) -> BTreeSet<S
 }
 
 /// Returns the prefix that `key` gives away, if it is one of the keys every cluster has.
-pub fn prefix_of(key: &[u8]) -> Option<&str> {
+pub(crate) fn prefix_of(key: &[u8]) -> Option<&str> {
     let key = std::str::from_utf8(key).ok()?;
     let before = |mark: &str| key.find(mark).map(|at| &key[..at]);
     let whole = |mark: &str| key.strip_suffix(mark);

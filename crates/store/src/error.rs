@@ -9,26 +9,26 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The revision asked for was compacted away.
+    /// The requested revision was compacted.
     #[error("revision {asked} was compacted away; the oldest that can be read is {oldest}")]
     Compacted {
-        /// What was asked for.
+        /// The requested revision.
         asked: Revision,
         /// The oldest that can still be read.
         oldest: Revision,
     },
-    /// The revision asked for does not exist yet.
+    /// The requested revision does not exist yet.
     #[error("revision {asked} is in the future; the newest is {newest}")]
     Future {
-        /// What was asked for.
+        /// The requested revision.
         asked: Revision,
         /// The newest there is.
         newest: Revision,
     },
-    /// A revision was asked for of objects that have no history.
+    /// A revision was requested of objects that have no history.
     #[error("revision {asked} cannot be read: API objects are the state of one moment, not a history")]
     OneMoment {
-        /// What was asked for.
+        /// The requested revision.
         asked: Revision,
     },
     /// A file could not be read at all.

@@ -9,13 +9,13 @@ use super::Revision;
 pub struct KeyValue {
     /// The whole key, prefix included.
     pub key: Bytes,
-    /// The stored bytes; empty where only keys were asked for, and for a deletion.
+    /// The stored bytes; empty where only keys were requested, and for a deletion.
     pub value: Bytes,
-    /// The revision that created the key (again, after its last deletion); 0 where it cannot be told.
+    /// The revision that created the key (again, after its last deletion); 0 where it is not known.
     pub create_revision: Revision,
     /// The revision of this version.
     pub mod_revision: Revision,
-    /// 1 at creation, one more with each put; 0 where it cannot be told (a put known only from a log that begins later).
+    /// 1 at creation, one more with each put; 0 where it is not known (a put known only from a log that begins later).
     pub version: i64,
     /// The etcd lease the key hangs on; 0 for none.
     pub lease: i64,
@@ -39,11 +39,9 @@ pub enum Origin {
     Db,
     /// A write-ahead log.
     Wal,
-    /// A recording of ketcd's.
-    Recording,
     /// Pages of a database file that no tree reaches any more.
     FreePage,
-    /// A file of API objects: the state of a moment, from which nothing tells what this write changed.
+    /// A file of API objects: the state of one moment, which does not show what this write changed.
     Objects,
 }
 

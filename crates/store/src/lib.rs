@@ -14,6 +14,5 @@ mod versions;
 
 pub use error::{Error, Result};
 pub use key_value::{Event, EventKind, KeyRange, KeyValue, Origin};
-pub use memory::MemorySource;
 pub use revision::{At, Revision, RevisionSpan};
 pub use source::{Listing, Member, Source, SourceKind, SourceStatus, Until, Want, WatchItem};

@@ -7,7 +7,7 @@ use super::versions::Versions;
 use super::{At, Error, KeyRange, Listing, Result, Revision, RevisionSpan, Source, SourceStatus, Until, Want, WatchItem};
 
 /// Files read into an index; nothing happens after it is made.
-pub struct MemorySource {
+pub(crate) struct MemorySource {
     versions: Versions,
     span: RevisionSpan,
     damage: Vec<String>,
@@ -17,7 +17,7 @@ pub struct MemorySource {
 }
 
 impl MemorySource {
-    /// A source over `versions`; `late_damage` and `status` are asked for only when someone wants to know, as they may have to wait for
+    /// A source over `versions`; `late_damage` and `status` are called only on request, as they may have to wait for
     /// checksums.
     pub(super) fn new(
         versions: Versions,

@@ -1,4 +1,4 @@
-//! The one trait behind which live clusters, database files and recordings look alike.
+//! The one trait behind which live clusters, database files and files of API objects look alike.
 
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
@@ -10,24 +10,24 @@ pub trait Source: Send + Sync {
     /// Returns what this source is and how healthy it looks.
     fn status(&self) -> BoxFuture<'_, Result<SourceStatus>>;
 
-    /// What could not be read when the source was opened, each a sentence; what is shown may lack it.
+    /// Returns what could not be read when the source was opened, one message per item. Results may be incomplete because of it.
     fn damage(&self) -> &[String] {
         &[]
     }
 
-    /// What only a look at every byte shows, each a sentence: a checksum that does not hold. It may have to be waited for, so it is asked
-    /// for at the end.
+    /// Returns problems that only a pass over every byte finds, such as a wrong checksum, one message per item. It may wait for that pass,
+    /// so call it last.
     fn late_damage(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// What the files hold beside that has no place in etcd, each a sentence.
+    /// Returns content of the files that is not etcd data, one message per item.
     fn left_out(&self) -> &[String] {
         &[]
     }
 
-    /// Whether it holds the state of one moment, as objects that were printed do, and no history: what it tells as changes are versions of
-    /// which nothing says what they changed, and revision 0 stands for one that is not known.
+    /// Returns whether the source holds the state of one moment, as printed objects do, and no history. Its changes are then versions that do
+    /// not show what they changed, and revision 0 stands for an unknown one.
     fn is_one_moment(&self) -> bool {
         false
     }
@@ -94,8 +94,6 @@ pub enum SourceKind {
     Db,
     /// A member's data dir: database and write-ahead log.
     DataDir,
-    /// A recording of ketcd's.
-    Recording,
     /// API objects as kubectl prints them: one revision.
     Objects,
 }
@@ -119,7 +117,7 @@ pub struct Member {
     pub error: Option<String>,
 }
 
-/// What a source can tell about itself.
+/// What a source reports about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceStatus {
     /// Live, file, …

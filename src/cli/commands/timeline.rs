@@ -10,7 +10,7 @@ use crate::render::contract::timeline as contract;
 use crate::render::style::{STRONG, paint};
 use crate::render::timeline::{self as render, Entry, EntryKind};
 use ketcd_history::clock::{Moment, duration};
-use ketcd_history::timeline::{Story, Timeline};
+use ketcd_history::timeline::{StepKind, Story, Timeline};
 use ketcd_store::Revision;
 
 use crate::cli::absence::{Missing, Question};
@@ -85,39 +85,39 @@ struct LineOptions {
 }
 
 /// Phases that are told of objects that belong to the subject; `-o wide` tells all.
-const OF_RELATED: &[&str] = &[
-    "Created",
-    "Scheduled",
-    "Refused",
-    "Nominated",
-    "Gated",
-    "Ready",
-    "NotReady",
-    "Restarted",
-    "Waiting",
-    "Evicted",
-    "Deleting",
-    "Deleted",
-    "Failed",
-    "Succeeded",
-    "ScaledUp",
-    "ScaledDown",
-    "Rollout",
-    "EndpointsReady",
-    "EndpointsGone",
-    "EndpointsNotReady",
-    "EndpointsTerminating",
-    "NoEndpoints",
-    "Bound",
-    "Provisioning",
-    "Attached",
-    "AttachFailed",
-    "Allocated",
-    "Fired",
-    "Stuck",
-    "NoMetrics",
-    "ResizeDeferred",
-    "ResizeInfeasible",
+const OF_RELATED: &[StepKind] = &[
+    StepKind::Created,
+    StepKind::Scheduled,
+    StepKind::Refused,
+    StepKind::Nominated,
+    StepKind::Gated,
+    StepKind::Ready,
+    StepKind::NotReady,
+    StepKind::Restarted,
+    StepKind::Waiting,
+    StepKind::Evicted,
+    StepKind::Deleting,
+    StepKind::Deleted,
+    StepKind::Failed,
+    StepKind::Succeeded,
+    StepKind::ScaledUp,
+    StepKind::ScaledDown,
+    StepKind::Rollout,
+    StepKind::EndpointsReady,
+    StepKind::EndpointsGone,
+    StepKind::EndpointsNotReady,
+    StepKind::EndpointsTerminating,
+    StepKind::NoEndpoints,
+    StepKind::Bound,
+    StepKind::Provisioning,
+    StepKind::Attached,
+    StepKind::AttachFailed,
+    StepKind::Allocated,
+    StepKind::Fired,
+    StepKind::Stuck,
+    StepKind::NoMetrics,
+    StepKind::ResizeDeferred,
+    StepKind::ResizeInfeasible,
 ];
 
 fn text(story: &Story, subjects: &[&Timeline], options: &LineOptions, oldest: Revision, out: &mut Output) -> Result<Outcome> {
@@ -175,14 +175,14 @@ fn lines(story: &Story, subjects: &[&Timeline], options: &LineOptions) -> (Vec<E
 
 /// Whether a line of an object that belongs to the subject is told without being asked for all.
 fn tells(subject: &Timeline, related: &Timeline, entry: &Entry) -> bool {
-    if entry.kind == EntryKind::Note || !OF_RELATED.contains(&entry.phase.as_str()) {
+    if entry.kind == EntryKind::Note || !entry.step.is_some_and(|step| OF_RELATED.contains(&step)) {
         return false;
     }
     match subject.subject.kind.as_str() {
-        "HorizontalPodAutoscaler" => entry.phase.starts_with("Scaled"),
+        "HorizontalPodAutoscaler" => matches!(entry.step, Some(StepKind::ScaledUp | StepKind::ScaledDown)),
         // What its pods were before they came is their own story.
         "Node" if related.placements.iter().any(|placement| placement.node == subject.subject.name) => {
-            !matches!(entry.phase.as_str(), "Created" | "Refused" | "Nominated" | "Gated")
+            !matches!(entry.step, Some(StepKind::Created | StepKind::Refused | StepKind::Nominated | StepKind::Gated))
         }
         _ => true,
     }

@@ -139,8 +139,6 @@ pub enum Source {
     Db,
     /// A write-ahead log.
     Wal,
-    /// A recording.
-    Recording,
     /// Free pages of a database file, which hold what was compacted away.
     FreePage,
     /// API objects as kubectl prints them.
@@ -153,7 +151,6 @@ impl From<Origin> for Source {
             Origin::Live => Self::Live,
             Origin::Db => Self::Db,
             Origin::Wal => Self::Wal,
-            Origin::Recording => Self::Recording,
             Origin::FreePage => Self::FreePage,
             Origin::Objects => Self::Objects,
         }

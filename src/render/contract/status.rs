@@ -125,8 +125,6 @@ pub enum SourceKind {
     Db,
     /// An etcd member's data dir.
     DataDir,
-    /// A recording.
-    Recording,
     /// API objects as kubectl prints them.
     Objects,
 }
@@ -208,7 +206,6 @@ impl From<ketcd_store::SourceKind> for SourceKind {
             ketcd_store::SourceKind::Live => Self::Live,
             ketcd_store::SourceKind::Db => Self::Db,
             ketcd_store::SourceKind::DataDir => Self::DataDir,
-            ketcd_store::SourceKind::Recording => Self::Recording,
             ketcd_store::SourceKind::Objects => Self::Objects,
         }
     }

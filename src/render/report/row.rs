@@ -167,7 +167,7 @@ impl Row {
 
 /// The steps of one change in words: `Restarted: c for the 2nd time after Error, exit 1; Ready`.
 fn words(steps: &[Step]) -> String {
-    let step = |Step { phase, detail }: &Step| if detail.is_empty() { (*phase).to_owned() } else { format!("{phase}: {detail}") };
+    let step = |Step { phase, detail }: &Step| if detail.is_empty() { phase.as_str().to_owned() } else { format!("{phase}: {detail}") };
     value::cut(&steps.iter().map(step).collect::<Vec<_>>().join("; "), LABEL)
 }
 

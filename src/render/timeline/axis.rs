@@ -10,6 +10,7 @@ use crate::render::visible::visible;
 use crate::render::{duration, value};
 use ketcd_history::ActorFrom;
 use ketcd_history::clock::Dated;
+use ketcd_history::timeline::StepKind;
 use ketcd_store::Revision;
 
 /// Columns of a phase's name, at most; longer ones take more.
@@ -90,7 +91,7 @@ impl Axis {
         let revision = if entry.one_moment { String::new() } else { format!("r{}", entry.revision) };
         let head = format!("{}  {revision:>6}  ", clock_time(entry.dated));
         let (sign, style) = match entry.kind {
-            EntryKind::Phase => ('●', phase_style(&entry.phase)),
+            EntryKind::Phase => ('●', phase_style(entry.step)),
             EntryKind::Longest => ('◆', style::STRONG),
             EntryKind::Note => ('·', style::FAINT),
             EntryKind::Gap => ('⋮', style::WARNING),
@@ -131,7 +132,7 @@ impl Axis {
             writeln!(out, "{}", paint(style::FAINT, format!("{} UTC", day.as_deref().unwrap_or_default())))?;
             self.day = day;
         }
-        let chapter = matches!(entry.phase.as_str(), "Rollout" | "Undo") && entry.kind != EntryKind::Note;
+        let chapter = matches!(entry.step, Some(StepKind::Rollout | StepKind::Undo));
         // The first rollout is the creation's.
         if chapter && self.at.is_some_and(|at| at != entry.revision) {
             writeln!(out)?;
@@ -178,12 +179,37 @@ pub(super) fn wrapped(text: &str, width: usize, most: usize) -> Vec<String> {
     lines.into_iter().map(|line| value::cut(&line, width)).collect()
 }
 
-fn phase_style(phase: &str) -> style::Style {
-    match phase {
-        "Created" | "Ready" | "Scheduled" | "Succeeded" | "Returned" | "Bound" | "RolledOut" | "Registered" | "EndpointsReady"
-        | "Attached" | "Allocated" | "JobSucceeded" => style::ADDED,
-        "Deleted" | "Failed" | "Refused" | "HeartbeatLost" | "NotReady" | "Stuck" | "Evicted" | "Lost" | "ResizeInfeasible"
-        | "NoEndpoints" | "NoMetrics" | "CannotScale" | "AttachFailed" | "Failing" | "InitFailed" => style::REMOVED,
+fn phase_style(step: Option<StepKind>) -> style::Style {
+    use StepKind as S;
+    let Some(step) = step else { return style::CHANGED };
+    match step {
+        S::Created
+        | S::Ready
+        | S::Scheduled
+        | S::Succeeded
+        | S::Returned
+        | S::Bound
+        | S::RolledOut
+        | S::Registered
+        | S::EndpointsReady
+        | S::Attached
+        | S::Allocated
+        | S::JobSucceeded => style::ADDED,
+        S::Deleted
+        | S::Failed
+        | S::Refused
+        | S::HeartbeatLost
+        | S::NotReady
+        | S::Stuck
+        | S::Evicted
+        | S::Lost
+        | S::ResizeInfeasible
+        | S::NoEndpoints
+        | S::NoMetrics
+        | S::CannotScale
+        | S::AttachFailed
+        | S::Failing
+        | S::InitFailed => style::REMOVED,
         _ => style::CHANGED,
     }
 }

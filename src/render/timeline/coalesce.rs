@@ -6,6 +6,7 @@ use super::{Entry, EntryKind};
 use crate::render::change_text::clock_time;
 use crate::render::duration;
 use ketcd_history::Actor;
+use ketcd_history::timeline::StepKind;
 
 /// From so many on, like steps become one line.
 const ENOUGH: usize = 3;
@@ -22,14 +23,20 @@ pub fn tidy(entries: Vec<Entry>) -> Vec<Entry> {
     let slices = entries.iter().filter(|entry| entry.object.starts_with("endpointslice/"));
     let sliced: HashSet<String> = slices.filter_map(|entry| entry.owner.clone()).collect();
     let repeats = |entry: &Entry| entry.object.strip_prefix("endpoints/").is_some_and(|name| sliced.contains(&format!("svc/{name}")));
-    let refused: HashSet<(String, String)> =
-        entries.iter().filter(|entry| entry.phase == "Refused").map(|entry| (entry.object.clone(), entry.detail.clone())).collect();
+    let refused: HashSet<(String, String)> = entries
+        .iter()
+        .filter(|entry| entry.step == Some(StepKind::Refused))
+        .map(|entry| (entry.object.clone(), entry.detail.clone()))
+        .collect();
     let repeats = |entry: &Entry| {
         repeats(entry) || entry.phase == "FailedScheduling" && refused.contains(&(entry.object.clone(), entry.detail.clone()))
     };
     let kept = entries.into_iter().filter(|entry| !repeats(entry));
     let told = |mut entry: Entry| {
-        if entry.phase == "Created" && entry.owner.as_ref().is_some_and(|owner| shown.contains(owner)) && entry.detail.starts_with("for ") {
+        if entry.step == Some(StepKind::Created)
+            && entry.owner.as_ref().is_some_and(|owner| shown.contains(owner))
+            && entry.detail.starts_with("for ")
+        {
             entry.detail = entry.detail.split_once(", ").map(|(_, rest)| rest.to_owned()).unwrap_or_default();
         }
         entry
@@ -42,7 +49,9 @@ pub fn by_write(entries: Vec<Entry>) -> Vec<Entry> {
     let mut lines: Vec<Vec<Entry>> = Vec::with_capacity(entries.len());
     let mut known: HashMap<(String, i64), usize> = HashMap::new();
     for entry in entries {
-        let alone = entry.one_moment || matches!(entry.kind, EntryKind::Note | EntryKind::Gap) || CHAPTERS.contains(&entry.phase.as_str());
+        let alone = entry.one_moment
+            || matches!(entry.kind, EntryKind::Note | EntryKind::Gap)
+            || entry.step.is_some_and(|step| CHAPTERS.contains(&step));
         match known.get(&(entry.object.clone(), entry.revision.0)).copied().filter(|_| !alone) {
             Some(place) => lines[place].push(entry),
             None => {
@@ -57,17 +66,18 @@ pub fn by_write(entries: Vec<Entry>) -> Vec<Entry> {
 }
 
 /// Steps that keep their own line.
-const CHAPTERS: [&str; 3] = ["Rollout", "Undo", "RolledOut"];
+const CHAPTERS: [StepKind; 3] = [StepKind::Rollout, StepKind::Undo, StepKind::RolledOut];
 /// Steps that say more than what follows from them in the same write.
-const TELLING: [&str; 6] = ["Restarted", "Created", "Registered", "Evicted", "HeartbeatLost", "Scheduled"];
+const TELLING: [StepKind; 6] =
+    [StepKind::Restarted, StepKind::Created, StepKind::Registered, StepKind::Evicted, StepKind::HeartbeatLost, StepKind::Scheduled];
 
 /// One line for the steps of one write: the last is the outcome, unless an earlier one says more.
 fn outcome(mut steps: Vec<Entry>) -> Option<Entry> {
-    let place = steps.iter().position(|step| TELLING.contains(&step.phase.as_str())).unwrap_or(steps.len() - 1);
+    let place = steps.iter().position(|line| line.step.is_some_and(|step| TELLING.contains(&step))).unwrap_or(steps.len() - 1);
     let mut line = steps.remove(place);
-    let said = |step: &Entry| match (step.phase.as_str(), step.detail.as_str()) {
-        ("SandboxReady", _) | (_, "") => step.phase.clone(),
-        (phase, detail) => format!("{phase}: {detail}"),
+    let said = |step: &Entry| match (step.step, step.detail.as_str()) {
+        (Some(StepKind::SandboxReady), _) | (_, "") => step.phase.clone(),
+        (_, detail) => format!("{}: {detail}", step.phase),
     };
     let others = steps.iter().map(said).collect::<Vec<_>>().join("; ");
     if !others.is_empty() {
@@ -141,10 +151,10 @@ impl Order {
             return;
         }
         self.of_object.insert(entry.object.clone(), place);
-        if entry.phase != "Progress" {
+        if entry.step != Some(StepKind::Progress) {
             self.as_owner.insert(entry.object.clone(), place);
         }
-        if matches!(entry.phase.as_str(), "Rollout" | "Undo") {
+        if matches!(entry.step, Some(StepKind::Rollout | StepKind::Undo)) {
             self.chapter.insert(namespace(entry).to_owned(), place);
         }
     }
@@ -288,12 +298,13 @@ mod tests {
     use ketcd_history::clock::Dated;
     use ketcd_store::Revision;
 
-    fn entry(revision: i64, seconds: i64, object: &str, owner: Option<&str>, phase: &str) -> Entry {
+    fn entry(revision: i64, seconds: i64, object: &str, owner: Option<&str>, step: StepKind) -> Entry {
         Entry {
             revision: Revision(revision),
             dated: Some(Dated { time: jiff::Timestamp::from_second(seconds).unwrap(), error: 0.1 }),
             object: object.to_owned(),
-            phase: phase.to_owned(),
+            step: Some(step),
+            phase: step.as_str().to_owned(),
             detail: String::new(),
             by: None,
             kind: EntryKind::Phase,
@@ -312,9 +323,9 @@ mod tests {
         let mut entries = Vec::new();
         for pod in 0..4 {
             let name = format!("pod/lab/web-{pod}");
-            entries.push(entry(10 + 3 * pod, pod, &name, Some("rs/lab/web"), "Created"));
-            entries.push(entry(11 + 3 * pod, pod, &name, Some("rs/lab/web"), "Scheduled"));
-            entries.push(entry(12 + 3 * pod, pod, "rs/lab/web", None, "Progress"));
+            entries.push(entry(10 + 3 * pod, pod, &name, Some("rs/lab/web"), StepKind::Created));
+            entries.push(entry(11 + 3 * pod, pod, &name, Some("rs/lab/web"), StepKind::Scheduled));
+            entries.push(entry(12 + 3 * pod, pod, "rs/lab/web", None, StepKind::Progress));
         }
         assert_eq!(told(entries), ["4 pods of rs/lab/web Created", "4 pods of rs/lab/web Scheduled", "rs/lab/web Progress"]);
     }
@@ -323,13 +334,13 @@ mod tests {
     fn nothing_is_told_before_its_cause() {
         let (owner, pod) = (Some("rs/lab/web"), |n: i64| format!("pod/lab/web-{n}"));
         let entries = vec![
-            entry(1, 0, &pod(1), owner, "Created"),
-            entry(2, 0, &pod(2), owner, "Created"),
-            entry(3, 0, &pod(3), owner, "Created"),
-            entry(4, 1, "rs/lab/web", None, "ScaledUp"),
-            entry(5, 1, &pod(4), owner, "Created"),
-            entry(6, 1, &pod(1), owner, "Deleted"),
-            entry(7, 2, &pod(1), owner, "Created"),
+            entry(1, 0, &pod(1), owner, StepKind::Created),
+            entry(2, 0, &pod(2), owner, StepKind::Created),
+            entry(3, 0, &pod(3), owner, StepKind::Created),
+            entry(4, 1, "rs/lab/web", None, StepKind::ScaledUp),
+            entry(5, 1, &pod(4), owner, StepKind::Created),
+            entry(6, 1, &pod(1), owner, StepKind::Deleted),
+            entry(7, 2, &pod(1), owner, StepKind::Created),
         ];
         assert_eq!(
             told(entries),
@@ -345,13 +356,13 @@ mod tests {
 
     #[test]
     fn strangers_join_where_the_same_was_done_to_them() {
-        let evicted = |n: i64| entry(n, 0, &format!("pod/ns{n}/p"), Some(&format!("rs/ns{n}/p")), "Evicted");
+        let evicted = |n: i64| entry(n, 0, &format!("pod/ns{n}/p"), Some(&format!("rs/ns{n}/p")), StepKind::Evicted);
         assert_eq!(told((0..3).map(evicted).collect()), ["3 pods Evicted"]);
     }
 
     #[test]
     fn far_apart_stays_apart() {
-        let entries = (0..6).map(|n| entry(n, n * 10, &format!("pod/lab/p{n}"), None, "Ready")).collect();
+        let entries = (0..6).map(|n| entry(n, n * 10, &format!("pod/lab/p{n}"), None, StepKind::Ready)).collect();
         assert_eq!(told(entries).len(), 6);
     }
 }

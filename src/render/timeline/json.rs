@@ -57,7 +57,7 @@ fn phases(phases: &[Phase]) -> Vec<contract::Phase<'_>> {
             by_from: ActorFrom::of(phase.by.as_ref()),
             detail: &phase.detail,
             longest: phase.longest,
-            phase: phase.phase,
+            phase: phase.phase.as_str(),
             revision: phase.revision.0,
             since_previous_seconds: since,
             time: Time::of(phase.dated),
@@ -136,7 +136,7 @@ fn waits<'a>((timeline, phase): &(&'a Timeline, &'a Phase)) -> contract::Waiting
     contract::Waiting {
         detail: &phase.detail,
         object: (&timeline.subject).into(),
-        phase: phase.phase,
+        phase: phase.phase.as_str(),
         since_revision: phase.revision.0,
         since_time: Time::of(phase.dated),
     }

@@ -11,7 +11,7 @@ use super::duration;
 use super::visible::visible;
 use ketcd_history::clock::Dated;
 use ketcd_history::state::state_of;
-use ketcd_history::timeline::{Gap, Note, Phase, Subject, Timeline};
+use ketcd_history::timeline::{Gap, Note, Phase, StepKind, Subject, Timeline};
 use ketcd_history::{Actor, ActorFrom};
 use ketcd_store::Revision;
 
@@ -31,6 +31,8 @@ pub struct Entry {
     pub dated: Option<Dated>,
     /// Whose: `pod/lab/ubuntu`.
     pub object: String,
+    /// What happened; `None` of an Event and of a gap.
+    pub step: Option<StepKind>,
     /// The phase, or an Event's reason.
     pub phase: String,
     /// More, in words.
@@ -118,7 +120,8 @@ fn phase_entry(object: &str, phase: &Phase) -> Entry {
         revision: phase.revision,
         dated: phase.dated,
         object: object.to_owned(),
-        phase: phase.phase.to_owned(),
+        step: Some(phase.phase),
+        phase: phase.phase.as_str().to_owned(),
         detail: phase.detail.clone(),
         by: phase.by.clone(),
         kind: if phase.longest { EntryKind::Longest } else { EntryKind::Phase },
@@ -134,6 +137,7 @@ fn gap_entry(object: &str, gap: &Gap) -> Entry {
         revision: gap.until,
         dated: gap.dated,
         object: object.to_owned(),
+        step: None,
         phase: "(gap)".to_owned(),
         detail: format!("versions from {from} to r{} are missing; then: {}", gap.until, gap.state),
         by: None,
@@ -156,6 +160,7 @@ pub fn note_entry(note: &Note) -> Entry {
         revision: note.revision,
         dated: note.dated,
         object: name(&note.subject()),
+        step: None,
         phase: note.reason.clone(),
         detail: format!("{}{times}", note.message),
         by: Some(Actor { name: note.source.clone(), on: None, from: ActorFrom::Recorded }),

@@ -16,7 +16,7 @@ pub struct Alignment {
     pub from: Vec<Option<usize>>,
     /// Indices before of the items that are gone, ascending.
     pub removed: Vec<usize>,
-    /// Whether items were told apart by a key, so that they may also have moved.
+    /// Whether items were identified by a key, so that they may also have moved.
     pub keyed: bool,
 }
 

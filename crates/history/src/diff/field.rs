@@ -190,7 +190,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A whole list or status that appears is told item by item; other values at once.
+    /// A whole list or status that appears is reported item by item; other values at once.
     fn added(&mut self, value: &'a Value) {
         match value {
             Value::Array(items) if items.iter().all(Value::is_object) && !items.is_empty() => {

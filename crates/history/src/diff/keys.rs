@@ -1,4 +1,4 @@
-//! By which fields the items of a list are told apart.
+//! Which fields identify the items of a list.
 //!
 //! Source: the `listMapKey` and `patchMergeKey` markers of kubernetes/api v0.36; for lists that the API replaces as a whole (statuses of
 //! containers, taints, tolerations, …) the fields that identify an item to a reader. A wrong key costs readability, never exactness.

@@ -1,4 +1,4 @@
-//! The same of whole objects: that a masked value changed is told, though neither value is there any more.
+//! The same of whole objects: that a masked value changed is reported, though neither value is there any more.
 
 use json_patch::jsonptr::Pointer;
 use json_patch::{Patch, PatchOperation, ReplaceOperation};

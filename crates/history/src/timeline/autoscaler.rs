@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Step, generic, why};
+use super::{Step, StepKind, generic, why};
 
 /// Where autoscaling/v1 keeps the conditions (k8s.io/kubernetes pkg/apis/autoscaling/annotations.go).
 const CONDITIONS: &str = "autoscaling.alpha.kubernetes.io/conditions";
@@ -15,13 +15,13 @@ pub(super) fn steps(before: Option<&Value>, after: &Value) -> Vec<Step> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let least = spec["minReplicas"].as_i64().unwrap_or(1);
         let detail = format!("scales {} {} between {least} and {}", text(&target["kind"]), text(&target["name"]), spec["maxReplicas"]);
-        return vec![Step::new("Created", detail)];
+        return vec![Step::new(StepKind::Created, detail)];
     };
     let mut steps = Vec::new();
     steps.extend(generic::spec_changed(before, after, &["metadata.annotations[autoscaling.alpha.kubernetes.io/"]));
     let desired = |object: &Value| object["status"]["desiredReplicas"].as_i64().unwrap_or(0);
     if desired(before) != desired(after) {
-        let phase = if desired(after) > desired(before) { "ScaledUp" } else { "ScaledDown" };
+        let phase = if desired(after) > desired(before) { StepKind::ScaledUp } else { StepKind::ScaledDown };
         let usage = usage(after).map(|usage| format!(", {usage}")).unwrap_or_default();
         steps.push(Step::new(phase, format!("{} → {} replicas{usage}", desired(before), desired(after))));
     }
@@ -31,7 +31,7 @@ pub(super) fn steps(before: Option<&Value>, after: &Value) -> Vec<Step> {
         let same = then.is_some_and(|then| then["status"] == now["status"] && then["reason"] == now["reason"]);
         let text = |field: &str| now[field].as_str().unwrap_or_default();
         let Some(phase) = phase(text("type"), text("status")) else { continue };
-        let still_readable = phase == "MetricsReadable" && then.is_some_and(|then| then["status"] == "True");
+        let still_readable = phase == StepKind::MetricsReadable && then.is_some_and(|then| then["status"] == "True");
         if !same && !still_readable {
             steps.push(Step::new(phase, why(now)));
         }
@@ -41,12 +41,12 @@ pub(super) fn steps(before: Option<&Value>, after: &Value) -> Vec<Step> {
 }
 
 /// What a condition of this status says.
-pub(super) fn phase(kind: &str, status: &str) -> Option<&'static str> {
+pub(super) fn phase(kind: &str, status: &str) -> Option<StepKind> {
     match (kind, status) {
-        ("AbleToScale", "False") => Some("CannotScale"),
-        ("ScalingActive", "False") => Some("NoMetrics"),
-        ("ScalingActive", "True") => Some("MetricsReadable"),
-        ("ScalingLimited", "True") => Some("ScalingLimited"),
+        ("AbleToScale", "False") => Some(StepKind::CannotScale),
+        ("ScalingActive", "False") => Some(StepKind::NoMetrics),
+        ("ScalingActive", "True") => Some(StepKind::MetricsReadable),
+        ("ScalingLimited", "True") => Some(StepKind::ScalingLimited),
         _ => None,
     }
 }

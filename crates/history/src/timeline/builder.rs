@@ -19,7 +19,7 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// Takes the next change into account; `keep` holds on to the change itself.
+    /// Adds the next change; `keep` keeps the change itself.
     pub fn observe(&mut self, told: AttributedChange, keep: bool) {
         let change = &told.change;
         let timeline = &mut self.timeline;

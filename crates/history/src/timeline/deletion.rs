@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Phase, Story, Timeline, condition, why};
+use super::{Phase, StepKind, Story, Timeline, condition, why};
 use crate::clock::Dated;
 use ketcd_store::Revision;
 
@@ -20,9 +20,9 @@ pub struct Finalizer {
 /// How an object came to be deleted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Deletion {
-    /// The revision in which deletion was asked for; of an object without grace and finalizers, the one that deleted it.
+    /// The revision in which deletion was requested; of an object without grace and finalizers, the one that deleted it.
     pub asked: Revision,
-    /// When it was asked for.
+    /// When it was requested.
     pub asked_at: Option<Dated>,
     /// The revision in which it was gone; `None` while it still is there.
     pub gone: Option<Revision>,
@@ -30,7 +30,7 @@ pub struct Deletion {
     pub vanished: bool,
     /// When it was gone.
     pub gone_at: Option<Dated>,
-    /// The chain: `eviction`, `preemption`, `namespace`, `cascade`, `scale down`, `garbage collection`, `TTL`, `direct`; `unknown` where nothing tells.
+    /// The chain: `eviction`, `preemption`, `namespace`, `cascade`, `scale down`, `garbage collection`, `TTL`, `direct`; `unknown` where nothing shows it.
     pub chain: &'static str,
     /// The evidence, in words.
     pub evidence: String,
@@ -41,7 +41,7 @@ pub struct Deletion {
 }
 
 impl Deletion {
-    /// Whether a controller of the control plane asked for it.
+    /// Whether a controller of the control plane requested it.
     pub(super) fn by_controller(&self) -> bool {
         matches!(self.chain, "namespace" | "cascade" | "scale down" | "garbage collection")
     }
@@ -52,12 +52,12 @@ pub(super) fn find(story: &Story, of: &Timeline) -> Option<Deletion> {
     if of.one_moment {
         return None;
     }
-    let end = of.phases.iter().rev().take_while(|phase| phase.phase != "Created").collect::<Vec<&Phase>>();
-    let gone = end.iter().find(|phase| phase.phase == "Deleted");
-    let asked = end.iter().rev().find(|phase| phase.phase == "Deleting").or(gone)?;
+    let end = of.phases.iter().rev().take_while(|phase| phase.phase != StepKind::Created).collect::<Vec<&Phase>>();
+    let gone = end.iter().find(|phase| phase.phase == StepKind::Deleted);
+    let asked = end.iter().rev().find(|phase| phase.phase == StepKind::Deleting).or(gone)?;
     let last = of.last.as_ref()?;
     let (chain, evidence) = chain(story, of, last, asked.revision);
-    let removed = end.iter().rev().filter(|phase| phase.phase == "FinalizerRemoved");
+    let removed = end.iter().rev().filter(|phase| phase.phase == StepKind::FinalizerRemoved);
     let removed = removed.map(|phase| Finalizer { name: phase.detail.clone(), removed: Some(phase.revision), dated: phase.dated });
     let held = last["metadata"]["finalizers"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let held = held.map(|name| Finalizer {
@@ -99,7 +99,7 @@ fn chain(story: &Story, of: &Timeline, last: &Value, asked: Revision) -> (&'stat
     }
     if let Some(owner) = story.by_uid(&of.owner).filter(|_| !of.owner.is_empty()) {
         if let Some(phase) = deleting(owner, asked) {
-            let chain = if phase.phase == "Deleted" { "garbage collection" } else { "cascade" };
+            let chain = if phase.phase == StepKind::Deleted { "garbage collection" } else { "cascade" };
             return (chain, format!("its owner {} {} in r{}", owner.subject.kind, owner.subject.name, phase.revision));
         }
         if let Some(note) = story.deleted_by(&owner.subject, &of.subject.name) {
@@ -117,7 +117,11 @@ fn chain(story: &Story, of: &Timeline, last: &Value, asked: Revision) -> (&'stat
 
 /// The phase in which an object's deletion began, no later than `by`.
 fn deleting(timeline: &Timeline, by: Revision) -> Option<&Phase> {
-    timeline.phases.iter().rev().find(|phase| (phase.phase == "Deleting" || phase.phase == "Deleted") && phase.revision <= by)
+    timeline
+        .phases
+        .iter()
+        .rev()
+        .find(|phase| (phase.phase == StepKind::Deleting || phase.phase == StepKind::Deleted) && phase.revision <= by)
 }
 
 /// Whether a sentence names an object, as a whole word.

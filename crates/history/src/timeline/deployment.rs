@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Step, condition, generic, why};
+use super::{Step, StepKind, condition, generic, why};
 use crate::diff::{Detail, fields};
 
 const REVISION: &str = "deployment.kubernetes.io/revision";
@@ -35,7 +35,7 @@ impl Rollouts {
             None => {
                 self.templates = vec![(template.clone(), None)];
                 steps.push(generic::created(after));
-                steps.push(Step::new("Rollout", format!("{}{}", images(template), cause(after))));
+                steps.push(Step::new(StepKind::Rollout, format!("{}{}", images(template), cause(after))));
             }
             Some(before) => {
                 if before["spec"]["template"] != *template {
@@ -45,7 +45,7 @@ impl Rollouts {
                 steps.extend(generic::spec_changed(before, after, TOLD));
                 let (old, new) = (&before["spec"]["paused"], &after["spec"]["paused"]);
                 if old != new {
-                    steps.push(Step::new(if *new == true { "Paused" } else { "Resumed" }, ""));
+                    steps.push(Step::new(if *new == true { StepKind::Paused } else { StepKind::Resumed }, ""));
                 }
             }
         }
@@ -70,9 +70,9 @@ impl Rollouts {
         match known {
             Some((_, number)) => {
                 let back = number.map_or_else(|| "an earlier template".to_owned(), |number| format!("revision {number}'s template"));
-                Step::new("Undo", format!("back to {back}: {told}{}", cause(after)))
+                Step::new(StepKind::Undo, format!("back to {back}: {told}{}", cause(after)))
             }
-            None => Step::new("Rollout", format!("{told}{}", cause(after))),
+            None => Step::new(StepKind::Rollout, format!("{told}{}", cause(after))),
         }
     }
 
@@ -84,7 +84,7 @@ impl Rollouts {
             if let Some((_, number)) = self.templates.iter_mut().find(|(template, _)| *template == after["spec"]["template"]) {
                 *number = now;
             }
-            steps.push(Step::new("Revision", format!("this rollout is revision {revision}")));
+            steps.push(Step::new(StepKind::Revision, format!("this rollout is revision {revision}")));
         }
     }
 }
@@ -120,7 +120,7 @@ pub(super) fn changed(old: &Value, new: &Value) -> String {
 /// Replicas asked for.
 pub(super) fn scaled(before: &Value, after: &Value) -> Option<Step> {
     let (old, new) = (before["spec"]["replicas"].as_i64()?, after["spec"]["replicas"].as_i64()?);
-    (old != new).then(|| Step::new(if new > old { "ScaledUp" } else { "ScaledDown" }, format!("{old} → {new} replicas")))
+    (old != new).then(|| Step::new(if new > old { StepKind::ScaledUp } else { StepKind::ScaledDown }, format!("{old} → {new} replicas")))
 }
 
 fn progress(before: &Value, after: &Value, steps: &mut Vec<Step>) {
@@ -128,16 +128,16 @@ fn progress(before: &Value, after: &Value, steps: &mut Vec<Step>) {
     if reason(before) != reason(after) {
         let detail = condition(after, "Progressing").map(why).unwrap_or_default();
         match reason(after) {
-            Some("NewReplicaSetAvailable") => steps.push(Step::new("RolledOut", counts(after))),
-            Some("ProgressDeadlineExceeded") => steps.push(Step::new("Stuck", detail)),
+            Some("NewReplicaSetAvailable") => steps.push(Step::new(StepKind::RolledOut, counts(after))),
+            Some("ProgressDeadlineExceeded") => steps.push(Step::new(StepKind::Stuck, detail)),
             _ => {}
         }
     }
     let told = |object: &Value| {
         ["updatedReplicas", "availableReplicas", "unavailableReplicas"].map(|field| object["status"][field].as_i64().unwrap_or(0))
     };
-    if told(before) != told(after) && !steps.iter().any(|step| step.phase == "RolledOut") {
-        steps.push(Step::new("Progress", counts(after)));
+    if told(before) != told(after) && !steps.iter().any(|step| step.phase == StepKind::RolledOut) {
+        steps.push(Step::new(StepKind::Progress, counts(after)));
     }
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::{Step, controller, items, why};
+use super::{Step, StepKind, controller, items, why};
 use crate::diff::{Detail, Field, FieldChange, fields};
 use crate::noise;
 
@@ -20,7 +20,7 @@ pub(super) fn steps(before: Option<&Value>, after: &Value) -> Vec<Step> {
     steps.extend(spec_changed(before, after, &[]));
     let (old, new) = (&before["status"]["phase"], &after["status"]["phase"]);
     if let Some(phase) = new.as_str().filter(|_| old != new) {
-        steps.push(Step::new("Phase", format!("{} → {phase}", old.as_str().unwrap_or("none"))));
+        steps.push(Step::new(StepKind::Phase, format!("{} → {phase}", old.as_str().unwrap_or("none"))));
     }
     conditions(before, after, &mut steps);
     ending(before, after, &mut steps);
@@ -31,13 +31,13 @@ pub(super) fn steps(before: Option<&Value>, after: &Value) -> Vec<Step> {
 pub(super) fn created(object: &Value) -> Step {
     let owner = controller(object)
         .map(|owner| format!("for {} {}", owner["kind"].as_str().unwrap_or_default(), owner["name"].as_str().unwrap_or_default()));
-    Step::new("Created", owner.unwrap_or_default())
+    Step::new(StepKind::Created, owner.unwrap_or_default())
 }
 
 /// The step of a deletion, given the last readable version.
 pub(super) fn deleted(last: Option<&Value>) -> Step {
     let asked = last.is_some_and(|last| last["metadata"]["deletionTimestamp"].is_string());
-    Step::new("Deleted", if asked || last.is_none() { "" } else { "at once" })
+    Step::new(StepKind::Deleted, if asked || last.is_none() { "" } else { "at once" })
 }
 
 /// What somebody changed outside status, with the values where they are short; `told` says which paths other steps tell.
@@ -58,7 +58,7 @@ pub(super) fn changed(before: &Value, after: &Value, wanted: impl Fn(&str) -> bo
     let names: Vec<String> = names.collect();
     let more = names.len().saturating_sub(NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (!names.is_empty()).then(|| Step::new("Changed", names[..names.len().min(NAMED)].join(", ") + &more))
+    (!names.is_empty()).then(|| Step::new(StepKind::Changed, names[..names.len().min(NAMED)].join(", ") + &more))
 }
 
 /// An object with empty labels and annotations where only `other` has any, so that the first of them counts as one and not as the whole.
@@ -108,7 +108,10 @@ pub(super) fn conditions(before: &Value, after: &Value, steps: &mut Vec<Step>) {
         if !idle && old.is_none_or(|old| old["status"] != condition["status"]) {
             let (kind, status) = (condition["type"].as_str().unwrap_or_default(), condition["status"].as_str().unwrap_or_default());
             let why = why(condition);
-            steps.push(Step::new("Condition", if why.is_empty() { format!("{kind} {status}") } else { format!("{kind} {status}, {why}") }));
+            steps.push(Step::new(
+                StepKind::Condition,
+                if why.is_empty() { format!("{kind} {status}") } else { format!("{kind} {status}, {why}") },
+            ));
         }
     }
 }
@@ -121,10 +124,10 @@ pub(super) fn ending(before: &Value, after: &Value, steps: &mut Vec<Step>) {
     };
     let (old, new) = (finalizers(before), finalizers(after));
     if after["metadata"]["deletionTimestamp"].is_string() && !before["metadata"]["deletionTimestamp"].is_string() {
-        steps.push(Step::new("Deleting", if new.is_empty() { String::new() } else { format!("held by {}", new.join(", ")) }));
+        steps.push(Step::new(StepKind::Deleting, if new.is_empty() { String::new() } else { format!("held by {}", new.join(", ")) }));
     } else if before["metadata"]["deletionTimestamp"].is_string() {
         for gone in old.iter().filter(|name| !new.contains(name)) {
-            steps.push(Step::new("FinalizerRemoved", gone.clone()));
+            steps.push(Step::new(StepKind::FinalizerRemoved, gone.clone()));
         }
     }
 }

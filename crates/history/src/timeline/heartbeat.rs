@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Phase;
+use super::{Phase, StepKind};
 use crate::actor::{Actor, ActorFrom};
 use crate::clock::Dated;
 use ketcd_store::Revision;
@@ -48,10 +48,10 @@ impl Beats {
             };
             phases.push(phase(
                 pair[0],
-                "LastHeartbeat",
+                StepKind::LastHeartbeat,
                 format!("its lease is good for {} s and not renewed for {seconds:.0} s", self.duration),
             ));
-            phases.push(phase(pair[1], "HeartbeatAgain", "its lease is renewed again".to_owned()));
+            phases.push(phase(pair[1], StepKind::HeartbeatAgain, "its lease is renewed again".to_owned()));
         }
         phases
     }

@@ -1,6 +1,6 @@
 //! Stories: what happened to an object, when, by whom, and how long each step took, read from its successive versions alone.
 //!
-//! A step is told only where two neighbouring versions show it. Where versions are missing, the gap is told and nothing is put into it.
+//! A step is reported only where two neighbouring versions show it. Where versions are missing, the gap is reported and nothing is guessed.
 
 mod autoscaler;
 mod builder;
@@ -17,6 +17,7 @@ mod pod;
 mod resize;
 mod rollout;
 mod step_detector;
+mod step_kind;
 mod storage;
 mod story;
 mod workload;
@@ -38,19 +39,20 @@ pub use one_moment::phases as phases_of_one_moment;
 pub use outage::{Cordon, Fate, Outage, Replacement};
 pub use rollout::{Rollout, RolloutEnd};
 pub use step_detector::StepDetector;
+pub use step_kind::StepKind;
 pub use story::Story;
 
 /// A step as one change shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Its name, for example `Scheduled`.
-    pub phase: &'static str,
+    /// What happened, for example [`StepKind::Scheduled`].
+    pub phase: StepKind,
     /// More, in words; may be empty.
     pub detail: String,
 }
 
 impl Step {
-    fn new(phase: &'static str, detail: impl Into<String>) -> Self {
+    fn new(phase: StepKind, detail: impl Into<String>) -> Self {
         Self { phase, detail: detail.into() }
     }
 }
@@ -58,8 +60,8 @@ impl Step {
 /// A step with its place in time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Phase {
-    /// Its name, for example `Scheduled`.
-    pub phase: &'static str,
+    /// What happened, for example [`StepKind::Scheduled`].
+    pub phase: StepKind,
     /// The revision that shows it.
     pub revision: Revision,
     /// When.
@@ -85,7 +87,7 @@ pub struct Gap {
     pub state: String,
 }
 
-/// Whose story it is.
+/// The object that a timeline is of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Subject {
     /// `Pod`, …
@@ -123,7 +125,7 @@ pub struct Placement {
     pub since: Revision,
 }
 
-/// The story of one object.
+/// What happened to one object.
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
     /// Whose.
@@ -134,7 +136,7 @@ pub struct Timeline {
     pub owner: String,
     /// Whether the readable history holds it from its creation on, without gaps.
     pub complete: bool,
-    /// Whether it is told by one version of the object alone, as files of objects hold it: phases have the times that the object itself carries,
+    /// Whether it comes from one version of the object alone, as files of objects hold it: phases have the times that the object itself carries,
     /// and all of them the revision of that version.
     pub one_moment: bool,
     /// Whether it is gone though no readable version shows its deletion.
@@ -147,7 +149,7 @@ pub struct Timeline {
     pub placements: Vec<Placement>,
     /// What is missing.
     pub gaps: Vec<Gap>,
-    /// The changes themselves, where they were asked for.
+    /// The changes themselves, where they were requested.
     pub changes: Vec<AttributedChange>,
     /// Kubernetes Events about it, in order of their last time.
     pub notes: Vec<Note>,
@@ -179,7 +181,7 @@ impl Timeline {
 
     /// Whether the object is gone at the end of the readable history.
     pub fn is_gone(&self) -> bool {
-        self.vanished || self.phases.last().is_some_and(|last| last.phase == "Deleted")
+        self.vanished || self.phases.last().is_some_and(|last| last.phase == StepKind::Deleted)
     }
 
     /// Adds phases that other objects show.

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Step, generic};
+use super::{Step, StepKind, generic};
 
 /// Returns the steps between two neighbouring versions of an object of `kind`.
 pub(super) fn steps(kind: &str, before: Option<&Value>, after: &Value) -> Vec<Step> {
     let mut steps = Vec::new();
     if before.is_none() {
-        steps.push(if kind == "Service" { Step::new("Created", service(after)) } else { generic::created(after) });
+        steps.push(if kind == "Service" { Step::new(StepKind::Created, service(after)) } else { generic::created(after) });
     }
     if kind == "Service" {
         balancer(before, after, &mut steps);
@@ -46,9 +46,9 @@ fn balancer(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
     let (old, new) = (before.map(given).unwrap_or_default(), given(after));
     if old != new {
         steps.push(if new.is_empty() {
-            Step::new("LoadBalancerGone", old.join(", "))
+            Step::new(StepKind::LoadBalancerGone, old.join(", "))
         } else {
-            Step::new("LoadBalancerReady", new.join(", "))
+            Step::new(StepKind::LoadBalancerReady, new.join(", "))
         });
     }
 }
@@ -98,11 +98,11 @@ fn addresses(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
         }
     };
     let turned = |to: Standing| new.iter().filter(move |(_, standing)| **standing == to).map(|(name, _)| name);
-    tell("EndpointsReady", turned(Standing::Ready).filter(|name| !is_ready(&old, name)).collect());
-    tell("EndpointsNotReady", turned(Standing::NotReady).filter(|name| is_ready(&old, name)).collect());
-    tell("EndpointsTerminating", turned(Standing::Terminating).filter(|name| is_ready(&old, name)).collect());
-    tell("EndpointsGone", old.keys().filter(|name| is_ready(&old, name) && !new.contains_key(*name)).collect());
+    tell(StepKind::EndpointsReady, turned(Standing::Ready).filter(|name| !is_ready(&old, name)).collect());
+    tell(StepKind::EndpointsNotReady, turned(Standing::NotReady).filter(|name| is_ready(&old, name)).collect());
+    tell(StepKind::EndpointsTerminating, turned(Standing::Terminating).filter(|name| is_ready(&old, name)).collect());
+    tell(StepKind::EndpointsGone, old.keys().filter(|name| is_ready(&old, name) && !new.contains_key(*name)).collect());
     if ready == 0 && old.values().any(|standing| *standing == Standing::Ready) {
-        steps.push(Step::new("NoEndpoints", "no ready address is left: nothing answers here"));
+        steps.push(Step::new(StepKind::NoEndpoints, "no ready address is left: nothing answers here"));
     }
 }

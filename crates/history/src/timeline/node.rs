@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Step, generic, items, why};
+use super::{Step, StepKind, generic, items, why};
 
 /// The condition in which a kubelet says that all is well; the others say that something is short.
 const READY: &str = "Ready";
@@ -12,7 +12,7 @@ pub(super) fn steps(before: Option<&Value>, after: &Value) -> Vec<Step> {
     let mut steps = Vec::new();
     if before.is_none() {
         let version = after["status"]["nodeInfo"]["kubeletVersion"].as_str().unwrap_or_default();
-        steps.push(Step::new("Registered", if version.is_empty() { String::new() } else { format!("kubelet {version}") }));
+        steps.push(Step::new(StepKind::Registered, if version.is_empty() { String::new() } else { format!("kubelet {version}") }));
     }
     conditions(before, after, &mut steps);
     cordon(before, after, &mut steps);
@@ -21,7 +21,7 @@ pub(super) fn steps(before: Option<&Value>, after: &Value) -> Vec<Step> {
         capacity(before, after, &mut steps);
         let version = |node: &Value| node["status"]["nodeInfo"]["kubeletVersion"].as_str().unwrap_or_default().to_owned();
         if version(before) != version(after) && !version(before).is_empty() {
-            steps.push(Step::new("Upgraded", format!("kubelet {} → {}", version(before), version(after))));
+            steps.push(Step::new(StepKind::Upgraded, format!("kubelet {} → {}", version(before), version(after))));
         }
         generic::ending(before, after, &mut steps);
     }
@@ -37,12 +37,12 @@ fn conditions(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
         }
         let kind = now["type"].as_str().unwrap_or_default();
         match (kind, old, new) {
-            (READY, "Unknown", "True") => steps.push(Step::new("Returned", "the kubelet posts its status again")),
-            (READY, _, "True") => steps.push(Step::new("Ready", "")),
-            (READY, _, "Unknown") => steps.push(Step::new("HeartbeatLost", heartbeat_lost(now))),
-            (READY, _, _) => steps.push(Step::new("NotReady", why(now))),
-            (_, _, "True") => steps.push(Step::new("Pressure", format!("{kind}: {}", why(now)))),
-            (_, "True", "False") => steps.push(Step::new("PressureOver", kind)),
+            (READY, "Unknown", "True") => steps.push(Step::new(StepKind::Returned, "the kubelet posts its status again")),
+            (READY, _, "True") => steps.push(Step::new(StepKind::Ready, "")),
+            (READY, _, "Unknown") => steps.push(Step::new(StepKind::HeartbeatLost, heartbeat_lost(now))),
+            (READY, _, _) => steps.push(Step::new(StepKind::NotReady, why(now))),
+            (_, _, "True") => steps.push(Step::new(StepKind::Pressure, format!("{kind}: {}", why(now)))),
+            (_, "True", "False") => steps.push(Step::new(StepKind::PressureOver, kind)),
             _ => {}
         }
     }
@@ -56,8 +56,8 @@ pub(super) fn heartbeat_lost(condition: &Value) -> String {
 fn cordon(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
     let cordoned = |node: &Value| node["spec"]["unschedulable"] == true;
     match (before.is_some_and(cordoned), cordoned(after)) {
-        (false, true) => steps.push(Step::new("Cordoned", "")),
-        (true, false) => steps.push(Step::new("Uncordoned", "")),
+        (false, true) => steps.push(Step::new(StepKind::Cordoned, "")),
+        (true, false) => steps.push(Step::new(StepKind::Uncordoned, "")),
         _ => {}
     }
 }
@@ -66,10 +66,10 @@ fn taints(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
     let told = |node: Option<&Value>| -> Vec<String> { items(node, ["spec", "taints"]).iter().map(taint).collect() };
     let (old, new) = (told(before), told(Some(after)));
     for added in new.iter().filter(|taint| !old.contains(taint)) {
-        steps.push(Step::new("Tainted", added.clone()));
+        steps.push(Step::new(StepKind::Tainted, added.clone()));
     }
     for removed in old.iter().filter(|taint| !new.contains(taint)) {
-        steps.push(Step::new("Untainted", removed.clone()));
+        steps.push(Step::new(StepKind::Untainted, removed.clone()));
     }
 }
 
@@ -92,6 +92,6 @@ fn capacity(before: &Value, after: &Value, steps: &mut Vec<Step>) {
     let changed = names.into_iter().filter(|name| old.get(*name) != new.get(*name));
     let told: Vec<String> = changed.map(|name| format!("{name} {} → {}", text(old.get(name)), text(new.get(name)))).collect();
     if !told.is_empty() {
-        steps.push(Step::new("Allocatable", told.join(", ")));
+        steps.push(Step::new(StepKind::Allocatable, told.join(", ")));
     }
 }

@@ -1,4 +1,4 @@
-//! Kubernetes Events about an object: what components said, beside what they did.
+//! Kubernetes Events about an object: what components reported, besides what they did.
 
 use std::collections::HashMap;
 
@@ -54,7 +54,7 @@ impl Notes {
     }
 
     /// The same where it is not known when the version was written: the Event's own time stands for it.
-    pub fn observe_undated(&mut self, key: &[u8], revision: Revision, event: &Value) {
+    pub(crate) fn observe_undated(&mut self, key: &[u8], revision: Revision, event: &Value) {
         if event["kind"] == "Event" {
             let note = note(event, revision, None);
             self.0.insert(key.to_vec(), Note { dated: one_moment::dated(note.time), ..note });

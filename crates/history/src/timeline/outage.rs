@@ -1,10 +1,10 @@
 //! What a node's silence or its cordon cost: pods that left, what became of them, and which stayed.
 
-use super::{Phase, Placement, Timeline};
+use super::{Phase, Placement, StepKind, Timeline};
 use crate::clock::Dated;
 use ketcd_store::Revision;
 
-/// A time in which a node's kubelet was not heard of.
+/// A time in which a node's kubelet did not report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outage {
     /// The last heartbeat, or where leases are not readable the loss of it.
@@ -56,26 +56,26 @@ pub struct Replacement {
     pub node: Option<String>,
 }
 
-/// The times in which a node was not heard of, given the timelines of its pods and their replacements; none where only one moment is known.
+/// Returns the times in which a node's kubelet did not report, given the timelines of its pods and their replacements; none where only one moment is known.
 pub(super) fn outages(node: &Timeline, pods: &[&Timeline]) -> Vec<Outage> {
     if node.one_moment {
         return Vec::new();
     }
     let mut found = Vec::new();
-    for lost in node.phases.iter().filter(|phase| phase.phase == "HeartbeatLost") {
-        let quiet = node.phases.iter().rev().find(|phase| phase.phase == "LastHeartbeat" && phase.revision < lost.revision);
-        let until = next(node, &["Returned"], lost.revision);
+    for lost in node.phases.iter().filter(|phase| phase.phase == StepKind::HeartbeatLost) {
+        let quiet = node.phases.iter().rev().find(|phase| phase.phase == StepKind::LastHeartbeat && phase.revision < lost.revision);
+        let until = next(node, &[StepKind::Returned], lost.revision);
         let end = until.map(|until| until.revision);
         let during = |phase: &&Phase| phase.revision > lost.revision && end.is_none_or(|end| phase.revision < end);
-        let tainted = node.phases.iter().filter(during).find(|phase| phase.phase == "Tainted" && phase.detail.ends_with(":NoExecute"));
+        let tainted =
+            node.phases.iter().filter(during).find(|phase| phase.phase == StepKind::Tainted && phase.detail.ends_with(":NoExecute"));
         let left = left(node, pods, lost.revision, end);
         let stayed = pods.iter().filter(|pod| left.iter().all(|(other, _)| !std::ptr::eq(*other, **pod)));
         let stayed = stayed.filter(|pod| {
             is_on(pod, node, lost.revision)
-                && pod
-                    .phases
-                    .iter()
-                    .any(|phase| phase.phase == "NotReady" && phase.revision >= lost.revision && end.is_none_or(|end| phase.revision < end))
+                && pod.phases.iter().any(|phase| {
+                    phase.phase == StepKind::NotReady && phase.revision >= lost.revision && end.is_none_or(|end| phase.revision < end)
+                })
         });
         found.push(Outage {
             from: quiet.unwrap_or(lost).clone(),
@@ -84,7 +84,7 @@ pub(super) fn outages(node: &Timeline, pods: &[&Timeline]) -> Vec<Outage> {
             until: until.cloned(),
             first_evicted: left.iter().min_by_key(|(_, phase)| phase.revision).and_then(|(_, phase)| phase.dated),
             evicted: fates(&left, pods),
-            stayed: stayed.map(|pod| (pod.subject.name.clone(), next(pod, &["Ready"], lost.revision).cloned())).collect(),
+            stayed: stayed.map(|pod| (pod.subject.name.clone(), next(pod, &[StepKind::Ready], lost.revision).cloned())).collect(),
         });
     }
     found
@@ -92,9 +92,9 @@ pub(super) fn outages(node: &Timeline, pods: &[&Timeline]) -> Vec<Outage> {
 
 /// The times in which a node was cordoned, and the pods that left it then.
 pub(super) fn cordons(node: &Timeline, pods: &[&Timeline]) -> Vec<Cordon> {
-    let cordoned = node.phases.iter().filter(|phase| phase.phase == "Cordoned");
+    let cordoned = node.phases.iter().filter(|phase| phase.phase == StepKind::Cordoned);
     let told = cordoned.map(|from| {
-        let until = next(node, &["Uncordoned"], from.revision);
+        let until = next(node, &[StepKind::Uncordoned], from.revision);
         let left = left(node, pods, from.revision, until.map(|until| until.revision));
         Cordon { from: from.clone(), until: until.cloned(), left: fates(&left, pods) }
     });
@@ -102,8 +102,8 @@ pub(super) fn cordons(node: &Timeline, pods: &[&Timeline]) -> Vec<Cordon> {
 }
 
 /// The first phase of these names after a revision.
-fn next<'a>(timeline: &'a Timeline, names: &[&str], after: Revision) -> Option<&'a Phase> {
-    timeline.phases.iter().find(|phase| names.contains(&phase.phase) && phase.revision > after)
+fn next<'a>(timeline: &'a Timeline, kinds: &[StepKind], after: Revision) -> Option<&'a Phase> {
+    timeline.phases.iter().find(|phase| kinds.contains(&phase.phase) && phase.revision > after)
 }
 
 /// Where a pod was at a revision.
@@ -119,7 +119,8 @@ fn is_on(pod: &Timeline, node: &Timeline, at: Revision) -> bool {
 fn left<'a>(node: &Timeline, pods: &[&'a Timeline], from: Revision, until: Option<Revision>) -> Vec<(&'a Timeline, &'a Phase)> {
     let begun = |pod: &&'a Timeline| {
         let within = |phase: &&Phase| phase.revision > from && until.is_none_or(|until| phase.revision < until);
-        let deletion = pod.phases.iter().filter(within).find(|phase| phase.phase == "Deleting" || phase.phase == "Deleted")?;
+        let deletion =
+            pod.phases.iter().filter(within).find(|phase| phase.phase == StepKind::Deleting || phase.phase == StepKind::Deleted)?;
         is_on(pod, node, deletion.revision).then_some((*pod, deletion))
     };
     pods.iter().filter_map(begun).collect()
@@ -140,12 +141,14 @@ fn fates(left: &[(&Timeline, &Phase)], pods: &[&Timeline]) -> Vec<(String, Fate)
 }
 
 fn fate<'a>(pod: &'a Timeline, pods: &[&'a Timeline], lost: &Phase) -> (Fate, Option<&'a Timeline>) {
-    let before = |phase: &&Phase| phase.revision < lost.revision && matches!(phase.phase, "Succeeded" | "Failed" | "Created");
-    if pod.phases.iter().rev().find(before).is_some_and(|phase| phase.phase != "Created") {
+    let before = |phase: &&Phase| {
+        phase.revision < lost.revision && matches!(phase.phase, StepKind::Succeeded | StepKind::Failed | StepKind::Created)
+    };
+    if pod.phases.iter().rev().find(before).is_some_and(|phase| phase.phase != StepKind::Created) {
         return (Fate::Ended, None);
     }
     // A StatefulSet gives the name again; others make pods of other names.
-    let again = next(pod, &["Created"], lost.revision).map(|created| (pod, created.revision));
+    let again = next(pod, &[StepKind::Created], lost.revision).map(|created| (pod, created.revision));
     let other = || pods.iter().filter_map(|other| Some((*other, replaces(other, pod, lost)?))).min_by_key(|(_, created)| *created);
     match again.or_else(other) {
         Some((made, created)) => {
@@ -165,7 +168,7 @@ pub(super) fn replaces(other: &Timeline, pod: &Timeline, lost: &Phase) -> Option
     if pod.owner.is_empty() || other.owner != pod.owner || std::ptr::eq(other, pod) {
         return None;
     }
-    let created = other.phases.iter().find(|phase| phase.phase == "Created" && phase.revision > lost.revision)?;
+    let created = other.phases.iter().find(|phase| phase.phase == StepKind::Created && phase.revision > lost.revision)?;
     let soon = match lost.dated.zip(created.dated) {
         Some((lost, created)) => (0.0..=SOON.0).contains(&created.time.duration_since(lost.time).as_secs_f64()),
         None => created.revision.0 - lost.revision.0 <= SOON.1,

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Step, condition, controller, generic, items, named, resize, turned, why};
+use super::{Step, StepKind, condition, controller, generic, items, named, resize, turned, why};
 
 /// Whether somebody may change this of a pod, and no other step tells it; what else changes in spec are defaults that came later.
 fn is_news(path: &str) -> bool {
@@ -40,13 +40,13 @@ pub(super) fn steps(before: Option<&Value>, after: &Value) -> Vec<Step> {
 
 fn created(pod: &Value, steps: &mut Vec<Step>) {
     let owner = controller(pod).map(|owner| format!("for {} {}", text(&owner["kind"]), text(&owner["name"])));
-    steps.push(Step::new("Created", owner.unwrap_or_default()));
+    steps.push(Step::new(StepKind::Created, owner.unwrap_or_default()));
     let gates = names(items(Some(pod), ["spec", "schedulingGates"]));
     if !gates.is_empty() {
-        steps.push(Step::new("Gated", format!("held back by {gates}")));
+        steps.push(Step::new(StepKind::Gated, format!("held back by {gates}")));
     }
     if let Some(node) = pod["spec"]["nodeName"].as_str() {
-        steps.push(Step::new("Scheduled", format!("created on {node}, no scheduler asked")));
+        steps.push(Step::new(StepKind::Scheduled, format!("created on {node}, no scheduler asked")));
     }
 }
 
@@ -54,7 +54,7 @@ fn created(pod: &Value, steps: &mut Vec<Step>) {
 fn debugging(before: &Value, after: &Value, steps: &mut Vec<Step>) {
     let (old, new) = (items(Some(before), ["spec", "ephemeralContainers"]), items(Some(after), ["spec", "ephemeralContainers"]));
     for container in new.iter().filter(|container| named(old, &container["name"]).is_none()) {
-        steps.push(Step::new("DebugRequested", format!("{}: {}", text(&container["name"]), text(&container["image"]))));
+        steps.push(Step::new(StepKind::DebugRequested, format!("{}: {}", text(&container["name"]), text(&container["image"]))));
     }
 }
 
@@ -63,27 +63,30 @@ fn scheduling(before: &Value, after: &Value, steps: &mut Vec<Step>) {
     if new.len() < old.len() {
         let gone: Vec<Value> = old.iter().filter(|gate| named(new, &gate["name"]).is_none()).cloned().collect();
         let left = if new.is_empty() { "no gate is left".to_owned() } else { format!("still held back by {}", names(new)) };
-        steps.push(Step::new(if new.is_empty() { "Ungated" } else { "GateRemoved" }, format!("{} removed, {left}", names(&gone))));
+        steps.push(Step::new(
+            if new.is_empty() { StepKind::Ungated } else { StepKind::GateRemoved },
+            format!("{} removed, {left}", names(&gone)),
+        ));
     }
     let refusal =
         |pod| condition(pod, "PodScheduled").filter(|refused| refused["status"] == "False" && refused["reason"] == "Unschedulable");
     if let Some(refused) = refusal(after).filter(|refused| refusal(before).is_none_or(|known| known["message"] != refused["message"])) {
-        steps.push(Step::new("Refused", text(&refused["message"])));
+        steps.push(Step::new(StepKind::Refused, text(&refused["message"])));
     }
     let (old, new) = (&before["status"]["nominatedNodeName"], &after["status"]["nominatedNodeName"]);
     match new.as_str().filter(|_| old != new) {
-        Some(node) => steps.push(Step::new("Nominated", format!("to {node}, where others make room"))),
-        None if old != new => steps.push(Step::new("NominationCleared", format!("no longer to {}", text(old)))),
+        Some(node) => steps.push(Step::new(StepKind::Nominated, format!("to {node}, where others make room"))),
+        None if old != new => steps.push(Step::new(StepKind::NominationCleared, format!("no longer to {}", text(old)))),
         None => {}
     }
     if let (None, Some(node)) = (before["spec"]["nodeName"].as_str(), after["spec"]["nodeName"].as_str()) {
-        steps.push(Step::new("Scheduled", format!("bound to {node}")));
+        steps.push(Step::new(StepKind::Scheduled, format!("bound to {node}")));
     }
 }
 
 fn containers(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
     if turned(before, after, "PodReadyToStartContainers").is_some_and(|(_, now, _)| now == "True") {
-        steps.push(Step::new("SandboxReady", "network and volumes are there"));
+        steps.push(Step::new(StepKind::SandboxReady, "network and volumes are there"));
     }
     for (list, init) in [("initContainerStatuses", true), ("ephemeralContainerStatuses", false)] {
         for status in items(Some(after), ["status", list]) {
@@ -91,7 +94,7 @@ fn containers(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
         }
     }
     if turned(before, after, "Initialized").is_some_and(|(_, now, _)| now == "True") {
-        steps.push(Step::new("Initialized", ""));
+        steps.push(Step::new(StepKind::Initialized, ""));
     }
     let mut started = Vec::new();
     let mut creating = Vec::new();
@@ -100,14 +103,14 @@ fn containers(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
         container(old, status, &mut started, &mut creating, steps);
     }
     if !creating.is_empty() {
-        steps.push(Step::new("ContainersCreating", creating.join(", ")));
+        steps.push(Step::new(StepKind::ContainersCreating, creating.join(", ")));
     }
     if !started.is_empty() {
-        steps.push(Step::new("ContainersStarted", started.join(", ")));
+        steps.push(Step::new(StepKind::ContainersStarted, started.join(", ")));
     }
     match turned(before, after, "Ready") {
-        Some((_, "True", _)) => steps.push(Step::new("Ready", "")),
-        Some(("True", _, now)) => steps.push(Step::new("NotReady", why(now))),
+        Some((_, "True", _)) => steps.push(Step::new(StepKind::Ready, "")),
+        Some(("True", _, now)) => steps.push(Step::new(StepKind::NotReady, why(now))),
         _ => {}
     }
 }
@@ -117,9 +120,9 @@ fn aside(before: Option<&Value>, status: &Value, init: bool, sidecar: bool, step
     let name = text(&status["name"]);
     let running = |status: &Value| status["state"]["running"].is_object();
     let (started, finished, failed) = match (init, sidecar) {
-        (true, _) => ("InitStarted", "InitFinished", "InitFailed"),
-        (false, true) => ("SidecarStarted", "SidecarEnded", "SidecarFailed"),
-        (false, false) => ("DebugStarted", "DebugEnded", "DebugEnded"),
+        (true, _) => (StepKind::InitStarted, StepKind::InitFinished, StepKind::InitFailed),
+        (false, true) => (StepKind::SidecarStarted, StepKind::SidecarEnded, StepKind::SidecarFailed),
+        (false, false) => (StepKind::DebugStarted, StepKind::DebugEnded, StepKind::DebugEnded),
     };
     if running(status) && !before.is_some_and(running) {
         steps.push(Step::new(started, name.clone()));
@@ -139,40 +142,40 @@ fn container(before: Option<&Value>, status: &Value, started: &mut Vec<String>, 
     if restarts(status) > again {
         let last = &status["lastState"]["terminated"];
         let because = if last.is_object() { format!(" after {}", exit(last)) } else { String::new() };
-        steps.push(Step::new("Restarted", format!("{name} for the {}{because}", ordinal(restarts(status)))));
+        steps.push(Step::new(StepKind::Restarted, format!("{name} for the {}{because}", ordinal(restarts(status)))));
     } else if state["running"].is_object() && !old["running"].is_object() {
         started.push(name.clone());
     }
     if state["terminated"].is_object() && state["terminated"] != old["terminated"] {
-        steps.push(Step::new("Terminated", format!("{name}: {}", exit(&state["terminated"]))));
+        steps.push(Step::new(StepKind::Terminated, format!("{name}: {}", exit(&state["terminated"]))));
     }
     let waiting = &state["waiting"];
     match waiting["reason"].as_str().filter(|reason| old["waiting"]["reason"] != **reason) {
         Some(reason) if WAITING_IS_USUAL.contains(&reason) => creating.push(name),
-        Some(_) => steps.push(Step::new("Waiting", format!("{name}: {}", why(waiting)))),
+        Some(_) => steps.push(Step::new(StepKind::Waiting, format!("{name}: {}", why(waiting)))),
         None => {}
     }
 }
 
 fn ending(before: &Value, after: &Value, steps: &mut Vec<Step>) {
     if let Some((_, "True", marked)) = turned(Some(before), after, "DisruptionTarget") {
-        steps.push(Step::new("Evicted", why(marked)));
+        steps.push(Step::new(StepKind::Evicted, why(marked)));
     }
     // The kubelet evicts under pressure by failing the pod; since 1.26 it says so in DisruptionTarget too.
     let evicted = |pod: &Value| pod["status"]["reason"] == "Evicted";
-    if evicted(after) && !evicted(before) && !steps.iter().any(|step| step.phase == "Evicted") {
-        steps.push(Step::new("Evicted", why(&after["status"])));
+    if evicted(after) && !evicted(before) && !steps.iter().any(|step| step.phase == StepKind::Evicted) {
+        steps.push(Step::new(StepKind::Evicted, why(&after["status"])));
     }
     let (old, new) = (&before["status"]["phase"], &after["status"]["phase"]);
     match new.as_str().filter(|_| old != new) {
-        Some("Succeeded") => steps.push(Step::new("Succeeded", "")),
-        Some("Failed") => steps.push(Step::new("Failed", why(&after["status"]))),
+        Some("Succeeded") => steps.push(Step::new(StepKind::Succeeded, "")),
+        Some("Failed") => steps.push(Step::new(StepKind::Failed, why(&after["status"]))),
         _ => {}
     }
     let metadata = &after["metadata"];
     if metadata["deletionTimestamp"].is_string() && !before["metadata"]["deletionTimestamp"].is_string() {
         let grace = metadata["deletionGracePeriodSeconds"].as_i64().unwrap_or(0);
-        steps.push(Step::new("Deleting", format!("{grace} s to end")));
+        steps.push(Step::new(StepKind::Deleting, format!("{grace} s to end")));
     }
 }
 

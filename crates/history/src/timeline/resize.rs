@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::{Step, condition, items, named, turned, why};
+use super::{Step, StepKind, condition, items, named, turned, why};
 
 /// The steps in which somebody asks for other resources.
 pub(super) fn requested(before: &Value, after: &Value) -> Vec<Step> {
@@ -16,12 +16,12 @@ pub(super) fn requested(before: &Value, after: &Value) -> Vec<Step> {
         let Some(old) = named(items(Some(before), ["spec", "containers"]), &container["name"]) else { continue };
         let told = resources(&old["resources"], &container["resources"]);
         if !told.is_empty() {
-            steps.push(Step::new("ResizeRequested", format!("{}: {told}", container["name"].as_str().unwrap_or_default())));
+            steps.push(Step::new(StepKind::ResizeRequested, format!("{}: {told}", container["name"].as_str().unwrap_or_default())));
         }
     }
     let told = resources(&before["spec"]["resources"], &after["spec"]["resources"]);
     if !told.is_empty() {
-        steps.push(Step::new("ResizeRequested", format!("the pod: {told}")));
+        steps.push(Step::new(StepKind::ResizeRequested, format!("the pod: {told}")));
     }
     steps
 }
@@ -32,30 +32,30 @@ pub(super) fn answered(before: &Value, after: &Value) -> Vec<Step> {
     let resize = |pod: &Value| pod["status"]["resize"].as_str().unwrap_or_default().to_owned();
     if resize(before) != resize(after) {
         match resize(after).as_str() {
-            "Deferred" => steps.push(Step::new("ResizeDeferred", "")),
-            "Infeasible" => steps.push(Step::new("ResizeInfeasible", "")),
+            "Deferred" => steps.push(Step::new(StepKind::ResizeDeferred, "")),
+            "Infeasible" => steps.push(Step::new(StepKind::ResizeInfeasible, "")),
             _ => {}
         }
     }
     let pending = |pod| condition(pod, "PodResizePending").filter(|pending| pending["status"] == "True");
     if let Some(now) = pending(after).filter(|now| pending(before).is_none_or(|then| then["reason"] != now["reason"])) {
-        let phase = if now["reason"] == "Infeasible" { "ResizeInfeasible" } else { "ResizeDeferred" };
+        let phase = if now["reason"] == "Infeasible" { StepKind::ResizeInfeasible } else { StepKind::ResizeDeferred };
         steps.push(Step::new(phase, why(now)));
     }
     if let Some((_, "True", now)) = turned(Some(before), after, "PodResizeInProgress") {
-        steps.push(Step::new("ResizeStarted", why(now)));
+        steps.push(Step::new(StepKind::ResizeStarted, why(now)));
     }
     for status in items(Some(after), ["status", "containerStatuses"]) {
         let Some(old) = named(items(Some(before), ["status", "containerStatuses"]), &status["name"]) else { continue };
         let told = if old["resources"].is_object() { resources(&old["resources"], &status["resources"]) } else { String::new() };
         if !told.is_empty() {
-            steps.push(Step::new("Resized", format!("{}: {told}", status["name"].as_str().unwrap_or_default())));
+            steps.push(Step::new(StepKind::Resized, format!("{}: {told}", status["name"].as_str().unwrap_or_default())));
         }
     }
     if before["status"]["resources"].is_object() {
         let told = resources(&before["status"]["resources"], &after["status"]["resources"]);
         if !told.is_empty() {
-            steps.push(Step::new("Resized", format!("the pod: {told}")));
+            steps.push(Step::new(StepKind::Resized, format!("the pod: {told}")));
         }
     }
     steps

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Step, deployment};
+use super::{Step, StepKind, deployment};
 use crate::actor::Actor;
 use crate::change::AttributedChange;
 use crate::clock::Dated;
@@ -65,7 +65,7 @@ impl Chapters {
         let change = &told.change;
         for step in steps {
             match step.phase {
-                "Rollout" | "Undo" => {
+                StepKind::Rollout | StepKind::Undo => {
                     self.end(RolloutEnd::Superseded, told);
                     self.rollouts.push(Rollout {
                         begun: change.revision,
@@ -74,14 +74,14 @@ impl Chapters {
                         number: None,
                         cause: None,
                         change: step.detail.split_once(deployment::CAUSE).map_or(step.detail.as_str(), |(change, _)| change).to_owned(),
-                        undo: step.phase == "Undo",
+                        undo: step.phase == StepKind::Undo,
                         stuck: None,
                         end: None,
                     });
                 }
-                "RolledOut" => self.end(RolloutEnd::RolledOut, told),
-                "Deleted" => self.end(RolloutEnd::Deleted, told),
-                "Stuck" => self.open().into_iter().for_each(|rollout| rollout.stuck = Some(step.detail.clone())),
+                StepKind::RolledOut => self.end(RolloutEnd::RolledOut, told),
+                StepKind::Deleted => self.end(RolloutEnd::Deleted, told),
+                StepKind::Stuck => self.open().into_iter().for_each(|rollout| rollout.stuck = Some(step.detail.clone())),
                 _ => {}
             }
         }
@@ -125,13 +125,13 @@ pub(super) struct Rolling(bool);
 impl Rolling {
     /// Adds the step that ends a rollout, once it is complete.
     pub(super) fn follow(&mut self, kind: &str, after: &Value, steps: &mut Vec<Step>) {
-        self.0 |= steps.iter().any(|step| step.phase == "Rollout");
+        self.0 |= steps.iter().any(|step| step.phase == StepKind::Rollout);
         if self.0 && is_complete(kind, after) {
             self.0 = false;
             let count = if kind == "DaemonSet" { "numberAvailable" } else { "readyReplicas" };
             let ready = after["status"][count].as_i64().unwrap_or(0);
-            steps.retain(|step| step.phase != "Progress");
-            steps.push(Step::new("RolledOut", format!("{ready} up to date and ready")));
+            steps.retain(|step| step.phase != StepKind::Progress);
+            steps.push(Step::new(StepKind::RolledOut, format!("{ready} up to date and ready")));
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Which kind tells its steps how, and what must be remembered between the changes of one object.
+//! Finds the steps of each kind of object, and keeps what must be remembered between the changes of one object.
 
 use serde_json::Value;
 
 use super::{Step, autoscaler, deployment, generic, network, node, pod, rollout, storage, workload};
 use crate::change::{Change, ObjectVersion};
 
-/// Tells the steps of one key's changes, one change at a time, oldest first.
+/// Finds the steps of one key's changes, one change at a time, oldest first.
 #[derive(Default)]
 pub struct StepDetector {
     deployment: deployment::Rollouts,
@@ -30,7 +30,7 @@ impl StepDetector {
             _ => return Vec::new(),
         };
         if kind == "Secret" {
-            // What is told of a Secret are the places that changed, never values.
+            // Of a Secret the fields that changed are reported, never values.
             let before = before.map(|before| before.comparable());
             return generic::steps(before.as_deref(), &after.comparable());
         }

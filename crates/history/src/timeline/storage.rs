@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Step, generic, turned, why};
+use super::{Step, StepKind, generic, turned, why};
 
 /// Where the scheduler writes the node for a volume yet to be made (k8s.io/component-helpers storage/volume/helpers.go).
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
@@ -67,27 +67,27 @@ fn claim(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
     let annotation = |object: &Value, name: &str| object["metadata"]["annotations"][name].as_str().map(str::to_owned);
     let fresh = |name: &str| annotation(after, name).filter(|now| before.and_then(|before| annotation(before, name)).as_ref() != Some(now));
     if let Some(node) = fresh(SELECTED_NODE) {
-        steps.push(Step::new("NodeSelected", format!("the volume is to be made for {node}")));
+        steps.push(Step::new(StepKind::NodeSelected, format!("the volume is to be made for {node}")));
     } else if before.and_then(|before| annotation(before, SELECTED_NODE)).is_some() && annotation(after, SELECTED_NODE).is_none() {
-        steps.push(Step::new("NodeUnselected", "the pod is to be scheduled anew"));
+        steps.push(Step::new(StepKind::NodeUnselected, "the pod is to be scheduled anew"));
     }
     if let Some(provisioner) = PROVISIONER.iter().find_map(|name| fresh(name)) {
-        steps.push(Step::new("Provisioning", format!("asked of {provisioner}")));
+        steps.push(Step::new(StepKind::Provisioning, format!("asked of {provisioner}")));
     }
     bound(before, after, "volumeName", |object| object["spec"]["volumeName"].as_str().map(|name| format!("to volume {name}")), steps);
     let Some(before) = before else { return };
     let wanted = |claim: &Value| text(&claim["spec"]["resources"]["requests"]["storage"]).to_owned();
     if wanted(before) != wanted(after) {
-        steps.push(Step::new("ResizeRequested", format!("{} → {}", wanted(before), wanted(after))));
+        steps.push(Step::new(StepKind::ResizeRequested, format!("{} → {}", wanted(before), wanted(after))));
     }
-    for (condition, phase) in [("Resizing", "Resizing"), ("FileSystemResizePending", "FileSystemResizePending")] {
+    for (condition, phase) in [("Resizing", StepKind::Resizing), ("FileSystemResizePending", StepKind::FileSystemResizePending)] {
         if let Some((_, "True", now)) = turned(Some(before), after, condition) {
             steps.push(Step::new(phase, why(now)));
         }
     }
     let capacity = |claim: &Value| text(&claim["status"]["capacity"]["storage"]).to_owned();
     if !capacity(before).is_empty() && capacity(before) != capacity(after) {
-        steps.push(Step::new("Resized", format!("{} → {}", capacity(before), capacity(after))));
+        steps.push(Step::new(StepKind::Resized, format!("{} → {}", capacity(before), capacity(after))));
     }
 }
 
@@ -99,7 +99,7 @@ fn claimed(volume: &Value) -> Option<String> {
 fn bound(before: Option<&Value>, after: &Value, field: &str, target: impl Fn(&Value) -> Option<String>, steps: &mut Vec<Step>) {
     let had = before.is_some_and(|before| !before["spec"][field].is_null());
     if let Some(target) = target(after).filter(|_| !had) {
-        steps.push(Step::new("Reserved", target));
+        steps.push(Step::new(StepKind::Reserved, target));
     }
     let phase = |object: &Value| text(&object["status"]["phase"]).to_owned();
     let (old, new) = (before.map(phase).unwrap_or_default(), phase(after));
@@ -107,15 +107,15 @@ fn bound(before: Option<&Value>, after: &Value, field: &str, target: impl Fn(&Va
         return;
     }
     match new.as_str() {
-        "Bound" => steps.push(Step::new("Bound", target(after).unwrap_or_default())),
-        "Lost" => steps.push(Step::new("Lost", "its volume is gone")),
+        "Bound" => steps.push(Step::new(StepKind::Bound, target(after).unwrap_or_default())),
+        "Lost" => steps.push(Step::new(StepKind::Lost, "its volume is gone")),
         "Released" => {
             let policy = text(&after["spec"]["persistentVolumeReclaimPolicy"]);
-            steps.push(Step::new("Released", format!("its claim is gone; reclaim policy {policy}")));
+            steps.push(Step::new(StepKind::Released, format!("its claim is gone; reclaim policy {policy}")));
         }
-        "Failed" => steps.push(Step::new("Failed", text(&after["status"]["message"]))),
-        "Available" => steps.push(Step::new("Available", "free to be claimed")),
-        "Pending" if !old.is_empty() => steps.push(Step::new("Phase", format!("{old} → {new}"))),
+        "Failed" => steps.push(Step::new(StepKind::Failed, text(&after["status"]["message"]))),
+        "Available" => steps.push(Step::new(StepKind::Available, "free to be claimed")),
+        "Pending" if !old.is_empty() => steps.push(Step::new(StepKind::Phase, format!("{old} → {new}"))),
         _ => {}
     }
 }
@@ -123,11 +123,11 @@ fn bound(before: Option<&Value>, after: &Value, field: &str, target: impl Fn(&Va
 fn attachment(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
     let attached = |object: &Value| object["status"]["attached"] == true;
     match (before.is_some_and(attached), attached(after)) {
-        (false, true) => steps.push(Step::new("Attached", format!("to {}", text(&after["spec"]["nodeName"])))),
-        (true, false) => steps.push(Step::new("Detached", format!("from {}", text(&after["spec"]["nodeName"])))),
+        (false, true) => steps.push(Step::new(StepKind::Attached, format!("to {}", text(&after["spec"]["nodeName"])))),
+        (true, false) => steps.push(Step::new(StepKind::Detached, format!("from {}", text(&after["spec"]["nodeName"])))),
         _ => {}
     }
-    for (field, phase) in [("attachError", "AttachFailed"), ("detachError", "DetachFailed")] {
+    for (field, phase) in [("attachError", StepKind::AttachFailed), ("detachError", StepKind::DetachFailed)] {
         let message = |object: &Value| text(&object["status"][field]["message"]).to_owned();
         let now = message(after);
         if !now.is_empty() && before.map(message).unwrap_or_default() != now {
@@ -144,8 +144,8 @@ fn devices(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
         Some(results.iter().map(name).collect::<Vec<_>>().join(", "))
     };
     match (before.and_then(allocated), allocated(after)) {
-        (None, Some(devices)) => steps.push(Step::new("Allocated", devices)),
-        (Some(_), None) => steps.push(Step::new("Deallocated", "")),
+        (None, Some(devices)) => steps.push(Step::new(StepKind::Allocated, devices)),
+        (Some(_), None) => steps.push(Step::new(StepKind::Deallocated, "")),
         _ => {}
     }
     let users = |object: &Value| -> Vec<String> {
@@ -154,9 +154,9 @@ fn devices(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
     };
     let (old, new) = (before.map(users).unwrap_or_default(), users(after));
     for user in new.iter().filter(|user| !old.contains(user)) {
-        steps.push(Step::new("ReservedFor", user.clone()));
+        steps.push(Step::new(StepKind::ReservedFor, user.clone()));
     }
     for user in old.iter().filter(|user| !new.contains(user)) {
-        steps.push(Step::new("Unreserved", user.clone()));
+        steps.push(Step::new(StepKind::Unreserved, user.clone()));
     }
 }

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use bytes::Bytes;
 
 use super::heartbeat::{self, Beats};
-use super::{Builder, Cordon, Deletion, Note, Notes, Outage, Phase, Subject, Timeline, deletion, outage};
+use super::{Builder, Cordon, Deletion, Note, Notes, Outage, Phase, StepKind, Subject, Timeline, deletion, outage};
 use crate::AttributedChange;
 use crate::actor::{Actor, ActorFrom, CONTROLLERS};
 use ketcd_store::{Origin, Revision};
 
-/// Timelines as they are collected, and then as they are told.
+/// Collects changes into timelines, and links them at the end.
 #[derive(Default)]
 pub struct Story {
     builders: BTreeMap<Bytes, Builder>,
@@ -25,7 +25,7 @@ pub struct Story {
 }
 
 impl Story {
-    /// Takes the next change into account; Kubernetes Events become notes. `keep` holds on to the change itself.
+    /// Adds the next change; Kubernetes Events become notes. `keep` keeps the change itself.
     pub fn observe(&mut self, told: AttributedChange, keep: bool) {
         let change = &told.change;
         if let Some(event) = change.object().filter(|object| object["kind"] == "Event") {
@@ -72,7 +72,7 @@ impl Story {
         if self.timelines.values().any(|timeline| timeline.one_moment) {
             return;
         }
-        let nameless = |phase: &Phase| matches!(phase.phase, "Deleting" | "Deleted") && phase.by.is_none();
+        let nameless = |phase: &Phase| matches!(phase.phase, StepKind::Deleting | StepKind::Deleted) && phase.by.is_none();
         let found: Vec<(Bytes, Revision)> = self
             .timelines
             .iter()
@@ -91,7 +91,7 @@ impl Story {
 
     /// Tells preemptors whom they preempted: the victims' Events say so.
     fn weave_preemptions(&mut self) {
-        let preempting = |timeline: &&Timeline| timeline.phases.iter().any(|phase| phase.phase == "Nominated");
+        let preempting = |timeline: &&Timeline| timeline.phases.iter().any(|phase| phase.phase == StepKind::Nominated);
         let preempted: Vec<(Bytes, Vec<Phase>)> = self
             .timelines
             .iter()
@@ -142,7 +142,7 @@ impl Story {
         let on = |timeline: &&Timeline| timeline.placements.iter().any(|placement| placement.node == name);
         let mut pods: Vec<&Timeline> = self.timelines.values().filter(on).collect();
         let instead_of = |other: &Timeline, pod: &Timeline| {
-            let lost = pod.phases.iter().find(|phase| phase.phase == "Deleting");
+            let lost = pod.phases.iter().find(|phase| phase.phase == StepKind::Deleting);
             lost.is_some_and(|lost| outage::replaces(other, pod, lost).is_some())
         };
         let replaced = |other: &&Timeline| pods.iter().any(|pod| instead_of(other, pod));
@@ -195,7 +195,7 @@ impl Story {
         found
     }
 
-    /// The times in which a node was not heard of.
+    /// Returns the times in which a node's kubelet did not report.
     pub fn outages(&self, of: &Timeline) -> Vec<Outage> {
         outage::outages(of, &self.of_node(&of.subject.name))
     }
@@ -291,10 +291,11 @@ fn belongs(claim: &Timeline, of: &Timeline) -> bool {
 fn preempts(note: &Note) -> Phase {
     let by = Actor { name: note.source.clone(), on: None, from: ActorFrom::Recorded };
     let (revision, dated) = (note.revision, note.dated);
-    Phase { phase: "Preempting", revision, dated, by: Some(by), detail: format!("{} makes room", note.object()), longest: false }
+    Phase { phase: StepKind::Preempting, revision, dated, by: Some(by), detail: format!("{} makes room", note.object()), longest: false }
 }
 
 /// After these a pod is no trouble any more.
-const SETTLED: &[&str] = &["Ready", "Scheduled", "Succeeded", "Deleting"];
+const SETTLED: &[StepKind] = &[StepKind::Ready, StepKind::Scheduled, StepKind::Succeeded, StepKind::Deleting];
 /// In these a pod keeps its controller waiting.
-const TROUBLE: &[&str] = &["Refused", "Waiting", "Gated", "NotReady", "Failed", "Restarted"];
+const TROUBLE: &[StepKind] =
+    &[StepKind::Refused, StepKind::Waiting, StepKind::Gated, StepKind::NotReady, StepKind::Failed, StepKind::Restarted];

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Step, autoscaler, network, pod, rollout, storage, workload};
+use super::{Step, StepKind, autoscaler, network, pod, rollout, storage, workload};
 
 fn told(steps: &[Step]) -> Vec<String> {
     steps.iter().map(|step| format!("{} {}", step.phase, step.detail).trim().to_owned()).collect()
@@ -154,9 +154,9 @@ fn a_rollout_ends_once_and_a_pod_that_comes_back_is_none() {
     let mut rolling = rollout::Rolling::default();
     let mut follow = |before: &Value, after: &Value, begun: bool| {
         let mut steps = workload::steps("DaemonSet", Some(before), after);
-        steps.extend(begun.then(|| Step::new("Rollout", "")));
+        steps.extend(begun.then(|| Step::new(StepKind::Rollout, "")));
         rolling.follow("DaemonSet", after, &mut steps);
-        steps.iter().map(|step| step.phase).collect::<Vec<_>>()
+        steps.iter().map(|step| step.phase.as_str()).collect::<Vec<_>>()
     };
     assert_eq!(follow(&set(0, 3), &set(1, 2), true), ["Progress", "Rollout"]);
     assert_eq!(follow(&set(1, 2), &set(3, 3), false), ["RolledOut"]);
@@ -170,10 +170,10 @@ fn a_pod_under_node_pressure_is_evicted_in_every_release() {
     let message = "The node was low on resource: memory. ";
     let old = with(&running, &[("/status", json!({"phase": "Failed", "reason": "Evicted", "message": message}))]);
     let steps = pod::steps(Some(&running), &old);
-    assert_eq!(steps.iter().map(|step| step.phase).collect::<Vec<_>>(), ["Evicted", "Failed"]);
+    assert_eq!(steps.iter().map(|step| step.phase.as_str()).collect::<Vec<_>>(), ["Evicted", "Failed"]);
     let target = json!([{"type": "DisruptionTarget", "status": "True", "reason": "TerminationByKubelet", "message": message}]);
     let new = with(&old, &[("/status/conditions", target)]);
-    assert_eq!(pod::steps(Some(&running), &new).iter().filter(|step| step.phase == "Evicted").count(), 1);
+    assert_eq!(pod::steps(Some(&running), &new).iter().filter(|step| step.phase == StepKind::Evicted).count(), 1);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What a stored value that is not sealed is wrapped in, told from its first bytes.
+//! Recognises by its first bytes what a stored value is wrapped in, unless it is encrypted.
 
 use super::fault::{Fault, Result};
 use super::wire::{self, Reader, Span};

@@ -1,4 +1,4 @@
-//! Masks the values of Secrets between decoding and whoever asked for the object.
+//! Masks the values of Secrets between decoding and the caller.
 
 use super::fault::Result;
 use super::stored::Stored;

@@ -15,7 +15,7 @@ use crate::proto::kubernetes::{MESSAGES, ROOTS};
 use crate::proto::table::Message;
 
 impl Decoder {
-    /// Tells what a value holds.
+    /// Recognises what a value holds.
     pub(super) fn recognise(&self, value: &[u8]) -> std::result::Result<Stored, Opaque> {
         match Envelope::of(value).map_err(|fault| broken(&fault, value))? {
             Envelope::Foreign => Err(opaque(foreign_reason(value), true, value)),

@@ -92,7 +92,7 @@ impl Cluster {
     }
 
     /// Asks the members in order, beginning with the one that answered last, and goes on to the next where an endpoint is at fault.
-    /// Without a leader the question is asked once more of each member's own state, and the user is told.
+    /// Without a leader the request is sent once more to each member for its own state, and the user is notified.
     pub(super) async fn ask<T, F>(&self, call: impl Fn(Client, Consistency) -> F) -> Result<T, Vec<Trouble>>
     where
         F: Future<Output = Result<T, etcd_client::Error>>,
@@ -152,7 +152,7 @@ impl Cluster {
 
 impl Member {
     fn new(connector: Connector) -> Self {
-        // The connector speaks TLS itself, so the channel is told of plain HTTP only; the name is for the :authority header.
+        // The connector speaks TLS itself, so the channel sees plain HTTP only; the name is for the :authority header.
         let authority =
             if connector.endpoint.host.contains(':') { format!("[{}]", connector.endpoint.host) } else { connector.endpoint.host.clone() };
         let uri = format!("http://{authority}:{}", connector.endpoint.port);

@@ -27,7 +27,7 @@ pub struct EtcdConfig {
     pub command_timeout: Duration,
     /// Take any server certificate.
     pub insecure_skip_tls_verify: bool,
-    /// Speak plain text to endpoints without a scheme, unless a certificate flag asks for TLS.
+    /// Speak plain text to endpoints without a scheme, unless a certificate flag requires TLS.
     pub insecure_transport: bool,
 }
 

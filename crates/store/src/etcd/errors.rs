@@ -26,9 +26,9 @@ pub(super) enum Class {
     Endpoint,
     /// The member can be reached but no leader confirms its answer: what it holds itself can be read all the same.
     NoLeader,
-    /// The revision asked for was compacted away.
+    /// The requested revision was compacted.
     Compacted,
-    /// The revision asked for does not exist yet.
+    /// The requested revision does not exist yet.
     Future,
     /// etcd's authentication is off: go on without a user.
     AuthenticationOff,

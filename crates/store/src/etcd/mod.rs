@@ -32,7 +32,7 @@ pub struct EtcdSource {
 
 impl EtcdSource {
     /// Reads the certificates and endpoints of `config`; the first connection is made by the first question. Must be called on a tokio
-    /// runtime. `notice` is told, in one sentence each, what the user should know while a question is still being answered.
+    /// runtime. `notice` receives one sentence for each thing the user should know while a request is still running.
     ///
     /// # Errors
     /// An endpoint that is none; a certificate or key that cannot be used.

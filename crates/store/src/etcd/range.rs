@@ -94,7 +94,7 @@ async fn fetch(cluster: &Cluster, keys: &KeyRange, page: &Page) -> Result<GetRes
     }
 }
 
-/// A revision that cannot be read is told with the one that can.
+/// The error of a revision that cannot be read names the oldest one that can.
 async fn of_revision(cluster: &Cluster, troubles: Vec<Trouble>, asked: Option<Revision>) -> Error {
     let (Some(asked), [trouble]) = (asked, troubles.as_slice()) else { return cluster.error(troubles) };
     match (trouble.class, span(cluster).await) {

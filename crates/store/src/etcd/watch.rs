@@ -47,7 +47,7 @@ pub(super) fn watch(cluster: Arc<Cluster>, keys: KeyRange, from: Revision, until
     })
 }
 
-/// Asks at which revision the history begins: a watch from before it is told.
+/// Finds the revision at which the history begins: etcd names it to a watch that starts before it.
 pub(super) async fn compacted_revision(cluster: &Cluster, keys: &KeyRange) -> Result<Revision> {
     let answer = cluster
         .ask(|client, _| async move {
@@ -81,7 +81,7 @@ struct Connection {
     /// Whether this member's answer to a progress request can be believed.
     asks: bool,
     ask_every: Duration,
-    /// Set where the whole key space is watched and what was not asked for is dropped here; see [`Watch::try_connect`].
+    /// Set where the whole key space is watched and keys outside the requested range are dropped here; see [`Watch::try_connect`].
     dense: bool,
 }
 

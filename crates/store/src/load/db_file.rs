@@ -9,7 +9,7 @@ use super::mvcc::{KeyValuePlaces, RevisionKey};
 use crate::versions::{Builder, Layer, Location, StoredChange};
 use crate::{EventKind, Member, Origin, Revision, RevisionSpan};
 
-/// What a database says beside its revisions.
+/// What a database says besides its revisions.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
     /// Bytes of the file, without a snapshot's checksum.
@@ -28,7 +28,7 @@ pub(super) struct Facts {
     pub alarms: Vec<String>,
     /// What could not be read, each a sentence.
     pub damage: Vec<String>,
-    /// Objects that have no place in etcd, each a sentence.
+    /// Content that is not etcd data, one message per item.
     pub left_out: Vec<String>,
     /// The database's layer in the index.
     pub layer: Option<usize>,

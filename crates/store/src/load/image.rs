@@ -92,7 +92,7 @@ fn is_owned_by_etcd(file: &File) -> bool {
             false
         }
         Err(TryLockError::WouldBlock) => true,
-        // File systems without locks: nothing can be told.
+        // File systems without locks: the lock says nothing.
         Err(TryLockError::Error(_)) => false,
     }
 }

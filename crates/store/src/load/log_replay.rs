@@ -1,4 +1,4 @@
-//! A member's log, replayed and held against its database: which changes it tells, and where the database is damaged.
+//! Replays a member's log and compares it with its database: which changes the log holds, and where the database is damaged.
 //!
 //! The log's entries bear checksums, the database's pages none. So where both tell of one history and differ in a few places, it is the
 //! database that is damaged there; where they differ for good, they are not of one history.
@@ -11,7 +11,7 @@ use super::wal::{self, KeyState, Known, LogChange, Logged, Request, Run, Store};
 use crate::EventKind;
 use crate::versions::{Builder, Location, StoredChange};
 
-/// What a run of entries told.
+/// The changes of a run of entries.
 #[derive(Default)]
 pub(super) struct Replayed {
     pub changes: Vec<LogChange>,
@@ -62,7 +62,7 @@ impl Replay<'_> {
         replayed
     }
 
-    /// What a log that begins later than the cluster tells of the time before its entry `end`, as far as revisions are certain.
+    /// Returns what a log that begins later than the cluster holds of the time before its entry `end`, as far as revisions are certain.
     fn recover(&self, run: &Run, end: u64, reached: Option<i64>) -> Replayed {
         let before = run.entries.iter().zip(run.first..).take_while(|(_, index)| *index < end);
         let logged = before.map(|(entry, _)| {

@@ -1,4 +1,4 @@
-//! Files to a [`Source`]: what a file is, is told by its content.
+//! Opens files as a [`Source`]; their content decides what they are.
 
 mod bolt;
 mod buckets;
@@ -29,7 +29,7 @@ use super::{Error, Origin, Result, Source, SourceKind, SourceStatus};
 
 pub use mapped::file_at as mapped_file_at;
 
-/// Tells the registry key of an API object, for files that hold objects and not etcd's data. `None`: it has none.
+/// Returns the registry key of an API object, for files that hold objects and not etcd's data; `None` where it has none.
 pub type KeyOf<'a> = dyn Fn(&serde_json::Value) -> Option<Vec<u8>> + 'a;
 
 /// How much a file may take.

@@ -64,12 +64,12 @@ impl Builder {
         !missing::gaps(mains, &self.skipped, first, span.newest.0).is_empty()
     }
 
-    /// Adds a change that `layer` tells.
+    /// Adds a change of `layer`.
     pub(crate) fn push(&mut self, layer: usize, found: StoredChange) {
         self.found.push((found, 1 << layer));
     }
 
-    /// Takes back changes, by revision and sub-revision, that `layer` alone told.
+    /// Removes changes, by revision and sub-revision, that `layer` alone holds.
     pub(crate) fn remove(&mut self, layer: usize, places: &HashSet<(i64, i64)>) {
         if !places.is_empty() {
             self.found.retain(|(found, layers)| *layers != 1 << layer || !places.contains(&(found.main, found.sub)));
@@ -86,7 +86,7 @@ impl Builder {
         &self.images[usize::from(place.image)][place.start as usize..place.start as usize + place.length as usize]
     }
 
-    /// The changes that `layer` tells, as they were pushed.
+    /// Returns the changes of `layer` in the order in which they were added.
     pub(crate) fn changes_of(&self, layer: usize) -> impl Iterator<Item = &StoredChange> {
         self.found.iter().filter(move |(_, layers)| *layers == 1 << layer).map(|(found, _)| found)
     }
@@ -96,7 +96,7 @@ impl Builder {
         self.skipped.push(main);
     }
 
-    /// Sorts and joins everything. Changes told by several layers become one.
+    /// Sorts and joins everything. Changes that several layers hold become one.
     ///
     /// # Errors
     ///

@@ -44,7 +44,7 @@ pub(super) struct StoredChange {
     pub lease: i64,
 }
 
-/// The changes that one file (or one data dir) tells, and for which revisions it holds the whole key space.
+/// The changes that one file (or one data dir) holds, and for which revisions it holds the whole key space.
 #[derive(Default)]
 pub(super) struct Layer {
     /// Bit in [`Version::layers`] is the layer's place in the list.
@@ -73,7 +73,7 @@ struct Version {
     deleted: bool,
 }
 
-/// The most layers an index can tell apart.
+/// The most layers an index can distinguish.
 pub(super) const MAX_LAYERS: usize = 16;
 
 /// The index.
@@ -124,7 +124,7 @@ impl Versions {
         first..end.max(first)
     }
 
-    /// The key's version at `revision` as `layer` tells it, unless it was deleted or not yet made.
+    /// The key's version at `revision` as `layer` holds it, unless it was deleted or not yet made.
     pub(super) fn at(&self, key: u32, revision: Revision, layer: usize, want: Want) -> Option<KeyValue> {
         let versions = self.versions_of(key);
         let upto = versions.partition_point(|&index| self.versions[index as usize].main <= revision.0);

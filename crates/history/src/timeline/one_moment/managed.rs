@@ -5,7 +5,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{Step, TimedStep, time};
+use super::{Step, StepKind, TimedStep, time};
 use crate::actor::{Actor, ActorFrom};
 
 /// Fields named in one step.
@@ -69,7 +69,7 @@ pub(super) fn last_writes(object: &Value) -> Vec<TimedStep> {
         let more = names.len().saturating_sub(NAMED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let detail = format!("its last write; it manages {}{more}", names[..names.len().min(NAMED)].join(", "));
-        TimedStep { step: Step::new("Changed", detail), at, by: recorded(object, entry) }
+        TimedStep { step: Step::new(StepKind::Changed, detail), at, by: recorded(object, entry) }
     });
     told.collect()
 }

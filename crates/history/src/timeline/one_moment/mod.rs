@@ -10,7 +10,7 @@ mod workload;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use super::{Phase, Step, items, mark_longest, why};
+use super::{Phase, Step, StepKind, items, mark_longest, why};
 use crate::clock::Dated;
 use ketcd_store::Revision;
 use managed::Field;
@@ -19,22 +19,22 @@ use managed::Field;
 const SECOND: f64 = 1.0;
 
 /// Steps in the order in which they follow from each other, where they fall into one second; others come after them.
-const ORDER: &[&str] = &[
-    "Created",
-    "Registered",
-    "Gated",
-    "Refused",
-    "Scheduled",
-    "SandboxReady",
-    "InitStarted",
-    "InitFinished",
-    "InitFailed",
-    "SidecarStarted",
-    "Initialized",
-    "ContainersStarted",
-    "Terminated",
-    "Restarted",
-    "Ready",
+const ORDER: &[StepKind] = &[
+    StepKind::Created,
+    StepKind::Registered,
+    StepKind::Gated,
+    StepKind::Refused,
+    StepKind::Scheduled,
+    StepKind::SandboxReady,
+    StepKind::InitStarted,
+    StepKind::InitFinished,
+    StepKind::InitFailed,
+    StepKind::SidecarStarted,
+    StepKind::Initialized,
+    StepKind::ContainersStarted,
+    StepKind::Terminated,
+    StepKind::Restarted,
+    StepKind::Ready,
 ];
 
 /// A step and its own time.
@@ -52,19 +52,19 @@ struct StepCollector<'o> {
 
 impl<'o> StepCollector<'o> {
     /// A step at the time written in `at`, by the manager of `field` in status; none where there is no time.
-    fn add(&mut self, phase: &'static str, detail: impl Into<String>, at: &Value, field: Field<'_>) {
+    fn add(&mut self, phase: StepKind, detail: impl Into<String>, at: &Value, field: Field<'_>) {
         let Some(at) = time(at) else { return };
         let by = managed::setter(self.object, field);
         self.steps.push(TimedStep { step: Step::new(phase, detail), at, by });
     }
 
     /// The conditions, each by what `phase` makes of it: its type, its status and itself.
-    fn conditions(&mut self, phase: impl Fn(&str, &str, &Value) -> Option<(&'static str, String)>) {
+    fn conditions(&mut self, phase: impl Fn(&str, &str, &Value) -> Option<(StepKind, String)>) {
         for condition in items(Some(self.object), ["status", "conditions"]) {
             let text = |field: &str| condition[field].as_str().unwrap_or_default();
             if let Some((phase, detail)) = phase(text("type"), text("status"), condition) {
                 // The binding writes a condition that others may have managed before, and leaves no trace of its own.
-                let field = if phase == "Scheduled" { Field::Elsewhere } else { Field::Condition(text("type")) };
+                let field = if phase == StepKind::Scheduled { Field::Elsewhere } else { Field::Condition(text("type")) };
                 self.add(phase, detail, &condition["lastTransitionTime"], field);
             }
         }
@@ -106,10 +106,10 @@ fn created(collector: &mut StepCollector<'_>) {
     let mut steps = super::StepDetector::default().created(object);
     if object["kind"] == "Pod" {
         // Whether a scheduler chose the node is another matter.
-        steps.retain(|step| step.phase == "Created");
+        steps.retain(|step| step.phase == StepKind::Created);
     }
     let Some(at) = time(&object["metadata"]["creationTimestamp"]) else { return };
-    for step in steps.into_iter().filter(|step| matches!(step.phase, "Created" | "Registered")) {
+    for step in steps.into_iter().filter(|step| matches!(step.phase, StepKind::Created | StepKind::Registered)) {
         collector.steps.push(TimedStep { step, at, by: managed::creator(object) });
     }
 }
@@ -126,19 +126,19 @@ fn deleting(collector: &mut StepCollector<'_>) {
         _ if held.is_empty() => String::new(),
         _ => format!("held by {held}"),
     };
-    collector.steps.push(TimedStep { step: Step::new("Deleting", detail), at, by: None });
+    collector.steps.push(TimedStep { step: Step::new(StepKind::Deleting, detail), at, by: None });
 }
 
 fn node(collector: &mut StepCollector<'_>) {
     collector.conditions(|kind, status, condition| match (kind, status) {
-        ("Ready", "True") => Some(("Ready", String::new())),
-        ("Ready", "Unknown") => Some(("HeartbeatLost", super::node::heartbeat_lost(condition))),
-        ("Ready", _) => Some(("NotReady", why(condition))),
-        (_, "True") => Some(("Pressure", format!("{kind}: {}", why(condition)))),
+        ("Ready", "True") => Some((StepKind::Ready, String::new())),
+        ("Ready", "Unknown") => Some((StepKind::HeartbeatLost, super::node::heartbeat_lost(condition))),
+        ("Ready", _) => Some((StepKind::NotReady, why(condition))),
+        (_, "True") => Some((StepKind::Pressure, format!("{kind}: {}", why(condition)))),
         _ => None,
     });
     for taint in items(Some(collector.object), ["spec", "taints"]) {
-        collector.add("Tainted", super::node::taint(taint), &taint["timeAdded"], Field::Elsewhere);
+        collector.add(StepKind::Tainted, super::node::taint(taint), &taint["timeAdded"], Field::Elsewhere);
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::managed::Field;
-use super::{StepCollector, why};
+use super::{StepCollector, StepKind, why};
 use crate::timeline::{autoscaler, condition, deployment};
 
 pub(super) fn collect(kind: &str, collector: &mut StepCollector<'_>) {
@@ -16,10 +16,9 @@ pub(super) fn collect(kind: &str, collector: &mut StepCollector<'_>) {
         }
         "PersistentVolume" => volume(collector),
         "Event" => {}
-        "Namespace" => {
-            collector.conditions(|kind, status, condition| (status == "True").then(|| ("Condition", turned(kind, status, condition))))
-        }
-        _ => collector.conditions(|kind, status, condition| Some(("Condition", turned(kind, status, condition)))),
+        "Namespace" => collector
+            .conditions(|kind, status, condition| (status == "True").then(|| (StepKind::Condition, turned(kind, status, condition)))),
+        _ => collector.conditions(|kind, status, condition| Some((StepKind::Condition, turned(kind, status, condition)))),
     }
 }
 
@@ -34,28 +33,28 @@ fn rollout(collector: &mut StepCollector<'_>) {
     let field = Field::Condition("Progressing");
     match progress["reason"].as_str() {
         Some("NewReplicaSetAvailable") => {
-            collector.add("RolledOut", deployment::counts(collector.object), &progress["lastUpdateTime"], field);
+            collector.add(StepKind::RolledOut, deployment::counts(collector.object), &progress["lastUpdateTime"], field);
         }
-        Some("ProgressDeadlineExceeded") => collector.add("Stuck", why(progress), &progress["lastTransitionTime"], field),
+        Some("ProgressDeadlineExceeded") => collector.add(StepKind::Stuck, why(progress), &progress["lastTransitionTime"], field),
         _ => {}
     }
 }
 
 fn job(collector: &mut StepCollector<'_>) {
-    collector.add("Started", "", &collector.object["status"]["startTime"], Field::Status("startTime"));
+    collector.add(StepKind::Started, "", &collector.object["status"]["startTime"], Field::Status("startTime"));
     collector.conditions(|kind, status, condition| match (kind, status) {
-        ("FailureTarget", "True") => Some(("Failing", why(condition))),
-        ("Complete", "True") => Some(("Succeeded", String::new())),
-        ("Failed", "True") => Some(("Failed", why(condition))),
-        ("Suspended", "True") => Some(("Suspended", why(condition))),
-        ("Suspended", "False") => Some(("Resumed", String::new())),
+        ("FailureTarget", "True") => Some((StepKind::Failing, why(condition))),
+        ("Complete", "True") => Some((StepKind::Succeeded, String::new())),
+        ("Failed", "True") => Some((StepKind::Failed, why(condition))),
+        ("Suspended", "True") => Some((StepKind::Suspended, why(condition))),
+        ("Suspended", "False") => Some((StepKind::Resumed, String::new())),
         _ => None,
     });
 }
 
 fn cron_job(collector: &mut StepCollector<'_>) {
     let status = &collector.object["status"];
-    for (field, phase, word) in [("lastScheduleTime", "Fired", "for"), ("lastSuccessfulTime", "JobSucceeded", "at")] {
+    for (field, phase, word) in [("lastScheduleTime", StepKind::Fired, "for"), ("lastSuccessfulTime", StepKind::JobSucceeded, "at")] {
         if let Some(time) = status[field].as_str() {
             collector.add(phase, format!("{word} {time}"), &status[field], Field::Status(field));
         }
@@ -68,10 +67,10 @@ fn volume(collector: &mut StepCollector<'_>) {
     let claim = &collector.object["spec"]["claimRef"];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let (phase, detail) = match status["phase"].as_str() {
-        Some("Bound") => ("Bound", format!("to {}/{}", text(&claim["namespace"]), text(&claim["name"]))),
-        Some("Available") => ("Available", "free to be claimed".to_owned()),
-        Some("Released") => ("Released", "its claim is gone".to_owned()),
-        Some("Failed") => ("Failed", text(&status["message"])),
+        Some("Bound") => (StepKind::Bound, format!("to {}/{}", text(&claim["namespace"]), text(&claim["name"]))),
+        Some("Available") => (StepKind::Available, "free to be claimed".to_owned()),
+        Some("Released") => (StepKind::Released, "its claim is gone".to_owned()),
+        Some("Failed") => (StepKind::Failed, text(&status["message"])),
         _ => return,
     };
     collector.add(phase, detail, &status["lastPhaseTransitionTime"], Field::Status("lastPhaseTransitionTime"));

@@ -1,6 +1,6 @@
 //! Which revision each entry of a log made, where the log begins later than the cluster, so that it cannot be replayed from nothing.
 //!
-//! Fixed points: a put that the database still has tells its revision; a transaction that succeeded tells, by the `mod_revision` it
+//! Fixed points: a put that the database still has shows its revision; a transaction that succeeded shows, by the `mod_revision` it
 //! compared, the revision of the write before it on the same key. Between two fixed points the possible changes are counted: as many
 //! as revisions, and all succeeded. Where that does not come out, nothing is said.
 
@@ -11,8 +11,8 @@ use super::candidate::{Candidate, Guard};
 /// A candidate's place in the log and the revision it made.
 type Fixed = (usize, i64);
 
-/// Finds the revisions of `candidates`, given those that the database tells, and the revision reached after all of them, if known.
-/// What failed or cannot be told keeps none.
+/// Finds the revisions of `candidates`, given those known from the database, and the revision reached after all of them, if known.
+/// A candidate that failed or whose revision is uncertain gets none.
 pub(super) fn revisions(candidates: &[Candidate<'_>], from_database: &[Fixed], reached: Option<i64>) -> Vec<Option<i64>> {
     let mut alignment = Alignment { candidates, revisions: vec![None; candidates.len()], failed: repeated(candidates) };
     for &(index, revision) in increasing(from_database) {

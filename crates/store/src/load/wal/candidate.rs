@@ -1,4 +1,4 @@
-//! Entries that may have changed something, as far as that can be told without the store they met.
+//! Entries that may have changed something, as far as that can be known without the store they were applied to.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! The changes of a log that begins later than the cluster: what can be told of them without the store they met.
+//! The changes of a log that begins later than the cluster: what can be known of them without the store they were applied to.
 
 use std::collections::HashMap;
 
@@ -30,7 +30,7 @@ pub(crate) struct Known<'a> {
 }
 
 /// Returns the changes whose revision is certain, ascending. `reached` is the revision after the last of `log`, if known. A version
-/// (and create revision) that nothing tells is 0.
+/// (and create revision) that is not known is 0.
 pub(crate) fn changes(log: &[Logged<'_>], known: &[Known<'_>], reached: Option<i64>) -> Vec<LogChange> {
     let candidates = candidates(log.iter().map(|logged| logged.request.as_ref()));
     let operations: Vec<Option<&Operation>> = candidates
