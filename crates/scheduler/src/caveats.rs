@@ -2,15 +2,14 @@
 
 use crate::cluster::{ClusterState, PodInfo};
 
-use super::cycle::judgement::{Judgement, NodeJudgement, WholePod};
-use super::cycle::sampling::Sample;
-use super::explanation::{Attempt, Outcome};
+use super::explanation::{Attempt, Outcome, StateSeen};
+use super::framework::{Judgement, NodeJudgement, WholePod};
 use super::plugins::volume_restrictions::once_claims;
 use super::preemption::victims::PreemptionCandidate;
 use super::profile::scheduler::Scheduler;
-use super::replay::Found;
 use super::volumes::claim_refs;
 use super::{Profile, Verdict, judged_as};
+use crate::framework::Sample;
 
 /// Under which circumstances a judgement was made.
 pub(crate) struct Circumstances<'a> {
@@ -29,7 +28,7 @@ pub(crate) struct Circumstances<'a> {
     /// Whether our sentence is the recorded one.
     pub same_message: bool,
     /// How the state was found, if it is not simply the revision before.
-    pub found: Option<Found>,
+    pub found: Option<StateSeen>,
     /// The revision judged on.
     pub evaluated_revision: i64,
     /// Whether the whole history was read.
@@ -56,16 +55,16 @@ pub(crate) fn caveats(of: &Circumstances) -> Vec<String> {
         said.push("only an Event tells of this refusal: the pod was deleted or bound before it was written".to_owned());
     }
     match of.found {
-        Some(Found::BeforeOwnWrites) => said.push(format!(
+        Some(StateSeen::BeforeOwnWrites) => said.push(format!(
             "r{} is the first that the attempt itself wrote (volumes and claims bound, victims deleted, its nomination): it saw nothing later",
             of.evaluated_revision + 1
         )),
-        Some(Found::WithoutOwnWrites) => {
+        Some(StateSeen::WithoutOwnWrites) => {
             said.push("what the attempt itself wrote (volumes and claims bound, victims deleted, its nomination) was taken back".to_owned())
         }
-        Some(Found::AtItsTurn) => said
+        Some(StateSeen::AtItsTurn) => said
             .push(format!("the pod was decided on at once: what others wrote after r{} came too late to be seen", of.evaluated_revision)),
-        Some(Found::Earlier) => {
+        Some(StateSeen::Earlier) => {
             said.push(format!(
                 "the recorded outcome does not follow from the revision before it; it was judged on r{}",
                 of.evaluated_revision

@@ -6,9 +6,9 @@ use std::net::IpAddr;
 
 use ketcd_kube::go_duration;
 
-use super::document::Document;
 use super::durations::{SECOND, nanoseconds};
 use super::{ConfigVersion, Context};
+use crate::validation::Document;
 
 /// What is wrong with `clientConnection` and `leaderElection`.
 pub(super) fn check(document: &Document<'_>, context: &Context<'_>) -> Vec<String> {

@@ -5,13 +5,11 @@
 mod arguments;
 mod decode;
 mod defaults;
-mod document;
 mod draft;
 mod durations;
 mod election;
 mod extenders;
 mod framework;
-pub(crate) mod label_name;
 mod plugin_set;
 mod policy;
 mod profiles;
@@ -22,10 +20,9 @@ mod written;
 
 use serde_json::Value;
 
-use super::{Gates, Profile, Release, judged_as};
+use crate::validation::Document;
+use crate::{Gates, Profile, Release, judged_as};
 
-pub(crate) use arguments::node_selector_faults;
-use document::Document;
 use draft::Draft;
 pub(crate) use versions::ConfigVersion;
 use written::File;

@@ -4,12 +4,9 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Cycle;
-use super::judgement::{Judgement, NodeJudgement, WholePod};
 use super::prepared::Prepared;
-use crate::plugin::Verdict;
-use crate::profile::FilterMode;
-use crate::profile::rules::FitErrorFormat;
+use crate::framework::{Cycle, FilterMode, Judgement, NodeJudgement, Verdict, WholePod};
+use crate::release::FitErrorFormat;
 
 /// The message of an attempt that found no node; `None` for a pod that was never tried.
 pub(crate) fn message(cycle: &Cycle, prepared: &Prepared, judgement: &Judgement, post: &str) -> Option<String> {

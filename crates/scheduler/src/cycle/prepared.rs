@@ -3,15 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::Cycle;
-use super::judgement::{NodeJudgement, WholePod};
+use super::fit_error;
 use super::unread::Unread;
-use super::{fit_error, stateless};
 use crate::cluster::unreadable::{meet, watch};
-use crate::plugin::{Candidate, Filter, PreFilter, Refusal, Verdict};
-use crate::profile::FilterMode;
+use crate::framework::{Candidate, Cycle, Filter, FilterEntry, FilterMode, NodeJudgement, PreFilter, Refusal, Verdict, WholePod};
+use crate::registry;
 use crate::volumes::{claim_refs, owner_problem};
-use crate::{FilterEntry, plugins};
 
 /// The filters of a profile, prepared for one pod.
 pub struct Prepared<'a> {
@@ -37,7 +34,7 @@ impl<'a> Cycle<'a> {
         for (entry, at) in self.prefilters() {
             let (mut prefilter, unread) = watch(|| entry.plugin.filter(self));
             if self.profile.without_prefilter.contains(&entry.name) {
-                prefilter = stateless::without_prefilter(entry.name, prefilter, self);
+                prefilter = entry.plugin.filter_without_state(self, prefilter);
             }
             if let Some(missing) = unread.first().map(ToString::to_string) {
                 match at {
@@ -107,14 +104,7 @@ impl<'a> Cycle<'a> {
     /// The PreEnqueue plugins, in their order.
     pub fn gated(&self) -> Option<WholePod> {
         self.profile.pre_enqueues.iter().find_map(|plugin| {
-            let reason = match *plugin {
-                "SchedulingGates" if self.profile.waits_at_gates(self.pod) => {
-                    Some(format!("waiting for scheduling gates: [{}]", self.pod.spec.scheduling_gates.join(" ")))
-                }
-                "DynamicResources" if self.profile.rules.dra => plugins::dynamic_resources_pre_enqueue(self),
-                "GangScheduling" => plugins::gang_pre_enqueue(self),
-                _ => None,
-            };
+            let reason = registry::named(plugin).pre_enqueue(self);
             reason.map(|reason| WholePod::Gated { plugin, reason })
         })
     }

@@ -1,27 +1,11 @@
 //! How many nodes a scheduler looks at before it is content, and what of an answer does not depend on which.
 
-use crate::Profile;
-
-/// How many nodes there were to look at, how many fit, and after how many of those the scheduler is content.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sample {
-    /// The nodes of the cluster, or those that PreFilter names.
-    pub of: usize,
-    /// How many of them fit.
-    pub fit: usize,
-    /// After how many that fit it stops.
-    pub enough: usize,
-}
+use crate::{Profile, Sample};
 
 impl Sample {
     /// What a scheduler makes of `fit` nodes that fit among `of`.
     pub fn new(profile: &Profile, of: usize, fit: usize) -> Self {
         Self { of, fit, enough: enough(profile, of) }
-    }
-
-    /// How many of those that fit it does not come to.
-    pub fn unseen(&self) -> usize {
-        self.fit.saturating_sub(self.enough)
     }
 }
 

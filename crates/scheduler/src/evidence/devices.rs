@@ -6,7 +6,7 @@ use crate::cluster::Claim;
 use crate::devices::RecordedDevices;
 use crate::dra::driver;
 use crate::dra::{Allocation, Allocator, ExtendedResources, NodeClaim, claim_name, pod_claims, requests, results, written};
-use crate::explanation::Fact;
+use crate::framework::Fact;
 use crate::plugins::dynamic_resources::{Lacking, Wanted, is_allocated, is_reachable};
 use crate::{Candidate, Cycle};
 

@@ -8,8 +8,8 @@ mod volumes;
 
 use crate::cluster::NodeInfo;
 
-use super::explanation::Fact;
 use super::{Candidate, Cycle, Verdict};
+use crate::framework::Fact;
 
 pub(crate) use pods::near_what_it_seeks;
 pub(crate) use resources::{amount, is_in_bytes};

@@ -1,7 +1,7 @@
 //! What is compared with the node itself: cordon, name, taints, labels, host ports, features, conditions.
 
 use crate::cluster::{NodeSelectorTerm, Operator, Requirement, Taint, Toleration};
-use crate::explanation::Fact;
+use crate::framework::Fact;
 use crate::plugins::{needed_features, node_ports, taint_toleration, term_matches};
 use crate::{Candidate, Cycle};
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::cluster::{AffinityTerm, NodeInfo, Operator, PodInfo, Requirement, TermKind};
-use crate::explanation::Fact;
+use crate::framework::Fact;
 use crate::plugins::pod_topology_spread::filter::{Comparison, comparisons};
 use crate::plugins::{HOSTNAME, by_hostname, others_term_matches, own_term_matches};
 use crate::{Candidate, Cycle};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::cluster::{NodeInfo, PodInfo};
-use crate::explanation::Fact;
+use crate::framework::Fact;
 use crate::plugins::node_resources_fit;
 use crate::{Candidate, Cycle};
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::cluster::{Interner, NodeSelectorTerm, PodInfo, VolumeSource};
-use crate::explanation::Fact;
+use crate::framework::Fact;
 use crate::plugins::volume_restrictions::{conflicts, is_restricted, once_claims, users};
 use crate::plugins::{node_volume_limits, non_csi_limits, volume_binding, volume_zone};
 use crate::volumes::{Binder, PodClaims, VolumeAffinity, claim_class, claim_refs, volume_class};

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use crate::cluster::{Claim, ClusterState, DeviceTaking, NodeInfo, ObjectKey, PodInfo, Stored, Watched};
-use crate::cycle::Cycle;
-use crate::cycle::judgement::{Judgement, NodeJudgement, WholePod};
 use crate::dra::claim_name;
+use crate::framework::{Cycle, Judgement, MemberTried, NodeJudgement, PostFilters, Scope, WholePod};
 use crate::plugins::dynamic_resources::Wanted;
 use crate::plugins::volume_binding::reserved as volumes_reserved;
 use crate::preemption::victims;
@@ -13,7 +12,7 @@ use crate::replay::excursion::Excursion;
 
 use super::placement::Outcome;
 use super::status::Status;
-use super::{Around, Group, MemberTried, Mode, PostFilters, Scope, object_key};
+use super::{Around, Group, Mode, object_key};
 
 /// What a try came to.
 pub(crate) struct Tried {

@@ -1,11 +1,13 @@
 //! What stands for each group of a tree once it was tried: one that was not, or that fits while the one above does not, has the status of that one.
 //! Sources: `completeCompositePodGroupAlgorithmResultMap`, `applyPodGroupPostFilterResult` of `schedule_one_podgroup.go` (1.37).
 
+use crate::pod_groups::GroupId;
+
+use super::Group;
 use super::placement::Outcome;
 use super::preemption::Answer;
 use super::status::Status;
 use super::turn::Turn;
-use super::{Group, GroupId};
 
 /// What stands for the pod's group in the end.
 pub(super) struct Standing {

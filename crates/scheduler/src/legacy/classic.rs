@@ -56,7 +56,7 @@ impl Plugin for Renamed {
     /// Predicates cannot be skipped, nor can they refuse a pod before nodes are looked at.
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
         let release = cycle.profile.release.0;
-        match plugins::named(self.rule).filter(cycle) {
+        match plugins::rule(self.rule).filter(cycle) {
             PreFilter::Skip => PreFilter::Judge(Box::new(|_| Verdict::Pass)),
             PreFilter::Refuse(refusal) => PreFilter::Judge(Box::new(move |_| translated(Verdict::Reject(refusal.clone()), release))),
             PreFilter::Judge(filter) | PreFilter::Narrow(_, filter) => {
@@ -67,7 +67,7 @@ impl Plugin for Renamed {
     }
 
     fn score<'a>(&self, cycle: &'a Cycle<'a>, feasible: &'a Feasible<'a>) -> PreScore<'a> {
-        match plugins::named(self.rule).score(cycle, feasible) {
+        match plugins::rule(self.rule).score(cycle, feasible) {
             PreScore::Skip => PreScore::plain(|_| 0),
             other => other,
         }

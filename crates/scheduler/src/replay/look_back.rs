@@ -8,28 +8,14 @@ use super::own_writes::{before_own_writes, first_own_write};
 use super::{assumed, attempt};
 use crate::cluster::unreadable::watch;
 use crate::cluster::{Change, ObjectKey, PodInfo, PodKey, Stored, Watched};
-use crate::cycle::Cycle;
-use crate::cycle::judgement::Judgement;
-use crate::explanation::{Agreement, Attempt, Explanation, Outcome};
+use crate::explanation::{Agreement, Attempt, Explanation, Outcome, StateSeen};
+use crate::framework::{Cycle, Judgement};
 use crate::plugins::image_locality;
 use crate::{Profile, Scope, groups};
 
 use super::Replay;
 use super::excursion::Excursion;
 use super::unwritten::is_told;
-
-/// How a state other than the revision before was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
-    /// The revision before the attempt's own first write: later ones it cannot have seen.
-    BeforeOwnWrites,
-    /// The attempt's own writes were taken back.
-    WithoutOwnWrites,
-    /// The state at the pod's turn: what was written while its outcome was on its way was taken back.
-    AtItsTurn,
-    /// An earlier revision from which the outcome follows.
-    Earlier,
-}
 
 /// A judgement held against what was recorded.
 #[derive(Clone)]
@@ -46,7 +32,7 @@ pub(super) struct Judged {
 }
 
 /// A judgement, the revision of its state, and how that was found where it is not simply the revision before.
-type Chosen = (Judged, i64, Option<Found>);
+type Chosen = (Judged, i64, Option<StateSeen>);
 
 /// An attempt whose state is sought.
 struct Sought<'a> {
@@ -92,7 +78,7 @@ impl Replay {
         let turn = Sought { pod: sought.pod.clone(), own: Vec::new(), ..*sought };
         let found = self.at_its_turn(&turn, limit, end, &mut early).or_else(|| {
             let judged = self.judge(sought.attempt, &sought.pod, limit);
-            judged.follows.then_some((judged, limit, Some(Found::BeforeOwnWrites)))
+            judged.follows.then_some((judged, limit, Some(StateSeen::BeforeOwnWrites)))
         });
         match &found {
             Some(_) => excursion.append(early),
@@ -114,9 +100,9 @@ impl Replay {
         }
         let less = self.judge(attempt, &sought.pod, before);
         if less.follows {
-            return (less, before, changed.then_some(Found::WithoutOwnWrites));
+            return (less, before, changed.then_some(StateSeen::WithoutOwnWrites));
         }
-        let mut fallback = (less, before, changed.then_some(Found::WithoutOwnWrites));
+        let mut fallback = (less, before, changed.then_some(StateSeen::WithoutOwnWrites));
         let mut left = (50_000 / self.state.node_count().max(1)).clamp(8, 400);
         for at in (0..end).rev() {
             let (revision, change) = &self.journal[at];
@@ -132,7 +118,7 @@ impl Replay {
                 continue;
             }
             left -= 1;
-            let chosen = (self.judge(attempt, &sought.pod, evaluated), evaluated, Some(Found::Earlier));
+            let chosen = (self.judge(attempt, &sought.pod, evaluated), evaluated, Some(StateSeen::Earlier));
             if chosen.0.follows {
                 return chosen;
             }
@@ -178,7 +164,7 @@ impl Replay {
         match judged {
             Some(judged) => {
                 excursion.append(early);
-                Some((judged, evaluated, Some(Found::AtItsTurn)))
+                Some((judged, evaluated, Some(StateSeen::AtItsTurn)))
             }
             None => {
                 early.restore(&mut self.state);

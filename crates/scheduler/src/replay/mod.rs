@@ -6,14 +6,14 @@ use std::sync::Arc;
 use crate::cluster::{Change, ClusterState, Encoded, ObjectKey, PodInfo, PodKey, Stored, Watched};
 
 use super::caveats::{self, Circumstances};
-use super::cycle::Cycle;
 use super::devices;
 use super::evidence;
-use super::explanation::{Agreement, Attempt, Depth, Evidence, Explanation, Help, Outcome};
+use super::explanation::{Agreement, Attempt, DecidedBy, Depth, Evidence, Explanation, Help, Outcome, StateSeen};
 use super::preemption::kept;
 use super::preemption::victims;
 use super::profile::scheduler::Scheduler;
 use super::remedies::help;
+use crate::framework::Cycle;
 
 pub(crate) mod agreement;
 pub(crate) mod assumed;
@@ -29,9 +29,8 @@ mod unwritten;
 use agreement::{may_be_next_best, rests_on_doubt};
 use excursion::Excursion;
 use image_snapshots::ImageSnapshots;
-pub(crate) use look_back::Found;
 use look_back::Judged;
-use origin::{DecidedBy, meant_for};
+use origin::meant_for;
 use own_writes::is_victim;
 use unwritten::Unwritten;
 
@@ -259,7 +258,7 @@ impl Replay {
         explanation
     }
 
-    fn explained(&mut self, attempt: Attempt, judged: Judged, evaluated_revision: i64, found: Option<Found>) -> Explanation {
+    fn explained(&mut self, attempt: Attempt, judged: Judged, evaluated_revision: i64, found: Option<StateSeen>) -> Explanation {
         let (profile, own_profile) = self.scheduler.profile_for(&attempt.pod);
         let circumstances = Circumstances {
             scheduler: &self.scheduler,

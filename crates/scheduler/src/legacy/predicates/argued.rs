@@ -5,7 +5,9 @@ use std::sync::Arc;
 use super::node_label_presence::check_node_label_presence;
 use super::service_affinity::{ServiceAffinity, check_service_affinity};
 use super::{Prepared, pages};
+use crate::framework::WithoutState;
 use crate::legacy::reason::verdict;
+use crate::release::Rules;
 use crate::{Candidate, Cycle, Fact, Plugin, PreFilter};
 
 /// A predicate with its argument.
@@ -76,6 +78,13 @@ impl Plugin for ArguedPredicate {
                 .map(|(label, wanted)| (label.clone(), wanted.then(|| "".into())))
                 .collect(),
             Argument::ServiceLabels(labels) => ServiceAffinity::new(cycle, labels.clone()).wanted(node),
+        }
+    }
+
+    fn without_prefilter(&self, _rules: &Rules) -> WithoutState {
+        match &self.argument {
+            Argument::Labels(_) => WithoutState::Unknown,
+            Argument::ServiceLabels(_) => WithoutState::fails("error reading", "PreFilter", self.name),
         }
     }
 }

@@ -7,8 +7,10 @@ use std::sync::Arc;
 
 use crate::cluster::{NodeInfo, PodInfo};
 
-use super::Cycle;
-use super::explanation::Fact;
+use super::cycle::Cycle;
+use super::fact::Fact;
+use super::judgement::Judgement;
+use crate::release::Rules;
 
 /// One scheduling rule, named and behaving as upstream's plugin (up to 1.16: predicate or priority) of that name.
 ///
@@ -36,6 +38,59 @@ pub trait Plugin: Sync {
         Vec::new()
     }
 
+    /// What its Filter does where a configuration disables its PreFilter, which would have written the CycleState it reads.
+    fn without_prefilter(&self, _rules: &Rules) -> WithoutState {
+        WithoutState::Unknown
+    }
+
+    /// The filter where its PreFilter is disabled; `prefilter`: what that would have answered.
+    fn filter_without_state<'a>(&self, cycle: &'a Cycle<'a>, prefilter: PreFilter<'a>) -> PreFilter<'a> {
+        match (self.without_prefilter(&cycle.profile.rules), prefilter) {
+            (WithoutState::Fails(error), _) => PreFilter::Judge(Box::new(move |_| Verdict::Error(error.clone()))),
+            (_, prefilter) => prefilter.alone(),
+        }
+    }
+
+    /// What its Score does where a configuration disables its PreScore.
+    fn without_prescore(&self, _rules: &Rules) -> WithoutState {
+        WithoutState::Unknown
+    }
+
+    /// The score where its PreScore is disabled; `name`: the plugin's in the profile, `prescore`: what PreScore would have answered.
+    fn score_without_state<'a>(&self, name: &str, cycle: &Cycle, prescore: PreScore<'a>) -> PreScore<'a> {
+        let rules = &cycle.profile.rules;
+        match (self.without_prescore(rules), prescore) {
+            (WithoutState::Fails(error), _) => PreScore::Error(rules.score_error(name, &cycle.pod.name, &error)),
+            (_, PreScore::Skip) => PreScore::plain(|_| 0),
+            (_, other) => other,
+        }
+    }
+
+    /// Whether it changes its CycleState where preemption takes pods off a node (PreFilterExtensions), and what it fails with where there is none.
+    fn remove_pod_error(&self, _rules: &Rules) -> Option<String> {
+        None
+    }
+
+    /// Why the pod does not enter the queue (PreEnqueue), if it does not.
+    fn pre_enqueue(&self, _cycle: &Cycle) -> Option<String> {
+        None
+    }
+
+    /// What a pod that found a node waits for before it is bound (Permit), if it waits.
+    fn permit(&self, _cycle: &Cycle) -> Option<&'static str> {
+        None
+    }
+
+    /// What it does where no node fits (PostFilter).
+    fn post_filter(&self, _cycle: &Cycle, _judgement: &Judgement) -> PostFilter {
+        PostFilter::Says("")
+    }
+
+    /// The same for a whole group that fits nowhere (PodGroupPostFilter, 1.37): its pods that were tried, each with its judgement.
+    fn pod_group_post_filter(&self, _members: &[(Cycle, &Judgement)]) -> PostFilter {
+        PostFilter::Says("")
+    }
+
     /// Prepares for one pod and the nodes that fit it (PreScore), then scores node by node.
     fn score<'a>(&self, _cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
         PreScore::Skip
@@ -57,6 +112,17 @@ pub enum PreFilter<'a> {
     Judge(Filter<'a>),
     /// Only the nodes named can fit; those are judged one by one.
     Narrow(BTreeSet<Arc<str>>, Filter<'a>),
+}
+
+impl<'a> PreFilter<'a> {
+    /// What is left where PreFilter does not run: nobody skips the filter or narrows the choice, it looks at each node.
+    pub(crate) fn alone(self) -> Self {
+        match self {
+            Self::Skip => Self::Judge(Box::new(|_| Verdict::Pass)),
+            Self::Narrow(_, filter) => Self::Judge(filter),
+            other => other,
+        }
+    }
 }
 
 /// A node as a filter sees it: possibly with pods added (nominated ones) or taken off (victims of a preemption) since the cycle began.
@@ -140,6 +206,50 @@ impl Verdict {
     pub fn passes(&self) -> bool {
         matches!(self, Self::Pass | Self::Skip)
     }
+}
+
+/// What a plugin's function does that finds no CycleState to read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WithoutState {
+    /// It computes what it needs.
+    Computes,
+    /// It fails with this error, on every node.
+    Fails(String),
+    /// Not modelled.
+    Unknown,
+}
+
+impl WithoutState {
+    /// Fails as a function does whose `kind` (PreFilter, PreScore) of plugin `name` wrote no state, `said` being how the release begins its error.
+    pub(crate) fn fails(said: &str, kind: &str, name: &str) -> Self {
+        Self::Fails(format!("{said} \"{kind}{name}\" from cycleState: not found"))
+    }
+
+    /// The error it fails with, if it does.
+    pub(crate) fn error(self) -> Option<String> {
+        match self {
+            Self::Fails(error) => Some(error),
+            Self::Computes | Self::Unknown => None,
+        }
+    }
+
+    /// Whether it is known what happens.
+    pub(crate) fn is_known(&self) -> bool {
+        *self != Self::Unknown
+    }
+}
+
+/// What a plugin's PostFilter comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PostFilter {
+    /// It adds this to the message, and the next plugin has its turn.
+    Says(&'static str),
+    /// This is the message, and no other plugin runs.
+    Ends(&'static str),
+    /// It fails with this error.
+    Fails(&'static str),
+    /// It preempts: looks for a node that is free once pods of lower priority are gone.
+    Preempts,
 }
 
 /// What a plugin answers before scoring.

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::sampling::Sample;
-use super::scoring::Scores;
 use crate::cluster::Unreadable;
-use crate::dra::driver::DriverWait;
-use crate::groups::GroupCycle;
-use crate::plugin::{Refusal, Verdict};
+
+use super::group_cycle::GroupCycle;
+use super::plugin::{Refusal, Verdict};
+use super::sample::Sample;
+use super::scores::Scores;
 
 /// What the scheduler would do with the pod.
 #[derive(Clone, Debug)]
@@ -40,6 +40,19 @@ pub struct Judgement {
     pub group: Option<Box<GroupCycle>>,
     /// Objects that were looked up and are there but cannot be read; those that leave a filter or a score unknown are named there instead.
     pub unread: Vec<Arc<Unreadable>>,
+}
+
+/// Why a pod does not get the node that was chosen for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DriverWait {
+    /// The nodes of which this is said.
+    pub nodes: Vec<Arc<str>>,
+    /// The status: since 1.29 the pod is `Pending` until the driver has answered, before it is unschedulable like any other.
+    pub status: &'static str,
+    /// Why, in the plugin's words.
+    pub reason: String,
+    /// The sentence the scheduler writes into the pod.
+    pub message: String,
 }
 
 /// What ends an attempt before any node is looked at.

@@ -10,7 +10,7 @@ use crate::Profile;
 use crate::cluster::{ClusterState, PodGroup};
 
 /// `WorkloadMaxTreeDepth` (`api/scheduling/v1beta1/types.go`): how many groups may be above each other, the one of pods included.
-pub(super) const MAX_DEPTH: usize = 4;
+pub(crate) const MAX_DEPTH: usize = 4;
 
 /// A group by its kind and name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,7 +5,18 @@ use std::collections::BTreeMap;
 use crate::cluster::{ClusterState, NodeInfo, PodInfo};
 
 use super::rules::patches_differ;
-use crate::{NEWEST_SCHEDULER, Release, UnknownRelease, VersionFrom, scheduler_patch, scheduler_release};
+use crate::{NEWEST_SCHEDULER, Release, UnknownRelease, scheduler_patch, scheduler_release};
+
+/// From what the scheduler's release is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VersionFrom {
+    /// The release.
+    pub release: Release,
+    /// Its patch, if known.
+    pub patch: Option<u16>,
+    /// The evidence, in words.
+    pub evidence: String,
+}
 
 /// Finds the scheduler's release: its own image, else the kubelets (the control plane's first), else the words of recorded refusals; the newest known if nothing says.
 pub fn detect(state: &ClusterState) -> VersionFrom {

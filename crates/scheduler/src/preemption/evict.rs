@@ -5,11 +5,10 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::budgets::{Budget, violating_units};
 use crate::Profile;
 use crate::cluster::{ClusterState, NodeInfo, PodGroup, PodInfo};
-use crate::preemption::budgets::{Budget, violating_units};
-
-use super::{GroupId, Hierarchy};
+use crate::pod_groups::{GroupId, Hierarchy};
 
 /// Pods that go together.
 #[derive(Clone, Debug)]
@@ -160,7 +159,7 @@ pub(crate) fn lost(node: &str) -> String {
 
 /// Nodes that are gone while pods of groups that go together are still said to run there: 1.37 then gives up and names one of them, by chance
 /// (`createDomainVictims`).
-pub(super) fn missing_nodes(state: &ClusterState, profile: &Profile) -> BTreeSet<Arc<str>> {
+pub(crate) fn missing_nodes(state: &ClusterState, profile: &Profile) -> BTreeSet<Arc<str>> {
     let hierarchy = Hierarchy::new(state, profile);
     let reached: BTreeSet<GroupId> = state.nodes().flat_map(|node| &node.pods).filter_map(|pod| goes_with(pod, hierarchy)).collect();
     let lost = state.pods().filter(|pod| pod.is_on_node() && pod.node_name.as_deref().is_some_and(|name| state.node(name).is_none()));

@@ -6,11 +6,11 @@ use std::ops::RangeInclusive;
 use crate::{Gates, Release};
 
 /// The releases it holds for, the plugins, and the upstream file that says so.
-pub(super) type Row<T> = (RangeInclusive<u16>, &'static [T], &'static str);
+pub(crate) type Row<T> = (RangeInclusive<u16>, &'static [T], &'static str);
 
 /// Filters by release, in the order they run; 1.9 has none (its names are sorted here).
 #[rustfmt::skip]
-pub(super) const FILTERS: &[Row<&str>] = &[
+pub(crate) const FILTERS: &[Row<&str>] = &[
     (
         9..=9,
         &[
@@ -80,7 +80,7 @@ pub(super) const FILTERS: &[Row<&str>] = &[
 ];
 
 /// The order of PreFilter where it is not that of the filters.
-pub(super) const PREFILTERS: &[Row<&str>] = &[
+pub(crate) const PREFILTERS: &[Row<&str>] = &[
     (18..=18, &["NodeResourcesFit", "NodePorts", "InterPodAffinity", "PodTopologySpread"], "algorithmprovider/registry.go"),
     (
         19..=22,
@@ -91,7 +91,7 @@ pub(super) const PREFILTERS: &[Row<&str>] = &[
 
 /// Scores by release, in the order they run, with weights. Priorities run by name; 1.17's plugins in the order of the priorities they were.
 #[rustfmt::skip]
-pub(super) const SCORES: &[Row<(&str, i64)>] = &[
+pub(crate) const SCORES: &[Row<(&str, i64)>] = &[
     (
         9..=16,
         &[
@@ -195,7 +195,7 @@ const CONDITIONS: &[Condition] = &[
 ];
 
 /// Whether a plugin of a row takes part in a release under its gates: where it has conditions, one of them must hold.
-pub(super) fn takes_part(plugin: &str, release: Release, gates: &Gates) -> bool {
+pub(crate) fn takes_part(plugin: &str, release: Release, gates: &Gates) -> bool {
     let mut conditions = CONDITIONS.iter().filter(|condition| condition.plugin == plugin).peekable();
     conditions.peek().is_none()
         || conditions.any(|condition| {
@@ -204,7 +204,7 @@ pub(super) fn takes_part(plugin: &str, release: Release, gates: &Gates) -> bool 
 }
 
 /// What a table says of a release.
-pub(super) fn row<T>(table: &'static [Row<T>], release: Release) -> &'static [T] {
+pub(crate) fn row<T>(table: &'static [Row<T>], release: Release) -> &'static [T] {
     table.iter().find(|(minors, ..)| minors.contains(&release.0)).map_or(&[], |(_, row, _)| row)
 }
 
