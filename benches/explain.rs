@@ -7,7 +7,7 @@ use std::path::Path;
 use criterion::{Criterion, criterion_group, criterion_main};
 use futures_util::StreamExt;
 use ketcd_kube::Decoder;
-use ketcd_scheduler::cluster::{ClusterState, Encoded, ObjectKey, read_ahead};
+use ketcd_scheduler::cluster::{ClusterState, ObjectKey, RawObject, prefetch};
 use ketcd_scheduler::{Attempt, Cycle, Gates, NEWEST_SCHEDULER, Profile, Replay, Scheduler, VersionFrom};
 use ketcd_store::{Event, EventKind, KeyRange, Revision, Until, WatchItem};
 use serde_json::json;
@@ -37,13 +37,13 @@ fn events(file: &str) -> Vec<(ObjectKey, Event)> {
 fn walk(events: &[(ObjectKey, Event)], decoder: &Decoder, explained: impl Fn(usize) -> bool) -> (Replay, Vec<Attempt>) {
     let mut replay = Replay::new(scheduler(), true);
     let mut attempts: Vec<Attempt> = Vec::new();
-    let taken: Result<(), std::convert::Infallible> = read_ahead(
+    let taken: Result<(), std::convert::Infallible> = prefetch(
         events,
         |(key, event)| {
             let (name, value) = (&event.key_value.key, &event.key_value.value);
             let stored =
-                (event.kind == EventKind::Put).then_some(Encoded::Stored { decoder, key: name, value, mod_revision: event.revision.0 });
-            Some((key, stored.map(|stored| stored.ahead(key.kind)), event.revision.0))
+                (event.kind == EventKind::Put).then_some(RawObject::Stored { decoder, key: name, value, mod_revision: event.revision.0 });
+            Some((key, stored.map(|stored| stored.parsed(key.kind)), event.revision.0))
         },
         |(key, stored, revision)| {
             for attempt in replay.advance(key, stored, revision) {

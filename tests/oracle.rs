@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use futures_util::StreamExt;
 use ketcd_kube::Decoder;
-use ketcd_scheduler::cluster::{ClusterState, Encoded, ObjectKey};
+use ketcd_scheduler::cluster::{ClusterState, ObjectKey, RawObject};
 use ketcd_scheduler::{
     Agreement, Explanation, Gates, NEWEST_SCHEDULER, NodeJudgement, Outcome, PluginScore, Profile, Release, Replay, Rules, Scheduler,
     SchedulerConfiguration, Verdict, VersionFrom, detect,
@@ -49,7 +49,7 @@ fn explain(file: &Path, scheduler: Scheduler, wanted: &BTreeSet<String>, mut eac
     changes(file, |path, event| {
         let (key, value) = (&event.key_value.key, &event.key_value.value);
         let mod_revision = event.revision.0;
-        let stored = (event.kind == EventKind::Put).then_some(Encoded::Stored { decoder: &decoder, key, value, mod_revision });
+        let stored = (event.kind == EventKind::Put).then_some(RawObject::Stored { decoder: &decoder, key, value, mod_revision });
         let attempts = match (ObjectKey::parse(path), stored) {
             (Some(object), stored) => replay.advance(&object, stored, event.revision.0),
             (None, Some(stored)) if path.starts_with("events/") => replay.hear(stored, event.revision.0).into_iter().collect(),
@@ -285,7 +285,7 @@ fn version_in(database: &Path) -> VersionFrom {
         };
         let value = &event.key_value;
         let (key, value, mod_revision) = (&value.key, &value.value, event.revision.0);
-        let stored = (event.kind == EventKind::Put).then_some(Encoded::Stored { decoder: &decoder, key, value, mod_revision });
+        let stored = (event.kind == EventKind::Put).then_some(RawObject::Stored { decoder: &decoder, key, value, mod_revision });
         state.apply(&object, stored, event.revision.0);
     });
     detect(&state)

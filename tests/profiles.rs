@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use ketcd_scheduler::cluster::{ClusterState, ObjectKey, PodFields, PodInfo, Watched};
+use ketcd_scheduler::cluster::{ClusterState, ObjectKey, PodFields, PodInfo, WatchedKind};
 use ketcd_scheduler::{
     Cycle, Gates, Judgement, NEWEST_SCHEDULER, OLDEST_SCHEDULER, Profile, Release, SchedulerConfiguration, Verdict, registry,
     scheduler_release,
@@ -270,7 +270,7 @@ fn judged_with(config: &Value, minor: u16, volumes: Value) -> Judgement {
             "kind": "Node", "metadata": {"name": name},
             "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10"}, "conditions": [{"type": "Ready", "status": "True"}]},
         });
-        let key = ObjectKey { kind: Watched::Node, namespace: "".into(), name: name.into() };
+        let key = ObjectKey { kind: WatchedKind::Node, namespace: "".into(), name: name.into() };
         state.apply(&key, Some(&serde_json::to_vec(&node).unwrap()), 1);
     }
     let spec = json!({"containers": [{"name": "c"}], "volumes": volumes});

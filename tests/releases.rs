@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use ketcd_scheduler::cluster::{ClusterState, ObjectKey, Watched};
+use ketcd_scheduler::cluster::{ClusterState, ObjectKey, WatchedKind};
 use ketcd_scheduler::{
     Cycle, DriverWait, Gates, Judgement, NodeDevices, NodeJudgement, PreemptionCandidate, Profile, Release, SchedulerConfiguration,
     Verdict, WholePod, candidates, chosen_devices, scheduler_patch, scheduler_release,
@@ -112,7 +112,7 @@ fn key(object: &Value) -> Option<ObjectKey> {
     };
     let place = if namespace.is_empty() { name.to_owned() } else { format!("{namespace}/{name}") };
     let key = ObjectKey::parse(&format!("{folder}/{place}"));
-    assert!(key.as_ref().is_none_or(|key| key.kind != Watched::Pod || &*key.name == name));
+    assert!(key.as_ref().is_none_or(|key| key.kind != WatchedKind::Pod || &*key.name == name));
     key
 }
 

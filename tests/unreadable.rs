@@ -8,20 +8,20 @@ use serde_json::{Map, Value, json};
 use ketcd_kube::Decoder;
 use ketcd_kube::proto::kubernetes::{MESSAGES, ROOTS};
 use ketcd_kube::proto::table::{Card, Message, Render, RootRow, Row, Type};
-use ketcd_scheduler::cluster::{ClusterState, ObjectKey, Unreadable, Watched};
+use ketcd_scheduler::cluster::{ClusterState, ObjectKey, Unreadable, WatchedKind};
 use ketcd_scheduler::{Agreement, Gates, Release, Replay, Rules, Scheduler, VersionFrom};
 
 fn state() -> ClusterState {
     ClusterState::new(Rules::new(Release(36), &Gates::new(Release(36))).requests)
 }
 
-fn key(kind: Watched) -> ObjectKey {
+fn key(kind: WatchedKind) -> ObjectKey {
     ObjectKey { kind, namespace: "ns".into(), name: "a".into() }
 }
 
 /// Every version in which a watched kind was ever stored.
-fn watched() -> impl Iterator<Item = (Watched, &'static RootRow)> {
-    Watched::KEYS.iter().flat_map(|(_, kind)| ROOTS.iter().filter(|root| root.kind == kind.name()).map(|root| (*kind, root)))
+fn watched() -> impl Iterator<Item = (WatchedKind, &'static RootRow)> {
+    WatchedKind::KEYS.iter().flat_map(|(_, kind)| ROOTS.iter().filter(|root| root.kind == kind.name()).map(|root| (*kind, root)))
 }
 
 fn message(ty: Type) -> Option<&'static Message> {
@@ -97,7 +97,7 @@ fn unknown_members(row: &Row, depth: usize) -> Value {
 }
 
 #[track_caller]
-fn is_read(kind: Watched, root: &RootRow, object: &Value) {
+fn is_read(kind: WatchedKind, root: &RootRow, object: &Value) {
     let text = object.to_string();
     let mut state = state();
     state.apply(&key(kind), Some(text.as_bytes()), 1);
@@ -105,8 +105,12 @@ fn is_read(kind: Watched, root: &RootRow, object: &Value) {
     assert!(!state.has_unreadable(), "{} {}: {why:?}\n{object:#}", root.api_version, root.kind);
     // As it is stored, in JSON.
     let decoder = Decoder::new();
-    let stored =
-        ketcd_scheduler::cluster::Encoded::Stored { decoder: &decoder, key: b"/registry/x/ns/a", value: text.as_bytes(), mod_revision: 1 };
+    let stored = ketcd_scheduler::cluster::RawObject::Stored {
+        decoder: &decoder,
+        key: b"/registry/x/ns/a",
+        value: text.as_bytes(),
+        mod_revision: 1,
+    };
     state.apply(&key(kind), Some(stored), 2);
     let why: Vec<_> = state.problems().filter(|problem| problem.what.contains("cannot be read")).collect();
     assert!(!state.has_unreadable(), "{} {}, stored: {why:?}\n{object:#}", root.api_version, root.kind);
@@ -124,7 +128,7 @@ fn whatever_the_api_server_reads_is_read() {
         is_read(kind, root, &json!({"apiVersion": root.api_version, "kind": root.kind}));
     }
     assert!(read > 200, "{read}");
-    let without: Vec<_> = Watched::KEYS.iter().filter(|(_, kind)| !watched().any(|(known, _)| known == *kind)).collect();
+    let without: Vec<_> = WatchedKind::KEYS.iter().filter(|(_, kind)| !watched().any(|(known, _)| known == *kind)).collect();
     assert!(without.is_empty(), "{without:?}");
 }
 
@@ -136,7 +140,7 @@ fn timestamps_may_be_null_or_missing() {
         let claim = json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "a", "creationTimestamp": null},
             "status": {"devices": [{"driver": "d", "pool": "p", "device": "x", "conditions": [condition]}]}});
         let mut state = state();
-        state.apply(&key(Watched::ResourceClaim), Some(claim.to_string().as_bytes()), 1);
+        state.apply(&key(WatchedKind::ResourceClaim), Some(claim.to_string().as_bytes()), 1);
         assert!(state.listers().resource_claims.get("ns", "a").is_some());
     }
 }
@@ -159,7 +163,7 @@ fn an_object_that_cannot_be_read_is_there_and_met_by_whoever_looks_it_up() {
         assert!(!state.has_unreadable());
         state.redo(&change);
         let met = |look: &dyn Fn(&ClusterState)| -> Vec<String> {
-            let (_, met) = ketcd_scheduler::cluster::unreadable::watch(|| look(&state));
+            let (_, met) = ketcd_scheduler::cluster::unreadable::collect(|| look(&state));
             met.iter().map(ToString::to_string).collect()
         };
         let said = met(&|state| {
@@ -186,7 +190,7 @@ fn an_object_that_cannot_be_read_is_there_and_met_by_whoever_looks_it_up() {
 fn of_a_pod_that_cannot_be_read_its_node_is_read_if_it_can_be() {
     let unreadable = |pod: Value| -> Unreadable {
         let mut state = state();
-        state.apply(&key(Watched::Pod), Some(pod.to_string().as_bytes()), 1);
+        state.apply(&key(WatchedKind::Pod), Some(pod.to_string().as_bytes()), 1);
         let found = state.unreadable_pods().next().unwrap();
         (**found).clone()
     };
@@ -329,7 +333,7 @@ fn decided(objects: &[Value], refused: Option<&str>) -> (Agreement, Vec<String>)
     let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"},
         "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10"}}});
     for object in std::iter::once(&node).chain(objects) {
-        let kind = Watched::KEYS.iter().map(|(_, kind)| *kind).find(|kind| kind.name() == object["kind"]).unwrap();
+        let kind = WatchedKind::KEYS.iter().map(|(_, kind)| *kind).find(|kind| kind.name() == object["kind"]).unwrap();
         let text = |name: &str| object["metadata"][name].as_str().unwrap_or_default();
         let key = ObjectKey { kind, namespace: text("namespace").into(), name: text("name").into() };
         replay.seed(&key, object.to_string().as_bytes(), 1);
@@ -337,7 +341,7 @@ fn decided(objects: &[Value], refused: Option<&str>) -> (Agreement, Vec<String>)
     let mut pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "default", "uid": "u"},
         "spec": {"containers": [{"name": "c"}], "schedulerName": "default-scheduler",
                  "volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "x"}}]}});
-    let key = ObjectKey { kind: Watched::Pod, namespace: "default".into(), name: "p".into() };
+    let key = ObjectKey { kind: WatchedKind::Pod, namespace: "default".into(), name: "p".into() };
     assert!(replay.advance(&key, Some(pod.to_string().as_bytes()), 2).is_empty());
     match refused {
         None => pod["spec"]["nodeName"] = "n1".into(),

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use futures_util::StreamExt;
 
 use ketcd_kube::Decoder;
-use ketcd_scheduler::cluster::{ClusterState, Encoded, ObjectKey, Watched, read_ahead};
+use ketcd_scheduler::cluster::{ClusterState, ObjectKey, RawObject, WatchedKind, prefetch};
 use ketcd_scheduler::{Attempt, Gates, NEWEST_SCHEDULER, Replay, Rules, Scheduler, VersionFrom, detect};
 use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Revision, Until, Want, WatchItem};
 
@@ -45,8 +45,8 @@ impl<'s> Feed<'s> {
     /// Takes in the state at `at`: nodes by their history from `oldest` on, so that what the cache keeps of it is right, then the rest.
     pub(super) async fn seed(&mut self, replay: &mut Replay, oldest: Revision, at: Revision) -> Result<()> {
         self.seed_nodes(replay, oldest, at).await?;
-        for (below, kind) in Watched::KEYS {
-            if kind != Watched::Node {
+        for (below, kind) in WatchedKind::KEYS {
+            if kind != WatchedKind::Node {
                 self.load(below, at, &mut |version| version.seed(replay)).await?;
             }
         }
@@ -102,7 +102,7 @@ impl<'s> Feed<'s> {
                     WatchItem::Progress(_) => {}
                 }
             }
-            read_ahead(&events, |event| self.read_event(event), &mut *take)?;
+            prefetch(&events, |event| self.read_event(event), &mut *take)?;
         }
         Ok(())
     }
@@ -179,10 +179,10 @@ impl<'s> Feed<'s> {
 
     /// An object that concerns a scheduler, read as far as that needs no state.
     fn read<'e>(&'e self, entry: &'e KeyValue) -> Option<Version<'e>> {
-        let stored = Encoded::Stored { decoder: self.decoder, key: &entry.key, value: &entry.value, mod_revision: entry.mod_revision.0 };
+        let stored = RawObject::Stored { decoder: self.decoder, key: &entry.key, value: &entry.value, mod_revision: entry.mod_revision.0 };
         let what = match self.key(&entry.key) {
             Some(key) => {
-                let object = stored.ahead(key.kind);
+                let object = stored.parsed(key.kind);
                 What::Watched(key, Some(object))
             }
             None if self.is_event(&entry.key) => What::Event(stored),
@@ -209,9 +209,9 @@ struct Version<'e> {
 
 enum What<'e> {
     /// An object that a scheduler watches, `None` where it was deleted.
-    Watched(ObjectKey, Option<Encoded<'e>>),
+    Watched(ObjectKey, Option<RawObject<'e>>),
     /// An Event.
-    Event(Encoded<'e>),
+    Event(RawObject<'e>),
 }
 
 impl Version<'_> {
@@ -238,9 +238,9 @@ impl Version<'_> {
 /// How many entries are taken from the source at once, if that many are at hand.
 const CHUNK: usize = 16_384;
 
-/// [`read_ahead`] of what cannot fail.
+/// [`prefetch`] of what cannot fail.
 fn take_all<'e>(entries: &'e [KeyValue], read: impl Fn(&'e KeyValue) -> Option<Version<'e>> + Sync, mut take: impl FnMut(Version<'e>)) {
-    let taken: std::result::Result<(), Infallible> = read_ahead(entries, read, |version| {
+    let taken: std::result::Result<(), Infallible> = prefetch(entries, read, |version| {
         take(version);
         Ok(())
     });

@@ -1,6 +1,6 @@
 //! Small clusters and what a release says of a pod in them.
 
-use ketcd_scheduler::cluster::{ClusterState, ObjectKey, PodFields, PodInfo, Watched};
+use ketcd_scheduler::cluster::{ClusterState, ObjectKey, PodFields, PodInfo, WatchedKind};
 use ketcd_scheduler::{Cycle, Gates, Judgement, Profile, Release, Rules};
 use serde_json::{Value, json};
 
@@ -22,11 +22,11 @@ impl Cluster {
         let mut state = ClusterState::new(Rules::new(release, &gates).requests);
         for (number, object) in self.objects.iter().enumerate() {
             let kind = match object["kind"].as_str().unwrap() {
-                "Pod" => Watched::Pod,
-                "Node" => Watched::Node,
-                "PersistentVolumeClaim" => Watched::PersistentVolumeClaim,
-                "PersistentVolume" => Watched::PersistentVolume,
-                "StorageClass" => Watched::StorageClass,
+                "Pod" => WatchedKind::Pod,
+                "Node" => WatchedKind::Node,
+                "PersistentVolumeClaim" => WatchedKind::PersistentVolumeClaim,
+                "PersistentVolume" => WatchedKind::PersistentVolume,
+                "StorageClass" => WatchedKind::StorageClass,
                 other => panic!("{other}"),
             };
             let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().into();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::cluster::{Change, Claim, PodInfo, Stored};
+use crate::cluster::{CachedObject, Claim, ObjectChange, PodInfo};
 
 use super::dra::{Allocation, claim_name};
 use super::plugins::dynamic_resources::Wanted;
@@ -62,13 +62,13 @@ pub fn chosen(cycle: &Cycle, judgement: &Judgement) -> Vec<NodeDevices> {
 pub(crate) fn recorded<'c>(
     pod: &PodInfo,
     node: Option<&str>,
-    changes: impl Iterator<Item = (i64, &'c Change)>,
+    changes: impl Iterator<Item = (i64, &'c ObjectChange)>,
     chosen: &[NodeDevices],
 ) -> Vec<RecordedDevices> {
     let said = chosen.iter().find(|devices| Some(&*devices.node) == node);
     let given = changes.filter_map(|(revision, change)| {
-        let Some(Stored::ResourceClaim(after, _)) = &change.after else { return None };
-        let had = matches!(&change.before, Some(Stored::ResourceClaim(before, _)) if Allocation::recorded(before).is_some());
+        let Some(CachedObject::ResourceClaim(after, _)) = &change.after else { return None };
+        let had = matches!(&change.before, Some(CachedObject::ResourceClaim(before, _)) if Allocation::recorded(before).is_some());
         let ours = change.key.namespace == pod.namespace && reserved(after, pod);
         let allocation = Allocation::recorded(after).filter(|_| ours && !had)?;
         let devices = ClaimDevices { claim: claim_name(after), allocation };

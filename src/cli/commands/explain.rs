@@ -10,7 +10,7 @@ use clap::Args;
 
 use crate::render::explanation::{json, text};
 use ketcd_history::clock::Clock;
-use ketcd_scheduler::cluster::{ObjectKey, Watched};
+use ketcd_scheduler::cluster::{ObjectKey, WatchedKind};
 use ketcd_scheduler::{
     Agreement, Attempt, Depth, Explanation, Gates, Profile, Release, Replay, Scheduler, SchedulerConfiguration, VersionFrom, gate_refusals,
     judged_as,
@@ -106,7 +106,7 @@ async fn one(
     namespace: &str,
     name: &str,
 ) -> Result<(Explanation, Vec<Attempt>, Replay)> {
-    let key = ObjectKey { kind: Watched::Pod, namespace: namespace.into(), name: name.into() };
+    let key = ObjectKey { kind: WatchedKind::Pod, namespace: namespace.into(), name: name.into() };
     let mut attempts = if session.at == At::Newest { feed.attempts(&key, scheduler, oldest, until).await? } else { Vec::new() };
     let complete = session.is_complete_from(oldest);
     let mut replay = Replay::new(scheduler.clone(), complete).with_depth(depth.clone()).with_remedies(remedies);

@@ -8,14 +8,14 @@ use ketcd_kube::api::policy::v1::PodDisruptionBudget;
 use ketcd_kube::api::resource::v1::DeviceClass;
 use ketcd_kube::api::storage::v1::{CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment};
 
-use super::driver_devices::{
+use super::device::classic::{
     ClassNodes, DriverClaim, NamedResourceSlice, PodSchedulingContext, ResourceClaimParameters, ResourceClass, ResourceClassParameters,
 };
 use super::unreadable::Unreadables;
 use super::{Claim, DeviceTaintRule, Labels, PodGroup, Selector, Slice, Unreadable, Workload};
 
 /// Objects of one kind by namespace (empty for cluster-wide kinds) and name. A lookup that comes upon one that cannot be read reports it to
-/// [`super::unreadable::watch`].
+/// [`super::unreadable::collect`].
 #[derive(Debug)]
 pub struct Lister<T> {
     objects: BTreeMap<(Arc<str>, Arc<str>), Arc<T>>,
@@ -33,20 +33,20 @@ impl<T> Lister<T> {
     pub fn get(&self, namespace: &str, name: &str) -> Option<&Arc<T>> {
         let found = self.objects.get(&(namespace.into(), name.into()));
         if found.is_none() {
-            self.unreadable.meet(namespace, name);
+            self.unreadable.report(namespace, name);
         }
         found
     }
 
     /// All objects, ascending by namespace and name.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<T>> {
-        self.unreadable.meet_all();
+        self.unreadable.report_all();
         self.objects.values()
     }
 
     /// The objects of one namespace, ascending by name, each with its name.
     pub fn in_namespace(&self, namespace: &str) -> impl Iterator<Item = (&Arc<str>, &Arc<T>)> {
-        self.unreadable.meet_in(namespace);
+        self.unreadable.report_in(namespace);
         let start: (Arc<str>, Arc<str>) = (namespace.into(), Arc::default());
         let namespace = start.0.clone();
         self.objects.range(start..).take_while(move |((of, _), _)| *of == namespace).map(|((_, name), object)| (name, object))
@@ -54,13 +54,13 @@ impl<T> Lister<T> {
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.unreadable.meet_all();
+        self.unreadable.report_all();
         self.objects.len()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.unreadable.meet_all();
+        self.unreadable.report_all();
         self.objects.is_empty()
     }
 

@@ -3,23 +3,23 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::images::Images;
-use super::index::{self, PodIndex};
+use super::node::images::Images;
+use super::pod::index::{self, PodIndex};
 use super::unreadable::{Problem, Unreadables};
 use super::{
-    Encoded, ImageState, Interner, LabelGroup, Labels, Listers, Node, NodeCounts, NodeId, NodeInfo, ObjectKey, PodInfo, PodKey,
-    RequestRules, Stored, Unreadable, Watched, WeightedTerm,
+    CachedObject, ImageState, Interner, LabelGroup, Labels, Listers, Node, NodeCounts, NodeId, NodeInfo, ObjectKey, PodInfo, PodKey,
+    RawObject, RequestRules, Unreadable, WatchedKind, WeightedTerm,
 };
 
 /// A change that was made, with what it takes to undo it.
 #[derive(Clone, Debug)]
-pub struct Change {
+pub struct ObjectChange {
     /// What changed.
     pub key: ObjectKey,
     /// What it was.
-    pub before: Option<Stored>,
+    pub before: Option<CachedObject>,
     /// What it is.
-    pub after: Option<Stored>,
+    pub after: Option<CachedObject>,
 }
 
 /// All objects a scheduler watches, at one revision.
@@ -70,7 +70,7 @@ impl ClusterState {
 
     /// The nodes that exist and can be read, in order of first appearance.
     pub fn nodes(&self) -> impl Iterator<Item = &NodeInfo> {
-        self.unreadable_nodes.meet_all();
+        self.unreadable_nodes.report_all();
         self.nodes.iter().filter(|node| node.exists)
     }
 
@@ -98,7 +98,7 @@ impl ClusterState {
     pub fn node(&self, name: &str) -> Option<&NodeInfo> {
         let found = self.node_ids.get(name).map(|id| &self.nodes[*id as usize]).filter(|node| node.exists);
         if found.is_none() {
-            self.unreadable_nodes.meet("", name);
+            self.unreadable_nodes.report("", name);
         }
         found
     }
@@ -107,38 +107,38 @@ impl ClusterState {
     pub fn pod(&self, namespace: &str, name: &str) -> Option<&Arc<PodInfo>> {
         let found = self.pods.get(&(namespace.into(), name.into()));
         if found.is_none() {
-            self.unreadable_pods.meet(namespace, name);
+            self.unreadable_pods.report(namespace, name);
         }
         found
     }
 
     /// All pods, in no order.
     pub fn pods(&self) -> impl Iterator<Item = &Arc<PodInfo>> {
-        self.unreadable_pods.meet_all();
+        self.unreadable_pods.report_all();
         self.pods.values()
     }
 
     /// Pods that wait for a node they are nominated to, by namespace and name.
     pub fn nominated(&self) -> impl Iterator<Item = &Arc<PodInfo>> {
-        self.unreadable_pods.meet_placed();
+        self.unreadable_pods.report_placed();
         self.nominated.iter().filter_map(|key| self.pods.get(key))
     }
 
     /// The groups of equal labels among the running pods of a namespace.
     pub fn groups_in(&self, namespace: &str) -> impl Iterator<Item = &LabelGroup> {
-        self.unreadable_pods.meet_placed();
+        self.unreadable_pods.report_placed();
         self.index.groups_in(namespace)
     }
 
     /// Namespaces that have running pods.
     pub fn populated_namespaces(&self) -> impl Iterator<Item = &Arc<str>> {
-        self.unreadable_pods.meet_placed();
+        self.unreadable_pods.report_placed();
         self.index.namespaces()
     }
 
     /// The affinity terms running pods carry, each with where.
     pub fn terms(&self) -> impl Iterator<Item = (&WeightedTerm, &NodeCounts)> {
-        self.unreadable_pods.meet_placed();
+        self.unreadable_pods.report_placed();
         self.index.terms()
     }
 
@@ -177,18 +177,18 @@ impl ClusterState {
         &mut self.interner
     }
 
-    /// Puts (or, with `None`, deletes) an object. One that cannot be read is put as [`Stored::Unreadable`], and is among the problems.
-    pub fn apply<'a>(&mut self, key: &ObjectKey, object: Option<impl Into<Encoded<'a>>>, mod_revision: i64) -> Change {
+    /// Puts (or, with `None`, deletes) an object. One that cannot be read is put as [`CachedObject::Unreadable`], and is among the problems.
+    pub fn apply<'a>(&mut self, key: &ObjectKey, object: Option<impl Into<RawObject<'a>>>, mod_revision: i64) -> ObjectChange {
         if object.is_some() {
             self.problems.remove(key);
         }
         let mut problems = Vec::new();
         let after = object.map(|object| {
             let rules = (mod_revision, &self.rules);
-            Stored::compile(key.kind, object.into(), rules, &mut self.interner, &mut problems).unwrap_or_else(|error| {
+            CachedObject::compile(key.kind, object.into(), rules, &mut self.interner, &mut problems).unwrap_or_else(|error| {
                 problems.push(format!("it cannot be read as a {}: {}", key.kind.name(), error.why));
                 let node = error.node.map(Arc::from);
-                Stored::Unreadable(Arc::new(Unreadable { key: key.clone(), why: error.why.into(), node, idle: error.idle }))
+                CachedObject::Unreadable(Arc::new(Unreadable { key: key.clone(), why: error.why.into(), node, idle: error.idle }))
             })
         });
         if !problems.is_empty() {
@@ -196,31 +196,31 @@ impl ClusterState {
             self.problems.insert(key.clone(), problems.collect());
         }
         let before = self.set(key, after.clone());
-        Change { key: key.clone(), before, after }
+        ObjectChange { key: key.clone(), before, after }
     }
 
     /// Takes a change back; changes are taken back in the reverse of their order.
-    pub fn undo(&mut self, change: &Change) {
+    pub fn undo(&mut self, change: &ObjectChange) {
         self.set(&change.key, change.before.clone());
     }
 
     /// Makes a change that was taken back again.
-    pub fn redo(&mut self, change: &Change) {
+    pub fn redo(&mut self, change: &ObjectChange) {
         self.set(&change.key, change.after.clone());
     }
 
     /// Puts a compiled object (or deletes it) and returns what was there.
-    pub fn set(&mut self, key: &ObjectKey, stored: Option<Stored>) -> Option<Stored> {
+    pub fn set(&mut self, key: &ObjectKey, stored: Option<CachedObject>) -> Option<CachedObject> {
         let place = || (key.namespace.clone(), key.name.clone());
-        let mark = stored.as_ref().and_then(Stored::unreadable).cloned();
+        let mark = stored.as_ref().and_then(CachedObject::unreadable).cloned();
         self.unreadable += usize::from(mark.is_some());
         let marked;
         macro_rules! lister {
             ($field:ident, $variant:ident) => {{
                 marked = self.listers.$field.mark(place(), mark);
-                let before = self.listers.$field.get(&key.namespace, &key.name).cloned().map(Stored::$variant);
+                let before = self.listers.$field.get(&key.namespace, &key.name).cloned().map(CachedObject::$variant);
                 let after = match stored {
-                    Some(Stored::$variant(object)) => Some(object),
+                    Some(CachedObject::$variant(object)) => Some(object),
                     _ => None,
                 };
                 self.listers.$field.set(place(), after);
@@ -234,50 +234,50 @@ impl ClusterState {
                 let beside = self.listers.$beside.get(&key.namespace, &key.name).cloned();
                 let before = self.listers.$field.get(&key.namespace, &key.name).cloned();
                 let (after, other) = match stored {
-                    Some(Stored::$variant(object, other)) => (Some(object), other),
+                    Some(CachedObject::$variant(object, other)) => (Some(object), other),
                     _ => (None, None),
                 };
                 self.listers.$field.set(place(), after);
                 self.listers.$beside.set(place(), other);
-                before.map(|object| Stored::$variant(object, beside))
+                before.map(|object| CachedObject::$variant(object, beside))
             }};
         }
         let before = match key.kind {
-            Watched::Pod => {
+            WatchedKind::Pod => {
                 marked = self.unreadable_pods.set(place(), mark);
                 self.set_pod(key, stored)
             }
-            Watched::Node => {
+            WatchedKind::Node => {
                 marked = self.unreadable_nodes.set(place(), mark);
                 self.set_node(key, stored)
             }
-            Watched::Namespace => lister!(namespaces, Namespace),
-            Watched::Service => lister!(services, Owner),
-            Watched::ReplicationController => lister!(replication_controllers, Owner),
-            Watched::ReplicaSet => lister!(replica_sets, Owner),
-            Watched::StatefulSet => lister!(stateful_sets, Owner),
-            Watched::PersistentVolume => lister!(volumes, PersistentVolume),
-            Watched::PersistentVolumeClaim => lister!(claims, PersistentVolumeClaim),
-            Watched::StorageClass => lister!(storage_classes, StorageClass),
-            Watched::CsiNode => lister!(csi_nodes, CsiNode),
-            Watched::CsiDriver => lister!(csi_drivers, CsiDriver),
-            Watched::CsiStorageCapacity => lister!(csi_capacities, CsiStorageCapacity),
-            Watched::VolumeAttachment => lister!(volume_attachments, VolumeAttachment),
-            Watched::PodDisruptionBudget => lister!(budgets, PodDisruptionBudget),
-            Watched::ResourceClaim => two_listers!(resource_claims, driver_claims, ResourceClaim),
-            Watched::ResourceSlice => two_listers!(resource_slices, named_slices, ResourceSlice),
-            Watched::DeviceClass => two_listers!(device_classes, class_nodes, DeviceClass),
-            Watched::ResourceClass => lister!(resource_classes, ResourceClass),
-            Watched::PodScheduling | Watched::PodSchedulingContext => lister!(scheduling_contexts, PodSchedulingContext),
-            Watched::ResourceClassParameters => lister!(class_parameters, ResourceClassParameters),
-            Watched::ResourceClaimParameters => lister!(claim_parameters, ResourceClaimParameters),
-            Watched::DeviceTaintRule => lister!(device_taint_rules, DeviceTaintRule),
-            Watched::PodGroup => lister!(pod_groups, PodGroup),
-            Watched::CompositePodGroup => lister!(composite_pod_groups, CompositePodGroup),
-            Watched::Workload => lister!(workloads, Workload),
+            WatchedKind::Namespace => lister!(namespaces, Namespace),
+            WatchedKind::Service => lister!(services, Owner),
+            WatchedKind::ReplicationController => lister!(replication_controllers, Owner),
+            WatchedKind::ReplicaSet => lister!(replica_sets, Owner),
+            WatchedKind::StatefulSet => lister!(stateful_sets, Owner),
+            WatchedKind::PersistentVolume => lister!(volumes, PersistentVolume),
+            WatchedKind::PersistentVolumeClaim => lister!(claims, PersistentVolumeClaim),
+            WatchedKind::StorageClass => lister!(storage_classes, StorageClass),
+            WatchedKind::CsiNode => lister!(csi_nodes, CsiNode),
+            WatchedKind::CsiDriver => lister!(csi_drivers, CsiDriver),
+            WatchedKind::CsiStorageCapacity => lister!(csi_capacities, CsiStorageCapacity),
+            WatchedKind::VolumeAttachment => lister!(volume_attachments, VolumeAttachment),
+            WatchedKind::PodDisruptionBudget => lister!(budgets, PodDisruptionBudget),
+            WatchedKind::ResourceClaim => two_listers!(resource_claims, driver_claims, ResourceClaim),
+            WatchedKind::ResourceSlice => two_listers!(resource_slices, named_slices, ResourceSlice),
+            WatchedKind::DeviceClass => two_listers!(device_classes, class_nodes, DeviceClass),
+            WatchedKind::ResourceClass => lister!(resource_classes, ResourceClass),
+            WatchedKind::PodScheduling | WatchedKind::PodSchedulingContext => lister!(scheduling_contexts, PodSchedulingContext),
+            WatchedKind::ResourceClassParameters => lister!(class_parameters, ResourceClassParameters),
+            WatchedKind::ResourceClaimParameters => lister!(claim_parameters, ResourceClaimParameters),
+            WatchedKind::DeviceTaintRule => lister!(device_taint_rules, DeviceTaintRule),
+            WatchedKind::PodGroup => lister!(pod_groups, PodGroup),
+            WatchedKind::CompositePodGroup => lister!(composite_pod_groups, CompositePodGroup),
+            WatchedKind::Workload => lister!(workloads, Workload),
         };
         self.unreadable -= usize::from(marked.is_some());
-        before.or_else(|| marked.map(Stored::Unreadable))
+        before.or_else(|| marked.map(CachedObject::Unreadable))
     }
 
     /// Returns the number of a node that some object named, existing or not.
@@ -296,9 +296,9 @@ impl ClusterState {
         self.nodes[id as usize].image_states = states;
     }
 
-    fn set_pod(&mut self, key: &ObjectKey, stored: Option<Stored>) -> Option<Stored> {
+    fn set_pod(&mut self, key: &ObjectKey, stored: Option<CachedObject>) -> Option<CachedObject> {
         let after = match stored {
-            Some(Stored::Pod(pod)) => Some(pod),
+            Some(CachedObject::Pod(pod)) => Some(pod),
             _ => None,
         };
         let own = after.as_ref().filter(|pod| pod.namespace == key.namespace && pod.name == key.name);
@@ -327,19 +327,19 @@ impl ClusterState {
                 self.nominated.insert(place);
             }
         }
-        before.map(Stored::Pod)
+        before.map(CachedObject::Pod)
     }
 
-    fn set_node(&mut self, key: &ObjectKey, stored: Option<Stored>) -> Option<Stored> {
+    fn set_node(&mut self, key: &ObjectKey, stored: Option<CachedObject>) -> Option<CachedObject> {
         let id = self.node_id(&key.name);
         let slot = &mut self.nodes[id as usize];
-        let before = slot.exists.then(|| Stored::Node(slot.node.clone(), Some(slot.image_states.clone())));
-        let same_images = matches!(&stored, Some(Stored::Node(node, _)) if slot.exists && node.images == slot.node.images);
+        let before = slot.exists.then(|| CachedObject::Node(slot.node.clone(), Some(slot.image_states.clone())));
+        let same_images = matches!(&stored, Some(CachedObject::Node(node, _)) if slot.exists && node.images == slot.node.images);
         if !same_images {
             self.images.remove(id, &slot.node.images);
         }
         match stored {
-            Some(Stored::Node(node, frozen)) => {
+            Some(CachedObject::Node(node, frozen)) => {
                 if !same_images {
                     self.images.add(id, &node.images);
                 }

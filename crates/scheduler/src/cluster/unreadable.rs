@@ -1,11 +1,11 @@
-//! Objects that are there but cannot be read. A lookup that comes upon one reports it to whoever watches, so that it is never taken for absent.
+//! Objects that exist but cannot be read. A lookup that encounters one reports it to the innermost [`collect`], so that no plugin takes it for absent.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use super::{ObjectKey, Watched};
+use super::{ObjectKey, WatchedKind};
 
 /// An object, or a part of one, that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,52 +63,52 @@ impl Unreadables {
     }
 
     /// Reports one, if it is among them.
-    pub(super) fn meet(&self, namespace: &str, name: &str) {
+    pub(super) fn report(&self, namespace: &str, name: &str) {
         if !self.0.is_empty() {
-            self.0.get(&(namespace.into(), name.into())).into_iter().for_each(meet);
+            self.0.get(&(namespace.into(), name.into())).into_iter().for_each(report);
         }
     }
 
     /// Reports all of one namespace.
-    pub(super) fn meet_in(&self, namespace: &str) {
-        self.iter().filter(|unreadable| *unreadable.key.namespace == *namespace).for_each(meet);
+    pub(super) fn report_in(&self, namespace: &str) {
+        self.iter().filter(|unreadable| *unreadable.key.namespace == *namespace).for_each(report);
     }
 
     /// Reports all of them.
-    pub(super) fn meet_all(&self) {
-        self.iter().for_each(meet);
+    pub(super) fn report_all(&self) {
+        self.iter().for_each(report);
     }
 
     /// Reports pods that may be on some node, or nominated to one.
-    pub(super) fn meet_placed(&self) {
-        self.iter().filter(|unreadable| !unreadable.idle).for_each(meet);
+    pub(super) fn report_placed(&self) {
+        self.iter().filter(|unreadable| !unreadable.idle).for_each(report);
     }
 }
 
 thread_local! {
-    /// What was met on this thread, one list for each watch that is under way, the innermost last.
-    static WATCHES: RefCell<Vec<Vec<Arc<Unreadable>>>> = const { RefCell::new(Vec::new()) };
+    /// Objects reported on this thread, one list for each [`collect`] under way, the innermost last.
+    static COLLECTIONS: RefCell<Vec<Vec<Arc<Unreadable>>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Runs `look` and returns with its result the unreadable objects that its lookups came upon, each once, on this thread.
-pub fn watch<T>(look: impl FnOnce() -> T) -> (T, Vec<Arc<Unreadable>>) {
-    WATCHES.with_borrow_mut(|watches| watches.push(Vec::new()));
+/// Runs `look` and returns its result with the unreadable objects that its lookups on this thread encountered, each once.
+pub fn collect<T>(look: impl FnOnce() -> T) -> (T, Vec<Arc<Unreadable>>) {
+    COLLECTIONS.with_borrow_mut(|collections| collections.push(Vec::new()));
     let result = look();
-    (result, WATCHES.with_borrow_mut(Vec::pop).unwrap_or_default())
+    (result, COLLECTIONS.with_borrow_mut(Vec::pop).unwrap_or_default())
 }
 
-/// Reports an unreadable object to the innermost watch.
-pub fn meet(unreadable: &Arc<Unreadable>) {
-    WATCHES.with_borrow_mut(|watches| {
-        if let Some(met) = watches.last_mut()
-            && !met.contains(unreadable)
+/// Reports an unreadable object to the innermost [`collect`].
+pub fn report(unreadable: &Arc<Unreadable>) {
+    COLLECTIONS.with_borrow_mut(|collections| {
+        if let Some(collected) = collections.last_mut()
+            && !collected.contains(unreadable)
         {
-            met.push(unreadable.clone());
+            collected.push(unreadable.clone());
         }
     });
 }
 
-impl Watched {
+impl WatchedKind {
     /// The kind as the API names it.
     pub fn name(self) -> &'static str {
         match self {
@@ -148,14 +148,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_innermost_watch_is_told_and_each_object_once() {
-        let key = ObjectKey { kind: Watched::CsiNode, namespace: "".into(), name: "n1".into() };
+    fn an_object_is_reported_once_and_to_the_innermost_collection() {
+        let key = ObjectKey { kind: WatchedKind::CsiNode, namespace: "".into(), name: "n1".into() };
         let one = Arc::new(Unreadable { key, why: "it is empty".into(), node: None, idle: false });
-        meet(&one);
-        let ((inside, met), outside) = watch(|| {
-            meet(&one);
-            meet(&one);
-            watch(|| 7)
+        report(&one);
+        let ((inside, met), outside) = collect(|| {
+            report(&one);
+            report(&one);
+            collect(|| 7)
         });
         assert_eq!((inside, met.len(), outside), (7, 0, vec![one.clone()]));
         assert_eq!(one.to_string(), "CSINode \"n1\" cannot be read: it is empty");

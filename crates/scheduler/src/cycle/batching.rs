@@ -39,7 +39,7 @@ fn alike(pod: &PodInfo, other: &Arc<PodInfo>) -> bool {
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::cluster::{ClusterState, ObjectKey, Watched};
+    use crate::cluster::{ClusterState, ObjectKey, WatchedKind};
     use crate::{Cycle, Gates, Profile, Release, SchedulerConfiguration};
 
     /// Whether `pod` may be batched after one of these specs on node `n`, with system defaults or none for spreading.
@@ -53,7 +53,7 @@ mod tests {
         for (name, mut spec, node) in [("a", pod, None), ("b", other, Some("n"))] {
             spec["nodeName"] = json!(node);
             let object = json!({"metadata": {"name": name, "namespace": "d"}, "spec": spec});
-            let key = ObjectKey { kind: Watched::Pod, namespace: "d".into(), name: name.into() };
+            let key = ObjectKey { kind: WatchedKind::Pod, namespace: "d".into(), name: name.into() };
             state.apply(&key, Some(object.to_string().as_bytes()), 1);
         }
         let pod = state.pod("d", "a").unwrap().clone();

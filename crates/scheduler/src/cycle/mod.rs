@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread;
 
-use crate::cluster::unreadable::{meet, watch};
+use crate::cluster::unreadable;
 use crate::cluster::{NodeInfo, PodInfo};
 
 use crate::dra::driver;
@@ -143,7 +143,7 @@ impl<'a> Cycle<'a> {
         if let Some(added) = nominated.get(&node.name) {
             let mut info = node.clone();
             for pod in added {
-                info.put_on(pod.clone(), self.state.rules(), self.profile.rules.sidecar_ports);
+                info.simulate_add(pod.clone(), self.state.rules(), self.profile.rules.sidecar_ports);
             }
             let verdicts = prepared.run(&Candidate { node: &info, added, removed, returned }, self.profile.filter_mode);
             if !verdicts.iter().all(Verdict::passes) {
@@ -191,14 +191,14 @@ pub(crate) fn in_parallel<T: Send>(nodes: &[&NodeInfo], map: impl Fn(&NodeInfo) 
         let parts: Vec<_> = nodes
             .chunks(nodes.len().div_ceil(workers))
             .map(|part| {
-                let work = move || watch(|| part.iter().map(|node| map(node)).collect::<Vec<T>>());
+                let work = move || unreadable::collect(|| part.iter().map(|node| map(node)).collect::<Vec<T>>());
                 thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work).expect("the system starts threads")
             })
             .collect();
         let parts = parts.into_iter().map(|part| part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         parts
             .flat_map(|(part, unread)| {
-                unread.iter().for_each(meet);
+                unread.iter().for_each(unreadable::report);
                 part
             })
             .collect()

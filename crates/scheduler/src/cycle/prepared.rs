@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::fit_error;
 use super::unread::Unread;
-use crate::cluster::unreadable::{meet, watch};
+use crate::cluster::unreadable;
 use crate::framework::{Candidate, Cycle, Filter, FilterEntry, FilterMode, NodeJudgement, PreFilter, Refusal, Verdict, WholePod};
 use crate::registry;
 use crate::volumes::{claim_refs, owner_problem};
@@ -32,14 +32,14 @@ impl<'a> Cycle<'a> {
         let gated = if self.scope.is_none() { known(|| self.gated()) } else { None };
         let mut whole_pod = gated.or_else(|| known(|| self.missing_claim()));
         for (entry, at) in self.prefilters() {
-            let (mut prefilter, unread) = watch(|| entry.plugin.filter(self));
+            let (mut prefilter, unread) = unreadable::collect(|| entry.plugin.filter(self));
             if self.profile.without_prefilter.contains(&entry.name) {
                 prefilter = entry.plugin.filter_without_state(self, prefilter);
             }
             if let Some(missing) = unread.first().map(ToString::to_string) {
                 match at {
                     Some(at) => filters[at] = Some(Box::new(move |_| Verdict::Unknown { missing: missing.clone().into() })),
-                    None => unread.iter().for_each(meet),
+                    None => unread.iter().for_each(unreadable::report),
                 }
                 continue;
             }
@@ -174,8 +174,8 @@ impl<'a> Prepared<'a> {
 
 /// What `ask` says, unless it rests on an object that cannot be read; the judgement then says so.
 fn known<T>(ask: impl FnOnce() -> Option<T>) -> Option<T> {
-    let (answer, unread) = watch(ask);
-    unread.iter().for_each(meet);
+    let (answer, unread) = unreadable::collect(ask);
+    unread.iter().for_each(unreadable::report);
     answer.filter(|_| unread.is_empty())
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::in_parallel;
 use super::unread::asks_pods;
-use crate::cluster::unreadable::watch;
+use crate::cluster::unreadable;
 use crate::framework::{Cycle, Feasible, PluginScore, PreScore, ScoreEntry, Scores};
 
 /// What one plugin says of the nodes that fit.
@@ -21,7 +21,7 @@ pub(crate) fn score<'a>(cycle: &'a Cycle<'a>, feasible: &'a Feasible<'a>) -> Res
     let nodes = feasible.iter().map(|node| node.name.clone()).collect();
     let mut scores = Scores { nodes, totals: vec![i64::from(!cycle.profile.scoring); feasible.len()], ..Scores::default() };
     for entry in &cycle.profile.scores {
-        let (scored, unread) = watch(|| scored(cycle, entry, feasible));
+        let (scored, unread) = unreadable::collect(|| scored(cycle, entry, feasible));
         let pod = || cycle.state.unreadable_pods().find(|pod| !pod.idle && asks_pods(entry.name));
         let pod = if matches!(scored, Ok(Scored::Points(_))) { pod() } else { None };
         if let Some(unread) = unread.first().or(pod) {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::cluster::unreadable::watch;
-use crate::cluster::{Unreadable, Watched};
+use crate::cluster::unreadable;
+use crate::cluster::{Unreadable, WatchedKind};
 use crate::framework::{Candidate, Cycle, NodeJudgement, Verdict};
 
 /// Plugins and predicates that ask nothing of the pods on a node.
@@ -74,9 +74,10 @@ impl Unread {
         if !self.any {
             return filter();
         }
-        let (verdict, met) = watch(filter);
+        let (verdict, met) = unreadable::collect(filter);
         // What is asked of the node's own objects concerns it alone; anything else may be prepared once for all nodes.
-        let (own, shared): (Vec<_>, Vec<_>) = met.iter().partition(|unread| matches!(unread.key.kind, Watched::CsiNode | Watched::Node));
+        let (own, shared): (Vec<_>, Vec<_>) =
+            met.iter().partition(|unread| matches!(unread.key.kind, WatchedKind::CsiNode | WatchedKind::Node));
         let mut everywhere = self.everywhere.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(first) = shared.first() {
             everywhere.entry(at).or_insert_with(|| (*first).clone());

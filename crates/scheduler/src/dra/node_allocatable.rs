@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::Cycle;
-use crate::cluster::{Amount, Claim, ContainerRequests, DeviceTaking, Node, NodeAllocatableResource, PodInfo, Slice};
+use crate::cluster::{Amount, Claim, ContainerRequests, Node, NodeAllocatableClaim, NodeAllocatableResource, PodInfo, Slice};
 use ketcd_kube::api::resource::v1::{Device, DeviceRequestAllocationResult, NodeAllocatableResourceMapping};
 
 use super::capacity::amount;
@@ -70,7 +70,7 @@ impl<'a> NodeAllocatable<'a> {
     ///
     /// # Errors
     /// Upstream cannot say, or which of several slices it asks is chance.
-    pub(crate) fn takings(&self, pod: &PodInfo, node: &Node, holdings: &[Holding]) -> Result<Option<Vec<DeviceTaking>>, Fault> {
+    pub(crate) fn takings(&self, pod: &PodInfo, node: &Node, holdings: &[Holding]) -> Result<Option<Vec<NodeAllocatableClaim>>, Fault> {
         let name = |holding: &Holding| holding.claim.metadata.name.as_deref().unwrap_or_default().to_owned();
         let last: BTreeMap<String, &Holding> = holdings.iter().map(|holding| (name(holding), holding)).collect();
         let mut takings = None;
@@ -81,7 +81,7 @@ impl<'a> NodeAllocatable<'a> {
             }
             if takes_any {
                 let taking = self.taking(node, holding)?;
-                let named = |taking| DeviceTaking { claim: name.into(), containers: naming(pod, &holding.entries), ..taking };
+                let named = |taking| NodeAllocatableClaim { claim: name.into(), containers: naming(pod, &holding.entries), ..taking };
                 takings.get_or_insert_with(Vec::new).extend(taking.map(named));
             }
         }
@@ -89,7 +89,7 @@ impl<'a> NodeAllocatable<'a> {
     }
 
     /// What the devices of one claim take (`buildNodeAllocatableDRAInfo`).
-    fn taking(&self, node: &Node, holding: &Holding) -> Result<Option<DeviceTaking>, Fault> {
+    fn taking(&self, node: &Node, holding: &Holding) -> Result<Option<NodeAllocatableClaim>, Fault> {
         let mut sums: [BTreeMap<&str, Amount>; 3] = Default::default();
         for result in holding.devices {
             let driver = if self.release >= 37 { format!(", driver {}", result.driver) } else { String::new() };
@@ -107,7 +107,7 @@ impl<'a> NodeAllocatable<'a> {
         }
         let nothing = sums.iter().all(BTreeMap::is_empty);
         let [mapped, per_pod, per_container] = sums.map(|sum| sum.into_iter().map(|(name, sum)| (name.into(), sum)).collect());
-        Ok((!nothing).then(|| DeviceTaking { mapped, per_pod, per_container, ..DeviceTaking::default() }))
+        Ok((!nothing).then(|| NodeAllocatableClaim { mapped, per_pod, per_container, ..NodeAllocatableClaim::default() }))
     }
 
     /// How much of a resource a device stands for; `None`: not for any.

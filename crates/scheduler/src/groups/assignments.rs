@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::cluster::{ClusterState, ObjectKey, PodInfo, Stored};
+use crate::cluster::{CachedObject, ClusterState, ObjectKey, PodInfo};
 use crate::cycle::Moved;
 use crate::dra::claim_name;
 use crate::framework::{Cycle, Scope, Verdict};
@@ -33,7 +33,7 @@ struct Assignment {
     pending: PodInfo,
     node: Arc<str>,
     /// The pod on its node with what it reserved.
-    brings: Vec<(ObjectKey, Stored)>,
+    brings: Vec<(ObjectKey, CachedObject)>,
     scope: Scope,
     /// The filters that did not run for it, as their PreFilter had nothing to say.
     idle: Vec<bool>,
@@ -65,7 +65,7 @@ impl<'g> Assignments<'g> {
             let pending = PodInfo { node_name: None, ..(*member.pod).clone() };
             self.all.push(Assignment { pending, node, brings: member.brings.clone(), scope: scope.clone(), idle, spread });
             for (key, stored) in &member.brings {
-                if let Stored::ResourceClaim(claim, _) = stored {
+                if let CachedObject::ResourceClaim(claim, _) = stored {
                     scope.pending.insert(claim_name(claim));
                 }
                 assumed.set(state, key, Some(stored.clone()));

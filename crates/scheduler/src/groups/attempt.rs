@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::cluster::{Claim, ClusterState, DeviceTaking, NodeInfo, ObjectKey, PodInfo, Stored, Watched};
+use crate::cluster::{CachedObject, Claim, ClusterState, NodeAllocatableClaim, NodeInfo, ObjectKey, PodInfo, WatchedKind};
 use crate::dra::claim_name;
 use crate::framework::{Cycle, Judgement, MemberTried, NodeJudgement, PostFilters, Scope, WholePod};
 use crate::plugins::dynamic_resources::Wanted;
@@ -39,7 +39,7 @@ pub(crate) struct Attempted {
     /// Whether Permit would let it pass; `None` where it found no node.
     pub permitted: Option<bool>,
     /// Itself on that node, its claims with the devices found for them, its volumes as they are until they are bound.
-    pub brings: Vec<(ObjectKey, Stored)>,
+    pub brings: Vec<(ObjectKey, CachedObject)>,
 }
 
 impl Attempted {
@@ -103,7 +103,7 @@ impl Group<'_> {
                 return;
             }
             for (key, stored) in outcome.kept().into_iter().flat_map(|member| &member.brings) {
-                if let Stored::ResourceClaim(claim, _) = stored {
+                if let CachedObject::ResourceClaim(claim, _) = stored {
                     around.elsewhere.insert(claim_name(claim));
                 }
                 assumed.set(state, key, Some(stored.clone()));
@@ -185,7 +185,7 @@ impl Group<'_> {
         let (claims, takings) = devices_reserved(&cycle, node);
         let (volumes, drawn) = volumes_reserved(&cycle, node);
         if self.profile.rules.requests.devices {
-            Arc::make_mut(&mut pod).device_takings = takings;
+            Arc::make_mut(&mut pod).node_allocatable_claims = takings;
         }
         if drawn {
             member.tried.unknown.get_or_insert_with(|| "which of several volumes its claims get is drawn by chance".to_owned());
@@ -194,9 +194,9 @@ impl Group<'_> {
         let text = |text: &Option<String>| Arc::from(text.as_deref().unwrap_or_default());
         let claims = claims.into_iter().map(|claim| {
             let (namespace, name) = (text(&claim.metadata.namespace), text(&claim.metadata.name));
-            (ObjectKey { kind: Watched::ResourceClaim, namespace, name }, Stored::ResourceClaim(claim.into(), None))
+            (ObjectKey { kind: WatchedKind::ResourceClaim, namespace, name }, CachedObject::ResourceClaim(claim.into(), None))
         });
-        member.brings = [(object_key(&pod), Stored::Pod(pod))].into_iter().chain(claims).chain(volumes).collect();
+        member.brings = [(object_key(&pod), CachedObject::Pod(pod))].into_iter().chain(claims).chain(volumes).collect();
         for (key, stored) in &member.brings {
             assumed.set(state, key, Some(stored.clone()));
         }
@@ -297,7 +297,7 @@ fn error(judgement: &Judgement) -> Option<&str> {
 }
 
 /// The claims to which a pod brings devices on a node, and what its devices take there.
-fn devices_reserved(cycle: &Cycle, node: &NodeInfo) -> (Vec<Claim>, Vec<DeviceTaking>) {
+fn devices_reserved(cycle: &Cycle, node: &NodeInfo) -> (Vec<Claim>, Vec<NodeAllocatableClaim>) {
     let wanted = if cycle.profile.rules.dra { Wanted::of(cycle).ok().flatten() } else { None };
     let Some(wanted) = wanted else { return Default::default() };
     let takings = wanted.takings(node).ok().flatten().unwrap_or_default();

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::cluster::{ObjectKey, PodInfo, PodKey, Stored};
+use crate::cluster::{CachedObject, ObjectKey, PodInfo, PodKey};
 use crate::framework::{Judgement, Listed, PostFilters, Profile, Scope};
 use crate::pod_groups::GroupId;
 
@@ -117,10 +117,10 @@ pub(crate) struct Judged {
     /// What held for the pod: the nodes of its placement.
     pub scope: Scope,
     /// Pods of the group before it, as if bound, and their claims.
-    pub assumed: Vec<(ObjectKey, Stored)>,
+    pub assumed: Vec<(ObjectKey, CachedObject)>,
 }
 
 /// The key of a pod in a state.
 fn object_key(pod: &PodInfo) -> crate::cluster::ObjectKey {
-    crate::cluster::ObjectKey { kind: crate::cluster::Watched::Pod, namespace: pod.namespace.clone(), name: pod.name.clone() }
+    crate::cluster::ObjectKey { kind: crate::cluster::WatchedKind::Pod, namespace: pod.namespace.clone(), name: pod.name.clone() }
 }

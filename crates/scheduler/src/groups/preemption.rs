@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::Cycle;
-use crate::cluster::{ClusterState, PodInfo, Stored};
+use crate::cluster::{CachedObject, ClusterState, PodInfo};
 use crate::framework::PostFilter;
 use crate::preemption::budgets::budgets;
 use crate::registry;
@@ -168,7 +168,7 @@ impl Group<'_> {
     fn may_stay(&self, unit: &Unit, state: &mut ClusterState, assignments: Option<&mut Assignments>) -> bool {
         let mut back = Excursion::default();
         for pod in &unit.pods {
-            back.set(state, &object_key(pod), Some(Stored::Pod(pod.clone())));
+            back.set(state, &object_key(pod), Some(CachedObject::Pod(pod.clone())));
         }
         let fits = match assignments {
             Some(assignments) => {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::Profile;
-use crate::cluster::{ClusterState, PodInfo, PodKey, Watched};
+use crate::cluster::{ClusterState, PodInfo, PodKey, WatchedKind};
 use crate::framework::{Cycle, GroupCycle, GroupOutcome, Judgement, PostFilters, Refusal, Scope, WholePod};
 
 use super::placement::Outcome;
@@ -107,7 +107,7 @@ impl Turn<'_, '_> {
         judgement.permit = waits.then_some(WAITS);
         judgement.group = Some(Box::new(cycle));
         let own: Vec<_> = tried.members[..place].iter().flat_map(|member| member.brings.clone()).collect();
-        let claims = own.iter().filter(|(key, _)| key.kind == Watched::ResourceClaim);
+        let claims = own.iter().filter(|(key, _)| key.kind == WatchedKind::ResourceClaim);
         let pending = claims.map(|(key, _)| format!("{}/{}", key.namespace, key.name)).collect();
         let assumed = before.into_iter().flat_map(|member| member.brings.clone()).chain(own.iter().cloned()).collect();
         Judged { judgement, scope: Scope { pending, ..tried.scope.clone() }, assumed }

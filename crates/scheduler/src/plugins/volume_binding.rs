@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::cluster::{Node, ObjectKey, Stored, VolumeSource, Watched};
+use crate::cluster::{CachedObject, Node, ObjectKey, VolumeSource, WatchedKind};
 use crate::framework::WithoutState;
 use crate::release::Rules;
 use crate::volumes::{Binder, PodClaims, claim_refs, owner_problem};
@@ -119,21 +119,23 @@ Differs from upstream
 }
 
 /// What the pod's Reserve on a node makes of volumes and claims until they are bound, and whether which volumes these are is chance.
-pub(crate) fn reserved(cycle: &Cycle<'_>, node: &Node) -> (Vec<(ObjectKey, Stored)>, bool) {
+pub(crate) fn reserved(cycle: &Cycle<'_>, node: &Node) -> (Vec<(ObjectKey, CachedObject)>, bool) {
     let runs = cycle.profile.filters.iter().any(|entry| entry.name == "VolumeBinding");
     let sorted = claims(cycle).ok().filter(|_| runs).and_then(|claims| PodClaims::sort(claims, cycle.state).ok());
     let found = sorted.filter(|sorted| !sorted.delayed.is_empty()).and_then(|sorted| Binder::new(sorted, cycle).find(node).ok());
     let Some(found) = found else { return Default::default() };
     let drawn = found.drawn_volume;
     let (volumes, claims) = found.assumed(&node.name);
-    let key = |kind: Watched, metadata: &ObjectMeta| {
+    let key = |kind: WatchedKind, metadata: &ObjectMeta| {
         let text = |text: &Option<String>| Arc::from(text.as_deref().unwrap_or_default());
         ObjectKey { kind, namespace: text(&metadata.namespace), name: text(&metadata.name) }
     };
-    let volumes =
-        volumes.into_iter().map(|volume| (key(Watched::PersistentVolume, &volume.metadata), Stored::PersistentVolume(volume.into())));
-    let claims =
-        claims.into_iter().map(|claim| (key(Watched::PersistentVolumeClaim, &claim.metadata), Stored::PersistentVolumeClaim(claim.into())));
+    let volumes = volumes
+        .into_iter()
+        .map(|volume| (key(WatchedKind::PersistentVolume, &volume.metadata), CachedObject::PersistentVolume(volume.into())));
+    let claims = claims
+        .into_iter()
+        .map(|claim| (key(WatchedKind::PersistentVolumeClaim, &claim.metadata), CachedObject::PersistentVolumeClaim(claim.into())));
     (volumes.chain(claims).collect(), drawn)
 }
 

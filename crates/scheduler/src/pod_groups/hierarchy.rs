@@ -151,7 +151,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::cluster::{ObjectKey, Watched};
+    use crate::cluster::{ObjectKey, WatchedKind};
     use crate::{Gates, Release};
 
     /// Groups as `name`, parent and second of creation; composite ones in upper case.
@@ -161,7 +161,7 @@ mod tests {
         let profile = Profile::new(Release(37), gates);
         let mut state = ClusterState::new(profile.rules.requests);
         for (at, (name, parent, second)) in groups.iter().enumerate() {
-            let kind = if name.chars().all(char::is_uppercase) { Watched::CompositePodGroup } else { Watched::PodGroup };
+            let kind = if name.chars().all(char::is_uppercase) { WatchedKind::CompositePodGroup } else { WatchedKind::PodGroup };
             let mut spec = json!({"schedulingPolicy": {"basic": {}}});
             if !parent.is_empty() {
                 spec["parentCompositePodGroupName"] = json!(parent);

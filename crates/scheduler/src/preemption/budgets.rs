@@ -141,7 +141,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::cluster::{ObjectKey, PodFields, Watched};
+    use crate::cluster::{ObjectKey, PodFields, WatchedKind};
     use crate::{Gates, Profile, Release};
 
     /// Three pods of two budgets that allow one disruption each, a fourth of one of them: in 1.18 who is violated depends on the order.
@@ -153,7 +153,7 @@ mod tests {
             for (at, (name, label, allowed)) in [("a", "x", 0), ("b", if apart { "z" } else { "y" }, 1)].into_iter().enumerate() {
                 let budget = json!({"metadata": {"name": name, "namespace": "n"}, "spec": {"selector": {"matchLabels": {label: "1"}}},
                                     "status": {"disruptionsAllowed": allowed, "currentHealthy": 3, "desiredHealthy": 1, "expectedPods": 3}});
-                let key = ObjectKey { kind: Watched::PodDisruptionBudget, namespace: "n".into(), name: name.into() };
+                let key = ObjectKey { kind: WatchedKind::PodDisruptionBudget, namespace: "n".into(), name: name.into() };
                 state.apply(&key, Some(budget.to_string().as_bytes()), at as i64 + 1);
             }
             let mut pod = |name: &str, labels: serde_json::Value| {

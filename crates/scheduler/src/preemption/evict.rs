@@ -68,7 +68,7 @@ fn above<'s>(pod: &PodInfo, hierarchy: Hierarchy<'s>) -> Vec<(GroupId, &'s Arc<P
 
 /// `getHighestAllAncestor` (1.37): the group with all of whose pods the pod goes, if it does not go alone.
 fn goes_with(pod: &PodInfo, hierarchy: Hierarchy) -> Option<GroupId> {
-    above(pod, hierarchy).into_iter().rev().find(|(_, group)| group.spec.goes_together()).map(|(id, _)| id)
+    above(pod, hierarchy).into_iter().rev().find(|(_, group)| group.spec.is_disrupted_as_one()).map(|(id, _)| id)
 }
 
 /// The pods on nodes of groups whose pods go together.

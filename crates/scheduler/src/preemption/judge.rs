@@ -1,6 +1,6 @@
 //! One attempt to schedule a pod by itself: its cycle, and what follows where no node fits (upstream's `schedulingCycle`).
 
-use crate::cluster::unreadable::watch;
+use crate::cluster::unreadable;
 use crate::cycle::fit_error;
 use crate::cycle::prepared::Prepared;
 use crate::framework::{Cycle, Judgement, NodeJudgement};
@@ -8,7 +8,7 @@ use crate::framework::{Cycle, Judgement, NodeJudgement};
 impl<'a> Cycle<'a> {
     /// Judges the pod on every node, scores those that fit and says what the scheduler would write.
     pub fn judge(&'a self) -> Judgement {
-        let (judgement, unread) = watch(|| self.attempted());
+        let (judgement, unread) = unreadable::collect(|| self.attempted());
         Judgement { unread, ..judgement }
     }
 

@@ -217,7 +217,7 @@ pub(crate) fn lower_pods(node: &NodeInfo, priority: i32) -> Vec<Arc<PodInfo>> {
 /// The node with those pods taken off.
 pub(crate) fn cleared(cycle: &Cycle, node: &NodeInfo, pods: &[Arc<PodInfo>]) -> NodeInfo {
     let mut info = node.clone();
-    pods.iter().for_each(|pod| info.take_off(pod, cycle.state.rules(), cycle.profile.rules.sidecar_ports));
+    pods.iter().for_each(|pod| info.simulate_remove(pod, cycle.state.rules(), cycle.profile.rules.sidecar_ports));
     info
 }
 

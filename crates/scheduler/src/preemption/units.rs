@@ -93,8 +93,8 @@ impl<'a> Cleared<'a> {
         for pod in &unit.pods {
             match delta {
                 _ if pod.node_name.as_ref() != Some(&self.info.name) => {}
-                1 => self.info.put_on(pod.clone(), rules, sidecars),
-                _ => self.info.take_off(pod, rules, sidecars),
+                1 => self.info.simulate_add(pod.clone(), rules, sidecars),
+                _ => self.info.simulate_remove(pod, rules, sidecars),
             }
             let node = pod.node_name.as_deref().and_then(|name| self.cycle.state.node(name));
             if let (Some((tracked, _)), Some(node)) = (&self.spread, node) {

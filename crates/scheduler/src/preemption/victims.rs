@@ -132,14 +132,14 @@ fn reprieve(
     let (mut info, mut gone) = (cleared.clone(), lower.to_vec());
     let (mut victims, mut staying, mut returned) = (Vec::new(), Vec::new(), Vec::new());
     for (pod, violates_budget) in first.into_iter().map(|pod| (pod, true)).chain(then.into_iter().map(|pod| (pod, false))) {
-        info.put_on(pod.clone(), rules, sidecars);
+        info.simulate_add(pod.clone(), rules, sidecars);
         let without: Vec<Arc<PodInfo>> = gone.iter().filter(|other| other.key() != pod.key()).cloned().collect();
         returned.push(pod.clone());
         if fits(&info, Moved { removed: &without, returned: &returned }) {
             gone = without;
             staying.push((importance(&pod, minor), violates_budget));
         } else {
-            info.take_off(&pod, rules, sidecars);
+            info.simulate_remove(&pod, rules, sidecars);
             returned.pop();
             victims.push(Victim { pod, violates_budget });
         }
@@ -174,15 +174,15 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::cluster::{ClusterState, ObjectKey, PodFields, Watched};
+    use crate::cluster::{ClusterState, ObjectKey, PodFields, WatchedKind};
     use crate::{Gates, Profile, Release};
 
     fn check(minor: u16, pods: &[(&str, i32, u32, &str)], cpu: &str, wanted: &[&str]) {
         let profile = Profile::new(Release(minor), Gates::new(Release(minor)));
         let mut state = ClusterState::new(profile.rules.requests);
         let mut revision = 0;
-        let mut put = |kind: Watched, name: String, mut object: Value| {
-            let namespace = if kind == Watched::Node { "" } else { "default" };
+        let mut put = |kind: WatchedKind, name: String, mut object: Value| {
+            let namespace = if kind == WatchedKind::Node { "" } else { "default" };
             object["metadata"]["name"] = json!(name);
             object["metadata"]["namespace"] = json!(namespace);
             revision += 1;
@@ -191,17 +191,17 @@ mod tests {
         };
         for name in ["x", "y", "z"] {
             let status = json!({"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10"}});
-            put(Watched::Node, name.into(), json!({"metadata": {"labels": {}}, "status": status}));
+            put(WatchedKind::Node, name.into(), json!({"metadata": {"labels": {}}, "status": status}));
         }
         for (at, (node, priority, cpu, app)) in pods.iter().enumerate() {
             let container = json!({"name": "c", "resources": {"requests": {"cpu": format!("{cpu}m")}}});
             let spec = json!({"nodeName": node, "priority": priority, "containers": [container]});
             let started = format!("2024-01-01T00:00:{at:02}Z");
             let status = json!({"phase": "Running", "startTime": started});
-            put(Watched::Pod, format!("p{at}"), json!({"metadata": {"labels": {"app": app}}, "spec": spec, "status": status}));
+            put(WatchedKind::Pod, format!("p{at}"), json!({"metadata": {"labels": {"app": app}}, "spec": spec, "status": status}));
         }
         let budget = json!({"metadata": {}, "spec": {"selector": {"matchLabels": {"app": "kept"}}}, "status": {"disruptionsAllowed": 2, "currentHealthy": 3, "desiredHealthy": 1, "expectedPods": 3}});
-        put(Watched::PodDisruptionBudget, "kept".into(), budget);
+        put(WatchedKind::PodDisruptionBudget, "kept".into(), budget);
         let container = json!({"name": "c", "resources": {"requests": {"cpu": cpu}}});
         let pod = json!({"metadata": {"name": "p", "namespace": "default"}, "spec": {"priority": 1000, "containers": [container]}});
         let pod = PodInfo::compile(&PodFields::of(pod).unwrap(), 0, state.interner(), &mut Vec::new());
@@ -282,7 +282,7 @@ mod tests {
         let mut state = ClusterState::new(Profile::new(Release(25), Gates::new(Release(25))).rules.requests);
         let budget = json!({"metadata": {"name": "b", "namespace": "n"}, "spec": {"selector": {"matchLabels": {"app": "kept"}}},
                             "status": {"disruptionsAllowed": 1, "currentHealthy": 2, "desiredHealthy": 1, "expectedPods": 2}});
-        let key = ObjectKey { kind: Watched::PodDisruptionBudget, namespace: "n".into(), name: "b".into() };
+        let key = ObjectKey { kind: WatchedKind::PodDisruptionBudget, namespace: "n".into(), name: "b".into() };
         state.apply(&key, Some(budget.to_string().as_bytes()), 1);
         let mut pod = |name: &str, app: &str| {
             let pod = json!({"metadata": {"name": name, "namespace": "n", "labels": {"app": app}}, "spec": {"containers": []}});

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::cluster::driver_devices::DriverClaim;
+use crate::cluster::device::classic::DriverClaim;
 use crate::cluster::{
-    Amount, Claim, ClusterState, ContainerRequests, Labels, Node, ObjectKey, PodInfo, PodSpec, Resources, Stored, Taint, Toleration,
-    Watched, WhenUnsatisfiable,
+    Amount, CachedObject, Claim, ClusterState, ContainerRequests, Labels, Node, ObjectKey, PodInfo, PodSpec, Resources, Taint, Toleration,
+    WatchedKind, WhenUnsatisfiable,
 };
 use crate::evidence::{amount, is_in_bytes};
 use ketcd_kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
@@ -149,17 +149,17 @@ impl Fix {
     }
 
     /// What the change makes of objects of the cluster, if it is one of the cluster.
-    pub(super) fn change_state(&self, state: &ClusterState, node: &Arc<str>) -> Vec<(ObjectKey, Option<Stored>)> {
-        let key = |kind: Watched, name: &str| ObjectKey { kind, namespace: Arc::default(), name: name.into() };
+    pub(super) fn change_state(&self, state: &ClusterState, node: &Arc<str>) -> Vec<(ObjectKey, Option<CachedObject>)> {
+        let key = |kind: WatchedKind, name: &str| ObjectKey { kind, namespace: Arc::default(), name: name.into() };
         let volume = |volume: PersistentVolume| {
-            (key(Watched::PersistentVolume, name(&volume.metadata)), Some(Stored::PersistentVolume(Arc::new(volume))))
+            (key(WatchedKind::PersistentVolume, name(&volume.metadata)), Some(CachedObject::PersistentVolume(Arc::new(volume))))
         };
-        let pod = |pod: &PodInfo| (ObjectKey { kind: Watched::Pod, namespace: pod.namespace.clone(), name: pod.name.clone() }, None);
+        let pod = |pod: &PodInfo| (ObjectKey { kind: WatchedKind::Pod, namespace: pod.namespace.clone(), name: pod.name.clone() }, None);
         match self {
             Self::Uncordon | Self::Label(..) | Self::RemoveTaint(_) => {
                 let Some(info) = state.node(node) else { return Vec::new() };
                 let changed = self.changed_node(&info.node);
-                vec![(key(Watched::Node, node), Some(Stored::Node(Arc::new(changed), Some(info.image_states.clone()))))]
+                vec![(key(WatchedKind::Node, node), Some(CachedObject::Node(Arc::new(changed), Some(info.image_states.clone()))))]
             }
             Self::Delete(gone) => vec![pod(gone)],
             Self::FreeVolume(released) => {
@@ -181,8 +181,8 @@ impl Fix {
                 let namespace: Arc<str> = claim.metadata.namespace.as_deref().unwrap_or_default().into();
                 let driver = state.listers().driver_claims.get(&namespace, name(&claim.metadata));
                 let driver = driver.map(|driver| Arc::new(DriverClaim { spec: driver.spec.clone(), ..DriverClaim::default() }));
-                let key = ObjectKey { kind: Watched::ResourceClaim, namespace, name: name(&claim.metadata).into() };
-                vec![pod(holder), (key, Some(Stored::ResourceClaim(Arc::new(free), driver)))]
+                let key = ObjectKey { kind: WatchedKind::ResourceClaim, namespace, name: name(&claim.metadata).into() };
+                vec![pod(holder), (key, Some(CachedObject::ResourceClaim(Arc::new(free), driver)))]
             }
             _ => Vec::new(),
         }

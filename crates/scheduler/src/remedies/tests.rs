@@ -3,13 +3,14 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::cluster::{ObjectKey, PodFields, Watched};
+use crate::cluster::{ObjectKey, PodFields, WatchedKind};
 use crate::{Cycle, Gates, Release, SchedulerConfiguration};
 
-fn state(profile: &Profile, objects: &[(Watched, &str, Value)]) -> ClusterState {
+fn state(profile: &Profile, objects: &[(WatchedKind, &str, Value)]) -> ClusterState {
     let mut state = ClusterState::new(profile.rules.requests);
     for (number, (kind, name, object)) in objects.iter().enumerate() {
-        let namespace = if matches!(kind, Watched::Pod | Watched::PersistentVolumeClaim | Watched::Service) { "default" } else { "" };
+        let namespace =
+            if matches!(kind, WatchedKind::Pod | WatchedKind::PersistentVolumeClaim | WatchedKind::Service) { "default" } else { "" };
         let key = ObjectKey { kind: *kind, namespace: namespace.into(), name: (*name).into() };
         let mut object = object.clone();
         object["metadata"]["name"] = json!(name);
@@ -20,12 +21,12 @@ fn state(profile: &Profile, objects: &[(Watched, &str, Value)]) -> ClusterState 
 }
 
 /// The remedies for a pod, one line each.
-fn check(pod: Value, objects: &[(Watched, &str, Value)], wanted: &[&str]) {
+fn check(pod: Value, objects: &[(WatchedKind, &str, Value)], wanted: &[&str]) {
     let release = Release(34);
     check_with(&Profile::new(release, Gates::new(release)), pod, objects, wanted);
 }
 
-fn check_with(profile: &Profile, pod: Value, objects: &[(Watched, &str, Value)], wanted: &[&str]) {
+fn check_with(profile: &Profile, pod: Value, objects: &[(WatchedKind, &str, Value)], wanted: &[&str]) {
     let mut state = state(profile, objects);
     let mut pod = json!({"metadata": {"name": "p", "namespace": "default", "labels": {"app": "a"}}, "spec": pod});
     pod["spec"]["containers"][0]["name"] = json!("c");
@@ -53,7 +54,7 @@ fn a_cordoned_node_and_a_tainted_one() {
         node(json!({"unschedulable": true, "taints": [{"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}]}), json!({}));
     let tainted = node(json!({"taints": [{"key": "dedicated", "value": "db", "effect": "NoSchedule"}]}), json!({}));
     let ill = node(json!({"taints": [{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}]}), json!({}));
-    let objects = [(Watched::Node, "n1", cordoned), (Watched::Node, "n2", tainted), (Watched::Node, "n3", ill)];
+    let objects = [(WatchedKind::Node, "n1", cordoned), (WatchedKind::Node, "n2", tainted), (WatchedKind::Node, "n3", ill)];
     let wanted = ["n1: uncordon n1", "n2: tolerate taint dedicated=db:NoSchedule", "n2: remove taint dedicated=db:NoSchedule from n2"];
     check(asks("1"), &objects, &wanted);
 }
@@ -63,13 +64,13 @@ fn room_by_asking_for_less_or_by_a_pod_less() {
     let mut running = json!({"metadata": {}, "spec": asks("3500m")});
     running["spec"]["nodeName"] = json!("n1");
     running["spec"]["containers"][0]["name"] = json!("c");
-    let objects = [(Watched::Node, "n1", node(json!({}), json!({}))), (Watched::Pod, "other", running)];
+    let objects = [(WatchedKind::Node, "n1", node(json!({}), json!({}))), (WatchedKind::Pod, "other", running)];
     check(asks("1"), &objects, &["n1: lower requests.cpu by 500m", "n1: delete pod default/other"]);
 }
 
 #[test]
 fn more_than_a_node_has_is_only_met_by_less() {
-    let objects = [(Watched::Node, "n1", node(json!({}), json!({})))];
+    let objects = [(WatchedKind::Node, "n1", node(json!({}), json!({})))];
     check(asks("6"), &objects, &["n1: lower requests.cpu by 2"]);
 }
 
@@ -77,7 +78,7 @@ fn more_than_a_node_has_is_only_met_by_less() {
 fn labels_that_people_set_and_labels_that_nodes_have() {
     let mut pod = asks("1");
     pod["nodeSelector"] = json!({"disk": "ssd"});
-    let objects = [(Watched::Node, "n1", node(json!({}), json!({})))];
+    let objects = [(WatchedKind::Node, "n1", node(json!({}), json!({})))];
     check(pod, &objects, &["n1: add label disk=ssd to n1", "n1: drop disk from nodeSelector"]);
     let mut pod = asks("1");
     pod["nodeSelector"] = json!({"kubernetes.io/hostname": "gone"});
@@ -88,7 +89,7 @@ fn labels_that_people_set_and_labels_that_nodes_have() {
 fn several_refusals_need_several_changes() {
     let mut pod = asks("6");
     pod["nodeSelector"] = json!({"disk": "ssd"});
-    let objects = [(Watched::Node, "n1", node(json!({"unschedulable": true}), json!({})))];
+    let objects = [(WatchedKind::Node, "n1", node(json!({"unschedulable": true}), json!({})))];
     let both = [
         "n1: uncordon n1 and lower requests.cpu by 2 and add label disk=ssd to n1",
         "n1: uncordon n1 and lower requests.cpu by 2 and drop disk from nodeSelector",
@@ -106,7 +107,7 @@ fn the_smallest_set_takes_of_each_filter_what_asks_for_least() {
     let mut running =
         json!({"metadata": {}, "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "3", "memory": "4Gi"}}}]}});
     running["spec"]["nodeName"] = json!("n1");
-    let objects = [(Watched::Node, "n1", node(json!({}), json!({}))), (Watched::Pod, "other", running)];
+    let objects = [(WatchedKind::Node, "n1", node(json!({}), json!({}))), (WatchedKind::Pod, "other", running)];
     let wanted = ["n1: drop the required node affinity and delete pod default/other"];
     check(pod, &objects, &wanted);
 }
@@ -117,8 +118,11 @@ fn a_rival_elsewhere_in_the_zone() {
         "requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "a"}}}]}}}});
     let full =
         json!({"metadata": {"labels": {"zone": "z"}}, "spec": {}, "status": {"allocatable": {"cpu": "1", "memory": "8Gi", "pods": "1"}}});
-    let objects =
-        [(Watched::Node, "n1", node(json!({}), json!({"zone": "z"}))), (Watched::Node, "n2", full), (Watched::Pod, "rival", rival)];
+    let objects = [
+        (WatchedKind::Node, "n1", node(json!({}), json!({"zone": "z"}))),
+        (WatchedKind::Node, "n2", full),
+        (WatchedKind::Pod, "rival", rival),
+    ];
     let pod = json!({"containers": [{"resources": {"requests": {"cpu": "2"}}}]});
     check(pod, &objects, &["n1: delete pod default/rival", "n2: lower requests.cpu by 1 and delete pod default/rival"]);
 }
@@ -127,11 +131,11 @@ fn a_rival_elsewhere_in_the_zone() {
 fn claims_that_are_missing_or_unbound_concern_every_node() {
     let mut pod = asks("1");
     pod["volumes"] = json!([{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]);
-    let one = [(Watched::Node, "n1", node(json!({}), json!({})))];
+    let one = [(WatchedKind::Node, "n1", node(json!({}), json!({})))];
     check(pod.clone(), &one, &["n1: create PersistentVolumeClaim data and a volume for it"]);
     let claim = json!({"metadata": {}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "5Gi"}}}});
     let [node] = one;
-    check(pod, &[node, (Watched::PersistentVolumeClaim, "data", claim)], &["n1: provide a PersistentVolume of 5Gi for claim data"]);
+    check(pod, &[node, (WatchedKind::PersistentVolumeClaim, "data", claim)], &["n1: provide a PersistentVolume of 5Gi for claim data"]);
 }
 
 #[test]
@@ -141,9 +145,9 @@ fn a_volume_for_a_claim() {
     let claim = json!({"metadata": {}, "spec": {"storageClassName": "local", "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "5Gi"}}}});
     let class = json!({"metadata": {}, "provisioner": "kubernetes.io/no-provisioner", "volumeBindingMode": "WaitForFirstConsumer"});
     let objects = [
-        (Watched::Node, "n1", node(json!({}), json!({"kubernetes.io/hostname": "n1"}))),
-        (Watched::PersistentVolumeClaim, "data", claim),
-        (Watched::StorageClass, "local", class),
+        (WatchedKind::Node, "n1", node(json!({}), json!({"kubernetes.io/hostname": "n1"}))),
+        (WatchedKind::PersistentVolumeClaim, "data", claim),
+        (WatchedKind::StorageClass, "local", class),
     ];
     check(pod, &objects, &["n1: provide a PersistentVolume of 5Gi of class local on n1 for claim data"]);
 }
@@ -262,11 +266,11 @@ fn labels_that_a_policy_wants() {
     };
     let sibling = json!({"metadata": {"labels": {"app": "a"}}, "spec": {"nodeName": "n1", "containers": [{"name": "c"}]}});
     let objects = [
-        (Watched::Service, "a", json!({"metadata": {}, "spec": {"selector": {"app": "a"}}})),
-        (Watched::Node, "n1", node(json!({}), json!({"rack": "r1", "retiring": "soon"}))),
-        (Watched::Node, "n2", node(json!({}), json!({"in-use": "yes", "retiring": "soon"}))),
-        (Watched::Node, "n3", node(json!({}), json!({"in-use": "yes", "rack": "r2", "retiring": "soon"}))),
-        (Watched::Pod, "other", sibling),
+        (WatchedKind::Service, "a", json!({"metadata": {}, "spec": {"selector": {"app": "a"}}})),
+        (WatchedKind::Node, "n1", node(json!({}), json!({"rack": "r1", "retiring": "soon"}))),
+        (WatchedKind::Node, "n2", node(json!({}), json!({"in-use": "yes", "retiring": "soon"}))),
+        (WatchedKind::Node, "n3", node(json!({}), json!({"in-use": "yes", "rack": "r2", "retiring": "soon"}))),
+        (WatchedKind::Pod, "other", sibling),
     ];
     check_with(&profile("in-use", true), asks("1"), &objects, &["n1: add label in-use= to n1", "n2: add label rack=r1 to n2"]);
     let wanted = ["n1: remove label retiring from n1", "n2: remove label retiring from n2 and add label rack=r1 to n2"];

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::cluster::{ClusterState, ObjectKey, PodInfo, Stored, WhenUnsatisfiable};
+use crate::cluster::{CachedObject, ClusterState, ObjectKey, PodInfo, WhenUnsatisfiable};
 use crate::plugins::pod_topology_spread::filter::comparisons;
 use crate::plugins::{node_resources_fit, pod_topology_spread};
 use crate::{Candidate, Cycle, Profile};
@@ -14,7 +14,7 @@ use super::needs::{self, Need};
 pub(super) struct Trial<'s> {
     pod: PodInfo,
     state: &'s mut ClusterState,
-    undo: Vec<(ObjectKey, Option<Stored>)>,
+    undo: Vec<(ObjectKey, Option<CachedObject>)>,
     /// The changes made, with the amounts that turned out to be needed.
     pub fixes: Vec<Fix>,
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::cluster::{ClusterState, ObjectKey, Stored, Watched};
+use crate::cluster::{CachedObject, ClusterState, ObjectKey, WatchedKind};
 use ketcd_kube::api::core::v1::{
     NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec,
     PersistentVolumeStatus, VolumeNodeAffinity,
@@ -20,7 +20,7 @@ pub(super) fn wanted(claim: &PersistentVolumeClaim) -> String {
 }
 
 /// A claim bound to a volume of its own that every node can reach.
-pub(super) fn bound(claim: &PersistentVolumeClaim, volume_name: &str) -> Vec<(ObjectKey, Option<Stored>)> {
+pub(super) fn bound(claim: &PersistentVolumeClaim, volume_name: &str) -> Vec<(ObjectKey, Option<CachedObject>)> {
     let mut bound = claim.clone();
     bound.metadata.annotations.get_or_insert_default().insert("pv.kubernetes.io/bind-completed".to_owned(), "yes".to_owned());
     bound.spec.get_or_insert_default().volume_name = Some(volume_name.to_owned());
@@ -29,16 +29,16 @@ pub(super) fn bound(claim: &PersistentVolumeClaim, volume_name: &str) -> Vec<(Ob
         spec: Some(PersistentVolumeSpec::default()),
         status: Some(PersistentVolumeStatus { phase: Some("Bound".to_owned()), ..PersistentVolumeStatus::default() }),
     };
-    let key = |kind: Watched, namespace: Option<&str>, name: &str| ObjectKey {
+    let key = |kind: WatchedKind, namespace: Option<&str>, name: &str| ObjectKey {
         kind,
         namespace: namespace.unwrap_or_default().into(),
         name: name.into(),
     };
     vec![
-        (key(Watched::PersistentVolume, None, volume_name), Some(Stored::PersistentVolume(Arc::new(volume)))),
+        (key(WatchedKind::PersistentVolume, None, volume_name), Some(CachedObject::PersistentVolume(Arc::new(volume)))),
         (
-            key(Watched::PersistentVolumeClaim, claim.metadata.namespace.as_deref(), name(&claim.metadata)),
-            Some(Stored::PersistentVolumeClaim(Arc::new(bound))),
+            key(WatchedKind::PersistentVolumeClaim, claim.metadata.namespace.as_deref(), name(&claim.metadata)),
+            Some(CachedObject::PersistentVolumeClaim(Arc::new(bound))),
         ),
     ]
 }

@@ -1,22 +1,22 @@
 //! A way away from the state that is walked back at the end.
 
-use crate::cluster::{Change, ClusterState, ObjectKey, Stored};
+use crate::cluster::{CachedObject, ClusterState, ObjectChange, ObjectKey};
 
 /// Objects set otherwise for a while, each with what it was.
 #[derive(Default)]
 pub(crate) struct Excursion {
-    steps: Vec<(ObjectKey, Option<Stored>)>,
+    steps: Vec<(ObjectKey, Option<CachedObject>)>,
 }
 
 impl Excursion {
     /// Sets an object otherwise.
-    pub(crate) fn set(&mut self, state: &mut ClusterState, key: &ObjectKey, stored: Option<Stored>) {
+    pub(crate) fn set(&mut self, state: &mut ClusterState, key: &ObjectKey, stored: Option<CachedObject>) {
         let before = state.set(key, stored);
         self.steps.push((key.clone(), before));
     }
 
     /// Takes a change back.
-    pub(crate) fn undo(&mut self, state: &mut ClusterState, change: &Change) {
+    pub(crate) fn undo(&mut self, state: &mut ClusterState, change: &ObjectChange) {
         self.set(state, &change.key, change.before.clone());
     }
 

@@ -7,7 +7,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use crate::cluster::{Change, ClusterState, ImageState, Node, NodeId, NodeInfo, Stored};
+use crate::cluster::{CachedObject, ClusterState, ImageState, Node, NodeId, NodeInfo, ObjectChange};
 
 /// How many revisions before an attempt an image list may have been under way to the scheduler still.
 const UNDER_WAY: i64 = 3;
@@ -34,17 +34,17 @@ struct Changed {
 
 impl ImageSnapshots {
     /// Notes which nodes a change touches: the node written, or those of a running pod. `refused`: whether a refused pod waits for another attempt.
-    pub(crate) fn note(&mut self, change: &Change, revision: i64, state: &ClusterState, refused: bool) {
+    pub(crate) fn note(&mut self, change: &ObjectChange, revision: i64, state: &ClusterState, refused: bool) {
         self.note_images(change, revision, state, refused);
-        let node_of = |stored: &Option<Stored>| match stored {
-            Some(Stored::Pod(pod)) if pod.is_on_node() => state.id_of(pod.node_name.as_deref()?),
-            Some(Stored::Node(node, _)) => state.id_of(&node.name),
+        let node_of = |stored: &Option<CachedObject>| match stored {
+            Some(CachedObject::Pod(pod)) if pod.is_on_node() => state.id_of(pod.node_name.as_deref()?),
+            Some(CachedObject::Node(node, _)) => state.id_of(&node.name),
             _ => None,
         };
         let (before, after) = (node_of(&change.before), node_of(&change.after));
         for id in before.into_iter().chain(after.filter(|after| Some(*after) != before)) {
             let known = match &change.before {
-                Some(Stored::Node(_, Some(known))) => known.clone(),
+                Some(CachedObject::Node(_, Some(known))) => known.clone(),
                 _ => state.node_by_id(id).image_states.clone(),
             };
             self.changed
@@ -56,9 +56,9 @@ impl ImageSnapshots {
     }
 
     /// Remembers which images came or went with a change of a node.
-    fn note_images(&mut self, change: &Change, revision: i64, state: &ClusterState, refused: bool) {
-        let node = |stored: &Option<Stored>| match stored {
-            Some(Stored::Node(node, _)) => Some(node.clone()),
+    fn note_images(&mut self, change: &ObjectChange, revision: i64, state: &ClusterState, refused: bool) {
+        let node = |stored: &Option<CachedObject>| match stored {
+            Some(CachedObject::Node(node, _)) => Some(node.clone()),
             _ => None,
         };
         let (before, after) = (node(&change.before).unwrap_or_default(), node(&change.after).unwrap_or_default());

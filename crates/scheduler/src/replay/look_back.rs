@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::agreement::agreement;
 use super::own_writes::{before_own_writes, first_own_write};
 use super::{assumed, attempt};
-use crate::cluster::unreadable::watch;
-use crate::cluster::{Change, ObjectKey, PodInfo, PodKey, Stored, Watched};
+use crate::cluster::unreadable;
+use crate::cluster::{CachedObject, ObjectChange, ObjectKey, PodInfo, PodKey, WatchedKind};
 use crate::explanation::{Agreement, Attempt, Explanation, Outcome, StateSeen};
 use crate::framework::{Cycle, Judgement};
 use crate::plugins::image_locality;
@@ -28,7 +28,7 @@ pub(super) struct Judged {
     /// What a cycle of the pod's group restricted it to.
     pub scope: Option<Scope>,
     /// Pods of its group that were tried before it, as if bound, and their claims.
-    pub before: Vec<(ObjectKey, Stored)>,
+    pub before: Vec<(ObjectKey, CachedObject)>,
 }
 
 /// A judgement, the revision of its state, and how that was found where it is not simply the revision before.
@@ -42,7 +42,7 @@ struct Sought<'a> {
     /// The revision it began after: the pod's creation or its last refusal.
     begun: i64,
     /// What it wrote on its way, each as it was before.
-    own: Vec<(ObjectKey, Option<Stored>)>,
+    own: Vec<(ObjectKey, Option<CachedObject>)>,
 }
 
 impl Replay {
@@ -56,7 +56,7 @@ impl Replay {
         end: usize,
         excursion: &mut Excursion,
     ) -> Explanation {
-        let since: Vec<(i64, &Change)> =
+        let since: Vec<(i64, &ObjectChange)> =
             self.journal.iter().take(end).filter(|(revision, _)| *revision > begun).map(|(revision, change)| (*revision, change)).collect();
         let nominated = self.nominated_by(attempt);
         let own = before_own_writes(&attempt.pod, nominated.as_deref(), since.iter().map(|(_, change)| *change), &self.state);
@@ -177,7 +177,7 @@ impl Replay {
     pub(super) fn nominated_by(&self, attempt: &Attempt) -> Option<Arc<str>> {
         let outcome = self.journal.iter().rev().take_while(|(revision, _)| *revision >= attempt.revision);
         let after = outcome.filter(|(_, change)| is_of(change, &attempt.pod)).find_map(|(_, change)| match &change.after {
-            Some(Stored::Pod(pod)) => pod.nominated_node_name.clone(),
+            Some(CachedObject::Pod(pod)) => pod.nominated_node_name.clone(),
             _ => None,
         });
         after.or_else(|| attempt.pod.nominated_node_name.clone())
@@ -190,12 +190,13 @@ impl Replay {
         }
         let mut assumed = Excursion::default();
         for pod in assumed::pods(self.waiting.iter().map(|(key, (since, _))| (key, *since)), pod, &self.state) {
-            let key = ObjectKey { kind: Watched::Pod, namespace: pod.namespace.clone(), name: pod.name.clone() };
-            assumed.set(&mut self.state, &key, Some(Stored::Pod(pod)));
+            let key = ObjectKey { kind: WatchedKind::Pod, namespace: pod.namespace.clone(), name: pod.name.clone() };
+            assumed.set(&mut self.state, &key, Some(CachedObject::Pod(pod)));
         }
         let known = self.known_nodes(attempt, pod, revision);
         let (profile, _) = self.scheduler.profile_for(pod);
-        let (of_group, unread) = watch(|| groups::judge(pod, &mut self.state, profile, &known, attempt.recorded_message.as_deref()));
+        let (of_group, unread) =
+            unreadable::collect(|| groups::judge(pod, &mut self.state, profile, &known, attempt.recorded_message.as_deref()));
         let (mut judgement, scope, before) = match of_group {
             Some(judged) => (judged.judgement, Some(judged.scope), judged.assumed),
             None => (Cycle::new(pod, &self.state, profile).judge(), None, Vec::new()),
@@ -229,7 +230,7 @@ impl Replay {
         }
         let later = self.journal.iter().rev().take_while(|(at, _)| *at > revision);
         let bound = later.filter_map(|(_, change)| match &change.after {
-            Some(Stored::Pod(other)) if other.spec.pod_group.is_some() && other.namespace == pod.namespace => {
+            Some(CachedObject::Pod(other)) if other.spec.pod_group.is_some() && other.namespace == pod.namespace => {
                 Some((other.key(), other.node_name.clone()?))
             }
             _ => None,
@@ -249,7 +250,7 @@ impl Replay {
 
 impl Sought<'_> {
     /// Whether a change is left as it is on the way back: the pod's own, and those taken back already.
-    fn keeps(&self, change: &Change) -> bool {
+    fn keeps(&self, change: &ObjectChange) -> bool {
         is_of(change, &self.attempt.pod) || self.own.iter().any(|(key, _)| *key == change.key)
     }
 }
@@ -259,22 +260,22 @@ fn better(known: Chosen, other: Chosen) -> Chosen {
     if known.0.verdict != Agreement::Disagrees || other.0.verdict == Agreement::Disagrees { known } else { other }
 }
 
-fn is_of(change: &Change, pod: &PodInfo) -> bool {
-    change.key.kind == Watched::Pod && change.key.namespace == pod.namespace && change.key.name == pod.name
+fn is_of(change: &ObjectChange, pod: &PodInfo) -> bool {
+    change.key.kind == WatchedKind::Pod && change.key.namespace == pod.namespace && change.key.name == pod.name
 }
 
 /// Whether a change shows that the scheduler had turned to another pod.
-fn decides(change: &Change) -> bool {
+fn decides(change: &ObjectChange) -> bool {
     match (&change.before, &change.after) {
-        (Some(Stored::Pod(before)), Some(Stored::Pod(after))) => attempt::attempt(Some(before), after, 0).is_some(),
+        (Some(CachedObject::Pod(before)), Some(CachedObject::Pod(after))) => attempt::attempt(Some(before), after, 0).is_some(),
         _ => false,
     }
 }
 
 /// Whether taking a change back can alter a judgement: pods that wait without a nomination cannot.
-fn matters(change: &Change) -> bool {
-    let counts = |stored: &Option<Stored>| match stored {
-        Some(Stored::Pod(pod)) => pod.is_on_node() || pod.nominated_node_name.is_some(),
+fn matters(change: &ObjectChange) -> bool {
+    let counts = |stored: &Option<CachedObject>| match stored {
+        Some(CachedObject::Pod(pod)) => pod.is_on_node() || pod.nominated_node_name.is_some(),
         Some(_) => true,
         None => false,
     };

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use crate::cluster::{Change, ClusterState, Encoded, ObjectKey, PodInfo, PodKey, Stored, Watched};
+use crate::cluster::{CachedObject, ClusterState, ObjectChange, ObjectKey, PodInfo, PodKey, RawObject, WatchedKind};
 
 use super::caveats::{self, Circumstances};
 use super::devices;
@@ -41,7 +41,7 @@ const JOURNAL: usize = 20_000;
 pub struct Replay {
     state: ClusterState,
     scheduler: Scheduler,
-    journal: VecDeque<(i64, Change)>,
+    journal: VecDeque<(i64, ObjectChange)>,
     /// Since when each pod without a node waits for its next attempt, and how it was then.
     waiting: HashMap<PodKey, (i64, Arc<PodInfo>)>,
     images: ImageSnapshots,
@@ -98,26 +98,26 @@ impl Replay {
     }
 
     /// Takes in an object that was there when the walk began.
-    pub fn seed<'a>(&mut self, key: &ObjectKey, object: impl Into<Encoded<'a>>, mod_revision: i64) {
+    pub fn seed<'a>(&mut self, key: &ObjectKey, object: impl Into<RawObject<'a>>, mod_revision: i64) {
         let change = self.state.apply(key, Some(object), mod_revision);
-        self.unreadable += usize::from(matches!(change.after, Some(Stored::Unreadable(_))));
+        self.unreadable += usize::from(matches!(change.after, Some(CachedObject::Unreadable(_))));
         self.note(&change, mod_revision);
         self.images.note(&change, mod_revision, &self.state, false);
     }
 
     /// Takes in a change and returns the attempts it shows: seldom one, hardly ever two. `object` is `None` for a deletion.
-    pub fn advance<'a>(&mut self, key: &ObjectKey, object: Option<impl Into<Encoded<'a>>>, revision: i64) -> Vec<Attempt> {
+    pub fn advance<'a>(&mut self, key: &ObjectKey, object: Option<impl Into<RawObject<'a>>>, revision: i64) -> Vec<Attempt> {
         let change = self.state.apply(key, object, revision);
         let refused = || {
             self.waiting.values().any(|(_, pod)| {
                 pod.scheduled.as_ref().is_some_and(|condition| !condition.status && &*condition.reason != "SchedulingGated")
             })
         };
-        let refused = change.key.kind == Watched::Node && refused();
+        let refused = change.key.kind == WatchedKind::Node && refused();
         self.images.note(&change, revision, &self.state, refused);
-        self.unreadable += usize::from(matches!(change.after, Some(Stored::Unreadable(_))));
+        self.unreadable += usize::from(matches!(change.after, Some(CachedObject::Unreadable(_))));
         let found = match (&change.before, &change.after) {
-            (Some(Stored::Pod(before)), Some(Stored::Pod(after))) => attempt::attempt(Some(before), after, revision),
+            (Some(CachedObject::Pod(before)), Some(CachedObject::Pod(after))) => attempt::attempt(Some(before), after, revision),
             _ => None,
         };
         if self.journal.len() == JOURNAL {
@@ -126,19 +126,19 @@ impl Replay {
         if found.is_none() {
             self.note(&change, revision);
         }
-        let unwritten = if change.key.kind == Watched::Pod { self.unwritten.settle(&change) } else { None };
+        let unwritten = if change.key.kind == WatchedKind::Pod { self.unwritten.settle(&change) } else { None };
         self.journal.push_back((revision, change));
         unwritten.into_iter().chain(found).collect()
     }
 
     /// Remembers since when a pod waits.
-    fn note(&mut self, change: &Change, revision: i64) {
-        if change.key.kind != Watched::Pod {
+    fn note(&mut self, change: &ObjectChange, revision: i64) {
+        if change.key.kind != WatchedKind::Pod {
             return;
         }
         let key: PodKey = (change.key.namespace.clone(), change.key.name.clone());
         match &change.after {
-            Some(Stored::Pod(pod)) if pod.node_name.is_none() && !pod.finished => {
+            Some(CachedObject::Pod(pod)) if pod.node_name.is_none() && !pod.finished => {
                 self.waiting.entry(key).or_insert_with(|| (revision, pod.clone()));
             }
             _ => {
@@ -199,7 +199,7 @@ impl Replay {
         let nominated = self.nominated_by(attempt);
         let mut found: Vec<(Arc<PodInfo>, i64)> = Vec::new();
         for (revision, change) in self.journal.iter().filter(|(revision, _)| *revision > begun && *revision <= attempt.revision) {
-            let Some(Stored::Pod(before)) = &change.before else { continue };
+            let Some(CachedObject::Pod(before)) = &change.before else { continue };
             if is_victim(change, &attempt.pod, nominated.as_deref()) && !found.iter().any(|(pod, _)| pod.uid == before.uid) {
                 found.push((before.clone(), *revision));
             }
@@ -230,7 +230,7 @@ impl Replay {
     /// Judges a bound pod whose binding is not readable any more: on the state as it is, as if the pod were to be placed now.
     pub fn explain_bound(&mut self, pod: &Arc<PodInfo>, revision: i64) -> Explanation {
         let mut excursion = Excursion::default();
-        let key = ObjectKey { kind: Watched::Pod, namespace: pod.namespace.clone(), name: pod.name.clone() };
+        let key = ObjectKey { kind: WatchedKind::Pod, namespace: pod.namespace.clone(), name: pod.name.clone() };
         excursion.set(&mut self.state, &key, None);
         let unbound = Arc::new(PodInfo { node_name: None, nominated_node_name: None, ..(**pod).clone() });
         let attempt = Attempt {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::cluster::{Change, ClusterState, ObjectKey, PodInfo, Stored, VolumeSource, Watched};
+use crate::cluster::{CachedObject, ClusterState, ObjectChange, ObjectKey, PodInfo, VolumeSource, WatchedKind};
 use ketcd_kube::api::core::v1::PersistentVolumeClaim;
 use ketcd_kube::api::resource::v1::ResourceClaim;
 
@@ -15,25 +15,25 @@ pub(super) const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 pub(crate) fn before_own_writes<'a>(
     pod: &PodInfo,
     nominated: Option<&str>,
-    changes: impl Iterator<Item = &'a Change>,
+    changes: impl Iterator<Item = &'a ObjectChange>,
     state: &ClusterState,
-) -> Vec<(ObjectKey, Option<Stored>)> {
+) -> Vec<(ObjectKey, Option<CachedObject>)> {
     let claims = delayed_claims(pod, state);
-    let mut found: Vec<(ObjectKey, Option<Stored>)> = Vec::new();
+    let mut found: Vec<(ObjectKey, Option<CachedObject>)> = Vec::new();
     for change in changes {
         let own = match change.key.kind {
-            Watched::PersistentVolumeClaim => {
+            WatchedKind::PersistentVolumeClaim => {
                 change.key.namespace == pod.namespace && claims.contains(&change.key.name) && change.before.is_some()
             }
-            Watched::PersistentVolume => claims_volume(change.after.as_ref(), pod, &claims),
-            Watched::ResourceClaim => {
+            WatchedKind::PersistentVolume => claims_volume(change.after.as_ref(), pod, &claims),
+            WatchedKind::ResourceClaim => {
                 change.before.is_some()
                     && change.key.namespace == pod.namespace
                     && uses_claim(pod, &change.key.name)
                     && !is_drivers(change, pod)
             }
-            Watched::PodScheduling | Watched::PodSchedulingContext => asks_driver(change, pod),
-            Watched::Pod => is_victim(change, pod, nominated),
+            WatchedKind::PodScheduling | WatchedKind::PodSchedulingContext => asks_driver(change, pod),
+            WatchedKind::Pod => is_victim(change, pod, nominated),
             _ => false,
         };
         if own && !found.iter().any(|(key, _)| *key == change.key) {
@@ -45,19 +45,26 @@ pub(crate) fn before_own_writes<'a>(
 
 /// The revision of the first change that only the attempt itself can have made, if there is one: what came later it cannot have seen.
 /// `changes` are those since it began, oldest first, each with its revision.
-pub(crate) fn first_own_write(attempt: &Attempt, nominated: Option<&str>, changes: &[(i64, &Change)], state: &ClusterState) -> Option<i64> {
+pub(crate) fn first_own_write(
+    attempt: &Attempt,
+    nominated: Option<&str>,
+    changes: &[(i64, &ObjectChange)],
+    state: &ClusterState,
+) -> Option<i64> {
     let pod = &attempt.pod;
     let claims = delayed_claims(pod, state);
-    let own = |change: &Change| match (&change.before, &change.after) {
-        (Some(Stored::PersistentVolumeClaim(before)), Some(Stored::PersistentVolumeClaim(after))) => {
+    let own = |change: &ObjectChange| match (&change.before, &change.after) {
+        (Some(CachedObject::PersistentVolumeClaim(before)), Some(CachedObject::PersistentVolumeClaim(after))) => {
             change.key.namespace == pod.namespace && claims.contains(&change.key.name) && binds(before, after)
         }
-        (before, Some(Stored::PersistentVolume(_))) => {
+        (before, Some(CachedObject::PersistentVolume(_))) => {
             claims_volume(change.after.as_ref(), pod, &claims) && !claims_volume(before.as_ref(), pod, &claims)
         }
-        (_, Some(Stored::PodSchedulingContext(_))) => asks_driver(change, pod),
-        (Some(Stored::ResourceClaim(before, _)), Some(Stored::ResourceClaim(after, _))) => reserves(after, pod) && !reserves(before, pod),
-        (Some(Stored::Pod(before)), Some(Stored::Pod(after))) if before.uid == pod.uid => {
+        (_, Some(CachedObject::PodSchedulingContext(_))) => asks_driver(change, pod),
+        (Some(CachedObject::ResourceClaim(before, _)), Some(CachedObject::ResourceClaim(after, _))) => {
+            reserves(after, pod) && !reserves(before, pod)
+        }
+        (Some(CachedObject::Pod(before)), Some(CachedObject::Pod(after))) if before.uid == pod.uid => {
             // Since 1.35 (NominatedNodeNameForExpectation) a node is nominated before a binding that has to wait.
             attempt.outcome == Outcome::Scheduled
                 && before.nominated_node_name != after.nominated_node_name
@@ -76,9 +83,9 @@ fn binds(before: &PersistentVolumeClaim, after: &PersistentVolumeClaim) -> bool 
 }
 
 /// Whether the scheduler told a driver which nodes it thinks of (`podSchedulingState.publish`, `plugins/dynamicresources/dynamicresources.go`).
-fn asks_driver(change: &Change, pod: &PodInfo) -> bool {
-    let spec = |stored: &Option<Stored>| match stored {
-        Some(Stored::PodSchedulingContext(context)) => Some(context.spec.clone()),
+fn asks_driver(change: &ObjectChange, pod: &PodInfo) -> bool {
+    let spec = |stored: &Option<CachedObject>| match stored {
+        Some(CachedObject::PodSchedulingContext(context)) => Some(context.spec.clone()),
         _ => None,
     };
     let own = change.key.namespace == pod.namespace && change.key.name == pod.name;
@@ -86,8 +93,9 @@ fn asks_driver(change: &Change, pod: &PodInfo) -> bool {
 }
 
 /// Whether a driver allocated a claim (up to 1.31): the scheduler reserves what it allocates in the same write.
-fn is_drivers(change: &Change, pod: &PodInfo) -> bool {
-    let (Some(Stored::ResourceClaim(before, _)), Some(Stored::ResourceClaim(after, Some(_)))) = (&change.before, &change.after) else {
+fn is_drivers(change: &ObjectChange, pod: &PodInfo) -> bool {
+    let (Some(CachedObject::ResourceClaim(before, _)), Some(CachedObject::ResourceClaim(after, Some(_)))) = (&change.before, &change.after)
+    else {
         return false;
     };
     let allocated = |claim: &ResourceClaim| claim.status.as_ref().is_some_and(|status| status.allocation.is_some());
@@ -116,8 +124,8 @@ pub(super) fn delayed_claims(pod: &PodInfo, state: &ClusterState) -> Vec<Arc<str
     names.filter(delayed).collect()
 }
 
-fn claims_volume(volume: Option<&Stored>, pod: &PodInfo, claims: &[Arc<str>]) -> bool {
-    let Some(Stored::PersistentVolume(volume)) = volume else { return false };
+fn claims_volume(volume: Option<&CachedObject>, pod: &PodInfo, claims: &[Arc<str>]) -> bool {
+    let Some(CachedObject::PersistentVolume(volume)) = volume else { return false };
     let claim = volume.spec.as_ref().and_then(|spec| spec.claim_ref.as_ref());
     claim.is_some_and(|claim| {
         claim.namespace.as_deref() == Some(&*pod.namespace) && claims.iter().any(|name| claim.name.as_deref() == Some(&**name))
@@ -134,10 +142,10 @@ fn uses_claim(pod: &PodInfo, name: &str) -> bool {
 }
 
 /// A pod of less priority on the node the attempt nominated that was told to go, or went.
-pub(crate) fn is_victim(change: &Change, pod: &PodInfo, nominated: Option<&str>) -> bool {
-    let Some(Stored::Pod(before)) = &change.before else { return false };
+pub(crate) fn is_victim(change: &ObjectChange, pod: &PodInfo, nominated: Option<&str>) -> bool {
+    let Some(CachedObject::Pod(before)) = &change.before else { return false };
     let goes = match &change.after {
-        Some(Stored::Pod(after)) => after.terminating || after.preempted || after.finished && before.terminating,
+        Some(CachedObject::Pod(after)) => after.terminating || after.preempted || after.finished && before.terminating,
         None => true,
         Some(_) => false,
     };

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::attempt;
-use crate::cluster::{Change, Encoded, PodInfo, PodKey, Stored};
+use crate::cluster::{CachedObject, ObjectChange, PodInfo, PodKey, RawObject};
 use crate::explanation::{Attempt, Outcome};
 use ketcd_kube::api::core::v1::Event;
 
@@ -31,7 +31,7 @@ struct Told {
 
 impl Told {
     /// Reads an Event, if it tells that no node fits a pod.
-    fn read(object: Encoded, revision: i64) -> Option<Self> {
+    fn read(object: RawObject, revision: i64) -> Option<Self> {
         if !object.may_hold(REASON.as_bytes()) {
             return None;
         }
@@ -69,16 +69,16 @@ pub(super) struct Unwritten {
 
 impl Unwritten {
     /// The refusal that a change of its pod shows to have stayed unwritten, if it does.
-    pub(super) fn settle(&mut self, change: &Change) -> Option<Attempt> {
+    pub(super) fn settle(&mut self, change: &ObjectChange) -> Option<Attempt> {
         let key = (change.key.namespace.clone(), change.key.name.clone());
         let (told, _) = self.pending.get(&key)?;
         let waits = match &change.after {
-            Some(Stored::Pod(pod)) if *pod.uid == *told.uid && pod.node_name.is_none() => Some(pod),
+            Some(CachedObject::Pod(pod)) if *pod.uid == *told.uid && pod.node_name.is_none() => Some(pod),
             _ => None,
         };
         let written = waits.is_some_and(|pod| is_written(&told.message, pod));
         let another = match (&change.before, waits) {
-            (Some(Stored::Pod(before)), Some(after)) => attempt::attempt(Some(before), after, 0).is_some(),
+            (Some(CachedObject::Pod(before)), Some(after)) => attempt::attempt(Some(before), after, 0).is_some(),
             _ => false,
         };
         if waits.is_some() && !written && !another {
@@ -91,10 +91,10 @@ impl Unwritten {
 
 impl Replay {
     /// Takes in an Event; returns the refusal it tells, or an earlier one, that is not and will not be written into its pod.
-    pub fn hear<'a>(&mut self, event: impl Into<Encoded<'a>>, revision: i64) -> Option<Attempt> {
+    pub fn hear<'a>(&mut self, event: impl Into<RawObject<'a>>, revision: i64) -> Option<Attempt> {
         let told = Told::read(event.into(), revision)?;
-        let of_pod = |change: &Change| match &change.after {
-            Some(Stored::Pod(pod)) if *pod.uid == *told.uid => Some(pod.clone()),
+        let of_pod = |change: &ObjectChange| match &change.after {
+            Some(CachedObject::Pod(pod)) if *pod.uid == *told.uid => Some(pod.clone()),
             _ => None,
         };
         let now = self.state.pod(&told.key.0, &told.key.1).filter(|pod| *pod.uid == *told.uid);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::cluster::Claim as ResourceClaim;
 use crate::cluster::NodeInfo;
-use crate::cluster::driver_devices::{ClaimSchedulingStatus, DriverClaim, PodSchedulingContext};
+use crate::cluster::device::classic::{ClaimSchedulingStatus, DriverClaim, PodSchedulingContext};
 use crate::framework::Fact;
 use crate::volumes::is_controlled_by;
 use crate::{Cycle, PreFilter, Refusal, Verdict};

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::cel::{Expression, Fault as CelFault, Semver, Value};
-use crate::cluster::driver_devices::{NamedAttribute, NamedResource, NamedResourcesSelector};
+use crate::cluster::device::classic::{NamedAttribute, NamedResource, NamedResourcesSelector};
 use crate::cluster::{Amount, ClusterState, Node};
 
 use super::Stop;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::cluster::Listers;
-use crate::cluster::driver_devices::{
+use crate::cluster::device::classic::{
     DriverClaim, DriverRequests, NamedResourcesSelector, ParametersReference, ResourceClaimParameters, ResourceClass,
     ResourceClassParameters, ResourceRequest,
 };

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::cluster::{Amount, Claim, DeviceTaking, NodeInfo, PodInfo, RequestRules, ResourceList, is_pod_level};
+use crate::cluster::{Amount, Claim, NodeAllocatableClaim, NodeInfo, PodInfo, RequestRules, ResourceList, is_pod_level};
 use crate::dra::{Fault, Holding, NodeAllocatable, can_skip_operations, is_kept_for, results, skips_operations};
 use crate::{Refusal, Verdict};
 
@@ -46,7 +46,8 @@ impl Wanted<'_> {
     /// What 1.36 says of a claim that pods on the node use already.
     fn users_on(&self, node: &NodeInfo, claim: &str) -> Option<&'static str> {
         let own = self.cycle.pod;
-        let uses = |pod: &PodInfo| pod.namespace == own.namespace && pod.device_takings.iter().any(|taking| *taking.claim == *claim);
+        let uses =
+            |pod: &PodInfo| pod.namespace == own.namespace && pod.node_allocatable_claims.iter().any(|taking| *taking.claim == *claim);
         let users: Vec<_> = node.pods.iter().filter(|pod| uses(pod)).collect();
         match users.as_slice() {
             [] => None,
@@ -68,7 +69,7 @@ impl Wanted<'_> {
     ///
     /// # Errors
     /// It cannot be told.
-    pub(crate) fn takings(&self, node: &NodeInfo) -> Result<Option<Vec<DeviceTaking>>, Fault> {
+    pub(crate) fn takings(&self, node: &NodeInfo) -> Result<Option<Vec<NodeAllocatableClaim>>, Fault> {
         let release = self.cycle.profile.release.0;
         let Some(devices) = self.node_allocatable.as_ref().filter(|_| release >= 37 || self.allocates()) else { return Ok(None) };
         let own = self.own(node);
@@ -99,7 +100,7 @@ impl Wanted<'_> {
             let what = "node-allocatable resource claim not referenced by any container within the pod";
             return Some(Verdict::unresolvable(format!("claim {}: {what}", taking.claim)));
         }
-        let pod = PodInfo { device_takings: takings, ..self.cycle.pod.clone() };
+        let pod = PodInfo { node_allocatable_claims: takings, ..self.cycle.pod.clone() };
         if let Some(reason) = uncovered(rules, &pod) {
             return Some(Verdict::unresolvable(reason));
         }
@@ -112,7 +113,7 @@ impl Wanted<'_> {
     /// What a node lacks for the pod and its devices.
     pub(crate) fn lacking(&self, node: &NodeInfo) -> Vec<Lacking> {
         let Ok(Some(takings)) = self.takings(node) else { return Vec::new() };
-        lacking(&self.cycle.profile.rules.requests, &PodInfo { device_takings: takings, ..self.cycle.pod.clone() }, node)
+        lacking(&self.cycle.profile.rules.requests, &PodInfo { node_allocatable_claims: takings, ..self.cycle.pod.clone() }, node)
     }
 }
 
@@ -145,7 +146,7 @@ fn lacking(rules: &RequestRules, pod: &PodInfo, node: &NodeInfo) -> Vec<Lacking>
 /// `validatePodLevelRequestsCoverDRA`). Of several resources that are not covered upstream names one by chance, this the first.
 fn uncovered(rules: &RequestRules, pod: &PodInfo) -> Option<String> {
     let requests = &pod.spec.requests;
-    if !rules.pod_level || (rules.release >= 37 && pod.device_takings.is_empty()) {
+    if !rules.pod_level || (rules.release >= 37 && pod.node_allocatable_claims.is_empty()) {
         return None;
     }
     let of = |list: &ResourceList, name: &str| list.iter().find(|(known, _)| **known == *name).map(|(_, amount)| *amount);
@@ -171,7 +172,7 @@ fn uncovered(rules: &RequestRules, pod: &PodInfo) -> Option<String> {
         return insufficient("limit", &name, &all("limits"));
     }
     for container in &requests.containers {
-        let devices: Vec<ResourceList> = pod.device_takings.iter().map(|taking| taking.of_container(&container.name)).collect();
+        let devices: Vec<ResourceList> = pod.node_allocatable_claims.iter().map(|taking| taking.of_container(&container.name)).collect();
         for (name, limit) in container.limits.iter().filter(|(name, _)| !name.starts_with("hugepages-")) {
             let with_devices = devices.iter().filter_map(|list| of(list, name)).fold(*limit, |sum, more| sum + more);
             if of(&requests.pod_level_limits, name).is_some_and(|most| with_devices > most) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ketcd_kube::api::core::v1 as core;
 use ketcd_kube::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
-use super::{Interner, Labels, Requirement, Selector};
+use crate::cluster::{Interner, Labels, Requirement, Selector};
 
 /// One term: pods it selects, and the topology within which it counts them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

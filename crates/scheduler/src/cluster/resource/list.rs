@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Amount;
+use crate::cluster::Amount;
 
 /// Amounts by resource name.
 pub type ResourceList = Vec<(Arc<str>, Amount)>;
@@ -17,12 +17,12 @@ fn entry<'a>(list: &'a mut ResourceList, name: &Arc<str>) -> &'a mut Amount {
 }
 
 /// Puts an amount in place of what was there.
-pub(super) fn set(list: &mut ResourceList, name: &Arc<str>, amount: Amount) {
+pub(in crate::cluster) fn set(list: &mut ResourceList, name: &Arc<str>, amount: Amount) {
     *entry(list, name) = amount;
 }
 
 /// Adds every amount of the other list.
-pub(super) fn add_all(list: &mut ResourceList, other: &ResourceList) {
+pub(in crate::cluster) fn add_all(list: &mut ResourceList, other: &ResourceList) {
     for (name, amount) in other {
         let known = entry(list, name);
         *known = *known + *amount;
@@ -30,7 +30,7 @@ pub(super) fn add_all(list: &mut ResourceList, other: &ResourceList) {
 }
 
 /// Raises every amount to the other list's.
-pub(super) fn raise_all(list: &mut ResourceList, other: &ResourceList) {
+pub(in crate::cluster) fn raise_all(list: &mut ResourceList, other: &ResourceList) {
     for (name, amount) in other {
         let known = entry(list, name);
         *known = (*known).max(*amount);

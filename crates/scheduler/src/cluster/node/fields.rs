@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use super::pod_fields::{ConditionFields, MetadataFields};
-use super::{Pairs, Text};
+use crate::cluster::pod::fields::{ConditionFields, MetadataFields};
+use crate::cluster::{Pairs, Text};
 
 /// A Node.
 #[derive(Clone, Debug, Default, Deserialize)]

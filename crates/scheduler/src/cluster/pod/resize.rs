@@ -2,13 +2,13 @@
 
 use super::request_rules::{Defaults, RequestRules, is_pod_level, with_defaults};
 use super::requests::ContainerRequests;
-use super::resource_list::{ResourceList, raise_all};
-use super::{Amount, PodInfo};
+use crate::cluster::resource::list::{ResourceList, raise_all};
+use crate::cluster::{Amount, PodInfo};
 
 impl RequestRules {
     /// A container's request, or what an in-place resize makes of it.
     /// Up to 1.32 init containers cannot be resized, since then sidecars can.
-    pub(super) fn effective(
+    pub(in crate::cluster) fn effective(
         &self,
         pod: &PodInfo,
         container: &ContainerRequests,
@@ -44,7 +44,7 @@ impl RequestRules {
     }
 
     /// What the pod asks for as a whole.
-    pub(super) fn pod_level_requests(&self, pod: &PodInfo, status: bool) -> ResourceList {
+    pub(in crate::cluster) fn pod_level_requests(&self, pod: &PodInfo, status: bool) -> ResourceList {
         let mut list = pod.spec.requests.pod_level.clone();
         let allocation = pod.allocations.iter().find(|allocation| allocation.container.is_empty());
         let Some(allocation) = allocation.filter(|_| status && self.pod_level_in_place) else { return list };
@@ -71,7 +71,7 @@ impl RequestRules {
 
     /// `AggregateContainerRequests` of 1.37: the spec, what is allocated and what the kubelet has set are summed each for itself, and of the
     /// sums the largest count. Of an infeasible resize the spec does not; the pod's own status, where it is complete, stands for its containers'.
-    pub(super) fn largest_sum(&self, pod: &PodInfo, defaults: Defaults) -> ResourceList {
+    pub(in crate::cluster) fn largest_sum(&self, pod: &PodInfo, defaults: Defaults) -> ResourceList {
         let status_of = |name: &str| pod.allocations.iter().find(|allocation| &*allocation.container == name);
         let set = |list: Option<&ResourceList>| list.filter(|list| !list.is_empty()).cloned();
         let allocated = |name: &str| set(status_of(name).map(|status| &status.allocated));

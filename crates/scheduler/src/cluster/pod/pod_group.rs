@@ -1,44 +1,8 @@
-//! Objects of APIs that still change, as far as schedulers read them, whatever version they are stored in.
-//! Sources: `api/resource/v1alpha3`, `v1beta2` (DeviceTaintRule), `api/scheduling/v1alpha1` (Workload, 1.35), `v1alpha2` (PodGroup, 1.36),
-//! `v1alpha3` and `v1beta1` (PodGroup, CompositePodGroup, 1.37).
+//! Groups of pods as far as schedulers read them, whatever version they are stored in.
+//! Sources: `api/scheduling/v1alpha1/types.go` (Workload, 1.35), `v1alpha2` (PodGroup, 1.36), `v1alpha3` and `v1beta1` (PodGroup,
+//! CompositePodGroup, 1.37).
 
 use serde::Deserialize;
-
-use ketcd_kube::api::resource::v1::{DeviceSelector, DeviceTaint};
-
-/// A taint on all devices that a selector names.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct DeviceTaintRule {
-    /// What it says.
-    pub spec: DeviceTaintRuleSpec,
-}
-
-/// What a device taint rule says.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct DeviceTaintRuleSpec {
-    /// The devices; `None`: all of them.
-    pub device_selector: Option<DeviceTaintSelector>,
-    /// The taint.
-    pub taint: DeviceTaint,
-}
-
-/// Devices by what identifies them; all that is given must be so.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct DeviceTaintSelector {
-    /// Their driver.
-    pub driver: Option<String>,
-    /// Their pool.
-    pub pool: Option<String>,
-    /// Their name.
-    pub device: Option<String>,
-    /// The class whose selectors match them (up to 1.34).
-    pub device_class_name: Option<String>,
-    /// Selectors that match them (up to 1.34).
-    pub selectors: Vec<DeviceSelector>,
-}
 
 /// How the pods of a group, or the groups of a composite group, are scheduled.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -124,7 +88,7 @@ impl PodGroupSpec {
     }
 
     /// Whether evicting one of its pods means evicting all.
-    pub fn goes_together(&self) -> bool {
+    pub fn is_disrupted_as_one(&self) -> bool {
         match &self.disruption_mode {
             Some(DisruptionMode::Named(name)) => name == "PodGroup",
             Some(DisruptionMode::Chosen { all }) => all.is_some(),

@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
-use super::requests::{ContainerRequests, Taken};
-use super::resource_list::{ResourceList, add_all, raise_all, set};
-use super::{Amount, PodInfo, Resources};
+use super::requests::{ContainerRequests, PodResource};
+use crate::cluster::resource::list::{ResourceList, add_all, raise_all, set};
+use crate::cluster::{Amount, PodInfo, Resources};
 
 /// CPU that a container without a cpu request counts for in scores, in thousandths (`priorities/util/non_zero.go`, every release).
-pub(super) const DEFAULT_MILLI_CPU: i64 = 100;
+pub(in crate::cluster) const DEFAULT_MILLI_CPU: i64 = 100;
 /// Memory that a container without a memory request counts for in scores, in bytes (the same file).
-pub(super) const DEFAULT_MEMORY: i64 = 200 * 1024 * 1024;
+pub(in crate::cluster) const DEFAULT_MEMORY: i64 = 200 * 1024 * 1024;
 
 /// Which of the rules for summing requests apply (scheduler-facing gates resolved).
 /// Sources: `schedulercache/node_info.go` (1.9–1.15), `nodeinfo/node_info.go` (1.16–1.18), `framework/types.go` (1.19–1.37),
@@ -35,12 +35,12 @@ pub struct RequestRules {
 }
 
 #[derive(Clone, Copy, Default)]
-pub(super) struct Defaults {
+pub(in crate::cluster) struct Defaults {
     cpu: bool,
     memory: bool,
 }
 
-pub(super) const NO_DEFAULTS: Defaults = Defaults { cpu: false, memory: false };
+pub(in crate::cluster) const NO_DEFAULTS: Defaults = Defaults { cpu: false, memory: false };
 const BOTH_DEFAULTS: Defaults = Defaults { cpu: true, memory: true };
 
 impl RequestRules {
@@ -66,16 +66,16 @@ impl RequestRules {
     }
 
     /// What a pod on a node takes there, with and without the defaults of scores; made once for all pods of a template.
-    pub fn taken<'p>(&self, pod: &'p PodInfo) -> Cow<'p, Taken> {
+    pub fn pod_resource<'p>(&self, pod: &'p PodInfo) -> Cow<'p, PodResource> {
         let make = || {
             let (non_zero_cpu, non_zero_memory) = self.existing_non_zero(pod);
-            Taken { requests: self.existing(pod), non_zero_cpu, non_zero_memory }
+            PodResource { requests: self.existing(pod), non_zero_cpu, non_zero_memory }
         };
-        if !pod.allocations.is_empty() || !pod.device_takings.is_empty() {
+        if !pod.allocations.is_empty() || !pod.node_allocatable_claims.is_empty() {
             return Cow::Owned(make());
         }
-        let (rules, taken) = pod.spec.requests.taken.0.get_or_init(|| (*self, make()));
-        if rules == self { Cow::Borrowed(taken) } else { Cow::Owned(make()) }
+        let (rules, resource) = pod.spec.requests.resource.0.get_or_init(|| (*self, make()));
+        if rules == self { Cow::Borrowed(resource) } else { Cow::Owned(make()) }
     }
 
     /// What a pod on a node takes there.
@@ -177,7 +177,7 @@ impl RequestRules {
     }
 
     /// `PodRequests` of 1.27 and later: amounts are added before they are rounded; sidecars from 1.28.
-    pub(super) fn aggregate(&self, pod: &PodInfo, defaults: Defaults, status: bool) -> ResourceList {
+    pub(in crate::cluster) fn aggregate(&self, pod: &PodInfo, defaults: Defaults, status: bool) -> ResourceList {
         let mut total = if status && self.release >= 37 {
             self.largest_sum(pod, defaults)
         } else {
@@ -199,7 +199,7 @@ impl RequestRules {
     }
 
     /// Regular containers and sidecars together, or what it takes to start them. `of` is asked of containers and whether they are init containers.
-    pub(super) fn sum(&self, pod: &PodInfo, of: impl Fn(&ContainerRequests, bool) -> ResourceList) -> ResourceList {
+    pub(in crate::cluster) fn sum(&self, pod: &PodInfo, of: impl Fn(&ContainerRequests, bool) -> ResourceList) -> ResourceList {
         let mut total = ResourceList::new();
         for container in &pod.spec.requests.containers {
             add_all(&mut total, &of(container, false));
@@ -251,7 +251,7 @@ pub fn is_pod_level(name: &str) -> bool {
     matches!(name, "cpu" | "memory") || name.starts_with("hugepages-")
 }
 
-pub(super) fn with_defaults(mut list: ResourceList, defaults: Defaults) -> ResourceList {
+pub(in crate::cluster) fn with_defaults(mut list: ResourceList, defaults: Defaults) -> ResourceList {
     let missing = |list: &ResourceList, name: &str| !list.iter().any(|(known, _)| &**known == name);
     if defaults.cpu && missing(&list, "cpu") {
         list.push(("cpu".into(), Amount::from_millis(DEFAULT_MILLI_CPU)));

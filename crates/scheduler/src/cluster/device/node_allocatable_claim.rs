@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::pod_spec::{compiled, resource_list};
-use super::request_rules::NO_DEFAULTS;
-use super::resource_list::{ResourceList, add_all};
-use super::{Interner, Pairs, PodInfo, RequestRules, Text};
+use crate::cluster::pod::request_rules::NO_DEFAULTS;
+use crate::cluster::pod::spec::{compiled, resource_list};
+use crate::cluster::resource::list::{ResourceList, add_all};
+use crate::cluster::{Interner, Pairs, PodInfo, RequestRules, Text};
 
 /// What the devices of one claim take for one pod: an entry of `status.nodeAllocatableResourceClaimStatuses`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DeviceTaking {
+pub struct NodeAllocatableClaim {
     /// The claim's name.
     pub claim: Arc<str>,
     /// The containers that name the claim, each as often as it does.
@@ -25,9 +25,9 @@ pub struct DeviceTaking {
     pub per_container: ResourceList,
 }
 
-impl DeviceTaking {
+impl NodeAllocatableClaim {
     /// Compiles an entry. What cannot be read is named in `problems`.
-    pub fn compile(entry: &TakingFields, interner: &mut Interner, problems: &mut Vec<String>) -> Self {
+    pub fn compile(entry: &NodeAllocatableClaimFields, interner: &mut Interner, problems: &mut Vec<String>) -> Self {
         const PLACE: &str = "status.nodeAllocatableResourceClaimStatuses";
         let mut listed = |name: &Option<Text>, quantity: &Option<Text>| {
             let (name, quantity) = (name.as_deref()?, quantity.as_deref()?);
@@ -74,7 +74,7 @@ impl DeviceTaking {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "the fields' own names")]
-pub struct TakingFields<'a> {
+pub struct NodeAllocatableClaimFields<'a> {
     #[serde(borrow)]
     pub resource_claim_name: Option<Text<'a>>,
     #[serde(borrow)]
@@ -114,8 +114,8 @@ pub struct OverheadFields<'a> {
 
 impl RequestRules {
     /// Adds what the pod's devices take, where that counts (`addDRANodeAllocatableClaimResources`).
-    pub(super) fn add_devices(&self, pod: &PodInfo, total: &mut ResourceList) {
-        for taking in pod.device_takings.iter().filter(|_| self.devices) {
+    pub(in crate::cluster) fn add_devices(&self, pod: &PodInfo, total: &mut ResourceList) {
+        for taking in pod.node_allocatable_claims.iter().filter(|_| self.devices) {
             add_all(total, &taking.total());
         }
     }

@@ -1,4 +1,4 @@
-//! A version of an object on its way into the state: JSON text, bytes as they are stored, or read ahead into the type of its kind.
+//! A version of an object on its way into the state: JSON text, bytes as they are stored, or parsed into the type of its kind.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -11,19 +11,20 @@ use ketcd_kube::api::storage::v1::{CSIDriver, CSINode, CSIStorageCapacity, Stora
 use ketcd_kube::api::{apps, core};
 use ketcd_kube::{Body, Decoder, as_decoded};
 
-use super::driver_devices::{
+use super::device::classic::{
     ClassNodes, DriverClaim, NamedResourceSlice, PodSchedulingContext, ResourceClaimParameters, ResourceClass, ResourceClassParameters,
     of_claim, of_class, of_slice,
 };
-use super::{Claim, DeviceTaintRule, NodeFields, PodFields, PodGroup, Slice, Watched, With, Workload, device_versions};
+use super::device::v1_conversion;
+use super::{Claim, DeviceTaintRule, NodeFields, PodFields, PodGroup, Slice, WatchedKind, With, Workload};
 
-/// An object's version, not compiled yet.
-pub enum Encoded<'a> {
+/// A version of an object that is not compiled yet.
+pub enum RawObject<'a> {
     /// The JSON the API server would return.
     Json(&'a [u8]),
-    /// A stored value.
+    /// A value of etcd.
     Stored {
-        /// What reads it.
+        /// The decoder that reads it.
         decoder: &'a Decoder,
         /// Its key.
         key: &'a [u8],
@@ -32,13 +33,13 @@ pub enum Encoded<'a> {
         /// The revision that wrote it.
         mod_revision: i64,
     },
-    /// Read ahead, which needs no state and can be done on another core; or why it cannot be read.
-    Ahead(Result<Read<'a>, Unread>),
+    /// Parsed already, which needs no state and can be done on another core; or why it cannot be read.
+    Parsed(Result<ParsedObject<'a>, ParseError>),
 }
 
 /// Why an object cannot be read, and what is known of it all the same.
 #[derive(Clone, Debug, Default)]
-pub struct Unread {
+pub struct ParseError {
     /// Why, a fragment.
     pub why: String,
     /// The node a pod is on, if it can be read.
@@ -47,15 +48,15 @@ pub struct Unread {
     pub idle: bool,
 }
 
-impl From<String> for Unread {
+impl From<String> for ParseError {
     fn from(why: String) -> Self {
         Self { why, ..Self::default() }
     }
 }
 
-/// An object read into the type of its kind.
+/// An object parsed into the type of its kind.
 #[allow(missing_docs, reason = "the kinds' own names")]
-pub enum Read<'a> {
+pub enum ParsedObject<'a> {
     Pod(Box<PodFields<'a>>),
     Node(Box<NodeFields<'a>>),
     Namespace(Box<core::v1::Namespace>),
@@ -84,86 +85,88 @@ pub enum Read<'a> {
     Workload(Box<Workload>),
 }
 
-impl<'a> From<&'a [u8]> for Encoded<'a> {
+impl<'a> From<&'a [u8]> for RawObject<'a> {
     fn from(text: &'a [u8]) -> Self {
         Self::Json(text)
     }
 }
 
-impl<'a> From<&'a Vec<u8>> for Encoded<'a> {
+impl<'a> From<&'a Vec<u8>> for RawObject<'a> {
     fn from(text: &'a Vec<u8>) -> Self {
         Self::Json(text)
     }
 }
 
-impl<'a> Encoded<'a> {
-    /// Whether a text can be in it, told without reading it; what is encrypted, and what was read, can hold anything.
+impl<'a> RawObject<'a> {
+    /// Returns whether the object can contain `text`, without parsing it. Encrypted and parsed objects always can.
     pub fn may_hold(&self, text: &[u8]) -> bool {
         let bytes = match self {
             Self::Json(text) => text,
             Self::Stored { value, .. } => *value,
-            Self::Ahead(_) => return true,
+            Self::Parsed(_) => return true,
         };
         bytes.starts_with(b"k8s:enc:") || bytes.windows(text.len()).any(|window| window == text)
     }
 
-    /// The same, read as an object of `kind`.
-    pub fn ahead(self, kind: Watched) -> Self {
-        Self::Ahead(self.read(kind))
+    /// Parses it as an object of `kind`, ahead of its use.
+    pub fn parsed(self, kind: WatchedKind) -> Self {
+        Self::Parsed(self.parse(kind))
     }
 
     /// Reads the object, whatever served version it was stored in: the fields a scheduler reads kept their names.
     ///
     /// # Errors
     /// Why it cannot be read.
-    pub fn read(self, kind: Watched) -> Result<Read<'a>, Unread> {
-        if let Self::Ahead(read) = self {
-            return read;
+    pub fn parse(self, kind: WatchedKind) -> Result<ParsedObject<'a>, ParseError> {
+        if let Self::Parsed(parsed) = self {
+            return parsed;
         }
         Ok(match kind {
-            Watched::Pod => {
+            WatchedKind::Pod => {
                 let again = self.again();
                 let read = self.first_or_again(|_| ()).and_then(|pod: PodFields<'a>| is_of_kind("Pod", &pod.kind).map(|()| pod));
-                Read::Pod(Box::new(read.map_err(|why| unread_pod(why, again))?))
+                ParsedObject::Pod(Box::new(read.map_err(|why| unread_pod(why, again))?))
             }
-            Watched::Node => {
+            WatchedKind::Node => {
                 let node: NodeFields<'a> = self.first_or_again(|_| ())?;
                 is_of_kind("Node", &node.kind)?;
-                Read::Node(Box::new(node))
+                ParsedObject::Node(Box::new(node))
             }
-            Watched::Namespace => Read::Namespace(Box::new(self.typed()?)),
-            Watched::Service => Read::Service(Box::new(self.typed()?)),
-            Watched::ReplicationController => Read::ReplicationController(Box::new(self.typed()?)),
-            Watched::ReplicaSet => Read::ReplicaSet(Box::new(self.typed()?)),
-            Watched::StatefulSet => Read::StatefulSet(Box::new(self.typed()?)),
-            Watched::PersistentVolume => Read::PersistentVolume(Box::new(self.typed()?)),
-            Watched::PersistentVolumeClaim => Read::PersistentVolumeClaim(Box::new(self.typed()?)),
-            Watched::StorageClass => Read::StorageClass(Box::new(self.typed()?)),
-            Watched::CsiNode => Read::CsiNode(Box::new(self.typed()?)),
-            Watched::CsiDriver => Read::CsiDriver(Box::new(self.typed()?)),
-            Watched::CsiStorageCapacity => Read::CsiStorageCapacity(Box::new(self.typed()?)),
-            Watched::VolumeAttachment => Read::VolumeAttachment(Box::new(self.typed()?)),
-            Watched::PodDisruptionBudget => Read::PodDisruptionBudget(Box::new(self.typed()?)),
-            Watched::ResourceClaim => {
+            WatchedKind::Namespace => ParsedObject::Namespace(Box::new(self.typed()?)),
+            WatchedKind::Service => ParsedObject::Service(Box::new(self.typed()?)),
+            WatchedKind::ReplicationController => ParsedObject::ReplicationController(Box::new(self.typed()?)),
+            WatchedKind::ReplicaSet => ParsedObject::ReplicaSet(Box::new(self.typed()?)),
+            WatchedKind::StatefulSet => ParsedObject::StatefulSet(Box::new(self.typed()?)),
+            WatchedKind::PersistentVolume => ParsedObject::PersistentVolume(Box::new(self.typed()?)),
+            WatchedKind::PersistentVolumeClaim => ParsedObject::PersistentVolumeClaim(Box::new(self.typed()?)),
+            WatchedKind::StorageClass => ParsedObject::StorageClass(Box::new(self.typed()?)),
+            WatchedKind::CsiNode => ParsedObject::CsiNode(Box::new(self.typed()?)),
+            WatchedKind::CsiDriver => ParsedObject::CsiDriver(Box::new(self.typed()?)),
+            WatchedKind::CsiStorageCapacity => ParsedObject::CsiStorageCapacity(Box::new(self.typed()?)),
+            WatchedKind::VolumeAttachment => ParsedObject::VolumeAttachment(Box::new(self.typed()?)),
+            WatchedKind::PodDisruptionBudget => ParsedObject::PodDisruptionBudget(Box::new(self.typed()?)),
+            WatchedKind::ResourceClaim => {
                 let (claim, driver) = self.with_additions(of_claim)?;
-                Read::ResourceClaim(claim, driver)
+                ParsedObject::ResourceClaim(claim, driver)
             }
-            Watched::ResourceSlice => {
+            WatchedKind::ResourceSlice => {
                 let (slice, named) = self.with_additions(of_slice)?;
-                Read::ResourceSlice(slice, named)
+                ParsedObject::ResourceSlice(slice, named)
             }
-            Watched::DeviceClass => {
+            WatchedKind::DeviceClass => {
                 let (class, nodes) = self.with(of_class)?;
-                Read::DeviceClass(class, nodes)
+                ParsedObject::DeviceClass(class, nodes)
             }
-            Watched::ResourceClass => Read::ResourceClass(Box::new(self.first_or_again(|_| ())?)),
-            Watched::PodScheduling | Watched::PodSchedulingContext => Read::PodSchedulingContext(Box::new(self.first_or_again(|_| ())?)),
-            Watched::ResourceClassParameters => Read::ResourceClassParameters(Box::new(self.first_or_again(|_| ())?)),
-            Watched::ResourceClaimParameters => Read::ResourceClaimParameters(Box::new(self.first_or_again(|_| ())?)),
-            Watched::DeviceTaintRule => Read::DeviceTaintRule(Box::new(self.first_or_again(|_| ())?)),
-            Watched::PodGroup => Read::PodGroup(Box::new(self.first_or_again(|_| ())?)),
-            Watched::CompositePodGroup => Read::CompositePodGroup(Box::new(self.first_or_again(|_| ())?)),
-            Watched::Workload => Read::Workload(Box::new(self.first_or_again(|_| ())?)),
+            WatchedKind::ResourceClass => ParsedObject::ResourceClass(Box::new(self.first_or_again(|_| ())?)),
+            WatchedKind::PodScheduling | WatchedKind::PodSchedulingContext => {
+                ParsedObject::PodSchedulingContext(Box::new(self.first_or_again(|_| ())?))
+            }
+            WatchedKind::ResourceClassParameters => ParsedObject::ResourceClassParameters(Box::new(self.first_or_again(|_| ())?)),
+            WatchedKind::ResourceClaimParameters => ParsedObject::ResourceClaimParameters(Box::new(self.first_or_again(|_| ())?)),
+            WatchedKind::DeviceTaintRule => ParsedObject::DeviceTaintRule(Box::new(self.first_or_again(|_| ())?)),
+            WatchedKind::PodGroup => ParsedObject::PodGroup(Box::new(self.first_or_again(|_| ())?)),
+            WatchedKind::CompositePodGroup => ParsedObject::CompositePodGroup(Box::new(self.first_or_again(|_| ())?)),
+            WatchedKind::Workload => ParsedObject::Workload(Box::new(self.first_or_again(|_| ())?)),
         })
     }
 
@@ -183,7 +186,7 @@ impl<'a> Encoded<'a> {
         let mut beside = None;
         let object = self.mended(|object| {
             beside = older(object);
-            device_versions::to_v1(object);
+            v1_conversion::to_v1(object);
         })?;
         Ok((Box::new(object), beside.map(Box::new)))
     }
@@ -211,12 +214,12 @@ impl<'a> Encoded<'a> {
         Ok((Box::new(With { known: *known, added: again.first_or_again(|_| ())? }), beside))
     }
 
-    /// The same once more, unless it was read ahead.
+    /// The same once more, unless it was parsed already.
     fn again(&self) -> Option<Self> {
         match self {
             Self::Json(text) => Some(Self::Json(text)),
             Self::Stored { decoder, key, value, mod_revision } => Some(Self::Stored { decoder, key, value, mod_revision: *mod_revision }),
-            Self::Ahead(_) => None,
+            Self::Parsed(_) => None,
         }
     }
 
@@ -234,7 +237,7 @@ impl<'a> Encoded<'a> {
                     Body::Opaque(_) => (opaque.reason, None),
                 },
             },
-            Self::Ahead(_) => ("it was read already".to_owned(), None),
+            Self::Parsed(_) => ("it was read already".to_owned(), None),
         };
         let mut object: Value = object.ok_or(error)?;
         as_decoded(&mut object);
@@ -244,7 +247,7 @@ impl<'a> Encoded<'a> {
 }
 
 /// What is known of a pod that cannot be read: where it is, if that much of it can be.
-fn unread_pod(why: String, again: Option<Encoded>) -> Unread {
+fn unread_pod(why: String, again: Option<RawObject>) -> ParseError {
     let object: Option<Value> = again.and_then(|again| again.first_or_again(|_| ()).ok());
     let Some(object) = object else { return why.into() };
     let text = |pointer: &str| match object.pointer(pointer) {
@@ -255,7 +258,7 @@ fn unread_pod(why: String, again: Option<Encoded>) -> Unread {
     let (node, nominated) = (text("/spec/nodeName"), text("/status/nominatedNodeName"));
     let finished = matches!(text("/status/phase"), Some("Succeeded" | "Failed"));
     let waits = known && node == Some("") && nominated == Some("");
-    Unread { why, node: node.filter(|node| !node.is_empty()).map(str::to_owned), idle: waits || finished }
+    ParseError { why, node: node.filter(|node| !node.is_empty()).map(str::to_owned), idle: waits || finished }
 }
 
 fn is_of_kind(wanted: &str, kind: &str) -> Result<(), String> {

@@ -5,8 +5,8 @@ use serde::Deserialize;
 
 use ketcd_kube::api::core::v1 as core;
 
-use super::device_takings::TakingFields;
-use super::{Pairs, Text};
+use crate::cluster::device::node_allocatable_claim::NodeAllocatableClaimFields;
+use crate::cluster::{Pairs, Text};
 
 /// A Pod.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -260,7 +260,7 @@ pub struct StatusFields<'a> {
     #[serde(borrow)]
     pub init_container_statuses: Option<Vec<ContainerStatusFields<'a>>>,
     #[serde(borrow)]
-    pub node_allocatable_resource_claim_statuses: Option<Vec<TakingFields<'a>>>,
+    pub node_allocatable_resource_claim_statuses: Option<Vec<NodeAllocatableClaimFields<'a>>>,
     #[serde(borrow)]
     pub nominated_node_name: Option<Text<'a>>,
     #[serde(borrow)]

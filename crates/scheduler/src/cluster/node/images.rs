@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::NodeId;
+use crate::cluster::NodeId;
 
 /// One image on one node, as the scheduler's cache held it when that node was last written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,13 +18,13 @@ pub struct ImageState {
 
 /// All images of the cluster. Upstream: `cacheImpl.imageStates` (`internal/cache/cache.go`).
 #[derive(Debug, Default)]
-pub(super) struct Images {
+pub(in crate::cluster) struct Images {
     by_name: HashMap<Arc<str>, (i64, BTreeSet<NodeId>)>,
 }
 
 impl Images {
     /// Takes a node's images out.
-    pub(super) fn remove(&mut self, node: NodeId, images: &[(Arc<str>, i64)]) {
+    pub(in crate::cluster) fn remove(&mut self, node: NodeId, images: &[(Arc<str>, i64)]) {
         for (name, _) in images {
             if let Some((_, nodes)) = self.by_name.get_mut(name) {
                 nodes.remove(&node);
@@ -36,14 +36,14 @@ impl Images {
     }
 
     /// Puts a node's images in.
-    pub(super) fn add(&mut self, node: NodeId, images: &[(Arc<str>, i64)]) {
+    pub(in crate::cluster) fn add(&mut self, node: NodeId, images: &[(Arc<str>, i64)]) {
         for (name, size) in images {
             self.by_name.entry(name.clone()).or_insert_with(|| (*size, BTreeSet::new())).1.insert(node);
         }
     }
 
     /// The states of a node's images as of this moment, sorted by name.
-    pub(super) fn states(&self, images: &[(Arc<str>, i64)]) -> Arc<[ImageState]> {
+    pub(in crate::cluster) fn states(&self, images: &[(Arc<str>, i64)]) -> Arc<[ImageState]> {
         let known = images.iter().filter_map(|(name, _)| Some((name, self.by_name.get(name)?)));
         let mut states: Vec<_> =
             known.map(|(name, (size, nodes))| ImageState { name: name.clone(), size: *size, nodes: nodes.len() }).collect();

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use ketcd_kube::api::core::v1 as core;
 
-use super::pod_fields::{MetadataFields, ResourceFields, SpecFields, StatusFields};
-use super::pod_spec::resource_list;
+use super::fields::{MetadataFields, ResourceFields, SpecFields, StatusFields};
 use super::requests::Allocation;
-use super::{DeviceTaking, Interner, Labels, Pairs, PodFields, PodSpec, Text};
+use super::spec::resource_list;
+use crate::cluster::{Interner, Labels, NodeAllocatableClaim, Pairs, PodFields, PodSpec, Text};
 
 /// Namespace and name.
 pub type PodKey = (Arc<str>, Arc<str>);
@@ -44,7 +44,7 @@ pub struct PodInfo {
     /// What was allocated where that differs from what is requested.
     pub allocations: Vec<Allocation>,
     /// What its devices take of the node (`status.nodeAllocatableResourceClaimStatuses`).
-    pub device_takings: Vec<DeviceTaking>,
+    pub node_allocatable_claims: Vec<NodeAllocatableClaim>,
     /// Whether `status.resize` says that a resize is infeasible (read by 1.27 to 1.31).
     pub resize_infeasible: bool,
     /// Whether the condition PodResizePending says so (read since 1.32).
@@ -129,7 +129,7 @@ impl PodInfo {
         info.claim_statuses = claims.map(|claim| ClaimStatus::compile(claim, interner)).collect();
         info.labels = interner.pairs(metadata.labels.as_ref());
         let takings = status.node_allocatable_resource_claim_statuses.iter().flatten();
-        info.device_takings = takings.map(|taking| DeviceTaking::compile(taking, interner, problems)).collect();
+        info.node_allocatable_claims = takings.map(|taking| NodeAllocatableClaim::compile(taking, interner, problems)).collect();
         info.allocations = allocations(status, &info.spec, info.resize_pending_infeasible, interner, problems);
         info
     }

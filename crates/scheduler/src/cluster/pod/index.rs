@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::{AffinityTerm, Labels, NodeId, PodInfo};
+use crate::cluster::{AffinityTerm, Labels, NodeId, PodInfo};
 
 /// How many of something each node has; no entry means none.
 pub type NodeCounts = BTreeMap<NodeId, u32>;
@@ -46,14 +46,14 @@ pub struct WeightedTerm {
 
 /// Both indices.
 #[derive(Debug, Default)]
-pub(super) struct PodIndex {
+pub(in crate::cluster) struct PodIndex {
     groups: HashMap<Arc<str>, HashMap<(Labels, bool), LabelGroup>>,
     terms: HashMap<WeightedTerm, NodeCounts>,
 }
 
 impl PodIndex {
     /// Counts a pod in on a node.
-    pub(super) fn add(&mut self, pod: &PodInfo, node: NodeId) {
+    pub(in crate::cluster) fn add(&mut self, pod: &PodInfo, node: NodeId) {
         let groups = self.groups.entry(pod.namespace.clone()).or_default();
         let group = groups.entry((pod.labels.clone(), pod.terminating)).or_insert_with(|| LabelGroup {
             namespace: pod.namespace.clone(),
@@ -68,7 +68,7 @@ impl PodIndex {
     }
 
     /// Counts a pod out again.
-    pub(super) fn remove(&mut self, pod: &PodInfo, node: NodeId) {
+    pub(in crate::cluster) fn remove(&mut self, pod: &PodInfo, node: NodeId) {
         if let Some(groups) = self.groups.get_mut(&pod.namespace) {
             let key = (pod.labels.clone(), pod.terminating);
             if let Some(group) = groups.get_mut(&key) {
@@ -89,23 +89,23 @@ impl PodIndex {
     }
 
     /// The groups of one namespace.
-    pub(super) fn groups_in(&self, namespace: &str) -> impl Iterator<Item = &LabelGroup> {
+    pub(in crate::cluster) fn groups_in(&self, namespace: &str) -> impl Iterator<Item = &LabelGroup> {
         self.groups.get(namespace).into_iter().flat_map(HashMap::values)
     }
 
     /// Namespaces that have running pods.
-    pub(super) fn namespaces(&self) -> impl Iterator<Item = &Arc<str>> {
+    pub(in crate::cluster) fn namespaces(&self) -> impl Iterator<Item = &Arc<str>> {
         self.groups.iter().filter(|(_, groups)| !groups.is_empty()).map(|(namespace, _)| namespace)
     }
 
     /// The terms running pods carry, each with where.
-    pub(super) fn terms(&self) -> impl Iterator<Item = (&WeightedTerm, &NodeCounts)> {
+    pub(in crate::cluster) fn terms(&self) -> impl Iterator<Item = (&WeightedTerm, &NodeCounts)> {
         self.terms.iter()
     }
 }
 
 /// Whether two versions of a pod are indexed alike.
-pub(super) fn alike(a: &PodInfo, b: &PodInfo) -> bool {
+pub(in crate::cluster) fn alike(a: &PodInfo, b: &PodInfo) -> bool {
     a.is_on_node() == b.is_on_node()
         && a.node_name == b.node_name
         && a.terminating == b.terminating
@@ -124,7 +124,7 @@ fn decrease(counts: &mut NodeCounts, node: NodeId) {
 }
 
 /// The terms a running pod carries.
-pub(super) fn terms(pod: &PodInfo) -> impl Iterator<Item = WeightedTerm> {
+pub(in crate::cluster) fn terms(pod: &PodInfo) -> impl Iterator<Item = WeightedTerm> {
     let (affinity, anti) = (&pod.spec.pod_affinity, &pod.spec.pod_anti_affinity);
     let required =
         |terms: &[Arc<AffinityTerm>], kind| terms.iter().map(move |term| WeightedTerm { kind, term: term.clone() }).collect::<Vec<_>>();

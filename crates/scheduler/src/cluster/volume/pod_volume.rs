@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::Interner;
-use super::pod_fields::VolumeFields;
+use crate::cluster::Interner;
+use crate::cluster::pod::fields::VolumeFields;
 
 /// A volume of a pod.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -3,10 +3,10 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::node_fields::{NodeSpecFields, NodeStatusFields};
-use super::pod_fields::MetadataFields;
-use super::pod_spec::resource_list;
-use super::{HostPort, ImageState, Interner, Labels, NodeFields, PodInfo, RequestRules, Resources, Text};
+use super::fields::{NodeSpecFields, NodeStatusFields};
+use crate::cluster::pod::fields::MetadataFields;
+use crate::cluster::pod::spec::resource_list;
+use crate::cluster::{HostPort, ImageState, Interner, Labels, NodeFields, PodInfo, RequestRules, Resources, Text};
 
 /// A node's number within one `ClusterState`, stable while the state lives.
 pub type NodeId = u32;
@@ -79,8 +79,8 @@ pub struct NodeInfo {
     pub non_zero_cpu: i64,
     /// Memory its pods take with the defaults of scores, in bytes.
     pub non_zero_memory: i64,
-    /// Host ports that count as free though a pod has them: see [`NodeInfo::take_off`].
-    pub(super) freed_ports: Vec<HostPort>,
+    /// Host ports that count as free though a pod has them: see [`NodeInfo::simulate_remove`].
+    pub(in crate::cluster) freed_ports: Vec<HostPort>,
 }
 
 impl Deref for NodeInfo {
@@ -93,11 +93,11 @@ impl Deref for NodeInfo {
 impl NodeInfo {
     /// Adds a pod and what it takes.
     pub fn add_pod(&mut self, pod: Arc<PodInfo>, rules: &RequestRules) {
-        let taken = rules.taken(&pod);
-        self.requested.add(&taken.requests);
-        self.non_zero_cpu = self.non_zero_cpu.wrapping_add(taken.non_zero_cpu);
-        self.non_zero_memory = self.non_zero_memory.wrapping_add(taken.non_zero_memory);
-        drop(taken);
+        let resource = rules.pod_resource(&pod);
+        self.requested.add(&resource.requests);
+        self.non_zero_cpu = self.non_zero_cpu.wrapping_add(resource.non_zero_cpu);
+        self.non_zero_memory = self.non_zero_memory.wrapping_add(resource.non_zero_memory);
+        drop(resource);
         self.pods.push(pod);
     }
 
@@ -105,22 +105,22 @@ impl NodeInfo {
     pub fn remove_pod(&mut self, pod: &PodInfo, rules: &RequestRules) -> bool {
         let Some(at) = self.pods.iter().position(|known| known.name == pod.name && known.namespace == pod.namespace) else { return false };
         let known = self.pods.remove(at);
-        let taken = rules.taken(&known);
-        self.requested.subtract(&taken.requests);
-        self.non_zero_cpu = self.non_zero_cpu.wrapping_sub(taken.non_zero_cpu);
-        self.non_zero_memory = self.non_zero_memory.wrapping_sub(taken.non_zero_memory);
+        let resource = rules.pod_resource(&known);
+        self.requested.subtract(&resource.requests);
+        self.non_zero_cpu = self.non_zero_cpu.wrapping_sub(resource.non_zero_cpu);
+        self.non_zero_memory = self.non_zero_memory.wrapping_sub(resource.non_zero_memory);
         true
     }
 
     /// Takes a pod off as preemption tries it: upstream keeps host ports as a set (`HostPortInfo.Remove`), so that the pod's ports count as free
     /// though one that stays has them too, until a pod with them comes.
-    pub fn take_off(&mut self, pod: &PodInfo, rules: &RequestRules, with_sidecars: bool) {
+    pub fn simulate_remove(&mut self, pod: &PodInfo, rules: &RequestRules, with_sidecars: bool) {
         self.freed_ports.extend(host_ports(pod, with_sidecars).cloned());
         self.remove_pod(pod, rules);
     }
 
     /// Adds a pod, whose host ports are taken from then on.
-    pub fn put_on(&mut self, pod: Arc<PodInfo>, rules: &RequestRules, with_sidecars: bool) {
+    pub fn simulate_add(&mut self, pod: Arc<PodInfo>, rules: &RequestRules, with_sidecars: bool) {
         self.freed_ports.retain(|freed| !host_ports(&pod, with_sidecars).any(|port| port == freed));
         self.add_pod(pod, rules);
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Amount, ResourceList};
+use crate::cluster::{Amount, ResourceList};
 
 /// Amounts per resource: cpu in thousandths, the rest in whole units (bytes, pieces), rounded up.
 /// Upstream: `framework.Resource`, `schedulercache.Resource`. Sums wrap as Go's do, so that what is taken away leaves what was there before.
@@ -98,7 +98,7 @@ pub fn is_extended(name: &str) -> bool {
 }
 
 /// Whether the scheduler of 1.`release` tracks `name` beside cpu, memory and ephemeral storage.
-pub(super) fn is_scalar(name: &str, release: u16) -> bool {
+pub(in crate::cluster) fn is_scalar(name: &str, release: u16) -> bool {
     if name.starts_with("hugepages-") || is_extended(name) {
         return true;
     }

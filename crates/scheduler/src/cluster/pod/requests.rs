@@ -3,9 +3,9 @@
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
-use super::Resources;
 use super::request_rules::RequestRules;
-use super::resource_list::ResourceList;
+use crate::cluster::Resources;
+use crate::cluster::resource::list::ResourceList;
 
 /// One container's part.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -35,13 +35,13 @@ pub struct PodRequests {
     pub pod_level: ResourceList,
     /// `spec.resources.limits`, likewise.
     pub pod_level_limits: ResourceList,
-    /// What a pod of this template takes of its node, once it was asked for.
-    pub(super) taken: Memo,
+    /// What a pod of this template takes of its node, once it was computed.
+    pub(in crate::cluster) resource: Memo,
 }
 
-/// What a pod on a node takes there.
+/// What a pod on a node takes there. Upstream: `podResource` (`framework/types.go`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Taken {
+pub struct PodResource {
     /// For the filters.
     pub requests: Resources,
     /// CPU with the defaults of scores, in thousandths.
@@ -52,7 +52,7 @@ pub struct Taken {
 
 /// A sum kept with the rules it was made by. It is no part of what it was made from: a copy, which may be changed, begins without it.
 #[derive(Debug, Default)]
-pub(super) struct Memo(pub(super) OnceLock<(RequestRules, Taken)>);
+pub(in crate::cluster) struct Memo(pub(in crate::cluster) OnceLock<(RequestRules, PodResource)>);
 
 impl Clone for Memo {
     fn clone(&self) -> Self {

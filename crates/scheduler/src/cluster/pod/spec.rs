@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use ketcd_kube::api::core::v1 as core;
 
-use super::pod_fields::{ContainerFields, MetadataFields, OwnerFields, PodClaimFields, SpecFields, TolerationFields};
-use super::{
+use super::fields::{ContainerFields, MetadataFields, OwnerFields, PodClaimFields, SpecFields, TolerationFields};
+use crate::cluster::{
     Amount, ContainerRequests, Interner, NodeSelectorTerm, Pairs, PodAffinity, PodRequests, PodVolume, ResourceList, Selector, Text,
 };
 
@@ -139,13 +139,18 @@ pub struct HostPort {
 }
 
 /// Parses a resource list; each amount that is none is named in `problems`.
-pub(super) fn resource_list(list: Option<&Pairs>, place: &str, interner: &mut Interner, problems: &mut Vec<String>) -> ResourceList {
+pub(in crate::cluster) fn resource_list(
+    list: Option<&Pairs>,
+    place: &str,
+    interner: &mut Interner,
+    problems: &mut Vec<String>,
+) -> ResourceList {
     let list = list.into_iter().flat_map(Pairs::iter);
     list.filter_map(|(name, quantity)| compiled(name, quantity, place, interner, problems)).collect()
 }
 
 /// One of its amounts.
-pub(super) fn compiled(
+pub(in crate::cluster) fn compiled(
     name: &str,
     quantity: &str,
     place: &str,

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 const EXACTLY: [&str; 7] = ["deviceClassName", "selectors", "allocationMode", "count", "adminAccess", "tolerations", "capacity"];
 
 /// Brings a claim or slice of any version into the shape of v1.
-pub(super) fn to_v1(object: &mut Value) {
+pub(in crate::cluster) fn to_v1(object: &mut Value) {
     if let Some(allocation) = object.pointer_mut("/status/allocation").and_then(Value::as_object_mut)
         && let Some(nodes) = allocation.remove("availableOnNodes")
     {

@@ -1,0 +1,3 @@
+//! Volumes of pods.
+
+pub(super) mod pod_volume;
