@@ -167,7 +167,7 @@ fn ends_with_name(key: &[u8], name: &str) -> bool {
     key.strip_suffix(name.as_bytes()).is_some_and(|before| before.ends_with(b"/"))
 }
 
-fn place(object: &ketcd_kube::ObjectKey<'_>) -> Place {
+fn place(object: &ketcd_kube::ObjectPath<'_>) -> Place {
     let kind = match object.resource {
         Resource::Known(kind) => kind.singular_resource(),
         Resource::Unlisted { group: "", plural } => plural.to_owned(),

@@ -6,7 +6,7 @@ use std::pin::pin;
 use futures_util::TryStreamExt;
 use regex::bytes::Regex;
 
-use ketcd_history::Told;
+use ketcd_history::AttributedChange;
 use ketcd_history::timeline::{Story, Timeline};
 use ketcd_kube::{Address, Kinds};
 use ketcd_store::{At, Event, KeyRange, Until};
@@ -78,7 +78,7 @@ pub(super) async fn read(session: &Session, asked: &Keys) -> Result<Story> {
     while let Some(read) = changes.try_next().await? {
         if let Read::Item(change) = read {
             let keep = asked.contains(&change.key);
-            story.observe(Told::new(change, clock), keep);
+            story.observe(AttributedChange::new(change, clock), keep);
         }
     }
     story.finish();

@@ -55,7 +55,7 @@ async fn last_start(session: &Session, keys: Keys, newest: Revision) -> Result<O
         let before = change.before.object();
         found = change.after.whole().map(|after| {
             let known = found.take().and_then(|(_, revision)| revision).filter(|_| before.is_some());
-            let seen = matches!(change.before, ketcd_history::Version::Unreadable);
+            let seen = matches!(change.before, ketcd_history::ObjectVersion::Unreadable);
             let started = !seen && config::started(before, after);
             (after.clone(), if started { Some(change.revision) } else { known })
         });

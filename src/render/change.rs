@@ -6,7 +6,7 @@ use json_patch::Patch;
 use serde::Serialize;
 use serde_json::Value;
 
-use ketcd_history::{Actor, Told, Version};
+use ketcd_history::{Actor, AttributedChange, ObjectVersion};
 use ketcd_store::Origin;
 
 /// How much of an object is shown.
@@ -49,22 +49,22 @@ pub enum With {
 ///
 /// # Errors
 /// The stream's.
-pub fn write_json(told: &mut Told, shown: Shown, with: With, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_json(told: &mut AttributedChange, shown: Shown, with: With, out: &mut dyn Write) -> io::Result<()> {
     Ok(serde_json::to_writer(out, &line(told, shown, with))?)
 }
 
 /// One change as a JSON value, as [`write_json`] writes it.
-pub fn to_value(told: &mut Told, shown: Shown, with: With) -> Value {
+pub fn to_value(told: &mut AttributedChange, shown: Shown, with: With) -> Value {
     serde_json::to_value(line(told, shown, with)).unwrap_or(Value::Null)
 }
 
-fn line(told: &mut Told, shown: Shown, with: With) -> Line<'_> {
+fn line(told: &mut AttributedChange, shown: Shown, with: With) -> Line<'_> {
     if !shown.managed_fields {
         told.change.before.remove_managed_fields();
         told.change.after.remove_managed_fields();
     }
     let patch = told.change.patch();
-    let Told { change, dated, actor } = told;
+    let AttributedChange { change, dated, actor } = told;
     Line {
         revision: change.revision.0,
         sub_revision: change.sub_revision,
@@ -75,7 +75,7 @@ fn line(told: &mut Told, shown: Shown, with: With) -> Line<'_> {
         source: origin(change.origin),
         by: actor.as_ref().map(Actor::to_string),
         by_from: actor.as_ref().map(|actor| actor.from.as_str()),
-        error: if let Version::Opaque(opaque) = &change.after { Some(&opaque.reason) } else { None },
+        error: if let ObjectVersion::Opaque(opaque) = &change.after { Some(&opaque.reason) } else { None },
         object: (with == With::Object).then(|| change.after.object().unwrap_or(&Value::Null)),
         patch,
     }

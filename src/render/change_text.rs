@@ -8,7 +8,7 @@ use super::visible::visible;
 use super::{duration, value};
 use ketcd_history::clock::Dated;
 use ketcd_history::diff::{Detail, FieldChange, object_fields};
-use ketcd_history::{ActorFrom, Change, ChangeKind, Told, Version, noise};
+use ketcd_history::{ActorFrom, AttributedChange, Change, ChangeKind, ObjectVersion, noise};
 use ketcd_store::Origin;
 
 /// Columns where the output has no width of its own.
@@ -20,7 +20,7 @@ const WHO: usize = 32;
 
 /// How changes are told.
 #[derive(Clone, Copy, Debug)]
-pub struct Telling {
+pub struct Options {
     /// Field by field.
     pub diff: bool,
     /// Bookkeeping and heartbeats too, leaf by leaf.
@@ -32,34 +32,34 @@ pub struct Telling {
 }
 
 /// Tells changes one after the other.
-pub struct Teller {
-    telling: Telling,
+pub struct ChangeWriter {
+    options: Options,
     previous: Option<Dated>,
     folded: usize,
     inferred: bool,
     day: Option<String>,
 }
 
-impl Teller {
+impl ChangeWriter {
     /// Begins.
-    pub fn new(telling: Telling) -> Self {
-        Self { telling, previous: None, folded: 0, inferred: false, day: None }
+    pub fn new(options: Options) -> Self {
+        Self { options, previous: None, folded: 0, inferred: false, day: None }
     }
 
     /// Tells one change; `name` is what its key stands for, such as `pod/lab/ubuntu`.
     ///
     /// # Errors
     /// The stream's.
-    pub fn tell(&mut self, told: &Told, name: &str, out: &mut dyn Write) -> io::Result<()> {
+    pub fn tell(&mut self, told: &AttributedChange, name: &str, out: &mut dyn Write) -> io::Result<()> {
         self.tell_day(told, out)?;
         let name = &*visible(name);
         let who = self.who(told);
         let head = format!("{}  {:>6}  ", clock_time(told.dated), format!("r{}", told.change.revision));
         let rows = self.rows(&told.change, name);
-        if !self.telling.diff {
+        if !self.options.diff {
             self.brief_line(&head, &rows, name, &who, out)?;
         }
-        for (place, row) in rows.iter().enumerate().filter(|_| self.telling.diff) {
+        for (place, row) in rows.iter().enumerate().filter(|_| self.options.diff) {
             let margin = if place == 0 { paint(style::FAINT, head.clone()).to_string() } else { " ".repeat(head.len()) };
             let tail = if place == 0 { who.as_str() } else { "" };
             self.line(&margin, head.len(), row, tail, out)?;
@@ -89,7 +89,7 @@ impl Teller {
         Ok(())
     }
 
-    fn tell_day(&mut self, told: &Told, out: &mut dyn Write) -> io::Result<()> {
+    fn tell_day(&mut self, told: &AttributedChange, out: &mut dyn Write) -> io::Result<()> {
         let Some(day) = told.dated.map(|dated| dated.time.strftime("%Y-%m-%d").to_string()) else { return Ok(()) };
         if self.day.as_ref() != Some(&day) {
             writeln!(out, "{}", paint(style::FAINT, format!("{day} UTC")))?;
@@ -98,14 +98,14 @@ impl Teller {
         Ok(())
     }
 
-    fn who(&mut self, told: &Told) -> String {
+    fn who(&mut self, told: &AttributedChange) -> String {
         let by = told.actor.as_ref().map(|actor| {
             let inferred = actor.from == ActorFrom::Inferred;
             self.inferred |= inferred;
             format!("{}{}", visible(&actor.to_string()), if inferred { "*" } else { "" })
         });
         let elapsed = match (self.previous, told.dated) {
-            (Some(previous), Some(now)) if !self.telling.many => Some(format!("+{}", duration::between(previous, now))),
+            (Some(previous), Some(now)) if !self.options.many => Some(format!("+{}", duration::between(previous, now))),
             _ => None,
         };
         by.into_iter().chain(elapsed).collect::<Vec<_>>().join(", ")
@@ -113,27 +113,27 @@ impl Teller {
 
     fn rows(&mut self, change: &Change, name: &str) -> Vec<Row> {
         let (before, after) = match (&change.before, &change.after) {
-            (_, Version::Opaque(opaque)) => return vec![Row::new('?', name, &format!("cannot be decoded: {}", opaque.reason))],
-            (_, Version::Absent) => return vec![Row::new('-', name, "deleted")],
-            (Version::Absent, _) => return vec![Row::new('+', name, "created")],
-            (Version::Object(before), Version::Object(after)) => (before, after),
+            (_, ObjectVersion::Opaque(opaque)) => return vec![Row::new('?', name, &format!("cannot be decoded: {}", opaque.reason))],
+            (_, ObjectVersion::Absent) => return vec![Row::new('-', name, "deleted")],
+            (ObjectVersion::Absent, _) => return vec![Row::new('+', name, "created")],
+            (ObjectVersion::Object(before), ObjectVersion::Object(after)) => (before, after),
             _ if change.origin == Origin::Objects => {
                 return vec![Row::new('~', name, "as read; what came before is not known")];
             }
             _ => return vec![Row::new('~', name, "first readable version; what came before is gone")],
         };
-        let detail = if self.telling.all_fields { Detail::Leaves } else { Detail::Story };
+        let detail = if self.options.all_fields { Detail::Leaves } else { Detail::Story };
         let all = object_fields(before, after, detail);
-        let (shown, folded) = if self.telling.all_fields { (all, 0) } else { noise::fold(all) };
+        let (shown, folded) = if self.options.all_fields { (all, 0) } else { noise::fold(all) };
         self.folded += folded;
-        if !self.telling.diff {
+        if !self.options.diff {
             return vec![Row::new(sign(change.kind), name, &summary(&shown, folded))];
         }
         let mut rows: Vec<Row> = shown.iter().map(row).collect();
         if rows.is_empty() {
             rows.push(Row::new('·', "", &format!("{folded} folded {}", if folded == 1 { "field" } else { "fields" })));
         }
-        if self.telling.many {
+        if self.options.many {
             rows.insert(0, Row::new(sign(change.kind), name, ""));
         }
         rows
@@ -142,18 +142,18 @@ impl Teller {
     /// One line for a whole change: object (among several), who, what.
     fn brief_line(&self, head: &str, rows: &[Row], name: &str, who: &str, out: &mut dyn Write) -> io::Result<()> {
         let Some(row) = rows.first() else { return Ok(()) };
-        let name = if self.telling.many { format!("{name:<PATH$} ") } else { String::new() };
+        let name = if self.options.many { format!("{name:<PATH$} ") } else { String::new() };
         let who = format!("{who:<WHO$}");
         let taken = head.len() + 2 + name.chars().count() + who.chars().count() + 2;
-        let room = self.telling.width.unwrap_or(WIDTH).max(taken + 30) - taken;
+        let room = self.options.width.unwrap_or(WIDTH).max(taken + 30) - taken;
         let sign = paint(sign_style(row.sign), row.sign);
         writeln!(out, "{}{sign} {name}{}  {}", paint(style::FAINT, head), paint(style::ACTOR, who), value::cut(&row.value, room))
     }
 
     /// One line: margin, sign, path, value, and at its end who and how long after. The value gives way where the line is too long.
     fn line(&self, margin: &str, margin_width: usize, row: &Row, tail: &str, out: &mut dyn Write) -> io::Result<()> {
-        let width = self.telling.width.unwrap_or(WIDTH).max(60);
-        let wide = self.telling.width.is_none() && self.telling.all_fields;
+        let width = self.options.width.unwrap_or(WIDTH).max(60);
+        let wide = self.options.width.is_none() && self.options.all_fields;
         let path_width = row.path.chars().count();
         let padded = if row.value.is_empty() && tail.is_empty() { path_width } else { path_width.max(PATH) };
         let tail_width = if tail.is_empty() { 0 } else { tail.chars().count() + 2 };

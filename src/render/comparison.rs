@@ -12,7 +12,7 @@ use super::style::{self, paint};
 use super::visible::visible;
 use ketcd_history::compare::{Difference, Weight};
 use ketcd_history::diff::{Detail, object_fields, object_patch};
-use ketcd_history::{ChangeKind, Version, noise};
+use ketcd_history::{ChangeKind, ObjectVersion, noise};
 
 /// Columns where the output has no width of its own.
 const WIDTH: usize = 100;
@@ -82,7 +82,7 @@ fn write_one(named: &Named, showing: Showing, out: &mut dyn Write) -> io::Result
     };
     writeln!(out, "  {} {}", paint(sign_style(sign), sign), visible(&named.name))?;
     for version in [&difference.before, &difference.after] {
-        if let Version::Opaque(opaque) = version {
+        if let ObjectVersion::Opaque(opaque) = version {
             writeln!(out, "      {}", paint(style::WARNING, format!("cannot be decoded: {}", opaque.reason)))?;
         }
     }
@@ -129,7 +129,7 @@ pub fn write_json(named: &mut Named, shown: Shown, out: &mut dyn Write) -> io::R
         _ => None,
     };
     let error = [&difference.before, &difference.after].into_iter().find_map(|version| match version {
-        Version::Opaque(opaque) => Some(opaque.reason.as_str()),
+        ObjectVersion::Opaque(opaque) => Some(opaque.reason.as_str()),
         _ => None,
     });
     let line = Line {

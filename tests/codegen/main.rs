@@ -5,6 +5,7 @@ mod kubernetes;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -29,12 +30,12 @@ fn schemas(dir: &Path) -> Vec<PathBuf> {
 }
 
 /// Holds a generated file against the committed one, or writes it when blessed.
-fn compare(path: &str, generated: &str) {
-    let file = root().join(path);
+fn compare(path: &str, generated: impl AsRef<[u8]>) {
+    let (file, generated) = (root().join(path), generated.as_ref());
     if std::env::var_os("KETCD_BLESS").is_some() {
         fs::write(&file, generated).unwrap();
     }
-    let committed = fs::read_to_string(&file).unwrap_or_default();
+    let committed = fs::read(&file).unwrap_or_default();
     assert!(committed == generated, "{path} is stale: run `KETCD_BLESS=1 cargo test --test codegen` and commit it");
 }
 
@@ -46,7 +47,7 @@ fn etcd_messages_are_current() {
     let mut config = prost_build::Config::new();
     config.out_dir(out.path()).bytes(["."]).compile_fds(descriptors).unwrap();
     let mut text = String::from(
-        "//! etcd's own messages, one module for each of its packages. Generated from `proto/etcd` by `tests/codegen.rs`; do not edit.\n",
+        "//! etcd's own messages, one module for each of its packages. Generated from `proto/etcd` by `tests/codegen`; do not edit.\n",
     );
     for schema in schemas(&dir) {
         let package = schema.file_stem().unwrap().to_str().unwrap();
@@ -58,6 +59,43 @@ fn etcd_messages_are_current() {
         text.push_str("}\n");
     }
     compare("crates/store/src/proto.rs", &text);
+}
+
+/// What `tools/protoc` answers etcd-client's build script with: `proto/etcd-client-VERSION.binpb`, a FileDescriptorSet of the schemas in that crate.
+#[test]
+fn compiled_schemas_of_etcd_client_are_current() {
+    let (version, source) = etcd_client();
+    let schemas = source.join("proto");
+    let mut compiler = protox::Compiler::new([&schemas]).unwrap();
+    compiler.include_imports(true).include_source_info(false);
+    compiler
+        .open_files([
+            "etcd/api/authpb/auth.proto",
+            "etcd/api/etcdserverpb/rpc.proto",
+            "etcd/api/mvccpb/kv.proto",
+            "etcd/server/etcdserver/api/v3election/v3electionpb/v3election.proto",
+            "etcd/server/etcdserver/api/v3lock/v3lockpb/v3lock.proto",
+        ])
+        .unwrap();
+    compare(&format!("proto/etcd-client-{version}.binpb"), &compiler.encode_file_descriptor_set());
+}
+
+/// The version of etcd-client that Cargo.lock names, and where its source is.
+fn etcd_client() -> (String, PathBuf) {
+    let about = cargo(&["-vV"]);
+    let host = about.lines().find_map(|line| line.strip_prefix("host: ")).unwrap();
+    let metadata = cargo(&["metadata", "--format-version", "1", "--locked", "--offline", "--filter-platform", host]);
+    let metadata: serde_json::Value = serde_json::from_str(&metadata).unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    let package = packages.iter().find(|package| package["name"] == "etcd-client").unwrap();
+    let manifest = Path::new(package["manifest_path"].as_str().unwrap());
+    (package["version"].as_str().unwrap().to_owned(), manifest.parent().unwrap().to_owned())
+}
+
+fn cargo(arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO")).args(arguments).current_dir(root()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::change::{Change, ChangeKind, Version};
+use super::change::{Change, ChangeKind, ObjectVersion};
 
 /// How an actor is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ pub fn actor(change: &Change) -> Option<Actor> {
         ChangeKind::Deleted => inferred_deletion(object),
         ChangeKind::Added => named_by_itself(object).or_else(|| recorded(None, object)).or_else(|| inferred_creation(object)),
         ChangeKind::Modified => match &change.before {
-            Version::Object(before) => named_by_itself(object)
+            ObjectVersion::Object(before) => named_by_itself(object)
                 .or_else(|| recorded(Some(before), object))
                 .or_else(|| inferred_update(before, object))
                 .or_else(|| vanished(before, object)),
@@ -287,29 +287,29 @@ mod tests {
     use ketcd_store::{Origin, Revision};
     use serde_json::json;
 
-    fn made_by(before: Version, after: Version) -> Option<(String, ActorFrom)> {
+    fn made_by(before: ObjectVersion, after: ObjectVersion) -> Option<(String, ActorFrom)> {
         let kind = match (&before, &after) {
-            (Version::Absent, _) => ChangeKind::Added,
-            (_, Version::Absent) => ChangeKind::Deleted,
+            (ObjectVersion::Absent, _) => ChangeKind::Added,
+            (_, ObjectVersion::Absent) => ChangeKind::Deleted,
             _ => ChangeKind::Modified,
         };
         let change = Change { revision: Revision(2), sub_revision: 0, kind, key: "/k".into(), origin: Origin::Db, before, after };
         actor(&change).map(|actor| (actor.to_string(), actor.from))
     }
 
-    fn pod(managers: &[(&str, &str)], node: Option<&str>, status: Value) -> Version {
+    fn pod(managers: &[(&str, &str)], node: Option<&str>, status: Value) -> ObjectVersion {
         let managed: Vec<_> = managers.iter().map(|(name, time)| json!({"manager": name, "operation": "Update", "time": time})).collect();
         let mut pod = json!({"kind": "Pod", "metadata": {"name": "p", "managedFields": managed}, "spec": {}, "status": status});
         if let Some(node) = node {
             pod["spec"]["nodeName"] = json!(node);
         }
-        Version::Object(pod.into())
+        ObjectVersion::Object(pod.into())
     }
 
     #[test]
     fn managed_fields_come_first() {
         let created = pod(&[("kubectl-run", "1")], None, json!({}));
-        assert_eq!(made_by(Version::Absent, created.clone()), Some(("kubectl-run".into(), ActorFrom::Recorded)));
+        assert_eq!(made_by(ObjectVersion::Absent, created.clone()), Some(("kubectl-run".into(), ActorFrom::Recorded)));
         let bound = pod(&[("kubectl-run", "1")], Some("n1"), json!({}));
         assert_eq!(made_by(created, bound.clone()), Some(("kube-scheduler".into(), ActorFrom::Inferred)));
         let running = pod(&[("kubectl-run", "1"), ("kubelet", "2")], Some("n1"), json!({"podIP": "10.0.0.1"}));
@@ -322,7 +322,9 @@ mod tests {
             let entry = |name: &str, fields: Value| json!({"manager": name, "operation": "Update", "subresource": "status", "time": "1", "fieldsV1": fields});
             let managed: Vec<Value> =
                 [entry("kube-scheduler", scheduler)].into_iter().chain(kubelet.map(|fields| entry("kubelet", fields))).collect();
-            Version::Object(json!({"kind": "Pod", "metadata": {"managedFields": managed}, "spec": {"nodeName": "n1"}, "status": {}}).into())
+            ObjectVersion::Object(
+                json!({"kind": "Pod", "metadata": {"managedFields": managed}, "spec": {"nodeName": "n1"}, "status": {}}).into(),
+            )
         };
         let both = json!({"f:a": {}, "f:b": {}});
         let taken = made_by(pod(both.clone(), None), pod(json!({"f:a": {}}), Some(json!({"f:b": {}}))));
@@ -339,12 +341,12 @@ mod tests {
         let mut deleting = before.object().unwrap().clone();
         deleting["metadata"]["deletionTimestamp"] = json!("2026-11-20T22:16:12Z");
         deleting["metadata"]["deletionGracePeriodSeconds"] = json!(30);
-        assert_eq!(made_by(before.clone(), Version::Object(deleting.into())), None);
+        assert_eq!(made_by(before.clone(), ObjectVersion::Object(deleting.into())), None);
         let namespace = |metadata: Value, phase: &str| {
-            Version::Object(json!({"kind": "Namespace", "metadata": metadata, "status": {"phase": phase}}).into())
+            ObjectVersion::Object(json!({"kind": "Namespace", "metadata": metadata, "status": {"phase": phase}}).into())
         };
         let asked = json!({"deletionTimestamp": "2026-11-20T22:16:12Z"});
         assert_eq!(made_by(namespace(json!({}), "Active"), namespace(asked, "Terminating")), None);
-        assert_eq!(made_by(Version::Unreadable, before), None);
+        assert_eq!(made_by(ObjectVersion::Unreadable, before), None);
     }
 }

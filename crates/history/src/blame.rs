@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::actor::Actor;
-use super::change::{Told, Version};
+use super::change::{AttributedChange, ObjectVersion};
 use super::clock::Dated;
 use super::diff::{Alignment, align};
 use ketcd_kube::Object;
@@ -49,9 +49,9 @@ pub struct Blame {
 
 impl Blame {
     /// Takes the next change into account.
-    pub fn observe(&mut self, told: &Told) {
+    pub fn observe(&mut self, told: &AttributedChange) {
         let number = self.setters.len();
-        let known = told.change.before != Version::Unreadable;
+        let known = told.change.before != ObjectVersion::Unreadable;
         let setter = Setter {
             revision: known.then_some(told.change.revision),
             dated: told.dated.filter(|_| known),
@@ -62,7 +62,7 @@ impl Blame {
             return;
         };
         let lines = match (&told.change.before, self.current.take()) {
-            (Version::Object(_), Some((before, lines))) => merge("", &before.comparable(), lines, &after.comparable(), number),
+            (ObjectVersion::Object(_), Some((before, lines))) => merge("", &before.comparable(), lines, &after.comparable(), number),
             _ => fresh(after, number),
         };
         self.current = Some((after.clone(), lines));
@@ -133,7 +133,7 @@ mod tests {
     use ketcd_store::Origin;
     use serde_json::json;
 
-    fn told(revision: i64, before: Version, after: Value) -> Told {
+    fn told(revision: i64, before: ObjectVersion, after: Value) -> AttributedChange {
         let change = Change {
             revision: Revision(revision),
             sub_revision: 0,
@@ -141,9 +141,9 @@ mod tests {
             key: "/k".into(),
             origin: Origin::Db,
             before,
-            after: Version::Object(after.into()),
+            after: ObjectVersion::Object(after.into()),
         };
-        Told { change, dated: None, actor: None }
+        AttributedChange { change, dated: None, actor: None }
     }
 
     fn revision(blamed: &Blamed, lines: &Lines) -> Option<i64> {
@@ -155,8 +155,8 @@ mod tests {
         let first = json!({"spec": {"containers": [{"name": "a", "image": "a:1"}, {"name": "b", "image": "b:1"}]}});
         let second = json!({"spec": {"containers": [{"name": "b", "image": "b:2"}, {"name": "a", "image": "a:1"}], "nodeName": "n1"}});
         let mut blame = Blame::default();
-        blame.observe(&told(5, Version::Absent, first.clone()));
-        blame.observe(&told(6, Version::Object(first.into()), second));
+        blame.observe(&told(5, ObjectVersion::Absent, first.clone()));
+        blame.observe(&told(6, ObjectVersion::Object(first.into()), second));
         let (_, blamed) = blame.finish().unwrap();
         let Lines::Object(root, own) = &blamed.lines else { panic!() };
         assert_eq!(*own, 0);
@@ -170,8 +170,8 @@ mod tests {
     #[test]
     fn what_was_set_before_the_readable_history_has_no_revision() {
         let mut blame = Blame::default();
-        blame.observe(&told(5, Version::Unreadable, json!({"a": 1, "b": 1})));
-        blame.observe(&told(6, Version::Object(json!({"a": 1, "b": 1}).into()), json!({"a": 1, "b": 2})));
+        blame.observe(&told(5, ObjectVersion::Unreadable, json!({"a": 1, "b": 1})));
+        blame.observe(&told(6, ObjectVersion::Object(json!({"a": 1, "b": 1}).into()), json!({"a": 1, "b": 2})));
         let (_, blamed) = blame.finish().unwrap();
         let Lines::Object(root, _) = &blamed.lines else { panic!() };
         assert_eq!((revision(&blamed, &root[0].1), revision(&blamed, &root[1].1)), (None, Some(6)));

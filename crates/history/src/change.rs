@@ -35,7 +35,7 @@ impl ChangeKind {
 
 /// An object on one side of a change.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Version {
+pub enum ObjectVersion {
     /// There was none: the key did not exist.
     Absent,
     /// There was one, but it cannot be read any more: a gap.
@@ -46,7 +46,7 @@ pub enum Version {
     Opaque(Opaque),
 }
 
-impl Version {
+impl ObjectVersion {
     /// The object's JSON, if it is one.
     pub fn object(&self) -> Option<&Value> {
         self.whole().map(|object| &**object)
@@ -68,7 +68,7 @@ impl Version {
     }
 }
 
-impl From<Body> for Version {
+impl From<Body> for ObjectVersion {
     fn from(body: Body) -> Self {
         match body {
             Body::Object(object) => Self::Object(object),
@@ -90,15 +90,15 @@ pub struct Change {
     pub key: Bytes,
     /// Where it was read.
     pub origin: Origin,
-    /// The version just before: [`Version::Absent`] for a creation, [`Version::Unreadable`] after a gap.
-    pub before: Version,
-    /// The version of this revision; [`Version::Absent`] for a deletion.
-    pub after: Version,
+    /// The version just before: [`ObjectVersion::Absent`] for a creation, [`ObjectVersion::Unreadable`] after a gap.
+    pub before: ObjectVersion,
+    /// The version of this revision; [`ObjectVersion::Absent`] for a deletion.
+    pub after: ObjectVersion,
 }
 
 /// A change with what is known about it besides: when and by whom.
 #[derive(Clone, Debug)]
-pub struct Told {
+pub struct AttributedChange {
     /// The change.
     pub change: Change,
     /// When; `None` where nothing dates the revision.
@@ -107,7 +107,7 @@ pub struct Told {
     pub actor: Option<Actor>,
 }
 
-impl Told {
+impl AttributedChange {
     /// Dates `change` by `clock` and finds its actor.
     pub fn new(change: Change, clock: &Clock) -> Self {
         let dated = clock.date(change.revision);
@@ -126,12 +126,12 @@ impl Change {
     pub fn patch(&self) -> Option<Patch> {
         let before = self.before.whole()?;
         match &self.after {
-            Version::Object(after) => Some(diff::object_patch(before, after)),
-            Version::Absent => {
+            ObjectVersion::Object(after) => Some(diff::object_patch(before, after)),
+            ObjectVersion::Absent => {
                 let gone = ReplaceOperation { path: PointerBuf::root(), value: Value::Null };
                 Some(Patch(vec![PatchOperation::Replace(gone)]))
             }
-            Version::Unreadable | Version::Opaque(_) => None,
+            ObjectVersion::Unreadable | ObjectVersion::Opaque(_) => None,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::change::{ChangeKind, Version};
+use super::change::{ChangeKind, ObjectVersion};
 use super::diff::{Detail, object_fields};
 use super::noise;
 use ketcd_store::{KeyValue, Revision};
@@ -13,9 +13,9 @@ pub struct Difference {
     /// etcd's key.
     pub key: Bytes,
     /// In the first state.
-    pub before: Version,
+    pub before: ObjectVersion,
     /// In the second state.
-    pub after: Version,
+    pub after: ObjectVersion,
     /// The revision that wrote the version of the second state, or of the first where the object is gone.
     pub revision: Revision,
 }
@@ -35,8 +35,8 @@ impl Difference {
     /// Whether the object is new, changed or gone.
     pub fn kind(&self) -> ChangeKind {
         match (&self.before, &self.after) {
-            (Version::Absent, _) => ChangeKind::Added,
-            (_, Version::Absent) => ChangeKind::Deleted,
+            (ObjectVersion::Absent, _) => ChangeKind::Added,
+            (_, ObjectVersion::Absent) => ChangeKind::Deleted,
             _ => ChangeKind::Modified,
         }
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 
-use super::change::{Change, ChangeKind, Version};
+use super::change::{Change, ChangeKind, ObjectVersion};
 use ketcd_kube::{Body, Object};
 use ketcd_store::{Event, EventKind, KeyValue, Origin, Revision};
 
@@ -49,10 +49,10 @@ impl<D: Fn(&KeyValue) -> Body> Follower<D> {
         let (kind, after) = match kind {
             EventKind::Delete => {
                 self.last.remove(&key);
-                (ChangeKind::Deleted, Version::Absent)
+                (ChangeKind::Deleted, ObjectVersion::Absent)
             }
             EventKind::Put => {
-                let after = Version::from((self.decode)(&key_value));
+                let after = ObjectVersion::from((self.decode)(&key_value));
                 self.remember(&key, key_value, &after);
                 (if created { ChangeKind::Added } else { ChangeKind::Modified }, after)
             }
@@ -60,28 +60,28 @@ impl<D: Fn(&KeyValue) -> Body> Follower<D> {
         Change { revision, sub_revision, kind, key, origin, before, after }
     }
 
-    fn forget(&mut self, key: &Bytes) -> Version {
+    fn forget(&mut self, key: &Bytes) -> ObjectVersion {
         self.recent.remove(key);
-        Version::Absent
+        ObjectVersion::Absent
     }
 
     /// The version just before; a version number that does not follow the last one seen shows a gap; a deletion has none.
-    fn before(&mut self, key: &Bytes, kind: EventKind, now: &KeyValue) -> Version {
+    fn before(&mut self, key: &Bytes, kind: EventKind, now: &KeyValue) -> ObjectVersion {
         let object = self.recent.remove(key);
-        let Some(last) = self.last.get(key) else { return Version::Unreadable };
+        let Some(last) = self.last.get(key) else { return ObjectVersion::Unreadable };
         let follows = match kind {
             EventKind::Put => last.version + 1 == now.version && last.create_revision == now.create_revision,
             EventKind::Delete => last.mod_revision > self.gap,
         };
         if !follows {
-            return Version::Unreadable;
+            return ObjectVersion::Unreadable;
         }
-        object.map_or_else(|| Version::from((self.decode)(last)), Version::Object)
+        object.map_or_else(|| ObjectVersion::from((self.decode)(last)), ObjectVersion::Object)
     }
 
-    fn remember(&mut self, key: &Bytes, key_value: KeyValue, after: &Version) {
+    fn remember(&mut self, key: &Bytes, key_value: KeyValue, after: &ObjectVersion) {
         self.last.insert(key.clone(), key_value);
-        if let Version::Object(object) = after {
+        if let ObjectVersion::Object(object) = after {
             if self.recent.len() >= RECENT {
                 self.recent.clear();
             }
@@ -121,22 +121,22 @@ mod tests {
         let mut follower = follower();
         let added = follower.change(put(5, 5, 1, "{\"a\":1}"));
         let patch = added.patch();
-        assert_eq!((added.kind, added.before, patch), (ChangeKind::Added, Version::Absent, None));
+        assert_eq!((added.kind, added.before, patch), (ChangeKind::Added, ObjectVersion::Absent, None));
         let modified = follower.change(put(6, 5, 2, "{\"a\":2}"));
         assert_eq!(modified.patch().unwrap().to_string(), r#"[{"op":"replace","path":"/a","value":2}]"#);
         let deleted = follower.change(delete(7));
         assert_eq!(deleted.patch().unwrap().to_string(), r#"[{"op":"replace","path":"","value":null}]"#);
         let again = follower.change(put(8, 8, 1, "{}"));
-        assert_eq!(again.before, Version::Absent);
+        assert_eq!(again.before, ObjectVersion::Absent);
     }
 
     #[test]
     fn a_missing_version_is_a_gap_not_a_guess() {
         let mut follower = follower();
         follower.change(put(5, 5, 1, "{}"));
-        assert_eq!(follower.change(put(9, 5, 3, "{}")).before, Version::Unreadable);
-        assert_eq!(follower.change(put(12, 11, 2, "{}")).before, Version::Unreadable);
+        assert_eq!(follower.change(put(9, 5, 3, "{}")).before, ObjectVersion::Unreadable);
+        assert_eq!(follower.change(put(12, 11, 2, "{}")).before, ObjectVersion::Unreadable);
         follower.gap(Revision(12));
-        assert_eq!(follower.change(delete(13)).before, Version::Unreadable);
+        assert_eq!(follower.change(delete(13)).before, ObjectVersion::Unreadable);
     }
 }

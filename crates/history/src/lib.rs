@@ -13,5 +13,5 @@ pub mod state;
 pub mod timeline;
 
 pub use actor::{Actor, ActorFrom, actor};
-pub use change::{Change, ChangeKind, Told, Version};
+pub use change::{AttributedChange, Change, ChangeKind, ObjectVersion};
 pub use follow::Follower;

@@ -33,7 +33,7 @@ pub use kinds::{Kind, Kinds, UnknownKind};
 pub use object::{Body, Decoded, Object, Opaque, UnknownField};
 pub use observer::Observer;
 pub use quantity::{Format, Quantity, QuantityError};
-pub use registry_key::{ObjectKey, RegistryKey, Resource, find_prefixes, normalize_prefix, prefix_of};
+pub use registry_key::{ObjectPath, RegistryKey, Resource, find_prefixes, normalize_prefix, prefix_of};
 pub use release::{NoRelease, Release};
 pub use release_evidence::ReleaseEvidence;
 pub use secret::MASK;

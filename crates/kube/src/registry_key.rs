@@ -10,7 +10,7 @@ use crate::kinds::{Kind, Kinds};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RegistryKey<'a> {
     /// An object of a resource.
-    Object(ObjectKey<'a>),
+    Object(ObjectPath<'a>),
     /// Bookkeeping of the API server's: an object without a resource.
     Special(&'a str),
     /// Outside the prefix, or not shaped like an object's key.
@@ -19,7 +19,7 @@ pub enum RegistryKey<'a> {
 
 /// The key of one object.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ObjectKey<'a> {
+pub struct ObjectPath<'a> {
     /// Its resource.
     pub resource: Resource<'a>,
     /// Its namespace; `None` where cluster-scoped.
@@ -97,7 +97,7 @@ impl<'a> RegistryKey<'a> {
     }
 
     /// Returns the object's key, if it is one.
-    pub fn object(self) -> Option<ObjectKey<'a>> {
+    pub fn object(self) -> Option<ObjectPath<'a>> {
         match self {
             Self::Object(object) => Some(object),
             Self::Special(_) | Self::Foreign => None,
@@ -108,7 +108,7 @@ impl<'a> RegistryKey<'a> {
 fn object<'a>(resource: Resource<'a>, namespace: Option<&'a str>, name: &'a str) -> Option<RegistryKey<'a>> {
     let is_segment = |text: &str| !text.is_empty() && !text.contains('/');
     let fits = is_segment(name) && namespace.is_none_or(is_segment);
-    fits.then_some(RegistryKey::Object(ObjectKey { resource, namespace, name }))
+    fits.then_some(RegistryKey::Object(ObjectPath { resource, namespace, name }))
 }
 
 /// OpenShift's own API servers keep their objects here, beside `/kubernetes.io`.
@@ -123,7 +123,7 @@ fn second_slash(text: &str) -> usize {
     slashes.nth(1).map_or(text.len(), |(index, _)| index)
 }
 
-impl ObjectKey<'_> {
+impl ObjectPath<'_> {
     /// Returns the kind, where it is known.
     pub fn kind(&self) -> Option<&Arc<Kind>> {
         match self.resource {
@@ -134,7 +134,7 @@ impl ObjectKey<'_> {
 }
 
 /// As an address: `pod/shop/web-0`, `node/n1`, `crontab.stable.example.com/shop/nightly`.
-impl fmt::Display for ObjectKey<'_> {
+impl fmt::Display for ObjectPath<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.resource {
             Resource::Known(kind) => f.write_str(&kind.singular_resource())?,

@@ -5,7 +5,7 @@ use futures_util::TryStreamExt;
 
 use crate::render::blame as render;
 use crate::render::change::Shown;
-use ketcd_history::Told;
+use ketcd_history::AttributedChange;
 use ketcd_history::blame::Blame;
 use ketcd_store::{At, Until};
 
@@ -43,7 +43,7 @@ pub(super) async fn run(session: &Session, args: &BlameArgs, out: &mut Output) -
     while let Some(read) = changes.try_next().await? {
         if let Read::Item(change) = read {
             missing.saw(&change.key);
-            blame.observe(&Told::new(change, clock));
+            blame.observe(&AttributedChange::new(change, clock));
         }
     }
     let Some((object, lines)) = blame.finish() else {

@@ -8,7 +8,7 @@ use futures_util::TryStreamExt;
 
 use crate::render::change::Shown;
 use crate::render::comparison::{self, Named, Showing};
-use ketcd_history::Version;
+use ketcd_history::ObjectVersion;
 use ketcd_history::compare::{Difference, join};
 use ketcd_kube::{RegistryKey, Resource};
 use ketcd_store::{At, KeyValue, Revision, Want};
@@ -137,8 +137,8 @@ async fn entries(side: &Side<'_>, keys: &Keys) -> Result<Vec<KeyValue>> {
 
 async fn named(sides: &[Side<'_>; 2], before: Option<KeyValue>, after: Option<KeyValue>) -> Result<Named> {
     let decode = |side: &Side<'_>, entry: &Option<KeyValue>| match entry {
-        Some(entry) => Version::from(side.session.telling.decode(&entry.key, &entry.value, entry.mod_revision.0).body),
-        None => Version::Absent,
+        Some(entry) => ObjectVersion::from(side.session.telling.decode(&entry.key, &entry.value, entry.mod_revision.0).body),
+        None => ObjectVersion::Absent,
     };
     let (old, new) = (decode(&sides[0], &before), decode(&sides[1], &after));
     let session = sides[usize::from(after.is_some())].session;

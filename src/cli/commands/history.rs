@@ -6,8 +6,8 @@ use clap::Args;
 use futures_util::TryStreamExt;
 
 use crate::render::change::{self, Shown, With};
-use crate::render::change_text::{Teller, Telling};
-use ketcd_history::Told;
+use crate::render::change_text::{ChangeWriter, Options};
+use ketcd_history::AttributedChange;
 use ketcd_store::{At, Until};
 
 use crate::cli::absence::{Missing, Question};
@@ -61,7 +61,7 @@ pub(super) async fn run(session: &Session, args: &HistoryArgs, out: &mut Output)
         let Read::Item(change) = read else { continue };
         missing.saw(&change.key);
         if select.takes(&change) {
-            writer.write(session, Told::new(change, clock), out).await?;
+            writer.write(session, AttributedChange::new(change, clock), out).await?;
         }
     }
     let outcome = writer.finish(out)?;
@@ -77,7 +77,7 @@ pub(super) async fn run(session: &Session, args: &HistoryArgs, out: &mut Output)
 pub(super) struct Writer {
     format: Kind,
     shown: Shown,
-    teller: Option<Teller>,
+    text: Option<ChangeWriter>,
     written: usize,
 }
 
@@ -101,19 +101,19 @@ impl Writer {
             other => return Err(other.unsupported("history", "table, json, ndjson")),
         };
         let shown = Shown { managed_fields: session.args.show_managed_fields };
-        let telling = Telling { diff: telling.diff, all_fields: telling.all_fields, many, width: out.width() };
-        let teller = (format == Kind::Text).then(|| Teller::new(telling));
-        Ok(Self { format, shown, teller, written: 0 })
+        let telling = Options { diff: telling.diff, all_fields: telling.all_fields, many, width: out.width() };
+        let text = (format == Kind::Text).then(|| ChangeWriter::new(telling));
+        Ok(Self { format, shown, text, written: 0 })
     }
 
     /// Writes one change.
     ///
     /// # Errors
     /// The stream's.
-    pub(super) async fn write(&mut self, session: &Session, mut told: Told, out: &mut Output) -> Result<()> {
-        if let Some(teller) = &mut self.teller {
+    pub(super) async fn write(&mut self, session: &Session, mut told: AttributedChange, out: &mut Output) -> Result<()> {
+        if let Some(text) = &mut self.text {
             let name = session.name_of(&told.change.key).await?;
-            teller.tell(&told, &name, out)?;
+            text.tell(&told, &name, out)?;
         } else {
             let lead: &[u8] = match (self.format, self.written) {
                 (Kind::Document, 0) => b"{\"kind\":\"History\",\"changes\":[\n",
@@ -135,8 +135,8 @@ impl Writer {
     /// # Errors
     /// The stream's.
     pub(super) fn finish(self, out: &mut Output) -> Result<Outcome> {
-        if let Some(teller) = self.teller {
-            teller.finish(out)?;
+        if let Some(text) = self.text {
+            text.finish(out)?;
         }
         if self.format == Kind::Document {
             let lead = if self.written == 0 { "{\"kind\":\"History\",\"changes\":[" } else { "" };

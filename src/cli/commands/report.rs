@@ -5,7 +5,7 @@ use futures_util::TryStreamExt;
 
 use crate::render::change::Shown;
 use crate::render::report::{Heading, Report, is_page};
-use ketcd_history::Told;
+use ketcd_history::AttributedChange;
 use ketcd_scheduler::{Replay, Scheduler};
 use ketcd_store::{At, KeyRange, Revision, Until};
 
@@ -56,7 +56,7 @@ pub(super) async fn run(session: &Session, args: &ReportArgs, out: &mut Output) 
     while let Some(read) = changes.try_next().await? {
         match read {
             Read::Item(change) if args.addresses.is_empty() && change.key.starts_with(leases.as_bytes()) => {}
-            Read::Item(change) => report.observe(Told::new(change, clock)),
+            Read::Item(change) => report.observe(AttributedChange::new(change, clock)),
             Read::Gap { from, to } => {
                 if let (Some(from), Some(to)) = (clock.date(from), clock.date(to)) {
                     report.gap(from.time, to.time);

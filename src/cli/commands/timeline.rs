@@ -51,10 +51,10 @@ pub(super) async fn run(session: &Session, args: &TimelineArgs, out: &mut Output
         return Ok(Outcome::Nothing);
     }
     let oldest = session.source.span().await?.oldest;
-    let telling = Telling { many: asked.many, all: session.format == Format::Wide, around };
+    let options = LineOptions { many: asked.many, all: session.format == Format::Wide, around };
     match &session.format {
-        Format::Table | Format::Wide => text(&story, &subjects, &telling, oldest, out),
-        Format::Json | Format::Ndjson => json(session, &story, subjects, &telling, oldest, out),
+        Format::Table | Format::Wide => text(&story, &subjects, &options, oldest, out),
+        Format::Json | Format::Ndjson => json(session, &story, subjects, &options, oldest, out),
         other => Err(other.unsupported("timeline", "table, json, ndjson")),
     }
 }
@@ -72,7 +72,7 @@ async fn around(session: &Session, args: &TimelineArgs) -> Result<Option<(Timest
 }
 
 /// How much is told in text.
-struct Telling {
+struct LineOptions {
     /// Of several objects.
     many: bool,
     /// All steps and all Events, of those that belong to the subject too.
@@ -117,9 +117,9 @@ const OF_RELATED: &[&str] = &[
     "ResizeInfeasible",
 ];
 
-fn text(story: &Story, subjects: &[&Timeline], telling: &Telling, oldest: Revision, out: &mut Output) -> Result<Outcome> {
-    let single = if let ([only], false) = (subjects, telling.many) { Some(*only) } else { None };
-    let (lines, mixed) = lines(story, subjects, telling);
+fn text(story: &Story, subjects: &[&Timeline], options: &LineOptions, oldest: Revision, out: &mut Output) -> Result<Outcome> {
+    let single = if let ([only], false) = (subjects, options.many) { Some(*only) } else { None };
+    let (lines, mixed) = lines(story, subjects, options);
     if let Some(subject) = single {
         writeln!(out, "{}", paint(STRONG, render::head(subject, oldest)))?;
         render::write_rollouts(&subject.rollouts, out)?;
@@ -141,8 +141,8 @@ fn text(story: &Story, subjects: &[&Timeline], telling: &Telling, oldest: Revisi
 }
 
 /// The lines of the axis, and whether they are of several objects.
-fn lines(story: &Story, subjects: &[&Timeline], telling: &Telling) -> (Vec<Entry>, bool) {
-    let Telling { many, all, around } = *telling;
+fn lines(story: &Story, subjects: &[&Timeline], options: &LineOptions) -> (Vec<Entry>, bool) {
+    let LineOptions { many, all, around } = *options;
     let mut lines: Vec<Entry> = Vec::new();
     for subject in subjects {
         let own = render::entries(subject, true).into_iter();
@@ -189,7 +189,7 @@ fn json(
     session: &Session,
     story: &Story,
     subjects: Vec<&Timeline>,
-    telling: &Telling,
+    options: &LineOptions,
     oldest: Revision,
     out: &mut Output,
 ) -> Result<Outcome> {
@@ -197,7 +197,7 @@ fn json(
     let mut documents = Vec::new();
     for subject in &subjects {
         let mut timeline = (*subject).clone();
-        if let Some((center, window)) = telling.around {
+        if let Some((center, window)) = options.around {
             timeline.keep_around(center, window);
             if timeline.phases.is_empty() && timeline.notes.is_empty() && timeline.changes.is_empty() {
                 continue;
@@ -229,7 +229,7 @@ fn json(
         for document in documents {
             writeln!(out, "{document}")?;
         }
-    } else if let ([only], false) = (&documents[..], telling.many) {
+    } else if let ([only], false) = (&documents[..], options.many) {
         writeln!(out, "{only:#}")?;
     } else {
         writeln!(out, "{:#}", json!({"kind": "List", "items": documents}))?;

@@ -7,7 +7,7 @@ use futures_util::TryStreamExt;
 use jiff::Timestamp;
 
 use ketcd_history::clock::LiveClock;
-use ketcd_history::{Change, ChangeKind, Told, actor};
+use ketcd_history::{AttributedChange, Change, ChangeKind, actor};
 use ketcd_store::{At, Revision, SourceKind, Until};
 
 use super::history::{TellingArgs, Writer};
@@ -59,7 +59,7 @@ pub(super) async fn run(session: &Session, args: &WatchArgs, out: &mut Output) -
                     continue;
                 }
                 let told = match past.filter(|_| change.revision <= span.newest) {
-                    Some(clock) => Told::new(change, clock),
+                    Some(clock) => AttributedChange::new(change, clock),
                     None => arrived(&mut live, change),
                 };
                 writer.write(session, told, out).await?;
@@ -77,11 +77,11 @@ pub(super) async fn run(session: &Session, args: &WatchArgs, out: &mut Output) -
 }
 
 /// Dates a change that came after the watch began.
-fn arrived(clock: &mut LiveClock, change: Change) -> Told {
+fn arrived(clock: &mut LiveClock, change: Change) -> AttributedChange {
     let created = change.kind == ChangeKind::Added;
     let dated = clock.date(change.revision, &change.key, created, change.after.object(), Timestamp::now());
     let actor = actor(&change);
-    Told { change, dated, actor }
+    AttributedChange { change, dated, actor }
 }
 
 /// Whether the source can bring anything new.

@@ -8,7 +8,9 @@ use futures_util::StreamExt;
 use super::Sink;
 use crate::cli::Result;
 use crate::cli::session::Session;
-use ketcd_kube::{Address, Body as Decoded, Decoder, FieldSelector, Kind, LabelSelector, Object, ObjectKey, Opaque, RegistryKey, Resource};
+use ketcd_kube::{
+    Address, Body as Decoded, Decoder, FieldSelector, Kind, LabelSelector, Object, ObjectPath, Opaque, RegistryKey, Resource,
+};
 use ketcd_store::{KeyRange, KeyValue, Want};
 
 /// How much of an object is needed.
@@ -27,7 +29,7 @@ pub(in crate::cli) struct Item<'a> {
     /// Its kind, where it is known.
     pub(in crate::cli) kind: Option<&'a Arc<Kind>>,
     /// What its key says; `None` for keys that belong to no resource.
-    pub(in crate::cli) key: Option<ObjectKey<'a>>,
+    pub(in crate::cli) key: Option<ObjectPath<'a>>,
     /// The stored key and value.
     pub(in crate::cli) entry: &'a KeyValue,
     /// As much of the object as the sink needs.
@@ -129,7 +131,7 @@ impl<'a> Fetch<'a> {
         !self.labels.is_empty() || !self.fields.is_decided_by_key()
     }
 
-    fn entry(&mut self, entry: &KeyValue, key: Option<ObjectKey<'_>>, sink: &mut dyn Sink, out: &mut dyn Write) -> Result<usize> {
+    fn entry(&mut self, entry: &KeyValue, key: Option<ObjectPath<'_>>, sink: &mut dyn Sink, out: &mut dyn Write) -> Result<usize> {
         if key.is_some_and(|key| self.fields.rules_out(key.namespace, key.name)) {
             return Ok(0);
         }
@@ -175,12 +177,12 @@ pub(super) fn decoder(session: &Session) -> Decoder {
 }
 
 /// What the key says of an object of a kind whose prefix it has.
-fn own_key<'a>(kind: &'a Arc<Kind>, prefix: &str, entry: &'a KeyValue) -> Option<ObjectKey<'a>> {
+fn own_key<'a>(kind: &'a Arc<Kind>, prefix: &str, entry: &'a KeyValue) -> Option<ObjectPath<'a>> {
     let rest = entry.key.get(kind.key_prefix(prefix, None).len()..)?;
     let rest = std::str::from_utf8(rest).ok()?;
     let (namespace, name) =
         if kind.namespaced { rest.split_once('/').map(|(namespace, name)| (Some(namespace), name))? } else { (None, rest) };
-    (!name.is_empty() && !name.contains('/')).then_some(ObjectKey { resource: Resource::Known(kind), namespace, name })
+    (!name.is_empty() && !name.contains('/')).then_some(ObjectPath { resource: Resource::Known(kind), namespace, name })
 }
 
 #[cfg(test)]

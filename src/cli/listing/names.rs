@@ -5,7 +5,7 @@ use std::io::Write;
 use super::{Item, Need, Sink};
 use crate::cli::Result;
 use crate::render::visible::visible;
-use ketcd_kube::{ObjectKey, Resource};
+use ketcd_kube::{ObjectPath, Resource};
 
 pub(super) struct Names;
 
@@ -16,13 +16,13 @@ impl Sink for Names {
 
     fn add(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()> {
         match item.key {
-            Some(ObjectKey { resource: Resource::Known(kind), name, .. }) => {
+            Some(ObjectPath { resource: Resource::Known(kind), name, .. }) => {
                 writeln!(out, "{}/{}", kind.singular_resource(), visible(name))?
             }
-            Some(ObjectKey { resource: Resource::Unlisted { group: "", plural }, name, .. }) => {
+            Some(ObjectPath { resource: Resource::Unlisted { group: "", plural }, name, .. }) => {
                 writeln!(out, "{}/{}", visible(plural), visible(name))?
             }
-            Some(ObjectKey { resource: Resource::Unlisted { group, plural }, name, .. }) => {
+            Some(ObjectPath { resource: Resource::Unlisted { group, plural }, name, .. }) => {
                 writeln!(out, "{}.{}/{}", visible(plural), visible(group), visible(name))?
             }
             None => writeln!(out, "{}", visible(&String::from_utf8_lossy(&item.entry.key)))?,

@@ -7,7 +7,7 @@ use super::{Body, Item, Need, Sink};
 use crate::cli::{Error, Result};
 use crate::render::json_path::JsonPath;
 use crate::render::sort_key::SortKey;
-use ketcd_kube::{Decoder, Kind, ObjectKey, Resource};
+use ketcd_kube::{Decoder, Kind, ObjectPath, Resource};
 use ketcd_store::KeyValue;
 
 pub(super) struct Sorted {
@@ -66,7 +66,7 @@ impl Sink for Sorted {
         for held in self.held {
             let unlisted = Resource::Unlisted { group: "", plural: "" };
             let resource = held.kind.as_ref().map_or(unlisted, Resource::Known);
-            let key = held.key.as_ref().map(|(namespace, name)| ObjectKey { resource, namespace: namespace.as_deref(), name });
+            let key = held.key.as_ref().map(|(namespace, name)| ObjectPath { resource, namespace: namespace.as_deref(), name });
             let body = Body::object(&self.decoder, &held.entry);
             self.inner.add(Item { kind: held.kind.as_ref(), key, entry: &held.entry, body }, out)?;
         }

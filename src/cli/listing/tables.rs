@@ -7,7 +7,7 @@ use super::{Body, Item, Need, Sink};
 use crate::cli::Result;
 use crate::cli::session::Session;
 use crate::render::table::{Decoration, Labels, Table, View};
-use ketcd_kube::{Kind, ObjectKey};
+use ketcd_kube::{Kind, ObjectPath};
 
 pub(super) struct Tables {
     view: View,
@@ -50,7 +50,7 @@ impl Sink for Tables {
     fn add(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()> {
         let section = match (item.kind, item.key) {
             (Some(kind), _) => Section::Kind(Arc::clone(kind)),
-            (None, Some(ObjectKey { resource, .. })) => Section::Unknown(format!("{resource:?}")),
+            (None, Some(ObjectPath { resource, .. })) => Section::Unknown(format!("{resource:?}")),
             (None, None) => Section::Unknown(String::new()),
         };
         if self.tables.last().is_none_or(|(last, _)| *last != section) {

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use ketcd_history::clock::{Dated, newest_stamp};
 use ketcd_history::timeline::phases_of_one_moment;
-use ketcd_history::{Told, Version};
+use ketcd_history::{AttributedChange, ObjectVersion};
 use ketcd_scheduler::{Explanation, FilterMode};
 use ketcd_store::Origin;
 
@@ -64,7 +64,7 @@ impl Report {
     }
 
     /// Takes in one change. Events become marks on the objects they are about; other objects get a row each.
-    pub fn observe(&mut self, mut told: Told) {
+    pub fn observe(&mut self, mut told: AttributedChange) {
         let Some(object) = told.change.object() else { return };
         let one_moment = told.change.origin == Origin::Objects;
         let phases = if one_moment { phases_of_one_moment(object, told.change.revision) } else { Vec::new() };
@@ -126,7 +126,7 @@ impl Report {
         Ok(())
     }
 
-    fn note_event(&mut self, told: &Told, event: Value) {
+    fn note_event(&mut self, told: &AttributedChange, event: Value) {
         let about = &event["involvedObject"];
         let uid = about["uid"].as_str().unwrap_or_default();
         let place = if uid.is_empty() || self.by_uid.contains_key(uid) || about["kind"] != "Node" {
@@ -212,6 +212,6 @@ fn rank(kind: &str) -> usize {
 }
 
 /// Whether a change left its object as good as before: deletions and creations never do.
-fn is_version(version: &Version) -> bool {
-    matches!(version, Version::Object(_) | Version::Opaque(_))
+fn is_version(version: &ObjectVersion) -> bool {
+    matches!(version, ObjectVersion::Object(_) | ObjectVersion::Opaque(_))
 }

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use ketcd_history::state::{State, state_of};
-use ketcd_history::timeline::{self, Step, Teller};
-use ketcd_history::{ActorFrom, ChangeKind, Told, Version};
+use ketcd_history::timeline::{self, Step, StepDetector};
+use ketcd_history::{ActorFrom, AttributedChange, ChangeKind, ObjectVersion};
 
 use super::is_version;
 use crate::render::change::{self, Shown};
@@ -36,7 +36,7 @@ pub(super) struct Row {
     pub versions: Vec<Value>,
     pub events: Vec<Value>,
     pub decisions: Vec<Value>,
-    teller: Teller,
+    detector: StepDetector,
 }
 
 /// A mark on the axis: one change.
@@ -47,7 +47,7 @@ pub(super) struct Tick {
 }
 
 impl Row {
-    pub(super) fn new(told: &Told, uid: String) -> Self {
+    pub(super) fn new(told: &AttributedChange, uid: String) -> Self {
         let object = told.change.object().unwrap_or(&Value::Null);
         let metadata = &object["metadata"];
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -74,7 +74,7 @@ impl Row {
             versions: Vec::new(),
             events: Vec::new(),
             decisions: Vec::new(),
-            teller: Teller::default(),
+            detector: StepDetector::default(),
         }
     }
 
@@ -84,7 +84,7 @@ impl Row {
     }
 
     /// Takes in the only version known: what it tells of itself in place of changes.
-    pub(super) fn observe_one_moment(&mut self, told: &Told, phases: &[timeline::Phase]) {
+    pub(super) fn observe_one_moment(&mut self, told: &AttributedChange, phases: &[timeline::Phase]) {
         for phase in phases {
             let by = phase.by.as_ref().map(|by| format!(" · {by}")).unwrap_or_default();
             let time = phase.dated.map(|dated| dated.time.as_millisecond());
@@ -99,7 +99,7 @@ impl Row {
         }));
     }
 
-    pub(super) fn observe(&mut self, told: &Told) {
+    pub(super) fn observe(&mut self, told: &AttributedChange) {
         let time = told.dated.map(|dated| dated.time.as_millisecond());
         let change = &told.change;
         let patch = change.patch().filter(|_| !self.versions.is_empty());
@@ -113,11 +113,11 @@ impl Row {
         if change.kind == ChangeKind::Deleted {
             self.end = time;
         }
-        let steps = self.teller.steps(change);
+        let steps = self.detector.steps(change);
         let paths: Vec<String> = patch.iter().flat_map(|patch| &patch.0).map(|operation| operation.path().to_string()).collect();
         let mut label = match change.kind {
             _ if !steps.is_empty() => words(&steps),
-            _ if change.before == Version::Unreadable => {
+            _ if change.before == ObjectVersion::Unreadable => {
                 format!("after a gap: {}", change.object().map_or_else(|| "deleted".to_owned(), timeline::state))
             }
             ChangeKind::Added => "Created".to_owned(),
@@ -136,8 +136,8 @@ impl Row {
         });
         match (&patch, &change.after) {
             (Some(patch), after) if is_version(after) => version["p"] = json!(patch),
-            (_, Version::Object(object)) => version["o"] = Value::clone(object),
-            (_, Version::Opaque(opaque)) => version["x"] = json!(opaque.reason),
+            (_, ObjectVersion::Object(object)) => version["o"] = Value::clone(object),
+            (_, ObjectVersion::Opaque(opaque)) => version["x"] = json!(opaque.reason),
             _ => {}
         }
         self.versions.push(version);
@@ -171,7 +171,7 @@ fn words(steps: &[Step]) -> String {
 }
 
 /// Leaves out what is not to be shown.
-pub(super) fn hide(told: &mut Told, shown: Shown) {
+pub(super) fn hide(told: &mut AttributedChange, shown: Shown) {
     for version in [&mut told.change.before, &mut told.change.after] {
         if !shown.managed_fields {
             version.remove_managed_fields();

@@ -3,15 +3,15 @@
 use serde_json::Value;
 
 use super::rollout::Chapters;
-use super::{Gap, Notes, Phase, Placement, Step, Subject, Teller, Timeline, controller, mark_longest, one_moment, state};
-use crate::change::{ChangeKind, Told, Version};
+use super::{Gap, Notes, Phase, Placement, Step, StepDetector, Subject, Timeline, controller, mark_longest, one_moment, state};
+use crate::change::{AttributedChange, ChangeKind, ObjectVersion};
 use ketcd_store::Origin;
 
 /// Makes a timeline of one key's changes, one at a time, oldest first.
 #[derive(Default)]
 pub struct Builder {
     timeline: Timeline,
-    teller: Teller,
+    detector: StepDetector,
     chapters: Chapters,
     begun: bool,
     alive: bool,
@@ -19,7 +19,7 @@ pub struct Builder {
 
 impl Builder {
     /// Takes the next change into account; `keep` holds on to the change itself.
-    pub fn observe(&mut self, told: Told, keep: bool) {
+    pub fn observe(&mut self, told: AttributedChange, keep: bool) {
         let change = &told.change;
         let timeline = &mut self.timeline;
         if let (Origin::Objects, Some(object)) = (change.origin, change.object()) {
@@ -37,12 +37,12 @@ impl Builder {
         // A creation while the key was alive: its deletion is missing.
         let reborn = change.kind == ChangeKind::Added && self.alive;
         self.alive = change.kind != ChangeKind::Deleted;
-        if change.before == Version::Unreadable || reborn {
+        if change.before == ObjectVersion::Unreadable || reborn {
             timeline.complete = false;
             let state = change.object().map_or_else(|| "deleted".to_owned(), state);
             timeline.gaps.push(Gap { after: timeline.until, until: change.revision, dated: told.dated, state });
         }
-        let steps = self.teller.steps(change);
+        let steps = self.detector.steps(change);
         self.chapters.observe(&told, &steps);
         for Step { phase, detail } in steps {
             let phase = Phase { phase, revision: change.revision, dated: told.dated, by: told.actor.clone(), detail, longest: false };
@@ -72,7 +72,7 @@ impl Builder {
 }
 
 /// Keeps what the end of the story needs of a version.
-fn remember(timeline: &mut Timeline, object: &Value, told: &Told) {
+fn remember(timeline: &mut Timeline, object: &Value, told: &AttributedChange) {
     let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
     if timeline.uids.last().is_none_or(|last| last != uid) {
         timeline.uids.push(uid.to_owned());

@@ -16,15 +16,15 @@ mod outage;
 mod pod;
 mod resize;
 mod rollout;
+mod step_detector;
 mod storage;
 mod story;
-mod teller;
 mod workload;
 
 use serde_json::Value;
 
 use super::actor::Actor;
-use super::change::Told;
+use super::change::AttributedChange;
 use super::clock::Dated;
 use ketcd_store::Revision;
 
@@ -34,8 +34,8 @@ pub use note::{Note, Notes};
 pub use one_moment::phases as phases_of_one_moment;
 pub use outage::{Cordon, Fate, Outage, Replacement};
 pub use rollout::{Rollout, RolloutEnd};
+pub use step_detector::StepDetector;
 pub use story::Story;
-pub use teller::Teller;
 
 /// A step as one change shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,7 +145,7 @@ pub struct Timeline {
     /// What is missing.
     pub gaps: Vec<Gap>,
     /// The changes themselves, where they were asked for.
-    pub changes: Vec<Told>,
+    pub changes: Vec<AttributedChange>,
     /// Kubernetes Events about it, in order of their last time.
     pub notes: Vec<Note>,
     /// The last version that can be read, unless it was deleted since: then the one before.

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{Step, deployment};
 use crate::actor::Actor;
-use crate::change::Told;
+use crate::change::AttributedChange;
 use crate::clock::Dated;
 use ketcd_store::Revision;
 
@@ -61,7 +61,7 @@ pub(super) struct Chapters {
 
 impl Chapters {
     /// Takes a change and the steps it shows into account.
-    pub(super) fn observe(&mut self, told: &Told, steps: &[Step]) {
+    pub(super) fn observe(&mut self, told: &AttributedChange, steps: &[Step]) {
         let change = &told.change;
         for step in steps {
             match step.phase {
@@ -99,7 +99,7 @@ impl Chapters {
         self.rollouts.last_mut().filter(|rollout| rollout.end.is_none())
     }
 
-    fn end(&mut self, end: RolloutEnd, told: &Told) {
+    fn end(&mut self, end: RolloutEnd, told: &AttributedChange) {
         if let Some(rollout) = self.open() {
             rollout.end = Some((end, told.change.revision, told.dated));
         }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::heartbeat::{self, Beats};
 use super::{Builder, Cordon, Deletion, Note, Notes, Outage, Phase, Subject, Timeline, deletion, outage};
-use crate::Told;
+use crate::AttributedChange;
 use crate::actor::{Actor, ActorFrom, CONTROLLERS};
 use ketcd_store::{Origin, Revision};
 
@@ -26,7 +26,7 @@ pub struct Story {
 
 impl Story {
     /// Takes the next change into account; Kubernetes Events become notes. `keep` holds on to the change itself.
-    pub fn observe(&mut self, told: Told, keep: bool) {
+    pub fn observe(&mut self, told: AttributedChange, keep: bool) {
         let change = &told.change;
         if let Some(event) = change.object().filter(|object| object["kind"] == "Event") {
             // An Event's deletion is only its age.

@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use super::fault::{Fault, Result};
 use super::go_text;
 use super::go_time::{self, TimeText};
-use super::values::{Items, Shown};
+use super::values::{Items, JsonValue};
 use super::view::{Context, View};
 use super::wire::Span;
 use super::{cbor, raw_json};
@@ -23,7 +23,7 @@ pub(super) struct Identity<'a> {
 
 /// A message that shows a part of the identity.
 #[derive(Clone, Copy)]
-enum Place<'a> {
+enum IdentityPart<'a> {
     /// And whether `metadata.managedFields` is left out.
     Root(Identity<'a>, bool),
     /// The revision, if it is not the stored one.
@@ -39,14 +39,14 @@ pub(super) fn append_object(
     lean: bool,
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    append_struct(context, message, span, Some(&Place::Root(identity, lean)), out)
+    append_struct(context, message, span, Some(&IdentityPart::Root(identity, lean)), out)
 }
 
 fn append_struct(
     context: &mut Context<'_>,
     message: &'static Message,
     span: Span,
-    place: Option<&Place<'_>>,
+    place: Option<&IdentityPart<'_>>,
     out: &mut Vec<u8>,
 ) -> Result<()> {
     let mut view = context.open(message, span)?;
@@ -59,7 +59,7 @@ fn append_struct(
         }
         // By reference: a move of this size waits for the stores before it.
         match context.member(view, message, row) {
-            Ok(Shown::Hidden | Shown::ApiVersion | Shown::Kind) => {}
+            Ok(JsonValue::Hidden | JsonValue::ApiVersion | JsonValue::Kind) => {}
             Ok(ref shown) => {
                 out.extend_from_slice(row.key.as_bytes());
                 append_shown(context, shown, row.name, out)?;
@@ -78,28 +78,28 @@ fn append_identity(
     view: View,
     message: &'static Message,
     row: &'static Row,
-    place: &Place<'_>,
+    place: &IdentityPart<'_>,
     out: &mut Vec<u8>,
 ) -> Result<bool> {
     let text = match (place, row.ty, row.name) {
-        (Place::Root(identity, _), Type::ApiVersion, _) => identity.api_version,
-        (Place::Root(identity, _), Type::Kind, _) => identity.kind,
-        (Place::Root(identity, lean), _, "metadata") => {
+        (IdentityPart::Root(identity, _), Type::ApiVersion, _) => identity.api_version,
+        (IdentityPart::Root(identity, _), Type::Kind, _) => identity.kind,
+        (IdentityPart::Root(identity, lean), _, "metadata") => {
             let shown = context.member(view, message, row).map_err(|fault| fault.within(row.name))?;
-            let Shown::Struct(inner, span) = shown else { return Ok(false) };
-            let place = Place::Metadata(Some(identity.mod_revision).filter(|revision| *revision > 0), *lean);
+            let JsonValue::Struct(inner, span) = shown else { return Ok(false) };
+            let place = IdentityPart::Metadata(Some(identity.mod_revision).filter(|revision| *revision > 0), *lean);
             out.extend_from_slice(row.key.as_bytes());
             nested(context, row.name, |context| append_struct(context, inner, span, Some(&place), out))?;
             return Ok(true);
         }
         // What is stored is not shown, but what is no value of the field is damage all the same.
-        (Place::Metadata(_, true), _, "managedFields") => {
+        (IdentityPart::Metadata(_, true), _, "managedFields") => {
             return context.member(view, message, row).map(|_| true).map_err(|fault| fault.within(row.name));
         }
-        (Place::Metadata(Some(revision), _), _, "resourceVersion") => {
+        (IdentityPart::Metadata(Some(revision), _), _, "resourceVersion") => {
             context.member(view, message, row).map_err(|fault| fault.within(row.name))?;
             out.extend_from_slice(row.key.as_bytes());
-            return append_shown(context, &Shown::Revision(*revision), row.name, out).map(|()| true);
+            return append_shown(context, &JsonValue::Revision(*revision), row.name, out).map(|()| true);
         }
         _ => return Ok(false),
     };
@@ -117,26 +117,26 @@ fn nested<'a>(context: &mut Context<'a>, segment: &str, write: impl FnOnce(&mut 
     result.map_err(|fault| fault.within(segment))
 }
 
-fn append_shown(context: &mut Context<'_>, shown: &Shown<'_>, segment: &str, out: &mut Vec<u8>) -> Result<()> {
+fn append_shown(context: &mut Context<'_>, shown: &JsonValue<'_>, segment: &str, out: &mut Vec<u8>) -> Result<()> {
     match *shown {
-        Shown::Text(text) => go_text::append_string(out, text),
-        Shown::Struct(message, span) => {
+        JsonValue::Text(text) => go_text::append_string(out, text),
+        JsonValue::Struct(message, span) => {
             return nested(context, segment, |context| append_struct(context, message, span, None, out));
         }
-        Shown::List(ty, items) => return append_list(context, ty, items, segment, out),
-        Shown::Map(ty, items) => return append_map(context, ty, items, segment, out),
-        Shown::Null | Shown::Hidden | Shown::ApiVersion | Shown::Kind => out.extend_from_slice(b"null"),
-        Shown::Bool(true) => out.extend_from_slice(b"true"),
-        Shown::Bool(false) => out.extend_from_slice(b"false"),
-        Shown::Int(value) => go_text::append_int(out, value),
-        Shown::Double(value) if value.is_finite() => go_text::append_float(out, value),
-        Shown::Double(_) => return Err(Fault::new("number that JSON has no text for", 0).within(segment)),
-        Shown::Time(seconds) => append_time(out, &go_time::time(seconds)),
-        Shown::MicroTime(seconds, nanos) => append_time(out, &go_time::micro_time(seconds, nanos)),
-        Shown::Duration(nanos) => go_text::append_string(out, go_time::duration(nanos).as_bytes()),
-        Shown::Revision(revision) => go_text::append_string(out, revision.to_string().as_bytes()),
-        Shown::Base64(bytes) => append_base64(out, bytes),
-        Shown::Raw(span) => return append_raw(context.slice(span), span.start, out).map_err(|fault| fault.within(segment)),
+        JsonValue::List(ty, items) => return append_list(context, ty, items, segment, out),
+        JsonValue::Map(ty, items) => return append_map(context, ty, items, segment, out),
+        JsonValue::Null | JsonValue::Hidden | JsonValue::ApiVersion | JsonValue::Kind => out.extend_from_slice(b"null"),
+        JsonValue::Bool(true) => out.extend_from_slice(b"true"),
+        JsonValue::Bool(false) => out.extend_from_slice(b"false"),
+        JsonValue::Int(value) => go_text::append_int(out, value),
+        JsonValue::Double(value) if value.is_finite() => go_text::append_float(out, value),
+        JsonValue::Double(_) => return Err(Fault::new("number that JSON has no text for", 0).within(segment)),
+        JsonValue::Time(seconds) => append_time(out, &go_time::time(seconds)),
+        JsonValue::MicroTime(seconds, nanos) => append_time(out, &go_time::micro_time(seconds, nanos)),
+        JsonValue::Duration(nanos) => go_text::append_string(out, go_time::duration(nanos).as_bytes()),
+        JsonValue::Revision(revision) => go_text::append_string(out, revision.to_string().as_bytes()),
+        JsonValue::Base64(bytes) => append_base64(out, bytes),
+        JsonValue::Raw(span) => return append_raw(context.slice(span), span.start, out).map_err(|fault| fault.within(segment)),
     }
     Ok(())
 }
@@ -153,8 +153,8 @@ fn append_list(context: &mut Context<'_>, ty: Type, mut items: Items, segment: &
     nested(context, segment, |context| {
         loop {
             match context.next_item(ty, &mut items) {
-                Ok(Shown::Hidden) => return Ok(()),
-                Ok(Shown::Struct(message, span)) => {
+                Ok(JsonValue::Hidden) => return Ok(()),
+                Ok(JsonValue::Struct(message, span)) => {
                     out.push(b',');
                     let before = context.unknown.len();
                     let result = append_struct(context, message, span, None, out);
@@ -182,7 +182,7 @@ fn append_map(context: &mut Context<'_>, ty: Type, items: Items, segment: &str, 
             go_text::append_string(out, context.key(&entry));
             out.push(b':');
             match &context.entry_value(ty, &entry)? {
-                shown @ (Shown::Struct(..) | Shown::List(..) | Shown::Map(..)) => {
+                shown @ (JsonValue::Struct(..) | JsonValue::List(..) | JsonValue::Map(..)) => {
                     let segment = format!("[{:?}]", go_text::utf8(context.key(&entry)));
                     append_shown(context, shown, &segment, out)?;
                 }

@@ -14,7 +14,7 @@ use super::fault::Fault;
 use super::go_text;
 use super::go_time;
 use super::text::{self, Identity};
-use super::values::{Entry, Items, Shown};
+use super::values::{Entry, Items, JsonValue};
 use super::view::{Context, View};
 use super::wire::Span;
 use crate::proto::table::{Message, Row, Type};
@@ -63,7 +63,7 @@ impl<'de> Deserializer<'de> for Object<'_, 'de> {
     type Error = Unfit;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
-        let place = Place::Root(self.identity, self.lean);
+        let place = IdentityPart::Root(self.identity, self.lean);
         visit_struct(self.context, self.message, self.span, place, visitor)
     }
 
@@ -75,7 +75,7 @@ impl<'de> Deserializer<'de> for Object<'_, 'de> {
 
 /// Which of the identity a message shows.
 #[derive(Clone, Copy)]
-enum Place<'c> {
+enum IdentityPart<'c> {
     Root(Identity<'c>, bool),
     Metadata(i64, bool),
     Elsewhere,
@@ -85,7 +85,7 @@ fn visit_struct<'de, V: Visitor<'de>>(
     context: &mut Context<'de>,
     message: &'static Message,
     span: Span,
-    place: Place<'_>,
+    place: IdentityPart<'_>,
     visitor: V,
 ) -> Result<V::Value, Unfit> {
     let view = context.open(message, span)?;
@@ -99,8 +99,8 @@ struct Members<'c, 'p, 'de> {
     context: &'c mut Context<'de>,
     message: &'static Message,
     view: View,
-    place: Place<'p>,
-    pending: Option<(&'static Row, Shown<'de>)>,
+    place: IdentityPart<'p>,
+    pending: Option<(&'static Row, JsonValue<'de>)>,
 }
 
 impl<'de> MapAccess<'de> for Members<'_, '_, 'de> {
@@ -111,12 +111,12 @@ impl<'de> MapAccess<'de> for Members<'_, '_, 'de> {
             let name = row.name;
             let member = self.context.member(self.view, self.message, row).map_err(|fault| fault.within(name))?;
             let shown = match (member, self.place) {
-                (Shown::ApiVersion | Shown::Kind, Place::Metadata(..) | Place::Elsewhere) => Shown::Hidden,
-                (_, Place::Metadata(revision @ 1.., _)) if name == "resourceVersion" => Shown::Revision(revision),
-                (_, Place::Metadata(_, true)) if name == "managedFields" => Shown::Hidden,
+                (JsonValue::ApiVersion | JsonValue::Kind, IdentityPart::Metadata(..) | IdentityPart::Elsewhere) => JsonValue::Hidden,
+                (_, IdentityPart::Metadata(revision @ 1.., _)) if name == "resourceVersion" => JsonValue::Revision(revision),
+                (_, IdentityPart::Metadata(_, true)) if name == "managedFields" => JsonValue::Hidden,
                 (member, _) => member,
             };
-            if !matches!(shown, Shown::Hidden) {
+            if !matches!(shown, JsonValue::Hidden) {
                 self.pending = Some((row, shown));
                 return seed.deserialize(BorrowedStrDeserializer::new(name)).map(Some);
             }
@@ -129,10 +129,14 @@ impl<'de> MapAccess<'de> for Members<'_, '_, 'de> {
         let name = row.name;
         let before = self.context.unknown.len();
         let place = match (&shown, self.place) {
-            (Shown::ApiVersion, Place::Root(identity, _)) => return seed.deserialize(CowStrDeserializer::new(identity.api_version.into())),
-            (Shown::Kind, Place::Root(identity, _)) => return seed.deserialize(CowStrDeserializer::new(identity.kind.into())),
-            (Shown::Struct(..), Place::Root(identity, lean)) if name == "metadata" => Place::Metadata(identity.mod_revision, lean),
-            _ => Place::Elsewhere,
+            (JsonValue::ApiVersion, IdentityPart::Root(identity, _)) => {
+                return seed.deserialize(CowStrDeserializer::new(identity.api_version.into()));
+            }
+            (JsonValue::Kind, IdentityPart::Root(identity, _)) => return seed.deserialize(CowStrDeserializer::new(identity.kind.into())),
+            (JsonValue::Struct(..), IdentityPart::Root(identity, lean)) if name == "metadata" => {
+                IdentityPart::Metadata(identity.mod_revision, lean)
+            }
+            _ => IdentityPart::Elsewhere,
         };
         let result = seed.deserialize(Field { context: self.context, shown, place });
         self.context.locate(before, || name.to_owned());
@@ -143,8 +147,8 @@ impl<'de> MapAccess<'de> for Members<'_, '_, 'de> {
 /// One value.
 struct Field<'c, 'p, 'de> {
     context: &'c mut Context<'de>,
-    shown: Shown<'de>,
-    place: Place<'p>,
+    shown: JsonValue<'de>,
+    place: IdentityPart<'p>,
 }
 
 impl<'de> Deserializer<'de> for Field<'_, '_, 'de> {
@@ -153,31 +157,31 @@ impl<'de> Deserializer<'de> for Field<'_, '_, 'de> {
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
         let Self { context, shown, place } = self;
         match shown {
-            Shown::Null | Shown::Hidden | Shown::ApiVersion | Shown::Kind => visitor.visit_unit(),
-            Shown::Bool(value) => visitor.visit_bool(value),
-            Shown::Int(value) => visitor.visit_i64(value),
-            Shown::Double(value) => {
+            JsonValue::Null | JsonValue::Hidden | JsonValue::ApiVersion | JsonValue::Kind => visitor.visit_unit(),
+            JsonValue::Bool(value) => visitor.visit_bool(value),
+            JsonValue::Int(value) => visitor.visit_i64(value),
+            JsonValue::Double(value) => {
                 let mut text = Vec::new();
                 go_text::append_float(&mut text, value);
                 visit_json(&text, visitor)
             }
-            Shown::Text(text) => match std::str::from_utf8(text) {
+            JsonValue::Text(text) => match std::str::from_utf8(text) {
                 Ok(text) => visitor.visit_borrowed_str(text),
                 Err(_) => visitor.visit_string(go_text::utf8(text).into_owned()),
             },
-            Shown::Time(seconds) => visitor.visit_str(go_time::time(seconds).as_str()),
-            Shown::MicroTime(seconds, nanos) => visitor.visit_str(go_time::micro_time(seconds, nanos).as_str()),
-            Shown::Duration(nanos) => visitor.visit_string(go_time::duration(nanos)),
-            Shown::Revision(revision) => visitor.visit_string(revision.to_string()),
-            Shown::Base64(bytes) => visitor.visit_string(BASE64.encode(bytes)),
-            Shown::Raw(span) => {
+            JsonValue::Time(seconds) => visitor.visit_str(go_time::time(seconds).as_str()),
+            JsonValue::MicroTime(seconds, nanos) => visitor.visit_str(go_time::micro_time(seconds, nanos).as_str()),
+            JsonValue::Duration(nanos) => visitor.visit_string(go_time::duration(nanos)),
+            JsonValue::Revision(revision) => visitor.visit_string(revision.to_string()),
+            JsonValue::Base64(bytes) => visitor.visit_string(BASE64.encode(bytes)),
+            JsonValue::Raw(span) => {
                 let mut text = Vec::with_capacity(span.end - span.start);
                 text::append_raw(context.slice(span), span.start, &mut text)?;
                 visit_json(&text, visitor)
             }
-            Shown::Struct(message, span) => visit_struct(context, message, span, place, visitor),
-            Shown::List(ty, items) => visitor.visit_seq(List { context, ty, items, index: 0 }),
-            Shown::Map(ty, items) => {
+            JsonValue::Struct(message, span) => visit_struct(context, message, span, place, visitor),
+            JsonValue::List(ty, items) => visitor.visit_seq(List { context, ty, items, index: 0 }),
+            JsonValue::Map(ty, items) => {
                 let entries = context.sorted_entries(items)?.into_iter();
                 visitor.visit_map(Map { context, ty, entries, pending: None })
             }
@@ -185,7 +189,7 @@ impl<'de> Deserializer<'de> for Field<'_, '_, 'de> {
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
-        if matches!(self.shown, Shown::Null) { visitor.visit_none() } else { visitor.visit_some(self) }
+        if matches!(self.shown, JsonValue::Null) { visitor.visit_none() } else { visitor.visit_some(self) }
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Unfit> {
@@ -224,10 +228,10 @@ impl<'de> SeqAccess<'de> for List<'_, 'de> {
         let index = self.index;
         self.index += 1;
         match self.context.next_item(self.ty, &mut self.items).map_err(|fault| segment(fault.into(), index))? {
-            Shown::Hidden => Ok(None),
+            JsonValue::Hidden => Ok(None),
             shown => {
                 let before = self.context.unknown.len();
-                let item = seed.deserialize(Field { context: self.context, shown, place: Place::Elsewhere });
+                let item = seed.deserialize(Field { context: self.context, shown, place: IdentityPart::Elsewhere });
                 self.context.locate(before, || format!("[{index}]"));
                 item.map(Some).map_err(|unfit| segment(unfit, index))
             }
@@ -265,7 +269,7 @@ impl<'de> MapAccess<'de> for Map<'_, 'de> {
         let Some(entry) = self.pending.take() else { return Err(de::Error::custom("a value before its key")) };
         let shown = self.context.entry_value(self.ty, &entry)?;
         let before = self.context.unknown.len();
-        let value = seed.deserialize(Field { context: self.context, shown, place: Place::Elsewhere });
+        let value = seed.deserialize(Field { context: self.context, shown, place: IdentityPart::Elsewhere });
         let segment = |context: &Context<'_>| format!("[{:?}]", go_text::utf8(context.key(&entry)));
         let name = if self.context.unknown.len() > before || value.is_err() { segment(self.context) } else { String::new() };
         self.context.locate(before, || name.clone());

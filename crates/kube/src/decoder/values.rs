@@ -27,7 +27,7 @@ impl Items {
 }
 
 /// A value as JSON shows it.
-pub(super) enum Shown<'a> {
+pub(super) enum JsonValue<'a> {
     /// Not shown.
     Hidden,
     Null,
@@ -68,16 +68,16 @@ pub(super) struct Entry {
     end: usize,
 }
 
-impl Shown<'_> {
+impl JsonValue<'_> {
     fn int(&self) -> i64 {
-        if let Shown::Int(value) = self { *value } else { 0 }
+        if let JsonValue::Int(value) = self { *value } else { 0 }
     }
 
     /// Whether `omitempty` or `omitzero` leaves it out.
     pub(super) fn is_empty(&self) -> bool {
         match self {
-            Shown::Null | Shown::Bool(false) | Shown::Int(0) | Shown::Text(b"") | Shown::Base64(b"") => true,
-            Shown::Double(value) => *value == 0.0,
+            JsonValue::Null | JsonValue::Bool(false) | JsonValue::Int(0) | JsonValue::Text(b"") | JsonValue::Base64(b"") => true,
+            JsonValue::Double(value) => *value == 0.0,
             _ => false,
         }
     }
@@ -92,7 +92,7 @@ pub(super) fn expect(expected: u8, wire_type: u8, at: usize) -> Result<()> {
 impl<'a> Context<'a> {
     /// The value whose payload is at hand.
     #[inline]
-    pub(super) fn read(&mut self, ty: Type, reader: &mut Reader<'a>, wire_type: u8) -> Result<Shown<'a>> {
+    pub(super) fn read(&mut self, ty: Type, reader: &mut Reader<'a>, wire_type: u8) -> Result<JsonValue<'a>> {
         let expected = match ty {
             Type::Bool | Type::Int32 | Type::Int64 => wire::VARINT,
             Type::Double => wire::FIXED64,
@@ -100,17 +100,17 @@ impl<'a> Context<'a> {
         };
         expect(expected, wire_type, reader.pos)?;
         Ok(match ty {
-            Type::Bool => Shown::Bool(reader.varint()? != 0),
-            Type::Int32 => Shown::Int(i64::from(reader.varint()? as i32)),
-            Type::Int64 => Shown::Int(reader.varint()? as i64),
-            Type::Double => Shown::Double(f64::from_bits(reader.fixed64()?)),
-            Type::String => Shown::Text(self.slice(reader.span()?)),
-            Type::Bytes => Shown::Base64(self.slice(reader.span()?)),
+            Type::Bool => JsonValue::Bool(reader.varint()? != 0),
+            Type::Int32 => JsonValue::Int(i64::from(reader.varint()? as i32)),
+            Type::Int64 => JsonValue::Int(reader.varint()? as i64),
+            Type::Double => JsonValue::Double(f64::from_bits(reader.fixed64()?)),
+            Type::String => JsonValue::Text(self.slice(reader.span()?)),
+            Type::Bytes => JsonValue::Base64(self.slice(reader.span()?)),
             Type::Message(id) => {
                 let span = reader.span()?;
                 self.message(id, span)?
             }
-            Type::ApiVersion | Type::Kind => Shown::Null,
+            Type::ApiVersion | Type::Kind => JsonValue::Null,
         })
     }
 
@@ -119,27 +119,27 @@ impl<'a> Context<'a> {
     }
 
     /// What a field that is absent but always written shows.
-    pub(super) fn zero(&mut self, ty: Type) -> Result<Shown<'a>> {
+    pub(super) fn zero(&mut self, ty: Type) -> Result<JsonValue<'a>> {
         Ok(match ty {
-            Type::Bool => Shown::Bool(false),
-            Type::Int32 | Type::Int64 | Type::Double => Shown::Int(0),
-            Type::String => Shown::Text(b""),
+            Type::Bool => JsonValue::Bool(false),
+            Type::Int32 | Type::Int64 | Type::Double => JsonValue::Int(0),
+            Type::String => JsonValue::Text(b""),
             Type::Message(id) => self.message(id, Span { start: 0, end: 0 })?,
-            Type::Bytes | Type::ApiVersion | Type::Kind => Shown::Null,
+            Type::Bytes | Type::ApiVersion | Type::Kind => JsonValue::Null,
         })
     }
 
     /// A message, by the way its type writes itself.
     #[inline]
-    fn message(&mut self, id: MessageId, span: Span) -> Result<Shown<'a>> {
+    fn message(&mut self, id: MessageId, span: Span) -> Result<JsonValue<'a>> {
         let message = &MESSAGES[usize::from(id.0)];
-        if message.render == Render::Struct { Ok(Shown::Struct(message, span)) } else { self.special(message, span) }
+        if message.render == Render::Struct { Ok(JsonValue::Struct(message, span)) } else { self.special(message, span) }
     }
 
     /// A message that writes itself otherwise than as an object of its fields.
-    fn special(&mut self, message: &'static Message, span: Span) -> Result<Shown<'a>> {
+    fn special(&mut self, message: &'static Message, span: Span) -> Result<JsonValue<'a>> {
         if span.start == span.end && matches!(message.render, Render::Time | Render::MicroTime) {
-            return Ok(Shown::Null);
+            return Ok(JsonValue::Null);
         }
         let slots = self.small(message, span)?;
         let mut field = |ty, slot: u8| match slots[usize::from(slot)] {
@@ -148,49 +148,49 @@ impl<'a> Context<'a> {
         };
         let mut int = |slot| field(Type::Int64, slot).map(|shown| shown.map_or(0, |shown| shown.int()));
         Ok(match message.render {
-            Render::Struct => Shown::Struct(message, span),
+            Render::Struct => JsonValue::Struct(message, span),
             Render::Time => match int(0)? {
-                go_time::ZERO_TIME => Shown::Null,
-                seconds => Shown::Time(seconds),
+                go_time::ZERO_TIME => JsonValue::Null,
+                seconds => JsonValue::Time(seconds),
             },
             Render::MicroTime => match go_time::normal(int(0)?, int(1)?) {
-                (go_time::ZERO_TIME, 0) => Shown::Null,
-                (seconds, nanos) => Shown::MicroTime(seconds, nanos),
+                (go_time::ZERO_TIME, 0) => JsonValue::Null,
+                (seconds, nanos) => JsonValue::MicroTime(seconds, nanos),
             },
-            Render::Duration => Shown::Duration(int(0)?),
+            Render::Duration => JsonValue::Duration(int(0)?),
             Render::Quantity => match field(Type::String, 0)? {
-                Some(Shown::Text(text)) if !text.is_empty() => Shown::Text(text),
-                _ => Shown::Text(b"0"),
+                Some(JsonValue::Text(text)) if !text.is_empty() => JsonValue::Text(text),
+                _ => JsonValue::Text(b"0"),
             },
             Render::IntOrString => match int(0)? {
-                0 => Shown::Int(field(Type::Int32, 1)?.map_or(0, |shown| shown.int())),
-                1 => field(Type::String, 2)?.unwrap_or(Shown::Text(b"")),
+                0 => JsonValue::Int(field(Type::Int32, 1)?.map_or(0, |shown| shown.int())),
+                1 => field(Type::String, 2)?.unwrap_or(JsonValue::Text(b"")),
                 other => return Err(Fault::new(format!("IntOrString of type {other}"), span.start)),
             },
-            Render::RawJson if slots[0].is_absent() => Shown::Null,
+            Render::RawJson if slots[0].is_absent() => JsonValue::Null,
             Render::RawJson => match self.last_span(slots[0], span.end)? {
-                raw if raw.start == raw.end => Shown::Null,
-                raw => Shown::Raw(raw),
+                raw if raw.start == raw.end => JsonValue::Null,
+                raw => JsonValue::Raw(raw),
             },
-            Render::Strings => Shown::List(Type::String, slots[0].items(span.end)),
-            Render::Fields => Shown::Map(message.rows[0].ty, slots[0].items(span.end)),
+            Render::Strings => JsonValue::List(Type::String, slots[0].items(span.end)),
+            Render::Fields => JsonValue::Map(message.rows[0].ty, slots[0].items(span.end)),
             Render::SchemaOrBool => match field(message.rows[1].ty, message.rows[1].slot)? {
                 Some(schema) => schema,
-                None => field(Type::Bool, message.rows[0].slot)?.unwrap_or(Shown::Bool(false)),
+                None => field(Type::Bool, message.rows[0].slot)?.unwrap_or(JsonValue::Bool(false)),
             },
             // The two rows are the list and the schema.
             Render::SchemaOrArray | Render::SchemaOrStrings => {
                 let (lists, schemas): (Vec<_>, Vec<_>) = message.rows.iter().partition(|row| row.card == Card::List);
                 match slots[usize::from(lists[0].slot)].items(span.end) {
-                    items if items.count > 0 => Shown::List(lists[0].ty, items),
-                    _ => field(schemas[0].ty, schemas[0].slot)?.unwrap_or(Shown::Null),
+                    items if items.count > 0 => JsonValue::List(lists[0].ty, items),
+                    _ => field(schemas[0].ty, schemas[0].slot)?.unwrap_or(JsonValue::Null),
                 }
             }
         })
     }
 
     /// The next item of a list, hidden if there is none. Packed numbers come one by one.
-    pub(super) fn next_item(&mut self, ty: Type, items: &mut Items) -> Result<Shown<'a>> {
+    pub(super) fn next_item(&mut self, ty: Type, items: &mut Items) -> Result<JsonValue<'a>> {
         loop {
             if items.reader_at < items.packed_end {
                 let mut reader = Reader::new(self.bytes, Span { start: items.reader_at as usize, end: items.packed_end as usize });
@@ -200,7 +200,7 @@ impl<'a> Context<'a> {
                 return shown;
             }
             items.packed_end = 0;
-            let Some((mut reader, wire_type)) = self.next_occurrence(items)? else { return Ok(Shown::Hidden) };
+            let Some((mut reader, wire_type)) = self.next_occurrence(items)? else { return Ok(JsonValue::Hidden) };
             if wire_type == wire::LEN && matches!(ty, Type::Bool | Type::Int32 | Type::Int64 | Type::Double) {
                 let packed = reader.span()?;
                 (items.reader_at, items.packed_end) = (packed.start as u32, packed.end as u32);
@@ -251,14 +251,14 @@ impl<'a> Context<'a> {
     }
 
     /// The value of a map's entry.
-    pub(super) fn entry_value(&mut self, ty: Type, entry: &Entry) -> Result<Shown<'a>> {
+    pub(super) fn entry_value(&mut self, ty: Type, entry: &Entry) -> Result<JsonValue<'a>> {
         match (entry.value_at, ty) {
             (Some(at), _) => {
                 let mut reader = Reader::new(self.bytes, Span { start: at, end: entry.end });
                 let (_, wire_type) = reader.tag()?;
                 self.read(ty, &mut reader, wire_type)
             }
-            (None, Type::Bytes) => Ok(Shown::Base64(b"")),
+            (None, Type::Bytes) => Ok(JsonValue::Base64(b"")),
             (None, _) => self.zero(ty),
         }
     }

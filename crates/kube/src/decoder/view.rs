@@ -1,7 +1,7 @@
 //! One protobuf message seen through its table: which fields lie where, and which members its JSON shows.
 
 use super::fault::{Fault, Result, prepend};
-use super::values::{Items, Shown};
+use super::values::{Items, JsonValue};
 use super::wire::{self, Reader, Span};
 use crate::UnknownField;
 use crate::proto::table::{Card, Emit, Message, Numbers, Row, Type};
@@ -132,7 +132,7 @@ impl<'a> Context<'a> {
 
     /// The value of a field that is there, the last one where it occurs more than once. The message ends at `end`.
     #[inline]
-    pub(super) fn last(&mut self, ty: Type, slot: Slot, end: usize) -> Result<Shown<'a>> {
+    pub(super) fn last(&mut self, ty: Type, slot: Slot, end: usize) -> Result<JsonValue<'a>> {
         let mut reader = Reader::new(self.bytes, Span { start: slot.last_payload(), end });
         self.read(ty, &mut reader, slot.wire_type())
     }
@@ -146,29 +146,29 @@ impl<'a> Context<'a> {
 
     /// What the JSON has for a row of the message.
     #[inline]
-    pub(super) fn member(&mut self, view: View, message: &'static Message, row: &'static Row) -> Result<Shown<'a>> {
+    pub(super) fn member(&mut self, view: View, message: &'static Message, row: &'static Row) -> Result<JsonValue<'a>> {
         let slot = match row.ty {
-            Type::ApiVersion => return Ok(Shown::ApiVersion),
-            Type::Kind => return Ok(Shown::Kind),
+            Type::ApiVersion => return Ok(JsonValue::ApiVersion),
+            Type::Kind => return Ok(JsonValue::Kind),
             _ => self.slots[view.base + usize::from(row.slot)],
         };
         if slot.is_absent() {
             return match row.emit {
-                Emit::IfSet | Emit::IfNotEmpty => Ok(Shown::Hidden),
-                _ if !row.holds_in(self.minor) => Ok(Shown::Hidden),
+                Emit::IfSet | Emit::IfNotEmpty => Ok(JsonValue::Hidden),
+                _ if !row.holds_in(self.minor) => Ok(JsonValue::Hidden),
                 Emit::Always if row.card == Card::One => self.zero(row.ty),
-                Emit::Always | Emit::AlwaysOrNull => Ok(Shown::Null),
+                Emit::Always | Emit::AlwaysOrNull => Ok(JsonValue::Null),
             };
         }
         if !row.holds_in(self.minor) && !self.shown_nevertheless(view, message, row, slot) {
-            return Ok(Shown::Hidden);
+            return Ok(JsonValue::Hidden);
         }
         match row.card {
-            Card::List => Ok(Shown::List(row.ty, slot.items(view.end))),
-            Card::Map => Ok(Shown::Map(row.ty, slot.items(view.end))),
+            Card::List => Ok(JsonValue::List(row.ty, slot.items(view.end))),
+            Card::Map => Ok(JsonValue::Map(row.ty, slot.items(view.end))),
             Card::One => {
                 let shown = self.last(row.ty, slot, view.end);
-                if row.emit == Emit::IfNotEmpty && matches!(&shown, Ok(shown) if shown.is_empty()) { Ok(Shown::Hidden) } else { shown }
+                if row.emit == Emit::IfNotEmpty && matches!(&shown, Ok(shown) if shown.is_empty()) { Ok(JsonValue::Hidden) } else { shown }
             }
         }
     }

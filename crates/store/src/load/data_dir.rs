@@ -6,9 +6,9 @@ use super::bolt::Bolt;
 use super::db_file::{self, Facts};
 use super::image::{self, Image};
 use super::log_replay::{Replay, Replayed};
-use super::wal::{Change, Log};
+use super::wal::{Log, LogChange};
 use super::{Limits, Problem};
-use crate::versions::{Builder, Found, Layer};
+use crate::versions::{Builder, Layer, StoredChange};
 use crate::{Origin, Revision, RevisionSpan};
 
 /// Reads the data dir at `path` into `builder`; returns what the database says, with the log's own problems, and the cluster's id.
@@ -73,8 +73,8 @@ fn add(builder: &mut Builder, db: usize, replayed: Replayed, facts: &mut Facts) 
         return facts.damage.push("the log is broken into too many pieces; some are left out".to_owned());
     };
     for change in replayed.changes {
-        let Change { main, sub, kind, key, version } = change;
-        let found = Found {
+        let LogChange { main, sub, kind, key, version } = change;
+        let found = StoredChange {
             main,
             sub,
             kind,

@@ -6,7 +6,7 @@ use super::bolt::{Bolt, Damage, Pair, Walk, freelist};
 use super::buckets::{MetaBucket, alarm, member};
 use super::free_pages;
 use super::mvcc::{KeyValuePlaces, RevisionKey};
-use crate::versions::{Builder, Found, Layer, Place};
+use crate::versions::{Builder, Layer, Location, StoredChange};
 use crate::{EventKind, Member, Origin, Revision, RevisionSpan};
 
 /// What a database says beside its revisions.
@@ -190,7 +190,7 @@ pub(super) fn found(
     start: usize,
     length: usize,
     origin: Origin,
-) -> Result<Found, &'static str> {
+) -> Result<StoredChange, &'static str> {
     let read = KeyValuePlaces::read(&bytes[start..start + length]).ok_or("it is no KeyValue")?;
     if read.key.is_empty() {
         return Err("it has no key");
@@ -201,8 +201,8 @@ pub(super) fn found(
     if !is_plausible(key, &read) {
         return Err("its numbers do not fit each other");
     }
-    let place = |range: std::ops::Range<usize>| Place { image, start: (start + range.start) as u64, length: range.len() as u32 };
-    Ok(Found {
+    let place = |range: std::ops::Range<usize>| Location { image, start: (start + range.start) as u64, length: range.len() as u32 };
+    Ok(StoredChange {
         main: key.main,
         sub: key.sub,
         kind: if key.tombstone { EventKind::Delete } else { EventKind::Put },

@@ -11,7 +11,7 @@ use std::ops::RangeInclusive;
 use super::bolt::{Bolt, StalePage, Visited};
 use super::db_file;
 use super::mvcc::RevisionKey;
-use crate::versions::{Builder, Found, Layer, Place};
+use crate::versions::{Builder, Layer, Location, StoredChange};
 use crate::{Origin, RevisionSpan};
 
 /// Adds the changes of `bolt`'s unreachable leaf pages to `builder`, as a layer that answers for no revision.
@@ -34,7 +34,7 @@ pub(super) fn rescue(
     builder: &mut Builder,
 ) -> Option<(usize, i64, i64)> {
     let known: HashSet<(i64, i64)> = builder.changes_of(layer).map(|found| (found.main, found.sub)).collect();
-    let is_lost = |found: &Found| revisions.contains(&found.main) && !known.contains(&(found.main, found.sub));
+    let is_lost = |found: &StoredChange| revisions.contains(&found.main) && !known.contains(&(found.main, found.sub));
     let (mut count, mut first, mut last) = (0, i64::MAX, i64::MIN);
     for found in unreached(bolt, image, reached, is_lost) {
         (count, first, last) = (count + 1, first.min(found.main), last.max(found.main));
@@ -50,8 +50,8 @@ pub(super) fn newest(bolt: &Bolt, image: u16, reached: &Visited) -> Option<i64> 
 
 /// The changes that unreachable leaf pages hold. Each rewrite of a leaf left a copy behind; copies that contradict each other are none
 /// to believe.
-fn unreached(bolt: &Bolt, image: u16, reached: &Visited, wanted: impl Fn(&Found) -> bool) -> impl Iterator<Item = Found> {
-    let mut copies: HashMap<(i64, i64), Option<Found>> = HashMap::new();
+fn unreached(bolt: &Bolt, image: u16, reached: &Visited, wanted: impl Fn(&StoredChange) -> bool) -> impl Iterator<Item = StoredChange> {
+    let mut copies: HashMap<(i64, i64), Option<StoredChange>> = HashMap::new();
     for page in bolt.stale_leaf_pages(reached) {
         for found in changes(bolt, image, &page).filter(&wanted) {
             match copies.entry((found.main, found.sub)) {
@@ -67,12 +67,12 @@ fn unreached(bolt: &Bolt, image: u16, reached: &Visited, wanted: impl Fn(&Found)
     copies.into_values().flatten()
 }
 
-fn is_same(image: &[u8], one: &Found, other: &Found) -> bool {
-    let bytes = |place: Place| &image[place.start as usize..place.start as usize + place.length as usize];
+fn is_same(image: &[u8], one: &StoredChange, other: &StoredChange) -> bool {
+    let bytes = |place: Location| &image[place.start as usize..place.start as usize + place.length as usize];
     one.kind == other.kind && bytes(one.key) == bytes(other.key) && bytes(one.value) == bytes(other.value)
 }
 
-fn changes<'a>(bolt: &'a Bolt, image: u16, page: &'a StalePage) -> impl Iterator<Item = Found> + 'a {
+fn changes<'a>(bolt: &'a Bolt, image: u16, page: &'a StalePage) -> impl Iterator<Item = StoredChange> + 'a {
     page.pairs(bolt).filter_map(move |pair| {
         let key = RevisionKey::read(&bolt.image[pair.key.clone()]).filter(|_| !pair.is_bucket)?;
         db_file::found(&bolt.image, image, key, pair.value.start, pair.value.len(), Origin::FreePage).ok()

@@ -7,14 +7,14 @@ use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
 use super::db_file::Facts;
-use super::wal::{self, Change, Known, Logged, Request, Run, Store, Version};
+use super::wal::{self, KeyState, Known, LogChange, Logged, Request, Run, Store};
 use crate::EventKind;
-use crate::versions::{Builder, Found, Place};
+use crate::versions::{Builder, Location, StoredChange};
 
 /// What a run of entries told.
 #[derive(Default)]
 pub(super) struct Replayed {
-    pub changes: Vec<Change>,
+    pub changes: Vec<LogChange>,
     /// Whether they begin with the store's first change, so that every revision of them can be read whole.
     pub from_the_start: bool,
     /// Where the database has a change that the log proves wrong: revision and sub-revision.
@@ -73,7 +73,7 @@ impl Replay<'_> {
         let puts = self.builder.changes_of(self.layer).filter(|found| found.kind == EventKind::Put);
         let known: Vec<Known<'_>> = puts
             .map(|found| {
-                let Found { main, create_revision, version, .. } = *found;
+                let StoredChange { main, create_revision, version, .. } = *found;
                 Known { key: self.builder.bytes(found.key), value: self.builder.bytes(found.value), main, create_revision, version }
             })
             .collect();
@@ -123,7 +123,7 @@ impl Replay<'_> {
     }
 
     /// Applies the entries from index `first` on and calls `after` with each; returns all changes, and what ended it early.
-    fn apply<'b>(&self, store: &mut Store<'b>, run: &Run, first: u64, after: impl Fn(u64, &Store<'b>)) -> (Vec<Change>, Option<String>) {
+    fn apply<'b>(&self, store: &mut Store<'b>, run: &Run, first: u64, after: impl Fn(u64, &Store<'b>)) -> (Vec<LogChange>, Option<String>) {
         let mut changes = Vec::new();
         for (entry, index) in run.entries.iter().zip(run.first..).skip_while(|(_, index)| *index < first) {
             if index > self.certain {
@@ -141,8 +141,8 @@ impl Replay<'_> {
     }
 
     /// Holds the database's changes against the log's. Only a log that is `whole` has all changes up to its last.
-    fn compare(&self, changes: &[Change], whole: bool) -> Comparison {
-        let by_place: HashMap<(i64, i64), &Change> = changes.iter().map(|change| ((change.main, change.sub), change)).collect();
+    fn compare(&self, changes: &[LogChange], whole: bool) -> Comparison {
+        let by_place: HashMap<(i64, i64), &LogChange> = changes.iter().map(|change| ((change.main, change.sub), change)).collect();
         let last = changes.last().map_or(0, |change| change.main);
         let mut comparison = Comparison::default();
         for found in self.builder.changes_of(self.layer).filter(|found| found.main <= last) {
@@ -159,9 +159,9 @@ impl Replay<'_> {
         comparison
     }
 
-    fn difference(&self, change: Option<&Change>, found: &Found) -> Difference {
-        let text = |key: Place| String::from_utf8_lossy(self.builder.bytes(key)).into_owned();
-        let same = |one: Place, other: Place| self.builder.bytes(one) == self.builder.bytes(other);
+    fn difference(&self, change: Option<&LogChange>, found: &StoredChange) -> Difference {
+        let text = |key: Location| String::from_utf8_lossy(self.builder.bytes(key)).into_owned();
+        let same = |one: Location, other: Location| self.builder.bytes(one) == self.builder.bytes(other);
         Difference {
             place: (found.main, found.sub),
             is_similar: change.is_some_and(|change| same(change.key, found.key) || same(change.version.value, found.value)),
@@ -181,8 +181,8 @@ impl Replay<'_> {
     }
 
     /// Whether a change of the log and one of the database are one; of a log that begins late the version may not be known.
-    fn is_same(&self, change: &Change, found: &Found) -> bool {
-        let Version { create_revision, version, lease, value, .. } = change.version;
+    fn is_same(&self, change: &LogChange, found: &StoredChange) -> bool {
+        let KeyState { create_revision, version, lease, value, .. } = change.version;
         change.kind == found.kind
             && self.builder.bytes(change.key) == self.builder.bytes(found.key)
             && (found.kind == EventKind::Delete
@@ -192,15 +192,15 @@ impl Replay<'_> {
     }
 
     /// The keys alive at the database's newest revision.
-    fn alive(&self) -> Vec<(Place, Version)> {
-        let mut alive: HashMap<&[u8], (Place, Version)> = HashMap::new();
+    fn alive(&self) -> Vec<(Location, KeyState)> {
+        let mut alive: HashMap<&[u8], (Location, KeyState)> = HashMap::new();
         for found in self.builder.changes_of(self.layer) {
             let key = self.builder.bytes(found.key);
             match found.kind {
                 EventKind::Delete => drop(alive.remove(key)),
                 EventKind::Put => {
-                    let Found { create_revision, main: mod_revision, version, lease, value, .. } = *found;
-                    alive.insert(key, (found.key, Version { create_revision, mod_revision, version, lease, value }));
+                    let StoredChange { create_revision, main: mod_revision, version, lease, value, .. } = *found;
+                    alive.insert(key, (found.key, KeyState { create_revision, mod_revision, version, lease, value }));
                 }
             }
         }

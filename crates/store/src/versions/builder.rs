@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use bytes::Bytes;
 
-use super::{Found, Layer, MAX_LAYERS, Place, Version, Versions, missing};
+use super::{Layer, Location, MAX_LAYERS, StoredChange, Version, Versions, missing};
 use crate::{EventKind, Origin, Revision, RevisionSpan};
 
 /// Collects what loaders find.
@@ -12,7 +12,7 @@ use crate::{EventKind, Origin, Revision, RevisionSpan};
 pub(crate) struct Builder {
     images: Vec<Bytes>,
     layers: Vec<Layer>,
-    found: Vec<(Found, u16)>,
+    found: Vec<(StoredChange, u16)>,
     skipped: Vec<i64>,
 }
 
@@ -65,7 +65,7 @@ impl Builder {
     }
 
     /// Adds a change that `layer` tells.
-    pub(crate) fn push(&mut self, layer: usize, found: Found) {
+    pub(crate) fn push(&mut self, layer: usize, found: StoredChange) {
         self.found.push((found, 1 << layer));
     }
 
@@ -82,12 +82,12 @@ impl Builder {
     }
 
     /// The bytes at a place that a loader found.
-    pub(crate) fn bytes(&self, place: Place) -> &[u8] {
+    pub(crate) fn bytes(&self, place: Location) -> &[u8] {
         &self.images[usize::from(place.image)][place.start as usize..place.start as usize + place.length as usize]
     }
 
     /// The changes that `layer` tells, as they were pushed.
-    pub(crate) fn changes_of(&self, layer: usize) -> impl Iterator<Item = &Found> {
+    pub(crate) fn changes_of(&self, layer: usize) -> impl Iterator<Item = &StoredChange> {
         self.found.iter().filter(move |(_, layers)| *layers == 1 << layer).map(|(found, _)| found)
     }
 
@@ -104,11 +104,11 @@ impl Builder {
     pub(crate) fn finish(self) -> Result<Versions, Revision> {
         let Self { images, layers, mut found, mut skipped } = self;
         // Of several copies of a change the best comes first.
-        let order = |f: &(Found, u16)| (f.0.main, f.0.sub, f.0.origin);
+        let order = |f: &(StoredChange, u16)| (f.0.main, f.0.sub, f.0.origin);
         if !found.is_sorted_by_key(order) {
             found.sort_by_key(order);
         }
-        let bytes = |place: Place| &images[usize::from(place.image)][place.start as usize..place.start as usize + place.length as usize];
+        let bytes = |place: Location| &images[usize::from(place.image)][place.start as usize..place.start as usize + place.length as usize];
         let (key_bytes, key_starts, ids) = keys(found.iter().map(|(f, _)| bytes(f.key)));
         let mut versions: Vec<Version> = Vec::with_capacity(found.len());
         for ((f, layers), key) in found.iter().zip(ids) {

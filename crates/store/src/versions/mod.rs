@@ -13,7 +13,7 @@ pub(super) use builder::Builder;
 
 /// Bytes that lie in one of the images.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Place {
+pub(super) struct Location {
     pub image: u16,
     pub start: u64,
     pub length: u32,
@@ -21,13 +21,13 @@ pub(super) struct Place {
 
 /// A change as a loader found it.
 #[derive(Clone, Debug)]
-pub(super) struct Found {
+pub(super) struct StoredChange {
     pub main: i64,
     pub sub: i64,
     pub kind: EventKind,
     pub origin: Origin,
-    pub key: Place,
-    pub value: Place,
+    pub key: Location,
+    pub value: Location,
     pub create_revision: i64,
     pub version: i64,
     pub lease: i64,

@@ -5,7 +5,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{Step, Told, time};
+use super::{Step, TimedStep, time};
 use crate::actor::{Actor, ActorFrom};
 
 /// Fields named in one step.
@@ -60,7 +60,7 @@ fn of_status(entry: &Value) -> bool {
 }
 
 /// The last write of each manager that set more than status, after the creation.
-pub(super) fn last_writes(object: &Value) -> Vec<Told> {
+pub(super) fn last_writes(object: &Value) -> Vec<TimedStep> {
     let born = time(&object["metadata"]["creationTimestamp"]);
     let written = entries(object).filter(|entry| !of_status(entry)).filter_map(|entry| Some((entry, time(&entry["time"])?)));
     let later = written.filter(|(_, at)| born.is_none_or(|born| *at > born));
@@ -69,7 +69,7 @@ pub(super) fn last_writes(object: &Value) -> Vec<Told> {
         let more = names.len().saturating_sub(NAMED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let detail = format!("its last write; it manages {}{more}", names[..names.len().min(NAMED)].join(", "));
-        Told { step: Step::new("Changed", detail), at, by: recorded(object, entry) }
+        TimedStep { step: Step::new("Changed", detail), at, by: recorded(object, entry) }
     });
     told.collect()
 }

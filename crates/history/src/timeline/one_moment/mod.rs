@@ -38,24 +38,24 @@ const ORDER: &[&str] = &[
 ];
 
 /// A step and its own time.
-struct Told {
+struct TimedStep {
     step: Step,
     at: Timestamp,
     by: Option<crate::Actor>,
 }
 
 /// Gathers the steps of one object.
-struct Teller<'o> {
+struct StepCollector<'o> {
     object: &'o Value,
-    told: Vec<Told>,
+    steps: Vec<TimedStep>,
 }
 
-impl<'o> Teller<'o> {
+impl<'o> StepCollector<'o> {
     /// A step at the time written in `at`, by the manager of `field` in status; none where there is no time.
-    fn tell(&mut self, phase: &'static str, detail: impl Into<String>, at: &Value, field: Field<'_>) {
+    fn add(&mut self, phase: &'static str, detail: impl Into<String>, at: &Value, field: Field<'_>) {
         let Some(at) = time(at) else { return };
         let by = managed::setter(self.object, field);
-        self.told.push(Told { step: Step::new(phase, detail), at, by });
+        self.steps.push(TimedStep { step: Step::new(phase, detail), at, by });
     }
 
     /// The conditions, each by what `phase` makes of it: its type, its status and itself.
@@ -65,7 +65,7 @@ impl<'o> Teller<'o> {
             if let Some((phase, detail)) = phase(text("type"), text("status"), condition) {
                 // The binding writes a condition that others may have managed before, and leaves no trace of its own.
                 let field = if phase == "Scheduled" { Field::Elsewhere } else { Field::Condition(text("type")) };
-                self.tell(phase, detail, &condition["lastTransitionTime"], field);
+                self.add(phase, detail, &condition["lastTransitionTime"], field);
             }
         }
     }
@@ -73,17 +73,17 @@ impl<'o> Teller<'o> {
 
 /// The steps that an object tells, in order of time; `revision` is that of the version that shows them.
 pub fn phases(object: &Value, revision: Revision) -> Vec<Phase> {
-    let mut teller = Teller { object, told: Vec::new() };
-    created(&mut teller);
+    let mut collector = StepCollector { object, steps: Vec::new() };
+    created(&mut collector);
     match object["kind"].as_str().unwrap_or_default() {
-        "Pod" => pod::tell(&mut teller),
-        "Node" => node(&mut teller),
-        kind => workload::tell(kind, &mut teller),
+        "Pod" => pod::collect(&mut collector),
+        "Node" => node(&mut collector),
+        kind => workload::collect(kind, &mut collector),
     }
-    deleting(&mut teller);
-    teller.told.extend(managed::last_writes(object));
-    teller.told.sort_by_key(|told| (told.at, ORDER.iter().position(|phase| *phase == told.step.phase).unwrap_or(ORDER.len())));
-    let phase = |told: Told| Phase {
+    deleting(&mut collector);
+    collector.steps.extend(managed::last_writes(object));
+    collector.steps.sort_by_key(|told| (told.at, ORDER.iter().position(|phase| *phase == told.step.phase).unwrap_or(ORDER.len())));
+    let phase = |told: TimedStep| Phase {
         phase: told.step.phase,
         revision,
         dated: Some(Dated { time: told.at, error: SECOND }),
@@ -91,7 +91,7 @@ pub fn phases(object: &Value, revision: Revision) -> Vec<Phase> {
         detail: told.step.detail,
         longest: false,
     };
-    let mut phases: Vec<Phase> = teller.told.into_iter().map(phase).collect();
+    let mut phases: Vec<Phase> = collector.steps.into_iter().map(phase).collect();
     mark_longest(&mut phases);
     phases
 }
@@ -101,44 +101,44 @@ pub(super) fn dated(time: Option<Timestamp>) -> Option<Dated> {
     time.map(|time| Dated { time, error: SECOND })
 }
 
-fn created(teller: &mut Teller<'_>) {
-    let object = teller.object;
-    let mut steps = super::Teller::default().created(object);
+fn created(collector: &mut StepCollector<'_>) {
+    let object = collector.object;
+    let mut steps = super::StepDetector::default().created(object);
     if object["kind"] == "Pod" {
         // Whether a scheduler chose the node is another matter.
         steps.retain(|step| step.phase == "Created");
     }
     let Some(at) = time(&object["metadata"]["creationTimestamp"]) else { return };
     for step in steps.into_iter().filter(|step| matches!(step.phase, "Created" | "Registered")) {
-        teller.told.push(Told { step, at, by: managed::creator(object) });
+        collector.steps.push(TimedStep { step, at, by: managed::creator(object) });
     }
 }
 
 /// When deletion was asked for: the end it was given, less its grace.
-fn deleting(teller: &mut Teller<'_>) {
-    let metadata = &teller.object["metadata"];
+fn deleting(collector: &mut StepCollector<'_>) {
+    let metadata = &collector.object["metadata"];
     let grace = metadata["deletionGracePeriodSeconds"].as_i64().unwrap_or(0);
     let asked = time(&metadata["deletionTimestamp"]).and_then(|end| end.checked_sub(SignedDuration::from_secs(grace)).ok());
     let Some(at) = asked else { return };
     let held = metadata["finalizers"].as_array().into_iter().flatten().filter_map(Value::as_str).collect::<Vec<_>>().join(", ");
-    let detail = match teller.object["kind"].as_str() {
+    let detail = match collector.object["kind"].as_str() {
         Some("Pod") => format!("{grace} s to end"),
         _ if held.is_empty() => String::new(),
         _ => format!("held by {held}"),
     };
-    teller.told.push(Told { step: Step::new("Deleting", detail), at, by: None });
+    collector.steps.push(TimedStep { step: Step::new("Deleting", detail), at, by: None });
 }
 
-fn node(teller: &mut Teller<'_>) {
-    teller.conditions(|kind, status, condition| match (kind, status) {
+fn node(collector: &mut StepCollector<'_>) {
+    collector.conditions(|kind, status, condition| match (kind, status) {
         ("Ready", "True") => Some(("Ready", String::new())),
         ("Ready", "Unknown") => Some(("HeartbeatLost", super::node::heartbeat_lost(condition))),
         ("Ready", _) => Some(("NotReady", why(condition))),
         (_, "True") => Some(("Pressure", format!("{kind}: {}", why(condition)))),
         _ => None,
     });
-    for taint in items(Some(teller.object), ["spec", "taints"]) {
-        teller.tell("Tainted", super::node::taint(taint), &taint["timeAdded"], Field::Elsewhere);
+    for taint in items(Some(collector.object), ["spec", "taints"]) {
+        collector.add("Tainted", super::node::taint(taint), &taint["timeAdded"], Field::Elsewhere);
     }
 }
 

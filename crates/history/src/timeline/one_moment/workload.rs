@@ -3,21 +3,23 @@
 use serde_json::Value;
 
 use super::managed::Field;
-use super::{Teller, why};
+use super::{StepCollector, why};
 use crate::timeline::{autoscaler, condition, deployment};
 
-pub(super) fn tell(kind: &str, teller: &mut Teller<'_>) {
+pub(super) fn collect(kind: &str, collector: &mut StepCollector<'_>) {
     match kind {
-        "Deployment" => rollout(teller),
-        "Job" => job(teller),
-        "CronJob" => cron_job(teller),
-        "HorizontalPodAutoscaler" => teller.conditions(|kind, status, condition| Some((autoscaler::phase(kind, status)?, why(condition)))),
-        "PersistentVolume" => volume(teller),
+        "Deployment" => rollout(collector),
+        "Job" => job(collector),
+        "CronJob" => cron_job(collector),
+        "HorizontalPodAutoscaler" => {
+            collector.conditions(|kind, status, condition| Some((autoscaler::phase(kind, status)?, why(condition))))
+        }
+        "PersistentVolume" => volume(collector),
         "Event" => {}
         "Namespace" => {
-            teller.conditions(|kind, status, condition| (status == "True").then(|| ("Condition", turned(kind, status, condition))))
+            collector.conditions(|kind, status, condition| (status == "True").then(|| ("Condition", turned(kind, status, condition))))
         }
-        _ => teller.conditions(|kind, status, condition| Some(("Condition", turned(kind, status, condition)))),
+        _ => collector.conditions(|kind, status, condition| Some(("Condition", turned(kind, status, condition)))),
     }
 }
 
@@ -27,21 +29,21 @@ fn turned(kind: &str, status: &str, condition: &Value) -> String {
 }
 
 /// The controller writes a reason once (k8s.io/kubernetes pkg/controller/deployment/util, SetDeploymentCondition): since then the rollout is as it says.
-fn rollout(teller: &mut Teller<'_>) {
-    let Some(progress) = condition(teller.object, "Progressing") else { return };
+fn rollout(collector: &mut StepCollector<'_>) {
+    let Some(progress) = condition(collector.object, "Progressing") else { return };
     let field = Field::Condition("Progressing");
     match progress["reason"].as_str() {
         Some("NewReplicaSetAvailable") => {
-            teller.tell("RolledOut", deployment::counts(teller.object), &progress["lastUpdateTime"], field);
+            collector.add("RolledOut", deployment::counts(collector.object), &progress["lastUpdateTime"], field);
         }
-        Some("ProgressDeadlineExceeded") => teller.tell("Stuck", why(progress), &progress["lastTransitionTime"], field),
+        Some("ProgressDeadlineExceeded") => collector.add("Stuck", why(progress), &progress["lastTransitionTime"], field),
         _ => {}
     }
 }
 
-fn job(teller: &mut Teller<'_>) {
-    teller.tell("Started", "", &teller.object["status"]["startTime"], Field::Status("startTime"));
-    teller.conditions(|kind, status, condition| match (kind, status) {
+fn job(collector: &mut StepCollector<'_>) {
+    collector.add("Started", "", &collector.object["status"]["startTime"], Field::Status("startTime"));
+    collector.conditions(|kind, status, condition| match (kind, status) {
         ("FailureTarget", "True") => Some(("Failing", why(condition))),
         ("Complete", "True") => Some(("Succeeded", String::new())),
         ("Failed", "True") => Some(("Failed", why(condition))),
@@ -51,19 +53,19 @@ fn job(teller: &mut Teller<'_>) {
     });
 }
 
-fn cron_job(teller: &mut Teller<'_>) {
-    let status = &teller.object["status"];
+fn cron_job(collector: &mut StepCollector<'_>) {
+    let status = &collector.object["status"];
     for (field, phase, word) in [("lastScheduleTime", "Fired", "for"), ("lastSuccessfulTime", "JobSucceeded", "at")] {
         if let Some(time) = status[field].as_str() {
-            teller.tell(phase, format!("{word} {time}"), &status[field], Field::Status(field));
+            collector.add(phase, format!("{word} {time}"), &status[field], Field::Status(field));
         }
     }
 }
 
 /// Since 1.28 a volume says when its phase turned.
-fn volume(teller: &mut Teller<'_>) {
-    let status = &teller.object["status"];
-    let claim = &teller.object["spec"]["claimRef"];
+fn volume(collector: &mut StepCollector<'_>) {
+    let status = &collector.object["status"];
+    let claim = &collector.object["spec"]["claimRef"];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let (phase, detail) = match status["phase"].as_str() {
         Some("Bound") => ("Bound", format!("to {}/{}", text(&claim["namespace"]), text(&claim["name"]))),
@@ -72,5 +74,5 @@ fn volume(teller: &mut Teller<'_>) {
         Some("Failed") => ("Failed", text(&status["message"])),
         _ => return,
     };
-    teller.tell(phase, detail, &status["lastPhaseTransitionTime"], Field::Status("lastPhaseTransitionTime"));
+    collector.add(phase, detail, &status["lastPhaseTransitionTime"], Field::Status("lastPhaseTransitionTime"));
 }

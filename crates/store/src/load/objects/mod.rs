@@ -16,7 +16,7 @@ use bytes::Bytes;
 use serde_json::{Map, Value};
 
 use super::KeyOf;
-use crate::versions::{Builder, Found, Layer, Place};
+use crate::versions::{Builder, Layer, Location, StoredChange};
 use crate::{EventKind, Origin, Revision, RevisionSpan};
 
 /// Bytes of compact JSON that are kept in one piece.
@@ -216,12 +216,12 @@ impl<'k> Objects<'k> {
         let layer = builder.layer(Layer { one_moment: true, ..Layer::default() }).ok_or(TOO_MANY)?;
         builder.set_span(layer, RevisionSpan { oldest: Revision(self.newest), newest: Revision(self.newest), compacted: None });
         self.kept.sort_by_key(|kept| kept.version);
-        let place = |spot: Spot| Place { image: images[spot.image], start: spot.start as u64, length: spot.length as u32 };
+        let place = |spot: Spot| Location { image: images[spot.image], start: spot.start as u64, length: spot.length as u32 };
         let (mut last, mut sub) = (-1, 0);
         for kept in &self.kept {
             sub = if kept.version == last { sub + 1 } else { 0 };
             last = kept.version;
-            let found = Found {
+            let found = StoredChange {
                 main: kept.version,
                 sub,
                 kind: EventKind::Put,

@@ -77,7 +77,7 @@ fn guard(file: &[u8], txn: &Txn, key: &[u8]) -> Guard {
         [compare] if compare.result == 0 && compare.range_end.is_empty() && &file[compare.key.clone()] == key => match compare.target {
             Target::Mod(revision) => Guard::Mod(revision),
             // Another way to say that the key does not exist.
-            Target::Version(0) | Target::Create(0) => Guard::Mod(0),
+            Target::KeyState(0) | Target::Create(0) => Guard::Mod(0),
             _ => Guard::Other,
         },
         _ => Guard::Other,

@@ -14,5 +14,5 @@ mod tests;
 
 pub(super) use log::{Log, Run};
 pub(super) use recover::{Known, Logged, changes as recover};
-pub(super) use replay::{Change, Store, Version};
+pub(super) use replay::{KeyState, LogChange, Store};
 pub(super) use request::Request;

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use super::align;
 use super::candidate::{Candidate, Guard, candidates, simple};
-use super::replay::{Change, Version};
+use super::replay::{KeyState, LogChange};
 use super::request::{Operation, Request};
 use crate::EventKind;
-use crate::versions::Place;
+use crate::versions::Location;
 
 /// A request with the file it lies in.
 pub(crate) struct Logged<'a> {
@@ -30,7 +30,7 @@ pub(crate) struct Known<'a> {
 
 /// Returns the changes whose revision is certain, ascending. `reached` is the revision after the last of `log`, if known. A version
 /// (and create revision) that nothing tells is 0.
-pub(crate) fn changes(log: Vec<Logged<'_>>, known: &[Known<'_>], reached: Option<i64>) -> Vec<Change> {
+pub(crate) fn changes(log: Vec<Logged<'_>>, known: &[Known<'_>], reached: Option<i64>) -> Vec<LogChange> {
     let images: Vec<u16> = log.iter().map(|logged| logged.image).collect();
     let requests: Vec<_> = log.into_iter().map(|logged| (logged.file, logged.request)).collect();
     let candidates = candidates(&requests);
@@ -47,21 +47,21 @@ pub(crate) fn changes(log: Vec<Logged<'_>>, known: &[Known<'_>], reached: Option
     for ((candidate, operation), revision) in candidates.iter().zip(operations).zip(revisions) {
         let (Some(main), Some((_, operation)), Some(key)) = (revision, operation, candidate.key) else { continue };
         let image = images[candidate.entry];
-        let place = |range: &std::ops::Range<usize>| Place { image, start: range.start as u64, length: range.len() as u32 };
+        let place = |range: &std::ops::Range<usize>| Location { image, start: range.start as u64, length: range.len() as u32 };
         let (kind, place_of_key, version) = match operation {
             Operation::Put(put) => (
                 EventKind::Put,
                 place(&put.key),
-                Version { mod_revision: main, lease: put.lease, value: place(&put.value), ..Version::default() },
+                KeyState { mod_revision: main, lease: put.lease, value: place(&put.value), ..KeyState::default() },
             ),
-            Operation::Delete(delete) => (EventKind::Delete, place(&delete.key), Version::default()),
+            Operation::Delete(delete) => (EventKind::Delete, place(&delete.key), KeyState::default()),
             Operation::Txn(_) => continue,
         };
         chains.add(key, main, kind, candidate.guard);
-        found.push((key, Change { main, sub: 0, kind, key: place_of_key, version }));
+        found.push((key, LogChange { main, sub: 0, kind, key: place_of_key, version }));
     }
     let versions = chains.versions();
-    let complete = |(key, mut change): (&[u8], Change)| {
+    let complete = |(key, mut change): (&[u8], LogChange)| {
         if let Some((create_revision, version)) = versions.get(&(key, change.main)) {
             (change.version.create_revision, change.version.version) = (*create_revision, *version);
         }

@@ -9,26 +9,26 @@ use bytes::Bytes;
 
 use super::request::{Alarm, Compare, Delete, Operation, Put, Request, Target, Txn};
 use crate::EventKind;
-use crate::versions::Place;
+use crate::versions::Location;
 
 /// One change that an entry made.
 #[derive(Clone, Debug)]
-pub(crate) struct Change {
+pub(crate) struct LogChange {
     pub main: i64,
     pub sub: i64,
     pub kind: EventKind,
-    pub key: Place,
-    pub version: Version,
+    pub key: Location,
+    pub version: KeyState,
 }
 
 /// A key's newest version; of a deletion nothing but zeros.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Version {
+pub(crate) struct KeyState {
     pub create_revision: i64,
     pub mod_revision: i64,
     pub version: i64,
     pub lease: i64,
-    pub value: Place,
+    pub value: Location,
 }
 
 /// The store as it was after some entry.
@@ -37,12 +37,12 @@ pub(crate) struct Store<'a> {
     images: &'a dyn Fn(u16) -> &'a Bytes,
     /// The last revision.
     pub revision: i64,
-    keys: BTreeMap<Vec<u8>, (Place, Version)>,
+    keys: BTreeMap<Vec<u8>, (Location, KeyState)>,
     leases: HashMap<i64, BTreeSet<Vec<u8>>>,
     /// Whether leases granted before the log began may exist.
     leases_may_be_older: bool,
     alarms: HashSet<(u64, u64)>,
-    changes: Vec<Change>,
+    changes: Vec<LogChange>,
 }
 
 const NO_SPACE: u64 = 1;
@@ -56,8 +56,8 @@ struct File<'a> {
 }
 
 impl File<'_> {
-    fn place(&self, range: &Range<usize>) -> Place {
-        Place { image: self.image, start: range.start as u64, length: range.len() as u32 }
+    fn place(&self, range: &Range<usize>) -> Location {
+        Location { image: self.image, start: range.start as u64, length: range.len() as u32 }
     }
 }
 
@@ -79,7 +79,7 @@ impl<'a> Store<'a> {
     }
 
     /// A store at `revision` with these keys.
-    pub(crate) fn at(images: &'a dyn Fn(u16) -> &'a Bytes, revision: i64, keys: impl Iterator<Item = (Place, Version)>) -> Self {
+    pub(crate) fn at(images: &'a dyn Fn(u16) -> &'a Bytes, revision: i64, keys: impl Iterator<Item = (Location, KeyState)>) -> Self {
         let mut store = Self { revision, leases_may_be_older: true, ..Self::empty(images) };
         for (key, version) in keys {
             let bytes = store.bytes(key).to_vec();
@@ -92,7 +92,7 @@ impl<'a> Store<'a> {
     }
 
     /// Applies the request of an entry that lies in image `image`; returns what it changed.
-    pub(crate) fn apply(&mut self, image: u16, request: &Request) -> Vec<Change> {
+    pub(crate) fn apply(&mut self, image: u16, request: &Request) -> Vec<LogChange> {
         let file = File { bytes: (self.images)(image), image };
         let main = self.revision + 1;
         let no_space = self.alarms.iter().any(|alarm| alarm.1 == NO_SPACE);
@@ -122,7 +122,7 @@ impl<'a> Store<'a> {
         changes
     }
 
-    fn bytes(&self, place: Place) -> &'a [u8] {
+    fn bytes(&self, place: Location) -> &'a [u8] {
         &(self.images)(place.image)[place.start as usize..place.start as usize + place.length as usize]
     }
 
@@ -146,7 +146,7 @@ impl<'a> Store<'a> {
         let bytes = &file.bytes[put.key.clone()];
         let old = self.keys.get(bytes).map(|(_, version)| *version);
         let lease = old.filter(|_| put.ignore_lease).map_or(put.lease, |old| old.lease);
-        let version = Version {
+        let version = KeyState {
             create_revision: old.map_or(main, |old| old.create_revision),
             mod_revision: main,
             version: old.map_or(1, |old| old.version.saturating_add(1)),
@@ -176,11 +176,11 @@ impl<'a> Store<'a> {
         if let Some(attached) = self.leases.get_mut(&version.lease) {
             attached.remove(key);
         }
-        self.change(EventKind::Delete, main, place, Version::default());
+        self.change(EventKind::Delete, main, place, KeyState::default());
     }
 
-    fn change(&mut self, kind: EventKind, main: i64, key: Place, version: Version) {
-        self.changes.push(Change { main, sub: self.changes.len() as i64, kind, key, version });
+    fn change(&mut self, kind: EventKind, main: i64, key: Location, version: KeyState) {
+        self.changes.push(LogChange { main, sub: self.changes.len() as i64, kind, key, version });
     }
 
     /// The keys from `key` to `range_end`: none means `key` alone, a zero byte means no end.
@@ -232,14 +232,14 @@ impl<'a> Store<'a> {
         let keys = self.matching(file, &compare.key, &compare.range_end);
         if keys.is_empty() {
             // A key that is not there counts as all zeros, but has no value to compare.
-            return !matches!(compare.target, Target::Value(_)) && self.fits(file, compare, &Version::default());
+            return !matches!(compare.target, Target::Value(_)) && self.fits(file, compare, &KeyState::default());
         }
         keys.iter().all(|key| self.fits(file, compare, &self.keys[key].1))
     }
 
-    fn fits(&self, file: File<'_>, compare: &Compare, version: &Version) -> bool {
+    fn fits(&self, file: File<'_>, compare: &Compare, version: &KeyState) -> bool {
         let ordering = match &compare.target {
-            Target::Version(wanted) => version.version.cmp(wanted),
+            Target::KeyState(wanted) => version.version.cmp(wanted),
             Target::Create(wanted) => version.create_revision.cmp(wanted),
             Target::Mod(wanted) => version.mod_revision.cmp(wanted),
             Target::Lease(wanted) => version.lease.cmp(wanted),

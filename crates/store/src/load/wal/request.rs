@@ -57,7 +57,7 @@ pub(crate) struct Compare {
 
 #[derive(Debug, PartialEq)]
 pub(crate) enum Target {
-    Version(i64),
+    KeyState(i64),
     Create(i64),
     Mod(i64),
     Value(Range<usize>),
@@ -66,7 +66,7 @@ pub(crate) enum Target {
 
 impl Default for Target {
     fn default() -> Self {
-        Self::Version(0)
+        Self::KeyState(0)
     }
 }
 
@@ -184,7 +184,7 @@ fn compare(file: &[u8], place: Range<usize>) -> Option<Compare> {
         }
     }
     compare.target = match target {
-        0 => Target::Version(number),
+        0 => Target::KeyState(number),
         1 => Target::Create(number),
         2 => Target::Mod(number),
         3 => Target::Value(value),

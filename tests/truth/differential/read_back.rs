@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use prost_reflect::{DynamicMessage, Kind, MapKey, MessageDescriptor, Value};
 use serde_json::Value as Json;
 
-use crate::schema::Schema;
+use super::schema::Schema;
 
 pub(crate) struct Reader<'a> {
     pub schema: &'a Schema,

@@ -3,7 +3,7 @@
 use ketcd_scheduler::{Verdict, WholePod};
 use serde_json::{Value, json};
 
-use crate::cluster::{Cluster, claiming, fitting, node, three, with};
+use super::cluster::{Cluster, claiming, fitting, node, three, with};
 
 /// The text is that of the release; up to 1.16 each node that gets so far adds one, in 1.17 the first ends the attempt.
 #[test]

@@ -5,12 +5,14 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use ketcd_scheduler::cluster::{ClusterState, ObjectKey, WatchedKind};
+use ketcd_scheduler::cluster::ClusterState;
 use ketcd_scheduler::{
     Cycle, DriverWait, Gates, Judgement, NodeDevices, NodeJudgement, PreemptionCandidate, Profile, Release, SchedulerConfiguration,
     Verdict, WholePod, candidates, chosen_devices, scheduler_patch, scheduler_release,
 };
 use serde_json::{Value, json};
+
+use crate::object_key::object_key;
 
 #[test]
 fn released_code_says_the_same() {
@@ -71,49 +73,11 @@ fn state(objects: &Value, profile: &Profile) -> ClusterState {
     // Where images are counted when a node is next looked at, every node knows all the others: each is written once more.
     let again = objects.iter().filter(|object| profile.rules.image_counts_at_snapshot && object["kind"] == "Node");
     for object in objects.iter().chain(again) {
-        let Some(key) = key(object) else { continue };
+        let key = object_key(object);
         let revision = object["metadata"]["resourceVersion"].as_str().unwrap().parse().unwrap();
         state.apply(&key, Some(&serde_json::to_vec(object).unwrap()), revision);
     }
     state
-}
-
-fn key(object: &Value) -> Option<ObjectKey> {
-    let metadata = &object["metadata"];
-    let (namespace, name) = (metadata["namespace"].as_str().unwrap_or_default(), metadata["name"].as_str()?);
-    let folder = match object["kind"].as_str()? {
-        "Node" => "minions",
-        "Namespace" => "namespaces",
-        "Pod" => "pods",
-        "Service" => "services/specs",
-        "ReplicationController" => "controllers",
-        "ReplicaSet" => "replicasets",
-        "StatefulSet" => "statefulsets",
-        "PersistentVolume" => "persistentvolumes",
-        "PersistentVolumeClaim" => "persistentvolumeclaims",
-        "StorageClass" => "storageclasses",
-        "CSINode" => "csinodes",
-        "CSIDriver" => "csidrivers",
-        "CSIStorageCapacity" => "csistoragecapacities",
-        "VolumeAttachment" => "volumeattachments",
-        "PodDisruptionBudget" => "poddisruptionbudgets",
-        "ResourceClaim" => "resourceclaims",
-        "ResourceSlice" => "resourceslices",
-        "DeviceClass" => "deviceclasses",
-        "ResourceClass" => "resourceclasses",
-        "PodScheduling" => "podschedulings",
-        "PodSchedulingContext" => "podschedulingcontexts",
-        "ResourceClassParameters" => "resourceclassparameters",
-        "ResourceClaimParameters" => "resourceclaimparameters",
-        "DeviceTaintRule" => "devicetaintrules",
-        "PodGroup" => "podgroups",
-        "Workload" => "workloads",
-        _ => return None,
-    };
-    let place = if namespace.is_empty() { name.to_owned() } else { format!("{namespace}/{name}") };
-    let key = ObjectKey::parse(&format!("{folder}/{place}"));
-    assert!(key.as_ref().is_none_or(|key| key.kind != WatchedKind::Pod || &*key.name == name));
-    key
 }
 
 type Row = (String, &'static str, BTreeSet<String>);

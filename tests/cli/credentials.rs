@@ -1,8 +1,5 @@
 //! Passwords: never shown, asked for unseen; and a word of caution where keys lie open or a server is not verified.
 
-#[path = "support/ketcd.rs"]
-mod support;
-
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
@@ -11,10 +8,10 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Output};
 use std::time::{Duration, Instant};
 
+use crate::ketcd::{all, ketcd, nobody};
 use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, tcgetattr};
-use support::{all, ketcd, nobody};
 
 #[test]
 fn a_password_in_an_endpoint_is_refused_unsaid() {

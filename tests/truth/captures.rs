@@ -213,66 +213,10 @@ fn compared(database: &Path, trace: &Path, scheduler: Scheduler) -> Tally {
     tally
 }
 
-/// Holds a capture's trace: all of it is equal, but for scores said to be uncertain.
-fn check(name: &str, scheduler: Scheduler) {
-    let tally = compared(&capture(name).join("snapshot.db.zst"), &capture(name).join("truth.jsonl.zst"), scheduler);
-    let differing = &tally.differing;
-    let shown = differing[..differing.len().min(20)].join("\n");
-    assert!(differing.is_empty(), "{} differ: {}\n{shown}", differing.len(), tally.line());
-}
-
-/// The default scheduler of a release; the 1.20 of the captures is 1.20.2.
-fn default_of(minor: u16) -> Scheduler {
-    let release = Release(minor);
-    scheduler(release, vec![Profile::new(release, Gates::new(release).at_patch((minor == 20).then_some(2)))], release)
-}
-
-#[test]
-fn release_1_20_on_stories() {
-    check("k120-story", default_of(20));
-}
-
-#[test]
-fn release_1_20_on_random_pods() {
-    check("k120-random", default_of(20));
-}
-
-#[test]
-fn release_1_24_on_random_pods() {
-    check("matrix-1.24", default_of(24));
-}
-
-#[test]
-fn release_1_31_on_random_pods() {
-    check("matrix-1.31", default_of(31));
-}
-
-#[test]
-fn release_1_36_on_stories() {
-    check("k136-story", default_of(36));
-}
-
-#[test]
-fn release_1_36_on_random_pods() {
-    check("k136-random", default_of(36));
-}
-
-/// A node's image list was written 1 revision before a pod and seen after it: the scores that may rest on that are marked.
-#[test]
-fn release_1_36_with_leader_election() {
-    check("k136-clock", default_of(36));
-}
-
 /// The profiles of a configuration file.
 fn configured(file: &Path, release: Release) -> Vec<Profile> {
     let text = std::fs::read_to_string(file).unwrap();
     SchedulerConfiguration::read(&serde_saphyr::from_str(&text).unwrap(), release, &Gates::new(release)).unwrap().profiles
-}
-
-#[test]
-fn two_profiles_of_a_configuration() {
-    let release = Release(34);
-    check("custom-config", scheduler(release, configured(&capture("custom-config/scheduler-config.yaml"), release), release));
 }
 
 /// The version that a database speaks of at its end.
@@ -291,40 +235,55 @@ fn version_in(database: &Path) -> VersionFrom {
     detect(&state)
 }
 
-/// Every capture below the directory `KETCD_CAPTURES` names: a folder with a database `snapshot.db` and traces `truth*.jsonl`, plain or `.zst`;
-/// `truth-1.9.jsonl` is of release 1.9, the others of the release found in the data, with the folder's `scheduler-config.yaml` if it has one.
-/// Prints a line for each and the whole; `cargo test --test oracle captures_elsewhere -- --nocapture`. Without the variable there is nothing to hold.
+/// Every capture below `testdata/captures`, or below the directory that `KETCD_CAPTURES` names: a folder with a database `snapshot.db` and traces
+/// `truth*.jsonl`, plain or `.zst`; `truth-1.9.jsonl` is of release 1.9, the others of the release found in the data, with the folder's
+/// `scheduler-config.yaml` if it has one. Prints a line for each and the whole with `--nocapture`.
 #[test]
 #[allow(clippy::print_stdout, reason = "what it prints is what it is run for")]
-fn captures_elsewhere() {
-    let Some(directory) = std::env::var_os("KETCD_CAPTURES").map(PathBuf::from) else { return };
-    let listed = |directory: &Path| -> Vec<PathBuf> {
-        let mut found: Vec<PathBuf> = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
-        found.sort();
-        found
-    };
-    let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+fn every_recorded_attempt_is_evaluated_as_the_scheduler_did() {
+    let directory = std::env::var_os("KETCD_CAPTURES").map_or_else(|| capture(""), PathBuf::from);
+    let folders: Vec<PathBuf> = listed(&directory).into_iter().filter(|path| path.is_dir()).collect();
+    let tallies: Vec<(String, Tally)> = std::thread::scope(|scope| {
+        let running: Vec<_> = folders.iter().map(|folder| scope.spawn(|| held(folder))).collect();
+        running.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
     let mut whole = Tally::default();
-    for folder in listed(&directory).into_iter().filter(|path| path.is_dir()) {
-        let files = listed(&folder);
-        let Some(database) = files.iter().find(|file| name(file).starts_with("snapshot.db")) else { continue };
-        let traces: Vec<_> = files.iter().filter(|file| name(file).starts_with("truth") && name(file).contains(".jsonl")).collect();
-        let recorded = if traces.is_empty() { continue } else { version_in(database) };
-        for trace in traces {
-            let older = name(trace).strip_prefix("truth-1.").and_then(|rest| rest.split('.').next()?.parse().ok()).map(Release);
-            let release = older.unwrap_or(recorded.release);
-            let configuration = files.iter().find(|file| name(file) == "scheduler-config.yaml").filter(|_| older.is_none());
-            let profiles = match configuration {
-                Some(file) => configured(file, release),
-                None => vec![Profile::new(release, Gates::new(release).at_patch(recorded.patch.filter(|_| older.is_none())))],
-            };
-            let tally = compared(database, trace, scheduler(release, profiles, recorded.release));
-            println!("{}/{} by the rules of {release}: {}", name(&folder), name(trace), tally.line());
-            tally.differing.iter().take(5).for_each(|one| println!("  {one}"));
-            whole.add(tally);
-        }
+    for (trace, tally) in tallies {
+        println!("{trace}: {}", tally.line());
+        tally.differing.iter().take(5).for_each(|one| println!("  {one}"));
+        whole.add(tally);
     }
     println!("all: {}", whole.line());
     assert!(!whole.counts.is_empty(), "no capture with a trace below {}", directory.display());
     assert!(whole.differing.is_empty(), "{} differ", whole.differing.len());
+}
+
+/// Compares each trace of a capture's folder; by the trace's name.
+fn held(folder: &Path) -> Vec<(String, Tally)> {
+    let files = listed(folder);
+    let Some(database) = files.iter().find(|file| name(file).starts_with("snapshot.db")) else { return Vec::new() };
+    let traces: Vec<_> = files.iter().filter(|file| name(file).starts_with("truth") && name(file).contains(".jsonl")).collect();
+    let recorded = if traces.is_empty() { return Vec::new() } else { version_in(database) };
+    let of_trace = |trace: &PathBuf| {
+        let older = name(trace).strip_prefix("truth-1.").and_then(|rest| rest.split('.').next()?.parse().ok()).map(Release);
+        let release = older.unwrap_or(recorded.release);
+        let configuration = files.iter().find(|file| name(file) == "scheduler-config.yaml").filter(|_| older.is_none());
+        let profiles = match configuration {
+            Some(file) => configured(file, release),
+            None => vec![Profile::new(release, Gates::new(release).at_patch(recorded.patch.filter(|_| older.is_none())))],
+        };
+        let tally = compared(database, trace, scheduler(release, profiles, recorded.release));
+        (format!("{}/{} by the rules of {release}", name(folder), name(trace)), tally)
+    };
+    traces.into_iter().map(of_trace).collect()
+}
+
+fn listed(directory: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+    found.sort();
+    found
+}
+
+fn name(path: &Path) -> &str {
+    path.file_name().unwrap().to_str().unwrap()
 }

@@ -1,14 +1,11 @@
 //! What a terminal shows of `explain` and `timeline`: nothing wider than it is, and each decision on one screen.
 
-#[path = "support/pty.rs"]
-mod pty;
-
 use std::path::Path;
 use std::process::Command;
 
 /// What ketcd writes to a terminal of so many columns, without its styles.
 fn shown(columns: u16, arguments: &[&str]) -> String {
-    let (text, status) = pty::run(columns, Command::new(env!("CARGO_BIN_EXE_ketcd")).args(arguments));
+    let (text, status) = crate::pty::run(columns, Command::new(env!("CARGO_BIN_EXE_ketcd")).args(arguments));
     assert_eq!(status.code(), Some(0), "{arguments:?}: {text}");
     assert!(text.contains('\u{1b}'), "a terminal is shown colours");
     anstream::adapter::strip_str(&text).to_string().replace('\r', "")

@@ -1,8 +1,10 @@
 //! Small clusters and what a release says of a pod in them.
 
-use ketcd_scheduler::cluster::{ClusterState, ObjectKey, PodFields, PodInfo, WatchedKind};
+use ketcd_scheduler::cluster::{ClusterState, PodFields, PodInfo};
 use ketcd_scheduler::{Cycle, Gates, Judgement, Profile, Release, Rules};
 use serde_json::{Value, json};
+
+use crate::object_key::object_key;
 
 /// A cluster of objects as the API server returns them.
 pub(crate) struct Cluster {
@@ -21,17 +23,7 @@ impl Cluster {
         let profile = Profile::new(release, gates.clone());
         let mut state = ClusterState::new(Rules::new(release, &gates).requests);
         for (number, object) in self.objects.iter().enumerate() {
-            let kind = match object["kind"].as_str().unwrap() {
-                "Pod" => WatchedKind::Pod,
-                "Node" => WatchedKind::Node,
-                "PersistentVolumeClaim" => WatchedKind::PersistentVolumeClaim,
-                "PersistentVolume" => WatchedKind::PersistentVolume,
-                "StorageClass" => WatchedKind::StorageClass,
-                other => panic!("{other}"),
-            };
-            let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().into();
-            let key = ObjectKey { kind, namespace: text("namespace"), name: text("name") };
-            state.apply(&key, Some(object.to_string().as_bytes()), number as i64 + 1);
+            state.apply(&object_key(object), Some(object.to_string().as_bytes()), number as i64 + 1);
         }
         let pod = PodFields::of(pod.clone()).unwrap();
         let pod = PodInfo::compile(&pod, 0, state.interner(), &mut Vec::new());

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use prost_reflect::{DynamicMessage, FieldDescriptor, Kind, MapKey, MessageDescriptor, Value};
 
-use crate::schema::Schema;
+use super::schema::Schema;
 
 pub(crate) struct Generator<'a> {
     schema: &'a Schema,

@@ -6,12 +6,14 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::sync::Arc;
 
-use ketcd_scheduler::cluster::{ObjectKey, PodInfo};
+use ketcd_scheduler::cluster::PodInfo;
 use ketcd_scheduler::{
     Explanation, Gates, GroupCycle, GroupOutcome, Judgement, MemberTried, NodeJudgement, Profile, Release, Replay, Scheduler,
     SchedulerConfiguration, Verdict, VersionFrom, WholePod,
 };
 use serde_json::{Value, json};
+
+use crate::object_key::object_key;
 
 #[test]
 fn released_code_makes_the_same_of_groups() {
@@ -54,27 +56,11 @@ fn replay(first: &Value, objects: &Value) -> Replay {
     let objects = objects.as_array().unwrap();
     let nodes = objects.iter().filter(|object| object["kind"] == "Node");
     for object in objects.iter().chain(nodes) {
-        let Some(key) = key(object) else { continue };
+        let key = object_key(object);
         let revision = object["metadata"]["resourceVersion"].as_str().unwrap().parse().unwrap();
         replay.seed(&key, &serde_json::to_vec(object).unwrap(), revision);
     }
     replay
-}
-
-fn key(object: &Value) -> Option<ObjectKey> {
-    let metadata = &object["metadata"];
-    let (namespace, name) = (metadata["namespace"].as_str().unwrap_or_default(), metadata["name"].as_str()?);
-    let kind = object["kind"].as_str()?;
-    let folder = match kind {
-        "Node" => "minions".to_owned(),
-        "Service" => "services/specs".to_owned(),
-        "ReplicationController" => "controllers".to_owned(),
-        "StorageClass" | "DeviceClass" => format!("{}es", kind.to_lowercase()),
-        "CSIStorageCapacity" => "csistoragecapacities".to_owned(),
-        other => format!("{}s", other.to_lowercase()),
-    };
-    let place = if namespace.is_empty() { name.to_owned() } else { format!("{namespace}/{name}") };
-    ObjectKey::parse(&format!("{folder}/{place}"))
 }
 
 /// What was held against the truth.

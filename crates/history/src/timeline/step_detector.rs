@@ -3,25 +3,25 @@
 use serde_json::Value;
 
 use super::{Step, autoscaler, deployment, generic, network, node, pod, rollout, storage, workload};
-use crate::change::{Change, Version};
+use crate::change::{Change, ObjectVersion};
 use ketcd_kube::Object;
 
 /// Tells the steps of one key's changes, one change at a time, oldest first.
 #[derive(Default)]
-pub struct Teller {
+pub struct StepDetector {
     deployment: deployment::Rollouts,
     rolling: rollout::Rolling,
 }
 
-impl Teller {
+impl StepDetector {
     /// Returns the steps that `change` shows; none after a gap, for nothing is known of what it changed.
     pub fn steps(&mut self, change: &Change) -> Vec<Step> {
         let kind = change.object().and_then(|object| object["kind"].as_str()).unwrap_or_default();
         let (before, after) = match (&change.before, &change.after) {
-            (_, Version::Absent) => return vec![generic::deleted(change.before.object())],
-            (Version::Absent, Version::Object(after)) => (None, after),
-            (Version::Object(before), Version::Object(after)) => (Some(before), after),
-            (_, Version::Object(after)) => {
+            (_, ObjectVersion::Absent) => return vec![generic::deleted(change.before.object())],
+            (ObjectVersion::Absent, ObjectVersion::Object(after)) => (None, after),
+            (ObjectVersion::Object(before), ObjectVersion::Object(after)) => (Some(before), after),
+            (_, ObjectVersion::Object(after)) => {
                 self.rolling = rollout::Rolling::default();
                 if kind == "Deployment" {
                     self.deployment.remember(after);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::cluster::{Cluster, fitting, node, placed, pod, term, with};
+use super::cluster::{Cluster, fitting, node, placed, pod, term, with};
 
 /// An existing pod's two anti-affinity terms: up to 1.11 the term that matches is checked with the key of the last one.
 #[test]

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ketcd_scheduler::cluster::{ClusterState, ObjectKey, PodFields, PodInfo, WatchedKind};
+use ketcd_scheduler::cluster::{ClusterState, PodFields, PodInfo};
 use ketcd_scheduler::{
     Candidate, Cycle, Feasible, FilterEntry, Gates, NEWEST_SCHEDULER, Normalize, OLDEST_SCHEDULER, Plugin, PreFilter, PreScore,
     PreemptionCandidate, Profile, Release, Rules, SchedulerConfiguration, Verdict, WholePod, candidates, compared, registry,
@@ -12,6 +12,8 @@ use ketcd_scheduler::{
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
+
+use crate::object_key::object_key;
 
 /// A plugin's table.
 #[derive(Deserialize)]
@@ -268,7 +270,7 @@ fn state(table: &Table, case: &Case, rules: &Rules) -> (ClusterState, PodInfo) {
     let mut state = ClusterState::new(rules.requests);
     let nodes = table.nodes.iter().chain(&case.nodes).map(|node| with_kind(node, "Node"));
     for (number, object) in nodes.chain(table.objects.iter().chain(&case.objects).cloned()).enumerate() {
-        let key = key(&object);
+        let key = object_key(&object);
         let text = serde_json::to_vec(&object).unwrap();
         state.apply(&key, Some(&text), i64::try_from(number).unwrap() + 1);
     }
@@ -290,39 +292,4 @@ fn with_kind(object: &Value, kind: &str) -> Value {
     let mut object = if object.is_null() { json!({}) } else { object.clone() };
     object.as_object_mut().unwrap().insert("kind".to_owned(), json!(kind));
     object
-}
-
-fn key(object: &Value) -> ObjectKey {
-    let kind = match object["kind"].as_str().unwrap_or_default() {
-        "Pod" => WatchedKind::Pod,
-        "Node" => WatchedKind::Node,
-        "Namespace" => WatchedKind::Namespace,
-        "Service" => WatchedKind::Service,
-        "ReplicationController" => WatchedKind::ReplicationController,
-        "ReplicaSet" => WatchedKind::ReplicaSet,
-        "StatefulSet" => WatchedKind::StatefulSet,
-        "PersistentVolume" => WatchedKind::PersistentVolume,
-        "PersistentVolumeClaim" => WatchedKind::PersistentVolumeClaim,
-        "StorageClass" => WatchedKind::StorageClass,
-        "CSINode" => WatchedKind::CsiNode,
-        "CSIDriver" => WatchedKind::CsiDriver,
-        "CSIStorageCapacity" => WatchedKind::CsiStorageCapacity,
-        "VolumeAttachment" => WatchedKind::VolumeAttachment,
-        "PodDisruptionBudget" => WatchedKind::PodDisruptionBudget,
-        "ResourceClaim" => WatchedKind::ResourceClaim,
-        "ResourceSlice" => WatchedKind::ResourceSlice,
-        "DeviceClass" => WatchedKind::DeviceClass,
-        "ResourceClass" => WatchedKind::ResourceClass,
-        "PodScheduling" => WatchedKind::PodScheduling,
-        "PodSchedulingContext" => WatchedKind::PodSchedulingContext,
-        "ResourceClassParameters" => WatchedKind::ResourceClassParameters,
-        "ResourceClaimParameters" => WatchedKind::ResourceClaimParameters,
-        "DeviceTaintRule" => WatchedKind::DeviceTaintRule,
-        "PodGroup" => WatchedKind::PodGroup,
-        "CompositePodGroup" => WatchedKind::CompositePodGroup,
-        "Workload" => WatchedKind::Workload,
-        other => panic!("kind {other} is not watched"),
-    };
-    let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().into();
-    ObjectKey { kind, namespace: text("namespace"), name: text("name") }
 }

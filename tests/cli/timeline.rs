@@ -8,7 +8,7 @@ use futures_util::StreamExt;
 use jiff::Timestamp;
 use ketcd_history::clock::Clock;
 use ketcd_history::timeline::{Phase, Story, Timeline};
-use ketcd_history::{Follower, Told};
+use ketcd_history::{AttributedChange, Follower};
 use ketcd_kube::Decoder;
 use ketcd_store::{Event, KeyRange, KeyValue, Revision, Until, WatchItem, load};
 use proptest::prelude::*;
@@ -184,42 +184,6 @@ fn the_numbers_are_right() {
     assert!(outage.contains("outage: not heard of since 00:16:19") && outage.contains("replaced by"), "{outage}");
 }
 
-/// Texts as agreed. `KETCD_BLESS=1 cargo test --test timeline` writes them anew; look at the difference before you commit it.
-#[test]
-fn the_text_is_as_agreed() {
-    let bless = std::env::var_os("KETCD_BLESS").is_some();
-    let mut different = Vec::new();
-    for (name, capture, arguments) in [
-        ("history-ubuntu-diff", "k120-story", &["history", "pod/lab/ubuntu", "--diff"][..]),
-        ("history-node2", "k120-story", &["history", "node/node2"]),
-        ("timeline-ubuntu-tainted", "k120-story", &["timeline", "pod/lab/ubuntu-tainted"]),
-        ("timeline-urgent", "k120-story", &["timeline", "pod/lab/urgent"]),
-        ("timeline-tomcat", "k120-story", &["timeline", "deploy/web/tomcat"]),
-        ("timeline-node2", "k136-story", &["timeline", "node/node2"]),
-        ("timeline-gated", "k136-story", &["timeline", "pod/lab/gated"]),
-        ("timeline-elastic", "k136-story", &["timeline", "pod/lab/elastic"]),
-        ("timeline-logged", "k136-story", &["timeline", "pod/web/logged"]),
-        ("timeline-agent", "k136-story", &["timeline", "ds/lab/agent"]),
-        ("timeline-burst", "k136-story", &["timeline", "job/web/burst"]),
-        ("timeline-service", "k136-story", &["timeline", "svc/web/tomcat"]),
-        ("timeline-claim", "k136-story", &["timeline", "pvc/web/data"]),
-        ("timeline-around", "k136-story", &["timeline", "--around", "00:22:11", "--window", "2s"]),
-        ("timeline-scratch", "k136-story", &["timeline", "-n", "scratch"]),
-        ("blame-ubuntu", "k120-story", &["blame", "pod/lab/ubuntu"]),
-        ("diff-nodes", "k120-story", &["diff", "--rev", "400..440"]),
-    ] {
-        let text = ketcd(capture, arguments);
-        let file = path("golden/timeline").join(format!("{name}.txt"));
-        if bless {
-            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-            std::fs::write(&file, text).unwrap();
-        } else if std::fs::read_to_string(&file).ok().as_deref() != Some(text.as_str()) {
-            different.push(name);
-        }
-    }
-    assert!(different.is_empty(), "{different:?} differ; KETCD_BLESS=1 writes them anew");
-}
-
 fn events(file: &Path) -> Vec<Event> {
     let source = load::open(&[file.to_str().unwrap().to_owned()], &|_| None).unwrap();
     let items = source.watch(KeyRange::all(), Revision(1), Until::Forever);
@@ -238,7 +202,7 @@ fn stories<'a>(events: impl Iterator<Item = (&'a Event, bool)>) -> BTreeMap<Vec<
         if lost {
             follower.gap(event.revision);
         } else {
-            story.observe(Told::new(follower.change(event.clone()), &clock), false);
+            story.observe(AttributedChange::new(follower.change(event.clone()), &clock), false);
         }
     }
     story.finish();

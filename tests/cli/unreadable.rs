@@ -11,6 +11,8 @@ use ketcd_kube::proto::table::{Card, Message, Render, RootRow, Row, Type};
 use ketcd_scheduler::cluster::{ClusterState, ObjectKey, Unreadable, WatchedKind};
 use ketcd_scheduler::{Agreement, Gates, Release, Replay, Rules, Scheduler, VersionFrom};
 
+use crate::object_key::object_key;
+
 fn state() -> ClusterState {
     ClusterState::new(Rules::new(Release(36), &Gates::new(Release(36))).requests)
 }
@@ -333,10 +335,7 @@ fn decided(objects: &[Value], refused: Option<&str>) -> (Agreement, Vec<String>)
     let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"},
         "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10"}}});
     for object in std::iter::once(&node).chain(objects) {
-        let kind = WatchedKind::KEYS.iter().map(|(_, kind)| *kind).find(|kind| kind.name() == object["kind"]).unwrap();
-        let text = |name: &str| object["metadata"][name].as_str().unwrap_or_default();
-        let key = ObjectKey { kind, namespace: text("namespace").into(), name: text("name").into() };
-        replay.seed(&key, object.to_string().as_bytes(), 1);
+        replay.seed(&object_key(object), object.to_string().as_bytes(), 1);
     }
     let mut pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "default", "uid": "u"},
         "spec": {"containers": [{"name": "c"}], "schedulerName": "default-scheduler",

@@ -2,8 +2,8 @@
 
 use ketcd_store::load;
 
-use crate::mutants::PAGE;
-use crate::{Met, Truth, decompressed, member, open, open_member, shown};
+use super::mutants::PAGE;
+use super::{Met, Truth, decompressed, member, open, open_member, shown};
 
 const CAPTURE: &str = "k120-story/snapshot.db.zst";
 

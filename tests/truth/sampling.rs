@@ -5,12 +5,13 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use ketcd_scheduler::cluster::ObjectKey;
 use ketcd_scheduler::{
     Agreement, Explanation, Gates, Profile, Replay, Scheduler, SchedulerConfiguration, Verdict, VersionFrom, scheduler_patch,
     scheduler_release,
 };
 use serde_json::{Value, json};
+
+use crate::object_key::object_key;
 
 /// What was asked, and the answers that differ.
 #[derive(Default)]
@@ -57,7 +58,7 @@ fn compare(file: &Path, tally: &mut Tally) {
     let mut revision = 0;
     for object in lines[1]["objects"].as_array().unwrap() {
         revision = object["metadata"]["resourceVersion"].as_str().unwrap().parse::<i64>().unwrap().max(revision);
-        let Some(key) = key(object) else { continue };
+        let key = object_key(object);
         if object["kind"] == "Pod" {
             pods.insert(format!("{}/{}", key.namespace, key.name), object.clone());
         }
@@ -78,7 +79,7 @@ fn compare(file: &Path, tally: &mut Tally) {
             }
         }
         revision += 1;
-        let attempts = replay.advance(&key(&pod).unwrap(), Some(&*serde_json::to_vec(&pod).unwrap()), revision);
+        let attempts = replay.advance(&object_key(&pod), Some(&*serde_json::to_vec(&pod).unwrap()), revision);
         let explanation = replay.explain(attempts.into_iter().next().unwrap());
         hold(tally, &format!("{} {name}", file.file_name().unwrap().to_string_lossy()), truth, &explanation);
     }
@@ -147,29 +148,4 @@ fn hold(tally: &mut Tally, pod: &str, truth: &Value, explanation: &Explanation) 
     for (at, node) in scores.nodes.iter().enumerate().filter(|(_, node)| sample.contains(&***node) && !doubted.contains(node)) {
         tally.hold(|| format!("{pod}: total on {node}"), &json!(scores.totals[at]), &truth["total"][&**node]);
     }
-}
-
-fn key(object: &Value) -> Option<ObjectKey> {
-    let metadata = &object["metadata"];
-    let (namespace, name) = (metadata["namespace"].as_str().unwrap_or_default(), metadata["name"].as_str()?);
-    let folder = match object["kind"].as_str()? {
-        "Node" => "minions",
-        "Namespace" => "namespaces",
-        "Pod" => "pods",
-        "Service" => "services/specs",
-        "ReplicationController" => "controllers",
-        "ReplicaSet" => "replicasets",
-        "StatefulSet" => "statefulsets",
-        "PersistentVolume" => "persistentvolumes",
-        "PersistentVolumeClaim" => "persistentvolumeclaims",
-        "StorageClass" => "storageclasses",
-        "CSINode" => "csinodes",
-        "CSIDriver" => "csidrivers",
-        "CSIStorageCapacity" => "csistoragecapacities",
-        "VolumeAttachment" => "volumeattachments",
-        "PodDisruptionBudget" => "poddisruptionbudgets",
-        _ => return None,
-    };
-    let place = if namespace.is_empty() { name.to_owned() } else { format!("{namespace}/{name}") };
-    ObjectKey::parse(&format!("{folder}/{place}"))
 }

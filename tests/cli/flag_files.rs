@@ -1,12 +1,9 @@
 //! Files that flags name: what cannot be read is named with its flag, and nothing of it is quoted that might be a key.
 
-#[path = "support/ketcd.rs"]
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use support::{all, ketcd, nobody};
+use crate::ketcd::{all, ketcd, nobody};
 use tempfile::TempDir;
 
 /// A text that must not be seen, and what stands in a file in its place: whatever is wrong with it.

@@ -1,0 +1,67 @@
+//! Text as agreed: a command on a recorded cluster prints its golden, `testdata/golden/COMMAND/NAME.txt`.
+//!
+//! A row more is a golden more: `KETCD_BLESS=1 cargo test --test cli golden` writes what is printed now. Look at the difference before you commit it.
+
+use std::path::Path;
+
+use crate::ketcd::ketcd;
+
+/// Command and name of the golden, the capture, the arguments.
+const GOLDENS: &[(&str, &str, &[&str])] = &[
+    ("history/ubuntu-diff", "k120-story", &["history", "pod/lab/ubuntu", "--diff"]),
+    ("history/node2", "k120-story", &["history", "node/node2"]),
+    ("timeline/ubuntu-tainted", "k120-story", &["timeline", "pod/lab/ubuntu-tainted"]),
+    ("timeline/urgent", "k120-story", &["timeline", "pod/lab/urgent"]),
+    ("timeline/tomcat", "k120-story", &["timeline", "deploy/web/tomcat"]),
+    ("timeline/node2", "k136-story", &["timeline", "node/node2"]),
+    ("timeline/gated", "k136-story", &["timeline", "pod/lab/gated"]),
+    ("timeline/elastic", "k136-story", &["timeline", "pod/lab/elastic"]),
+    ("timeline/logged", "k136-story", &["timeline", "pod/web/logged"]),
+    ("timeline/agent", "k136-story", &["timeline", "ds/lab/agent"]),
+    ("timeline/burst", "k136-story", &["timeline", "job/web/burst"]),
+    ("timeline/service", "k136-story", &["timeline", "svc/web/tomcat"]),
+    ("timeline/claim", "k136-story", &["timeline", "pvc/web/data"]),
+    ("timeline/around", "k136-story", &["timeline", "--around", "00:22:11", "--window", "2s"]),
+    ("timeline/scratch", "k136-story", &["timeline", "-n", "scratch"]),
+    ("blame/ubuntu", "k120-story", &["blame", "pod/lab/ubuntu"]),
+    ("diff/nodes", "k120-story", &["diff", "--rev", "400..440"]),
+    // A choice among nodes that fit, by weighted scores.
+    ("explain/weighted", "k120-story", &["explain", "pod/lab/weighted"]),
+    // Refused on every node by taints, later bound: two attempts.
+    ("explain/ubuntu-tainted", "k120-story", &["explain", "pod/lab/ubuntu-tainted"]),
+    // Preemption: victims, nomination, the binding after it.
+    ("explain/urgent", "k120-story", &["explain", "pod/lab/urgent"]),
+    ("explain/spread-5", "k120-story", &["explain", "pod/lab/spread-5"]),
+    // Held back by scheduling gates.
+    ("explain/gated", "k136-story", &["explain", "pod/lab/gated"]),
+    // Devices: who got which, and who found none left.
+    ("explain/train-1", "k136-story", &["explain", "pod/lab/train-1"]),
+    ("explain/train-3", "k136-story", &["explain", "pod/lab/train-3"]),
+    // One node in depth.
+    ("explain/urgent-node1", "k120-story", &["explain", "pod/lab/urgent", "--node", "node1"]),
+    // The table of a namespace's last decisions.
+    ("explain/web", "k136-story", &["explain", "pods", "-n", "web"]),
+    // A configuration with two profiles.
+    ("explain/api-0056", "custom-config", &["explain", "pod/api-0056", "-n", "data", "--scheduler-config", "scheduler-config.yaml"]),
+];
+
+#[test]
+fn commands_print_their_goldens() {
+    let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
+    let bless = std::env::var_os("KETCD_BLESS").is_some();
+    let mut different = Vec::new();
+    for (name, capture, arguments) in GOLDENS {
+        let folder = testdata.join("captures").join(capture);
+        let output = ketcd().args(["-f", "snapshot.db.zst"]).args(*arguments).current_dir(folder).output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(errors.is_empty(), "{name}: {errors}");
+        let file = testdata.join("golden").join(format!("{name}.txt"));
+        if bless {
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(&file, &output.stdout).unwrap();
+        } else if std::fs::read(&file).ok().as_deref() != Some(&output.stdout) {
+            different.push(*name);
+        }
+    }
+    assert!(different.is_empty(), "{different:?} differ; KETCD_BLESS=1 writes them anew");
+}

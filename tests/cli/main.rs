@@ -1,0 +1,30 @@
+//! The command line on files: what each command prints, where it goes, and what it says of bad input.
+
+mod absence;
+mod credentials;
+mod damage;
+mod data_dir;
+mod decoding_damage;
+mod encryption;
+mod explain;
+mod explain_pods;
+mod files;
+mod flag_files;
+mod golden;
+mod history;
+#[path = "../support/ketcd.rs"]
+mod ketcd;
+mod kms_plugin;
+mod listing;
+#[path = "../support/object_key.rs"]
+mod object_key;
+mod objects;
+#[path = "../support/pty.rs"]
+mod pty;
+mod readme;
+mod report_file;
+mod streams;
+mod tables;
+mod terminal;
+mod timeline;
+mod unreadable;

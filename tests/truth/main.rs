@@ -1,0 +1,18 @@
+//! Equal to upstream: decoding held against API servers, the scheduler's rules against released schedulers and recorded decisions.
+
+mod captures;
+mod configurations;
+mod decoding;
+mod differential;
+mod driver_devices;
+mod groups;
+mod legacy;
+mod legacy_attempts;
+mod legacy_policy;
+#[path = "../support/object_key.rs"]
+mod object_key;
+mod plugins;
+mod profiles;
+mod recorded_devices;
+mod releases;
+mod sampling;
