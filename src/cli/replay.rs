@@ -45,9 +45,9 @@ impl<'s> Feed<'s> {
     /// Takes in the state at `at`: nodes by their history from `oldest` on, so that what the cache keeps of it is right, then the rest.
     pub(super) async fn seed(&mut self, replay: &mut Replay, oldest: Revision, at: Revision) -> Result<()> {
         self.seed_nodes(replay, oldest, at).await?;
-        for (below, kind) in WatchedKind::KEYS {
+        for &kind in WatchedKind::ALL {
             if kind != WatchedKind::Node {
-                self.load(below, at, &mut |version| version.seed(replay)).await?;
+                self.load(&format!("{}/", kind.storage_path()), at, &mut |version| version.seed(replay)).await?;
             }
         }
         Ok(())

@@ -27,7 +27,10 @@ fn every_example_prints_what_readme_says() {
     if std::env::var_os("KETCD_BLESS").is_some() {
         std::fs::write(&path, &printed).unwrap();
     } else {
-        assert!(printed == said, "README is not what ketcd prints; look at what KETCD_BLESS=1 cargo test --test cli readme changes\n{printed}");
+        assert!(
+            printed == said,
+            "README is not what ketcd prints; look at what KETCD_BLESS=1 cargo test --test cli readme changes\n{printed}"
+        );
     }
 }
 

@@ -115,6 +115,32 @@ fn qualified(name: &str, group: &str) -> String {
     if group.is_empty() { name.to_owned() } else { format!("{name}.{group}") }
 }
 
+impl KindRow {
+    /// Returns the row of Kubernetes' own kind of that name, as objects spell it; in a constant, a wrong name does not compile.
+    ///
+    /// # Panics
+    /// No built-in kind has the name.
+    pub const fn of(kind: &str) -> &'static Self {
+        let mut at = 0;
+        while at < KINDS.len() {
+            if is_equal(KINDS[at].kind.as_bytes(), kind.as_bytes()) {
+                return &KINDS[at];
+            }
+            at += 1;
+        }
+        panic!("no built-in kind has this name")
+    }
+}
+
+/// Compares bytes in a constant, where `==` cannot be used.
+const fn is_equal(a: &[u8], b: &[u8]) -> bool {
+    let mut at = 0;
+    while at < a.len() && at < b.len() && a[at] == b[at] {
+        at += 1;
+    }
+    at == a.len() && at == b.len()
+}
+
 /// All kinds of one cluster.
 #[derive(Clone, Debug)]
 pub struct Kinds {

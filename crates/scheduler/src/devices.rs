@@ -67,8 +67,8 @@ pub(crate) fn recorded<'c>(
 ) -> Vec<RecordedDevices> {
     let said = chosen.iter().find(|devices| Some(&*devices.node) == node);
     let given = changes.filter_map(|(revision, change)| {
-        let Some(CachedObject::ResourceClaim(after, _)) = &change.after else { return None };
-        let had = matches!(&change.before, Some(CachedObject::ResourceClaim(before, _)) if Allocation::recorded(before).is_some());
+        let Some(CachedObject::ResourceClaim(after)) = &change.after else { return None };
+        let had = matches!(&change.before, Some(CachedObject::ResourceClaim(before)) if Allocation::recorded(before).is_some());
         let ours = change.key.namespace == pod.namespace && reserved(after, pod);
         let allocation = Allocation::recorded(after).filter(|_| ours && !had)?;
         let devices = ClaimDevices { claim: claim_name(after), allocation };

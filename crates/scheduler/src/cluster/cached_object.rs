@@ -1,122 +1,56 @@
-//! What an object is compiled to when it enters the state.
+//! Compiling: what an object becomes when it enters the state.
 
 use std::sync::Arc;
 
-use ketcd_kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
-use ketcd_kube::api::policy::v1::PodDisruptionBudget;
-use ketcd_kube::api::resource::v1::DeviceClass;
-use ketcd_kube::api::storage::v1::{CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment};
-use ketcd_kube::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use ketcd_kube::api::core::v1::{Namespace, PersistentVolumeClaim};
 
-use super::device::classic::{
-    ClassNodes, DriverClaim, NamedResourceSlice, PodSchedulingContext, ResourceClaimParameters, ResourceClass, ResourceClassParameters,
-};
-use super::{
-    Claim, DeviceTaintRule, ImageState, Interner, Labels, Node, Owner, ParseError, ParsedObject, PodGroup, PodInfo, RawObject,
-    RequestRules, Selector, Slice, Unreadable, WatchedKind, Workload,
-};
+use super::raw_object::ParseError;
+use super::{CachedObject, Interner, Labels, Node, NodeFields, PodFields, PodInfo, RawObject, RequestRules, Unreadable, WatchedKind};
 
-/// A compiled object.
-#[derive(Clone, Debug)]
-#[allow(missing_docs, reason = "one variant per kind, or per group of kinds that are alike")]
-pub enum CachedObject {
-    Pod(Arc<PodInfo>),
-    /// With the image counts frozen at its write; `None`: to be counted when it is put.
-    Node(Arc<Node>, Option<Arc<[ImageState]>>),
-    Namespace(Arc<Labels>),
-    Owner(Arc<Owner>),
-    PersistentVolume(Arc<PersistentVolume>),
-    PersistentVolumeClaim(Arc<PersistentVolumeClaim>),
-    StorageClass(Arc<StorageClass>),
-    CsiNode(Arc<CSINode>),
-    CsiDriver(Arc<CSIDriver>),
-    CsiStorageCapacity(Arc<CSIStorageCapacity>),
-    VolumeAttachment(Arc<VolumeAttachment>),
-    PodDisruptionBudget(Arc<PodDisruptionBudget>),
-    /// With what it has beside, as 1.26 to 1.31 stored it; so with the next two.
-    ResourceClaim(Arc<Claim>, Option<Arc<DriverClaim>>),
-    ResourceSlice(Arc<Slice>, Option<Arc<NamedResourceSlice>>),
-    DeviceClass(Arc<DeviceClass>, Option<Arc<ClassNodes>>),
-    ResourceClass(Arc<ResourceClass>),
-    PodSchedulingContext(Arc<PodSchedulingContext>),
-    ResourceClassParameters(Arc<ResourceClassParameters>),
-    ResourceClaimParameters(Arc<ResourceClaimParameters>),
-    DeviceTaintRule(Arc<DeviceTaintRule>),
-    PodGroup(Arc<PodGroup>),
-    CompositePodGroup(Arc<PodGroup>),
-    Workload(Arc<Workload>),
-    /// Of any kind: it is there, but cannot be read.
-    Unreadable(Arc<Unreadable>),
+/// What compiling an object needs and reports.
+pub(super) struct Compiler<'c> {
+    /// The revision of the version.
+    pub mod_revision: i64,
+    /// The rules of the sums over pods and nodes.
+    pub rules: &'c RequestRules,
+    /// The strings, label sets and pod templates that objects share.
+    pub interner: &'c mut Interner,
+    /// Parts of the object that cannot be read, each a sentence without its full stop.
+    pub problems: Vec<String>,
+}
+
+impl Compiler<'_> {
+    /// Parses an object, where that is not done yet, and compiles it.
+    ///
+    /// # Errors
+    /// Why none of it can be read.
+    pub(super) fn compile(&mut self, kind: WatchedKind, object: RawObject<'_>) -> Result<CachedObject, ParseError> {
+        Ok(object.parse(kind)?.compile(self))
+    }
+
+    pub(super) fn pod(&mut self, pod: &PodFields<'_>) -> PodInfo {
+        PodInfo::compile(pod, self.mod_revision, self.interner, &mut self.problems)
+    }
+
+    pub(super) fn node(&mut self, node: &NodeFields<'_>) -> Node {
+        Node::compile(node, self.mod_revision, self.rules, self.interner, &mut self.problems)
+    }
+}
+
+/// Returns the labels, which are all that is read of a namespace.
+pub(super) fn namespace_labels(namespace: Namespace, compiler: &mut Compiler<'_>) -> Labels {
+    compiler.interner.labels(namespace.metadata.labels.as_ref())
+}
+
+/// Gives a claim its resource version, which etcd does not hold.
+pub(super) fn with_resource_version(mut claim: PersistentVolumeClaim, compiler: &mut Compiler<'_>) -> PersistentVolumeClaim {
+    claim.metadata.resource_version = Some(compiler.mod_revision.to_string());
+    claim
 }
 
 impl CachedObject {
-    /// Why it cannot be read, if it cannot.
-    pub fn unreadable(&self) -> Option<&Arc<Unreadable>> {
+    /// Returns the mark of an object that cannot be read.
+    pub(crate) fn unreadable(&self) -> Option<&Arc<Unreadable>> {
         if let Self::Unreadable(unreadable) = self { Some(unreadable) } else { None }
     }
-
-    /// Compiles an object. Parts of it that cannot be read are named in `problems`; the error says why none of it can.
-    pub(super) fn compile(
-        kind: WatchedKind,
-        object: RawObject,
-        (mod_revision, rules): (i64, &RequestRules),
-        interner: &mut Interner,
-        problems: &mut Vec<String>,
-    ) -> Result<Self, ParseError> {
-        Ok(match object.parse(kind)? {
-            ParsedObject::Pod(pod) => CachedObject::Pod(Arc::new(PodInfo::compile(&pod, mod_revision, interner, problems))),
-            ParsedObject::Node(node) => {
-                let node = Node::compile(&node, mod_revision, rules, interner, problems);
-                CachedObject::Node(Arc::new(node), None)
-            }
-            ParsedObject::Namespace(namespace) => CachedObject::Namespace(Arc::new(interner.labels(namespace.metadata.labels.as_ref()))),
-            ParsedObject::Service(service) => {
-                let selector = service.spec.unwrap_or_default().selector.filter(|selector| !selector.is_empty());
-                owner(service.metadata.uid, selector.map(|selector| Selector::equalities(&selector, interner)))
-            }
-            ParsedObject::ReplicationController(controller) => {
-                let selector = controller.spec.unwrap_or_default().selector.filter(|selector| !selector.is_empty());
-                owner(controller.metadata.uid, selector.map(|selector| Selector::equalities(&selector, interner)))
-            }
-            ParsedObject::ReplicaSet(set) => {
-                let selector = set.spec.unwrap_or_default().selector;
-                owner(set.metadata.uid, label_selector(&selector, interner))
-            }
-            ParsedObject::StatefulSet(set) => {
-                let selector = set.spec.unwrap_or_default().selector;
-                owner(set.metadata.uid, label_selector(&selector, interner))
-            }
-            ParsedObject::PersistentVolumeClaim(mut claim) => {
-                claim.metadata.resource_version = Some(mod_revision.to_string());
-                CachedObject::PersistentVolumeClaim(claim.into())
-            }
-            ParsedObject::PersistentVolume(volume) => CachedObject::PersistentVolume(volume.into()),
-            ParsedObject::StorageClass(class) => CachedObject::StorageClass(class.into()),
-            ParsedObject::CsiNode(node) => CachedObject::CsiNode(node.into()),
-            ParsedObject::CsiDriver(driver) => CachedObject::CsiDriver(driver.into()),
-            ParsedObject::CsiStorageCapacity(capacity) => CachedObject::CsiStorageCapacity(capacity.into()),
-            ParsedObject::VolumeAttachment(attachment) => CachedObject::VolumeAttachment(attachment.into()),
-            ParsedObject::PodDisruptionBudget(budget) => CachedObject::PodDisruptionBudget(budget.into()),
-            ParsedObject::ResourceClaim(claim, driver) => CachedObject::ResourceClaim(claim.into(), driver.map(Arc::from)),
-            ParsedObject::ResourceSlice(slice, named) => CachedObject::ResourceSlice(slice.into(), named.map(Arc::from)),
-            ParsedObject::DeviceClass(class, nodes) => CachedObject::DeviceClass(class.into(), nodes.map(Arc::from)),
-            ParsedObject::ResourceClass(class) => CachedObject::ResourceClass(class.into()),
-            ParsedObject::PodSchedulingContext(context) => CachedObject::PodSchedulingContext(context.into()),
-            ParsedObject::ResourceClassParameters(parameters) => CachedObject::ResourceClassParameters(parameters.into()),
-            ParsedObject::ResourceClaimParameters(parameters) => CachedObject::ResourceClaimParameters(parameters.into()),
-            ParsedObject::DeviceTaintRule(rule) => CachedObject::DeviceTaintRule(rule.into()),
-            ParsedObject::PodGroup(group) => CachedObject::PodGroup(group.into()),
-            ParsedObject::CompositePodGroup(group) => CachedObject::CompositePodGroup(group.into()),
-            ParsedObject::Workload(workload) => CachedObject::Workload(workload.into()),
-        })
-    }
-}
-
-fn owner(uid: Option<String>, selector: Option<Selector>) -> CachedObject {
-    CachedObject::Owner(Arc::new(Owner { uid: uid.unwrap_or_default().into(), selector }))
-}
-
-/// An empty selector of a set matches nothing here, as upstream's listers have it.
-fn label_selector(selector: &LabelSelector, interner: &mut Interner) -> Option<Selector> {
-    Selector::compile(selector, interner).filter(|selector| !selector.is_empty())
 }

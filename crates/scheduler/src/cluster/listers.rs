@@ -1,24 +1,19 @@
-//! The small kinds a scheduler looks up by name: claims, volumes, classes, budgets, owners.
+//! Objects of one kind, looked up by name. The listers themselves are made by the table of kinds.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::Arc;
 
-use ketcd_kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
-use ketcd_kube::api::policy::v1::PodDisruptionBudget;
-use ketcd_kube::api::resource::v1::DeviceClass;
-use ketcd_kube::api::storage::v1::{CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment};
-
-use super::device::classic::{
-    ClassNodes, DriverClaim, NamedResourceSlice, PodSchedulingContext, ResourceClaimParameters, ResourceClass, ResourceClassParameters,
-};
+use super::device::classic::PodSchedulingContext;
+use super::namespaced_name::{Named, NamespacedName};
 use super::unreadable::Unreadables;
-use super::{Claim, DeviceTaintRule, Labels, PodGroup, Selector, Slice, Unreadable, Workload};
+use super::{Listers, Unreadable};
 
-/// Objects of one kind by namespace (empty for cluster-wide kinds) and name. A lookup that comes upon one that cannot be read reports it to
+/// Objects of one kind by namespace (empty for cluster-scoped kinds) and name. A lookup that encounters one that cannot be read reports it to
 /// [`super::unreadable::collect`].
 #[derive(Debug)]
-pub struct Lister<T> {
-    objects: BTreeMap<(Arc<str>, Arc<str>), Arc<T>>,
+pub(crate) struct Lister<T> {
+    objects: BTreeMap<NamespacedName, Arc<T>>,
     unreadable: Unreadables,
 }
 
@@ -30,117 +25,69 @@ impl<T> Default for Lister<T> {
 
 impl<T> Lister<T> {
     /// Returns one object.
-    pub fn get(&self, namespace: &str, name: &str) -> Option<&Arc<T>> {
-        let found = self.objects.get(&(namespace.into(), name.into()));
+    pub(crate) fn get(&self, namespace: &str, name: &str) -> Option<&Arc<T>> {
+        let found = self.objects.get(&(namespace, name) as &dyn Named);
         if found.is_none() {
             self.unreadable.report(namespace, name);
         }
         found
     }
 
-    /// All objects, ascending by namespace and name.
-    pub fn iter(&self) -> impl Iterator<Item = &Arc<T>> {
+    /// Returns all objects, ascending by namespace and name.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<T>> {
         self.unreadable.report_all();
         self.objects.values()
     }
 
-    /// The objects of one namespace, ascending by name, each with its name.
-    pub fn in_namespace(&self, namespace: &str) -> impl Iterator<Item = (&Arc<str>, &Arc<T>)> {
+    /// Returns the objects of one namespace, ascending by name, each with its name.
+    pub(crate) fn in_namespace(&self, namespace: &str) -> impl Iterator<Item = (&Arc<str>, &Arc<T>)> {
         self.unreadable.report_in(namespace);
-        let start: (Arc<str>, Arc<str>) = (namespace.into(), Arc::default());
-        let namespace = start.0.clone();
-        self.objects.range(start..).take_while(move |((of, _), _)| *of == namespace).map(|((_, name), object)| (name, object))
+        let first = (namespace, "");
+        let from: Bound<&dyn Named> = Bound::Included(&first);
+        let objects = self.objects.range::<dyn Named, _>((from, Bound::Unbounded));
+        objects.take_while(move |((of, _), _)| **of == *namespace).map(|((_, name), object)| (name, object))
     }
 
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.unreadable.report_all();
-        self.objects.len()
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.unreadable.report_all();
-        self.objects.is_empty()
-    }
-
-    /// Marks an object as one that cannot be read, or takes the mark off; returns the mark that was there.
-    pub(super) fn mark(&mut self, key: (Arc<str>, Arc<str>), unreadable: Option<Arc<Unreadable>>) -> Option<Arc<Unreadable>> {
-        self.unreadable.set(key, unreadable)
-    }
-
-    pub(super) fn set(&mut self, key: (Arc<str>, Arc<str>), object: Option<Arc<T>>) {
-        match object {
+    /// Puts an object, or marks it as one that cannot be read, or deletes both; returns what was there.
+    pub(super) fn set(
+        &mut self,
+        key: NamespacedName,
+        object: Option<Arc<T>>,
+        mark: Option<Arc<Unreadable>>,
+    ) -> (Option<Arc<T>>, Option<Arc<Unreadable>>) {
+        let marked = self.unreadable.set(key.clone(), mark);
+        let before = match object {
             Some(object) => self.objects.insert(key, object),
             None => self.objects.remove(&key),
         };
+        (before, marked)
     }
 }
 
-/// What a Service, ReplicationController, ReplicaSet or StatefulSet says about its pods.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Owner {
-    /// Its uid.
-    pub uid: Arc<str>,
-    /// The pods it selects; `None` matches nothing.
-    pub selector: Option<Selector>,
+impl Listers {
+    /// Returns what scheduler and drivers negotiate about a pod, under its name of 1.27 or of 1.26.
+    pub(crate) fn scheduling_context(&self, namespace: &str, name: &str) -> Option<&Arc<PodSchedulingContext>> {
+        self.pod_scheduling_contexts.get(namespace, name).or_else(|| self.pod_schedulings.get(namespace, name))
+    }
 }
 
-/// One lister per kind.
-#[derive(Debug, Default)]
-pub struct Listers {
-    /// Labels of namespaces.
-    pub namespaces: Lister<Labels>,
-    /// Services.
-    pub services: Lister<Owner>,
-    /// Replication controllers.
-    pub replication_controllers: Lister<Owner>,
-    /// Replica sets.
-    pub replica_sets: Lister<Owner>,
-    /// Stateful sets.
-    pub stateful_sets: Lister<Owner>,
-    /// Persistent volumes.
-    pub volumes: Lister<PersistentVolume>,
-    /// Claims of persistent volumes.
-    pub claims: Lister<PersistentVolumeClaim>,
-    /// Storage classes.
-    pub storage_classes: Lister<StorageClass>,
-    /// What CSI drivers say of their nodes.
-    pub csi_nodes: Lister<CSINode>,
-    /// CSI drivers.
-    pub csi_drivers: Lister<CSIDriver>,
-    /// Free storage by topology.
-    pub csi_capacities: Lister<CSIStorageCapacity>,
-    /// Attached volumes.
-    pub volume_attachments: Lister<VolumeAttachment>,
-    /// Disruption budgets.
-    pub budgets: Lister<PodDisruptionBudget>,
-    /// Claims of devices.
-    pub resource_claims: Lister<Claim>,
-    /// Devices offered by nodes.
-    pub resource_slices: Lister<Slice>,
-    /// Classes of devices.
-    pub device_classes: Lister<DeviceClass>,
-    /// What claims have beside, as 1.26 to 1.31 stored them.
-    pub driver_claims: Lister<DriverClaim>,
-    /// The named resources of slices (1.30).
-    pub named_slices: Lister<NamedResourceSlice>,
-    /// The nodes device classes are for (1.31).
-    pub class_nodes: Lister<ClassNodes>,
-    /// Classes of claims, up to 1.30.
-    pub resource_classes: Lister<ResourceClass>,
-    /// What scheduler and drivers tell each other, up to 1.31.
-    pub scheduling_contexts: Lister<PodSchedulingContext>,
-    /// Parameters of classes (1.30).
-    pub class_parameters: Lister<ResourceClassParameters>,
-    /// Parameters of claims (1.30).
-    pub claim_parameters: Lister<ResourceClaimParameters>,
-    /// Taints of devices.
-    pub device_taint_rules: Lister<DeviceTaintRule>,
-    /// Groups of pods.
-    pub pod_groups: Lister<PodGroup>,
-    /// Groups of such groups.
-    pub composite_pod_groups: Lister<PodGroup>,
-    /// Workloads and the groups in them.
-    pub workloads: Lister<Workload>,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn namespaces_are_listed_apart() {
+        let mut lister = Lister::default();
+        let objects = [("a", "x"), ("a", "y"), ("ab", "x"), ("", "x")];
+        for (namespace, name) in objects {
+            lister.set((namespace.into(), name.into()), Some(Arc::new(format!("{namespace}/{name}"))), None);
+        }
+        let listed = |namespace: &str| lister.in_namespace(namespace).map(|(_, object)| object.to_string()).collect::<Vec<_>>();
+        assert_eq!(listed("a"), ["a/x", "a/y"]);
+        assert_eq!((listed("ab"), listed(""), listed("b")), (vec!["ab/x".to_owned()], vec!["/x".to_owned()], Vec::new()));
+        assert_eq!(lister.get("a", "y").map(|object| object.as_str()), Some("a/y"));
+        assert!(lister.get("a", "z").is_none() && lister.iter().count() == 4);
+        let (before, _) = lister.set(("a".into(), "y".into()), None, None);
+        assert!(before.is_some_and(|before| *before == "a/y") && lister.get("a", "y").is_none());
+    }
 }

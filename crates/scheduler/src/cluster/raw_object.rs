@@ -1,22 +1,17 @@
 //! A version of an object on its way into the state: JSON text, bytes as they are stored, or parsed into the type of its kind.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use ketcd_kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
-use ketcd_kube::api::policy::v1::PodDisruptionBudget;
-use ketcd_kube::api::resource::v1::DeviceClass;
-use ketcd_kube::api::storage::v1::{CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment};
-use ketcd_kube::api::{apps, core};
 use ketcd_kube::{Body, Decoder, as_decoded};
 
-use super::device::classic::{
-    ClassNodes, DriverClaim, NamedResourceSlice, PodSchedulingContext, ResourceClaimParameters, ResourceClass, ResourceClassParameters,
-    of_claim, of_class, of_slice,
-};
 use super::device::v1_conversion;
-use super::{Claim, DeviceTaintRule, NodeFields, PodFields, PodGroup, Slice, WatchedKind, With, Workload};
+use super::device::versioned::Versioned;
+use super::watched_kind::ParsedObject;
+use super::{NodeFields, PodFields, WatchedKind};
 
 /// A version of an object that is not compiled yet.
 pub enum RawObject<'a> {
@@ -33,13 +28,13 @@ pub enum RawObject<'a> {
         /// The revision that wrote it.
         mod_revision: i64,
     },
-    /// Parsed already, which needs no state and can be done on another core; or why it cannot be read.
-    Parsed(Result<ParsedObject<'a>, ParseError>),
+    /// Parsed already.
+    Parsed(Preparsed<'a>),
 }
 
 /// Why an object cannot be read, and what is known of it all the same.
 #[derive(Clone, Debug, Default)]
-pub struct ParseError {
+pub(super) struct ParseError {
     /// Why, a fragment.
     pub why: String,
     /// The node a pod is on, if it can be read.
@@ -54,35 +49,22 @@ impl From<String> for ParseError {
     }
 }
 
-/// An object parsed into the type of its kind.
-#[allow(missing_docs, reason = "the kinds' own names")]
-pub enum ParsedObject<'a> {
-    Pod(Box<PodFields<'a>>),
-    Node(Box<NodeFields<'a>>),
-    Namespace(Box<core::v1::Namespace>),
-    Service(Box<core::v1::Service>),
-    ReplicationController(Box<core::v1::ReplicationController>),
-    ReplicaSet(Box<apps::v1::ReplicaSet>),
-    StatefulSet(Box<apps::v1::StatefulSet>),
-    PersistentVolume(Box<PersistentVolume>),
-    PersistentVolumeClaim(Box<PersistentVolumeClaim>),
-    StorageClass(Box<StorageClass>),
-    CsiNode(Box<CSINode>),
-    CsiDriver(Box<CSIDriver>),
-    CsiStorageCapacity(Box<CSIStorageCapacity>),
-    VolumeAttachment(Box<VolumeAttachment>),
-    PodDisruptionBudget(Box<PodDisruptionBudget>),
-    ResourceClaim(Box<Claim>, Option<Box<DriverClaim>>),
-    ResourceSlice(Box<Slice>, Option<Box<NamedResourceSlice>>),
-    DeviceClass(Box<DeviceClass>, Option<Box<ClassNodes>>),
-    ResourceClass(Box<ResourceClass>),
-    PodSchedulingContext(Box<PodSchedulingContext>),
-    ResourceClassParameters(Box<ResourceClassParameters>),
-    ResourceClaimParameters(Box<ResourceClaimParameters>),
-    DeviceTaintRule(Box<DeviceTaintRule>),
-    PodGroup(Box<PodGroup>),
-    CompositePodGroup(Box<PodGroup>),
-    Workload(Box<Workload>),
+/// An object that was parsed already, which needs no state and can be done on another core; or why it cannot be read.
+pub struct Preparsed<'a>(Result<ParsedObject<'a>, ParseError>);
+
+/// What objects of a kind are parsed as.
+pub(super) trait FromRaw: Sized {
+    /// Reads the object, whatever served version it was stored in.
+    ///
+    /// # Errors
+    /// Why it cannot be read, a fragment.
+    fn from_raw(raw: RawObject<'_>) -> Result<Self, String>;
+}
+
+impl<T: DeserializeOwned + k8s_openapi::Resource> FromRaw for T {
+    fn from_raw(raw: RawObject<'_>) -> Result<Self, String> {
+        raw.typed()
+    }
 }
 
 impl<'a> From<&'a [u8]> for RawObject<'a> {
@@ -110,64 +92,15 @@ impl<'a> RawObject<'a> {
 
     /// Parses it as an object of `kind`, ahead of its use.
     pub fn parsed(self, kind: WatchedKind) -> Self {
-        Self::Parsed(self.parse(kind))
+        Self::Parsed(Preparsed(self.parse(kind)))
     }
 
-    /// Reads the object, whatever served version it was stored in: the fields a scheduler reads kept their names.
+    /// Parses the object, whatever served version it was stored in: the fields a scheduler reads kept their names.
     ///
     /// # Errors
     /// Why it cannot be read.
-    pub fn parse(self, kind: WatchedKind) -> Result<ParsedObject<'a>, ParseError> {
-        if let Self::Parsed(parsed) = self {
-            return parsed;
-        }
-        Ok(match kind {
-            WatchedKind::Pod => {
-                let again = self.again();
-                let read = self.first_or_again(|_| ()).and_then(|pod: PodFields<'a>| is_of_kind("Pod", &pod.kind).map(|()| pod));
-                ParsedObject::Pod(Box::new(read.map_err(|why| unread_pod(why, again))?))
-            }
-            WatchedKind::Node => {
-                let node: NodeFields<'a> = self.first_or_again(|_| ())?;
-                is_of_kind("Node", &node.kind)?;
-                ParsedObject::Node(Box::new(node))
-            }
-            WatchedKind::Namespace => ParsedObject::Namespace(Box::new(self.typed()?)),
-            WatchedKind::Service => ParsedObject::Service(Box::new(self.typed()?)),
-            WatchedKind::ReplicationController => ParsedObject::ReplicationController(Box::new(self.typed()?)),
-            WatchedKind::ReplicaSet => ParsedObject::ReplicaSet(Box::new(self.typed()?)),
-            WatchedKind::StatefulSet => ParsedObject::StatefulSet(Box::new(self.typed()?)),
-            WatchedKind::PersistentVolume => ParsedObject::PersistentVolume(Box::new(self.typed()?)),
-            WatchedKind::PersistentVolumeClaim => ParsedObject::PersistentVolumeClaim(Box::new(self.typed()?)),
-            WatchedKind::StorageClass => ParsedObject::StorageClass(Box::new(self.typed()?)),
-            WatchedKind::CsiNode => ParsedObject::CsiNode(Box::new(self.typed()?)),
-            WatchedKind::CsiDriver => ParsedObject::CsiDriver(Box::new(self.typed()?)),
-            WatchedKind::CsiStorageCapacity => ParsedObject::CsiStorageCapacity(Box::new(self.typed()?)),
-            WatchedKind::VolumeAttachment => ParsedObject::VolumeAttachment(Box::new(self.typed()?)),
-            WatchedKind::PodDisruptionBudget => ParsedObject::PodDisruptionBudget(Box::new(self.typed()?)),
-            WatchedKind::ResourceClaim => {
-                let (claim, driver) = self.with_additions(of_claim)?;
-                ParsedObject::ResourceClaim(claim, driver)
-            }
-            WatchedKind::ResourceSlice => {
-                let (slice, named) = self.with_additions(of_slice)?;
-                ParsedObject::ResourceSlice(slice, named)
-            }
-            WatchedKind::DeviceClass => {
-                let (class, nodes) = self.with(of_class)?;
-                ParsedObject::DeviceClass(class, nodes)
-            }
-            WatchedKind::ResourceClass => ParsedObject::ResourceClass(Box::new(self.first_or_again(|_| ())?)),
-            WatchedKind::PodScheduling | WatchedKind::PodSchedulingContext => {
-                ParsedObject::PodSchedulingContext(Box::new(self.first_or_again(|_| ())?))
-            }
-            WatchedKind::ResourceClassParameters => ParsedObject::ResourceClassParameters(Box::new(self.first_or_again(|_| ())?)),
-            WatchedKind::ResourceClaimParameters => ParsedObject::ResourceClaimParameters(Box::new(self.first_or_again(|_| ())?)),
-            WatchedKind::DeviceTaintRule => ParsedObject::DeviceTaintRule(Box::new(self.first_or_again(|_| ())?)),
-            WatchedKind::PodGroup => ParsedObject::PodGroup(Box::new(self.first_or_again(|_| ())?)),
-            WatchedKind::CompositePodGroup => ParsedObject::CompositePodGroup(Box::new(self.first_or_again(|_| ())?)),
-            WatchedKind::Workload => ParsedObject::Workload(Box::new(self.first_or_again(|_| ())?)),
-        })
+    pub(super) fn parse(self, kind: WatchedKind) -> Result<ParsedObject<'a>, ParseError> {
+        if let Self::Parsed(Preparsed(parsed)) = self { parsed } else { ParsedObject::parse(self, kind) }
     }
 
     /// Reads the object as `T`, whatever served version it was stored in.
@@ -175,43 +108,47 @@ impl<'a> RawObject<'a> {
     /// # Errors
     /// Why it cannot be read, a fragment.
     pub fn typed<T: DeserializeOwned + k8s_openapi::Resource>(self) -> Result<T, String> {
-        self.mended(|_| ())
+        self.converted(|_| ())
     }
 
-    /// Reads an object of devices, and what it has beside it where it is stored in an older version.
-    fn with<T: DeserializeOwned + k8s_openapi::Resource, U>(
-        self,
-        older: impl FnOnce(&Value) -> Option<U>,
-    ) -> Result<(Box<T>, Option<Box<U>>), String> {
-        let mut beside = None;
-        let object = self.mended(|object| {
-            beside = older(object);
+    /// Reads the object as `T` as it is written, in whatever version.
+    pub(super) fn fields<T: Deserialize<'a>>(self) -> Result<T, String> {
+        self.first_or_again(|_| ())
+    }
+
+    /// Reads an object of devices as v1 has it, and `older`, the fields that only an older version it is stored in has.
+    pub(super) fn versioned<T, A, O>(self, older: impl FnOnce(&Value) -> Option<O>) -> Result<Versioned<T, A, O>, String>
+    where
+        T: DeserializeOwned + k8s_openapi::Resource,
+        A: Default,
+    {
+        let mut found = None;
+        let known = self.converted(|object| {
+            found = older(object);
             v1_conversion::to_v1(object);
         })?;
-        Ok((Box::new(object), beside.map(Box::new)))
+        Ok(Versioned { known, added: A::default(), older: found.map(Arc::new) })
     }
 
-    /// The same, where another version has fields elsewhere: `mend` puts them where `T` has them.
-    fn mended<T: DeserializeOwned + k8s_openapi::Resource>(self, mend: impl FnOnce(&mut Value)) -> Result<T, String> {
+    /// Reads the same with the fields that a later release added.
+    pub(super) fn versioned_with_additions<T, A, O>(self, older: impl FnOnce(&Value) -> Option<O>) -> Result<Versioned<T, A, O>, String>
+    where
+        T: DeserializeOwned + k8s_openapi::Resource,
+        A: DeserializeOwned + Default,
+    {
+        let again = self.again().ok_or_else(|| "it was read already".to_owned())?;
+        Ok(Versioned { added: again.fields()?, ..self.versioned(older)? })
+    }
+
+    /// Reads the object as `T`, where another version has fields elsewhere: `convert` puts them where `T` has them.
+    fn converted<T: DeserializeOwned + k8s_openapi::Resource>(self, convert: impl FnOnce(&mut Value)) -> Result<T, String> {
         self.first_or_again(|object| {
-            mend(object);
+            convert(object);
             if let Some(fields) = object.as_object_mut() {
                 fields.insert("apiVersion".to_owned(), T::API_VERSION.into());
                 fields.insert("kind".to_owned(), T::KIND.into());
             }
         })
-    }
-
-    /// Reads a claim or slice, what its type does not know yet, and what an older version has beside.
-    #[expect(clippy::type_complexity, reason = "the two, each in its box")]
-    fn with_additions<T, A, U>(self, older: impl FnOnce(&Value) -> Option<U>) -> Result<(Box<With<T, A>>, Option<Box<U>>), String>
-    where
-        T: DeserializeOwned + k8s_openapi::Resource,
-        A: DeserializeOwned,
-    {
-        let again = self.again().ok_or_else(|| "it was read already".to_owned())?;
-        let (known, beside) = self.with(older)?;
-        Ok((Box::new(With { known: *known, added: again.first_or_again(|_| ())? }), beside))
     }
 
     /// The same once more, unless it was parsed already.
@@ -246,9 +183,20 @@ impl<'a> RawObject<'a> {
     }
 }
 
+pub(super) fn parse_pod(raw: RawObject<'_>) -> Result<PodFields<'_>, ParseError> {
+    let again = raw.again();
+    let pod = raw.fields().and_then(|pod: PodFields<'_>| is_of_kind("Pod", &pod.kind).map(|()| pod));
+    pod.map_err(|why| unread_pod(why, again))
+}
+
+pub(super) fn parse_node(raw: RawObject<'_>) -> Result<NodeFields<'_>, String> {
+    let node: NodeFields<'_> = raw.fields()?;
+    is_of_kind("Node", &node.kind).map(|()| node)
+}
+
 /// What is known of a pod that cannot be read: where it is, if that much of it can be.
 fn unread_pod(why: String, again: Option<RawObject>) -> ParseError {
-    let object: Option<Value> = again.and_then(|again| again.first_or_again(|_| ()).ok());
+    let object: Option<Value> = again.and_then(|again| again.fields().ok());
     let Some(object) = object else { return why.into() };
     let text = |pointer: &str| match object.pointer(pointer) {
         None => Some(""),

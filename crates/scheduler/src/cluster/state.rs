@@ -3,8 +3,11 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use super::cached_object::Compiler;
+use super::namespaced_name::Named;
 use super::node::images::Images;
 use super::pod::index::{self, PodIndex};
+use super::undo::RecordedChanges;
 use super::unreadable::{Problem, Unreadables};
 use super::{
     CachedObject, ImageState, Interner, LabelGroup, Labels, Listers, Node, NodeCounts, NodeId, NodeInfo, ObjectKey, PodInfo, PodKey,
@@ -17,9 +20,9 @@ pub struct ObjectChange {
     /// What changed.
     pub key: ObjectKey,
     /// What it was.
-    pub before: Option<CachedObject>,
+    pub(crate) before: Option<CachedObject>,
     /// What it is.
-    pub after: Option<CachedObject>,
+    pub(crate) after: Option<CachedObject>,
 }
 
 /// All objects a scheduler watches, at one revision.
@@ -40,6 +43,7 @@ pub struct ClusterState {
     unreadable_nodes: Unreadables,
     /// How many objects of all kinds cannot be read.
     unreadable: usize,
+    pub(super) changes: RecordedChanges,
 }
 
 impl ClusterState {
@@ -60,6 +64,7 @@ impl ClusterState {
             unreadable_pods: Unreadables::default(),
             unreadable_nodes: Unreadables::default(),
             unreadable: 0,
+            changes: RecordedChanges::default(),
         }
     }
 
@@ -105,7 +110,7 @@ impl ClusterState {
 
     /// Returns a pod.
     pub fn pod(&self, namespace: &str, name: &str) -> Option<&Arc<PodInfo>> {
-        let found = self.pods.get(&(namespace.into(), name.into()));
+        let found = self.pods.get(&(namespace, name) as &dyn Named);
         if found.is_none() {
             self.unreadable_pods.report(namespace, name);
         }
@@ -148,7 +153,7 @@ impl ClusterState {
     }
 
     /// The small kinds.
-    pub fn listers(&self) -> &Listers {
+    pub(crate) fn listers(&self) -> &Listers {
         &self.listers
     }
 
@@ -182,15 +187,15 @@ impl ClusterState {
         if object.is_some() {
             self.problems.remove(key);
         }
-        let mut problems = Vec::new();
+        let mut compiler = Compiler { mod_revision, rules: &self.rules, interner: &mut self.interner, problems: Vec::new() };
         let after = object.map(|object| {
-            let rules = (mod_revision, &self.rules);
-            CachedObject::compile(key.kind, object.into(), rules, &mut self.interner, &mut problems).unwrap_or_else(|error| {
-                problems.push(format!("it cannot be read as a {}: {}", key.kind.name(), error.why));
+            compiler.compile(key.kind, object.into()).unwrap_or_else(|error| {
+                compiler.problems.push(format!("it cannot be read as a {}: {}", key.kind.name(), error.why));
                 let node = error.node.map(Arc::from);
                 CachedObject::Unreadable(Arc::new(Unreadable { key: key.clone(), why: error.why.into(), node, idle: error.idle }))
             })
         });
+        let problems = compiler.problems;
         if !problems.is_empty() {
             let problems = problems.into_iter().map(|what| Problem { object: key.path(), what });
             self.problems.insert(key.clone(), problems.collect());
@@ -200,81 +205,25 @@ impl ClusterState {
     }
 
     /// Takes a change back; changes are taken back in the reverse of their order.
-    pub fn undo(&mut self, change: &ObjectChange) {
+    pub(crate) fn undo(&mut self, change: &ObjectChange) {
         self.set(&change.key, change.before.clone());
     }
 
-    /// Makes a change that was taken back again.
-    pub fn redo(&mut self, change: &ObjectChange) {
-        self.set(&change.key, change.after.clone());
+    /// Puts a compiled object (or deletes it) and returns what was there.
+    pub(crate) fn set(&mut self, key: &ObjectKey, stored: Option<CachedObject>) -> Option<CachedObject> {
+        let before = self.put(key, stored);
+        self.changes.record(key, before.as_ref());
+        before
     }
 
-    /// Puts a compiled object (or deletes it) and returns what was there.
-    pub fn set(&mut self, key: &ObjectKey, stored: Option<CachedObject>) -> Option<CachedObject> {
-        let place = || (key.namespace.clone(), key.name.clone());
+    /// The same for an [`UndoLog`](super::UndoLog), which does not record it.
+    pub(super) fn put(&mut self, key: &ObjectKey, stored: Option<CachedObject>) -> Option<CachedObject> {
         let mark = stored.as_ref().and_then(CachedObject::unreadable).cloned();
         self.unreadable += usize::from(mark.is_some());
-        let marked;
-        macro_rules! lister {
-            ($field:ident, $variant:ident) => {{
-                marked = self.listers.$field.mark(place(), mark);
-                let before = self.listers.$field.get(&key.namespace, &key.name).cloned().map(CachedObject::$variant);
-                let after = match stored {
-                    Some(CachedObject::$variant(object)) => Some(object),
-                    _ => None,
-                };
-                self.listers.$field.set(place(), after);
-                before
-            }};
-        }
-        macro_rules! two_listers {
-            ($field:ident, $beside:ident, $variant:ident) => {{
-                marked = self.listers.$field.mark(place(), mark.clone());
-                self.listers.$beside.mark(place(), mark);
-                let beside = self.listers.$beside.get(&key.namespace, &key.name).cloned();
-                let before = self.listers.$field.get(&key.namespace, &key.name).cloned();
-                let (after, other) = match stored {
-                    Some(CachedObject::$variant(object, other)) => (Some(object), other),
-                    _ => (None, None),
-                };
-                self.listers.$field.set(place(), after);
-                self.listers.$beside.set(place(), other);
-                before.map(|object| CachedObject::$variant(object, beside))
-            }};
-        }
-        let before = match key.kind {
-            WatchedKind::Pod => {
-                marked = self.unreadable_pods.set(place(), mark);
-                self.set_pod(key, stored)
-            }
-            WatchedKind::Node => {
-                marked = self.unreadable_nodes.set(place(), mark);
-                self.set_node(key, stored)
-            }
-            WatchedKind::Namespace => lister!(namespaces, Namespace),
-            WatchedKind::Service => lister!(services, Owner),
-            WatchedKind::ReplicationController => lister!(replication_controllers, Owner),
-            WatchedKind::ReplicaSet => lister!(replica_sets, Owner),
-            WatchedKind::StatefulSet => lister!(stateful_sets, Owner),
-            WatchedKind::PersistentVolume => lister!(volumes, PersistentVolume),
-            WatchedKind::PersistentVolumeClaim => lister!(claims, PersistentVolumeClaim),
-            WatchedKind::StorageClass => lister!(storage_classes, StorageClass),
-            WatchedKind::CsiNode => lister!(csi_nodes, CsiNode),
-            WatchedKind::CsiDriver => lister!(csi_drivers, CsiDriver),
-            WatchedKind::CsiStorageCapacity => lister!(csi_capacities, CsiStorageCapacity),
-            WatchedKind::VolumeAttachment => lister!(volume_attachments, VolumeAttachment),
-            WatchedKind::PodDisruptionBudget => lister!(budgets, PodDisruptionBudget),
-            WatchedKind::ResourceClaim => two_listers!(resource_claims, driver_claims, ResourceClaim),
-            WatchedKind::ResourceSlice => two_listers!(resource_slices, named_slices, ResourceSlice),
-            WatchedKind::DeviceClass => two_listers!(device_classes, class_nodes, DeviceClass),
-            WatchedKind::ResourceClass => lister!(resource_classes, ResourceClass),
-            WatchedKind::PodScheduling | WatchedKind::PodSchedulingContext => lister!(scheduling_contexts, PodSchedulingContext),
-            WatchedKind::ResourceClassParameters => lister!(class_parameters, ResourceClassParameters),
-            WatchedKind::ResourceClaimParameters => lister!(claim_parameters, ResourceClaimParameters),
-            WatchedKind::DeviceTaintRule => lister!(device_taint_rules, DeviceTaintRule),
-            WatchedKind::PodGroup => lister!(pod_groups, PodGroup),
-            WatchedKind::CompositePodGroup => lister!(composite_pod_groups, CompositePodGroup),
-            WatchedKind::Workload => lister!(workloads, Workload),
+        let (before, marked) = match key.kind {
+            WatchedKind::Pod => (self.set_pod(key, stored), self.unreadable_pods.set(key.namespaced_name(), mark)),
+            WatchedKind::Node => (self.set_node(key, stored), self.unreadable_nodes.set(key.namespaced_name(), mark)),
+            _ => self.listers.set(key, stored, mark),
         };
         self.unreadable -= usize::from(marked.is_some());
         before.or_else(|| marked.map(CachedObject::Unreadable))

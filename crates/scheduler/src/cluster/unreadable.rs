@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use super::{ObjectKey, WatchedKind};
+use super::ObjectKey;
+use super::namespaced_name::{Named, NamespacedName};
 
 /// An object, or a part of one, that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,11 +47,11 @@ impl Unreadable {
 
 /// Unreadable objects of one kind, by namespace (empty for cluster-wide kinds) and name.
 #[derive(Debug, Default)]
-pub(super) struct Unreadables(BTreeMap<(Arc<str>, Arc<str>), Arc<Unreadable>>);
+pub(super) struct Unreadables(BTreeMap<NamespacedName, Arc<Unreadable>>);
 
 impl Unreadables {
     /// Puts one, or removes it; returns what was there.
-    pub(super) fn set(&mut self, key: (Arc<str>, Arc<str>), unreadable: Option<Arc<Unreadable>>) -> Option<Arc<Unreadable>> {
+    pub(super) fn set(&mut self, key: NamespacedName, unreadable: Option<Arc<Unreadable>>) -> Option<Arc<Unreadable>> {
         match unreadable {
             Some(unreadable) => self.0.insert(key, unreadable),
             None if self.0.is_empty() => None,
@@ -64,9 +65,7 @@ impl Unreadables {
 
     /// Reports one, if it is among them.
     pub(super) fn report(&self, namespace: &str, name: &str) {
-        if !self.0.is_empty() {
-            self.0.get(&(namespace.into(), name.into())).into_iter().for_each(report);
-        }
+        self.0.get(&(namespace, name) as &dyn Named).into_iter().for_each(report);
     }
 
     /// Reports all of one namespace.
@@ -108,44 +107,10 @@ pub fn report(unreadable: &Arc<Unreadable>) {
     });
 }
 
-impl WatchedKind {
-    /// The kind as the API names it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Pod => "Pod",
-            Self::Node => "Node",
-            Self::Namespace => "Namespace",
-            Self::Service => "Service",
-            Self::ReplicationController => "ReplicationController",
-            Self::ReplicaSet => "ReplicaSet",
-            Self::StatefulSet => "StatefulSet",
-            Self::PersistentVolume => "PersistentVolume",
-            Self::PersistentVolumeClaim => "PersistentVolumeClaim",
-            Self::StorageClass => "StorageClass",
-            Self::CsiNode => "CSINode",
-            Self::CsiDriver => "CSIDriver",
-            Self::CsiStorageCapacity => "CSIStorageCapacity",
-            Self::VolumeAttachment => "VolumeAttachment",
-            Self::PodDisruptionBudget => "PodDisruptionBudget",
-            Self::ResourceClaim => "ResourceClaim",
-            Self::ResourceSlice => "ResourceSlice",
-            Self::DeviceClass => "DeviceClass",
-            Self::ResourceClass => "ResourceClass",
-            Self::PodScheduling => "PodScheduling",
-            Self::PodSchedulingContext => "PodSchedulingContext",
-            Self::ResourceClassParameters => "ResourceClassParameters",
-            Self::ResourceClaimParameters => "ResourceClaimParameters",
-            Self::DeviceTaintRule => "DeviceTaintRule",
-            Self::PodGroup => "PodGroup",
-            Self::CompositePodGroup => "CompositePodGroup",
-            Self::Workload => "Workload",
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cluster::WatchedKind;
 
     #[test]
     fn an_object_is_reported_once_and_to_the_innermost_collection() {

@@ -1,100 +1,216 @@
-//! The kinds a scheduler watches, and the names of their objects.
+//! The kinds a scheduler watches: a table with one row a kind. A row makes the kind, the ways its objects take into the state and their lister.
 
 use std::sync::Arc;
 
-/// The kinds a scheduler watches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the kinds' own names")]
-pub enum WatchedKind {
-    Pod,
-    Node,
-    Namespace,
-    Service,
-    ReplicationController,
-    ReplicaSet,
-    StatefulSet,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    StorageClass,
-    CsiNode,
-    CsiDriver,
-    CsiStorageCapacity,
-    VolumeAttachment,
-    PodDisruptionBudget,
-    ResourceClaim,
-    ResourceSlice,
-    DeviceClass,
-    ResourceClass,
-    PodScheduling,
-    PodSchedulingContext,
-    ResourceClassParameters,
-    ResourceClaimParameters,
-    DeviceTaintRule,
-    PodGroup,
-    CompositePodGroup,
-    Workload,
+use ketcd_kube::api::apps::v1::{ReplicaSet, StatefulSet};
+use ketcd_kube::api::core::v1::{Namespace, PersistentVolume, PersistentVolumeClaim, ReplicationController, Service};
+use ketcd_kube::api::policy::v1::PodDisruptionBudget;
+use ketcd_kube::api::storage::v1::{CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment};
+use ketcd_kube::proto::kinds::KindRow;
+
+use super::cached_object::{Compiler, namespace_labels, with_resource_version};
+use super::device::classic::{PodSchedulingContext, ResourceClass};
+use super::device::named_resources::{ResourceClaimParameters, ResourceClassParameters};
+use super::raw_object::{FromRaw, ParseError, parse_node, parse_pod};
+use super::{
+    Claim, Class, DeviceTaintRule, ImageState, Labels, Lister, Node, NodeFields, ObjectKey, Owner, PodFields, PodGroup, PodInfo, RawObject,
+    Slice, Unreadable, Workload,
+};
+
+/// Makes the kinds of a table whose rows read `Kind = "name in the API": type it is parsed as => lister: type it is cached as`, where that
+/// differs with `= function` that compiles it. Pods and nodes, which are no lister's, have no row.
+macro_rules! watched_kinds {
+    ($($(#[$doc:meta])* $kind:ident = $name:literal: $parsed:ty => $lister:ident: $cached:ty $(= $compile:path)?;)*) => {
+        /// The kinds a scheduler watches.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[allow(missing_docs, reason = "the kinds' own names")]
+        pub enum WatchedKind {
+            Pod,
+            Node,
+            $($kind,)*
+        }
+
+        impl WatchedKind {
+            /// Every kind, pods last.
+            pub const ALL: &[Self] = &[Self::Node, $(Self::$kind,)* Self::Pod];
+
+            /// The kind among those that ketcd-kube knows.
+            fn row(self) -> &'static KindRow {
+                match self {
+                    Self::Pod => const { KindRow::of("Pod") },
+                    Self::Node => const { KindRow::of("Node") },
+                    $(Self::$kind => const { KindRow::of($name) },)*
+                }
+            }
+        }
+
+        /// An object parsed into the type of its kind.
+        pub(crate) enum ParsedObject<'a> {
+            Pod(Box<PodFields<'a>>),
+            Node(Box<NodeFields<'a>>),
+            $($kind(Box<$parsed>),)*
+        }
+
+        impl<'a> ParsedObject<'a> {
+            /// Parses an object.
+            ///
+            /// # Errors
+            /// Why it cannot be read.
+            pub(super) fn parse(raw: RawObject<'a>, kind: WatchedKind) -> Result<Self, ParseError> {
+                Ok(match kind {
+                    WatchedKind::Pod => Self::Pod(Box::new(parse_pod(raw)?)),
+                    WatchedKind::Node => Self::Node(Box::new(parse_node(raw)?)),
+                    $(WatchedKind::$kind => Self::$kind(Box::new(<$parsed>::from_raw(raw)?)),)*
+                })
+            }
+
+            /// Compiles the object; parts that cannot be read are named in the compiler's problems.
+            pub(super) fn compile(self, compiler: &mut Compiler<'_>) -> CachedObject {
+                match self {
+                    Self::Pod(pod) => CachedObject::Pod(Arc::new(compiler.pod(&pod))),
+                    Self::Node(node) => CachedObject::Node(Arc::new(compiler.node(&node)), None),
+                    $(Self::$kind(object) => CachedObject::$kind(watched_kinds!(@compile object, compiler $(, $compile)?)),)*
+                }
+            }
+        }
+
+        /// A compiled object.
+        #[derive(Clone, Debug)]
+        pub(crate) enum CachedObject {
+            Pod(Arc<PodInfo>),
+            /// With the image counts frozen at its write; `None`: to be counted when it is put.
+            Node(Arc<Node>, Option<Arc<[ImageState]>>),
+            $($kind(Arc<$cached>),)*
+            /// An object of any kind that exists but cannot be read.
+            Unreadable(Arc<Unreadable>),
+        }
+
+        /// One lister per kind but pods and nodes.
+        #[derive(Debug, Default)]
+        pub(crate) struct Listers {
+            $($(#[$doc])* pub(crate) $lister: Lister<$cached>,)*
+        }
+
+        impl Listers {
+            /// Puts an object, or marks it as one that cannot be read, or deletes both; returns what was there.
+            pub(super) fn set(
+                &mut self,
+                key: &ObjectKey,
+                object: Option<CachedObject>,
+                mark: Option<Arc<Unreadable>>,
+            ) -> (Option<CachedObject>, Option<Arc<Unreadable>>) {
+                match key.kind {
+                    // The state itself holds these.
+                    WatchedKind::Pod | WatchedKind::Node => (None, None),
+                    $(WatchedKind::$kind => {
+                        let object = if let Some(CachedObject::$kind(object)) = object { Some(object) } else { None };
+                        let (before, marked) = self.$lister.set(key.namespaced_name(), object, mark);
+                        (before.map(CachedObject::$kind), marked)
+                    })*
+                }
+            }
+        }
+    };
+    (@compile $object:ident, $compiler:ident) => { Arc::from($object) };
+    (@compile $object:ident, $compiler:ident, $compile:path) => { Arc::new($compile(*$object, $compiler)) };
 }
 
 impl WatchedKind {
-    /// Every kind with the path of its keys below the API server's prefix (`staging/src/k8s.io/apiserver` and `pkg/registry`).
-    pub const KEYS: [(&'static str, Self); 27] = [
-        ("namespaces/", Self::Namespace),
-        ("minions/", Self::Node),
-        ("services/specs/", Self::Service),
-        ("controllers/", Self::ReplicationController),
-        ("replicasets/", Self::ReplicaSet),
-        ("statefulsets/", Self::StatefulSet),
-        ("persistentvolumes/", Self::PersistentVolume),
-        ("persistentvolumeclaims/", Self::PersistentVolumeClaim),
-        ("storageclasses/", Self::StorageClass),
-        ("csinodes/", Self::CsiNode),
-        ("csidrivers/", Self::CsiDriver),
-        ("csistoragecapacities/", Self::CsiStorageCapacity),
-        ("volumeattachments/", Self::VolumeAttachment),
-        ("poddisruptionbudgets/", Self::PodDisruptionBudget),
-        ("resourceclaims/", Self::ResourceClaim),
-        ("resourceslices/", Self::ResourceSlice),
-        ("deviceclasses/", Self::DeviceClass),
-        ("resourceclasses/", Self::ResourceClass),
-        ("podschedulings/", Self::PodScheduling),
-        ("podschedulingcontexts/", Self::PodSchedulingContext),
-        ("resourceclassparameters/", Self::ResourceClassParameters),
-        ("resourceclaimparameters/", Self::ResourceClaimParameters),
-        ("devicetaintrules/", Self::DeviceTaintRule),
-        ("podgroups/", Self::PodGroup),
-        ("compositepodgroups/", Self::CompositePodGroup),
-        ("workloads/", Self::Workload),
-        ("pods/", Self::Pod),
-    ];
-}
-
-/// An object's kind, namespace (empty for cluster-wide kinds) and name.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ObjectKey {
-    /// Its kind.
-    pub kind: WatchedKind,
-    /// Its namespace.
-    pub namespace: Arc<str>,
-    /// Its name.
-    pub name: Arc<str>,
-}
-
-impl ObjectKey {
-    /// Parses what follows the prefix in a key of etcd, for example `pods/shop/web-0`; `None` for kinds no scheduler watches.
-    pub fn parse(path: &str) -> Option<Self> {
-        let (kind, rest) = WatchedKind::KEYS.iter().find_map(|(prefix, kind)| Some((*kind, path.strip_prefix(prefix)?)))?;
-        let (namespace, name) = rest.split_once('/').unwrap_or(("", rest));
-        (!name.is_empty() && !name.contains('/')).then(|| Self { kind, namespace: namespace.into(), name: name.into() })
+    /// Returns the kind as the API names it: `CSINode`.
+    pub fn name(self) -> &'static str {
+        self.row().kind
     }
 
-    /// The object as a path of plural, namespace and name: `pods/shop/web-0`.
-    pub fn path(&self) -> String {
-        let plural = match self.kind {
-            WatchedKind::Node => "nodes/",
-            WatchedKind::Service => "services/",
-            WatchedKind::ReplicationController => "replicationcontrollers/",
-            kind => WatchedKind::KEYS.iter().find(|(_, known)| *known == kind).map_or("", |(path, _)| path),
-        };
-        if self.namespace.is_empty() { format!("{plural}{}", self.name) } else { format!("{plural}{}/{}", self.namespace, self.name) }
+    /// Returns the name of the resource: `nodes`.
+    pub fn resource(self) -> &'static str {
+        self.row().plural
+    }
+
+    /// Returns where objects of the kind lie below the API server's prefix: `minions`.
+    pub fn storage_path(self) -> &'static str {
+        self.row().path
+    }
+}
+
+watched_kinds! {
+    /// Labels of namespaces.
+    Namespace = "Namespace": Namespace => namespaces: Labels = namespace_labels;
+    /// Services.
+    Service = "Service": Service => services: Owner = Owner::of_service;
+    /// Replication controllers.
+    ReplicationController = "ReplicationController": ReplicationController => replication_controllers: Owner = Owner::of_replication_controller;
+    /// Replica sets.
+    ReplicaSet = "ReplicaSet": ReplicaSet => replica_sets: Owner = Owner::of_replica_set;
+    /// Stateful sets.
+    StatefulSet = "StatefulSet": StatefulSet => stateful_sets: Owner = Owner::of_stateful_set;
+    /// Persistent volumes.
+    PersistentVolume = "PersistentVolume": PersistentVolume => volumes: PersistentVolume;
+    /// Claims of persistent volumes.
+    PersistentVolumeClaim = "PersistentVolumeClaim": PersistentVolumeClaim => claims: PersistentVolumeClaim = with_resource_version;
+    /// Storage classes.
+    StorageClass = "StorageClass": StorageClass => storage_classes: StorageClass;
+    /// CSI drivers by node.
+    CsiNode = "CSINode": CSINode => csi_nodes: CSINode;
+    /// CSI drivers.
+    CsiDriver = "CSIDriver": CSIDriver => csi_drivers: CSIDriver;
+    /// Free storage by topology.
+    CsiStorageCapacity = "CSIStorageCapacity": CSIStorageCapacity => csi_capacities: CSIStorageCapacity;
+    /// Attached volumes.
+    VolumeAttachment = "VolumeAttachment": VolumeAttachment => volume_attachments: VolumeAttachment;
+    /// Disruption budgets.
+    PodDisruptionBudget = "PodDisruptionBudget": PodDisruptionBudget => budgets: PodDisruptionBudget;
+    /// Claims of devices.
+    ResourceClaim = "ResourceClaim": Claim => resource_claims: Claim;
+    /// Devices offered by nodes.
+    ResourceSlice = "ResourceSlice": Slice => resource_slices: Slice;
+    /// Classes of devices.
+    DeviceClass = "DeviceClass": Class => device_classes: Class;
+    /// Classes of claims, up to 1.30.
+    ResourceClass = "ResourceClass": ResourceClass => resource_classes: ResourceClass;
+    /// What scheduler and drivers negotiate about a pod, in 1.26.
+    PodScheduling = "PodScheduling": PodSchedulingContext => pod_schedulings: PodSchedulingContext;
+    /// The same from 1.27 to 1.31.
+    PodSchedulingContext = "PodSchedulingContext": PodSchedulingContext => pod_scheduling_contexts: PodSchedulingContext;
+    /// Parameters of classes (1.30).
+    ResourceClassParameters = "ResourceClassParameters": ResourceClassParameters => class_parameters: ResourceClassParameters;
+    /// Parameters of claims (1.30).
+    ResourceClaimParameters = "ResourceClaimParameters": ResourceClaimParameters => claim_parameters: ResourceClaimParameters;
+    /// Taints of devices.
+    DeviceTaintRule = "DeviceTaintRule": DeviceTaintRule => device_taint_rules: DeviceTaintRule;
+    /// Groups of pods.
+    PodGroup = "PodGroup": PodGroup => pod_groups: PodGroup;
+    /// Groups of pod groups.
+    CompositePodGroup = "CompositePodGroup": PodGroup => composite_pod_groups: PodGroup;
+    /// Workloads with the pod groups in them (1.35).
+    Workload = "Workload": Workload => workloads: Workload;
+}
+
+#[cfg(test)]
+mod tests {
+    use ketcd_kube::proto::kinds::KINDS;
+
+    use super::*;
+    use crate::cluster::ClusterState;
+    use crate::{Gates, Release, Rules};
+
+    #[test]
+    fn every_kind_enters_the_state_and_leaves_it() {
+        for &kind in WatchedKind::ALL {
+            let rows = KINDS.iter().filter(|row| row.kind == kind.name());
+            assert_eq!(rows.count(), 1, "{kind:?} is not the only kind of its name");
+            let path = format!("{}/{}", kind.storage_path(), if kind.row().namespaced { "ns/a" } else { "a" });
+            let key = ObjectKey::parse(&path).unwrap_or_else(|| panic!("{path} is not parsed"));
+            assert_eq!(key.kind, kind);
+            let mut state = ClusterState::new(Rules::new(Release(36), &Gates::new(Release(36))).requests);
+            let object = format!(r#"{{"kind": "{}", "metadata": {{"namespace": "{}", "name": "a"}}}}"#, kind.name(), key.namespace);
+            for (object, readable) in [(object.as_bytes(), true), (b"7", false)] {
+                let added = state.apply(&key, Some(object), 1);
+                assert_eq!(added.after.as_ref().is_some_and(|after| after.unreadable().is_none()), readable, "{kind:?}");
+                assert_eq!((added.before.is_none(), state.has_unreadable()), (true, !readable), "{kind:?}");
+                let removed = state.apply(&key, None::<&[u8]>, 2);
+                assert_eq!(removed.before.is_some_and(|before| before.unreadable().is_none()), readable, "{kind:?}");
+                assert!(!state.has_unreadable(), "{kind:?}");
+            }
+        }
     }
 }

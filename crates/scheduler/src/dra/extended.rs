@@ -44,7 +44,7 @@ impl<'a> ExtendedResources<'a> {
             return None;
         }
         let (pod, release) = (cycle.pod, cycle.profile.release.0);
-        let classes = resources_of_classes(cycle.state.listers().device_classes.iter().map(Arc::as_ref), release);
+        let classes = resources_of_classes(cycle.state.listers().device_classes.iter().map(|class| &class.known), release);
         let requests = cycle.state.rules().incoming(pod);
         let scalars = requests.scalars.iter().filter(|(name, amount)| is_dra_name(name, release) && *amount != 0);
         let requested: Vec<_> = scalars.map(|(name, _)| name.clone()).collect();

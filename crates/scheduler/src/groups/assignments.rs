@@ -5,13 +5,12 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::cluster::{CachedObject, ClusterState, ObjectKey, PodInfo};
+use crate::cluster::{CachedObject, ClusterState, ObjectKey, PodInfo, UndoLog};
 use crate::cycle::Moved;
 use crate::dra::claim_name;
 use crate::framework::{Cycle, Scope, Verdict};
 use crate::plugins::pod_topology_spread::Tracked;
 use crate::preemption::evict::Unit;
-use crate::replay::excursion::Excursion;
 
 use super::Group;
 use super::placement::Outcome;
@@ -44,39 +43,36 @@ impl<'g> Assignments<'g> {
     /// Those of an outcome. The state is as it was afterwards.
     pub(super) fn new(group: &'g Group<'g>, state: &mut ClusterState, outcome: &Outcome) -> Self {
         let mut found = Self { group, all: Vec::new(), blocks: Vec::new(), drawn: false };
-        found.collect(state, outcome).restore(state);
+        found.collect(&mut UndoLog::new(state), outcome);
         found
     }
 
     /// Adds those of a group, each with the state its cycle began with; what stays on nodes for the groups that follow is told.
-    fn collect(&mut self, state: &mut ClusterState, outcome: &Outcome) -> Excursion {
-        let mut assumed = Excursion::default();
-        let Some(tried) = outcome.chosen.map(|at| &outcome.tries[at].1) else { return assumed };
+    fn collect(&mut self, state: &mut ClusterState, outcome: &Outcome) {
+        let Some(tried) = outcome.chosen.map(|at| &outcome.tries[at].1) else { return };
+        let mut state = UndoLog::new(state);
         for group in &tried.groups {
-            let stays = self.collect(state, group);
-            assumed.append(stays);
+            self.collect(&mut state, group);
         }
         let start = self.all.len();
         let mut scope = Scope { within: None, pending: BTreeSet::new(), ..tried.scope.clone() };
         for member in &tried.members {
             let Some(node) = member.tried.node.clone() else { continue };
-            let cycle = Cycle { scope: Some(&scope), ..Cycle::new(&member.pod, state, self.group.profile) };
+            let cycle = Cycle { scope: Some(&scope), ..Cycle::new(&member.pod, &state, self.group.profile) };
             let (idle, spread) = (cycle.prepare().idle_filters(), Tracked::new(&cycle));
             let pending = PodInfo { node_name: None, ..(*member.pod).clone() };
             self.all.push(Assignment { pending, node, brings: member.brings.clone(), scope: scope.clone(), idle, spread });
             for (key, stored) in &member.brings {
-                if let CachedObject::ResourceClaim(claim, _) = stored {
+                if let CachedObject::ResourceClaim(claim) = stored {
                     scope.pending.insert(claim_name(claim));
                 }
-                assumed.set(state, key, Some(stored.clone()));
+                state.set(key, Some(stored.clone()));
             }
         }
         self.blocks.extend((start < self.all.len()).then_some(start..self.all.len()));
         if outcome.status == Status::Success {
-            return assumed;
+            state.keep();
         }
-        assumed.restore(state);
-        Excursion::default()
     }
 
     /// Tells the pods' cycles that a unit came (1) or went (-1).
@@ -103,17 +99,15 @@ impl<'g> Assignments<'g> {
     }
 
     fn hold_in(&self, order: &[usize], state: &mut ClusterState) -> bool {
-        let (mut assumed, mut before) = (Excursion::default(), Vec::new());
-        let fits = order.iter().flat_map(|block| &self.all[self.blocks[*block].clone()]).all(|assignment| {
-            let passes = assignment.passes(self.group, state, &before);
+        let (mut state, mut before) = (UndoLog::new(state), Vec::new());
+        order.iter().flat_map(|block| &self.all[self.blocks[*block].clone()]).all(|assignment| {
+            let passes = assignment.passes(self.group, &state, &before);
             before.push(&assignment.pending);
             for (key, stored) in assignment.brings.iter().filter(|_| passes) {
-                assumed.set(state, key, Some(stored.clone()));
+                state.set(key, Some(stored.clone()));
             }
             passes
-        });
-        assumed.restore(state);
-        fits
+        })
     }
 
     /// Whether a verdict on one of the pods depended on chance.

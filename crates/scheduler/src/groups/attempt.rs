@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::cluster::{CachedObject, Claim, ClusterState, NodeAllocatableClaim, NodeInfo, ObjectKey, PodInfo, WatchedKind};
+use crate::cluster::{CachedObject, Claim, ClusterState, NodeAllocatableClaim, NodeInfo, ObjectKey, PodInfo, UndoLog, WatchedKind};
 use crate::dra::claim_name;
 use crate::framework::{Cycle, Judgement, MemberTried, NodeJudgement, PostFilters, Scope, WholePod};
 use crate::plugins::dynamic_resources::Wanted;
 use crate::plugins::volume_binding::reserved as volumes_reserved;
 use crate::preemption::victims;
-use crate::replay::excursion::Excursion;
 
 use super::placement::Outcome;
 use super::status::Status;
@@ -74,21 +73,20 @@ impl Group<'_> {
         let (Mode { post_filter, on_copies }, Around { within, elsewhere }) = (mode, around.clone());
         let (listed, scheduled) = (self.listed.clone(), self.scheduled);
         let scope = Scope { within, post_filter, listed, elsewhere, scheduled, on_copies, ..Scope::default() };
-        let mut assumed = Excursion::default();
+        let mut state = UndoLog::new(state);
         let mut tried = Tried { scope, ..Tried::without_pods(Status::marked(&[])) };
         if self.id.composite {
-            self.groups_in_turn(state, around, mode, &mut tried, &mut assumed);
+            self.groups_in_turn(&mut state, around, mode, &mut tried);
         } else if self.newer() {
-            self.until_decided(state, &mut tried, &mut assumed);
+            self.until_decided(&mut state, &mut tried);
         } else {
-            self.all_in_turn(state, &mut tried, &mut assumed);
+            self.all_in_turn(&mut state, &mut tried);
         }
-        assumed.restore(state);
         tried
     }
 
     /// A composite group: PlacementFeasible tells after each of its groups whether it can still fit.
-    fn groups_in_turn(&self, state: &mut ClusterState, around: &Around, mode: Mode, tried: &mut Tried, assumed: &mut Excursion) {
+    fn groups_in_turn(&self, state: &mut ClusterState, around: &Around, mode: Mode, tried: &mut Tried) {
         let mut around = around.clone();
         let (mut left, mut fitting) = (self.children.len(), 0);
         tried.status = self.progress(left, fitting).status();
@@ -103,10 +101,10 @@ impl Group<'_> {
                 return;
             }
             for (key, stored) in outcome.kept().into_iter().flat_map(|member| &member.brings) {
-                if let CachedObject::ResourceClaim(claim, _) = stored {
+                if let CachedObject::ResourceClaim(claim) = stored {
                     around.elsewhere.insert(claim_name(claim));
                 }
-                assumed.set(state, key, Some(stored.clone()));
+                state.set(key, Some(stored.clone()));
             }
             left -= 1;
             fitting += usize::from(outcome.status == Status::Success);
@@ -119,7 +117,7 @@ impl Group<'_> {
     }
 
     /// As 1.36 does it: Permit of each pod that found a node tells whether the group fits.
-    fn all_in_turn(&self, state: &mut ClusterState, tried: &mut Tried, assumed: &mut Excursion) {
+    fn all_in_turn(&self, state: &mut ClusterState, tried: &mut Tried) {
         let (mut given, mut preempts) = (0, false);
         for pod in &self.queue {
             let mut member = self.attempt(pod, state, &tried.scope);
@@ -130,7 +128,7 @@ impl Group<'_> {
                 return;
             }
             if let Some(pod) = member.assumed() {
-                self.assume(pod, &mut member, state, &mut tried.scope, assumed);
+                self.assume(pod, &mut member, state, &mut tried.scope);
                 given += 1;
                 preempts |= member.tried.preempts;
                 let permitted = !self.profile.gates.on("GangScheduling")
@@ -148,7 +146,7 @@ impl Group<'_> {
     }
 
     /// As 1.37 does it: PlacementFeasible tells after each pod whether the group can still fit.
-    fn until_decided(&self, state: &mut ClusterState, tried: &mut Tried, assumed: &mut Excursion) {
+    fn until_decided(&self, state: &mut ClusterState, tried: &mut Tried) {
         let (mut left, mut with_node) = (self.queue.len(), self.scheduled);
         match self.progress(left, with_node) {
             Progress::Impossible(reason) => {
@@ -166,7 +164,7 @@ impl Group<'_> {
             }
             left -= 1;
             if let Some(pod) = member.assumed() {
-                self.assume(pod, &mut member, state, &mut tried.scope, assumed);
+                self.assume(pod, &mut member, state, &mut tried.scope);
                 with_node += 1;
             }
             tried.members.push(member);
@@ -178,7 +176,7 @@ impl Group<'_> {
     }
 
     /// Puts a pod on its node, with what its devices take there, the devices found for its claims into these, and its volumes aside.
-    fn assume(&self, mut pod: Arc<PodInfo>, member: &mut Attempted, state: &mut ClusterState, scope: &mut Scope, assumed: &mut Excursion) {
+    fn assume(&self, mut pod: Arc<PodInfo>, member: &mut Attempted, state: &mut ClusterState, scope: &mut Scope) {
         let pending = PodInfo { node_name: None, ..(*pod).clone() };
         let cycle = Cycle { pod: &pending, state, profile: self.profile, scope: Some(scope) };
         let Some(node) = pod.node_name.as_deref().and_then(|node| state.node(node)) else { return };
@@ -194,11 +192,11 @@ impl Group<'_> {
         let text = |text: &Option<String>| Arc::from(text.as_deref().unwrap_or_default());
         let claims = claims.into_iter().map(|claim| {
             let (namespace, name) = (text(&claim.metadata.namespace), text(&claim.metadata.name));
-            (ObjectKey { kind: WatchedKind::ResourceClaim, namespace, name }, CachedObject::ResourceClaim(claim.into(), None))
+            (ObjectKey { kind: WatchedKind::ResourceClaim, namespace, name }, CachedObject::ResourceClaim(claim.into()))
         });
         member.brings = [(object_key(&pod), CachedObject::Pod(pod))].into_iter().chain(claims).chain(volumes).collect();
         for (key, stored) in &member.brings {
-            assumed.set(state, key, Some(stored.clone()));
+            state.set(key, Some(stored.clone()));
         }
     }
 

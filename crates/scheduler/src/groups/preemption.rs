@@ -5,11 +5,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::Cycle;
-use crate::cluster::{CachedObject, ClusterState, PodInfo};
+use crate::cluster::{CachedObject, ClusterState, PodInfo, UndoLog};
 use crate::framework::PostFilter;
 use crate::preemption::budgets::budgets;
 use crate::registry;
-use crate::replay::excursion::Excursion;
 
 use super::assignments::Assignments;
 use super::placement::Outcome;
@@ -106,13 +105,11 @@ impl Group<'_> {
                 state.node_count()
             ));
         }
-        let mut gone = Excursion::default();
+        let mut state = UndoLog::new(state);
         for pod in lower.iter().flat_map(|unit| &unit.pods) {
-            gone.set(state, &object_key(pod), None);
+            state.set(&object_key(pod), None);
         }
-        let answer = self.spare(state, lower);
-        gone.restore(state);
-        answer
+        self.spare(&mut state, lower)
     }
 
     /// Whether DynamicResources says so: it runs, and not for a composite group or one bound to a topology (`plugins/dynamicresources/dynamicresources.go`
@@ -166,23 +163,23 @@ impl Group<'_> {
 
     /// Puts a unit back; where the group fits no more, it is gone again.
     fn may_stay(&self, unit: &Unit, state: &mut ClusterState, assignments: Option<&mut Assignments>) -> bool {
-        let mut back = Excursion::default();
+        let mut state = UndoLog::new(state);
         for pod in &unit.pods {
-            back.set(state, &object_key(pod), Some(CachedObject::Pod(pod.clone())));
+            state.set(&object_key(pod), Some(CachedObject::Pod(pod.clone())));
         }
         let fits = match assignments {
             Some(assignments) => {
-                assignments.moved(state, unit, 1);
-                let fits = assignments.hold(state);
+                assignments.moved(&state, unit, 1);
+                let fits = assignments.hold(&mut state);
                 if !fits {
-                    assignments.moved(state, unit, -1);
+                    assignments.moved(&state, unit, -1);
                 }
                 fits
             }
-            None => self.run(state, PREEMPTION).status == Status::Success,
+            None => self.run(&mut state, PREEMPTION).status == Status::Success,
         };
-        if !fits {
-            back.restore(state);
+        if fits {
+            state.keep();
         }
         fits
     }

@@ -158,7 +158,7 @@ pub(crate) fn device_resources(cycle: &Cycle) -> Vec<Arc<str>> {
     if release == 34 && !request.scalars.iter().any(|(name, amount)| is_extended(name) && *amount != 0) {
         return request.scalars.into_iter().map(|(name, _)| name).collect();
     }
-    let classes = cycle.state.listers().device_classes.iter().map(Arc::as_ref);
+    let classes = cycle.state.listers().device_classes.iter().map(|class| &class.known);
     resources_of_classes(classes, release).into_keys().map(Arc::from).collect()
 }
 

@@ -178,11 +178,10 @@ impl Fix {
             Self::Release(claim, holder) => {
                 let mut free = (**claim).clone();
                 free.known.status = None;
+                free.older = claim.older.as_ref().map(|older| Arc::new(DriverClaim { spec: older.spec.clone(), ..DriverClaim::default() }));
                 let namespace: Arc<str> = claim.metadata.namespace.as_deref().unwrap_or_default().into();
-                let driver = state.listers().driver_claims.get(&namespace, name(&claim.metadata));
-                let driver = driver.map(|driver| Arc::new(DriverClaim { spec: driver.spec.clone(), ..DriverClaim::default() }));
                 let key = ObjectKey { kind: WatchedKind::ResourceClaim, namespace, name: name(&claim.metadata).into() };
-                vec![pod(holder), (key, Some(CachedObject::ResourceClaim(Arc::new(free), driver)))]
+                vec![pod(holder), (key, Some(CachedObject::ResourceClaim(Arc::new(free))))]
             }
             _ => Vec::new(),
         }

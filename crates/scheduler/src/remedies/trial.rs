@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::cluster::{CachedObject, ClusterState, ObjectKey, PodInfo, WhenUnsatisfiable};
+use crate::cluster::{ClusterState, PodInfo, UndoLog, WhenUnsatisfiable};
 use crate::plugins::pod_topology_spread::filter::comparisons;
 use crate::plugins::{node_resources_fit, pod_topology_spread};
 use crate::{Candidate, Cycle, Profile};
@@ -10,11 +10,10 @@ use crate::{Candidate, Cycle, Profile};
 use super::fix::Fix;
 use super::needs::{self, Need};
 
-/// A state with some changes made, undone when it is dropped.
+/// A state with some changes made, which are taken back when it is dropped.
 pub(super) struct Trial<'s> {
     pod: PodInfo,
-    state: &'s mut ClusterState,
-    undo: Vec<(ObjectKey, Option<CachedObject>)>,
+    state: UndoLog<'s, ClusterState>,
     /// The changes made, with the amounts that turned out to be needed.
     pub fixes: Vec<Fix>,
 }
@@ -22,7 +21,7 @@ pub(super) struct Trial<'s> {
 impl<'s> Trial<'s> {
     /// Makes changes: first those that are what they are, then those whose amount depends on what is left to be done.
     pub(super) fn with(pod: &PodInfo, state: &'s mut ClusterState, profile: &Profile, fixes: &[Fix], node: &Arc<str>) -> Self {
-        let mut trial = Self { pod: pod.clone(), state, undo: Vec::new(), fixes: Vec::new() };
+        let mut trial = Self { pod: pod.clone(), state: UndoLog::new(state), fixes: Vec::new() };
         let (open, settled): (Vec<&Fix>, Vec<&Fix>) = fixes.iter().partition(|fix| matches!(fix, Fix::Lower(..) | Fix::MaxSkew(..)));
         for fix in settled {
             trial.make(fix.clone(), node);
@@ -40,15 +39,14 @@ impl<'s> Trial<'s> {
 
     fn make(&mut self, fix: Fix, node: &Arc<str>) {
         fix.change_pod(&mut self.pod);
-        for (key, stored) in fix.change_state(self.state, node) {
-            let before = self.state.set(&key, stored);
-            self.undo.push((key, before));
+        for (key, stored) in fix.change_state(&self.state, node) {
+            self.state.set(&key, stored);
         }
         self.fixes.push(fix);
     }
 
     fn cycle<'c>(&'c self, profile: &'c Profile) -> Cycle<'c> {
-        Cycle { pod: &self.pod, state: self.state, profile, scope: None }
+        Cycle { pod: &self.pod, state: &self.state, profile, scope: None }
     }
 
     /// How much of a resource the node lacks, pods nominated to it counted; rounded up to what people write.
@@ -98,13 +96,5 @@ impl<'s> Trial<'s> {
         let verdicts = cycle.judge_node(info, &prepared, &cycle.nominated_pods(), crate::cycle::Moved::default());
         found.extend(needs::of_node(&cycle, info, &verdicts));
         found
-    }
-}
-
-impl Drop for Trial<'_> {
-    fn drop(&mut self) {
-        for (key, stored) in self.undo.drain(..).rev() {
-            self.state.set(&key, stored);
-        }
     }
 }

@@ -7,14 +7,13 @@ use super::agreement::agreement;
 use super::own_writes::{before_own_writes, first_own_write};
 use super::{assumed, attempt};
 use crate::cluster::unreadable;
-use crate::cluster::{CachedObject, ObjectChange, ObjectKey, PodInfo, PodKey, WatchedKind};
+use crate::cluster::{CachedObject, ObjectChange, ObjectKey, PodInfo, PodKey, UndoLog, WatchedKind};
 use crate::explanation::{Agreement, Attempt, Explanation, Outcome, StateSeen};
 use crate::framework::{Cycle, Judgement};
 use crate::plugins::image_locality;
 use crate::{Profile, Scope, groups};
 
 use super::Replay;
-use super::excursion::Excursion;
 use super::unwritten::is_told;
 
 /// A judgement held against what was recorded.
@@ -48,14 +47,7 @@ struct Sought<'a> {
 impl Replay {
     /// Judges on the revision before, less what the attempt wrote; where the outcome does not follow, on earlier ones, newest first.
     /// `end`: how many entries of the journal come before the outcome.
-    pub(super) fn look_back(
-        &mut self,
-        attempt: &Attempt,
-        begun: i64,
-        first: &Arc<PodInfo>,
-        end: usize,
-        excursion: &mut Excursion,
-    ) -> Explanation {
+    pub(super) fn look_back(&mut self, attempt: &Attempt, begun: i64, first: &Arc<PodInfo>, end: usize) -> Explanation {
         let since: Vec<(i64, &ObjectChange)> =
             self.journal.iter().take(end).filter(|(revision, _)| *revision > begun).map(|(revision, change)| (*revision, change)).collect();
         let nominated = self.nominated_by(attempt);
@@ -66,36 +58,35 @@ impl Replay {
         let changed = !own.is_empty() || pod.nominated_node_name != attempt.pod.nominated_node_name;
         let sought = Sought { attempt, pod, begun, own };
         let (judged, evaluated, found) = began_writing
-            .and_then(|revision| self.before_it_wrote(&sought, revision - 1, end, excursion))
-            .unwrap_or_else(|| self.newest_it_follows_from(&sought, changed, end, excursion));
+            .and_then(|revision| self.before_it_wrote(&sought, revision - 1, end))
+            .unwrap_or_else(|| self.newest_it_follows_from(&sought, changed, end));
         self.explained(attempt.clone(), judged, evaluated, found)
     }
 
     /// Judges on revision `limit`, after which the attempt wrote: later changes it cannot have seen.
-    fn before_it_wrote(&mut self, sought: &Sought, limit: i64, end: usize, excursion: &mut Excursion) -> Option<Chosen> {
-        let mut early = Excursion::default();
-        let end = self.undo_after(limit, end, &mut early);
+    fn before_it_wrote(&mut self, sought: &Sought, limit: i64, end: usize) -> Option<Chosen> {
+        let mut early = UndoLog::new(self);
+        let end = early.undo_after(limit, end);
         let turn = Sought { pod: sought.pod.clone(), own: Vec::new(), ..*sought };
-        let found = self.at_its_turn(&turn, limit, end, &mut early).or_else(|| {
-            let judged = self.judge(sought.attempt, &sought.pod, limit);
+        let found = early.at_its_turn(&turn, limit, end).or_else(|| {
+            let judged = early.judge(sought.attempt, &sought.pod, limit);
             judged.follows.then_some((judged, limit, Some(StateSeen::BeforeOwnWrites)))
         });
-        match &found {
-            Some(_) => excursion.append(early),
-            None => early.restore(&mut self.state),
+        if found.is_some() {
+            early.keep();
         }
         found
     }
 
     /// Judges on the revision before with the attempt's own writes taken back, then on ever earlier ones.
-    fn newest_it_follows_from(&mut self, sought: &Sought, changed: bool, end: usize, excursion: &mut Excursion) -> Chosen {
+    fn newest_it_follows_from(&mut self, sought: &Sought, changed: bool, end: usize) -> Chosen {
         let attempt = sought.attempt;
         let before = attempt.revision - 1;
         let plain = changed.then(|| self.judge(attempt, &attempt.pod.clone(), before));
         for (key, stored) in &sought.own {
-            excursion.set(&mut self.state, key, stored.clone());
+            self.state.set(key, stored.clone());
         }
-        if let Some(chosen) = self.at_its_turn(sought, before, end, excursion) {
+        if let Some(chosen) = self.at_its_turn(sought, before, end) {
             return chosen;
         }
         let less = self.judge(attempt, &sought.pod, before);
@@ -113,7 +104,7 @@ impl Replay {
                 continue;
             }
             let (evaluated, matters) = (revision - 1, matters(change));
-            excursion.undo(&mut self.state, change);
+            self.state.undo(change);
             if !matters || at > 0 && self.journal[at - 1].0 == evaluated + 1 {
                 continue;
             }
@@ -133,10 +124,10 @@ impl Replay {
     }
 
     /// Takes back every change after revision `limit`; how many entries of the journal are left.
-    fn undo_after(&mut self, limit: i64, mut end: usize, excursion: &mut Excursion) -> usize {
+    pub(super) fn undo_after(&mut self, limit: i64, mut end: usize) -> usize {
         while end > 0 && self.journal[end - 1].0 > limit {
             end -= 1;
-            excursion.undo(&mut self.state, &self.journal[end].1);
+            self.state.undo(&self.journal[end].1);
         }
         end
     }
@@ -144,33 +135,26 @@ impl Replay {
     /// Judges a new pod that was decided on within moments on the state at its turn: after its creation and after the pods decided on before it.
     /// What others wrote later, while the decision was on its way to etcd, the scheduler cannot have seen. `None` where there was no such write, or
     /// the outcome does not follow; the state is then as it was.
-    fn at_its_turn(&mut self, sought: &Sought, newest: i64, end: usize, excursion: &mut Excursion) -> Option<Chosen> {
+    fn at_its_turn(&mut self, sought: &Sought, newest: i64, end: usize) -> Option<Chosen> {
         let new = sought.attempt.pod.scheduled.is_none() && sought.attempt.at_once;
-        let mut early = Excursion::default();
+        let mut early = UndoLog::new(self);
+        let Self { journal, state, .. } = &mut *early;
         let mut evaluated = newest;
         let mut disturbed = false;
-        for (revision, change) in self.journal.iter().take(end).rev().take_while(|(revision, _)| new && *revision > sought.begun) {
+        for (revision, change) in journal.iter().take(end).rev().take_while(|(revision, _)| new && *revision > sought.begun) {
             if decides(change) {
                 break;
             }
             if sought.keeps(change) {
                 continue;
             }
-            early.undo(&mut self.state, change);
+            state.undo(change);
             disturbed |= matters(change);
             evaluated = revision - 1;
         }
-        let judged = disturbed.then(|| self.judge(sought.attempt, &sought.pod, evaluated)).filter(|judged| judged.follows);
-        match judged {
-            Some(judged) => {
-                excursion.append(early);
-                Some((judged, evaluated, Some(StateSeen::AtItsTurn)))
-            }
-            None => {
-                early.restore(&mut self.state);
-                None
-            }
-        }
+        let judged = disturbed.then(|| early.judge(sought.attempt, &sought.pod, evaluated)).filter(|judged| judged.follows)?;
+        early.keep();
+        Some((judged, evaluated, Some(StateSeen::AtItsTurn)))
     }
 
     /// The node an attempt nominated with its outcome, or had before.
@@ -188,22 +172,23 @@ impl Replay {
         if self.scheduler.profiles[0].rules.image_counts_at_snapshot {
             self.images.look(&mut self.state, revision);
         }
-        let mut assumed = Excursion::default();
-        for pod in assumed::pods(self.waiting.iter().map(|(key, (since, _))| (key, *since)), pod, &self.state) {
+        let mut log = UndoLog::new(self);
+        let replay = &mut *log;
+        for pod in assumed::pods(replay.waiting.iter().map(|(key, (since, _))| (key, *since)), pod, &replay.state) {
             let key = ObjectKey { kind: WatchedKind::Pod, namespace: pod.namespace.clone(), name: pod.name.clone() };
-            assumed.set(&mut self.state, &key, Some(CachedObject::Pod(pod)));
+            replay.state.set(&key, Some(CachedObject::Pod(pod)));
         }
-        let known = self.known_nodes(attempt, pod, revision);
-        let (profile, _) = self.scheduler.profile_for(pod);
+        let known = replay.known_nodes(attempt, pod, revision);
+        let (profile, _) = replay.scheduler.profile_for(pod);
         let (of_group, unread) =
-            unreadable::collect(|| groups::judge(pod, &mut self.state, profile, &known, attempt.recorded_message.as_deref()));
+            unreadable::collect(|| groups::judge(pod, &mut replay.state, profile, &known, attempt.recorded_message.as_deref()));
         let (mut judgement, scope, before) = match of_group {
             Some(judged) => (judged.judgement, Some(judged.scope), judged.assumed),
-            None => (Cycle::new(pod, &self.state, profile).judge(), None, Vec::new()),
+            None => (Cycle::new(pod, &replay.state, profile).judge(), None, Vec::new()),
         };
         judgement.unread.extend(unread);
         if profile.rules.image_counts_at_snapshot {
-            self.doubt_images(pod, profile, &mut judgement, revision);
+            replay.doubt_images(pod, profile, &mut judgement, revision);
         }
         let verdict = agreement(attempt, &judgement);
         let is = |ours: &str| {
@@ -219,7 +204,6 @@ impl Replay {
             Outcome::Scheduled => verdict != Agreement::Disagrees,
             _ => verdict == Agreement::Agrees && same_message,
         };
-        assumed.restore(&mut self.state);
         Judged { judgement, verdict, same_message, follows, scope, before }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use crate::cluster::{CachedObject, ClusterState, ObjectChange, ObjectKey, PodInfo, PodKey, RawObject, WatchedKind};
+use crate::cluster::{CachedObject, ClusterState, HasState, ObjectChange, ObjectKey, PodInfo, PodKey, RawObject, UndoLog, WatchedKind};
 
 use super::caveats::{self, Circumstances};
 use super::devices;
@@ -19,7 +19,6 @@ pub(crate) mod agreement;
 pub(crate) mod assumed;
 pub(crate) mod attempt;
 mod compared;
-pub(crate) mod excursion;
 pub(crate) mod image_snapshots;
 mod look_back;
 pub(crate) mod origin;
@@ -27,7 +26,6 @@ pub(crate) mod own_writes;
 mod unwritten;
 
 use agreement::{may_be_next_best, rests_on_doubt};
-use excursion::Excursion;
 use image_snapshots::ImageSnapshots;
 use look_back::Judged;
 use origin::meant_for;
@@ -52,6 +50,12 @@ pub struct Replay {
     remedies: bool,
     /// Whether the walk began with the cluster's first revision, so that nothing before it is missing.
     complete: bool,
+}
+
+impl HasState for Replay {
+    fn state_mut(&mut self) -> &mut ClusterState {
+        &mut self.state
+    }
 }
 
 impl Replay {
@@ -149,13 +153,14 @@ impl Replay {
 
     /// Takes note of an attempt that the last change showed without explaining it.
     pub fn pass_over(&mut self, attempt: &Attempt) {
-        let mut excursion = Excursion::default();
-        for (_, change) in self.journal.iter().rev().take_while(|(revision, _)| *revision >= attempt.revision) {
-            excursion.undo(&mut self.state, change);
+        let mut undone = UndoLog::new(self);
+        let Self { journal, state, images, .. } = &mut *undone;
+        for (_, change) in journal.iter().rev().take_while(|(revision, _)| *revision >= attempt.revision) {
+            state.undo(change);
         }
-        self.images.look(&mut self.state, attempt.revision - 1);
-        self.images.conclude(&self.state, attempt.revision - 1);
-        excursion.restore(&mut self.state);
+        images.look(state, attempt.revision - 1);
+        images.conclude(state, attempt.revision - 1);
+        drop(undone);
         self.conclude(attempt);
     }
 
@@ -167,21 +172,19 @@ impl Replay {
             self.waiting.get(&attempt.pod.key()).cloned()
         };
         let (begun, first) = known.unwrap_or((attempt.revision - 1, attempt.pod.clone()));
-        let mut excursion = Excursion::default();
-        let mut back = self.journal.len();
-        while back > 0 && self.journal[back - 1].0 >= attempt.revision {
-            back -= 1;
-            excursion.undo(&mut self.state, &self.journal[back].1);
-        }
-        let mut explanation = if self.scheduler.is_as_recorded() {
-            self.look_back(&attempt, begun, &first, back, &mut excursion)
+        let mut undone = UndoLog::new(self);
+        let end = undone.journal.len();
+        let back = undone.undo_after(attempt.revision - 1, end);
+        let mut explanation = if undone.scheduler.is_as_recorded() {
+            undone.look_back(&attempt, begun, &first, back)
         } else {
-            let judged = self.judge(&attempt, &attempt.pod.clone(), attempt.revision - 1);
-            self.explained(attempt.clone(), judged, attempt.revision - 1, None)
+            let judged = undone.judge(&attempt, &attempt.pod.clone(), attempt.revision - 1);
+            undone.explained(attempt.clone(), judged, attempt.revision - 1, None)
         };
         // An attempt judged on an earlier state than the one it ended on left the counts of the chosen one behind.
-        self.images.conclude(&self.state, explanation.evaluated_revision);
-        excursion.restore(&mut self.state);
+        let Self { state, images, .. } = &mut *undone;
+        images.conclude(state, explanation.evaluated_revision);
+        drop(undone);
         explanation.preempted = self.preempted(&attempt, begun);
         let since = self.journal.iter().filter(|(revision, _)| *revision > begun && *revision <= attempt.revision);
         let since = since.map(|(revision, change)| (*revision, change));
@@ -229,9 +232,9 @@ impl Replay {
 
     /// Judges a bound pod whose binding is not readable any more: on the state as it is, as if the pod were to be placed now.
     pub fn explain_bound(&mut self, pod: &Arc<PodInfo>, revision: i64) -> Explanation {
-        let mut excursion = Excursion::default();
+        let mut replay = UndoLog::new(self);
         let key = ObjectKey { kind: WatchedKind::Pod, namespace: pod.namespace.clone(), name: pod.name.clone() };
-        excursion.set(&mut self.state, &key, None);
+        replay.state.set(&key, None);
         let unbound = Arc::new(PodInfo { node_name: None, nominated_node_name: None, ..(**pod).clone() });
         let attempt = Attempt {
             pod: unbound.clone(),
@@ -242,10 +245,10 @@ impl Replay {
             at_once: false,
             told: false,
         };
-        let mut judged = self.judge(&attempt, &unbound, revision);
+        let mut judged = replay.judge(&attempt, &unbound, revision);
         judged.verdict = Agreement::Unverifiable;
-        let mut explanation = self.explained(attempt, judged, revision, None);
-        explanation.decided_by = DecidedBy::without_attempt(pod, self.complete);
+        let mut explanation = replay.explained(attempt, judged, revision, None);
+        explanation.decided_by = DecidedBy::without_attempt(pod, replay.complete);
         let why = match explanation.decided_by {
             DecidedBy::Kubelet => "it is a static pod: its kubelet runs it and no scheduler decided; judged as if it were to be placed now",
             DecidedBy::Creator => "it was created with its node, so no scheduler decided; judged as if it were to be placed now",
@@ -254,60 +257,59 @@ impl Replay {
             }
         };
         explanation.caveats.insert(0, why.to_owned());
-        excursion.restore(&mut self.state);
         explanation
     }
 
     fn explained(&mut self, attempt: Attempt, judged: Judged, evaluated_revision: i64, found: Option<StateSeen>) -> Explanation {
-        let (profile, own_profile) = self.scheduler.profile_for(&attempt.pod);
+        let mut log = UndoLog::new(self);
+        let replay = &mut *log;
+        let (profile, own_profile) = replay.scheduler.profile_for(&attempt.pod);
         let circumstances = Circumstances {
-            scheduler: &self.scheduler,
+            scheduler: &replay.scheduler,
             profile,
             own_profile,
-            state: &self.state,
+            state: &replay.state,
             attempt: &attempt,
             judgement: &judged.judgement,
             same_message: judged.same_message,
             found,
             evaluated_revision,
-            complete: self.complete,
+            complete: replay.complete,
         };
         let mut caveats = caveats::caveats(&circumstances);
         let doubt = rests_on_doubt(&attempt, &judged.judgement) || may_be_next_best(&attempt, &judged.judgement);
         let in_doubt = judged.verdict == Agreement::Disagrees && doubt;
         let verdict = if own_profile && !in_doubt { judged.verdict } else { Agreement::Unverifiable };
-        let mut before = Excursion::default();
         for (key, stored) in &judged.before {
-            before.set(&mut self.state, key, Some(stored.clone()));
+            replay.state.set(key, Some(stored.clone()));
         }
-        let evidence = self.evidence(&attempt.pod, profile, &judged.judgement);
-        let devices = devices::chosen(&Cycle::new(&attempt.pod, &self.state, profile), &judged.judgement);
-        let sought = self.remedies && matches!(attempt.outcome, Outcome::Unschedulable | Outcome::Pending);
+        let evidence = replay.evidence(&attempt.pod, profile, &judged.judgement);
+        let devices = devices::chosen(&Cycle::new(&attempt.pod, &replay.state, profile), &judged.judgement);
+        let sought = replay.remedies && matches!(attempt.outcome, Outcome::Unschedulable | Outcome::Pending);
         let mut preemption = Vec::new();
         if sought && judged.judgement.preemption_helps {
-            let cycle = Cycle { scope: judged.scope.as_ref(), ..Cycle::new(&attempt.pod, &self.state, profile) };
+            let cycle = Cycle { scope: judged.scope.as_ref(), ..Cycle::new(&attempt.pod, &replay.state, profile) };
             preemption = victims::candidates(&cycle, &judged.judgement);
             caveats.extend(caveats::unseen_candidates(kept(&cycle, &judged.judgement), preemption.len()));
         }
         caveats.extend(caveats::equal_victims(&preemption));
         caveats.extend(caveats::budgets_in_any_order(&preemption));
-        let only = match &self.depth {
+        let only = match &replay.depth {
             Depth::Node(name) => Some(name.as_str()),
             Depth::Verdicts | Depth::Refusals => None,
         };
-        let help = if sought { help(&attempt.pod, &mut self.state, profile, &judged.judgement, only) } else { Help::default() };
-        before.restore(&mut self.state);
+        let help = if sought { help(&attempt.pod, &mut replay.state, profile, &judged.judgement, only) } else { Help::default() };
         Explanation {
             decided_by: DecidedBy::Scheduler,
             meant_for: meant_for(&attempt.pod),
             scheduler_name: attempt.pod.spec.scheduler_name.clone(),
-            version: self.scheduler.version.clone(),
+            version: replay.scheduler.version.clone(),
             attempt,
             evaluated_revision,
             judgement: judged.judgement,
             verdict,
             caveats,
-            assumptions: caveats::assumptions(&self.scheduler, profile),
+            assumptions: caveats::assumptions(&replay.scheduler, profile),
             evidence,
             help,
             preemption,

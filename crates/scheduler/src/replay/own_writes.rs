@@ -60,8 +60,8 @@ pub(crate) fn first_own_write(
         (before, Some(CachedObject::PersistentVolume(_))) => {
             claims_volume(change.after.as_ref(), pod, &claims) && !claims_volume(before.as_ref(), pod, &claims)
         }
-        (_, Some(CachedObject::PodSchedulingContext(_))) => asks_driver(change, pod),
-        (Some(CachedObject::ResourceClaim(before, _)), Some(CachedObject::ResourceClaim(after, _))) => {
+        (_, Some(CachedObject::PodScheduling(_) | CachedObject::PodSchedulingContext(_))) => asks_driver(change, pod),
+        (Some(CachedObject::ResourceClaim(before)), Some(CachedObject::ResourceClaim(after))) => {
             reserves(after, pod) && !reserves(before, pod)
         }
         (Some(CachedObject::Pod(before)), Some(CachedObject::Pod(after))) if before.uid == pod.uid => {
@@ -85,7 +85,7 @@ fn binds(before: &PersistentVolumeClaim, after: &PersistentVolumeClaim) -> bool 
 /// Whether the scheduler told a driver which nodes it thinks of (`podSchedulingState.publish`, `plugins/dynamicresources/dynamicresources.go`).
 fn asks_driver(change: &ObjectChange, pod: &PodInfo) -> bool {
     let spec = |stored: &Option<CachedObject>| match stored {
-        Some(CachedObject::PodSchedulingContext(context)) => Some(context.spec.clone()),
+        Some(CachedObject::PodScheduling(context) | CachedObject::PodSchedulingContext(context)) => Some(context.spec.clone()),
         _ => None,
     };
     let own = change.key.namespace == pod.namespace && change.key.name == pod.name;
@@ -94,12 +94,11 @@ fn asks_driver(change: &ObjectChange, pod: &PodInfo) -> bool {
 
 /// Whether a driver allocated a claim (up to 1.31): the scheduler reserves what it allocates in the same write.
 fn is_drivers(change: &ObjectChange, pod: &PodInfo) -> bool {
-    let (Some(CachedObject::ResourceClaim(before, _)), Some(CachedObject::ResourceClaim(after, Some(_)))) = (&change.before, &change.after)
-    else {
+    let (Some(CachedObject::ResourceClaim(before)), Some(CachedObject::ResourceClaim(after))) = (&change.before, &change.after) else {
         return false;
     };
     let allocated = |claim: &ResourceClaim| claim.status.as_ref().is_some_and(|status| status.allocation.is_some());
-    allocated(before) != allocated(after) && reserves(before, pod) == reserves(after, pod)
+    after.older.is_some() && allocated(before) != allocated(after) && reserves(before, pod) == reserves(after, pod)
 }
 
 /// Whether a claim for devices is reserved for the pod.

@@ -1,40 +1,10 @@
-//! ResourceSlices and ResourceClaims with what 1.37 added to them, as far as schedulers read it. Source: `api/resource/v1/types.go` (1.37).
+//! Fields that 1.37 added to ResourceSlices and ResourceClaims, as far as schedulers read them. Source: `api/resource/v1/types.go` (1.37).
 
 use std::collections::BTreeMap;
-use std::ops::{Deref, DerefMut};
 
 use serde::{Deserialize, Deserializer};
 
-use ketcd_kube::api::resource::v1::{ResourceClaim, ResourceSlice};
 use ketcd_kube::apimachinery::pkg::api::resource::Quantity;
-
-/// An object of a type and what a later release added to it.
-#[derive(Clone, Debug, Default)]
-pub struct With<T, A> {
-    /// The object, as its type knows it.
-    pub known: T,
-    /// What was added.
-    pub added: A,
-}
-
-/// A ResourceSlice.
-pub type Slice = With<ResourceSlice, SliceAdditions>;
-
-/// A ResourceClaim.
-pub type Claim = With<ResourceClaim, ClaimAdditions>;
-
-impl<T, A> Deref for With<T, A> {
-    type Target = T;
-    fn deref(&self) -> &T {
-        &self.known
-    }
-}
-
-impl<T, A> DerefMut for With<T, A> {
-    fn deref_mut(&mut self) -> &mut T {
-        &mut self.known
-    }
-}
 
 /// What was added to ResourceSlices.
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -1,4 +1,4 @@
-//! Devices as 1.26 to 1.31 had them, where a driver allocates (or, in 1.30, named resources do): what `resource.k8s.io/v1` has no place for.
+//! Fields of 1.26 to 1.31, where a driver's controller allocates devices ("classic DRA"): those that `resource.k8s.io/v1` does not have.
 //! Sources: `api/resource/v1alpha1/types.go` (1.26), `v1alpha2` (1.27–1.30), `v1alpha3` (1.31).
 
 use serde::Deserialize;
@@ -6,6 +6,10 @@ use serde_json::Value;
 
 use ketcd_kube::api::core::v1::NodeSelector;
 use ketcd_kube::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use crate::cluster::raw_object::{FromRaw, RawObject};
+
+use super::named_resources::StructuredData;
 
 /// What a claim of these releases has beside the fields it has in v1.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -54,31 +58,6 @@ pub struct DriverAllocation {
 pub struct ResourceHandle {
     pub driver_name: String,
     pub structured_data: Option<StructuredData>,
-}
-
-/// The named resources allocated on a node (1.30).
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct StructuredData {
-    pub node_name: String,
-    pub results: Vec<DriverResult>,
-}
-
-/// One of them.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct DriverResult {
-    pub named_resources: Option<Named>,
-}
-
-/// Something with a name.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct Named {
-    pub name: String,
 }
 
 /// A reference to parameters of a class or claim.
@@ -140,116 +119,6 @@ pub struct ClaimSchedulingStatus {
     pub unsuitable_nodes: Vec<String>,
 }
 
-/// What a class says of its devices (1.30).
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct ResourceClassParameters {
-    pub generated_from: Option<ParametersReference>,
-    pub filters: Vec<ResourceFilter>,
-}
-
-/// Which devices of a driver a class is for.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct ResourceFilter {
-    pub driver_name: String,
-    pub named_resources: Option<NamedResourcesSelector>,
-}
-
-/// A condition on a named resource, in CEL.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct NamedResourcesSelector {
-    pub selector: String,
-}
-
-/// What a claim asks for (1.30).
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct ResourceClaimParameters {
-    pub generated_from: Option<ParametersReference>,
-    pub driver_requests: Vec<DriverRequests>,
-}
-
-/// What a claim asks of one driver.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct DriverRequests {
-    pub driver_name: String,
-    pub requests: Vec<ResourceRequest>,
-}
-
-/// A request for one resource.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct ResourceRequest {
-    pub named_resources: Option<NamedResourcesSelector>,
-}
-
-/// Resources a driver offers on a node (ResourceSlice of 1.30).
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct NamedResourceSlice {
-    pub node_name: String,
-    pub driver_name: String,
-    pub named_resources: NamedResources,
-}
-
-/// Resources by name.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct NamedResources {
-    pub instances: Vec<NamedResource>,
-}
-
-/// One of them.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct NamedResource {
-    pub name: String,
-    pub attributes: Vec<NamedAttribute>,
-}
-
-/// What is said of it.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct NamedAttribute {
-    pub name: String,
-    pub quantity: Option<String>,
-    pub bool: Option<bool>,
-    pub int: Option<i64>,
-    pub int_slice: Option<IntSlice>,
-    pub string: Option<String>,
-    pub string_slice: Option<StringSlice>,
-    pub version: Option<String>,
-}
-
-/// Integers.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct IntSlice {
-    pub ints: Vec<i64>,
-}
-
-/// Strings.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub struct StringSlice {
-    pub strings: Vec<String>,
-}
-
 /// The nodes a device class is for (1.31).
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -263,15 +132,22 @@ pub fn of_claim(object: &Value) -> Option<DriverClaim> {
     is_alpha(object).then(|| DriverClaim::deserialize(object).ok())?
 }
 
-/// The named resources of a slice as 1.30 stored it.
-pub fn of_slice(object: &Value) -> Option<NamedResourceSlice> {
-    (object["apiVersion"] == "resource.k8s.io/v1alpha2").then(|| NamedResourceSlice::deserialize(object).ok())?
-}
-
 /// The nodes a class stored in an alpha version is for.
 pub fn of_class(object: &Value) -> Option<ClassNodes> {
     let suitable = is_alpha(object) && object["spec"].get("suitableNodes").is_some_and(Value::is_object);
     suitable.then(|| ClassNodes::deserialize(&object["spec"]).ok())?
+}
+
+impl FromRaw for ResourceClass {
+    fn from_raw(raw: RawObject<'_>) -> Result<Self, String> {
+        raw.fields()
+    }
+}
+
+impl FromRaw for PodSchedulingContext {
+    fn from_raw(raw: RawObject<'_>) -> Result<Self, String> {
+        raw.fields()
+    }
 }
 
 fn is_alpha(object: &Value) -> bool {
@@ -298,6 +174,6 @@ mod tests {
         let class = json!({"apiVersion": "resource.k8s.io/v1alpha3", "spec": {"suitableNodes": {"nodeSelectorTerms": []}}});
         assert!(of_class(&class).is_some());
         let newer = json!({"apiVersion": "resource.k8s.io/v1beta1", "spec": {"suitableNodes": {"nodeSelectorTerms": []}}});
-        assert!(of_claim(&newer).is_none() && of_class(&newer).is_none() && of_slice(&newer).is_none());
+        assert!(of_claim(&newer).is_none() && of_class(&newer).is_none());
     }
 }

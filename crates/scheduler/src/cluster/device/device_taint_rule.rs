@@ -5,6 +5,8 @@ use serde::Deserialize;
 
 use ketcd_kube::api::resource::v1::{DeviceSelector, DeviceTaint};
 
+use crate::cluster::raw_object::{FromRaw, RawObject};
+
 /// A taint on all devices that a selector names.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
@@ -37,4 +39,10 @@ pub struct DeviceTaintSelector {
     pub device_class_name: Option<String>,
     /// Selectors that match them (up to 1.34).
     pub selectors: Vec<DeviceSelector>,
+}
+
+impl FromRaw for DeviceTaintRule {
+    fn from_raw(raw: RawObject<'_>) -> Result<Self, String> {
+        raw.fields()
+    }
 }

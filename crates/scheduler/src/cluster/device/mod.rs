@@ -3,5 +3,7 @@
 pub(super) mod additions;
 pub mod classic;
 pub(super) mod device_taint_rule;
+pub mod named_resources;
 pub(super) mod node_allocatable_claim;
 pub(super) mod v1_conversion;
+pub(super) mod versioned;

@@ -125,16 +125,6 @@ impl NodeInfo {
         self.add_pod(pod, rules);
     }
 
-    /// The sums over the pods, made anew.
-    pub fn recount(&mut self, rules: &RequestRules) {
-        let pods = std::mem::take(&mut self.pods);
-        self.requested = Resources::default();
-        (self.non_zero_cpu, self.non_zero_memory) = (0, 0);
-        for pod in pods {
-            self.add_pod(pod, rules);
-        }
-    }
-
     /// The host ports in use, by which pod; sidecars' where `with_sidecars`.
     pub fn used_ports(&self, with_sidecars: bool) -> impl Iterator<Item = (&HostPort, &Arc<PodInfo>)> {
         let ports = self.pods.iter().flat_map(move |pod| host_ports(pod, with_sidecars).map(move |port| (port, pod)));

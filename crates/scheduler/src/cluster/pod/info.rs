@@ -7,10 +7,11 @@ use ketcd_kube::api::core::v1 as core;
 use super::fields::{MetadataFields, ResourceFields, SpecFields, StatusFields};
 use super::requests::Allocation;
 use super::spec::resource_list;
+use crate::cluster::namespaced_name::NamespacedName;
 use crate::cluster::{Interner, Labels, NodeAllocatableClaim, Pairs, PodFields, PodSpec, Text};
 
 /// Namespace and name.
-pub type PodKey = (Arc<str>, Arc<str>);
+pub type PodKey = NamespacedName;
 
 /// A pod: what is its own, beside the template it shares.
 #[derive(Clone, Debug, Default)]

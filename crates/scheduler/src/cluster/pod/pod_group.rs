@@ -4,6 +4,8 @@
 
 use serde::Deserialize;
 
+use crate::cluster::raw_object::{FromRaw, RawObject};
+
 /// How the pods of a group, or the groups of a composite group, are scheduled.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
@@ -150,4 +152,16 @@ pub struct WorkloadGroup {
     pub name: String,
     /// How its pods are scheduled.
     pub policy: GroupPolicy,
+}
+
+impl FromRaw for PodGroup {
+    fn from_raw(raw: RawObject<'_>) -> Result<Self, String> {
+        raw.fields()
+    }
+}
+
+impl FromRaw for Workload {
+    fn from_raw(raw: RawObject<'_>) -> Result<Self, String> {
+        raw.fields()
+    }
 }

@@ -113,7 +113,7 @@ impl<'a> Wanted<'a> {
         let listers = self.cycle.state.listers();
         let (namespace, name) =
             (claim.metadata.namespace.as_deref().unwrap_or_default(), claim.metadata.name.as_deref().unwrap_or_default());
-        let driver = listers.driver_claims.get(namespace, name).cloned().unwrap_or_default();
+        let driver = listers.resource_claims.get(namespace, name).and_then(|claim| claim.older.clone()).unwrap_or_default();
         let status = claim.status.as_ref();
         let allocated = status.is_some_and(|status| status.allocation.is_some());
         let refuse = |reason: &str| Err(Stop::Refused(reason.to_owned()));
@@ -173,7 +173,9 @@ impl<'a> Wanted<'a> {
             if listers.device_classes.get("", class).is_none() {
                 return Err(Stop::Refused(format!("request {}: device class {class} does not exist", request.name)));
             }
-            suitable.extend(listers.class_nodes.get("", class).map(|class| class.suitable_nodes.clone()));
+            suitable.extend(
+                listers.device_classes.get("", class).and_then(|class| class.older.as_ref()).map(|older| older.suitable_nodes.clone()),
+            );
         }
         if driver.spec.controller.is_empty() {
             return Ok(Way::Devices);
@@ -279,7 +281,7 @@ impl<'a> Wanted<'a> {
 
 fn context(cycle: &Cycle<'_>) -> Context {
     let (release, pod) = (cycle.profile.release.0, cycle.pod);
-    let known = cycle.state.listers().scheduling_contexts.get(&pod.namespace, &pod.name);
+    let known = cycle.state.listers().scheduling_context(&pod.namespace, &pod.name);
     let listed = release <= 30 || cycle.profile.gates.on("DRAControlPlaneController");
     match known.filter(|_| listed) {
         None => Context::None,

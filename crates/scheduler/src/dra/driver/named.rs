@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::cel::{Expression, Fault as CelFault, Semver, Value};
-use crate::cluster::device::classic::{NamedAttribute, NamedResource, NamedResourcesSelector};
+use crate::cluster::device::named_resources::{NamedAttribute, NamedResource, NamedResourcesSelector};
 use crate::cluster::{Amount, ClusterState, Node};
 
 use super::Stop;
@@ -81,14 +81,14 @@ fn chance() -> Fault {
 
 /// The resources of a driver on a node, slice by slice.
 fn resources<'s>(node: &Node, driver: &str, state: &'s ClusterState) -> Vec<&'s [NamedResource]> {
-    let slices = state.listers().named_slices.iter();
+    let slices = state.listers().resource_slices.iter().filter_map(|slice| slice.older.as_ref());
     let own = slices.filter(|slice| *slice.node_name == *node.name && slice.driver_name == driver);
     own.map(|slice| slice.named_resources.instances.as_slice()).collect()
 }
 
 /// The names of those that claims have, each as often as some has it.
 fn taken<'s>(node: &Node, driver: &str, state: &'s ClusterState) -> Vec<&'s str> {
-    let allocations = state.listers().driver_claims.iter().filter_map(|claim| claim.status.allocation.as_ref());
+    let allocations = state.listers().resource_claims.iter().filter_map(|claim| claim.older.as_ref()?.status.allocation.as_ref());
     let handles = allocations.flat_map(|allocation| &allocation.resource_handles).filter(|handle| handle.driver_name == driver);
     let data = handles.filter_map(|handle| handle.structured_data.as_ref()).filter(|data| *data.node_name == *node.name);
     data.flat_map(|data| &data.results).filter_map(|result| result.named_resources.as_ref()).map(|named| named.name.as_str()).collect()

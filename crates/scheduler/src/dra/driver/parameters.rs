@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::cluster::Listers;
-use crate::cluster::device::classic::{
-    DriverClaim, DriverRequests, NamedResourcesSelector, ParametersReference, ResourceClaimParameters, ResourceClass,
-    ResourceClassParameters, ResourceRequest,
+use crate::cluster::device::classic::{DriverClaim, ParametersReference, ResourceClass};
+use crate::cluster::device::named_resources::{
+    DriverRequests, NamedResourcesSelector, ResourceClaimParameters, ResourceClassParameters, ResourceRequest,
 };
 
 use super::Stop;

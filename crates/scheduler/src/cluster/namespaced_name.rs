@@ -1,0 +1,79 @@
+//! Namespace and name as a key that is looked up by borrowed text, without an allocation.
+
+use std::borrow::Borrow;
+use std::cmp::Ordering;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+/// A namespace (empty for cluster-scoped kinds) and a name.
+pub(crate) type NamespacedName = (Arc<str>, Arc<str>);
+
+/// What has a namespace and a name, whoever owns them. Maps of [`NamespacedName`]s are looked up with `&(namespace, name) as &dyn Named`.
+pub(super) trait Named {
+    fn namespace_and_name(&self) -> (&str, &str);
+}
+
+impl Named for NamespacedName {
+    fn namespace_and_name(&self) -> (&str, &str) {
+        (&self.0, &self.1)
+    }
+}
+
+impl Named for (&str, &str) {
+    fn namespace_and_name(&self) -> (&str, &str) {
+        *self
+    }
+}
+
+impl<'a> Borrow<dyn Named + 'a> for NamespacedName {
+    fn borrow(&self) -> &(dyn Named + 'a) {
+        self
+    }
+}
+
+// As the owned pair is hashed and compared: `Borrow` requires it.
+impl Hash for dyn Named + '_ {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.namespace_and_name().hash(state);
+    }
+}
+
+impl PartialEq for dyn Named + '_ {
+    fn eq(&self, other: &Self) -> bool {
+        self.namespace_and_name() == other.namespace_and_name()
+    }
+}
+
+impl Eq for dyn Named + '_ {}
+
+impl PartialOrd for dyn Named + '_ {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for dyn Named + '_ {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.namespace_and_name().cmp(&other.namespace_and_name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, HashMap};
+
+    use super::*;
+
+    #[test]
+    fn borrowed_text_finds_owned_keys() {
+        let names = [("", "n1"), ("a", ""), ("a", "b"), ("ab", ""), ("b", "a")];
+        let owned = names.map(|(namespace, name)| (NamespacedName::from((namespace.into(), name.into())), name));
+        let (hashed, sorted) = (HashMap::from(owned.clone()), BTreeMap::from(owned));
+        for (namespace, name) in names {
+            let key: &dyn Named = &(namespace, name);
+            assert_eq!((hashed.get(key), sorted.get(key)), (Some(&name), Some(&name)));
+        }
+        let absent: &dyn Named = &("a", "c");
+        assert!(!hashed.contains_key(absent) && !sorted.contains_key(absent));
+    }
+}
