@@ -1,6 +1,5 @@
 //! Why a pod may, may not, or should run on a node: kube-scheduler's rules of every release, rerun on the state etcd held.
 
-mod caveats;
 mod cel;
 pub mod cluster;
 mod config;
@@ -10,6 +9,7 @@ mod devices;
 pub mod door;
 mod dra;
 mod evidence;
+mod explain;
 mod explanation;
 mod framework;
 mod groups;

@@ -8,7 +8,7 @@ use super::own_writes::{before_own_writes, first_own_write};
 use super::{assumed, attempt};
 use crate::cluster::unreadable;
 use crate::cluster::{CachedObject, ObjectChange, ObjectKey, PodInfo, PodKey, UndoLog, WatchedKind};
-use crate::explanation::{Agreement, Attempt, Explanation, Outcome, StateSeen};
+use crate::explanation::{Agreement, Attempt, Outcome, StateSeen};
 use crate::framework::{Cycle, Judgement};
 use crate::plugins::image_locality;
 use crate::{Profile, Scope, groups};
@@ -18,7 +18,7 @@ use super::unwritten::is_told;
 
 /// A judgement held against what was recorded.
 #[derive(Clone)]
-pub(super) struct Judged {
+pub(crate) struct Judged {
     pub judgement: Judgement,
     pub verdict: Agreement,
     pub same_message: bool,
@@ -31,7 +31,7 @@ pub(super) struct Judged {
 }
 
 /// A judgement, the revision of its state, and how that was found where it is not simply the revision before.
-type Chosen = (Judged, i64, Option<StateSeen>);
+pub(crate) type Chosen = (Judged, i64, Option<StateSeen>);
 
 /// An attempt whose state is sought.
 struct Sought<'a> {
@@ -47,7 +47,7 @@ struct Sought<'a> {
 impl Replay {
     /// Judges on the revision before, less what the attempt wrote; where the outcome does not follow, on earlier ones, newest first.
     /// `end`: how many entries of the journal come before the outcome.
-    pub(super) fn look_back(&mut self, attempt: &Attempt, begun: i64, first: &Arc<PodInfo>, end: usize) -> Explanation {
+    pub(crate) fn look_back(&mut self, attempt: &Attempt, begun: i64, first: &Arc<PodInfo>, end: usize) -> Chosen {
         let since: Vec<(i64, &ObjectChange)> =
             self.journal.iter().take(end).filter(|(revision, _)| *revision > begun).map(|(revision, change)| (*revision, change)).collect();
         let nominated = self.nominated_by(attempt);
@@ -57,10 +57,9 @@ impl Replay {
         let pod = Arc::new(PodInfo { nominated_node_name: first.nominated_node_name.clone(), ..(*attempt.pod).clone() });
         let changed = !own.is_empty() || pod.nominated_node_name != attempt.pod.nominated_node_name;
         let sought = Sought { attempt, pod, begun, own };
-        let (judged, evaluated, found) = began_writing
+        began_writing
             .and_then(|revision| self.before_it_wrote(&sought, revision - 1, end))
-            .unwrap_or_else(|| self.newest_it_follows_from(&sought, changed, end));
-        self.explained(attempt.clone(), judged, evaluated, found)
+            .unwrap_or_else(|| self.newest_it_follows_from(&sought, changed, end))
     }
 
     /// Judges on revision `limit`, after which the attempt wrote: later changes it cannot have seen.
@@ -124,7 +123,7 @@ impl Replay {
     }
 
     /// Takes back every change after revision `limit`; how many entries of the journal are left.
-    pub(super) fn undo_after(&mut self, limit: i64, mut end: usize) -> usize {
+    pub(crate) fn undo_after(&mut self, limit: i64, mut end: usize) -> usize {
         while end > 0 && self.journal[end - 1].0 > limit {
             end -= 1;
             self.state.undo(&self.journal[end].1);
@@ -158,7 +157,7 @@ impl Replay {
     }
 
     /// The node an attempt nominated with its outcome, or had before.
-    pub(super) fn nominated_by(&self, attempt: &Attempt) -> Option<Arc<str>> {
+    pub(crate) fn nominated_by(&self, attempt: &Attempt) -> Option<Arc<str>> {
         let outcome = self.journal.iter().rev().take_while(|(revision, _)| *revision >= attempt.revision);
         let after = outcome.filter(|(_, change)| is_of(change, &attempt.pod)).find_map(|(_, change)| match &change.after {
             Some(CachedObject::Pod(pod)) => pod.nominated_node_name.clone(),
@@ -168,7 +167,7 @@ impl Replay {
     }
 
     /// Judges a pod on the state as it is, which is as of `revision`.
-    pub(super) fn judge(&mut self, attempt: &Attempt, pod: &Arc<PodInfo>, revision: i64) -> Judged {
+    pub(crate) fn judge(&mut self, attempt: &Attempt, pod: &Arc<PodInfo>, revision: i64) -> Judged {
         if self.scheduler.profiles[0].rules.image_counts_at_snapshot {
             self.images.look(&mut self.state, revision);
         }

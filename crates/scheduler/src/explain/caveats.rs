@@ -2,17 +2,17 @@
 
 use crate::cluster::{ClusterState, PodInfo};
 
-use super::explanation::{Attempt, Outcome, StateSeen};
-use super::framework::{Judgement, NodeJudgement, WholePod};
-use super::plugins::volume_restrictions::once_claims;
-use super::preemption::victims::PreemptionCandidate;
-use super::profile::scheduler::Scheduler;
-use super::volumes::claim_refs;
-use super::{Profile, Verdict, judged_as};
+use crate::explanation::{Attempt, Outcome, StateSeen};
 use crate::framework::Sample;
+use crate::framework::{Judgement, NodeJudgement, WholePod};
+use crate::plugins::volume_restrictions::once_claims;
+use crate::preemption::victims::PreemptionCandidate;
+use crate::profile::scheduler::Scheduler;
+use crate::volumes::claim_refs;
+use crate::{Profile, Verdict, judged_as};
 
 /// Under which circumstances a judgement was made.
-pub(crate) struct Circumstances<'a> {
+pub(super) struct Circumstances<'a> {
     /// The scheduler judged by.
     pub scheduler: &'a Scheduler,
     /// The profile applied.
@@ -36,7 +36,7 @@ pub(crate) struct Circumstances<'a> {
 }
 
 /// The caveats, the gravest first.
-pub(crate) fn caveats(of: &Circumstances) -> Vec<String> {
+pub(super) fn caveats(of: &Circumstances) -> Vec<String> {
     let mut said = Vec::new();
     let release = of.scheduler.version.release;
     if !of.own_profile {
@@ -107,7 +107,7 @@ fn batched(of: &Circumstances) -> Option<String> {
 }
 
 /// What is assumed of the scheduler itself, whatever it decided.
-pub(crate) fn assumptions(scheduler: &Scheduler, profile: &Profile) -> Vec<String> {
+pub(super) fn assumptions(scheduler: &Scheduler, profile: &Profile) -> Vec<String> {
     let mut said = profile.unverifiable.clone();
     if !scheduler.configured {
         said.push(format!(
@@ -210,7 +210,7 @@ fn doubtful_scores(of: &Circumstances, said: &mut Vec<String>) {
 }
 
 /// That others may be the victims: equals, of which the scheduler's cache alone knows which came first.
-pub(crate) fn equal_victims(preemption: &[PreemptionCandidate]) -> Option<String> {
+pub(super) fn equal_victims(preemption: &[PreemptionCandidate]) -> Option<String> {
     let nodes: Vec<&str> = preemption.iter().filter(|place| place.picked && place.tied).map(|place| &*place.node).collect();
     (!nodes.is_empty()).then(|| {
         format!(
@@ -221,7 +221,7 @@ pub(crate) fn equal_victims(preemption: &[PreemptionCandidate]) -> Option<String
 }
 
 /// That others may be the victims: budgets that 1.18 and 1.37 take in an order drawn by chance, and pods of one group (1.37).
-pub(crate) fn budgets_in_any_order(preemption: &[PreemptionCandidate]) -> Option<String> {
+pub(super) fn budgets_in_any_order(preemption: &[PreemptionCandidate]) -> Option<String> {
     let nodes: Vec<&str> = preemption.iter().filter(|place| place.drawn).map(|place| &*place.node).collect();
     (!nodes.is_empty()).then(|| {
         format!(
@@ -233,7 +233,7 @@ pub(crate) fn budgets_in_any_order(preemption: &[PreemptionCandidate]) -> Option
 }
 
 /// That another node may be picked: preemption ends its search before it has seen all candidates.
-pub(crate) fn unseen_candidates(kept: usize, candidates: usize) -> Option<String> {
+pub(super) fn unseen_candidates(kept: usize, candidates: usize) -> Option<String> {
     (kept < candidates).then(|| {
         format!(
             "preemption stops at {kept} of the {candidates} nodes it could make room on, from a start drawn by chance: which ones is not \

@@ -7,7 +7,7 @@ use crate::cluster::PodInfo;
 use crate::explanation::{Depth, Evidence};
 use crate::{Cycle, Judgement, NodeJudgement, Profile, Refusal, Verdict, evidence};
 
-use super::Replay;
+use crate::replay::Replay;
 
 /// Of each kind of refusal so many nodes are looked at.
 const NODES_OF_A_KIND: usize = 24;
