@@ -43,6 +43,21 @@ pub(in crate::cluster) struct Defaults {
 pub(in crate::cluster) const NO_DEFAULTS: Defaults = Defaults { cpu: false, memory: false };
 const BOTH_DEFAULTS: Defaults = Defaults { cpu: true, memory: true };
 
+#[cfg(test)]
+impl RequestRules {
+    /// The rules of a release without any gate, for tests that do not depend on them.
+    pub(in crate::cluster) const FOR_TESTS: Self = Self {
+        release: 36,
+        overhead: true,
+        init_containers: true,
+        pod_level: true,
+        in_place: true,
+        pod_level_in_place: false,
+        devices: false,
+        ephemeral_storage: true,
+    };
+}
+
 impl RequestRules {
     /// A list's amounts in the scheduler's units, as far as they count.
     pub fn units(&self, list: &ResourceList) -> Resources {
