@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::cluster::{ObjectKey, PodInfo, UndoLog, WatchedKind};
-use crate::devices;
-use crate::evidence::devices::seen;
+use crate::devices::{self, RecordedDevices};
 use crate::explanation::{Agreement, Attempt, DecidedBy, Depth, Evidence, Explanation, Help, Outcome, StateSeen};
-use crate::framework::Cycle;
+use crate::framework::{Cycle, Fact};
+use crate::plugins::evidence::devices::by_request;
 use crate::preemption::{kept, victims};
 use crate::remedies::help;
 use crate::replay::agreement::{may_be_next_best, rests_on_doubt};
@@ -149,4 +149,15 @@ impl Replay {
             recorded_devices: Vec::new(),
         }
     }
+}
+
+/// What a claim was seen to get.
+fn seen(of: &RecordedDevices) -> Fact {
+    let judged = match of.agrees {
+        Some(true) => "as the rules say",
+        Some(false) => "which is not what the rules say",
+        None => "of which the rules say nothing certain",
+    };
+    let (claim, revision) = (&of.devices.claim, of.revision);
+    Fact::new(of.agrees != Some(false), format!("claim {claim} got {} (r{revision}), {judged}", by_request(&of.devices.allocation)))
 }

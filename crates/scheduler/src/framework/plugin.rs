@@ -28,8 +28,8 @@ pub trait Plugin: Sync {
         PreFilter::Skip
     }
 
-    /// What it compares on a node, where its name alone does not tell (`evidence` knows the others).
-    fn compared(&self, _cycle: &Cycle, _node: &Candidate) -> Vec<Fact> {
+    /// What it compares on a node; `verdict`: what its filter said.
+    fn compared(&self, _cycle: &Cycle, _node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
         Vec::new()
     }
 

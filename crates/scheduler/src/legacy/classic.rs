@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::predicates::Prepared;
 use super::reason::{in_words_of, verdict};
+use crate::framework::{Candidate, Fact};
 use crate::{Cycle, Feasible, Plugin, PreFilter, PreScore, Refusal, Verdict, plugins};
 
 /// A predicate with a rule of its own.
@@ -12,6 +13,8 @@ pub(super) struct Predicate {
     pub name: &'static str,
     /// Its page.
     pub doc: &'static str,
+    /// What it compares on a node.
+    pub compared: fn(&Cycle, &Candidate, &Verdict) -> Vec<Fact>,
     /// Prepares it for one pod.
     pub prepare: for<'a> fn(&'a Cycle<'a>) -> Prepared<'a>,
 }
@@ -31,6 +34,10 @@ impl Plugin for Predicate {
         PreFilter::Judge(Box::new(move |candidate| {
             prepared(candidate).map_or_else(|verdict| verdict, |reasons| verdict(&reasons, release))
         }))
+    }
+
+    fn compared(&self, cycle: &Cycle, node: &Candidate, verdict: &Verdict) -> Vec<Fact> {
+        (self.compared)(cycle, node, verdict)
     }
 }
 
@@ -71,6 +78,10 @@ impl Plugin for Renamed {
             PreScore::Skip => PreScore::plain(|_| 0),
             other => other,
         }
+    }
+
+    fn compared(&self, cycle: &Cycle, node: &Candidate, verdict: &Verdict) -> Vec<Fact> {
+        plugins::rule(self.rule).compared(cycle, node, verdict)
     }
 }
 

@@ -5,6 +5,7 @@ mod default_binder;
 mod default_preemption;
 mod deferred_pod_scheduling;
 pub(crate) mod dynamic_resources;
+pub(crate) mod evidence;
 mod gang_scheduling;
 pub(crate) mod image_locality;
 mod inter_pod_affinity;

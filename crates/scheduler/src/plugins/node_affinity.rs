@@ -6,6 +6,8 @@ use std::sync::Arc;
 use super::unparsed_terms;
 use crate::cluster::{NodeInfo, NodeSelectorTerm, Operator, PodSpec};
 use crate::framework::WithoutState;
+use crate::framework::{Candidate, Fact};
+use crate::plugins::evidence;
 use crate::{Cycle, Feasible, Plugin, PreFilter, PreScore, Refusal, Rules, Verdict};
 
 /// Upstream: `plugins/nodeaffinity/node_affinity.go`; up to 1.16 MatchNodeSelector and NodeAffinityPriority.
@@ -94,6 +96,10 @@ Fails
 
     fn without_prescore(&self, _rules: &Rules) -> WithoutState {
         WithoutState::Computes
+    }
+
+    fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
+        evidence::node::affinity(cycle, node)
     }
 }
 

@@ -2,6 +2,8 @@
 
 use crate::cluster::PodSpec;
 use crate::framework::WithoutState;
+use crate::framework::{Candidate, Fact};
+use crate::plugins::evidence;
 use crate::release::Rules;
 use crate::{Cycle, Plugin, PreFilter, Release, Verdict};
 
@@ -57,6 +59,10 @@ Differs from upstream
     fn filter_without_state<'a>(&self, cycle: &'a Cycle<'a>, _prefilter: PreFilter<'a>) -> PreFilter<'a> {
         let error = self.without_prefilter(&cycle.profile.rules).error().filter(|_| cycle.profile.gates.on("NodeDeclaredFeatures"));
         PreFilter::Judge(Box::new(move |_| error.clone().map_or(Verdict::Pass, Verdict::Error)))
+    }
+
+    fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
+        evidence::node::features(cycle, node)
     }
 }
 

@@ -2,6 +2,8 @@
 
 use crate::cluster::{HostPort, host_ports};
 use crate::framework::WithoutState;
+use crate::framework::{Candidate, Fact};
+use crate::plugins::evidence;
 use crate::release::Rules;
 use crate::{Cycle, Plugin, PreFilter, Verdict};
 
@@ -44,6 +46,10 @@ Differs from upstream
 
     fn without_prefilter(&self, rules: &Rules) -> WithoutState {
         WithoutState::fails(rules.reading_state(), "PreFilter", self.name())
+    }
+
+    fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
+        evidence::node::ports(cycle, node)
     }
 }
 

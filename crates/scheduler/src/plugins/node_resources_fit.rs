@@ -5,6 +5,8 @@ use std::sync::Arc;
 use crate::cluster::{NodeInfo, RequestRules, Resources, is_extended};
 use crate::dra::resources_of_classes;
 use crate::framework::WithoutState;
+use crate::framework::{Candidate, Fact};
+use crate::plugins::evidence;
 use crate::{Arguments, Cycle, Feasible, Plugin, PreFilter, PreScore, Refusal, Rules, ScoringStrategy, Verdict};
 
 use super::node_resources::strategy_score;
@@ -69,6 +71,10 @@ Differs from upstream
 
     fn without_prescore(&self, _rules: &Rules) -> WithoutState {
         WithoutState::Computes
+    }
+
+    fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
+        evidence::resources::room(cycle, node)
     }
 }
 

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::cluster::{PodInfo, VolumeSource};
+use crate::framework::Fact;
 use crate::framework::WithoutState;
+use crate::plugins::evidence;
 use crate::release::Rules;
 use crate::volumes::{InTreePlugin, claim_class, claim_refs, inline_csi_volume, is_migrated, owner_problem, spec_class, volume_plugin};
 use crate::{Candidate, Cycle, Plugin, PreFilter, Verdict};
@@ -77,6 +79,10 @@ Differs from upstream
 
     fn without_prefilter(&self, _rules: &Rules) -> WithoutState {
         WithoutState::Computes
+    }
+
+    fn compared(&self, cycle: &Cycle, node: &Candidate, verdict: &Verdict) -> Vec<Fact> {
+        evidence::volumes::csi_limits(cycle, node, verdict)
     }
 }
 

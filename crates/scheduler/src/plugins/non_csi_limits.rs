@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use crate::cluster::{Node, PodInfo, VolumeSource};
+use crate::framework::Fact;
 use crate::framework::WithoutState;
+use crate::plugins::evidence;
 use crate::release::Rules;
 use crate::volumes::{InTreePlugin, claim_refs, is_migrated, owner_problem, spec_class};
 use crate::{Candidate, Cycle, Plugin, PreFilter, Release, Verdict};
@@ -118,6 +120,10 @@ impl Plugin for NonCsiLimits {
 
     fn without_prefilter(&self, _rules: &Rules) -> WithoutState {
         WithoutState::Computes
+    }
+
+    fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
+        evidence::volumes::disk_limits(self.name, cycle, node)
     }
 }
 

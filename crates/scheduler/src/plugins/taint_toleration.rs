@@ -2,6 +2,8 @@
 
 use crate::cluster::{NodeInfo, Taint, Toleration};
 use crate::framework::WithoutState;
+use crate::framework::{Candidate, Fact};
+use crate::plugins::evidence;
 use crate::release::Rules;
 use crate::{Cycle, Feasible, Plugin, PreFilter, PreScore, Verdict};
 
@@ -62,6 +64,10 @@ Differs from upstream
 
     fn without_prescore(&self, rules: &Rules) -> WithoutState {
         WithoutState::fails(rules.reading_scores(), "PreScore", self.name())
+    }
+
+    fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
+        evidence::node::taints(cycle, node, &["NoSchedule", "NoExecute"])
     }
 }
 

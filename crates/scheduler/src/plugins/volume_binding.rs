@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::cluster::{CachedObject, Node, ObjectKey, VolumeSource, WatchedKind};
+use crate::framework::Fact;
 use crate::framework::WithoutState;
+use crate::plugins::evidence;
 use crate::release::Rules;
 use crate::volumes::{Binder, PodClaims, claim_refs, owner_problem};
 use crate::{Candidate, Cycle, Feasible, Plugin, PreFilter, PreScore, Refusal, Verdict};
@@ -115,6 +117,10 @@ Differs from upstream
 
     fn without_prescore(&self, _rules: &Rules) -> WithoutState {
         WithoutState::Computes
+    }
+
+    fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
+        evidence::volumes::binding(cycle, node)
     }
 }
 

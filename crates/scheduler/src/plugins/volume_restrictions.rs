@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::cluster::{ClusterState, PodInfo, VolumeSource};
+use crate::framework::Fact;
 use crate::framework::WithoutState;
+use crate::plugins::evidence;
 use crate::release::Rules;
 use crate::volumes::claim_refs;
 use crate::{Candidate, Cycle, Filter, Plugin, PreFilter, Refusal, Verdict};
@@ -90,6 +92,10 @@ Differs from upstream
 
     fn remove_pod_error(&self, rules: &Rules) -> Option<String> {
         rules.read_write_once_pod_by_node().then(|| "cannot read \"PreFilterVolumeRestrictions\" from cycleState".to_owned())
+    }
+
+    fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
+        evidence::volumes::restrictions(cycle, node)
     }
 }
 

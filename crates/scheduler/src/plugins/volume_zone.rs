@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use crate::framework::Fact;
 use crate::framework::WithoutState;
+use crate::plugins::evidence;
 use crate::release::Rules;
 use crate::volumes::{claim_class, claim_refs, spec_class};
 use crate::{Candidate, Cycle, Plugin, PreFilter, Refusal, Verdict};
@@ -76,6 +78,10 @@ Differs from upstream
 
     fn without_prefilter(&self, _rules: &Rules) -> WithoutState {
         WithoutState::Computes
+    }
+
+    fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
+        evidence::volumes::zones(cycle, node)
     }
 }
 

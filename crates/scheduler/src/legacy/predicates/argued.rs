@@ -8,7 +8,7 @@ use super::{Prepared, pages};
 use crate::framework::WithoutState;
 use crate::legacy::reason::verdict;
 use crate::release::Rules;
-use crate::{Candidate, Cycle, Fact, Plugin, PreFilter};
+use crate::{Candidate, Cycle, Fact, Plugin, PreFilter, Verdict};
 
 /// A predicate with its argument.
 pub(crate) struct ArguedPredicate {
@@ -56,7 +56,7 @@ impl Plugin for ArguedPredicate {
         }))
     }
 
-    fn compared(&self, cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
+    fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
         let is = |label: &Arc<str>| node.labels.get(label).map_or_else(|| "is absent".to_owned(), |value| format!("is {value}"));
         match &self.argument {
             Argument::Labels(labels) => labels

@@ -7,8 +7,10 @@ mod score;
 mod wanted;
 
 use crate::dra::driver;
+use crate::framework::Fact;
 use crate::framework::WithoutState;
 use crate::framework::{Candidate, Cycle, Feasible, Judgement, Plugin, PostFilter, PreFilter, PreScore, Verdict};
+use crate::plugins::evidence;
 use crate::release::Rules;
 
 pub(crate) use available::{is_allocated, is_reachable};
@@ -113,5 +115,9 @@ Differs from upstream
     fn filter_without_state<'a>(&self, cycle: &'a Cycle<'a>, _prefilter: PreFilter<'a>) -> PreFilter<'a> {
         let error = self.without_prefilter(&cycle.profile.rules).error().filter(|_| cycle.profile.gates.on("DynamicResourceAllocation"));
         PreFilter::Judge(Box::new(move |_| error.clone().map_or(Verdict::Pass, Verdict::Error)))
+    }
+
+    fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
+        evidence::devices::claims(cycle, node)
     }
 }

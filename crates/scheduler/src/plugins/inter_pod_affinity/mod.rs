@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 use crate::cluster::{AffinityTerm, Labels, PodInfo};
 use crate::framework::WithoutState;
+use crate::framework::{Candidate, Fact, Verdict};
+use crate::plugins::evidence;
 use crate::release::Rules;
 use crate::{Cycle, Feasible, Plugin, PreFilter, PreScore};
 
@@ -64,6 +66,10 @@ Differs from upstream
 
     fn without_prescore(&self, rules: &Rules) -> WithoutState {
         WithoutState::fails(rules.reading_scores(), "PreScore", self.name())
+    }
+
+    fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
+        evidence::pods::affinity(cycle, node)
     }
 }
 

@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 use crate::cluster::{Labels, NodeId, NodeInfo, Operator, Requirement, Selector, SpreadConstraint, WhenUnsatisfiable};
 use crate::framework::WithoutState;
+use crate::framework::{Candidate, Fact, Verdict};
+use crate::plugins::evidence;
 use crate::release::Rules;
 use crate::{Cycle, Feasible, Plugin, PodTopologySpreadDefaults, PreFilter, PreScore};
 
@@ -69,6 +71,10 @@ Differs from upstream
 
     fn without_prescore(&self, _rules: &Rules) -> WithoutState {
         WithoutState::fails("error reading", "PreScore", self.name())
+    }
+
+    fn compared(&self, cycle: &Cycle, node: &Candidate, verdict: &Verdict) -> Vec<Fact> {
+        evidence::pods::spread(cycle, node, verdict.passes())
     }
 }
 

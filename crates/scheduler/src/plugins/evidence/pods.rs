@@ -14,7 +14,7 @@ use super::some;
 const NAMED: usize = 3;
 
 /// Each constraint that must hold: the counts of its domains, the skew, and the most it may be.
-pub(super) fn spread(cycle: &Cycle, node: &Candidate, passes: bool) -> Vec<Fact> {
+pub(crate) fn spread(cycle: &Cycle, node: &Candidate, passes: bool) -> Vec<Fact> {
     let told = comparisons(cycle, node).into_iter().map(|compared| match compared {
         Err(key) => Fact::new(passes, format!("it has no label {key}")),
         Ok(of) => Fact::new(!of.is_skewed(), skew(&of)),
@@ -41,7 +41,7 @@ fn skew(of: &Comparison) -> String {
 }
 
 /// The pods that each term of the pod means in the node's domain, and those whose own anti-affinity means this pod.
-pub(super) fn affinity(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
+pub(crate) fn affinity(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
     let mut facts = together(cycle, node);
     facts.extend(avoided(cycle, node));
     let objections = objections(cycle, node);

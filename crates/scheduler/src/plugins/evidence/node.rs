@@ -6,7 +6,7 @@ use crate::plugins::{needed_features, node_ports, taint_toleration, term_matches
 use crate::{Candidate, Cycle};
 
 /// Whether the node is cordoned.
-pub(super) fn cordon(node: &Candidate, passes: bool) -> Vec<Fact> {
+pub(crate) fn cordon(node: &Candidate, passes: bool) -> Vec<Fact> {
     vec![match (node.unschedulable, passes) {
         (false, _) => Fact::holding("it is not cordoned".to_owned()),
         (true, true) => Fact::holding("it is cordoned, which the pod tolerates".to_owned()),
@@ -15,7 +15,7 @@ pub(super) fn cordon(node: &Candidate, passes: bool) -> Vec<Fact> {
 }
 
 /// The node the pod names, if it names one.
-pub(super) fn name(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
+pub(crate) fn name(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
     vec![match &cycle.pod.node_name {
         None => Fact::holding("the pod names no node".to_owned()),
         Some(wanted) => Fact::new(*wanted == node.name, format!("the pod names node {wanted}")),
@@ -23,7 +23,7 @@ pub(super) fn name(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
 }
 
 /// Each taint of these effects, and what tolerates it.
-pub(super) fn taints(cycle: &Cycle, node: &Candidate, effects: &[&str]) -> Vec<Fact> {
+pub(crate) fn taints(cycle: &Cycle, node: &Candidate, effects: &[&str]) -> Vec<Fact> {
     let comparisons = cycle.profile.rules.taint_comparisons;
     let told = node.taints.iter().filter(|taint| effects.contains(&&*taint.effect)).map(|taint| {
         let by = cycle.pod.spec.tolerations.iter().find(|toleration| taint_toleration::tolerates(toleration, taint, comparisons));
@@ -54,7 +54,7 @@ fn toleration_text(toleration: &Toleration) -> String {
 }
 
 /// Each label the pod's node selector wants, and the term of its node affinity that holds; where none does, what each term lacks.
-pub(super) fn affinity(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
+pub(crate) fn affinity(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
     let spec = &cycle.pod.spec;
     let mut facts: Vec<Fact> = spec.node_selector.requirements.iter().map(|wanted| label(wanted, node.labels.get(&wanted.key))).collect();
     facts.extend(spec.node_affinity.required.iter().flat_map(|terms| of_terms(terms, cycle, node, "")));
@@ -92,7 +92,7 @@ fn field(wanted: &Requirement, name: &str) -> Fact {
 }
 
 /// What a requirement wants of a label, and what is there.
-pub(super) fn label(wanted: &Requirement, value: Option<&str>) -> Fact {
+pub(crate) fn label(wanted: &Requirement, value: Option<&str>) -> Fact {
     let values = wanted.values.join(", ");
     let is = value.map_or_else(|| "is absent".to_owned(), |value| format!("is {value}"));
     let key = &wanted.key;
@@ -109,7 +109,7 @@ pub(super) fn label(wanted: &Requirement, value: Option<&str>) -> Fact {
 }
 
 /// Each host port the pod wants, and whose it is.
-pub(super) fn ports(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
+pub(crate) fn ports(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
     let told = node_ports::wanted(cycle).into_iter().map(|wanted| {
         let address = if matches!(&*wanted.ip, "" | "0.0.0.0") { String::new() } else { format!(" of {}", wanted.ip) };
         let port = format!("port {}/{}{address}", wanted.port, wanted.protocol);
@@ -124,7 +124,7 @@ pub(super) fn ports(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
 }
 
 /// Each feature the pod needs of its kubelet.
-pub(super) fn features(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
+pub(crate) fn features(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
     let told = needed_features(&cycle.pod.spec, cycle.profile.release).into_iter().map(|feature| {
         let declared = node.declared_features.iter().any(|declared| &**declared == feature);
         Fact::new(declared, format!("feature {feature} is {}", if declared { "declared" } else { "not declared" }))
@@ -133,7 +133,7 @@ pub(super) fn features(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
 }
 
 /// The conditions up to 1.16 looked at.
-pub(super) fn conditions(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
+pub(crate) fn conditions(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
     let mut facts = cordon(node, !node.unschedulable);
     for condition in &node.conditions {
         let wanted = match &*condition.kind {
@@ -148,7 +148,7 @@ pub(super) fn conditions(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
 }
 
 /// One of the pressures up to 1.16 looked at.
-pub(super) fn pressure(node: &Candidate, kind: &str, passes: bool) -> Vec<Fact> {
+pub(crate) fn pressure(node: &Candidate, kind: &str, passes: bool) -> Vec<Fact> {
     let status = node.conditions.iter().rev().find(|condition| &*condition.kind == kind).map(|condition| &*condition.status);
     let text = match status {
         None => format!("it has no condition {kind}"),

@@ -17,7 +17,7 @@ use super::some;
 const NAMED: usize = 4;
 
 /// Each disk of the pod that cannot be shared, each claim for one pod alone, and who uses it.
-pub(super) fn restrictions(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
+pub(crate) fn restrictions(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
     let mut facts = Vec::new();
     for volume in cycle.pod.spec.volumes.iter().filter(|volume| is_restricted(&volume.source)) {
         let disk = disk(&volume.source);
@@ -64,7 +64,7 @@ fn missing(cycle: &Cycle) -> Vec<Fact> {
 }
 
 /// For each CSI driver with a limit: volumes attached, those the pod adds, the limit. A driver that is not there is named by the refusal.
-pub(super) fn csi_limits(cycle: &Cycle, node: &Candidate, verdict: &Verdict) -> Vec<Fact> {
+pub(crate) fn csi_limits(cycle: &Cycle, node: &Candidate, verdict: &Verdict) -> Vec<Fact> {
     if !verdict.passes() && !missing(cycle).is_empty() {
         return missing(cycle);
     }
@@ -82,7 +82,7 @@ pub(super) fn csi_limits(cycle: &Cycle, node: &Candidate, verdict: &Verdict) -> 
 }
 
 /// The disks of one in-tree kind: those of the node's pods, those the pod adds, the limit.
-pub(super) fn disk_limits(rule: &str, cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
+pub(crate) fn disk_limits(rule: &str, cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
     let Some(of) = non_csi_limits::compared(rule, cycle, node) else { return missing(cycle) };
     if of.migrated {
         return vec![Fact::holding("the node's CSI driver took these disks over: NodeVolumeLimits counts them".to_owned())];
@@ -106,7 +106,7 @@ pub(super) fn disk_limits(rule: &str, cycle: &Cycle, node: &Candidate) -> Vec<Fa
 }
 
 /// Each claim: where its volume is reached, or which it would get.
-pub(super) fn binding(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
+pub(crate) fn binding(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
     let claims: Vec<Arc<PersistentVolumeClaim>> = match cycle.profile.release.0 {
         ..=17 => claim_refs(cycle.pod, false)
             .filter_map(|of| cycle.state.listers().claims.get(&cycle.pod.namespace, &of.name).cloned())
@@ -222,7 +222,7 @@ fn name(claim: &PersistentVolumeClaim) -> &str {
 }
 
 /// Each zone or region label of the pod's volumes, and the node's.
-pub(super) fn zones(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
+pub(crate) fn zones(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
     let release = cycle.profile.release.0;
     let keys = volume_zone::keys(release);
     if !keys.iter().any(|key| node.labels.has(key)) {

@@ -8,7 +8,7 @@ use crate::plugins::node_resources_fit;
 use crate::{Candidate, Cycle};
 
 /// The number of pods, and each resource that is asked for or lacks.
-pub(super) fn room(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
+pub(crate) fn room(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
     let (rules, arguments) = (&cycle.profile.rules, &cycle.profile.arguments);
     let request = rules.requests.incoming(cycle.pod);
     let of_devices = if rules.dra_extended_resources { node_resources_fit::device_resources(cycle) } else { Vec::new() };

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::cluster::Claim;
-use crate::devices::RecordedDevices;
 use crate::dra::driver;
 use crate::dra::{Allocation, Allocator, ExtendedResources, NodeClaim, claim_name, pod_claims, requests, results, written};
 use crate::framework::Fact;
@@ -108,15 +107,4 @@ pub(crate) fn by_request(of: &Allocation) -> String {
     }
     let parts: Vec<String> = parts.into_iter().map(|(request, devices)| format!("{} for {request}", devices.join(", "))).collect();
     if parts.is_empty() { "nothing".to_owned() } else { parts.join("; ") }
-}
-
-/// What a claim was seen to get.
-pub(crate) fn seen(of: &RecordedDevices) -> Fact {
-    let judged = match of.agrees {
-        Some(true) => "as the rules say",
-        Some(false) => "which is not what the rules say",
-        None => "of which the rules say nothing certain",
-    };
-    let (claim, revision) = (&of.devices.claim, of.revision);
-    Fact::new(of.agrees != Some(false), format!("claim {claim} got {} (r{revision}), {judged}", by_request(&of.devices.allocation)))
 }
