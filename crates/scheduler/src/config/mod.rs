@@ -14,9 +14,9 @@ mod plugin_set;
 mod policy;
 mod profiles;
 mod schema;
+mod source_tree;
 mod validation;
 mod versions;
-mod written;
 
 use serde_json::Value;
 
@@ -24,8 +24,8 @@ use crate::validation::Document;
 use crate::{Gates, Profile, Release, judged_as};
 
 use draft::Draft;
+use source_tree::File;
 pub(crate) use versions::ConfigVersion;
-use written::File;
 
 /// What a configuration says.
 #[derive(Debug)]

@@ -64,7 +64,7 @@ impl<'a> Cycle<'a> {
     /// What the filters say.
     fn filtered(&self, nodes: &[&NodeInfo], prepared: &Prepared<'a>) -> Judgement {
         // Up to 1.17 what ends an attempt early leaves each predicate's verdict to be told.
-        let told = |whole: &&WholePod| !matches!(whole, WholePod::Error(_)) || self.profile.release.0 > 17;
+        let told = |whole: &&WholePod| !matches!(whole, WholePod::Error(_)) || !self.profile.rules.errors_leave_verdicts();
         if let Some(whole) = prepared.whole_pod.as_ref().filter(told) {
             return Judgement::new(self.filters(), self.refuse_all(nodes, whole), Some(whole.clone()));
         }

@@ -84,7 +84,7 @@ impl<'a> Cycle<'a> {
             [one] => format!("node(s) didn't satisfy plugin {one}"),
             many => format!("node(s) didn't satisfy plugin(s) [{}] simultaneously", many.join(" ")),
         };
-        Refusal { reasons: vec![reason.into()], preemption_may_help: self.profile.release.0 <= 29 }
+        Refusal { reasons: vec![reason.into()], preemption_may_help: self.profile.rules.preempts_without_common_node() }
     }
 
     /// The plugins in the order their PreFilter runs, each with its place among the filters, if it is one of them.
@@ -111,9 +111,8 @@ impl<'a> Cycle<'a> {
 
     /// `podPassesBasicChecks` (`core/generic_scheduler.go`, 1.10–1.19): a claim that is missing or being deleted ends the attempt.
     fn missing_claim(&self) -> Option<WholePod> {
-        let release = self.profile.release.0;
         let ephemeral = self.profile.gates.on("GenericEphemeralVolume");
-        let mut claims = claim_refs(self.pod, ephemeral).filter(|_| (10..=19).contains(&release));
+        let mut claims = claim_refs(self.pod, ephemeral).filter(|_| self.profile.rules.basic_checks());
         claims.find_map(|reference| {
             let name = &reference.name;
             match self.state.listers().claims.get(&self.pod.namespace, name) {

@@ -1,6 +1,7 @@
 //! How many nodes a scheduler looks at before it is content, and what of an answer does not depend on which.
 
-use crate::{Profile, Sample};
+use crate::framework::{Profile, Sample};
+use crate::release::Sampling;
 
 impl Sample {
     /// What a scheduler makes of `fit` nodes that fit among `of`.
@@ -15,14 +16,14 @@ pub(crate) fn enough(profile: &Profile, nodes: usize) -> usize {
     const MINIMUM: usize = 100;
     const MINIMUM_PERCENT: usize = 5;
     let configured = profile.percentage_of_nodes_to_score.and_then(|percent| usize::try_from(percent).ok());
-    match profile.release.0 {
-        ..=11 => return nodes,
-        12..=13 => {
+    match profile.rules.sampling() {
+        Sampling::All => return nodes,
+        Sampling::Half => {
             let percent = configured.unwrap_or(50);
             return if nodes < MINIMUM || percent == 0 || percent >= 100 { nodes } else { MINIMUM.max(nodes * percent / 100) };
         }
-        30.. if !profile.scoring => return 1,
-        _ => {}
+        Sampling::AdaptiveOrFirst if !profile.scoring => return 1,
+        Sampling::Adaptive | Sampling::AdaptiveOrFirst => {}
     }
     let percent = match configured.filter(|percent| *percent > 0) {
         Some(percent) => percent,

@@ -150,7 +150,7 @@ fn unseen(judgement: &Judgement) -> Option<String> {
 /// 1.17 tells one reason of a node, and looks at extended resources in a map's order.
 fn one_of_several(of: &Circumstances) -> Option<String> {
     let request = of.profile.rules.requests.incoming(&of.attempt.pod).scalars;
-    if of.profile.release.0 != 17 || request.len() < 2 {
+    if !of.profile.rules.one_reason_a_node() || request.len() < 2 {
         return None;
     }
     let in_doubt = |node: &&NodeJudgement| {
@@ -173,7 +173,7 @@ fn one_of_several(of: &Circumstances) -> Option<String> {
 /// (`framework/types.go` NodeInfo.Clone), so that it may be too low or too high.
 fn miscounted_claims(of: &Circumstances) -> Option<String> {
     let pod = &of.attempt.pod;
-    if !(22..=24).contains(&of.profile.release.0) || !of.profile.gates.on("ReadWriteOncePod") {
+    if !of.profile.rules.copies_share_claim_counts() || !of.profile.gates.on("ReadWriteOncePod") {
         return None;
     }
     let once = once_claims(pod, of.state).ok().filter(|once| !once.is_empty())?;

@@ -21,7 +21,7 @@ pub(super) fn group<'a>(
     let own = GroupId::of_pods(&pod.namespace, pod.spec.pod_group.as_deref()?);
     let hierarchy = Hierarchy::new(state, profile);
     let root = if hierarchy.get(&own).is_some() { hierarchy.root(&own) } else { Ok(own.clone()) };
-    let listed = (profile.release.0 <= 36).then(|| Arc::new(listed(state)));
+    let listed = (profile.rules.assumed_pods_are_not_listed()).then(|| Arc::new(listed(state)));
     let builder = Builder { pod, state, profile, known, hierarchy, listed };
     Some(match root {
         Ok(root) => builder.build(root),

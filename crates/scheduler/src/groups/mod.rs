@@ -11,12 +11,12 @@ use crate::pod_groups::GroupId;
 
 mod assignments;
 mod attempt;
+mod final_status;
 mod members;
 mod placement;
 mod preemption;
-mod settled;
+mod report;
 mod status;
-mod told;
 mod turn;
 mod verdict;
 
@@ -87,7 +87,7 @@ impl Group<'_> {
 
     /// Whether the release is 1.37 or later.
     pub(crate) fn newer(&self) -> bool {
-        self.profile.release.0 >= 37
+        self.profile.rules.pod_group_post_filter()
     }
 
     /// Whether placements are told apart by topology.

@@ -7,9 +7,9 @@ use crate::Profile;
 use crate::cluster::{ClusterState, PodInfo, PodKey, WatchedKind};
 use crate::framework::{Cycle, GroupCycle, GroupOutcome, Judgement, PostFilters, Refusal, Scope, WholePod};
 
+use super::final_status::Standing;
 use super::placement::Outcome;
 use super::preemption::Answer;
-use super::settled::Standing;
 use super::status::Status;
 use super::turn::Turn;
 use super::{Judged, Mode, members};

@@ -1,15 +1,15 @@
 //! The schedulers of 1.9 to 1.17: predicates and priorities under their own names.
 //! What a framework plugin does alike is its rule under the old name; what differs has a file here.
 
-mod classic;
 mod predicates;
 mod priorities;
 mod reason;
+mod renamed;
 
 pub(crate) use predicates::ArguedPredicate;
 pub(crate) use priorities::{CapacityRatio, NodeLabel, RequestedToCapacityRatio, ServiceAntiAffinity};
 
-use classic::{Predicate, Renamed};
+use renamed::{Predicate, Renamed};
 
 use super::{Plugin, Release};
 

@@ -51,7 +51,7 @@ pub(crate) struct Hierarchy<'s> {
 impl<'s> Hierarchy<'s> {
     /// As a profile sees them: without the gate no group belongs to another.
     pub(crate) fn new(state: &'s ClusterState, profile: &Profile) -> Self {
-        Self { state, composite: profile.release.0 >= 37 && profile.gates.on("CompositePodGroup") }
+        Self { state, composite: profile.rules.pod_group_post_filter() && profile.gates.on("CompositePodGroup") }
     }
 
     /// Whether groups may belong to groups.

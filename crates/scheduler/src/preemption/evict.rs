@@ -81,7 +81,7 @@ pub(crate) struct Together<'s> {
 impl<'s> Together<'s> {
     /// Those of a state. Since 1.37 pods on nodes that are gone are among them.
     pub(crate) fn new(state: &'s ClusterState, profile: &Profile) -> Self {
-        let (hierarchy, newer) = (Hierarchy::new(state, profile), profile.release.0 >= 37);
+        let (hierarchy, newer) = (Hierarchy::new(state, profile), profile.rules.pod_group_post_filter());
         let (mut groups, mut leaves): (BTreeMap<_, Vec<Arc<PodInfo>>>, BTreeMap<_, Vec<Arc<PodInfo>>>) = Default::default();
         let lost =
             |pod: &&Arc<PodInfo>| newer && pod.is_on_node() && pod.node_name.as_deref().is_some_and(|name| state.node(name).is_none());

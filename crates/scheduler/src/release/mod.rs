@@ -2,6 +2,7 @@
 //! Only this layer compares releases; every difference between two of them has a name here.
 
 mod arguments;
+mod cycle_rules;
 mod default_plugins;
 mod gate_lifecycle;
 mod gates;
@@ -10,6 +11,7 @@ mod rules;
 mod version;
 
 pub use arguments::{Arguments, PodTopologySpreadDefaults, ScoringStrategy};
+pub(crate) use cycle_rules::Sampling;
 pub(crate) use default_plugins::{FILTERS, PREFILTERS, SCORES, row, takes_part};
 pub use gate_lifecycle::refusals as gate_refusals;
 pub use gates::Gates;

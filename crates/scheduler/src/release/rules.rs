@@ -343,34 +343,6 @@ impl Rules {
         }
     }
 
-    /// How errors of a plugin that reads a PreFilter's state begin (`getPreFilterState` of `nodeports`, `podtopologyspread`): shorter since 1.20.
-    pub(crate) fn reading_state(&self) -> &'static str {
-        if self.release.0 >= 20 { "reading" } else { "error reading" }
-    }
-
-    /// How errors of a score that reads a PreScore's state begin (`getPreScoreState` of `tainttoleration`, `interpodaffinity`).
-    pub(crate) fn reading_scores(&self) -> &'static str {
-        if self.release.0 >= 20 { "failed to read" } else { "Error reading" }
-    }
-
-    /// The same of `selectorspread/selector_spread.go`.
-    pub(crate) fn reading_selectors(&self) -> &'static str {
-        if self.release.0 >= 20 { "reading" } else { "Error reading" }
-    }
-
-    /// The error of a plugin's Score, as RunScorePlugins words it (`framework/v1alpha1/framework.go`, `framework/runtime/framework.go`).
-    pub(crate) fn score_error(&self, plugin: &str, pod: &str, error: &str) -> String {
-        match self.release.0 {
-            ..=19 => format!("error while running score plugin for pod {pod:?}: {error}"),
-            _ => format!("running Score plugins: plugin {plugin:?} failed with: {error}"),
-        }
-    }
-
-    /// Whether ReadWriteOncePod is checked node by node, on a state that PreFilter leaves (`volumerestrictions/volume_restrictions.go`, since 1.27).
-    pub(crate) fn read_write_once_pod_by_node(&self) -> bool {
-        self.release.0 >= 27
-    }
-
     /// Whether the filter of that name is skipped for a pod it has nothing to say about, and does not run and pass. In 1.27 only these four are
     /// (`nodeaffinity`, `volumebinding`, `volumezone` and `interpodaffinity` of 1.27.16).
     pub fn skips(&self, filter: &str) -> bool {

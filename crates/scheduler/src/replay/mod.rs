@@ -141,7 +141,7 @@ impl Replay {
     }
 
     /// Takes note of an attempt that the last change showed without explaining it.
-    pub fn pass_over(&mut self, attempt: &Attempt) {
+    pub fn skip(&mut self, attempt: &Attempt) {
         let mut undone = UndoLog::new(self);
         let Self { journal, state, images, .. } = &mut *undone;
         for (_, change) in journal.iter().rev().take_while(|(revision, _)| *revision >= attempt.revision) {

@@ -1,16 +1,16 @@
 //! The predicates of 1.9 to 1.17, one file per rule or family of rules.
 
-mod argued;
 mod general;
 mod inter_pod_affinity;
 mod node_condition;
 mod node_label_presence;
 mod node_state;
 mod pages;
+mod policy_predicates;
 mod service_affinity;
 mod volume_binding;
 
-pub(crate) use argued::ArguedPredicate;
+pub(crate) use policy_predicates::ArguedPredicate;
 
 use super::reason::Reason;
 use super::{Predicate, Renamed};
