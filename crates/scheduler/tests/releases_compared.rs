@@ -1,5 +1,7 @@
 //! Holds comparisons with a release to `release/`, whose rules name every difference between two of them.
 
+#![allow(clippy::disallowed_methods, reason = "the test reads the source files")]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

@@ -82,7 +82,7 @@ impl Crate {
         faults.into_iter().collect()
     }
 
-    fn seen(&self, source: &Source) -> Seen {
+    fn seen(&self, source: &Source) -> Seen<'_> {
         let mut seen = Seen { names: &self.names, module: source.module.clone(), ..Seen::new(&self.names) };
         seen.visit_file(&source.file);
         seen
