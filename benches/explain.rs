@@ -50,7 +50,7 @@ fn walk(events: &[(ObjectKey, Event)], decoder: &Decoder, explained: impl Fn(usi
                 if explained(attempts.len()) {
                     black_box(replay.explain(attempt.clone()));
                 } else {
-                    replay.pass_over(&attempt);
+                    replay.skip(&attempt);
                 }
                 attempts.push(attempt);
             }

@@ -230,7 +230,7 @@ impl Version<'_> {
     fn advance(self, replay: &mut Replay) -> Vec<Attempt> {
         match self.what {
             What::Watched(key, object) => replay.advance(&key, object, self.revision),
-            What::Event(object) => replay.hear(object, self.revision).into_iter().collect(),
+            What::Event(object) => replay.observe_event(object, self.revision).into_iter().collect(),
         }
     }
 }

@@ -52,14 +52,14 @@ fn explain(file: &Path, scheduler: Scheduler, wanted: &BTreeSet<String>, mut eac
         let stored = (event.kind == EventKind::Put).then_some(RawObject::Stored { decoder: &decoder, key, value, mod_revision });
         let attempts = match (ObjectKey::parse(path), stored) {
             (Some(object), stored) => replay.advance(&object, stored, event.revision.0),
-            (None, Some(stored)) if path.starts_with("events/") => replay.hear(stored, event.revision.0).into_iter().collect(),
+            (None, Some(stored)) if path.starts_with("events/") => replay.observe_event(stored, event.revision.0).into_iter().collect(),
             _ => Vec::new(),
         };
         for attempt in attempts {
             if wanted.contains(&attempt.pod.full_name()) {
                 each(replay.explain(attempt));
             } else {
-                replay.pass_over(&attempt);
+                replay.skip(&attempt);
             }
         }
     });

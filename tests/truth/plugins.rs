@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use ketcd_scheduler::cluster::{ClusterState, PodFields, PodInfo};
 use ketcd_scheduler::{
     Candidate, Cycle, Feasible, FilterEntry, Gates, NEWEST_SCHEDULER, Normalize, OLDEST_SCHEDULER, Plugin, PreFilter, PreScore,
-    PreemptionCandidate, Profile, Release, Rules, SchedulerConfiguration, Verdict, WholePod, candidates, compared, plugins,
+    PreemptionCandidate, Profile, Release, Rules, SchedulerConfiguration, Verdict, WholePod, candidates, compared, registry,
     scheduler_patch, scheduler_release,
 };
 use serde::Deserialize;
@@ -84,7 +84,7 @@ fn case_tables() {
 #[test]
 fn names_are_unique_and_pages_complete() {
     let mut names = BTreeSet::new();
-    for plugin in plugins::all() {
+    for plugin in registry::all() {
         assert!(names.insert(plugin.name()), "{} twice", plugin.name());
         let doc = plugin.doc();
         assert!(doc.lines().next().is_some_and(|line| line.ends_with('.')), "{}: the first line is no sentence", plugin.name());
@@ -111,7 +111,7 @@ fn every_plugin_of_every_default_profile_has_its_rule() {
 #[test]
 fn every_plugin_has_its_table() {
     let tables: BTreeSet<String> = tables().iter().map(|path| read(path).plugin).collect();
-    let missing: Vec<&str> = plugins::all().map(|plugin| plugin.name()).filter(|name| !tables.contains(*name)).collect();
+    let missing: Vec<&str> = registry::all().map(|plugin| plugin.name()).filter(|name| !tables.contains(*name)).collect();
     assert!(missing.is_empty(), "no table in testdata/plugins: {missing:?}");
 }
 
@@ -151,7 +151,7 @@ fn run(table: &Table, case: &Case, release: Release, patch: Option<u16>) -> Vec<
         let got = victims(table, case, &profile);
         wrong.extend((got != *wanted).then(|| format!("victims: want {wanted:?}, got {got:?}")));
     }
-    let alone = case.config.is_none().then(|| plugins::find(&table.plugin).unwrap_or_else(|| panic!("no plugin {}", table.plugin)));
+    let alone = case.config.is_none().then(|| registry::find(&table.plugin).unwrap_or_else(|| panic!("no plugin {}", table.plugin)));
     let filter = alone.or_else(|| profile.filters.iter().find(|entry| entry.name == table.plugin).map(|entry| entry.plugin));
     let score = alone.or_else(|| profile.scores.iter().find(|entry| entry.name == table.plugin).map(|entry| entry.plugin));
     let missing = || panic!("{}: the profile has no {}", case.name, table.plugin);

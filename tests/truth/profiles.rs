@@ -6,7 +6,7 @@ use std::path::Path;
 
 use ketcd_scheduler::cluster::{ClusterState, ObjectKey, PodFields, PodInfo, WatchedKind};
 use ketcd_scheduler::{
-    Cycle, Gates, Judgement, NEWEST_SCHEDULER, OLDEST_SCHEDULER, Profile, Release, SchedulerConfiguration, Verdict, plugins,
+    Cycle, Gates, Judgement, NEWEST_SCHEDULER, OLDEST_SCHEDULER, Profile, Release, SchedulerConfiguration, Verdict, registry,
     scheduler_release,
 };
 use serde::Deserialize;
@@ -80,7 +80,7 @@ fn every_name_is_known_on_both_sides() {
     let rows = table.filters.iter().chain(&table.scores);
     let default: BTreeSet<&str> = rows.flat_map(|row| &row.names).filter_map(|name| name.split(' ').next()).collect();
     let optional: Vec<&str> = table.optional.values().flatten().map(String::as_str).collect();
-    let ours: BTreeSet<&str> = plugins::all().map(|plugin| plugin.name()).collect();
+    let ours: BTreeSet<&str> = registry::all().map(|plugin| plugin.name()).collect();
     let unique: BTreeSet<&str> = optional.iter().copied().collect();
     assert_eq!(unique.len(), optional.len(), "an optional name stands there twice");
     assert_eq!(unique.intersection(&default).collect::<Vec<_>>(), Vec::<&&str>::new(), "optional, and in a default profile");

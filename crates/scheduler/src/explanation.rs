@@ -5,8 +5,7 @@ use std::sync::Arc;
 use crate::cluster::PodInfo;
 
 use super::devices::{NodeDevices, RecordedDevices};
-use super::replay::origin::DecidedBy;
-use super::{Judgement, PreemptionCandidate, Release};
+use super::{Fact, Judgement, PreemptionCandidate, VersionFrom};
 
 /// How a recorded attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,15 +39,41 @@ pub struct Attempt {
     pub told: bool,
 }
 
-/// From what the scheduler's release is known.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct VersionFrom {
-    /// The release.
-    pub release: Release,
-    /// Its patch, if known.
-    pub patch: Option<u16>,
-    /// The evidence, in words.
-    pub evidence: String,
+/// Who decided, or is to decide, where a pod runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DecidedBy {
+    /// A scheduler.
+    Scheduler,
+    /// The kubelet of the node, which runs the pod from a file there: a static pod.
+    Kubelet,
+    /// Whoever created the pod, with its node.
+    Creator,
+    /// Not readable any more.
+    Unreadable,
+}
+
+impl DecidedBy {
+    /// Who decided about a pod that is on a node though no attempt shows it. `complete`: no revision is missing.
+    pub fn without_attempt(pod: &PodInfo, complete: bool) -> Self {
+        match (pod.mirror, complete) {
+            (true, _) => Self::Kubelet,
+            (false, true) => Self::Creator,
+            (false, false) => Self::Unreadable,
+        }
+    }
+}
+
+/// Which state an attempt was evaluated on, where it is not simply the revision before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StateSeen {
+    /// The revision before the attempt's own first write: later ones it cannot have seen.
+    BeforeOwnWrites,
+    /// The attempt's own writes were taken back.
+    WithoutOwnWrites,
+    /// The state at the pod's turn: what was written while its outcome was on its way was taken back.
+    AtItsTurn,
+    /// An earlier revision from which the outcome follows.
+    Earlier,
 }
 
 /// What the rules say of the recorded outcome.
@@ -110,39 +135,6 @@ pub struct Evidence {
     pub plugin: &'static str,
     /// Facts, in the order they are looked at.
     pub facts: Vec<Fact>,
-}
-
-/// One thing a filter compared.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fact {
-    /// Whether it speaks for the node.
-    pub holds: bool,
-    /// What was compared, a fragment without a full stop.
-    pub text: String,
-    /// Who is behind the numbers, where that is known: `by shop/web-0 2, shop/web-1 500m`.
-    pub who: String,
-}
-
-impl Fact {
-    /// A fact that speaks for the node where `holds`.
-    pub fn new(holds: bool, text: String) -> Self {
-        Self { holds, text, who: String::new() }
-    }
-
-    /// The fact with who is behind it.
-    pub fn whole(&self) -> String {
-        if self.who.is_empty() { self.text.clone() } else { format!("{} ({})", self.text, self.who) }
-    }
-
-    /// A fact that speaks for the node.
-    pub fn holding(text: String) -> Self {
-        Self::new(true, text)
-    }
-
-    /// A fact that speaks against it.
-    pub fn refusing(text: String) -> Self {
-        Self::new(false, text)
-    }
 }
 
 /// How much evidence an explanation should bring.

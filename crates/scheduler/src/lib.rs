@@ -1,6 +1,5 @@
 //! Why a pod may, may not, or should run on a node: kube-scheduler's rules of every release, rerun on the state etcd held.
 
-mod caveats;
 mod cel;
 pub mod cluster;
 mod config;
@@ -10,38 +9,37 @@ mod devices;
 pub mod door;
 mod dra;
 mod evidence;
+mod explain;
 mod explanation;
+mod framework;
 mod groups;
 mod legacy;
-mod plugin;
-pub mod plugins;
+mod plugins;
+mod pod_groups;
 mod preemption;
 mod profile;
+pub mod registry;
+mod release;
 mod remedies;
 mod replay;
+mod validation;
 mod volumes;
 
 pub use config::SchedulerConfiguration;
-pub use cycle::Cycle;
-pub use cycle::judgement::{Judgement, NodeJudgement, WholePod};
-pub use cycle::sampling::Sample;
-pub use cycle::scoring::{PluginScore, Scores};
 pub use devices::{ClaimDevices, NodeDevices, RecordedDevices, chosen as chosen_devices};
 pub use dra::Allocation;
-pub use dra::driver::DriverWait;
 pub use evidence::compared;
-pub use explanation::{Agreement, Attempt, Depth, Evidence, Explanation, Fact, Help, Hopeless, Outcome, Remedy, VersionFrom};
-pub use groups::{CompositeTried, GroupCycle, GroupOutcome, MemberTried, PlacementTried, PostFilters, Scope};
+pub use explanation::{Agreement, Attempt, DecidedBy, Depth, Evidence, Explanation, Help, Hopeless, Outcome, Remedy};
+pub use framework::{
+    Candidate, CompositeTried, Cycle, DriverWait, Fact, Feasible, Filter, FilterEntry, FilterMode, GroupCycle, GroupOutcome, Judgement,
+    Listed, MemberTried, NodeJudgement, Normalize, PlacementTried, Plugin, PluginScore, PostFilter, PostFilters, PreFilter, PreScore,
+    Profile, RawScore, Refusal, Sample, Scope, Score, ScoreEntry, Scores, Verdict, WholePod, WithoutState,
+};
 pub use ketcd_kube::Release;
-pub use plugin::{Candidate, Feasible, Filter, Normalize, Plugin, PreFilter, PreScore, RawScore, Refusal, Score, Verdict};
 pub use preemption::victims::{PreemptionCandidate, Victim, candidates};
-pub use profile::arguments::{Arguments, PodTopologySpreadDefaults, ScoringStrategy};
-pub use profile::gate_lives::refusals as gate_refusals;
-pub use profile::gates::Gates;
-pub use profile::release::{NEWEST_SCHEDULER, OLDEST_SCHEDULER, UnknownRelease, judged_as, scheduler_patch, scheduler_release};
-pub use profile::rules::Rules;
 pub use profile::scheduler::Scheduler;
-pub use profile::version::detect;
-pub use profile::{FilterEntry, FilterMode, Profile, ScoreEntry};
+pub use release::{
+    Arguments, Gates, NEWEST_SCHEDULER, OLDEST_SCHEDULER, PodTopologySpreadDefaults, Rules, ScoringStrategy, UnknownRelease, VersionFrom,
+    detect, gate_refusals, judged_as, scheduler_patch, scheduler_release,
+};
 pub use replay::Replay;
-pub use replay::origin::DecidedBy;

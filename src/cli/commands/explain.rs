@@ -84,7 +84,7 @@ pub(super) async fn run(session: &Session, args: &ExplainArgs, out: &mut Output)
                 let explanation = replay.explain(attempt);
                 writer.write(&explanation, &[], replay)?;
             } else {
-                replay.pass_over(&attempt);
+                replay.skip(&attempt);
             }
             Ok(())
         });
@@ -130,7 +130,7 @@ async fn one(
             if attempt.revision == revision && *attempt.pod.namespace == *namespace && *attempt.pod.name == *name {
                 found = Some(replay.explain(attempt));
             } else {
-                replay.pass_over(&attempt);
+                replay.skip(&attempt);
             }
             Ok(())
         })

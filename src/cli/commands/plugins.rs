@@ -8,7 +8,7 @@ use crate::cli::output::{Format, Output};
 use crate::cli::{Error, Outcome, Result};
 use crate::render::contract::plugins::Plugin;
 use crate::render::{json, plugins as page};
-use ketcd_scheduler::{plugins, scheduler_release};
+use ketcd_scheduler::{registry, scheduler_release};
 
 /// List the scheduler's plugins, or describe one
 ///
@@ -29,8 +29,8 @@ pub(super) fn run(args: &PluginsArgs, output: Option<&str>, out: &mut Output) ->
     let format = Format::parse(output)?;
     let release = args.scheduler_version.as_deref().map(scheduler_release).transpose().map_err(|error| Error::new(error.to_string()))?;
     let rules = match &args.name {
-        Some(name) => vec![plugins::page(name).ok_or_else(|| unknown(name))?],
-        None => plugins::all().collect(),
+        Some(name) => vec![registry::page(name).ok_or_else(|| unknown(name))?],
+        None => registry::all().collect(),
     };
     let rows: Vec<page::Row> =
         rules.into_iter().map(page::Row::of).filter(|row| release.is_none_or(|release| row.runs_in(release))).collect();
@@ -54,7 +54,8 @@ pub(super) fn run(args: &PluginsArgs, output: Option<&str>, out: &mut Output) ->
 /// The error about a name that no rule has, with those that look like it.
 fn unknown(name: &str) -> Error {
     let wanted = name.to_ascii_lowercase();
-    let near: Vec<&str> = plugins::all().map(|plugin| plugin.name()).filter(|known| known.to_ascii_lowercase().contains(&wanted)).collect();
+    let near: Vec<&str> =
+        registry::all().map(|plugin| plugin.name()).filter(|known| known.to_ascii_lowercase().contains(&wanted)).collect();
     let hint = if near.is_empty() { "ketcd plugins lists them all".to_owned() } else { format!("did you mean {}?", near.join(", ")) };
     Error::new(format!("no plugin, predicate or priority is called {name:?}")).hint(hint)
 }

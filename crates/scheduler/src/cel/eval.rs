@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::cost::{self, Meter};
 use super::parse::{Expr, Expression};
 use super::value::Map;
-use super::{Fault, Result, Value, arithmetic, functions, macros, written};
+use super::{Fault, Result, Value, arithmetic, functions, macros, static_types};
 
 /// Names and their values, innermost last.
 pub(super) struct Scope<'a> {
@@ -68,7 +68,7 @@ impl<'a> Scope<'a> {
         self.meter.spend(if constant { 0 } else { cost::LIST })?;
         self.meter.reserve(size_of::<Value>() * elements.len())?;
         let values = self.all(elements)?;
-        written::elements(elements, &values)?;
+        static_types::elements(elements, &values)?;
         Ok(Value::list(values))
     }
 
@@ -86,7 +86,7 @@ impl<'a> Scope<'a> {
         match self.evaluate(&parts[0])? {
             Value::Bool(true) => self.branch(&parts[1]),
             Value::Bool(false) => self.branch(&parts[2]),
-            _ => written::operands("? :", &parts[..1], Err(Fault::no_overload())),
+            _ => static_types::operands("? :", &parts[..1], Err(Fault::no_overload())),
         }
     }
 
@@ -173,13 +173,13 @@ impl<'a> Scope<'a> {
 fn apply(target: Option<&Value>, function: &str, sides: &[Expr], arguments: &[Value]) -> Result<Value> {
     match (target, arguments) {
         (None, [operand]) if function == "!" || function == "neg" => {
-            written::operands(function, sides, arithmetic::unary(function, operand))
+            static_types::operands(function, sides, arithmetic::unary(function, operand))
         }
         (None, [left, right]) if arithmetic::is_operator(function) => {
             if matches!(function, "==" | "!=") {
-                written::equals(function, sides, [left, right])?;
+                static_types::equals(function, sides, [left, right])?;
             }
-            written::operands(function, sides, arithmetic::binary(function, left, right))
+            static_types::operands(function, sides, arithmetic::binary(function, left, right))
         }
         (None, arguments) => functions::call(function, arguments),
         (Some(target), arguments) => functions::method(target, function, arguments),

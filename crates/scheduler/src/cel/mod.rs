@@ -11,8 +11,8 @@ mod lexer;
 mod macros;
 mod parse;
 mod semver;
+mod static_types;
 mod value;
-mod written;
 
 pub(crate) use parse::Expression;
 pub(crate) use semver::Semver;

@@ -60,7 +60,7 @@ impl Selector {
 
 /// One term of a node selector: its expressions look at labels, its fields at the node's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct NodeSelectorTerm {
+pub(crate) struct NodeSelectorTerm {
     /// Conditions on labels.
     pub(crate) expressions: Vec<Requirement>,
     /// Conditions on `metadata.name`.

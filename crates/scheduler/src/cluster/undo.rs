@@ -97,8 +97,8 @@ impl RecordedChanges {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cluster::RequestRules;
     use crate::cluster::WatchedKind;
-    use crate::{Gates, Release, Rules};
 
     fn key(name: &str) -> ObjectKey {
         ObjectKey { kind: WatchedKind::StorageClass, namespace: "".into(), name: name.into() }
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn changes_are_taken_back_unless_they_are_kept() {
-        let mut state = ClusterState::new(Rules::new(Release(36), &Gates::new(Release(36))).requests);
+        let mut state = ClusterState::new(RequestRules::FOR_TESTS);
         add(&mut state, "a");
         {
             let mut outer = UndoLog::new(&mut state);

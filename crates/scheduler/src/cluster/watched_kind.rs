@@ -200,8 +200,7 @@ mod tests {
     use ketcd_kube::proto::kinds::KINDS;
 
     use super::*;
-    use crate::cluster::{ClusterState, unreadable};
-    use crate::{Gates, Release, Rules};
+    use crate::cluster::{ClusterState, RequestRules, unreadable};
 
     #[test]
     fn every_kind_enters_the_state_is_found_and_leaves_it() {
@@ -211,7 +210,7 @@ mod tests {
             let path = format!("{}/{}", kind.storage_path(), if kind.row().namespaced { "ns/a" } else { "a" });
             let key = ObjectKey::parse(&path).unwrap_or_else(|| panic!("{path} is not parsed"));
             assert_eq!(key.kind, kind);
-            let mut state = ClusterState::new(Rules::new(Release(36), &Gates::new(Release(36))).requests);
+            let mut state = ClusterState::new(RequestRules::FOR_TESTS);
             let object = format!(r#"{{"kind": "{}", "metadata": {{"namespace": "{}", "name": "a"}}}}"#, kind.name(), key.namespace);
             for (object, readable) in [(object.as_bytes(), true), (b"7", false)] {
                 let added = state.apply(&key, Some(object), 1);

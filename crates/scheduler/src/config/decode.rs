@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::Release;
 
 use super::schema::{self, Kind};
-use super::written::{File, Written};
+use super::source_tree::{File, Written};
 use super::{ConfigVersion, Context};
 
 const GROUP: &str = "kubescheduler.config.k8s.io";

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::defaults::{self, Plugins};
-use super::document::Document;
 use super::framework::needed;
 use super::plugin_set::{PluginSet, Point};
 use super::{ConfigVersion, Context, schema};
+use crate::validation::Document;
 
 /// Arguments of a plugin: where they stand, the plugin's name, the arguments as if they were a file of their own.
 pub(super) type Configured<'d> = (Document<'d>, &'d str, Document<'d>);

@@ -6,8 +6,8 @@ use std::net::IpAddr;
 
 use ketcd_kube::go_duration::{SECOND, go_duration, parse_go_duration};
 
-use super::document::Document;
 use super::{ConfigVersion, Context};
+use crate::validation::Document;
 
 /// What is wrong with `clientConnection` and `leaderElection`.
 pub(super) fn check(document: &Document<'_>, context: &Context<'_>) -> Vec<String> {

@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::document::Document;
-use super::label_name;
 use super::{ConfigVersion, Context};
+use crate::validation::Document;
+use crate::validation::label_name;
 
 /// What is wrong with them.
 pub(super) fn check(document: &Document<'_>, context: &Context<'_>) -> Vec<String> {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::profile::rules::MultiPointOrder;
+use crate::release::MultiPointOrder;
 use crate::{Release, Rules};
 
 use super::defaults::{self, Plugins, extends, is_known};

@@ -5,29 +5,26 @@
 mod arguments;
 mod decode;
 mod defaults;
-mod document;
 mod draft;
 mod election;
 mod extenders;
 mod framework;
-pub(crate) mod label_name;
 mod plugin_set;
 mod policy;
 mod profiles;
 mod schema;
+mod source_tree;
 mod validation;
 mod versions;
-mod written;
 
 use serde_json::Value;
 
-use super::{Gates, Profile, Release, judged_as};
+use crate::validation::Document;
+use crate::{Gates, Profile, Release, judged_as};
 
-pub(crate) use arguments::node_selector_faults;
-use document::Document;
 use draft::Draft;
+use source_tree::File;
 pub(crate) use versions::ConfigVersion;
-use written::File;
 
 /// What a configuration says.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::Release;
 
 use super::ConfigVersion;
-use super::document::Document;
+use crate::validation::Document;
 
 /// Where plugins take part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

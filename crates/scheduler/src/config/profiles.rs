@@ -4,16 +4,16 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::cycle::stateless;
+use crate::framework::Gang;
 use crate::legacy::{ArguedPredicate, NodeLabel, ServiceAntiAffinity};
-use crate::profile::{Gang, PLACEMENT_SCORES};
-use crate::{FilterEntry, Plugin, Profile, Release, Rules, ScoreEntry, plugins};
+use crate::profile::PLACEMENT_SCORES;
+use crate::{FilterEntry, Plugin, Profile, Release, Rules, ScoreEntry, registry};
 
-use super::document::Document;
 use super::draft::Draft;
 use super::framework::{self, Framework};
 use super::plugin_set::{Enabled, PluginSet, Point};
 use super::{ConfigVersion, Context, arguments, decode, defaults, extenders};
+use crate::validation::Document;
 
 /// Makes every profile; the reason the first cannot be made.
 pub(super) fn make(document: &Document<'_>, drafts: &[Draft<'_>], context: &Context<'_>) -> Result<Vec<Profile>, String> {
@@ -137,12 +137,13 @@ fn fill(profile: &mut Profile, made: &Framework, draft: &Draft<'_>) {
     let labels = draft.arguments_of("ServiceAffinity").is_some_and(|args| !arguments::texts(&args.field("affinityLabels")).is_empty());
     let alone = |entry: &&FilterEntry| {
         (labels || entry.name != "ServiceAffinity")
-            && stateless::is_known(entry.name, release)
+            && entry.plugin.without_prefilter(&profile.rules).is_known()
             && defaults::extends(entry.name, Point::PreFilter, release)
             && !made.runs(entry.name, Point::PreFilter)
     };
     profile.without_prefilter = profile.filters.iter().filter(alone).map(|entry| entry.name).collect();
-    let scores_alone = |entry: &&ScoreEntry| scores_alone(entry.name, made, release) && stateless::is_known_scoring(entry.name, release);
+    let scores_alone =
+        |entry: &&ScoreEntry| scores_alone(entry.name, made, release) && entry.plugin.without_prescore(&profile.rules).is_known();
     profile.without_prescore = profile.scores.iter().filter(scores_alone).map(|entry| entry.name).collect();
     profile.generates_placements = made.runs("TopologyPlacementGenerator", Point::PlacementGenerate);
     let placements = |plugin: &Enabled| PLACEMENT_SCORES.iter().find(|name| **name == plugin.name).map(|name| (*name, plugin.weight));
@@ -186,12 +187,13 @@ fn rule(name: &str, point: Point, draft: &Draft<'_>) -> Option<(&'static str, &'
             let labels = texts("affinityLabels");
             Some(("ServiceAffinity", Box::leak(Box::new(ArguedPredicate::service_affinity("ServiceAffinity", labels)))))
         }
-        _ => plugins::find(name).filter(|rule| rule.name() == name).map(|rule| (rule.name(), rule)),
+        _ => registry::find(name).filter(|rule| rule.name() == name).map(|rule| (rule.name(), rule)),
     }
 }
 
 /// What a profile names that is not known here, or that upstream makes a fault of.
 fn caveats(profile: &mut Profile, made: &Framework, draft: &Draft<'_>, context: &Context<'_>) {
+    let rules = profile.rules.clone();
     let release = context.release;
     let outside = framework::foreign(&draft.plugins, release);
     let scores = [Point::Score, Point::MultiPoint].into_iter().filter_map(|point| draft.plugins.get(&point)).flat_map(|set| &set.enabled);
@@ -215,14 +217,16 @@ fn caveats(profile: &mut Profile, made: &Framework, draft: &Draft<'_>, context: 
     }
     for plugin in made.at(Point::Score) {
         let name = &plugin.name;
-        if scores_alone(name, made, release) && !stateless::is_known_scoring(name, release) {
+        let known = || rule(name, Point::Score, draft).is_some_and(|(_, plugin)| plugin.without_prescore(&rules).is_known());
+        if scores_alone(name, made, release) && !known() {
             unverifiable.push(format!("The plugin {name} scores but its PreScore is disabled: upstream fails, or decides without it."));
         }
     }
     for plugin in made.at(Point::Filter) {
         let name = &plugin.name;
         let alone = defaults::extends(name, Point::PreFilter, release) && !made.runs(name, Point::PreFilter);
-        if alone && !stateless::is_known(name, release) {
+        let known = || rule(name, Point::Filter, draft).is_some_and(|(_, plugin)| plugin.without_prefilter(&rules).is_known());
+        if alone && !known() {
             unverifiable.push(format!("The plugin {name} filters but its PreFilter is disabled: upstream fails, or decides without it."));
         }
     }
@@ -259,7 +263,7 @@ fn most_allocated(profile: &mut Profile) {
             "LeastRequestedPriority" => "MostRequestedPriority",
             _ => continue,
         };
-        if let Some(rule) = plugins::find(name) {
+        if let Some(rule) = registry::find(name) {
             *entry = ScoreEntry { name: rule.name(), plugin: rule, weight: entry.weight };
         }
     }

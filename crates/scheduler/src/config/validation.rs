@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use crate::Arguments;
 
-use super::document::Document;
 use super::draft::{Configured, Draft};
 use super::plugin_set::{PluginSet, Point};
 use super::{ConfigVersion, Context, arguments, election, extenders, schema};
+use crate::validation::Document;
 
 /// Plugins that a version of the API took out: the version, the releases that say so, the plugins.
 const REMOVED: &[(ConfigVersion, u16, u16, &[&str])] = &[

@@ -2,7 +2,7 @@
 
 use crate::{Gates, Release};
 
-use super::written::File;
+use super::source_tree::File;
 use super::{Context, decode, schema};
 
 /// A version of the API group `kubescheduler.config.k8s.io`.

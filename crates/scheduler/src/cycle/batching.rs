@@ -14,7 +14,7 @@ impl Cycle<'_> {
     /// just before, less than half a second ago, is not in etcd.
     pub fn may_be_batched(&self) -> bool {
         let (pod, profile) = (self.pod, self.profile);
-        let on = profile.release.0 >= 35 && profile.gates.on("OpportunisticBatching") && pod.nominated_node_name.is_none();
+        let on = profile.rules.batches() && profile.gates.on("OpportunisticBatching") && pod.nominated_node_name.is_none();
         let runs = |name: &str| profile.rows().any(|entry| entry.name == name) || profile.scores.iter().any(|entry| entry.name == name);
         let defaults = match &profile.arguments.spread_defaults {
             PodTopologySpreadDefaults::System => true,

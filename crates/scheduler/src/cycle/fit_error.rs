@@ -4,12 +4,9 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Cycle;
-use super::judgement::{Judgement, NodeJudgement, WholePod};
 use super::prepared::Prepared;
-use crate::plugin::Verdict;
-use crate::profile::FilterMode;
-use crate::profile::rules::FitErrorFormat;
+use crate::framework::{Cycle, FilterMode, Judgement, NodeJudgement, Verdict, WholePod};
+use crate::release::FitErrorFormat;
 
 /// The message of an attempt that found no node; `None` for a pod that was never tried.
 pub(crate) fn message(cycle: &Cycle, prepared: &Prepared, judgement: &Judgement, post: &str) -> Option<String> {
@@ -54,10 +51,9 @@ const MOST_ORDERED: usize = 4;
 /// What the attempt may end with where filters fail: from 1.17 on the error of one node, whichever is met first; up to 1.16 the errors of all nodes,
 /// each counted, in the order of a Go map.
 pub(crate) fn filter_errors(cycle: &Cycle, nodes: &[NodeJudgement]) -> Vec<String> {
-    let release = cycle.profile.release.0;
     let tried = nodes.iter().filter(|node| !node.absent);
     let errors = tried.filter_map(|node| reached_error(node, cycle.profile.filter_mode));
-    if release >= 17 {
+    if cycle.profile.rules.equal_errors_are_one() {
         let mut told: Vec<String> = Vec::new();
         for error in errors.map(|(at, error)| filter_error(cycle, cycle.profile.filters[at].name, error)) {
             if !told.contains(&error) {
@@ -106,23 +102,12 @@ fn reached_error(node: &NodeJudgement, mode: FilterMode) -> Option<(usize, &str)
 
 /// An error of a filter, as each release words it (`framework/v1alpha1/framework.go`, `framework/runtime/framework.go`).
 pub(crate) fn filter_error(cycle: &Cycle, plugin: &str, error: &str) -> String {
-    match cycle.profile.release.0 {
-        ..=16 => error.to_owned(),
-        17 => format!("error while running \"{plugin}\" filter plugin for pod \"{}\": {error}", cycle.pod.name),
-        18..=20 => format!("running \"{plugin}\" filter plugin for pod \"{}\": {error}", cycle.pod.name),
-        _ => format!("running \"{plugin}\" filter plugin: {error}"),
-    }
+    cycle.profile.rules.filter_error(plugin, &cycle.pod.name, error)
 }
 
 /// An error of a plugin's PreFilter, as each release words it (the same files).
 pub(crate) fn prefilter_error(cycle: &Cycle, plugin: &str, error: &str) -> String {
-    match cycle.profile.release.0 {
-        ..=17 => error.to_owned(),
-        _ if cycle.profile.rules.prefilter_error_lost => format!("running PreFilter plugin \"{plugin}\": %!w(<nil>)"),
-        18 => format!("error while running \"{plugin}\" prefilter plugin for pod \"{}\": {error}", cycle.pod.name),
-        19 => format!("prefilter plugin \"{plugin}\" failed for pod \"{}\": {error}", cycle.pod.name),
-        _ => format!("running PreFilter plugin \"{plugin}\": {error}"),
-    }
+    cycle.profile.rules.prefilter_error(plugin, &cycle.pod.name, error)
 }
 
 /// Every reason of every node that counts.

@@ -1,42 +1,24 @@
 //! One pod being placed against one state: what every filter says of every node, what every score says of those that fit.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread;
 
 use crate::cluster::unreadable;
-use crate::cluster::{ClusterState, NodeCounts, NodeInfo, PodInfo};
+use crate::cluster::{NodeInfo, PodInfo};
 
-use super::dra::driver;
-use super::groups::{Listed, Scope};
-use super::plugin::{Candidate, Feasible, Verdict};
-use super::{Profile, plugins, preemption};
+use crate::dra::driver;
+use crate::framework::{Candidate, Cycle, Feasible, Judgement, NodeJudgement, Sample, Verdict, WholePod};
+use crate::registry;
 
 mod batching;
 pub(crate) mod fit_error;
-pub(crate) mod judgement;
 pub(crate) mod prepared;
 pub(crate) mod sampling;
 pub(crate) mod scoring;
-pub(crate) mod stateless;
 pub(crate) mod unread;
 
-use judgement::{Judgement, NodeJudgement, WholePod};
 use prepared::Prepared;
-use sampling::Sample;
-
-/// A pod to be placed, the state it is placed in, and who places it.
-pub struct Cycle<'a> {
-    /// The pod, without a node.
-    pub pod: &'a PodInfo,
-    /// The cluster. The pod itself may be in it, without a node.
-    pub state: &'a ClusterState,
-    /// The scheduler.
-    pub profile: &'a Profile,
-    /// What a cycle of the pod's whole group changes about it, if it is one.
-    pub scope: Option<&'a Scope>,
-}
 
 /// Pods that a simulation moved on a node.
 #[derive(Clone, Copy, Default)]
@@ -48,11 +30,6 @@ pub struct Moved<'m> {
 }
 
 impl<'a> Cycle<'a> {
-    /// The cycle of a pod on its own.
-    pub fn new(pod: &'a PodInfo, state: &'a ClusterState, profile: &'a Profile) -> Self {
-        Self { pod, state, profile, scope: None }
-    }
-
     /// The judgement where `whole` ends the attempt before any node is looked at.
     pub fn refused(&self, whole: WholePod) -> Judgement {
         let nodes: Vec<&NodeInfo> = self.nodes().collect();
@@ -60,13 +37,8 @@ impl<'a> Cycle<'a> {
         Judgement::new(self.filters(), nodes, Some(whole))
     }
 
-    /// Judges the pod on every node, scores those that fit and says what the scheduler would write.
-    pub fn judge(&'a self) -> Judgement {
-        let (judgement, unread) = unreadable::collect(|| self.judged());
-        Judgement { unread, ..judgement }
-    }
-
-    fn judged(&'a self) -> Judgement {
+    /// Upstream's `schedulePod`: judges the pod on every node and scores those that fit.
+    pub(crate) fn schedule(&'a self) -> (Judgement, Prepared<'a>) {
         let prepared = self.prepare();
         let nodes: Vec<&NodeInfo> = self.nodes().collect();
         let mut judgement = self.filtered(&nodes, &prepared);
@@ -81,12 +53,7 @@ impl<'a> Cycle<'a> {
                 Err(error) => judgement.whole_pod = Some(WholePod::Error(error)),
             }
         }
-        if judgement.whole_pod.is_some() || !judgement.nodes.iter().any(NodeJudgement::fits) {
-            self.end_refused(&prepared, &mut judgement);
-        } else if self.scope.is_none() {
-            self.end_bound(&mut judgement);
-        }
-        judgement
+        (judgement, prepared)
     }
 
     /// What each node has a verdict of, in order.
@@ -97,7 +64,7 @@ impl<'a> Cycle<'a> {
     /// What the filters say.
     fn filtered(&self, nodes: &[&NodeInfo], prepared: &Prepared<'a>) -> Judgement {
         // Up to 1.17 what ends an attempt early leaves each predicate's verdict to be told.
-        let told = |whole: &&WholePod| !matches!(whole, WholePod::Error(_)) || self.profile.release.0 > 17;
+        let told = |whole: &&WholePod| !matches!(whole, WholePod::Error(_)) || !self.profile.rules.errors_leave_verdicts();
         if let Some(whole) = prepared.whole_pod.as_ref().filter(told) {
             return Judgement::new(self.filters(), self.refuse_all(nodes, whole), Some(whole.clone()));
         }
@@ -117,39 +84,13 @@ impl<'a> Cycle<'a> {
         Judgement { nominated, sample, equal_messages: errors.collect(), ..Judgement::new(self.filters(), judged, whole_pod) }
     }
 
-    /// What the scheduler writes of a pod it has no node for, once preemption was tried.
-    fn end_refused(&self, prepared: &Prepared<'a>, judgement: &mut Judgement) {
-        let post = preemption::post_filter(self, prepared, judgement);
-        let message = |post: &String| fit_error::message(self, prepared, judgement, post);
-        let (first, equals) = (message(&post.message), post.equals.iter().filter_map(message).collect::<Vec<String>>());
-        judgement.preemption_helps = post.nominates;
-        judgement.message = first;
-        judgement.equal_messages.extend(equals);
-    }
-
     /// What a pod that fits waits for before it is bound.
-    fn end_bound(&self, judgement: &mut Judgement) {
-        judgement.permit = if self.profile.gang.permit { plugins::gang_permit(self) } else { None };
+    pub(crate) fn end_bound(&self, judgement: &mut Judgement) {
+        judgement.permit = if self.profile.gang.permit { registry::named("GangScheduling").permit(self) } else { None };
         judgement.driver_waits = driver::waits(self, judgement);
         judgement.message = driver::message(judgement);
         if judgement.message.is_none() {
             judgement.equal_messages = judgement.driver_waits.iter().map(|wait| wait.message.clone()).collect();
-        }
-    }
-
-    /// The nodes that are looked at: all of them, or those of the placement tried.
-    pub fn nodes(&self) -> impl Iterator<Item = &'a NodeInfo> {
-        let within = self.scope.and_then(|scope| scope.within.as_ref());
-        self.state.nodes().filter(move |node| within.is_none_or(|names| names.contains(&node.name)))
-    }
-
-    /// Where a term of other pods counts: in a group's cycle only on nodes that are listed.
-    pub fn listed<'n>(&self, nodes: &'n NodeCounts, list: impl Fn(&Listed) -> &BTreeSet<u32>) -> Cow<'n, NodeCounts> {
-        match self.scope.and_then(|scope| scope.listed.as_deref()) {
-            None => Cow::Borrowed(nodes),
-            Some(listed) => {
-                Cow::Owned(nodes.iter().filter(|(node, _)| list(listed).contains(node)).map(|(node, count)| (*node, *count)).collect())
-            }
         }
     }
 
@@ -210,19 +151,6 @@ impl<'a> Cycle<'a> {
             }
         }
         prepared.run(&Candidate { node, added: &[], removed, returned }, self.profile.filter_mode)
-    }
-
-    /// Pods nominated to nodes that this pod must leave room for, by node.
-    pub fn nominated_pods(&self) -> BTreeMap<Arc<str>, Vec<Arc<PodInfo>>> {
-        let mut by_node: BTreeMap<Arc<str>, Vec<Arc<PodInfo>>> = BTreeMap::new();
-        // Without priorities the queue is a plain one and knows no nominations (`core/scheduling_queue.go` FIFO, default up to 1.10).
-        for other in self.state.nominated().filter(|_| self.profile.gates.on("PodPriority")) {
-            let itself = other.namespace == self.pod.namespace && other.name == self.pod.name;
-            if let Some(node) = other.nominated_node_name.clone().filter(|_| !itself && other.spec.priority >= self.pod.spec.priority) {
-                by_node.entry(node).or_default().push(other.clone());
-            }
-        }
-        by_node
     }
 
     /// What the attempt ends with where PreFilter names a node that is not there (`schedule_one.go` findNodesThatFitPod).

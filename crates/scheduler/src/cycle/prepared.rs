@@ -3,15 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::Cycle;
-use super::judgement::{NodeJudgement, WholePod};
+use super::fit_error;
 use super::unread::Unread;
-use super::{fit_error, stateless};
 use crate::cluster::unreadable;
-use crate::plugin::{Candidate, Filter, PreFilter, Refusal, Verdict};
-use crate::profile::FilterMode;
+use crate::framework::{Candidate, Cycle, Filter, FilterEntry, FilterMode, NodeJudgement, PreFilter, Refusal, Verdict, WholePod};
+use crate::registry;
 use crate::volumes::{claim_refs, owner_problem};
-use crate::{FilterEntry, plugins};
 
 /// The filters of a profile, prepared for one pod.
 pub struct Prepared<'a> {
@@ -37,7 +34,7 @@ impl<'a> Cycle<'a> {
         for (entry, at) in self.prefilters() {
             let (mut prefilter, unread) = unreadable::collect(|| entry.plugin.filter(self));
             if self.profile.without_prefilter.contains(&entry.name) {
-                prefilter = stateless::without_prefilter(entry.name, prefilter, self);
+                prefilter = entry.plugin.filter_without_state(self, prefilter);
             }
             if let Some(missing) = unread.first().map(ToString::to_string) {
                 match at {
@@ -87,7 +84,7 @@ impl<'a> Cycle<'a> {
             [one] => format!("node(s) didn't satisfy plugin {one}"),
             many => format!("node(s) didn't satisfy plugin(s) [{}] simultaneously", many.join(" ")),
         };
-        Refusal { reasons: vec![reason.into()], preemption_may_help: self.profile.release.0 <= 29 }
+        Refusal { reasons: vec![reason.into()], preemption_may_help: self.profile.rules.preempts_without_common_node() }
     }
 
     /// The plugins in the order their PreFilter runs, each with its place among the filters, if it is one of them.
@@ -107,23 +104,15 @@ impl<'a> Cycle<'a> {
     /// The PreEnqueue plugins, in their order.
     pub fn gated(&self) -> Option<WholePod> {
         self.profile.pre_enqueues.iter().find_map(|plugin| {
-            let reason = match *plugin {
-                "SchedulingGates" if self.profile.waits_at_gates(self.pod) => {
-                    Some(format!("waiting for scheduling gates: [{}]", self.pod.spec.scheduling_gates.join(" ")))
-                }
-                "DynamicResources" if self.profile.rules.dra => plugins::dynamic_resources_pre_enqueue(self),
-                "GangScheduling" => plugins::gang_pre_enqueue(self),
-                _ => None,
-            };
+            let reason = registry::named(plugin).pre_enqueue(self);
             reason.map(|reason| WholePod::Gated { plugin, reason })
         })
     }
 
     /// `podPassesBasicChecks` (`core/generic_scheduler.go`, 1.10–1.19): a claim that is missing or being deleted ends the attempt.
     fn missing_claim(&self) -> Option<WholePod> {
-        let release = self.profile.release.0;
         let ephemeral = self.profile.gates.on("GenericEphemeralVolume");
-        let mut claims = claim_refs(self.pod, ephemeral).filter(|_| (10..=19).contains(&release));
+        let mut claims = claim_refs(self.pod, ephemeral).filter(|_| self.profile.rules.basic_checks());
         claims.find_map(|reference| {
             let name = &reference.name;
             match self.state.listers().claims.get(&self.pod.namespace, name) {

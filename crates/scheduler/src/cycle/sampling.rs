@@ -1,27 +1,12 @@
 //! How many nodes a scheduler looks at before it is content, and what of an answer does not depend on which.
 
-use crate::Profile;
-
-/// How many nodes there were to look at, how many fit, and after how many of those the scheduler is content.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sample {
-    /// The nodes of the cluster, or those that PreFilter names.
-    pub of: usize,
-    /// How many of them fit.
-    pub fit: usize,
-    /// After how many that fit it stops.
-    pub enough: usize,
-}
+use crate::framework::{Profile, Sample};
+use crate::release::Sampling;
 
 impl Sample {
     /// What a scheduler makes of `fit` nodes that fit among `of`.
     pub fn new(profile: &Profile, of: usize, fit: usize) -> Self {
         Self { of, fit, enough: enough(profile, of) }
-    }
-
-    /// How many of those that fit it does not come to.
-    pub fn unseen(&self) -> usize {
-        self.fit.saturating_sub(self.enough)
     }
 }
 
@@ -31,14 +16,14 @@ pub(crate) fn enough(profile: &Profile, nodes: usize) -> usize {
     const MINIMUM: usize = 100;
     const MINIMUM_PERCENT: usize = 5;
     let configured = profile.percentage_of_nodes_to_score.and_then(|percent| usize::try_from(percent).ok());
-    match profile.release.0 {
-        ..=11 => return nodes,
-        12..=13 => {
+    match profile.rules.sampling() {
+        Sampling::All => return nodes,
+        Sampling::Half => {
             let percent = configured.unwrap_or(50);
             return if nodes < MINIMUM || percent == 0 || percent >= 100 { nodes } else { MINIMUM.max(nodes * percent / 100) };
         }
-        30.. if !profile.scoring => return 1,
-        _ => {}
+        Sampling::AdaptiveOrFirst if !profile.scoring => return 1,
+        Sampling::Adaptive | Sampling::AdaptiveOrFirst => {}
     }
     let percent = match configured.filter(|percent| *percent > 0) {
         Some(percent) => percent,

@@ -1,51 +1,11 @@
 //! Scores of the nodes that fit: raw, normalised, weighted, and their sums.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
+use super::in_parallel;
 use super::unread::asks_pods;
-use super::{in_parallel, stateless};
 use crate::cluster::unreadable;
-use crate::plugin::{Feasible, PreScore};
-use crate::{Cycle, ScoreEntry};
-
-/// The scores of one plugin, in the order of the feasible nodes.
-#[derive(Clone, Debug)]
-pub struct PluginScore {
-    /// The plugin.
-    pub plugin: &'static str,
-    /// What a normalised point counts.
-    pub weight: i64,
-    /// The plugin's own numbers.
-    pub raw: Vec<i64>,
-    /// On the common scale.
-    pub normalized: Vec<i64>,
-    /// Places of nodes whose number may be another: what it rests on is not in etcd for certain.
-    pub doubtful: Vec<usize>,
-    /// Whether that is because it depends on which nodes the scheduler looked at.
-    pub sampled: bool,
-}
-
-/// The scores of all plugins that ran.
-#[derive(Clone, Debug, Default)]
-pub struct Scores {
-    /// The nodes scored, in the state's order.
-    pub nodes: Vec<Arc<str>>,
-    /// One entry per plugin that was not skipped.
-    pub plugins: Vec<PluginScore>,
-    /// The weighted sums.
-    pub totals: Vec<i64>,
-    /// Plugins whose score cannot be known, and why; the sums are without them.
-    pub unknown: Vec<(&'static str, Cow<'static, str>)>,
-}
-
-impl Scores {
-    /// The nodes with the highest sum.
-    pub fn best(&self) -> impl Iterator<Item = &Arc<str>> {
-        let top = self.totals.iter().max().copied();
-        self.nodes.iter().zip(&self.totals).filter(move |(_, total)| Some(**total) == top).map(|(name, _)| name)
-    }
-}
+use crate::framework::{Cycle, Feasible, PluginScore, PreScore, ScoreEntry, Scores};
 
 /// What one plugin says of the nodes that fit.
 enum Scored {
@@ -85,7 +45,7 @@ pub(crate) fn score<'a>(cycle: &'a Cycle<'a>, feasible: &'a Feasible<'a>) -> Res
 fn scored<'a>(cycle: &'a Cycle<'a>, entry: &ScoreEntry, feasible: &'a Feasible<'a>) -> Result<Scored, String> {
     let mut prescore = entry.plugin.score(cycle, feasible);
     if cycle.profile.without_prescore.contains(&entry.name) {
-        prescore = stateless::without_prescore(entry.name, prescore, cycle);
+        prescore = entry.plugin.score_without_state(entry.name, cycle, prescore);
     }
     Ok(match prescore {
         PreScore::Skip => Scored::Skipped,

@@ -3,11 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::Cycle;
-use super::judgement::NodeJudgement;
 use crate::cluster::unreadable;
 use crate::cluster::{Unreadable, WatchedKind};
-use crate::plugin::{Candidate, Verdict};
+use crate::framework::{Candidate, Cycle, NodeJudgement, Verdict};
 
 /// Plugins and predicates that ask nothing of the pods on a node.
 const ASK_NO_PODS: [&str; 30] = [

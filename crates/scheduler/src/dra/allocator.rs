@@ -100,7 +100,7 @@ impl Allocation {
 
 /// What claims would get, claim by claim.
 #[derive(Clone, Debug, Default)]
-pub struct Allocations {
+pub(crate) struct Allocations {
     /// One for each claim.
     pub claims: Vec<Allocation>,
     /// Whether these are the devices the scheduler would take; otherwise that is random.
@@ -109,7 +109,7 @@ pub struct Allocations {
 
 impl Allocations {
     /// What is got where nothing is wanted.
-    pub fn nothing() -> Self {
+    pub(crate) fn nothing() -> Self {
         Self { claims: Vec::new(), certain: true }
     }
 }

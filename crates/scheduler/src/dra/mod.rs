@@ -1,5 +1,6 @@
 //! Devices: which a pod's claims could get on a node. Upstream: `k8s.io/dynamic-resource-allocation/structured`.
 
+mod allocate_device;
 mod allocator;
 mod attribute;
 mod capacity;
@@ -20,7 +21,6 @@ mod search;
 mod selector;
 mod slices;
 mod taint_rules;
-mod taking;
 mod variant;
 
 pub use allocator::Allocation;

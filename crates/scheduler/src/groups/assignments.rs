@@ -6,15 +6,15 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::cluster::{CachedObject, ClusterState, ObjectKey, PodInfo, UndoLog};
-use crate::cycle::{Cycle, Moved};
+use crate::cycle::Moved;
 use crate::dra::claim_name;
-use crate::plugin::Verdict;
+use crate::framework::{Cycle, Scope, Verdict};
 use crate::plugins::pod_topology_spread::Tracked;
+use crate::preemption::evict::Unit;
 
-use super::evict::Unit;
+use super::Group;
 use super::placement::Outcome;
 use super::status::Status;
-use super::{Group, Scope};
 
 /// The group's pods that found nodes, in order.
 pub(super) struct Assignments<'g> {

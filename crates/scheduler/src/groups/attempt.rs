@@ -3,16 +3,15 @@
 use std::sync::Arc;
 
 use crate::cluster::{CachedObject, Claim, ClusterState, NodeAllocatableClaim, NodeInfo, ObjectKey, PodInfo, UndoLog, WatchedKind};
-use crate::cycle::Cycle;
-use crate::cycle::judgement::{Judgement, NodeJudgement, WholePod};
 use crate::dra::claim_name;
+use crate::framework::{Cycle, Judgement, MemberTried, NodeJudgement, PostFilters, Scope, WholePod};
 use crate::plugins::dynamic_resources::Wanted;
 use crate::plugins::volume_binding::reserved as volumes_reserved;
 use crate::preemption::victims;
 
 use super::placement::Outcome;
 use super::status::Status;
-use super::{Around, Group, MemberTried, Mode, PostFilters, Scope, object_key};
+use super::{Around, Group, Mode, object_key};
 
 /// What a try came to.
 pub(crate) struct Tried {

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::cluster::{ClusterState, PodInfo, PodKey};
-use crate::{Cycle, Profile, WholePod};
+use crate::framework::{Cycle, Listed, Profile, WholePod};
+use crate::pod_groups::{GroupId, Hierarchy, placed};
+use crate::volumes::claim_refs;
 
-use super::{Group, GroupId, Hierarchy, Listed, placed};
+use super::Group;
 
 /// The group that is tried when a pod is: its own, or the one at the top of the tree this belongs to; `None` where the pod has no group.
 pub(super) fn group<'a>(
@@ -19,7 +21,7 @@ pub(super) fn group<'a>(
     let own = GroupId::of_pods(&pod.namespace, pod.spec.pod_group.as_deref()?);
     let hierarchy = Hierarchy::new(state, profile);
     let root = if hierarchy.get(&own).is_some() { hierarchy.root(&own) } else { Ok(own.clone()) };
-    let listed = (profile.release.0 <= 36).then(|| Arc::new(Listed::of(state)));
+    let listed = (profile.rules.assumed_pods_are_not_listed()).then(|| Arc::new(listed(state)));
     let builder = Builder { pod, state, profile, known, hierarchy, listed };
     Some(match root {
         Ok(root) => builder.build(root),
@@ -159,4 +161,15 @@ fn mismatch(group: &Group, first: &PodInfo, pod: &PodInfo) -> Option<String> {
         let (own, wanted) = (policy(pod.spec.never_preempts), policy(wanted));
         format!("all pods in a single pod group should have the same preemption policy{of}, got {own} and {wanted}")
     })
+}
+
+/// Nodes with pods that have affinity terms, and claims in use, as the cycle begins.
+fn listed(state: &ClusterState) -> Listed {
+    let mut listed = Listed::default();
+    for (node, pod) in state.nodes().flat_map(|node| node.pods.iter().map(move |pod| (node.id, pod))) {
+        listed.claims.extend(claim_refs(pod, false).map(|claim| (pod.namespace.clone(), claim.name)));
+        listed.any.extend(pod.spec.has_pod_affinity().then_some(node));
+        listed.required_anti_affinity.extend((!pod.spec.pod_anti_affinity.required.is_empty()).then_some(node));
+    }
+    listed
 }

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use crate::cluster::{ClusterState, PodInfo};
 use crate::plugins::{placement_fill, placement_pods};
+use crate::pod_groups::{MAX_DEPTH, placed};
 
 use super::attempt::{Attempted, Tried};
-use super::hierarchy::MAX_DEPTH;
 use super::status::Status;
-use super::{Around, Group, Mode, placed};
+use super::{Around, Group, Mode};
 
 /// A set of nodes.
 pub(crate) struct Placement {

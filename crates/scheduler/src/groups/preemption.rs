@@ -6,14 +6,17 @@ use std::sync::Arc;
 
 use crate::Cycle;
 use crate::cluster::{CachedObject, ClusterState, PodInfo, UndoLog};
-use crate::plugins::dynamic_resources::{Said, group_post_filter};
+use crate::framework::PostFilter;
 use crate::preemption::budgets::budgets;
+use crate::registry;
 
 use super::assignments::Assignments;
-use super::evict::{Reprieved, Together, Unit, lost, missing_nodes, repeated, reprieve};
 use super::placement::Outcome;
 use super::status::Status;
-use super::{Group, Hierarchy, PREEMPTION, object_key};
+use crate::pod_groups::Hierarchy;
+use crate::preemption::evict::{Reprieved, Together, Unit, lost, missing_nodes, repeated, reprieve};
+
+use super::{Group, PREEMPTION, object_key};
 
 /// What preemption for the group answers.
 pub(crate) enum Answer {
@@ -41,12 +44,12 @@ impl Group<'_> {
         let claims = if runs && self.newer() && self.claims_are_freed() { Some(self.freed(state, outcome)) } else { None };
         match claims {
             _ if !runs => None,
-            Some(Said::Ends(said)) => Some(Answer::Declines(said.to_owned())),
-            Some(Said::Fails(why)) => {
+            Some(PostFilter::Ends(said)) => Some(Answer::Declines(said.to_owned())),
+            Some(PostFilter::Fails(why)) => {
                 Some(Answer::Fails { why: format!("error in \"DynamicResources\" PodGroupPostFilter plugins: {why}"), drawn: false })
             }
-            Some(Said::On(said)) => Some(self.told(self.sought(state), said)),
-            None => Some(self.told(self.sought(state), "")),
+            Some(PostFilter::Says(said)) => Some(self.told(self.sought(state), said)),
+            Some(PostFilter::Preempts) | None => Some(self.told(self.sought(state), "")),
         }
     }
 
@@ -117,12 +120,13 @@ impl Group<'_> {
     }
 
     /// What DynamicResources says, which looks at the pods tried.
-    fn freed(&self, state: &ClusterState, outcome: &Outcome) -> Said {
-        let Some(tried) = outcome.chosen.map(|at| &outcome.tries[at].1) else { return group_post_filter(&[]) };
+    fn freed(&self, state: &ClusterState, outcome: &Outcome) -> PostFilter {
+        let plugin = registry::named("DynamicResources");
+        let Some(tried) = outcome.chosen.map(|at| &outcome.tries[at].1) else { return plugin.pod_group_post_filter(&[]) };
         let (profile, scope) = (self.profile, Some(&tried.scope));
         let members = tried.members.iter().map(|member| (Cycle { pod: &member.pod, state, profile, scope }, &member.judgement));
         let members: Vec<_> = members.collect();
-        group_post_filter(&members)
+        plugin.pod_group_post_filter(&members)
     }
 
     fn never_preempts(&self) -> bool {
@@ -136,7 +140,7 @@ impl Group<'_> {
     fn waits_for_victims(&self, state: &ClusterState) -> bool {
         let (own, hierarchy) = (self.spec.priority.unwrap_or(0), Hierarchy::new(state, self.profile));
         let nominated = self.pods().filter_map(|pod| state.node(pod.nominated_node_name.as_deref()?));
-        let going = |pod: &Arc<PodInfo>| pod.terminating && pod.preempted && super::evict::priority(pod, hierarchy) < own;
+        let going = |pod: &Arc<PodInfo>| pod.terminating && pod.preempted && crate::preemption::evict::priority(pod, hierarchy) < own;
         nominated.into_iter().any(|node| node.pods.iter().any(going))
     }
 

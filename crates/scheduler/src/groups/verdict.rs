@@ -5,16 +5,14 @@ use std::sync::Arc;
 
 use crate::Profile;
 use crate::cluster::{ClusterState, PodInfo, PodKey, WatchedKind};
-use crate::cycle::Cycle;
-use crate::cycle::judgement::{Judgement, WholePod};
-use crate::plugin::Refusal;
+use crate::framework::{Cycle, GroupCycle, GroupOutcome, Judgement, PostFilters, Refusal, Scope, WholePod};
 
+use super::final_status::Standing;
 use super::placement::Outcome;
 use super::preemption::Answer;
-use super::settled::Standing;
 use super::status::Status;
 use super::turn::Turn;
-use super::{GroupCycle, GroupOutcome, Judged, Mode, PostFilters, Scope, have_cycles, members};
+use super::{Judged, Mode, members};
 
 /// What Permit says of a pod whose group lacks others, as `RunPermitPlugins` completes it.
 const WAITS: &str = "waiting for minCount pods from a gang to be scheduled";
@@ -29,7 +27,7 @@ pub(crate) fn judge(
     known: &BTreeMap<PodKey, Arc<str>>,
     recorded: Option<&str>,
 ) -> Option<Judged> {
-    if !have_cycles(&profile.gates, profile.release.0) || Cycle::new(pod, state, profile).gated().is_some() {
+    if !profile.rules.group_cycles || Cycle::new(pod, state, profile).gated().is_some() {
         return None;
     }
     let root = members::group(pod, state, profile, known)?;

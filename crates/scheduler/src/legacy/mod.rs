@@ -1,17 +1,17 @@
 //! The schedulers of 1.9 to 1.17: predicates and priorities under their own names.
 //! What a framework plugin does alike is its rule under the old name; what differs has a file here.
 
-mod classic;
 mod predicates;
 mod priorities;
 mod reason;
+mod renamed;
 
 pub(crate) use predicates::ArguedPredicate;
 pub(crate) use priorities::{CapacityRatio, NodeLabel, RequestedToCapacityRatio, ServiceAntiAffinity};
 
-use classic::{Predicate, Renamed};
+use renamed::{Predicate, Renamed};
 
-use super::{Plugin, Release, plugins};
+use super::{Plugin, Release};
 
 /// Every predicate and priority, in no order.
 pub(crate) fn all() -> impl Iterator<Item = &'static dyn Plugin> {
@@ -41,10 +41,10 @@ const PLUGIN_NAMES: &[(&str, &str)] = &[
     ("InterPodAffinity", "MatchInterPodAffinity"),
 ];
 
-/// The rule behind a Filter plugin of a release: in 1.17 a predicate, else none of these.
-pub(crate) fn rule_behind(plugin: &'static str, release: Release) -> Option<&'static dyn Plugin> {
+/// The predicate behind a Filter plugin: in 1.17 there is one behind each.
+pub(crate) fn predicate_behind(plugin: &'static str, release: Release) -> Option<&'static str> {
     let (_, predicate) = PLUGIN_NAMES.iter().find(|(name, _)| release.0 == 17 && *name == plugin)?;
-    Some(plugins::named(predicate))
+    Some(predicate)
 }
 
 /// The Filter plugins that a predicate became: GeneralPredicates four, others one.

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use crate::cluster::{NodeInfo, Resources};
-use crate::profile::rules::BalancedFormula;
+use crate::framework::WithoutState;
+use crate::release::BalancedFormula;
+use crate::release::Rules;
 use crate::{Cycle, Feasible, Plugin, PreScore};
 
 use super::node_resources::offered_and_taken;
@@ -57,6 +59,10 @@ Differs from upstream
             let with = deviation(node, &pod, resources, true, defaults);
             if changes { 50 + (50 + with - deviation(node, &pod, resources, false, defaults)) / 2 } else { with }
         })
+    }
+
+    fn without_prescore(&self, _rules: &Rules) -> WithoutState {
+        WithoutState::Computes
     }
 }
 

@@ -1,6 +1,6 @@
 //! DefaultPreemption: what follows where no node fits. Its page; `preemption/` holds the rules, `groups/preemption.rs` those for groups of pods.
 
-use crate::Plugin;
+use crate::framework::{Cycle, Judgement, Plugin, PostFilter};
 
 /// Upstream: `plugins/defaultpreemption/default_preemption.go`, `framework/preemption/preemption.go`.
 pub(super) struct DefaultPreemption;
@@ -33,5 +33,10 @@ History
 Differs from upstream
   Where candidates are more than upstream keeps, a caveat says that it may have picked another. Which of several equals goes depends on
   orders that are not in etcd: that is said. PreEnqueue (1.32–), which holds a pod back while its victims are being evicted, leaves no trace."
+    }
+
+    /// The rules are those of `preemption/`, which runs the filters again.
+    fn post_filter(&self, _cycle: &Cycle, _judgement: &Judgement) -> PostFilter {
+        PostFilter::Preempts
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::cluster::{GroupPolicy, PodInfo};
-use crate::groups::{GroupId, Hierarchy};
+use crate::pod_groups::{GroupId, Hierarchy};
 use crate::{Cycle, Plugin};
 
 /// Upstream: `plugins/gangscheduling/gangscheduling.go`.
@@ -38,6 +38,34 @@ Differs from upstream
   Which pods were in a cycle and in which order they were tried is not in etcd. It is inferred: all pods of the group without a node, by
   priority, those refused before first, then by age and name. Where one of several equal nodes was drawn for an earlier pod, the node it
   is known to have got is taken, else the first by name, and a caveat says so."
+    }
+
+    /// `PreEnqueue`.
+    fn pre_enqueue(&self, cycle: &Cycle) -> Option<String> {
+        let group = group(cycle)?;
+        let hierarchy = Hierarchy::new(cycle.state, cycle.profile);
+        if hierarchy.is_on() {
+            return with_hierarchies(cycle, hierarchy);
+        }
+        match group {
+            Group::Missing(reason) => Some(reason),
+            Group::Known(policy) => {
+                let least = policy.gang.as_ref()?.min_count;
+                let short = others(cycle).count() + 1 < least;
+                short.then(|| TOO_FEW.to_owned())
+            }
+        }
+    }
+
+    /// `Permit`, as far as pods that are bound tell.
+    fn permit(&self, cycle: &Cycle) -> Option<&'static str> {
+        let Group::Known(policy) = group(cycle)? else { return None };
+        let least = policy.gang.as_ref()?.min_count;
+        let placed = others(cycle).filter(|pod| pod.node_name.is_some()).count() + 1;
+        (placed < least).then_some(match cycle.profile.release.0 {
+            ..=35 => "waiting for minCount pods from a gang to be waiting on permit",
+            _ => "waiting for minCount pods from a gang to be scheduled",
+        })
     }
 }
 
@@ -84,23 +112,6 @@ fn others<'a>(cycle: &'a Cycle<'_>) -> impl Iterator<Item = &'a PodInfo> {
 
 const TOO_FEW: &str = "waiting for minCount pods from a gang to appear in scheduling queue";
 
-/// `PreEnqueue`: why the pod is not even tried, if it is not.
-pub fn pre_enqueue(cycle: &Cycle<'_>) -> Option<String> {
-    let group = group(cycle)?;
-    let hierarchy = Hierarchy::new(cycle.state, cycle.profile);
-    if hierarchy.is_on() {
-        return with_hierarchies(cycle, hierarchy);
-    }
-    match group {
-        Group::Missing(reason) => Some(reason),
-        Group::Known(policy) => {
-            let least = policy.gang.as_ref()?.min_count;
-            let short = others(cycle).count() + 1 < least;
-            short.then(|| TOO_FEW.to_owned())
-        }
-    }
-}
-
 /// `preEnqueueWithHierarchies`: the whole tree that the pod's group belongs to must have its pods.
 fn with_hierarchies(cycle: &Cycle<'_>, hierarchy: Hierarchy<'_>) -> Option<String> {
     let pod = cycle.pod;
@@ -127,15 +138,4 @@ fn is_ready(id: &GroupId, hierarchy: Hierarchy<'_>, counts: &BTreeMap<&str, usiz
         false => counts.get(&*id.name).copied().unwrap_or(0),
     };
     has >= least
-}
-
-/// `Permit`: what the pod waits for once it has found a node, as far as pods that are bound tell.
-pub fn permit(cycle: &Cycle<'_>) -> Option<&'static str> {
-    let Group::Known(policy) = group(cycle)? else { return None };
-    let least = policy.gang.as_ref()?.min_count;
-    let placed = others(cycle).filter(|pod| pod.node_name.is_some()).count() + 1;
-    (placed < least).then_some(match cycle.profile.release.0 {
-        ..=35 => "waiting for minCount pods from a gang to be waiting on permit",
-        _ => "waiting for minCount pods from a gang to be scheduled",
-    })
 }

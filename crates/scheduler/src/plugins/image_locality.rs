@@ -1,11 +1,11 @@
 //! ImageLocality: nodes that have a pod's images already are preferred.
 
 use crate::cluster::{ImageState, NodeInfo, PodSpec, VolumeSource};
-use crate::profile::rules::{ImageFormula, Rules};
+use crate::release::{ImageFormula, Rules};
 use crate::{Cycle, Feasible, Plugin, PreScore};
 
 /// Upstream: `plugins/imagelocality/image_locality.go`; up to 1.16 ImageLocalityPriority.
-pub struct ImageLocality;
+pub(crate) struct ImageLocality;
 
 const MIB: i64 = 1024 * 1024;
 const MIN: i64 = 23 * MIB;

@@ -5,6 +5,9 @@ use std::sync::Arc;
 
 use super::unparsed_terms;
 use crate::cluster::{NodeInfo, NodeSelectorTerm, Operator, PodSpec};
+use crate::framework::WithoutState;
+use crate::framework::{Candidate, Fact};
+use crate::plugins::evidence;
 use crate::{Cycle, Feasible, Plugin, PreFilter, PreScore, Refusal, Rules, Verdict};
 
 /// Upstream: `plugins/nodeaffinity/node_affinity.go`; up to 1.16 MatchNodeSelector and NodeAffinityPriority.
@@ -86,6 +89,18 @@ Fails
             false,
         )
     }
+
+    fn without_prefilter(&self, _rules: &Rules) -> WithoutState {
+        WithoutState::Computes
+    }
+
+    fn without_prescore(&self, _rules: &Rules) -> WithoutState {
+        WithoutState::Computes
+    }
+
+    fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
+        evidence::node::affinity(cycle, node)
+    }
 }
 
 /// Whether the node selector and the required node affinity of a pod hold on a node.
@@ -107,7 +122,7 @@ fn any_term_matches(terms: &[NodeSelectorTerm], node: &NodeInfo, rules: &Rules) 
 }
 
 /// Whether a term holds on a node; `with_fields`: whether the release knows matchFields.
-pub fn term_matches(term: &NodeSelectorTerm, node: &NodeInfo, with_fields: bool) -> bool {
+pub(crate) fn term_matches(term: &NodeSelectorTerm, node: &NodeInfo, with_fields: bool) -> bool {
     if with_fields {
         return term.matches(&node.name, &node.labels);
     }
@@ -117,7 +132,7 @@ pub fn term_matches(term: &NodeSelectorTerm, node: &NodeInfo, with_fields: bool)
 }
 
 /// The nodes a pod's terms name, if every term names some.
-pub fn named_nodes(spec: &PodSpec) -> Option<BTreeSet<Arc<str>>> {
+pub(crate) fn named_nodes(spec: &PodSpec) -> Option<BTreeSet<Arc<str>>> {
     let terms = spec.node_affinity.required.as_ref().filter(|terms| !terms.is_empty())?;
     let mut names = BTreeSet::new();
     for term in terms {

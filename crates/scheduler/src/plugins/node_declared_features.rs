@@ -1,6 +1,10 @@
 //! NodeDeclaredFeatures: a node has declared the features a pod needs of its kubelet.
 
 use crate::cluster::PodSpec;
+use crate::framework::WithoutState;
+use crate::framework::{Candidate, Fact};
+use crate::plugins::evidence;
+use crate::release::Rules;
 use crate::{Cycle, Plugin, PreFilter, Release, Verdict};
 
 /// Upstream: `plugins/nodedeclaredfeatures/nodedeclaredfeatures.go`, `component-helpers/nodedeclaredfeatures`.
@@ -46,10 +50,24 @@ Differs from upstream
             }
         }))
     }
+
+    fn without_prefilter(&self, _rules: &Rules) -> WithoutState {
+        WithoutState::Fails("error reading \"PreFilterNodeDeclaredFeatures\" from cycle-state: not found".to_owned())
+    }
+
+    /// Without its gate it reads no state.
+    fn filter_without_state<'a>(&self, cycle: &'a Cycle<'a>, _prefilter: PreFilter<'a>) -> PreFilter<'a> {
+        let error = self.without_prefilter(&cycle.profile.rules).error().filter(|_| cycle.profile.gates.on("NodeDeclaredFeatures"));
+        PreFilter::Judge(Box::new(move |_| error.clone().map_or(Verdict::Pass, Verdict::Error)))
+    }
+
+    fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
+        evidence::node::features(cycle, node)
+    }
 }
 
 /// The features a pod needs of its kubelet.
-pub fn needed(spec: &PodSpec, release: Release) -> Vec<&'static str> {
+pub(crate) fn needed(spec: &PodSpec, release: Release) -> Vec<&'static str> {
     let needs = [
         ("RestartAllContainersOnContainerExits", spec.restarts_all_containers),
         ("UserNamespacesHostNetworkSupport", spec.host_network_in_user_namespace),

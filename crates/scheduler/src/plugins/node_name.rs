@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::framework::{Candidate, Fact};
+use crate::plugins::evidence;
 use crate::{Cycle, Filter, Plugin, PreFilter, Verdict};
 
 /// Upstream: `plugins/nodename/node_name.go`; up to 1.16 the predicate HostName.
@@ -41,5 +43,9 @@ Differs from upstream
             Some(wanted) if cycle.profile.release.0 >= 37 => PreFilter::Narrow(BTreeSet::from([wanted.clone()]), filter),
             _ => PreFilter::Judge(filter),
         }
+    }
+
+    fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
+        evidence::node::name(cycle, node)
     }
 }

@@ -1,10 +1,14 @@
 //! NodePorts: the host ports a pod wants are free.
 
 use crate::cluster::{HostPort, host_ports};
+use crate::framework::WithoutState;
+use crate::framework::{Candidate, Fact};
+use crate::plugins::evidence;
+use crate::release::Rules;
 use crate::{Cycle, Plugin, PreFilter, Verdict};
 
 /// Upstream: `plugins/nodeports/node_ports.go`; up to 1.16 the predicate PodFitsHostPorts.
-pub struct NodePorts;
+pub(crate) struct NodePorts;
 
 const REASON: &str = "node(s) didn't have free ports for the requested pod ports";
 
@@ -39,15 +43,23 @@ Differs from upstream
             if taken { Verdict::unschedulable(REASON) } else { Verdict::Pass }
         }))
     }
+
+    fn without_prefilter(&self, rules: &Rules) -> WithoutState {
+        WithoutState::fails(rules.reading_state(), "PreFilter", self.name())
+    }
+
+    fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
+        evidence::node::ports(cycle, node)
+    }
 }
 
 /// The host ports the pod of a cycle wants.
-pub fn wanted<'a>(cycle: &'a Cycle<'a>) -> Vec<&'a HostPort> {
+pub(crate) fn wanted<'a>(cycle: &'a Cycle<'a>) -> Vec<&'a HostPort> {
     host_ports(cycle.pod, cycle.profile.rules.sidecar_ports).collect()
 }
 
 /// Whether two pods cannot have these ports on one node. Only `0.0.0.0` is a wildcard, `::` is not.
-pub fn conflicts(wanted: &HostPort, used: &HostPort) -> bool {
+pub(crate) fn conflicts(wanted: &HostPort, used: &HostPort) -> bool {
     let any = |port: &HostPort| &*port.ip == "0.0.0.0";
     wanted.port == used.port && wanted.protocol == used.protocol && (any(wanted) || any(used) || wanted.ip == used.ip)
 }

@@ -3,11 +3,18 @@
 use std::sync::Arc;
 
 use crate::cluster::{NodeInfo, RequestRules, Resources};
+use crate::framework::{on_shape, part};
 use crate::{Cycle, PreScore, Rules, ScoringStrategy};
 
 /// What a node offers of a resource and what would be taken of it with the pod; `None` where upstream leaves the resource out.
 /// Upstream: `calculateResourceAllocatableRequest` (`plugins/noderesources/resource_allocation.go`).
-pub fn offered_and_taken(name: &str, node: &NodeInfo, pod: &Resources, non_zero: bool, drop_unrequested: bool) -> Option<(i64, i64)> {
+pub(crate) fn offered_and_taken(
+    name: &str,
+    node: &NodeInfo,
+    pod: &Resources,
+    non_zero: bool,
+    drop_unrequested: bool,
+) -> Option<(i64, i64)> {
     let own = pod.get(name);
     let taken = match name {
         "cpu" if non_zero => node.non_zero_cpu,
@@ -42,11 +49,6 @@ pub(super) fn strategy_score<'a>(
     })
 }
 
-/// A part of a whole on a scale, wrapping as Go's arithmetic does.
-pub fn part(amount: i64, scale: i64, whole: i64) -> i64 {
-    amount.wrapping_mul(scale).wrapping_div(whole)
-}
-
 fn weighted_mean(resources: &[(Arc<str>, i64)], node: &NodeInfo, pod: &Resources, rules: &Rules, score: impl Fn(i64, i64) -> i64) -> i64 {
     let (mut sum, mut weights) = (0, 0);
     for (name, weight) in resources {
@@ -77,34 +79,4 @@ fn ratio(shape: &[(i64, i64)], resources: &[(Arc<str>, i64)], node: &NodeInfo, p
         }
     }
     if weights == 0 { 0 } else { (sum as f64 / weights as f64).round() as i64 }
-}
-
-/// The value of a broken line at `at`; upstream: `BuildBrokenLinearFunction`.
-pub fn on_shape(shape: &[(i64, i64)], at: i64, stretch: i64) -> i64 {
-    let Some((first, rest)) = shape.split_first() else { return 0 };
-    if at <= first.0 {
-        return first.1 * stretch;
-    }
-    let mut before = *first;
-    for point in rest {
-        if at <= point.0 {
-            let (low, high) = (before.1 * stretch, point.1 * stretch);
-            return low + (high - low) * (at - before.0) / (point.0 - before.0);
-        }
-        before = *point;
-    }
-    before.1 * stretch
-}
-
-#[cfg(test)]
-mod tests {
-    use super::on_shape;
-
-    #[test]
-    fn a_shape_is_broken_lines() {
-        let shape = [(0, 0), (50, 10), (100, 5)];
-        for (at, want) in [(0, 0), (25, 50), (50, 100), (75, 75), (100, 50), (120, 50)] {
-            assert_eq!(on_shape(&shape, at, 10), want, "{at}");
-        }
-    }
 }

@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use crate::cluster::{NodeInfo, RequestRules, Resources, is_extended};
 use crate::dra::resources_of_classes;
+use crate::framework::WithoutState;
+use crate::framework::{Candidate, Fact};
+use crate::plugins::evidence;
 use crate::{Arguments, Cycle, Feasible, Plugin, PreFilter, PreScore, Refusal, Rules, ScoringStrategy, Verdict};
 
 use super::node_resources::strategy_score;
 
 /// Upstream: `plugins/noderesources/fit.go`; up to 1.16 the predicate PodFitsResources.
-pub struct NodeResourcesFit;
+pub(crate) struct NodeResourcesFit;
 
 const SIDECARS_OFF: &str = "Pod has a restartable init container and the SidecarContainers feature is disabled";
 
@@ -61,11 +64,23 @@ Differs from upstream
         let arguments = &cycle.profile.arguments;
         strategy_score(cycle, arguments.strategy.clone(), &arguments.strategy_resources, RequestRules { overhead, ..requests })
     }
+
+    fn without_prefilter(&self, _rules: &Rules) -> WithoutState {
+        WithoutState::fails("error reading", "PreFilter", self.name())
+    }
+
+    fn without_prescore(&self, _rules: &Rules) -> WithoutState {
+        WithoutState::Computes
+    }
+
+    fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
+        evidence::resources::room(cycle, node)
+    }
 }
 
 /// A resource a node lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shortage {
+pub(crate) struct Shortage {
     /// Its name; `pods` for the number of pods.
     pub resource: Arc<str>,
     /// What the pod asks for.
@@ -77,7 +92,7 @@ pub struct Shortage {
 }
 
 /// Everything a node lacks for a request, in upstream's order.
-pub fn shortages(
+pub(crate) fn shortages(
     node: &NodeInfo,
     request: &Resources,
     rules: &Rules,
@@ -140,7 +155,7 @@ fn is_ignored(name: &Arc<str>, rules: &Rules, arguments: &Arguments) -> bool {
 
 /// The resources that are left to DynamicResources where a node does not offer them: those device classes stand for.
 /// (1.34 leaves all to it of a pod that wants no extended resource.)
-pub fn device_resources(cycle: &Cycle) -> Vec<Arc<str>> {
+pub(crate) fn device_resources(cycle: &Cycle) -> Vec<Arc<str>> {
     let release = cycle.profile.release.0;
     if !cycle.profile.rules.dra_extended_resources {
         return Vec::new();
@@ -154,7 +169,7 @@ pub fn device_resources(cycle: &Cycle) -> Vec<Arc<str>> {
 }
 
 /// NodeResourcesLeastAllocated: the score that NodeResourcesFit took over in 1.22.
-pub struct LeastAllocated;
+pub(crate) struct LeastAllocated;
 
 impl Plugin for LeastAllocated {
     fn name(&self) -> &'static str {
@@ -180,7 +195,7 @@ Differs from upstream
 }
 
 /// NodeResourcesMostAllocated: the fuller the better, up to 1.21.
-pub struct MostAllocated;
+pub(crate) struct MostAllocated;
 
 impl Plugin for MostAllocated {
     fn name(&self) -> &'static str {
@@ -207,7 +222,7 @@ Differs from upstream
 }
 
 /// RequestedToCapacityRatio: by a shape, up to 1.22.
-pub struct RequestedToCapacityRatio;
+pub(crate) struct RequestedToCapacityRatio;
 
 impl Plugin for RequestedToCapacityRatio {
     fn name(&self) -> &'static str {

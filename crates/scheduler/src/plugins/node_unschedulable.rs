@@ -3,6 +3,8 @@
 use std::sync::LazyLock;
 
 use crate::cluster::Taint;
+use crate::framework::{Candidate, Fact};
+use crate::plugins::evidence;
 use crate::{Cycle, Plugin, PreFilter, Verdict};
 
 use super::tolerates;
@@ -39,5 +41,9 @@ Differs from upstream
         PreFilter::Judge(Box::new(move |node| {
             if node.unschedulable && !tolerated { Verdict::unresolvable("node(s) were unschedulable") } else { Verdict::Pass }
         }))
+    }
+
+    fn compared(&self, _cycle: &Cycle, node: &Candidate, verdict: &Verdict) -> Vec<Fact> {
+        evidence::node::cordon(node, verdict.passes())
     }
 }

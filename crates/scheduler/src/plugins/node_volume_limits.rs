@@ -3,13 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::cluster::{PodInfo, VolumeSource};
+use crate::framework::Fact;
+use crate::framework::WithoutState;
+use crate::plugins::evidence;
+use crate::release::Rules;
 use crate::volumes::{InTreePlugin, claim_class, claim_refs, inline_csi_volume, is_migrated, owner_problem, spec_class, volume_plugin};
 use crate::{Candidate, Cycle, Plugin, PreFilter, Verdict};
 use ketcd_kube::api::core::v1::PersistentVolumeClaim;
 use ketcd_kube::api::storage::v1::CSINode;
 
 /// The rule.
-pub struct NodeVolumeLimits;
+pub(crate) struct NodeVolumeLimits;
 
 const EXCEEDED: &str = "node(s) exceed max volume count";
 
@@ -72,10 +76,18 @@ Differs from upstream
             }
         }))
     }
+
+    fn without_prefilter(&self, _rules: &Rules) -> WithoutState {
+        WithoutState::Computes
+    }
+
+    fn compared(&self, cycle: &Cycle, node: &Candidate, verdict: &Verdict) -> Vec<Fact> {
+        evidence::volumes::csi_limits(cycle, node, verdict)
+    }
 }
 
 /// What is compared for a driver on a node.
-pub struct Count {
+pub(crate) struct Count {
     /// The driver.
     pub driver: String,
     /// Volumes that are there.
@@ -89,7 +101,7 @@ pub struct Count {
 }
 
 /// What is compared on a node, for each driver that the pod needs and that has a limit there; none where a volume cannot be looked up.
-pub fn compared(cycle: &Cycle<'_>, node: &Candidate) -> Vec<Count> {
+pub(crate) fn compared(cycle: &Cycle<'_>, node: &Candidate) -> Vec<Count> {
     let csi_node = cycle.state.listers().csi_nodes.get("", &node.name).map(|csi_node| &**csi_node);
     let mut wanted = Volumes::new();
     match collect(cycle.pod, true, csi_node, cycle, &mut wanted) {

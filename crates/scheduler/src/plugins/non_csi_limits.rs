@@ -3,12 +3,16 @@
 use std::collections::BTreeSet;
 
 use crate::cluster::{Node, PodInfo, VolumeSource};
+use crate::framework::Fact;
+use crate::framework::WithoutState;
+use crate::plugins::evidence;
+use crate::release::Rules;
 use crate::volumes::{InTreePlugin, claim_refs, is_migrated, owner_problem, spec_class};
 use crate::{Candidate, Cycle, Plugin, PreFilter, Release, Verdict};
 use ketcd_kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 
 /// The rule for one kind of disk.
-pub struct NonCsiLimits {
+pub(crate) struct NonCsiLimits {
     name: &'static str,
     doc: &'static str,
     in_tree: &'static str,
@@ -33,7 +37,7 @@ macro_rules! doc {
 }
 
 /// Amazon's disks.
-pub static EBS_LIMITS: NonCsiLimits = NonCsiLimits {
+pub(crate) static EBS_LIMITS: NonCsiLimits = NonCsiLimits {
     name: "EBSLimits",
     doc: doc!("Amazon", "39 (25 where the instance type is of the Nitro system)", "attachable-volumes-aws-ebs"),
     in_tree: "kubernetes.io/aws-ebs",
@@ -42,7 +46,7 @@ pub static EBS_LIMITS: NonCsiLimits = NonCsiLimits {
 };
 
 /// Google's disks.
-pub static GCE_PD_LIMITS: NonCsiLimits = NonCsiLimits {
+pub(crate) static GCE_PD_LIMITS: NonCsiLimits = NonCsiLimits {
     name: "GCEPDLimits",
     doc: doc!("Google", "16", "attachable-volumes-gce-pd"),
     in_tree: "kubernetes.io/gce-pd",
@@ -51,7 +55,7 @@ pub static GCE_PD_LIMITS: NonCsiLimits = NonCsiLimits {
 };
 
 /// Azure's disks.
-pub static AZURE_DISK_LIMITS: NonCsiLimits = NonCsiLimits {
+pub(crate) static AZURE_DISK_LIMITS: NonCsiLimits = NonCsiLimits {
     name: "AzureDiskLimits",
     doc: doc!("Azure", "16", "attachable-volumes-azure-disk"),
     in_tree: "kubernetes.io/azure-disk",
@@ -60,7 +64,7 @@ pub static AZURE_DISK_LIMITS: NonCsiLimits = NonCsiLimits {
 };
 
 /// OpenStack's disks; never a default.
-pub static CINDER_LIMITS: NonCsiLimits = NonCsiLimits {
+pub(crate) static CINDER_LIMITS: NonCsiLimits = NonCsiLimits {
     name: "CinderLimits",
     doc: doc!("OpenStack", "256", "attachable-volumes-cinder"),
     in_tree: "kubernetes.io/cinder",
@@ -113,10 +117,18 @@ impl Plugin for NonCsiLimits {
             }
         }))
     }
+
+    fn without_prefilter(&self, _rules: &Rules) -> WithoutState {
+        WithoutState::Computes
+    }
+
+    fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
+        evidence::volumes::disk_limits(self.name, cycle, node)
+    }
 }
 
 /// What one of these rules, under its newer or its older name, compares on a node.
-pub struct Disks {
+pub(crate) struct Disks {
     /// The pod's.
     pub wanted: BTreeSet<String>,
     /// Those of the pods on the node.
@@ -128,7 +140,7 @@ pub struct Disks {
 }
 
 /// What a rule compares on a node; `None` where a volume cannot be looked up.
-pub fn compared(rule: &str, cycle: &Cycle<'_>, node: &Candidate) -> Option<Disks> {
+pub(crate) fn compared(rule: &str, cycle: &Cycle<'_>, node: &Candidate) -> Option<Disks> {
     let rule = match rule {
         "EBSLimits" | "MaxEBSVolumeCount" => &EBS_LIMITS,
         "GCEPDLimits" | "MaxGCEPDVolumeCount" => &GCE_PD_LIMITS,

@@ -3,7 +3,7 @@
 use crate::{Cycle, Feasible, Plugin, PreFilter, PreScore, Verdict};
 
 /// A plugin without a rule.
-pub(super) struct Pending;
+pub(crate) struct Pending;
 
 const MISSING: &str = "ketcd has no rule for this plugin";
 

@@ -2,9 +2,9 @@
 //! `groups/placement.rs` runs them.
 
 use crate::cluster::{NodeInfo, PodInfo, Resources};
-use crate::{Plugin, Profile};
+use crate::framework::{Plugin, Profile, part};
 
-use super::node_resources::{offered_and_taken, part};
+use super::node_resources::offered_and_taken;
 
 /// Upstream: `plugins/topologyaware/topology_placement.go`.
 pub(super) struct TopologyPlacementGenerator;
@@ -57,7 +57,7 @@ Differs from upstream
 ///
 /// # Errors
 /// Upstream's, where no placement has a pod.
-pub fn placement_pods(counts: &[i64]) -> Result<Vec<i64>, String> {
+pub(crate) fn placement_pods(counts: &[i64]) -> Result<Vec<i64>, String> {
     let most = counts.iter().copied().max().unwrap_or(0);
     if most == 0 {
         let why = "no pods from pod group are assigned to any of the candidate placements";
@@ -68,7 +68,11 @@ pub fn placement_pods(counts: &[i64]) -> Result<Vec<i64>, String> {
 
 /// How full the nodes of a placement would be with the group's pods on them.
 /// Upstream: `scorePlacement` (`plugins/noderesources/resource_allocation.go`) with the scorer of MostAllocated.
-pub fn placement_fill<'a>(pods: impl Iterator<Item = &'a PodInfo>, nodes: impl Iterator<Item = &'a NodeInfo>, profile: &Profile) -> i64 {
+pub(crate) fn placement_fill<'a>(
+    pods: impl Iterator<Item = &'a PodInfo>,
+    nodes: impl Iterator<Item = &'a NodeInfo>,
+    profile: &Profile,
+) -> i64 {
     let mut wanted = Resources::default();
     pods.for_each(|pod| wanted.add(&profile.rules.requests.scored(pod, true)));
     let resources = &profile.arguments.strategy_resources;

@@ -1,6 +1,6 @@
-//! SchedulingGates: a pod with gates does not enter the queue. The check itself comes before any cycle: see `Cycle::prepare`.
+//! SchedulingGates: a pod with gates does not enter the queue.
 
-use crate::Plugin;
+use crate::{Cycle, Plugin};
 
 /// Upstream: `plugins/schedulinggates/scheduling_gates.go`.
 pub(super) struct SchedulingGates;
@@ -22,5 +22,10 @@ History
   The API server writes the condition PodScheduled=False with the reason SchedulingGated when the pod is created.
 Differs from upstream
   nowhere"
+    }
+
+    fn pre_enqueue(&self, cycle: &Cycle) -> Option<String> {
+        let gates = || format!("waiting for scheduling gates: [{}]", cycle.pod.spec.scheduling_gates.join(" "));
+        cycle.profile.waits_at_gates(cycle.pod).then(gates)
     }
 }

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::cluster::{Labels, NodeInfo, Selector};
-use crate::plugin::{Normalize, Score};
+use crate::framework::WithoutState;
+use crate::framework::{Normalize, Score};
+use crate::release::Rules;
 use crate::{Cycle, Feasible, Plugin, PreScore};
 
 use super::workload_selector::{workload_selector, workload_selectors};
@@ -41,6 +43,14 @@ impl Plugin for SelectorSpread {
     fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
         score(cycle)
     }
+
+    fn without_prescore(&self, rules: &Rules) -> WithoutState {
+        WithoutState::fails(rules.reading_selectors(), "PreScore", self.name())
+    }
+
+    fn score_without_state<'a>(&self, name: &str, cycle: &Cycle, prescore: PreScore<'a>) -> PreScore<'a> {
+        unread_state(self.without_prescore(&cycle.profile.rules), name, cycle, prescore)
+    }
 }
 
 impl Plugin for DefaultPodTopologySpread {
@@ -54,6 +64,25 @@ impl Plugin for DefaultPodTopologySpread {
 
     fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
         score(cycle)
+    }
+
+    fn without_prescore(&self, rules: &Rules) -> WithoutState {
+        WithoutState::fails(rules.reading_selectors(), "PreScore", self.name())
+    }
+
+    fn score_without_state<'a>(&self, name: &str, cycle: &Cycle, prescore: PreScore<'a>) -> PreScore<'a> {
+        unread_state(self.without_prescore(&cycle.profile.rules), name, cycle, prescore)
+    }
+}
+
+/// Pods with constraints of their own are not spread by selectors, and no state is asked for.
+fn unread_state<'a>(without: WithoutState, name: &str, cycle: &Cycle, prescore: PreScore<'a>) -> PreScore<'a> {
+    match (without.error(), prescore) {
+        (Some(error), _) if cycle.pod.spec.spread.is_empty() => {
+            PreScore::Error(cycle.profile.rules.score_error(name, &cycle.pod.name, &error))
+        }
+        (_, PreScore::Skip) => PreScore::plain(|_| 0),
+        (_, other) => other,
     }
 }
 

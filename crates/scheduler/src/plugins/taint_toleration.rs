@@ -1,10 +1,14 @@
 //! TaintToleration: a tainted node takes only pods that tolerate its taints, and prefers those that tolerate the soft ones.
 
 use crate::cluster::{NodeInfo, Taint, Toleration};
+use crate::framework::WithoutState;
+use crate::framework::{Candidate, Fact};
+use crate::plugins::evidence;
+use crate::release::Rules;
 use crate::{Cycle, Feasible, Plugin, PreFilter, PreScore, Verdict};
 
 /// Upstream: `plugins/tainttoleration/taint_toleration.go`; up to 1.16 PodToleratesNodeTaints and TaintTolerationPriority.
-pub struct TaintToleration;
+pub(crate) struct TaintToleration;
 
 impl Plugin for TaintToleration {
     fn name(&self) -> &'static str {
@@ -57,10 +61,18 @@ Differs from upstream
         };
         PreScore::scaled(intolerable, true)
     }
+
+    fn without_prescore(&self, rules: &Rules) -> WithoutState {
+        WithoutState::fails(rules.reading_scores(), "PreScore", self.name())
+    }
+
+    fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
+        evidence::node::taints(cycle, node, &["NoSchedule", "NoExecute"])
+    }
 }
 
 /// The first taint that keeps a pod off a node.
-pub fn untolerated<'t>(taints: &'t [Taint], tolerations: &[Toleration], comparisons: bool) -> Option<&'t Taint> {
+pub(crate) fn untolerated<'t>(taints: &'t [Taint], tolerations: &[Toleration], comparisons: bool) -> Option<&'t Taint> {
     taints
         .iter()
         .filter(|taint| matches!(&*taint.effect, "NoSchedule" | "NoExecute"))
@@ -68,12 +80,12 @@ pub fn untolerated<'t>(taints: &'t [Taint], tolerations: &[Toleration], comparis
 }
 
 /// Whether all taints are tolerated, those too that only cost points.
-pub fn tolerates_all(taints: &[Taint], tolerations: &[Toleration]) -> bool {
+pub(crate) fn tolerates_all(taints: &[Taint], tolerations: &[Toleration]) -> bool {
     taints.iter().all(|taint| tolerations.iter().any(|toleration| tolerates(toleration, taint, false)))
 }
 
 /// Whether a toleration covers a taint. `comparisons`: whether the operators Lt and Gt are known.
-pub fn tolerates(toleration: &Toleration, taint: &Taint, comparisons: bool) -> bool {
+pub(crate) fn tolerates(toleration: &Toleration, taint: &Taint, comparisons: bool) -> bool {
     if !(toleration.effect.is_empty() || toleration.effect == taint.effect) || !(toleration.key.is_empty() || toleration.key == taint.key) {
         return false;
     }

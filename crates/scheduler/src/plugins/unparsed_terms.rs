@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use crate::cluster::NodeSelectorTerm;
-use crate::config::{label_name, node_selector_faults};
+use crate::validation::{label_name, node_selector_faults};
 use crate::{Cycle, Release};
 
 /// The error that a pod's preferred terms end the scoring of `nodes` nodes with.
@@ -100,7 +100,7 @@ mod tests {
 
     use super::{aggregate, first_fault};
     use crate::Release;
-    use crate::config::node_selector_faults;
+    use crate::validation::node_selector_faults;
 
     #[test]
     fn faults_are_told_as_each_release_tells_them() {

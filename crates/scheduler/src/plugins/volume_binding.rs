@@ -4,13 +4,17 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::cluster::{CachedObject, Node, ObjectKey, VolumeSource, WatchedKind};
+use crate::framework::Fact;
+use crate::framework::WithoutState;
+use crate::plugins::evidence;
+use crate::release::Rules;
 use crate::volumes::{Binder, PodClaims, claim_refs, owner_problem};
 use crate::{Candidate, Cycle, Feasible, Plugin, PreFilter, PreScore, Refusal, Verdict};
 use ketcd_kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use ketcd_kube::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 /// The rule.
-pub struct VolumeBinding;
+pub(crate) struct VolumeBinding;
 
 const UNBOUND_IMMEDIATE: &str = "pod has unbound immediate PersistentVolumeClaims";
 
@@ -106,6 +110,18 @@ Differs from upstream
         let shape = &cycle.profile.arguments.volume_shape;
         PreScore::plain(move |node| binder.find(&Candidate::plain(node)).map_or(0, |found| found.score(shape, by_capacity)))
     }
+
+    fn without_prefilter(&self, _rules: &Rules) -> WithoutState {
+        WithoutState::Fails("not found".to_owned())
+    }
+
+    fn without_prescore(&self, _rules: &Rules) -> WithoutState {
+        WithoutState::Computes
+    }
+
+    fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
+        evidence::volumes::binding(cycle, node)
+    }
 }
 
 /// What the pod's Reserve on a node makes of volumes and claims until they are bound, and whether which volumes these are is chance.
@@ -130,7 +146,7 @@ pub(crate) fn reserved(cycle: &Cycle<'_>, node: &Node) -> (Vec<(ObjectKey, Cache
 }
 
 /// The pod's claims, in order, or why it cannot be scheduled (`podHasPVCs`).
-pub fn claims(cycle: &Cycle<'_>) -> Result<Vec<Arc<PersistentVolumeClaim>>, String> {
+pub(crate) fn claims(cycle: &Cycle<'_>) -> Result<Vec<Arc<PersistentVolumeClaim>>, String> {
     let release = cycle.profile.release;
     let mut found = Vec::new();
     for reference in claim_refs(cycle.pod, cycle.profile.gates.on("GenericEphemeralVolume")) {

@@ -4,11 +4,15 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::cluster::{ClusterState, PodInfo, VolumeSource};
+use crate::framework::Fact;
+use crate::framework::WithoutState;
+use crate::plugins::evidence;
+use crate::release::Rules;
 use crate::volumes::claim_refs;
 use crate::{Candidate, Cycle, Filter, Plugin, PreFilter, Refusal, Verdict};
 
 /// The rule.
-pub struct VolumeRestrictions;
+pub(crate) struct VolumeRestrictions;
 
 const DISK_CONFLICT: &str = "node(s) had no available disk";
 /// Up to 1.33.
@@ -71,10 +75,32 @@ Differs from upstream
             if release >= 27 && used + uses(node.added) > uses(node.removed) { Verdict::unschedulable(in_use) } else { Verdict::Pass }
         }))
     }
+
+    /// Since 1.27 it looks for conflicting disks, which needs no state, and then fails, if it goes on to claims at all.
+    fn without_prefilter(&self, _rules: &Rules) -> WithoutState {
+        WithoutState::Computes
+    }
+
+    fn filter_without_state<'a>(&self, cycle: &'a Cycle<'a>, _prefilter: PreFilter<'a>) -> PreFilter<'a> {
+        let error = self.remove_pod_error(&cycle.profile.rules).filter(|_| cycle.profile.gates.on("ReadWriteOncePod"));
+        let disks = disks(cycle.pod);
+        PreFilter::Judge(Box::new(move |node| match (disks(node), &error) {
+            (Verdict::Pass, Some(error)) => Verdict::Error(error.clone()),
+            (verdict, _) => verdict,
+        }))
+    }
+
+    fn remove_pod_error(&self, rules: &Rules) -> Option<String> {
+        rules.read_write_once_pod_by_node().then(|| "cannot read \"PreFilterVolumeRestrictions\" from cycleState".to_owned())
+    }
+
+    fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
+        evidence::volumes::restrictions(cycle, node)
+    }
 }
 
 /// The part that looks for disks which the pod cannot share with those on a node.
-pub fn disks(pod: &PodInfo) -> Filter<'_> {
+pub(crate) fn disks(pod: &PodInfo) -> Filter<'_> {
     let sources = pod.spec.volumes.iter().map(|volume| &volume.source);
     let restricted: Vec<&VolumeSource> = sources.filter(|source| is_restricted(source)).collect();
     Box::new(move |node| {
@@ -85,7 +111,7 @@ pub fn disks(pod: &PodInfo) -> Filter<'_> {
 }
 
 /// The pod's claims that only one pod may use; a claim that is missing refuses the pod.
-pub fn once_claims(pod: &PodInfo, state: &ClusterState) -> Result<BTreeSet<Arc<str>>, Refusal> {
+pub(crate) fn once_claims(pod: &PodInfo, state: &ClusterState) -> Result<BTreeSet<Arc<str>>, Refusal> {
     let mut once = BTreeSet::new();
     for claim in claim_refs(pod, false) {
         let Some(found) = state.listers().claims.get(&pod.namespace, &claim.name) else {
@@ -109,19 +135,19 @@ fn is_used(claim: &Arc<str>, cycle: &Cycle) -> bool {
 }
 
 /// The pods on nodes that use a claim.
-pub fn users<'a>(namespace: &'a str, claim: &'a str, state: &'a ClusterState) -> impl Iterator<Item = &'a Arc<PodInfo>> {
+pub(crate) fn users<'a>(namespace: &'a str, claim: &'a str, state: &'a ClusterState) -> impl Iterator<Item = &'a Arc<PodInfo>> {
     let pods = state.nodes().flat_map(|node| &node.pods).filter(move |pod| &*pod.namespace == namespace);
     pods.filter(move |pod| claim_refs(pod, false).any(|used| &*used.name == claim))
 }
 
 /// Whether the disk may be one that pods cannot share.
-pub fn is_restricted(source: &VolumeSource) -> bool {
+pub(crate) fn is_restricted(source: &VolumeSource) -> bool {
     use VolumeSource::{AwsElasticBlockStore, GcePersistentDisk, Iscsi, Rbd};
     matches!(source, GcePersistentDisk { .. } | AwsElasticBlockStore { .. } | Iscsi { .. } | Rbd { .. })
 }
 
 /// `isVolumeConflict`.
-pub fn conflicts(volume: &VolumeSource, other: &VolumeSource) -> bool {
+pub(crate) fn conflicts(volume: &VolumeSource, other: &VolumeSource) -> bool {
     use VolumeSource::{AwsElasticBlockStore, GcePersistentDisk, Iscsi, Rbd};
     match (volume, other) {
         (GcePersistentDisk { name, read_only }, GcePersistentDisk { name: other, read_only: shared }) => {

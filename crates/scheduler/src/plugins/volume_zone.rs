@@ -2,19 +2,23 @@
 
 use std::collections::BTreeSet;
 
+use crate::framework::Fact;
+use crate::framework::WithoutState;
+use crate::plugins::evidence;
+use crate::release::Rules;
 use crate::volumes::{claim_class, claim_refs, spec_class};
 use crate::{Candidate, Cycle, Plugin, PreFilter, Refusal, Verdict};
 use ketcd_kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 
 /// The rule.
-pub struct VolumeZone;
+pub(crate) struct VolumeZone;
 
 const CONFLICT: &str = "node(s) had no available volume zone";
 const BETA_KEYS: [&str; 2] = ["failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"];
 const KEYS: [&str; 4] = [BETA_KEYS[0], BETA_KEYS[1], "topology.kubernetes.io/zone", "topology.kubernetes.io/region"];
 
 /// A zone or region label of a volume and the values it allows.
-pub struct Topology {
+pub(crate) struct Topology {
     /// The volume.
     pub volume: String,
     /// The label.
@@ -71,10 +75,18 @@ Differs from upstream
             }
         }))
     }
+
+    fn without_prefilter(&self, _rules: &Rules) -> WithoutState {
+        WithoutState::Computes
+    }
+
+    fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
+        evidence::volumes::zones(cycle, node)
+    }
 }
 
 /// The node labels a release knows.
-pub fn keys(release: u16) -> &'static [&'static str] {
+pub(crate) fn keys(release: u16) -> &'static [&'static str] {
     if release >= 19 { &KEYS } else { &BETA_KEYS }
 }
 
@@ -84,7 +96,7 @@ impl Topology {
     }
 
     /// The node's value for the label.
-    pub fn value<'n>(&self, node: &'n Candidate, release: u16) -> Option<&'n str> {
+    pub(crate) fn value<'n>(&self, node: &'n Candidate, release: u16) -> Option<&'n str> {
         let stable = match self.key {
             key if release >= 29 && key == BETA_KEYS[0] => node.labels.get(KEYS[2]),
             key if release >= 29 && key == BETA_KEYS[1] => node.labels.get(KEYS[3]),
@@ -95,7 +107,7 @@ impl Topology {
 }
 
 /// The labels of the pod's volumes, and the first reason why more cannot be had.
-pub fn topologies(cycle: &Cycle<'_>, keys: &[&'static str]) -> (Vec<Topology>, Option<String>) {
+pub(crate) fn topologies(cycle: &Cycle<'_>, keys: &[&'static str]) -> (Vec<Topology>, Option<String>) {
     let mut found = Vec::new();
     let problem = collect(cycle, keys, &mut found).err();
     (found, problem)

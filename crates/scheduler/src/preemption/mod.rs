@@ -6,27 +6,26 @@ use std::sync::Arc;
 
 use crate::cluster::{NodeInfo, PodInfo};
 
-use super::cycle::fit_error::{filter_error, histogram};
-use super::cycle::judgement::{Judgement, NodeJudgement, WholePod};
-use super::cycle::prepared::Prepared;
-use super::cycle::stateless;
-use super::cycle::{Cycle, Moved, in_parallel};
-use super::groups::{self, Hierarchy, PostFilters, Together};
-use super::plugin::Verdict;
-use super::plugins;
-use super::plugins::dynamic_resources::{Said, claims_are_known};
-use super::profile::rules::{FitErrorFormat, PreemptionCandidates};
-use super::profile::{FilterMode, Profile};
+use crate::cycle::fit_error::{filter_error, histogram};
+use crate::cycle::prepared::Prepared;
+use crate::cycle::{Moved, in_parallel};
+use crate::framework::{Cycle, FilterMode, Judgement, NodeJudgement, PostFilter, PostFilters, Verdict, WholePod};
+use crate::pod_groups::Hierarchy;
+use crate::registry;
+use crate::release::{FitErrorFormat, PreemptionCandidates};
 
 pub(crate) mod budgets;
+pub(crate) mod evict;
+mod judge;
 mod units;
 pub(crate) mod victims;
 
+use evict::Together;
 use victims::{PreemptionCandidate, candidates};
 
-/// What the PostFilter plugins answer.
+/// What the PostFilter plugins answer together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct PostFilter {
+pub(crate) struct Answer {
     /// What they add to the message; empty where they add nothing.
     pub message: String,
     /// What they may add as well: of nodes that rank equal chance picks one, and since 1.37 the message names it.
@@ -41,58 +40,45 @@ const NOT_HELPFUL: &str = "Preemption is not helpful for scheduling";
 const NO_VICTIMS: &str = "No preemption victims found for incoming pod";
 
 /// Runs the profile's PostFilter plugins, up to the first that helps or fails.
-pub(crate) fn post_filter<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement: &Judgement) -> PostFilter {
+pub(crate) fn post_filter<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement: &Judgement) -> Answer {
     let profile = cycle.profile;
     if matches!(judgement.whole_pod, Some(WholePod::Gated { .. } | WholePod::Error(_))) {
-        return PostFilter::default();
+        return Answer::default();
     }
     let of_group = cycle.scope.map_or(PostFilters::Run, |scope| scope.post_filter);
     if of_group == PostFilters::Skip {
-        return PostFilter::default();
+        return Answer::default();
     }
     let mut parts: Vec<String> = Vec::new();
     for plugin in &profile.post_filters {
-        match *plugin {
-            "DynamicResources" if !profile.rules.dra && profile.release.0 >= 37 => {}
-            "DynamicResources" if !profile.rules.dra => parts.push("plugin disabled".to_owned()),
-            "DynamicResources" if !claims_are_known(cycle, judgement) => {
-                return PostFilter { message: "not found".to_owned(), ..PostFilter::default() };
-            }
-            "DynamicResources" => match plugins::dynamic_resources_post_filter(cycle, judgement) {
-                Said::On(said) => parts.push(said.to_owned()),
-                Said::Ends(said) | Said::Fails(said) => return PostFilter { message: said.to_owned(), ..PostFilter::default() },
-            },
-            _ if !profile.preempts => {}
-            _ if let PostFilters::Declines(why) = of_group => parts.push(format!("preemption: {why}")),
-            _ => {
+        match registry::named(plugin).post_filter(cycle, judgement) {
+            PostFilter::Says(said) => parts.push(said.to_owned()),
+            PostFilter::Ends(said) | PostFilter::Fails(said) => return Answer { message: said.to_owned(), ..Answer::default() },
+            PostFilter::Preempts if !profile.preempts => {}
+            PostFilter::Preempts if let PostFilters::Declines(why) = of_group => parts.push(format!("preemption: {why}")),
+            PostFilter::Preempts => {
                 let preemption = dry_run(cycle, prepared, judgement);
                 if preemption.nominates || preemption.failed {
                     let told = profile.rules.fit_error != FitErrorFormat::Reasons;
-                    return PostFilter { message: if told { preemption.message } else { String::new() }, ..preemption };
+                    return Answer { message: if told { preemption.message } else { String::new() }, ..preemption };
                 }
                 parts.push(preemption.message);
             }
         }
     }
     if profile.rules.fit_error == FitErrorFormat::Reasons {
-        return PostFilter::default();
+        return Answer::default();
     }
     parts.retain(|part| !part.is_empty());
     let message = parts.join(", ");
     parts.reverse();
     // In 1.26 the plugins' sentences come in the order of a Go map.
     let equals = if profile.release.0 == 26 && parts.len() > 1 { vec![parts.join(", ")] } else { Vec::new() };
-    PostFilter { message, equals, ..PostFilter::default() }
+    Answer { message, equals, ..Answer::default() }
 }
 
-/// The plugins in the order of their PreFilters.
-pub(super) fn prefilters(profile: &Profile) -> Vec<&'static str> {
-    let of_filters = || profile.filters.iter().map(|entry| entry.name).collect();
-    if profile.prefilter_order.is_empty() { of_filters() } else { profile.prefilter_order.clone() }
-}
-
-fn dry_run<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement: &Judgement) -> PostFilter {
-    let ineligible = |why: &str| PostFilter { message: format!("preemption: {why}"), ..PostFilter::default() };
+fn dry_run<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement: &Judgement) -> Answer {
+    let ineligible = |why: &str| Answer { message: format!("preemption: {why}"), ..Answer::default() };
     if cycle.pod.spec.never_preempts && cycle.profile.rules.preemption_never {
         return ineligible("not eligible due to preemptionPolicy=Never.");
     }
@@ -129,7 +115,7 @@ fn dry_run<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement: &Judgem
     if answers.iter().any(|answer| matches!(answer, DryRun::Fits)) {
         if kept(cycle, judgement) > 0 {
             let mut said = placements(cycle, judgement).into_iter();
-            return PostFilter { message: said.next().unwrap_or_default(), equals: said.collect(), nominates: true, failed: false };
+            return Answer { message: said.next().unwrap_or_default(), equals: said.collect(), nominates: true, failed: false };
         }
         // A node that would do but is not kept has no status; since 1.32 such nodes are told of like those that were not looked at.
         answers.retain(|answer| cycle.profile.release.0 >= 32 || !matches!(answer, DryRun::Fits));
@@ -140,8 +126,8 @@ fn dry_run<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement: &Judgem
             let reasons = histogram(answers.iter().flat_map(DryRun::reasons));
             ineligible(&format!("0/{} nodes are available: {reasons}.", answers.len()))
         }
-        [one] => PostFilter { failed: true, ..ineligible(one) },
-        several => PostFilter { failed: true, ..ineligible(&format!("[{}]", several.join(", "))) },
+        [one] => Answer { failed: true, ..ineligible(one) },
+        several => Answer { failed: true, ..ineligible(&format!("[{}]", several.join(", "))) },
     }
 }
 
@@ -211,13 +197,12 @@ fn cannot_take_off(cycle: &Cycle, prepared: &Prepared, judgement: &Judgement) ->
         return None;
     }
     let mut refused = false;
-    for name in prefilters(profile) {
+    for name in profile.prefilters() {
         refused |= name == *plugin;
-        let extends = matches!(name, "PodTopologySpread" | "InterPodAffinity") || name == "VolumeRestrictions" && profile.release.0 >= 27;
-        let Some(at) = profile.filters.iter().position(|entry| entry.name == name).filter(|_| extends) else { continue };
+        let Some(at) = profile.filters.iter().position(|entry| entry.name == name) else { continue };
+        let Some(error) = profile.filters[at].plugin.remove_pod_error(&profile.rules) else { continue };
         // Who had nothing to say is not asked either; the patches that give nodes no status forget that.
         if refused || (profile.rules.prefilter_refusal_unknown && prepared.skips(at)) {
-            let error = stateless::error(name, profile.release)?;
             return Some(format!("running RemovePod on PreFilter plugin \"{name}\": {error}"));
         }
     }
@@ -281,7 +266,7 @@ fn waits_for_victims(cycle: &Cycle, judgement: &Judgement) -> bool {
     let by_condition = cycle.profile.release.0 >= 27 && cycle.profile.gates.on("PodDisruptionConditions");
     let hierarchy = Hierarchy::new(cycle.state, cycle.profile);
     let by_group = units::apply(cycle.profile);
-    let priority = |pod: &PodInfo| if by_group { groups::priority(pod, hierarchy) } else { pod.spec.priority };
+    let priority = |pod: &PodInfo| if by_group { evict::priority(pod, hierarchy) } else { pod.spec.priority };
     let waits = |pod: &Arc<PodInfo>| pod.terminating && priority(pod) < cycle.pod.spec.priority && (!by_condition || pod.preempted);
     !(unresolvable && told) && node.pods.iter().any(waits)
 }

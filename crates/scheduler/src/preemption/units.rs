@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use super::evict::{Reprieved, Together, Unit, lost, repeated, reprieve, violating};
 use crate::cluster::{NodeInfo, PodInfo};
+use crate::cycle::Moved;
 use crate::cycle::prepared::Prepared;
-use crate::cycle::{Cycle, Moved};
-use crate::groups::{Reprieved, Together, Unit, lost, repeated, reprieve, violating};
+use crate::framework::Cycle;
 use crate::plugins::pod_topology_spread::Tracked;
 use crate::{Profile, Verdict};
 

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use crate::cluster::{NodeInfo, PodInfo};
 
 use super::budgets::{Budget, Violating, budgets, violating};
+use super::evict::Together;
 use super::{cleared, is_candidate, lower_pods, units};
 use crate::Verdict;
-use crate::cycle::judgement::{Judgement, NodeJudgement};
-use crate::cycle::{Cycle, Moved, in_parallel};
-use crate::groups::Together;
+use crate::cycle::{Moved, in_parallel};
+use crate::framework::{Cycle, Judgement, NodeJudgement};
 
 /// A pod that would have to go.
 #[derive(Clone, Debug)]

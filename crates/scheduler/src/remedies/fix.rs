@@ -7,7 +7,7 @@ use crate::cluster::{
     Amount, CachedObject, Claim, ClusterState, ContainerRequests, Labels, Node, ObjectKey, PodInfo, PodSpec, Resources, Taint, Toleration,
     WatchedKind, WhenUnsatisfiable,
 };
-use crate::evidence::{amount, is_in_bytes};
+use crate::plugins::evidence::resources::{amount, is_in_bytes};
 use ketcd_kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use ketcd_kube::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 

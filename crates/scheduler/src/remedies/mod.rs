@@ -12,8 +12,8 @@ use std::collections::BTreeSet;
 
 use crate::cluster::{ClusterState, PodInfo};
 
-use super::cycle::judgement::NodeJudgement;
 use super::explanation::{Help, Hopeless, Remedy};
+use super::framework::NodeJudgement;
 use super::{Judgement, Profile, Verdict, WholePod};
 
 use search::Search;

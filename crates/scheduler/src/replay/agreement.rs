@@ -1,10 +1,7 @@
 //! Whether what was recorded follows from what the rules say.
 
-use crate::cycle::judgement::{Judgement, NodeJudgement, WholePod};
-use crate::cycle::scoring::Scores;
-use crate::dra::driver::DriverWait;
 use crate::explanation::{Agreement, Attempt, Outcome};
-use crate::groups::GroupOutcome;
+use crate::framework::{DriverWait, GroupOutcome, Judgement, NodeJudgement, Scores, WholePod};
 
 /// Holds the recorded outcome against a judgement.
 pub(crate) fn agreement(attempt: &Attempt, judgement: &Judgement) -> Agreement {

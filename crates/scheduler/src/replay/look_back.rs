@@ -8,31 +8,17 @@ use super::own_writes::{before_own_writes, first_own_write};
 use super::{assumed, attempt};
 use crate::cluster::unreadable;
 use crate::cluster::{CachedObject, ObjectChange, ObjectKey, PodInfo, PodKey, UndoLog, WatchedKind};
-use crate::cycle::Cycle;
-use crate::cycle::judgement::Judgement;
-use crate::explanation::{Agreement, Attempt, Explanation, Outcome};
+use crate::explanation::{Agreement, Attempt, Outcome, StateSeen};
+use crate::framework::{Cycle, Judgement};
 use crate::plugins::image_locality;
 use crate::{Profile, Scope, groups};
 
 use super::Replay;
 use super::unwritten::is_told;
 
-/// How a state other than the revision before was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
-    /// The revision before the attempt's own first write: later ones it cannot have seen.
-    BeforeOwnWrites,
-    /// The attempt's own writes were taken back.
-    WithoutOwnWrites,
-    /// The state at the pod's turn: what was written while its outcome was on its way was taken back.
-    AtItsTurn,
-    /// An earlier revision from which the outcome follows.
-    Earlier,
-}
-
 /// A judgement held against what was recorded.
 #[derive(Clone)]
-pub(super) struct Judged {
+pub(crate) struct Judged {
     pub judgement: Judgement,
     pub verdict: Agreement,
     pub same_message: bool,
@@ -45,7 +31,7 @@ pub(super) struct Judged {
 }
 
 /// A judgement, the revision of its state, and how that was found where it is not simply the revision before.
-type Chosen = (Judged, i64, Option<Found>);
+pub(crate) type Chosen = (Judged, i64, Option<StateSeen>);
 
 /// An attempt whose state is sought.
 struct Sought<'a> {
@@ -61,7 +47,7 @@ struct Sought<'a> {
 impl Replay {
     /// Judges on the revision before, less what the attempt wrote; where the outcome does not follow, on earlier ones, newest first.
     /// `end`: how many entries of the journal come before the outcome.
-    pub(super) fn look_back(&mut self, attempt: &Attempt, begun: i64, first: &Arc<PodInfo>, end: usize) -> Explanation {
+    pub(crate) fn look_back(&mut self, attempt: &Attempt, begun: i64, first: &Arc<PodInfo>, end: usize) -> Chosen {
         let since: Vec<(i64, &ObjectChange)> =
             self.journal.iter().take(end).filter(|(revision, _)| *revision > begun).map(|(revision, change)| (*revision, change)).collect();
         let nominated = self.nominated_by(attempt);
@@ -71,10 +57,9 @@ impl Replay {
         let pod = Arc::new(PodInfo { nominated_node_name: first.nominated_node_name.clone(), ..(*attempt.pod).clone() });
         let changed = !own.is_empty() || pod.nominated_node_name != attempt.pod.nominated_node_name;
         let sought = Sought { attempt, pod, begun, own };
-        let (judged, evaluated, found) = began_writing
+        began_writing
             .and_then(|revision| self.before_it_wrote(&sought, revision - 1, end))
-            .unwrap_or_else(|| self.newest_it_follows_from(&sought, changed, end));
-        self.explained(attempt.clone(), judged, evaluated, found)
+            .unwrap_or_else(|| self.newest_it_follows_from(&sought, changed, end))
     }
 
     /// Judges on revision `limit`, after which the attempt wrote: later changes it cannot have seen.
@@ -84,7 +69,7 @@ impl Replay {
         let turn = Sought { pod: sought.pod.clone(), own: Vec::new(), ..*sought };
         let found = early.at_its_turn(&turn, limit, end).or_else(|| {
             let judged = early.judge(sought.attempt, &sought.pod, limit);
-            judged.follows.then_some((judged, limit, Some(Found::BeforeOwnWrites)))
+            judged.follows.then_some((judged, limit, Some(StateSeen::BeforeOwnWrites)))
         });
         if found.is_some() {
             early.keep();
@@ -105,9 +90,9 @@ impl Replay {
         }
         let less = self.judge(attempt, &sought.pod, before);
         if less.follows {
-            return (less, before, changed.then_some(Found::WithoutOwnWrites));
+            return (less, before, changed.then_some(StateSeen::WithoutOwnWrites));
         }
-        let mut fallback = (less, before, changed.then_some(Found::WithoutOwnWrites));
+        let mut fallback = (less, before, changed.then_some(StateSeen::WithoutOwnWrites));
         let mut left = (50_000 / self.state.node_count().max(1)).clamp(8, 400);
         for at in (0..end).rev() {
             let (revision, change) = &self.journal[at];
@@ -123,7 +108,7 @@ impl Replay {
                 continue;
             }
             left -= 1;
-            let chosen = (self.judge(attempt, &sought.pod, evaluated), evaluated, Some(Found::Earlier));
+            let chosen = (self.judge(attempt, &sought.pod, evaluated), evaluated, Some(StateSeen::Earlier));
             if chosen.0.follows {
                 return chosen;
             }
@@ -138,7 +123,7 @@ impl Replay {
     }
 
     /// Takes back every change after revision `limit`; how many entries of the journal are left.
-    pub(super) fn undo_after(&mut self, limit: i64, mut end: usize) -> usize {
+    pub(crate) fn undo_after(&mut self, limit: i64, mut end: usize) -> usize {
         while end > 0 && self.journal[end - 1].0 > limit {
             end -= 1;
             self.state.undo(&self.journal[end].1);
@@ -168,11 +153,11 @@ impl Replay {
         }
         let judged = disturbed.then(|| early.judge(sought.attempt, &sought.pod, evaluated)).filter(|judged| judged.follows)?;
         early.keep();
-        Some((judged, evaluated, Some(Found::AtItsTurn)))
+        Some((judged, evaluated, Some(StateSeen::AtItsTurn)))
     }
 
     /// The node an attempt nominated with its outcome, or had before.
-    pub(super) fn nominated_by(&self, attempt: &Attempt) -> Option<Arc<str>> {
+    pub(crate) fn nominated_by(&self, attempt: &Attempt) -> Option<Arc<str>> {
         let outcome = self.journal.iter().rev().take_while(|(revision, _)| *revision >= attempt.revision);
         let after = outcome.filter(|(_, change)| is_of(change, &attempt.pod)).find_map(|(_, change)| match &change.after {
             Some(CachedObject::Pod(pod)) => pod.nominated_node_name.clone(),
@@ -182,7 +167,7 @@ impl Replay {
     }
 
     /// Judges a pod on the state as it is, which is as of `revision`.
-    pub(super) fn judge(&mut self, attempt: &Attempt, pod: &Arc<PodInfo>, revision: i64) -> Judged {
+    pub(crate) fn judge(&mut self, attempt: &Attempt, pod: &Arc<PodInfo>, revision: i64) -> Judged {
         if self.scheduler.profiles[0].rules.image_counts_at_snapshot {
             self.images.look(&mut self.state, revision);
         }

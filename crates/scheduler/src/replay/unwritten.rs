@@ -91,7 +91,7 @@ impl Unwritten {
 
 impl Replay {
     /// Takes in an Event; returns the refusal it tells, or an earlier one, that is not and will not be written into its pod.
-    pub fn hear<'a>(&mut self, event: impl Into<RawObject<'a>>, revision: i64) -> Option<Attempt> {
+    pub fn observe_event<'a>(&mut self, event: impl Into<RawObject<'a>>, revision: i64) -> Option<Attempt> {
         let told = Told::read(event.into(), revision)?;
         let of_pod = |change: &ObjectChange| match &change.after {
             Some(CachedObject::Pod(pod)) if *pod.uid == *told.uid => Some(pod.clone()),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::Cycle;
 use crate::cluster::{Amount, Interner, Node, Selector};
-use crate::plugins::{on_shape, part};
+use crate::framework::{on_shape, part};
 use ketcd_kube::api::core::v1::{ObjectReference, PersistentVolume, PersistentVolumeClaim, TopologySelectorTerm};
 use ketcd_kube::api::storage::v1::{CSINode, CSIStorageCapacity, StorageClass};
 use ketcd_kube::apimachinery::pkg::apis::meta::v1::ObjectMeta;

@@ -88,7 +88,7 @@ pub(super) async fn run(
             let explanation = replay.explain(attempt);
             decisions.keep(&explanation, replay)?;
         } else {
-            replay.pass_over(&attempt);
+            replay.skip(&attempt);
         }
         Ok(())
     });

@@ -12,7 +12,7 @@ use crate::cluster::{Interner, Pairs, PodInfo, RequestRules, Text};
 
 /// What the devices of one claim take for one pod: an entry of `status.nodeAllocatableResourceClaimStatuses`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NodeAllocatableClaim {
+pub(crate) struct NodeAllocatableClaim {
     /// The claim's name.
     pub(crate) claim: Arc<str>,
     /// The containers that name the claim, each as often as it does.

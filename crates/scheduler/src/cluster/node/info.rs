@@ -13,7 +13,7 @@ pub(crate) type NodeId = u32;
 
 /// A taint.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Taint {
+pub(crate) struct Taint {
     /// Its key.
     pub(crate) key: Arc<str>,
     /// Its value, often empty.

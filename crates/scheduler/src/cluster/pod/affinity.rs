@@ -10,7 +10,7 @@ use crate::cluster::{Interner, Labels, Selector};
 
 /// One term: pods it selects, and the topology within which it counts them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct AffinityTerm {
+pub(crate) struct AffinityTerm {
     /// The node label that makes the topology's domains.
     pub(crate) topology_key: Arc<str>,
     /// The pods meant; `None` matches nothing.

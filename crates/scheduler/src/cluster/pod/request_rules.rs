@@ -89,6 +89,27 @@ pub(in crate::cluster) struct Defaults {
 pub(in crate::cluster) const NO_DEFAULTS: Defaults = Defaults { cpu: false, memory: false };
 const BOTH_DEFAULTS: Defaults = Defaults { cpu: true, memory: true };
 
+#[cfg(test)]
+impl RequestRules {
+    /// The rules of 1.36 with most gates on, for tests that do not depend on them.
+    pub(in crate::cluster) const FOR_TESTS: Self = Self {
+        sums: RequestSums::Pods,
+        native_scalars: true,
+        zero_scalars: true,
+        sidecars: true,
+        sidecars_scored_apart: false,
+        gates_in_default_scores: false,
+        resize: ResizeRules { sidecars: true, status: ResizeStatus::Both, largest_sum: false },
+        overhead: true,
+        init_containers: true,
+        pod_level: true,
+        in_place: true,
+        pod_level_in_place: false,
+        devices: false,
+        ephemeral_storage: true,
+    };
+}
+
 impl RequestRules {
     /// A list's amounts in the scheduler's units, as far as they count.
     pub(crate) fn units(&self, list: &ResourceList) -> Resources {

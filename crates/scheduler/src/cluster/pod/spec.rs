@@ -86,7 +86,7 @@ pub struct NodeAffinity {
 
 /// A toleration, as written.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Toleration {
+pub(crate) struct Toleration {
     /// Empty: any key.
     pub(crate) key: Arc<str>,
     /// `Equal` where empty.
@@ -129,7 +129,7 @@ pub struct SpreadConstraint {
 
 /// A port on the node's own address.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct HostPort {
+pub(crate) struct HostPort {
     /// `0.0.0.0` where none is given.
     pub(crate) ip: Arc<str>,
     /// `TCP` where none is given.

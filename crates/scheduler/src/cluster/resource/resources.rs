@@ -7,7 +7,7 @@ use crate::cluster::{Amount, ResourceList};
 /// Amounts per resource: cpu in thousandths, the rest in whole units (bytes, pieces), rounded up.
 /// Upstream: `framework.Resource`, `schedulercache.Resource`. Sums wrap as Go's do, so that what is taken away leaves what was there before.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Resources {
+pub(crate) struct Resources {
     /// CPU in thousandths of a core.
     pub(crate) milli_cpu: i64,
     /// Memory in bytes.

@@ -16,7 +16,7 @@ pub(crate) struct PodVolume {
 
 /// Sources that some plugin reads; others are left out.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum VolumeSource {
+pub(crate) enum VolumeSource {
     /// A claim of the pod's namespace.
     Claim(Arc<str>),
     /// A generic ephemeral volume: its claim is named `<pod>-<volume>` and owned by the pod.

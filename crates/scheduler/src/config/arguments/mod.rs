@@ -7,12 +7,10 @@ mod spread;
 
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use crate::{Arguments, Release};
 
 use super::Context;
-use super::document::Document;
+use crate::validation::Document;
 use ketcd_kube::go_duration::{SECOND, parse_go_duration};
 
 /// Reads the arguments of one plugin into `arguments`; the reasons against them, whose paths begin below the arguments.
@@ -43,11 +41,6 @@ pub(super) fn not_made(plugin: &str, reasons: &[String], release: Release) -> Op
     };
     let word = if release.0 <= 19 { "error initializing" } else { "initializing" };
     Some(format!("{word} plugin {plugin:?}: {told}"))
-}
-
-/// What is wrong with a term of a node selector that stands at `path`, since 1.21.
-pub(crate) fn node_selector_faults(term: &Value, path: &str, release: Release) -> Vec<String> {
-    node_affinity::check(&Document::at(term, path), path, release)
 }
 
 /// Whether the plugin itself checks its arguments, when it is made: every one up to 1.21, and one that validation overlooks.

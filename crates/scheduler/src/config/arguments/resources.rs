@@ -5,8 +5,9 @@ use std::sync::Arc;
 use crate::{Arguments, ScoringStrategy};
 
 use super::texts;
-use crate::config::document::Document;
-use crate::config::{ConfigVersion, Context, label_name};
+use crate::config::{ConfigVersion, Context};
+use crate::validation::Document;
+use crate::validation::label_name;
 
 /// Resources with weights.
 type Resources = Vec<(Arc<str>, i64)>;

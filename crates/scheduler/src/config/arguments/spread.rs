@@ -4,8 +4,9 @@ use crate::cluster::{Interner, SpreadConstraint};
 use crate::{Arguments, PodTopologySpreadDefaults};
 use ketcd_kube::api::core::v1 as core;
 
-use crate::config::document::Document;
-use crate::config::{ConfigVersion, Context, label_name};
+use crate::config::{ConfigVersion, Context};
+use crate::validation::Document;
+use crate::validation::label_name;
 
 /// Reads and checks them.
 pub(super) fn read(args: &Document<'_>, context: &Context<'_>, arguments: &mut Arguments) -> Vec<String> {

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::Profile;
 use crate::cluster::is_extended;
-use crate::config::document::Document;
 use crate::config::extenders::{left_to, sentences};
+use crate::validation::Document;
 
 /// What is wrong with the extenders.
 pub(super) fn check(document: &Document<'_>) -> Vec<String> {

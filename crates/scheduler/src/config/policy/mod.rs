@@ -11,7 +11,7 @@ mod shape;
 use serde_json::Value;
 
 use super::SchedulerConfiguration;
-use super::document::Document;
+use crate::validation::Document;
 use crate::{FilterMode, Gates, PodTopologySpreadDefaults, Profile, Release};
 
 /// The last release that reads a Policy.

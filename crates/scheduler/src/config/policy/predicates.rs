@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::refusals::{got_nothing, not_found, not_one};
 use super::{Context, kept, registry};
-use crate::config::document::Document;
 use crate::legacy::{self, ArguedPredicate};
-use crate::{FilterEntry, Plugin, plugins};
+use crate::validation::Document;
+use crate::{FilterEntry, Plugin, registry as rules};
 
 /// An entry of the list: the name it runs under and its rule.
 struct Entry {
@@ -103,7 +103,7 @@ fn predicate(entry: Entry) -> FilterEntry {
 
 fn rule(rule: Rule, name: &'static str) -> &'static dyn Plugin {
     match rule {
-        Rule::Named => plugins::named(name),
+        Rule::Named => rules::named(name),
         Rule::LabelPresence(labels) => Box::leak(Box::new(ArguedPredicate::label_presence(name, labels))),
         Rule::ServiceAffinity(labels) => Box::leak(Box::new(ArguedPredicate::service_affinity(name, labels))),
     }
@@ -134,7 +134,7 @@ fn as_plugins(entries: Vec<Entry>, context: &Context<'_>) -> Result<Vec<FilterEn
                 wrong.extend(refused.then(|| format!("plugin {name:?} already registered as \"FilterPlugin\"")));
                 continue;
             }
-            let plugin = legacy::rule_behind(name, context.release).unwrap_or_else(|| plugins::named(name));
+            let plugin = rules::named(legacy::predicate_behind(name, context.release).unwrap_or(name));
             filters.push(FilterEntry { name, plugin });
         }
     }

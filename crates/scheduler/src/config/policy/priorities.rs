@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::refusals::{got_nothing, not_found, not_one, plugin_refused};
 use super::{Context, kept, registry, shape};
-use crate::config::document::Document;
 use crate::legacy::{self, CapacityRatio, NodeLabel, RequestedToCapacityRatio, ServiceAntiAffinity};
-use crate::{Arguments, Plugin, ScoreEntry, plugins};
+use crate::validation::Document;
+use crate::{Arguments, Plugin, ScoreEntry, registry as rules};
 
 const RATIO: &str = "RequestedToCapacityRatio";
 
@@ -149,10 +149,10 @@ fn score(entry: Entry, context: &Context<'_>) -> ScoreEntry {
         name = "PodTopologySpread";
     }
     let plugin: &'static dyn Plugin = match entry.rule {
-        Rule::Named => plugins::named(name),
+        Rule::Named => rules::named(name),
         Rule::AntiAffinity(labels) => Box::leak(Box::new(ServiceAntiAffinity { labels })),
         Rule::Label(labels) => Box::leak(Box::new(NodeLabel { labels })),
-        Rule::Ratio(None) => plugins::named(name),
+        Rule::Ratio(None) => rules::named(name),
         Rule::Ratio(arguments) => Box::leak(Box::new(RequestedToCapacityRatio { arguments })),
     };
     ScoreEntry { name, plugin, weight: entry.weight }

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::{Context, extenders, registry};
-use crate::config::document::Document;
 use crate::config::{self, ConfigVersion, arguments};
+use crate::validation::Document;
 use crate::{Arguments, Profile, Release};
 
 /// What is wrong with it, before anything is made of it.

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use super::Context;
-use crate::config::document::Document;
 use crate::legacy::CapacityRatio;
+use crate::validation::Document;
 
 /// Reads shape and resources; where none are named cpu and memory count alike.
 pub(super) fn read(argument: &Document<'_>, context: &Context<'_>) -> Result<CapacityRatio, String> {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::cluster::Claim as ResourceClaim;
 use crate::cluster::NodeInfo;
 use crate::cluster::device::classic::{ClaimSchedulingStatus, DriverClaim, PodSchedulingContext};
-use crate::explanation::Fact;
+use crate::framework::Fact;
 use crate::volumes::is_controlled_by;
 use crate::{Cycle, PreFilter, Refusal, Verdict};
 use ketcd_kube::api::core::v1::NodeSelector;
@@ -19,7 +19,6 @@ use ketcd_kube::api::core::v1::NodeSelector;
 use super::{Allocator, Fault, claim_name, pod_claims, requests, selects, written};
 use named::Controller;
 pub(crate) use post_filter::post_filter;
-pub use reserve::DriverWait;
 pub(crate) use reserve::{message, waits};
 
 const NOT_AVAILABLE: &str = "resourceclaim not available on the node";

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::{Cycle, Judgement, NodeJudgement};
+use crate::{Cycle, DriverWait, Judgement, NodeJudgement};
 
 use super::{Context, LAST, Wanted, Way};
 
@@ -11,19 +11,6 @@ const ALLOCATE: &str = "waiting for resource driver to allocate resource";
 const INFORM: &str = "waiting for resource driver to provide information";
 /// Since 1.30 what the driver is told is written in PreBind.
 const DRIVER: &str = "waiting for resource driver";
-
-/// Why a pod does not get the node that was chosen for it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DriverWait {
-    /// The nodes of which this is said.
-    pub nodes: Vec<Arc<str>>,
-    /// The status: since 1.29 the pod is `Pending` until the driver has answered, before it is unschedulable like any other.
-    pub status: &'static str,
-    /// Why, in the plugin's words.
-    pub reason: String,
-    /// The sentence the scheduler writes into the pod.
-    pub message: String,
-}
 
 /// What keeps the pod off each node that fits, once that is chosen; empty: nothing does.
 pub(crate) fn waits(cycle: &Cycle<'_>, judgement: &Judgement) -> Vec<DriverWait> {

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use crate::plugins::{offered_and_taken, on_shape, part};
+use crate::framework::{on_shape, part};
+use crate::plugins::offered_and_taken;
 use crate::{Cycle, Feasible, Plugin, PreScore};
 
 /// The priority, with a Policy's arguments or the defaults.

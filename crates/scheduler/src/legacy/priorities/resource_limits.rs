@@ -2,6 +2,8 @@
 //! Source: `algorithm/priorities/resource_limits.go` (1.9–1.17).
 
 use crate::cluster::Resources;
+use crate::framework::WithoutState;
+use crate::release::Rules;
 use crate::{Cycle, Feasible, Plugin, PreScore};
 
 /// The priority.
@@ -39,5 +41,9 @@ Differs from upstream
             let offered = &node.allocatable;
             i64::from(granted(limits.milli_cpu, offered.milli_cpu) || granted(limits.memory, offered.memory))
         })
+    }
+
+    fn without_prescore(&self, rules: &Rules) -> WithoutState {
+        WithoutState::fails(rules.reading_scores(), "PreScore", "NodeResourceLimits")
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::cluster::{NodeId, NodeInfo, Selector};
-use crate::plugin::{Normalize, Score};
+use crate::framework::{Normalize, Score};
 use crate::{Cycle, Feasible, Plugin, PreScore};
 
 /// The priority for the labels of a Policy's arguments. Up to 1.16 a priority has one label; 1.17 made one plugin of them all.

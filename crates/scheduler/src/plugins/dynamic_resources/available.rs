@@ -5,12 +5,12 @@ use crate::dra::{Variant, can_skip_operations, selects, skips_operations};
 use ketcd_kube::api::resource::v1::ResourceClaimStatus;
 
 /// Whether a claim has its devices.
-pub fn is_allocated(claim: &Claim) -> bool {
+pub(crate) fn is_allocated(claim: &Claim) -> bool {
     claim.status.as_ref().is_some_and(|status| status.allocation.is_some())
 }
 
 /// Whether the allocation of a claim selects the node.
-pub fn is_reachable(claim: &Claim, node: &NodeInfo) -> bool {
+pub(crate) fn is_reachable(claim: &Claim, node: &NodeInfo) -> bool {
     let selector =
         claim.status.as_ref().and_then(|status| status.allocation.as_ref()).and_then(|allocation| allocation.node_selector.as_ref());
     selector.is_none_or(|selector| selects(selector, node))

@@ -11,7 +11,7 @@ use super::available::{is_allocated, is_reachable};
 use super::wanted::Wanted;
 
 /// A resource of which a node has not enough left for the pod and its devices, in the scheduler's units.
-pub struct Lacking {
+pub(crate) struct Lacking {
     /// Its name.
     pub resource: Arc<str>,
     /// What the pod and its devices take.
@@ -69,7 +69,7 @@ impl Wanted<'_> {
     ///
     /// # Errors
     /// It cannot be told.
-    pub fn takings(&self, node: &NodeInfo) -> Result<Option<Vec<NodeAllocatableClaim>>, Fault> {
+    pub(crate) fn takings(&self, node: &NodeInfo) -> Result<Option<Vec<NodeAllocatableClaim>>, Fault> {
         let release = self.cycle.profile.release.0;
         let Some(devices) = self.node_allocatable.as_ref().filter(|_| release >= 37 || self.allocates()) else { return Ok(None) };
         let own = self.own(node);
@@ -111,7 +111,7 @@ impl Wanted<'_> {
     }
 
     /// What a node lacks for the pod and its devices.
-    pub fn lacking(&self, node: &NodeInfo) -> Vec<Lacking> {
+    pub(crate) fn lacking(&self, node: &NodeInfo) -> Vec<Lacking> {
         let Ok(Some(takings)) = self.takings(node) else { return Vec::new() };
         lacking(&self.cycle.profile.rules.requests, &PodInfo { node_allocatable_claims: takings, ..self.cycle.pod.clone() }, node)
     }

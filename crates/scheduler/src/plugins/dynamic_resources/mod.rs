@@ -7,15 +7,18 @@ mod score;
 mod wanted;
 
 use crate::dra::driver;
-use crate::{Candidate, Cycle, Feasible, Plugin, PreFilter, PreScore};
+use crate::framework::Fact;
+use crate::framework::WithoutState;
+use crate::framework::{Candidate, Cycle, Feasible, Judgement, Plugin, PostFilter, PreFilter, PreScore, Verdict};
+use crate::plugins::evidence;
+use crate::release::Rules;
 
-pub use available::{is_allocated, is_reachable};
-pub use footprint::Lacking;
-pub use post_filter::{Said, claims_are_known, group_post_filter, post_filter};
-pub use wanted::{Wanted, pre_enqueue};
+pub(crate) use available::{is_allocated, is_reachable};
+pub(crate) use footprint::Lacking;
+pub(crate) use wanted::Wanted;
 
 /// The rule.
-pub struct DynamicResources;
+pub(crate) struct DynamicResources;
 
 const NOT_AVAILABLE: &str = "resourceclaim not available on the node";
 
@@ -90,5 +93,31 @@ Differs from upstream
 
     fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
         score::score(cycle)
+    }
+
+    fn pre_enqueue(&self, cycle: &Cycle) -> Option<String> {
+        wanted::pre_enqueue(cycle).filter(|_| cycle.profile.rules.dra)
+    }
+
+    fn post_filter(&self, cycle: &Cycle, judgement: &Judgement) -> PostFilter {
+        post_filter::post_filter(cycle, judgement)
+    }
+
+    fn pod_group_post_filter(&self, members: &[(Cycle, &Judgement)]) -> PostFilter {
+        post_filter::group_post_filter(members)
+    }
+
+    fn without_prefilter(&self, _rules: &Rules) -> WithoutState {
+        WithoutState::Fails("not found".to_owned())
+    }
+
+    /// Without its gate it reads no state.
+    fn filter_without_state<'a>(&self, cycle: &'a Cycle<'a>, _prefilter: PreFilter<'a>) -> PreFilter<'a> {
+        let error = self.without_prefilter(&cycle.profile.rules).error().filter(|_| cycle.profile.gates.on("DynamicResourceAllocation"));
+        PreFilter::Judge(Box::new(move |_| error.clone().map_or(Verdict::Pass, Verdict::Error)))
+    }
+
+    fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
+        evidence::devices::claims(cycle, node)
     }
 }

@@ -4,37 +4,32 @@ use std::sync::Arc;
 
 use crate::cluster::{Claim, NodeInfo};
 use crate::dra::{ExtendedResources, Variant, driver, gives_up, group_of, is_kept_for_nobody_else, pod_claims};
-use crate::preemption::prefilters;
-use crate::{Cycle, Judgement, NodeJudgement, WholePod, groups};
+use crate::framework::{Cycle, Judgement, NodeJudgement, PostFilter, WholePod};
+use crate::pod_groups;
 
 use super::NOT_AVAILABLE;
 use super::available::is_available;
 
 const GIVEN_UP: &str = "ResourceClaim unreserved for PodGroup";
 
-/// What `PostFilter` comes to.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Said {
-    /// This is said, and the next plugin has its turn.
-    On(&'static str),
-    /// This is said, and no other plugin runs.
-    Ends(&'static str),
-    /// It fails.
-    Fails(&'static str),
-}
-
 /// `PostFilter`: what the plugin adds to the message where no node fits. (It frees one of the claims that kept the pod off a node.)
-pub fn post_filter(cycle: &Cycle<'_>, judgement: &Judgement) -> Said {
+pub(super) fn post_filter(cycle: &Cycle<'_>, judgement: &Judgement) -> PostFilter {
+    if !cycle.profile.rules.dra {
+        return PostFilter::Says(if cycle.profile.release.0 >= 37 { "" } else { "plugin disabled" });
+    }
+    if !claims_are_known(cycle, judgement) {
+        return PostFilter::Fails("not found");
+    }
     if cycle.profile.release.0 <= driver::LAST {
-        return driver::post_filter(cycle, judgement).map_or(Said::Ends(""), Said::On);
+        return driver::post_filter(cycle, judgement).map_or(PostFilter::Ends(""), PostFilter::Says);
     }
     let newer = cycle.profile.release.0 >= 37;
-    Said::On(match frees(cycle, judgement) {
+    PostFilter::Says(match frees(cycle, judgement) {
         Freed::Devices => "deallocation of ResourceClaim completed",
         Freed::Claim => "deletion of ResourceClaim completed",
         Freed::Nothing | Freed::None if newer => "",
         Freed::Nothing => "no new claims to deallocate",
-        Freed::None if gives_up_group(cycle) => return Said::Ends(GIVEN_UP),
+        Freed::None if gives_up_group(cycle) => return PostFilter::Ends(GIVEN_UP),
         Freed::None => "still not schedulable",
     })
 }
@@ -86,34 +81,34 @@ fn unavailable<'c>(cycle: &Cycle<'_>, judgement: &Judgement, claims: &'c [Arc<Cl
 
 /// Whether the pod's group, none of whose pods has a node, gives up one of its claims (1.36).
 fn gives_up_group(cycle: &Cycle<'_>) -> bool {
-    let scheduled = || groups::scheduled(cycle);
+    let scheduled = || pod_groups::scheduled(cycle);
     group_of(cycle.pod, cycle.state, cycle.profile).is_some_and(|group| scheduled() == 0 && gives_up(group, cycle.pod, cycle.state))
 }
 
 /// `PodGroupPostFilter` (1.37): what the plugin says where a group does not fit, its pods that were tried each with what came of it.
-pub fn group_post_filter(members: &[(Cycle<'_>, &Judgement)]) -> Said {
+pub(super) fn group_post_filter(members: &[(Cycle<'_>, &Judgement)]) -> PostFilter {
     const ALWAYS: &str = "deallocation and deletion of ResourceClaims completed";
     let known: Vec<_> = members.iter().filter(|(cycle, judgement)| claims_are_known(cycle, judgement)).collect();
-    let Some((first, _)) = known.first() else { return Said::Fails("not found") };
+    let Some((first, _)) = known.first() else { return PostFilter::Fails("not found") };
     let frees_none = |(cycle, judgement): &&(Cycle<'_>, &Judgement)| matches!(frees(cycle, judgement), Freed::Nothing | Freed::None);
     let group = group_of(first.pod, first.state, first.profile).filter(|_| known.iter().any(frees_none));
-    let Some(group) = group.filter(|_| groups::scheduled(first) == 0) else { return Said::On(ALWAYS) };
+    let Some(group) = group.filter(|_| pod_groups::scheduled(first) == 0) else { return PostFilter::Says(ALWAYS) };
     let frees = |(cycle, judgement): &&(Cycle<'_>, &Judgement)| {
         let claims = pod_claims(cycle.pod, cycle.state, cycle.profile).unwrap_or_default();
         unavailable(cycle, judgement, &claims).any(|claim| is_kept_for_nobody_else(claim, group))
     };
     if known.iter().any(frees) {
-        Said::On("deallocation of PodGroup ResourceClaim completed")
+        PostFilter::Says("deallocation of PodGroup ResourceClaim completed")
     } else if gives_up(group, first.pod, first.state) {
-        Said::Ends(GIVEN_UP)
+        PostFilter::Ends(GIVEN_UP)
     } else {
-        Said::On(ALWAYS)
+        PostFilter::Says(ALWAYS)
     }
 }
 
 /// Whether `PreFilter` wrote its state, on which `PostFilter` fails otherwise: it ran, and none before it refused.
-pub fn claims_are_known(cycle: &Cycle, judgement: &Judgement) -> bool {
-    let order = prefilters(cycle.profile);
+fn claims_are_known(cycle: &Cycle, judgement: &Judgement) -> bool {
+    let order = cycle.profile.prefilters();
     let place = |name: &str| order.iter().position(|known| *known == name);
     let refusing = match &judgement.whole_pod {
         Some(WholePod::Refused { plugin, .. }) => place(plugin),

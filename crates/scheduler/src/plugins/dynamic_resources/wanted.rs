@@ -15,7 +15,7 @@ use super::available::{is_allocated, is_available, is_reachable};
 const CANNOT_ALLOCATE: &str = "cannot allocate all claims";
 
 /// What a pod wants of devices.
-pub struct Wanted<'a> {
+pub(crate) struct Wanted<'a> {
     pub(super) claims: Vec<Arc<Claim>>,
     /// The pod's own names for them.
     pub(super) entries: Vec<Arc<str>>,
@@ -28,7 +28,7 @@ pub struct Wanted<'a> {
 
 impl<'a> Wanted<'a> {
     /// What the pod wants, if anything, or why it cannot be had.
-    pub fn of(cycle: &'a Cycle<'a>) -> Result<Option<Self>, String> {
+    pub(crate) fn of(cycle: &'a Cycle<'a>) -> Result<Option<Self>, String> {
         let (entries, claims): (Vec<_>, Vec<_>) = named_claims(cycle.pod, cycle.state, cycle.profile)?.into_iter().unzip();
         let extended = ExtendedResources::of(cycle);
         if claims.is_empty() && extended.is_none() {
@@ -44,7 +44,7 @@ impl<'a> Wanted<'a> {
     }
 
     /// Whether there is anything to allocate.
-    pub fn allocates(&self) -> bool {
+    pub(crate) fn allocates(&self) -> bool {
         let extended = self.extended.is_some() && self.left_behind().is_none();
         extended || self.claims.iter().any(|claim| !is_allocated(claim) || self.is_pending(claim))
     }
@@ -67,7 +67,7 @@ impl<'a> Wanted<'a> {
     }
 
     /// The claims that the pod brings devices to once it is on a node: its own and, last, the one made for extended resources.
-    pub fn reserve(&self, node: &NodeInfo) -> Vec<Claim> {
+    pub(crate) fn reserve(&self, node: &NodeInfo) -> Vec<Claim> {
         let mut results = self.results(node).into_iter();
         let mut reserved = Vec::new();
         for claim in self.claims.iter().filter(|claim| !is_allocated(claim) || self.is_pending(claim)) {
@@ -93,7 +93,7 @@ impl<'a> Wanted<'a> {
     }
 
     /// What the claims that are open would get on a node, each with its name; `None`: they do not, or it cannot be told.
-    pub fn chosen(&self, node: &NodeInfo) -> Option<(Vec<String>, Allocations)> {
+    pub(crate) fn chosen(&self, node: &NodeInfo) -> Option<(Vec<String>, Allocations)> {
         let open = self.claims.iter().filter(|claim| !is_allocated(claim)).map(|claim| claim_name(claim));
         let own = match self.own(node) {
             Some(NodeClaim::Claim(claim)) => Some(claim_name(&claim)),
@@ -184,7 +184,7 @@ pub(super) fn filter<'a>(cycle: &'a Cycle<'a>) -> PreFilter<'a> {
 }
 
 /// `PreEnqueue` (since 1.28): why the pod is not even tried, if it is not.
-pub fn pre_enqueue(cycle: &Cycle<'_>) -> Option<String> {
+pub(super) fn pre_enqueue(cycle: &Cycle<'_>) -> Option<String> {
     if cycle.profile.release.0 <= 27 || cycle.pod.spec.resource_claims.is_empty() {
         return None;
     }

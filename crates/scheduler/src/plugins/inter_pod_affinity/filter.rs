@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::cluster::{AffinityTerm, NodeCounts, NodeInfo, PodInfo, TermKind};
-use crate::profile::rules::AffinityOrder;
+use crate::release::AffinityOrder;
 use crate::{Candidate, Cycle, PreFilter, Refusal, Verdict};
 
 use super::local::{Local, by_hostname};

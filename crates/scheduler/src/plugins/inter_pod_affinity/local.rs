@@ -9,7 +9,7 @@ use crate::{Candidate, Cycle};
 use super::{others_term_matches, own_term_matches, own_term_reaches};
 
 /// The key of such terms.
-pub const HOSTNAME: &str = "kubernetes.io/hostname";
+pub(crate) const HOSTNAME: &str = "kubernetes.io/hostname";
 
 /// The terms that each node answers for itself, whatever its hostname label says: it must only have one.
 pub(super) struct Local<'a> {
@@ -24,7 +24,7 @@ pub(super) struct Local<'a> {
 }
 
 /// Whether a term is one by hostname.
-pub fn by_hostname(term: &AffinityTerm) -> bool {
+pub(crate) fn by_hostname(term: &AffinityTerm) -> bool {
     &*term.topology_key == HOSTNAME
 }
 

@@ -8,9 +8,13 @@ mod score;
 use std::sync::Arc;
 
 use crate::cluster::{AffinityTerm, Labels, PodInfo};
+use crate::framework::WithoutState;
+use crate::framework::{Candidate, Fact, Verdict};
+use crate::plugins::evidence;
+use crate::release::Rules;
 use crate::{Cycle, Feasible, Plugin, PreFilter, PreScore};
 
-pub use local::{HOSTNAME, by_hostname};
+pub(crate) use local::{HOSTNAME, by_hostname};
 
 /// Upstream: `plugins/interpodaffinity`; up to 1.16 MatchInterPodAffinity and InterPodAffinityPriority.
 pub(super) struct InterPodAffinity;
@@ -51,6 +55,22 @@ Differs from upstream
     fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
         score::score(cycle)
     }
+
+    fn without_prefilter(&self, _rules: &Rules) -> WithoutState {
+        WithoutState::fails("error reading", "PreFilter", self.name())
+    }
+
+    fn remove_pod_error(&self, rules: &Rules) -> Option<String> {
+        self.without_prefilter(rules).error()
+    }
+
+    fn without_prescore(&self, rules: &Rules) -> WithoutState {
+        WithoutState::fails(rules.reading_scores(), "PreScore", self.name())
+    }
+
+    fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
+        evidence::pods::affinity(cycle, node)
+    }
 }
 
 /// Whether a term of the incoming pod means pods of a namespace.
@@ -62,12 +82,12 @@ fn own_term_reaches(term: &AffinityTerm, namespace: &Arc<str>, cycle: &Cycle) ->
 }
 
 /// Whether a term of the incoming pod means another pod.
-pub fn own_term_matches(term: &AffinityTerm, other: &PodInfo, cycle: &Cycle) -> bool {
+pub(crate) fn own_term_matches(term: &AffinityTerm, other: &PodInfo, cycle: &Cycle) -> bool {
     term.matches_labels(&other.labels) && own_term_reaches(term, &other.namespace, cycle)
 }
 
 /// Whether a term of another pod means the incoming one.
-pub fn others_term_matches(term: &AffinityTerm, cycle: &Cycle) -> bool {
+pub(crate) fn others_term_matches(term: &AffinityTerm, cycle: &Cycle) -> bool {
     let pod = cycle.pod;
     term.matches_labels(&pod.labels)
         && term.matches_namespace(&pod.namespace, cycle.state.namespace_labels(&pod.namespace), cycle.profile.rules.namespace_selector)

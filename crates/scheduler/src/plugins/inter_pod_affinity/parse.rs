@@ -3,7 +3,7 @@
 //! `apimachinery/pkg/apis/meta/v1/helpers.go` LabelSelectorAsSelector; `apimachinery/pkg/labels/selector.go` NewRequirement.
 
 use crate::cluster::{AffinityTerm, Requirement, Selector};
-use crate::config::label_name;
+use crate::validation::label_name;
 use crate::{Cycle, PreFilter, Refusal, Release, Verdict};
 
 /// Why terms do not parse, in upstream's words.

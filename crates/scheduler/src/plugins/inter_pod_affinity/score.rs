@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::cluster::{NodeCounts, NodeInfo, TermKind};
-use crate::plugin::{Normalize, Score};
+use crate::framework::{Normalize, Score};
 use crate::{Cycle, PreScore};
 
 use super::{others_term_matches, own_term_reaches};

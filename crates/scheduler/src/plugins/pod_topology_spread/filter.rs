@@ -51,7 +51,7 @@ pub(super) struct Counted {
 }
 
 /// What a constraint compares on a node that has its label.
-pub struct Comparison {
+pub(crate) struct Comparison {
     /// The topology key.
     pub key: Arc<str>,
     /// The node's value.
@@ -74,7 +74,7 @@ pub struct Comparison {
 
 impl Comparison {
     /// Whether the node's domain would hold too many.
-    pub fn is_skewed(&self) -> bool {
+    pub(crate) fn is_skewed(&self) -> bool {
         self.count + self.own - self.least > self.max_skew
     }
 }
@@ -116,7 +116,7 @@ impl Counted {
 }
 
 /// What every constraint with DoNotSchedule compares on a node, in order; an error is the key of a label the node lacks.
-pub fn comparisons(cycle: &Cycle, node: &Candidate) -> Vec<Result<Comparison, Arc<str>>> {
+pub(crate) fn comparisons(cycle: &Cycle, node: &Candidate) -> Vec<Result<Comparison, Arc<str>>> {
     let Some(counted) = Counted::new(cycle) else { return Vec::new() };
     let compare = |at: usize| match counted.compare(at, node, cycle) {
         Some(compared) => Ok(Comparison { domains: counted.ranked(at), ..compared }),
@@ -126,7 +126,7 @@ pub fn comparisons(cycle: &Cycle, node: &Candidate) -> Vec<Result<Comparison, Ar
 }
 
 /// Prepares the constraints with DoNotSchedule.
-pub fn filter<'a>(cycle: &'a Cycle<'a>) -> PreFilter<'a> {
+pub(crate) fn filter<'a>(cycle: &'a Cycle<'a>) -> PreFilter<'a> {
     let rules = &cycle.profile.rules;
     let Some(counted) = Counted::new(cycle) else {
         return if rules.release.0 >= 28 { PreFilter::Skip } else { PreFilter::Judge(Box::new(|_| Verdict::Pass)) };

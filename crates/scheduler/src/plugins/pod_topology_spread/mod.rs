@@ -1,6 +1,6 @@
 //! PodTopologySpread: pods of a kind are spread evenly over zones, hosts or other domains.
 
-pub mod filter;
+pub(crate) mod filter;
 mod score;
 mod tracked;
 
@@ -8,16 +8,20 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::cluster::{Labels, NodeId, NodeInfo, Operator, Requirement, Selector, SpreadConstraint, WhenUnsatisfiable};
+use crate::framework::WithoutState;
+use crate::framework::{Candidate, Fact, Verdict};
+use crate::plugins::evidence;
+use crate::release::Rules;
 use crate::{Cycle, Feasible, Plugin, PodTopologySpreadDefaults, PreFilter, PreScore};
 
 use super::node_affinity::required_matches;
 use super::taint_toleration::{tolerates_all, untolerated};
 use super::workload_selector::workload_selector;
 
-pub use tracked::Tracked;
+pub(crate) use tracked::Tracked;
 
 /// Upstream: `plugins/podtopologyspread`; in 1.16 EvenPodsSpread and EvenPodsSpreadPriority.
-pub struct PodTopologySpread;
+pub(crate) struct PodTopologySpread;
 
 impl Plugin for PodTopologySpread {
     fn name(&self) -> &'static str {
@@ -55,6 +59,22 @@ Differs from upstream
 
     fn score<'a>(&self, cycle: &'a Cycle<'a>, feasible: &'a Feasible<'a>) -> PreScore<'a> {
         score::score(cycle, feasible)
+    }
+
+    fn without_prefilter(&self, rules: &Rules) -> WithoutState {
+        WithoutState::fails(rules.reading_state(), "PreFilter", self.name())
+    }
+
+    fn remove_pod_error(&self, rules: &Rules) -> Option<String> {
+        self.without_prefilter(rules).error()
+    }
+
+    fn without_prescore(&self, _rules: &Rules) -> WithoutState {
+        WithoutState::fails("error reading", "PreScore", self.name())
+    }
+
+    fn compared(&self, cycle: &Cycle, node: &Candidate, verdict: &Verdict) -> Vec<Fact> {
+        evidence::pods::spread(cycle, node, verdict.passes())
     }
 }
 

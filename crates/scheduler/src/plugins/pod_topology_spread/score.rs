@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::cluster::{NodeInfo, WhenUnsatisfiable};
-use crate::plugin::{Normalize, Score};
-use crate::profile::rules::{SpreadFormula, WithoutConstraints};
+use crate::framework::{Normalize, Score};
+use crate::release::{SpreadFormula, WithoutConstraints};
 use crate::{Cycle, Feasible, PodTopologySpreadDefaults, PreScore};
 
 use super::{Constraint, HOSTNAME, NodeSet, constraints, has_all_keys};

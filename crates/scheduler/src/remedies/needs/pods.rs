@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::cluster::{PodInfo, TermKind, WeightedTerm, WhenUnsatisfiable};
-use crate::evidence::near_what_it_seeks;
+use crate::plugins::evidence::pods::near_what_it_seeks;
 use crate::plugins::pod_topology_spread::filter::comparisons;
 use crate::plugins::{others_term_matches, own_term_matches};
 use crate::remedies::fix::Fix;

@@ -1,0 +1,163 @@
+//! The front door: an attempt explained. What was judged, what was compared, what would help, and what must be admitted, put together.
+
+use std::sync::Arc;
+
+use crate::cluster::{ObjectKey, PodInfo, UndoLog, WatchedKind};
+use crate::devices::{self, RecordedDevices};
+use crate::explanation::{Agreement, Attempt, DecidedBy, Depth, Evidence, Explanation, Help, Outcome, StateSeen};
+use crate::framework::{Cycle, Fact};
+use crate::plugins::evidence::devices::by_request;
+use crate::preemption::{kept, victims};
+use crate::remedies::help;
+use crate::replay::agreement::{may_be_next_best, rests_on_doubt};
+use crate::replay::look_back::Judged;
+use crate::replay::origin::meant_for;
+use crate::replay::{Replay, attempt};
+
+mod caveats;
+mod compared;
+
+use caveats::Circumstances;
+
+impl Replay {
+    /// Explains an attempt that the last change showed.
+    pub fn explain(&mut self, attempt: Attempt) -> Explanation {
+        let known = if attempt.told {
+            Some((attempt.pod.mod_revision, attempt.pod.clone()))
+        } else {
+            self.waiting.get(&attempt.pod.key()).cloned()
+        };
+        let (begun, first) = known.unwrap_or((attempt.revision - 1, attempt.pod.clone()));
+        let mut undone = UndoLog::new(self);
+        let end = undone.journal.len();
+        let back = undone.undo_after(attempt.revision - 1, end);
+        let (judged, evaluated, found) = if undone.scheduler.is_as_recorded() {
+            undone.look_back(&attempt, begun, &first, back)
+        } else {
+            (undone.judge(&attempt, &attempt.pod.clone(), attempt.revision - 1), attempt.revision - 1, None)
+        };
+        let mut explanation = undone.explained(attempt.clone(), judged, evaluated, found);
+        // An attempt judged on an earlier state than the one it ended on left the counts of the chosen one behind.
+        let Self { state, images, .. } = &mut *undone;
+        images.conclude(state, explanation.evaluated_revision);
+        drop(undone);
+        explanation.preempted = self.preempted(&attempt, begun);
+        let since = self.journal.iter().filter(|(revision, _)| *revision > begun && *revision <= attempt.revision);
+        let since = since.map(|(revision, change)| (*revision, change));
+        explanation.recorded_devices = devices::recorded(&attempt.pod, attempt.node.as_deref(), since, &explanation.devices);
+        let there = |evidence: &&mut Evidence| evidence.plugin == "DynamicResources" && Some(&evidence.node) == attempt.node.as_ref();
+        if let Some(compared) = explanation.evidence.iter_mut().find(there) {
+            compared.facts.extend(explanation.recorded_devices.iter().map(seen));
+        }
+        self.conclude(&attempt);
+        explanation
+    }
+
+    /// Judges a pod that waits, on the state as it is.
+    pub fn explain_waiting(&mut self, pod: &Arc<PodInfo>, revision: i64) -> Explanation {
+        let gated = self.scheduler.profile_for(pod).0.waits_at_gates(pod);
+        let attempt = attempt::waiting(pod, gated, revision);
+        let judged = self.judge(&attempt, pod, revision);
+        self.explained(attempt, judged, revision, None)
+    }
+
+    /// Judges a bound pod whose binding is not readable any more: on the state as it is, as if the pod were to be placed now.
+    pub fn explain_bound(&mut self, pod: &Arc<PodInfo>, revision: i64) -> Explanation {
+        let mut replay = UndoLog::new(self);
+        let key = ObjectKey { kind: WatchedKind::Pod, namespace: pod.namespace.clone(), name: pod.name.clone() };
+        replay.state.set(&key, None);
+        let unbound = Arc::new(PodInfo { node_name: None, nominated_node_name: None, ..(**pod).clone() });
+        let attempt = Attempt {
+            pod: unbound.clone(),
+            outcome: Outcome::Scheduled,
+            node: pod.node_name.clone(),
+            revision,
+            recorded_message: None,
+            at_once: false,
+            told: false,
+        };
+        let mut judged = replay.judge(&attempt, &unbound, revision);
+        judged.verdict = Agreement::Unverifiable;
+        let mut explanation = replay.explained(attempt, judged, revision, None);
+        explanation.decided_by = DecidedBy::without_attempt(pod, replay.complete);
+        let why = match explanation.decided_by {
+            DecidedBy::Kubelet => "it is a static pod: its kubelet runs it and no scheduler decided; judged as if it were to be placed now",
+            DecidedBy::Creator => "it was created with its node, so no scheduler decided; judged as if it were to be placed now",
+            DecidedBy::Unreadable | DecidedBy::Scheduler => {
+                "when the pod was bound cannot be read: it is judged as if it were to be placed now"
+            }
+        };
+        explanation.caveats.insert(0, why.to_owned());
+        explanation
+    }
+
+    fn explained(&mut self, attempt: Attempt, judged: Judged, evaluated_revision: i64, found: Option<StateSeen>) -> Explanation {
+        let mut log = UndoLog::new(self);
+        let replay = &mut *log;
+        let (profile, own_profile) = replay.scheduler.profile_for(&attempt.pod);
+        let circumstances = Circumstances {
+            scheduler: &replay.scheduler,
+            profile,
+            own_profile,
+            state: &replay.state,
+            attempt: &attempt,
+            judgement: &judged.judgement,
+            same_message: judged.same_message,
+            found,
+            evaluated_revision,
+            complete: replay.complete,
+        };
+        let mut caveats = caveats::caveats(&circumstances);
+        let doubt = rests_on_doubt(&attempt, &judged.judgement) || may_be_next_best(&attempt, &judged.judgement);
+        let in_doubt = judged.verdict == Agreement::Disagrees && doubt;
+        let verdict = if own_profile && !in_doubt { judged.verdict } else { Agreement::Unverifiable };
+        for (key, stored) in &judged.before {
+            replay.state.set(key, Some(stored.clone()));
+        }
+        let evidence = replay.evidence(&attempt.pod, profile, &judged.judgement);
+        let devices = devices::chosen(&Cycle::new(&attempt.pod, &replay.state, profile), &judged.judgement);
+        let sought = replay.remedies && matches!(attempt.outcome, Outcome::Unschedulable | Outcome::Pending);
+        let mut preemption = Vec::new();
+        if sought && judged.judgement.preemption_helps {
+            let cycle = Cycle { scope: judged.scope.as_ref(), ..Cycle::new(&attempt.pod, &replay.state, profile) };
+            preemption = victims::candidates(&cycle, &judged.judgement);
+            caveats.extend(caveats::unseen_candidates(kept(&cycle, &judged.judgement), preemption.len()));
+        }
+        caveats.extend(caveats::equal_victims(&preemption));
+        caveats.extend(caveats::budgets_in_any_order(&preemption));
+        let only = match &replay.depth {
+            Depth::Node(name) => Some(name.as_str()),
+            Depth::Verdicts | Depth::Refusals => None,
+        };
+        let help = if sought { help(&attempt.pod, &mut replay.state, profile, &judged.judgement, only) } else { Help::default() };
+        Explanation {
+            decided_by: DecidedBy::Scheduler,
+            meant_for: meant_for(&attempt.pod),
+            scheduler_name: attempt.pod.spec.scheduler_name.clone(),
+            version: replay.scheduler.version.clone(),
+            attempt,
+            evaluated_revision,
+            judgement: judged.judgement,
+            verdict,
+            caveats,
+            assumptions: caveats::assumptions(&replay.scheduler, profile),
+            evidence,
+            help,
+            preemption,
+            preempted: Vec::new(),
+            devices,
+            recorded_devices: Vec::new(),
+        }
+    }
+}
+
+/// What a claim was seen to get.
+fn seen(of: &RecordedDevices) -> Fact {
+    let judged = match of.agrees {
+        Some(true) => "as the rules say",
+        Some(false) => "which is not what the rules say",
+        None => "of which the rules say nothing certain",
+    };
+    let (claim, revision) = (&of.devices.claim, of.revision);
+    Fact::new(of.agrees != Some(false), format!("claim {claim} got {} (r{revision}), {judged}", by_request(&of.devices.allocation)))
+}

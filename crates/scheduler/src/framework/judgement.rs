@@ -1,0 +1,150 @@
+//! What a scheduling cycle finds: the verdict of every filter on every node, the scores, and the sentence that ends it.
+
+use std::sync::Arc;
+
+use crate::cluster::Unreadable;
+
+use super::group_cycle::GroupCycle;
+use super::plugin::{Refusal, Verdict};
+use super::sample::Sample;
+use super::scores::Scores;
+
+/// What the scheduler would do with the pod.
+#[derive(Clone, Debug)]
+pub struct Judgement {
+    /// The refusal or error that concerns the pod as a whole, if there is one.
+    pub whole_pod: Option<WholePod>,
+    /// Names of the filters, in order; each node has one verdict for each.
+    pub filters: Vec<&'static str>,
+    /// Every node, in the state's order.
+    pub nodes: Vec<NodeJudgement>,
+    /// How many nodes the scheduler looks at before it is content.
+    pub sample: Sample,
+    /// Scores of the nodes that fit; `None` where the scheduler does not score (none or one fits, or the nominated node does).
+    pub scores: Option<Scores>,
+    /// The node the pod is nominated to, where that node fits: it is then taken without looking at others.
+    pub nominated: Option<Arc<str>>,
+    /// Whether it may have been given the next best node of a pod like it, without a look at others (OpportunisticBatching, since 1.35).
+    pub batched: bool,
+    /// The sentence the scheduler writes if no node fits, or if the one that is chosen then has to wait for a driver.
+    pub message: Option<String>,
+    /// Sentences it may write as well: chance picks among nodes that preemption ranks equal, and since 1.37 the sentence names the one picked.
+    pub equal_messages: Vec<String>,
+    /// Whether preemption would find a node.
+    pub preemption_helps: bool,
+    /// What a pod that fits waits for before it is bound (GangScheduling's Permit).
+    pub permit: Option<&'static str>,
+    /// What refuses the pod once one of these nodes is chosen: a driver that has yet to serve its claims (up to 1.31).
+    pub driver_waits: Vec<DriverWait>,
+    /// The cycle of the pod's whole group, where there is one (since 1.36).
+    pub group: Option<Box<GroupCycle>>,
+    /// Objects that were looked up and are there but cannot be read; those that leave a filter or a score unknown are named there instead.
+    pub unread: Vec<Arc<Unreadable>>,
+}
+
+/// Why a pod does not get the node that was chosen for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DriverWait {
+    /// The nodes of which this is said.
+    pub nodes: Vec<Arc<str>>,
+    /// The status: since 1.29 the pod is `Pending` until the driver has answered, before it is unschedulable like any other.
+    pub status: &'static str,
+    /// Why, in the plugin's words.
+    pub reason: String,
+    /// The sentence the scheduler writes into the pod.
+    pub message: String,
+}
+
+/// What ends an attempt before any node is looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WholePod {
+    /// The pod does not enter the queue: a plugin's PreEnqueue keeps it out.
+    Gated {
+        /// The plugin.
+        plugin: &'static str,
+        /// Why, in its words.
+        reason: String,
+    },
+    /// A plugin's PreFilter refused it.
+    Refused {
+        /// The plugin.
+        plugin: &'static str,
+        /// Why.
+        refusal: Refusal,
+    },
+    /// The attempt ends with an error, which is its message.
+    Error(String),
+}
+
+/// What the filters say of one node.
+#[derive(Clone, Debug)]
+pub struct NodeJudgement {
+    /// The node.
+    pub name: Arc<str>,
+    /// Its number in the state.
+    pub id: u32,
+    /// One verdict per filter, in the profile's order, of the pass that decided.
+    pub verdicts: Vec<Verdict>,
+    /// Whether PreFilter left the node out, so that no filter was run on it.
+    pub absent: bool,
+}
+
+impl Judgement {
+    /// What is known once the filters have run, or did not have to.
+    pub fn new(filters: Vec<&'static str>, nodes: Vec<NodeJudgement>, whole_pod: Option<WholePod>) -> Self {
+        Self {
+            whole_pod,
+            filters,
+            nodes,
+            sample: Sample::default(),
+            scores: None,
+            nominated: None,
+            batched: false,
+            message: None,
+            equal_messages: Vec::new(),
+            preemption_helps: false,
+            permit: None,
+            driver_waits: Vec::new(),
+            group: None,
+            unread: Vec::new(),
+        }
+    }
+}
+
+impl NodeJudgement {
+    /// The first filter that did not let the pod pass, unless one before it failed.
+    pub fn first_refusal(&self) -> Option<(usize, &Refusal)> {
+        self.stop().and_then(|at| match &self.verdicts[at] {
+            Verdict::Reject(refusal) => Some((at, refusal)),
+            _ => None,
+        })
+    }
+
+    /// How far the node is from taking the pod: how many filters refuse, for how many reasons.
+    pub fn distance(&self) -> (usize, usize) {
+        let refusals = self.verdicts.iter().filter_map(|verdict| match verdict {
+            Verdict::Reject(refusal) => Some(refusal.reasons.len()),
+            Verdict::Error(_) => Some(1),
+            _ => None,
+        });
+        refusals.fold((0, 0), |(filters, all), reasons| (filters + 1, all + reasons))
+    }
+
+    /// The first filter that refuses or fails: where the filters stop.
+    pub fn stop(&self) -> Option<usize> {
+        self.verdicts.iter().position(|verdict| matches!(verdict, Verdict::Reject(_) | Verdict::Error(_)))
+    }
+
+    /// Whether no filter refuses (and PreFilter did not leave it out).
+    pub fn fits(&self) -> bool {
+        !self.absent && !self.verdicts.iter().any(|verdict| matches!(verdict, Verdict::Reject(_) | Verdict::Error(_)))
+    }
+
+    /// What would have to be known to be sure, if no filter refuses.
+    pub fn unknown(&self) -> Option<&str> {
+        self.verdicts.iter().find_map(|verdict| match verdict {
+            Verdict::Unknown { missing } => Some(missing.as_ref()),
+            _ => None,
+        })
+    }
+}

@@ -1,0 +1,109 @@
+//! What is told of the cycle of a group.
+
+use std::collections::BTreeSet;
+
+use crate::cluster::ClusterState;
+use crate::framework::{CompositeTried, GroupCycle, GroupOutcome, PlacementTried};
+
+use super::Group;
+use super::attempt::Tried;
+use super::placement::{Outcome, Placement};
+use super::preemption::Answer;
+use super::status::Status;
+use super::turn::Turn;
+
+impl Turn<'_, '_> {
+    /// The cycle as it is told. `answer`: what preemption said, if it was tried.
+    pub(super) fn described(&self, outcome: &Outcome, answer: Option<&Answer>, state: &ClusterState) -> GroupCycle {
+        let (reached, before) = self.reach(outcome);
+        let (leaf, standing) = (self.leaf, self.standing(outcome, answer));
+        let mut cycle = GroupCycle {
+            name: leaf.id.name.to_string(),
+            min_count: leaf.min_count(),
+            scheduled: leaf.scheduled,
+            order: leaf.queue.iter().map(|pod| pod.key()).collect(),
+            topology_key: leaf.topology_key(),
+            placements: reached.map(|reached| reached.described(state)).unwrap_or_default(),
+            chosen: reached.and_then(|reached| reached.chosen),
+            tied: reached.map(Outcome::tied).unwrap_or_default(),
+            above: self.above(outcome, state),
+            before: before.into_iter().map(|member| member.tried.clone()).collect(),
+            outcome: match &standing.after {
+                Status::Success => GroupOutcome::Scheduled,
+                Status::Error(_) => GroupOutcome::Error,
+                Status::Rejected { .. } if standing.waits => GroupOutcome::WaitsForPreemption,
+                Status::Rejected { .. } => GroupOutcome::Unschedulable,
+            },
+            message: standing.after.message(),
+            victims: Vec::new(),
+            inferred: Vec::new(),
+            unknown: Vec::new(),
+        };
+        match answer {
+            Some(Answer::Helps { victims, tied, .. }) => {
+                cycle.victims.clone_from(victims);
+                if *tied {
+                    let why = "other pods may have to go for the group: that depends on what the scheduler draws by chance";
+                    cycle.inferred.push(why.to_owned());
+                }
+            }
+            Some(Answer::Fails { drawn: true, .. }) => {
+                cycle.inferred.push("which node or pod the error names is drawn by chance".to_owned());
+            }
+            Some(Answer::Unknown(why)) => cycle.unknown.push(why.clone()),
+            _ => {}
+        }
+        cycle
+    }
+
+    /// What became of the groups above the pod's, the topmost first.
+    fn above(&self, outcome: &Outcome, state: &ClusterState) -> Vec<CompositeTried> {
+        let (mut group, mut reached, mut above) = (self.root, Some(outcome), Vec::new());
+        while let Some(place) = self.place_in(group) {
+            let below = reached.map_or(&[][..], Outcome::below);
+            let fits = |at: usize| below.get(at).map(|outcome| outcome.status == Status::Success);
+            above.push(CompositeTried {
+                name: group.id.name.clone(),
+                min_group_count: group.min_count(),
+                groups: group.children.iter().enumerate().map(|(at, child)| (child.id.name.clone(), fits(at))).collect(),
+                topology_key: group.topology_key(),
+                placements: reached.map(|reached| reached.described(state)).unwrap_or_default(),
+                chosen: reached.and_then(|reached| reached.chosen),
+                tied: reached.map(Outcome::tied).unwrap_or_default(),
+                fits: reached.is_some_and(|reached| reached.status == Status::Success),
+                message: reached.map(|reached| reached.status.message()).unwrap_or_default(),
+            });
+            (group, reached) = (&group.children[place], below.get(place));
+        }
+        above
+    }
+}
+
+impl Group<'_> {
+    /// The label whose values tell placements apart, if any does.
+    fn topology_key(&self) -> Option<String> {
+        self.spec.topology_key().filter(|_| self.by_topology()).map(str::to_owned)
+    }
+}
+
+impl Outcome {
+    fn tied(&self) -> Vec<usize> {
+        self.drawn.iter().copied().filter(|at| Some(*at) != self.chosen).collect()
+    }
+
+    fn described(&self, state: &ClusterState) -> Vec<PlacementTried> {
+        let described = |(at, (placement, tried)): (usize, &(Placement, Tried))| {
+            let seen = tried.members.first().map(|member| member.judgement.nodes.len());
+            let of_groups = || if tried.groups.is_empty() { 0 } else { state.node_count() };
+            PlacementTried {
+                name: placement.name.clone(),
+                nodes: seen.unwrap_or_else(|| placement.nodes.as_ref().map_or_else(of_groups, BTreeSet::len)),
+                members: tried.members.iter().map(|member| member.tried.clone()).collect(),
+                feasible: tried.feasible(),
+                message: tried.status.message(),
+                scores: self.scores.get(&at).cloned().unwrap_or_default(),
+            }
+        };
+        self.tries.iter().enumerate().map(described).collect()
+    }
+}

@@ -1,0 +1,90 @@
+//! Predicates that a Policy makes of an argument.
+
+use std::sync::Arc;
+
+use super::node_label_presence::check_node_label_presence;
+use super::service_affinity::{ServiceAffinity, check_service_affinity};
+use super::{Prepared, pages};
+use crate::framework::WithoutState;
+use crate::legacy::reason::verdict;
+use crate::release::Rules;
+use crate::{Candidate, Cycle, Fact, Plugin, PreFilter, Verdict};
+
+/// A predicate with its argument.
+pub(crate) struct ArguedPredicate {
+    name: &'static str,
+    argument: Argument,
+}
+
+enum Argument {
+    Labels(Vec<(Arc<str>, bool)>),
+    ServiceLabels(Vec<Arc<str>>),
+}
+
+impl ArguedPredicate {
+    /// CheckNodeLabelPresence under a name: labels, each with whether it must be there.
+    pub(crate) const fn label_presence(name: &'static str, labels: Vec<(Arc<str>, bool)>) -> Self {
+        Self { name, argument: Argument::Labels(labels) }
+    }
+
+    /// CheckServiceAffinity under a name: labels in which a Service's nodes are alike.
+    pub(crate) const fn service_affinity(name: &'static str, labels: Vec<Arc<str>>) -> Self {
+        Self { name, argument: Argument::ServiceLabels(labels) }
+    }
+}
+
+impl Plugin for ArguedPredicate {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn doc(&self) -> &'static str {
+        match &self.argument {
+            Argument::Labels(_) => pages::CHECK_NODE_LABEL_PRESENCE,
+            Argument::ServiceLabels(_) => pages::CHECK_SERVICE_AFFINITY,
+        }
+    }
+
+    fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
+        let release = cycle.profile.release.0;
+        let prepared: Prepared<'a> = match &self.argument {
+            Argument::Labels(labels) => check_node_label_presence(cycle, labels.clone()),
+            Argument::ServiceLabels(labels) => check_service_affinity(cycle, labels.clone()),
+        };
+        PreFilter::Judge(Box::new(move |candidate| {
+            prepared(candidate).map_or_else(|verdict| verdict, |reasons| verdict(&reasons, release))
+        }))
+    }
+
+    fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
+        let is = |label: &Arc<str>| node.labels.get(label).map_or_else(|| "is absent".to_owned(), |value| format!("is {value}"));
+        match &self.argument {
+            Argument::Labels(labels) => labels
+                .iter()
+                .map(|(label, wanted)| {
+                    let not = if *wanted { "" } else { "no " };
+                    Fact::new(node.labels.has(label) == *wanted, format!("{not}label {label} wanted, {}", is(label)))
+                })
+                .collect(),
+            Argument::ServiceLabels(labels) => ServiceAffinity::new(cycle, labels.clone()).compared(node),
+        }
+    }
+
+    fn wanted_labels(&self, cycle: &Cycle, node: &Candidate) -> Vec<(Arc<str>, Option<Arc<str>>)> {
+        match &self.argument {
+            Argument::Labels(labels) => labels
+                .iter()
+                .filter(|(label, wanted)| node.labels.has(label) != *wanted)
+                .map(|(label, wanted)| (label.clone(), wanted.then(|| "".into())))
+                .collect(),
+            Argument::ServiceLabels(labels) => ServiceAffinity::new(cycle, labels.clone()).wanted(node),
+        }
+    }
+
+    fn without_prefilter(&self, _rules: &Rules) -> WithoutState {
+        match &self.argument {
+            Argument::Labels(_) => WithoutState::Unknown,
+            Argument::ServiceLabels(_) => WithoutState::fails("error reading", "PreFilter", self.name),
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Two ways a predicate or priority comes to be: by a rule of its own, or as a framework plugin under its old name.
+
+use std::borrow::Cow;
+
+use super::predicates::Prepared;
+use super::reason::{in_words_of, verdict};
+use crate::framework::{Candidate, Fact};
+use crate::{Cycle, Feasible, Plugin, PreFilter, PreScore, Refusal, Verdict, plugins};
+
+/// A predicate with a rule of its own.
+pub(super) struct Predicate {
+    /// Upstream's name.
+    pub name: &'static str,
+    /// Its page.
+    pub doc: &'static str,
+    /// What it compares on a node.
+    pub compared: fn(&Cycle, &Candidate, &Verdict) -> Vec<Fact>,
+    /// Prepares it for one pod.
+    pub prepare: for<'a> fn(&'a Cycle<'a>) -> Prepared<'a>,
+}
+
+impl Plugin for Predicate {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn doc(&self) -> &'static str {
+        self.doc
+    }
+
+    fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
+        let release = cycle.profile.release.0;
+        let prepared = (self.prepare)(cycle);
+        PreFilter::Judge(Box::new(move |candidate| {
+            prepared(candidate).map_or_else(|verdict| verdict, |reasons| verdict(&reasons, release))
+        }))
+    }
+
+    fn compared(&self, cycle: &Cycle, node: &Candidate, verdict: &Verdict) -> Vec<Fact> {
+        (self.compared)(cycle, node, verdict)
+    }
+}
+
+/// A predicate or priority whose rule is that of the framework plugin which took its place.
+pub(super) struct Renamed {
+    /// The name it had.
+    pub name: &'static str,
+    /// Its page.
+    pub doc: &'static str,
+    /// The plugin's name.
+    pub rule: &'static str,
+}
+
+impl Plugin for Renamed {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn doc(&self) -> &'static str {
+        self.doc
+    }
+
+    /// Predicates cannot be skipped, nor can they refuse a pod before nodes are looked at.
+    fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
+        let release = cycle.profile.release.0;
+        match plugins::rule(self.rule).filter(cycle) {
+            PreFilter::Skip => PreFilter::Judge(Box::new(|_| Verdict::Pass)),
+            PreFilter::Refuse(refusal) => PreFilter::Judge(Box::new(move |_| translated(Verdict::Reject(refusal.clone()), release))),
+            PreFilter::Judge(filter) | PreFilter::Narrow(_, filter) => {
+                PreFilter::Judge(Box::new(move |candidate| translated(filter(candidate), release)))
+            }
+            PreFilter::Error(error) => PreFilter::Judge(Box::new(move |_| Verdict::Error(error.clone()))),
+        }
+    }
+
+    fn score<'a>(&self, cycle: &'a Cycle<'a>, feasible: &'a Feasible<'a>) -> PreScore<'a> {
+        match plugins::rule(self.rule).score(cycle, feasible) {
+            PreScore::Skip => PreScore::plain(|_| 0),
+            other => other,
+        }
+    }
+
+    fn compared(&self, cycle: &Cycle, node: &Candidate, verdict: &Verdict) -> Vec<Fact> {
+        plugins::rule(self.rule).compared(cycle, node, verdict)
+    }
+}
+
+/// A framework plugin's verdict in the words of an older release.
+fn translated(verdict: Verdict, release: u16) -> Verdict {
+    match verdict {
+        Verdict::Skip => Verdict::Pass,
+        Verdict::Reject(Refusal { reasons, preemption_may_help }) => {
+            let reasons = reasons.into_iter().map(|reason| in_words_of(reason, release)).collect::<Vec<Cow<'static, str>>>();
+            Verdict::Reject(Refusal { reasons, preemption_may_help })
+        }
+        other => other,
+    }
+}

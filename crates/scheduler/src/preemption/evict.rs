@@ -1,0 +1,168 @@
+//! What a group's preemption may evict: single pods, and groups whose pods go together.
+//! Sources: `framework/preemption/types.go`, `podgrouppreemption.go` (1.36, 1.37), `util.go` (1.37).
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::budgets::{Budget, violating_units};
+use crate::Profile;
+use crate::cluster::{ClusterState, NodeInfo, PodGroup, PodInfo};
+use crate::pod_groups::{GroupId, Hierarchy};
+
+/// Pods that go together.
+#[derive(Clone, Debug)]
+pub(crate) struct Unit {
+    /// The pods.
+    pub pods: Vec<Arc<PodInfo>>,
+    /// Theirs, or their group's.
+    pub priority: i32,
+    kind: UnitKind,
+    started: i64,
+}
+
+/// What goes, the less important first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum UnitKind {
+    Pod,
+    Group,
+    Composite,
+}
+
+/// The more important first.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Importance(Reverse<i32>, Reverse<UnitKind>, Reverse<usize>, i64, Arc<str>, Arc<str>);
+
+impl Importance {
+    /// The same without the names, which upstream does not look at.
+    pub(crate) fn alike(self) -> Self {
+        Self(self.0, self.1, self.2, self.3, Arc::default(), Arc::default())
+    }
+}
+
+impl Unit {
+    fn new(pods: Vec<Arc<PodInfo>>, priority: i32, kind: UnitKind, newer: bool) -> Self {
+        let started = pods.iter().map(|pod| pod.started.unwrap_or(i64::MAX));
+        // 1.36 dates a group by the pod it met first.
+        let started = if newer { started.min() } else { started.take(1).next() };
+        Self { priority, kind, started: started.unwrap_or(i64::MAX), pods }
+    }
+
+    /// `moreImportantVictim`: priority, composite groups before groups before pods, the larger, the longer running. 1.36 compares sizes of groups alone; pods have one.
+    pub(crate) fn importance(&self) -> Importance {
+        let (namespace, name) = self.pods.first().map(|pod| pod.key()).unwrap_or_default();
+        Importance(Reverse(self.priority), Reverse(self.kind), Reverse(self.pods.len()), self.started, namespace, name)
+    }
+}
+
+/// `GetPodPriority` (1.37): that of the group at the top of the pod's, if it has one.
+pub(crate) fn priority(pod: &PodInfo, hierarchy: Hierarchy) -> i32 {
+    let top = above(pod, hierarchy).pop();
+    top.map_or(pod.spec.priority, |(_, group)| group.spec.priority.unwrap_or(0))
+}
+
+fn above<'s>(pod: &PodInfo, hierarchy: Hierarchy<'s>) -> Vec<(GroupId, &'s Arc<PodGroup>)> {
+    let own = pod.spec.pod_group.as_deref().map(|name| GroupId::of_pods(&pod.namespace, name));
+    own.map(|own| hierarchy.upwards(own)).unwrap_or_default()
+}
+
+/// `getHighestAllAncestor` (1.37): the group with all of whose pods the pod goes, if it does not go alone.
+fn goes_with(pod: &PodInfo, hierarchy: Hierarchy) -> Option<GroupId> {
+    above(pod, hierarchy).into_iter().rev().find(|(_, group)| group.spec.is_disrupted_as_one()).map(|(id, _)| id)
+}
+
+/// The pods on nodes of groups whose pods go together.
+pub(crate) struct Together<'s> {
+    hierarchy: Hierarchy<'s>,
+    newer: bool,
+    groups: BTreeMap<GroupId, Vec<Arc<PodInfo>>>,
+}
+
+impl<'s> Together<'s> {
+    /// Those of a state. Since 1.37 pods on nodes that are gone are among them.
+    pub(crate) fn new(state: &'s ClusterState, profile: &Profile) -> Self {
+        let (hierarchy, newer) = (Hierarchy::new(state, profile), profile.rules.pod_group_post_filter());
+        let (mut groups, mut leaves): (BTreeMap<_, Vec<Arc<PodInfo>>>, BTreeMap<_, Vec<Arc<PodInfo>>>) = Default::default();
+        let lost =
+            |pod: &&Arc<PodInfo>| newer && pod.is_on_node() && pod.node_name.as_deref().is_some_and(|name| state.node(name).is_none());
+        for pod in state.nodes().flat_map(|node| &node.pods).chain(state.pods().filter(lost)) {
+            let Some(group) = goes_with(pod, hierarchy) else { continue };
+            let leaf = pod.spec.pod_group.as_deref().map(|name| GroupId::of_pods(&pod.namespace, name));
+            leaves.entry(leaf).or_default().push(pod.clone());
+            groups.entry(group).or_default().push(pod.clone());
+        }
+        for (group, pods) in groups.iter_mut().filter(|(group, _)| group.composite) {
+            let below = hierarchy.leaves(group).into_iter().filter_map(|leaf| leaves.get(&Some(leaf)));
+            *pods = below.flatten().cloned().collect();
+        }
+        Self { hierarchy, newer, groups }
+    }
+
+    /// Everything on some nodes that could go.
+    pub(crate) fn units<'n>(&self, nodes: impl Iterator<Item = &'n NodeInfo>) -> Vec<Unit> {
+        let mut met = BTreeSet::new();
+        let mut units = Vec::new();
+        for pod in nodes.flat_map(|node| &node.pods) {
+            let group = goes_with(pod, self.hierarchy).and_then(|group| self.groups.get_key_value(&group));
+            if let Some((id, pods)) = group {
+                let kind = if id.composite { UnitKind::Composite } else { UnitKind::Group };
+                if met.insert(id) {
+                    units.push(Unit::new(pods.clone(), priority(pod, self.hierarchy), kind, self.newer));
+                }
+            } else {
+                let kind = if pod.spec.pod_group.is_some() { UnitKind::Group } else { UnitKind::Pod };
+                let priority = if self.newer { priority(pod, self.hierarchy) } else { pod.spec.priority };
+                units.push(Unit::new(vec![pod.clone()], priority, kind, self.newer));
+            }
+        }
+        units
+    }
+}
+
+/// A pod that is in several of the units, or in one twice, as groups go round in a circle: upstream cannot take it away again.
+pub(crate) fn repeated(units: &[Unit], on: impl Fn(&PodInfo) -> bool) -> Option<String> {
+    let mut seen = BTreeSet::new();
+    let pod = units.iter().flat_map(|unit| &unit.pods).filter(|pod| on(pod)).find(|pod| !seen.insert(pod.key()))?;
+    Some(format!("no corresponding pod {} in pods of node {}", pod.name, pod.node_name.as_deref().unwrap_or_default()))
+}
+
+/// Which pods of each unit violate a budget.
+pub(crate) fn violating(units: &[Unit], budgets: &[Budget], newer: bool) -> Vec<Vec<bool>> {
+    violating_units(&units.iter().map(|unit| unit.pods.as_slice()).collect::<Vec<_>>(), budgets, newer)
+}
+
+/// What is left of units once each that may stays.
+pub(crate) struct Reprieved {
+    /// Those that have to go, the more important first, each with which of its pods violate a budget.
+    pub victims: Vec<(Unit, Vec<bool>)>,
+    /// Whether one is the equal of one that stays.
+    pub tied: bool,
+}
+
+/// Lets each of the units that are gone stay that may, those whose budget would be violated first, then the more important.
+pub(crate) fn reprieve(mut units: Vec<Unit>, budgets: &[Budget], newer: bool, mut may_stay: impl FnMut(&Unit) -> bool) -> Reprieved {
+    units.sort_by_key(Unit::importance);
+    let violating = violating(&units, budgets, newer);
+    let (first, then): (Vec<_>, Vec<_>) = units.into_iter().zip(violating).partition(|(_, violates)| violates.contains(&true));
+    let rank = |(unit, violates): &(Unit, Vec<bool>)| (unit.importance().alike(), violates.contains(&true));
+    let (staying, mut victims): (Vec<_>, Vec<_>) = first.into_iter().chain(then).partition(|(unit, _)| may_stay(unit));
+    let staying: Vec<_> = staying.iter().map(rank).collect();
+    let tied = victims.iter().any(|victim| staying.contains(&rank(victim)));
+    victims.sort_by_key(|(unit, _)| unit.importance());
+    Reprieved { victims, tied }
+}
+
+/// What is said of a pod's node that is gone (`newDomainVictim`).
+pub(crate) fn lost(node: &str) -> String {
+    format!("failed to get node info for node \"{node}\" from snapshot: nodeinfo not found for node name \"{node}\"")
+}
+
+/// Nodes that are gone while pods of groups that go together are still said to run there: 1.37 then gives up and names one of them, by chance
+/// (`createDomainVictims`).
+pub(crate) fn missing_nodes(state: &ClusterState, profile: &Profile) -> BTreeSet<Arc<str>> {
+    let hierarchy = Hierarchy::new(state, profile);
+    let reached: BTreeSet<GroupId> = state.nodes().flat_map(|node| &node.pods).filter_map(|pod| goes_with(pod, hierarchy)).collect();
+    let lost = state.pods().filter(|pod| pod.is_on_node() && pod.node_name.as_deref().is_some_and(|name| state.node(name).is_none()));
+    let lost = lost.filter(|pod| goes_with(pod, hierarchy).is_some_and(|group| reached.contains(&group)));
+    lost.filter_map(|pod| pod.node_name.clone()).collect()
+}

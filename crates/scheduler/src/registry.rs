@@ -1,0 +1,29 @@
+//! Every plugin, predicate and priority by name.
+
+use crate::Plugin;
+use crate::legacy;
+use crate::plugins::{PLUGINS, pending};
+
+/// Every rule known: the framework's plugins, then classic predicates and priorities.
+pub fn all() -> impl Iterator<Item = &'static dyn Plugin> {
+    PLUGINS.iter().copied().chain(legacy::all())
+}
+
+/// Returns the plugin of that name; one that has no rule here yet judges nothing, and says so.
+pub fn named(name: &'static str) -> &'static dyn Plugin {
+    find(name).unwrap_or(&pending::Pending)
+}
+
+/// Returns the plugin, predicate or priority of that name, upper or lower case.
+pub fn find(name: &str) -> Option<&'static dyn Plugin> {
+    all().find(|plugin| plugin.name().eq_ignore_ascii_case(name))
+}
+
+/// Returns the rule whose page tells of that name: two plugins of 1.17 to 1.22 were but a predicate and a priority of before.
+pub fn page(name: &str) -> Option<&'static dyn Plugin> {
+    find(name).or_else(|| match name.to_ascii_lowercase().as_str() {
+        "serviceaffinity" => find("CheckServiceAffinity"),
+        "noderesourcelimits" => find("ResourceLimitsPriority"),
+        _ => None,
+    })
+}

@@ -1,0 +1,122 @@
+//! What differs between releases in the cycle itself: how it words errors, when it stops looking, what it checks before any plugin runs.
+
+use super::rules::Rules;
+
+/// After how many nodes that fit a scheduler stops looking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sampling {
+    /// It looks at all of them.
+    All,
+    /// After the configured share, half of them by default.
+    Half,
+    /// After the configured share, by default one that shrinks as the cluster grows.
+    Adaptive,
+    /// The same; where nothing scores, after the first.
+    AdaptiveOrFirst,
+}
+
+impl Rules {
+    /// How errors of a plugin that reads a PreFilter's state begin (`getPreFilterState` of `nodeports`, `podtopologyspread`): shorter since 1.20.
+    pub(crate) fn reading_state(&self) -> &'static str {
+        if self.release.0 >= 20 { "reading" } else { "error reading" }
+    }
+
+    /// How errors of a score that reads a PreScore's state begin (`getPreScoreState` of `tainttoleration`, `interpodaffinity`).
+    pub(crate) fn reading_scores(&self) -> &'static str {
+        if self.release.0 >= 20 { "failed to read" } else { "Error reading" }
+    }
+
+    /// The same of `selectorspread/selector_spread.go`.
+    pub(crate) fn reading_selectors(&self) -> &'static str {
+        if self.release.0 >= 20 { "reading" } else { "Error reading" }
+    }
+
+    /// The error of a plugin's Score, as RunScorePlugins words it (`framework/v1alpha1/framework.go`, `framework/runtime/framework.go`).
+    pub(crate) fn score_error(&self, plugin: &str, pod: &str, error: &str) -> String {
+        match self.release.0 {
+            ..=19 => format!("error while running score plugin for pod {pod:?}: {error}"),
+            _ => format!("running Score plugins: plugin {plugin:?} failed with: {error}"),
+        }
+    }
+
+    /// Whether ReadWriteOncePod is checked node by node, on a state that PreFilter leaves (`volumerestrictions/volume_restrictions.go`, since 1.27).
+    pub(crate) fn read_write_once_pod_by_node(&self) -> bool {
+        self.release.0 >= 27
+    }
+
+    /// An error of a filter, as RunFilterPlugins words it (`framework/v1alpha1/framework.go`, `framework/runtime/framework.go`).
+    pub(crate) fn filter_error(&self, plugin: &str, pod: &str, error: &str) -> String {
+        match self.release.0 {
+            ..=16 => error.to_owned(),
+            17 => format!("error while running \"{plugin}\" filter plugin for pod \"{pod}\": {error}"),
+            18..=20 => format!("running \"{plugin}\" filter plugin for pod \"{pod}\": {error}"),
+            _ => format!("running \"{plugin}\" filter plugin: {error}"),
+        }
+    }
+
+    /// An error of a plugin's PreFilter, as RunPreFilterPlugins words it (the same files).
+    pub(crate) fn prefilter_error(&self, plugin: &str, pod: &str, error: &str) -> String {
+        match self.release.0 {
+            ..=17 => error.to_owned(),
+            _ if self.prefilter_error_lost => format!("running PreFilter plugin \"{plugin}\": %!w(<nil>)"),
+            18 => format!("error while running \"{plugin}\" prefilter plugin for pod \"{pod}\": {error}"),
+            19 => format!("prefilter plugin \"{plugin}\" failed for pod \"{pod}\": {error}"),
+            _ => format!("running PreFilter plugin \"{plugin}\": {error}"),
+        }
+    }
+
+    /// Whether several nodes' errors that say the same are reported once (`core/generic_scheduler.go` since 1.17).
+    pub(crate) fn equal_errors_are_one(&self) -> bool {
+        self.release.0 >= 17
+    }
+
+    /// When it stops looking (`core/generic_scheduler.go` numFeasibleNodesToFind since 1.12, by size since 1.14; `schedule_one.go` since 1.30).
+    pub(crate) fn sampling(&self) -> Sampling {
+        match self.release.0 {
+            ..=11 => Sampling::All,
+            12..=13 => Sampling::Half,
+            14..=29 => Sampling::Adaptive,
+            _ => Sampling::AdaptiveOrFirst,
+        }
+    }
+
+    /// Whether the next best node of one pod may be given to the next (`framework/runtime/batch.go`, since 1.35).
+    pub(crate) fn batches(&self) -> bool {
+        self.release.0 >= 35
+    }
+
+    /// Whether preemption is tried where the PreFilters of several plugins leave no node in common (`framework/runtime/framework.go`, up to 1.29).
+    pub(crate) fn preempts_without_common_node(&self) -> bool {
+        self.release.0 <= 29
+    }
+
+    /// Whether claims are checked before any plugin runs (`core/generic_scheduler.go` podPassesBasicChecks, 1.10–1.19).
+    pub(crate) fn basic_checks(&self) -> bool {
+        (10..=19).contains(&self.release.0)
+    }
+
+    /// Whether an error that ends an attempt early leaves the verdicts of the filters to be shown: predicates run all the same (up to 1.17).
+    pub(crate) fn errors_leave_verdicts(&self) -> bool {
+        self.release.0 <= 17
+    }
+
+    /// Whether a node's refusal names one reason, of extended resources one by a map's order (`predicates.go`, 1.17).
+    pub(crate) fn one_reason_a_node(&self) -> bool {
+        self.release.0 == 17
+    }
+
+    /// Whether copies of a node share the count of who uses a claim (`framework/types.go` NodeInfo.Clone, 1.22–1.24).
+    pub(crate) fn copies_share_claim_counts(&self) -> bool {
+        (22..=24).contains(&self.release.0)
+    }
+
+    /// Whether pods that a group's cycle assumes bring no affinity terms and claims to its snapshot (`backend/cache/snapshot.go` AssumePod, 1.36).
+    pub(crate) fn assumed_pods_are_not_listed(&self) -> bool {
+        self.release.0 <= 36
+    }
+
+    /// Whether groups are scheduled as 1.37 does it (`schedule_one_podgroup.go`): PodGroupPostFilter, one priority for all pods of a group.
+    pub(crate) fn pod_group_post_filter(&self) -> bool {
+        self.release.0 >= 37
+    }
+}

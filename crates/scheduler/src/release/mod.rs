@@ -1,0 +1,23 @@
+//! What each release of kube-scheduler is: its rules, its feature gates and their defaults, its default plugins, and which release wrote the data.
+//! Only this layer compares releases; every difference between two of them has a name here.
+
+mod arguments;
+mod cycle_rules;
+mod default_plugins;
+mod gate_lifecycle;
+mod gates;
+mod known;
+mod rules;
+mod version;
+
+pub use arguments::{Arguments, PodTopologySpreadDefaults, ScoringStrategy};
+pub(crate) use cycle_rules::Sampling;
+pub(crate) use default_plugins::{FILTERS, PREFILTERS, SCORES, row, takes_part};
+pub use gate_lifecycle::refusals as gate_refusals;
+pub use gates::Gates;
+pub use known::{NEWEST_SCHEDULER, OLDEST_SCHEDULER, UnknownRelease, judged_as, scheduler_patch, scheduler_release};
+pub use rules::Rules;
+pub(crate) use rules::{
+    AffinityOrder, BalancedFormula, FitErrorFormat, ImageFormula, MultiPointOrder, PreemptionCandidates, SpreadFormula, WithoutConstraints,
+};
+pub use version::{VersionFrom, detect};

@@ -1,0 +1,122 @@
+//! Which release's scheduler was at work, by what the data holds.
+
+use std::collections::BTreeMap;
+
+use crate::cluster::{ClusterState, NodeInfo, PodInfo};
+
+use super::rules::patches_differ;
+use crate::{NEWEST_SCHEDULER, Release, UnknownRelease, scheduler_patch, scheduler_release};
+
+/// From what the scheduler's release is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VersionFrom {
+    /// The release.
+    pub release: Release,
+    /// Its patch, if known.
+    pub patch: Option<u16>,
+    /// The evidence, in words.
+    pub evidence: String,
+}
+
+/// Finds the scheduler's release: its own image, else the kubelets (the control plane's first), else the words of recorded refusals; the newest known if nothing says.
+pub fn detect(state: &ClusterState) -> VersionFrom {
+    scheduler_image(state).or_else(|| kubelets(state)).or_else(|| recorded(state)).unwrap_or_else(|| VersionFrom {
+        release: NEWEST_SCHEDULER,
+        patch: None,
+        evidence: "assumed: nothing in the data tells the version".to_owned(),
+    })
+}
+
+impl VersionFrom {
+    /// What the user says it is; the data (`found`) may tell the patch that was not said.
+    ///
+    /// # Errors
+    /// `text` is no version, or older than any whose rules are known.
+    pub fn said(text: &str, found: &Self) -> Result<Self, UnknownRelease> {
+        let release = scheduler_release(text)?;
+        let evidence = "--scheduler-version".to_owned();
+        Ok(match scheduler_patch(text) {
+            None if found.release == release && found.patch.is_some() && patches_differ(release) => {
+                Self { release, patch: found.patch, evidence: format!("{evidence}, its patch by {}", found.evidence) }
+            }
+            patch => Self { release, patch, evidence },
+        })
+    }
+
+    /// The same, its evidence with what is assumed of the patch where the rules of patches differ.
+    pub fn with_assumption(mut self) -> Self {
+        if self.patch.is_none() && patches_differ(self.release) {
+            self.evidence.push_str("; its newest patch is assumed");
+        }
+        self
+    }
+}
+
+fn scheduler_image(state: &ClusterState) -> Option<VersionFrom> {
+    let mut pods: Vec<_> = state.pods().filter(|pod| &*pod.namespace == "kube-system" && is_scheduler(pod) && !pod.finished).collect();
+    pods.sort_by(|a, b| a.name.cmp(&b.name));
+    pods.iter().find_map(|pod| {
+        let image = pod.spec.images.first()?;
+        let version = image.rsplit_once(':')?.1;
+        let release = scheduler_release(version).ok()?;
+        Some(VersionFrom { release, patch: scheduler_patch(version), evidence: format!("image {image} of pod kube-system/{}", pod.name) })
+    })
+}
+
+fn is_scheduler(pod: &PodInfo) -> bool {
+    pod.labels.get("component") == Some("kube-scheduler") || pod.labels.get("k8s-app") == Some("kube-scheduler")
+}
+
+fn kubelets(state: &ClusterState) -> Option<VersionFrom> {
+    let is_control_plane = |node: &NodeInfo| {
+        ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"].iter().any(|label| node.labels.has(label))
+    };
+    let newest = |nodes: &dyn Fn(&NodeInfo) -> bool| {
+        let mut versions: BTreeMap<(Release, Option<u16>, &str), usize> = BTreeMap::new();
+        for node in state.nodes().filter(|node| nodes(node)) {
+            if let Ok(release) = scheduler_release(&node.kubelet_version) {
+                *versions.entry((release, scheduler_patch(&node.kubelet_version), &node.node.kubelet_version)).or_default() += 1;
+            }
+        }
+        versions.into_iter().next_back()
+    };
+    let (which, ((release, patch, version), count)) =
+        newest(&is_control_plane).map(|found| ("control-plane node", found)).or_else(|| Some(("node", newest(&|_| true)?)))?;
+    let plural = if count == 1 { "" } else { "s" };
+    Some(VersionFrom { release, patch, evidence: format!("{which} kubeletVersion ({version} on {count} node{plural})") })
+}
+
+/// Words that only some releases use, with the newest release that does.
+const WORDS: &[(&str, Release)] = &[
+    ("had untolerated taint(s)", Release(37)),
+    ("found a potential placement for pod on node", Release(37)),
+    ("no new claims to deallocate", Release(36)),
+    ("had untolerated taint {", Release(34)),
+    ("for incoming pod..", Release(28)),
+    ("that the pod didn't tolerate", Release(23)),
+];
+
+fn recorded(state: &ClusterState) -> Option<VersionFrom> {
+    let messages: Vec<_> = state.pods().filter_map(|pod| pod.scheduled.as_ref()).filter(|condition| !condition.status).collect();
+    let (words, release) = WORDS.iter().find(|(words, _)| messages.iter().any(|condition| condition.message.contains(words)))?;
+    Some(VersionFrom { release: *release, patch: None, evidence: format!("words of recorded refusals (\"{words}\")") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_data_tells_the_patch_that_is_not_said() {
+        let kubelet = "node kubeletVersion (v1.20.2 on 4 nodes)";
+        let found = VersionFrom { release: Release(20), patch: Some(2), evidence: kubelet.to_owned() };
+        let said = |text: &str| {
+            let version = VersionFrom::said(text, &found).unwrap().with_assumption();
+            (version.patch, version.evidence)
+        };
+        assert_eq!(said("1.20"), (Some(2), format!("--scheduler-version, its patch by {kubelet}")));
+        assert_eq!(said("v1.20.15"), (Some(15), "--scheduler-version".to_owned()));
+        assert_eq!(said("1.21"), (None, "--scheduler-version; its newest patch is assumed".to_owned()));
+        assert_eq!(said("1.33"), (None, "--scheduler-version".to_owned()));
+    }
+}
