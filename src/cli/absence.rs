@@ -2,7 +2,7 @@
 //! with the command that shows it.
 
 use super::changes::Keys;
-use super::elsewhere::{self, Elsewhere, Place};
+use super::elsewhere::{self, Elsewhere, ObjectElsewhere};
 use super::listing::Wanted;
 use super::output::{note, report_error};
 use super::session::Session;
@@ -102,7 +102,7 @@ impl<'a> Question<'a> {
         };
         let command = self.command(session, found);
         let (count, first) = (found.count(), found.first());
-        let quoted = |place: &Place| format!("\"{}\"", place.namespace.as_deref().unwrap_or_default());
+        let quoted = |place: &ObjectElsewhere| format!("\"{}\"", place.namespace.as_deref().unwrap_or_default());
         match found {
             Elsewhere::Earlier(_, revision) => {
                 format!("it was deleted at revision {}: {command}", revision.after())
@@ -121,7 +121,7 @@ impl<'a> Question<'a> {
                 format!("{} \"{}\" exists{place}: {command}", first.kind, first.name)
             }
             Elsewhere::Kinds(places) => {
-                let named = list(places.iter().take(NAMED).map(Place::address).collect());
+                let named = list(places.iter().take(NAMED).map(ObjectElsewhere::address).collect());
                 let among = if count > NAMED { " among them" } else { "" };
                 format!("{count} objects of other kinds have that name, {named}{among}: {command}")
             }

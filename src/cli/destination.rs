@@ -15,11 +15,11 @@ use super::{Error, Result, connection};
 /// A place to write one file to, checked before anything is written.
 pub(super) struct Destination {
     name: String,
-    place: Place,
+    place: Target,
     mode: u32,
 }
 
-enum Place {
+enum Target {
     StandardOutput,
     /// A pipe or a character device: written to as it is, as nothing in it can be lost.
     Stream,
@@ -46,13 +46,13 @@ impl Destination {
     /// The name is of a file that the command reads, of a directory, of a file that is not to be replaced, or cannot be written to.
     pub(super) fn open(name: &str, args: &GlobalArgs, has_secrets: bool, replacing: &Replacing<'_>) -> Result<Self> {
         let mode = if has_secrets { 0o600 } else { 0o666 };
-        let place = if name == "-" || name == "/dev/stdout" { Place::StandardOutput } else { place(name, args, replacing)? };
+        let place = if name == "-" || name == "/dev/stdout" { Target::StandardOutput } else { place(name, args, replacing)? };
         Ok(Self { name: name.to_owned(), place, mode })
     }
 
     /// How messages name it.
     pub(super) fn name(&self) -> &str {
-        if matches!(self.place, Place::StandardOutput) { "standard output" } else { &self.name }
+        if matches!(self.place, Target::StandardOutput) { "standard output" } else { &self.name }
     }
 
     /// Writes what `render` writes.
@@ -62,15 +62,15 @@ impl Destination {
     pub(super) fn write(&self, out: &mut Output, render: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
         let failed = |error: io::Error| cannot_write(&self.name, &error);
         match &self.place {
-            Place::StandardOutput => {
+            Target::StandardOutput => {
                 out.set_content(Content::Raw);
                 render(out).and_then(|()| out.flush()).map_err(Error::from)
             }
-            Place::Stream => {
+            Target::Stream => {
                 let mut stream = BufWriter::new(OpenOptions::new().write(true).open(&self.name).map_err(failed)?);
                 render(&mut stream).and_then(|()| stream.flush()).map_err(failed)
             }
-            Place::File { folder } => {
+            Target::File { folder } => {
                 // The mode is one that open(2) takes, so the process's umask goes off it.
                 let file = tempfile::Builder::new()
                     .prefix(".ketcd-")
@@ -89,7 +89,7 @@ impl Destination {
     }
 }
 
-fn place(name: &str, args: &GlobalArgs, replacing: &Replacing<'_>) -> Result<Place> {
+fn place(name: &str, args: &GlobalArgs, replacing: &Replacing<'_>) -> Result<Target> {
     let path = Path::new(name);
     let failed = |error: io::Error| cannot_write(name, &error);
     let found = match fs::metadata(path) {
@@ -116,7 +116,7 @@ fn place(name: &str, args: &GlobalArgs, replacing: &Replacing<'_>) -> Result<Pla
     let Some(found) = found else { return writable(name, folder) };
     let kind = found.file_type();
     if kind.is_fifo() || kind.is_char_device() {
-        return Ok(Place::Stream);
+        return Ok(Target::Stream);
     }
     if !kind.is_file() || is_kernels(&folder) {
         return Err(Error::new(format!("--out {name} is not an ordinary file")).hint("choose another file, or --out - for standard output"));
@@ -136,9 +136,9 @@ fn place(name: &str, args: &GlobalArgs, replacing: &Replacing<'_>) -> Result<Pla
 }
 
 /// Whether files can be made in the folder, found out by making one that has no name.
-fn writable(name: &str, folder: PathBuf) -> Result<Place> {
+fn writable(name: &str, folder: PathBuf) -> Result<Target> {
     tempfile::tempfile_in(&folder).map_err(|error| cannot_write(name, &error))?;
-    Ok(Place::File { folder })
+    Ok(Target::File { folder })
 }
 
 /// Links in `/dev` and `/proc` stand for open files; a rename would take the link away from every other program.

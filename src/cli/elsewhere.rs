@@ -14,20 +14,20 @@ use ketcd_store::{At, EventKind, KeyRange, Revision, Until, Want, WatchItem};
 /// What was found, the nearest first.
 pub(super) enum Elsewhere {
     /// Itself, deleted since; it was last there at this revision.
-    Earlier(Place, Revision),
+    Earlier(ObjectElsewhere, Revision),
     /// Itself, created at this revision, later than was looked.
-    Later(Place, Revision),
+    Later(ObjectElsewhere, Revision),
     /// Objects of the same kind and name in other namespaces.
-    Namespaces(Vec<Place>),
+    Namespaces(Vec<ObjectElsewhere>),
     /// Objects of other kinds with the same name, those of the same namespace first.
-    Kinds(Vec<Place>),
+    Kinds(Vec<ObjectElsewhere>),
     /// Objects of the same kind and name in other namespaces, all at other revisions; the first was there at this one.
-    Once(Vec<Place>, Revision),
+    Once(Vec<ObjectElsewhere>, Revision),
 }
 
 /// One object.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Place {
+pub(super) struct ObjectElsewhere {
     /// Its kind as addresses name it.
     pub kind: String,
     /// Its namespace, if it has one.
@@ -36,7 +36,7 @@ pub(super) struct Place {
     pub name: String,
 }
 
-impl Place {
+impl ObjectElsewhere {
     /// The address that names it, whatever `-n` says.
     pub(super) fn address(&self) -> String {
         let Self { kind, namespace, name } = self;
@@ -51,7 +51,7 @@ impl Place {
 
 impl Elsewhere {
     /// The nearest.
-    pub(super) fn first(&self) -> &Place {
+    pub(super) fn first(&self) -> &ObjectElsewhere {
         match self {
             Self::Earlier(place, _) | Self::Later(place, _) => place,
             Self::Namespaces(places) | Self::Kinds(places) | Self::Once(places, _) => &places[0],
@@ -76,7 +76,7 @@ pub(super) async fn find(session: &Session, address: &Address, looked: Looked) -
     let (key, _) = address.key(prefix);
     let object = RegistryKey::parse(prefix, key.as_bytes(), kinds).object();
     let own = match (address, object) {
-        (Address::Key(key), _) => Place { kind: String::new(), namespace: None, name: key.clone() },
+        (Address::Key(key), _) => ObjectElsewhere { kind: String::new(), namespace: None, name: key.clone() },
         (_, Some(object)) => place(&object),
         (_, None) => return Ok(None),
     };
@@ -131,7 +131,7 @@ async fn named(
     at: At,
     name: &str,
     is_meant: &(dyn Fn(&Resource<'_>) -> bool + Sync),
-) -> Result<Vec<Place>> {
+) -> Result<Vec<ObjectElsewhere>> {
     let (prefix, kinds) = (session.prefix().await?, session.kinds().await?);
     let mut entries = session.source.range(keys, at, Want::Keys).await?.entries;
     let mut found = Vec::new();
@@ -151,7 +151,7 @@ async fn once(session: &Session, kind: &Kind, name: &str, looked: Looked) -> Res
     let (prefix, kinds) = (session.prefix().await?, session.kinds().await?);
     let below = KeyRange::prefix(kind.key_prefix(prefix, None));
     let lives = lives(session, below, |key| ends_with_name(key, name)).await?;
-    let mut found: Vec<(Revision, Place)> = lives
+    let mut found: Vec<(Revision, ObjectElsewhere)> = lives
         .iter()
         .filter_map(|(key, lives)| {
             let (revision, _) = other_revision(lives, looked)?;
@@ -167,13 +167,13 @@ fn ends_with_name(key: &[u8], name: &str) -> bool {
     key.strip_suffix(name.as_bytes()).is_some_and(|before| before.ends_with(b"/"))
 }
 
-fn place(object: &ketcd_kube::ObjectPath<'_>) -> Place {
+fn place(object: &ketcd_kube::ObjectPath<'_>) -> ObjectElsewhere {
     let kind = match object.resource {
         Resource::Known(kind) => kind.singular_resource(),
         Resource::Unlisted { group: "", plural } => plural.to_owned(),
         Resource::Unlisted { group, plural } => format!("{plural}.{group}"),
     };
-    Place { kind, namespace: object.namespace.map(str::to_owned), name: object.name.to_owned() }
+    ObjectElsewhere { kind, namespace: object.namespace.map(str::to_owned), name: object.name.to_owned() }
 }
 
 /// From a key's creation to its deletion, as far as the history tells.

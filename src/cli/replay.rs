@@ -136,7 +136,7 @@ impl<'s> Feed<'s> {
                 found.clear();
             }
             for attempt in self.read_event(event).map(|version| version.advance(&mut replay)).unwrap_or_default() {
-                let since = if attempt.told { Revision(attempt.pod.mod_revision) } else { begun.unwrap_or(event.revision) };
+                let since = if attempt.event_only { Revision(attempt.pod.mod_revision) } else { begun.unwrap_or(event.revision) };
                 found.push((since, attempt, event.revision));
                 begun = begun.map(|_| event.revision);
             }

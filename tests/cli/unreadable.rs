@@ -329,7 +329,7 @@ fn decided(objects: &[Value], refused: Option<&str>) -> (Agreement, Vec<String>)
     }
     let attempt = replay.advance(&key, Some(pod.to_string().as_bytes()), 3).pop().unwrap();
     let explanation = replay.explain(attempt);
-    (explanation.verdict, explanation.caveats)
+    (explanation.agreement, explanation.caveats)
 }
 
 #[test]

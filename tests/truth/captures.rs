@@ -139,7 +139,7 @@ fn hold(tally: &mut Tally, line: &Value, explanation: &Explanation) {
         tally.hold("messages", || pod.clone(), judgement.message.as_deref(), line["message"].as_str());
     } else if line["predicates"].is_null() {
         let doubted = judgement.scores.iter().flat_map(|scores| &scores.plugins).any(|score| !score.doubtful.is_empty());
-        let agrees = match explanation.verdict {
+        let agrees = match explanation.agreement {
             Agreement::Agrees | Agreement::Tie => true,
             Agreement::Unverifiable => doubted,
             Agreement::Disagrees => false,

@@ -69,9 +69,9 @@ fn explained() -> Vec<Explanation> {
 fn the_driver_is_waited_for_then_the_pod_is_bound() {
     let attempts = explained();
     let [asked, bound] = attempts.as_slice() else { panic!("{} attempts", attempts.len()) };
-    assert_eq!((asked.verdict, asked.judgement.message.as_deref()), (Agreement::Agrees, Some(WAITS)), "{:?}", asked.caveats);
+    assert_eq!((asked.agreement, asked.judgement.message.as_deref()), (Agreement::Agrees, Some(WAITS)), "{:?}", asked.caveats);
     assert_eq!(asked.evaluated_revision, 4, "before the driver was asked");
     assert_eq!(asked.judgement.driver_waits[0].status, "Pending");
-    assert_eq!((bound.verdict, bound.evaluated_revision), (Agreement::Agrees, 7), "{:?}", bound.caveats);
+    assert_eq!((bound.agreement, bound.evaluated_revision), (Agreement::Agrees, 7), "{:?}", bound.caveats);
     assert!(bound.judgement.driver_waits.is_empty());
 }

@@ -93,7 +93,7 @@ fn devices_that_were_recorded_agree_or_do_not() {
     let rules = &other.devices[0].claims[0].allocation.devices[0];
     assert_eq!((rules.2.as_str(), rules.3.as_str()), ("pool-a", "d0"));
     // The node is the same either way.
-    assert_eq!([same.verdict, other.verdict], [Agreement::Agrees; 2]);
+    assert_eq!([same.agreement, other.agreement], [Agreement::Agrees; 2]);
     let told = |of: &Explanation| of.evidence.iter().flat_map(|evidence| &evidence.facts).map(|fact| fact.text.clone()).collect::<Vec<_>>();
     assert!(told(&other).iter().any(|text| text.contains("which is not what the rules say")), "{:?}", told(&other));
     assert!(told(&same).iter().any(|text| text.contains("as the rules say")), "{:?}", told(&same));

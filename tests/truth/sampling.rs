@@ -99,7 +99,7 @@ fn scheduler(line: &Value) -> Scheduler {
 
 fn hold(tally: &mut Tally, pod: &str, truth: &Value, explanation: &Explanation) {
     let judgement = &explanation.judgement;
-    if explanation.verdict == Agreement::Disagrees {
+    if explanation.agreement == Agreement::Disagrees {
         tally.wrong.push(format!("{pod}: disagrees"));
     }
     if truth["node"].is_null() {

@@ -36,7 +36,7 @@ pub struct Attempt {
     /// Whether the outcome is dated within a second of the pod's creation.
     pub at_once: bool,
     /// Whether only an Event tells of it, whose revision is `revision`: it was never written into the pod.
-    pub told: bool,
+    pub event_only: bool,
 }
 
 /// Who decided, or is to decide, where a pod runs.
@@ -107,7 +107,7 @@ pub struct Explanation {
     /// What the rules say.
     pub judgement: Judgement,
     /// Whether they agree with what was recorded.
-    pub verdict: Agreement,
+    pub agreement: Agreement,
     /// What etcd cannot show, each a sentence.
     pub caveats: Vec<String>,
     /// What is assumed of the scheduler, the same for every pod of its profile, each a sentence.

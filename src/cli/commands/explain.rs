@@ -282,7 +282,7 @@ impl<'a> Writer<'a> {
 
     fn count(&mut self, explanation: &Explanation) {
         self.written += 1;
-        self.differ += usize::from(explanation.verdict == Agreement::Disagrees);
+        self.differ += usize::from(explanation.agreement == Agreement::Disagrees);
     }
 
     /// How much evidence the format shows.

@@ -209,7 +209,7 @@ pub fn write_json(
             version: explanation.version.release.to_string(),
             version_from: &explanation.version.evidence,
         },
-        verdict: explanation.verdict.into(),
+        verdict: explanation.agreement.into(),
         caveats: explanation.caveats.iter().chain(&explanation.assumptions).map(String::as_str).collect(),
         message: judgement.message.as_deref(),
         waits: match &judgement.whole_pod {

@@ -59,7 +59,7 @@ impl Line {
     pub fn new(explanation: &Explanation) -> Self {
         let attempt = &explanation.attempt;
         let verdict = match attempt.outcome {
-            Outcome::Scheduled | Outcome::Unschedulable => Verdict::Decided(explanation.verdict),
+            Outcome::Scheduled | Outcome::Unschedulable => Verdict::Decided(explanation.agreement),
             Outcome::Pending => Verdict::Waits,
             Outcome::Gated => Verdict::Gated,
         };

@@ -99,7 +99,7 @@ fn headline(explanation: &Explanation, clock: Option<&Clock>, all: bool, width: 
     };
     let context = visible(&format!("{context}{}", meant(explanation))).into_owned();
     let answer = visible(&answer(explanation)).into_owned();
-    let style = match explanation.verdict {
+    let style = match explanation.agreement {
         Agreement::Agrees | Agreement::Tie => ADDED,
         Agreement::Disagrees => REMOVED,
         Agreement::Unverifiable => WARNING,
@@ -195,7 +195,7 @@ fn answer(explanation: &Explanation) -> String {
         DecidedBy::Creator => return "created with its node: no scheduler decided".to_owned(),
         DecidedBy::Scheduler | DecidedBy::Unreadable => {}
     }
-    match (explanation.attempt.outcome, explanation.verdict) {
+    match (explanation.attempt.outcome, explanation.agreement) {
         (Outcome::Pending, _) => fits,
         (Outcome::Gated, _) => "it never enters the queue".to_owned(),
         (Outcome::Unschedulable, Agreement::Agrees)
@@ -236,7 +236,7 @@ pub struct Summary {
 impl Summary {
     /// Counts one explanation.
     pub fn add(&mut self, explanation: &Explanation) {
-        self.count(explanation.verdict);
+        self.count(explanation.agreement);
         self.assume(explanation);
     }
 

@@ -9,7 +9,7 @@ use super::counters::Counters;
 use super::groups::Before;
 use super::pool::{Pool, PoolDevice};
 use super::request::{Alternative, problem};
-use super::search::{Found, Place, Search};
+use super::search::{DeviceResult, RequestIndices, Search};
 use super::variant::Channel;
 use super::{Fault, can_skip_operations};
 
@@ -29,7 +29,7 @@ impl<'s> Search<'s, '_> {
     /// Takes a device for a request, if it may be had. `must`: it is an error if a constraint refuses it.
     pub(super) fn take(
         &mut self,
-        place: Place,
+        place: RequestIndices,
         number: usize,
         (pool, device): (&'s Pool<'s>, PoolDevice<'s>),
         must: bool,
@@ -94,12 +94,12 @@ impl<'s> Search<'s, '_> {
         let shared = capacity.as_ref().map(|(taken, _)| taken.clone());
         let undo = Undo { before: found.len(), counted, capacity, groups: before };
         let request = sub.map_or_else(|| name.to_owned(), |sub| format!("{name}/{sub}"));
-        found.push(Found { request, device, admin_access: admin, shared });
+        found.push(DeviceResult { request, device, admin_access: admin, shared });
         Ok(Some(undo))
     }
 
     /// Takes a device into all constraints, or into none.
-    fn constrain(&mut self, place: Place, device: &PoolDevice<'s>) -> Result<bool, Fault> {
+    fn constrain(&mut self, place: RequestIndices, device: &PoolDevice<'s>) -> Result<bool, Fault> {
         let (allocator, request) = (self.allocator, &self.requests[place.claim][place.request]);
         let alternative = &request.alternatives[place.alternative];
         let (name, sub) = (request.name, request.prioritized.then_some(alternative.name));
@@ -115,7 +115,7 @@ impl<'s> Search<'s, '_> {
     }
 
     /// Puts a device back.
-    pub(super) fn put_back(&mut self, place: Place, device: &PoolDevice<'s>, undo: Undo<'s>) {
+    pub(super) fn put_back(&mut self, place: RequestIndices, device: &PoolDevice<'s>, undo: Undo<'s>) {
         let variant = self.allocator.variant;
         let request = &self.requests[place.claim][place.request];
         let (name, sub) = (request.name, request.prioritized.then_some(request.alternatives[place.alternative].name));
@@ -148,7 +148,7 @@ impl<'s> Search<'s, '_> {
     }
 
     /// Takes its claim off a device, and the device out of the claim's constraints.
-    fn unmark(&mut self, place: Place, device: &PoolDevice<'s>, name: &str, sub: Option<&str>) {
+    fn unmark(&mut self, place: RequestIndices, device: &PoolDevice<'s>, name: &str, sub: Option<&str>) {
         self.constraints[place.claim].iter_mut().for_each(|constraint| constraint.remove(name, sub));
         if let Some(users) = self.in_use.get_mut(&device.id) {
             users.remove(&place.claim);
@@ -163,7 +163,7 @@ impl<'s> Search<'s, '_> {
     }
 
     /// Whether a device is not to be had: in use anywhere or, with admin access, in the same claim.
-    pub(super) fn is_taken(&self, device: &PoolDevice<'s>, place: Place) -> bool {
+    pub(super) fn is_taken(&self, device: &PoolDevice<'s>, place: RequestIndices) -> bool {
         let users = self.in_use.get(&device.id);
         if self.requests[place.claim][place.request].alternatives[place.alternative].admin_access {
             return !self.allocator.variant.forgets_admin_access() && users.is_some_and(|users| users.contains(&place.claim));
@@ -217,7 +217,7 @@ impl<'s> Search<'s, '_> {
     }
 
     /// Whether the device still has the capacity that is asked for.
-    fn has_room(&self, number: usize, device: &PoolDevice<'s>, place: Place) -> Result<bool, Fault> {
+    fn has_room(&self, number: usize, device: &PoolDevice<'s>, place: RequestIndices) -> Result<bool, Fault> {
         let variant = self.allocator.variant;
         if variant.release != 34 || !variant.consumable {
             return self.has_capacity(device, place);
@@ -229,7 +229,7 @@ impl<'s> Search<'s, '_> {
     }
 
     /// Whether a device has the capacity that is asked for.
-    pub(super) fn has_capacity(&self, device: &PoolDevice<'s>, place: Place) -> Result<bool, Fault> {
+    pub(super) fn has_capacity(&self, device: &PoolDevice<'s>, place: RequestIndices) -> Result<bool, Fault> {
         let variant = self.allocator.variant;
         let alternative = &self.requests[place.claim][place.request].alternatives[place.alternative];
         if !variant.consumable {

@@ -7,7 +7,7 @@ use super::Fault;
 use super::constraint::Constraint;
 use super::pool::{Pool, PoolDevice};
 use super::request::{Alternative, Request, Written, claim_name, problem, requests, written};
-use super::search::{MOST_DEVICES, Place, Search};
+use super::search::{MOST_DEVICES, RequestIndices, Search};
 
 impl<'s> Search<'s, '_> {
     /// Checks the claims and finds out how many devices they want.
@@ -28,7 +28,11 @@ impl<'s> Search<'s, '_> {
                 let mut alternatives = Vec::new();
                 for (alternative, written) in written(request).into_iter().enumerate() {
                     let known_as = if variant.confuses_alternatives() { alternative.saturating_sub(1) } else { alternative };
-                    alternatives.push(self.alternative(claim, written, Place { claim: number, request: at, alternative: known_as })?);
+                    alternatives.push(self.alternative(
+                        claim,
+                        written,
+                        RequestIndices { claim: number, request: at, alternative: known_as },
+                    )?);
                 }
                 let count = alternatives.iter().map(|alternative| alternative.count).min().unwrap_or_default();
                 if variant.release >= 37 && count > MOST_DEVICES - least {
@@ -73,7 +77,7 @@ impl<'s> Search<'s, '_> {
     }
 
     /// `validateDeviceRequest`.
-    fn alternative(&mut self, claim: &'s Claim, written: Written<'s>, place: Place) -> Result<Alternative<'s>, Fault> {
+    fn alternative(&mut self, claim: &'s Claim, written: Written<'s>, place: RequestIndices) -> Result<Alternative<'s>, Fault> {
         let variant = self.allocator.variant;
         let derived = derived_attributes(claim, place, written.name);
         if !derived.is_empty() && variant.release >= 37 && !variant.derived_attributes {
@@ -122,7 +126,7 @@ impl<'s> Search<'s, '_> {
         &mut self,
         claim: &Claim,
         alternative: &Alternative<'s>,
-        place: Place,
+        place: RequestIndices,
     ) -> Result<Vec<(&'s Pool<'s>, PoolDevice<'s>)>, Fault> {
         let mut all = Vec::new();
         for pool in self.pools {
@@ -155,7 +159,7 @@ impl<'s> Search<'s, '_> {
 }
 
 /// The derived attributes of a request or an alternative.
-fn derived_attributes<'c>(claim: &'c Claim, place: Place, name: &str) -> &'c [DerivedAttribute] {
+fn derived_attributes<'c>(claim: &'c Claim, place: RequestIndices, name: &str) -> &'c [DerivedAttribute] {
     let Some(request) = claim.added.spec.devices.requests.get(place.request) else { return &[] };
     let alternative = request.first_available.iter().find(|alternative| alternative.name == name);
     alternative.map_or(&request.exactly.derived_attributes, |alternative| &alternative.derived_attributes)

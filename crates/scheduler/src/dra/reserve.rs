@@ -6,7 +6,7 @@ use ketcd_kube::api::resource::v1::{AllocationResult, DeviceAllocationResult, De
 use ketcd_kube::apimachinery::pkg::api::resource::Quantity;
 
 use super::capacity::Amounts;
-use super::search::{Found, Search};
+use super::search::{DeviceResult, Search};
 
 /// The devices a claim has.
 pub(crate) fn results(claim: &Claim) -> &[DeviceRequestAllocationResult] {
@@ -50,7 +50,7 @@ impl Given {
 impl Search<'_, '_> {
     /// What was found, as claims would hold it.
     pub(super) fn given(&self) -> Vec<Given> {
-        let one = |found: &Vec<Found<'_>>| Given {
+        let one = |found: &Vec<DeviceResult<'_>>| Given {
             result: AllocationResult {
                 allocation_timestamp: None,
                 devices: Some(DeviceAllocationResult { results: Some(found.iter().map(written).collect()), ..Default::default() }),
@@ -62,7 +62,7 @@ impl Search<'_, '_> {
     }
 }
 
-fn written(found: &Found<'_>) -> DeviceRequestAllocationResult {
+fn written(found: &DeviceResult<'_>) -> DeviceRequestAllocationResult {
     let (driver, pool, device) = found.device.id;
     DeviceRequestAllocationResult {
         request: found.request.clone(),
@@ -84,15 +84,15 @@ fn quantities(amounts: &Amounts) -> std::collections::BTreeMap<String, Quantity>
     amounts.iter().map(|(name, amount)| (name.clone(), Quantity(text(*amount)))).collect()
 }
 
-fn skipped(found: &Found<'_>) -> ResultAdditions {
+fn skipped(found: &DeviceResult<'_>) -> ResultAdditions {
     ResultAdditions { skip_node_operations: found.device.slice.added.spec.skip_node_operations.clone() }
 }
 
 /// Where the devices can be reached from; `None`: from everywhere.
-fn selector(found: &[Found<'_>], node: &str) -> Option<NodeSelector> {
+fn selector(found: &[DeviceResult<'_>], node: &str) -> Option<NodeSelector> {
     let mut all = NodeSelectorTerm::default();
     let (fields, labels) = (all.match_fields.get_or_insert_default(), all.match_expressions.get_or_insert_default());
-    for Found { device, .. } in found {
+    for DeviceResult { device, .. } in found {
         let spec = &device.slice.spec;
         let (name, selector) = match spec.per_device_node_selection {
             Some(true) => (&device.device.node_name, &device.device.node_selector),

@@ -19,7 +19,7 @@ pub(super) const MOST_DEVICES: usize = 32;
 const STEPS: u32 = 200_000;
 
 /// A device found for a request.
-pub(super) struct Found<'a> {
+pub(super) struct DeviceResult<'a> {
     pub(super) request: String,
     pub(super) device: PoolDevice<'a>,
     pub(super) admin_access: bool,
@@ -29,7 +29,7 @@ pub(super) struct Found<'a> {
 
 /// The claim, request and alternative that devices are looked for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Place {
+pub(super) struct RequestIndices {
     /// Which claim.
     pub claim: usize,
     /// Which of its requests.
@@ -70,8 +70,8 @@ pub(super) struct Search<'s, 'a> {
     pub(super) consumed: Consumed<'s>,
     pub(super) groups: Groups<'s>,
     pub(super) in_use: BTreeMap<DeviceId<'s>, BTreeSet<usize>>,
-    pub(super) found: Vec<Vec<Found<'s>>>,
-    matches: HashMap<(DeviceId<'s>, Place), bool>,
+    pub(super) found: Vec<Vec<DeviceResult<'s>>>,
+    matches: HashMap<(DeviceId<'s>, RequestIndices), bool>,
     steps: u32,
 }
 
@@ -133,11 +133,11 @@ impl<'s, 'a> Search<'s, 'a> {
         };
         let (prioritized, alternatives) = (wanted.prioritized, wanted.alternatives.len());
         if !prioritized {
-            return self.device(Place { claim, request, alternative: 0 }, 0, (0, 0));
+            return self.device(RequestIndices { claim, request, alternative: 0 }, 0, (0, 0));
         }
         let mut all_too_many = true;
         for alternative in 0..alternatives {
-            match self.device(Place { claim, request, alternative }, 0, (0, 0)) {
+            match self.device(RequestIndices { claim, request, alternative }, 0, (0, 0)) {
                 Err(Stop::TooMany) => continue,
                 Err(stop) => return Err(stop),
                 Ok(true) => return Ok(true),
@@ -148,7 +148,7 @@ impl<'s, 'a> Search<'s, 'a> {
     }
 
     /// `allocateOne`, for the next device of a request, looked for from a place on.
-    fn device(&mut self, place: Place, number: usize, from: Start) -> Result<bool, Stop> {
+    fn device(&mut self, place: RequestIndices, number: usize, from: Start) -> Result<bool, Stop> {
         self.steps += 1;
         if self.steps > STEPS {
             return Err(Fault::Unknown(format!("the search for devices was given up after {STEPS} steps")).into());
@@ -203,7 +203,7 @@ impl<'s, 'a> Search<'s, 'a> {
     }
 
     /// One of the devices of a request that wants them all.
-    fn the_device(&mut self, place: Place, number: usize, pool: &'s Pool<'s>, device: PoolDevice<'s>) -> Result<bool, Stop> {
+    fn the_device(&mut self, place: RequestIndices, number: usize, pool: &'s Pool<'s>, device: PoolDevice<'s>) -> Result<bool, Stop> {
         let variant = self.allocator.variant;
         let Some(undo) = self.take(place, number, (pool, device), true)? else {
             if variant.is_first() {
@@ -215,7 +215,7 @@ impl<'s, 'a> Search<'s, 'a> {
             return self.rest_of_all(place, number);
         }
         let alternative = if variant.confuses_alternatives() { 0 } else { place.alternative };
-        let rest = self.device(Place { alternative, ..place }, number + 1, (0, 0));
+        let rest = self.device(RequestIndices { alternative, ..place }, number + 1, (0, 0));
         if !matches!(rest, Ok(true)) && !variant.all_keeps() {
             self.put_back(place, &device, undo);
         }
@@ -223,7 +223,7 @@ impl<'s, 'a> Search<'s, 'a> {
     }
 
     /// What follows one of all devices in 1.31, whether or not that could be had.
-    fn rest_of_all(&mut self, place: Place, number: usize) -> Result<bool, Stop> {
+    fn rest_of_all(&mut self, place: RequestIndices, number: usize) -> Result<bool, Stop> {
         match self.device(place, number + 1, (0, 0)) {
             Ok(false) => Err(Fault::Error("stop allocation".to_owned()).into()),
             other => other,
@@ -235,7 +235,7 @@ impl<'s, 'a> Search<'s, 'a> {
         &mut self,
         device: &PoolDevice<'s>,
         (alternative, of_class): (&Alternative<'s>, bool),
-        place: Place,
+        place: RequestIndices,
     ) -> Result<bool, Fault> {
         if !self.allocator.variant.binding && device.device.binding_conditions.as_ref().is_some_and(|all| !all.is_empty()) {
             return Ok(false);
@@ -257,14 +257,14 @@ impl<'s, 'a> Search<'s, 'a> {
     }
 
     /// `isSelectable`: by the class's selectors, the request's own, and the device's own node.
-    fn is_selectable_by(&mut self, device: &PoolDevice<'s>, place: Place) -> Result<bool, Fault> {
+    fn is_selectable_by(&mut self, device: &PoolDevice<'s>, place: RequestIndices) -> Result<bool, Fault> {
         let alternative = self.requests[place.claim][place.request].alternatives[place.alternative].clone();
         self.is_selectable(device, (&alternative, true), place)
     }
 
     /// What was found, claim by claim.
     pub(super) fn result(&self) -> Vec<Allocation> {
-        let one = |found: &Vec<Found<'_>>| {
+        let one = |found: &Vec<DeviceResult<'_>>| {
             let devices = found.iter().map(|found| {
                 let (driver, pool, device) = found.device.id;
                 (found.request.clone(), driver.to_owned(), pool.to_owned(), device.to_owned())

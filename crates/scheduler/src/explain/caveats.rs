@@ -51,7 +51,7 @@ pub(super) fn caveats(of: &Circumstances) -> Vec<String> {
     if judged_as(of.scheduler.recorded) != judged_as(release) {
         said.push(format!("judged by the rules of {release}, while the data speaks of {}", of.scheduler.recorded));
     }
-    if of.attempt.told {
+    if of.attempt.event_only {
         said.push("only an Event tells of this refusal: the pod was deleted or bound before it was written".to_owned());
     }
     match of.found {

@@ -22,7 +22,7 @@ use caveats::Circumstances;
 impl Replay {
     /// Explains an attempt that the last change showed.
     pub fn explain(&mut self, attempt: Attempt) -> Explanation {
-        let known = if attempt.told {
+        let known = if attempt.event_only {
             Some((attempt.pod.mod_revision, attempt.pod.clone()))
         } else {
             self.waiting.get(&attempt.pod.key()).cloned()
@@ -74,10 +74,10 @@ impl Replay {
             revision,
             recorded_message: None,
             at_once: false,
-            told: false,
+            event_only: false,
         };
         let mut judged = replay.judge(&attempt, &unbound, revision);
-        judged.verdict = Agreement::Unverifiable;
+        judged.agreement = Agreement::Unverifiable;
         let mut explanation = replay.explained(attempt, judged, revision, None);
         explanation.decided_by = DecidedBy::without_attempt(pod, replay.complete);
         let why = match explanation.decided_by {
@@ -109,8 +109,8 @@ impl Replay {
         };
         let mut caveats = caveats::caveats(&circumstances);
         let doubt = rests_on_doubt(&attempt, &judged.judgement) || may_be_next_best(&attempt, &judged.judgement);
-        let in_doubt = judged.verdict == Agreement::Disagrees && doubt;
-        let verdict = if own_profile && !in_doubt { judged.verdict } else { Agreement::Unverifiable };
+        let in_doubt = judged.agreement == Agreement::Disagrees && doubt;
+        let agreement = if own_profile && !in_doubt { judged.agreement } else { Agreement::Unverifiable };
         for (key, stored) in &judged.before {
             replay.state.set(key, Some(stored.clone()));
         }
@@ -138,7 +138,7 @@ impl Replay {
             attempt,
             evaluated_revision,
             judgement: judged.judgement,
-            verdict,
+            agreement,
             caveats,
             assumptions: caveats::assumptions(&replay.scheduler, profile),
             evidence,

@@ -13,7 +13,7 @@ use crate::plugins::pod_topology_spread::Tracked;
 use crate::preemption::evict::Unit;
 
 use super::Group;
-use super::placement::Outcome;
+use super::placement::PodGroupAlgorithmResult;
 use super::status::Status;
 
 /// The group's pods that found nodes, in order.
@@ -41,14 +41,14 @@ struct Assignment {
 
 impl<'g> Assignments<'g> {
     /// Those of an outcome. The state is as it was afterwards.
-    pub(super) fn new(group: &'g Group<'g>, state: &mut ClusterState, outcome: &Outcome) -> Self {
+    pub(super) fn new(group: &'g Group<'g>, state: &mut ClusterState, outcome: &PodGroupAlgorithmResult) -> Self {
         let mut found = Self { group, all: Vec::new(), blocks: Vec::new(), drawn: false };
         found.collect(&mut UndoLog::new(state), outcome);
         found
     }
 
     /// Adds those of a group, each with the state its cycle began with; what stays on nodes for the groups that follow is told.
-    fn collect(&mut self, state: &mut ClusterState, outcome: &Outcome) {
+    fn collect(&mut self, state: &mut ClusterState, outcome: &PodGroupAlgorithmResult) {
         let Some(tried) = outcome.chosen.map(|at| &outcome.tries[at].1) else { return };
         let mut state = UndoLog::new(state);
         for group in &tried.groups {

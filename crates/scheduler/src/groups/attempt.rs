@@ -9,7 +9,7 @@ use crate::plugins::dynamic_resources::Wanted;
 use crate::plugins::volume_binding::reserved as volumes_reserved;
 use crate::preemption::victims;
 
-use super::placement::Outcome;
+use super::placement::PodGroupAlgorithmResult;
 use super::status::Status;
 use super::{Around, Group, Mode, object_key};
 
@@ -18,7 +18,7 @@ pub(crate) struct Tried {
     /// Each pod looked at.
     pub members: Vec<Attempted>,
     /// What each group looked at came to.
-    pub groups: Vec<Outcome>,
+    pub groups: Vec<PodGroupAlgorithmResult>,
     /// What it says of the group.
     pub status: Status,
     /// Whether the group fits once victims are gone.
@@ -58,7 +58,7 @@ impl Tried {
     /// The pods that are given nodes by it, those of its groups that fit.
     pub(crate) fn given(&self) -> Vec<&Attempted> {
         let own = self.members.iter().filter(|member| member.tried.node.is_some());
-        own.chain(self.groups.iter().flat_map(Outcome::kept)).collect()
+        own.chain(self.groups.iter().flat_map(PodGroupAlgorithmResult::kept)).collect()
     }
 
     /// Whether the group fits, now or after a preemption.

@@ -4,7 +4,7 @@
 use crate::pod_groups::GroupId;
 
 use super::Group;
-use super::placement::Outcome;
+use super::placement::PodGroupAlgorithmResult;
 use super::preemption::Answer;
 use super::status::Status;
 use super::turn::Turn;
@@ -31,7 +31,7 @@ struct Settled {
 }
 
 impl Settled {
-    fn settle(&mut self, group: &Group, outcome: Option<&Outcome>, above: usize, leaf: &GroupId) {
+    fn settle(&mut self, group: &Group, outcome: Option<&PodGroupAlgorithmResult>, above: usize, leaf: &GroupId) {
         let fails = self.statuses[above].0 != Status::Success;
         let own = outcome.filter(|outcome| !fails || outcome.status != Status::Success);
         let at = own.map_or(above, |outcome| {
@@ -42,7 +42,7 @@ impl Settled {
         if group.id == *leaf {
             self.leaf = Some((at, own.is_some()));
         }
-        let below = outcome.map_or(&[][..], Outcome::below);
+        let below = outcome.map_or(&[][..], PodGroupAlgorithmResult::below);
         for (place, child) in group.children.iter().enumerate() {
             self.settle(child, below.get(place), at, leaf);
         }
@@ -51,7 +51,7 @@ impl Settled {
 
 impl Turn<'_, '_> {
     /// What stands for the pod's own group. `answer`: what preemption said, if it was tried.
-    pub(super) fn standing(&self, outcome: &Outcome, answer: Option<&Answer>) -> Standing {
+    pub(super) fn standing(&self, outcome: &PodGroupAlgorithmResult, answer: Option<&Answer>) -> Standing {
         let mut settled = Settled { statuses: vec![(Status::Success, 0)], leaf: None };
         settled.settle(self.root, Some(outcome), 0, &self.leaf.id);
         let (at, own) = settled.leaf.unwrap_or((0, false));

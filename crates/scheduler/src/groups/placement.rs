@@ -22,7 +22,7 @@ pub(crate) struct Placement {
 }
 
 /// What a group's algorithm came to.
-pub(crate) struct Outcome {
+pub(crate) struct PodGroupAlgorithmResult {
     /// Each set of nodes with what came of it, by name.
     pub tries: Vec<(Placement, Tried)>,
     /// The one whose pods are reported.
@@ -40,26 +40,26 @@ pub(crate) struct Outcome {
 impl Group<'_> {
     /// Runs the group that is tried at once. One none of whose pods found a node does not fit, whoever was bound before
     /// (`runRootSchedulingAlgorithm`, 1.37).
-    pub(crate) fn run(&self, state: &mut ClusterState, mode: Mode) -> Outcome {
+    pub(crate) fn run(&self, state: &mut ClusterState, mode: Mode) -> PodGroupAlgorithmResult {
         let outcome = self.run_within(state, &Around::default(), mode);
         let empty = outcome.status == Status::Success && outcome.kept().is_empty();
-        if empty { Outcome { status: Status::marked(&[]), ..outcome } } else { outcome }
+        if empty { PodGroupAlgorithmResult { status: Status::marked(&[]), ..outcome } } else { outcome }
     }
 
     /// Tries the group on each set of nodes in turn and takes the best.
-    pub(crate) fn run_within(&self, state: &mut ClusterState, around: &Around, mode: Mode) -> Outcome {
+    pub(crate) fn run_within(&self, state: &mut ClusterState, around: &Around, mode: Mode) -> PodGroupAlgorithmResult {
         let placements = match self.placements(state, around) {
             Ok(placements) => placements,
-            Err(status) => return Outcome::failed(status),
+            Err(status) => return PodGroupAlgorithmResult::failed(status),
         };
-        let mut outcome = Outcome::failed(Status::Success);
+        let mut outcome = PodGroupAlgorithmResult::failed(Status::Success);
         for placement in placements {
             let tried = self.try_on(state, &Around { within: placement.nodes.clone(), ..around.clone() }, mode);
             let failed = matches!(tried.status, Status::Error(_));
             outcome.tries.push((placement, tried));
             if failed {
                 let at = outcome.tries.len() - 1;
-                return Outcome { chosen: Some(at), ..outcome.reported(at) };
+                return PodGroupAlgorithmResult { chosen: Some(at), ..outcome.reported(at) };
             }
         }
         let fitting: Vec<usize> = (0..outcome.tries.len()).filter(|at| outcome.tries[*at].1.feasible()).collect();
@@ -68,7 +68,7 @@ impl Group<'_> {
         }
         let scored = if fitting.len() > 1 { self.score(state, &fitting, &mut outcome) } else { Ok(()) };
         if let Err(error) = scored {
-            return Outcome { status: Status::Error(error), chosen: None, ..outcome };
+            return PodGroupAlgorithmResult { status: Status::Error(error), chosen: None, ..outcome };
         }
         let total = |at: &usize| outcome.scores.get(at).map_or(0, |scores| scores.iter().map(|score| score.2 * score.3).sum::<i64>());
         let top = fitting.iter().map(total).max();
@@ -85,7 +85,7 @@ impl Group<'_> {
     }
 
     /// None does: one is reported, and which one is drawn by chance. Here it is the first by name, unless a pod is known to be elsewhere.
-    fn none_fits(&self, mut outcome: Outcome) -> Outcome {
+    fn none_fits(&self, mut outcome: PodGroupAlgorithmResult) -> PodGroupAlgorithmResult {
         if outcome.tries.len() > 1 {
             outcome.drawn = (0..outcome.tries.len()).collect();
         }
@@ -163,7 +163,7 @@ impl Group<'_> {
     }
 
     /// `RunPlacementScorePlugins`.
-    fn score(&self, state: &ClusterState, fitting: &[usize], outcome: &mut Outcome) -> Result<(), String> {
+    fn score(&self, state: &ClusterState, fitting: &[usize], outcome: &mut PodGroupAlgorithmResult) -> Result<(), String> {
         let given = |at: &usize| outcome.tries[*at].1.given();
         let counts: Vec<i64> = fitting.iter().map(|at| (self.scheduled + given(at).len()) as i64).collect();
         let counts_pods = self.profile.placement_scores.iter().any(|(name, _)| *name == "PodGroupPodsCount");
@@ -185,7 +185,7 @@ impl Group<'_> {
     }
 }
 
-impl Outcome {
+impl PodGroupAlgorithmResult {
     /// One that ended before a pod was tried.
     pub(crate) fn failed(status: Status) -> Self {
         Self { tries: Vec::new(), chosen: None, drawn: Vec::new(), scores: BTreeMap::new(), status, waits: false }

@@ -11,7 +11,7 @@ use crate::preemption::budgets::budgets;
 use crate::registry;
 
 use super::assignments::Assignments;
-use super::placement::Outcome;
+use super::placement::PodGroupAlgorithmResult;
 use super::status::Status;
 use crate::pod_groups::Hierarchy;
 use crate::preemption::evict::{Reprieved, Together, Unit, lost, missing_nodes, repeated, reprieve};
@@ -37,7 +37,7 @@ const TRIALS: usize = 400_000;
 
 impl Group<'_> {
     /// What follows a group that does not fit. `outcome`: what it came to.
-    pub(crate) fn preempt(&self, state: &mut ClusterState, outcome: &Outcome) -> Option<Answer> {
+    pub(crate) fn preempt(&self, state: &mut ClusterState, outcome: &PodGroupAlgorithmResult) -> Option<Answer> {
         let refused = matches!(outcome.status, Status::Rejected { .. });
         let runs = self.newer() || self.profile.gates.on("WorkloadAwarePreemption");
         let runs = refused && runs;
@@ -120,7 +120,7 @@ impl Group<'_> {
     }
 
     /// What DynamicResources says, which looks at the pods tried.
-    fn freed(&self, state: &ClusterState, outcome: &Outcome) -> PostFilter {
+    fn freed(&self, state: &ClusterState, outcome: &PodGroupAlgorithmResult) -> PostFilter {
         let plugin = registry::named("DynamicResources");
         let Some(tried) = outcome.chosen.map(|at| &outcome.tries[at].1) else { return plugin.pod_group_post_filter(&[]) };
         let (profile, scope) = (self.profile, Some(&tried.scope));

@@ -7,14 +7,14 @@ use crate::framework::{CompositeTried, GroupCycle, GroupOutcome, PlacementTried}
 
 use super::Group;
 use super::attempt::Tried;
-use super::placement::{Outcome, Placement};
+use super::placement::{Placement, PodGroupAlgorithmResult};
 use super::preemption::Answer;
 use super::status::Status;
 use super::turn::Turn;
 
 impl Turn<'_, '_> {
     /// The cycle as it is told. `answer`: what preemption said, if it was tried.
-    pub(super) fn described(&self, outcome: &Outcome, answer: Option<&Answer>, state: &ClusterState) -> GroupCycle {
+    pub(super) fn described(&self, outcome: &PodGroupAlgorithmResult, answer: Option<&Answer>, state: &ClusterState) -> GroupCycle {
         let (reached, before) = self.reach(outcome);
         let (leaf, standing) = (self.leaf, self.standing(outcome, answer));
         let mut cycle = GroupCycle {
@@ -25,7 +25,7 @@ impl Turn<'_, '_> {
             topology_key: leaf.topology_key(),
             placements: reached.map(|reached| reached.described(state)).unwrap_or_default(),
             chosen: reached.and_then(|reached| reached.chosen),
-            tied: reached.map(Outcome::tied).unwrap_or_default(),
+            tied: reached.map(PodGroupAlgorithmResult::tied).unwrap_or_default(),
             above: self.above(outcome, state),
             before: before.into_iter().map(|member| member.tried.clone()).collect(),
             outcome: match &standing.after {
@@ -57,10 +57,10 @@ impl Turn<'_, '_> {
     }
 
     /// What became of the groups above the pod's, the topmost first.
-    fn above(&self, outcome: &Outcome, state: &ClusterState) -> Vec<CompositeTried> {
+    fn above(&self, outcome: &PodGroupAlgorithmResult, state: &ClusterState) -> Vec<CompositeTried> {
         let (mut group, mut reached, mut above) = (self.root, Some(outcome), Vec::new());
         while let Some(place) = self.place_in(group) {
-            let below = reached.map_or(&[][..], Outcome::below);
+            let below = reached.map_or(&[][..], PodGroupAlgorithmResult::below);
             let fits = |at: usize| below.get(at).map(|outcome| outcome.status == Status::Success);
             above.push(CompositeTried {
                 name: group.id.name.clone(),
@@ -69,7 +69,7 @@ impl Turn<'_, '_> {
                 topology_key: group.topology_key(),
                 placements: reached.map(|reached| reached.described(state)).unwrap_or_default(),
                 chosen: reached.and_then(|reached| reached.chosen),
-                tied: reached.map(Outcome::tied).unwrap_or_default(),
+                tied: reached.map(PodGroupAlgorithmResult::tied).unwrap_or_default(),
                 fits: reached.is_some_and(|reached| reached.status == Status::Success),
                 message: reached.map(|reached| reached.status.message()).unwrap_or_default(),
             });
@@ -86,7 +86,7 @@ impl Group<'_> {
     }
 }
 
-impl Outcome {
+impl PodGroupAlgorithmResult {
     fn tied(&self) -> Vec<usize> {
         self.drawn.iter().copied().filter(|at| Some(*at) != self.chosen).collect()
     }

@@ -6,7 +6,7 @@ use crate::cluster::PodInfo;
 
 use super::Group;
 use super::attempt::Attempted;
-use super::placement::Outcome;
+use super::placement::PodGroupAlgorithmResult;
 use super::status::Status;
 
 /// A pod's turn in the cycle of its group.
@@ -21,11 +21,11 @@ pub(super) struct Turn<'g, 'a> {
 
 impl Turn<'_, '_> {
     /// What came of the pod's group, if it was tried, and which pods of other groups were given nodes before.
-    pub(super) fn reach<'o>(&self, outcome: &'o Outcome) -> (Option<&'o Outcome>, Vec<&'o Attempted>) {
+    pub(super) fn reach<'o>(&self, outcome: &'o PodGroupAlgorithmResult) -> (Option<&'o PodGroupAlgorithmResult>, Vec<&'o Attempted>) {
         let (mut group, mut reached, mut before) = (self.root, Some(outcome), Vec::new());
         while let Some(place) = self.place_in(group) {
-            let below = reached.map_or(&[][..], Outcome::below);
-            before.extend(below.iter().take(place).flat_map(Outcome::kept));
+            let below = reached.map_or(&[][..], PodGroupAlgorithmResult::below);
+            before.extend(below.iter().take(place).flat_map(PodGroupAlgorithmResult::kept));
             (group, reached) = (&group.children[place], below.get(place));
         }
         (reached, before)
@@ -37,14 +37,14 @@ impl Turn<'_, '_> {
     }
 
     /// What came of the pod itself, if it was tried.
-    pub(super) fn member<'o>(&self, outcome: &'o Outcome) -> Option<&'o Attempted> {
+    pub(super) fn member<'o>(&self, outcome: &'o PodGroupAlgorithmResult) -> Option<&'o Attempted> {
         let reached = self.reach(outcome).0?;
         reached.tries[reached.chosen?].1.members.iter().find(|member| member.tried.pod == self.pod.key())
     }
 
     /// What else may be reported, each by the placement of every group on the way down: where none does, the first that is tried, in an order
     /// drawn by chance.
-    pub(super) fn alternatives(&self, group: &Group, outcome: &Outcome) -> Vec<Vec<usize>> {
+    pub(super) fn alternatives(&self, group: &Group, outcome: &PodGroupAlgorithmResult) -> Vec<Vec<usize>> {
         let drawn = outcome.drawn.len() > 1 && outcome.status != Status::Success && !outcome.waits;
         let choices = if drawn { outcome.drawn.clone() } else { outcome.chosen.into_iter().collect() };
         let mut found = Vec::new();
@@ -58,7 +58,7 @@ impl Turn<'_, '_> {
     }
 
     /// The placement that is reported of every group on the way down.
-    pub(super) fn chosen(&self, outcome: &Outcome) -> Vec<usize> {
+    pub(super) fn chosen(&self, outcome: &PodGroupAlgorithmResult) -> Vec<usize> {
         let (mut group, mut reached, mut found) = (self.root, Some(outcome), Vec::new());
         while let Some(outcome) = reached {
             found.extend(outcome.chosen);
@@ -69,7 +69,7 @@ impl Turn<'_, '_> {
     }
 
     /// Reports another placement.
-    pub(super) fn choose(&self, outcome: &mut Outcome, choice: &[usize]) {
+    pub(super) fn choose(&self, outcome: &mut PodGroupAlgorithmResult, choice: &[usize]) {
         let (mut group, mut outcome, mut choice) = (self.root, outcome, choice);
         while let [at, rest @ ..] = choice {
             if outcome.chosen != Some(*at) {
@@ -83,7 +83,7 @@ impl Turn<'_, '_> {
     }
 }
 
-impl Outcome {
+impl PodGroupAlgorithmResult {
     /// What the groups below came to, those that were tried; nothing is kept of them after an error.
     pub(crate) fn below(&self) -> &[Self] {
         let chosen = self.chosen.filter(|_| !matches!(self.status, Status::Error(_)));

@@ -8,7 +8,7 @@ use crate::cluster::{ClusterState, PodInfo, PodKey, WatchedKind};
 use crate::framework::{Cycle, GroupCycle, GroupOutcome, Judgement, PostFilters, Refusal, Scope, WholePod};
 
 use super::final_status::Standing;
-use super::placement::Outcome;
+use super::placement::PodGroupAlgorithmResult;
 use super::preemption::Answer;
 use super::status::Status;
 use super::turn::Turn;
@@ -38,7 +38,7 @@ pub(crate) fn judge(
     }
     let mismatches = members::mismatches(&root, state);
     if let Some(error) = mismatches.iter().find(|error| recorded == Some(error.as_str())).or(mismatches.first()) {
-        let outcome = Outcome::failed(Status::Error(error.clone()));
+        let outcome = PodGroupAlgorithmResult::failed(Status::Error(error.clone()));
         let mut cycle = turn.described(&outcome, None, state);
         let several = mismatches.iter().any(|other| other != error);
         cycle.inferred.extend(several.then(|| "which of the pods that differ from their group is told is drawn by chance".to_owned()));
@@ -54,7 +54,7 @@ pub(crate) fn judge(
 
 impl Turn<'_, '_> {
     /// Where no placement does and the one reported is drawn by chance: the one whose words for the pod are the recorded ones.
-    fn as_recorded(&self, outcome: &mut Outcome, recorded: Option<&str>) {
+    fn as_recorded(&self, outcome: &mut PodGroupAlgorithmResult, recorded: Option<&str>) {
         let Some(recorded) = recorded else { return };
         let now = self.chosen(outcome);
         for choice in self.alternatives(self.root, outcome) {
@@ -68,7 +68,7 @@ impl Turn<'_, '_> {
 
     /// What is written about the pod; `None`: nothing, it is bound.
     /// Source: `submitPodGroupAlgorithmResult`.
-    fn message(&self, outcome: &Outcome, standing: &Standing) -> Option<String> {
+    fn message(&self, outcome: &PodGroupAlgorithmResult, standing: &Standing) -> Option<String> {
         let Standing { after: status, waits, .. } = standing;
         let Some(member) = self.member(outcome).filter(|_| standing.own) else { return Some(self.told(standing).message()) };
         let own = || member.tried.message.clone();
@@ -93,7 +93,7 @@ impl Turn<'_, '_> {
         if early { &standing.before } else { &standing.after }
     }
 
-    fn judged(&self, state: &ClusterState, mut outcome: Outcome, answer: Option<&Answer>, mut cycle: GroupCycle) -> Judged {
+    fn judged(&self, state: &ClusterState, mut outcome: PodGroupAlgorithmResult, answer: Option<&Answer>, mut cycle: GroupCycle) -> Judged {
         let standing = self.standing(&outcome, answer);
         let message = self.message(&outcome, &standing);
         cycle.inferred.extend(self.drawn(&mut outcome, answer, &message));
@@ -114,7 +114,7 @@ impl Turn<'_, '_> {
     }
 
     /// What is said where another placement may be reported with other words for the pod.
-    fn drawn(&self, outcome: &mut Outcome, answer: Option<&Answer>, message: &Option<String>) -> Option<String> {
+    fn drawn(&self, outcome: &mut PodGroupAlgorithmResult, answer: Option<&Answer>, message: &Option<String>) -> Option<String> {
         let now = self.chosen(outcome);
         let differ = self.alternatives(self.root, outcome).iter().any(|choice| {
             self.choose(outcome, choice);
@@ -148,7 +148,7 @@ impl Turn<'_, '_> {
 
     /// The judgement of a pod that is not tried before the groups above its own are there, where nothing else keeps it from the queue.
     fn kept_aside(&self, state: &ClusterState, why: &str) -> Judged {
-        let mut cycle = self.described(&Outcome::failed(Status::Success), None, state);
+        let mut cycle = self.described(&PodGroupAlgorithmResult::failed(Status::Success), None, state);
         cycle.outcome = GroupOutcome::Unknown;
         cycle.unknown.push(format!("the scheduler keeps the pod aside ({why}): here it is judged as if it were alone"));
         let mut judgement = Cycle::new(self.pod, state, self.root.profile).judge();

@@ -12,7 +12,15 @@ pub(crate) fn attempt(before: Option<&Arc<PodInfo>>, after: &PodInfo, revision: 
     let decided = after.scheduled.as_ref().and_then(|condition| condition.since);
     let at_once = decided.zip(before.created).is_some_and(|(decided, created)| decided - created <= 1);
     let made = |outcome, recorded_message| {
-        Some(Attempt { pod: before.clone(), outcome, node: after.node_name.clone(), revision, recorded_message, at_once, told: false })
+        Some(Attempt {
+            pod: before.clone(),
+            outcome,
+            node: after.node_name.clone(),
+            revision,
+            recorded_message,
+            at_once,
+            event_only: false,
+        })
     };
     if after.node_name.is_some() {
         return made(Outcome::Scheduled, None);
@@ -32,6 +40,6 @@ pub(crate) fn waiting(pod: &Arc<PodInfo>, gated: bool, revision: i64) -> Attempt
         revision,
         recorded_message: condition.map(|condition| condition.message.clone()),
         at_once: false,
-        told: false,
+        event_only: false,
     }
 }

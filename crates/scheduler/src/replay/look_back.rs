@@ -14,13 +14,13 @@ use crate::plugins::image_locality;
 use crate::{Profile, Scope, groups};
 
 use super::Replay;
-use super::unwritten::is_told;
+use super::event_only::is_cut_from;
 
 /// A judgement held against what was recorded.
 #[derive(Clone)]
 pub(crate) struct Judged {
     pub judgement: Judgement,
-    pub verdict: Agreement,
+    pub agreement: Agreement,
     pub same_message: bool,
     /// Whether the recorded outcome follows to the letter.
     pub follows: bool,
@@ -189,9 +189,12 @@ impl Replay {
         if profile.rules.image_counts_at_snapshot {
             replay.doubt_images(pod, profile, &mut judgement, revision);
         }
-        let verdict = agreement(attempt, &judgement);
+        let agreement = agreement(attempt, &judgement);
         let is = |ours: &str| {
-            attempt.recorded_message.as_ref().is_none_or(|recorded| **recorded == *ours || attempt.told && is_told(recorded, ours))
+            attempt
+                .recorded_message
+                .as_ref()
+                .is_none_or(|recorded| **recorded == *ours || attempt.event_only && is_cut_from(recorded, ours))
         };
         // Of sentences that are all possible the recorded one is ours.
         if let Some(at) = judgement.equal_messages.iter().position(|ours| is(ours)).filter(|_| attempt.recorded_message.is_some()) {
@@ -200,10 +203,10 @@ impl Replay {
         }
         let same_message = attempt.recorded_message.is_none() || judgement.message.as_deref().is_some_and(is);
         let follows = match attempt.outcome {
-            Outcome::Scheduled => verdict != Agreement::Disagrees,
-            _ => verdict == Agreement::Agrees && same_message,
+            Outcome::Scheduled => agreement != Agreement::Disagrees,
+            _ => agreement == Agreement::Agrees && same_message,
         };
-        Judged { judgement, verdict, same_message, follows, scope, before }
+        Judged { judgement, agreement, same_message, follows, scope, before }
     }
 
     /// Where pods of groups of the pod's namespace, to one of which it belongs, went after `revision`, as far as that is read, and where it went itself.
@@ -240,7 +243,7 @@ impl Sought<'_> {
 
 /// Of judgements from which the outcome does not follow to the letter, the first that at least agrees is kept, else the first.
 fn better(known: Chosen, other: Chosen) -> Chosen {
-    if known.0.verdict != Agreement::Disagrees || other.0.verdict == Agreement::Disagrees { known } else { other }
+    if known.0.agreement != Agreement::Disagrees || other.0.agreement == Agreement::Disagrees { known } else { other }
 }
 
 fn is_of(change: &ObjectChange, pod: &PodInfo) -> bool {

@@ -11,15 +11,15 @@ use crate::profile::scheduler::Scheduler;
 pub(crate) mod agreement;
 pub(crate) mod assumed;
 pub(crate) mod attempt;
+mod event_only;
 pub(crate) mod image_snapshots;
 pub(crate) mod look_back;
 pub(crate) mod origin;
 pub(crate) mod own_writes;
-mod unwritten;
 
+use event_only::EventOnly;
 use image_snapshots::ImageSnapshots;
 use own_writes::is_victim;
-use unwritten::Unwritten;
 
 /// How many changes are kept to look back over.
 const JOURNAL: usize = 20_000;
@@ -32,7 +32,7 @@ pub struct Replay {
     /// Since when each pod without a node waits for its next attempt, and how it was then.
     pub(crate) waiting: HashMap<PodKey, (i64, Arc<PodInfo>)>,
     pub(crate) images: ImageSnapshots,
-    unwritten: Unwritten,
+    event_only: EventOnly,
     unreadable: usize,
     pub(crate) depth: Depth,
     /// Whether changes are looked for that would make a pod fit.
@@ -57,7 +57,7 @@ impl Replay {
             journal: VecDeque::new(),
             waiting: HashMap::new(),
             images: ImageSnapshots::default(),
-            unwritten: Unwritten::default(),
+            event_only: EventOnly::default(),
             unreadable: 0,
             depth: Depth::default(),
             remedies: false,
@@ -119,9 +119,9 @@ impl Replay {
         if found.is_none() {
             self.note(&change, revision);
         }
-        let unwritten = if change.key.kind == WatchedKind::Pod { self.unwritten.settle(&change) } else { None };
+        let event_only = if change.key.kind == WatchedKind::Pod { self.event_only.settle(&change) } else { None };
         self.journal.push_back((revision, change));
-        unwritten.into_iter().chain(found).collect()
+        event_only.into_iter().chain(found).collect()
     }
 
     /// Remembers since when a pod waits.
@@ -168,7 +168,7 @@ impl Replay {
 
     /// The next attempt of a refused pod begins with the refusal, if that was written.
     pub(crate) fn conclude(&mut self, attempt: &Attempt) {
-        if attempt.told {
+        if attempt.event_only {
             return;
         }
         let key = attempt.pod.key();

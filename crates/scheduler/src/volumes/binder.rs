@@ -47,7 +47,7 @@ struct BoundVolume {
 
 /// What a node offers for a pod's claims.
 #[derive(Default)]
-pub(crate) struct Found {
+pub(crate) struct PodVolumes {
     /// Why the node does not do, in upstream's order; none where it does.
     pub reasons: Vec<Cow<'static, str>>,
     /// Claims and the free volumes they would get.
@@ -87,9 +87,9 @@ impl<'a> Binder<'a> {
     }
 
     /// `FindPodVolumes`.
-    pub(crate) fn find(&self, node: &Node) -> Result<Found, String> {
+    pub(crate) fn find(&self, node: &Node) -> Result<PodVolumes, String> {
         let release = self.cycle.profile.release.0;
-        let mut found = Found::default();
+        let mut found = PodVolumes::default();
         let (reachable, existing) = self.check_bound(node)?;
         let mut satisfied = true;
         let mut room = true;
@@ -173,7 +173,7 @@ impl<'a> Binder<'a> {
     }
 
     /// `checkVolumeProvisions`: it ends at the first claim that cannot be provisioned.
-    fn provision(&self, claims: &[&Arc<PersistentVolumeClaim>], node: &Node, found: &mut Found) -> Result<Provisioning, String> {
+    fn provision(&self, claims: &[&Arc<PersistentVolumeClaim>], node: &Node, found: &mut PodVolumes) -> Result<Provisioning, String> {
         for claim in claims {
             let name = claim_class(claim);
             if name.is_empty() {
@@ -246,7 +246,7 @@ fn allows(terms: &[TopologySelectorTerm], node: &Node) -> bool {
         })
 }
 
-impl Found {
+impl PodVolumes {
     /// Whether the score depends on chance: upstream takes the first capacity with room of a list in random order, and these differ.
     pub(crate) fn drawn(&self) -> bool {
         let differ = |room: &[Arc<CSIStorageCapacity>]| room.iter().any(|capacity| offered(capacity) != offered(&room[0]));

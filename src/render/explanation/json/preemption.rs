@@ -9,7 +9,7 @@ use ketcd_scheduler::Explanation;
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Preemption<'a> {
     /// The nodes on which it would make room, the best first.
-    candidates: Vec<Place<'a>>,
+    candidates: Vec<CandidateNode<'a>>,
     /// The pods that it was seen to delete for this pod.
     preempted: Vec<Preempted<'a>>,
 }
@@ -17,7 +17,7 @@ pub(super) struct Preemption<'a> {
 /// A node on which preemption would make room.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Candidate")]
-struct Place<'a> {
+struct CandidateNode<'a> {
     /// The node.
     node: &'a str,
     /// Whether preemption picks it; several are picked where its rules leave several.
@@ -56,7 +56,7 @@ pub(super) fn preemption(explanation: &Explanation) -> Option<Preemption<'_>> {
     if explanation.preemption.is_empty() && explanation.preempted.is_empty() {
         return None;
     }
-    let candidates = explanation.preemption.iter().map(|place| Place {
+    let candidates = explanation.preemption.iter().map(|place| CandidateNode {
         node: &place.node,
         picked: place.picked,
         victims: place

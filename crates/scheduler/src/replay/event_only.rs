@@ -19,7 +19,7 @@ const CUT: &str = " ...";
 
 /// A refusal as an Event tells it.
 #[derive(Debug)]
-struct Told {
+struct FailedScheduling {
     key: PodKey,
     uid: String,
     /// The revision of the pod's version that was judged.
@@ -29,7 +29,7 @@ struct Told {
     message: Arc<str>,
 }
 
-impl Told {
+impl FailedScheduling {
     /// Reads an Event, if it tells that no node fits a pod.
     fn read(object: RawObject, revision: i64) -> Option<Self> {
         if !object.may_hold(REASON.as_bytes()) {
@@ -56,19 +56,19 @@ impl Told {
             revision: self.revision,
             recorded_message: Some(self.message),
             at_once: false,
-            told: true,
+            event_only: true,
         }
     }
 }
 
 /// Refusals told of pods that may yet be written so.
 #[derive(Debug, Default)]
-pub(super) struct Unwritten {
-    pending: HashMap<PodKey, (Told, Arc<PodInfo>)>,
+pub(super) struct EventOnly {
+    pending: HashMap<PodKey, (FailedScheduling, Arc<PodInfo>)>,
 }
 
-impl Unwritten {
-    /// The refusal that a change of its pod shows to have stayed unwritten, if it does.
+impl EventOnly {
+    /// The refusal that a change of its pod shows to have stayed event_only, if it does.
     pub(super) fn settle(&mut self, change: &ObjectChange) -> Option<Attempt> {
         let key = (change.key.namespace.clone(), change.key.name.clone());
         let (told, _) = self.pending.get(&key)?;
@@ -92,7 +92,7 @@ impl Unwritten {
 impl Replay {
     /// Takes in an Event; returns the refusal it tells, or an earlier one, that is not and will not be written into its pod.
     pub fn observe_event<'a>(&mut self, event: impl Into<RawObject<'a>>, revision: i64) -> Option<Attempt> {
-        let told = Told::read(event.into(), revision)?;
+        let told = FailedScheduling::read(event.into(), revision)?;
         let of_pod = |change: &ObjectChange| match &change.after {
             Some(CachedObject::Pod(pod)) if *pod.uid == *told.uid => Some(pod.clone()),
             _ => None,
@@ -108,17 +108,17 @@ impl Replay {
         if now.is_none_or(|pod| pod.node_name.is_some()) {
             return Some(told.attempt(judged));
         }
-        let earlier = self.unwritten.pending.insert(told.key.clone(), (told, judged.clone()));
+        let earlier = self.event_only.pending.insert(told.key.clone(), (told, judged.clone()));
         earlier.map(|(told, pod)| told.attempt(pod)).filter(|earlier| earlier.pod.mod_revision < judged.mod_revision)
     }
 }
 
 /// Whether the pod's condition says what an Event told.
 fn is_written(told: &str, pod: &PodInfo) -> bool {
-    pod.scheduled.as_ref().is_some_and(|condition| !condition.status && is_told(told, &condition.message))
+    pod.scheduled.as_ref().is_some_and(|condition| !condition.status && is_cut_from(told, &condition.message))
 }
 
-/// Whether an Event told this message, which it may have cut short.
-pub(super) fn is_told(told: &str, message: &str) -> bool {
-    told == message || told.len() == 1024 && told.strip_suffix(CUT).is_some_and(|start| message.starts_with(start))
+/// Whether an Event carries this message, possibly cut short.
+pub(super) fn is_cut_from(event: &str, message: &str) -> bool {
+    event == message || event.len() == 1024 && event.strip_suffix(CUT).is_some_and(|start| message.starts_with(start))
 }
