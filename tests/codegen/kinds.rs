@@ -7,7 +7,7 @@ use super::{compare, root};
 
 #[test]
 fn kinds_are_current() {
-    compare("crates/kube/src/proto/kinds.rs", &generate(&fs::read_to_string(root().join("proto/kinds.tsv")).unwrap()));
+    compare("crates/kube/src/proto/kinds.rs", generate(&fs::read_to_string(root().join("proto/kinds.tsv")).unwrap()));
 }
 
 fn generate(table: &str) -> String {

@@ -77,7 +77,7 @@ fn compiled_schemas_of_etcd_client_are_current() {
             "etcd/server/etcdserver/api/v3lock/v3lockpb/v3lock.proto",
         ])
         .unwrap();
-    compare(&format!("proto/etcd-client-{version}.binpb"), &compiler.encode_file_descriptor_set());
+    compare(&format!("proto/etcd-client-{version}.binpb"), compiler.encode_file_descriptor_set());
 }
 
 /// The version of etcd-client that Cargo.lock names, and where its source is.
@@ -103,5 +103,5 @@ fn kubernetes_tables_are_current() {
     let dir = root().join("proto/kubernetes");
     let mut compiler = protox::Compiler::new([&dir]).unwrap();
     compiler.open_files(schemas(&dir)).unwrap();
-    compare("crates/kube/src/proto/kubernetes.rs", &kubernetes::tables(&compiler.descriptor_pool()));
+    compare("crates/kube/src/proto/kubernetes.rs", kubernetes::tables(&compiler.descriptor_pool()));
 }
