@@ -182,7 +182,7 @@ impl ClusterState {
         &mut self.interner
     }
 
-    /// Puts (or, with `None`, deletes) an object. One that cannot be read is put as [`CachedObject::Unreadable`], and is among the problems.
+    /// Puts (or, with `None`, deletes) an object. One that cannot be read is kept as unreadable, and is among the problems.
     pub fn apply<'a>(&mut self, key: &ObjectKey, object: Option<impl Into<RawObject<'a>>>, mod_revision: i64) -> ObjectChange {
         if object.is_some() {
             self.problems.remove(key);
