@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::cluster::PodInfo;
 
 use super::devices::{NodeDevices, RecordedDevices};
+use super::framework::{Fix, Obstacle};
 use super::{Fact, Judgement, PreemptionCandidate, VersionFrom};
 
 /// How a recorded attempt ended.
@@ -154,10 +155,8 @@ pub enum Depth {
 pub struct Remedy {
     /// The node it would fit then.
     pub node: Arc<str>,
-    /// The changes, each as a person would say it: `lower requests.cpu by 200m`.
-    pub changes: Vec<String>,
-    /// The same, with `the node` for its name, so that nodes alike are told together.
-    pub alike: Vec<String>,
+    /// The changes, equal for nodes that want the same.
+    pub fixes: Vec<Fix>,
     /// The plugins that refuse without them.
     pub plugins: Vec<&'static str>,
 }
@@ -184,6 +183,6 @@ pub struct Hopeless {
     pub node: Arc<str>,
     /// The filter; empty where it is not one alone.
     pub plugin: &'static str,
-    /// Why, a fragment.
-    pub why: String,
+    /// Why: each of them stands in the way.
+    pub obstacles: Vec<Obstacle>,
 }

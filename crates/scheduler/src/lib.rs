@@ -31,9 +31,10 @@ pub use dra::Allocation;
 pub use evidence::compared;
 pub use explanation::{Agreement, Attempt, DecidedBy, Depth, Evidence, Explanation, Help, Hopeless, Outcome, Remedy};
 pub use framework::{
-    Candidate, CompositeTried, Cycle, DriverWait, Fact, Feasible, Filter, FilterEntry, FilterMode, GroupCycle, GroupOutcome, Judgement,
-    Listed, MemberTried, NodeJudgement, Normalize, PlacementTried, Plugin, PluginScore, PostFilter, PostFilters, PreFilter, PreScore,
-    Profile, RawScore, Refusal, Sample, Scope, Score, ScoreEntry, Scores, Verdict, WholePod, WithoutState,
+    Candidate, ChangeOf, CompositeTried, Cycle, DriverWait, Fact, Feasible, Filter, FilterEntry, FilterMode, Fix, GroupCycle, GroupOutcome,
+    Judgement, Listed, MOST_CHANGES, MemberTried, Need, NodeJudgement, Normalize, Obstacle, PlacementTried, Plugin, PluginScore,
+    PostFilter, PostFilters, PreFilter, PreScore, Profile, RawScore, Refusal, Sample, Scope, Score, ScoreEntry, Scores, Touches, Verdict,
+    VolumeRequest, WholePod, WithoutState,
 };
 pub use ketcd_kube::Release;
 pub use preemption::victims::{PreemptionCandidate, Victim, candidates};

@@ -14,11 +14,10 @@ use syn::Item;
 const LEFT: &[(&str, usize)] = &[
     ("config", 147),
     ("dra", 85),
-    ("legacy", 39),
-    ("plugins", 117),
+    ("legacy", 40),
+    ("plugins", 119),
     ("preemption", 18),
     ("profile", 4),
-    ("remedies", 4),
     ("validation", 4),
     ("volumes", 19),
 ];

@@ -3,8 +3,9 @@
 use std::io::{self, Write};
 
 use crate::render::style::{FAINT, PLAIN, STRONG, paint};
-use ketcd_scheduler::{Explanation, Victim};
+use ketcd_scheduler::{Explanation, Fix, Victim};
 
+use super::fixes;
 use super::words::{count, grouped, hanging, names};
 
 /// Writes what preemption would do and whom it did evict.
@@ -52,11 +53,11 @@ pub(super) fn preemption(explanation: &Explanation, all: bool, width: usize, out
 pub(super) fn remedies(explanation: &Explanation, all: bool, width: usize, out: &mut dyn Write) -> io::Result<()> {
     const NODES: usize = 4;
     let shown = if all { usize::MAX } else { 5 };
-    let mut alike: Vec<(&[String], Vec<&str>)> = Vec::new();
+    let mut alike: Vec<(&[Fix], Vec<&str>)> = Vec::new();
     for remedy in &explanation.help.remedies {
-        match alike.iter_mut().find(|(changes, _)| *changes == &*remedy.alike) {
+        match alike.iter_mut().find(|(fixes, _)| *fixes == remedy.fixes) {
             Some((_, nodes)) => nodes.push(&remedy.node),
-            None => alike.push((&remedy.alike, vec![&remedy.node])),
+            None => alike.push((&remedy.fixes, vec![&remedy.node])),
         }
     }
     let help = &explanation.help;
@@ -64,7 +65,8 @@ pub(super) fn remedies(explanation: &Explanation, all: bool, width: usize, out: 
         return nothing(explanation, shown, width, out);
     }
     writeln!(out, "\n{}", paint(STRONG, "what would help"))?;
-    for (changes, nodes) in alike.iter().take(shown) {
+    for (fixes, nodes) in alike.iter().take(shown) {
+        let changes: Vec<String> = fixes.iter().map(|fix| fixes::fix(fix, "the node")).collect();
         let line = format!("{} → {}", changes.join(" and "), names(nodes.iter().copied(), NODES, width / 2));
         hanging("  ", &line, 4, width, PLAIN, out)?;
     }
@@ -90,11 +92,12 @@ pub(super) fn remedies(explanation: &Explanation, all: bool, width: usize, out: 
 /// Says why nothing helps, where that was looked for: what cannot be met, nodes alike together.
 fn nothing(explanation: &Explanation, shown: usize, width: usize, out: &mut dyn Write) -> io::Result<()> {
     const NODES: usize = 4;
-    let mut alike: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut alike: Vec<(String, Vec<&str>)> = Vec::new();
     for hopeless in &explanation.help.hopeless {
-        match alike.iter_mut().find(|(why, _)| *why == hopeless.why) {
+        let why = fixes::obstacles(&hopeless.obstacles);
+        match alike.iter_mut().find(|(known, _)| *known == why) {
             Some((_, nodes)) => nodes.push(&hopeless.node),
-            None => alike.push((&hopeless.why, vec![&hopeless.node])),
+            None => alike.push((why, vec![&hopeless.node])),
         }
     }
     alike.sort_by_key(|(_, nodes)| std::cmp::Reverse(nodes.len()));

@@ -1,5 +1,6 @@
 //! Explanations of scheduling decisions: as JSON for scripts, as text for people.
 
+mod fixes;
 mod group;
 mod help;
 pub mod json;

@@ -4,7 +4,6 @@
 
 use std::sync::Arc;
 
-use crate::PodTopologySpreadDefaults;
 use crate::cluster::PodInfo;
 
 use super::Cycle;
@@ -15,15 +14,12 @@ impl Cycle<'_> {
     pub fn may_be_batched(&self) -> bool {
         let (pod, profile) = (self.pod, self.profile);
         let on = profile.rules.batches() && profile.gates.on("OpportunisticBatching") && pod.nominated_node_name.is_none();
-        let runs = |name: &str| profile.rows().any(|entry| entry.name == name) || profile.scores.iter().any(|entry| entry.name == name);
-        let defaults = match &profile.arguments.spread_defaults {
-            PodTopologySpreadDefaults::System => true,
-            PodTopologySpreadDefaults::List(list) => !list.is_empty(),
-        };
-        let spread = || runs("PodTopologySpread") && (defaults || !pod.spec.spread.is_empty());
-        let affinity = || runs("InterPodAffinity") && pod.spec.has_pod_affinity();
-        let devices = || runs("DynamicResources") && !pod.spec.resource_claims.is_empty();
-        on && !spread() && !affinity() && !devices() && self.state.pods().any(|other| other.is_on_node() && alike(pod, other))
+        let signed = profile
+            .rows()
+            .map(|entry| entry.plugin)
+            .chain(profile.scores.iter().map(|entry| entry.plugin))
+            .all(|plugin| plugin.signs(self));
+        on && signed && self.state.pods().any(|other| other.is_on_node() && alike(pod, other))
     }
 }
 

@@ -7,53 +7,14 @@ use crate::cluster::unreadable;
 use crate::cluster::{Unreadable, WatchedKind};
 use crate::framework::{Candidate, Cycle, NodeJudgement, Verdict};
 
-/// Plugins and predicates that ask nothing of the pods on a node.
-const ASK_NO_PODS: [&str; 30] = [
-    "NodeName",
-    "NodeUnschedulable",
-    "NodeAffinity",
-    "TaintToleration",
-    "NodeDeclaredFeatures",
-    "VolumeZone",
-    "VolumeBinding",
-    "NodePreferAvoidPods",
-    "ImageLocality",
-    "DynamicResources",
-    "CheckNodeCondition",
-    "CheckNodeUnschedulable",
-    "CheckNodeMemoryPressure",
-    "CheckNodeDiskPressure",
-    "CheckNodePIDPressure",
-    "HostName",
-    "MatchNodeSelector",
-    "PodToleratesNodeTaints",
-    "PodToleratesNodeNoExecuteTaints",
-    "NoVolumeZoneConflict",
-    "CheckVolumeBinding",
-    "NoVolumeNodeConflict",
-    "NodeLabel",
-    "TaintNodesByCondition",
-    "NodeAffinityPriority",
-    "TaintTolerationPriority",
-    "NodePreferAvoidPodsPriority",
-    "ImageLocalityPriority",
-    "ResourceLimitsPriority",
-    "EqualPriority",
-];
-
-/// Whether a plugin asks something of the pods on a node.
-pub(crate) fn asks_pods(plugin: &str) -> bool {
-    !ASK_NO_PODS.contains(&plugin)
-}
-
 /// What a cycle's filters came upon.
 pub(crate) struct Unread {
     /// Whether there is any object that cannot be read; without one nothing is watched.
     any: bool,
     /// Pods that cannot be read but may run on a node.
     pods: Vec<Arc<Unreadable>>,
-    /// Which filters, by place, ask about pods.
-    asks_pods: Vec<bool>,
+    /// Which filters, by place, look at pods.
+    look_at_pods: Vec<bool>,
     /// By a filter's place the object that leaves it unknown on every node.
     everywhere: Mutex<BTreeMap<usize, Arc<Unreadable>>>,
 }
@@ -64,7 +25,7 @@ impl Unread {
         Self {
             any: cycle.state.has_unreadable(),
             pods: cycle.state.unreadable_pods().filter(|pod| !pod.idle && !is_of(pod, cycle)).cloned().collect(),
-            asks_pods: cycle.profile.filters.iter().map(|entry| asks_pods(entry.name)).collect(),
+            look_at_pods: cycle.profile.filters.iter().map(|entry| entry.plugin.looks_at_pods()).collect(),
             everywhere: Mutex::default(),
         }
     }
@@ -86,7 +47,7 @@ impl Unread {
             return unknown(unread);
         }
         // A pod more can make a node refuse, but not let it pass.
-        let pod = self.pods.iter().find(|pod| self.asks_pods[at] && pod.may_be_on(&candidate.name));
+        let pod = self.pods.iter().find(|pod| self.look_at_pods[at] && pod.may_be_on(&candidate.name));
         match pod.filter(|_| verdict == Verdict::Pass) {
             Some(pod) => unknown(pod),
             None => verdict,

@@ -6,7 +6,7 @@ use crate::cluster::{ObjectKey, PodInfo, UndoLog, WatchedKind};
 use crate::devices::{self, RecordedDevices};
 use crate::explanation::{Agreement, Attempt, DecidedBy, Depth, Evidence, Explanation, Help, Outcome, StateSeen};
 use crate::framework::{Cycle, Fact};
-use crate::plugins::evidence::devices::by_request;
+use crate::plugins::dynamic_resources::by_request;
 use crate::preemption::{kept, victims};
 use crate::remedies::help;
 use crate::replay::agreement::{may_be_next_best, rests_on_doubt};

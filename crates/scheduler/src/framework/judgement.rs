@@ -5,9 +5,9 @@ use std::sync::Arc;
 use crate::cluster::Unreadable;
 
 use super::group_cycle::GroupCycle;
-use super::plugin::{Refusal, Verdict};
 use super::sample::Sample;
 use super::scores::Scores;
+use super::verdict::{Refusal, Verdict};
 
 /// What the scheduler would do with the pod.
 #[derive(Clone, Debug)]

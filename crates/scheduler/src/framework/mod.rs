@@ -3,25 +3,32 @@
 
 mod cycle;
 mod fact;
+mod fix;
 mod group;
 mod group_cycle;
 mod judgement;
+mod need;
 mod plugin;
 mod profile;
 mod sample;
+mod score;
 mod scores;
 mod shape;
+mod verdict;
 
 pub use cycle::Cycle;
 pub use fact::Fact;
+pub(crate) use fix::is_free_label;
+pub use fix::{Fix, VolumeRequest};
 pub use group::{Listed, PostFilters, Scope};
 pub use group_cycle::{CompositeTried, GroupCycle, GroupOutcome, MemberTried, PlacementTried};
 pub use judgement::{DriverWait, Judgement, NodeJudgement, WholePod};
-pub use plugin::{
-    Candidate, Feasible, Filter, Normalize, Plugin, PostFilter, PreFilter, PreScore, RawScore, Refusal, Score, Verdict, WithoutState,
-};
+pub use need::{ChangeOf, MOST_CHANGES, Need, Obstacle, Touches};
+pub use plugin::{Plugin, PostFilter, WithoutState};
 pub(crate) use profile::Gang;
 pub use profile::{FilterEntry, FilterMode, Profile, ScoreEntry};
 pub use sample::Sample;
+pub use score::{Feasible, Normalize, PreScore, RawScore, Score};
 pub use scores::{PluginScore, Scores};
 pub(crate) use shape::{on_shape, part};
+pub use verdict::{Candidate, Filter, PreFilter, Refusal, Verdict};

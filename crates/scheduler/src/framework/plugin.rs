@@ -1,16 +1,13 @@
 //! What a scheduling rule is: prepared once for a pod, then asked node by node.
 
-use std::borrow::Cow;
-use std::collections::BTreeSet;
-use std::ops::Deref;
-use std::sync::Arc;
-
-use crate::cluster::{NodeInfo, PodInfo};
+use crate::release::Rules;
 
 use super::cycle::Cycle;
 use super::fact::Fact;
 use super::judgement::Judgement;
-use crate::release::Rules;
+use super::need::{ChangeOf, Need, Touches};
+use super::score::{Feasible, PreScore};
+use super::verdict::{Candidate, PreFilter, Verdict};
 
 /// One scheduling rule, named and behaving as upstream's plugin (up to 1.16: predicate or priority) of that name.
 ///
@@ -33,9 +30,44 @@ pub trait Plugin: Sync {
         Vec::new()
     }
 
-    /// The labels by which a node that it refuses would pass, as far as labels decide: each to be set or, without a value, removed.
-    fn wanted_labels(&self, _cycle: &Cycle, _node: &Candidate) -> Vec<(Arc<str>, Option<Arc<str>>)> {
+    /// What its refusal of a node asks for; none: its reasons stand for what nothing known meets.
+    fn needs(&self, _cycle: &Cycle, _node: &Candidate) -> Vec<Need> {
         Vec::new()
+    }
+
+    /// The same where its PreFilter refuses the pod as a whole.
+    fn needs_of_pod(&self, _cycle: &Cycle) -> Vec<Need> {
+        Vec::new()
+    }
+
+    /// The same where it fails with an error.
+    fn needs_after_error(&self, _cycle: &Cycle) -> Vec<Need> {
+        Vec::new()
+    }
+
+    /// The same of a node that its PreFilter leaves out.
+    fn needs_of_unnamed(&self, _cycle: &Cycle) -> Vec<Need> {
+        Vec::new()
+    }
+
+    /// What its filter looks at beside what its needs name.
+    fn touches(&self) -> Touches {
+        Touches::default()
+    }
+
+    /// What is changed to meet its needs.
+    fn is_met_by(&self) -> ChangeOf {
+        ChangeOf::Pods
+    }
+
+    /// Whether a pod that cannot be read, but runs on a node, may change what it says of that node.
+    fn looks_at_pods(&self) -> bool {
+        true
+    }
+
+    /// Whether it signs the pod (SignPod, since 1.35): what it says depends on nothing but what pods of one signature have in common.
+    fn signs(&self, _cycle: &Cycle) -> bool {
+        true
     }
 
     /// What its Filter does where a configuration disables its PreFilter, which would have written the CycleState it reads.
@@ -97,117 +129,6 @@ pub trait Plugin: Sync {
     }
 }
 
-/// Judges one node.
-pub type Filter<'a> = Box<dyn Fn(&Candidate) -> Verdict + Sync + 'a>;
-
-/// What a plugin answers before any node is looked at.
-pub enum PreFilter<'a> {
-    /// The rule has nothing to say about this pod: upstream does not run it (or runs it and it passes everywhere).
-    Skip,
-    /// The pod is refused on every node alike.
-    Refuse(Refusal),
-    /// The attempt ends with this error; upstream then writes it instead of a list of nodes.
-    Error(String),
-    /// Nodes are judged one by one.
-    Judge(Filter<'a>),
-    /// Only the nodes named can fit; those are judged one by one.
-    Narrow(BTreeSet<Arc<str>>, Filter<'a>),
-}
-
-impl<'a> PreFilter<'a> {
-    /// What is left where PreFilter does not run: nobody skips the filter or narrows the choice, it looks at each node.
-    pub(crate) fn alone(self) -> Self {
-        match self {
-            Self::Skip => Self::Judge(Box::new(|_| Verdict::Pass)),
-            Self::Narrow(_, filter) => Self::Judge(filter),
-            other => other,
-        }
-    }
-}
-
-/// A node as a filter sees it: possibly with pods added (nominated ones) or taken off (victims of a preemption) since the cycle began.
-/// The sums of `node` already show the difference; filters that count pods elsewhere too correct their counts by `added` and `removed`.
-pub struct Candidate<'a> {
-    /// The node.
-    pub node: &'a NodeInfo,
-    /// Pods on it that the cluster's state does not have there.
-    pub added: &'a [Arc<PodInfo>],
-    /// Pods of the cluster's state that are not on it here.
-    pub removed: &'a [Arc<PodInfo>],
-    /// Pods of the cluster's state that were taken off it and put back.
-    pub returned: &'a [Arc<PodInfo>],
-}
-
-impl<'a> Candidate<'a> {
-    /// The node as the cluster's state has it.
-    pub fn plain(node: &'a NodeInfo) -> Self {
-        Self { node, added: &[], removed: &[], returned: &[] }
-    }
-}
-
-impl Deref for Candidate<'_> {
-    type Target = NodeInfo;
-    fn deref(&self) -> &NodeInfo {
-        self.node
-    }
-}
-
-/// What a filter says of a node.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// The rule did not run for this pod.
-    Skip,
-    /// The pod fits, as far as this rule goes.
-    Pass,
-    /// It does not fit.
-    Reject(Refusal),
-    /// The evidence is gone or was never in etcd; we do not guess.
-    Unknown {
-        /// What is missing.
-        missing: Cow<'static, str>,
-    },
-    /// Upstream's filter fails with this error, which ends the attempt.
-    Error(String),
-}
-
-/// Why a pod does not fit, in upstream's words.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Refusal {
-    /// Upstream's reasons, in its order.
-    pub reasons: Vec<Cow<'static, str>>,
-    /// Whether taking other pods off the node may help (`Unschedulable`); if not, it is `UnschedulableAndUnresolvable`.
-    pub preemption_may_help: bool,
-}
-
-impl Refusal {
-    /// A refusal that preemption may resolve.
-    pub fn unschedulable(reason: impl Into<Cow<'static, str>>) -> Self {
-        Self { reasons: vec![reason.into()], preemption_may_help: true }
-    }
-
-    /// A refusal that preemption cannot resolve.
-    pub fn unresolvable(reason: impl Into<Cow<'static, str>>) -> Self {
-        Self { reasons: vec![reason.into()], preemption_may_help: false }
-    }
-}
-
-impl Verdict {
-    /// A refusal that preemption may resolve.
-    pub fn unschedulable(reason: impl Into<Cow<'static, str>>) -> Self {
-        Self::Reject(Refusal::unschedulable(reason))
-    }
-
-    /// A refusal that preemption cannot resolve.
-    pub fn unresolvable(reason: impl Into<Cow<'static, str>>) -> Self {
-        Self::Reject(Refusal::unresolvable(reason))
-    }
-
-    /// Whether the node passes.
-    pub fn passes(&self) -> bool {
-        matches!(self, Self::Pass | Self::Skip)
-    }
-}
-
 /// What a plugin's function does that finds no CycleState to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WithoutState {
@@ -250,115 +171,4 @@ pub enum PostFilter {
     Fails(&'static str),
     /// It preempts: looks for a node that is free once pods of lower priority are gone.
     Preempts,
-}
-
-/// What a plugin answers before scoring.
-pub enum PreScore<'a> {
-    /// The rule has nothing to say about this pod: upstream does not run it, and it adds nothing.
-    Skip,
-    /// The score depends on what is not in etcd.
-    Unknown(Cow<'static, str>),
-    /// Nodes are scored one by one.
-    Score(Score<'a>),
-    /// The scoring fails, which ends the attempt with this text.
-    Error(String),
-}
-
-/// The nodes that fit, in the state's order.
-pub struct Feasible<'a> {
-    nodes: Vec<&'a NodeInfo>,
-    /// How many of them the scheduler does not come to, as it is content before; which ones is not recorded.
-    pub unseen: usize,
-}
-
-impl<'a> Feasible<'a> {
-    /// Those that fit, of which the scheduler leaves out `unseen`.
-    pub fn new(nodes: Vec<&'a NodeInfo>, unseen: usize) -> Self {
-        Self { nodes, unseen }
-    }
-}
-
-impl<'a> Deref for Feasible<'a> {
-    type Target = [&'a NodeInfo];
-
-    fn deref(&self) -> &Self::Target {
-        &self.nodes
-    }
-}
-
-/// Scores one node, before normalisation.
-pub type RawScore<'a> = Box<dyn Fn(&NodeInfo) -> i64 + Sync + 'a>;
-
-/// A prepared score.
-pub struct Score<'a> {
-    /// The plugin's own number for a node.
-    pub raw: RawScore<'a>,
-    /// How the numbers of all feasible nodes are brought to the common scale.
-    pub normalize: Normalize<'a>,
-}
-
-impl<'a> PreScore<'a> {
-    /// A score that is not normalised.
-    pub fn plain(raw: impl Fn(&NodeInfo) -> i64 + Sync + 'a) -> Self {
-        Self::Score(Score { raw: Box::new(raw), normalize: Normalize::Keep })
-    }
-
-    /// A score normalised by upstream's shared helper.
-    pub fn scaled(raw: impl Fn(&NodeInfo) -> i64 + Sync + 'a, reverse: bool) -> Self {
-        Self::Score(Score { raw: Box::new(raw), normalize: Normalize::Scale { reverse } })
-    }
-}
-
-/// Brings the raw scores of the feasible nodes, in their order, to the common scale.
-pub(crate) type NormalizeWith<'a> = Box<dyn Fn(&[&NodeInfo], &mut [i64]) + 'a>;
-
-/// How raw scores become normalised ones.
-pub enum Normalize<'a> {
-    /// They are on the scale already.
-    Keep,
-    /// By upstream's DefaultNormalizeScore: the highest becomes the scale's end; `reverse`: the lowest raw score is the best.
-    Scale {
-        /// Whether less is better.
-        reverse: bool,
-    },
-    /// By the plugin's own rule, which looks at nothing but the lowest and the highest.
-    Stretch(NormalizeWith<'a>),
-    /// By the plugin's own rule, which (or the raw score itself) depends on more than that of the nodes compared.
-    Compare(NormalizeWith<'a>),
-}
-
-impl Normalize<'_> {
-    /// Normalises in place; `max` is the scale's end (10 up to 1.16, then 100).
-    pub fn apply(&self, nodes: &[&NodeInfo], scores: &mut [i64], max: i64) {
-        match self {
-            Self::Keep => {}
-            Self::Scale { reverse } => scale(scores, max, *reverse),
-            Self::Stretch(normalize) | Self::Compare(normalize) => normalize(nodes, scores),
-        }
-    }
-
-    /// Whether the points of these raw scores are the same whichever `unseen` of the nodes are left out.
-    pub fn holds_without(&self, unseen: usize, raw: &[i64]) -> bool {
-        let stays = |extreme: Option<&i64>| extreme.is_none_or(|extreme| raw.iter().filter(|one| *one == extreme).count() > unseen);
-        unseen == 0
-            || match self {
-                Self::Keep => true,
-                Self::Scale { .. } => stays(raw.iter().max()) || raw.iter().all(|one| *one <= 0),
-                Self::Stretch(_) => stays(raw.iter().max()) && stays(raw.iter().min()),
-                Self::Compare(_) => false,
-            }
-    }
-}
-
-/// `DefaultNormalizeScore` (`plugins/helper/normalize_score.go`), `NormalizeReduce` (`priorities/reduce.go`).
-fn scale(scores: &mut [i64], max: i64, reverse: bool) {
-    let highest = scores.iter().copied().max().unwrap_or(0).max(0);
-    for score in scores {
-        if highest == 0 {
-            *score = if reverse { max } else { *score };
-        } else {
-            let scaled = max * *score / highest;
-            *score = if reverse { max - scaled } else { scaled };
-        }
-    }
 }

@@ -4,17 +4,52 @@ use std::borrow::Cow;
 
 use super::predicates::Prepared;
 use super::reason::{in_words_of, verdict};
-use crate::framework::{Candidate, Fact};
+use crate::framework::{Candidate, ChangeOf, Fact, Need, Touches};
 use crate::{Cycle, Feasible, Plugin, PreFilter, PreScore, Refusal, Verdict, plugins};
 
-/// A predicate with a rule of its own.
+/// What a predicate and the plugin that took its place have in common beside the verdict.
+macro_rules! as_its_successor {
+    () => {
+        fn compared(&self, cycle: &Cycle, node: &Candidate, verdict: &Verdict) -> Vec<Fact> {
+            plugins::rule(self.successor).compared(cycle, node, verdict)
+        }
+
+        fn needs(&self, cycle: &Cycle, node: &Candidate) -> Vec<Need> {
+            plugins::rule(self.successor).needs(cycle, node)
+        }
+
+        fn needs_after_error(&self, cycle: &Cycle) -> Vec<Need> {
+            plugins::rule(self.successor).needs_after_error(cycle)
+        }
+
+        fn touches(&self) -> Touches {
+            plugins::rule(self.successor).touches()
+        }
+
+        fn is_met_by(&self) -> ChangeOf {
+            plugins::rule(self.successor).is_met_by()
+        }
+
+        fn looks_at_pods(&self) -> bool {
+            plugins::rule(self.successor).looks_at_pods()
+        }
+    };
+}
+
+/// A predicate prepared for one pod, as a plugin's answer before any node is looked at.
+pub(super) fn prefilter<'a>(cycle: &Cycle, prepared: Prepared<'a>) -> PreFilter<'a> {
+    let release = cycle.profile.release.0;
+    PreFilter::Judge(Box::new(move |candidate| prepared(candidate).map_or_else(|verdict| verdict, |reasons| verdict(&reasons, release))))
+}
+
+/// A predicate that judges by itself what a framework plugin judges later.
 pub(super) struct Predicate {
     /// Upstream's name.
     pub name: &'static str,
     /// Its page.
     pub doc: &'static str,
-    /// What it compares on a node.
-    pub compared: fn(&Cycle, &Candidate, &Verdict) -> Vec<Fact>,
+    /// The plugin that took its place, which compares and needs the same.
+    pub successor: &'static str,
     /// Prepares it for one pod.
     pub prepare: for<'a> fn(&'a Cycle<'a>) -> Prepared<'a>,
 }
@@ -29,16 +64,10 @@ impl Plugin for Predicate {
     }
 
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
-        let release = cycle.profile.release.0;
-        let prepared = (self.prepare)(cycle);
-        PreFilter::Judge(Box::new(move |candidate| {
-            prepared(candidate).map_or_else(|verdict| verdict, |reasons| verdict(&reasons, release))
-        }))
+        prefilter(cycle, (self.prepare)(cycle))
     }
 
-    fn compared(&self, cycle: &Cycle, node: &Candidate, verdict: &Verdict) -> Vec<Fact> {
-        (self.compared)(cycle, node, verdict)
-    }
+    as_its_successor!();
 }
 
 /// A predicate or priority whose rule is that of the framework plugin which took its place.
@@ -48,7 +77,7 @@ pub(super) struct Renamed {
     /// Its page.
     pub doc: &'static str,
     /// The plugin's name.
-    pub rule: &'static str,
+    pub successor: &'static str,
 }
 
 impl Plugin for Renamed {
@@ -63,7 +92,7 @@ impl Plugin for Renamed {
     /// Predicates cannot be skipped, nor can they refuse a pod before nodes are looked at.
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
         let release = cycle.profile.release.0;
-        match plugins::rule(self.rule).filter(cycle) {
+        match plugins::rule(self.successor).filter(cycle) {
             PreFilter::Skip => PreFilter::Judge(Box::new(|_| Verdict::Pass)),
             PreFilter::Refuse(refusal) => PreFilter::Judge(Box::new(move |_| translated(Verdict::Reject(refusal.clone()), release))),
             PreFilter::Judge(filter) | PreFilter::Narrow(_, filter) => {
@@ -74,15 +103,13 @@ impl Plugin for Renamed {
     }
 
     fn score<'a>(&self, cycle: &'a Cycle<'a>, feasible: &'a Feasible<'a>) -> PreScore<'a> {
-        match plugins::rule(self.rule).score(cycle, feasible) {
+        match plugins::rule(self.successor).score(cycle, feasible) {
             PreScore::Skip => PreScore::plain(|_| 0),
             other => other,
         }
     }
 
-    fn compared(&self, cycle: &Cycle, node: &Candidate, verdict: &Verdict) -> Vec<Fact> {
-        plugins::rule(self.rule).compared(cycle, node, verdict)
-    }
+    as_its_successor!();
 }
 
 /// A framework plugin's verdict in the words of an older release.

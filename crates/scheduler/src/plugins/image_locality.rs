@@ -32,6 +32,10 @@ Differs from upstream
   Where the history of the nodes is not readable, the number of nodes having an image is counted in the order of their last writes."
     }
 
+    fn looks_at_pods(&self) -> bool {
+        false
+    }
+
     fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
         let rules = &cycle.profile.rules;
         let containers = containers(&cycle.pod.spec, rules);

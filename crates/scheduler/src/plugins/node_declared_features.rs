@@ -2,8 +2,7 @@
 
 use crate::cluster::PodSpec;
 use crate::framework::WithoutState;
-use crate::framework::{Candidate, Fact};
-use crate::plugins::evidence;
+use crate::framework::{Candidate, Fact, Need, Obstacle};
 use crate::release::Rules;
 use crate::{Cycle, Plugin, PreFilter, Release, Verdict};
 
@@ -62,7 +61,19 @@ Differs from upstream
     }
 
     fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
-        evidence::node::features(cycle, node)
+        let told = needed(&cycle.pod.spec, cycle.profile.release).into_iter().map(|feature| {
+            let declared = node.declared_features.iter().any(|declared| &**declared == feature);
+            Fact::new(declared, format!("feature {feature} is {}", if declared { "declared" } else { "not declared" }))
+        });
+        told.collect()
+    }
+
+    fn needs(&self, _cycle: &Cycle, _node: &Candidate) -> Vec<Need> {
+        vec![Need::hopeless(Obstacle::FeatureNotDeclared)]
+    }
+
+    fn looks_at_pods(&self) -> bool {
+        false
     }
 }
 

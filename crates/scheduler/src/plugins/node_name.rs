@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::framework::{Candidate, Fact};
-use crate::plugins::evidence;
+use crate::framework::{Candidate, Fact, Need, Obstacle};
 use crate::{Cycle, Filter, Plugin, PreFilter, Verdict};
 
 /// Upstream: `plugins/nodename/node_name.go`; up to 1.16 the predicate HostName.
@@ -46,6 +45,17 @@ Differs from upstream
     }
 
     fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
-        evidence::node::name(cycle, node)
+        vec![match &cycle.pod.node_name {
+            None => Fact::holding("the pod names no node".to_owned()),
+            Some(wanted) => Fact::new(*wanted == node.name, format!("the pod names node {wanted}")),
+        }]
+    }
+
+    fn needs_of_unnamed(&self, _cycle: &Cycle) -> Vec<Need> {
+        vec![Need::hopeless(Obstacle::OtherNodeNamed)]
+    }
+
+    fn looks_at_pods(&self) -> bool {
+        false
     }
 }

@@ -2,8 +2,7 @@
 
 use crate::cluster::{HostPort, host_ports};
 use crate::framework::WithoutState;
-use crate::framework::{Candidate, Fact};
-use crate::plugins::evidence;
+use crate::framework::{Candidate, Fact, Fix, Need};
 use crate::release::Rules;
 use crate::{Cycle, Plugin, PreFilter, Verdict};
 
@@ -49,7 +48,20 @@ Differs from upstream
     }
 
     fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
-        evidence::node::ports(cycle, node)
+        ports(cycle, node)
+    }
+
+    fn needs(&self, cycle: &Cycle, node: &Candidate) -> Vec<Need> {
+        let mut needs = Vec::new();
+        for wanted in wanted(cycle) {
+            for (used, holder) in node.used_ports(cycle.profile.rules.sidecar_ports) {
+                if conflicts(wanted, used) {
+                    let change = Fix::ChangeHostPort { protocol: wanted.protocol.clone(), port: wanted.port };
+                    needs.push(Need::one_of([change].into_iter().chain(Fix::deletions([holder])).collect()));
+                }
+            }
+        }
+        needs
     }
 }
 
@@ -62,4 +74,19 @@ pub(crate) fn wanted<'a>(cycle: &'a Cycle<'a>) -> Vec<&'a HostPort> {
 pub(crate) fn conflicts(wanted: &HostPort, used: &HostPort) -> bool {
     let any = |port: &HostPort| &*port.ip == "0.0.0.0";
     wanted.port == used.port && wanted.protocol == used.protocol && (any(wanted) || any(used) || wanted.ip == used.ip)
+}
+
+/// Each host port the pod wants, and whose it is.
+fn ports(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
+    let told = wanted(cycle).into_iter().map(|wanted| {
+        let address = if matches!(&*wanted.ip, "" | "0.0.0.0") { String::new() } else { format!(" of {}", wanted.ip) };
+        let port = format!("port {}/{}{address}", wanted.port, wanted.protocol);
+        let mut used = node.used_ports(cycle.profile.rules.sidecar_ports);
+        match used.find(|(used, _)| conflicts(wanted, used)) {
+            Some((_, holder)) => Fact::refusing(format!("{port} is {}'s", holder.full_name())),
+            None => Fact::holding(format!("{port} is free")),
+        }
+    });
+    let told: Vec<Fact> = told.collect();
+    if told.is_empty() { vec![Fact::holding("the pod wants no host port".to_owned())] } else { told }
 }

@@ -29,6 +29,10 @@ Differs from upstream
   nowhere"
     }
 
+    fn looks_at_pods(&self) -> bool {
+        false
+    }
+
     fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
         let max = cycle.profile.rules.max_score;
         let owner = cycle.pod.spec.controller.as_ref().filter(|owner| matches!(&*owner.kind, "ReplicationController" | "ReplicaSet"));

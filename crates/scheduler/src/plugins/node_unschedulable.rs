@@ -3,8 +3,7 @@
 use std::sync::LazyLock;
 
 use crate::cluster::Taint;
-use crate::framework::{Candidate, Fact};
-use crate::plugins::evidence;
+use crate::framework::{Candidate, ChangeOf, Fact, Fix, Need};
 use crate::{Cycle, Plugin, PreFilter, Verdict};
 
 use super::tolerates;
@@ -44,6 +43,27 @@ Differs from upstream
     }
 
     fn compared(&self, _cycle: &Cycle, node: &Candidate, verdict: &Verdict) -> Vec<Fact> {
-        evidence::node::cordon(node, verdict.passes())
+        cordon(node, verdict.passes())
     }
+
+    fn needs(&self, _cycle: &Cycle, _node: &Candidate) -> Vec<Need> {
+        vec![Need::one_of(vec![Fix::Uncordon])]
+    }
+
+    fn is_met_by(&self) -> ChangeOf {
+        ChangeOf::Node
+    }
+
+    fn looks_at_pods(&self) -> bool {
+        false
+    }
+}
+
+/// Whether the node is cordoned.
+pub(crate) fn cordon(node: &Candidate, passes: bool) -> Vec<Fact> {
+    vec![match (node.unschedulable, passes) {
+        (false, _) => Fact::holding("it is not cordoned".to_owned()),
+        (true, true) => Fact::holding("it is cordoned, which the pod tolerates".to_owned()),
+        (true, false) => Fact::refusing("it is cordoned (spec.unschedulable)".to_owned()),
+    }]
 }

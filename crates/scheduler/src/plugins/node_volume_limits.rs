@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::cluster::{PodInfo, VolumeSource};
-use crate::framework::Fact;
-use crate::framework::WithoutState;
-use crate::plugins::evidence;
+use crate::framework::{Fact, Need, WithoutState};
+use crate::plugins::volume_limits::{self, NAMED, missing};
+use crate::plugins::wording::some;
 use crate::release::Rules;
-use crate::volumes::{InTreePlugin, claim_class, claim_refs, inline_csi_volume, is_migrated, owner_problem, spec_class, volume_plugin};
+use crate::volumes::{
+    InTreePlugin, claim_class, claim_needs, claim_refs, inline_csi_volume, is_migrated, owner_problem, spec_class, volume_plugin,
+};
 use crate::{Candidate, Cycle, Plugin, PreFilter, Verdict};
 use ketcd_kube::api::core::v1::PersistentVolumeClaim;
 use ketcd_kube::api::storage::v1::CSINode;
@@ -82,7 +84,19 @@ Differs from upstream
     }
 
     fn compared(&self, cycle: &Cycle, node: &Candidate, verdict: &Verdict) -> Vec<Fact> {
-        evidence::volumes::csi_limits(cycle, node, verdict)
+        csi_limits(cycle, node, verdict)
+    }
+
+    fn needs(&self, cycle: &Cycle, node: &Candidate) -> Vec<Need> {
+        volume_limits::needs(cycle, node)
+    }
+
+    fn needs_after_error(&self, cycle: &Cycle) -> Vec<Need> {
+        claim_needs(cycle)
+    }
+
+    fn needs_of_pod(&self, cycle: &Cycle) -> Vec<Need> {
+        claim_needs(cycle)
     }
 }
 
@@ -250,4 +264,22 @@ fn attachments<'a>(cycle: &Cycle<'a>) -> HashMap<&'a str, Volumes> {
         }
     }
     by_node
+}
+
+/// For each CSI driver with a limit: volumes attached, those the pod adds, the limit. A driver that is not there is named by the refusal.
+fn csi_limits(cycle: &Cycle, node: &Candidate, verdict: &Verdict) -> Vec<Fact> {
+    if !verdict.passes() && !missing(cycle).is_empty() {
+        return missing(cycle);
+    }
+    let told = compared(cycle, node).into_iter().map(|of| {
+        let adds = if of.names.is_empty() { String::new() } else { format!(" ({})", some(&of.names, NAMED)) };
+        let holds = of.attached + of.wanted <= of.limit;
+        Fact::new(holds, format!("{}: {} attached, {} more asked{adds}, limit {}", of.driver, of.attached, of.wanted, of.limit))
+    });
+    let told: Vec<Fact> = told.collect();
+    match verdict {
+        Verdict::Reject(refusal) if told.iter().all(|fact| fact.holds) => vec![Fact::refusing(refusal.reasons.join(", "))],
+        _ if told.is_empty() => vec![Fact::holding("the pod adds no volume of a driver with a limit here".to_owned())],
+        _ => told,
+    }
 }

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use crate::cluster::{Node, PodInfo, VolumeSource};
-use crate::framework::Fact;
-use crate::framework::WithoutState;
-use crate::plugins::evidence;
+use crate::framework::{Fact, Need, WithoutState};
+use crate::plugins::volume_limits::{self, NAMED, missing};
+use crate::plugins::wording::some;
 use crate::release::Rules;
-use crate::volumes::{InTreePlugin, claim_refs, is_migrated, owner_problem, spec_class};
+use crate::volumes::{InTreePlugin, claim_needs, claim_refs, is_migrated, owner_problem, spec_class};
 use crate::{Candidate, Cycle, Plugin, PreFilter, Release, Verdict};
 use ketcd_kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 
@@ -123,7 +123,15 @@ impl Plugin for NonCsiLimits {
     }
 
     fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
-        evidence::volumes::disk_limits(self.name, cycle, node)
+        disk_limits(self.name, cycle, node)
+    }
+
+    fn needs(&self, cycle: &Cycle, node: &Candidate) -> Vec<Need> {
+        volume_limits::needs(cycle, node)
+    }
+
+    fn needs_after_error(&self, cycle: &Cycle) -> Vec<Need> {
+        claim_needs(cycle)
     }
 }
 
@@ -242,4 +250,28 @@ fn is_nitro(node: &Node, release: Release) -> bool {
         return kind.starts_with("c5") || kind.starts_with("m5");
     }
     ["c5", "m5", "r5"].iter().any(|family| kind.starts_with(family)) || kind.contains("t3") || kind.contains("z1d")
+}
+
+/// The disks of one in-tree kind: those of the node's pods, those the pod adds, the limit.
+fn disk_limits(rule: &str, cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
+    let Some(of) = compared(rule, cycle, node) else { return missing(cycle) };
+    if of.migrated {
+        return vec![Fact::holding("the node's CSI driver took these disks over: NodeVolumeLimits counts them".to_owned())];
+    }
+    if of.wanted.is_empty() {
+        return vec![Fact::holding("the pod has no disk of this kind".to_owned())];
+    }
+    let named = |disks: Vec<&String>| {
+        let names: Vec<String> =
+            disks.iter().map(|disk| disk.strip_prefix("//").map_or((*disk).clone(), |claim| format!("claim {claim}"))).collect();
+        if names.is_empty() { String::new() } else { format!(" ({})", some(&names, NAMED)) }
+    };
+    let more: Vec<&String> = of.wanted.difference(&of.attached).collect();
+    let total = of.attached.len() + more.len();
+    let holds = i64::try_from(total).is_ok_and(|total| total <= of.limit);
+    let (attached, asked) = (of.attached.len(), more.len());
+    vec![Fact::new(
+        holds,
+        format!("{attached} attached{}, {asked} more asked{}, limit {}", named(of.attached.iter().collect()), named(more), of.limit),
+    )]
 }

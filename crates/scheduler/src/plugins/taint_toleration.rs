@@ -2,8 +2,7 @@
 
 use crate::cluster::{NodeInfo, Taint, Toleration};
 use crate::framework::WithoutState;
-use crate::framework::{Candidate, Fact};
-use crate::plugins::evidence;
+use crate::framework::{Candidate, ChangeOf, Fact, Fix, Need, Obstacle};
 use crate::release::Rules;
 use crate::{Cycle, Feasible, Plugin, PreFilter, PreScore, Verdict};
 
@@ -67,7 +66,19 @@ Differs from upstream
     }
 
     fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
-        evidence::node::taints(cycle, node, &["NoSchedule", "NoExecute"])
+        taints(cycle, node, &["NoSchedule", "NoExecute"])
+    }
+
+    fn needs(&self, cycle: &Cycle, node: &Candidate) -> Vec<Need> {
+        needs(cycle, node, &["NoSchedule", "NoExecute"])
+    }
+
+    fn is_met_by(&self) -> ChangeOf {
+        ChangeOf::Node
+    }
+
+    fn looks_at_pods(&self) -> bool {
+        false
     }
 }
 
@@ -104,4 +115,50 @@ pub(crate) fn tolerates(toleration: &Toleration, taint: &Taint, comparisons: boo
         },
         _ => false,
     }
+}
+
+/// Each taint of these effects, and what tolerates it.
+pub(crate) fn taints(cycle: &Cycle, node: &Candidate, effects: &[&str]) -> Vec<Fact> {
+    let comparisons = cycle.profile.rules.taint_comparisons;
+    let told = node.taints.iter().filter(|taint| effects.contains(&&*taint.effect)).map(|taint| {
+        let by = cycle.pod.spec.tolerations.iter().find(|toleration| tolerates(toleration, taint, comparisons));
+        match by {
+            None => Fact::refusing(format!("taint {} is not tolerated", written(taint))),
+            Some(toleration) => Fact::holding(format!("taint {} is tolerated by {}", written(taint), toleration_text(toleration))),
+        }
+    });
+    let told: Vec<Fact> = told.collect();
+    if told.is_empty() { vec![Fact::holding(format!("it has no {} taint", effects.join(" or ")))] } else { told }
+}
+
+fn written(taint: &Taint) -> String {
+    match &*taint.value {
+        "" => format!("{}:{}", taint.key, taint.effect),
+        value => format!("{}={value}:{}", taint.key, taint.effect),
+    }
+}
+
+fn toleration_text(toleration: &Toleration) -> String {
+    let effect = if toleration.effect.is_empty() { String::new() } else { format!(":{}", toleration.effect) };
+    match (&*toleration.operator, &*toleration.key) {
+        ("Exists", "") => format!("a toleration of every key{effect}"),
+        ("Exists", key) => format!("{key} Exists{effect}"),
+        ("" | "Equal", key) => format!("{key}={}{effect}", toleration.value),
+        (operator, key) => format!("{key} {operator} {}{effect}", toleration.value),
+    }
+}
+
+/// Taints that people set are tolerated or taken off; those that report an unhealthy node stay.
+pub(crate) fn needs(cycle: &Cycle<'_>, node: &Candidate, effects: &[&str]) -> Vec<Need> {
+    let comparisons = cycle.profile.rules.taint_comparisons;
+    let tolerated = |taint: &Taint| cycle.pod.spec.tolerations.iter().any(|toleration| tolerates(toleration, taint, comparisons));
+    let open = node.taints.iter().filter(|taint| effects.contains(&&*taint.effect) && !tolerated(taint));
+    let need = |taint: &Taint| match &*taint.key {
+        "node.kubernetes.io/unschedulable" => Need::one_of(vec![Fix::Uncordon]),
+        key if key.starts_with("node.kubernetes.io/") || key.starts_with("node.cloudprovider.kubernetes.io/") => {
+            Need::hopeless(Obstacle::UnhealthyTaint { key: taint.key.clone(), effect: taint.effect.clone() })
+        }
+        _ => Need::one_of(vec![Fix::Tolerate(taint.clone()), Fix::RemoveTaint(taint.clone())]),
+    };
+    open.map(need).collect()
 }

@@ -4,11 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::cluster::{ClusterState, PodInfo, VolumeSource};
-use crate::framework::Fact;
-use crate::framework::WithoutState;
-use crate::plugins::evidence;
+use crate::framework::{Fact, Fix, Need, Obstacle, WithoutState};
 use crate::release::Rules;
-use crate::volumes::claim_refs;
+use crate::volumes::{claim_needs, claim_refs};
 use crate::{Candidate, Cycle, Filter, Plugin, PreFilter, Refusal, Verdict};
 
 /// The rule.
@@ -95,7 +93,23 @@ Differs from upstream
     }
 
     fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
-        evidence::volumes::restrictions(cycle, node)
+        restrictions(cycle, node)
+    }
+
+    fn needs(&self, cycle: &Cycle, node: &Candidate) -> Vec<Need> {
+        let own: Vec<&VolumeSource> =
+            cycle.pod.spec.volumes.iter().map(|volume| &volume.source).filter(|source| is_restricted(source)).collect();
+        let holds = |pod: &&Arc<PodInfo>| pod.spec.volumes.iter().any(|other| own.iter().any(|own| conflicts(own, &other.source)));
+        let need = |pod: &Arc<PodInfo>| Need::one_of_or(Fix::deletions([pod]), Obstacle::DiskInUse(pod.key()));
+        node.pods.iter().filter(holds).map(need).chain(needs_of_users(cycle)).collect()
+    }
+
+    fn needs_of_pod(&self, cycle: &Cycle) -> Vec<Need> {
+        [claim_needs(cycle), needs_of_users(cycle)].concat()
+    }
+
+    fn needs_after_error(&self, cycle: &Cycle) -> Vec<Need> {
+        claim_needs(cycle)
     }
 }
 
@@ -163,4 +177,60 @@ pub(crate) fn conflicts(volume: &VolumeSource, other: &VolumeSource) -> bool {
         }
         _ => false,
     }
+}
+
+/// Each disk of the pod that cannot be shared, each claim for one pod alone, and who uses it.
+fn restrictions(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    for volume in cycle.pod.spec.volumes.iter().filter(|volume| is_restricted(&volume.source)) {
+        let disk = disk(&volume.source);
+        let mut holders = node.pods.iter().filter(|pod| pod.spec.volumes.iter().any(|other| conflicts(&volume.source, &other.source)));
+        facts.push(match holders.next() {
+            Some(holder) => Fact::refusing(format!("{disk} is {}'s", holder.full_name())),
+            None => Fact::holding(format!("{disk} is nobody's here")),
+        });
+    }
+    let once = if cycle.profile.gates.on("ReadWriteOncePod") {
+        once_claims(cycle.pod, cycle.state).unwrap_or_default()
+    } else {
+        Default::default()
+    };
+    for claim in once {
+        let gone = |pod: &&Arc<PodInfo>| !node.removed.iter().any(|removed| removed.key() == pod.key());
+        let coming = node.added.iter().find(|pod| claim_refs(pod, false).any(|used| used.name == claim));
+        facts.push(match users(&cycle.pod.namespace, &claim, cycle.state).find(gone).or(coming) {
+            Some(user) => {
+                let place = user.node_name.as_deref().unwrap_or(&node.name);
+                Fact::refusing(format!("claim {claim} (ReadWriteOncePod) is used by {} on {place}", user.full_name()))
+            }
+            None => Fact::holding(format!("claim {claim} (ReadWriteOncePod) is used by no other pod")),
+        });
+    }
+    if facts.is_empty() { vec![Fact::holding("the pod has no disk that cannot be shared".to_owned())] } else { facts }
+}
+
+fn disk(source: &VolumeSource) -> String {
+    match source {
+        VolumeSource::GcePersistentDisk { name, .. } => format!("Google disk {name}"),
+        VolumeSource::AwsElasticBlockStore { id, .. } => format!("Amazon disk {id}"),
+        VolumeSource::Iscsi { iqn, .. } => format!("iSCSI target {iqn}"),
+        VolumeSource::Rbd { pool, image, .. } => format!("Ceph image {pool}/{image}"),
+        _ => "disk".to_owned(),
+    }
+}
+
+/// The users of claims that only one pod may use, each gone.
+fn needs_of_users(cycle: &Cycle<'_>) -> Vec<Need> {
+    let once = if cycle.profile.gates.on("ReadWriteOncePod") {
+        once_claims(cycle.pod, cycle.state).unwrap_or_default()
+    } else {
+        Default::default()
+    };
+    let of_claim = |claim: &Arc<str>| {
+        let users = users(&cycle.pod.namespace, claim, cycle.state);
+        users
+            .map(|pod| Need::one_of_or(Fix::deletions([pod]), Obstacle::ClaimInUse { claim: claim.clone(), pod: pod.key() }))
+            .collect::<Vec<_>>()
+    };
+    once.iter().flat_map(of_claim).collect()
 }

@@ -2,11 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::framework::Fact;
-use crate::framework::WithoutState;
-use crate::plugins::evidence;
+use crate::framework::{Fact, Need, Obstacle, WithoutState};
 use crate::release::Rules;
-use crate::volumes::{claim_class, claim_refs, spec_class};
+use crate::volumes::{claim_class, claim_needs, claim_refs, spec_class};
 use crate::{Candidate, Cycle, Plugin, PreFilter, Refusal, Verdict};
 use ketcd_kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 
@@ -81,7 +79,34 @@ Differs from upstream
     }
 
     fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
-        evidence::volumes::zones(cycle, node)
+        zones(cycle, node)
+    }
+
+    fn needs(&self, cycle: &Cycle, node: &Candidate) -> Vec<Need> {
+        let release = cycle.profile.release.0;
+        let (topologies, problem) = topologies(cycle, keys(release));
+        if problem.is_some() {
+            return claim_needs(cycle);
+        }
+        let elsewhere = topologies.into_iter().filter(|of| !of.value(node, release).is_some_and(|value| of.values.contains(value)));
+        let obstacle = |of: Topology| Obstacle::VolumeInZone {
+            volume: of.volume.as_str().into(),
+            key: of.key.into(),
+            values: of.values.iter().map(|value| value.as_str().into()).collect(),
+        };
+        elsewhere.map(|of| Need::hopeless(obstacle(of))).collect()
+    }
+
+    fn needs_of_pod(&self, cycle: &Cycle) -> Vec<Need> {
+        claim_needs(cycle)
+    }
+
+    fn needs_after_error(&self, cycle: &Cycle) -> Vec<Need> {
+        claim_needs(cycle)
+    }
+
+    fn looks_at_pods(&self) -> bool {
+        false
     }
 }
 
@@ -172,4 +197,22 @@ fn topology(volume: &PersistentVolume, key: &'static str) -> Option<Topology> {
     let value = volume.metadata.labels.as_ref()?.get(key)?;
     let values: BTreeSet<String> = value.split("__").map(|zone| zone.trim().to_owned()).collect();
     (!values.contains("")).then(|| Topology { volume: volume.metadata.name.clone().unwrap_or_default(), key, values })
+}
+
+/// Each zone or region label of the pod's volumes, and the node's.
+fn zones(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
+    let release = cycle.profile.release.0;
+    let keys = keys(release);
+    if !keys.iter().any(|key| node.labels.has(key)) {
+        return vec![Fact::holding("it has no zone or region label, so every volume does".to_owned())];
+    }
+    let (topologies, problem) = topologies(cycle, keys);
+    let told = topologies.iter().map(|of| {
+        let own = of.value(node, release);
+        let values = of.values.iter().map(String::as_str).collect::<Vec<_>>().join(" or ");
+        let is = own.map_or_else(|| "has no such label".to_owned(), |own| format!("is in {own}"));
+        Fact::new(own.is_some_and(|own| of.values.contains(own)), format!("volume {} is in {}={values}, the node {is}", of.volume, of.key))
+    });
+    let told: Vec<Fact> = told.chain(problem.map(Fact::refusing)).collect();
+    if told.is_empty() { vec![Fact::holding("none of the pod's volumes has a zone or region label".to_owned())] } else { told }
 }

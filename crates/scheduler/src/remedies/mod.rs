@@ -1,6 +1,6 @@
 //! What would make a pod fit that fits nowhere: for each node the smallest set of changes, each proved by judging again on the changed state.
 
-mod fix;
+mod apply;
 mod needs;
 mod search;
 #[cfg(test)]
@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use crate::cluster::{ClusterState, PodInfo};
 
 use super::explanation::{Help, Hopeless, Remedy};
-use super::framework::NodeJudgement;
+use super::framework::{NodeJudgement, Obstacle};
 use super::{Judgement, Profile, Verdict, WholePod};
 
 use search::Search;
@@ -34,7 +34,7 @@ pub(crate) fn help(pod: &PodInfo, state: &mut ClusterState, profile: &Profile, j
         return Help::default();
     }
     let mut nodes: Vec<&NodeJudgement> = judgement.nodes.iter().filter(|node| only.is_none_or(|only| *node.name == *only)).collect();
-    nodes.sort_by_key(|node| (at_least(node, judgement), node.distance(), node.name.clone()));
+    nodes.sort_by_key(|node| (at_least(node, judgement, profile), node.distance(), node.name.clone()));
     let (most, trials) = if nodes.len() > LARGE { (NODES_OF_LARGE, TRIALS_OF_LARGE) } else { (NODES, TRIALS) };
     let mut help = Help { of: nodes.len(), ..Help::default() };
     let mut found: Vec<(usize, i64, Remedy)> = Vec::new();
@@ -48,16 +48,14 @@ pub(crate) fn help(pod: &PodInfo, state: &mut ClusterState, profile: &Profile, j
         }
         if search.found.is_empty() {
             let too_many = search.hopeless.is_empty() && !search.cut;
-            let many = too_many.then(|| ("", format!("more than {} changes would be needed", search::CHANGES)));
-            let why = search.hopeless.into_iter().chain(many);
-            help.hopeless.extend(why.map(|(plugin, why)| Hopeless { node: node.name.clone(), plugin, why }));
+            let many = too_many.then(|| ("", vec![Obstacle::TooManyChanges]));
+            let all = search.hopeless.into_iter().chain(many);
+            help.hopeless.extend(all.map(|(plugin, obstacles)| Hopeless { node: node.name.clone(), plugin, obstacles }));
         } else {
             left -= 1;
         }
         for (cost, fixes) in search.found {
-            let told = |node: &str| fixes.iter().map(|fix| fix.text(node)).collect();
-            let (changes, alike) = (told(&node.name), told("the node"));
-            found.push((fixes.len(), cost, Remedy { node: node.name.clone(), changes, alike, plugins: plugins.clone() }));
+            found.push((fixes.len(), cost, Remedy { node: node.name.clone(), fixes, plugins: plugins.clone() }));
         }
         if left == 0 {
             break;
@@ -79,14 +77,9 @@ fn refusing(node: &NodeJudgement, judgement: &Judgement) -> Vec<&'static str> {
     plugins
 }
 
-/// How many changes a node wants at least: filters of these kinds have no change in common.
-fn at_least(node: &NodeJudgement, judgement: &Judgement) -> usize {
-    let kind = |plugin: &str| match plugin {
-        "NodeUnschedulable" | "CheckNodeUnschedulable" | "CheckNodeCondition" | "TaintToleration" | "PodToleratesNodeTaints" => "node",
-        "NodeAffinity" | "MatchNodeSelector" => "labels",
-        "VolumeBinding" | "CheckVolumeBinding" => "volumes",
-        // What a pod less may meet, and what nothing meets.
-        _ => "pods",
-    };
-    refusing(node, judgement).into_iter().map(kind).collect::<BTreeSet<_>>().len()
+/// How many changes a node wants at least: what meets filters of different kinds has no change in common.
+fn at_least(node: &NodeJudgement, judgement: &Judgement, profile: &Profile) -> usize {
+    let refusing = refusing(node, judgement);
+    let kinds = profile.rows().filter(|entry| refusing.contains(&entry.name)).map(|entry| entry.plugin.is_met_by());
+    kinds.collect::<BTreeSet<_>>().len()
 }

@@ -3,28 +3,27 @@
 //! A state that refuses the pod has needs, and every set that is enough contains one change of each need. So the changes of one need are
 //! tried in turn, the others of it then left out; needs that have no change in common want one each, which tells how many are wanted at least.
 
+#[cfg(test)]
+use std::collections::BTreeSet;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::Profile;
 use crate::cluster::{ClusterState, PodInfo, PodKey};
+use crate::framework::{Fix, MOST_CHANGES, Obstacle};
 
-use super::fix::Fix;
-use super::needs::Need;
 use super::trial::Trial;
 
-/// A node that needs more changes than this is left alone.
-pub(super) const CHANGES: usize = 6;
-/// So many sets are told of a node.
-const TOLD: usize = 2;
+/// So many sets are reported of a node.
+const REPORTED: usize = 2;
 
 /// What is known of a set of changes.
 #[derive(Clone)]
 enum Known {
     /// It is enough; with the amounts it took.
     Enough(Vec<Fix>),
-    /// What still refuses; each change by its id.
-    Needs(Arc<Vec<Vec<(String, Fix)>>>),
+    /// What still refuses: of each need the changes that may meet it.
+    Needs(Arc<Vec<Vec<Fix>>>),
 }
 
 /// The search on one node.
@@ -34,14 +33,14 @@ pub(super) struct Search<'a> {
     node: &'a Arc<str>,
     /// How many trials are left.
     left: usize,
-    known: HashMap<Vec<String>, Known>,
+    known: HashMap<Vec<Fix>, Known>,
     ranks: HashMap<PodKey, i64>,
     /// Whether larger sets may be enough.
     larger: bool,
     /// Whether trials ran out.
     pub cut: bool,
     /// What no change meets, with its filter.
-    pub hopeless: Vec<(&'static str, String)>,
+    pub hopeless: Vec<(&'static str, Vec<Obstacle>)>,
     /// The smallest sets with what they ask for, the least first.
     pub found: Vec<(i64, Vec<Fix>)>,
 }
@@ -56,13 +55,13 @@ impl<'a> Search<'a> {
         let (known, hopeless, found) = (HashMap::new(), Vec::new(), Vec::new());
         let mut search = Self { pod, profile, node, left: trials, known, ranks, larger: true, cut: false, hopeless, found };
         let mut size = 1;
-        while search.larger && search.found.is_empty() && size <= CHANGES && !search.cut {
+        while search.larger && search.found.is_empty() && size <= MOST_CHANGES && !search.cut {
             search.larger = false;
             search.explore(state, &mut Vec::new(), &mut HashSet::new(), size);
             size += 1;
         }
         search.found.sort_by_key(|(cost, _)| *cost);
-        search.found.truncate(TOLD);
+        search.found.truncate(REPORTED);
         for (_, fixes) in &mut search.found {
             fixes.sort_by_cached_key(|fix| fix.cost(&profile.rules.requests.incoming(pod)));
         }
@@ -70,7 +69,7 @@ impl<'a> Search<'a> {
     }
 
     /// Tries sets that contain `fixes`, nothing of `excluded`, and at most `budget` changes more.
-    fn explore(&mut self, state: &mut ClusterState, fixes: &mut Vec<Fix>, excluded: &mut HashSet<String>, budget: usize) {
+    fn explore(&mut self, state: &mut ClusterState, fixes: &mut Vec<Fix>, excluded: &mut HashSet<Fix>, budget: usize) {
         let needs = match self.look(state, fixes) {
             None => return,
             Some(Known::Enough(fixes)) => {
@@ -79,10 +78,8 @@ impl<'a> Search<'a> {
             }
             Some(Known::Needs(needs)) => needs,
         };
-        let made: HashSet<String> = fixes.iter().map(Fix::id).collect();
-        let usable = |id: &String| !excluded.contains(id) && !made.contains(id);
-        let needs: Vec<Vec<(&String, &Fix)>> =
-            needs.iter().map(|need| need.iter().filter(|(id, _)| usable(id)).map(|(id, fix)| (id, fix)).collect()).collect();
+        let usable = |fix: &&Fix| !excluded.contains(*fix) && !fixes.contains(fix);
+        let needs: Vec<Vec<&Fix>> = needs.iter().map(|need| need.iter().filter(usable).collect()).collect();
         if needs.iter().any(Vec::is_empty) {
             return;
         }
@@ -91,22 +88,22 @@ impl<'a> Search<'a> {
             return;
         }
         let Some(mut first) = needs.iter().min_by_key(|need| need.len()).cloned() else { return };
-        first.sort_by_key(|(_, fix)| self.cost(std::slice::from_ref(*fix)));
+        first.sort_by_key(|fix| self.cost(std::slice::from_ref(*fix)));
         let mut left_out = Vec::new();
-        for (id, fix) in first {
-            if apart(&needs, Some(id)) >= budget {
+        for fix in first {
+            if apart(&needs, Some(fix)) >= budget {
                 self.larger = true;
             } else if !self.is_too_dear(fixes, fix) {
                 fixes.push(fix.clone());
                 self.explore(state, fixes, excluded, budget - 1);
                 fixes.pop();
             }
-            if excluded.insert(id.clone()) {
-                left_out.push(id.clone());
+            if excluded.insert(fix.clone()) {
+                left_out.push(fix);
             }
         }
-        for id in left_out {
-            excluded.remove(&id);
+        for fix in left_out {
+            excluded.remove(fix);
         }
     }
 
@@ -114,15 +111,15 @@ impl<'a> Search<'a> {
     fn is_too_dear(&self, fixes: &[Fix], more: &Fix) -> bool {
         let mut known: Vec<i64> = self.found.iter().map(|(cost, _)| *cost).collect();
         known.sort_unstable();
-        let worst = known.get(TOLD - 1);
+        let worst = known.get(REPORTED - 1);
         worst.is_some_and(|worst| self.cost(fixes) + self.cost(std::slice::from_ref(more)) >= *worst)
     }
 
-    /// What some changes ask for; amounts that are not settled count as nothing.
+    /// What some changes ask for; amounts that are not known yet count as nothing.
     pub(super) fn cost(&self, fixes: &[Fix]) -> i64 {
         let request = self.profile.rules.requests.incoming(self.pod);
         let rank = |fix: &Fix| match fix {
-            Fix::Delete(pod) => self.ranks.get(&pod.key()).copied().unwrap_or(100),
+            Fix::DeletePod(pod) => self.ranks.get(pod).copied().unwrap_or(100),
             _ => 0,
         };
         fixes.iter().map(|fix| fix.cost(&request) + rank(fix)).sum()
@@ -130,7 +127,7 @@ impl<'a> Search<'a> {
 
     /// Tries some changes, or remembers what came of them; `None`: no trial is left.
     fn look(&mut self, state: &mut ClusterState, fixes: &[Fix]) -> Option<Known> {
-        let mut key: Vec<String> = fixes.iter().map(Fix::id).collect();
+        let mut key = fixes.to_vec();
         key.sort_unstable();
         if let Some(known) = self.known.get(&key) {
             return Some(known.clone());
@@ -142,44 +139,40 @@ impl<'a> Search<'a> {
         self.left = left;
         let trial = Trial::with(self.pod, state, self.profile, fixes, self.node);
         let needs = trial.needs(self.profile, self.node);
-        let known = if needs.is_empty() { Known::Enough(trial.fixes.clone()) } else { Known::Needs(Arc::new(listed(&needs))) };
+        let known = if needs.is_empty() {
+            Known::Enough(trial.fixes.clone())
+        } else {
+            Known::Needs(Arc::new(needs.iter().map(|of| of.need.options.clone()).collect()))
+        };
         if fixes.is_empty() {
-            self.hopeless = needs.iter().filter(|need| need.options.is_empty()).map(|need| (need.plugin, need.why.clone())).collect();
+            self.hopeless = needs.into_iter().filter(|of| of.need.options.is_empty()).map(|of| (of.plugin, of.need.obstacles)).collect();
         }
         drop(trial);
         self.known.insert(key, known.clone());
         Some(known)
     }
 
-    /// Every change that was thought of.
+    /// Every change that was considered.
     #[cfg(test)]
-    pub(super) fn thought_of(&self) -> Vec<Fix> {
-        let mut all: Vec<(String, Fix)> = Vec::new();
-        let known = self.known.values().filter_map(|known| match known {
+    pub(super) fn considered(&self) -> Vec<Fix> {
+        let needs = self.known.values().filter_map(|known| match known {
             Known::Needs(needs) => Some(needs.iter().flatten().cloned()),
             Known::Enough(_) => None,
         });
-        all.extend(known.flatten());
-        all.sort_by(|a, b| a.0.cmp(&b.0));
-        all.dedup_by(|a, b| a.0 == b.0);
-        all.into_iter().map(|(_, fix)| fix).collect()
+        needs.flatten().collect::<BTreeSet<Fix>>().into_iter().collect()
     }
 }
 
-fn listed(needs: &[Need]) -> Vec<Vec<(String, Fix)>> {
-    needs.iter().map(|need| need.options.iter().map(|fix| (fix.id(), fix.clone())).collect()).collect()
-}
-
 /// How many needs, apart from those that `made` meets, have no change in common: so many changes are wanted at least.
-fn apart(needs: &[Vec<(&String, &Fix)>], made: Option<&String>) -> usize {
-    let open = needs.iter().filter(|need| made.is_none_or(|made| !need.iter().any(|(id, _)| *id == made)));
+fn apart(needs: &[Vec<&Fix>], made: Option<&Fix>) -> usize {
+    let open = needs.iter().filter(|need| made.is_none_or(|made| !need.contains(&made)));
     let mut open: Vec<_> = open.collect();
     open.sort_by_key(|need| need.len());
-    let mut taken: HashSet<&String> = HashSet::new();
+    let mut taken: HashSet<&Fix> = HashSet::new();
     let mut count = 0;
     for need in open {
-        if need.iter().all(|(id, _)| !taken.contains(id)) {
-            taken.extend(need.iter().map(|(id, _)| *id));
+        if need.iter().all(|fix| !taken.contains(fix)) {
+            taken.extend(need);
             count += 1;
         }
     }

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::cluster::{ObjectKey, PodFields, WatchedKind};
+use crate::cluster::{ObjectKey, PodFields, Taint, WatchedKind};
+use crate::framework::{Fix, VolumeRequest};
 use crate::{Cycle, Gates, Release, SchedulerConfiguration};
 
 fn state(profile: &Profile, objects: &[(WatchedKind, &str, Value)]) -> ClusterState {
@@ -20,13 +21,13 @@ fn state(profile: &Profile, objects: &[(WatchedKind, &str, Value)]) -> ClusterSt
     state
 }
 
-/// The remedies for a pod, one line each.
-fn check(pod: Value, objects: &[(WatchedKind, &str, Value)], wanted: &[&str]) {
+/// Holds the remedies for a pod against those wanted, each a node with its changes.
+fn check(pod: Value, objects: &[(WatchedKind, &str, Value)], wanted: &[(&str, &[Fix])]) {
     let release = Release(34);
     check_with(&Profile::new(release, Gates::new(release)), pod, objects, wanted);
 }
 
-fn check_with(profile: &Profile, pod: Value, objects: &[(WatchedKind, &str, Value)], wanted: &[&str]) {
+fn check_with(profile: &Profile, pod: Value, objects: &[(WatchedKind, &str, Value)], wanted: &[(&str, &[Fix])]) {
     let mut state = state(profile, objects);
     let mut pod = json!({"metadata": {"name": "p", "namespace": "default", "labels": {"app": "a"}}, "spec": pod});
     pod["spec"]["containers"][0]["name"] = json!("c");
@@ -35,9 +36,29 @@ fn check_with(profile: &Profile, pod: Value, objects: &[(WatchedKind, &str, Valu
     let judgement = Cycle::new(&pod, &state, profile).judge();
     let before = format!("{:?}", state.nodes().collect::<Vec<_>>());
     let found = help(&pod, &mut state, profile, &judgement, None).remedies;
-    let lines: Vec<String> = found.iter().map(|remedy| format!("{}: {}", remedy.node, remedy.changes.join(" and "))).collect();
-    assert_eq!(lines, wanted);
+    let found: Vec<(&str, &[Fix])> = found.iter().map(|remedy| (&*remedy.node, &*remedy.fixes)).collect();
+    assert_eq!(found, wanted);
     assert_eq!(format!("{:?}", state.nodes().collect::<Vec<_>>()), before, "the state is as it was");
+}
+
+fn lower_cpu(by: i64) -> Fix {
+    Fix::LowerRequest { resource: "cpu".into(), by }
+}
+
+fn delete(name: &str) -> Fix {
+    Fix::DeletePod(("default".into(), name.into()))
+}
+
+fn add_label(key: &str, value: &str) -> Fix {
+    Fix::AddLabel { key: key.into(), value: value.into() }
+}
+
+fn drop_selector(key: &str) -> Fix {
+    Fix::DropNodeSelector { key: key.into() }
+}
+
+fn request(class: Option<&str>) -> VolumeRequest {
+    VolumeRequest { claim: "data".into(), size: Some("5Gi".into()), class: class.map(Into::into) }
 }
 
 fn node(spec: Value, labels: Value) -> Value {
@@ -55,8 +76,8 @@ fn a_cordoned_node_and_a_tainted_one() {
     let tainted = node(json!({"taints": [{"key": "dedicated", "value": "db", "effect": "NoSchedule"}]}), json!({}));
     let ill = node(json!({"taints": [{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}]}), json!({}));
     let objects = [(WatchedKind::Node, "n1", cordoned), (WatchedKind::Node, "n2", tainted), (WatchedKind::Node, "n3", ill)];
-    let wanted = ["n1: uncordon n1", "n2: tolerate taint dedicated=db:NoSchedule", "n2: remove taint dedicated=db:NoSchedule from n2"];
-    check(asks("1"), &objects, &wanted);
+    let taint = Taint { key: "dedicated".into(), value: "db".into(), effect: "NoSchedule".into() };
+    check(asks("1"), &objects, &[("n1", &[Fix::Uncordon]), ("n2", &[Fix::Tolerate(taint.clone())]), ("n2", &[Fix::RemoveTaint(taint)])]);
 }
 
 #[test]
@@ -65,13 +86,13 @@ fn room_by_asking_for_less_or_by_a_pod_less() {
     running["spec"]["nodeName"] = json!("n1");
     running["spec"]["containers"][0]["name"] = json!("c");
     let objects = [(WatchedKind::Node, "n1", node(json!({}), json!({}))), (WatchedKind::Pod, "other", running)];
-    check(asks("1"), &objects, &["n1: lower requests.cpu by 500m", "n1: delete pod default/other"]);
+    check(asks("1"), &objects, &[("n1", &[lower_cpu(500)]), ("n1", &[delete("other")])]);
 }
 
 #[test]
 fn more_than_a_node_has_is_only_met_by_less() {
     let objects = [(WatchedKind::Node, "n1", node(json!({}), json!({})))];
-    check(asks("6"), &objects, &["n1: lower requests.cpu by 2"]);
+    check(asks("6"), &objects, &[("n1", &[lower_cpu(2000)])]);
 }
 
 #[test]
@@ -79,10 +100,10 @@ fn labels_that_people_set_and_labels_that_nodes_have() {
     let mut pod = asks("1");
     pod["nodeSelector"] = json!({"disk": "ssd"});
     let objects = [(WatchedKind::Node, "n1", node(json!({}), json!({})))];
-    check(pod, &objects, &["n1: add label disk=ssd to n1", "n1: drop disk from nodeSelector"]);
+    check(pod, &objects, &[("n1", &[add_label("disk", "ssd")]), ("n1", &[drop_selector("disk")])]);
     let mut pod = asks("1");
     pod["nodeSelector"] = json!({"kubernetes.io/hostname": "gone"});
-    check(pod, &objects, &["n1: drop kubernetes.io/hostname from nodeSelector"]);
+    check(pod, &objects, &[("n1", &[drop_selector("kubernetes.io/hostname")])]);
 }
 
 #[test]
@@ -90,11 +111,8 @@ fn several_refusals_need_several_changes() {
     let mut pod = asks("6");
     pod["nodeSelector"] = json!({"disk": "ssd"});
     let objects = [(WatchedKind::Node, "n1", node(json!({"unschedulable": true}), json!({})))];
-    let both = [
-        "n1: uncordon n1 and lower requests.cpu by 2 and add label disk=ssd to n1",
-        "n1: uncordon n1 and lower requests.cpu by 2 and drop disk from nodeSelector",
-    ];
-    check(pod, &objects, &both);
+    let with = |last: Fix| [Fix::Uncordon, lower_cpu(2000), last];
+    check(pod, &objects, &[("n1", &with(add_label("disk", "ssd"))), ("n1", &with(drop_selector("disk")))]);
 }
 
 #[test]
@@ -108,8 +126,7 @@ fn the_smallest_set_takes_of_each_filter_what_asks_for_least() {
         json!({"metadata": {}, "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "3", "memory": "4Gi"}}}]}});
     running["spec"]["nodeName"] = json!("n1");
     let objects = [(WatchedKind::Node, "n1", node(json!({}), json!({}))), (WatchedKind::Pod, "other", running)];
-    let wanted = ["n1: drop the required node affinity and delete pod default/other"];
-    check(pod, &objects, &wanted);
+    check(pod, &objects, &[("n1", &[Fix::DropNodeAffinity, delete("other")])]);
 }
 
 #[test]
@@ -124,7 +141,7 @@ fn a_rival_elsewhere_in_the_zone() {
         (WatchedKind::Pod, "rival", rival),
     ];
     let pod = json!({"containers": [{"resources": {"requests": {"cpu": "2"}}}]});
-    check(pod, &objects, &["n1: delete pod default/rival", "n2: lower requests.cpu by 1 and delete pod default/rival"]);
+    check(pod, &objects, &[("n1", &[delete("rival")]), ("n2", &[lower_cpu(1000), delete("rival")])]);
 }
 
 #[test]
@@ -132,10 +149,10 @@ fn claims_that_are_missing_or_unbound_concern_every_node() {
     let mut pod = asks("1");
     pod["volumes"] = json!([{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]);
     let one = [(WatchedKind::Node, "n1", node(json!({}), json!({})))];
-    check(pod.clone(), &one, &["n1: create PersistentVolumeClaim data and a volume for it"]);
+    check(pod.clone(), &one, &[("n1", &[Fix::CreateClaim { claim: "data".into() }])]);
     let claim = json!({"metadata": {}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "5Gi"}}}});
     let [node] = one;
-    check(pod, &[node, (WatchedKind::PersistentVolumeClaim, "data", claim)], &["n1: provide a PersistentVolume of 5Gi for claim data"]);
+    check(pod, &[node, (WatchedKind::PersistentVolumeClaim, "data", claim)], &[("n1", &[Fix::BindClaim(request(None))])]);
 }
 
 #[test]
@@ -149,7 +166,7 @@ fn a_volume_for_a_claim() {
         (WatchedKind::PersistentVolumeClaim, "data", claim),
         (WatchedKind::StorageClass, "local", class),
     ];
-    check(pod, &objects, &["n1: provide a PersistentVolume of 5Gi of class local on n1 for claim data"]);
+    check(pod, &objects, &[("n1", &[Fix::ProvideVolume(request(Some("local")))])]);
 }
 
 macro_rules! made_up {
@@ -204,7 +221,7 @@ fn sets<T: Clone>(of: &[T], size: usize) -> Vec<Vec<T>> {
 }
 
 #[test]
-fn no_smaller_set_of_the_changes_thought_of_is_enough() {
+fn no_smaller_set_of_the_changes_considered_is_enough() {
     const MOST: usize = 1000;
     let (mut tried, mut searched, mut sizes) = (0, 0, [0; 8]);
     for (file, text) in MADE_UP {
@@ -219,23 +236,21 @@ fn no_smaller_set_of_the_changes_thought_of_is_enough() {
                 let search = Search::run(pod, &mut state, &profile, &node.name, TRIALS);
                 let smallest = search.found.first().map_or(3, |(_, fixes)| fixes.len());
                 sizes[search.found.first().map_or(0, |_| smallest)] += 1;
-                let all = search.thought_of();
+                let all = search.considered();
                 searched += 1;
-                let mut enough = |fixes: &[fix::Fix]| {
+                let mut enough = |fixes: &[Fix]| {
                     tried += 1;
                     let trial = trial::Trial::with(pod, &mut state, &profile, fixes, &node.name);
                     trial.needs(&profile, &node.name).is_empty().then(|| trial.fixes.clone())
                 };
-                let told = |fixes: &[fix::Fix]| fixes.iter().map(|fix| fix.text(&node.name)).collect::<Vec<_>>().join(" and ");
-                let found: Vec<String> = search.found.iter().map(|(_, fixes)| told(fixes)).collect();
+                let found: Vec<&Vec<Fix>> = search.found.iter().map(|(_, fixes)| fixes).collect();
                 for size in 1..smallest {
                     for fixes in sets(&all, size).into_iter().take(MOST) {
                         assert!(
                             enough(&fixes).is_none(),
-                            "{file} {} on {}: {} is enough, not {found:?}",
+                            "{file} {} on {}: {fixes:?} is enough, not {found:?}",
                             pod.full_name(),
-                            node.name,
-                            told(&fixes)
+                            node.name
                         );
                     }
                 }
@@ -272,7 +287,8 @@ fn labels_that_a_policy_wants() {
         (WatchedKind::Node, "n3", node(json!({}), json!({"in-use": "yes", "rack": "r2", "retiring": "soon"}))),
         (WatchedKind::Pod, "other", sibling),
     ];
-    check_with(&profile("in-use", true), asks("1"), &objects, &["n1: add label in-use= to n1", "n2: add label rack=r1 to n2"]);
-    let wanted = ["n1: remove label retiring from n1", "n2: remove label retiring from n2 and add label rack=r1 to n2"];
+    check_with(&profile("in-use", true), asks("1"), &objects, &[("n1", &[add_label("in-use", "")]), ("n2", &[add_label("rack", "r1")])]);
+    let remove = || Fix::RemoveLabel { key: "retiring".into() };
+    let wanted: [(&str, &[Fix]); 2] = [("n1", &[remove()]), ("n2", &[remove(), add_label("rack", "r1")])];
     check_with(&profile("retiring", false), asks("1"), &objects, &wanted);
 }

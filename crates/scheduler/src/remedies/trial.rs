@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use crate::cluster::{ClusterState, PodInfo, UndoLog, WhenUnsatisfiable};
+use crate::framework::Fix;
 use crate::plugins::pod_topology_spread::filter::comparisons;
 use crate::plugins::{node_resources_fit, pod_topology_spread};
 use crate::{Candidate, Cycle, Profile};
 
-use super::fix::Fix;
-use super::needs::{self, Need};
+use super::needs::{self, FilterNeed};
 
 /// A state with some changes made, which are taken back when it is dropped.
 pub(super) struct Trial<'s> {
@@ -22,14 +22,21 @@ impl<'s> Trial<'s> {
     /// Makes changes: first those that are what they are, then those whose amount depends on what is left to be done.
     pub(super) fn with(pod: &PodInfo, state: &'s mut ClusterState, profile: &Profile, fixes: &[Fix], node: &Arc<str>) -> Self {
         let mut trial = Self { pod: pod.clone(), state: UndoLog::new(state), fixes: Vec::new() };
-        let (open, settled): (Vec<&Fix>, Vec<&Fix>) = fixes.iter().partition(|fix| matches!(fix, Fix::Lower(..) | Fix::MaxSkew(..)));
-        for fix in settled {
+        let (open, complete): (Vec<&Fix>, Vec<&Fix>) =
+            fixes.iter().partition(|fix| matches!(fix, Fix::LowerRequest { .. } | Fix::RaiseMaxSkew { .. }));
+        for fix in complete {
             trial.make(fix.clone(), node);
         }
         for fix in open {
             let fix = match fix {
-                Fix::Lower(resource, _) => Fix::Lower(resource.clone(), trial.lacking(profile, node, resource)),
-                Fix::MaxSkew(at, key, _) => Fix::MaxSkew(*at, key.clone(), trial.skew(profile, node, *at)),
+                Fix::LowerRequest { resource, .. } => {
+                    Fix::LowerRequest { resource: resource.clone(), by: trial.lacking(profile, node, resource) }
+                }
+                Fix::RaiseMaxSkew { constraint, topology_key, .. } => Fix::RaiseMaxSkew {
+                    constraint: *constraint,
+                    topology_key: topology_key.clone(),
+                    max_skew: trial.skew(profile, node, *constraint),
+                },
                 other => other.clone(),
             };
             trial.make(fix, node);
@@ -39,7 +46,7 @@ impl<'s> Trial<'s> {
 
     fn make(&mut self, fix: Fix, node: &Arc<str>) {
         fix.change_pod(&mut self.pod);
-        for (key, stored) in fix.change_state(&self.state, node) {
+        for (key, stored) in fix.change_state(&self.state, &self.pod, node) {
             self.state.set(&key, stored);
         }
         self.fixes.push(fix);
@@ -81,7 +88,7 @@ impl<'s> Trial<'s> {
     }
 
     /// What still refuses the pod on the node; nothing: it fits.
-    pub(super) fn needs(&self, profile: &Profile, node: &str) -> Vec<Need> {
+    pub(super) fn needs(&self, profile: &Profile, node: &str) -> Vec<FilterNeed> {
         let cycle = self.cycle(profile);
         let prepared = cycle.prepare();
         if let Some(whole) = &prepared.whole_pod {
@@ -89,9 +96,8 @@ impl<'s> Trial<'s> {
         }
         let Some(info) = self.state.node(node) else { return Vec::new() };
         let mut found = Vec::new();
-        if let Some((names, plugins)) = prepared.subset.as_ref().filter(|(names, _)| !names.contains(node)) {
-            debug_assert!(!names.contains(node));
-            found.extend(plugins.first().map(|plugin| needs::of_absent(&cycle, plugin)));
+        if let Some((_, plugins)) = prepared.subset.as_ref().filter(|(names, _)| !names.contains(node)) {
+            found.extend(plugins.first().into_iter().flat_map(|plugin| needs::of_unnamed(&cycle, plugin)));
         }
         let verdicts = cycle.judge_node(info, &prepared, &cycle.nominated_pods(), crate::cycle::Moved::default());
         found.extend(needs::of_node(&cycle, info, &verdicts));

@@ -9,14 +9,18 @@ use ketcd_kube::api::core::v1::{
 };
 use ketcd_kube::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use super::fix::name;
+/// A volume as the cluster's state holds it.
+pub(super) fn stored(volume: PersistentVolume) -> (ObjectKey, Option<CachedObject>) {
+    let key = ObjectKey { kind: WatchedKind::PersistentVolume, namespace: Arc::default(), name: name(&volume.metadata).into() };
+    (key, Some(CachedObject::PersistentVolume(Arc::new(volume))))
+}
 
-/// What a claim asks for, in words.
-pub(super) fn wanted(claim: &PersistentVolumeClaim) -> String {
-    let spec = claim.spec.clone().unwrap_or_default();
-    let size = spec.resources.and_then(|resources| resources.requests?.get("storage").map(|size| format!(" of {}", size.0)));
-    let class = spec.storage_class_name.filter(|class| !class.is_empty()).map(|class| format!(" of class {class}"));
-    size.unwrap_or_default() + &class.unwrap_or_default()
+/// A released volume made available.
+pub(super) fn freed(released: &PersistentVolume) -> PersistentVolume {
+    let mut freed = released.clone();
+    freed.spec.get_or_insert_default().claim_ref = None;
+    freed.status.get_or_insert_default().phase = Some("Available".to_owned());
+    freed
 }
 
 /// A claim bound to a volume of its own that every node can reach.
@@ -29,18 +33,9 @@ pub(super) fn bound(claim: &PersistentVolumeClaim, volume_name: &str) -> Vec<(Ob
         spec: Some(PersistentVolumeSpec::default()),
         status: Some(PersistentVolumeStatus { phase: Some("Bound".to_owned()), ..PersistentVolumeStatus::default() }),
     };
-    let key = |kind: WatchedKind, namespace: Option<&str>, name: &str| ObjectKey {
-        kind,
-        namespace: namespace.unwrap_or_default().into(),
-        name: name.into(),
-    };
-    vec![
-        (key(WatchedKind::PersistentVolume, None, volume_name), Some(CachedObject::PersistentVolume(Arc::new(volume)))),
-        (
-            key(WatchedKind::PersistentVolumeClaim, claim.metadata.namespace.as_deref(), name(&claim.metadata)),
-            Some(CachedObject::PersistentVolumeClaim(Arc::new(bound))),
-        ),
-    ]
+    let namespace = claim.metadata.namespace.as_deref().unwrap_or_default();
+    let key = ObjectKey { kind: WatchedKind::PersistentVolumeClaim, namespace: namespace.into(), name: name(&claim.metadata).into() };
+    vec![stored(volume), (key, Some(CachedObject::PersistentVolumeClaim(Arc::new(bound))))]
 }
 
 /// A free volume that a claim can bind to on the node.
@@ -71,4 +66,8 @@ pub(super) fn volume_for(claim: &PersistentVolumeClaim, node: &str, state: &Clus
         }),
         status: Some(PersistentVolumeStatus { phase: Some("Available".to_owned()), ..PersistentVolumeStatus::default() }),
     })
+}
+
+fn name(metadata: &ObjectMeta) -> &str {
+    metadata.name.as_deref().unwrap_or_default()
 }

@@ -5,13 +5,15 @@ use serde::Serialize;
 
 use ketcd_scheduler::Explanation;
 
+use crate::render::explanation::fixes;
+
 /// Changes that make a node take the pod.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Remedy<'a> {
     /// The node.
     node: &'a str,
     /// What to change. For people: the words are not part of the contract.
-    changes: &'a [String],
+    changes: Vec<String>,
     /// The plugins that refuse the pod until then.
     plugins: &'a [&'static str],
 }
@@ -26,7 +28,7 @@ pub(super) struct Hopeless<'a> {
     #[serde(skip_serializing_if = "str::is_empty")]
     plugin: &'a str,
     /// Why nothing helps. For people: the words are not part of the contract.
-    why: &'a str,
+    why: String,
 }
 
 /// How far remedies were looked for.
@@ -44,13 +46,15 @@ pub(super) struct Search<'a> {
 /// The smallest changes, best first.
 pub(super) fn remedies(explanation: &Explanation) -> Vec<Remedy<'_>> {
     let remedies = explanation.help.remedies.iter();
-    remedies.map(|remedy| Remedy { node: &remedy.node, changes: &remedy.changes, plugins: &remedy.plugins }).collect()
+    let changes = |remedy: &ketcd_scheduler::Remedy| remedy.fixes.iter().map(|fix| fixes::fix(fix, &remedy.node)).collect();
+    remedies.map(|remedy| Remedy { node: &remedy.node, changes: changes(remedy), plugins: &remedy.plugins }).collect()
 }
 
 /// The nodes no known change helps.
 pub(super) fn hopeless(explanation: &Explanation) -> Vec<Hopeless<'_>> {
     let hopeless = explanation.help.hopeless.iter();
-    hopeless.map(|hopeless| Hopeless { node: &hopeless.node, plugin: hopeless.plugin, why: &hopeless.why }).collect()
+    let of = |hopeless: &'_ ketcd_scheduler::Hopeless| fixes::obstacles(&hopeless.obstacles);
+    hopeless.map(|hopeless| Hopeless { node: &hopeless.node, plugin: hopeless.plugin, why: of(hopeless) }).collect()
 }
 
 /// How far was looked, if it was.

@@ -12,14 +12,14 @@ use crate::cluster::{HostPort, ImageState, Interner, Labels, NodeFields, PodInfo
 pub(crate) type NodeId = u32;
 
 /// A taint.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Taint {
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Taint {
     /// Its key.
-    pub(crate) key: Arc<str>,
+    pub key: Arc<str>,
     /// Its value, often empty.
-    pub(crate) value: Arc<str>,
+    pub value: Arc<str>,
     /// `NoSchedule`, `PreferNoSchedule` or `NoExecute`.
-    pub(crate) effect: Arc<str>,
+    pub effect: Arc<str>,
 }
 
 /// A condition of a node's status.

@@ -145,6 +145,16 @@ impl PodInfo {
         format!("{}/{}", self.namespace, self.name)
     }
 
+    /// Whether it belongs to a DaemonSet.
+    pub(crate) fn is_of_daemon_set(&self) -> bool {
+        self.spec.controller.as_ref().is_some_and(|controller| &*controller.kind == "DaemonSet")
+    }
+
+    /// Whether to delete it makes no room: a DaemonSet's pod comes back to its node, a static pod cannot be deleted.
+    pub(crate) fn returns_or_stays(&self) -> bool {
+        self.mirror || self.is_of_daemon_set()
+    }
+
     /// Whether the scheduler counts it on the node it names.
     pub(crate) fn is_on_node(&self) -> bool {
         self.node_name.is_some() && !self.finished

@@ -5,15 +5,49 @@ use std::sync::Arc;
 
 use crate::cluster::{HostPort, NodeInfo, NodeSelectorTerm, PodInfo, Resources};
 
-use super::Prepared;
-use crate::Cycle;
+use super::{Prepared, pages, prefilter};
+use crate::framework::{Fact, Need, Touches};
 use crate::legacy::reason::Reason;
+use crate::{Candidate, Cycle, Plugin, PreFilter, Verdict, plugins};
 
 /// A scalar of its own standing up to 1.10: checked between memory and ephemeral storage.
 const NVIDIA_GPU: &str = "alpha.kubernetes.io/nvidia-gpu";
 
 /// GeneralPredicates: all four, every refusal reported.
-pub(super) fn general<'a>(cycle: &'a Cycle<'a>) -> Prepared<'a> {
+pub(super) struct GeneralPredicates;
+
+/// The plugins that took the place of its parts, in its order.
+fn parts() -> impl Iterator<Item = &'static dyn Plugin> {
+    ["NodeResourcesFit", "NodeName", "NodePorts", "NodeAffinity"].into_iter().map(plugins::rule)
+}
+
+impl Plugin for GeneralPredicates {
+    fn name(&self) -> &'static str {
+        "GeneralPredicates"
+    }
+
+    fn doc(&self) -> &'static str {
+        pages::GENERAL_PREDICATES
+    }
+
+    fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
+        prefilter(cycle, general(cycle))
+    }
+
+    fn compared(&self, cycle: &Cycle, node: &Candidate, verdict: &Verdict) -> Vec<Fact> {
+        parts().flat_map(|plugin| plugin.compared(cycle, node, verdict)).collect()
+    }
+
+    fn needs(&self, cycle: &Cycle, node: &Candidate) -> Vec<Need> {
+        parts().flat_map(|plugin| plugin.needs(cycle, node)).collect()
+    }
+
+    fn touches(&self) -> Touches {
+        Touches { labels: true, ..Touches::default() }
+    }
+}
+
+fn general<'a>(cycle: &'a Cycle<'a>) -> Prepared<'a> {
     let request = cycle.profile.rules.requests.incoming(cycle.pod);
     Box::new(move |candidate| {
         let mut reasons = resources(cycle, &request, candidate.node);

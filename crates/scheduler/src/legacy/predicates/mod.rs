@@ -13,18 +13,12 @@ mod volume_binding;
 pub(crate) use policy_predicates::ArguedPredicate;
 
 use super::reason::Reason;
+use super::renamed::prefilter;
 use super::{Predicate, Renamed};
-use crate::plugins::evidence::{node, pods, resources, volumes};
 use crate::{Candidate, Plugin, Verdict};
 
 /// A predicate prepared for one pod: says of each node what is wrong with it, or a verdict of another kind.
 pub(super) type Prepared<'a> = Box<dyn Fn(&Candidate) -> Result<Vec<Reason>, Verdict> + Sync + 'a>;
-
-macro_rules! predicates {
-    ($($name:literal $page:ident $prepare:path, $compared:expr;)*) => {
-        &[$(&Predicate { name: $name, doc: pages::$page, compared: $compared, prepare: |cycle| $prepare(cycle) }),*]
-    };
-}
 
 /// Predicates that only a Policy enables, with its argument.
 pub(super) static ARGUED: &[&dyn Plugin] = &[
@@ -32,28 +26,38 @@ pub(super) static ARGUED: &[&dyn Plugin] = &[
     &ArguedPredicate::service_affinity("CheckServiceAffinity", Vec::new()),
 ];
 
-/// Predicates with rules of their own.
-pub(super) static PREDICATES: &[&dyn Plugin] = predicates! {
-    "CheckNodeCondition" CHECK_NODE_CONDITION node_condition::check_node_condition, |cycle, on, _| node::conditions(cycle, on);
-    "CheckNodeMemoryPressure" CHECK_NODE_MEMORY_PRESSURE node_condition::check_memory_pressure, |_, on, verdict| node::pressure(on, "MemoryPressure", verdict.passes());
-    "CheckNodeDiskPressure" CHECK_NODE_DISK_PRESSURE node_condition::check_disk_pressure, |_, on, verdict| node::pressure(on, "DiskPressure", verdict.passes());
-    "CheckNodePIDPressure" CHECK_NODE_PID_PRESSURE node_condition::check_pid_pressure, |_, on, verdict| node::pressure(on, "PIDPressure", verdict.passes());
-    "CheckNodeUnschedulable" CHECK_NODE_UNSCHEDULABLE node_state::check_node_unschedulable, |_, on, verdict| node::cordon(on, verdict.passes());
-    "GeneralPredicates" GENERAL_PREDICATES general::general, |cycle, on, _| [resources::room(cycle, on), node::name(cycle, on), node::ports(cycle, on), node::affinity(cycle, on)].concat();
-    "HostName" HOST_NAME general::host_name, |cycle, on, _| node::name(cycle, on);
-    "PodFitsHostPorts" POD_FITS_HOST_PORTS general::host_ports, |cycle, on, _| node::ports(cycle, on);
-    "PodFitsPorts" POD_FITS_PORTS general::host_ports, |cycle, on, _| node::ports(cycle, on);
-    "MatchNodeSelector" MATCH_NODE_SELECTOR general::node_selector, |cycle, on, _| node::affinity(cycle, on);
-    "PodFitsResources" POD_FITS_RESOURCES general::pod_fits_resources, |cycle, on, _| resources::room(cycle, on);
-    "PodToleratesNodeTaints" POD_TOLERATES_NODE_TAINTS node_state::pod_tolerates_node_taints, |cycle, on, _| node::taints(cycle, on, &["NoSchedule", "NoExecute"]);
-    "PodToleratesNodeNoExecuteTaints" POD_TOLERATES_NODE_NO_EXECUTE_TAINTS node_state::pod_tolerates_no_execute_taints, |cycle, on, _| node::taints(cycle, on, &["NoExecute"]);
-    "CheckVolumeBinding" CHECK_VOLUME_BINDING volume_binding::check_volume_binding, |cycle, on, _| volumes::binding(cycle, on);
-    "MatchInterPodAffinity" MATCH_INTER_POD_AFFINITY inter_pod_affinity::match_inter_pod_affinity, |cycle, on, _| pods::affinity(cycle, on);
+/// Predicates without a plugin that took their place.
+pub(super) static PREDICATES: &[&dyn Plugin] = &[
+    &node_condition::CheckNodeCondition,
+    &node_condition::MEMORY_PRESSURE,
+    &node_condition::DISK_PRESSURE,
+    &node_condition::PID_PRESSURE,
+    &general::GeneralPredicates,
+    &node_state::PodToleratesNodeNoExecuteTaints,
+];
+
+macro_rules! superseded {
+    ($($name:literal $page:ident $prepare:path, before $successor:literal;)*) => {
+        &[$(&Predicate { name: $name, doc: pages::$page, successor: $successor, prepare: |cycle| $prepare(cycle) }),*]
+    };
+}
+
+/// Predicates with rules of their own whose place a framework plugin took.
+pub(super) static SUPERSEDED: &[&dyn Plugin] = superseded! {
+    "CheckNodeUnschedulable" CHECK_NODE_UNSCHEDULABLE node_state::check_node_unschedulable, before "NodeUnschedulable";
+    "HostName" HOST_NAME general::host_name, before "NodeName";
+    "PodFitsHostPorts" POD_FITS_HOST_PORTS general::host_ports, before "NodePorts";
+    "PodFitsPorts" POD_FITS_PORTS general::host_ports, before "NodePorts";
+    "MatchNodeSelector" MATCH_NODE_SELECTOR general::node_selector, before "NodeAffinity";
+    "PodFitsResources" POD_FITS_RESOURCES general::pod_fits_resources, before "NodeResourcesFit";
+    "PodToleratesNodeTaints" POD_TOLERATES_NODE_TAINTS node_state::pod_tolerates_node_taints, before "TaintToleration";
+    "CheckVolumeBinding" CHECK_VOLUME_BINDING volume_binding::check_volume_binding, before "VolumeBinding";
+    "MatchInterPodAffinity" MATCH_INTER_POD_AFFINITY inter_pod_affinity::match_inter_pod_affinity, before "InterPodAffinity";
 };
 
 macro_rules! renamed {
-    ($($name:literal $page:ident is $rule:literal;)*) => {
-        &[$(&Renamed { name: $name, doc: pages::$page, rule: $rule }),*]
+    ($($name:literal $page:ident is $successor:literal;)*) => {
+        &[$(&Renamed { name: $name, doc: pages::$page, successor: $successor }),*]
     };
 }
 

@@ -3,12 +3,65 @@
 
 use crate::cluster::{ContainerRequests, NodeInfo, PodInfo, ResourceList};
 
-use super::Prepared;
-use crate::Cycle;
+use super::{Prepared, pages, prefilter};
+use crate::framework::{ChangeOf, Fact, Fix, Need, Obstacle};
 use crate::legacy::reason::Reason;
+use crate::{Candidate, Cycle, Plugin, PreFilter, Verdict, plugins};
 
 /// CheckNodeCondition: all that is wrong is reported together. A node without a Ready condition passes.
-pub(super) fn check_node_condition<'a>(cycle: &'a Cycle<'a>) -> Prepared<'a> {
+pub(super) struct CheckNodeCondition;
+
+impl Plugin for CheckNodeCondition {
+    fn name(&self) -> &'static str {
+        "CheckNodeCondition"
+    }
+
+    fn doc(&self) -> &'static str {
+        pages::CHECK_NODE_CONDITION
+    }
+
+    fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
+        prefilter(cycle, check_node_condition(cycle))
+    }
+
+    fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
+        let mut facts = plugins::rule("NodeUnschedulable").compared(
+            cycle,
+            node,
+            &if node.unschedulable { Verdict::unresolvable("") } else { Verdict::Pass },
+        );
+        for condition in &node.conditions {
+            let wanted = match &*condition.kind {
+                "Ready" => "True",
+                "NetworkUnavailable" => "False",
+                "OutOfDisk" if cycle.profile.release.0 <= 13 => "False",
+                _ => continue,
+            };
+            facts.push(Fact::new(&*condition.status == wanted, format!("condition {} is {}", condition.kind, condition.status)));
+        }
+        facts
+    }
+
+    /// A cordon can be lifted, conditions cannot.
+    fn needs(&self, cycle: &Cycle, node: &Candidate) -> Vec<Need> {
+        let known = |kind: &str| matches!(kind, "Ready" | "NetworkUnavailable") || kind == "OutOfDisk" && cycle.profile.release.0 <= 13;
+        let wanted = |kind: &str| if kind == "Ready" { "True" } else { "False" };
+        let unhealthy = node.conditions.iter().filter(|condition| known(&condition.kind) && &*condition.status != wanted(&condition.kind));
+        let unhealthy = unhealthy
+            .map(|condition| Need::hopeless(Obstacle::Condition { kind: condition.kind.clone(), status: condition.status.clone() }));
+        unhealthy.chain(node.unschedulable.then(|| Need::one_of(vec![Fix::Uncordon]))).collect()
+    }
+
+    fn is_met_by(&self) -> ChangeOf {
+        ChangeOf::Node
+    }
+
+    fn looks_at_pods(&self) -> bool {
+        false
+    }
+}
+
+fn check_node_condition<'a>(cycle: &'a Cycle<'a>) -> Prepared<'a> {
     let knows_out_of_disk = cycle.profile.release.0 <= 13;
     Box::new(move |candidate| {
         let mut reasons: Vec<_> = candidate
@@ -28,26 +81,81 @@ pub(super) fn check_node_condition<'a>(cycle: &'a Cycle<'a>) -> Prepared<'a> {
     })
 }
 
-/// CheckNodeMemoryPressure: only pods of the class BestEffort are kept away.
-pub(super) fn check_memory_pressure<'a>(cycle: &'a Cycle<'a>) -> Prepared<'a> {
-    let concerned = is_best_effort(cycle.pod, cycle.profile.release.0);
-    Box::new(move |candidate| Ok(under(candidate.node, "MemoryPressure", concerned, Reason::NodeUnderMemoryPressure)))
+/// A predicate that keeps pods off nodes under a pressure.
+pub(super) struct Pressure {
+    name: &'static str,
+    doc: &'static str,
+    /// The node's condition.
+    condition: &'static str,
+    /// Whether pods of the class BestEffort alone are kept off.
+    best_effort: bool,
+    reason: Reason,
 }
+
+/// CheckNodeMemoryPressure: only pods of the class BestEffort are kept away.
+pub(super) static MEMORY_PRESSURE: Pressure = Pressure {
+    name: "CheckNodeMemoryPressure",
+    doc: pages::CHECK_NODE_MEMORY_PRESSURE,
+    condition: "MemoryPressure",
+    best_effort: true,
+    reason: Reason::NodeUnderMemoryPressure,
+};
 
 /// CheckNodeDiskPressure.
-pub(super) fn check_disk_pressure<'a>(_cycle: &'a Cycle<'a>) -> Prepared<'a> {
-    Box::new(|candidate| Ok(under(candidate.node, "DiskPressure", true, Reason::NodeUnderDiskPressure)))
-}
+pub(super) static DISK_PRESSURE: Pressure = Pressure {
+    name: "CheckNodeDiskPressure",
+    doc: pages::CHECK_NODE_DISK_PRESSURE,
+    condition: "DiskPressure",
+    best_effort: false,
+    reason: Reason::NodeUnderDiskPressure,
+};
 
 /// CheckNodePIDPressure.
-pub(super) fn check_pid_pressure<'a>(_cycle: &'a Cycle<'a>) -> Prepared<'a> {
-    Box::new(|candidate| Ok(under(candidate.node, "PIDPressure", true, Reason::NodeUnderPidPressure)))
+pub(super) static PID_PRESSURE: Pressure = Pressure {
+    name: "CheckNodePIDPressure",
+    doc: pages::CHECK_NODE_PID_PRESSURE,
+    condition: "PIDPressure",
+    best_effort: false,
+    reason: Reason::NodeUnderPidPressure,
+};
+
+impl Plugin for Pressure {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn doc(&self) -> &'static str {
+        self.doc
+    }
+
+    fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
+        let concerned = !self.best_effort || is_best_effort(cycle.pod, cycle.profile.release.0);
+        let (condition, reason) = (self.condition, self.reason.clone());
+        prefilter(cycle, Box::new(move |candidate| Ok(under(candidate.node, condition, concerned, &reason))))
+    }
+
+    fn compared(&self, _cycle: &Cycle, node: &Candidate, verdict: &Verdict) -> Vec<Fact> {
+        let kind = self.condition;
+        let status = node.conditions.iter().rev().find(|condition| &*condition.kind == kind).map(|condition| &*condition.status);
+        let text = match status {
+            None => format!("it has no condition {kind}"),
+            Some("True") if verdict.passes() => {
+                format!("condition {kind} is True, which keeps only pods away that ask for no cpu and memory")
+            }
+            Some(status) => format!("condition {kind} is {status}"),
+        };
+        vec![Fact::new(verdict.passes(), text)]
+    }
+
+    fn looks_at_pods(&self) -> bool {
+        false
+    }
 }
 
 /// The cache keeps one status per condition: that of the last condition of the type.
-fn under(node: &NodeInfo, kind: &str, concerned: bool, reason: Reason) -> Vec<Reason> {
+fn under(node: &NodeInfo, kind: &str, concerned: bool, reason: &Reason) -> Vec<Reason> {
     let status = node.conditions.iter().rev().find(|condition| &*condition.kind == kind).map(|condition| &*condition.status);
-    if concerned && status == Some("True") { vec![reason] } else { Vec::new() }
+    if concerned && status == Some("True") { vec![reason.clone()] } else { Vec::new() }
 }
 
 /// Whether no container asks for or is limited in cpu or memory (`helper/qos/qos.go`; 1.9: or huge pages); init containers count from 1.16 on.

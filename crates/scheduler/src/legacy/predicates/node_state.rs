@@ -3,9 +3,11 @@
 
 use crate::cluster::{PodInfo, Taint, Toleration};
 
-use super::Prepared;
-use crate::Cycle;
+use super::{Prepared, pages, prefilter};
+use crate::framework::{Fact, Need};
 use crate::legacy::reason::Reason;
+use crate::plugins::taint_toleration;
+use crate::{Candidate, Cycle, Plugin, PreFilter, Verdict};
 
 /// CheckNodeUnschedulable. From 1.12 on a toleration of the taint `node.kubernetes.io/unschedulable` lets a pod pass.
 pub(super) fn check_node_unschedulable<'a>(cycle: &'a Cycle<'a>) -> Prepared<'a> {
@@ -20,8 +22,32 @@ pub(super) fn pod_tolerates_node_taints<'a>(cycle: &'a Cycle<'a>) -> Prepared<'a
 }
 
 /// PodToleratesNodeNoExecuteTaints.
-pub(super) fn pod_tolerates_no_execute_taints<'a>(cycle: &'a Cycle<'a>) -> Prepared<'a> {
-    tolerates_all(cycle, &["NoExecute"])
+pub(super) struct PodToleratesNodeNoExecuteTaints;
+
+impl Plugin for PodToleratesNodeNoExecuteTaints {
+    fn name(&self) -> &'static str {
+        "PodToleratesNodeNoExecuteTaints"
+    }
+
+    fn doc(&self) -> &'static str {
+        pages::POD_TOLERATES_NODE_NO_EXECUTE_TAINTS
+    }
+
+    fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
+        prefilter(cycle, tolerates_all(cycle, &["NoExecute"]))
+    }
+
+    fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
+        taint_toleration::taints(cycle, node, &["NoExecute"])
+    }
+
+    fn needs(&self, cycle: &Cycle, node: &Candidate) -> Vec<Need> {
+        taint_toleration::needs(cycle, node, &["NoExecute"])
+    }
+
+    fn looks_at_pods(&self) -> bool {
+        false
+    }
 }
 
 fn tolerates_all<'a>(cycle: &'a Cycle<'a>, effects: &'static [&'static str]) -> Prepared<'a> {

@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use super::node_label_presence::check_node_label_presence;
 use super::service_affinity::{ServiceAffinity, check_service_affinity};
-use super::{Prepared, pages};
-use crate::framework::WithoutState;
-use crate::legacy::reason::verdict;
+use super::{pages, prefilter};
+use crate::framework::{Fix, Need, Obstacle, WithoutState, is_free_label};
 use crate::release::Rules;
 use crate::{Candidate, Cycle, Fact, Plugin, PreFilter, Verdict};
 
@@ -46,14 +45,13 @@ impl Plugin for ArguedPredicate {
     }
 
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
-        let release = cycle.profile.release.0;
-        let prepared: Prepared<'a> = match &self.argument {
-            Argument::Labels(labels) => check_node_label_presence(cycle, labels.clone()),
-            Argument::ServiceLabels(labels) => check_service_affinity(cycle, labels.clone()),
-        };
-        PreFilter::Judge(Box::new(move |candidate| {
-            prepared(candidate).map_or_else(|verdict| verdict, |reasons| verdict(&reasons, release))
-        }))
+        prefilter(
+            cycle,
+            match &self.argument {
+                Argument::Labels(labels) => check_node_label_presence(cycle, labels.clone()),
+                Argument::ServiceLabels(labels) => check_service_affinity(cycle, labels.clone()),
+            },
+        )
     }
 
     fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
@@ -70,15 +68,20 @@ impl Plugin for ArguedPredicate {
         }
     }
 
-    fn wanted_labels(&self, cycle: &Cycle, node: &Candidate) -> Vec<(Arc<str>, Option<Arc<str>>)> {
-        match &self.argument {
+    fn needs(&self, cycle: &Cycle, node: &Candidate) -> Vec<Need> {
+        let wanted: Vec<(Arc<str>, Option<Arc<str>>)> = match &self.argument {
             Argument::Labels(labels) => labels
                 .iter()
                 .filter(|(label, wanted)| node.labels.has(label) != *wanted)
                 .map(|(label, wanted)| (label.clone(), wanted.then(|| "".into())))
                 .collect(),
             Argument::ServiceLabels(labels) => ServiceAffinity::new(cycle, labels.clone()).wanted(node),
-        }
+        };
+        wanted.into_iter().map(|(key, wanted)| label_need(key, wanted, node)).collect()
+    }
+
+    fn looks_at_pods(&self) -> bool {
+        matches!(self.argument, Argument::ServiceLabels(_))
     }
 
     fn without_prefilter(&self, _rules: &Rules) -> WithoutState {
@@ -87,4 +90,14 @@ impl Plugin for ArguedPredicate {
             Argument::ServiceLabels(_) => WithoutState::fails("error reading", "PreFilter", self.name),
         }
     }
+}
+
+/// A label to be set or, without a value, removed. The value of a label that is there is not changed: others rely on it.
+fn label_need(key: Arc<str>, wanted: Option<Arc<str>>, node: &Candidate) -> Need {
+    let value = node.labels.get(&key);
+    let overwrites = value.is_some() && wanted.is_some();
+    if is_free_label(&key) && !overwrites {
+        return Need::one_of(vec![Fix::label(key, wanted)]);
+    }
+    Need::hopeless(Obstacle::PolicyLabel { value: value.map(Arc::from), key, wanted })
 }

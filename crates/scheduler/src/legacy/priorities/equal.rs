@@ -24,6 +24,10 @@ Differs from upstream
   nowhere"
     }
 
+    fn looks_at_pods(&self) -> bool {
+        false
+    }
+
     fn score<'a>(&self, _cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
         PreScore::plain(|_| 1)
     }

@@ -24,8 +24,8 @@ pub(super) static PRIORITIES: &[&dyn Plugin] = &[
 ];
 
 macro_rules! renamed {
-    ($($name:literal $page:ident is $rule:literal;)*) => {
-        &[$(&Renamed { name: $name, doc: pages::$page, rule: $rule }),*]
+    ($($name:literal $page:ident is $successor:literal;)*) => {
+        &[$(&Renamed { name: $name, doc: pages::$page, successor: $successor }),*]
     };
 }
 

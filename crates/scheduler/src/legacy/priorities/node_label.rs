@@ -30,6 +30,10 @@ Differs from upstream
   nowhere"
     }
 
+    fn looks_at_pods(&self) -> bool {
+        false
+    }
+
     fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
         let max = cycle.profile.rules.max_score;
         let labels = self.labels.clone();

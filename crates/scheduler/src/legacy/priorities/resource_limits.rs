@@ -27,6 +27,10 @@ Differs from upstream
   nowhere"
     }
 
+    fn looks_at_pods(&self) -> bool {
+        false
+    }
+
     fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
         let native_scalars = cycle.profile.rules.requests.native_scalars;
         let mut limits = Resources::default();

@@ -1,20 +1,22 @@
 //! DynamicResources: devices that claims have must be reachable, and those that claims want must be there.
 
 mod available;
+mod evidence;
 mod footprint;
+mod needs;
 mod post_filter;
 mod score;
 mod wanted;
 
 use crate::dra::driver;
-use crate::framework::Fact;
-use crate::framework::WithoutState;
-use crate::framework::{Candidate, Cycle, Feasible, Judgement, Plugin, PostFilter, PreFilter, PreScore, Verdict};
-use crate::plugins::evidence;
+use crate::framework::{
+    Candidate, Cycle, Fact, Feasible, Judgement, Need, Plugin, PostFilter, PreFilter, PreScore, Touches, Verdict, WithoutState,
+};
 use crate::release::Rules;
 
 pub(crate) use available::{is_allocated, is_reachable};
-pub(crate) use footprint::Lacking;
+pub(crate) use evidence::by_request;
+use footprint::Lacking;
 pub(crate) use wanted::Wanted;
 
 /// The rule.
@@ -118,6 +120,22 @@ Differs from upstream
     }
 
     fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
-        evidence::devices::claims(cycle, node)
+        evidence::claims(cycle, node)
+    }
+
+    fn needs(&self, cycle: &Cycle, node: &Candidate) -> Vec<Need> {
+        needs::of_node(cycle, node)
+    }
+
+    fn touches(&self) -> Touches {
+        Touches { labels: true, ..Touches::default() }
+    }
+
+    fn looks_at_pods(&self) -> bool {
+        false
+    }
+
+    fn signs(&self, cycle: &Cycle) -> bool {
+        cycle.pod.spec.resource_claims.is_empty()
     }
 }

@@ -1,16 +1,16 @@
 //! InterPodAffinity: pods near to, or apart from, other pods.
 
+mod evidence;
 mod filter;
 mod local;
+mod needs;
 mod parse;
 mod score;
 
 use std::sync::Arc;
 
 use crate::cluster::{AffinityTerm, Labels, PodInfo};
-use crate::framework::WithoutState;
-use crate::framework::{Candidate, Fact, Verdict};
-use crate::plugins::evidence;
+use crate::framework::{Candidate, Fact, Need, Touches, Verdict, WithoutState};
 use crate::release::Rules;
 use crate::{Cycle, Feasible, Plugin, PreFilter, PreScore};
 
@@ -69,7 +69,19 @@ Differs from upstream
     }
 
     fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
-        evidence::pods::affinity(cycle, node)
+        evidence::affinity(cycle, node)
+    }
+
+    fn needs(&self, cycle: &Cycle, node: &Candidate) -> Vec<Need> {
+        needs::of_node(cycle, node)
+    }
+
+    fn touches(&self) -> Touches {
+        Touches { labels: true, pods: true, admitted_nodes: false }
+    }
+
+    fn signs(&self, cycle: &Cycle) -> bool {
+        !cycle.pod.spec.has_pod_affinity()
     }
 }
 

@@ -1,6 +1,8 @@
 //! PodTopologySpread: pods of a kind are spread evenly over zones, hosts or other domains.
 
+mod evidence;
 pub(crate) mod filter;
+mod needs;
 mod score;
 mod tracked;
 
@@ -8,9 +10,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::cluster::{Labels, NodeId, NodeInfo, Operator, Requirement, Selector, SpreadConstraint, WhenUnsatisfiable};
-use crate::framework::WithoutState;
-use crate::framework::{Candidate, Fact, Verdict};
-use crate::plugins::evidence;
+use crate::framework::{Candidate, Fact, Need, Touches, Verdict, WithoutState};
 use crate::release::Rules;
 use crate::{Cycle, Feasible, Plugin, PodTopologySpreadDefaults, PreFilter, PreScore};
 
@@ -74,7 +74,23 @@ Differs from upstream
     }
 
     fn compared(&self, cycle: &Cycle, node: &Candidate, verdict: &Verdict) -> Vec<Fact> {
-        evidence::pods::spread(cycle, node, verdict.passes())
+        evidence::spread(cycle, node, verdict.passes())
+    }
+
+    fn needs(&self, cycle: &Cycle, node: &Candidate) -> Vec<Need> {
+        needs::of_node(cycle, node)
+    }
+
+    fn touches(&self) -> Touches {
+        Touches { labels: true, pods: true, admitted_nodes: true }
+    }
+
+    fn signs(&self, cycle: &Cycle) -> bool {
+        let defaults = match &cycle.profile.arguments.spread_defaults {
+            PodTopologySpreadDefaults::System => true,
+            PodTopologySpreadDefaults::List(list) => !list.is_empty(),
+        };
+        !defaults && cycle.pod.spec.spread.is_empty()
     }
 }
 

@@ -1,14 +1,17 @@
 //! NodeAffinity: a pod's node selector and node affinity hold; preferred terms give points.
 
+mod evidence;
+mod needs;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::unparsed_terms;
 use crate::cluster::{NodeInfo, NodeSelectorTerm, Operator, PodSpec};
-use crate::framework::WithoutState;
-use crate::framework::{Candidate, Fact};
-use crate::plugins::evidence;
+use crate::framework::{Candidate, ChangeOf, Fact, Fix, Need, Obstacle, Touches, WithoutState};
 use crate::{Cycle, Feasible, Plugin, PreFilter, PreScore, Refusal, Rules, Verdict};
+pub(super) use evidence::label as label_fact;
+pub(super) use needs::label as label_fix;
 
 /// Upstream: `plugins/nodeaffinity/node_affinity.go`; up to 1.16 MatchNodeSelector and NodeAffinityPriority.
 pub(super) struct NodeAffinity;
@@ -99,7 +102,34 @@ Fails
     }
 
     fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
-        evidence::node::affinity(cycle, node)
+        evidence::affinity(cycle, node)
+    }
+
+    fn needs(&self, cycle: &Cycle, node: &Candidate) -> Vec<Need> {
+        needs::of_node(cycle, node)
+    }
+
+    fn needs_of_pod(&self, _cycle: &Cycle) -> Vec<Need> {
+        vec![Need::one_of(vec![Fix::DropNodeAffinity])]
+    }
+
+    fn needs_of_unnamed(&self, cycle: &Cycle) -> Vec<Need> {
+        vec![match cycle.pod.is_of_daemon_set() {
+            true => Need::hopeless(Obstacle::OtherDaemonSetNode),
+            false => Need::one_of(vec![Fix::DropNodeAffinity]),
+        }]
+    }
+
+    fn touches(&self) -> Touches {
+        Touches { labels: true, ..Touches::default() }
+    }
+
+    fn is_met_by(&self) -> ChangeOf {
+        ChangeOf::Labels
+    }
+
+    fn looks_at_pods(&self) -> bool {
+        false
     }
 }
 

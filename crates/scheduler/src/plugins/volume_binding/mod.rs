@@ -1,14 +1,15 @@
 //! VolumeBinding (CheckVolumeBinding up to 1.17): bound volumes must be reachable from the node, unbound claims must find one there.
 
+mod evidence;
+mod needs;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::cluster::{CachedObject, Node, ObjectKey, VolumeSource, WatchedKind};
-use crate::framework::Fact;
-use crate::framework::WithoutState;
-use crate::plugins::evidence;
+use crate::framework::{ChangeOf, Fact, Need, Obstacle, Touches, WithoutState};
 use crate::release::Rules;
-use crate::volumes::{Binder, PodClaims, claim_refs, owner_problem};
+use crate::volumes::{Binder, PodClaims, claim_needs, claim_refs, owner_problem};
 use crate::{Candidate, Cycle, Feasible, Plugin, PreFilter, PreScore, Refusal, Verdict};
 use ketcd_kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use ketcd_kube::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -120,7 +121,35 @@ Differs from upstream
     }
 
     fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
-        evidence::volumes::binding(cycle, node)
+        evidence::binding(cycle, node)
+    }
+
+    fn needs(&self, cycle: &Cycle, node: &Candidate) -> Vec<Need> {
+        needs::of_node(cycle, node)
+    }
+
+    fn needs_of_pod(&self, cycle: &Cycle) -> Vec<Need> {
+        claim_needs(cycle)
+    }
+
+    fn needs_after_error(&self, cycle: &Cycle) -> Vec<Need> {
+        claim_needs(cycle)
+    }
+
+    fn needs_of_unnamed(&self, _cycle: &Cycle) -> Vec<Need> {
+        vec![Need::hopeless(Obstacle::VolumesElsewhere)]
+    }
+
+    fn touches(&self) -> Touches {
+        Touches { labels: true, ..Touches::default() }
+    }
+
+    fn is_met_by(&self) -> ChangeOf {
+        ChangeOf::Volumes
+    }
+
+    fn looks_at_pods(&self) -> bool {
+        false
     }
 }
 

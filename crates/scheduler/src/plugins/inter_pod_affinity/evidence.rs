@@ -1,47 +1,19 @@
-//! What is compared with other pods: affinity, anti-affinity, and how many of a kind each domain holds.
+//! What pod affinity compares: the pods that each term selects in the node's domain, and those whose own anti-affinity selects this pod.
 
 use std::sync::Arc;
 
 use crate::cluster::{AffinityTerm, NodeInfo, Operator, PodInfo, Requirement, TermKind};
 use crate::framework::Fact;
-use crate::plugins::pod_topology_spread::filter::{Comparison, comparisons};
-use crate::plugins::{HOSTNAME, by_hostname, others_term_matches, own_term_matches};
+use crate::plugins::wording::some;
 use crate::{Candidate, Cycle};
 
-use super::some;
+use super::{HOSTNAME, by_hostname, others_term_matches, own_term_matches};
 
 /// So many pods are named beside the first.
 const NAMED: usize = 3;
 
-/// Each constraint that must hold: the counts of its domains, the skew, and the most it may be.
-pub(crate) fn spread(cycle: &Cycle, node: &Candidate, passes: bool) -> Vec<Fact> {
-    let told = comparisons(cycle, node).into_iter().map(|compared| match compared {
-        Err(key) => Fact::new(passes, format!("it has no label {key}")),
-        Ok(of) => Fact::new(!of.is_skewed(), skew(&of)),
-    });
-    let told: Vec<Fact> = told.collect();
-    if told.is_empty() { vec![Fact::holding("the pod has no spread constraint that must hold".to_owned())] } else { told }
-}
-
-fn skew(of: &Comparison) -> String {
-    const DOMAINS: usize = 6;
-    let pods = if of.count == 1 { "pod" } else { "pods" };
-    let one_more = if of.own > 0 { " and this one" } else { "" };
-    let least = if of.few {
-        format!("the emptiest counts as 0, as there are fewer than minDomains ({})", of.min_domains)
-    } else {
-        format!("the emptiest domain {}", of.least)
-    };
-    let mut domains: Vec<String> = of.domains.iter().take(DOMAINS).map(|(value, count)| format!("{value} {count}")).collect();
-    let more = of.domains.len().saturating_sub(DOMAINS);
-    domains.extend((more > 0).then(|| format!("{more} more")));
-    let skew = of.count + of.own - of.least;
-    let (key, value, count) = (&of.key, &of.value, of.count);
-    format!("{key}={value} holds {count} matching {pods}{one_more}, {least}: skew {skew}, maxSkew {} ({})", of.max_skew, domains.join(", "))
-}
-
 /// The pods that each term of the pod means in the node's domain, and those whose own anti-affinity means this pod.
-pub(crate) fn affinity(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
+pub(super) fn affinity(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
     let mut facts = together(cycle, node);
     facts.extend(avoided(cycle, node));
     let objections = objections(cycle, node);
@@ -117,7 +89,7 @@ fn left_to_nodes(cycle: &Cycle, term: &AffinityTerm) -> bool {
 }
 
 /// Whether required affinity holds on a node.
-pub(crate) fn near_what_it_seeks(cycle: &Cycle, node: &Candidate) -> bool {
+pub(super) fn near_what_it_seeks(cycle: &Cycle, node: &Candidate) -> bool {
     together(cycle, node).iter().all(|fact| fact.holds)
 }
 

@@ -6,13 +6,14 @@ use crate::cluster::Claim;
 use crate::dra::driver;
 use crate::dra::{Allocation, Allocator, ExtendedResources, NodeClaim, claim_name, pod_claims, requests, results, written};
 use crate::framework::Fact;
-use crate::plugins::dynamic_resources::{Lacking, Wanted, is_allocated, is_reachable};
 use crate::{Candidate, Cycle};
 
-use super::resources::amount;
+use crate::plugins::wording::amount;
+
+use super::{Lacking, Wanted, is_allocated, is_reachable};
 
 /// Each claim with the devices it has or would get; where it gets none, what it wants and how many devices are left.
-pub(crate) fn claims(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
+pub(super) fn claims(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
     if cycle.profile.release.0 <= driver::LAST {
         return match driver::Wanted::of(cycle) {
             Ok(wanted) => wanted.map(|wanted| wanted.facts(node)).unwrap_or_default(),

@@ -1,41 +1,16 @@
-//! Needs that concern other pods: spread, affinity, anti-affinity.
+//! What pod affinity asks for: softer terms, or the pods gone that keep this one away.
 
 use std::sync::Arc;
 
-use crate::cluster::{PodInfo, TermKind, WeightedTerm, WhenUnsatisfiable};
-use crate::plugins::evidence::pods::near_what_it_seeks;
-use crate::plugins::pod_topology_spread::filter::comparisons;
-use crate::plugins::{others_term_matches, own_term_matches};
-use crate::remedies::fix::Fix;
-use crate::remedies::search::CHANGES;
+use crate::cluster::{PodInfo, TermKind, WeightedTerm};
+use crate::framework::{Fix, MOST_CHANGES, Need, Obstacle};
 use crate::{Candidate, Cycle};
 
-use super::{Need, deletions};
-
-/// Each constraint that does not hold: more skew, a softer constraint, or a pod of the node's less.
-pub(super) fn spread(cycle: &Cycle<'_>, node: &Candidate) -> Vec<Need> {
-    let own = &cycle.pod.spec.spread;
-    let hard: Vec<usize> = (0..own.len()).filter(|at| own[*at].when_unsatisfiable == WhenUnsatisfiable::DoNotSchedule).collect();
-    let mut needs = Vec::new();
-    for (number, compared) in comparisons(cycle, node).into_iter().enumerate() {
-        let skewed = match &compared {
-            Ok(compared) if !compared.is_skewed() => continue,
-            Ok(_) => true,
-            Err(_) => false,
-        };
-        let place = hard.get(number).copied();
-        let mut options: Vec<Fix> = place.map(|at| Fix::SoftenSpread(at, own[at].topology_key.clone())).into_iter().collect();
-        if skewed {
-            options.extend(place.map(|at| Fix::MaxSkew(at, own[at].topology_key.clone(), 0)));
-            options.extend(deletions(node.pods.iter().filter(|pod| pod.namespace == cycle.pod.namespace)));
-        }
-        needs.push(Need { why: "the scheduler's configuration spreads pods more evenly".to_owned(), ..Need::one_of(options) });
-    }
-    needs
-}
+use super::evidence::near_what_it_seeks;
+use super::{others_term_matches, own_term_matches};
 
 /// The pod's affinity: softened. Its anti-affinity: softened, or each pod it avoids gone. Each pod that avoids it: gone.
-pub(super) fn affinity(cycle: &Cycle<'_>, node: &Candidate) -> Vec<Need> {
+pub(super) fn of_node(cycle: &Cycle<'_>, node: &Candidate) -> Vec<Need> {
     let spec = &cycle.pod.spec;
     let avoids = &spec.pod_anti_affinity.required;
     let keys: Vec<&Arc<str>> = avoids.iter().map(|term| &term.topology_key).collect();
@@ -53,7 +28,7 @@ pub(super) fn affinity(cycle: &Cycle<'_>, node: &Candidate) -> Vec<Need> {
         both.into_iter().flatten().collect::<Vec<Fix>>()
     };
     let any = || {
-        let pods = deletions(
+        let pods = Fix::deletions(
             node.pods.iter().chain(avoided.iter().chain(&avoiding).copied().filter(|pod| pod.node_name.as_ref() != Some(&node.name))),
         );
         vec![Need::one_of([softened(sought, !avoids.is_empty()), pods].concat())]
@@ -64,19 +39,16 @@ pub(super) fn affinity(cycle: &Cycle<'_>, node: &Candidate) -> Vec<Need> {
     }
     let mut needs: Vec<Need> = match avoided.len() {
         // More pods than changes are possible cannot all be deleted.
-        count if count > CHANGES => vec![Need::one_of(softened(false, true))],
-        _ => avoided.iter().map(|pod| Need::one_of([softened(false, true), deletions([*pod].into_iter())].concat())).collect(),
+        count if count > MOST_CHANGES => vec![Need::one_of(softened(false, true))],
+        _ => avoided.iter().map(|pod| Need::one_of([softened(false, true), Fix::deletions([*pod])].concat())).collect(),
     };
     needs.extend(match avoiding.len() {
-        count if count > CHANGES => vec![Need::hopeless("more pods avoid this one than could be deleted")],
-        _ => avoiding
-            .iter()
-            .map(|pod| Need { why: format!("{} avoids the pod", pod.full_name()), ..Need::one_of(deletions([*pod].into_iter())) })
-            .collect(),
+        count if count > MOST_CHANGES => vec![Need::hopeless(Obstacle::ManyAntiAffinePods)],
+        _ => avoiding.iter().map(|pod| Need::one_of_or(Fix::deletions([*pod]), Obstacle::AntiAffinePod(pod.key()))).collect(),
     });
     if sought && !near_what_it_seeks(cycle, node) {
         // Without any pod that matches it would be the first of its kind.
-        needs.push(Need::one_of([softened(true, false), deletions(node.pods.iter())].concat()));
+        needs.push(Need::one_of([softened(true, false), Fix::deletions(node.pods.iter())].concat()));
     }
     if needs.is_empty() { any() } else { needs }
 }
@@ -96,7 +68,7 @@ fn sharing<'a>(
             continue;
         }
         found.extend(other.pods.iter().filter(|pod| holds(pod, &near)));
-        if found.len() > CHANGES {
+        if found.len() > MOST_CHANGES {
             break;
         }
     }

@@ -4,15 +4,17 @@ use std::sync::Arc;
 
 use crate::cluster::{NodeInfo, PodInfo};
 use crate::framework::Fact;
-use crate::plugins::node_resources_fit;
+use crate::plugins::wording::amount;
 use crate::{Candidate, Cycle};
 
+use super::{device_resources, shortages};
+
 /// The number of pods, and each resource that is asked for or lacks.
-pub(crate) fn room(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
+pub(super) fn room(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
     let (rules, arguments) = (&cycle.profile.rules, &cycle.profile.arguments);
     let request = rules.requests.incoming(cycle.pod);
-    let of_devices = if rules.dra_extended_resources { node_resources_fit::device_resources(cycle) } else { Vec::new() };
-    let short = node_resources_fit::shortages(node, &request, rules, arguments, &of_devices);
+    let of_devices = if rules.dra_extended_resources { device_resources(cycle) } else { Vec::new() };
+    let short = shortages(node, &request, rules, arguments, &of_devices);
     let lacks = |name: &str| short.iter().any(|shortage| &*shortage.resource == name);
     let standard = ["cpu", "memory", "ephemeral-storage"].map(Arc::from).into_iter();
     let names = standard.chain(request.scalars.iter().map(|(name, _)| name.clone()));
@@ -38,29 +40,6 @@ pub(crate) fn room(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
         facts.push(Fact { who, ..Fact::new(!lacks(&name), text) });
     }
     facts
-}
-
-/// Whether a resource is counted in bytes.
-pub(crate) fn is_in_bytes(resource: &str) -> bool {
-    matches!(resource, "memory" | "ephemeral-storage") || resource.starts_with("hugepages-")
-}
-
-/// An amount as people write it: cores, Gi, pieces.
-pub(crate) fn amount(resource: &str, value: i64) -> String {
-    const UNITS: [(&str, i64); 4] = [("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10)];
-    let trimmed = |number: f64| {
-        let text = format!("{number:.2}");
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    };
-    match resource {
-        "cpu" if value % 1000 == 0 || value.unsigned_abs() >= 1000 => trimmed(value as f64 / 1000.0),
-        "cpu" => format!("{value}m"),
-        _ if is_in_bytes(resource) => match UNITS.iter().find(|(_, unit)| value.unsigned_abs() >= unit.unsigned_abs()) {
-            Some((suffix, unit)) => format!("{}{suffix}", trimmed(value as f64 / *unit as f64)),
-            None => value.to_string(),
-        },
-        _ => value.to_string(),
-    }
 }
 
 /// The pods that take most of a resource on a node.

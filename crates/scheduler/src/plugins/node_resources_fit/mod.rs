@@ -1,12 +1,13 @@
 //! NodeResourcesFit: a node has room for what a pod requests, and is scored by how full it would be.
 
+mod evidence;
+mod needs;
+
 use std::sync::Arc;
 
 use crate::cluster::{NodeInfo, RequestRules, Resources, is_extended};
 use crate::dra::resources_of_classes;
-use crate::framework::WithoutState;
-use crate::framework::{Candidate, Fact};
-use crate::plugins::evidence;
+use crate::framework::{Candidate, Fact, Need, WithoutState};
 use crate::{Arguments, Cycle, Feasible, Plugin, PreFilter, PreScore, Refusal, Rules, ScoringStrategy, Verdict};
 
 use super::node_resources::strategy_score;
@@ -74,7 +75,11 @@ Differs from upstream
     }
 
     fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
-        evidence::resources::room(cycle, node)
+        evidence::room(cycle, node)
+    }
+
+    fn needs(&self, cycle: &Cycle, node: &Candidate) -> Vec<Need> {
+        needs::of_node(cycle, node)
     }
 }
 

@@ -1,0 +1,166 @@
+//! What a filter's refusal asks for: the changes one of which any way out must contain, or what stands in the way.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::cluster::PodKey;
+
+use super::fix::Fix;
+
+/// A node that needs more changes than this is beyond help.
+pub const MOST_CHANGES: usize = 6;
+
+/// One thing that refuses. Whatever else is changed, the pod fits only if one of these changes is made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// The changes; none: nothing known meets it.
+    pub options: Vec<Fix>,
+    /// What stands in the way, where there is no change.
+    pub obstacles: Vec<Obstacle>,
+}
+
+impl Need {
+    /// Met by any one of these changes.
+    pub fn one_of(options: Vec<Fix>) -> Self {
+        Self { options, obstacles: Vec::new() }
+    }
+
+    /// Met by any one of these changes; where there are none, `obstacle` says why.
+    pub fn one_of_or(options: Vec<Fix>, obstacle: Obstacle) -> Self {
+        Self { options, obstacles: vec![obstacle] }
+    }
+
+    /// Met by no known change.
+    pub fn hopeless(obstacle: Obstacle) -> Self {
+        Self::one_of_or(Vec::new(), obstacle)
+    }
+}
+
+/// What a filter looks at beside what its needs name. A change made for another filter's sake may meet or raise its needs if it changes that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Touches {
+    /// The node's labels.
+    pub labels: bool,
+    /// Pods, wherever they are.
+    pub pods: bool,
+    /// Which nodes the pod may go to at all.
+    pub admitted_nodes: bool,
+}
+
+/// What is changed to meet a filter's needs. Filters of different kinds have no change in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ChangeOf {
+    /// The node: cordon, conditions, taints.
+    Node,
+    /// The node's labels, or the pod's wishes for them.
+    Labels,
+    /// Volumes and claims.
+    Volumes,
+    /// Pods, this one's requests included; also where no change is known.
+    Pods,
+}
+
+/// Why no change is known.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Obstacle {
+    /// Upstream's reasons for the refusal.
+    Refused(Vec<Cow<'static, str>>),
+    /// The evidence is missing.
+    Unknown {
+        /// What is missing.
+        missing: Cow<'static, str>,
+    },
+    /// The attempt fails with this error.
+    Error(String),
+    /// More changes than [`MOST_CHANGES`] would be needed.
+    TooManyChanges,
+    /// The pod belongs to its DaemonSet's pod on another node.
+    OtherDaemonSetNode,
+    /// The pod names another node.
+    OtherNodeNamed,
+    /// The pod's volumes are on other nodes.
+    VolumesElsewhere,
+    /// The node's kubelet does not declare a feature.
+    FeatureNotDeclared,
+    /// A condition says that the node is unhealthy.
+    Condition {
+        /// Its type.
+        kind: Arc<str>,
+        /// Its status.
+        status: Arc<str>,
+    },
+    /// A taint says that the node is unhealthy.
+    UnhealthyTaint {
+        /// Its key.
+        key: Arc<str>,
+        /// Its effect.
+        effect: Arc<str>,
+    },
+    /// The scheduler's Policy wants a label that people should not change.
+    PolicyLabel {
+        /// The label.
+        key: Arc<str>,
+        /// What the node has.
+        value: Option<Arc<str>>,
+        /// What the Policy wants; `None`: no such label.
+        wanted: Option<Arc<str>>,
+    },
+    /// `addedAffinity` of the scheduler's configuration keeps pods off the node.
+    AddedAffinity,
+    /// The node has as many pods as it may, none of which may be deleted.
+    TooManyPods,
+    /// The node lacks a resource.
+    NoRoom,
+    /// The default constraints of the scheduler's configuration.
+    DefaultConstraints,
+    /// More pods have anti-affinity against the pod than [`MOST_CHANGES`].
+    ManyAntiAffinePods,
+    /// A pod that may not be deleted has anti-affinity against the pod.
+    AntiAffinePod(PodKey),
+    /// The claim of an ephemeral volume is the controller's to create.
+    EphemeralClaimMissing {
+        /// The claim.
+        claim: Arc<str>,
+    },
+    /// A claim is being deleted.
+    ClaimDeleted {
+        /// The claim.
+        claim: Arc<str>,
+    },
+    /// A claim is being provisioned on another node.
+    ProvisionedElsewhere {
+        /// The claim.
+        claim: Arc<str>,
+        /// That node.
+        node: Arc<str>,
+    },
+    /// A bound volume is not reachable from the node.
+    VolumeOutOfReach {
+        /// The volume.
+        volume: Arc<str>,
+    },
+    /// A bound volume is in another zone or region.
+    VolumeInZone {
+        /// The volume.
+        volume: Arc<str>,
+        /// The label.
+        key: Arc<str>,
+        /// The zones or regions it is in.
+        values: Vec<Arc<str>>,
+    },
+    /// A pod that may not be deleted uses the disk.
+    DiskInUse(PodKey),
+    /// A pod that may not be deleted uses a ReadWriteOncePod claim.
+    ClaimInUse {
+        /// The claim.
+        claim: Arc<str>,
+        /// The pod.
+        pod: PodKey,
+    },
+    /// No pod of the node that may be deleted has volumes.
+    NoVolumesToDetach,
+    /// Devices of the pod's claims are on other nodes, or their class or driver rules the node out (classic DRA).
+    DevicesElsewhere,
+    /// No device is free, and none is held by a single pod.
+    NoFreeDevice,
+}

@@ -1,0 +1,30 @@
+//! What each skewed constraint asks for: more skew, a softer constraint, or a pod of the node's less.
+
+use crate::cluster::WhenUnsatisfiable;
+use crate::framework::{Fix, Need, Obstacle};
+use crate::{Candidate, Cycle};
+
+use super::filter::comparisons;
+
+/// Each constraint that does not hold: more skew, a softer constraint, or a pod of the node's less.
+pub(super) fn of_node(cycle: &Cycle<'_>, node: &Candidate) -> Vec<Need> {
+    let own = &cycle.pod.spec.spread;
+    let hard: Vec<usize> = (0..own.len()).filter(|at| own[*at].when_unsatisfiable == WhenUnsatisfiable::DoNotSchedule).collect();
+    let mut needs = Vec::new();
+    for (number, compared) in comparisons(cycle, node).into_iter().enumerate() {
+        let skewed = match &compared {
+            Ok(compared) if !compared.is_skewed() => continue,
+            Ok(_) => true,
+            Err(_) => false,
+        };
+        let place = hard.get(number).copied();
+        let mut options: Vec<Fix> =
+            place.map(|at| Fix::SoftenSpread { constraint: at, topology_key: own[at].topology_key.clone() }).into_iter().collect();
+        if skewed {
+            options.extend(place.map(|at| Fix::RaiseMaxSkew { constraint: at, topology_key: own[at].topology_key.clone(), max_skew: 0 }));
+            options.extend(Fix::deletions(node.pods.iter().filter(|pod| pod.namespace == cycle.pod.namespace)));
+        }
+        needs.push(Need::one_of_or(options, Obstacle::DefaultConstraints));
+    }
+    needs
+}

@@ -1,0 +1,25 @@
+//! What the two plugins that count attached volumes have in common.
+
+use crate::framework::{Candidate, Cycle, Fact, Fix, Need, Obstacle};
+use crate::volumes::{claim_needs, claim_refs};
+
+/// So many volumes are named.
+pub(super) const NAMED: usize = 4;
+
+/// Claims of the pod that are not there: what cannot be looked up refuses, whatever it would be.
+pub(super) fn missing(cycle: &Cycle) -> Vec<Fact> {
+    let known = |name: &str| cycle.state.listers().claims.get(&cycle.pod.namespace, name).is_some();
+    let refs = claim_refs(cycle.pod, true).filter(|of| !known(&of.name));
+    refs.map(|of| Fact::refusing(format!("claim {} does not exist", of.name))).collect()
+}
+
+/// More volumes than may be attached: a pod with volumes less. What is missing of the pod's own claims comes first.
+pub(super) fn needs(cycle: &Cycle<'_>, node: &Candidate) -> Vec<Need> {
+    let missing: Vec<Need> =
+        claim_needs(cycle).into_iter().filter(|need| matches!(need.options.as_slice(), [Fix::CreateClaim { .. }])).collect();
+    if !missing.is_empty() {
+        return missing;
+    }
+    let options = Fix::deletions(node.pods.iter().filter(|pod| !pod.spec.volumes.is_empty()));
+    vec![Need::one_of_or(options, Obstacle::NoVolumesToDetach)]
+}

@@ -1,0 +1,101 @@
+//! Changes that would help, and what stands in the way, in words.
+
+use std::sync::Arc;
+
+use ketcd_scheduler::cluster::Taint;
+use ketcd_scheduler::{Fix, MOST_CHANGES, Obstacle, VolumeRequest};
+
+/// A change as a person would say it; `node`: the node's name.
+pub(super) fn fix(fix: &Fix, node: &str) -> String {
+    match fix {
+        Fix::Uncordon => format!("uncordon {node}"),
+        Fix::Tolerate(taint) => format!("tolerate taint {}", written(taint)),
+        Fix::RemoveTaint(taint) => format!("remove taint {} from {node}", written(taint)),
+        Fix::LowerRequest { resource, by } => format!("lower requests.{resource} by {}", exact(resource, *by)),
+        Fix::AddLabel { key, value } => format!("add label {key}={value} to {node}"),
+        Fix::RemoveLabel { key } => format!("remove label {key} from {node}"),
+        Fix::DropNodeSelector { key } => format!("drop {key} from nodeSelector"),
+        Fix::DropNodeAffinity => "drop the required node affinity".to_owned(),
+        Fix::ChangeHostPort { protocol, port } => format!("use another host port than {port}/{protocol}"),
+        Fix::DeletePod((namespace, name)) => format!("delete pod {namespace}/{name}"),
+        Fix::RaiseMaxSkew { topology_key, max_skew, .. } => format!("raise maxSkew of the spread over {topology_key} to {max_skew}"),
+        Fix::SoftenSpread { topology_key, .. } => format!("make the spread over {topology_key} ScheduleAnyway"),
+        Fix::SoftenAffinity => "make podAffinity preferred instead of required".to_owned(),
+        Fix::SoftenAntiAffinity => "make podAntiAffinity preferred instead of required".to_owned(),
+        Fix::FreeVolume { volume } => format!("make the released PersistentVolume {volume} available"),
+        Fix::ProvideVolume(request) => format!("provide {} on {node} for claim {}", volume(request), request.claim),
+        Fix::BindClaim(request) => format!("provide {} for claim {}", volume(request), request.claim),
+        Fix::CreateClaim { claim } => format!("create PersistentVolumeClaim {claim} and a volume for it"),
+        Fix::RestoreVolume { claim, volume } => format!("restore PersistentVolume {volume}, to which claim {claim} is bound"),
+        Fix::ReleaseDevices { claim, pod: (namespace, name) } => {
+            format!("delete pod {namespace}/{name}, which holds ResourceClaim {claim}")
+        }
+    }
+}
+
+/// Why nothing helps.
+pub(super) fn obstacles(obstacles: &[Obstacle]) -> String {
+    obstacles.iter().map(obstacle).collect::<Vec<_>>().join(", ")
+}
+
+fn obstacle(obstacle: &Obstacle) -> String {
+    match obstacle {
+        Obstacle::Refused(reasons) => reasons.join(", "),
+        Obstacle::Unknown { missing } => format!("unknown: {missing}"),
+        Obstacle::Error(error) => error.clone(),
+        Obstacle::TooManyChanges => format!("more than {MOST_CHANGES} changes would be needed"),
+        Obstacle::OtherDaemonSetNode => "the pod is its DaemonSet's for another node".to_owned(),
+        Obstacle::OtherNodeNamed => "the pod names another node".to_owned(),
+        Obstacle::FeatureNotDeclared => "its kubelet does not declare a feature the pod needs".to_owned(),
+        Obstacle::Condition { kind, status } => format!("its condition {kind} is {status}"),
+        Obstacle::UnhealthyTaint { key, effect } => format!("its taint {key}:{effect} says that it is not well"),
+        Obstacle::PolicyLabel { key, value: Some(value), wanted: Some(wanted) } => {
+            format!("its label {key} is {value}, the scheduler's Policy wants {wanted}")
+        }
+        Obstacle::PolicyLabel { key, value: Some(_), wanted: None } => format!("the scheduler's Policy wants no label {key}"),
+        Obstacle::PolicyLabel { key, value: None, .. } => format!("the scheduler's Policy wants label {key}"),
+        Obstacle::AddedAffinity => "the scheduler's configuration (addedAffinity) keeps pods away from it".to_owned(),
+        Obstacle::TooManyPods => "it has as many pods as it may, and none that may be deleted".to_owned(),
+        Obstacle::NoRoom => "it has no room".to_owned(),
+        Obstacle::DefaultConstraints => "the scheduler's configuration spreads pods more evenly".to_owned(),
+        Obstacle::ManyAntiAffinePods => "more pods avoid this one than could be deleted".to_owned(),
+        Obstacle::AntiAffinePod((namespace, name)) => format!("{namespace}/{name} avoids the pod"),
+        Obstacle::VolumesElsewhere => "its volumes are on other nodes".to_owned(),
+        Obstacle::EphemeralClaimMissing { claim } => format!("claim {claim} is for the ephemeral volume controller to create"),
+        Obstacle::ClaimDeleted { claim } => format!("claim {claim} is being deleted"),
+        Obstacle::ProvisionedElsewhere { claim, node } => format!("claim {claim} is being provisioned on {node}"),
+        Obstacle::VolumeOutOfReach { volume } => format!("volume {volume} is not reached from it"),
+        Obstacle::VolumeInZone { volume, key, values } => format!("volume {volume} is in {key}={}", values.join(" or ")),
+        Obstacle::DiskInUse((namespace, name)) => format!("{namespace}/{name} has its disk"),
+        Obstacle::ClaimInUse { claim, pod: (namespace, name) } => format!("{namespace}/{name} uses claim {claim}"),
+        Obstacle::NoVolumesToDetach => "no pod there has volumes to give up".to_owned(),
+        Obstacle::DevicesElsewhere => "the devices of the pod's claims are elsewhere, or their class or driver rules it out".to_owned(),
+        Obstacle::NoFreeDevice => "it has no device free for a claim of the pod, and none that one pod alone holds".to_owned(),
+    }
+}
+
+/// A volume of the size and class that a claim asks for.
+fn volume(request: &VolumeRequest) -> String {
+    let of = |word: &str, value: &Option<Arc<str>>| value.as_ref().map(|value| format!(" of {word}{value}")).unwrap_or_default();
+    format!("a PersistentVolume{}{}", of("", &request.size), of("class ", &request.class))
+}
+
+fn written(taint: &Taint) -> String {
+    let value = if taint.value.is_empty() { String::new() } else { format!("={}", taint.value) };
+    format!("{}{value}:{}", taint.key, taint.effect)
+}
+
+/// An amount to the last digit, so that the change is enough.
+fn exact(resource: &str, value: i64) -> String {
+    const UNITS: [(&str, i64); 3] = [("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10)];
+    let in_bytes = matches!(resource, "memory" | "ephemeral-storage") || resource.starts_with("hugepages-");
+    match resource {
+        "cpu" if value % 1000 == 0 => (value / 1000).to_string(),
+        "cpu" => format!("{value}m"),
+        _ if in_bytes => UNITS
+            .iter()
+            .find(|(_, unit)| value % unit == 0)
+            .map_or_else(|| value.to_string(), |(suffix, unit)| format!("{}{suffix}", value / unit)),
+        _ => value.to_string(),
+    }
+}
