@@ -6,7 +6,6 @@ mod arguments;
 mod decode;
 mod defaults;
 mod draft;
-mod election;
 mod extenders;
 mod framework;
 mod plugin_set;

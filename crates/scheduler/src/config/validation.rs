@@ -8,7 +8,7 @@ use crate::Arguments;
 
 use super::draft::{Configured, Draft};
 use super::plugin_set::{PluginSet, Point};
-use super::{ConfigVersion, Context, arguments, election, extenders, schema};
+use super::{ConfigVersion, Context, arguments, extenders, schema};
 use crate::validation::Document;
 
 /// Plugins that a version of the API took out: the version, the releases that say so, the plugins.
@@ -35,9 +35,7 @@ const CONFLICTS: &[&str] = &["NodeResourcesLeastAllocated", "NodeResourcesMostAl
 
 /// All reasons against the file.
 pub(super) fn check(document: &Document<'_>, drafts: &[Draft<'_>], context: &Context<'_>) -> Vec<String> {
-    let mut wrong = election::check(document, context);
-    wrong.extend(election::addresses(document, context));
-    general(document, context, &mut wrong);
+    let mut wrong = general(document, context);
     wrong.extend(extenders::check(document, context));
     wrong.extend(percentage(&document.field("percentageOfNodesToScore")));
     let mut names = BTreeSet::new();
@@ -59,7 +57,11 @@ pub(super) fn check(document: &Document<'_>, drafts: &[Draft<'_>], context: &Con
     wrong
 }
 
-fn general(document: &Document<'_>, context: &Context<'_>, wrong: &mut Vec<String>) {
+/// Of the fields that place no pod, those for leader election and the addresses served are not looked at.
+fn general(document: &Document<'_>, context: &Context<'_>) -> Vec<String> {
+    let burst = document.field("clientConnection").field("burst");
+    let mut wrong: Vec<String> =
+        burst.whole().filter(|value| *value < 0).map(|value| burst.invalid(value, "must be non-negative")).into_iter().collect();
     let parallelism = document.field("parallelism");
     if let Some(value) = parallelism.whole().filter(|value| *value <= 0 && context.release.0 >= 20) {
         wrong.push(parallelism.invalid(value, "should be an integer value greater than zero"));
@@ -72,6 +74,7 @@ fn general(document: &Document<'_>, context: &Context<'_>, wrong: &mut Vec<Strin
     if last < first {
         wrong.push(most.invalid(last, "must be greater than or equal to PodInitialBackoffSeconds"));
     }
+    wrong
 }
 
 fn percentage(field: &Document<'_>) -> Option<String> {
