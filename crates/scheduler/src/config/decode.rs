@@ -5,6 +5,7 @@
 use serde_json::Value;
 
 use crate::Release;
+use crate::release::ConfigRules;
 
 use super::schema::{self, Kind};
 use super::source_tree::{File, Written};
@@ -14,12 +15,13 @@ const GROUP: &str = "kubescheduler.config.k8s.io";
 
 /// Checks the whole file; the first fault of type, or else all fields that are unknown or given twice.
 pub(super) fn check(file: &File, context: &Context<'_>) -> Result<(), String> {
-    let older = |reason: String| if context.release.0 <= 22 { in_words_of(23, &reason, context.release) } else { reason };
+    let rules = context.rules();
+    let older = |reason: String| if rules.quotes_first_fault() { in_words_of(23, &reason, context.release) } else { reason };
     let mut unknown = strictly(&file.root, "KubeSchedulerConfiguration", context).map_err(older)?;
-    if let Some(repeated) = file.repeated.as_ref().filter(|_| !file.is_json || context.release.0 <= 22) {
+    if let Some(repeated) = file.repeated.as_ref().filter(|_| !file.is_json || rules.reads_json_as_yaml()) {
         unknown.insert(0, repeated.clone());
     }
-    if context.release.0 <= 22 && !unknown.is_empty() {
+    if rules.quotes_first_fault() && !unknown.is_empty() {
         unknown.truncate(1);
         return Err(older(strict(&unknown)));
     }
@@ -30,8 +32,7 @@ pub(super) fn check(file: &File, context: &Context<'_>) -> Result<(), String> {
             match nested(config, context) {
                 Ok(Nested::Known) => {}
                 Ok(Nested::OfVersion(kind)) => foreign = foreign.or(Some((at, number, kind))),
-                // Since 1.24 unknown fields do not end the reading.
-                Ok(Nested::Unknown(reason)) if context.release.0 >= 24 => {
+                Ok(Nested::Unknown(reason)) if rules.collects_unknown_fields_of_arguments() => {
                     unknown.push(format!("{place}: strict decoding error: {reason}"));
                 }
                 Ok(Nested::Unknown(reason)) => return Err(older(format!("{place}: {reason}"))),
@@ -42,7 +43,7 @@ pub(super) fn check(file: &File, context: &Context<'_>) -> Result<(), String> {
     match foreign {
         Some((at, number, kind)) => {
             let place = format!("converting .Profiles[{at}].PluginConfig[{number}].Args into internal type");
-            Err(format!("{place}: no kind is registered for the type {kind} in scheme \"{}\"", scheme(context.release)))
+            Err(format!("{place}: no kind is registered for the type {kind} in scheme \"{}\"", rules.scheme_location()))
         }
         None if unknown.is_empty() => Ok(()),
         None => Err(strict(&unknown)),
@@ -113,7 +114,8 @@ fn nested(config: &Written, context: &Context<'_>) -> Result<Nested, String> {
         let version = if version.is_empty() { format!("{GROUP}/{}", context.version.name()) } else { version };
         return Err(decoding(not_registered(&kind, &version, context.release)));
     }
-    let mistyped = |reason| if context.release.0 <= 22 { in_words_of(23, &decoding(reason), context.release) } else { decoding(reason) };
+    let mistyped =
+        |reason| if context.rules().quotes_first_fault() { in_words_of(23, &decoding(reason), context.release) } else { decoding(reason) };
     let unknown = strictly(args, &kind, &theirs).map_err(mistyped)?;
     match () {
         () if !unknown.is_empty() => Ok(Nested::Unknown(decoding(strict(&unknown)))),
@@ -142,17 +144,7 @@ pub(super) fn type_meta(value: &Written) -> Result<(String, String), String> {
 
 /// What upstream says of a kind it does not know.
 pub(super) fn not_registered(kind: &str, version: &str, release: Release) -> String {
-    format!("no kind {kind:?} is registered for version {version:?} in scheme \"{}\"", scheme(release))
-}
-
-/// The place in upstream's code where a release's scheme was made.
-fn scheme(release: Release) -> &'static str {
-    match release.0 {
-        ..=19 => "pkg/runtime/scheme.go:101",
-        20..=32 => "pkg/runtime/scheme.go:100",
-        33..=34 => "pkg/runtime/scheme.go:110",
-        _ => "pkg/runtime/scheme.go:111",
-    }
+    format!("no kind {kind:?} is registered for version {version:?} in scheme \"{}\"", ConfigRules::of(release).scheme_location())
 }
 
 /// What is said of the fields that a struct does not have or that it gets twice; or of the first value that its field cannot hold.
@@ -178,16 +170,15 @@ impl<'v> Walk<'_, 'v> {
         let Written::Fields(fields) = value else { return };
         for (at, (_, name, value)) in fields.iter().enumerate() {
             let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-            // 1.23 does not tell the path.
-            let told = if self.context.release.0 == 23 { name } else { &path };
+            let told = if self.context.rules().names_path_of_unknown_field() { &path } else { name };
             let Some(field) = schema::field_of(of, name, self.context) else {
-                if self.context.release.0 == 18 && schema::reads_itself_in_1_18(of) {
+                if self.context.rules().decodes_extenders_apart() && schema::is_of_extender(of) {
                     continue;
                 }
                 self.strict(format!("unknown field {told:?}"));
                 continue;
             };
-            if self.context.release.0 >= 23 && fields[..at].iter().any(|(_, known, _)| known == name) {
+            if self.context.rules().reports_duplicate_fields() && fields[..at].iter().any(|(_, known, _)| known == name) {
                 self.strict(format!("duplicate field {told:?}"));
             }
             self.names.push(name);
@@ -198,7 +189,7 @@ impl<'v> Walk<'_, 'v> {
 
     fn value(&mut self, value: &'v Written, kind: Kind, of: &str, path: &str) {
         match (kind, value) {
-            _ if self.ended.is_some() || self.wrong.is_some() && self.context.release.0 <= 22 => {}
+            _ if self.ended.is_some() || self.wrong.is_some() && self.context.rules().quotes_first_fault() => {}
             (Kind::Duration, Written::Scalar(Value::Null)) if of != "DynamicResourcesArgs" => {
                 self.ended = ketcd_kube::go_duration::parse_go_duration("").err()
             }

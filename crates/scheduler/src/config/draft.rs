@@ -6,8 +6,9 @@ use serde_json::Value;
 
 use super::defaults::{self, Plugins};
 use super::framework::needed;
-use super::plugin_set::{PluginSet, Point};
+use super::plugin_set::PluginSet;
 use super::{ConfigVersion, Context, schema};
+use crate::release::Point;
 use crate::validation::Document;
 
 /// Arguments of a plugin: where they stand, the plugin's name, the arguments as if they were a file of their own.

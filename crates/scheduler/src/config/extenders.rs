@@ -40,16 +40,16 @@ fn listed<'d>(document: &Document<'d>, context: &Context<'_>) -> Vec<Document<'d
 
 fn resource_name(name: &Document<'_>, context: &Context<'_>) -> Vec<String> {
     let wrong = label_name::of_name(name.text(), context.release);
+    let rules = context.rules();
     if !wrong.is_empty() {
-        // From 1.22 to 1.33 the name stands without quotes.
-        let shown = if (22..=33).contains(&context.release.0) { name.text().to_owned() } else { format!("{:?}", name.text()) };
+        let shown = if rules.quotes_extender_resource() { format!("{:?}", name.text()) } else { name.text().to_owned() };
         return wrong.into_iter().map(|why| name.invalid(&shown, why)).collect();
     }
     if crate::cluster::is_extended(name.text()) {
         return Vec::new();
     }
     let why = "is an invalid extended resource name";
-    vec![if context.release.0 >= 22 { name.invalid_text(why) } else { name.invalid_text(format!("{} {why}", name.text())) }]
+    vec![if rules.repeats_extender_resource() { name.invalid_text(format!("{} {why}", name.text())) } else { name.invalid_text(why) }]
 }
 
 /// Sentences on each.

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::release::MultiPointOrder;
+use crate::release::{ConfigRules, MultiPointOrder, Point, WeightCheck, extends, is_in_tree, was_in_tree};
 use crate::{Release, Rules};
 
-use super::defaults::{self, Plugins, extends, is_known};
-use super::plugin_set::{Enabled, PluginSet, Point};
+use super::defaults::Plugins;
+use super::plugin_set::{Enabled, PluginSet};
 
 /// The points in the order upstream fills them.
 const ORDER: [Point; 16] = [
@@ -45,9 +45,12 @@ impl Framework {
     pub(super) fn new(plugins: &Plugins, rules: &Rules, scheduler_name: &str) -> Result<Self, String> {
         let release = rules.release;
         let mut made = Self::default();
-        let overflow = "total score of Score plugins could overflow".to_owned();
-        if release.0 == 22 {
-            check_weights(plugins, release).ok_or_else(|| overflow.clone())?;
+        let config = ConfigRules::of(release);
+        let overflows = |when: WeightCheck| {
+            (config.weight_check() == when && check_weights(plugins, release).is_none()).then(|| config.weight_overflow().to_owned())
+        };
+        if let Some(reason) = overflows(WeightCheck::First) {
+            return Err(reason);
         }
         for point in ORDER {
             made.points.insert(point, update(plugins, point, release)?);
@@ -58,23 +61,10 @@ impl Framework {
         }
         let outsiders = !foreign(plugins, release).is_empty();
         let (sort, bind) = (made.at(Point::QueueSort).len(), made.at(Point::Bind).len());
-        let one_sort = match (sort, release.0) {
-            (1, _) | (_, ..=22) => None,
-            (_, ..=24) => Some(format!("one queue sort plugin required for profile with scheduler name {scheduler_name:?}")),
-            _ => Some(format!("only one queue sort plugin required for profile with scheduler name {scheduler_name:?}, but got {sort}")),
-        };
-        let a_binder = match (bind, release.0) {
-            (0, ..=24) => Some("at least one bind plugin is needed".to_owned()),
-            (0, _) => Some(format!("at least one bind plugin is needed for profile with scheduler name {scheduler_name:?}")),
-            _ => None,
-        };
-        let overflows = (release.0 >= 23 && check_weights(plugins, release).is_none())
-            .then(|| if release.0 >= 36 { format!("score plugins: {overflow}") } else { overflow });
         // A plugin of one's own may sort or bind.
-        let of_points = [one_sort.filter(|_| !outsiders), a_binder.filter(|_| !outsiders)];
-        let [one_sort, a_binder] = of_points;
-        // Up to 1.24 the weights came before the binders.
-        let reasons = if release.0 <= 24 { [one_sort, overflows, a_binder] } else { [one_sort, a_binder, overflows] };
+        let one_sort = config.queue_sort_error(scheduler_name, sort).filter(|_| !outsiders);
+        let a_binder = (bind == 0 && !outsiders).then(|| config.no_bind_plugin(scheduler_name));
+        let reasons = [one_sort, overflows(WeightCheck::BeforeBinders), a_binder, overflows(WeightCheck::Last)];
         match reasons.into_iter().flatten().next() {
             Some(reason) => Err(reason),
             None => Ok(made),
@@ -93,7 +83,7 @@ impl Framework {
 
     fn put(&mut self, point: Point, plugins: Vec<Enabled>, release: Release) {
         let mut kept: Vec<Enabled> = Vec::new();
-        for plugin in plugins.into_iter().filter(|plugin| is_known(&plugin.name, release)) {
+        for plugin in plugins.into_iter().filter(|plugin| is_in_tree(&plugin.name, release)) {
             if !kept.iter().any(|known| known.name == plugin.name) {
                 kept.push(plugin);
             } else if point == Point::Score {
@@ -110,7 +100,7 @@ fn update(plugins: &Plugins, point: Point, release: Release) -> Result<Vec<Enabl
     for plugin in plugins.get(&point).iter().flat_map(|set| &set.enabled) {
         let (name, interface) = (&plugin.name, point.interface());
         exists(name, &interface, release)?;
-        if is_known(name, release) && !extends(name, point, release) {
+        if is_in_tree(name, release) && !extends(name, point, release) {
             return Err(format!("plugin {name:?} does not extend {interface} plugin"));
         }
         if seen.iter().any(|known| known.name == *name) {
@@ -123,7 +113,7 @@ fn update(plugins: &Plugins, point: Point, release: Release) -> Result<Vec<Enabl
 
 /// A plugin that is of the tree in other releases only, or has no name, can be nobody's own.
 fn exists(name: &str, interface: &str, release: Release) -> Result<(), String> {
-    let gone = defaults::was_known(name) && !is_known(name, release);
+    let gone = was_in_tree(name) && !is_in_tree(name, release);
     if gone || matches!(name, "" | "*") { Err(format!("{interface} {name:?} does not exist")) } else { Ok(()) }
 }
 
@@ -188,20 +178,23 @@ fn parted_in_place<'n>(names: Vec<&'n str>, overrides: &[&str]) -> (Vec<&'n str>
     (first, slots)
 }
 
-/// A plugin's weight at a point: of its score point (that of placements has its own), else of MultiPoint; up to 1.21 of the last point it is enabled at. Zero stands for 1.
+/// A plugin's weight at a point: of its score point (that of placements has its own), else of MultiPoint; or of the last point it is enabled
+/// at. Zero stands for 1.
 fn weight(name: &str, point: Point, plugins: &Plugins, release: Release) -> i64 {
     let own = if point == Point::PlacementScore { point } else { Point::Score };
     let of = |point: &Point| plugins.get(point)?.enabled.iter().rfind(|plugin| plugin.name == name).map(|plugin| plugin.weight);
-    let found = if release.0 <= 21 { ORDER.iter().rev().find_map(of) } else { [own, Point::MultiPoint].iter().find_map(of) };
+    let last = ConfigRules::of(release).last_point_weighs();
+    let found = if last { ORDER.iter().rev().find_map(of) } else { [own, Point::MultiPoint].iter().find_map(of) };
     found.filter(|weight| *weight != 0).unwrap_or(1)
 }
 
 /// `None` where upstream takes the weights for too large: below zero, what is left wraps round.
 fn check_weights(plugins: &Plugins, release: Release) -> Option<()> {
+    let scores_alone = ConfigRules::of(release).sums_weights_of_scores_alone();
     let mut total: i64 = 0;
     let mut seen: Vec<&str> = Vec::new();
     for plugin in [Point::Score, Point::MultiPoint].iter().filter_map(|point| plugins.get(point)).flat_map(|set| &set.enabled) {
-        if seen.contains(&plugin.name.as_str()) || release.0 >= 23 && !extends(&plugin.name, Point::Score, release) {
+        if seen.contains(&plugin.name.as_str()) || scores_alone && !extends(&plugin.name, Point::Score, release) {
             continue;
         }
         seen.push(&plugin.name);
@@ -221,7 +214,7 @@ pub(super) fn needed(plugins: &Plugins) -> impl Iterator<Item = &str> {
 
 /// The names that no plugin of the tree has, wherever they are enabled.
 pub(super) fn foreign(plugins: &Plugins, release: Release) -> Vec<String> {
-    let mut names: Vec<String> = needed(plugins).filter(|name| !is_known(name, release)).map(str::to_owned).collect();
+    let mut names: Vec<String> = needed(plugins).filter(|name| !is_in_tree(name, release)).map(str::to_owned).collect();
     names.sort_unstable();
     names.dedup();
     names

@@ -6,7 +6,6 @@ mod arguments;
 mod decode;
 mod defaults;
 mod draft;
-mod election;
 mod extenders;
 mod framework;
 mod plugin_set;
@@ -19,6 +18,7 @@ mod versions;
 
 use serde_json::Value;
 
+use crate::release::ConfigRules;
 use crate::validation::Document;
 use crate::{Gates, Profile, Release, judged_as};
 
@@ -44,6 +44,13 @@ struct Context<'c> {
     release: Release,
     /// Its gates.
     gates: &'c Gates,
+}
+
+impl Context<'_> {
+    /// What the release does otherwise than others.
+    fn rules(&self) -> ConfigRules {
+        ConfigRules::of(self.release)
+    }
 }
 
 impl SchedulerConfiguration {

@@ -3,62 +3,10 @@
 use std::collections::BTreeSet;
 
 use crate::Release;
+use crate::release::ValidationWords;
 
 use super::ConfigVersion;
 use crate::validation::Document;
-
-/// Where plugins take part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[allow(missing_docs, clippy::enum_variant_names, reason = "upstream's names")]
-pub(super) enum Point {
-    MultiPoint,
-    PreEnqueue,
-    QueueSort,
-    PreFilter,
-    Filter,
-    PostFilter,
-    PreScore,
-    Score,
-    Reserve,
-    Permit,
-    PreBind,
-    Bind,
-    PostBind,
-    PlacementGenerate,
-    PlacementScore,
-    PodGroupPostFilter,
-    Unreserve,
-}
-
-impl Point {
-    /// Every point with its field's name.
-    pub(super) const ALL: [(Self, &'static str); 17] = [
-        (Self::MultiPoint, "multiPoint"),
-        (Self::PreEnqueue, "preEnqueue"),
-        (Self::QueueSort, "queueSort"),
-        (Self::PreFilter, "preFilter"),
-        (Self::Filter, "filter"),
-        (Self::PostFilter, "postFilter"),
-        (Self::PreScore, "preScore"),
-        (Self::Score, "score"),
-        (Self::Reserve, "reserve"),
-        (Self::Permit, "permit"),
-        (Self::PreBind, "preBind"),
-        (Self::Bind, "bind"),
-        (Self::PostBind, "postBind"),
-        (Self::PlacementGenerate, "placementGenerate"),
-        (Self::PlacementScore, "placementScore"),
-        (Self::PodGroupPostFilter, "podGroupPostFilter"),
-        (Self::Unreserve, "unreserve"),
-    ];
-
-    /// Upstream's interface of the point: `FilterPlugin`.
-    pub(super) fn interface(self) -> String {
-        let name = Self::ALL.iter().find(|(point, _)| *point == self).map_or("", |(_, name)| name);
-        let (first, rest) = name.split_at(1);
-        format!("{}{rest}Plugin", first.to_ascii_uppercase())
-    }
-}
 
 /// A plugin enabled, with its weight where one is given.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,9 +70,9 @@ impl PluginSet {
         Self { enabled, disabled }
     }
 
-    /// The set as Go prints it, since 1.34 as JSON.
+    /// The set as a reason against it shows it.
     pub(super) fn told(&self, release: Release) -> String {
-        let json = release.0 >= 34;
+        let json = ValidationWords::of(release).shows_values_as_json();
         let plugin = |name: &str, weight: i64| {
             if json {
                 format!("{{\"Name\":{name:?},\"Weight\":{weight}}}")

@@ -7,23 +7,20 @@ use std::sync::Arc;
 use crate::framework::Gang;
 use crate::legacy::{ArguedPredicate, NodeLabel, ServiceAntiAffinity};
 use crate::profile::PLACEMENT_SCORES;
+use crate::release::{ConfigRules, Point, WeightCheck, extends};
 use crate::{FilterEntry, Plugin, Profile, Release, Rules, ScoreEntry, registry};
 
 use super::draft::Draft;
 use super::framework::{self, Framework};
-use super::plugin_set::{Enabled, PluginSet, Point};
-use super::{ConfigVersion, Context, arguments, decode, defaults, extenders};
+use super::plugin_set::{Enabled, PluginSet};
+use super::{ConfigVersion, Context, arguments, decode, extenders};
 use crate::validation::Document;
 
 /// Makes every profile; the reason the first cannot be made.
 pub(super) fn make(document: &Document<'_>, drafts: &[Draft<'_>], context: &Context<'_>) -> Result<Vec<Profile>, String> {
     let all = percentage(&document.field("percentageOfNodesToScore"));
     let (named, ignored) = (extenders::named(document, context), extenders::left_to_them(document, context));
-    let provider = match context.release.0 {
-        ..=21 => "couldn't create scheduler using provider \"DefaultProvider\": ",
-        22..=23 => "couldn't create scheduler: ",
-        _ => "",
-    };
+    let provider = context.rules().creation_error();
     let mut profiles = Vec::new();
     for draft in drafts {
         queue_sort(draft, &drafts[0], context).map_err(|reason| format!("{provider}initializing profiles: {reason}"))?;
@@ -50,7 +47,7 @@ fn percentage(field: &Document<'_>) -> Option<i64> {
     field.whole().filter(|value| *value != 0)
 }
 
-/// Up to 1.22 the queue's order is looked at before a profile is made.
+/// Where the queue's order is looked at before a profile is made.
 fn queue_sort(draft: &Draft<'_>, first: &Draft<'_>, context: &Context<'_>) -> Result<(), String> {
     let names = |draft: &Draft<'_>| -> Vec<String> {
         let set = draft.plugins.get(&Point::QueueSort);
@@ -58,7 +55,7 @@ fn queue_sort(draft: &Draft<'_>, first: &Draft<'_>, context: &Context<'_>) -> Re
     };
     let (name, own, first) = (&draft.name, names(draft), names(first));
     match (&own[..], &first[..]) {
-        _ if !(18..=22).contains(&context.release.0) => Ok(()),
+        _ if !context.rules().looks_up_queue_sort_first() => Ok(()),
         ([one], [other, ..]) if one != other => {
             Err(format!("different queue sort plugins for profile {name:?}: {one:?}, first: {other:?}"))
         }
@@ -81,7 +78,7 @@ fn one(draft: &Draft<'_>, context: &Context<'_>) -> Result<Profile, String> {
     let release = context.release;
     let mut profile = Profile::new(release, context.gates.clone());
     profile.scheduler_name.clone_from(&draft.name);
-    if release.0 <= 17 {
+    if !context.rules().configures_plugins() {
         return Ok(profile);
     }
     let mut seen = BTreeSet::new();
@@ -93,7 +90,9 @@ fn one(draft: &Draft<'_>, context: &Context<'_>) -> Result<Profile, String> {
         if !arguments::checked_when_made(name, context) || !framework::needed(&draft.plugins).any(|needed| needed == *name) {
             continue;
         }
-        if let Some(fault) = decode::fault(args.value(), name, context).filter(|_| release.0 == 18 && arguments::taken_in_1_18(name)) {
+        if let Some(fault) = decode::fault(args.value(), name, context)
+            .filter(|_| context.rules().plugins_decode_arguments() && arguments::taken_in_1_18(name))
+        {
             reasons = vec![fault];
         }
         refuse(name, &reasons, context)?;
@@ -138,7 +137,7 @@ fn fill(profile: &mut Profile, made: &Framework, draft: &Draft<'_>) {
     let alone = |entry: &&FilterEntry| {
         (labels || entry.name != "ServiceAffinity")
             && entry.plugin.without_prefilter(&profile.rules).is_known()
-            && defaults::extends(entry.name, Point::PreFilter, release)
+            && extends(entry.name, Point::PreFilter, release)
             && !made.runs(entry.name, Point::PreFilter)
     };
     profile.without_prefilter = profile.filters.iter().filter(alone).map(|entry| entry.name).collect();
@@ -148,8 +147,8 @@ fn fill(profile: &mut Profile, made: &Framework, draft: &Draft<'_>) {
     profile.generates_placements = made.runs("TopologyPlacementGenerator", Point::PlacementGenerate);
     let placements = |plugin: &Enabled| PLACEMENT_SCORES.iter().find(|name| **name == plugin.name).map(|name| (*name, plugin.weight));
     profile.placement_scores = made.at(Point::PlacementScore).iter().filter_map(placements).collect();
-    profile.preempts = profile.preempts && (release.0 <= 18 || made.runs("DefaultPreemption", Point::PostFilter));
-    if release.0 >= 19 {
+    if extends("DefaultPreemption", Point::PostFilter, release) {
+        profile.preempts = profile.preempts && made.runs("DefaultPreemption", Point::PostFilter);
         let known = ["DynamicResources", "DefaultPreemption"];
         let post = made.at(Point::PostFilter).iter().filter_map(|plugin| known.into_iter().find(|name| *name == plugin.name));
         profile.post_filters = post.collect();
@@ -161,7 +160,7 @@ fn fill(profile: &mut Profile, made: &Framework, draft: &Draft<'_>) {
 
 /// Whether a plugin scores though its PreScore is disabled.
 fn scores_alone(name: &str, made: &Framework, release: Release) -> bool {
-    defaults::extends(name, Point::PreScore, release) && !made.runs(name, Point::PreScore)
+    extends(name, Point::PreScore, release) && !made.runs(name, Point::PreScore)
 }
 
 /// The rule behind a plugin at a point, and the name it is told by. A configuration lives as long as the program, so do rules made of arguments.
@@ -210,7 +209,9 @@ fn caveats(profile: &mut Profile, made: &Framework, draft: &Draft<'_>, context: 
     for name in &made.twice {
         unverifiable.push(format!("The score of {name} runs twice, by a fault of kube-scheduler {release}; it is counted once here."));
     }
-    if release.0 <= 21 && draft.plugins.values().flat_map(|set| &set.enabled).any(|plugin| plugin.weight < 0) {
+    if ConfigRules::of(release).weight_check() == WeightCheck::ByMapOrder
+        && draft.plugins.values().flat_map(|set| &set.enabled).any(|plugin| plugin.weight < 0)
+    {
         unverifiable.push(format!(
             "A weight is below zero: by the order of a Go map, kube-scheduler {release} starts or refuses (total score of Score plugins could overflow)."
         ));
@@ -224,7 +225,7 @@ fn caveats(profile: &mut Profile, made: &Framework, draft: &Draft<'_>, context: 
     }
     for plugin in made.at(Point::Filter) {
         let name = &plugin.name;
-        let alone = defaults::extends(name, Point::PreFilter, release) && !made.runs(name, Point::PreFilter);
+        let alone = extends(name, Point::PreFilter, release) && !made.runs(name, Point::PreFilter);
         let known = || rule(name, Point::Filter, draft).is_some_and(|(_, plugin)| plugin.without_prefilter(&rules).is_known());
         if alone && !known() {
             unverifiable.push(format!("The plugin {name} filters but its PreFilter is disabled: upstream fails, or decides without it."));

@@ -4,6 +4,7 @@
 
 use super::ConfigVersion::{self, V1, V1Alpha1, V1Alpha2, V1Beta1, V1Beta2};
 use super::Context;
+use crate::release::{Span, since};
 
 /// What a field holds.
 #[derive(Clone, Copy, Debug)]
@@ -39,8 +40,8 @@ enum Package {
     Own,
     /// Always this.
     Fixed(&'static str),
-    /// `v1` up to 1.22, since then the configuration's own version.
-    OwnSince23,
+    /// `v1`, or the configuration's own version, by release.
+    OfExtender,
 }
 
 /// A field.
@@ -49,7 +50,7 @@ pub(super) struct Field {
     pub name: &'static str,
     /// What it holds.
     pub kind: Kind,
-    releases: (u16, u16),
+    releases: Span,
     versions: (ConfigVersion, ConfigVersion),
 }
 
@@ -59,15 +60,13 @@ struct Struct {
     fields: &'static [Field],
 }
 
-const END: u16 = u16::MAX;
-
 const fn field(name: &'static str, kind: Kind) -> Field {
-    Field { name, kind, releases: (0, END), versions: (V1Alpha1, V1) }
+    Field { name, kind, releases: since(0), versions: (V1Alpha1, V1) }
 }
 
 impl Field {
     const fn since(self, first: u16) -> Self {
-        Self { releases: (first, self.releases.1), ..self }
+        Self { releases: since(first), ..self }
     }
 
     const fn of(self, first: ConfigVersion, last: ConfigVersion) -> Self {
@@ -110,8 +109,8 @@ const STRUCTS: &[Struct] = &[
         field("httpTimeout", Kind::Duration).of(V1Beta1, V1), field("httpTimeout", Kind::Int(64)).of(V1Alpha1, V1Alpha2), field("nodeCacheCapable", Kind::Truth),
         field("managedResources", Kind::List("ExtenderManagedResource")), field("ignorable", Kind::Truth),
     ] },
-    Struct { name: "ExtenderManagedResource", package: Package::OwnSince23, fields: &[field("name", TEXT), field("ignoredByScheduler", Kind::Truth)] },
-    Struct { name: "ExtenderTLSConfig", package: Package::OwnSince23, fields: &[
+    Struct { name: "ExtenderManagedResource", package: Package::OfExtender, fields: &[field("name", TEXT), field("ignoredByScheduler", Kind::Truth)] },
+    Struct { name: "ExtenderTLSConfig", package: Package::OfExtender, fields: &[
         field("insecure", Kind::Truth), field("serverName", TEXT), field("certFile", TEXT), field("keyFile", TEXT), field("caFile", TEXT),
         field("certData", Kind::Bytes), field("keyData", Kind::Bytes), field("caData", Kind::Bytes),
     ] },
@@ -196,15 +195,13 @@ pub(super) fn is_args(kind: &str, context: &Context<'_>) -> bool {
     context.version >= V1Beta1 && kind.ends_with("Args") && field_of(kind, "kind", context).is_some()
 }
 
-/// The structs that 1.18 decodes apart from the file: whatever the case of their fields, and unknown ones left out
-/// (`kube-scheduler/config/v1/types.go` UnmarshalJSON).
-pub(super) fn reads_itself_in_1_18(of: &str) -> bool {
+/// Whether a struct is part of an extender.
+pub(super) fn is_of_extender(of: &str) -> bool {
     matches!(of, "Extender" | "ExtenderManagedResource" | "ExtenderTLSConfig")
 }
 
 fn exists(field: &Field, context: &Context<'_>) -> bool {
-    let (release, version) = (context.release.0, context.version);
-    (field.releases.0..=field.releases.1).contains(&release) && field.versions.0 <= version && version <= field.versions.1
+    field.releases.contains(context.release) && (field.versions.0..=field.versions.1).contains(&context.version)
 }
 
 /// Go's name of what a field holds.
@@ -230,7 +227,7 @@ pub(super) fn go_type(kind: Kind, context: &Context<'_>) -> String {
 fn package(name: &str, context: &Context<'_>) -> &'static str {
     match STRUCTS.iter().find(|known| known.name == name).map(|known| known.package) {
         Some(Package::Fixed(package)) => package,
-        Some(Package::OwnSince23) if context.release.0 <= 22 => "v1",
+        Some(Package::OfExtender) if context.rules().extender_structs_are_v1() => "v1",
         _ => context.version.name(),
     }
 }

@@ -7,16 +7,16 @@ use serde_json::Value;
 use crate::Arguments;
 
 use super::draft::{Configured, Draft};
-use super::plugin_set::{PluginSet, Point};
-use super::{ConfigVersion, Context, arguments, election, extenders, schema};
+use super::plugin_set::PluginSet;
+use super::{ConfigVersion, Context, arguments, extenders, schema};
+use crate::release::{Point, Span, ValidationWords, between, extends, since};
 use crate::validation::Document;
 
 /// Plugins that a version of the API took out: the version, the releases that say so, the plugins.
-const REMOVED: &[(ConfigVersion, u16, u16, &[&str])] = &[
+const REMOVED: &[(ConfigVersion, Span, &[&str])] = &[
     (
         ConfigVersion::V1Beta2,
-        22,
-        22,
+        between(22, 22),
         &[
             "NodeLabel",
             "ServiceAffinity",
@@ -26,18 +26,16 @@ const REMOVED: &[(ConfigVersion, u16, u16, &[&str])] = &[
             "RequestedToCapacityRatio",
         ],
     ),
-    (ConfigVersion::V1, 25, 28, &["SelectorSpread"]),
-    (ConfigVersion::V1, 31, u16::MAX, &["AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"]),
+    (ConfigVersion::V1, between(25, 28), &["SelectorSpread"]),
+    (ConfigVersion::V1, since(31), &["AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"]),
 ];
 
-/// Scores that NodeResourcesFit took over; v1beta1 of 1.22 has both and none may come together with it.
+/// Scores that NodeResourcesFit took over: in v1beta1 they are still there when it scores, and none may come together with it.
 const CONFLICTS: &[&str] = &["NodeResourcesLeastAllocated", "NodeResourcesMostAllocated", "RequestedToCapacityRatio"];
 
 /// All reasons against the file.
 pub(super) fn check(document: &Document<'_>, drafts: &[Draft<'_>], context: &Context<'_>) -> Vec<String> {
-    let mut wrong = election::check(document, context);
-    wrong.extend(election::addresses(document, context));
-    general(document, context, &mut wrong);
+    let mut wrong = general(document, context);
     wrong.extend(extenders::check(document, context));
     wrong.extend(percentage(&document.field("percentageOfNodesToScore")));
     let mut names = BTreeSet::new();
@@ -50,7 +48,7 @@ pub(super) fn check(document: &Document<'_>, drafts: &[Draft<'_>], context: &Con
             wrong.push(name.duplicate(&draft.name));
         }
         wrong.extend(percentage(&draft.place.field("percentageOfNodesToScore")));
-        if context.release.0 >= 22 {
+        if context.rules().validates_plugins() {
             wrong.extend(points(draft, context));
             wrong.extend(plugin_config(draft, context));
         }
@@ -59,9 +57,13 @@ pub(super) fn check(document: &Document<'_>, drafts: &[Draft<'_>], context: &Con
     wrong
 }
 
-fn general(document: &Document<'_>, context: &Context<'_>, wrong: &mut Vec<String>) {
+/// Of the fields that place no pod, those for leader election and the addresses served are not looked at.
+fn general(document: &Document<'_>, context: &Context<'_>) -> Vec<String> {
+    let burst = document.field("clientConnection").field("burst");
+    let mut wrong: Vec<String> =
+        burst.whole().filter(|value| *value < 0).map(|value| burst.invalid(value, "must be non-negative")).into_iter().collect();
     let parallelism = document.field("parallelism");
-    if let Some(value) = parallelism.whole().filter(|value| *value <= 0 && context.release.0 >= 20) {
+    if let Some(value) = parallelism.whole().filter(|value| *value <= 0 && context.rules().validates_parallelism()) {
         wrong.push(parallelism.invalid(value, "should be an integer value greater than zero"));
     }
     let (initial, most) = (document.field("podInitialBackoffSeconds"), document.field("podMaxBackoffSeconds"));
@@ -72,6 +74,7 @@ fn general(document: &Document<'_>, context: &Context<'_>, wrong: &mut Vec<Strin
     if last < first {
         wrong.push(most.invalid(last, "must be greater than or equal to PodInitialBackoffSeconds"));
     }
+    wrong
 }
 
 fn percentage(field: &Document<'_>) -> Option<String> {
@@ -90,7 +93,7 @@ fn points(draft: &Draft<'_>, context: &Context<'_>) -> Vec<String> {
             wrong.extend(removed(&place, &plugin.name, context));
         }
     }
-    if context.version == ConfigVersion::V1Beta1 && context.release.0 == 22 {
+    if context.version == ConfigVersion::V1Beta1 && extends("NodeResourcesFit", Point::Score, context.release) {
         let scores = listed(Point::Score);
         let others: Vec<String> =
             scores.iter().filter(|plugin| CONFLICTS.contains(&plugin.name.as_str())).map(|plugin| format!("{:?}", plugin.name)).collect();
@@ -107,10 +110,10 @@ fn points(draft: &Draft<'_>, context: &Context<'_>) -> Vec<String> {
 }
 
 fn removed(place: &str, name: &str, context: &Context<'_>) -> Option<String> {
-    let (version, ..) = REMOVED.iter().find(|(version, first, last, names)| {
-        context.version >= *version && (*first..=*last).contains(&context.release.0) && names.contains(&name)
-    })?;
-    let word = if context.release.0 >= 25 { "invalid" } else { "removed" };
+    let (version, ..) = REMOVED
+        .iter()
+        .find(|(version, releases, names)| context.version >= *version && releases.contains(context.release) && names.contains(&name))?;
+    let word = context.rules().removed_plugin();
     // The version that took it out is named without its group where it is v1.
     let of = if *version == ConfigVersion::V1 { "v1".to_owned() } else { version_of(*version) };
     let own = version_of(context.version);
@@ -141,35 +144,33 @@ fn plugin_config(draft: &Draft<'_>, context: &Context<'_>) -> Vec<String> {
 
 /// One queue, so one order: every profile's set must be that of the first.
 fn common_queue_sort(drafts: &[Draft<'_>], context: &Context<'_>) -> Vec<String> {
-    let release = context.release;
+    let rules = context.rules();
+    let merged = rules.compares_merged_queue_sort();
     let set = |draft: &Draft<'_>| {
-        // Up to 1.21 the defaults were not merged yet.
-        let sets = if release.0 <= 21 { &draft.custom } else { &draft.plugins };
+        let sets = if merged { &draft.plugins } else { &draft.custom };
         sets.get(&Point::QueueSort).cloned()
     };
     let Some((first, others)) = drafts.split_first() else { return Vec::new() };
     let mut wrong = Vec::new();
     let canon = set(first);
     let count = canon.as_ref().map_or(0, |set| set.enabled.len());
-    if count > 1 && release.0 >= 22 {
+    if count > 1 && merged {
         wrong.push(queue_sort(first).field("Enabled").invalid(count, "only one queue sort plugin can be enabled"));
     }
-    let why = match release.0 {
-        ..=29 => "has to match for all profiles",
-        30..=33 => "queueSort must be the same for all profiles",
-        _ => "must be the same for all profiles",
-    };
     for draft in others {
         let own = set(draft);
-        let same = if release.0 <= 20 { own == canon } else { own.clone().unwrap_or_default() == canon.clone().unwrap_or_default() };
+        let same =
+            if rules.queue_sort_may_be_nil() { own == canon } else { own.clone().unwrap_or_default() == canon.clone().unwrap_or_default() };
         if !same {
             let told = match &own {
-                None if release.0 <= 20 => "\"null\"".to_owned(),
-                own => own.as_ref().unwrap_or(&PluginSet::default()).told(release),
+                None if rules.queue_sort_may_be_nil() => "\"null\"".to_owned(),
+                own => own.as_ref().unwrap_or(&PluginSet::default()).told(context.release),
             };
-            wrong.push(queue_sort(draft).invalid(told, why));
+            wrong.push(queue_sort(draft).invalid(told, rules.other_queue_sort()));
         }
-        wrong.extend(queue_sort_arguments(draft, first, &canon.clone().unwrap_or_default(), context));
+        if merged {
+            wrong.extend(queue_sort_arguments(draft, first, &canon.clone().unwrap_or_default(), context));
+        }
     }
     wrong
 }
@@ -178,15 +179,18 @@ fn common_queue_sort(drafts: &[Draft<'_>], context: &Context<'_>) -> Vec<String>
 fn queue_sort_arguments(draft: &Draft<'_>, first: &Draft<'_>, canon: &PluginSet, context: &Context<'_>) -> Vec<String> {
     let name = canon.enabled.first().map_or("", |plugin| plugin.name.as_str());
     let wanted = first.arguments_of(name).filter(|_| !name.is_empty()).map_or(&Value::Null, Document::value);
-    let why = if context.release.0 <= 29 { "has to match for all profiles" } else { "queueSort must be the same for all profiles" };
     let others = draft.arguments.iter().filter(|(_, known, args)| *known == name && args.value() != wanted);
-    // Up to 1.33 arguments that were not decoded are shown as the bytes of a Go struct.
-    let undecoded = context.release.0 <= 33 && !schema::is_args(&format!("{name}Args"), context);
+    // Arguments that were not decoded are the bytes of a Go struct.
+    let undecoded = !ValidationWords::of(context.release).shows_values_as_json() && !schema::is_args(&format!("{name}Args"), context);
     let told = |(.., args): &Configured<'_>| {
         let bytes = if undecoded { " (kube-scheduler shows its bytes)" } else { "" };
-        draft.place.field("pluginConfig").field("args").invalid(format!("{}{bytes}", args.value()), why)
+        draft
+            .place
+            .field("pluginConfig")
+            .field("args")
+            .invalid(format!("{}{bytes}", args.value()), context.rules().other_queue_sort_arguments())
     };
-    others.filter(|_| context.release.0 >= 22).map(told).collect()
+    others.map(told).collect()
 }
 
 fn queue_sort<'d>(draft: &Draft<'d>) -> Document<'d> {

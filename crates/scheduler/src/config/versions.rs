@@ -1,5 +1,6 @@
 //! Versions of the configuration's API, and the releases that read them.
 
+use crate::release::{ConfigRules, Span, between, since};
 use crate::{Gates, Release};
 
 use super::source_tree::File;
@@ -17,14 +18,14 @@ pub(crate) enum ConfigVersion {
     V1,
 }
 
-/// Each version with the first and the last release that reads it (`apis/config/scheme/scheme.go`).
-const VERSIONS: [(ConfigVersion, &str, u16, u16); 6] = [
-    (ConfigVersion::V1Alpha1, "v1alpha1", 9, 18),
-    (ConfigVersion::V1Alpha2, "v1alpha2", 18, 18),
-    (ConfigVersion::V1Beta1, "v1beta1", 19, 22),
-    (ConfigVersion::V1Beta2, "v1beta2", 22, 27),
-    (ConfigVersion::V1Beta3, "v1beta3", 23, 28),
-    (ConfigVersion::V1, "v1", 25, u16::MAX),
+/// Each version with the releases that read it (`apis/config/scheme/scheme.go`).
+const VERSIONS: [(ConfigVersion, &str, Span); 6] = [
+    (ConfigVersion::V1Alpha1, "v1alpha1", between(9, 18)),
+    (ConfigVersion::V1Alpha2, "v1alpha2", between(18, 18)),
+    (ConfigVersion::V1Beta1, "v1beta1", between(19, 22)),
+    (ConfigVersion::V1Beta2, "v1beta2", between(22, 27)),
+    (ConfigVersion::V1Beta3, "v1beta3", between(23, 28)),
+    (ConfigVersion::V1, "v1", since(25)),
 ];
 
 impl ConfigVersion {
@@ -44,7 +45,8 @@ impl ConfigVersion {
                 Err(decode::arguments_alone(file, &kind, &Context { version: known, release, gates }))
             }
             _ => {
-                let readable: Vec<String> = Self::readable(release).map(|(_, name, ..)| format!("{}/{name}", group(release))).collect();
+                let group = ConfigRules::of(release).api_group();
+                let readable: Vec<String> = Self::readable(release).map(|(_, name, ..)| format!("{group}/{name}")).collect();
                 let refusal = decode::not_registered(&kind, &version, release);
                 Err(format!("{refusal}: kube-scheduler {release} reads KubeSchedulerConfiguration of {}", readable.join(", ")))
             }
@@ -53,12 +55,12 @@ impl ConfigVersion {
 
     /// The version of an `apiVersion`, if this release reads it.
     pub(crate) fn named(version: &str, release: Release) -> Option<Self> {
-        let name = version.strip_prefix(group(release))?.strip_prefix('/')?;
+        let name = version.strip_prefix(ConfigRules::of(release).api_group())?.strip_prefix('/')?;
         Self::readable(release).find(|(_, known, ..)| *known == name).map(|(version, ..)| *version)
     }
 
-    fn readable(release: Release) -> impl Iterator<Item = &'static (Self, &'static str, u16, u16)> {
-        VERSIONS.iter().filter(move |(_, _, first, last)| (*first..=*last).contains(&release.0))
+    fn readable(release: Release) -> impl Iterator<Item = &'static (Self, &'static str, Span)> {
+        VERSIONS.iter().filter(move |(.., releases)| releases.contains(release))
     }
 
     /// As a file spells it.
@@ -75,8 +77,4 @@ impl ConfigVersion {
     pub(crate) fn replaces_in_place(self) -> bool {
         self >= Self::V1Beta2
     }
-}
-
-fn group(release: Release) -> &'static str {
-    if release.0 <= 11 { "componentconfig" } else { "kubescheduler.config.k8s.io" }
 }

@@ -1,7 +1,7 @@
 //! A scheduler: its release, the plugins it runs in their order and with their weights, and what they are told.
 
 use crate::framework::{FilterEntry, FilterMode, Gang, Profile, ScoreEntry};
-use crate::release::{Arguments, FILTERS, Gates, PREFILTERS, Rules, SCORES, judged_as, row, takes_part};
+use crate::release::{Arguments, FILTERS, Gates, PREFILTERS, Rules, SCORES, added_scores, judged_as, row, takes_part};
 use crate::{Release, legacy, registry};
 
 pub(crate) mod scheduler;
@@ -23,15 +23,10 @@ impl Profile {
             .filter(|name| enabled(name))
             .map(|name| FilterEntry { name, plugin: registry::named(legacy::predicate_behind(name, release).unwrap_or(name)) })
             .collect();
-        // What gates add (`algorithmprovider/registry.go`, `v1beta2/default_plugins.go`): 1.21 and 1.22 volumes, those since have them in the
-        // row; 1.19 (in the row) to 1.23 what spread pods before constraints did.
-        let volumes = (21..=22).contains(&release.0) && gates.on("VolumeCapacityPriority");
-        let spread = (20..=23).contains(&release.0) && !gates.on("DefaultPodTopologySpread");
         let scores = row(SCORES, release)
             .iter()
             .filter(|(name, _)| enabled(name))
-            .chain(volumes.then_some(&("VolumeBinding", 1)))
-            .chain(spread.then_some(&("SelectorSpread", 1)))
+            .chain(added_scores(release, &gates))
             .map(|(name, weight)| ScoreEntry { name, plugin: registry::named(name), weight: *weight })
             .collect();
         Self {
@@ -48,16 +43,15 @@ impl Profile {
             generates_placements: gates.on("TopologyAwareWorkloadScheduling"),
             placement_scores: PLACEMENT_SCORES.iter().map(|name| (*name, 1)).collect(),
             scoring: true,
-            filter_mode: match release.0 {
-                ..=9 => FilterMode::All,
-                17 => FilterMode::FirstReason,
-                _ if rules.all_filters_run => FilterMode::All,
-                _ => FilterMode::FirstRefusal,
+            filter_mode: match () {
+                () if rules.all_predicates_run() || rules.all_filters_run => FilterMode::All,
+                () if rules.one_reason_a_node() => FilterMode::FirstReason,
+                () => FilterMode::FirstRefusal,
             },
             arguments: Arguments::new(rules.spread_system_defaults, gates.on("StorageCapacityScoring")),
             percentage_of_nodes_to_score: None,
             post_filters: rules.dra.then_some("DynamicResources").into_iter().chain(["DefaultPreemption"]).collect(),
-            preempts: release.0 >= 11 || gates.on("PodPriority"),
+            preempts: rules.preempts_without_gate() || gates.on("PodPriority"),
             unverifiable: Vec::new(),
             gates,
             rules,

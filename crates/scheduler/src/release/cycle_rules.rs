@@ -100,6 +100,16 @@ impl Rules {
         self.release.0 <= 17
     }
 
+    /// Whether every predicate runs, whatever those before it say (`core/generic_scheduler.go` podFitsOnNode, 1.9).
+    pub(crate) fn all_predicates_run(&self) -> bool {
+        self.release.0 <= 9
+    }
+
+    /// Whether it preempts without the gate PodPriority (`scheduler.go` preempt, since 1.11).
+    pub(crate) fn preempts_without_gate(&self) -> bool {
+        self.release.0 >= 11
+    }
+
     /// Whether a node's refusal names one reason, of extended resources one by a map's order (`predicates.go`, 1.17).
     pub(crate) fn one_reason_a_node(&self) -> bool {
         self.release.0 == 17

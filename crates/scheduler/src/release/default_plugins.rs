@@ -203,6 +203,20 @@ pub(crate) fn takes_part(plugin: &str, release: Release, gates: &Gates) -> bool 
         })
 }
 
+/// A score that a gate adds behind those of the row: in which releases, the gate, whether it is on or off, the score with its weight.
+type Added = (RangeInclusive<u16>, &'static str, bool, (&'static str, i64));
+
+/// `algorithmprovider/registry.go`, `v1beta2/default_plugins.go`: volumes, which the rows since 1.23 have; what spread pods before constraints
+/// did, which the row of 1.19 has.
+const ADDED: &[Added] =
+    &[(21..=22, "VolumeCapacityPriority", true, ("VolumeBinding", 1)), (20..=23, "DefaultPodTopologySpread", false, ("SelectorSpread", 1))];
+
+/// The scores that gates add behind those of the row.
+pub(crate) fn added_scores(release: Release, gates: &Gates) -> impl Iterator<Item = &'static (&'static str, i64)> {
+    let added = ADDED.iter().filter(move |(minors, gate, on, _)| minors.contains(&release.0) && gates.on(gate) == *on);
+    added.map(|(.., score)| score)
+}
+
 /// What a table says of a release.
 pub(crate) fn row<T>(table: &'static [Row<T>], release: Release) -> &'static [T] {
     table.iter().find(|(minors, ..)| minors.contains(&release.0)).map_or(&[], |(_, row, _)| row)

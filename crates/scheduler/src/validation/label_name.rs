@@ -1,15 +1,9 @@
-//! Which of upstream's words a release says of the keys and values of labels.
-
-use ketcd_kube::LabelWords;
+//! What is wrong with the keys and values of labels, in the words of a release.
 
 use crate::Release;
+use crate::release::ValidationWords;
 
 use super::document::Document;
-
-fn words(release: Release) -> LabelWords {
-    let (key, unit) = if release.0 >= 35 { ("valid label key", "bytes") } else { ("qualified name", "characters") };
-    LabelWords { key, unit, standard: if release.0 >= 20 { "a lowercase RFC 1123" } else { "a DNS-1123" } }
-}
 
 /// Returns what is wrong with a field that must be a label's key.
 pub(crate) fn check(field: &Document<'_>, release: Release) -> Vec<String> {
@@ -18,10 +12,10 @@ pub(crate) fn check(field: &Document<'_>, release: Release) -> Vec<String> {
 
 /// Returns what is wrong with a label's key.
 pub(crate) fn of_name(text: &str, release: Release) -> Vec<String> {
-    words(release).key_problems(text)
+    ValidationWords::of(release).labels().key_problems(text)
 }
 
 /// Returns what is wrong with a label's value.
 pub(crate) fn of_value(text: &str, release: Release) -> Vec<String> {
-    words(release).value_problems(text)
+    ValidationWords::of(release).labels().value_problems(text)
 }

@@ -2,6 +2,7 @@
 //! `apimachinery/pkg/labels/selector.go`.
 
 use crate::Release;
+use crate::release::ValidationWords;
 
 use super::document::Document;
 use super::label_name;
@@ -30,8 +31,8 @@ fn expression(requirement: &Document<'_>, release: Release) -> Vec<String> {
     let found = values.elements();
     let mut wrong = Vec::new();
     if !OPERATORS.contains(&operator.text()) {
-        // Up to 1.27 those that are supported are not told.
-        return vec![operator.unsupported(if release.0 >= 28 { OPERATORS } else { &[] })];
+        let listed = ValidationWords::of(release).lists_selector_operators();
+        return vec![operator.unsupported(if listed { OPERATORS } else { &[] })];
     }
     let of_key = label_name::of_name(key.text(), release);
     if !of_key.is_empty() {
@@ -56,10 +57,10 @@ fn expression(requirement: &Document<'_>, release: Release) -> Vec<String> {
     wrong
 }
 
-/// Values as Go prints them, since 1.34 as JSON.
+/// Values as a reason against them shows them.
 fn told(values: &Document<'_>, release: Release) -> String {
     let texts: Vec<String> = values.elements().iter().map(|value| format!("{:?}", value.text())).collect();
-    match (release.0 >= 34, values.is_absent()) {
+    match (ValidationWords::of(release).shows_values_as_json(), values.is_absent()) {
         (true, true) => "null".to_owned(),
         (true, false) => format!("[{}]", texts.join(",")),
         (false, true) => "[]string(nil)".to_owned(),

@@ -7,6 +7,7 @@ mod spread;
 
 use std::sync::Arc;
 
+use crate::release::{ConfigRules, ValidationWords};
 use crate::{Arguments, Release};
 
 use super::Context;
@@ -39,13 +40,13 @@ pub(super) fn not_made(plugin: &str, reasons: &[String], release: Release) -> Op
         [one] => one.clone(),
         many => format!("[{}]", many.join(", ")),
     };
-    let word = if release.0 <= 19 { "error initializing" } else { "initializing" };
+    let word = ConfigRules::of(release).initializing();
     Some(format!("{word} plugin {plugin:?}: {told}"))
 }
 
-/// Whether the plugin itself checks its arguments, when it is made: every one up to 1.21, and one that validation overlooks.
+/// Whether the plugin itself checks its arguments, when it is made: where validation does not, or overlooks it.
 pub(super) fn checked_when_made(plugin: &str, context: &Context<'_>) -> bool {
-    context.release.0 <= 21 || plugin == "NodeResourcesFit"
+    !context.rules().validates_plugins() || plugin == "NodeResourcesFit"
 }
 
 /// Whether the plugin takes arguments in 1.18, which it decodes itself.
@@ -66,27 +67,26 @@ fn inter_pod_affinity(args: &Document<'_>, context: &Context<'_>, arguments: &mu
     let weight = args.field("hardPodAffinityWeight");
     let Some(value) = weight.whole() else { return Vec::new() };
     arguments.hard_pod_affinity_weight = value;
-    let why = if context.release.0 <= 20 { "not in valid range [0-100]" } else { "not in valid range [0, 100]" };
-    (!(0..=100).contains(&value)).then(|| weight.invalid(value, why)).into_iter().collect()
+    (!(0..=100).contains(&value)).then(|| weight.invalid(value, context.rules().hard_pod_affinity_range())).into_iter().collect()
 }
 
 fn volume_binding(args: &Document<'_>, context: &Context<'_>, arguments: &mut Arguments) -> Vec<String> {
     let (timeout, points) = (args.field("bindTimeoutSeconds"), args.field("shape"));
-    let mut wrong = Vec::new();
-    if context.release.0 <= 18 {
+    let (rules, mut wrong) = (context.rules(), Vec::new());
+    if !rules.volume_binding_takes_arguments() {
         return wrong;
     }
     match timeout.whole() {
-        Some(value) if value <= 0 && context.release.0 <= 20 => {
+        Some(value) if value <= 0 && !rules.takes_zero_bind_timeout() => {
             wrong.push(format!("invalid BindTimeoutSeconds: {value}, must be positive integer"));
         }
         Some(value) if value < 0 => wrong.push(timeout.invalid(value, "invalid BindTimeoutSeconds, should not be a negative value")),
         _ => {}
     }
-    if points.is_absent() || context.release.0 <= 21 {
+    if points.is_absent() || !rules.takes_volume_shape() {
         return wrong;
     }
-    let gate = if context.release.0 >= 33 { "StorageCapacityScoring" } else { "VolumeCapacityPriority" };
+    let gate = rules.volume_shape_gate();
     if context.gates.on(gate) {
         arguments.volume_shape = resources::shape(&points, context, &mut wrong);
     } else {
@@ -96,9 +96,9 @@ fn volume_binding(args: &Document<'_>, context: &Context<'_>, arguments: &mut Ar
     wrong
 }
 
-/// A shape as Go prints it, since 1.34 as JSON.
+/// A shape as a reason against it shows it.
 fn told_shape(points: &Document<'_>, context: &Context<'_>) -> String {
-    let json = context.release.0 >= 34;
+    let json = ValidationWords::of(context.release).shows_values_as_json();
     let point = |point: &Document<'_>| {
         let (utilization, score) = (point.field("utilization").whole().unwrap_or(0), point.field("score").whole().unwrap_or(0));
         if json {
@@ -116,7 +116,7 @@ fn preemption(args: &Document<'_>, context: &Context<'_>, arguments: &mut Argume
     let (percent, count) = (percentage.whole().unwrap_or(10), absolute.whole().unwrap_or(100));
     arguments.min_candidates = (usize::try_from(percent).unwrap_or(0), usize::try_from(count).unwrap_or(0));
     let (bad_percent, bad_count, none) = (!(0..=100).contains(&percent), count < 0, percent == 0 && count == 0);
-    if context.release.0 <= 20 {
+    if !context.rules().reports_fields_of_arguments() {
         let why = match () {
             () if bad_percent => "minCandidateNodesPercentage is not in the range [0, 100]",
             () if bad_count => "minCandidateNodesAbsolute is not in the range [0, inf)",
@@ -139,7 +139,7 @@ fn dynamic_resources(args: &Document<'_>, context: &Context<'_>) -> Vec<String> 
     let (filter, binding) = (args.field("filterTimeout"), args.field("bindingTimeout"));
     let gates = context.gates;
     let mut wrong = Vec::new();
-    if !filter.is_absent() && context.release.0 >= 34 {
+    if !filter.is_absent() && context.rules().takes_filter_timeout() {
         let value = parse_go_duration(filter.text()).unwrap_or(0);
         if !gates.on("DRASchedulerFilterTimeout") {
             wrong.push(filter.forbidden("DRASchedulingFilterTimeout feature gate is disabled"));
@@ -147,7 +147,7 @@ fn dynamic_resources(args: &Document<'_>, context: &Context<'_>) -> Vec<String> 
             wrong.push(filter.invalid(format!("{:?}", ketcd_kube::go_duration::go_duration(value)), "must be zero or positive"));
         }
     }
-    if !binding.is_absent() && context.release.0 >= 35 {
+    if !binding.is_absent() && context.rules().takes_binding_timeout() {
         let value = parse_go_duration(binding.text()).unwrap_or(0);
         if !(gates.on("DRADeviceBindingConditions") && gates.on("DRAResourceClaimDeviceStatus")) {
             wrong.push(binding.forbidden("DRADeviceBindingConditions or DRAResourceClaimDeviceStatus feature gate is disabled"));
@@ -165,7 +165,7 @@ fn node_label(args: &Document<'_>, context: &Context<'_>) -> Vec<String> {
         let (present, absent) = (args.field(present), args.field(absent));
         for label in absent.elements() {
             let Some(other) = present.elements().into_iter().rfind(|other| other.text() == label.text()) else { continue };
-            if context.release.0 <= 20 {
+            if !context.rules().reports_fields_of_arguments() {
                 let listed = |list: &Document<'_>| texts(list).join(" ");
                 let (text, present, absent) = (label.text(), listed(&present), listed(&absent));
                 let why = format!("exist in both the present([{present}]) and absent([{absent}]) label list");

@@ -11,7 +11,7 @@ use crate::validation::{Document, node_selector_term};
 /// Reads and checks the affinity that is added to every pod's.
 pub(super) fn read(args: &Document<'_>, context: &Context<'_>, arguments: &mut Arguments) -> Vec<String> {
     let added = args.field("addedAffinity");
-    if added.is_absent() || context.release.0 <= 19 {
+    if added.is_absent() || !context.rules().takes_added_affinity() {
         return Vec::new();
     }
     if let Ok(affinity) = serde_json::from_value::<core::NodeAffinity>(added.value().clone()) {
@@ -25,8 +25,7 @@ pub(super) fn read(args: &Document<'_>, context: &Context<'_>, arguments: &mut A
         // The path of a preference leaves out its field.
         wrong.extend(node_selector_term(&term.field("preference"), term.path(), context.release));
     }
-    // 1.20 shows the whole list and, of its terms' faults, what they were called before.
-    if context.release.0 == 20 {
+    if context.rules().shows_whole_added_affinity() {
         wrong = wrong.iter().map(|reason| in_words_of(21, reason, context.release)).collect();
     }
     wrong

@@ -23,8 +23,8 @@ pub(super) fn fit(args: &Document<'_>, context: &Context<'_>, arguments: &mut Ar
     let (resources, groups) = (args.field("ignoredResources"), args.field("ignoredResourceGroups"));
     arguments.ignored_resources = texts(&resources);
     arguments.ignored_resource_groups = texts(&groups);
-    let mut wrong = Vec::new();
-    if context.release.0 <= 18 {
+    let (rules, mut wrong) = (context.rules(), Vec::new());
+    if !rules.checks_ignored_resources() {
         return wrong;
     }
     for resource in resources.elements() {
@@ -37,7 +37,7 @@ pub(super) fn fit(args: &Document<'_>, context: &Context<'_>, arguments: &mut Ar
         wrong.extend(label_name::check(&group, context.release));
     }
     let given = args.field("scoringStrategy");
-    if context.release.0 >= 22 && !given.is_absent() {
+    if rules.takes_scoring_strategy() && !given.is_absent() {
         wrong.extend(strategy(&given, args, context, arguments));
         let kind = given.field("type").text();
         if wrong.is_empty() && !is_strategy(kind) {
@@ -45,7 +45,7 @@ pub(super) fn fit(args: &Document<'_>, context: &Context<'_>, arguments: &mut Ar
         }
         let ratio = given.field("requestedToCapacityRatio");
         if wrong.is_empty() && kind == "RequestedToCapacityRatio" && ratio.is_absent() {
-            // Up to 1.35 it is dereferenced unseen.
+            // Where validation does not look, it is dereferenced unseen.
             let panic = "kube-scheduler panics: runtime error: invalid memory address or nil pointer dereference";
             wrong.push(format!("{} is not given: {panic}", ratio.path()));
         }
@@ -54,14 +54,12 @@ pub(super) fn fit(args: &Document<'_>, context: &Context<'_>, arguments: &mut Ar
 }
 
 fn strategy(given: &Document<'_>, args: &Document<'_>, context: &Context<'_>, arguments: &mut Arguments) -> Vec<String> {
-    let release = context.release.0;
-    let mut wrong = Vec::new();
+    let (rules, mut wrong) = (context.rules(), Vec::new());
     let (kind, ratio) = (given.field("type"), given.field("requestedToCapacityRatio"));
-    if !is_strategy(kind.text()) && release >= 25 {
+    if !is_strategy(kind.text()) && rules.validates_scoring_strategy() {
         wrong.push(kind.unsupported(STRATEGIES));
     }
-    // Up to 1.24 the paths of what lies in the strategy leave it out.
-    let above = if release <= 24 { args.clone() } else { given.clone() };
+    let above = if rules.validates_scoring_strategy() { given.clone() } else { args.clone() };
     let list = given.field("resources");
     check_weights(&list, &above.field("resources"), weight, &mut wrong);
     arguments.strategy_resources = resources(&list);
@@ -69,17 +67,16 @@ fn strategy(given: &Document<'_>, args: &Document<'_>, context: &Context<'_>, ar
     let needs_shape = kind.text() == "RequestedToCapacityRatio";
     let mut shape_found = Vec::new();
     if !ratio.is_absent() {
-        // Up to 1.35 the path of the shape leaves out the field it lies in.
-        let place = if release <= 35 { above.field("shape") } else { points.clone() };
+        let place = if rules.validates_capacity_ratio() { points.clone() } else { above.field("shape") };
         let mut found = Vec::new();
         shape_found = shape(&points, context, &mut found);
         let found = found.into_iter().map(|reason| reason.replacen(points.path(), place.path(), 1));
-        match release {
-            ..=22 if points.elements().is_empty() => {}
-            36.. if !needs_shape => wrong.push(ratio.forbidden("must be nil when type is not RequestedToCapacityRatio")),
-            _ => wrong.extend(found),
+        if rules.validates_capacity_ratio() && !needs_shape {
+            wrong.push(ratio.forbidden("must be nil when type is not RequestedToCapacityRatio"));
+        } else if rules.refuses_empty_shape() || !points.elements().is_empty() {
+            wrong.extend(found);
         }
-    } else if needs_shape && release >= 36 {
+    } else if needs_shape && rules.validates_capacity_ratio() {
         wrong.push(ratio.required("must be specified when type is RequestedToCapacityRatio"));
     }
     arguments.strategy = match kind.text() {
@@ -123,17 +120,15 @@ fn check_weights(list: &Document<'_>, place: &Document<'_>, weight: fn(&Document
 /// NodeResourcesLeastAllocated and NodeResourcesMostAllocated, up to 1.22.
 pub(super) fn allocated(args: &Document<'_>, context: &Context<'_>, into: &mut Resources) -> Vec<String> {
     let list = args.field("resources");
-    let mut wrong = Vec::new();
-    if context.release.0 <= 18 {
-        // It took no arguments yet.
+    let (rules, mut wrong) = (context.rules(), Vec::new());
+    if !rules.allocated_scores_take_arguments() {
         return wrong;
     }
     *into = resources(&list);
-    if context.release.0 >= 21 {
+    if rules.reports_fields_of_arguments() {
         check_weights(&list, &list, written, &mut wrong);
         return wrong;
     }
-    // Up to 1.20 the first that is wrong is told.
     wrong.extend(list.elements().iter().find_map(|entry| {
         let (name, weight) = (entry.field("name").text(), written(entry));
         let why = if weight <= 0 { "a positive value" } else { "less than 100" };
@@ -145,23 +140,23 @@ pub(super) fn allocated(args: &Document<'_>, context: &Context<'_>, into: &mut R
 /// RequestedToCapacityRatio, up to 1.22.
 pub(super) fn capacity_ratio(args: &Document<'_>, context: &Context<'_>, arguments: &mut Arguments) -> Vec<String> {
     let list = args.field("resources");
-    let mut wrong = Vec::new();
+    let (rules, mut wrong) = (context.rules(), Vec::new());
     arguments.capacity_ratio = (shape(&args.field("shape"), context, &mut wrong), resources(&list));
     for entry in list.elements() {
         // What a Policy leaves out is not filled in (here of this version, in releases that read no configuration of it).
-        let filled = context.release.0 >= 22 && context.version != ConfigVersion::V1Alpha2;
+        let filled = rules.defaults_capacity_ratio_weights() && context.version != ConfigVersion::V1Alpha2;
         let (name, field, value) =
             (entry.field("name").text(), entry.field("weight"), if filled { weight(&entry) } else { written(&entry) });
-        if value >= 1 || context.release.0 <= 18 {
+        if value >= 1 || !rules.checks_capacity_ratio_weights() {
             continue;
         }
-        wrong.push(if context.release.0 >= 21 {
+        wrong.push(if rules.reports_fields_of_arguments() {
             field.invalid(value, format!("resource weight of {name} not in valid range [1, inf)"))
         } else {
             format!("resource {name} weight {value} must not be less than 1")
         });
     }
-    if context.release.0 <= 20 {
+    if !rules.reports_fields_of_arguments() {
         wrong.truncate(1);
     }
     wrong
@@ -172,9 +167,9 @@ pub(super) fn shape(points: &Document<'_>, context: &Context<'_>, wrong: &mut Ve
     let number = |point: &Document<'_>, name: &str| point.field(name).whole().unwrap_or(0);
     let elements = points.elements();
     let found: Vec<(i64, i64)> = elements.iter().map(|point| (number(point, "utilization"), number(point, "score"))).collect();
-    if context.release.0 <= 20 {
-        // 1.18 looks at the scores after their conversion.
-        let factor = if context.release.0 == 18 { 10 } else { 1 };
+    let rules = context.rules();
+    if !rules.reports_fields_of_arguments() {
+        let factor = if rules.checks_multiplied_scores() { 10 } else { 1 };
         let scores: Vec<(i64, i64)> = found.iter().map(|(used, score)| (*used, score.saturating_mul(factor))).collect();
         wrong.extend(first_fault(&scores, 10 * factor));
         return found;
@@ -183,7 +178,7 @@ pub(super) fn shape(points: &Document<'_>, context: &Context<'_>, wrong: &mut Ve
         wrong.push(points.required("at least one point must be specified"));
     }
     if let Some(at) = found.windows(2).position(|pair| pair[0].0 >= pair[1].0) {
-        let what = if context.release.0 >= 34 { "values" } else { "utilization values" };
+        let what = rules.sorted_values();
         wrong.push(elements[at + 1].field("utilization").invalid(found[at + 1].0, format!("{what} must be sorted in increasing order")));
     }
     for (point, (used, score)) in elements.iter().zip(&found) {
@@ -197,7 +192,7 @@ pub(super) fn shape(points: &Document<'_>, context: &Context<'_>, wrong: &mut Ve
     found
 }
 
-/// What releases up to 1.20 say of a shape: one thing, without its place.
+/// The first fault of a shape, without its place.
 fn first_fault(shape: &[(i64, i64)], most: i64) -> Option<String> {
     if shape.is_empty() {
         return Some("at least one point must be specified".to_owned());
@@ -211,7 +206,7 @@ fn first_fault(shape: &[(i64, i64)], most: i64) -> Option<String> {
         () if *used > 100 => Some(format!("utilization values must not be greater than 100. Utilization[{at}]=={used}")),
         () if *score < 0 => Some(format!("score values must not be less than 0. Score[{at}]=={score}")),
         () if *score > most => {
-            // 1.18, which looks at stretched scores, has other words.
+            // Of multiplied scores in other words.
             let must = if most > 10 { "" } else { "must " };
             Some(format!("score values {must}not be greater than {most}. Score[{at}]=={score}"))
         }
@@ -223,7 +218,7 @@ fn first_fault(shape: &[(i64, i64)], most: i64) -> Option<String> {
 pub(super) fn balanced(args: &Document<'_>, context: &Context<'_>, arguments: &mut Arguments) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut names: Vec<Arc<str>> = Vec::new();
-    for entry in args.field("resources").elements().iter().filter(|_| context.release.0 >= 22) {
+    for entry in args.field("resources").elements().iter().filter(|_| context.rules().takes_scoring_strategy()) {
         let name = entry.field("name");
         if names.iter().any(|known| **known == *name.text()) {
             wrong.push(name.duplicate(name.text()));

@@ -15,13 +15,13 @@ pub(super) fn read(args: &Document<'_>, context: &Context<'_>, arguments: &mut A
     let system = context.gates.on("DefaultPodTopologySpread");
     // Up to v1beta1 a list alone was enough to say that it is the list that counts.
     let by_itself = if system && (constraints.is_empty() || context.version >= ConfigVersion::V1Beta2) { "System" } else { "List" };
-    let defaulting = if kind.text().is_empty() || context.release.0 <= 19 { by_itself } else { kind.text() };
+    let defaulting = if kind.text().is_empty() || !context.rules().takes_defaulting_type() { by_itself } else { kind.text() };
     let mut wrong = Vec::new();
     match defaulting {
         "System" if !constraints.is_empty() => wrong.push(kind.invalid("\"System\"", "when .defaultConstraints are not empty")),
         "System" | "List" => {}
-        _ if context.release.0 <= 20 => wrong.push(kind.invalid_text("must be one of {\"System\", \"List\"}")),
-        _ => wrong.push(kind.unsupported(&["System", "List"])),
+        _ if context.rules().defaulting_type_is_unsupported() => wrong.push(kind.unsupported(&["System", "List"])),
+        _ => wrong.push(kind.invalid_text("must be one of {\"System\", \"List\"}")),
     }
     let mut interner = Interner::default();
     let mut compiled: Vec<SpreadConstraint> = Vec::new();
@@ -41,8 +41,7 @@ fn check(constraint: &Document<'_>, before: &[Document<'_>], context: &Context<'
     let (skew, key, action) = (constraint.field("maxSkew"), constraint.field("topologyKey"), constraint.field("whenUnsatisfiable"));
     let value = skew.whole().unwrap_or(0);
     if value <= 0 {
-        let why = if context.release.0 <= 20 { "must be greater than zero" } else { "not in valid range (0, inf)" };
-        wrong.push(skew.invalid(value, why));
+        wrong.push(skew.invalid(value, context.rules().max_skew_range()));
     }
     if key.text().is_empty() {
         wrong.push(key.required("can not be empty"));

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::Profile;
 use crate::cluster::is_extended;
 use crate::config::extenders::{left_to, sentences};
+use crate::release::PolicyRules;
 use crate::validation::Document;
 
 /// What is wrong with the extenders.
@@ -40,7 +41,7 @@ pub(super) fn read(document: &Document<'_>, profile: &mut Profile) -> bool {
     let extenders = document.field("extenders").elements();
     for extender in &extenders {
         profile.unverifiable.extend(sentences(extender));
-        if profile.release.0 >= 10 {
+        if PolicyRules::of(profile.release).leaves_resources_to_extenders() {
             profile.arguments.ignored_resources.extend(left_to(extender));
         }
     }

@@ -11,11 +11,9 @@ mod shape;
 use serde_json::Value;
 
 use super::SchedulerConfiguration;
+use crate::release::PolicyRules;
 use crate::validation::Document;
-use crate::{FilterMode, Gates, PodTopologySpreadDefaults, Profile, Release};
-
-/// The last release that reads a Policy.
-const LAST: u16 = 22;
+use crate::{Arguments, FilterMode, Gates, PodTopologySpreadDefaults, Profile, Release};
 
 /// What entries are read for.
 pub(super) struct Context<'a> {
@@ -23,6 +21,13 @@ pub(super) struct Context<'a> {
     pub release: Release,
     /// Its gates.
     pub gates: &'a Gates,
+}
+
+impl Context<'_> {
+    /// What the release does otherwise than others.
+    fn rules(&self) -> PolicyRules {
+        PolicyRules::of(self.release)
+    }
 }
 
 /// Whether a file is a Policy.
@@ -35,10 +40,11 @@ pub(super) fn is_policy(value: &Value) -> bool {
 /// Reads a Policy for a scheduler of this release. Unknown fields are passed over, as upstream passes them over.
 pub(super) fn read(value: &Value, release: Release, gates: &Gates) -> Result<SchedulerConfiguration, Vec<String>> {
     let document = Document::new(value);
-    if release.0 > LAST {
-        return Err(vec![format!("kube-scheduler {release} reads no Policy: its last release is 1.{LAST}")]);
-    }
     let context = Context { release, gates };
+    let rules = context.rules();
+    if !rules.reads_policy() {
+        return Err(vec![format!("kube-scheduler {release} reads no Policy: its last release is {}", PolicyRules::LAST)]);
+    }
     let mut profile = Profile::new(release, gates.clone());
     let wrong = refusals::check(&document, &context);
     if !wrong.is_empty() {
@@ -50,47 +56,47 @@ pub(super) fn read(value: &Value, release: Release, gates: &Gates) -> Result<Sch
     let defaults = Document::new(&defaults);
     let list = |name: &str| Some(document.field(name)).filter(|list| !list.is_absent()).unwrap_or_else(|| defaults.field(name));
     let (listed, scored) = (list("predicates"), list("priorities"));
-    // 1.9 takes a list that is absent for an empty one; from 1.10 on it stands for the default.
-    if !listed.is_absent() || release.0 == 9 {
+    // A list that is absent is an empty one, or stands for the default.
+    if !listed.is_absent() || rules.absent_lists_are_empty() {
         match predicates::read(&listed, &context, &mut profile.unverifiable) {
             Ok(filters) => profile.filters = filters,
             Err(reasons) => wrong.extend(reasons),
         }
     }
-    if !scored.is_absent() || release.0 == 9 {
+    if !scored.is_absent() || rules.absent_lists_are_empty() {
         match priorities::read(&scored, &context, extended, &mut profile.arguments) {
             Ok(scores) => profile.scores = scores,
             Err(reasons) => wrong.extend(reasons),
         }
     }
-    if release.0 >= 20 && !spreads(&scored) {
+    if rules.selector_spread_sets_defaults() && !spreads(&scored) {
         profile.arguments.spread_defaults = PodTopologySpreadDefaults::List(Vec::new());
     }
     wrong.extend(refusals::label_conflicts(&listed, &scored, &context));
-    // A Policy brought no PostFilter up to 1.19.4 (`factory.go` createFromConfig, kubernetes#96472).
-    profile.preempts = profile.preempts && !(release.0 == 19 && gates.patch() <= 4);
+    profile.preempts = profile.preempts && rules.has_post_filter(gates.patch());
     profile.scoring = extended || !profile.scores.is_empty();
-    symmetric_weight(&document, &mut profile, &mut wrong);
-    if document.field("alwaysCheckAllPredicates").truth() == Some(true) && release.0 >= 10 && release.0 != 17 {
+    wrong.extend(symmetric_weight(&document, &mut profile.arguments, rules));
+    if document.field("alwaysCheckAllPredicates").truth() == Some(true) && rules.checks_all_predicates() {
         profile.filter_mode = FilterMode::All;
     }
     if wrong.is_empty() { Ok(SchedulerConfiguration { profiles: vec![profile], notes: Vec::new() }) } else { Err(wrong) }
 }
 
-/// Whether pods without constraints are spread, which is done for SelectorSpreadPriority alone (`plugins/legacy_registry.go`, since 1.20).
+/// Whether pods without constraints are spread, which may be done for SelectorSpreadPriority alone.
 fn spreads(priorities: &Document<'_>) -> bool {
     priorities.elements().iter().any(|entry| matches!(entry.field("name").text(), "SelectorSpreadPriority" | "ServiceSpreadingPriority"))
 }
 
-/// What a required affinity term of an existing pod counts; 0 stands for the default. 1.17 checks it and goes by its configuration's
-/// own (`factory.go` CreateFromConfig, `algorithm_factory.go`).
-fn symmetric_weight(document: &Document<'_>, profile: &mut Profile, wrong: &mut Vec<String>) {
-    match document.field("hardPodAffinitySymmetricWeight").whole() {
-        None | Some(0) => {}
-        Some(weight) if (1..=100).contains(&weight) && profile.release.0 == 17 => {}
-        Some(weight) if (1..=100).contains(&weight) => profile.arguments.hard_pod_affinity_weight = weight,
-        Some(weight) => wrong.push(format!("invalid hardPodAffinitySymmetricWeight: {weight}, must be in the range 1-100")),
+/// What a required affinity term of an existing pod counts; 0 stands for the default. The reason against it.
+fn symmetric_weight(document: &Document<'_>, arguments: &mut Arguments, rules: PolicyRules) -> Option<String> {
+    let weight = document.field("hardPodAffinitySymmetricWeight").whole().filter(|weight| *weight != 0)?;
+    if !(1..=100).contains(&weight) {
+        return Some(format!("invalid hardPodAffinitySymmetricWeight: {weight}, must be in the range 1-100"));
     }
+    if rules.counts_symmetric_weight() {
+        arguments.hard_pod_affinity_weight = weight;
+    }
+    None
 }
 
 /// A configuration lives as long as the program: what it names is kept for good.

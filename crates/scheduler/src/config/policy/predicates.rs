@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::refusals::{got_nothing, not_found, not_one};
+use super::refusals::got_nothing;
 use super::{Context, kept, registry};
 use crate::legacy::{self, ArguedPredicate};
 use crate::validation::Document;
@@ -37,7 +37,7 @@ pub(super) fn read(list: &Document<'_>, context: &Context<'_>, caveats: &mut Vec
         return Err(wrong);
     }
     let place = |entry: &Entry| registry::ORDER.iter().position(|name| *name == entry.name);
-    if context.release.0 == 9 {
+    if context.rules().runs_predicates_by_name() {
         entries.sort_by(|one, other| one.name.cmp(&other.name));
     } else {
         for entry in entries.iter().filter(|entry| place(entry).is_none()) {
@@ -46,12 +46,13 @@ pub(super) fn read(list: &Document<'_>, context: &Context<'_>, caveats: &mut Vec
         entries.retain(|entry| place(entry).is_some());
         entries.sort_by_key(place);
     }
-    if context.release.0 <= 16 { Ok(entries.into_iter().map(predicate).collect()) } else { as_plugins(entries, context) }
+    if context.rules().entries_are_plugins() { as_plugins(entries, context) } else { Ok(entries.into_iter().map(predicate).collect()) }
 }
 
 fn entry(document: &Document<'_>, context: &Context<'_>, caveats: &mut Vec<String>) -> Result<Entry, String> {
+    let rules = context.rules();
     let name = match document.field("name").text() {
-        "PodFitsPorts" if context.release.0 >= 18 => "PodFitsHostPorts".to_owned(),
+        "PodFitsPorts" if rules.has_legacy_registry() => "PodFitsHostPorts".to_owned(),
         name => name.to_owned(),
     };
     let argument = document.field("argument");
@@ -59,16 +60,16 @@ fn entry(document: &Document<'_>, context: &Context<'_>, caveats: &mut Vec<Strin
     if !argument.is_absent() {
         let given = usize::from(!affinity.is_absent()) + usize::from(!presence.is_absent());
         if given != 1 {
-            return Err(not_one("predicate", given, &name, context.release));
+            return Err(rules.not_one_argument("predicate", given, &name));
         }
     }
-    // Since 1.18 a registered name is looked up before its argument, which then counts for nothing (`legacy_registry.go` ProcessPredicatePolicy).
-    if context.release.0 >= 18 && registry::is_predicate(&name, context) {
+    // A registered name is looked up before its argument, which then counts for nothing (`legacy_registry.go` ProcessPredicatePolicy).
+    if rules.has_legacy_registry() && registry::is_predicate(&name, context) {
         return Ok(Entry { name, rule: Rule::Named });
     }
     let labels =
         |document: &Document<'_>| document.field("labels").elements().iter().map(|label| label.text().into()).collect::<Vec<Arc<str>>>();
-    let own = |usual: &str| if context.release.0 >= 17 { usual.to_owned() } else { name.clone() };
+    let own = |usual: &str| if rules.entries_are_plugins() { usual.to_owned() } else { name.clone() };
     if !affinity.is_absent() {
         return Ok(Entry { name: own("CheckServiceAffinity"), rule: Rule::ServiceAffinity(labels(&affinity)) });
     }
@@ -77,20 +78,21 @@ fn entry(document: &Document<'_>, context: &Context<'_>, caveats: &mut Vec<Strin
         let labels = labels(&presence).into_iter().map(|label| (label, wanted)).collect();
         return Ok(Entry { name: own("CheckNodeLabelPresence"), rule: Rule::LabelPresence(labels) });
     }
-    if name == "PodToleratesNodeNoExecuteTaints" && context.release.0 <= 17 {
+    if name == "PodToleratesNodeNoExecuteTaints" && !rules.has_legacy_registry() {
         caveats.push(format!("A released kube-scheduler {} does not register {name} and refuses this Policy.", context.release));
     } else if !registry::is_predicate(&name, context) {
-        return Err(not_found("predicate", &name, context.release));
+        return Err(rules.not_found("predicate", &name));
     }
     Ok(Entry { name, rule: Rule::Named })
 }
 
-/// A name stands for one predicate, the last of that name; from 1.17 on labels of several entries come together.
+/// A name stands for one predicate, the last of that name; where they are plugins labels of several entries come together.
 fn add(entry: Entry, entries: &mut Vec<Entry>, context: &Context<'_>) {
     let Some(known) = entries.iter_mut().find(|known| known.name == entry.name) else { return entries.push(entry) };
+    let together = context.rules().entries_are_plugins();
     match (&mut known.rule, entry.rule) {
-        (Rule::LabelPresence(labels), Rule::LabelPresence(more)) if context.release.0 >= 17 => labels.extend(more),
-        (Rule::ServiceAffinity(labels), Rule::ServiceAffinity(more)) if context.release.0 >= 17 => labels.extend(more),
+        (Rule::LabelPresence(labels), Rule::LabelPresence(more)) if together => labels.extend(more),
+        (Rule::ServiceAffinity(labels), Rule::ServiceAffinity(more)) if together => labels.extend(more),
         (Rule::LabelPresence(_) | Rule::ServiceAffinity(_), Rule::Named) => {}
         (rule, other) => *rule = other,
     }
@@ -109,7 +111,7 @@ fn rule(rule: Rule, name: &'static str) -> &'static dyn Plugin {
     }
 }
 
-/// From 1.17 on predicates are Filter plugins, GeneralPredicates four of them; none may come twice, since 1.20 the first stands.
+/// Predicates as Filter plugins, GeneralPredicates four of them; one that comes twice is refused, or the first stands.
 fn as_plugins(entries: Vec<Entry>, context: &Context<'_>) -> Result<Vec<FilterEntry>, Vec<String>> {
     let mut filters: Vec<FilterEntry> = Vec::new();
     let mut wrong = Vec::new();
@@ -124,13 +126,13 @@ fn as_plugins(entries: Vec<Entry>, context: &Context<'_>) -> Result<Vec<FilterEn
         };
         let predicate = kept(&entry.name);
         if let Some(name) = argued {
-            wrong.extend(if named && context.release.0 == 22 { got_nothing(name, context.release) } else { None });
+            wrong.extend(if named && context.rules().named_plugins_lack_arguments() { got_nothing(name, context.release) } else { None });
             filters.push(FilterEntry { name, plugin: rule(of, name) });
             continue;
         }
         for name in legacy::plugins_of(predicate) {
             if filters.iter().any(|known| known.name == name) {
-                let refused = context.release.0 <= 19;
+                let refused = !context.rules().merges_repeated_plugins();
                 wrong.extend(refused.then(|| format!("plugin {name:?} already registered as \"FilterPlugin\"")));
                 continue;
             }

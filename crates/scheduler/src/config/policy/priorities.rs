@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::refusals::{got_nothing, not_found, not_one, plugin_refused};
+use super::refusals::{got_nothing, plugin_refused};
 use super::{Context, kept, registry, shape};
 use crate::legacy::{self, CapacityRatio, NodeLabel, RequestedToCapacityRatio, ServiceAntiAffinity};
 use crate::validation::Document;
@@ -22,7 +22,7 @@ enum Rule {
     Named,
     AntiAffinity(Vec<Arc<str>>),
     Label(Vec<(Arc<str>, bool)>),
-    /// `None`: the plugin's arguments say it (since 1.18).
+    /// `None`: the plugin's arguments say it.
     Ratio(Option<CapacityRatio>),
 }
 
@@ -47,44 +47,45 @@ pub(super) fn read(
         return Err(wrong);
     }
     entries.sort_by(|one, other| one.name.cmp(&other.name));
-    if entries.is_empty() && !extended && context.release.0 <= 16 {
+    if entries.is_empty() && !extended && !context.rules().entries_are_plugins() {
         entries.push(Entry { name: "EqualPriority".to_owned(), rule: Rule::Named, weight: 1 });
     }
     let mut scores: Vec<ScoreEntry> = Vec::new();
     for scored in entries.into_iter().map(|entry| score(entry, context)) {
-        // Since 1.20 two priorities may be one plugin, with the weight of the first.
-        if context.release.0 <= 19 || scores.iter().all(|known| known.name != scored.name) {
+        // Two priorities may be one plugin, with the weight of the first.
+        if !context.rules().merges_repeated_plugins() || scores.iter().all(|known| known.name != scored.name) {
             scores.push(scored);
         }
     }
     Ok(scores)
 }
 
-/// `None`: EqualPriority, which is passed over from 1.17 on.
+/// `None`: EqualPriority, which no plugin is.
 fn entry(document: &Document<'_>, context: &Context<'_>, arguments: &mut Arguments) -> Result<Option<Entry>, String> {
+    let rules = context.rules();
     let name = match document.field("name").text() {
-        "ServiceSpreadingPriority" if context.release.0 >= 18 => "SelectorSpreadPriority".to_owned(),
+        "ServiceSpreadingPriority" if rules.has_legacy_registry() => "SelectorSpreadPriority".to_owned(),
         name => name.to_owned(),
     };
     let weight = document.field("weight").whole().unwrap_or(0);
-    if name == "EqualPriority" && context.release.0 >= 17 {
+    if name == "EqualPriority" && rules.entries_are_plugins() {
         return Ok(None);
     }
     let argument = document.field("argument");
     let (service, label) = (argument.field("serviceAntiAffinity"), argument.field("labelPreference"));
     let ratio = argument.field("requestedToCapacityRatioArguments");
-    let counts_ratio = context.release.0 >= 11 && !ratio.is_absent();
+    let counts_ratio = rules.takes_capacity_ratio() && !ratio.is_absent();
     if !argument.is_absent() {
         let given = usize::from(!service.is_absent()) + usize::from(!label.is_absent()) + usize::from(counts_ratio);
         if given != 1 {
-            return Err(not_one("priority", given, &name, context.release));
+            return Err(rules.not_one_argument("priority", given, &name));
         }
     }
-    // As for predicates: since 1.18 the argument of a registered name counts for nothing.
-    if context.release.0 >= 18 && registry::is_priority(&name, context) {
+    // As for predicates: the argument of a registered name counts for nothing.
+    if rules.has_legacy_registry() && registry::is_priority(&name, context) {
         return Ok(Some(Entry { name, rule: Rule::Named, weight }));
     }
-    let own = |usual: &str| if context.release.0 >= 17 { usual.to_owned() } else { name.clone() };
+    let own = |usual: &str| if rules.entries_are_plugins() { usual.to_owned() } else { name.clone() };
     if !service.is_absent() {
         let labels = vec![service.field("label").text().into()];
         return Ok(Some(Entry { name: own("ServiceAffinity"), rule: Rule::AntiAffinity(labels), weight }));
@@ -94,33 +95,36 @@ fn entry(document: &Document<'_>, context: &Context<'_>, arguments: &mut Argumen
         return Ok(Some(Entry { name: own("NodeLabel"), rule: Rule::Label(labels), weight }));
     }
     if counts_ratio {
-        let old = if context.release.0 <= 17 { Some(shape::read(&ratio, context)?) } else { None };
+        let old = if rules.has_legacy_registry() { None } else { Some(shape::read(&ratio, context)?) };
         let refused = if old.is_none() { plugin_refused(RATIO, ratio.value(), arguments, context) } else { None };
-        if context.release.0 >= 19 && ratio.field("resources").elements().is_empty() {
-            // Nobody fills in cpu and memory (`noderesources/requested_to_capacity_ratio.go`).
+        if rules.capacity_ratio_without_resources() && ratio.field("resources").elements().is_empty() {
             arguments.capacity_ratio.1.clear();
         }
         return refused.map_or_else(|| Ok(Some(Entry { name: own(RATIO), rule: Rule::Ratio(old), weight })), Err);
     }
     if !registry::is_priority(&name, context) {
-        return Err(not_found("priority", &name, context.release));
+        return Err(rules.not_found("priority", &name));
     }
     Ok(Some(Entry { name, rule: Rule::Named, weight }))
 }
 
-/// A name stands for one priority, the last of that name; from 1.17 on labels of several entries come together, and so do their weights.
+/// A name stands for one priority, the last of that name; where they are plugins labels of several entries come together, and so do their
+/// weights.
 fn add(entry: Entry, entries: &mut Vec<Entry>, context: &Context<'_>) {
     let Some(known) = entries.iter_mut().find(|known| known.name == entry.name) else { return entries.push(entry) };
+    let rules = context.rules();
     match (&mut known.rule, entry.rule) {
-        (Rule::AntiAffinity(labels), Rule::AntiAffinity(more)) if context.release.0 >= 17 => {
+        (Rule::AntiAffinity(labels), Rule::AntiAffinity(more)) if rules.entries_are_plugins() => {
             labels.extend(more);
             known.weight += entry.weight;
         }
-        (Rule::Label(labels), Rule::Label(more)) if context.release.0 >= 17 => {
+        (Rule::Label(labels), Rule::Label(more)) if rules.entries_are_plugins() => {
             labels.extend(more);
             known.weight += entry.weight;
         }
-        (Rule::AntiAffinity(_) | Rule::Label(_) | Rule::Ratio(_), Rule::Named) if context.release.0 >= 18 => known.weight = entry.weight,
+        (Rule::AntiAffinity(_) | Rule::Label(_) | Rule::Ratio(_), Rule::Named) if rules.has_legacy_registry() => {
+            known.weight = entry.weight
+        }
         (rule, other) => {
             *rule = other;
             known.weight = entry.weight;
@@ -128,24 +132,25 @@ fn add(entry: Entry, entries: &mut Vec<Entry>, context: &Context<'_>) {
     }
 }
 
-/// Why the scheduler does not start: a plugin named as a priority (since 1.18), and no entry that brings its arguments.
+/// Why the scheduler does not start: a plugin named as a priority, and no entry that brings its arguments.
 fn lacks_arguments(entry: &Entry, context: &Context<'_>, arguments: &mut Arguments) -> Option<String> {
-    let release = context.release;
+    let rules = context.rules();
     match (&entry.rule, entry.name.as_str()) {
-        _ if release.0 <= 17 => None,
+        _ if !rules.has_legacy_registry() => None,
         (Rule::Named, "NodeLabel" | "ServiceAffinity") => {
             Some(format!("{}: kube-scheduler panics: runtime error: invalid memory address or nil pointer dereference", entry.name))
         }
-        (Rule::Named, RATIO) if release.0 == 22 => got_nothing(RATIO, release),
+        (Rule::Named, RATIO) if rules.named_plugins_lack_arguments() => got_nothing(RATIO, context.release),
         (Rule::Named, RATIO) => plugin_refused(RATIO, &Value::Null, arguments, context),
         _ => None,
     }
 }
 
 fn score(entry: Entry, context: &Context<'_>) -> ScoreEntry {
-    let name = if context.release.0 >= 17 { legacy::score_plugin_of(&entry.name, context.release) } else { None };
+    let rules = context.rules();
+    let name = if rules.entries_are_plugins() { legacy::score_plugin_of(&entry.name, context.release) } else { None };
     let mut name = name.unwrap_or_else(|| kept(&entry.name));
-    if name == "SelectorSpread" && context.release.0 >= 20 && context.gates.on("DefaultPodTopologySpread") {
+    if name == "SelectorSpread" && rules.selector_spread_sets_defaults() && context.gates.on("DefaultPodTopologySpread") {
         name = "PodTopologySpread";
     }
     let plugin: &'static dyn Plugin = match entry.rule {

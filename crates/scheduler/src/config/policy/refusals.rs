@@ -7,17 +7,18 @@ use serde_json::{Value, json};
 
 use super::{Context, extenders, registry};
 use crate::config::{self, ConfigVersion, arguments};
+use crate::release::PolicyRules;
 use crate::validation::Document;
 use crate::{Arguments, Profile, Release};
 
 /// What is wrong with it, before anything is made of it.
 pub(super) fn check(document: &Document<'_>, context: &Context<'_>) -> Vec<String> {
-    let release = context.release;
-    let mut wrong = weights(document, release);
-    if release.0 >= 17 {
-        wrong.extend(redeclared(document, release));
+    let rules = context.rules();
+    let mut wrong = weights(document, rules);
+    if rules.entries_are_plugins() {
+        wrong.extend(redeclared(document, rules));
     }
-    if release.0 <= 17 {
+    if !rules.has_legacy_registry() {
         wrong.extend(extenders::check(document));
         return wrong;
     }
@@ -28,9 +29,9 @@ pub(super) fn check(document: &Document<'_>, context: &Context<'_>) -> Vec<Strin
     wrong
 }
 
-/// Since 1.17 the priorities of a kind are one plugin: of one weight, and of the ratio there is one only (`validateCustomPriorities`).
-fn redeclared(document: &Document<'_>, release: Release) -> Vec<String> {
-    let (word, from) = if release.0 >= 20 { ("priority", "from: ") } else { ("Priority", "from:") };
+/// The priorities of a kind are one plugin: of one weight, and of the ratio there is one only (`validateCustomPriorities`).
+fn redeclared(document: &Document<'_>, rules: PolicyRules) -> Vec<String> {
+    let (word, from) = rules.priority_words();
     let mut wrong = Vec::new();
     let mut seen: BTreeMap<&str, Document<'_>> = BTreeMap::new();
     for priority in document.field("priorities").elements() {
@@ -56,25 +57,26 @@ fn redeclared(document: &Document<'_>, release: Release) -> Vec<String> {
 }
 
 /// The weights of priorities must be positive, and not so large that a sum of scores overflows.
-fn weights(document: &Document<'_>, release: Release) -> Vec<String> {
+fn weights(document: &Document<'_>, rules: PolicyRules) -> Vec<String> {
     const MOST: i64 = i64::MAX / 10;
     let entries = document.field("priorities").elements();
     let bad = entries.iter().filter(|entry| !(1..MOST).contains(&entry.field("weight").whole().unwrap_or(0)));
     bad.map(|entry| {
         let name = entry.field("name").text();
-        let word = if release.0 >= 20 { "priority" } else { "Priority" };
+        let (word, _) = rules.priority_words();
         format!("{word} {name} should have a positive weight applied to it or it has overflown")
     })
     .collect()
 }
 
-/// Since 1.17 NodeLabel is one plugin with the labels of all entries, none of which may be wanted present and absent
+/// NodeLabel is one plugin with the labels of all entries, none of which may be wanted present and absent
 /// (`plugins/nodelabel/node_label.go`).
 pub(super) fn label_conflicts(predicates: &Document<'_>, priorities: &Document<'_>, context: &Context<'_>) -> Option<String> {
-    if context.release.0 <= 16 {
+    let rules = context.rules();
+    if !rules.entries_are_plugins() {
         return None;
     }
-    let counts = |known: bool| context.release.0 == 17 || !known;
+    let counts = |known: bool| !rules.has_legacy_registry() || !known;
     let [mut present, mut absent, mut preferred, mut avoided]: [Vec<String>; 4] = Default::default();
     for entry in predicates.elements() {
         let wanted = entry.field("argument").field("labelsPresence");
@@ -107,26 +109,7 @@ fn configured<'a>(context: &Context<'a>) -> config::Context<'a> {
     config::Context { version: ConfigVersion::V1Alpha2, release: context.release, gates: context.gates }
 }
 
-/// What is said of a name that is not registered. `kind`: predicate or priority.
-pub(super) fn not_found(kind: &str, name: &str, release: Release) -> String {
-    let capital = if kind == "predicate" { "Predicate" } else { "Priority" };
-    match release.0 {
-        ..=17 => format!("Invalid configuration: {capital} type not found for {name}"),
-        18..=20 => format!("Invalid configuration: {capital} type not found for {name:?}"),
-        _ => format!("{kind} type not found for {name:?}"),
-    }
-}
-
-/// What is said of an entry with no argument that counts, or with several.
-pub(super) fn not_one(kind: &str, given: usize, name: &str, release: Release) -> String {
-    let capital = if kind == "predicate" { "Predicate" } else { "Priority" };
-    match release.0 {
-        ..=20 => format!("Exactly 1 {kind} argument is required, numArgs: {given}, {capital}: {name}"),
-        _ => format!("exactly 1 {kind} argument is required, numArgs: {given}, {kind} {name}"),
-    }
-}
-
-/// Why 1.22 makes no plugin that is named without arguments.
+/// Why a plugin that is named without arguments is not made.
 pub(super) fn got_nothing(plugin: &str, release: Release) -> Option<String> {
     arguments::not_made(plugin, &[format!("want args to be of type {plugin}Args, got <nil>")], release)
 }

@@ -5,84 +5,80 @@
 use serde_json::{Value, json};
 
 use super::Context;
+use crate::release::{Span, between, since};
 
 /// In which releases a name is registered, and while which gate is on (or off).
 struct Registered {
     name: &'static str,
-    first: u16,
-    last: u16,
+    releases: Span,
     gate: Option<(&'static str, bool)>,
 }
 
-const fn always(name: &'static str) -> Registered {
-    Registered { name, first: 9, last: u16::MAX, gate: None }
+const fn ungated(name: &'static str, releases: Span) -> Registered {
+    Registered { name, releases, gate: None }
 }
 
-const fn between(name: &'static str, first: u16, last: u16) -> Registered {
-    Registered { name, first, last, gate: None }
-}
-
-const fn gated(name: &'static str, first: u16, last: u16, gate: &'static str, on: bool) -> Registered {
-    Registered { name, first, last, gate: Some((gate, on)) }
+const fn gated(name: &'static str, releases: Span, gate: &'static str, on: bool) -> Registered {
+    Registered { name, releases, gate: Some((gate, on)) }
 }
 
 const PREDICATES: &[Registered] = &[
-    always("PodFitsPorts"),
-    always("PodFitsHostPorts"),
-    always("PodFitsResources"),
-    always("HostName"),
-    always("MatchNodeSelector"),
-    always("NoVolumeZoneConflict"),
-    always("MaxEBSVolumeCount"),
-    always("MaxGCEPDVolumeCount"),
-    always("MaxAzureDiskVolumeCount"),
-    between("MaxCSIVolumeCountPred", 12, u16::MAX),
-    between("MaxCinderVolumeCount", 14, u16::MAX),
-    always("MatchInterPodAffinity"),
-    always("NoDiskConflict"),
-    always("GeneralPredicates"),
-    between("CheckNodeMemoryPressure", 9, 10),
-    between("CheckNodeDiskPressure", 9, 10),
-    gated("CheckNodeMemoryPressure", 11, 16, "TaintNodesByCondition", false),
-    gated("CheckNodeDiskPressure", 11, 16, "TaintNodesByCondition", false),
-    gated("CheckNodePIDPressure", 11, 16, "TaintNodesByCondition", false),
-    gated("CheckNodeCondition", 9, 16, "TaintNodesByCondition", false),
-    gated("CheckNodeUnschedulable", 12, 16, "TaintNodesByCondition", true),
-    between("CheckNodeUnschedulable", 17, u16::MAX),
-    always("PodToleratesNodeTaints"),
-    always("CheckVolumeBinding"),
-    gated("EvenPodsSpread", 16, u16::MAX, "EvenPodsSpread", true),
-    between("CheckNodeLabelPresence", 18, u16::MAX),
-    between("CheckServiceAffinity", 18, u16::MAX),
+    ungated("PodFitsPorts", since(9)),
+    ungated("PodFitsHostPorts", since(9)),
+    ungated("PodFitsResources", since(9)),
+    ungated("HostName", since(9)),
+    ungated("MatchNodeSelector", since(9)),
+    ungated("NoVolumeZoneConflict", since(9)),
+    ungated("MaxEBSVolumeCount", since(9)),
+    ungated("MaxGCEPDVolumeCount", since(9)),
+    ungated("MaxAzureDiskVolumeCount", since(9)),
+    ungated("MaxCSIVolumeCountPred", since(12)),
+    ungated("MaxCinderVolumeCount", since(14)),
+    ungated("MatchInterPodAffinity", since(9)),
+    ungated("NoDiskConflict", since(9)),
+    ungated("GeneralPredicates", since(9)),
+    ungated("CheckNodeMemoryPressure", between(9, 10)),
+    ungated("CheckNodeDiskPressure", between(9, 10)),
+    gated("CheckNodeMemoryPressure", between(11, 16), "TaintNodesByCondition", false),
+    gated("CheckNodeDiskPressure", between(11, 16), "TaintNodesByCondition", false),
+    gated("CheckNodePIDPressure", between(11, 16), "TaintNodesByCondition", false),
+    gated("CheckNodeCondition", between(9, 16), "TaintNodesByCondition", false),
+    gated("CheckNodeUnschedulable", between(12, 16), "TaintNodesByCondition", true),
+    ungated("CheckNodeUnschedulable", since(17)),
+    ungated("PodToleratesNodeTaints", since(9)),
+    ungated("CheckVolumeBinding", since(9)),
+    gated("EvenPodsSpread", since(16), "EvenPodsSpread", true),
+    ungated("CheckNodeLabelPresence", since(18)),
+    ungated("CheckServiceAffinity", since(18)),
 ];
 
 const PRIORITIES: &[Registered] = &[
-    always("ServiceSpreadingPriority"),
-    between("EqualPriority", 9, 16),
-    always("ImageLocalityPriority"),
-    always("MostRequestedPriority"),
-    between("RequestedToCapacityRatioPriority", 11, 17),
-    between("RequestedToCapacityRatio", 18, u16::MAX),
-    between("NodeLabel", 18, u16::MAX),
-    between("ServiceAffinity", 18, u16::MAX),
-    always("SelectorSpreadPriority"),
-    always("InterPodAffinityPriority"),
-    always("LeastRequestedPriority"),
-    always("BalancedResourceAllocation"),
-    always("NodePreferAvoidPodsPriority"),
-    always("NodeAffinityPriority"),
-    always("TaintTolerationPriority"),
-    gated("ResourceLimitsPriority", 9, 18, "ResourceLimitsPriorityFunction", true),
-    gated("EvenPodsSpreadPriority", 16, u16::MAX, "EvenPodsSpread", true),
+    ungated("ServiceSpreadingPriority", since(9)),
+    ungated("EqualPriority", between(9, 16)),
+    ungated("ImageLocalityPriority", since(9)),
+    ungated("MostRequestedPriority", since(9)),
+    ungated("RequestedToCapacityRatioPriority", between(11, 17)),
+    ungated("RequestedToCapacityRatio", since(18)),
+    ungated("NodeLabel", since(18)),
+    ungated("ServiceAffinity", since(18)),
+    ungated("SelectorSpreadPriority", since(9)),
+    ungated("InterPodAffinityPriority", since(9)),
+    ungated("LeastRequestedPriority", since(9)),
+    ungated("BalancedResourceAllocation", since(9)),
+    ungated("NodePreferAvoidPodsPriority", since(9)),
+    ungated("NodeAffinityPriority", since(9)),
+    ungated("TaintTolerationPriority", since(9)),
+    gated("ResourceLimitsPriority", between(9, 18), "ResourceLimitsPriorityFunction", true),
+    gated("EvenPodsSpreadPriority", since(16), "EvenPodsSpread", true),
 ];
 
 /// Predicates that run whatever a Policy says.
 const MANDATORY: &[Registered] = &[
-    gated("CheckNodeCondition", 9, 16, "TaintNodesByCondition", false),
-    gated("PodToleratesNodeTaints", 9, 16, "TaintNodesByCondition", true),
-    gated("CheckNodeUnschedulable", 12, 16, "TaintNodesByCondition", true),
-    between("PodToleratesNodeTaints", 17, u16::MAX),
-    between("CheckNodeUnschedulable", 17, u16::MAX),
+    gated("CheckNodeCondition", between(9, 16), "TaintNodesByCondition", false),
+    gated("PodToleratesNodeTaints", between(9, 16), "TaintNodesByCondition", true),
+    gated("CheckNodeUnschedulable", between(12, 16), "TaintNodesByCondition", true),
+    ungated("PodToleratesNodeTaints", since(17)),
+    ungated("CheckNodeUnschedulable", since(17)),
 ];
 
 /// The order predicates run in from 1.10 on; one that is not named here never runs (`predicates.go` predicatesOrdering).
@@ -113,10 +109,12 @@ pub(super) const ORDER: &[&str] = &[
     "MatchInterPodAffinity",
 ];
 
-/// The lists that stand for those a Policy leaves out, since 1.18 (`plugins/legacy_registry.go`); before, they were those of the default profile.
+/// The lists that stand for those a Policy leaves out (`plugins/legacy_registry.go`); before there was a registry, they were those of the
+/// default profile.
 pub(super) fn defaults(context: &Context<'_>) -> Value {
-    let spreads = context.release.0 >= 19 || context.gates.on("EvenPodsSpread");
-    if context.release.0 <= 17 {
+    let rules = context.rules();
+    let spreads = rules.spreads_by_default() || context.gates.on("EvenPodsSpread");
+    if !rules.has_legacy_registry() {
         return Value::Null;
     }
     let predicates = [
@@ -131,7 +129,7 @@ pub(super) fn defaults(context: &Context<'_>) -> Value {
         "CheckVolumeBinding",
     ];
     let predicates = predicates.into_iter().chain(spreads.then_some("EvenPodsSpread"));
-    let even = if context.release.0 >= 19 { 2 } else { 1 };
+    let even = if rules.spreads_by_default() { 2 } else { 1 };
     let priorities = [
         ("SelectorSpreadPriority", 1),
         ("InterPodAffinityPriority", 1),
@@ -168,5 +166,5 @@ fn holds(table: &[Registered], name: &str, context: &Context<'_>) -> bool {
 }
 
 fn applies(entry: &Registered, context: &Context<'_>) -> bool {
-    (entry.first..=entry.last).contains(&context.release.0) && entry.gate.is_none_or(|(gate, on)| context.gates.on(gate) == on)
+    entry.releases.contains(context.release) && entry.gate.is_none_or(|(gate, on)| context.gates.on(gate) == on)
 }

@@ -12,18 +12,18 @@ pub(super) fn read(argument: &Document<'_>, context: &Context<'_>) -> Result<Cap
     let number = |point: &Document<'_>, name: &str| point.field(name).whole().unwrap_or(0);
     let shape: Vec<(i64, i64)> =
         argument.field("shape").elements().iter().map(|point| (number(point, "utilization"), number(point, "score"))).collect();
-    check(&shape, if context.release.0 >= 17 { 10 } else { 1 })
+    check(&shape, context.rules().capacity_ratio_factor())
         .map_err(|why| format!("invalid RequestedToCapacityRatioPriority arguments: {why}"))?;
     let resource = |entry: &Document<'_>| {
         let weight = entry.field("weight").whole().filter(|weight| *weight != 0).unwrap_or(1);
         (entry.field("name").text().into(), weight)
     };
     let named: Vec<(Arc<str>, i64)> =
-        argument.field("resources").elements().iter().filter(|_| context.release.0 >= 16).map(resource).collect();
+        argument.field("resources").elements().iter().filter(|_| context.rules().capacity_ratio_has_resources()).map(resource).collect();
     Ok(CapacityRatio { shape, resources: if named.is_empty() { CapacityRatio::default().resources } else { named } })
 }
 
-/// `stretch`: what scores were multiplied by before upstream checks them (from 1.17 on the scale is 100).
+/// `stretch`: what scores were multiplied by before upstream checks them.
 fn check(shape: &[(i64, i64)], stretch: i64) -> Result<(), String> {
     if shape.is_empty() {
         return Err("at least one point must be specified".to_owned());

@@ -1,6 +1,6 @@
 //! What validation and the making of profiles say.
 
-use super::{MADE, read, refused, scores, v1};
+use super::{MADE, beta, read, refused, scores, v1};
 
 #[test]
 fn bad_files_get_upstreams_reasons() {
@@ -90,35 +90,11 @@ profiles:
 }
 
 #[test]
-fn leader_election_is_checked_while_it_is_on() {
-    let election = |fields: &str| v1(&format!("leaderElection: {{{fields}}}"));
-    let place = "leaderElection";
-    let reasons = |lease: &str, renew: &str, before: &str| {
-        [
-            format!("{place}.leaseDuration: Invalid value: {lease}: must be greater than zero"),
-            format!("{place}.renewDeadline: Invalid value: {renew}: must be greater than zero"),
-            format!("{place}.leaseDuration: Invalid value: {renew}: {before}"),
-        ]
-    };
-    let both = election("leaseDuration: -1m, renewDeadline: -15s");
-    let old = reasons(
-        "v1.Duration{Duration:-60000000000}",
-        "v1.Duration{Duration:-15000000000}",
-        "LeaseDuration must be greater than RenewDeadline",
-    );
-    refused(&both, 33, &old.each_ref().map(String::as_str));
-    let new = reasons("\"-1m0s\"", "\"-15s\"", "must be greater than `RenewDeadline`");
-    refused(&both, 34, &new.each_ref().map(String::as_str));
-    // Equal durations are refused since 1.26.
-    let equal = election("leaseDuration: 10s, retryPeriod: 0s");
-    assert!(read(&equal, 25).is_ok());
-    assert!(read(&equal, 26).is_err());
-    refused(
-        &election("resourceLock: endpoints"),
-        36,
-        &[&format!("{place}.resourceLock: Invalid value: \"endpoints\": resourceLock value must be \"leases\"")],
-    );
-    assert!(read(&election("leaderElect: false, leaseDuration: -1s, resourceLock: endpoints"), 36).is_ok());
+fn leader_election_and_addresses_are_decoded_and_not_validated() {
+    let fields = "leaderElection: {leaseDuration: -1m, renewDeadline: 1m, resourceLock: endpoints}";
+    assert!(read(&v1(fields), 36).is_ok());
+    assert!(read(&beta("v1beta2", "healthzBindAddress: nowhere"), 24).is_ok());
+    refused(&v1("healthzBindAddress: nowhere"), 30, &["strict decoding error: unknown field \"healthzBindAddress\""]);
     refused(&v1("clientConnection: {burst: -1}"), 30, &["clientConnection.burst: Invalid value: -1: must be non-negative"]);
 }
 

@@ -1,0 +1,134 @@
+//! What differs between releases in how they read a Policy: `factory/factory.go`, `factory/plugins.go`, since 1.18
+//! `framework/plugins/legacy_registry.go`.
+
+use crate::Release;
+
+/// The rules of one release.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PolicyRules {
+    minor: u16,
+}
+
+impl PolicyRules {
+    /// The last release that reads a Policy.
+    pub(crate) const LAST: Release = Release(22);
+
+    /// Those of a release.
+    pub(crate) fn of(release: Release) -> Self {
+        Self { minor: release.0 }
+    }
+
+    /// Whether it reads a Policy at all.
+    pub(crate) fn reads_policy(self) -> bool {
+        self.minor <= Self::LAST.0
+    }
+
+    /// Whether predicates and priorities are plugins of the scheduling framework, one for all entries of a kind (since 1.17).
+    pub(crate) fn entries_are_plugins(self) -> bool {
+        self.minor >= 17
+    }
+
+    /// Whether names are looked up in the legacy registry (`legacy_registry.go`, since 1.18): a registered name comes before its argument,
+    /// lists that are left out have defaults of their own, arguments are those of plugins.
+    pub(crate) fn has_legacy_registry(self) -> bool {
+        self.minor >= 18
+    }
+
+    /// Whether a list that is left out is an empty one (1.9).
+    pub(crate) fn absent_lists_are_empty(self) -> bool {
+        self.minor == 9
+    }
+
+    /// Whether predicates run by their names (1.9), not in the order of predicates (`predicates.go` predicatesOrdering).
+    pub(crate) fn runs_predicates_by_name(self) -> bool {
+        self.minor == 9
+    }
+
+    /// Whether a plugin that several entries stand for runs once, the first of them (since 1.20).
+    pub(crate) fn merges_repeated_plugins(self) -> bool {
+        self.minor >= 20
+    }
+
+    /// Whether a plugin gets no arguments where its name is given alone, and refuses that (1.22).
+    pub(crate) fn named_plugins_lack_arguments(self) -> bool {
+        self.minor == 22
+    }
+
+    /// Whether pods without constraints are spread just where SelectorSpreadPriority is listed (`legacy_registry.go`, since 1.20), by
+    /// PodTopologySpread where its gate is on.
+    pub(crate) fn selector_spread_sets_defaults(self) -> bool {
+        self.minor >= 20
+    }
+
+    /// Whether the scheduler of a Policy has a PostFilter (`factory.go` createFromConfig: not from 1.19.0 to 1.19.4, kubernetes#96472).
+    pub(crate) fn has_post_filter(self, patch: u16) -> bool {
+        !(self.minor == 19 && patch <= 4)
+    }
+
+    /// Whether `alwaysCheckAllPredicates` counts (since 1.10, not in 1.17).
+    pub(crate) fn checks_all_predicates(self) -> bool {
+        self.minor >= 10 && self.minor != 17
+    }
+
+    /// Whether `hardPodAffinitySymmetricWeight` counts (`factory.go` CreateFromConfig, `algorithm_factory.go`: checked alone in 1.17).
+    pub(crate) fn counts_symmetric_weight(self) -> bool {
+        self.minor != 17
+    }
+
+    /// Whether the resources that an extender manages may be left to it (since 1.10).
+    pub(crate) fn leaves_resources_to_extenders(self) -> bool {
+        self.minor >= 10
+    }
+
+    /// Whether spread constraints are listed by default without their gate, with twice the weight (`legacy_registry.go`, since 1.19).
+    pub(crate) fn spreads_by_default(self) -> bool {
+        self.minor >= 19
+    }
+
+    /// Whether a priority may have the argument `requestedToCapacityRatioArguments` (since 1.11).
+    pub(crate) fn takes_capacity_ratio(self) -> bool {
+        self.minor >= 11
+    }
+
+    /// Whether that argument has resources (since 1.16).
+    pub(crate) fn capacity_ratio_has_resources(self) -> bool {
+        self.minor >= 16
+    }
+
+    /// Whether resources it does not name stay away (`noderesources/requested_to_capacity_ratio.go`, since 1.19); before, cpu and memory count.
+    pub(crate) fn capacity_ratio_without_resources(self) -> bool {
+        self.minor >= 19
+    }
+
+    /// What the scores of its shape are multiplied by before they are checked (`priorities/requested_to_capacity_ratio.go`: 10 since 1.17).
+    pub(crate) fn capacity_ratio_factor(self) -> i64 {
+        if self.minor >= 17 { 10 } else { 1 }
+    }
+
+    /// How reasons call a priority, and how they name the entry it repeats (`apis/config/validation/validation_legacy.go`).
+    pub(crate) fn priority_words(self) -> (&'static str, &'static str) {
+        if self.minor >= 20 { ("priority", "from: ") } else { ("Priority", "from:") }
+    }
+
+    /// What is said of a name that is not registered. `kind`: predicate or priority.
+    pub(crate) fn not_found(self, kind: &str, name: &str) -> String {
+        let capital = capitalized(kind);
+        match self.minor {
+            ..=17 => format!("Invalid configuration: {capital} type not found for {name}"),
+            18..=20 => format!("Invalid configuration: {capital} type not found for {name:?}"),
+            _ => format!("{kind} type not found for {name:?}"),
+        }
+    }
+
+    /// What is said of an entry with no argument that counts, or with several.
+    pub(crate) fn not_one_argument(self, kind: &str, given: usize, name: &str) -> String {
+        match self.minor {
+            ..=20 => format!("Exactly 1 {kind} argument is required, numArgs: {given}, {}: {name}", capitalized(kind)),
+            _ => format!("exactly 1 {kind} argument is required, numArgs: {given}, {kind} {name}"),
+        }
+    }
+}
+
+fn capitalized(kind: &str) -> &'static str {
+    if kind == "predicate" { "Predicate" } else { "Priority" }
+}

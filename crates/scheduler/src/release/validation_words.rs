@@ -1,0 +1,34 @@
+//! What differs between releases in the words of upstream's validation (`apimachinery/pkg/util/validation`).
+
+use ketcd_kube::LabelWords;
+
+use crate::Release;
+
+/// The words of one release.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ValidationWords {
+    minor: u16,
+}
+
+impl ValidationWords {
+    /// Those of a release.
+    pub(crate) fn of(release: Release) -> Self {
+        Self { minor: release.0 }
+    }
+
+    /// What is said of the keys and values of labels (`validation.go`): of a DNS subdomain in other words since 1.20, of a key since 1.35.
+    pub(crate) fn labels(self) -> LabelWords {
+        let (key, unit) = if self.minor >= 35 { ("valid label key", "bytes") } else { ("qualified name", "characters") };
+        LabelWords { key, unit, standard: if self.minor >= 20 { "a lowercase RFC 1123" } else { "a DNS-1123" } }
+    }
+
+    /// Whether the operators that a selector may have are listed where it has another one (`apimachinery/pkg/labels/selector.go`, since 1.28).
+    pub(crate) fn lists_selector_operators(self) -> bool {
+        self.minor >= 28
+    }
+
+    /// Whether an invalid value that is a struct or a list is shown as JSON, not as Go prints it (`field/errors.go`, since 1.34).
+    pub(crate) fn shows_values_as_json(self) -> bool {
+        self.minor >= 34
+    }
+}
