@@ -2,8 +2,13 @@
 //! Only this layer compares releases; every difference between two of them has a name here.
 
 mod arguments;
+mod claim_rules;
 mod cycle_rules;
 mod default_plugins;
+mod device_pool_rules;
+mod device_rules;
+mod device_words;
+mod driver_rules;
 mod gate_lifecycle;
 mod gates;
 mod known;
@@ -13,6 +18,8 @@ mod version;
 pub use arguments::{Arguments, PodTopologySpreadDefaults, ScoringStrategy};
 pub(crate) use cycle_rules::Sampling;
 pub(crate) use default_plugins::{FILTERS, PREFILTERS, SCORES, row, takes_part};
+pub(crate) use device_rules::DeviceRules;
+pub(crate) use driver_rules::{DriverWaits, FreedClaims, LAST_WITH_DRIVERS};
 pub use gate_lifecycle::refusals as gate_refusals;
 pub use gates::Gates;
 pub use known::{NEWEST_SCHEDULER, OLDEST_SCHEDULER, UnknownRelease, judged_as, scheduler_patch, scheduler_release};
