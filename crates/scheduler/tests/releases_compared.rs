@@ -19,7 +19,6 @@ const LEFT: &[(&str, usize)] = &[
     ("profile", 4),
     ("remedies", 4),
     ("validation", 4),
-    ("volumes", 19),
 ];
 
 /// The mentions of a release in code that is not a test: `release.0`, `Release(30)`, and `release` or `minor` beside a number.

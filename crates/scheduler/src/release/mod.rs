@@ -14,6 +14,7 @@ mod gates;
 mod known;
 mod rules;
 mod version;
+mod volume_rules;
 
 pub use arguments::{Arguments, PodTopologySpreadDefaults, ScoringStrategy};
 pub(crate) use cycle_rules::Sampling;
@@ -28,3 +29,4 @@ pub(crate) use rules::{
     AffinityOrder, BalancedFormula, FitErrorFormat, ImageFormula, MultiPointOrder, PreemptionCandidates, SpreadFormula, WithoutConstraints,
 };
 pub use version::{VersionFrom, detect};
+pub(crate) use volume_rules::VolumeRules;
