@@ -15,7 +15,6 @@ const LEFT: &[(&str, usize)] = &[
     ("config", 147),
     ("legacy", 39),
     ("plugins", 114),
-    ("preemption", 18),
     ("profile", 4),
     ("remedies", 4),
     ("validation", 4),

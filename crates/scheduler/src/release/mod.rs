@@ -12,6 +12,7 @@ mod driver_rules;
 mod gate_lifecycle;
 mod gates;
 mod known;
+mod preemption_rules;
 mod rules;
 mod version;
 mod volume_rules;
@@ -24,6 +25,7 @@ pub(crate) use driver_rules::{DriverWaits, FreedClaims, LAST_WITH_DRIVERS};
 pub use gate_lifecycle::refusals as gate_refusals;
 pub use gates::Gates;
 pub use known::{NEWEST_SCHEDULER, OLDEST_SCHEDULER, UnknownRelease, judged_as, scheduler_patch, scheduler_release};
+pub(crate) use preemption_rules::BudgetCount;
 pub use rules::Rules;
 pub(crate) use rules::{
     AffinityOrder, BalancedFormula, FitErrorFormat, ImageFormula, MultiPointOrder, PreemptionCandidates, SpreadFormula, WithoutConstraints,
