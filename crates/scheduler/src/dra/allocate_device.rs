@@ -1,6 +1,7 @@
 //! Taking a device into a search and putting it back: `allocateDevice` and the function it returns to undo itself.
 
 use crate::cluster::Claim;
+use crate::release::DeviceRules;
 use ketcd_kube::api::resource::v1::{DeviceTaint, DeviceToleration};
 
 use super::attribute::lookup;
@@ -10,7 +11,6 @@ use super::groups::Before;
 use super::pool::{Pool, PoolDevice};
 use super::request::{Alternative, problem};
 use super::search::{DeviceResult, RequestIndices, Search};
-use super::variant::Channel;
 use super::{Fault, can_skip_operations};
 
 /// How to put a device back.
@@ -34,7 +34,7 @@ impl<'s> Search<'s, '_> {
         (pool, device): (&'s Pool<'s>, PoolDevice<'s>),
         must: bool,
     ) -> Result<Option<Undo<'s>>, Fault> {
-        let variant = self.allocator.variant;
+        let rules = self.allocator.rules;
         let request = &self.requests[place.claim][place.request];
         let alternative = &request.alternatives[place.alternative];
         let (name, sub) = (request.name, request.prioritized.then_some(alternative.name));
@@ -42,8 +42,8 @@ impl<'s> Search<'s, '_> {
         if self.is_taken(&device, place) {
             return Ok(None);
         }
-        let counts = variant.partitionable && device.device.consumes_counters.as_ref().is_some_and(|all| !all.is_empty());
-        if must && counts && variant.release == 35 {
+        let counts = rules.partitionable && device.device.consumes_counters.as_ref().is_some_and(|all| !all.is_empty());
+        if must && counts && rules.all_crashes_on_counters() {
             return Err(crash("the pool of a device that is one of all"));
         }
         if self.needs_skipping(&device) {
@@ -54,7 +54,7 @@ impl<'s> Search<'s, '_> {
             self.groups.restore(before);
             return Ok(None);
         };
-        if variant.taints && device.device.taints.iter().flatten().any(|taint| repels(taint, tolerations, variant.release)) {
+        if rules.taints && device.device.taints.iter().flatten().any(|taint| repels(taint, tolerations, rules)) {
             self.refuse(&device, counted, before);
             return Ok(None);
         }
@@ -67,13 +67,13 @@ impl<'s> Search<'s, '_> {
             }
             return Ok(None);
         }
-        let shared = variant.consumable && is_shareable(device.device);
-        let forgotten = admin && variant.forgets_admin_access();
+        let shared = rules.consumable && is_shareable(device.device);
+        let forgotten = admin && rules.forgets_admin_access();
         if !shared && !forgotten {
             self.in_use.entry(device.id).or_default().insert(place.claim);
         }
         if !self.has_room(number, &device, place)? {
-            if !variant.leaks() {
+            if !rules.leaks_refused() {
                 self.unmark(place, &device, name, sub);
                 self.refuse(&device, counted, before);
             }
@@ -81,7 +81,7 @@ impl<'s> Search<'s, '_> {
         }
         let capacity = shared.then(|| {
             // What cannot be counted was refused before.
-            let taken = consumption(device.device, wanted, variant).unwrap_or_default();
+            let taken = consumption(device.device, wanted, rules).unwrap_or_default();
             let known = self.consumed.contains_key(&device.id);
             let total = self.consumed.entry(device.id).or_default();
             for (name, taken) in &taken {
@@ -105,7 +105,7 @@ impl<'s> Search<'s, '_> {
         let (name, sub) = (request.name, request.prioritized.then_some(alternative.name));
         let constraints = &mut self.constraints[place.claim];
         for at in 0..constraints.len() {
-            let lookup = |name: &str| lookup(name, alternative.derived, device, &allocator.selectors, allocator.variant);
+            let lookup = |name: &str| lookup(name, alternative.derived, device, &allocator.selectors, allocator.rules);
             if !constraints[at].add(name, sub, device.id, lookup)? {
                 constraints[..at].iter_mut().for_each(|constraint| constraint.remove(name, sub));
                 return Ok(false);
@@ -116,23 +116,22 @@ impl<'s> Search<'s, '_> {
 
     /// Puts a device back.
     pub(super) fn put_back(&mut self, place: RequestIndices, device: &PoolDevice<'s>, undo: Undo<'s>) {
-        let variant = self.allocator.variant;
+        let rules = self.allocator.rules;
         let request = &self.requests[place.claim][place.request];
         let (name, sub) = (request.name, request.prioritized.then_some(request.alternatives[place.alternative].name));
         self.unmark(place, device, name, sub);
         self.found[place.claim].truncate(undo.before);
         self.groups.restore(undo.groups);
         let shared = undo.capacity.is_some();
-        // In 1.34 and 1.35 a device that is shared keeps its counters, and its entry where it has no capacity.
-        if let Some((taken, known)) = undo.capacity.filter(|(taken, _)| !(variant.leaks() && taken.is_empty())) {
+        if let Some((taken, known)) = undo.capacity.filter(|(taken, _)| !(rules.leaks_shared() && taken.is_empty())) {
             self.give_back(device, &taken, known);
         }
-        if undo.counted && !(shared && variant.leaks()) {
+        if undo.counted && !(shared && rules.leaks_shared()) {
             self.counters.give_back(device);
         }
     }
 
-    /// Gives capacity back. A device of which nothing is taken any more is forgotten, unless (since 1.36) it was known before.
+    /// Gives capacity back. A device of which nothing is taken any more is forgotten, unless it was known before.
     fn give_back(&mut self, device: &PoolDevice<'s>, taken: &Amounts, known: bool) {
         let Some(total) = self.consumed.get_mut(&device.id) else { return };
         for (name, taken) in taken {
@@ -141,7 +140,7 @@ impl<'s> Search<'s, '_> {
         }
         if total.values().all(|sum| *sum == Default::default()) {
             self.consumed.remove(&device.id);
-            if known && !self.allocator.variant.leaks() {
+            if known && self.allocator.rules.remembers_shared() {
                 self.consumed.insert(device.id, Amounts::new());
             }
         }
@@ -157,7 +156,7 @@ impl<'s> Search<'s, '_> {
 
     fn refuse(&mut self, device: &PoolDevice<'s>, counted: bool, groups: Before<'s>) {
         self.groups.restore(groups);
-        if counted && !self.allocator.variant.leaks() {
+        if counted && !self.allocator.rules.leaks_refused() {
             self.counters.give_back(device);
         }
     }
@@ -166,63 +165,62 @@ impl<'s> Search<'s, '_> {
     pub(super) fn is_taken(&self, device: &PoolDevice<'s>, place: RequestIndices) -> bool {
         let users = self.in_use.get(&device.id);
         if self.requests[place.claim][place.request].alternatives[place.alternative].admin_access {
-            return !self.allocator.variant.forgets_admin_access() && users.is_some_and(|users| users.contains(&place.claim));
+            return !self.allocator.rules.forgets_admin_access() && users.is_some_and(|users| users.contains(&place.claim));
         }
         users.is_some_and(|users| !users.is_empty()) || self.taken.is_dedicated(device.id)
     }
 
-    /// Whether others share the device, so that what it draws of counters is drawn already. Since 1.37 a share without capacity counts, too.
+    /// Whether others share the device, so that what it draws of counters is drawn already.
     fn is_shared_already(&self, device: &PoolDevice<'s>) -> bool {
-        let variant = self.allocator.variant;
-        let had = self.taken.capacity(device.id).is_some() || (variant.release >= 37 && self.taken.is_shared(device.id));
-        variant.release >= 35 && variant.consumable && is_shareable(device.device) && (had || self.consumed.contains_key(&device.id))
+        let rules = self.allocator.rules;
+        let had = self.taken.capacity(device.id).is_some() || (rules.shares_without_capacity() && self.taken.is_shared(device.id));
+        rules.shares_counters() && is_shareable(device.device) && (had || self.consumed.contains_key(&device.id))
     }
 
-    /// Whether the node would have to leave work undone for a device and does not say it can (the newest allocator of 1.37).
+    /// Whether the node would have to leave work undone for a device and does not say it can.
     fn needs_skipping(&self, device: &PoolDevice<'s>) -> bool {
-        let variant = self.allocator.variant;
+        let rules = self.allocator.rules;
         let skips = !device.slice.added.spec.skip_node_operations.is_empty();
-        let can = || variant.node_operations && can_skip_operations(self.node);
-        variant.release >= 37 && variant.channel == Channel::Experimental && skips && !can()
+        let can = || rules.node_operations && can_skip_operations(self.node);
+        rules.checks_node_operations() && skips && !can()
     }
 
     /// Lets a device join the groups of the counter sets it draws from; `None`: they have none in common.
     fn join_group(&mut self, pool: &Pool<'s>, device: &PoolDevice<'s>) -> Option<Before<'s>> {
-        let variant = self.allocator.variant;
-        if !variant.compatibility_groups || self.is_shared_already(device) {
+        let rules = self.allocator.rules;
+        if !rules.compatibility_groups || self.is_shared_already(device) {
             return Some(Before::default());
         }
         let taken = self.taken;
-        self.groups.join(pool, device, |id| taken.consumes(id, variant))
+        self.groups.join(pool, device, |id| taken.consumes(id, rules))
     }
 
     /// Takes the counters a device consumes, and says whether it took any; `None`: there is not enough of them.
     fn count(&mut self, pool: &Pool<'s>, device: &PoolDevice<'s>) -> Option<bool> {
-        let variant = self.allocator.variant;
+        let rules = self.allocator.rules;
         if device.device.consumes_counters.as_ref().is_none_or(Vec::is_empty) {
             return Some(false);
         }
-        if variant.release <= 33 {
+        if rules.checks_own_counters() {
             let is_used = |id| self.taken.is_dedicated(id) || self.in_use.get(&id).is_some_and(|users| !users.is_empty());
-            return (!variant.partitionable || Counters::suffice(device, is_used)).then_some(false);
+            return (!rules.partitionable || Counters::suffice(device, is_used)).then_some(false);
         }
-        if !variant.partitionable {
+        if !rules.partitionable {
             return None;
         }
         if self.is_shared_already(device) {
             return Some(false);
         }
         let taken = self.taken;
-        self.counters.take(pool, device, |id| taken.consumes(id, variant)).then_some(true)
+        self.counters.take(pool, device, |id| taken.consumes(id, rules)).then_some(true)
     }
 
     /// Whether the device still has the capacity that is asked for.
     fn has_room(&self, number: usize, device: &PoolDevice<'s>, place: RequestIndices) -> Result<bool, Fault> {
-        let variant = self.allocator.variant;
-        if variant.release != 34 || !variant.consumable {
+        let rules = self.allocator.rules;
+        if !rules.checks_capacity_by_number() {
             return self.has_capacity(device, place);
         }
-        // 1.34 looks at that device of the slice whose number is the device's within its request.
         let other = device.slice.known.spec.devices.as_deref().and_then(|devices| devices.get(number));
         let other = other.ok_or_else(|| crash("a device beyond the last of a slice"))?;
         self.has_capacity(&PoolDevice::new((device.id.0, device.id.1), other, number, device.slice), place)
@@ -230,26 +228,26 @@ impl<'s> Search<'s, '_> {
 
     /// Whether a device has the capacity that is asked for.
     pub(super) fn has_capacity(&self, device: &PoolDevice<'s>, place: RequestIndices) -> Result<bool, Fault> {
-        let variant = self.allocator.variant;
+        let rules = self.allocator.rules;
         let alternative = &self.requests[place.claim][place.request].alternatives[place.alternative];
-        if !variant.consumable {
+        if !rules.consumable {
             return Ok(true);
         }
         let (allocated, taken) = (self.taken.capacity(device.id), self.consumed.get(&device.id));
-        has_capacity(device.device, alternative.capacity, allocated, taken, variant).map_err(|error| {
+        has_capacity(device.device, alternative.capacity, allocated, taken, rules).map_err(|error| {
             let (driver, pool, name) = device.id;
             problem(self.claims[place.claim], alternative.name, &format!("checking capacity for device {driver}/{pool}/{name}: {error}"))
         })
     }
 
-    /// The same, before the search: what others have counts up to 1.36.
+    /// The same, before the search.
     pub(super) fn could_have_capacity(&self, claim: &Claim, device: &PoolDevice<'s>, alternative: &Alternative<'_>) -> Result<bool, Fault> {
-        let variant = self.allocator.variant;
-        if !variant.consumable {
+        let rules = self.allocator.rules;
+        if !rules.consumable {
             return Ok(true);
         }
-        let others = if variant.release >= 37 { None } else { self.taken.capacity(device.id) };
-        has_capacity(device.device, alternative.capacity, others, None, variant)
+        let others = if rules.all_counts_full_devices() { None } else { self.taken.capacity(device.id) };
+        has_capacity(device.device, alternative.capacity, others, None, rules)
             .map_err(|error| problem(claim, alternative.name, &format!("checking capacity for device {}: {error}", device.id.2)))
     }
 }
@@ -259,9 +257,9 @@ fn crash(what: &str) -> Fault {
     Fault::Unknown(format!("kube-scheduler of this release crashes here, reaching for {what}"))
 }
 
-/// Whether a taint keeps a request off a device. Since 1.35 there are taints that keep nobody off.
-fn repels(taint: &DeviceTaint, tolerations: &[DeviceToleration], release: u16) -> bool {
-    (release <= 34 || matches!(taint.effect.as_str(), "NoSchedule" | "NoExecute")) && !tolerated(taint, tolerations)
+/// Whether a taint keeps a request off a device.
+fn repels(taint: &DeviceTaint, tolerations: &[DeviceToleration], rules: DeviceRules) -> bool {
+    (rules.every_taint_repels() || matches!(taint.effect.as_str(), "NoSchedule" | "NoExecute")) && !tolerated(taint, tolerations)
 }
 
 /// `ToleratesTaint`, for any of the tolerations.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::Cycle;
 use crate::cluster::{Claim, ClusterState, Node};
+use crate::release::DeviceRules;
 
 use super::capacity::{Amounts, amount};
 use super::pool::{Pool, gather};
@@ -14,12 +15,12 @@ use super::search::Search;
 use super::selector::Selectors;
 use super::slices::Slices;
 use super::taint_rules::published;
-use super::{DeviceId, Fault, Variant};
+use super::{DeviceId, Fault};
 
 /// What is the same for every node.
 pub(crate) struct Allocator<'a> {
     /// Which of upstream's allocators it is.
-    pub variant: Variant,
+    pub rules: DeviceRules,
     /// The cluster.
     pub state: &'a ClusterState,
     /// Expressions about devices.
@@ -40,12 +41,12 @@ pub(super) struct Taken<'a> {
 }
 
 impl<'a> Taken<'a> {
-    fn of(claims: impl Iterator<Item = &'a Arc<Claim>>, variant: Variant) -> Self {
+    fn of(claims: impl Iterator<Item = &'a Arc<Claim>>, rules: DeviceRules) -> Self {
         let mut taken = Self::default();
         let results = claims.filter_map(|claim| claim.status.as_ref()?.allocation.as_ref()?.devices.as_ref()?.results.as_ref());
         for result in results.flatten().filter(|result| result.admin_access != Some(true)) {
             let id = (result.driver.as_str(), result.pool.as_str(), result.device.as_str());
-            if !variant.consumable || result.share_id.is_none() {
+            if !rules.consumable || result.share_id.is_none() {
                 taken.dedicated.insert(id);
                 continue;
             }
@@ -66,9 +67,9 @@ impl<'a> Taken<'a> {
         self.dedicated.contains(&id)
     }
 
-    /// Whether what a device consumes is taken (`IsDeviceAllocated`; up to 1.35 devices that are shared did not count).
-    pub(super) fn consumes(&self, id: DeviceId<'_>, variant: Variant) -> bool {
-        self.is_dedicated(id) || (variant.release >= 36 && (self.shared.contains(&id) || self.capacity.contains_key(&id)))
+    /// Whether what a device consumes is taken (`IsDeviceAllocated`).
+    pub(super) fn consumes(&self, id: DeviceId<'_>, rules: DeviceRules) -> bool {
+        self.is_dedicated(id) || (rules.shared_devices_consume() && (self.shared.contains(&id) || self.capacity.contains_key(&id)))
     }
 
     /// Whether claims share a device.
@@ -117,12 +118,12 @@ impl Allocations {
 impl<'a> Allocator<'a> {
     /// Prepares the search: what is published and what is taken.
     pub(crate) fn new(cycle: &Cycle<'a>) -> Self {
-        let variant = Variant::new(cycle.profile.release, &cycle.profile.gates);
+        let rules = DeviceRules::new(cycle.profile.release, &cycle.profile.gates);
         let listers = cycle.state.listers();
         let selectors = Selectors::default();
-        let slices = published(cycle.state, &selectors, variant).map(Slices::new);
-        let taken = Taken::of(listers.resource_claims.iter(), variant);
-        Self { variant, state: cycle.state, selectors, slices, taken }
+        let slices = published(cycle.state, &selectors, rules).map(Slices::new);
+        let taken = Taken::of(listers.resource_claims.iter(), rules);
+        Self { rules, state: cycle.state, selectors, slices, taken }
     }
 
     /// What the claims would get on a node; `None`: they do not all get what they want.
@@ -131,9 +132,9 @@ impl<'a> Allocator<'a> {
     /// Why it cannot be told.
     pub(crate) fn allocate(&self, node: &Node, claims: &[&Claim]) -> Result<Option<Allocations>, Fault> {
         let slices = self.slices.as_ref().map_err(Fault::clone)?;
-        let mut pools = gather(slices, node, self.variant);
+        let mut pools = gather(slices, node, self.rules);
         let first = self.search(node, claims, &pools);
-        if self.variant.sorts_pools() || pools.len() < 2 {
+        if self.rules.sorts_pools() || pools.len() < 2 {
             return first.map(|found| found.map(|claims| Allocations { claims, certain: true }));
         }
         // Where upstream's order is that of a Go map, an answer that depends on it is none: turned round, and with each pool in front.
@@ -165,7 +166,7 @@ impl<'a> Allocator<'a> {
         if search.run()? {
             return Ok(Some(search.result()));
         }
-        if self.variant.release >= 35 && pools.iter().any(|pool| pool.invalid.is_some()) {
+        if self.rules.passes_over_invalid_pools() && pools.iter().any(|pool| pool.invalid.is_some()) {
             return Err(Fault::Node("invalid resource pools were encountered".to_owned()));
         }
         Ok(None)
@@ -174,7 +175,7 @@ impl<'a> Allocator<'a> {
     /// What the claims would hold once the devices found for them on a node are theirs; nothing where they get none.
     pub(crate) fn give(&self, node: &Node, claims: &[&Claim]) -> Vec<Given> {
         let Ok(slices) = &self.slices else { return Vec::new() };
-        let pools = gather(slices, node, self.variant);
+        let pools = gather(slices, node, self.rules);
         let mut search = Search::new(self, node, claims, &pools, &self.taken);
         match search.prepare().and_then(|()| search.run()) {
             Ok(true) => search.given(),
@@ -185,7 +186,7 @@ impl<'a> Allocator<'a> {
     /// The devices published for a node, each with whether some claim has it.
     pub(crate) fn devices(&self, node: &Node) -> Vec<(String, bool)> {
         let Ok(slices) = &self.slices else { return Vec::new() };
-        let pools = gather(slices, node, self.variant);
+        let pools = gather(slices, node, self.rules);
         let devices = pools.iter().flat_map(|pool| pool.devices());
         devices.map(|device| (format!("{}/{}/{}", device.id.0, device.id.1, device.id.2), self.taken.is_dedicated(device.id))).collect()
     }

@@ -5,11 +5,12 @@ use std::borrow::Cow;
 
 use crate::cel::{Fault as CelFault, Value};
 use crate::cluster::DerivedAttribute;
+use crate::release::DeviceRules;
 use ketcd_kube::api::resource::v1::DeviceAttribute;
 
+use super::Fault;
 use super::pool::PoolDevice;
 use super::selector::Selectors;
-use super::{Fault, Variant};
 
 /// The attribute of this full name that a request's devices are compared by; `None`: the device has none.
 ///
@@ -20,11 +21,11 @@ pub(super) fn lookup<'d>(
     derived: &[DerivedAttribute],
     device: &PoolDevice<'d>,
     selectors: &Selectors,
-    variant: Variant,
+    rules: DeviceRules,
 ) -> Result<Option<Cow<'d, DeviceAttribute>>, Fault> {
     // Of two with one name the last counts.
     match derived.iter().rev().find(|derived| derived.name == name) {
-        Some(derived) => derive(derived, device, selectors, variant).map(|attribute| Some(Cow::Owned(attribute))),
+        Some(derived) => derive(derived, device, selectors, rules).map(|attribute| Some(Cow::Owned(attribute))),
         None => Ok(published(name, device).map(Cow::Borrowed)),
     }
 }
@@ -38,10 +39,15 @@ fn published<'d>(name: &str, device: &PoolDevice<'d>) -> Option<&'d DeviceAttrib
     })
 }
 
-fn derive(derived: &DerivedAttribute, device: &PoolDevice<'_>, selectors: &Selectors, variant: Variant) -> Result<DeviceAttribute, Fault> {
+fn derive(
+    derived: &DerivedAttribute,
+    device: &PoolDevice<'_>,
+    selectors: &Selectors,
+    rules: DeviceRules,
+) -> Result<DeviceAttribute, Fault> {
     let (name, (driver, pool, id)) = (&derived.name, device.id);
     let unknown = |what: &str| Fault::Unknown(format!("the derived attribute {name} is {what}, which is not modelled"));
-    match selectors.evaluate(&derived.expression, device, variant) {
+    match selectors.evaluate(&derived.expression, device, rules) {
         Ok(value) => attribute(&value).ok_or_else(|| unknown("of a type that the compiler may refuse")),
         Err(CelFault::Error(error)) => {
             Err(Fault::Error(format!("evaluate derived attribute {name} on device {driver}/{pool}/{id} failed: {error}")))

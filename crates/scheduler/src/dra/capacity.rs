@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::cluster::Amount;
+use crate::release::DeviceRules;
 use ketcd_kube::api::resource::v1::{CapacityRequestPolicy, CapacityRequestPolicyRange, CapacityRequirements, Device, DeviceCapacity};
 use ketcd_kube::apimachinery::pkg::api::resource::Quantity;
 
-use super::{DeviceId, Variant};
+use super::DeviceId;
 
 /// Amounts of capacity by name.
 pub(super) type Amounts = BTreeMap<String, Amount>;
@@ -17,13 +18,13 @@ pub(super) type Consumed<'a> = HashMap<DeviceId<'a>, Amounts>;
 /// Whether a device has the capacity that is asked for, less what was `allocated` before and what the search itself took (`CmpRequestOverCapacity`).
 ///
 /// # Errors
-/// Upstream's error (since 1.37).
+/// Upstream's error.
 pub(super) fn has_capacity(
     device: &Device,
     asked: Option<&CapacityRequirements>,
     allocated: Option<&Amounts>,
     taken: Option<&Amounts>,
-    variant: Variant,
+    rules: DeviceRules,
 ) -> Result<bool, String> {
     let capacities = device.capacity.as_ref();
     let unknown = |name: &String| capacities.is_none_or(|capacities| !capacities.contains_key(name));
@@ -31,8 +32,8 @@ pub(super) fn has_capacity(
         return Ok(false);
     }
     let before = |name: &String, of: Option<&Amounts>| of.and_then(|of| of.get(name)).copied().unwrap_or_default();
-    Ok(consumption(device, asked, variant)?.iter().zip(capacities.into_iter().flatten()).all(|((name, wanted), (_, capacity))| {
-        let violates = capacity.request_policy.as_ref().is_some_and(|policy| violates(*wanted, policy, variant));
+    Ok(consumption(device, asked, rules)?.iter().zip(capacities.into_iter().flatten()).all(|((name, wanted), (_, capacity))| {
+        let violates = capacity.request_policy.as_ref().is_some_and(|policy| violates(*wanted, policy, rules));
         !violates && before(name, allocated) + before(name, taken) + *wanted <= amount(&capacity.value)
     }))
 }
@@ -40,12 +41,12 @@ pub(super) fn has_capacity(
 /// What each capacity of a device would give for a request (`GetConsumedCapacityFromRequest`).
 ///
 /// # Errors
-/// Upstream's error (since 1.37).
-pub(super) fn consumption(device: &Device, asked: Option<&CapacityRequirements>, variant: Variant) -> Result<Amounts, String> {
+/// Upstream's error.
+pub(super) fn consumption(device: &Device, asked: Option<&CapacityRequirements>, rules: DeviceRules) -> Result<Amounts, String> {
     let asked = |name: &str| asked.and_then(|asked| asked.requests.as_ref()?.get(name));
     let each = device.capacity.iter().flatten().map(|(name, capacity)| {
-        let taken = rounded(asked(name), capacity, variant).map_err(|error| format!("capacity \"{name}\": {error}"))?;
-        if variant.release >= 37 && taken < Amount::default() {
+        let taken = rounded(asked(name), capacity, rules).map_err(|error| format!("capacity \"{name}\": {error}"))?;
+        if rules.refuses_negative_capacity() && taken < Amount::default() {
             return Err(format!("capacity \"{name}\": capacity value is negative"));
         }
         Ok((name.clone(), taken))
@@ -59,7 +60,7 @@ pub(super) fn is_shareable(device: &Device) -> bool {
 }
 
 /// A request rounded up to what the policy allows; without one, its default or all there is.
-fn rounded(asked: Option<&Quantity>, capacity: &DeviceCapacity, variant: Variant) -> Result<Amount, String> {
+fn rounded(asked: Option<&Quantity>, capacity: &DeviceCapacity, rules: DeviceRules) -> Result<Amount, String> {
     let policy = capacity.request_policy.as_ref();
     let Some(text) = asked else {
         return Ok(policy.and_then(|policy| policy.default.as_ref()).map_or_else(|| amount(&capacity.value), amount));
@@ -67,17 +68,17 @@ fn rounded(asked: Option<&Quantity>, capacity: &DeviceCapacity, variant: Variant
     let asked = amount(text);
     let Some(policy) = policy else { return Ok(asked) };
     if let Some(range) = &policy.valid_range {
-        return stepped(asked, &text.0, range, variant);
+        return stepped(asked, &text.0, range, rules);
     }
     Ok(policy.valid_values.iter().flatten().map(amount).find(|valid| asked <= *valid).unwrap_or(asked))
 }
 
-/// `roundUpRange`: in whole units, or since 1.37 in thousandths where the range can be told in them.
-fn stepped(asked: Amount, text: &str, range: &CapacityRequestPolicyRange, variant: Variant) -> Result<Amount, String> {
+/// `roundUpRange`: in whole units, or in thousandths where the range is exact in them.
+fn stepped(asked: Amount, text: &str, range: &CapacityRequestPolicyRange, rules: DeviceRules) -> Result<Amount, String> {
     const UNTOLD: &str = "capacity request cannot be represented in the device's range arithmetic";
     let least = amount(&range.min);
     let Some(step) = range.step.as_ref().map(amount).filter(|_| asked >= least) else { return Ok(asked.max(least)) };
-    let millis = in_millis(range, variant);
+    let millis = in_millis(range, rules);
     if millis && millis_of(asked).is_none() {
         return Err(format!("{UNTOLD}: request {text} is not a representable milli value"));
     }
@@ -87,37 +88,36 @@ fn stepped(asked: Amount, text: &str, range: &CapacityRequestPolicyRange, varian
     let to = from + step * ((above + step - 1) / step);
     match i64::try_from(to) {
         Ok(to) => Ok(if millis { Amount::from_millis(to) } else { Amount::from_units(to) }),
-        Err(_) if variant.release <= 36 => Ok(Amount::from_units(i64::MAX)),
+        Err(_) if rules.saturates_capacity() => Ok(Amount::from_units(i64::MAX)),
         Err(_) if millis => Err(format!("{UNTOLD}: rounding request {text} up to the next step passes the milli-value range")),
         Err(_) => Err(format!("{UNTOLD}: rounding request {text} up to the next step passes MaxInt64")),
     }
 }
 
-fn violates(taken: Amount, policy: &CapacityRequestPolicy, variant: Variant) -> bool {
+fn violates(taken: Amount, policy: &CapacityRequestPolicy, rules: DeviceRules) -> bool {
     if policy.default.as_ref().is_some_and(|default| amount(default) == taken) {
         return false;
     }
     if let Some(range) = &policy.valid_range {
-        return range.max.as_ref().is_some_and(|most| taken > amount(most)) || is_off_step(taken, range, variant);
+        return range.max.as_ref().is_some_and(|most| taken > amount(most)) || is_off_step(taken, range, rules);
     }
     policy.valid_values.as_ref().is_some_and(|valid| !valid.is_empty() && !valid.iter().any(|valid| amount(valid) == taken))
 }
 
-fn is_off_step(taken: Amount, range: &CapacityRequestPolicyRange, variant: Variant) -> bool {
+fn is_off_step(taken: Amount, range: &CapacityRequestPolicyRange, rules: DeviceRules) -> bool {
     let Some(step) = range.step.as_ref().map(amount) else { return false };
     let least = amount(&range.min);
-    if in_millis(range, variant) {
+    if in_millis(range, rules) {
         return millis_of(taken).is_none_or(|taken| (taken - least.milli_value()) % step.milli_value() != 0);
     }
     (taken.value() - least.value()) % step.value().max(1) != 0
 }
 
 /// `useMilli`.
-fn in_millis(range: &CapacityRequestPolicyRange, variant: Variant) -> bool {
+fn in_millis(range: &CapacityRequestPolicyRange, rules: DeviceRules) -> bool {
     let mut all = [Some(&range.min), range.max.as_ref(), range.step.as_ref()].into_iter().flatten();
     let step = range.step.as_ref().map(amount);
-    variant.release >= 37
-        && variant.fractional
+    rules.has_fractional_ranges()
         && all.all(|quantity| millis_of(amount(quantity)).is_some())
         && step.is_none_or(|step| step.milli_value() >= 1)
 }

@@ -14,14 +14,13 @@ pub(crate) fn pod_claims(pod: &PodInfo, state: &ClusterState, profile: &Profile)
 
 /// The same, each with the pod's own name for it (`foreachPodResourceClaim`).
 pub(crate) fn named_claims(pod: &PodInfo, state: &ClusterState, profile: &Profile) -> Result<Vec<(Arc<str>, Arc<Claim>)>, String> {
-    let release = profile.release.0;
+    let rules = &profile.rules;
     let mut claims = Vec::new();
     for (entry, claim, template) in &pod.spec.resource_claims {
         let (name, made) = match (claim, template) {
             (Some(name), _) => (Some(name.clone()), false),
-            // Up to 1.27 the claim made for the pod has a name of its own making.
-            (None, Some(_)) if release <= 27 => (Some(format!("{}-{entry}", pod.name).into()), true),
-            (None, None) if release <= 27 => (Some(format!("{}-{entry}", pod.name).into()), false),
+            (None, Some(_)) if rules.claims_are_named_after_pod() => (Some(format!("{}-{entry}", pod.name).into()), true),
+            (None, None) if rules.claims_are_named_after_pod() => (Some(format!("{}-{entry}", pod.name).into()), false),
             (None, Some(_)) => match pod.claim_statuses.iter().find(|status| status.name == *entry) {
                 Some(status) => (status.claim.clone(), true),
                 None => return Err(format!("pod \"{}\": ResourceClaim not created yet", pod.full_name())),
@@ -32,11 +31,7 @@ pub(crate) fn named_claims(pod: &PodInfo, state: &ClusterState, profile: &Profil
         };
         let Some(name) = name else { continue };
         let Some(claim) = state.listers().resource_claims.get(&pod.namespace, &name) else {
-            return Err(match release {
-                ..=27 if made => format!("waiting for dynamic resource controller to create the resourceclaim \"{name}\""),
-                ..=30 => format!("resourceclaim.resource.k8s.io \"{name}\" not found"),
-                _ => format!("could not find ResourceClaim \"{}/{name}\"", pod.namespace),
-            });
+            return Err(rules.claim_not_found(&pod.namespace, &name, made));
         };
         if claim.metadata.deletion_timestamp.is_some() {
             return Err(format!("resourceclaim \"{name}\" is being deleted"));

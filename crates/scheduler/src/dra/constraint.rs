@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
+use crate::release::DeviceRules;
 use ketcd_kube::api::resource::v1::{DeviceAttribute, DeviceConstraint};
 
-use super::{DeviceId, Fault, Variant};
+use super::{DeviceId, Fault};
 
 /// A constraint and the devices that are in it so far.
 pub(super) struct Constraint<'a> {
@@ -13,20 +14,20 @@ pub(super) struct Constraint<'a> {
     /// All values differ; otherwise all are the same.
     distinct: bool,
     lists: bool,
-    release: u16,
+    rules: DeviceRules,
     devices: usize,
     /// What all have in common, device by device. Without lists, like upstream's, only that of the first.
     common: Vec<Option<Values>>,
-    /// The values that must differ. Up to 1.36 one for each request, its newest device's, and none once a device was put out.
+    /// The values that must differ.
     differing: Vec<(&'a str, DeviceId<'a>, Option<Values>)>,
 }
 
 impl<'a> Constraint<'a> {
     /// Reads a constraint; `None` for a kind that the allocator does not know.
-    pub(super) fn new(constraint: &'a DeviceConstraint, variant: Variant) -> Option<Self> {
+    pub(super) fn new(constraint: &'a DeviceConstraint, rules: DeviceRules) -> Option<Self> {
         let (attribute, distinct) = match (&constraint.match_attribute, &constraint.distinct_attribute) {
             (Some(attribute), _) => (attribute, false),
-            (None, Some(attribute)) if variant.knows_capacity() => (attribute, true),
+            (None, Some(attribute)) if rules.knows_capacity() => (attribute, true),
             _ => return None,
         };
         let requests = constraint.requests.iter().flatten().map(String::as_str).collect();
@@ -34,8 +35,8 @@ impl<'a> Constraint<'a> {
             requests,
             attribute,
             distinct,
-            lists: variant.compares_sets(),
-            release: variant.release,
+            lists: rules.compares_sets(),
+            rules,
             devices: 0,
             common: Vec::new(),
             differing: Vec::new(),
@@ -80,12 +81,11 @@ impl<'a> Constraint<'a> {
         agrees
     }
 
-    /// In 1.34 values are told apart by where they stand in memory: those of two devices always differ.
     fn differs(&mut self, request: &'a str, id: DeviceId<'a>, own: Option<Values>) -> bool {
-        if self.devices > 0 || self.release >= 37 {
+        if self.devices > 0 || self.rules.checks_first_distinct_value() {
             let mut others = self.differing.iter().map(|(.., value)| value);
             let clashes = match &own {
-                Some(_) if self.release == 34 => self.differing.iter().any(|(_, other, _)| *other == id),
+                Some(_) if self.rules.compares_distinct_pointers() => self.differing.iter().any(|(_, other, _)| *other == id),
                 Some(own) => others.flatten().any(|other| own.meets(other).is_some()),
                 None => self.lists || others.next().is_some(),
             };
@@ -93,7 +93,7 @@ impl<'a> Constraint<'a> {
                 return false;
             }
         }
-        if self.release <= 36 {
+        if !self.rules.keeps_every_distinct_value() {
             self.differing.retain(|(known, ..)| *known != request);
         }
         self.differing.push((request, id, own));
@@ -109,7 +109,7 @@ impl<'a> Constraint<'a> {
         if self.lists {
             self.common.truncate(self.devices);
         }
-        if self.distinct && self.release <= 36 {
+        if self.distinct && !self.rules.keeps_every_distinct_value() {
             self.differing.retain(|(known, ..)| *known != request);
         } else if self.distinct {
             self.differing.pop();

@@ -3,25 +3,26 @@
 use std::collections::BTreeMap;
 
 use crate::cluster::Amount;
+use crate::release::DeviceRules;
 use ketcd_kube::api::resource::v1::{CounterSet, Device};
 
+use super::DeviceId;
 use super::capacity::amount;
 use super::pool::{Pool, PoolDevice};
-use super::{DeviceId, Variant};
 
 /// Where counters are, then their set and name.
 type CounterId<'a> = (&'a str, &'a str);
 
 /// Counters: what is left of each, place by place as devices are looked at.
 pub(super) struct Counters<'a> {
-    variant: Variant,
+    rules: DeviceRules,
     left: BTreeMap<String, BTreeMap<CounterId<'a>, Amount>>,
 }
 
 impl<'a> Counters<'a> {
     /// Nothing is looked at yet.
-    pub(super) fn new(variant: Variant) -> Self {
-        Self { variant, left: BTreeMap::new() }
+    pub(super) fn new(rules: DeviceRules) -> Self {
+        Self { rules, left: BTreeMap::new() }
     }
 
     /// Takes what a device consumes, if every counter of its place has enough of it left.
@@ -44,7 +45,7 @@ impl<'a> Counters<'a> {
         self.change(device, |left, taken| left + taken);
     }
 
-    /// Up to 1.33 only what the device itself consumes must be there, less what devices of the slice took that are in use.
+    /// Whether what the device itself consumes is there, less what devices of the slice took that are in use.
     pub(super) fn suffice(device: &PoolDevice<'a>, is_used: impl Fn(DeviceId<'a>) -> bool) -> bool {
         let mut left = BTreeMap::new();
         add_sets(&mut left, device.slice.spec.shared_counters.iter().flatten());
@@ -58,11 +59,11 @@ impl<'a> Counters<'a> {
         wanted.all(|(id, wanted)| left.get(&id).is_some_and(|left| *left >= wanted))
     }
 
-    /// Counters belong to a slice up to 1.34, then to all pools of one name, since 1.37 to one pool.
+    /// Where the counters of a device belong: to its slice, to all pools of one name, or to one pool.
     fn place(&self, device: &PoolDevice<'_>) -> String {
         let (driver, pool, _) = device.id;
-        match self.variant.pools_count() {
-            true if self.variant.mixes_drivers() => pool.to_owned(),
+        match self.rules.pools_count() {
+            true if self.rules.mixes_drivers() => pool.to_owned(),
             true => format!("{driver}/{pool}"),
             false => device.slice.metadata.name.clone().unwrap_or_default(),
         }
@@ -75,7 +76,7 @@ impl<'a> Counters<'a> {
         is_allocated: impl Fn(DeviceId<'a>) -> bool,
     ) -> BTreeMap<CounterId<'a>, Amount> {
         let mut left = BTreeMap::new();
-        let slices = if self.variant.pools_count() {
+        let slices = if self.rules.pools_count() {
             add_sets(&mut left, pool.counter_sets.iter().copied());
             pool.slices.iter().chain(&pool.elsewhere).copied().collect()
         } else {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::Cycle;
 use crate::cluster::{Claim, ContainerRequests, Node};
+use crate::release::Rules;
 use crate::volumes::is_controlled_by;
 use ketcd_kube::api::resource::v1::{DeviceClaim, DeviceClass, DeviceRequest, ExactDeviceRequest, ResourceClaim, ResourceClaimSpec};
 use ketcd_kube::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -20,9 +21,9 @@ pub(crate) struct ExtendedResources<'a> {
     containers: &'a [ContainerRequests],
     /// The claim an earlier attempt left behind.
     pub left_behind: Option<Arc<Claim>>,
-    /// A resource that several classes name: which of them serves it is random (up to 1.34).
+    /// A resource that several classes name: which of them serves it is random.
     pub ambiguous: Option<Arc<str>>,
-    release: u16,
+    rules: &'a Rules,
 }
 
 /// What a node asks of the scheduler's own claim.
@@ -40,13 +41,13 @@ pub(crate) enum NodeClaim {
 impl<'a> ExtendedResources<'a> {
     /// The pod's, if it wants any (`preFilterExtendedResources`).
     pub(crate) fn of(cycle: &Cycle<'a>) -> Option<Self> {
-        if !cycle.profile.rules.dra_extended_resources {
+        let (pod, rules) = (cycle.pod, &cycle.profile.rules);
+        if !rules.dra_extended_resources {
             return None;
         }
-        let (pod, release) = (cycle.pod, cycle.profile.release.0);
-        let classes = resources_of_classes(cycle.state.listers().device_classes.iter().map(|class| &class.known), release);
+        let classes = resources_of_classes(cycle.state.listers().device_classes.iter().map(|class| &class.known), rules);
         let requests = cycle.state.rules().incoming(pod);
-        let scalars = requests.scalars.iter().filter(|(name, amount)| is_dra_name(name, release) && *amount != 0);
+        let scalars = requests.scalars.iter().filter(|(name, amount)| is_dra_name(name, rules) && *amount != 0);
         let requested: Vec<_> = scalars.map(|(name, _)| name.clone()).collect();
         if !requested.iter().any(|name| classes.contains_key(&**name)) {
             return None;
@@ -59,9 +60,9 @@ impl<'a> ExtendedResources<'a> {
         let named = |name: &str| {
             cycle.state.listers().device_classes.iter().filter(|class| class.spec.extended_resource_name.as_deref() == Some(name)).count()
         };
-        let ambiguous = requested.iter().find(|name| release <= 34 && named(name) > 1).cloned();
+        let ambiguous = requested.iter().find(|name| rules.extended_resource_class_is_random() && named(name) > 1).cloned();
         let of = &pod.spec.requests;
-        Some(Self { classes, requested, inits: &of.init_containers, containers: &of.containers, left_behind, ambiguous, release })
+        Some(Self { classes, requested, inits: &of.init_containers, containers: &of.containers, left_behind, ambiguous, rules })
     }
 
     /// What the node leaves to devices (`filterExtendedResources`).
@@ -75,8 +76,7 @@ impl<'a> ExtendedResources<'a> {
         for name in &self.requested {
             let offered = node.allocatable.scalars.iter().find(|(scalar, _)| scalar == name).map(|(_, amount)| *amount);
             let known = self.classes.contains_key(&**name);
-            if self.release <= 34 && known {
-                // A node that lists the resource serves it, even none of it; if devices are needed for another, they serve this one too.
+            if self.rules.listed_extended_resources_suffice() && known {
                 by_devices |= offered.is_none();
                 wanted.push(name);
             } else if known && offered.unwrap_or_default() == 0 {
@@ -95,14 +95,14 @@ impl<'a> ExtendedResources<'a> {
         NodeClaim::Claim(Box::new(self.claim(&wanted, namespace)))
     }
 
-    /// The claim: up to 1.34 a request for each container and resource, since then none that an init container shares with a later one.
+    /// The claim.
     fn claim(&self, wanted: &[&Arc<str>], namespace: &str) -> Claim {
         let mut requests = Vec::new();
         for name in wanted {
             let Some(class) = self.classes.get(&***name) else { continue };
             let all = self.inits.iter().chain(self.containers).enumerate();
             let asks = |(at, container): (usize, &ContainerRequests)| Some((at, asked(container, name)?));
-            if self.release <= 34 {
+            if self.rules.extended_resource_request_for_each_container() {
                 requests.extend(all.filter_map(asks).map(|(at, (place, count))| request(at, place, class, count)));
                 continue;
             }
@@ -128,7 +128,7 @@ impl<'a> ExtendedResources<'a> {
 }
 
 /// Which class stands for which resource: that of its own name, and the one it names. Of several that name one, the newest counts, then the first by name.
-pub(crate) fn resources_of_classes<'c>(all: impl Iterator<Item = &'c DeviceClass>, release: u16) -> BTreeMap<String, String> {
+pub(crate) fn resources_of_classes<'c>(all: impl Iterator<Item = &'c DeviceClass>, rules: &Rules) -> BTreeMap<String, String> {
     let name = |class: &DeviceClass| class.metadata.name.clone().unwrap_or_default();
     let mut all: Vec<&DeviceClass> = all.collect();
     all.sort_by_key(|class| name(class));
@@ -141,7 +141,7 @@ pub(crate) fn resources_of_classes<'c>(all: impl Iterator<Item = &'c DeviceClass
         if late {
             continue;
         }
-        if resource.is_none() || release >= 35 {
+        if resource.is_none() || rules.every_class_has_implicit_resource() {
             classes.insert(format!("{PREFIX}{}", name(class)), name(class));
         }
         classes.extend(resource.map(|resource| (resource, name(class))));
@@ -165,7 +165,7 @@ fn request(container: usize, place: usize, class: &str, count: i64) -> DeviceReq
     DeviceRequest { name: format!("container-{container}-request-{place}"), exactly: Some(exactly), ..DeviceRequest::default() }
 }
 
-/// An extended resource or (since 1.35) one named after a device class.
-fn is_dra_name(name: &str, release: u16) -> bool {
-    (release >= 35 && name.starts_with(PREFIX)) || crate::cluster::is_extended(name)
+/// An extended resource, or one named after a device class.
+fn is_dra_name(name: &str, rules: &Rules) -> bool {
+    (rules.every_class_has_implicit_resource() && name.starts_with(PREFIX)) || crate::cluster::is_extended(name)
 }

@@ -17,12 +17,12 @@ pub(super) fn owner_problem(claim: &Claim, pod: &PodInfo, profile: &Profile) -> 
     }
     let (namespace, name) = (&pod.namespace, &pod.name);
     let what = claim.metadata.name.as_deref().unwrap_or_default();
-    let kind = if profile.release.0 >= 36 { "Pod" } else { "pod" };
+    let kind = profile.rules.claim_owner_kind();
     let not = format!("ResourceClaim {namespace}/{what} was not created for {kind} {namespace}/{name}");
     match (&pod.spec.pod_group, profile.gates.on("DRAWorkloadResourceClaims")) {
         (Some(group), true) if is_made_for(claim, group) => None,
         (Some(group), true) => Some(format!("{not} (neither Pod nor PodGroup {group} is the owner)")),
-        (None, true) if profile.release.0 <= 36 => {
+        (None, true) if profile.rules.claim_of_no_group_crashes() => {
             Some(format!("{not}; kube-scheduler of this release crashes here, as the pod has no group"))
         }
         _ => Some(format!("{not} ({kind} is not owner)")),

@@ -21,7 +21,6 @@ mod search;
 mod selector;
 mod slices;
 mod taint_rules;
-mod variant;
 
 pub use allocator::Allocation;
 pub(crate) use allocator::{Allocations, Allocator};
@@ -33,7 +32,6 @@ pub(crate) use node_operations::{can_skip_operations, skips_operations};
 pub(crate) use pool::selects;
 pub(crate) use request::{claim_name, requests, written};
 pub(crate) use reserve::{Given, results};
-pub(crate) use variant::Variant;
 
 /// Why the devices of a node cannot be told.
 #[derive(Clone, Debug, PartialEq, Eq)]

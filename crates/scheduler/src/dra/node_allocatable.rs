@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::Cycle;
 use crate::cluster::{Amount, Claim, ContainerRequests, Node, NodeAllocatableClaim, NodeAllocatableResource, PodInfo, Slice};
+use crate::release::Rules;
 use ketcd_kube::api::resource::v1::{Device, DeviceRequestAllocationResult, NodeAllocatableResourceMapping};
 
 use super::capacity::amount;
@@ -15,7 +16,7 @@ use super::{Fault, claim_name, results};
 /// The devices that are published, as far as they take of nodes.
 pub(crate) struct NodeAllocatable<'a> {
     slices: Vec<&'a Slice>,
-    release: u16,
+    rules: &'a Rules,
 }
 
 /// What a device takes of one of the node's resources.
@@ -49,7 +50,7 @@ impl<'a> NodeAllocatable<'a> {
     pub(crate) fn of(cycle: &Cycle<'a>) -> Option<Self> {
         let slices = || cycle.state.listers().resource_slices.iter().map(Arc::as_ref).collect();
         let on = cycle.profile.gates.on("DRANodeAllocatableResources");
-        on.then(|| Self { slices: slices(), release: cycle.profile.release.0 })
+        on.then(|| Self { slices: slices(), rules: &cycle.profile.rules })
     }
 
     /// Whether a claim has a device that stands for a resource of its node.
@@ -92,7 +93,8 @@ impl<'a> NodeAllocatable<'a> {
     fn taking(&self, node: &Node, holding: &Holding) -> Result<Option<NodeAllocatableClaim>, Fault> {
         let mut sums: [BTreeMap<&str, Amount>; 3] = Default::default();
         for result in holding.devices {
-            let driver = if self.release >= 37 { format!(", driver {}", result.driver) } else { String::new() };
+            let driver =
+                if self.rules.node_allocatable_errors_name_driver() { format!(", driver {}", result.driver) } else { String::new() };
             let prefix = format!("claim {}, device {}{driver}", claim_name(holding.claim), result.device);
             let takes = self.takes(result, Some(node))?.map_err(|why| Fault::Error(format!("{prefix}: {why}")))?;
             for take in takes {
@@ -114,7 +116,7 @@ impl<'a> NodeAllocatable<'a> {
     fn mapped(&self, take: &Take, claim: &Claim, result: &DeviceRequestAllocationResult) -> Result<Option<Amount>, Fault> {
         let Some(key) = take.capacity else { return Ok(take.each) };
         let Some(consumed) = &result.consumed_capacity else {
-            let field = if self.release >= 37 { "NodeAllocatableResources" } else { "NodeAllocatableResourceMappings" };
+            let field = self.rules.node_allocatable_field();
             let what = format!("ConsumedCapacity is nil, but Capacity key '{key}' is set in {field} for resource {}", take.resource);
             return Err(Fault::Error(format!("claim {}, device {}: {what}", claim_name(claim), result.device)));
         };
@@ -126,10 +128,11 @@ impl<'a> NodeAllocatable<'a> {
 
     /// What a device takes, or upstream's word on why it is not found there (`getDeviceFromSlices`; 1.36 `getDeviceFromManager`).
     fn takes(&self, result: &DeviceRequestAllocationResult, node: Option<&Node>) -> Result<Result<Vec<Take<'a>>, String>, Fault> {
-        let node = node.filter(|_| self.release >= 37);
+        let by_node_and_driver = self.rules.node_allocatable_by_node_and_driver();
+        let node = node.filter(|_| by_node_and_driver);
         let is_asked = |slice: &&&Slice| {
             slice.spec.pool.name == result.pool
-                && (self.release <= 36 || slice.spec.driver == result.driver)
+                && (!by_node_and_driver || slice.spec.driver == result.driver)
                 && node.is_none_or(|node| is_published_for(slice, node))
         };
         let mut found: Option<Result<Vec<Take>, String>> = None;
@@ -147,12 +150,13 @@ impl<'a> NodeAllocatable<'a> {
             }
             found = Some(takes);
         }
-        let driver = if self.release >= 37 { format!(" for driver {}", result.driver) } else { String::new() };
+        let driver =
+            if self.rules.node_allocatable_errors_name_driver() { format!(" for driver {}", result.driver) } else { String::new() };
         Ok(found.unwrap_or_else(|| Err(format!("device {} not found in pool {}{driver}", result.device, result.pool))))
     }
 
     fn of_device(&self, slice: &'a Slice, at: usize, device: &'a Device) -> Vec<Take<'a>> {
-        if self.release <= 36 {
+        if self.rules.node_allocatable_mappings() {
             return device.node_allocatable_resource_mappings.iter().flatten().map(|(name, mapping)| Take::first(name, mapping)).collect();
         }
         let added = slice.added.spec.devices.get(at);

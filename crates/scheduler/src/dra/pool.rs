@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::cluster::{DeviceAdditions, Interner, Node, NodeSelectorTerm, Slice};
+use crate::release::DeviceRules;
 use ketcd_kube::api::core::v1::NodeSelector;
 use ketcd_kube::api::resource::v1::{CounterSet, Device};
 
+use super::DeviceId;
 use super::slices::{Slices, has_counters};
-use super::{DeviceId, Variant};
 
 /// A device and where it is published.
 #[derive(Clone, Copy)]
@@ -79,11 +80,11 @@ impl<'a> Pool<'a> {
 
 /// `GatherPools`: by driver and name, ascending, those with binding conditions last where upstream has them so.
 /// (Without an order of its own, upstream's is that of a Go map.)
-pub(super) fn gather<'a>(slices: &'a Slices, node: &Node, variant: Variant) -> Vec<Pool<'a>> {
+pub(super) fn gather<'a>(slices: &'a Slices, node: &Node, rules: DeviceRules) -> Vec<Pool<'a>> {
     let mut pools: BTreeMap<(&str, &str), Vec<&Slice>> = BTreeMap::new();
-    let mut relevant: Vec<&Slice> = slices.near(&node.name).filter(|slice| is_relevant(slice, node, variant)).collect();
-    let binding_last = variant.knows_capacity();
-    if binding_last && variant.release <= 35 {
+    let mut relevant: Vec<&Slice> = slices.near(&node.name).filter(|slice| is_relevant(slice, node, rules)).collect();
+    let binding_last = rules.knows_capacity();
+    if rules.sorts_slices_by_binding() {
         relevant.sort_by_key(|slice| binds(slice));
     }
     let mut renewed = BTreeSet::new();
@@ -104,19 +105,19 @@ pub(super) fn gather<'a>(slices: &'a Slices, node: &Node, variant: Variant) -> V
         known.push(slice);
     }
     let mut pools: Vec<Pool> =
-        pools.into_iter().filter_map(|((driver, name), found)| build(driver, name, found, slices.all(), variant)).collect();
+        pools.into_iter().filter_map(|((driver, name), found)| build(driver, name, found, slices.all(), rules)).collect();
     for pool in &mut pools {
         pool.renewed = renewed.contains(&(pool.driver, pool.name));
     }
     if binding_last {
         // Where counters are a pool's, one that is not usable has no slices to look at.
-        let usable = |pool: &Pool| !variant.pools_count() || (!pool.incomplete && pool.invalid.is_none());
+        let usable = |pool: &Pool| !rules.pools_count() || (!pool.incomplete && pool.invalid.is_none());
         pools.sort_by_key(|pool| usable(pool) && pool.slices.iter().any(|slice| binds(slice)));
     }
     pools
 }
 
-fn build<'a>(driver: &'a str, name: &'a str, found: Vec<&'a Slice>, all: &'a [Arc<Slice>], variant: Variant) -> Option<Pool<'a>> {
+fn build<'a>(driver: &'a str, name: &'a str, found: Vec<&'a Slice>, all: &'a [Arc<Slice>], rules: DeviceRules) -> Option<Pool<'a>> {
     let wanted = found.first()?.spec.pool.clone();
     let complete = |count: usize| i64::try_from(count).is_ok_and(|count| count == wanted.resource_slice_count);
     let mut pool = Pool {
@@ -131,15 +132,14 @@ fn build<'a>(driver: &'a str, name: &'a str, found: Vec<&'a Slice>, all: &'a [Ar
     };
     if !complete(pool.slices.len()) {
         pool.incomplete = true;
-        if variant.release >= 35 {
-            // Since 1.35 slices of other nodes count too, and a newer generation anywhere makes this one obsolete.
+        if rules.counts_slices_of_other_nodes() {
             let same = all.iter().map(Arc::as_ref).filter(|slice| slice.spec.driver == driver && slice.spec.pool.name == name);
             let (mut count, at) = (0, wanted.generation);
             for slice in same {
                 match slice.spec.pool.generation.cmp(&at) {
                     std::cmp::Ordering::Greater => return None,
                     std::cmp::Ordering::Less => {}
-                    std::cmp::Ordering::Equal if is_grouped(slice, variant) => {}
+                    std::cmp::Ordering::Equal if is_grouped(slice, rules) => {}
                     std::cmp::Ordering::Equal => {
                         count += 1;
                         let known = pool.slices.iter().any(|known| std::ptr::eq(*known, slice));
@@ -150,36 +150,35 @@ fn build<'a>(driver: &'a str, name: &'a str, found: Vec<&'a Slice>, all: &'a [Ar
             pool.incomplete = !complete(count);
         }
     }
-    if pool.incomplete && variant.pools_count() {
+    if pool.incomplete && rules.pools_count() {
         return Some(pool);
     }
     let mut consuming = Vec::new();
-    if variant.pools_count() && variant.partitionable {
+    if rules.pools_count() && rules.partitionable {
         let counting = pool.slices.iter().chain(&pool.elsewhere).filter(|slice| has_counters(slice));
         pool.counter_sets = counting.flat_map(|slice| slice.known.spec.shared_counters.iter().flatten()).collect();
         pool.slices.retain(|slice| !has_counters(slice));
         pool.elsewhere.retain(|slice| !has_counters(slice));
         consuming = pool.slices.iter().chain(&pool.elsewhere).copied().collect();
     }
-    pool.invalid = twice_named(&pool.slices).filter(|_| !variant.is_first());
-    if variant.pools_count() && variant.partitionable && pool.invalid.is_none() {
+    pool.invalid = twice_named(&pool.slices).filter(|_| rules.validates_pools());
+    if rules.pools_count() && rules.partitionable && pool.invalid.is_none() {
         pool.invalid = miscounted(&pool.counter_sets, &consuming);
     }
     Some(pool)
 }
 
 /// Whether a slice has devices for the node, or counters for those that have.
-fn is_relevant(slice: &Slice, node: &Node, variant: Variant) -> bool {
+fn is_relevant(slice: &Slice, node: &Node, rules: DeviceRules) -> bool {
     let spec = &slice.spec;
     let counts = has_counters(slice);
-    let counters_matter = variant.pools_count() || variant.release == 33;
-    if is_grouped(slice, variant) {
+    if is_grouped(slice, rules) {
         return false;
     }
-    if !variant.partitionable && (spec.per_device_node_selection.is_some() || (counts && counters_matter)) {
+    if !rules.partitionable && (spec.per_device_node_selection.is_some() || (counts && rules.gates_slices_with_counters())) {
         return false;
     }
-    if counts && variant.pools_count() && variant.counters_anywhere() {
+    if counts && rules.pools_count() && rules.counters_anywhere() {
         return true;
     }
     let name = spec.node_name.as_deref().unwrap_or_default();
@@ -191,9 +190,9 @@ fn is_relevant(slice: &Slice, node: &Node, variant: Variant) -> bool {
 }
 
 /// Whether a slice has devices with compatibility groups and the gate for them is off.
-fn is_grouped(slice: &Slice, variant: Variant) -> bool {
+fn is_grouped(slice: &Slice, rules: DeviceRules) -> bool {
     let groups = |device: &DeviceAdditions| device.consumes_counters.iter().any(|consumed| !consumed.compatibility_groups.is_empty());
-    variant.release >= 37 && !variant.compatibility_groups && slice.added.spec.devices.iter().any(groups)
+    rules.leaves_out_groups() && slice.added.spec.devices.iter().any(groups)
 }
 
 fn binds(slice: &Slice) -> bool {

@@ -15,19 +15,19 @@ impl<'s> Search<'s, '_> {
     /// # Errors
     /// What is wrong with a claim.
     pub(super) fn prepare(&mut self) -> Result<(), Fault> {
-        let variant = self.allocator.variant;
+        let rules = self.allocator.rules;
         for (number, claim) in self.claims.iter().copied().enumerate() {
             let mut prepared = Vec::new();
             let mut least = 0;
             for (at, request) in requests(claim).iter().enumerate() {
                 let prioritized = request.first_available.as_ref().is_some_and(|all| !all.is_empty());
-                if prioritized && !variant.prioritized_list {
+                if prioritized && !rules.prioritized_list {
                     return Err(problem(claim, &request.name, "has subrequests, but the DRAPrioritizedList feature is disabled"));
                 }
                 self.refuse_capacity(claim, request)?;
                 let mut alternatives = Vec::new();
                 for (alternative, written) in written(request).into_iter().enumerate() {
-                    let known_as = if variant.confuses_alternatives() { alternative.saturating_sub(1) } else { alternative };
+                    let known_as = if rules.matches_as_previous_alternative() { alternative.saturating_sub(1) } else { alternative };
                     alternatives.push(self.alternative(
                         claim,
                         written,
@@ -35,7 +35,7 @@ impl<'s> Search<'s, '_> {
                     )?);
                 }
                 let count = alternatives.iter().map(|alternative| alternative.count).min().unwrap_or_default();
-                if variant.release >= 37 && count > MOST_DEVICES - least {
+                if rules.limits_devices_by_request() && count > MOST_DEVICES - least {
                     let limit = format!("exceeds the claim limit of {MOST_DEVICES}, with {least} already accounted for");
                     return Err(problem(claim, &request.name, &format!("adding {count} devices {limit}")));
                 }
@@ -51,7 +51,7 @@ impl<'s> Search<'s, '_> {
             let mut known = Vec::new();
             for (at, constraint) in constraints.iter().enumerate() {
                 let what = || format!("claim {}, constraint #{at}: empty constraint (unsupported constraint type?)", claim_name(claim));
-                known.push(Constraint::new(constraint, variant).ok_or_else(|| Fault::Error(what()))?);
+                known.push(Constraint::new(constraint, rules).ok_or_else(|| Fault::Error(what()))?);
             }
             self.requests.push(prepared);
             self.constraints.push(known);
@@ -63,14 +63,14 @@ impl<'s> Search<'s, '_> {
     /// Capacity may be asked for only with the gate on; allocators that do not know it pass it over.
     fn refuse_capacity(&self, claim: &Claim, request: &DeviceRequest) -> Result<(), Fault> {
         const DISABLED: &str = "has capacity requests, but the DRAConsumableCapacity feature is disabled";
-        let variant = self.allocator.variant;
-        if variant.consumable || !variant.knows_capacity() {
+        let rules = self.allocator.rules;
+        if rules.consumable || !rules.knows_capacity() {
             return Ok(());
         }
         let subrequest = request.first_available.iter().flatten().find(|sub| sub.capacity.is_some());
         match (&request.exactly, subrequest) {
             (Some(exactly), _) if exactly.capacity.is_some() => Err(problem(claim, &request.name, DISABLED)),
-            (_, Some(_)) if variant.release == 34 => Err(problem(claim, &request.name, DISABLED)),
+            (_, Some(_)) if rules.subrequest_errors_name_request() => Err(problem(claim, &request.name, DISABLED)),
             (_, Some(sub)) => Err(Fault::Error(format!("claim {}, subrequest {}: {DISABLED}", claim_name(claim), sub.name))),
             _ => Ok(()),
         }
@@ -78,16 +78,16 @@ impl<'s> Search<'s, '_> {
 
     /// `validateDeviceRequest`.
     fn alternative(&mut self, claim: &'s Claim, written: Written<'s>, place: RequestIndices) -> Result<Alternative<'s>, Fault> {
-        let variant = self.allocator.variant;
+        let rules = self.allocator.rules;
         let derived = derived_attributes(claim, place, written.name);
-        if !derived.is_empty() && variant.release >= 37 && !variant.derived_attributes {
+        if !derived.is_empty() && rules.refuses_derived_attributes() {
             return Err(problem(claim, written.name, "cannot handle request with derived attributes, the feature is disabled"));
         }
         if let Some(at) = written.selectors.iter().position(|selector| selector.cel.is_none()) {
             let what = format!("selector #{at}: CEL expression empty (unsupported selector type?)");
             return Err(Fault::Error(format!("claim {}, request {}, {what}", claim_name(claim), written.name)));
         }
-        if written.admin_access.is_some() && !variant.admin_access && !variant.is_first() {
+        if written.admin_access.is_some() && !rules.admin_access && rules.gates_admin_access() {
             return Err(problem(claim, written.name, "admin access is requested, but the feature is disabled"));
         }
         let class = self.allocator.state.listers().device_classes.get("", written.class).ok_or_else(|| {
@@ -121,7 +121,7 @@ impl<'s> Search<'s, '_> {
         Ok(alternative)
     }
 
-    /// The devices of a request that wants them all. Since 1.37 those without room are among them, so that it then fails.
+    /// The devices of a request that wants them all.
     fn all_devices(
         &mut self,
         claim: &Claim,
@@ -130,7 +130,7 @@ impl<'s> Search<'s, '_> {
     ) -> Result<Vec<(&'s Pool<'s>, PoolDevice<'s>)>, Fault> {
         let mut all = Vec::new();
         for pool in self.pools {
-            if pool.renewed && self.allocator.variant.is_first() {
+            if pool.renewed && self.allocator.rules.mixes_generations() {
                 let what = format!(
                     "resource pool {}/{} has slices of two generations, and which the scheduler meets first decides",
                     pool.driver, pool.name
@@ -147,7 +147,7 @@ impl<'s> Search<'s, '_> {
                 return Err(problem(claim, alternative.name, &what));
             }
             for device in pool.devices() {
-                if self.is_selectable(&device, (alternative, !self.allocator.variant.is_first()), place)?
+                if self.is_selectable(&device, (alternative, !self.allocator.rules.all_ignores_class()), place)?
                     && self.could_have_capacity(claim, &device, alternative)?
                 {
                     all.push((pool, device));

@@ -92,7 +92,7 @@ impl<'s, 'a> Search<'s, 'a> {
             pools,
             requests: Vec::new(),
             constraints: Vec::new(),
-            counters: Counters::new(allocator.variant),
+            counters: Counters::new(allocator.rules),
             consumed: Consumed::new(),
             groups: Groups::default(),
             in_use: BTreeMap::new(),
@@ -144,7 +144,7 @@ impl<'s, 'a> Search<'s, 'a> {
                 Ok(false) => all_too_many = false,
             }
         }
-        if all_too_many && self.allocator.variant.tells_too_many() { Err(Stop::TooMany) } else { Ok(false) }
+        if all_too_many && self.allocator.rules.reports_too_many_devices() { Err(Stop::TooMany) } else { Ok(false) }
     }
 
     /// `allocateOne`, for the next device of a request, looked for from a place on.
@@ -153,29 +153,28 @@ impl<'s, 'a> Search<'s, 'a> {
         if self.steps > STEPS {
             return Err(Fault::Unknown(format!("the search for devices was given up after {STEPS} steps")).into());
         }
-        let variant = self.allocator.variant;
+        let rules = self.allocator.rules;
         let alternative = &self.requests[place.claim][place.request].alternatives[place.alternative];
         let (count, all) = (alternative.count, alternative.all.as_ref());
-        // In 1.32 all of nothing is enough.
-        if all.is_some_and(Vec::is_empty) && variant.release >= 33 {
+        if all.is_some_and(Vec::is_empty) && rules.all_needs_a_device() {
             return Ok(false);
         }
         if number >= count {
             return self.request(place.claim, place.request + 1);
         }
-        if variant.release >= 33 && self.found[place.claim].len() + count - number > MOST_DEVICES {
-            return if variant.tells_too_many() { Err(Stop::TooMany) } else { Ok(false) };
+        if rules.limits_devices_in_search() && self.found[place.claim].len() + count - number > MOST_DEVICES {
+            return if rules.reports_too_many_devices() { Err(Stop::TooMany) } else { Ok(false) };
         }
         if let Some(all) = all {
             let (pool, device) = all[number];
             return self.the_device(place, number, pool, device);
         }
         for (at, pool) in self.pools.iter().enumerate().skip(from.0) {
-            if variant.release >= 35 && (pool.incomplete || pool.invalid.is_some()) {
+            if rules.passes_over_invalid_pools() && (pool.incomplete || pool.invalid.is_some()) {
                 continue;
             }
             let invalid = || Fault::Error(format!("pool {} is invalid: {}", pool.name, pool.invalid.as_deref().unwrap_or_default()));
-            if variant.release >= 33 && pool.invalid.is_some() {
+            if rules.invalid_pools_fail() && pool.invalid.is_some() {
                 return Err(invalid().into());
             }
             let skipped = if at == from.0 { from.1 } else { 0 };
@@ -190,7 +189,7 @@ impl<'s, 'a> Search<'s, 'a> {
                     continue;
                 }
                 let Some(undo) = self.take(place, number, (pool, device), false)? else { continue };
-                let next = if variant.resumes() { (at, index + 1) } else { (0, 0) };
+                let next = if rules.resumes() { (at, index + 1) } else { (0, 0) };
                 let rest = self.device(place, number + 1, next);
                 if matches!(rest, Ok(true)) {
                     return rest;
@@ -204,25 +203,25 @@ impl<'s, 'a> Search<'s, 'a> {
 
     /// One of the devices of a request that wants them all.
     fn the_device(&mut self, place: RequestIndices, number: usize, pool: &'s Pool<'s>, device: PoolDevice<'s>) -> Result<bool, Stop> {
-        let variant = self.allocator.variant;
+        let rules = self.allocator.rules;
         let Some(undo) = self.take(place, number, (pool, device), true)? else {
-            if variant.is_first() {
+            if rules.all_passes_over_refused() {
                 return self.rest_of_all(place, number);
             }
-            return if variant.release <= 32 { Err(Stop::Ended) } else { Ok(false) };
+            return if rules.all_ends_search() { Err(Stop::Ended) } else { Ok(false) };
         };
-        if variant.is_first() {
+        if rules.all_passes_over_refused() {
             return self.rest_of_all(place, number);
         }
-        let alternative = if variant.confuses_alternatives() { 0 } else { place.alternative };
+        let alternative = if rules.all_goes_on_with_first_alternative() { 0 } else { place.alternative };
         let rest = self.device(RequestIndices { alternative, ..place }, number + 1, (0, 0));
-        if !matches!(rest, Ok(true)) && !variant.all_keeps() {
+        if !matches!(rest, Ok(true)) && !rules.all_keeps() {
             self.put_back(place, &device, undo);
         }
         rest
     }
 
-    /// What follows one of all devices in 1.31, whether or not that could be had.
+    /// What follows one of all devices, whether or not that could be had.
     fn rest_of_all(&mut self, place: RequestIndices, number: usize) -> Result<bool, Stop> {
         match self.device(place, number + 1, (0, 0)) {
             Ok(false) => Err(Fault::Error("stop allocation".to_owned()).into()),
@@ -237,7 +236,7 @@ impl<'s, 'a> Search<'s, 'a> {
         (alternative, of_class): (&Alternative<'s>, bool),
         place: RequestIndices,
     ) -> Result<bool, Fault> {
-        if !self.allocator.variant.binding && device.device.binding_conditions.as_ref().is_some_and(|all| !all.is_empty()) {
+        if !self.allocator.rules.binding && device.device.binding_conditions.as_ref().is_some_and(|all| !all.is_empty()) {
             return Ok(false);
         }
         if let Some(known) = self.matches.get(&(device.id, place)) {
@@ -247,10 +246,10 @@ impl<'s, 'a> Search<'s, 'a> {
         let of_class = class.spec.selectors.as_deref().filter(|_| of_class).unwrap_or_default();
         let class_name = format!("class {}", class.metadata.name.as_deref().unwrap_or_default());
         let claim = format!("claim {}", claim_name(self.claims[place.claim]));
-        let variant = self.allocator.variant;
+        let rules = self.allocator.rules;
         let selectors = &self.allocator.selectors;
-        let matches = selectors.select(of_class, device, &class_name, variant)?
-            && selectors.select(alternative.selectors, device, &claim, variant)?
+        let matches = selectors.select(of_class, device, &class_name, rules)?
+            && selectors.select(alternative.selectors, device, &claim, rules)?
             && (device.slice.spec.per_device_node_selection != Some(true) || device_matches(device.device, self.node));
         self.matches.insert((device.id, place), matches);
         Ok(matches)

@@ -5,13 +5,14 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::cel::{Expression, Fault as CelFault, Semver, Value};
 use crate::cluster::Amount;
+use crate::release::DeviceRules;
 use ketcd_kube::api::resource::v1::{DeviceAttribute, DeviceSelector};
 
+use super::Fault;
 use super::capacity::is_shareable;
 use super::pool::PoolDevice;
-use super::{Fault, Variant};
 
-/// What selectors may name of a device; the last since 1.34, whatever the gates.
+/// What selectors may name of a device, the last not in every release.
 const FIELDS: [&str; 4] = ["driver", "attributes", "capacity", "allowMultipleAllocations"];
 
 /// How many characters are shown of an expression that exceeds a limit.
@@ -31,15 +32,15 @@ impl Selectors {
         selectors: &[DeviceSelector],
         device: &PoolDevice<'_>,
         whose: &str,
-        variant: Variant,
+        rules: DeviceRules,
     ) -> Result<bool, Fault> {
         for (at, selector) in selectors.iter().enumerate() {
             let Some(cel) = &selector.cel else { continue };
-            match self.evaluate(&cel.expression, device, variant) {
+            match self.evaluate(&cel.expression, device, rules) {
                 Ok(Value::Bool(true)) => {}
                 Ok(Value::Bool(false)) => return Ok(false),
                 Ok(_) => return Err(Fault::Unknown(format!("the expression {:?} of {whose} is no condition", cel.expression))),
-                Err(CelFault::Error(error)) => return Err(Fault::Error(runtime_error(whose, at, device, &error, variant.release))),
+                Err(CelFault::Error(error)) => return Err(Fault::Error(rules.selector_error(whose, at, device.id, &error))),
                 Err(CelFault::Compile(error)) => return Err(Fault::Error(format!("{whose}: selector #{at}: CEL compile error: {error}"))),
                 Err(CelFault::Limit(what)) => {
                     return Err(Fault::Unknown(format!("the expression {} of {whose} {what}", quoted(&cel.expression))));
@@ -54,15 +55,15 @@ impl Selectors {
     }
 
     /// The value of an expression for a device.
-    pub(super) fn evaluate(&self, text: &str, device: &PoolDevice<'_>, variant: Variant) -> Result<Value, CelFault> {
+    pub(super) fn evaluate(&self, text: &str, device: &PoolDevice<'_>, rules: DeviceRules) -> Result<Value, CelFault> {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner).get(text).cloned();
         let parsed = known.unwrap_or_else(|| {
-            let parsed = Arc::new(parse(text, variant));
+            let parsed = Arc::new(parse(text, rules));
             self.0.write().unwrap_or_else(PoisonError::into_inner).insert(text.to_owned(), parsed.clone());
             parsed
         });
         match &*parsed {
-            Ok(expression) => expression.evaluate(&[("device", described(device, variant)?)]),
+            Ok(expression) => expression.evaluate(&[("device", described(device, rules)?)]),
             Err(fault) => Err(fault.clone()),
         }
     }
@@ -76,28 +77,18 @@ pub(super) fn quoted(text: &str) -> String {
     }
 }
 
-fn parse(text: &str, variant: Variant) -> Result<Expression, CelFault> {
+fn parse(text: &str, rules: DeviceRules) -> Result<Expression, CelFault> {
     let expression = Expression::parse(text)?;
-    expression.refuse_fields("device", if variant.release >= 34 { &FIELDS[..] } else { &FIELDS[..3] })?;
+    expression.refuse_fields("device", if rules.selects_multiple_allocations() { &FIELDS[..] } else { &FIELDS[..3] })?;
     Ok(expression)
 }
 
-/// Upstream's error about a selector; since 1.37 with the device, and advice about keys that are not there (`EnhanceRuntimeError`).
-fn runtime_error(whose: &str, at: usize, device: &PoolDevice<'_>, error: &str, release: u16) -> String {
-    const ADVICE: &str =
-        ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() for optional fields";
-    let (driver, pool, name) = device.id;
-    let on = if release >= 37 { format!(" on device {driver}/{pool}/{name}") } else { String::new() };
-    let advice = if release >= 37 && error.contains("no such key:") { ADVICE } else { "" };
-    format!("{whose}: selector #{at}{on}: CEL runtime error: {error}{advice}")
-}
-
 /// The variable `device` of selectors: `k8s.io/dynamic-resource-allocation/cel`.
-fn described(device: &PoolDevice<'_>, variant: Variant) -> Result<Value, CelFault> {
+fn described(device: &PoolDevice<'_>, rules: DeviceRules) -> Result<Value, CelFault> {
     let (driver, ..) = device.id;
     let mut attributes: HashMap<&str, Vec<(&str, Value)>> = HashMap::new();
     for (name, attribute) in device.device.attributes.iter().flatten() {
-        let value = described_attribute(attribute, variant)
+        let value = described_attribute(attribute, rules)
             .unwrap_or_else(|| Err(CelFault::Error(format!("attribute {name}: unsupported attribute value"))))?;
         let (domain, id) = name.split_once('/').unwrap_or((driver, name));
         attributes.entry(domain).or_default().push((id, value));
@@ -120,13 +111,13 @@ fn described(device: &PoolDevice<'_>, variant: Variant) -> Result<Value, CelFaul
 }
 
 /// The value of an attribute; `None`: it has none that is known (lists are behind a gate).
-fn described_attribute(attribute: &DeviceAttribute, variant: Variant) -> Option<Result<Value, CelFault>> {
+fn described_attribute(attribute: &DeviceAttribute, rules: DeviceRules) -> Option<Result<Value, CelFault>> {
     fn list<T>(values: Option<&Vec<T>>, lists: bool, value: impl Fn(&T) -> Result<Value, CelFault>) -> Option<Result<Value, CelFault>> {
         values.filter(|_| lists).map(|values| Ok(Value::list(values.iter().map(value).collect::<Result<_, _>>()?)))
     }
     let version =
         |text: &String| Semver::parse(text).map(Value::Semver).map_err(|error| CelFault::Error(format!("parse semantic version: {error}")));
-    let lists = variant.sees_lists();
+    let lists = rules.sees_lists();
     list(attribute.ints.as_ref(), lists, |value| Ok(Value::Int(*value)))
         .or_else(|| list(attribute.bools.as_ref(), lists, |value| Ok(Value::Bool(*value))))
         .or_else(|| list(attribute.strings.as_ref(), lists, |value| Ok(Value::string(value))))

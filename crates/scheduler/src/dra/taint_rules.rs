@@ -3,36 +3,37 @@
 use std::sync::Arc;
 
 use crate::cluster::{ClusterState, DeviceTaintRule, Slice};
+use crate::release::DeviceRules;
 use ketcd_kube::api::resource::v1::DeviceSelector;
 
+use super::Fault;
 use super::pool::PoolDevice;
 use super::selector::Selectors;
-use super::{Fault, Variant};
 
 /// The slices published, each device with the taints that rules put on it.
 ///
 /// # Errors
 /// What a rule's selector uses that is not modelled.
-pub(super) fn published(state: &ClusterState, known: &Selectors, variant: Variant) -> Result<Vec<Arc<Slice>>, Fault> {
+pub(super) fn published(state: &ClusterState, known: &Selectors, rules: DeviceRules) -> Result<Vec<Arc<Slice>>, Fault> {
     let listers = state.listers();
-    let rules: Vec<&DeviceTaintRule> =
-        if variant.taint_rules { listers.device_taint_rules.iter().map(Arc::as_ref).collect() } else { Vec::new() };
+    let applied: Vec<&DeviceTaintRule> =
+        if rules.taint_rules { listers.device_taint_rules.iter().map(Arc::as_ref).collect() } else { Vec::new() };
     let slices = listers.resource_slices.iter();
-    slices.map(|slice| if rules.is_empty() { Ok(slice.clone()) } else { tainted(slice, &rules, (state, known), variant) }).collect()
+    slices.map(|slice| if applied.is_empty() { Ok(slice.clone()) } else { tainted(slice, &applied, (state, known), rules) }).collect()
 }
 
 fn tainted(
     slice: &Arc<Slice>,
-    rules: &[&DeviceTaintRule],
+    applied: &[&DeviceTaintRule],
     (state, known): (&ClusterState, &Selectors),
-    variant: Variant,
+    rules: DeviceRules,
 ) -> Result<Arc<Slice>, Fault> {
     let mut patched = Slice::clone(slice);
     let devices = slice.known.spec.devices.iter().flatten().enumerate();
     for ((at, device), to) in devices.zip(patched.spec.devices.iter_mut().flatten()) {
         let device = PoolDevice::new((&slice.known.spec.driver, &slice.known.spec.pool.name), device, at, slice);
-        for rule in rules {
-            if applies(rule, &device, (state, known), variant)? {
+        for rule in applied {
+            if applies(rule, &device, (state, known), rules)? {
                 to.taints.get_or_insert_default().push(rule.spec.taint.clone());
             }
         }
@@ -40,22 +41,22 @@ fn tainted(
     Ok(Arc::new(patched))
 }
 
-/// Whether a rule is about a device: without a selector about all up to 1.36, then about none. Up to 1.34 it may name a class and have selectors; one that fails matches nothing.
+/// Whether a rule is about a device. A selector that fails matches nothing.
 fn applies(
     rule: &DeviceTaintRule,
     device: &PoolDevice<'_>,
     (state, known): (&ClusterState, &Selectors),
-    variant: Variant,
+    rules: DeviceRules,
 ) -> Result<bool, Fault> {
-    let Some(wanted) = &rule.spec.device_selector else { return Ok(variant.release <= 36) };
+    let Some(wanted) = &rule.spec.device_selector else { return Ok(rules.taint_rules_default_to_all()) };
     let is = |wanted: &Option<String>, name: &str| wanted.as_ref().is_none_or(|wanted| wanted == name);
     if !is(&wanted.driver, device.id.0) || !is(&wanted.pool, device.id.1) || !is(&wanted.device, device.id.2) {
         return Ok(false);
     }
-    if variant.release >= 35 {
+    if !rules.taint_rules_select() {
         return Ok(true);
     }
-    let matches = |selectors: &[DeviceSelector]| match known.select(selectors, device, "DeviceTaintRule", variant) {
+    let matches = |selectors: &[DeviceSelector]| match known.select(selectors, device, "DeviceTaintRule", rules) {
         Err(Fault::Error(_)) => Ok(false),
         other => other,
     };

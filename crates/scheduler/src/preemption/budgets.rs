@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::cluster::{ClusterState, Interner, PodInfo, Selector};
+use crate::release::{BudgetCount, Rules};
 use ketcd_kube::api::policy::v1::PodDisruptionBudget;
 
 /// The pods, by namespace and name, that violate a budget.
@@ -44,19 +45,19 @@ pub(crate) fn budgets(state: &ClusterState) -> Vec<Budget> {
     state.listers().budgets.iter().filter_map(&mut compiled).collect()
 }
 
-/// Walks the pods in order and counts what the budgets allow down. One answer, but in 1.18 and from 1.37 on, where a pod's first violated budget keeps the
-/// others from counting: there one for each order of the budgets that select a pod together, as far as they differ.
-pub(crate) fn violating(pods: &[Arc<PodInfo>], budgets: &[Budget], minor: u16) -> Vec<Violating> {
+/// Walks the pods in order and counts what the budgets allow down. One answer, but where a pod's first violated budget keeps the others from counting:
+/// there one for each order of the budgets that select a pod together, as far as they differ.
+pub(crate) fn violating(pods: &[Arc<PodInfo>], budgets: &[Budget], rules: &Rules) -> Vec<Violating> {
     let all: Vec<&Budget> = budgets.iter().filter(|budget| pods.iter().any(|pod| budget.selects(pod))).collect();
     let shared = |budget: &&Budget| {
         let together = |pod: &Arc<PodInfo>| budget.selects(pod) && all.iter().filter(|other| other.selects(pod)).count() > 1;
-        (minor == 18 || minor >= 37) && pods.iter().any(together)
+        rules.budget_count().follows_order() && pods.iter().any(together)
     };
     let (shared, alone): (Vec<&Budget>, Vec<&Budget>) = all.iter().copied().partition(shared);
     let mut answers: Vec<Violating> = Vec::new();
     for order in orders(&shared) {
         let order: Vec<&Budget> = order.into_iter().chain(alone.iter().copied()).collect();
-        let answer = in_order(pods, &order, minor);
+        let answer = in_order(pods, &order, rules);
         if !answers.contains(&answer) {
             answers.push(answer);
         }
@@ -82,26 +83,26 @@ fn orders<'a>(budgets: &[&'a Budget]) -> Vec<Vec<&'a Budget>> {
     found
 }
 
-fn in_order(pods: &[Arc<PodInfo>], budgets: &[&Budget], minor: u16) -> Violating {
+fn in_order(pods: &[Arc<PodInfo>], budgets: &[&Budget], rules: &Rules) -> Violating {
     let mut left: Vec<i32> = budgets.iter().map(|budget| budget.allowed).collect();
+    let (count, disrupted_are_free) = (rules.budget_count(), rules.disrupted_pods_are_free());
     let mut found = Violating::new();
     for pod in pods {
         let mut violated = false;
         for (budget, allowed) in budgets.iter().zip(&mut left).filter(|(budget, _)| budget.selects(pod)) {
-            if minor >= 19 && budget.knows(pod) {
+            if disrupted_are_free && budget.knows(pod) {
                 continue;
             }
-            match minor {
-                ..=17 => violated |= *allowed <= 0,
-                18 if *allowed <= 0 => {
+            match count {
+                BudgetCount::Unchanged => violated |= *allowed <= 0,
+                BudgetCount::UntilUsedUp if *allowed <= 0 => {
                     violated = true;
                     break;
                 }
                 _ => {
                     *allowed = allowed.wrapping_sub(1);
                     violated |= *allowed < 0;
-                    // What comes after the first that is violated is left as it is since 1.37 (`framework/preemption/util.go`).
-                    if violated && minor >= 37 {
+                    if violated && count == BudgetCount::UntilViolated {
                         break;
                     }
                 }
@@ -148,8 +149,8 @@ mod tests {
     #[test]
     fn orders_of_budgets_matter_where_the_first_violated_ends_it() {
         let answers = |minor: u16, apart: bool| {
-            let rules = Profile::new(Release(minor), Gates::new(Release(minor))).rules.requests;
-            let mut state = ClusterState::new(rules);
+            let rules = Profile::new(Release(minor), Gates::new(Release(minor))).rules;
+            let mut state = ClusterState::new(rules.requests);
             for (at, (name, label, allowed)) in [("a", "x", 0), ("b", if apart { "z" } else { "y" }, 1)].into_iter().enumerate() {
                 let budget = json!({"metadata": {"name": name, "namespace": "n"}, "spec": {"selector": {"matchLabels": {label: "1"}}},
                                     "status": {"disruptionsAllowed": allowed, "currentHealthy": 3, "desiredHealthy": 1, "expectedPods": 3}});
@@ -161,7 +162,7 @@ mod tests {
                 Arc::new(PodInfo::compile(&PodFields::of(pod).unwrap(), 0, state.interner(), &mut Vec::new()))
             };
             let pods = [pod("p0", json!({"x": "1", "y": "1"})), pod("p1", json!({"y": "1"}))];
-            let mut found: Vec<Vec<String>> = violating(&pods, &budgets(&state), minor)
+            let mut found: Vec<Vec<String>> = violating(&pods, &budgets(&state), &rules)
                 .into_iter()
                 .map(|answer| answer.into_iter().map(|(_, name)| name.to_string()).collect())
                 .collect();

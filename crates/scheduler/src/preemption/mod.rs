@@ -72,8 +72,7 @@ pub(crate) fn post_filter<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, jud
     parts.retain(|part| !part.is_empty());
     let message = parts.join(", ");
     parts.reverse();
-    // In 1.26 the plugins' sentences come in the order of a Go map.
-    let equals = if profile.release.0 == 26 && parts.len() > 1 { vec![parts.join(", ")] } else { Vec::new() };
+    let equals = if profile.rules.post_filters_in_random_order() && parts.len() > 1 { vec![parts.join(", ")] } else { Vec::new() };
     Answer { message, equals, ..Answer::default() }
 }
 
@@ -117,8 +116,8 @@ fn dry_run<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement: &Judgem
             let mut said = placements(cycle, judgement).into_iter();
             return Answer { message: said.next().unwrap_or_default(), equals: said.collect(), nominates: true, failed: false };
         }
-        // A node that would do but is not kept has no status; since 1.32 such nodes are told of like those that were not looked at.
-        answers.retain(|answer| cycle.profile.release.0 >= 32 || !matches!(answer, DryRun::Fits));
+        // A node that would do but is not kept has no status, like those that were not looked at.
+        answers.retain(|answer| cycle.profile.rules.absent_nodes_told || !matches!(answer, DryRun::Fits));
     }
     let errors: BTreeSet<&str> = answers.iter().filter_map(DryRun::error).collect();
     match errors.into_iter().collect::<Vec<_>>().as_slice() {
@@ -131,9 +130,9 @@ fn dry_run<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement: &Judgem
     }
 }
 
-/// What is said of the nodes that may be picked, the best first: up to 1.36 nothing.
+/// What is said of the nodes that may be picked, the best first, in releases that say anything.
 fn placements(cycle: &Cycle, judgement: &Judgement) -> Vec<String> {
-    if cycle.profile.release.0 < 37 {
+    if !cycle.profile.rules.names_picked_node() {
         return Vec::new();
     }
     let found = candidates(cycle, judgement);
@@ -221,12 +220,12 @@ pub(crate) fn cleared(cycle: &Cycle, node: &NodeInfo, pods: &[Arc<PodInfo>]) -> 
     info
 }
 
-/// How many candidates preemption keeps of the nodes it looks at: since 1.20 the first so many, from a start drawn by chance
+/// How many candidates preemption keeps of the nodes it looks at: all, or the first so many, from a start drawn by chance
 /// (`defaultpreemption/default_preemption.go` calculateNumCandidates).
 pub(crate) fn kept(cycle: &Cycle, judgement: &Judgement) -> usize {
     let nodes = judgement.nodes.iter().filter(|node| is_candidate(cycle, judgement, node)).count();
     let (percentage, absolute) = cycle.profile.arguments.min_candidates;
-    if cycle.profile.release.0 < 20 { nodes } else { (nodes * percentage / 100).max(absolute).min(nodes) }
+    if cycle.profile.rules.keeps_some_candidates() { (nodes * percentage / 100).max(absolute).min(nodes) } else { nodes }
 }
 
 /// Whether preemption looks at a node at all.
@@ -255,15 +254,15 @@ fn may_help(node: &NodeJudgement, mode: FilterMode) -> bool {
     }
 }
 
-/// Whether an earlier preemption is under way: a lower pod on the nominated node is terminating. Since 1.19 that node is waited for only
-/// where it can be mended.
+/// Whether an earlier preemption is under way: a lower pod on the nominated node is terminating.
 fn waits_for_victims(cycle: &Cycle, judgement: &Judgement) -> bool {
     let Some(nominated) = &cycle.pod.nominated_node_name else { return false };
     let Some(node) = cycle.state.node(nominated) else { return false };
     let judged = judgement.nodes.iter().find(|judged| judged.id == node.id);
-    let told = cycle.profile.release.0 >= 19 && !(cycle.profile.rules.prefilter_refusal_unknown && judgement.whole_pod.is_some());
+    let rules = &cycle.profile.rules;
+    let told = rules.unresolvable_nodes_are_not_awaited() && !(rules.prefilter_refusal_unknown && judgement.whole_pod.is_some());
     let unresolvable = judged.is_some_and(|judged| judged.first_refusal().is_some() && !may_help(judged, cycle.profile.filter_mode));
-    let by_condition = cycle.profile.release.0 >= 27 && cycle.profile.gates.on("PodDisruptionConditions");
+    let by_condition = rules.awaits_preempted_pods() && cycle.profile.gates.on("PodDisruptionConditions");
     let hierarchy = Hierarchy::new(cycle.state, cycle.profile);
     let by_group = units::apply(cycle.profile);
     let priority = |pod: &PodInfo| if by_group { evict::priority(pod, hierarchy) } else { pod.spec.priority };

@@ -17,7 +17,7 @@ use super::victims::{PreemptionCandidate, Victim};
 
 /// Whether a profile preempts so.
 pub(super) fn apply(profile: &Profile) -> bool {
-    profile.release.0 >= 37 && profile.gates.on("GenericWorkload")
+    profile.rules.pods_evict_groups()
 }
 
 /// The units with pods on a node that a pod outranks.

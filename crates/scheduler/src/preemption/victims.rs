@@ -14,6 +14,7 @@ use super::{cleared, is_candidate, lower_pods, units};
 use crate::Verdict;
 use crate::cycle::{Moved, in_parallel};
 use crate::framework::{Cycle, Judgement, NodeJudgement};
+use crate::release::Rules;
 
 /// A pod that would have to go.
 #[derive(Clone, Debug)]
@@ -36,8 +37,7 @@ pub struct PreemptionCandidate {
     /// Whether a victim and a pod that stays, or that would not violate its budget, are equals: which is which depends on their order in the scheduler's
     /// cache.
     pub tied: bool,
-    /// Whether the victims, or the node's rank, depend on the order of the disruption budgets, which 1.18 and 1.37 take as a map gives them, or on
-    /// that of the pods of one group (1.37).
+    /// Whether the victims, or the node's rank, depend on the order of a Go map: that of the disruption budgets or of the pods of one group.
     pub drawn: bool,
 }
 
@@ -59,17 +59,17 @@ pub fn candidates(cycle: &Cycle, judgement: &Judgement) -> Vec<PreemptionCandida
         is_candidate(cycle, judgement, judged[&node.id]).then(|| candidate(cycle, node, &budgets, fits))?
     });
     let mut found: Vec<PreemptionCandidate> = places.into_iter().flatten().collect();
-    let minor = cycle.profile.release.0;
-    found.sort_by(|a, b| rank(a, minor).cmp(&rank(b, minor)).then_with(|| a.node.cmp(&b.node)));
-    let best = found.first().map(|first| rank(first, minor));
+    let rules = &cycle.profile.rules;
+    found.sort_by(|a, b| rank(a, rules).cmp(&rank(b, rules)).then_with(|| a.node.cmp(&b.node)));
+    let best = found.first().map(|first| rank(first, rules));
     for candidate in &mut found {
-        candidate.picked = best.as_ref() == Some(&rank(candidate, minor));
+        candidate.picked = best.as_ref() == Some(&rank(candidate, rules));
     }
     found
 }
 
 /// `pickOneNodeForPreemption`: fewest budgets violated, lowest first victim, smallest sum of priorities, fewest victims, latest start.
-fn rank(candidate: &PreemptionCandidate, minor: u16) -> (bool, usize, i32, i64, usize, Reverse<i64>) {
+fn rank(candidate: &PreemptionCandidate, rules: &Rules) -> (bool, usize, i32, i64, usize, Reverse<i64>) {
     let victims = &candidate.victims;
     let highest = victims.first().map_or(i32::MIN, |victim| victim.pod.spec.priority);
     let sum = victims.iter().map(|victim| i64::from(victim.pod.spec.priority) + (1 << 31)).sum();
@@ -79,7 +79,7 @@ fn rank(candidate: &PreemptionCandidate, minor: u16) -> (bool, usize, i32, i64, 
     let earliest = of_highest.map(|victim| victim.pod.started.unwrap_or(i64::MAX)).min().unwrap_or(i64::MAX);
     let violations = victims.iter().filter(|victim| victim.violates_budget).count();
     // A node that needs no victim wins at once.
-    (!victims.is_empty(), violations, highest, sum, victims.len(), Reverse(if minor >= 15 { earliest } else { 0 }))
+    (!victims.is_empty(), violations, highest, sum, victims.len(), Reverse(if rules.victims_by_start() { earliest } else { 0 }))
 }
 
 /// `selectVictimsOnNode`: all lower pods go; then each is let stay that may, those whose budget would be violated first.
@@ -89,28 +89,27 @@ fn candidate(
     budgets: &[Budget],
     fits: impl Fn(&NodeInfo, Moved<'_>) -> bool,
 ) -> Option<PreemptionCandidate> {
-    let minor = cycle.profile.release.0;
+    let rules = &cycle.profile.rules;
     let mut lower = lower_pods(node, cycle.pod.spec.priority);
     let cleared = cleared(cycle, node, &lower);
-    // Since 1.21 a node without lower pods is none.
-    if (lower.is_empty() && minor >= 21) || !fits(&cleared, Moved { removed: &lower, returned: &[] }) {
+    if (lower.is_empty() && rules.candidates_need_victims()) || !fits(&cleared, Moved { removed: &lower, returned: &[] }) {
         return None;
     }
-    sort_by_importance(&mut lower, minor);
-    let violating = violating(&lower, budgets, minor);
+    sort_by_importance(&mut lower, rules);
+    let violating = violating(&lower, budgets, rules);
     let mut answers = violating.iter().map(|violating| reprieve(cycle, &cleared, &lower, violating, &fits));
     let (victims, tied) = answers.next()?;
-    let tied = tied || violating.first().is_some_and(|violating| counts_by_order(&victims, &lower, budgets, violating, minor));
+    let tied = tied || violating.first().is_some_and(|violating| counts_by_order(&victims, &lower, budgets, violating, rules));
     let told = |victims: &[Victim]| victims.iter().map(|victim| (victim.pod.key(), victim.violates_budget)).collect::<Vec<_>>();
     let drawn = answers.any(|(others, _)| told(&others) != told(&victims));
     Some(PreemptionCandidate { node: node.name.clone(), victims, picked: false, tied, drawn })
 }
 
 /// Whether a victim and its equal share a budget that one of them violates: which of them depends on their order.
-fn counts_by_order(victims: &[Victim], lower: &[Arc<PodInfo>], budgets: &[Budget], violating: &Violating, minor: u16) -> bool {
+fn counts_by_order(victims: &[Victim], lower: &[Arc<PodInfo>], budgets: &[Budget], violating: &Violating, rules: &Rules) -> bool {
     let shared = |a: &PodInfo, b: &PodInfo| budgets.iter().any(|budget| budget.selects(a) && budget.selects(b));
     let unlike = |victim: &Victim, other: &PodInfo| violating.contains(&other.key()) != victim.violates_budget;
-    let equal = |a: &PodInfo, b: &PodInfo| importance(a, minor) == importance(b, minor);
+    let equal = |a: &PodInfo, b: &PodInfo| importance(a, rules) == importance(b, rules);
     let swapped = |victim: &Victim| {
         let pod = &victim.pod;
         lower.iter().any(|other| unlike(victim, other) && equal(pod, other) && shared(pod, other))
@@ -126,47 +125,47 @@ fn reprieve(
     violating: &Violating,
     fits: impl Fn(&NodeInfo, Moved<'_>) -> bool,
 ) -> (Vec<Victim>, bool) {
-    let (minor, rules, sidecars) = (cycle.profile.release.0, cycle.state.rules(), cycle.profile.rules.sidecar_ports);
+    let (rules, requests) = (&cycle.profile.rules, cycle.state.rules());
     let (first, then): (Vec<_>, Vec<_>) = lower.iter().cloned().partition(|pod| violating.contains(&pod.key()));
     let both = !first.is_empty() && !then.is_empty();
     let (mut info, mut gone) = (cleared.clone(), lower.to_vec());
     let (mut victims, mut staying, mut returned) = (Vec::new(), Vec::new(), Vec::new());
     for (pod, violates_budget) in first.into_iter().map(|pod| (pod, true)).chain(then.into_iter().map(|pod| (pod, false))) {
-        info.simulate_add(pod.clone(), rules, sidecars);
+        info.simulate_add(pod.clone(), requests, rules.sidecar_ports);
         let without: Vec<Arc<PodInfo>> = gone.iter().filter(|other| other.key() != pod.key()).cloned().collect();
         returned.push(pod.clone());
         if fits(&info, Moved { removed: &without, returned: &returned }) {
             gone = without;
-            staying.push((importance(&pod, minor), violates_budget));
+            staying.push((importance(&pod, rules), violates_budget));
         } else {
-            info.simulate_remove(&pod, rules, sidecars);
+            info.simulate_remove(&pod, requests, rules.sidecar_ports);
             returned.pop();
             victims.push(Victim { pod, violates_budget });
         }
     }
-    let tied = victims.iter().any(|victim: &Victim| staying.contains(&(importance(&victim.pod, minor), victim.violates_budget)));
-    if both && cycle.profile.rules.victims_sorted {
-        victims.sort_by_key(|victim| importance(&victim.pod, minor));
+    let tied = victims.iter().any(|victim: &Victim| staying.contains(&(importance(&victim.pod, rules), victim.violates_budget)));
+    if both && rules.victims_sorted {
+        victims.sort_by_key(|victim| importance(&victim.pod, rules));
     }
     (victims, tied)
 }
 
 /// Sorts pods as `sort.Slice` does up to twelve: by insertion. A pod that has not started counts as starting now, that is before the one it is held
-/// against (`util/utils.go` GetPodStartTime, since 1.15), so that of such pods the last comes first.
-fn sort_by_importance(pods: &mut [Arc<PodInfo>], minor: u16) {
-    if minor >= 15 && pods.len() <= 12 {
+/// against (`util/utils.go` GetPodStartTime), so that of such pods the last comes first.
+fn sort_by_importance(pods: &mut [Arc<PodInfo>], rules: &Rules) {
+    if rules.victims_by_start() && pods.len() <= 12 {
         pods.reverse();
-        pods.sort_by_key(|pod| importance(pod, minor));
-        let started = |pod: &Arc<PodInfo>| (importance(pod, minor), pod.started);
+        pods.sort_by_key(|pod| importance(pod, rules));
+        let started = |pod: &Arc<PodInfo>| (importance(pod, rules), pod.started);
         pods.chunk_by_mut(|a, b| started(a) == started(b)).filter(|equals| equals[0].started.is_some()).for_each(<[_]>::reverse);
     } else {
-        pods.sort_by_key(|pod| importance(pod, minor));
+        pods.sort_by_key(|pod| importance(pod, rules));
     }
 }
 
-/// Higher priority first, then the longer running (since 1.15).
-fn importance(pod: &PodInfo, minor: u16) -> (Reverse<i32>, i64) {
-    (Reverse(pod.spec.priority), if minor >= 15 { pod.started.unwrap_or(i64::MAX) } else { 0 })
+/// Higher priority first, then the longer running.
+fn importance(pod: &PodInfo, rules: &Rules) -> (Reverse<i32>, i64) {
+    (Reverse(pod.spec.priority), if rules.victims_by_start() { pod.started.unwrap_or(i64::MAX) } else { 0 })
 }
 
 #[cfg(test)]
@@ -279,7 +278,8 @@ mod tests {
     /// Two pods of one importance under a budget that allows one disruption: which of them violates it depends on their order.
     #[test]
     fn equals_of_one_budget_may_change_places() {
-        let mut state = ClusterState::new(Profile::new(Release(25), Gates::new(Release(25))).rules.requests);
+        let rules = Profile::new(Release(25), Gates::new(Release(25))).rules;
+        let mut state = ClusterState::new(rules.requests);
         let budget = json!({"metadata": {"name": "b", "namespace": "n"}, "spec": {"selector": {"matchLabels": {"app": "kept"}}},
                             "status": {"disruptionsAllowed": 1, "currentHealthy": 2, "desiredHealthy": 1, "expectedPods": 2}});
         let key = ObjectKey { kind: WatchedKind::PodDisruptionBudget, namespace: "n".into(), name: "b".into() };
@@ -290,10 +290,10 @@ mod tests {
         };
         let pods = [pod("p0", "kept"), pod("p1", "kept"), pod("p2", "other")];
         let budgets = budgets(&state);
-        let violating = violating(&pods, &budgets, 25).remove(0);
+        let violating = violating(&pods, &budgets, &rules).remove(0);
         let drawn = |pod: &Arc<PodInfo>| {
             let victims = [Victim { pod: pod.clone(), violates_budget: violating.contains(&pod.key()) }];
-            counts_by_order(&victims, &pods, &budgets, &violating, 25)
+            counts_by_order(&victims, &pods, &budgets, &violating, &rules)
         };
         assert_eq!([drawn(&pods[0]), drawn(&pods[1]), drawn(&pods[2])], [true, true, false]);
     }

@@ -2,28 +2,38 @@
 //! Only this layer compares releases; every difference between two of them has a name here.
 
 mod arguments;
+mod claim_rules;
 mod config_rules;
 mod cycle_rules;
 mod default_plugins;
+mod device_pool_rules;
+mod device_rules;
+mod device_words;
+mod driver_rules;
 mod extension_points;
 mod gate_lifecycle;
 mod gates;
 mod known;
 mod policy_rules;
+mod preemption_rules;
 mod rules;
 mod span;
 mod validation_words;
 mod version;
+mod volume_rules;
 
 pub use arguments::{Arguments, PodTopologySpreadDefaults, ScoringStrategy};
 pub(crate) use config_rules::{ConfigRules, WeightCheck};
 pub(crate) use cycle_rules::Sampling;
 pub(crate) use default_plugins::{FILTERS, PREFILTERS, SCORES, added_scores, row, takes_part};
+pub(crate) use device_rules::DeviceRules;
+pub(crate) use driver_rules::{DriverWaits, FreedClaims, LAST_WITH_DRIVERS};
 pub(crate) use extension_points::{Point, extends, is_in_tree, was_in_tree};
 pub use gate_lifecycle::refusals as gate_refusals;
 pub use gates::Gates;
 pub use known::{NEWEST_SCHEDULER, OLDEST_SCHEDULER, UnknownRelease, judged_as, scheduler_patch, scheduler_release};
 pub(crate) use policy_rules::PolicyRules;
+pub(crate) use preemption_rules::BudgetCount;
 pub use rules::Rules;
 pub(crate) use rules::{
     AffinityOrder, BalancedFormula, FitErrorFormat, ImageFormula, MultiPointOrder, PreemptionCandidates, SpreadFormula, WithoutConstraints,
@@ -31,3 +41,4 @@ pub(crate) use rules::{
 pub(crate) use span::{Span, between, since};
 pub(crate) use validation_words::ValidationWords;
 pub use version::{VersionFrom, detect};
+pub(crate) use volume_rules::VolumeRules;

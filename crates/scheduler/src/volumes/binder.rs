@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::Cycle;
 use crate::cluster::{Amount, Interner, Node, Selector};
 use crate::framework::{on_shape, part};
+use crate::release::VolumeRules;
 use ketcd_kube::api::core::v1::{ObjectReference, PersistentVolume, PersistentVolumeClaim, TopologySelectorTerm};
 use ketcd_kube::api::storage::v1::{CSINode, CSIStorageCapacity, StorageClass};
 use ketcd_kube::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -18,20 +19,13 @@ use super::migration::{InTreePlugin, MigratedVolume, is_migrated_by_annotation, 
 
 /// For which node a claim is to be provisioned.
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
-/// Up to 1.32.
-const NODE_CONFLICT: &str = "node(s) had volume node affinity conflict";
-/// Since 1.33.
-const NODE_CONFLICT_NEW: &str = "node(s) didn't match PersistentVolume's node affinity";
 const BIND_CONFLICT: &str = "node(s) didn't find available persistent volumes to bind";
 const NOT_ENOUGH_SPACE: &str = "node(s) did not have enough free storage";
-/// Up to 1.22.
-const MISSING_VOLUME: &str = "pvc(s) bound to non-existent pv(s)";
-/// Since 1.23.
-const MISSING_VOLUME_NEW: &str = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)";
 
 /// A pod's claims, prepared to be asked node by node.
 pub(crate) struct Binder<'a> {
     cycle: &'a Cycle<'a>,
+    rules: VolumeRules,
     bound: Vec<BoundVolume>,
     delayed: Vec<Arc<PersistentVolumeClaim>>,
     lists: BTreeMap<String, VolumeList>,
@@ -83,19 +77,18 @@ impl<'a> Binder<'a> {
         by_size(&mut delayed);
         let lists =
             classes.into_iter().map(|class| (class.clone(), VolumeList::of_class(&class, cycle.state, cycle.profile.release))).collect();
-        Self { cycle, bound: bound.collect(), delayed, lists }
+        let rules = VolumeRules::of(cycle.profile.release);
+        Self { cycle, rules, bound: bound.collect(), delayed, lists }
     }
 
     /// `FindPodVolumes`.
     pub(crate) fn find(&self, node: &Node) -> Result<PodVolumes, String> {
-        let release = self.cycle.profile.release.0;
         let mut found = PodVolumes::default();
         let (reachable, existing) = self.check_bound(node)?;
         let mut satisfied = true;
         let mut room = true;
-        // Up to 1.13 such claims are no more to be bound, or the node they are to be provisioned for is not known.
         let selected = |claim: &PersistentVolumeClaim| {
-            let annotations = claim.metadata.annotations.as_ref().filter(|_| release >= 14);
+            let annotations = claim.metadata.annotations.as_ref().filter(|_| self.rules.reads_selected_node());
             annotations.and_then(|all| all.get(SELECTED_NODE)).cloned()
         };
         if self.delayed.iter().any(|claim| selected(claim).is_some_and(|selected| selected != *node.name)) {
@@ -121,10 +114,10 @@ impl<'a> Binder<'a> {
             }
         }
         let reasons = [
-            (!reachable, if release >= 33 { NODE_CONFLICT_NEW } else { NODE_CONFLICT }),
+            (!reachable, self.rules.node_conflict()),
             (!satisfied, BIND_CONFLICT),
             (!room, NOT_ENOUGH_SPACE),
-            (!existing, if release >= 23 { MISSING_VOLUME_NEW } else { MISSING_VOLUME }),
+            (!existing, self.rules.missing_volume()),
         ];
         found.reasons = reasons.into_iter().filter(|(applies, _)| *applies).map(|(_, reason)| Cow::Borrowed(reason)).collect();
         Ok(found)
@@ -146,10 +139,10 @@ impl<'a> Binder<'a> {
         Some(migrated.map_or(Ok(own), |(_, affinity)| affinity.as_ref()))
     }
 
-    /// The volumes of the claim's class. From 1.10 to 1.15 those of the class its spec names, of which none is of another that its annotation names.
+    /// The volumes of the claim's class.
     fn volumes_for(&self, claim: &PersistentVolumeClaim) -> Option<&VolumeList> {
         let class = claim_class(claim);
-        let by_spec = (10..=15).contains(&self.cycle.profile.release.0);
+        let by_spec = self.rules.lists_volumes_by_class_of_spec();
         self.lists.get(class).filter(|_| !by_spec || spec_class(claim) == class)
     }
 
@@ -204,7 +197,7 @@ impl<'a> Binder<'a> {
         let driver = listers.csi_drivers.get("", &class.provisioner);
         let publishes = driver.is_some_and(|driver| driver.spec.storage_capacity == Some(true));
         let Some(size) = storage_request(claim).filter(|_| asked && publishes) else { return Room::NotAsked };
-        let maximum = self.cycle.profile.release.0 >= 21;
+        let maximum = self.rules.reads_maximum_volume_size();
         let enough = |capacity: &CSIStorageCapacity| {
             let limit = capacity.maximum_volume_size.as_ref().filter(|_| maximum).or(capacity.capacity.as_ref());
             limit.and_then(|limit| Amount::parse(&limit.0)).is_some_and(|limit| limit.value() >= size.value())

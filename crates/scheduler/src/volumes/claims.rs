@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::Release;
 use crate::cluster::{Amount, ClusterState, PodInfo, VolumeSource};
+use crate::release::VolumeRules;
 use ketcd_kube::api::core::v1::PersistentVolumeClaim;
 use ketcd_kube::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
@@ -55,11 +56,7 @@ pub(crate) fn owner_problem(claim: &PersistentVolumeClaim, pod: &PodInfo, releas
         return None;
     }
     let name = claim.metadata.name.as_deref().unwrap_or_default();
-    Some(if release.0 <= 22 {
-        format!("persistentvolumeclaim \"{name}\" was not created for the pod")
-    } else {
-        format!("PVC {}/{name} was not created for pod {}/{} (pod is not owner)", pod.namespace, pod.namespace, pod.name)
-    })
+    Some(VolumeRules::of(release).claim_of_other_pod(&pod.namespace, name, &pod.name))
 }
 
 /// A pod's claims, sorted by what is left to do for them (`GetPodVolumeClaims`).

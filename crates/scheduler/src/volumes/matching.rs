@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use crate::cluster::{Amount, ClusterState, Interner, Node, NodeSelectorTerm, Selector};
+use crate::release::VolumeRules;
 use crate::{Profile, Release};
 use ketcd_kube::api::core::v1::{NodeAffinity, NodeSelector, PersistentVolume, PersistentVolumeClaim};
 
@@ -25,11 +26,13 @@ impl VolumeAffinity {
         Self { required: required.map(terms).into_iter().collect() }
     }
 
-    /// Compiles a volume's own: its spec, which 1.9 does not know; up to 1.11 also the alpha annotation. One that cannot be read matches no node.
+    /// Compiles a volume's own, of its spec and its alpha annotation. One that cannot be read matches no node.
     pub(crate) fn of(volume: &PersistentVolume, release: Release) -> Self {
+        let rules = VolumeRules::of(release);
         let spec = volume.spec.as_ref().and_then(|spec| spec.node_affinity.as_ref()).and_then(|affinity| affinity.required.as_ref());
-        let mut own = Self::compile(spec.filter(|_| release.0 >= 10));
-        if let Some(text) = volume.metadata.annotations.as_ref().and_then(|all| all.get(ALPHA_AFFINITY)).filter(|_| release.0 <= 11) {
+        let mut own = Self::compile(spec.filter(|_| rules.reads_spec_affinity()));
+        let annotated = volume.metadata.annotations.as_ref().and_then(|all| all.get(ALPHA_AFFINITY));
+        if let Some(text) = annotated.filter(|_| rules.reads_annotated_affinity()) {
             match serde_json::from_str::<NodeAffinity>(text) {
                 Ok(affinity) => own.required.extend(affinity.required_during_scheduling_ignored_during_execution.as_ref().map(terms)),
                 Err(_) => own.required.push(Vec::new()),
@@ -97,7 +100,7 @@ impl VolumeList {
 }
 
 impl<'a> Matching<'a> {
-    /// Prepares a claim. The phase counts since 1.13, the mode with the gate BlockVolume, attributes classes since 1.31 (with their gate).
+    /// Prepares a claim. The mode counts with the gate BlockVolume.
     pub(super) fn new(claim: &'a PersistentVolumeClaim, profile: &Profile) -> Self {
         let selector = claim.spec.as_ref().and_then(|spec| spec.selector.as_ref());
         let selector = match selector.map(|selector| Selector::compile(selector, &mut Interner::default())) {
@@ -105,13 +108,14 @@ impl<'a> Matching<'a> {
             Some(Some(selector)) => Ok(Some(selector)),
             Some(None) => Err(format!("error creating internal label selector for claim: {}", key(claim))),
         };
-        let attributes_class = (profile.release.0 >= 31).then(|| profile.gates.on("VolumeAttributesClass"));
+        let rules = VolumeRules::of(profile.release);
+        let attributes_class = rules.knows_attributes_classes().then(|| profile.gates.on("VolumeAttributesClass"));
         Self {
             claim,
             request: storage_request(claim).unwrap_or_default(),
             selector,
             attributes_class,
-            available_only: profile.release.0 >= 13,
+            available_only: rules.wants_available_phase(),
             block_volumes: profile.gates.on("BlockVolume"),
         }
     }

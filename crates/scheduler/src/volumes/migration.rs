@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::cluster::VolumeSource;
+use crate::release::VolumeRules;
 use crate::{Gates, Release};
 use ketcd_kube::api::core::v1::{NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, PersistentVolume, RBDPersistentVolumeSource};
 use ketcd_kube::api::storage::v1::CSINode;
@@ -19,72 +20,43 @@ pub(crate) struct InTreePlugin {
     pub driver: &'static str,
     /// The node label that the driver's topology uses instead of the zone label, where volumes are translated to it.
     topology_key: Option<&'static str>,
-    /// The gate that switches it, and the first release whose code no longer asks the CSINode's annotation.
-    gate: Option<(&'static str, u16)>,
 }
 
 /// Every pair of `csi-translation-lib`.
 const PLUGINS: [InTreePlugin; 8] = [
-    InTreePlugin {
-        name: "kubernetes.io/aws-ebs",
-        driver: "ebs.csi.aws.com",
-        topology_key: Some("topology.ebs.csi.aws.com/zone"),
-        gate: Some(("CSIMigrationAWS", 27)),
-    },
-    InTreePlugin {
-        name: "kubernetes.io/gce-pd",
-        driver: "pd.csi.storage.gke.io",
-        topology_key: Some("topology.gke.io/zone"),
-        gate: Some(("CSIMigrationGCE", 28)),
-    },
-    InTreePlugin {
-        name: "kubernetes.io/azure-disk",
-        driver: "disk.csi.azure.com",
-        topology_key: None,
-        gate: Some(("CSIMigrationAzureDisk", 27)),
-    },
+    InTreePlugin { name: "kubernetes.io/aws-ebs", driver: "ebs.csi.aws.com", topology_key: Some("topology.ebs.csi.aws.com/zone") },
+    InTreePlugin { name: "kubernetes.io/gce-pd", driver: "pd.csi.storage.gke.io", topology_key: Some("topology.gke.io/zone") },
+    InTreePlugin { name: "kubernetes.io/azure-disk", driver: "disk.csi.azure.com", topology_key: None },
     InTreePlugin {
         name: "kubernetes.io/cinder",
         driver: "cinder.csi.openstack.org",
         topology_key: Some("topology.cinder.csi.openstack.org/zone"),
-        gate: Some(("CSIMigrationOpenStack", 24)),
     },
-    InTreePlugin { name: "kubernetes.io/azure-file", driver: "file.csi.azure.com", topology_key: None, gate: None },
-    InTreePlugin { name: "kubernetes.io/vsphere-volume", driver: "csi.vsphere.vmware.com", topology_key: None, gate: None },
-    InTreePlugin {
-        name: "kubernetes.io/portworx-volume",
-        driver: "pxd.portworx.com",
-        topology_key: None,
-        gate: Some(("CSIMigrationPortworx", 36)),
-    },
-    InTreePlugin { name: RBD, driver: "rbd.csi.ceph.com", topology_key: None, gate: Some(("CSIMigrationRBD", 31)) },
+    InTreePlugin { name: "kubernetes.io/azure-file", driver: "file.csi.azure.com", topology_key: None },
+    InTreePlugin { name: "kubernetes.io/vsphere-volume", driver: "csi.vsphere.vmware.com", topology_key: None },
+    InTreePlugin { name: "kubernetes.io/portworx-volume", driver: "pxd.portworx.com", topology_key: None },
+    InTreePlugin { name: RBD, driver: "rbd.csi.ceph.com", topology_key: None },
 ];
 
-/// The plugin whose translation came with 1.23 and left with 1.31.
+/// The plugin of Ceph's block devices, which not every release translates.
 const RBD: &str = "kubernetes.io/rbd";
 
 impl InTreePlugin {
     /// Finds a plugin by its name (a StorageClass's provisioner) among those a release translates.
     pub(crate) fn find(name: &str, release: Release) -> Option<Self> {
-        PLUGINS.into_iter().find(|plugin| plugin.name == name && (name != RBD || (23..=30).contains(&release.0)))
-    }
-
-    fn gates_on(&self, release: Release, gates: &Gates) -> bool {
-        // 1.23 spells it so.
-        let named = |gate: &'static str| if gate == "CSIMigrationRBD" && release.0 == 23 { "csiMigrationRBD" } else { gate };
-        gates.on("CSIMigration") && self.gate.is_some_and(|(gate, _)| gates.on(named(gate)))
+        PLUGINS.into_iter().find(|plugin| plugin.name == name && VolumeRules::of(release).translates(name))
     }
 }
 
-/// `isCSIMigrationOn`: whether volumes of the plugin are counted as its driver's on this node (since 1.16).
+/// `isCSIMigrationOn`: whether volumes of the plugin are counted as its driver's on this node.
 pub(crate) fn is_migrated(plugin: InTreePlugin, csi_node: Option<&CSINode>, release: Release, gates: &Gates) -> bool {
-    let (Some(csi_node), Some((_, without_annotation))) = (csi_node, plugin.gate) else { return false };
-    release.0 >= 16 && plugin.gates_on(release, gates) && (release.0 >= without_annotation || is_annotated(plugin, csi_node))
+    let rules = VolumeRules::of(release);
+    csi_node.is_some_and(|csi_node| rules.counts_as_migrated(plugin.name, gates, || is_annotated(plugin, csi_node)))
 }
 
-/// The stricter rule of VolumeBinding: the gates and the node's annotation, in every release since 1.17.
+/// The stricter rule of VolumeBinding: the gates and the node's annotation, in every release that knows it.
 pub(super) fn is_migrated_by_annotation(plugin: InTreePlugin, csi_node: Option<&CSINode>, release: Release, gates: &Gates) -> bool {
-    csi_node.is_some_and(|csi_node| release.0 >= 17 && plugin.gates_on(release, gates) && is_annotated(plugin, csi_node))
+    csi_node.is_some_and(|csi_node| VolumeRules::of(release).binds_as_migrated(plugin.name, gates) && is_annotated(plugin, csi_node))
 }
 
 fn is_annotated(plugin: InTreePlugin, csi_node: &CSINode) -> bool {
@@ -109,6 +81,7 @@ impl MigratedVolume {
 /// The plugin of a persistent volume and its handle as a CSI volume; `None` where the volume is not migratable.
 pub(crate) fn volume_plugin(volume: &PersistentVolume, release: Release) -> Option<MigratedVolume> {
     let spec = volume.spec.as_ref()?;
+    let rules = VolumeRules::of(release);
     let found = |plugin: &str, handle: Result<String, String>| MigratedVolume::of(plugin, handle, release);
     if let Some(disk) = &spec.aws_elastic_block_store {
         found("kubernetes.io/aws-ebs", ebs_handle(&disk.volume_id))
@@ -116,10 +89,10 @@ pub(crate) fn volume_plugin(volume: &PersistentVolume, release: Release) -> Opti
         let label = |key: &str| {
             volume.metadata.labels.as_ref().and_then(|labels| labels.get(key)).map(String::as_str).filter(|zone| !zone.is_empty())
         };
-        let zones = label(BETA_ZONE).or_else(|| label(ZONE).filter(|_| release.0 >= 21)).unwrap_or_default();
+        let zones = label(BETA_ZONE).or_else(|| label(ZONE).filter(|_| rules.translates_zone_labels())).unwrap_or_default();
         found("kubernetes.io/gce-pd", gce_handle(zones, &disk.pd_name))
     } else if let Some(disk) = &spec.azure_disk {
-        found("kubernetes.io/azure-disk", azure_handle(disk.kind.as_deref().filter(|_| release.0 >= 22), &disk.disk_uri))
+        found("kubernetes.io/azure-disk", azure_handle(disk.kind.as_deref().filter(|_| rules.checks_azure_kind()), &disk.disk_uri))
     } else if let Some(disk) = &spec.cinder {
         found("kubernetes.io/cinder", Ok(disk.volume_id.clone()))
     } else if spec.azure_file.is_some() {
@@ -157,7 +130,7 @@ fn rbd_handle(volume: &PersistentVolume, image: &RBDPersistentVolumeSource) -> S
     known.map_or_else(|| format!("mig_mons-{}_image-{name}_{pool}", image.monitors.join(",")), str::to_owned)
 }
 
-/// `azure_disk.go`: only managed disks are known to the driver; asked since 1.22.
+/// `azure_disk.go`: only managed disks are known to the driver.
 fn azure_handle(kind: Option<&str>, uri: &str) -> Result<String, String> {
     match kind.filter(|kind| !kind.eq_ignore_ascii_case("managed")) {
         Some(kind) => Err(format!("kind({kind}) is not supported in csi migration")),
@@ -210,7 +183,7 @@ const REGION: &str = "topology.kubernetes.io/region";
 const BETA_ZONE: &str = "failure-domain.beta.kubernetes.io/zone";
 const BETA_REGION: &str = "failure-domain.beta.kubernetes.io/region";
 
-/// `translateTopologyFromInTreeToCSI` (up to 1.20 `translateTopology`): where a volume can be reached once its driver took it over.
+/// `translateTopologyFromInTreeToCSI` (before, `translateTopology`): where a volume can be reached once its driver took it over.
 /// `None`: from everywhere.
 ///
 /// # Errors
@@ -218,13 +191,13 @@ const BETA_REGION: &str = "failure-domain.beta.kubernetes.io/region";
 pub(super) fn migrated_affinity(volume: &PersistentVolume, plugin: InTreePlugin, release: Release) -> Result<Option<NodeSelector>, String> {
     let own = volume.spec.as_ref().and_then(|spec| spec.node_affinity.as_ref()).and_then(|affinity| affinity.required.clone());
     match plugin.topology_key {
-        Some(key) if release.0 <= 20 => affinity_by_beta_labels(volume, own, key),
-        Some(key) => Ok(affinity_by_labels(volume, own, key)),
+        Some(key) if VolumeRules::of(release).translates_zone_labels() => Ok(affinity_by_labels(volume, own, key)),
+        Some(key) => affinity_by_beta_labels(volume, own, key),
         None => Ok(own),
     }
 }
 
-/// Up to 1.20 only the label of old was known, and the volume's own label took the place of all else.
+/// As long as only the label of old is known, the volume's own label takes the place of all else.
 fn affinity_by_beta_labels(volume: &PersistentVolume, own: Option<NodeSelector>, key: &str) -> Result<Option<NodeSelector>, String> {
     let names = |wanted: &str| {
         let terms = own.iter().flat_map(|own| &own.node_selector_terms).flat_map(|term| term.match_expressions.iter().flatten());

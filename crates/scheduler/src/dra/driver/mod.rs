@@ -17,6 +17,7 @@ use crate::{Cycle, PreFilter, Refusal, Verdict};
 use ketcd_kube::api::core::v1::NodeSelector;
 
 use super::{Allocator, Fault, claim_name, pod_claims, requests, selects, written};
+pub(crate) use crate::release::LAST_WITH_DRIVERS as LAST;
 use named::Controller;
 pub(crate) use post_filter::post_filter;
 pub(crate) use reserve::{message, waits};
@@ -24,9 +25,6 @@ pub(crate) use reserve::{message, waits};
 const NOT_AVAILABLE: &str = "resourceclaim not available on the node";
 const UNSUITABLE: &str = "resourceclaim cannot be allocated for the node (unsuitable)";
 const CANNOT_ALLOCATE: &str = "cannot allocate all claims";
-
-/// The newest release in which drivers may allocate.
-pub(crate) const LAST: u16 = 31;
 
 /// What a pod wants of devices.
 pub(crate) struct Wanted<'a> {
@@ -93,13 +91,12 @@ impl<'a> Wanted<'a> {
     /// # Errors
     /// Why it cannot be had on any node.
     pub(crate) fn of(cycle: &'a Cycle<'a>) -> Result<Option<Self>, Stop> {
-        let release = cycle.profile.release.0;
         let claims = pod_claims(cycle.pod, cycle.state, cycle.profile).map_err(Stop::Refused)?;
         if claims.is_empty() {
             return Ok(None);
         }
         let mut wanted = Self { cycle, claims: Vec::new(), context: context(cycle), allocator: Allocator::new(cycle) };
-        if let (Context::Foreign(error), 29..) = (&wanted.context, release) {
+        if let (Context::Foreign(error), true) = (&wanted.context, cycle.profile.rules.foreign_context_ends_prefilter()) {
             return Err(Stop::Failed(error.clone()));
         }
         for claim in claims {
@@ -109,7 +106,7 @@ impl<'a> Wanted<'a> {
     }
 
     fn add(&mut self, claim: Arc<ResourceClaim>) -> Result<(), Stop> {
-        let release = self.cycle.profile.release.0;
+        let (rules, gates) = (&self.cycle.profile.rules, &self.cycle.profile.gates);
         let listers = self.cycle.state.listers();
         let (namespace, name) =
             (claim.metadata.namespace.as_deref().unwrap_or_default(), claim.metadata.name.as_deref().unwrap_or_default());
@@ -118,37 +115,38 @@ impl<'a> Wanted<'a> {
         let allocated = status.is_some_and(|status| status.allocation.is_some());
         let refuse = |reason: &str| Err(Stop::Refused(reason.to_owned()));
         let immediate = driver.spec.allocation_mode == "Immediate" && !allocated;
-        if immediate && release <= 29 {
+        if immediate && rules.refuses_every_immediate_claim() {
             return refuse("unallocated immediate resourceclaim");
         }
-        if release == 31 && !driver.spec.controller.is_empty() && !self.cycle.profile.gates.on("DRAControlPlaneController") {
+        if !driver.spec.controller.is_empty() && rules.refuses_controllers(gates) {
             return refuse("resourceclaim depends on disabled DRAControlPlaneController feature");
         }
         if driver.status.deallocation_requested {
             return refuse("resourceclaim must be reallocated");
         }
         let users = status.and_then(|status| status.reserved_for.as_deref()).unwrap_or_default();
-        let shareable = release == 31 || driver.status.allocation.as_ref().is_some_and(|allocation| allocation.shareable);
+        let shareable =
+            rules.every_claim_is_shareable() || driver.status.allocation.as_ref().is_some_and(|allocation| allocation.shareable);
         if allocated && !shareable && !users.is_empty() && !users.iter().any(|user| *user.uid == *self.cycle.pod.uid) {
             return refuse("resourceclaim in use");
         }
-        let way = match release {
+        let way = match rules.claims_request_devices() {
             _ if allocated => Way::Allocated,
-            31 => self.by_devices(&claim, &driver)?,
-            _ => self.by_class(namespace, &driver)?,
+            true => self.by_devices(&claim, &driver)?,
+            false => self.by_class(namespace, &driver)?,
         };
         self.claims.push(Claim { claim, driver, way });
         Ok(())
     }
 
-    /// How a claim of a ResourceClass gets its devices (up to 1.30).
+    /// How a claim of a ResourceClass gets its devices.
     fn by_class(&self, namespace: &str, driver: &DriverClaim) -> Result<Way, Stop> {
-        let (release, listers) = (self.cycle.profile.release.0, self.cycle.state.listers());
+        let (rules, listers) = (&self.cycle.profile.rules, self.cycle.state.listers());
         let class = listers.resource_classes.get("", &driver.spec.resource_class_name);
-        if class.is_none() && release >= 29 {
+        if class.is_none() && rules.missing_class_refuses_pod() {
             return Err(Stop::Refused(format!("resource class {} does not exist", driver.spec.resource_class_name)));
         }
-        if let Some(class) = class.filter(|class| release == 30 && class.structured_parameters) {
+        if let Some(class) = class.filter(|class| rules.allocates_named_resources() && class.structured_parameters) {
             let Some(parameters) = parameters::of(class, driver, namespace, listers)? else {
                 return Ok(Way::Unknown("several parameters are generated for one reference, and which the scheduler takes is chance"));
             };
@@ -161,7 +159,7 @@ impl<'a> Wanted<'a> {
         Ok(Way::Driver { suitable, told: self.told() })
     }
 
-    /// How a claim of device requests gets its devices (1.31).
+    /// How a claim of device requests gets its devices.
     fn by_devices(&self, claim: &ResourceClaim, driver: &DriverClaim) -> Result<Way, Stop> {
         let listers = self.cycle.state.listers();
         let mut suitable = Vec::new();
@@ -213,8 +211,7 @@ impl<'a> Wanted<'a> {
 
     /// What a claim that has no devices yet says of a node at once, if it does not let it pass.
     fn refuses(&self, claim: &Claim, node: &NodeInfo) -> Option<Verdict> {
-        let release = self.cycle.profile.release.0;
-        let class = if release == 31 { "device" } else { "resource" };
+        let class = self.cycle.profile.rules.claim_class_kind();
         let excluded = || Some(Verdict::unresolvable(format!("excluded by {class} class node filter")));
         match &claim.way {
             Way::Allocated | Way::Devices => None,
@@ -280,14 +277,14 @@ impl<'a> Wanted<'a> {
 }
 
 fn context(cycle: &Cycle<'_>) -> Context {
-    let (release, pod) = (cycle.profile.release.0, cycle.pod);
+    let (profile, pod) = (cycle.profile, cycle.pod);
     let known = cycle.state.listers().scheduling_context(&pod.namespace, &pod.name);
-    let listed = release <= 30 || cycle.profile.gates.on("DRAControlPlaneController");
+    let listed = profile.rules.reads_scheduling_contexts(&profile.gates);
     match known.filter(|_| listed) {
         None => Context::None,
         Some(context) if is_controlled_by(&context.metadata, pod) => Context::Of(context.clone()),
         Some(context) => {
-            let kind = if release == 26 { "PodScheduling" } else { "PodSchedulingContext" };
+            let kind = profile.rules.scheduling_context_kind();
             let uid = context.metadata.uid.as_deref().unwrap_or_default();
             Context::Foreign(format!("{kind} object with UID {uid} is not owned by Pod {}", pod.full_name()))
         }

@@ -1,6 +1,7 @@
 //! Which claim is to be freed where no node fits: `PostFilter`, `plugins/dynamicresources/dynamicresources.go` (1.26–1.31).
 
 use crate::cluster::NodeInfo;
+use crate::release::FreedClaims;
 use crate::{Cycle, Judgement, NodeJudgement};
 
 use super::{NOT_AVAILABLE, Wanted};
@@ -10,17 +11,17 @@ impl Wanted<'_> {
     fn could_free(&self, node: &NodeInfo) -> Vec<usize> {
         let waits = |at: usize| self.claims[at].driver.spec.allocation_mode == "WaitForFirstConsumer";
         let mut away = self.unavailable(node);
-        match self.cycle.profile.release.0 {
-            // Up to 1.29 the claims asked for their mode are not these, but as many first ones of the pod.
-            ..=29 if !(0..away.len()).any(waits) => away.clear(),
-            30 => away.retain(|at| waits(*at)),
-            _ => {}
+        match self.cycle.profile.rules.freed_claims() {
+            // The claims asked for their mode are not these, but as many first ones of the pod.
+            FreedClaims::AllIfOneWaits if !(0..away.len()).any(waits) => away.clear(),
+            FreedClaims::Waiting => away.retain(|at| waits(*at)),
+            FreedClaims::AllIfOneWaits | FreedClaims::All => {}
         }
         away
     }
 }
 
-/// `PostFilter`: what the plugin says where no node fits; `None`: up to 1.29 it ends the matter where it asks for a claim to be freed.
+/// `PostFilter`: what the plugin says where no node fits; `None`: it ends the matter, as it asks for a claim to be freed.
 pub(crate) fn post_filter(cycle: &Cycle<'_>, judgement: &Judgement) -> Option<&'static str> {
     let Ok(Some(wanted)) = Wanted::of(cycle) else { return Some("no new claims to deallocate") };
     let place = judgement.filters.iter().position(|name| *name == "DynamicResources");
@@ -34,7 +35,7 @@ pub(crate) fn post_filter(cycle: &Cycle<'_>, judgement: &Judgement) -> Option<&'
     };
     let mut nodes = judgement.nodes.iter().filter(unavailable).map(|node| cycle.state.node_by_id(node.id));
     match nodes.any(|node| wanted.could_free(node).into_iter().any(frees)) {
-        true if cycle.profile.release.0 <= 29 => None,
+        true if cycle.profile.rules.freeing_claim_ends_post_filter() => None,
         true => Some("deallocation of ResourceClaim completed"),
         false => Some("still not schedulable"),
     }

@@ -3,20 +3,21 @@
 
 use std::sync::Arc;
 
+use crate::release::{DriverWaits, Rules};
 use crate::{Cycle, DriverWait, Judgement, NodeJudgement};
 
-use super::{Context, LAST, Wanted, Way};
+use super::{Context, Wanted, Way};
 
 const ALLOCATE: &str = "waiting for resource driver to allocate resource";
 const INFORM: &str = "waiting for resource driver to provide information";
-/// Since 1.30 what the driver is told is written in PreBind.
+/// Where what the driver is told is written in PreBind.
 const DRIVER: &str = "waiting for resource driver";
 
 /// What keeps the pod off each node that fits, once that is chosen; empty: nothing does.
 pub(crate) fn waits(cycle: &Cycle<'_>, judgement: &Judgement) -> Vec<DriverWait> {
-    let release = cycle.profile.release.0;
+    let rules = &cycle.profile.rules;
     let plugin = cycle.profile.filters.iter().any(|entry| entry.name == "DynamicResources");
-    if release > LAST || !cycle.profile.rules.dra || !plugin {
+    if !rules.drivers_allocate() || !rules.dra || !plugin {
         return Vec::new();
     }
     let Ok(Some(wanted)) = Wanted::of(cycle) else { return Vec::new() };
@@ -28,8 +29,8 @@ pub(crate) fn waits(cycle: &Cycle<'_>, judgement: &Judgement) -> Vec<DriverWait>
         match waits.iter_mut().find(|wait| wait.reason == reason) {
             Some(wait) => wait.nodes.push(node.name.clone()),
             None => {
-                let message = sentence(release, &reason, scored);
-                waits.push(DriverWait { nodes: vec![node.name.clone()], status: status(release, &reason), reason, message });
+                let message = sentence(rules, &reason, scored);
+                waits.push(DriverWait { nodes: vec![node.name.clone()], status: status(rules, &reason), reason, message });
             }
         }
     }
@@ -48,24 +49,22 @@ pub(crate) fn message(judgement: &Judgement) -> Option<String> {
     of_all.next().map(|wait| wait.message.clone())
 }
 
-/// What is written into the pod: up to 1.27 every refusal counts as an error, then it is told as of one node.
-fn sentence(release: u16, reason: &str, scored: bool) -> String {
-    let failed = !matches!(reason, ALLOCATE | INFORM | DRIVER);
-    match release {
+/// What is written into the pod.
+fn sentence(rules: &Rules, reason: &str, scored: bool) -> String {
+    let failed = is_error(reason);
+    match failed || rules.driver_waits_are_errors() {
         _ if failed && scored => format!("running PreScore plugin \"DynamicResources\": {reason}"),
-        ..=27 => format!("running Reserve plugin \"DynamicResources\": {reason}"),
-        _ if failed => format!("running Reserve plugin \"DynamicResources\": {reason}"),
-        _ => format!("0/1 nodes are available: 1 {reason}."),
+        true => format!("running Reserve plugin \"DynamicResources\": {reason}"),
+        false => format!("0/1 nodes are available: 1 {reason}."),
     }
 }
 
-fn status(release: u16, reason: &str) -> &'static str {
-    match release {
-        _ if !matches!(reason, ALLOCATE | INFORM | DRIVER) => "Error",
-        ..=27 => "Error",
-        28 => "UnschedulableAndUnresolvable",
-        _ => "Pending",
-    }
+fn status(rules: &Rules, reason: &str) -> &'static str {
+    if is_error(reason) { "Error" } else { rules.driver_wait_status() }
+}
+
+fn is_error(reason: &str) -> bool {
+    !matches!(reason, ALLOCATE | INFORM | DRIVER)
 }
 
 impl Wanted<'_> {
@@ -82,23 +81,14 @@ impl Wanted<'_> {
         let spec = if let Context::Of(context) = &self.context { Some(&context.spec) } else { None };
         let selected = spec.is_some_and(|spec| *spec.selected_node == *node.name);
         let potential = |name: &str| spec.is_some_and(|spec| spec.potential_nodes.iter().any(|known| known == name));
-        let reason = match self.cycle.profile.release.0 {
-            _ if asked == 0 => return None,
-            ..=28 => {
-                if ready {
-                    ALLOCATE
-                } else {
-                    INFORM
-                }
-            }
-            29 => {
-                if ready && !selected {
-                    ALLOCATE
-                } else {
-                    INFORM
-                }
-            }
-            _ => {
+        if asked == 0 {
+            return None;
+        }
+        let reason = match self.cycle.profile.rules.driver_waits() {
+            DriverWaits::OnceReady if ready => ALLOCATE,
+            DriverWaits::UntilSelected if ready && !selected => ALLOCATE,
+            DriverWaits::OnceReady | DriverWaits::UntilSelected => INFORM,
+            DriverWaits::InPreBind => {
                 let known = if scored { fitting.iter().all(|other| potential(&other.name)) } else { potential(&node.name) };
                 if !known || (ready && !selected) { DRIVER } else { INFORM }
             }

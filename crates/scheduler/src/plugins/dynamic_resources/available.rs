@@ -1,7 +1,8 @@
 //! Claims that have their devices: whether these can be used from a node. Upstream: `Filter`, `isClaimReadyForBinding`.
 
 use crate::cluster::{Claim, NodeInfo};
-use crate::dra::{Variant, can_skip_operations, selects, skips_operations};
+use crate::dra::{can_skip_operations, selects, skips_operations};
+use crate::release::DeviceRules;
 use ketcd_kube::api::resource::v1::ResourceClaimStatus;
 
 /// Whether a claim has its devices.
@@ -17,15 +18,15 @@ pub(crate) fn is_reachable(claim: &Claim, node: &NodeInfo) -> bool {
 }
 
 /// Whether the devices of an allocated claim can be used from the node; `None`: time decides.
-pub(super) fn is_available(claim: &Claim, node: &NodeInfo, variant: Variant) -> Option<bool> {
+pub(super) fn is_available(claim: &Claim, node: &NodeInfo, rules: DeviceRules) -> Option<bool> {
     let Some(status) = &claim.status else { return Some(true) };
     let Some(allocation) = &status.allocation else { return Some(true) };
-    let skips = variant.release >= 37 && skips_operations(claim);
+    let skips = rules.claims_may_skip_operations() && skips_operations(claim);
     if !is_reachable(claim, node) || (skips && !can_skip_operations(node)) {
         return Some(false);
     }
     match readiness(status) {
-        _ if !variant.binding => Some(true),
+        _ if !rules.binding => Some(true),
         Readiness::Ready => Some(true),
         Readiness::Failed => Some(false),
         // After ten minutes (or what the configuration says) without being ready it counts as failed.

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use crate::cluster::{Claim, NodeInfo};
-use crate::dra::{ExtendedResources, Variant, driver, gives_up, group_of, is_kept_for_nobody_else, pod_claims};
+use crate::dra::{ExtendedResources, driver, gives_up, group_of, is_kept_for_nobody_else, pod_claims};
 use crate::framework::{Cycle, Judgement, NodeJudgement, PostFilter, WholePod};
 use crate::pod_groups;
+use crate::release::DeviceRules;
 
 use super::NOT_AVAILABLE;
 use super::available::is_available;
@@ -75,8 +76,8 @@ fn unavailable<'c>(cycle: &Cycle<'_>, judgement: &Judgement, claims: &'c [Arc<Cl
         refusal.is_some_and(|(_, refusal)| refusal.reasons == [NOT_AVAILABLE])
     };
     let refusing: Vec<&NodeInfo> = judgement.nodes.iter().filter(refused).map(|node| cycle.state.node_by_id(node.id)).collect();
-    let variant = Variant::new(cycle.profile.release, &cycle.profile.gates);
-    claims.iter().filter(move |claim| refusing.iter().any(|node| is_available(claim, node, variant) == Some(false)))
+    let rules = DeviceRules::new(cycle.profile.release, &cycle.profile.gates);
+    claims.iter().filter(move |claim| refusing.iter().any(|node| is_available(claim, node, rules) == Some(false)))
 }
 
 /// Whether the pod's group, none of whose pods has a node, gives up one of its claims (1.36).

@@ -124,7 +124,7 @@ impl<'a> Wanted<'a> {
             Ok(_) => {}
         }
         let skips = |claim: &&Arc<Claim>| self.is_pending(claim) && skips_operations(claim) && !can_skip_operations(node);
-        if let Some(claim) = self.claims.iter().find(skips).filter(|_| self.allocator.variant.release >= 37) {
+        if let Some(claim) = self.claims.iter().find(skips).filter(|_| self.allocator.rules.claims_may_skip_operations()) {
             let lacks = "allocation requires DRAOptionalNodeOperations feature on the node";
             return Verdict::unresolvable(format!("resource claim {} {lacks}", claim_name(claim)));
         }
@@ -146,9 +146,8 @@ impl<'a> Wanted<'a> {
         let mut unknown = None;
         for claim in self.claims.iter().chain(self.left_behind()) {
             let available = match self.is_pending(claim) {
-                // Since 1.37 they must be reachable from there.
-                true => Some(self.allocator.variant.release <= 36 || is_reachable(claim, node)),
-                false => is_available(claim, node, self.allocator.variant),
+                true => Some(self.allocator.rules.pending_claims_are_available() || is_reachable(claim, node)),
+                false => is_available(claim, node, self.allocator.rules),
             };
             match available {
                 Some(true) => {}

@@ -170,7 +170,7 @@ pub(crate) fn device_resources(cycle: &Cycle) -> Vec<Arc<str>> {
         return request.scalars.into_iter().map(|(name, _)| name).collect();
     }
     let classes = cycle.state.listers().device_classes.iter().map(|class| &class.known);
-    resources_of_classes(classes, release).into_keys().map(Arc::from).collect()
+    resources_of_classes(classes, &cycle.profile.rules).into_keys().map(Arc::from).collect()
 }
 
 /// NodeResourcesLeastAllocated: the score that NodeResourcesFit took over in 1.22.

@@ -1,0 +1,229 @@
+//! What differs between releases in how devices are allocated: which of upstream's allocators searches, and what sets it apart from the others.
+//! Upstream, below `k8s.io/dynamic-resource-allocation`: `structured/allocator.go` (1.31–1.33), `structured/internal/{stable,incubating,experimental}`
+//! (since 1.34), which the docs here leave out.
+
+use crate::{Gates, Release};
+
+/// One of the allocators a release has; each knows all that the ones before it know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Channel {
+    /// What is generally available.
+    Stable,
+    /// What is on by default, too.
+    Incubating,
+    /// All there is.
+    Experimental,
+}
+
+/// An allocator of one release, with the features that are on.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "each field is a feature gate, or says what it is in `new`")]
+#[allow(clippy::struct_excessive_bools, reason = "one per gate")]
+pub(crate) struct DeviceRules {
+    pub(super) minor: u16,
+    pub(super) channel: Channel,
+    pub admin_access: bool,
+    pub prioritized_list: bool,
+    pub partitionable: bool,
+    pub taints: bool,
+    pub taint_rules: bool,
+    pub binding: bool,
+    pub consumable: bool,
+    list_types: bool,
+    pub(super) fractional: bool,
+    pub node_operations: bool,
+    derived_attributes: bool,
+    pub compatibility_groups: bool,
+}
+
+impl DeviceRules {
+    /// The allocator of a release under its gates: the first that supports all features that are on.
+    pub(crate) fn new(release: Release, gates: &Gates) -> Self {
+        let on = |name: &str| gates.on(name);
+        let minor = release.0;
+        let status = on("DRAResourceClaimDeviceStatus");
+        let mut rules = Self {
+            minor,
+            channel: Channel::Stable,
+            admin_access: on("DRAAdminAccess"),
+            prioritized_list: on("DRAPrioritizedList"),
+            partitionable: on("DRAPartitionableDevices"),
+            taints: on("DRADeviceTaints"),
+            // Up to 1.34 the rules come with the taints, then they have a gate of their own.
+            taint_rules: on("DRADeviceTaints") && (minor <= 34 || on("DRADeviceTaintRules")),
+            binding: on("DRADeviceBindingConditions") && status,
+            consumable: on("DRAConsumableCapacity"),
+            list_types: on("DRAListTypeAttributes"),
+            fractional: on("DRAFractionalCapacityRange"),
+            node_operations: on("DRAOptionalNodeOperations"),
+            derived_attributes: on("DRADerivedAttributes"),
+            compatibility_groups: on("DRADeviceCompatibilityGroups"),
+        };
+        let shared = rules.admin_access || rules.prioritized_list || rules.partitionable || rules.taints;
+        let newer = rules.consumable || rules.binding || rules.fractional;
+        let newest = rules.list_types || rules.node_operations || rules.derived_attributes || rules.compatibility_groups;
+        rules.channel = match minor {
+            ..=33 => Channel::Stable,
+            // In 1.34 binding conditions and the status they need are two features, the latter on by default.
+            34 if newer || status || on("DRADeviceBindingConditions") => Channel::Experimental,
+            35 if newer => Channel::Experimental,
+            34 | 35 if shared => Channel::Incubating,
+            34 | 35 => Channel::Stable,
+            // 1.36 does not tell its allocator of attributes that are lists.
+            37.. if newest => Channel::Experimental,
+            _ if newer => Channel::Incubating,
+            _ => Channel::Stable,
+        };
+        rules
+    }
+
+    /// Whether it is one of the allocators that know consumable capacity (its gate may be off).
+    pub(crate) fn knows_capacity(&self) -> bool {
+        match self.minor {
+            ..=35 => self.channel == Channel::Experimental,
+            _ => self.channel >= Channel::Incubating,
+        }
+    }
+
+    /// Whether attributes that are lists are compared as sets by constraints (since 1.37). Selectors see lists since 1.36.
+    pub(crate) fn compares_sets(&self) -> bool {
+        self.minor >= 37 && self.list_types
+    }
+
+    /// Whether selectors see attributes that are lists: with their gate, since 1.37 without it, too (`cel/compile.go`).
+    pub(crate) fn sees_lists(&self) -> bool {
+        self.minor >= 37 || self.list_types
+    }
+
+    /// Whether selectors may name `device.allowMultipleAllocations`, whatever the gates (`cel/compile.go`, since 1.34).
+    pub(crate) fn selects_multiple_allocations(&self) -> bool {
+        self.minor >= 34
+    }
+
+    /// Whether the distinct values of a constraint are kept device by device (since 1.37): up to 1.36 one for each request, its newest device's,
+    /// and none once a device was taken out.
+    pub(crate) fn keeps_every_distinct_value(&self) -> bool {
+        self.minor >= 37
+    }
+
+    /// Whether a constraint of distinct values checks its first device, too (since 1.37).
+    pub(crate) fn checks_first_distinct_value(&self) -> bool {
+        self.minor >= 37
+    }
+
+    /// Whether distinct values are compared by where they stand in memory, so that those of two devices always differ (1.34).
+    pub(crate) fn compares_distinct_pointers(&self) -> bool {
+        self.minor == 34
+    }
+
+    /// Whether requests with derived attributes are refused: since 1.37, without their gate.
+    pub(crate) fn refuses_derived_attributes(&self) -> bool {
+        self.minor >= 37 && !self.derived_attributes
+    }
+
+    /// Whether admin access needs its gate (since 1.32); in 1.31 it is always granted.
+    pub(crate) fn gates_admin_access(&self) -> bool {
+        self.minor >= 32
+    }
+
+    /// Whether nothing is recorded of devices taken with admin access (up to 1.33).
+    pub(crate) fn forgets_admin_access(&self) -> bool {
+        self.minor <= 33
+    }
+
+    /// Whether a device's taints of every effect keep requests off it (up to 1.34): since 1.35 there are effects that keep nobody off.
+    pub(crate) fn every_taint_repels(&self) -> bool {
+        self.minor <= 34
+    }
+
+    /// Whether a DeviceTaintRule without a selector is about all devices (`resourceslice/tracker/tracker.go`, up to 1.36); since 1.37 about none.
+    pub(crate) fn taint_rules_default_to_all(&self) -> bool {
+        self.minor <= 36
+    }
+
+    /// Whether a DeviceTaintRule may name a class and have selectors (`resourceslice/tracker/tracker.go`, up to 1.34).
+    pub(crate) fn taint_rules_select(&self) -> bool {
+        self.minor <= 34
+    }
+
+    /// Whether a device that the node must leave operations undone for is refused where the node cannot (the newest allocator of 1.37).
+    pub(crate) fn checks_node_operations(&self) -> bool {
+        self.minor >= 37 && self.channel == Channel::Experimental
+    }
+
+    /// Whether a claim that has devices is held against what its node can leave undone (`plugins/dynamicresources/dynamicresources.go`, since 1.37).
+    pub(crate) fn claims_may_skip_operations(&self) -> bool {
+        self.minor >= 37
+    }
+
+    /// Whether claims that a group's cycle just allocated count as available on every node (`plugins/dynamicresources/dynamicresources.go`, up to 1.36).
+    pub(crate) fn pending_claims_are_available(&self) -> bool {
+        self.minor <= 36
+    }
+
+    /// Whether it reports a claim that would become too large, so that the alternatives of an earlier request are tried at once
+    /// (`errAllocationResultMaxSizeExceeded`).
+    pub(crate) fn reports_too_many_devices(&self) -> bool {
+        self.minor >= 36 || (self.minor >= 34 && self.channel >= Channel::Incubating)
+    }
+
+    /// Whether the search checks how many devices a claim would hold (since 1.33).
+    pub(crate) fn limits_devices_in_search(&self) -> bool {
+        self.minor >= 33
+    }
+
+    /// Whether the request that passes the limit of a claim's devices is refused, not the claim as a whole (since 1.37).
+    pub(crate) fn limits_devices_by_request(&self) -> bool {
+        self.minor >= 37
+    }
+
+    /// Whether the next device of a request is looked for behind the one before.
+    pub(crate) fn resumes(&self) -> bool {
+        self.minor >= 36 && self.channel >= Channel::Incubating
+    }
+
+    /// Whether an alternative is matched with devices under the number of the one before (up to 1.35).
+    pub(crate) fn matches_as_previous_alternative(&self) -> bool {
+        self.minor <= 35
+    }
+
+    /// Whether the second device of an alternative that wants all is one of the first alternative's (up to 1.35).
+    pub(crate) fn all_goes_on_with_first_alternative(&self) -> bool {
+        self.minor <= 35
+    }
+
+    /// Whether a request for all devices is refused where there are none (since 1.33).
+    pub(crate) fn all_needs_a_device(&self) -> bool {
+        self.minor >= 33
+    }
+
+    /// Whether a request for all devices keeps those it took when the rest fails (up to 1.33).
+    pub(crate) fn all_keeps(&self) -> bool {
+        self.minor <= 33
+    }
+
+    /// Whether the whole search ends where a request for all devices cannot have one of them (up to 1.32).
+    pub(crate) fn all_ends_search(&self) -> bool {
+        self.minor <= 32
+    }
+
+    /// Whether a request for all devices passes over those it cannot have (1.31); where nothing is left for the rest then, that is an error.
+    pub(crate) fn all_passes_over_refused(&self) -> bool {
+        self.minor <= 31
+    }
+
+    /// Whether a request for all devices counts those that its class does not select, too (1.31).
+    pub(crate) fn all_ignores_class(&self) -> bool {
+        self.minor <= 31
+    }
+
+    /// Whether a request for all devices counts those without the capacity left that it asks for, so that it then fails (since 1.37).
+    pub(crate) fn all_counts_full_devices(&self) -> bool {
+        self.minor >= 37
+    }
+
+    /// Whether it crashes on one of all devices that consumes counters (1.35).
+    pub(crate) fn all_crashes_on_counters(&self) -> bool {
+        self.minor == 35
+    }
+}

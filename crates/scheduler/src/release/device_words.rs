@@ -1,0 +1,73 @@
+//! What differs between releases in how errors about devices and claims are worded.
+
+use super::device_rules::DeviceRules;
+use super::rules::Rules;
+
+impl DeviceRules {
+    /// The error of a selector that fails (`k8s.io/dynamic-resource-allocation/cel`): since 1.37 with the device, and advice about keys that are
+    /// not there (EnhanceRuntimeError).
+    pub(crate) fn selector_error(&self, whose: &str, at: usize, (driver, pool, name): (&str, &str, &str), error: &str) -> String {
+        const ADVICE: &str =
+            ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() for optional fields";
+        if self.minor <= 36 {
+            return format!("{whose}: selector #{at}: CEL runtime error: {error}");
+        }
+        let advice = if error.contains("no such key:") { ADVICE } else { "" };
+        format!("{whose}: selector #{at} on device {driver}/{pool}/{name}: CEL runtime error: {error}{advice}")
+    }
+
+    /// Whether an error about the capacity that a subrequest asks for names the request (1.34); since 1.35 it names the subrequest.
+    pub(crate) fn subrequest_errors_name_request(&self) -> bool {
+        self.minor == 34
+    }
+}
+
+impl Rules {
+    /// Why a pod waits for a claim that is not there (`plugins/dynamicresources/dynamicresources.go`). `made`: it is made from a template.
+    pub(crate) fn claim_not_found(&self, namespace: &str, name: &str, made: bool) -> String {
+        match self.release.0 {
+            ..=27 if made => format!("waiting for dynamic resource controller to create the resourceclaim \"{name}\""),
+            ..=30 => format!("resourceclaim.resource.k8s.io \"{name}\" not found"),
+            _ => format!("could not find ResourceClaim \"{namespace}/{name}\""),
+        }
+    }
+
+    /// What the error calls the pod that a claim was not made for (`resourceclaim/resourceclaim.go` IsForPod).
+    pub(crate) fn claim_owner_kind(&self) -> &'static str {
+        if self.release.0 >= 36 { "Pod" } else { "pod" }
+    }
+
+    /// Whether errors about what a device takes of its node name the device's driver (`nodeallocatabledynamicresources.go`, since 1.37).
+    pub(crate) fn node_allocatable_errors_name_driver(&self) -> bool {
+        self.release.0 >= 37
+    }
+
+    /// The field that says what a device takes of its node, by its name in errors (the same file).
+    pub(crate) fn node_allocatable_field(&self) -> &'static str {
+        if self.release.0 >= 37 { "NodeAllocatableResources" } else { "NodeAllocatableResourceMappings" }
+    }
+
+    /// What the error calls the object in which scheduler and drivers answer each other (`dynamicresources.go`, 1.26 otherwise).
+    pub(crate) fn scheduling_context_kind(&self) -> &'static str {
+        if self.release.0 == 26 { "PodScheduling" } else { "PodSchedulingContext" }
+    }
+
+    /// The class whose node filter excludes a node (`dynamicresources.go`, up to 1.31).
+    pub(crate) fn claim_class_kind(&self) -> &'static str {
+        if self.release.0 == 31 { "device" } else { "resource" }
+    }
+
+    /// The status with which a pod waits for a driver (`dynamicresources.go` Reserve and PreBind, up to 1.31).
+    pub(crate) fn driver_wait_status(&self) -> &'static str {
+        match self.release.0 {
+            ..=27 => "Error",
+            28 => "UnschedulableAndUnresolvable",
+            _ => "Pending",
+        }
+    }
+
+    /// Whether waiting for a driver is written into the pod as an error (the same place, up to 1.27); since 1.28 like the refusal of one node.
+    pub(crate) fn driver_waits_are_errors(&self) -> bool {
+        self.release.0 <= 27
+    }
+}

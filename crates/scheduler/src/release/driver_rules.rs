@@ -1,0 +1,100 @@
+//! What differs between the releases in which drivers may allocate claims (1.26–1.31). Upstream: `plugins/dynamicresources/dynamicresources.go`.
+
+use crate::Gates;
+
+use super::rules::Rules;
+
+/// The newest release in which drivers may allocate.
+pub(crate) const LAST_WITH_DRIVERS: u16 = 31;
+
+/// Which of the claims that a node cannot use PostFilter may free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FreedClaims {
+    /// All, if of as many first claims of the pod one waits for its first consumer.
+    AllIfOneWaits,
+    /// Those that wait for their first consumer.
+    Waiting,
+    /// All.
+    All,
+}
+
+/// When a pod that a node was chosen for waits for its drivers to allocate, and when for what they say of nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DriverWaits {
+    /// To allocate once they said all.
+    OnceReady,
+    /// The same, until the node is written.
+    UntilSelected,
+    /// The same; what is new for them is written in PreBind.
+    InPreBind,
+}
+
+impl Rules {
+    /// Whether drivers may allocate claims.
+    pub(crate) fn drivers_allocate(&self) -> bool {
+        self.release.0 <= LAST_WITH_DRIVERS
+    }
+
+    /// Whether a PodSchedulingContext of another pod's ends the attempt in PreFilter (since 1.29); up to 1.28 the filter fails.
+    pub(crate) fn foreign_context_ends_prefilter(&self) -> bool {
+        self.release.0 >= 29
+    }
+
+    /// Whether PodSchedulingContexts are read (in 1.31 behind a gate).
+    pub(crate) fn reads_scheduling_contexts(&self, gates: &Gates) -> bool {
+        self.release.0 <= 30 || gates.on("DRAControlPlaneController")
+    }
+
+    /// Whether a claim of a control plane controller is refused: in 1.31, without its gate.
+    pub(crate) fn refuses_controllers(&self, gates: &Gates) -> bool {
+        self.release.0 == 31 && !gates.on("DRAControlPlaneController")
+    }
+
+    /// Whether immediate claims without devices are refused whatever their class (up to 1.29); in 1.30 those that a driver allocates.
+    pub(crate) fn refuses_every_immediate_claim(&self) -> bool {
+        self.release.0 <= 29
+    }
+
+    /// Whether pods may share any claim (1.31); up to 1.30 those whose allocation says so.
+    pub(crate) fn every_claim_is_shareable(&self) -> bool {
+        self.release.0 == 31
+    }
+
+    /// Whether claims ask for devices by requests (1.31); up to 1.30 they name a ResourceClass.
+    pub(crate) fn claims_request_devices(&self) -> bool {
+        self.release.0 == 31
+    }
+
+    /// Whether a ResourceClass that does not exist refuses the pod in PreFilter (since 1.29); up to 1.28 the filter fails.
+    pub(crate) fn missing_class_refuses_pod(&self) -> bool {
+        self.release.0 >= 29
+    }
+
+    /// Whether the scheduler allocates named resources for classes with structured parameters (1.30).
+    pub(crate) fn allocates_named_resources(&self) -> bool {
+        self.release.0 == 30
+    }
+
+    /// Which claims PostFilter may free.
+    pub(crate) fn freed_claims(&self) -> FreedClaims {
+        match self.release.0 {
+            ..=29 => FreedClaims::AllIfOneWaits,
+            30 => FreedClaims::Waiting,
+            _ => FreedClaims::All,
+        }
+    }
+
+    /// Whether PostFilter succeeds, so that no other plugin follows, where it asks for a claim to be freed (up to 1.29).
+    pub(crate) fn freeing_claim_ends_post_filter(&self) -> bool {
+        self.release.0 <= 29
+    }
+
+    /// What a pod waits for in Reserve and PreBind.
+    pub(crate) fn driver_waits(&self) -> DriverWaits {
+        match self.release.0 {
+            ..=28 => DriverWaits::OnceReady,
+            29 => DriverWaits::UntilSelected,
+            _ => DriverWaits::InPreBind,
+        }
+    }
+}
