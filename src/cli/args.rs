@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use ketcd_history::diff::ManagedFields;
 use ketcd_kube::{Quantity, QuantityError, Release};
 
 use super::Result;
@@ -74,6 +75,11 @@ fn size(text: &str) -> std::result::Result<u64, String> {
 }
 
 impl GlobalArgs {
+    /// Whether managedFields are shown.
+    pub(super) fn managed_fields(&self) -> ManagedFields {
+        if self.show_managed_fields { ManagedFields::Shown } else { ManagedFields::Hidden }
+    }
+
     /// What `-o` asks for.
     ///
     /// # Errors

@@ -11,7 +11,6 @@ use super::changes::{Keys, Read, changes};
 use super::output::{Format, Output};
 use super::session::Session;
 use super::{Error, Outcome, Result};
-use crate::render::change::Shown;
 use crate::render::with_config::{self, Config, Started};
 use ketcd_history::config;
 use ketcd_kube::{Body, Object};
@@ -37,12 +36,12 @@ pub(super) async fn run(session: &Session, addresses: &[String], out: &mut Outpu
         None => None,
     };
     let config = configuration(session, &pod, revision, newest).await?;
-    let mut started = Started { pod: Arc::unwrap_or_clone(pod), revision, dated, config };
-    let shown = Shown { managed_fields: session.args.show_managed_fields };
+    let started = Started { pod: Arc::unwrap_or_clone(pod), revision, dated, config };
+    let managed_fields = session.args.managed_fields();
     match &session.format {
-        Format::Json => serde_json::to_writer_pretty(&mut *out, &with_config::document(&mut started, shown))?,
-        Format::Ndjson => serde_json::to_writer(&mut *out, &with_config::document(&mut started, shown))?,
-        Format::Table | Format::Wide | Format::Yaml => with_config::write_text(started, shown, out)?,
+        Format::Json => serde_json::to_writer_pretty(&mut *out, &with_config::document(&started, managed_fields))?,
+        Format::Ndjson => serde_json::to_writer(&mut *out, &with_config::document(&started, managed_fields))?,
+        Format::Table | Format::Wide | Format::Yaml => with_config::write_text(started, managed_fields, out)?,
         other => return Err(other.unsupported("get --with-config", "yaml, json")),
     }
     if matches!(session.format, Format::Json | Format::Ndjson) {

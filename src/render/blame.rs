@@ -4,13 +4,13 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 
-use super::change::Shown;
 use super::contract::blame as contract;
 use super::contract::common::{ActorFrom, KubernetesObject, Time};
 use super::style::{self, paint};
+use super::value;
 use super::visible::visible;
-use super::{document, value};
 use ketcd_history::blame::{Blamed, Lines, Setter};
+use ketcd_history::diff::ManagedFields;
 use ketcd_kube::Object;
 
 /// Columns of a manager's name.
@@ -20,14 +20,14 @@ const WHO: usize = 24;
 ///
 /// # Errors
 /// The stream's.
-pub fn write_text(object: &Value, blamed: &Blamed, shown: Shown, out: &mut dyn Write) -> io::Result<()> {
-    let mut yaml = Yaml { blamed, shown, out, last: None };
+pub fn write_text(object: &Value, blamed: &Blamed, managed_fields: ManagedFields, out: &mut dyn Write) -> io::Result<()> {
+    let mut yaml = Yaml { blamed, managed_fields, out, last: None };
     yaml.members(object, &blamed.lines, 0, "")
 }
 
 struct Yaml<'a> {
     blamed: &'a Blamed,
-    shown: Shown,
+    managed_fields: ManagedFields,
     out: &'a mut dyn Write,
     /// The setter named on the line before: it is not repeated.
     last: Option<usize>,
@@ -41,7 +41,7 @@ impl Yaml<'_> {
             (Value::Object(map), Lines::Object(known, _)) => {
                 for (name, lines) in known {
                     let Some(value) = map.get(name) else { continue };
-                    if name == "managedFields" && !self.shown.managed_fields {
+                    if name == "managedFields" && self.managed_fields == ManagedFields::Hidden {
                         continue;
                     }
                     let start = if lead.is_empty() { " ".repeat(indent) } else { std::mem::take(&mut lead) };
@@ -111,27 +111,26 @@ fn scalar_text(text: &str) -> String {
 ///
 /// # Errors
 /// The stream's.
-pub fn write_json(object: Object, blamed: &Blamed, shown: Shown, out: &mut dyn Write) -> io::Result<()> {
-    let object = document::shown(object, shown.managed_fields);
+pub fn write_json(object: &Object, blamed: &Blamed, managed_fields: ManagedFields, out: &mut dyn Write) -> io::Result<()> {
     let mut lines = Vec::new();
-    collect(&blamed.lines, String::new(), blamed, shown, &mut lines);
-    serde_json::to_writer(&mut *out, &contract::Blame { lines, object: KubernetesObject(&object) })?;
+    collect(&blamed.lines, String::new(), blamed, managed_fields, &mut lines);
+    serde_json::to_writer(&mut *out, &contract::Blame { lines, object: KubernetesObject { object, managed_fields } })?;
     writeln!(out)
 }
 
-fn collect(lines: &Lines, path: String, blamed: &Blamed, shown: Shown, leaves: &mut Vec<contract::Line>) {
+fn collect(lines: &Lines, path: String, blamed: &Blamed, managed_fields: ManagedFields, leaves: &mut Vec<contract::Line>) {
     match lines {
         Lines::Object(members, _) if !members.is_empty() => {
             for (name, lines) in members {
-                if name == "managedFields" && path == "/metadata" && !shown.managed_fields {
+                if name == "managedFields" && path == "/metadata" && managed_fields == ManagedFields::Hidden {
                     continue;
                 }
-                collect(lines, format!("{path}/{}", name.replace('~', "~0").replace('/', "~1")), blamed, shown, leaves);
+                collect(lines, format!("{path}/{}", name.replace('~', "~0").replace('/', "~1")), blamed, managed_fields, leaves);
             }
         }
         Lines::List(items, _) if !items.is_empty() => {
             for (place, lines) in items.iter().enumerate() {
-                collect(lines, format!("{path}/{place}"), blamed, shown, leaves);
+                collect(lines, format!("{path}/{place}"), blamed, managed_fields, leaves);
             }
         }
         _ => {

@@ -4,31 +4,20 @@ use std::io::{self, Write};
 
 use super::contract::change::Change;
 use super::contract::common::{ActorFrom, KubernetesObject, Time};
+use ketcd_history::diff::ManagedFields;
 use ketcd_history::{Actor, AttributedChange, ObjectVersion};
 
-/// How much of an object is shown.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Shown {
-    /// Keep managedFields, which kubectl leaves out.
-    pub managed_fields: bool,
-}
-
-/// Writes one change as one JSON document, without a line end. What `shown` leaves out is gone from `told` afterwards.
+/// Writes one change as one JSON document, without a line end.
 ///
 /// # Errors
 /// The stream's.
-pub fn write_json(told: &mut AttributedChange, shown: Shown, out: &mut dyn Write) -> io::Result<()> {
-    Ok(serde_json::to_writer(out, &document(told, shown))?)
+pub fn write_json(change: &AttributedChange, managed_fields: ManagedFields, out: &mut dyn Write) -> io::Result<()> {
+    Ok(serde_json::to_writer(out, &document(change, managed_fields))?)
 }
 
 /// One change as a document.
-pub fn document(told: &mut AttributedChange, shown: Shown) -> Change<'_> {
-    if !shown.managed_fields {
-        told.change.before.remove_managed_fields();
-        told.change.after.remove_managed_fields();
-    }
-    let patch = told.change.patch();
-    let AttributedChange { change, dated, actor } = told;
+pub fn document(change: &AttributedChange, managed_fields: ManagedFields) -> Change<'_> {
+    let AttributedChange { change, dated, actor } = change;
     Change {
         revision: change.revision.0,
         sub_revision: change.sub_revision,
@@ -40,8 +29,8 @@ pub fn document(told: &mut AttributedChange, shown: Shown) -> Change<'_> {
         by: actor.as_ref().map(Actor::to_string),
         by_from: ActorFrom::of(actor.as_ref()),
         error: if let ObjectVersion::Opaque(opaque) = &change.after { Some(&opaque.reason) } else { None },
-        object: change.after.object().map(KubernetesObject),
-        patch,
+        object: change.after.object().map(|object| KubernetesObject { object, managed_fields }),
+        patch: change.patch(managed_fields),
     }
 }
 

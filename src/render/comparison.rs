@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-use super::change::Shown;
 use super::contract::common::KubernetesObject;
 use super::contract::diff as contract;
 use super::row::{row, sign_style};
@@ -10,7 +9,7 @@ use super::style::{self, paint};
 use super::value::columns;
 use super::visible::visible;
 use ketcd_history::compare::{Difference, Weight};
-use ketcd_history::diff::{Detail, object_fields, object_patch};
+use ketcd_history::diff::{Detail, ManagedFields, object_fields, object_patch};
 use ketcd_history::{ChangeKind, ObjectVersion, noise};
 
 /// Columns where the output has no width of its own.
@@ -103,15 +102,10 @@ fn write_one(named: &Named, showing: Showing, out: &mut dyn Write) -> io::Result
 ///
 /// # Errors
 /// The stream's.
-pub fn write_json(named: &mut Named, shown: Shown, out: &mut dyn Write) -> io::Result<()> {
-    let difference = &mut named.difference;
-    for version in [&mut difference.before, &mut difference.after] {
-        if !shown.managed_fields {
-            version.remove_managed_fields();
-        }
-    }
+pub fn write_json(named: &Named, managed_fields: ManagedFields, out: &mut dyn Write) -> io::Result<()> {
+    let difference = &named.difference;
     let patch = match (difference.before.whole(), difference.after.whole()) {
-        (Some(before), Some(after)) => Some(object_patch(before, after)),
+        (Some(before), Some(after)) => Some(object_patch(before, after, managed_fields)),
         _ => None,
     };
     let error = [&difference.before, &difference.after].into_iter().find_map(|version| match version {
@@ -123,7 +117,7 @@ pub fn write_json(named: &mut Named, shown: Shown, out: &mut dyn Write) -> io::R
         key: String::from_utf8_lossy(&difference.key),
         revision: difference.revision.0,
         error,
-        object: difference.after.object().map(KubernetesObject),
+        object: difference.after.object().map(|object| KubernetesObject { object, managed_fields }),
         patch,
     };
     Ok(serde_json::to_writer(out, &line)?)

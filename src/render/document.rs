@@ -5,11 +5,12 @@ use std::io::{self, Write};
 use serde_json::Value;
 
 use crate::render::{json, yaml};
+use ketcd_history::diff::ManagedFields;
 use ketcd_kube::Object;
 
 /// An object as it is shown: without `managedFields`, unless they are asked for.
-pub fn shown(mut object: Object, with_managed_fields: bool) -> Value {
-    if !with_managed_fields {
+pub fn shown(mut object: Object, managed_fields: ManagedFields) -> Value {
+    if managed_fields == ManagedFields::Hidden {
         object.remove_managed_fields();
     }
     object.into_value()

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::change::{Shown, time};
+use super::change::time;
 use super::contract::common::{KubernetesObject, Time};
 use super::contract::with_config::{self as contract, PodWithConfig};
 use super::row::row;
@@ -10,7 +10,7 @@ use super::visible::visible;
 use super::{document, yaml};
 use ketcd_history::clock::Dated;
 use ketcd_history::config::{ConfigKind, Use};
-use ketcd_history::diff::{Detail, object_fields, object_patch};
+use ketcd_history::diff::{Detail, ManagedFields, object_fields, object_patch};
 use ketcd_history::noise;
 use ketcd_kube::Object;
 use ketcd_store::Revision;
@@ -55,21 +55,21 @@ impl Config {
 ///
 /// # Errors
 /// The stream's.
-pub fn write_text(started: Started, shown: Shown, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_text(started: Started, managed_fields: ManagedFields, out: &mut dyn Write) -> io::Result<()> {
     let at = match (started.revision, started.dated) {
         (Some(revision), Some(dated)) => format!("its containers started last at r{revision}, {} ±{} s", time(dated.time), dated.error),
         (Some(revision), None) => format!("its containers started last at r{revision}"),
         (None, _) => "no start of its containers is in the readable history; its configuration is shown as it is".to_owned(),
     };
     writeln!(out, "# {at}")?;
-    yaml::write(&document::shown(started.pod, shown.managed_fields), out)?;
+    yaml::write(&document::shown(started.pod, managed_fields), out)?;
     for config in started.config {
         writeln!(out, "---\n# {} {}: {}", config.kind.as_str(), visible(&config.name), visible(&config.use_words()))?;
         for line in changes(&config) {
             writeln!(out, "# {}", visible(&line))?;
         }
         if let Some(then) = config.then {
-            yaml::write(&document::shown(then, shown.managed_fields), out)?;
+            yaml::write(&document::shown(then, managed_fields), out)?;
         }
     }
     Ok(())
@@ -92,26 +92,22 @@ fn changes(config: &Config) -> Vec<String> {
     }
 }
 
-/// The same as one JSON document. What `shown` leaves out is gone from `started` afterwards.
-pub fn document(started: &mut Started, shown: Shown) -> PodWithConfig<'_> {
-    if !shown.managed_fields {
-        started.pod.remove_managed_fields();
-        started.config.iter_mut().flat_map(|config| [&mut config.then, &mut config.now]).flatten().for_each(Object::remove_managed_fields);
-    }
+/// The same as one JSON document.
+pub fn document(started: &Started, managed_fields: ManagedFields) -> PodWithConfig<'_> {
     PodWithConfig {
-        config: started.config.iter().map(config_document).collect(),
+        config: started.config.iter().map(|config| config_document(config, managed_fields)).collect(),
         kind: "PodWithConfig",
-        pod: KubernetesObject(&started.pod),
+        pod: KubernetesObject { object: &started.pod, managed_fields },
         started_revision: started.revision.map(|revision| revision.0),
         started_time: Time::of(started.dated),
         time_error_seconds: started.dated.map(|dated| dated.error),
     }
 }
 
-fn config_document(config: &Config) -> contract::Config<'_> {
+fn config_document(config: &Config, managed_fields: ManagedFields) -> contract::Config<'_> {
     contract::Config {
-        at_start: config.then.as_deref().map(KubernetesObject),
-        changed_since: config.then.as_ref().zip(config.now.as_ref()).map(|(then, now)| object_patch(then, now)),
+        at_start: config.then.as_deref().map(|object| KubernetesObject { object, managed_fields }),
+        changed_since: config.then.as_ref().zip(config.now.as_ref()).map(|(then, now)| object_patch(then, now, managed_fields)),
         deleted_since: config.then.is_some() && config.now.is_none(),
         kind: config.kind.into(),
         name: &config.name,

@@ -21,7 +21,6 @@ mod object_key;
 mod objects;
 #[path = "../support/pty.rs"]
 mod pty;
-mod readme;
 mod report_file;
 mod streams;
 mod tables;

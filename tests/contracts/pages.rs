@@ -1,5 +1,5 @@
-//! Pages and manuals: their flags are those of `--help`, and every example prints what the page says.
-//! `KETCD_BLESS=1 cargo test --test contracts` writes down what is so now.
+//! Pages and manuals: their flags are those of `--help`, and every example, of README.md too, prints what the page shows.
+//! `KETCD_BLESS=1 cargo test --test contracts` writes what ketcd prints now.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -64,6 +64,14 @@ fn every_command_has_a_page_and_its_examples_print_what_it_says() {
     problems.extend(hold(&path, &with_help(&page, &overview(&command))));
     assert!(examples >= 20, "there are only {examples} examples");
     assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
+fn examples_of_the_readme_print_what_it_shows() {
+    let path = root().join("README.md");
+    let (page, examples) = with_examples(&fs::read_to_string(&path).unwrap());
+    assert!(examples >= 5, "README.md has only {examples} examples");
+    assert_eq!(hold(&path, &page), None);
 }
 
 #[test]

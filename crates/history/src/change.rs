@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::actor::{Actor, actor};
 use super::clock::{Clock, Dated};
-use super::diff;
+use super::diff::{self, ManagedFields};
 use ketcd_kube::{Body, Object, Opaque};
 use ketcd_store::{Origin, Revision};
 
@@ -59,15 +59,6 @@ impl ObjectVersion {
         match self {
             Self::Object(object) => Some(object),
             _ => None,
-        }
-    }
-
-    /// Removes `metadata.managedFields` from the object; one that others share is cloned first.
-    pub fn remove_managed_fields(&mut self) {
-        if let Self::Object(object) = self
-            && !object["metadata"]["managedFields"].is_null()
-        {
-            Arc::make_mut(object).remove_managed_fields();
         }
     }
 }
@@ -138,10 +129,10 @@ impl Change {
     }
 
     /// RFC 6902, from the version before to this one; null stands for no object. `None` for a creation and after a gap.
-    pub fn patch(&self) -> Option<Patch> {
+    pub fn patch(&self, managed_fields: ManagedFields) -> Option<Patch> {
         let before = self.before.whole()?;
         match &self.after {
-            ObjectVersion::Object(after) => Some(diff::object_patch(before, after)),
+            ObjectVersion::Object(after) => Some(diff::object_patch(before, after, managed_fields)),
             ObjectVersion::Absent => {
                 let gone = ReplaceOperation { path: PointerBuf::root(), value: Value::Null };
                 Some(Patch(vec![PatchOperation::Replace(gone)]))

@@ -94,6 +94,7 @@ impl<D: Fn(&KeyValue) -> Body> Follower<D> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::diff::ManagedFields;
 
     fn put(revision: i64, created: i64, version: i64, value: &str) -> Event {
         let key_value = KeyValue {
@@ -121,12 +122,12 @@ mod tests {
     fn each_change_knows_the_version_before() {
         let mut follower = follower();
         let added = follower.change(put(5, 5, 1, "{\"a\":1}"));
-        let patch = added.patch();
+        let patch = added.patch(ManagedFields::Shown);
         assert_eq!((added.kind, added.before, patch), (ChangeKind::Added, ObjectVersion::Absent, None));
         let modified = follower.change(put(6, 5, 2, "{\"a\":2}"));
-        assert_eq!(modified.patch().unwrap().to_string(), r#"[{"op":"replace","path":"/a","value":2}]"#);
+        assert_eq!(modified.patch(ManagedFields::Shown).unwrap().to_string(), r#"[{"op":"replace","path":"/a","value":2}]"#);
         let deleted = follower.change(delete(7));
-        assert_eq!(deleted.patch().unwrap().to_string(), r#"[{"op":"replace","path":"","value":null}]"#);
+        assert_eq!(deleted.patch(ManagedFields::Shown).unwrap().to_string(), r#"[{"op":"replace","path":"","value":null}]"#);
         let again = follower.change(put(8, 8, 1, "{}"));
         assert_eq!(again.before, ObjectVersion::Absent);
     }

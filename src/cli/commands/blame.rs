@@ -4,7 +4,6 @@ use clap::Args;
 use futures_util::TryStreamExt;
 
 use crate::render::blame as render;
-use crate::render::change::Shown;
 use ketcd_history::AttributedChange;
 use ketcd_history::blame::Blame;
 use ketcd_store::{At, Until};
@@ -55,10 +54,10 @@ pub(super) async fn run(session: &Session, args: &BlameArgs, out: &mut Output) -
         }
         return Ok(Outcome::Nothing);
     };
-    let shown = Shown { managed_fields: session.args.show_managed_fields };
+    let managed_fields = session.args.managed_fields();
     match &session.format {
-        Format::Table | Format::Wide | Format::Yaml => render::write_text(&object, &lines, shown, out)?,
-        Format::Json | Format::Ndjson => render::write_json(object, &lines, shown, out)?,
+        Format::Table | Format::Wide | Format::Yaml => render::write_text(&object, &lines, managed_fields, out)?,
+        Format::Json | Format::Ndjson => render::write_json(&object, &lines, managed_fields, out)?,
         other => return Err(other.unsupported("blame", "yaml, json")),
     }
     Ok(Outcome::Found)

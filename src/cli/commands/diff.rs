@@ -6,7 +6,6 @@ use std::path::Path;
 use clap::Args;
 use futures_util::TryStreamExt;
 
-use crate::render::change::Shown;
 use crate::render::comparison::{self, Named, Showing};
 use ketcd_history::ObjectVersion;
 use ketcd_history::compare::{Difference, join};
@@ -106,7 +105,7 @@ async fn show(sides: [Side<'_>; 2], keys: &Keys, args: &DiffArgs, out: &mut Outp
         found.push(named(&sides, before, after).await?);
     }
     found.retain(|named| named.difference.before != named.difference.after);
-    let shown = Shown { managed_fields: session.args.show_managed_fields };
+    let managed_fields = session.args.managed_fields();
     let outcome = if found.is_empty() && !is_missing { Outcome::Found } else { Outcome::Nothing };
     match &session.format {
         Format::Table | Format::Wide if found.is_empty() && is_missing => {}
@@ -115,16 +114,16 @@ async fn show(sides: [Side<'_>; 2], keys: &Keys, args: &DiffArgs, out: &mut Outp
             comparison::write_text(&comparison::head(&sides[0].name, &sides[1].name), &found, showing, out)?;
         }
         Format::Ndjson => {
-            for named in &mut found {
-                comparison::write_json(named, shown, out)?;
+            for named in &found {
+                comparison::write_json(named, managed_fields, out)?;
                 out.write_all(b"\n")?;
             }
         }
         Format::Json => {
             out.write_all(b"{\"kind\":\"Diff\",\"differences\":[")?;
-            for (place, named) in found.iter_mut().enumerate() {
+            for (place, named) in found.iter().enumerate() {
                 out.write_all(if place == 0 { b"\n" } else { b",\n" })?;
-                comparison::write_json(named, shown, out)?;
+                comparison::write_json(named, managed_fields, out)?;
             }
             out.write_all(b"]}\n")?;
         }

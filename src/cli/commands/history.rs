@@ -5,9 +5,10 @@ use std::io::Write;
 use clap::Args;
 use futures_util::TryStreamExt;
 
-use crate::render::change::{self, Shown};
+use crate::render::change;
 use crate::render::change_text::{ChangeWriter, Options};
 use ketcd_history::AttributedChange;
+use ketcd_history::diff::ManagedFields;
 use ketcd_store::{At, Until};
 
 use crate::cli::absence::{Missing, Question};
@@ -79,7 +80,7 @@ pub(super) async fn run(session: &Session, args: &HistoryArgs, out: &mut Output)
 /// Writes changes in the format asked for.
 pub(super) struct Writer {
     format: Kind,
-    shown: Shown,
+    managed_fields: ManagedFields,
     text: Option<ChangeWriter>,
     written: usize,
 }
@@ -103,17 +104,17 @@ impl Writer {
             Format::Json => Kind::Document,
             other => return Err(other.unsupported("history", "table, json, ndjson")),
         };
-        let shown = Shown { managed_fields: session.args.show_managed_fields };
+        let managed_fields = session.args.managed_fields();
         let telling = Options { diff: telling.diff, all_fields: telling.all_fields, many, width: out.width() };
         let text = (format == Kind::Text).then(|| ChangeWriter::new(telling));
-        Ok(Self { format, shown, text, written: 0 })
+        Ok(Self { format, managed_fields, text, written: 0 })
     }
 
     /// Writes one change.
     ///
     /// # Errors
     /// The stream's.
-    pub(super) async fn write(&mut self, session: &Session, mut told: AttributedChange, out: &mut Output) -> Result<()> {
+    pub(super) async fn write(&mut self, session: &Session, told: AttributedChange, out: &mut Output) -> Result<()> {
         if let Some(text) = &mut self.text {
             let name = session.name_of(&told.change.key).await?;
             text.tell(&told, &name, out)?;
@@ -124,7 +125,7 @@ impl Writer {
                 _ => b"",
             };
             out.write_all(lead)?;
-            change::write_json(&mut told, self.shown, out)?;
+            change::write_json(&told, self.managed_fields, out)?;
             if self.format == Kind::Lines {
                 out.write_all(b"\n")?;
             }

@@ -3,7 +3,6 @@
 use clap::Args;
 use futures_util::TryStreamExt;
 
-use crate::render::change::Shown;
 use crate::render::report::{Heading, Report, is_page};
 use ketcd_history::AttributedChange;
 use ketcd_scheduler::{Replay, Scheduler};
@@ -52,14 +51,14 @@ pub(super) async fn run(session: &Session, args: &ReportArgs, out: &mut Output) 
     if !args.addresses.is_empty() {
         keys.ranges.push(events);
     }
-    let shown = Shown { managed_fields: session.args.show_managed_fields };
-    let mut report = Report::new(shown);
+    let managed_fields = session.args.managed_fields();
+    let mut report = Report::new(managed_fields);
     let alive = alive_names(session, &keys, newest).await?;
     let mut changes = changes(session, keys, Until::Revision(newest));
     while let Some(read) = changes.try_next().await? {
         match read {
             Read::Item(change) if args.addresses.is_empty() && change.key.starts_with(leases.as_bytes()) => {}
-            Read::Item(change) => report.observe(AttributedChange::new(change, clock)),
+            Read::Item(change) => report.observe(&AttributedChange::new(change, clock)),
             Read::Gap { from, to } => {
                 if let (Some(from), Some(to)) = (clock.date(from), clock.date(to)) {
                     report.gap(from.time, to.time);

@@ -5,7 +5,6 @@ use std::io::Write;
 use clap::Args;
 use jiff::Timestamp;
 
-use crate::render::change::Shown;
 use crate::render::contract::timeline as contract;
 use crate::render::style::{STRONG, paint};
 use crate::render::timeline::{self as render, Entry, EntryKind};
@@ -196,7 +195,7 @@ fn json(
     oldest: Revision,
     out: &mut Output,
 ) -> Result<Outcome> {
-    let shown = Shown { managed_fields: session.args.show_managed_fields };
+    let managed_fields = session.args.managed_fields();
     let mut gathered = Vec::new();
     for subject in subjects {
         let mut timeline = subject.clone();
@@ -217,7 +216,7 @@ fn json(
         });
     }
     let outcome = if gathered.is_empty() { Outcome::Nothing } else { Outcome::Found };
-    let mut documents = gathered.iter_mut().map(|gathered| render::json::document(gathered, oldest, shown));
+    let mut documents = gathered.iter().map(|gathered| render::json::document(gathered, oldest, managed_fields));
     if session.format == Format::Ndjson {
         for document in documents {
             serde_json::to_writer(&mut *out, &document)?;

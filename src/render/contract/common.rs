@@ -6,12 +6,45 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use ketcd_history::clock::Dated;
+use ketcd_history::diff::ManagedFields;
 use ketcd_history::timeline;
 
 /// A Kubernetes object, whose fields are Kubernetes' own.
-#[derive(Clone, Copy, Debug, Serialize)]
-#[serde(transparent)]
-pub struct KubernetesObject<'a>(pub &'a Value);
+#[derive(Clone, Copy, Debug)]
+pub struct KubernetesObject<'a> {
+    /// The object with all its fields.
+    pub object: &'a Value,
+    /// Hidden managedFields are not serialized.
+    pub managed_fields: ManagedFields,
+}
+
+impl Serialize for KubernetesObject<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match (self.managed_fields, self.object) {
+            (ManagedFields::Hidden, Value::Object(fields)) => {
+                serializer.collect_map(fields.iter().map(|(name, value)| (name, Field { value, is_metadata: name == "metadata" })))
+            }
+            (_, object) => object.serialize(serializer),
+        }
+    }
+}
+
+/// A field of an object whose managedFields are hidden.
+struct Field<'a> {
+    value: &'a Value,
+    is_metadata: bool,
+}
+
+impl Serialize for Field<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.value {
+            Value::Object(metadata) if self.is_metadata => {
+                serializer.collect_map(metadata.iter().filter(|(name, _)| *name != "managedFields"))
+            }
+            value => value.serialize(serializer),
+        }
+    }
+}
 
 impl JsonSchema for KubernetesObject<'_> {
     fn schema_name() -> std::borrow::Cow<'static, str> {

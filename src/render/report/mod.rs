@@ -15,19 +15,19 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use ketcd_history::clock::{Dated, newest_stamp};
+use ketcd_history::diff::ManagedFields;
 use ketcd_history::timeline::phases_of_one_moment;
 use ketcd_history::{AttributedChange, ObjectVersion};
 use ketcd_scheduler::{Explanation, FilterMode};
 use ketcd_store::Origin;
 
-use super::change::Shown;
 use row::Row;
 
 pub use page::{Heading, is_page};
 
 /// Collects changes, oldest first, and writes the page.
 pub struct Report {
-    shown: Shown,
+    managed_fields: ManagedFields,
     rows: Vec<Row>,
     /// The row of the object that a key holds now.
     by_key: HashMap<Vec<u8>, usize>,
@@ -40,9 +40,9 @@ pub struct Report {
 
 impl Report {
     /// An empty report.
-    pub fn new(shown: Shown) -> Self {
+    pub fn new(managed_fields: ManagedFields) -> Self {
         Self {
-            shown,
+            managed_fields,
             rows: Vec::new(),
             by_key: HashMap::new(),
             by_uid: HashMap::new(),
@@ -64,7 +64,7 @@ impl Report {
     }
 
     /// Takes in one change. Events become marks on the objects they are about; other objects get a row each.
-    pub fn observe(&mut self, mut told: AttributedChange) {
+    pub fn observe(&mut self, told: &AttributedChange) {
         let Some(object) = told.change.object() else { return };
         let one_moment = told.change.origin == Origin::Objects;
         let phases = if one_moment { phases_of_one_moment(object, told.change.revision) } else { Vec::new() };
@@ -74,15 +74,14 @@ impl Report {
         }
         if object["kind"] == "Event" {
             if let Some(event) = told.change.after.object() {
-                self.note_event(&told, event.clone());
+                self.note_event(told, event.clone());
             }
             return;
         }
-        row::hide(&mut told, self.shown);
         let uid = told.change.object().and_then(|object| object["metadata"]["uid"].as_str()).unwrap_or_default().to_owned();
         let known = self.by_key.get(told.change.key.as_ref()).copied().filter(|&row| self.rows[row].uid == uid && !self.rows[row].ended());
         let index = known.unwrap_or_else(|| {
-            self.rows.push(Row::new(&told, uid.clone()));
+            self.rows.push(Row::new(told, uid.clone(), self.managed_fields));
             self.by_key.insert(told.change.key.to_vec(), self.rows.len() - 1);
             self.rows.len() - 1
         });
@@ -90,9 +89,9 @@ impl Report {
             self.by_uid.insert(uid, index);
         }
         if one_moment {
-            self.rows[index].observe_one_moment(&told, &phases);
+            self.rows[index].observe_one_moment(told, &phases);
         } else {
-            self.rows[index].observe(&told);
+            self.rows[index].observe(told);
         }
     }
 

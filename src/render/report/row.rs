@@ -2,13 +2,14 @@
 
 use serde_json::{Value, json};
 
+use ketcd_history::diff::ManagedFields;
 use ketcd_history::state::{State, state_of};
 use ketcd_history::timeline::{self, Step, StepDetector};
 use ketcd_history::{ActorFrom, AttributedChange, ChangeKind, ObjectVersion};
 
 use super::is_version;
-use crate::render::change::Shown;
 use crate::render::contract::change::Source;
+use crate::render::contract::common::KubernetesObject;
 use crate::render::value;
 
 /// Characters of a label, at most.
@@ -38,6 +39,7 @@ pub(super) struct Row {
     pub events: Vec<Value>,
     pub decisions: Vec<Value>,
     detector: StepDetector,
+    managed_fields: ManagedFields,
 }
 
 /// A mark on the axis: one change.
@@ -48,7 +50,7 @@ pub(super) struct Tick {
 }
 
 impl Row {
-    pub(super) fn new(told: &AttributedChange, uid: String) -> Self {
+    pub(super) fn new(told: &AttributedChange, uid: String, managed_fields: ManagedFields) -> Self {
         let object = told.change.object().unwrap_or(&Value::Null);
         let metadata = &object["metadata"];
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -76,6 +78,7 @@ impl Row {
             events: Vec::new(),
             decisions: Vec::new(),
             detector: StepDetector::default(),
+            managed_fields,
         }
     }
 
@@ -96,14 +99,14 @@ impl Row {
         self.states.push((self.ticks.last().and_then(|tick| tick.time), state_of(object)));
         self.versions.push(json!({
             "r": told.change.revision.0, "t": null, "e": null, "y": told.change.kind.as_str(), "s": Source::from(told.change.origin),
-            "by": null, "inferred": false, "label": timeline::state(object), "o": object.clone(),
+            "by": null, "inferred": false, "label": timeline::state(object), "o": self.shown(object),
         }));
     }
 
     pub(super) fn observe(&mut self, told: &AttributedChange) {
         let time = told.dated.map(|dated| dated.time.as_millisecond());
         let change = &told.change;
-        let patch = change.patch().filter(|_| !self.versions.is_empty());
+        let patch = change.patch(self.managed_fields).filter(|_| !self.versions.is_empty());
         let before = self.states.last().map(|(_, state)| state.label.clone());
         if let Some(object) = change.after.object() {
             let state = state_of(object);
@@ -137,11 +140,15 @@ impl Row {
         });
         match (&patch, &change.after) {
             (Some(patch), after) if is_version(after) => version["p"] = json!(patch),
-            (_, ObjectVersion::Object(object)) => version["o"] = Value::clone(object),
+            (_, ObjectVersion::Object(object)) => version["o"] = json!(self.shown(object)),
             (_, ObjectVersion::Opaque(opaque)) => version["x"] = json!(opaque.reason),
             _ => {}
         }
         self.versions.push(version);
+    }
+
+    fn shown<'a>(&self, object: &'a Value) -> KubernetesObject<'a> {
+        KubernetesObject { object, managed_fields: self.managed_fields }
     }
 
     fn summary(&self, before: Option<&str>, paths: &[String]) -> String {
@@ -169,13 +176,4 @@ impl Row {
 fn words(steps: &[Step]) -> String {
     let step = |Step { phase, detail }: &Step| if detail.is_empty() { phase.as_str().to_owned() } else { format!("{phase}: {detail}") };
     value::cut(&steps.iter().map(step).collect::<Vec<_>>().join("; "), LABEL)
-}
-
-/// Leaves out what is not to be shown.
-pub(super) fn hide(told: &mut AttributedChange, shown: Shown) {
-    for version in [&mut told.change.before, &mut told.change.after] {
-        if !shown.managed_fields {
-            version.remove_managed_fields();
-        }
-    }
 }

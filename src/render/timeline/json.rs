@@ -1,10 +1,11 @@
 //! Timelines as JSON.
 
-use crate::render::change::{self, Shown};
+use crate::render::change;
 use crate::render::contract::common::{ActorFrom, Time};
 use crate::render::contract::timeline as contract;
 use crate::render::duration::seconds_between;
 use ketcd_history::clock::Dated;
+use ketcd_history::diff::ManagedFields;
 use ketcd_history::timeline::{Cordon, Deletion, Fate, Gap, Note, Outage, Phase, Rollout, Timeline};
 use ketcd_store::Revision;
 
@@ -24,11 +25,11 @@ pub struct Gathered<'a> {
     pub waiting: Option<Vec<(&'a Timeline, &'a Phase)>>,
 }
 
-/// One timeline as a document. What `shown` leaves out is gone from its changes afterwards.
-pub fn document<'a>(gathered: &'a mut Gathered<'_>, oldest: Revision, shown: Shown) -> contract::Timeline<'a> {
+/// One timeline as a document.
+pub fn document<'a>(gathered: &'a Gathered<'_>, oldest: Revision, managed_fields: ManagedFields) -> contract::Timeline<'a> {
     let Gathered { timeline, deletion, related, outages, cordons, waiting } = gathered;
     contract::Timeline {
-        changes: timeline.changes.iter_mut().map(|told| change::document(told, shown).into()).collect(),
+        changes: timeline.changes.iter().map(|change| change::document(change, managed_fields).into()).collect(),
         complete: timeline.complete,
         cordons: cordons.as_ref().map(|cordons| cordons.iter().map(cordon).collect()),
         deletion: deletion.as_ref().map(deleted),

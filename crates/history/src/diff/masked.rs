@@ -4,13 +4,13 @@ use json_patch::jsonptr::Pointer;
 use json_patch::{Patch, PatchOperation, ReplaceOperation};
 use serde_json::Value;
 
-use super::{Detail, Field, FieldChange, FieldPath, Segment, field, patch};
+use super::{Detail, Field, FieldChange, FieldPath, ManagedFields, Segment, field, patch};
 use ketcd_kube::Object;
 
 /// Returns the patch that turns `before` into `after`. A masked value that changed is replaced by its mask: applied to `before` the patch
 /// gives `after`, both as they are shown.
-pub fn object_patch(before: &Object, after: &Object) -> Patch {
-    let mut patch = patch(before, after);
+pub fn object_patch(before: &Object, after: &Object, managed_fields: ManagedFields) -> Patch {
+    let mut patch = patch(before, after, managed_fields);
     let replaced = before.masked_changes(after).filter_map(|place| {
         let value = place.resolve(&**after).ok()?.clone();
         Some(PatchOperation::Replace(ReplaceOperation { path: place.to_owned(), value }))
@@ -62,7 +62,7 @@ mod tests {
         let secret = |data: Value| json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": data});
         let before = decoded(&secret(json!({"a": "czNjcjN0", "c": "c2FtZQ=="})));
         let after = decoded(&secret(json!({"a": "bmV3", "b": "eA==", "c": "c2FtZQ=="})));
-        let patch = object_patch(&before, &after);
+        let patch = object_patch(&before, &after, ManagedFields::Shown);
         assert_eq!(patch.to_string(), r#"[{"op":"add","path":"/data/b","value":"***"},{"op":"replace","path":"/data/a","value":"***"}]"#);
         let mut patched = before.clone().into_value();
         json_patch::patch(&mut patched, &patch).unwrap();

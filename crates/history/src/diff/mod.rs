@@ -13,4 +13,4 @@ pub use align::{Alignment, align};
 pub use field::{Detail, Field, FieldChange, FieldPath, Segment, fields};
 pub use keys::label;
 pub use masked::{object_fields, object_patch};
-pub use patch::patch;
+pub use patch::{ManagedFields, patch};

@@ -6,20 +6,31 @@ use serde_json::{Map, Value};
 
 use super::align::{Alignment, align};
 
+/// Whether `metadata.managedFields` of an object is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ManagedFields {
+    /// No, as kubectl does without `--show-managed-fields`.
+    #[default]
+    Hidden,
+    /// Yes.
+    Shown,
+}
+
 /// Returns the patch that turns `before` into `after`; empty where they are equal.
-/// Applying it to `before` gives `after` exactly, the order of lists included.
-pub fn patch(before: &Value, after: &Value) -> Patch {
-    let mut writer = Writer { path: PointerBuf::root(), operations: Vec::new() };
+/// Applying it to `before` gives `after` exactly, the order of lists included. Hidden managedFields count as absent from both.
+pub fn patch(before: &Value, after: &Value, managed_fields: ManagedFields) -> Patch {
+    let mut writer = PatchWriter { managed_fields, path: PointerBuf::root(), operations: Vec::new() };
     writer.value("", before, after);
     Patch(writer.operations)
 }
 
-struct Writer {
+struct PatchWriter {
+    managed_fields: ManagedFields,
     path: PointerBuf,
     operations: Vec<PatchOperation>,
 }
 
-impl Writer {
+impl PatchWriter {
     fn value(&mut self, name: &str, before: &Value, after: &Value) {
         match (before, after) {
             (Value::Object(old), Value::Object(new)) => self.object(old, new),
@@ -30,13 +41,15 @@ impl Writer {
     }
 
     fn object(&mut self, before: &Map<String, Value>, after: &Map<String, Value>) {
-        for (name, old) in before {
+        let hides_managed_fields = self.managed_fields == ManagedFields::Hidden && self.path.as_str() == "/metadata";
+        let is_shown = |name: &String| !hides_managed_fields || name != "managedFields";
+        for (name, old) in before.iter().filter(|(name, _)| is_shown(name)) {
             match after.get(name) {
                 Some(new) => self.at(name.as_str(), |writer| writer.value(name, old, new)),
                 None => self.at(name.as_str(), Self::remove),
             }
         }
-        for (name, new) in after.iter().filter(|(name, _)| !before.contains_key(*name)) {
+        for (name, new) in after.iter().filter(|(name, _)| is_shown(name) && !before.contains_key(*name)) {
             self.at(name.as_str(), |writer| writer.add(new));
         }
     }
@@ -88,6 +101,20 @@ impl Writer {
         to + 1
     }
 
+    /// A copy of the value at the path, without what is left out.
+    fn shown(&self, value: &Value) -> Value {
+        let mut value = value.clone();
+        let metadata = match self.path.as_str() {
+            "" => value.get_mut("metadata"),
+            "/metadata" => Some(&mut value),
+            _ => None,
+        };
+        if let (ManagedFields::Hidden, Some(Value::Object(metadata))) = (self.managed_fields, metadata) {
+            metadata.remove("managedFields");
+        }
+        value
+    }
+
     fn at<'t>(&mut self, token: impl Into<Token<'t>>, work: impl FnOnce(&mut Self)) {
         self.path.push_back(token);
         work(self);
@@ -101,7 +128,7 @@ impl Writer {
     }
 
     fn add(&mut self, value: &Value) {
-        self.operations.push(PatchOperation::Add(AddOperation { path: self.path.clone(), value: value.clone() }));
+        self.operations.push(PatchOperation::Add(AddOperation { path: self.path.clone(), value: self.shown(value) }));
     }
 
     fn remove(&mut self) {
@@ -109,7 +136,7 @@ impl Writer {
     }
 
     fn replace(&mut self, value: &Value) {
-        self.operations.push(PatchOperation::Replace(ReplaceOperation { path: self.path.clone(), value: value.clone() }));
+        self.operations.push(PatchOperation::Replace(ReplaceOperation { path: self.path.clone(), value: self.shown(value) }));
     }
 }
 
@@ -147,7 +174,7 @@ mod tests {
     use serde_json::json;
 
     fn check(before: Value, after: Value, operations: usize) {
-        let patch = patch(&before, &after);
+        let patch = patch(&before, &after, ManagedFields::Shown);
         let mut applied = before;
         json_patch::patch(&mut applied, &patch).unwrap();
         assert_eq!(applied, after, "{patch}");
@@ -189,6 +216,17 @@ mod tests {
         check(json!({"a": 1}), json!(null), 1);
     }
 
+    #[test]
+    fn hidden_managed_fields_are_in_no_patch() {
+        let version = |labels: Value, manager: &str| json!({"metadata": {"labels": labels, "managedFields": [{"manager": manager}]}});
+        let (before, after) = (version(json!({"a": "1"}), "kubelet"), version(json!({"a": "2"}), "kubectl"));
+        let hidden = |before: &Value, after: &Value| patch(before, after, ManagedFields::Hidden).to_string();
+        assert_eq!(hidden(&before, &after), r#"[{"op":"replace","path":"/metadata/labels/a","value":"2"}]"#);
+        assert_eq!(patch(&before, &after, ManagedFields::Shown).0.len(), 2);
+        assert_eq!(hidden(&json!({}), &after), r#"[{"op":"add","path":"/metadata","value":{"labels":{"a":"2"}}}]"#);
+        assert_eq!(hidden(&json!(null), &after), r#"[{"op":"replace","path":"","value":{"metadata":{"labels":{"a":"2"}}}}]"#);
+    }
+
     fn value() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
             Just(Value::Null),
@@ -217,18 +255,18 @@ mod tests {
     proptest! {
         #[test]
         fn applying_a_patch_gives_the_other_version(before in value(), after in value()) {
-            let patch = patch(&before, &after);
+            let patch = patch(&before, &after, ManagedFields::Shown);
             let mut applied = before.clone();
             json_patch::patch(&mut applied, &patch).unwrap();
             prop_assert_eq!(applied, after);
-            prop_assert!(super::patch(&before, &before).0.is_empty());
+            prop_assert!(super::patch(&before, &before, ManagedFields::Shown).0.is_empty());
         }
 
         #[test]
         fn keyed_lists_in_any_order(old in prop::collection::hash_set(0..12u8, 0..10), new in prop::collection::hash_set(0..12u8, 0..10)) {
             let list = |set: &std::collections::HashSet<u8>| json!({"containers": set.iter().map(|n| json!({"name": n.to_string()})).collect::<Vec<_>>()});
             let (before, after) = (list(&old), list(&new));
-            let patch = patch(&before, &after);
+            let patch = patch(&before, &after, ManagedFields::Shown);
             let mut applied = before;
             json_patch::patch(&mut applied, &patch).unwrap();
             prop_assert_eq!(applied, after);
