@@ -33,8 +33,8 @@ pub use explanation::{Agreement, Attempt, DecidedBy, Depth, Evidence, Explanatio
 pub use framework::{
     Candidate, ChangeOf, CompositeTried, Cycle, DriverWait, Fact, Feasible, Filter, FilterEntry, FilterMode, Fix, GroupCycle, GroupOutcome,
     Judgement, Listed, MOST_CHANGES, MemberTried, Need, NodeJudgement, Normalize, Obstacle, PlacementTried, Plugin, PluginScore,
-    PostFilter, PostFilters, PreFilter, PreScore, Profile, RawScore, Refusal, Sample, Scope, Score, ScoreEntry, Scores, Touches, Verdict,
-    VolumeRequest, WholePod, WithoutState,
+    PostFilter, PostFilters, PreFilter, PreFilterExtensions, PreScore, Profile, RawScore, Refusal, Sample, Scope, Score, ScoreEntry,
+    Scores, Touches, Verdict, VolumeRequest, WholePod, WithoutState,
 };
 pub use ketcd_kube::Release;
 pub use preemption::victims::{PreemptionCandidate, Victim, candidates};

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::cluster::{ClusterState, NodeCounts, NodeInfo, PodInfo};
 
 use super::group::{Listed, Scope};
+use super::plugin::PreFilterExtensions;
 use super::profile::Profile;
 
 /// A pod to be placed, the state it is placed in, and who places it.
@@ -43,6 +44,11 @@ impl<'a> Cycle<'a> {
                 Cow::Owned(nodes.iter().filter(|(node, _)| list(listed).contains(node)).map(|(node, count)| (*node, *count)).collect())
             }
         }
+    }
+
+    /// The filter that counts over many nodes, by its place, with its counts.
+    pub(crate) fn prefilter_extensions(&self) -> Option<(usize, Box<dyn PreFilterExtensions>)> {
+        self.profile.filters.iter().enumerate().find_map(|(at, entry)| Some((at, entry.plugin.prefilter_extensions(self)?)))
     }
 
     /// Pods nominated to nodes that this pod must leave room for, by node.

@@ -24,7 +24,7 @@ pub use group::{Listed, PostFilters, Scope};
 pub use group_cycle::{CompositeTried, GroupCycle, GroupOutcome, MemberTried, PlacementTried};
 pub use judgement::{DriverWait, Judgement, NodeJudgement, WholePod};
 pub use need::{ChangeOf, MOST_CHANGES, Need, Obstacle, Touches};
-pub use plugin::{Plugin, PostFilter, WithoutState};
+pub use plugin::{Plugin, PostFilter, PreFilterExtensions, WithoutState};
 pub(crate) use profile::Gang;
 pub use profile::{FilterEntry, FilterMode, Profile, ScoreEntry};
 pub use sample::Sample;

@@ -1,5 +1,6 @@
 //! What a scheduling rule is: prepared once for a pod, then asked node by node.
 
+use crate::cluster::{NodeInfo, PodInfo};
 use crate::release::Rules;
 
 use super::cycle::Cycle;
@@ -103,6 +104,11 @@ pub trait Plugin: Sync {
         None
     }
 
+    /// Its state for a pod while preemption for a group takes pods off many nodes and puts them back; `None`: it keeps nothing of other nodes.
+    fn prefilter_extensions(&self, _cycle: &Cycle) -> Option<Box<dyn PreFilterExtensions>> {
+        None
+    }
+
     /// Why the pod does not enter the queue (PreEnqueue), if it does not.
     fn pre_enqueue(&self, _cycle: &Cycle) -> Option<String> {
         None
@@ -127,6 +133,18 @@ pub trait Plugin: Sync {
     fn score<'a>(&self, _cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
         PreScore::Skip
     }
+}
+
+/// What a filter counts over many nodes, brought up to date pod by pod (`framework/interface.go` PreFilterExtensions).
+pub trait PreFilterExtensions: Send + Sync {
+    /// A pod is put on a node (1) or taken off it (-1).
+    fn moved(&mut self, pod: &PodInfo, node: &NodeInfo, delta: i64, cycle: &Cycle);
+
+    /// Whether a verdict depended on what upstream leaves to chance.
+    fn is_drawn(&self) -> bool;
+
+    /// What the filter says of a node, pods nominated to it counted.
+    fn judge(&self, node: &Candidate, cycle: &Cycle) -> Verdict;
 }
 
 /// What a plugin's function does that finds no CycleState to read.

@@ -8,8 +8,7 @@ use std::sync::Arc;
 use crate::cluster::{CachedObject, ClusterState, ObjectKey, PodInfo, UndoLog};
 use crate::cycle::Moved;
 use crate::dra::claim_name;
-use crate::framework::{Cycle, Scope, Verdict};
-use crate::plugins::pod_topology_spread::Tracked;
+use crate::framework::{Cycle, PreFilterExtensions, Scope, Verdict};
 use crate::preemption::evict::Unit;
 
 use super::Group;
@@ -36,7 +35,8 @@ struct Assignment {
     scope: Scope,
     /// The filters that did not run for it, as their PreFilter had nothing to say.
     idle: Vec<bool>,
-    spread: Option<Tracked>,
+    /// What a filter counted over many nodes, and its place.
+    counts: Option<(usize, Box<dyn PreFilterExtensions>)>,
 }
 
 impl<'g> Assignments<'g> {
@@ -59,9 +59,9 @@ impl<'g> Assignments<'g> {
         for member in &tried.members {
             let Some(node) = member.tried.node.clone() else { continue };
             let cycle = Cycle { scope: Some(&scope), ..Cycle::new(&member.pod, &state, self.group.profile) };
-            let (idle, spread) = (cycle.prepare().idle_filters(), Tracked::new(&cycle));
+            let (idle, counts) = (cycle.prepare().idle_filters(), cycle.prefilter_extensions());
             let pending = PodInfo { node_name: None, ..(*member.pod).clone() };
-            self.all.push(Assignment { pending, node, brings: member.brings.clone(), scope: scope.clone(), idle, spread });
+            self.all.push(Assignment { pending, node, brings: member.brings.clone(), scope: scope.clone(), idle, counts });
             for (key, stored) in &member.brings {
                 if let CachedObject::ResourceClaim(claim) = stored {
                     scope.pending.insert(claim_name(claim));
@@ -78,11 +78,11 @@ impl<'g> Assignments<'g> {
     /// Tells the pods' cycles that a unit came (1) or went (-1).
     pub(super) fn moved(&mut self, state: &ClusterState, unit: &Unit, delta: i64) {
         for assignment in &mut self.all {
-            let Some(spread) = &mut assignment.spread else { continue };
+            let Some((_, counts)) = &mut assignment.counts else { continue };
             let cycle = Cycle { scope: Some(&assignment.scope), ..Cycle::new(&assignment.pending, state, self.group.profile) };
             for pod in &unit.pods {
                 if let Some(node) = pod.node_name.as_deref().and_then(|name| state.node(name)) {
-                    spread.moved(pod, node, delta, &cycle);
+                    counts.moved(pod, node, delta, &cycle);
                 }
             }
         }
@@ -112,7 +112,7 @@ impl<'g> Assignments<'g> {
 
     /// Whether a verdict on one of the pods depended on chance.
     pub(super) fn are_drawn(&self) -> bool {
-        self.drawn || self.all.iter().filter_map(|assignment| assignment.spread.as_ref()).any(Tracked::is_drawn)
+        self.drawn || self.all.iter().filter_map(|assignment| assignment.counts.as_ref()).any(|(_, counts)| counts.is_drawn())
     }
 }
 
@@ -135,9 +135,8 @@ impl Assignment {
         let cycle = Cycle { scope: Some(&self.scope), ..Cycle::new(&self.pending, state, group.profile) };
         let Some(node) = state.node(&self.node) else { return true };
         let mut prepared = cycle.prepare();
-        let place = group.profile.filters.iter().position(|entry| entry.name == "PodTopologySpread");
-        if let (Some(at), Some(spread)) = (place, &self.spread) {
-            prepared.replace(at, Box::new(|node| spread.judge(node, &cycle)));
+        if let Some((at, counts)) = &self.counts {
+            prepared.replace(*at, Box::new(|node| counts.judge(node, &cycle)));
         }
         let mut nominated = cycle.nominated_pods();
         for other in before.iter().filter(|other| other.spec.priority >= self.pending.spec.priority) {

@@ -8,8 +8,7 @@ use super::evict::{Reprieved, Together, Unit, lost, repeated, reprieve, violatin
 use crate::cluster::{NodeInfo, PodInfo};
 use crate::cycle::Moved;
 use crate::cycle::prepared::Prepared;
-use crate::framework::Cycle;
-use crate::plugins::pod_topology_spread::Tracked;
+use crate::framework::{Cycle, PreFilterExtensions};
 use crate::{Profile, Verdict};
 
 use super::budgets::Budget;
@@ -42,8 +41,8 @@ pub(super) struct Cleared<'a> {
     info: NodeInfo,
     removed: Vec<Arc<PodInfo>>,
     returned: Vec<Arc<PodInfo>>,
-    /// What PodTopologySpread counts where pods of other nodes go as well, and the filters that ask it.
-    spread: Option<(Arc<RwLock<Tracked>>, Prepared<'a>)>,
+    /// What a filter counts over many nodes, where pods of other nodes go as well, and the filters that ask it.
+    spread: Option<(Arc<RwLock<Box<dyn PreFilterExtensions>>>, Prepared<'a>)>,
 }
 
 impl<'a> Cleared<'a> {
@@ -56,8 +55,8 @@ impl<'a> Cleared<'a> {
         units: &[Unit],
     ) -> Self {
         let afar = units.iter().flat_map(|unit| &unit.pods).any(|pod| pod.node_name.as_ref() != Some(&node.name));
-        let place = cycle.profile.filters.iter().position(|entry| entry.name == "PodTopologySpread");
-        let spread = place.filter(|_| afar).zip(Tracked::new(cycle)).map(|(place, tracked)| {
+        let tracked = if afar { cycle.prefilter_extensions() } else { None };
+        let spread = tracked.map(|(place, tracked)| {
             let (tracked, mut prepared) = (Arc::new(RwLock::new(tracked)), cycle.prepare());
             let shared = tracked.clone();
             prepared.replace(place, Box::new(move |node| shared.read().unwrap_or_else(PoisonError::into_inner).judge(node, cycle)));

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::cluster::{Labels, NodeId, NodeInfo, Operator, Requirement, Selector, SpreadConstraint, WhenUnsatisfiable};
-use crate::framework::{Candidate, Fact, Need, Touches, Verdict, WithoutState};
+use crate::framework::{Candidate, Fact, Need, PreFilterExtensions, Touches, Verdict, WithoutState};
 use crate::release::Rules;
 use crate::{Cycle, Feasible, Plugin, PodTopologySpreadDefaults, PreFilter, PreScore};
 
@@ -18,7 +18,7 @@ use super::node_affinity::required_matches;
 use super::taint_toleration::{tolerates_all, untolerated};
 use super::workload_selector::workload_selector;
 
-pub(crate) use tracked::Tracked;
+use tracked::Tracked;
 
 /// Upstream: `plugins/podtopologyspread`; in 1.16 EvenPodsSpread and EvenPodsSpreadPriority.
 pub(crate) struct PodTopologySpread;
@@ -79,6 +79,10 @@ Differs from upstream
 
     fn needs(&self, cycle: &Cycle, node: &Candidate) -> Vec<Need> {
         needs::of_node(cycle, node)
+    }
+
+    fn prefilter_extensions(&self, cycle: &Cycle) -> Option<Box<dyn PreFilterExtensions>> {
+        Tracked::new(cycle).map(|tracked| Box::new(tracked) as Box<dyn PreFilterExtensions>)
     }
 
     fn touches(&self) -> Touches {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::cluster::{NodeInfo, PodInfo};
+use crate::framework::PreFilterExtensions;
 use crate::{Candidate, Cycle, Verdict};
 
 use super::filter::{Counted, MISSING_LABEL, NO_DOMAIN, SKEWED};
@@ -16,7 +17,7 @@ use super::has_all_keys;
 const PAIRS: usize = 256;
 
 /// The constraints of one pod, counted.
-pub(crate) struct Tracked {
+pub(super) struct Tracked {
     counted: Counted,
     /// For each constraint the pairs it may remember: which of equals it took first is chance.
     pairs: Vec<Vec<Pair>>,
@@ -65,14 +66,16 @@ fn pairs(counts: &HashMap<Arc<str>, i64>) -> (Vec<Pair>, bool) {
 
 impl Tracked {
     /// The constraints as a pod's PreFilter counts them; `None` where there is none.
-    pub(crate) fn new(cycle: &Cycle) -> Option<Self> {
+    pub(super) fn new(cycle: &Cycle) -> Option<Self> {
         let counted = Counted::new(cycle)?;
         let (pairs, too_many) = counted.domains.iter().map(|domains| pairs(&domains.counts)).unzip();
         Some(Self { counted, pairs, too_many, drawn: AtomicBool::new(false) })
     }
+}
 
-    /// `updateWithPod`: a pod is put on a node (1) or taken off it (-1).
-    pub(crate) fn moved(&mut self, pod: &PodInfo, node: &NodeInfo, delta: i64, cycle: &Cycle) {
+impl PreFilterExtensions for Tracked {
+    /// `updateWithPod`.
+    fn moved(&mut self, pod: &PodInfo, node: &NodeInfo, delta: i64, cycle: &Cycle) {
         if pod.namespace != cycle.pod.namespace || !has_all_keys(node, &self.counted.constraints) {
             return;
         }
@@ -90,13 +93,11 @@ impl Tracked {
         }
     }
 
-    /// Whether a verdict depended on chance.
-    pub(crate) fn is_drawn(&self) -> bool {
+    fn is_drawn(&self) -> bool {
         self.drawn.load(Ordering::Relaxed)
     }
 
-    /// What the filter says of a node, pods nominated to it counted.
-    pub(crate) fn judge(&self, node: &Candidate, cycle: &Cycle) -> Verdict {
+    fn judge(&self, node: &Candidate, cycle: &Cycle) -> Verdict {
         let constraints = &self.counted.constraints;
         for (at, constraint) in constraints.iter().enumerate() {
             let Some(value) = node.labels.shared(&constraint.key) else { return Verdict::unresolvable(MISSING_LABEL) };
