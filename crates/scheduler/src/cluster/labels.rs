@@ -10,7 +10,7 @@ use super::{Pairs, PodSpec};
 
 /// An immutable set of labels (or annotations), sorted by key; cheap to clone, to compare and to hash.
 #[derive(Clone)]
-pub(crate) struct Labels {
+pub struct Labels {
     pairs: Arc<[(Arc<str>, Arc<str>)]>,
     /// Of the keys and values.
     hash: u64,
@@ -50,7 +50,7 @@ impl Labels {
     }
 
     /// Returns the value of `key`.
-    pub(crate) fn get(&self, key: &str) -> Option<&str> {
+    pub fn get(&self, key: &str) -> Option<&str> {
         self.shared(key).map(|value| &**value)
     }
 
@@ -61,7 +61,7 @@ impl Labels {
     }
 
     /// Whether `key` is set.
-    pub(crate) fn has(&self, key: &str) -> bool {
+    pub fn has(&self, key: &str) -> bool {
         self.get(key).is_some()
     }
 

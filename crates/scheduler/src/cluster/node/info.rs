@@ -37,25 +37,25 @@ pub struct Node {
     /// Its name.
     pub name: Arc<str>,
     /// Its labels.
-    pub(crate) labels: Labels,
+    pub labels: Labels,
     /// Its annotations.
-    pub(crate) annotations: Labels,
+    pub annotations: Labels,
     /// `spec.taints`, in order.
-    pub(crate) taints: Vec<Taint>,
+    pub taints: Vec<Taint>,
     /// `spec.unschedulable`.
-    pub(crate) unschedulable: bool,
+    pub unschedulable: bool,
     /// `status.allocatable`.
     pub(crate) allocatable: Resources,
     /// `status.allocatable.pods`; 0 where absent.
-    pub(crate) allowed_pods: i64,
+    pub allowed_pods: i64,
     /// `status.conditions`, in order.
     pub(crate) conditions: Vec<Condition>,
     /// `status.images`: every name with its size in bytes.
     pub(crate) images: Vec<(Arc<str>, i64)>,
     /// `status.declaredFeatures`.
-    pub(crate) declared_features: Vec<Arc<str>>,
+    pub declared_features: Vec<Arc<str>>,
     /// `status.nodeInfo.kubeletVersion`.
-    pub(crate) kubelet_version: Arc<str>,
+    pub kubelet_version: Arc<str>,
     /// The revision of this version; 0 where it is not known.
     pub(crate) mod_revision: i64,
 }
@@ -72,7 +72,7 @@ pub struct NodeInfo {
     /// Images with the counts frozen when this node was last written.
     pub(crate) image_states: Arc<[ImageState]>,
     /// Its pods, finished ones left out, in order of arrival.
-    pub(crate) pods: Vec<Arc<PodInfo>>,
+    pub pods: Vec<Arc<PodInfo>>,
     /// What its pods take.
     pub(crate) requested: Resources,
     /// CPU its pods take with the defaults of scores, in thousandths.
