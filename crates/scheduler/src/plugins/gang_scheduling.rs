@@ -62,10 +62,7 @@ Differs from upstream
         let Group::Known(policy) = group(cycle)? else { return None };
         let least = policy.gang.as_ref()?.min_count;
         let placed = others(cycle).filter(|pod| pod.node_name.is_some()).count() + 1;
-        (placed < least).then_some(match cycle.profile.release.0 {
-            ..=35 => "waiting for minCount pods from a gang to be waiting on permit",
-            _ => "waiting for minCount pods from a gang to be scheduled",
-        })
+        (placed < least).then_some(cycle.profile.rules.waits_for_gang())
     }
 }
 
@@ -76,13 +73,12 @@ enum Group<'a> {
 }
 
 fn group<'a>(cycle: &'a Cycle<'_>) -> Option<Group<'a>> {
-    // 1.37 has one gate for all of it.
-    let gate = if cycle.profile.release.0 >= 37 { "GenericWorkload" } else { "GangScheduling" };
-    if !cycle.profile.gates.on(gate) {
+    let rules = &cycle.profile.rules;
+    if !cycle.profile.gates.on(rules.gang_gate()) {
         return None;
     }
     let (pod, listers) = (cycle.pod, cycle.state.listers());
-    if cycle.profile.release.0 >= 36 {
+    if rules.pods_name_pod_groups() {
         let name = pod.spec.pod_group.as_ref()?;
         return Some(match listers.pod_groups.get(&pod.namespace, name) {
             Some(group) => Group::Known(&group.spec.scheduling_policy),
@@ -102,9 +98,9 @@ fn group<'a>(cycle: &'a Cycle<'_>) -> Option<Group<'a>> {
 /// The other pods of the pod's group that have not ended.
 fn others<'a>(cycle: &'a Cycle<'_>) -> impl Iterator<Item = &'a PodInfo> {
     let pod = cycle.pod;
-    let newer = cycle.profile.release.0 >= 36;
+    let by_group = cycle.profile.rules.pods_name_pod_groups();
     let same = move |other: &&PodInfo| {
-        let group = if newer { other.spec.pod_group == pod.spec.pod_group } else { other.spec.workload == pod.spec.workload };
+        let group = if by_group { other.spec.pod_group == pod.spec.pod_group } else { other.spec.workload == pod.spec.workload };
         group && other.namespace == pod.namespace && other.name != pod.name && !other.finished
     };
     cycle.state.pods().map(std::convert::AsRef::as_ref).filter(same)

@@ -41,8 +41,7 @@ Differs from upstream
         let containers = containers(&cycle.pod.spec, rules);
         let max = rules.max_score;
         if rules.image_formula == ImageFormula::Buckets {
-            // Up to 1.10 names are compared as they are written.
-            let named = |image: &String| if rules.release.0 <= 10 { image.clone() } else { normalized(image) };
+            let named = |image: &String| if rules.images_as_written() { image.clone() } else { normalized(image) };
             let images: Vec<String> = containers.iter().map(named).collect();
             return PreScore::plain(move |node| {
                 bucket(images.iter().filter_map(|image| find(node, image)).map(|image| image.size).sum(), max)
@@ -55,8 +54,7 @@ Differs from upstream
         let count = if rules.image_volumes_raise_maximum { count(&cycle.pod.spec) } else { containers.len() };
         let count = i64::try_from(count).unwrap_or(1);
         let highest = if rules.image_formula == ImageFormula::Spread { MAX_PER_CONTAINER } else { MAX_PER_CONTAINER * count };
-        // Up to 1.13 nodes count too that are gone but for pods said to run there (`priorities/metadata.go`: the cache's own map).
-        let gone = if rules.release.0 <= 13 { cycle.state.absent_nodes().count() } else { 0 };
+        let gone = if rules.images_count_absent_nodes() { cycle.state.absent_nodes().count() } else { 0 };
         let nodes = cycle.state.node_count() + gone;
         PreScore::plain(move |node| {
             let sum: i64 = images.iter().filter_map(|image| find(node, image)).map(|image| spread(image, nodes)).sum();

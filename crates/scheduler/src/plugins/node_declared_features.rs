@@ -4,7 +4,7 @@ use crate::cluster::PodSpec;
 use crate::framework::WithoutState;
 use crate::framework::{Candidate, Fact, Need, Obstacle};
 use crate::release::Rules;
-use crate::{Cycle, Plugin, PreFilter, Release, Verdict};
+use crate::{Cycle, Plugin, PreFilter, Verdict};
 
 /// Upstream: `plugins/nodedeclaredfeatures/nodedeclaredfeatures.go`, `component-helpers/nodedeclaredfeatures`.
 pub(super) struct NodeDeclaredFeatures;
@@ -32,21 +32,14 @@ Differs from upstream
     }
 
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
-        let needed = needed(&cycle.pod.spec, cycle.profile.release);
+        let needed = needed(&cycle.pod.spec, &cycle.profile.rules);
         if needed.is_empty() {
             return PreFilter::Skip;
         }
-        let release = cycle.profile.release.0;
         PreFilter::Judge(Box::new(move |node| {
             let declared = |feature: &str| node.declared_features.iter().any(|declared| &**declared == feature);
             let missing: Vec<&str> = needed.iter().copied().filter(|feature| !declared(feature)).collect();
-            match (missing.is_empty(), release) {
-                (true, _) => Verdict::Pass,
-                (false, ..=35) => {
-                    Verdict::unresolvable(format!("node declared features check failed - unsatisfied requirements: {}", missing.join(", ")))
-                }
-                (false, _) => Verdict::unresolvable("node(s) didn't match Pod's required features"),
-            }
+            if missing.is_empty() { Verdict::Pass } else { Verdict::unresolvable(cycle.profile.rules.features_missing(&missing)) }
         }))
     }
 
@@ -61,7 +54,7 @@ Differs from upstream
     }
 
     fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
-        let told = needed(&cycle.pod.spec, cycle.profile.release).into_iter().map(|feature| {
+        let told = needed(&cycle.pod.spec, &cycle.profile.rules).into_iter().map(|feature| {
             let declared = node.declared_features.iter().any(|declared| &**declared == feature);
             Fact::new(declared, format!("feature {feature} is {}", if declared { "declared" } else { "not declared" }))
         });
@@ -78,11 +71,11 @@ Differs from upstream
 }
 
 /// The features a pod needs of its kubelet.
-pub(crate) fn needed(spec: &PodSpec, release: Release) -> Vec<&'static str> {
+fn needed(spec: &PodSpec, rules: &Rules) -> Vec<&'static str> {
     let needs = [
         ("RestartAllContainersOnContainerExits", spec.restarts_all_containers),
         ("UserNamespacesHostNetworkSupport", spec.host_network_in_user_namespace),
-        ("VolumeBindMountOptions", spec.bind_mount_options && release.0 >= 37),
+        ("VolumeBindMountOptions", spec.bind_mount_options && rules.knows_bind_mount_options()),
     ];
     needs.into_iter().filter(|(_, needed)| *needed).map(|(feature, _)| feature).collect()
 }

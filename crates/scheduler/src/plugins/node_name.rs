@@ -29,17 +29,15 @@ Differs from upstream
     }
 
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
-        let reason = match cycle.profile.release.0 {
-            ..=20 => "node(s) didn't match the requested hostname",
-            _ => "node(s) didn't match the requested node name",
-        };
+        let rules = &cycle.profile.rules;
+        let reason = rules.other_node_named();
         let wanted = cycle.pod.node_name.as_ref();
         let filter: Filter<'a> = Box::new(move |node| match wanted {
             Some(wanted) if *wanted != node.name => Verdict::unresolvable(reason),
             _ => Verdict::Pass,
         });
         match wanted {
-            Some(wanted) if cycle.profile.release.0 >= 37 => PreFilter::Narrow(BTreeSet::from([wanted.clone()]), filter),
+            Some(wanted) if rules.node_name_narrows() => PreFilter::Narrow(BTreeSet::from([wanted.clone()]), filter),
             _ => PreFilter::Judge(filter),
         }
     }

@@ -35,7 +35,7 @@ Differs from upstream
         let sidecars = cycle.profile.rules.sidecar_ports;
         let wanted = wanted(cycle);
         if wanted.is_empty() {
-            return if cycle.profile.release.0 >= 28 { PreFilter::Skip } else { PreFilter::Judge(Box::new(|_| Verdict::Pass)) };
+            return if cycle.profile.rules.skips(self.name()) { PreFilter::Skip } else { PreFilter::Judge(Box::new(|_| Verdict::Pass)) };
         }
         PreFilter::Judge(Box::new(move |node| {
             let taken = node.used_ports(sidecars).any(|(used, _)| wanted.iter().any(|wanted| conflicts(wanted, used)));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::cluster::{Labels, NodeInfo, Selector};
 use crate::framework::WithoutState;
 use crate::framework::{Normalize, Score};
-use crate::release::Rules;
+use crate::release::{Rules, SiblingRule};
 use crate::{Cycle, Feasible, Plugin, PreScore};
 
 use super::workload_selector::{workload_selector, workload_selectors};
@@ -103,15 +103,17 @@ impl Siblings {
 
 /// The score of SelectorSpreadPriority and its successors.
 pub(super) fn score<'a>(cycle: &'a Cycle<'a>) -> PreScore<'a> {
-    let release = cycle.profile.release.0;
-    let max = cycle.profile.rules.max_score;
-    if release >= 18 && !cycle.pod.spec.spread.is_empty() {
+    let rules = &cycle.profile.rules;
+    let (max, stable_labels) = (rules.max_score, rules.stable_zone_labels());
+    if rules.selector_spread_leaves_constraints() && !cycle.pod.spec.spread.is_empty() {
         return PreScore::plain(|_| 0);
     }
-    let siblings = match release {
-        ..=13 => Siblings::Any(workload_selectors(cycle)),
-        14..=16 => Siblings::All(workload_selectors(cycle)),
-        _ => Siblings::All(Some(workload_selector(cycle)).filter(|selector| !selector.is_empty()).into_iter().collect()),
+    let siblings = match rules.siblings() {
+        SiblingRule::AnySelector => Siblings::Any(workload_selectors(cycle)),
+        SiblingRule::AllSelectors => Siblings::All(workload_selectors(cycle)),
+        SiblingRule::OneSelector => {
+            Siblings::All(Some(workload_selector(cycle)).filter(|selector| !selector.is_empty()).into_iter().collect())
+        }
     };
     let mut counts = vec![0_i64; cycle.state.node_bound()];
     for group in cycle.state.groups_in(&cycle.pod.namespace).filter(|group| !group.terminating && siblings.matches(&group.labels)) {
@@ -120,7 +122,7 @@ pub(super) fn score<'a>(cycle: &'a Cycle<'a>) -> PreScore<'a> {
         }
     }
     let alone = counts.iter().all(|count| *count == 0);
-    let normalize = Box::new(move |nodes: &[&NodeInfo], scores: &mut [i64]| by_host_and_zone(nodes, scores, max, release >= 17));
+    let normalize = Box::new(move |nodes: &[&NodeInfo], scores: &mut [i64]| by_host_and_zone(nodes, scores, max, stable_labels));
     let normalize = if alone { Normalize::Stretch(normalize) } else { Normalize::Compare(normalize) };
     PreScore::Score(Score { raw: Box::new(move |node| counts[node.id as usize]), normalize })
 }

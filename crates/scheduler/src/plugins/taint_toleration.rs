@@ -32,20 +32,12 @@ Differs from upstream
     }
 
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
-        let release = cycle.profile.release.0;
-        let comparisons = cycle.profile.rules.taint_comparisons;
+        let rules = &cycle.profile.rules;
+        let comparisons = rules.taint_comparisons;
         let tolerations = &cycle.pod.spec.tolerations;
         PreFilter::Judge(Box::new(move |node| match untolerated(&node.taints, tolerations, comparisons) {
             None => Verdict::Pass,
-            Some(taint) => match release {
-                ..=23 => {
-                    Verdict::unresolvable(format!("node(s) had taint {{{}: {}}}, that the pod didn't tolerate", taint.key, taint.value))
-                }
-                _ if cycle.profile.rules.taint_named => {
-                    Verdict::unresolvable(format!("node(s) had untolerated taint {{{}: {}}}", taint.key, taint.value))
-                }
-                _ => Verdict::unresolvable("node(s) had untolerated taint(s)"),
-            },
+            Some(taint) => Verdict::unresolvable(rules.untolerated(&taint.key, &taint.value)),
         }))
     }
 

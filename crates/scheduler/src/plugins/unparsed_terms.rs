@@ -4,54 +4,54 @@
 
 use serde_json::Value;
 
+use crate::Cycle;
 use crate::cluster::NodeSelectorTerm;
+use crate::release::{Rules, UnparsedTerms};
 use crate::validation::{label_name, node_selector_faults};
-use crate::{Cycle, Release};
 
 /// The error that a pod's preferred terms end the scoring of `nodes` nodes with.
 pub(super) fn error(cycle: &Cycle, terms: &[(i32, NodeSelectorTerm)], nodes: usize) -> Option<String> {
-    let release = cycle.profile.release;
+    let rules = &cycle.profile.rules;
     let weighted = terms.iter().enumerate().filter(|(_, (weight, _))| *weight != 0);
     let mut unparsed = weighted.filter_map(|(at, (_, term))| Some((at, term.unparsed.as_deref()?)));
     let pod = &cycle.pod.name;
-    Some(match release.0 {
-        21.. => {
-            let faults = unparsed.flat_map(|(at, term)| node_selector_faults(term, &format!("[{at}]"), release)).collect();
+    Some(match rules.unparsed_terms() {
+        UnparsedTerms::AllByPreScore => {
+            let faults = unparsed.flat_map(|(at, term)| node_selector_faults(term, &format!("[{at}]"), rules.release)).collect();
             format!("running PreScore plugin \"NodeAffinity\": {}", aggregate(faults)?)
         }
-        20 => {
-            let faults = unparsed.filter_map(|(_, term)| first_fault(term, release)).collect();
+        UnparsedTerms::AllByScore => {
+            let faults = unparsed.filter_map(|(_, term)| first_fault(term, rules)).collect();
             format!("running Score plugins: plugin \"NodeAffinity\" failed with: {}", aggregate(faults)?)
         }
-        17..=19 => {
-            format!("error while running score plugin for pod \"{pod}\": {}", unparsed.find_map(|(_, term)| first_fault(term, release))?)
+        UnparsedTerms::FirstWrapped => {
+            format!("error while running score plugin for pod \"{pod}\": {}", unparsed.find_map(|(_, term)| first_fault(term, rules))?)
         }
-        14..=16 => unparsed.find_map(|(_, term)| first_fault(term, release))?,
-        // Each node's error was told then.
-        _ => format!("[{}]", vec![unparsed.find_map(|(_, term)| first_fault(term, release))?; nodes].join(", ")),
+        UnparsedTerms::First => unparsed.find_map(|(_, term)| first_fault(term, rules))?,
+        UnparsedTerms::FirstPerNode => format!("[{}]", vec![unparsed.find_map(|(_, term)| first_fault(term, rules))?; nodes].join(", ")),
     })
 }
 
-/// Several errors in brackets, the same told once.
+/// Several errors in brackets, equal ones once.
 fn aggregate(faults: Vec<String>) -> Option<String> {
-    let mut told: Vec<String> = Vec::new();
+    let mut reported: Vec<String> = Vec::new();
     for fault in faults {
-        if !told.contains(&fault) {
-            told.push(fault);
+        if !reported.contains(&fault) {
+            reported.push(fault);
         }
     }
-    match told.as_slice() {
+    match reported.as_slice() {
         [] => None,
         [one] => Some(one.clone()),
         many => Some(format!("[{}]", many.join(", "))),
     }
 }
 
-/// What releases up to 1.20 say: the first fault, without its place. Fields count since 1.20.
-fn first_fault(term: &Value, release: Release) -> Option<String> {
+/// What releases up to 1.20 say: the first fault, without its place.
+fn first_fault(term: &Value, rules: &Rules) -> Option<String> {
     let listed = |name: &str| term[name].as_array().map(Vec::as_slice).unwrap_or_default().iter();
-    let fields = listed("matchFields").filter(|_| release.0 >= 20);
-    listed("matchExpressions").find_map(|requirement| of_label(requirement, release)).or_else(|| fields.into_iter().find_map(of_field))
+    let fields = listed("matchFields").filter(|_| rules.unparsed_fields_reported());
+    listed("matchExpressions").find_map(|requirement| of_label(requirement, rules)).or_else(|| fields.into_iter().find_map(of_field))
 }
 
 fn parts(requirement: &Value) -> (&str, &str, Vec<&str>) {
@@ -60,12 +60,12 @@ fn parts(requirement: &Value) -> (&str, &str, Vec<&str>) {
     (text("key"), text("operator"), values)
 }
 
-fn of_label(requirement: &Value, release: Release) -> Option<String> {
+fn of_label(requirement: &Value, rules: &Rules) -> Option<String> {
     let (key, operator, values) = parts(requirement);
     if !matches!(operator, "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt") {
         return Some(format!("{operator:?} is not a valid node selector operator"));
     }
-    let of_key = label_name::of_name(key, release);
+    let of_key = label_name::of_name(key, rules.release);
     let of_values = match operator {
         "In" | "NotIn" => values.is_empty().then_some("for 'in', 'notin' operators, values set can't be empty"),
         "Exists" | "DoesNotExist" => (!values.is_empty()).then_some("values set must be empty for exists and does not exist"),
@@ -74,8 +74,8 @@ fn of_label(requirement: &Value, release: Release) -> Option<String> {
     };
     let no_value = || {
         values.iter().find_map(|value| {
-            let why = label_name::of_value(value, release);
-            let place = if release.0 >= 15 { format!(" at key: {key:?}:") } else { String::new() };
+            let why = label_name::of_value(value, rules.release);
+            let place = if rules.value_errors_name_the_key() { format!(" at key: {key:?}:") } else { String::new() };
             (!why.is_empty()).then(|| format!("invalid label value: {value:?}:{place} {}", why.join("; ")))
         })
     };
@@ -99,13 +99,16 @@ mod tests {
     use serde_json::json;
 
     use super::{aggregate, first_fault};
-    use crate::Release;
     use crate::validation::node_selector_faults;
+    use crate::{Gates, Release, Rules};
 
     #[test]
-    fn faults_are_told_as_each_release_tells_them() {
+    fn faults_are_worded_as_by_each_release() {
         let term = json!({"matchExpressions": [{"key": "num", "operator": "Gt", "values": ["abc"]}, {"key": "disk", "operator": "Foo", "values": ["a"]}]});
-        assert_eq!(first_fault(&term, Release(20)).unwrap(), "for 'Gt', 'Lt' operators, the value must be an integer");
+        assert_eq!(
+            first_fault(&term, &Rules::new(Release(20), &Gates::new(Release(20)))).unwrap(),
+            "for 'Gt', 'Lt' operators, the value must be an integer"
+        );
         let faults = node_selector_faults(&term, "[0]", Release(30));
         assert_eq!(
             aggregate(faults).unwrap(),

@@ -1,6 +1,7 @@
 //! What each release of kube-scheduler is: its rules, its feature gates and their defaults, its default plugins, and which release wrote the data.
 //! Only this layer compares releases; every difference between two of them has a name here.
 
+mod affinity_rules;
 mod arguments;
 mod claim_rules;
 mod config_rules;
@@ -14,6 +15,7 @@ mod extension_points;
 mod gate_lifecycle;
 mod gates;
 mod known;
+mod node_rules;
 mod policy_rules;
 mod preemption_rules;
 mod rules;
@@ -22,6 +24,7 @@ mod validation_words;
 mod version;
 mod volume_rules;
 
+pub(crate) use affinity_rules::{SiblingRule, UnparsedAffinity, UnparsedTerms};
 pub use arguments::{Arguments, PodTopologySpreadDefaults, ScoringStrategy};
 pub(crate) use config_rules::{ConfigRules, WeightCheck};
 pub(crate) use cycle_rules::Sampling;

@@ -89,8 +89,8 @@ Differs from upstream
 fn own_term_reaches(term: &AffinityTerm, namespace: &Arc<str>, cycle: &Cycle) -> bool {
     let rules = &cycle.profile.rules;
     term.matches_namespace(namespace, cycle.state.namespace_labels(namespace), rules.namespace_selector)
-        // From 1.34 to 1.36 the selector is asked again with no labels at all, after it was resolved to names.
-        || (34..=36).contains(&rules.release.0) && term.namespace_selector.as_ref().is_some_and(|selector| selector.matches(&Labels::default()))
+        || rules.namespace_selector_asked_twice()
+            && term.namespace_selector.as_ref().is_some_and(|selector| selector.matches(&Labels::default()))
 }
 
 /// Whether a term of the incoming pod means another pod.

@@ -34,7 +34,7 @@ pub(super) fn of_node(cycle: &Cycle<'_>, node: &Candidate) -> Vec<Need> {
         vec![Need::one_of([softened(sought, !avoids.is_empty()), pods].concat())]
     };
     // Up to 1.11 terms are counted otherwise; any of these may be what refuses.
-    if cycle.profile.release.0 <= 11 {
+    if cycle.profile.rules.first_pod_looks_everywhere() {
         return any();
     }
     let mut needs: Vec<Need> = match avoided.len() {

@@ -2,9 +2,10 @@
 //! Sources: `framework/types.go` PodInfo.Update, getAffinityTerms, newAffinityTerm (1.19–); `plugins/interpodaffinity/filtering.go` PreFilter;
 //! `apimachinery/pkg/apis/meta/v1/helpers.go` LabelSelectorAsSelector; `apimachinery/pkg/labels/selector.go` NewRequirement.
 
-use crate::cluster::{AffinityTerm, Requirement, Selector};
+use crate::cluster::{AffinityTerm, NamespaceSelectors, Requirement, Selector};
+use crate::release::{Rules, UnparsedAffinity};
 use crate::validation::label_name;
-use crate::{Cycle, PreFilter, Refusal, Release, Verdict};
+use crate::{Cycle, PreFilter, Refusal, Verdict};
 
 /// Why terms do not parse, in upstream's words.
 enum Fault {
@@ -15,30 +16,30 @@ enum Fault {
 
 /// What upstream's PreFilter answers where the pod's terms do not parse; `None`: they do.
 pub(super) fn refusal<'a>(cycle: &Cycle) -> Option<PreFilter<'a>> {
-    let release = cycle.profile.release;
-    let faults = match release.0 {
-        19.. => pod_faults(cycle),
-        // 1.18 parses the required terms alone, as it counts who matches them.
-        18 => pod_faults(cycle).into_iter().filter(|(list, _)| list.starts_with("required")).take(1).collect(),
-        _ => return None,
+    let rule = cycle.profile.rules.unparsed_affinity();
+    let faults = match rule {
+        UnparsedAffinity::LastListRefuses | UnparsedAffinity::Refuse => pod_faults(cycle),
+        UnparsedAffinity::RequiredFail => pod_faults(cycle).into_iter().filter(|(list, _)| list.starts_with("required")).take(1).collect(),
+        UnparsedAffinity::Ignored => return None,
     };
     let said = faults.iter().map(|(list, fault)| match fault {
         Fault::Said(why) => Ok(format!("{list}: {why}")),
         Fault::OneOf(which) => Err(which.join("; or: ")),
     });
     let said: Result<Vec<String>, String> = said.collect();
-    Some(match (said, release.0) {
+    Some(match (said, rule) {
         (Ok(said), _) if said.is_empty() => return None,
         (Err(which), _) => {
             let missing = format!("the affinity terms do not parse, and which of several reasons is reported is left to chance: {which}");
             PreFilter::Judge(Box::new(move |_| Verdict::Unknown { missing: missing.clone().into() }))
         }
-        (Ok(said), 18) => {
+        (Ok(said), UnparsedAffinity::RequiredFail) => {
             let why = said[0].split_once(": ").map_or("", |(_, why)| why);
             PreFilter::Error(format!("calculating preFilterState: {why}"))
         }
-        // Up to 1.20 a later list's fault takes the place of an earlier one's.
-        (Ok(mut said), 19 | 20) => PreFilter::Refuse(Refusal::unresolvable(format!("parsing pod: {}", said.pop().unwrap_or_default()))),
+        (Ok(mut said), UnparsedAffinity::LastListRefuses) => {
+            PreFilter::Refuse(Refusal::unresolvable(format!("parsing pod: {}", said.pop().unwrap_or_default())))
+        }
         (Ok(said), _) => PreFilter::Refuse(Refusal::unresolvable(format!("parsing pod: {}", aggregate(said)))),
     })
 }
@@ -52,42 +53,42 @@ fn pod_faults(cycle: &Cycle) -> Vec<(&'static str, Fault)> {
         ("preferredAffinityTerms", near.preferred.iter().map(|(_, term)| &**term).collect()),
         ("preferredAntiAffinityTerms", apart.preferred.iter().map(|(_, term)| &**term).collect()),
     ];
-    let release = cycle.profile.release;
+    let rules = &cycle.profile.rules;
     let first = |(list, terms): (&'static str, Vec<&AffinityTerm>)| {
-        terms.into_iter().find_map(|term| term_fault(term, release)).map(|fault| (list, fault))
+        terms.into_iter().find_map(|term| term_fault(term, rules)).map(|fault| (list, fault))
     };
     lists.into_iter().filter_map(first).collect()
 }
 
-/// A term's selectors are parsed in turn; that of namespaces is known since 1.21.
-fn term_fault(term: &AffinityTerm, release: Release) -> Option<Fault> {
-    let namespaces = term.namespace_selector.as_ref().filter(|_| release.0 >= 21);
-    let of_labels = term.selector.as_ref().and_then(|selector| selector_fault(selector, term.match_labels, release));
-    of_labels.or_else(|| namespaces.and_then(|selector| selector_fault(selector, term.match_namespace_labels, release)))
+/// A term's selectors are parsed in turn.
+fn term_fault(term: &AffinityTerm, rules: &Rules) -> Option<Fault> {
+    let namespaces = term.namespace_selector.as_ref().filter(|_| rules.namespace_selector != NamespaceSelectors::Unknown);
+    let of_labels = term.selector.as_ref().and_then(|selector| selector_fault(selector, term.match_labels, rules));
+    of_labels.or_else(|| namespaces.and_then(|selector| selector_fault(selector, term.match_namespace_labels, rules)))
 }
 
 /// The first `equalities` requirements stand in a map.
-fn selector_fault(selector: &Selector, equalities: usize, release: Release) -> Option<Fault> {
+fn selector_fault(selector: &Selector, equalities: usize, rules: &Rules) -> Option<Fault> {
     let (pairs, expressions) = selector.requirements.split_at(equalities.min(selector.requirements.len()));
-    let mut of_pairs: Vec<String> = pairs.iter().filter_map(|requirement| requirement_fault(requirement, release)).collect();
+    let mut of_pairs: Vec<String> = pairs.iter().filter_map(|requirement| requirement_fault(requirement, rules)).collect();
     match of_pairs.len() {
-        0 => expressions.iter().find_map(|requirement| requirement_fault(requirement, release)).map(Fault::Said),
+        0 => expressions.iter().find_map(|requirement| requirement_fault(requirement, rules)).map(Fault::Said),
         1 => of_pairs.pop().map(Fault::Said),
         _ => Some(Fault::OneOf(of_pairs)),
     }
 }
 
-/// `NewRequirement`: what is wrong with the values, each since 1.21, up to 1.20 the first.
-fn requirement_fault(requirement: &Requirement, release: Release) -> Option<String> {
+/// `NewRequirement`: what is wrong with the values.
+fn requirement_fault(requirement: &Requirement, rules: &Rules) -> Option<String> {
     let key = &requirement.key;
     let wrong = requirement.values.iter().enumerate().filter_map(|(at, value)| {
-        let why = label_name::of_value(value, release).join("; ");
-        (!why.is_empty()).then(|| match release.0 {
-            21.. => format!("values[{at}][{key}]: Invalid value: {value:?}: {why}"),
-            _ => format!("invalid label value: {value:?}: at key: {key:?}: {why}"),
+        let why = label_name::of_value(value, rules.release).join("; ");
+        (!why.is_empty()).then(|| match rules.reports_every_value() {
+            true => format!("values[{at}][{key}]: Invalid value: {value:?}: {why}"),
+            false => format!("invalid label value: {value:?}: at key: {key:?}: {why}"),
         })
     });
-    let wrong: Vec<String> = wrong.take(if release.0 >= 21 { usize::MAX } else { 1 }).collect();
+    let wrong: Vec<String> = wrong.take(if rules.reports_every_value() { usize::MAX } else { 1 }).collect();
     (!wrong.is_empty()).then(|| aggregate(wrong))
 }
 

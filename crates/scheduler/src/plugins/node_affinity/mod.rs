@@ -48,11 +48,7 @@ Fails
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
         let (spec, rules) = (&cycle.pod.spec, &cycle.profile.rules);
         let added = cycle.profile.arguments.added_affinity.as_ref().and_then(|affinity| affinity.required.as_ref());
-        let reason = match rules.release.0 {
-            ..=19 => "node(s) didn't match node selector",
-            20 => "node(s) didn't match Pod's node affinity",
-            _ => "node(s) didn't match Pod's node affinity/selector",
-        };
+        let reason = rules.node_affinity_unmet();
         if rules.filters_skip && spec.node_selector.is_empty() && spec.node_affinity.required.is_none() && added.is_none() {
             return PreFilter::Skip;
         }

@@ -48,10 +48,9 @@ Differs from upstream
         let rules = &cycle.profile.rules;
         let request = rules.requests.incoming(cycle.pod);
         if rules.sidecars_refused && cycle.pod.spec.requests.init_containers.iter().any(|container| container.restartable) {
-            // The PreFilter says so since 1.30, before every node did.
-            return match rules.release.0 {
-                ..=29 => PreFilter::Judge(Box::new(|_| Verdict::unresolvable(SIDECARS_OFF))),
-                _ => PreFilter::Refuse(Refusal::unresolvable(SIDECARS_OFF)),
+            return match rules.sidecars_refused_at_once() {
+                true => PreFilter::Refuse(Refusal::unresolvable(SIDECARS_OFF)),
+                false => PreFilter::Judge(Box::new(|_| Verdict::unresolvable(SIDECARS_OFF))),
             };
         }
         let device_resources = device_resources(cycle);
@@ -60,8 +59,7 @@ Differs from upstream
 
     fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
         let requests = cycle.profile.rules.requests;
-        // 1.22 and 1.23 forget to tell this scorer of the gate PodOverhead (`fit.go`).
-        let overhead = requests.overhead && !(22..=23).contains(&cycle.profile.release.0);
+        let overhead = requests.overhead && !cycle.profile.rules.fit_score_forgets_overhead();
         let arguments = &cycle.profile.arguments;
         strategy_score(cycle, arguments.strategy.clone(), &arguments.strategy_resources, RequestRules { overhead, ..requests })
     }
@@ -125,7 +123,7 @@ pub(crate) fn shortages(
     check("ephemeral-storage", request.ephemeral_storage, taken.ephemeral_storage, offered.ephemeral_storage, rules.zero_request_checked);
     for (name, requested) in &request.scalars {
         let listed = offered.scalars.iter().any(|(known, _)| known == name);
-        let offers = if rules.release.0 <= 34 { listed } else { offered.get(name) > 0 };
+        let offers = if rules.zero_amount_is_left_to_devices() { offered.get(name) > 0 } else { listed };
         let by_device = !offers && device_resources.contains(name);
         if !by_device && !is_ignored(name, rules, arguments) {
             check(name, *requested, taken.get(name), offered.get(name), rules.zero_scalar_checked);
@@ -159,14 +157,13 @@ fn is_ignored(name: &Arc<str>, rules: &Rules, arguments: &Arguments) -> bool {
 }
 
 /// The resources that are left to DynamicResources where a node does not offer them: those device classes stand for.
-/// (1.34 leaves all to it of a pod that wants no extended resource.)
 pub(crate) fn device_resources(cycle: &Cycle) -> Vec<Arc<str>> {
-    let release = cycle.profile.release.0;
-    if !cycle.profile.rules.dra_extended_resources {
+    let rules = &cycle.profile.rules;
+    if !rules.dra_extended_resources {
         return Vec::new();
     }
-    let request = cycle.profile.rules.requests.incoming(cycle.pod);
-    if release == 34 && !request.scalars.iter().any(|(name, amount)| is_extended(name) && *amount != 0) {
+    let request = rules.requests.incoming(cycle.pod);
+    if rules.unextended_are_left_to_devices() && !request.scalars.iter().any(|(name, amount)| is_extended(name) && *amount != 0) {
         return request.scalars.into_iter().map(|(name, _)| name).collect();
     }
     let classes = cycle.state.listers().device_classes.iter().map(|class| &class.known);

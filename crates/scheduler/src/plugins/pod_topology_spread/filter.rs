@@ -129,7 +129,7 @@ pub(crate) fn comparisons(cycle: &Cycle, node: &Candidate) -> Vec<Result<Compari
 pub(crate) fn filter<'a>(cycle: &'a Cycle<'a>) -> PreFilter<'a> {
     let rules = &cycle.profile.rules;
     let Some(counted) = Counted::new(cycle) else {
-        return if rules.release.0 >= 28 { PreFilter::Skip } else { PreFilter::Judge(Box::new(|_| Verdict::Pass)) };
+        return if rules.skips("PodTopologySpread") { PreFilter::Skip } else { PreFilter::Judge(Box::new(|_| Verdict::Pass)) };
     };
     if rules.spread_nothing_counted_passes && counted.domains.iter().all(|domains| domains.counts.is_empty()) {
         return PreFilter::Judge(Box::new(|_| Verdict::Pass));

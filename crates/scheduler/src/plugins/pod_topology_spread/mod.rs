@@ -118,28 +118,29 @@ impl Constraint {
         self.selector.as_ref().is_some_and(|selector| selector.matches(labels))
     }
 
-    /// How many pods of the namespace that count each node has. Since 1.27 an empty selector counts none.
+    /// How many pods of the pod's namespace that count each node has.
     fn pods_by_node(&self, cycle: &Cycle) -> Vec<i64> {
         self.pods_of(cycle, [&*cycle.pod.namespace].into_iter())
     }
 
-    /// What the score counts: up to 1.17 the pods of every namespace.
+    /// What the score counts.
     fn scored_pods_by_node(&self, cycle: &Cycle) -> Vec<i64> {
-        if cycle.profile.release.0 > 17 {
+        if !cycle.profile.rules.spread_counts_loosely() {
             return self.pods_by_node(cycle);
         }
         self.pods_of(cycle, cycle.state.populated_namespaces().map(|namespace| &**namespace))
     }
 
-    /// Up to 1.17 terminating pods count too; up to 1.26 an empty selector counts all.
+    /// How many matching pods of some namespaces each node has.
     fn pods_of<'a>(&self, cycle: &Cycle, namespaces: impl Iterator<Item = &'a str>) -> Vec<i64> {
-        let alpha = cycle.profile.release.0 <= 17;
+        let rules = &cycle.profile.rules;
+        let terminating_too = rules.spread_counts_loosely();
         let mut counts = vec![0; cycle.state.node_bound()];
-        if cycle.profile.release.0 > 26 && self.selector.as_ref().is_none_or(Selector::is_empty) {
+        if rules.empty_spread_selector_counts_none() && self.selector.as_ref().is_none_or(Selector::is_empty) {
             return counts;
         }
         let groups = namespaces.flat_map(|namespace| cycle.state.groups_in(namespace));
-        for group in groups.filter(|group| (alpha || !group.terminating) && self.matches(&group.labels)) {
+        for group in groups.filter(|group| (terminating_too || !group.terminating) && self.matches(&group.labels)) {
             for (node, count) in &group.nodes {
                 counts[*node as usize] += i64::from(*count);
             }

@@ -151,8 +151,7 @@ fn even_out(nodes: &[&NodeInfo], scores: &mut [i64], ignored: &NodeSet) {
 /// 1.16 to 1.18: each node's matching pods, turned round against the sum over all nodes.
 fn flip<'a>(cycle: &'a Cycle<'a>, feasible: &Feasible, constraints: Vec<Constraint>) -> PreScore<'a> {
     let max = cycle.profile.rules.max_score;
-    // 1.16 gives nodes that take no part 0 before it looks at the spread.
-    let zero_first = cycle.profile.release.0 <= 16;
+    let zero_first = cycle.profile.rules.spread_zeroes_others_first();
     let eligible: NodeSet = feasible.iter().filter(|node| has_all_keys(node, &constraints)).map(|node| node.id).collect();
     let pods: Vec<Vec<i64>> = constraints.iter().map(|constraint| constraint.scored_pods_by_node(cycle)).collect();
     let mut counts: HashMap<(Arc<str>, Arc<str>), i64> = HashMap::new();

@@ -1,0 +1,80 @@
+//! What differs between releases in the plugins that look at the node alone. The fields of [`Rules`] have the rest.
+
+use super::rules::Rules;
+
+impl Rules {
+    /// What NodeName refuses with (`plugins/nodename/node_name.go`).
+    pub(crate) fn other_node_named(&self) -> &'static str {
+        match self.release.0 {
+            ..=20 => "node(s) didn't match the requested hostname",
+            _ => "node(s) didn't match the requested node name",
+        }
+    }
+
+    /// Whether NodeName's PreFilter leaves out all nodes but the one named (since 1.37).
+    pub(crate) fn node_name_narrows(&self) -> bool {
+        self.release.0 >= 37
+    }
+
+    /// What TaintToleration refuses with (`plugins/tainttoleration/taint_toleration.go`).
+    pub(crate) fn untolerated(&self, key: &str, value: &str) -> String {
+        match self.release.0 {
+            ..=23 => format!("node(s) had taint {{{key}: {value}}}, that the pod didn't tolerate"),
+            _ if self.taint_named => format!("node(s) had untolerated taint {{{key}: {value}}}"),
+            _ => "node(s) had untolerated taint(s)".to_owned(),
+        }
+    }
+
+    /// What NodeAffinity refuses with (`plugins/nodeaffinity/node_affinity.go`).
+    pub(crate) fn node_affinity_unmet(&self) -> &'static str {
+        match self.release.0 {
+            ..=19 => "node(s) didn't match node selector",
+            20 => "node(s) didn't match Pod's node affinity",
+            _ => "node(s) didn't match Pod's node affinity/selector",
+        }
+    }
+
+    /// What NodeDeclaredFeatures refuses with, `missing` being the features (`plugins/nodedeclaredfeatures/nodedeclaredfeatures.go`).
+    pub(crate) fn features_missing(&self, missing: &[&str]) -> String {
+        match self.release.0 {
+            ..=35 => format!("node declared features check failed - unsatisfied requirements: {}", missing.join(", ")),
+            _ => "node(s) didn't match Pod's required features".to_owned(),
+        }
+    }
+
+    /// Whether kubelets declare the feature VolumeBindMountOptions (`component-helpers/nodedeclaredfeatures`, since 1.37).
+    pub(crate) fn knows_bind_mount_options(&self) -> bool {
+        self.release.0 >= 37
+    }
+
+    /// Whether a sidecar that the gate forbids is refused by NodeResourcesFit's PreFilter, not node by node (`plugins/noderesources/fit.go`, since 1.30).
+    pub(crate) fn sidecars_refused_at_once(&self) -> bool {
+        self.release.0 >= 30
+    }
+
+    /// Whether NodeResourcesFit's score forgets that the gate PodOverhead is on (`fit.go`, 1.22 and 1.23).
+    pub(crate) fn fit_score_forgets_overhead(&self) -> bool {
+        (22..=23).contains(&self.release.0)
+    }
+
+    /// Whether a node that lists a resource with an amount of zero leaves it to devices (`fit.go`, since 1.35).
+    pub(crate) fn zero_amount_is_left_to_devices(&self) -> bool {
+        self.release.0 >= 35
+    }
+
+    /// Whether all resources of a pod that requests no extended one are left to devices (`fit.go`, 1.34).
+    pub(crate) fn unextended_are_left_to_devices(&self) -> bool {
+        self.release.0 == 34
+    }
+
+    /// Whether the names of images are compared as the pod has them, without a default tag (`priorities/image_locality.go`, up to 1.10).
+    pub(crate) fn images_as_written(&self) -> bool {
+        self.release.0 <= 10
+    }
+
+    /// Whether nodes that are gone still count for ImageLocality while pods are said to run there (`priorities/metadata.go`: the cache's own map, up
+    /// to 1.13).
+    pub(crate) fn images_count_absent_nodes(&self) -> bool {
+        self.release.0 <= 13
+    }
+}
