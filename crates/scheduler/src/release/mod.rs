@@ -12,6 +12,7 @@ mod device_rules;
 mod device_words;
 mod driver_rules;
 mod extension_points;
+mod formulas;
 mod gate_lifecycle;
 mod gates;
 mod known;
@@ -32,15 +33,15 @@ pub(crate) use default_plugins::{FILTERS, PREFILTERS, SCORES, added_scores, row,
 pub(crate) use device_rules::DeviceRules;
 pub(crate) use driver_rules::{DriverWaits, FreedClaims, LAST_WITH_DRIVERS};
 pub(crate) use extension_points::{Point, extends, is_in_tree, was_in_tree};
+pub(crate) use formulas::{
+    AffinityOrder, BalancedFormula, FitErrorFormat, ImageFormula, MultiPointOrder, PreemptionCandidates, SpreadFormula, WithoutConstraints,
+};
 pub use gate_lifecycle::refusals as gate_refusals;
 pub use gates::Gates;
 pub use known::{NEWEST_SCHEDULER, OLDEST_SCHEDULER, UnknownRelease, judged_as, scheduler_patch, scheduler_release};
 pub(crate) use policy_rules::PolicyRules;
 pub(crate) use preemption_rules::BudgetCount;
 pub use rules::Rules;
-pub(crate) use rules::{
-    AffinityOrder, BalancedFormula, FitErrorFormat, ImageFormula, MultiPointOrder, PreemptionCandidates, SpreadFormula, WithoutConstraints,
-};
 pub(crate) use span::{Span, between, since};
 pub(crate) use validation_words::ValidationWords;
 pub use version::{VersionFrom, detect};
