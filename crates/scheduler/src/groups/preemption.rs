@@ -154,7 +154,8 @@ impl Group<'_> {
         }
         let mut assignments = self.newer().then(|| Assignments::new(self, state, &alone));
         let budgets = budgets(state);
-        let Reprieved { victims, tied } = reprieve(lower, &budgets, self.newer(), |unit| self.may_stay(unit, state, assignments.as_mut()));
+        let Reprieved { victims, tied } =
+            reprieve(lower, &budgets, &self.profile.rules, |unit| self.may_stay(unit, state, assignments.as_mut()));
         let tied = tied || alone.is_drawn() || assignments.is_some_and(|assignments| assignments.are_drawn());
         let victims: Vec<Arc<PodInfo>> = victims.into_iter().flat_map(|(unit, _)| unit.pods).collect();
         let found = format!("found a placement for podgroup, preempting {} victims", victims.len());

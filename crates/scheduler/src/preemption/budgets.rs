@@ -116,8 +116,8 @@ fn in_order(pods: &[Arc<PodInfo>], budgets: &[&Budget], rules: &Rules) -> Violat
 }
 
 /// `filterVictimsWithPDBViolation` (`framework/preemption/preemption.go`, 1.36, 1.37): of pods that go together, in their order, which violate a budget.
-/// 1.36 (`!all`) looks no further than the first.
-pub(crate) fn violating_units(units: &[&[Arc<PodInfo>]], budgets: &[Budget], all: bool) -> Vec<Vec<bool>> {
+pub(crate) fn violating_units(units: &[&[Arc<PodInfo>]], budgets: &[Budget], rules: &Rules) -> Vec<Vec<bool>> {
+    let all = rules.every_pod_of_group_counts();
     let mut left: Vec<i32> = budgets.iter().map(|budget| budget.allowed).collect();
     let mut violates = |pod: &PodInfo| {
         let mut own = budgets.iter().zip(&mut left).filter(|(budget, _)| budget.selects(pod) && !budget.knows(pod));

@@ -9,6 +9,7 @@ use super::budgets::{Budget, violating_units};
 use crate::Profile;
 use crate::cluster::{ClusterState, NodeInfo, PodGroup, PodInfo};
 use crate::pod_groups::{GroupId, Hierarchy};
+use crate::release::Rules;
 
 /// Pods that go together.
 #[derive(Clone, Debug)]
@@ -41,10 +42,9 @@ impl Importance {
 }
 
 impl Unit {
-    fn new(pods: Vec<Arc<PodInfo>>, priority: i32, kind: UnitKind, newer: bool) -> Self {
+    fn new(pods: Vec<Arc<PodInfo>>, priority: i32, kind: UnitKind, rules: &Rules) -> Self {
         let started = pods.iter().map(|pod| pod.started.unwrap_or(i64::MAX));
-        // 1.36 dates a group by the pod it met first.
-        let started = if newer { started.min() } else { started.take(1).next() };
+        let started = if rules.groups_start_with_earliest_pod() { started.min() } else { started.take(1).next() };
         Self { priority, kind, started: started.unwrap_or(i64::MAX), pods }
     }
 
@@ -74,17 +74,18 @@ fn goes_with(pod: &PodInfo, hierarchy: Hierarchy) -> Option<GroupId> {
 /// The pods on nodes of groups whose pods go together.
 pub(crate) struct Together<'s> {
     hierarchy: Hierarchy<'s>,
-    newer: bool,
+    rules: &'s Rules,
     groups: BTreeMap<GroupId, Vec<Arc<PodInfo>>>,
 }
 
 impl<'s> Together<'s> {
-    /// Those of a state. Since 1.37 pods on nodes that are gone are among them.
-    pub(crate) fn new(state: &'s ClusterState, profile: &Profile) -> Self {
-        let (hierarchy, newer) = (Hierarchy::new(state, profile), profile.rules.pod_group_post_filter());
+    /// Those of a state.
+    pub(crate) fn new(state: &'s ClusterState, profile: &'s Profile) -> Self {
+        let (hierarchy, rules) = (Hierarchy::new(state, profile), &profile.rules);
+        let with_lost = rules.groups_have_pods_of_lost_nodes();
         let (mut groups, mut leaves): (BTreeMap<_, Vec<Arc<PodInfo>>>, BTreeMap<_, Vec<Arc<PodInfo>>>) = Default::default();
         let lost =
-            |pod: &&Arc<PodInfo>| newer && pod.is_on_node() && pod.node_name.as_deref().is_some_and(|name| state.node(name).is_none());
+            |pod: &&Arc<PodInfo>| with_lost && pod.is_on_node() && pod.node_name.as_deref().is_some_and(|name| state.node(name).is_none());
         for pod in state.nodes().flat_map(|node| &node.pods).chain(state.pods().filter(lost)) {
             let Some(group) = goes_with(pod, hierarchy) else { continue };
             let leaf = pod.spec.pod_group.as_deref().map(|name| GroupId::of_pods(&pod.namespace, name));
@@ -95,7 +96,7 @@ impl<'s> Together<'s> {
             let below = hierarchy.leaves(group).into_iter().filter_map(|leaf| leaves.get(&Some(leaf)));
             *pods = below.flatten().cloned().collect();
         }
-        Self { hierarchy, newer, groups }
+        Self { hierarchy, rules, groups }
     }
 
     /// Everything on some nodes that could go.
@@ -107,12 +108,13 @@ impl<'s> Together<'s> {
             if let Some((id, pods)) = group {
                 let kind = if id.composite { UnitKind::Composite } else { UnitKind::Group };
                 if met.insert(id) {
-                    units.push(Unit::new(pods.clone(), priority(pod, self.hierarchy), kind, self.newer));
+                    units.push(Unit::new(pods.clone(), priority(pod, self.hierarchy), kind, self.rules));
                 }
             } else {
                 let kind = if pod.spec.pod_group.is_some() { UnitKind::Group } else { UnitKind::Pod };
-                let priority = if self.newer { priority(pod, self.hierarchy) } else { pod.spec.priority };
-                units.push(Unit::new(vec![pod.clone()], priority, kind, self.newer));
+                let of_group = self.rules.pods_have_priority_of_group();
+                let priority = if of_group { priority(pod, self.hierarchy) } else { pod.spec.priority };
+                units.push(Unit::new(vec![pod.clone()], priority, kind, self.rules));
             }
         }
         units
@@ -127,8 +129,8 @@ pub(crate) fn repeated(units: &[Unit], on: impl Fn(&PodInfo) -> bool) -> Option<
 }
 
 /// Which pods of each unit violate a budget.
-pub(crate) fn violating(units: &[Unit], budgets: &[Budget], newer: bool) -> Vec<Vec<bool>> {
-    violating_units(&units.iter().map(|unit| unit.pods.as_slice()).collect::<Vec<_>>(), budgets, newer)
+pub(crate) fn violating(units: &[Unit], budgets: &[Budget], rules: &Rules) -> Vec<Vec<bool>> {
+    violating_units(&units.iter().map(|unit| unit.pods.as_slice()).collect::<Vec<_>>(), budgets, rules)
 }
 
 /// What is left of units once each that may stays.
@@ -140,9 +142,9 @@ pub(crate) struct Reprieved {
 }
 
 /// Lets each of the units that are gone stay that may, those whose budget would be violated first, then the more important.
-pub(crate) fn reprieve(mut units: Vec<Unit>, budgets: &[Budget], newer: bool, mut may_stay: impl FnMut(&Unit) -> bool) -> Reprieved {
+pub(crate) fn reprieve(mut units: Vec<Unit>, budgets: &[Budget], rules: &Rules, mut may_stay: impl FnMut(&Unit) -> bool) -> Reprieved {
     units.sort_by_key(Unit::importance);
-    let violating = violating(&units, budgets, newer);
+    let violating = violating(&units, budgets, rules);
     let (first, then): (Vec<_>, Vec<_>) = units.into_iter().zip(violating).partition(|(_, violates)| violates.contains(&true));
     let rank = |(unit, violates): &(Unit, Vec<bool>)| (unit.importance().alike(), violates.contains(&true));
     let (staying, mut victims): (Vec<_>, Vec<_>) = first.into_iter().chain(then).partition(|(unit, _)| may_stay(unit));

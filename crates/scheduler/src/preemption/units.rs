@@ -127,8 +127,9 @@ impl<'a> Cleared<'a> {
         }
         lower.sort_by_key(Unit::importance);
         let reversed: Vec<Budget> = budgets.iter().rev().cloned().collect();
-        let drawn = violating(&lower, budgets, true) != violating(&lower, &reversed, true);
-        let Reprieved { victims, tied } = reprieve(lower, budgets, true, |unit| self.may_stay(unit));
+        let rules = &self.cycle.profile.rules;
+        let drawn = violating(&lower, budgets, rules) != violating(&lower, &reversed, rules);
+        let Reprieved { victims, tied } = reprieve(lower, budgets, rules, |unit| self.may_stay(unit));
         let tied = tied || self.is_drawn();
         let unlike = |unit: &Unit| unit.pods.iter().any(|pod| pod.spec.priority != unit.pods[0].spec.priority);
         // The first pod of all ranks the node.

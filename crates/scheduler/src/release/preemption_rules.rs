@@ -58,7 +58,29 @@ impl Rules {
     /// Whether pods that go together are evicted together for a single pod, too (`default_preemption.go` SelectVictimsOnNode, since 1.37 with the
     /// gate GenericWorkload).
     pub(crate) fn pods_evict_groups(&self) -> bool {
-        self.group_cycles && self.pod_group_post_filter()
+        self.group_cycles && self.release.0 >= 37
+    }
+
+    /// Whether pods that go together count from the earliest start among them (`framework/preemption/util.go`, since 1.37); in 1.36 from that of the
+    /// pod met first (`types.go`).
+    pub(crate) fn groups_start_with_earliest_pod(&self) -> bool {
+        self.release.0 >= 37
+    }
+
+    /// Whether pods of groups that go together count where their nodes are gone, too (`framework/preemption/util.go`, since 1.37).
+    pub(crate) fn groups_have_pods_of_lost_nodes(&self) -> bool {
+        self.release.0 >= 37
+    }
+
+    /// Whether a pod has the priority of the group at the top of its own (`framework/preemption/util.go` GetPodPriority, since 1.37).
+    pub(crate) fn pods_have_priority_of_group(&self) -> bool {
+        self.release.0 >= 37
+    }
+
+    /// Whether budgets are held against every pod of those that go together (filterVictimsWithPDBViolation, since 1.37); in 1.36 against none after
+    /// the first that violates one.
+    pub(crate) fn every_pod_of_group_counts(&self) -> bool {
+        self.release.0 >= 37
     }
 
     /// Whether an earlier preemption is not waited for on a nominated node that cannot be mended (PodEligibleToPreemptOthers, since 1.19).
