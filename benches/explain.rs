@@ -8,7 +8,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use futures_util::StreamExt;
 use ketcd_kube::Decoder;
 use ketcd_scheduler::cluster::{ClusterState, ObjectKey, RawObject, prefetch};
-use ketcd_scheduler::{Attempt, Cycle, Gates, NEWEST_SCHEDULER, Profile, Replay, Scheduler, VersionFrom};
+use ketcd_scheduler::{Attempt, Cycle, Gates, NEWEST_SCHEDULER, Profile, Replay, Scheduler, VersionEvidence, VersionFrom};
 use ketcd_store::{Event, EventKind, KeyRange, Revision, Until, WatchItem};
 use serde_json::json;
 
@@ -16,7 +16,7 @@ fn scheduler() -> Scheduler {
     let release = NEWEST_SCHEDULER;
     Scheduler {
         profiles: vec![Profile::new(release, Gates::new(release))],
-        version: VersionFrom { release, patch: None, evidence: "the benchmark's".to_owned() },
+        version: VersionFrom { release, patch: None, evidence: VersionEvidence::Given },
         recorded: release,
         configured: false,
     }

@@ -6,7 +6,7 @@ use futures_util::StreamExt;
 
 use ketcd_kube::Decoder;
 use ketcd_scheduler::cluster::{ClusterState, ObjectKey, RawObject, WatchedKind, prefetch};
-use ketcd_scheduler::{Attempt, Gates, NEWEST_SCHEDULER, Replay, Rules, Scheduler, VersionFrom, detect};
+use ketcd_scheduler::{Attempt, Gates, NEWEST_SCHEDULER, Replay, Rules, Scheduler, VersionEvidence, VersionFrom, detect};
 use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Revision, Until, Want, WatchItem};
 
 use super::Result;
@@ -35,7 +35,7 @@ impl<'s> Feed<'s> {
             self.load(below, at, &mut |version| version.put(&mut state)).await?;
         }
         let found = detect(&state);
-        if !found.evidence.starts_with("assumed") {
+        if found.evidence != VersionEvidence::Assumed {
             return Ok(found);
         }
         self.load("pods/", at, &mut |version| version.put(&mut state)).await?;

@@ -9,7 +9,7 @@ use ketcd_kube::Decoder;
 use ketcd_kube::proto::kubernetes::{MESSAGES, ROOTS};
 use ketcd_kube::proto::table::{Card, Message, Render, RootRow, Row, Type};
 use ketcd_scheduler::cluster::{ClusterState, ObjectKey, Unreadable, WatchedKind};
-use ketcd_scheduler::{Agreement, Gates, Release, Replay, Rules, Scheduler, VersionFrom};
+use ketcd_scheduler::{Agreement, Caveat, Gates, Release, Replay, Rules, Scheduler, UnreadObject, VersionEvidence, VersionFrom};
 
 use crate::object_key::object_key;
 
@@ -307,8 +307,8 @@ fn a_node_that_cannot_be_read_is_a_node_of_which_nothing_is_known() {
 }
 
 /// Replays a pod's way from its creation to a node, or to a refusal.
-fn decided(objects: &[Value], refused: Option<&str>) -> (Agreement, Vec<String>) {
-    let version = VersionFrom { release: Release(34), patch: None, evidence: "said".to_owned() };
+fn decided(objects: &[Value], refused: Option<&str>) -> (Agreement, Vec<Caveat>) {
+    let version = VersionFrom { release: Release(34), patch: None, evidence: VersionEvidence::Given };
     let mut replay = Replay::new(Scheduler::with_defaults(version), true);
     let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"},
         "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10"}}});
@@ -338,8 +338,12 @@ fn a_decision_that_rests_on_what_cannot_be_read_cannot_be_verified() {
     for refused in [None, Some("0/1 nodes are available: 1 node(s) had untolerated taint {a: b}.")] {
         let (verdict, caveats) = decided(&[claim("text".into())], refused);
         assert_eq!(verdict, Agreement::Unverifiable, "{caveats:?}");
-        let unread = "persistentvolumeclaims/default/x: it cannot be read as a PersistentVolumeClaim: ";
-        assert!(caveats.iter().any(|caveat| caveat.starts_with(unread)), "{caveats:?}");
+        let is_claim = |object: &UnreadObject| {
+            matches!(object, UnreadObject::Problem(problem) if problem.object == "persistentvolumeclaims/default/x"
+                && problem.what.starts_with("it cannot be read as a PersistentVolumeClaim: "))
+        };
+        let of_claim = |caveat: &Caveat| matches!(caveat, Caveat::Unread(objects) if objects.iter().any(is_claim));
+        assert!(caveats.iter().any(of_claim), "{caveats:?}");
     }
     // Without a claim at all the pod is refused, and that it got a node disagrees.
     assert_eq!(decided(&[], None).0, Agreement::Disagrees);

@@ -9,7 +9,7 @@ use ketcd_kube::Decoder;
 use ketcd_scheduler::cluster::{ClusterState, ObjectKey, RawObject};
 use ketcd_scheduler::{
     Agreement, Explanation, Gates, NEWEST_SCHEDULER, NodeJudgement, Outcome, PluginScore, Profile, Release, Replay, Rules, Scheduler,
-    SchedulerConfiguration, Verdict, VersionFrom, detect,
+    SchedulerConfiguration, Verdict, VersionEvidence, VersionFrom, detect,
 };
 use ketcd_store::{Event, EventKind, KeyRange, Revision, Until, WatchItem, load};
 use serde_json::Value;
@@ -27,7 +27,7 @@ fn truth(file: &Path) -> Vec<Value> {
 }
 
 fn scheduler(release: Release, profiles: Vec<Profile>, recorded: Release) -> Scheduler {
-    Scheduler { profiles, version: VersionFrom { release, patch: None, evidence: "the capture's".to_owned() }, recorded, configured: false }
+    Scheduler { profiles, version: VersionFrom { release, patch: None, evidence: VersionEvidence::Given }, recorded, configured: false }
 }
 
 /// Hands every change of a database to `each`, with its path below the prefix.

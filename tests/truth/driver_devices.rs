@@ -1,7 +1,7 @@
 //! A pod whose claim a driver allocates, from its creation to its binding: each attempt follows from the state it saw.
 
 use ketcd_scheduler::cluster::ObjectKey;
-use ketcd_scheduler::{Agreement, Explanation, Gates, Profile, Release, Replay, Scheduler, VersionFrom};
+use ketcd_scheduler::{Agreement, Explanation, Gates, Profile, Release, Replay, Scheduler, VersionEvidence, VersionFrom};
 use serde_json::{Value, json};
 
 const WAITS: &str = "0/1 nodes are available: 1 waiting for resource driver to allocate resource.";
@@ -52,7 +52,7 @@ fn history() -> Vec<(&'static str, Value)> {
 fn explained() -> Vec<Explanation> {
     let release = Release(29);
     let gates = Gates::new(release).parse("DynamicResourceAllocation=true").unwrap();
-    let version = VersionFrom { release, patch: None, evidence: String::new() };
+    let version = VersionFrom { release, patch: None, evidence: VersionEvidence::Given };
     let profiles = vec![Profile::new(release, gates)];
     let mut replay = Replay::new(Scheduler { profiles, recorded: release, version, configured: true }, true);
     let mut found = Vec::new();

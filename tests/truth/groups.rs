@@ -9,7 +9,7 @@ use std::sync::Arc;
 use ketcd_scheduler::cluster::PodInfo;
 use ketcd_scheduler::{
     Explanation, Gates, GroupCycle, GroupOutcome, Judgement, MemberTried, NodeJudgement, Profile, Release, Replay, Scheduler,
-    SchedulerConfiguration, Verdict, VersionFrom, WholePod,
+    SchedulerConfiguration, Verdict, VersionEvidence, VersionFrom, WholePod,
 };
 use serde_json::{Value, json};
 
@@ -46,7 +46,7 @@ fn released_code_makes_the_same_of_groups() {
 fn replay(first: &Value, objects: &Value) -> Replay {
     let release = first["version"].as_str().unwrap().parse::<Release>().unwrap();
     let gates = Gates::new(release).parse(first["gates"].as_str().unwrap()).unwrap();
-    let version = VersionFrom { release, patch: None, evidence: String::new() };
+    let version = VersionFrom { release, patch: None, evidence: VersionEvidence::Given };
     let profiles = match &first["config"] {
         Value::Null => vec![Profile::new(release, gates)],
         config => SchedulerConfiguration::read(config, release, &gates).unwrap().profiles,

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use futures_util::StreamExt;
 use ketcd_kube::Decoder;
 use ketcd_scheduler::cluster::ObjectKey;
-use ketcd_scheduler::{Explanation, Gates, Profile, Release, Replay, Scheduler, SchedulerConfiguration, Verdict, VersionFrom, WholePod};
+use ketcd_scheduler::{
+    Explanation, Gates, Profile, Release, Replay, Scheduler, SchedulerConfiguration, Verdict, VersionEvidence, VersionFrom, WholePod,
+};
 use ketcd_store::{EventKind, KeyRange, Revision, Until, WatchItem, load};
 use serde_json::{Value, json};
 
@@ -23,7 +25,7 @@ fn truth(capture_name: &str, version: &str) -> Vec<Value> {
 
 fn scheduler(profile: Profile) -> Scheduler {
     Scheduler {
-        version: VersionFrom { release: profile.release, patch: None, evidence: "the test asks for it".to_owned() },
+        version: VersionFrom { release: profile.release, patch: None, evidence: VersionEvidence::Given },
         profiles: vec![profile],
         recorded: Release(20),
         configured: false,

@@ -4,7 +4,9 @@ use std::path::Path;
 use std::process::Command;
 
 use ketcd_scheduler::cluster::ObjectKey;
-use ketcd_scheduler::{Agreement, Depth, Explanation, Gates, Profile, RecordedDevices, Release, Replay, Scheduler, VersionFrom};
+use ketcd_scheduler::{
+    Agreement, Depth, Explanation, Gates, Profile, RecordedDevices, Release, Replay, Scheduler, VersionEvidence, VersionFrom,
+};
 use serde_json::{Value, json};
 
 #[test]
@@ -61,7 +63,7 @@ fn history(pool: &str, device: &str) -> Vec<(String, Value)> {
 }
 
 fn explained(release: Release, history: Vec<(String, Value)>) -> Explanation {
-    let version = VersionFrom { release, patch: None, evidence: String::new() };
+    let version = VersionFrom { release, patch: None, evidence: VersionEvidence::Given };
     let profiles = vec![Profile::new(release, Gates::new(release))];
     let scheduler = Scheduler { profiles, recorded: release, version, configured: true };
     let mut replay = Replay::new(scheduler, true).with_depth(Depth::Node("n1".into()));

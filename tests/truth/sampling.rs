@@ -6,8 +6,8 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use ketcd_scheduler::{
-    Agreement, Explanation, Gates, Profile, Replay, Scheduler, SchedulerConfiguration, Verdict, VersionFrom, scheduler_patch,
-    scheduler_release,
+    Agreement, Explanation, Gates, Profile, Replay, Scheduler, SchedulerConfiguration, Verdict, VersionEvidence, VersionFrom,
+    scheduler_patch, scheduler_release,
 };
 use serde_json::{Value, json};
 
@@ -93,7 +93,7 @@ fn scheduler(line: &Value) -> Scheduler {
         Value::Null => vec![Profile::new(release, gates)],
         config => SchedulerConfiguration::read(config, release, &gates).unwrap().profiles,
     };
-    let version = VersionFrom { release, patch: scheduler_patch(version), evidence: "the file's".to_owned() };
+    let version = VersionFrom { release, patch: scheduler_patch(version), evidence: VersionEvidence::Given };
     Scheduler { profiles, version, recorded: release, configured: true }
 }
 

@@ -3,13 +3,13 @@
 use std::error::Error;
 
 use ketcd_scheduler::cluster::ObjectKey;
-use ketcd_scheduler::{Release, Replay, Scheduler, Verdict, VersionFrom};
+use ketcd_scheduler::{Release, Replay, Scheduler, Verdict, VersionEvidence, VersionFrom};
 
 #[allow(clippy::print_stdout, clippy::disallowed_methods, reason = "an example reads a file and prints")]
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [file, namespace, name] = &arguments[..] else { return Err("arguments: FILE NAMESPACE POD".into()) };
-    let version = VersionFrom { release: Release(34), patch: None, evidence: "the example's".to_owned() };
+    let version = VersionFrom { release: Release(34), patch: None, evidence: VersionEvidence::Given };
     let mut replay = Replay::new(Scheduler::with_defaults(version), true);
     for object in serde_saphyr::from_multiple::<serde_json::Value>(&std::fs::read_to_string(file)?)? {
         let Some(key) = ObjectKey::of(&object) else { continue };

@@ -1,8 +1,12 @@
 //! An attempt and what became of it, held against what the rules say.
 
+mod caveat;
+
 use std::sync::Arc;
 
 use crate::cluster::PodInfo;
+
+pub use caveat::{Assumption, Caveat, UnreadObject};
 
 use super::devices::{NodeDevices, RecordedDevices};
 use super::framework::{Fix, Obstacle};
@@ -66,7 +70,7 @@ impl DecidedBy {
 
 /// Which state an attempt was evaluated on, where it is not simply the revision before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StateSeen {
+pub enum StateSeen {
     /// The revision before the attempt's own first write: later ones it cannot have seen.
     BeforeOwnWrites,
     /// The attempt's own writes were taken back.
@@ -109,10 +113,10 @@ pub struct Explanation {
     pub judgement: Judgement,
     /// Whether they agree with what was recorded.
     pub agreement: Agreement,
-    /// What etcd cannot show, each a sentence.
-    pub caveats: Vec<String>,
-    /// What is assumed of the scheduler, the same for every pod of its profile, each a sentence.
-    pub assumptions: Vec<String>,
+    /// Why the scheduler may have decided otherwise, the gravest first.
+    pub caveats: Vec<Caveat>,
+    /// What is assumed of the scheduler, the same for every pod of its profile.
+    pub assumptions: Vec<Assumption>,
     /// Facts about refusals, as far as they were asked for.
     pub evidence: Vec<Evidence>,
     /// What would make a pod fit that fits nowhere.

@@ -3,6 +3,7 @@
 use clap::Args;
 use futures_util::TryStreamExt;
 
+use crate::render::explanation::version_evidence;
 use crate::render::report::{Heading, Report, is_page};
 use ketcd_history::AttributedChange;
 use ketcd_scheduler::{Replay, Scheduler};
@@ -96,7 +97,8 @@ async fn decisions(session: &Session, report: &mut Report, newest: Revision) -> 
     let version = feed.version(newest).await?;
     let note = format!(
         "Decisions are judged by the default configuration of kube-scheduler {} ({}); its own is not stored in etcd.",
-        version.release, version.evidence
+        version.release,
+        version_evidence(&version.evidence)
     );
     let scheduler = Scheduler::with_defaults(version);
     let mut replay = Replay::new(scheduler, session.is_complete_from(span.oldest));

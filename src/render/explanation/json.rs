@@ -11,6 +11,8 @@ use ketcd_scheduler::{Agreement, DecidedBy, Explanation, FilterMode, Judgement, 
 
 use crate::render::contract::common::Time;
 
+use super::caveats::{assumptions, caveats, version_evidence};
+
 mod devices;
 mod group;
 mod help;
@@ -52,7 +54,7 @@ pub struct Document<'a> {
     /// Whether the rules say what was recorded.
     verdict: Verdict,
     /// What limits the answer: missing evidence, assumptions. For people: the words are not part of the contract.
-    caveats: Vec<&'a str>,
+    caveats: Vec<String>,
     /// The scheduler's own sentence for a pod that fits nowhere; null for one that does.
     message: Option<&'a str>,
     /// What keeps the pod from being tried or from being bound; absent where nothing does.
@@ -122,7 +124,7 @@ struct Profile<'a> {
     /// Its release, such as `1.28`.
     version: String,
     /// What says so. For people: the words are not part of the contract.
-    version_from: &'a str,
+    version_from: String,
 }
 
 /// Which plugin keeps the pod from being tried or, where it fits, from being bound, and why.
@@ -207,10 +209,10 @@ pub fn write_json(
         profile: Profile {
             scheduler_name: &explanation.scheduler_name,
             version: explanation.version.release.to_string(),
-            version_from: &explanation.version.evidence,
+            version_from: version_evidence(&explanation.version.evidence),
         },
         verdict: explanation.agreement.into(),
-        caveats: explanation.caveats.iter().chain(&explanation.assumptions).map(String::as_str).collect(),
+        caveats: caveats(explanation).into_iter().chain(assumptions(explanation)).collect(),
         message: judgement.message.as_deref(),
         waits: match &judgement.whole_pod {
             Some(WholePod::Gated { plugin, reason }) => Some(Waits { plugin, status: "UnschedulableAndUnresolvable", reason }),

@@ -1,7 +1,9 @@
 //! Explanations of scheduling decisions: as JSON for scripts, as text for people.
 
+mod caveats;
 mod fixes;
 mod group;
+mod group_caveats;
 mod help;
 pub mod json;
 mod node;
@@ -9,4 +11,7 @@ mod refusals;
 mod scores;
 pub mod table;
 pub mod text;
+mod unverifiable;
 mod words;
+
+pub use caveats::version_evidence;

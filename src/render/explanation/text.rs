@@ -10,6 +10,7 @@ use ketcd_history::clock::{Clock, Dated};
 use ketcd_scheduler::{Agreement, Attempt, DecidedBy, Explanation, Outcome, WholePod};
 use ketcd_store::Revision;
 
+use super::caveats::{assumptions, caveats, version_evidence};
 use super::words::{count, fold, grouped, hanging};
 use super::{group, help, node, refusals, scores};
 
@@ -66,9 +67,11 @@ pub fn write(explanation: &Explanation, clock: Option<&Clock>, shown: Shown, out
         help::preemption(explanation, shown.wide, width, out)?;
         help::remedies(explanation, shown.wide, width, out)?;
     }
-    let assumptions = assumptions(explanation);
-    let said = explanation.caveats.iter().chain(if shown.many { &[] } else { &*assumptions });
-    caveats(&said.map(String::as_str).collect::<Vec<_>>(), width, out)
+    let mut sentences = caveats(explanation);
+    if !shown.many {
+        sentences.extend(assumed(explanation));
+    }
+    list(&sentences, width, out)
 }
 
 fn headline(explanation: &Explanation, clock: Option<&Clock>, all: bool, width: usize, out: &mut dyn Write) -> io::Result<()> {
@@ -214,16 +217,17 @@ fn answer(explanation: &Explanation) -> String {
 }
 
 /// What is assumed of the scheduler, and from what its release is known.
-fn assumptions(explanation: &Explanation) -> Vec<String> {
-    let version = format!("version {}: {}", explanation.version.release, explanation.version.evidence);
-    explanation.assumptions.iter().cloned().chain([version]).collect()
+fn assumed(explanation: &Explanation) -> Vec<String> {
+    let version = format!("version {}: {}", explanation.version.release, version_evidence(&explanation.version.evidence));
+    assumptions(explanation).into_iter().chain([version]).collect()
 }
 
-fn caveats(said: &[&str], width: usize, out: &mut dyn Write) -> io::Result<()> {
-    if !said.is_empty() {
+/// Writes sentences as a list below the answer.
+fn list(sentences: &[String], width: usize, out: &mut dyn Write) -> io::Result<()> {
+    if !sentences.is_empty() {
         writeln!(out)?;
     }
-    said.iter().try_for_each(|caveat| hanging("· ", caveat, 2, width, FAINT, out))
+    sentences.iter().try_for_each(|sentence| hanging("· ", sentence, 2, width, FAINT, out))
 }
 
 /// Many explanations in a few lines: how many agree, and what was assumed for all.
@@ -247,7 +251,7 @@ impl Summary {
 
     /// Takes note of what an explanation assumes.
     pub fn assume(&mut self, explanation: &Explanation) {
-        for assumption in assumptions(explanation) {
+        for assumption in assumed(explanation) {
             if !self.assumed.contains(&assumption) {
                 self.assumed.push(assumption);
             }
@@ -271,6 +275,6 @@ impl Summary {
             told.map(|(number, what, style)| paint(*style, format!("{} {what}", grouped(*number))).to_string()).collect();
         let decisions = count(self.verdicts.iter().sum(), "decision");
         writeln!(out, "\n{}: {}", paint(STRONG, decisions), told.join(", "))?;
-        caveats(&self.assumed.iter().map(String::as_str).collect::<Vec<_>>(), shown.prose(), out)
+        list(&self.assumed, shown.prose(), out)
     }
 }

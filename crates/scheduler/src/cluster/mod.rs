@@ -54,7 +54,7 @@ pub use state::ClusterState;
 pub(crate) use state::ObjectChange;
 pub(crate) use text::{Pairs, Text};
 pub(crate) use undo::{HasState, UndoLog};
-pub use unreadable::Unreadable;
+pub use unreadable::{Problem, Unreadable};
 pub(crate) use volume::pod_volume::{PodVolume, VolumeSource};
 pub use watched_kind::WatchedKind;
 pub(crate) use watched_kind::{CachedObject, Listers};

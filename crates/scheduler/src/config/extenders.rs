@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{ConfigVersion, Context};
+use crate::framework::Unverifiable;
 use crate::validation::Document;
 use crate::validation::label_name;
 
@@ -52,35 +53,23 @@ fn resource_name(name: &Document<'_>, context: &Context<'_>) -> Vec<String> {
     vec![if rules.repeats_extender_resource() { name.invalid_text(format!("{} {why}", name.text())) } else { name.invalid_text(why) }]
 }
 
-/// Sentences on each.
-pub(super) fn named(document: &Document<'_>, context: &Context<'_>) -> Vec<String> {
-    listed(document, context).iter().flat_map(sentences).collect()
+/// What cannot be verified of each.
+pub(super) fn named(document: &Document<'_>, context: &Context<'_>) -> Vec<Unverifiable> {
+    listed(document, context).iter().flat_map(unverifiable).collect()
 }
 
 /// What an extender may have done, and what it needs that is not seen here.
-pub(super) fn sentences(extender: &Document<'_>) -> Vec<String> {
+pub(super) fn unverifiable(extender: &Document<'_>) -> Vec<Unverifiable> {
     let tls = extender.field("tlsConfig");
     let read = [("certFile", "certData"), ("keyFile", "keyData"), ("caFile", "caData")];
     // A file is not read where its content is given.
     let files = read.iter().filter(|(_, data)| tls.field(data).text().is_empty()).map(|(file, _)| tls.field(file).text());
-    let files: Vec<&str> = files.filter(|file| !file.is_empty()).collect();
-    let url = extender.field("urlPrefix").text();
-    let needs = (!files.is_empty()).then(|| {
-        let files = files.join(", ");
-        format!("The extender {url} reads {files} when kube-scheduler starts, which fails without; whether it could is not in etcd.")
-    });
-    [answers(extender)].into_iter().chain(needs).collect()
-}
-
-fn answers(extender: &Document<'_>) -> String {
+    let files: Vec<String> = files.filter(|file| !file.is_empty()).map(str::to_owned).collect();
+    let url = extender.field("urlPrefix").text().to_owned();
+    let needs = (!files.is_empty()).then(|| Unverifiable::ExtenderFiles { url: url.clone(), files });
     let has = |verb: &str| !extender.field(verb).text().is_empty();
-    let does = match (has("filterVerb"), has("prioritizeVerb")) {
-        (true, true) => "refuse nodes and add points",
-        (true, false) => "refuse nodes",
-        (false, true) => "add points",
-        (false, false) => "take part in binding or preemption",
-    };
-    format!("The extender {} may {does}; what it answered is not in etcd.", extender.field("urlPrefix").text())
+    let answers = Unverifiable::Extender { url, filters: has("filterVerb"), prioritizes: has("prioritizeVerb") };
+    [answers].into_iter().chain(needs).collect()
 }
 
 /// The resources that NodeResourcesFit leaves to them, instead of those its arguments name.

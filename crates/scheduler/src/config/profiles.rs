@@ -8,7 +8,7 @@ use crate::framework::Gang;
 use crate::legacy::{ArguedPredicate, NodeLabel, ServiceAntiAffinity};
 use crate::profile::PLACEMENT_SCORES;
 use crate::release::{ConfigRules, Point, WeightCheck, extends};
-use crate::{FilterEntry, Plugin, Profile, Release, Rules, ScoreEntry, registry};
+use crate::{FilterEntry, Plugin, Profile, Release, Rules, ScoreEntry, Unverifiable, registry};
 
 use super::draft::Draft;
 use super::framework::{self, Framework};
@@ -102,7 +102,7 @@ fn one(draft: &Draft<'_>, context: &Context<'_>) -> Result<Profile, String> {
     }
     let made = Framework::new(&draft.plugins, &Rules::new(release, context.gates), &draft.name)?;
     fill(&mut profile, &made, draft);
-    caveats(&mut profile, &made, draft, context);
+    unverifiable(&mut profile, &made, draft, context);
     Ok(profile)
 }
 
@@ -190,37 +190,33 @@ fn rule(name: &str, point: Point, draft: &Draft<'_>) -> Option<(&'static str, &'
     }
 }
 
-/// What a profile names that is not known here, or that upstream makes a fault of.
-fn caveats(profile: &mut Profile, made: &Framework, draft: &Draft<'_>, context: &Context<'_>) {
+/// Adds what a profile names that is not known here, or that upstream makes a fault of.
+fn unverifiable(profile: &mut Profile, made: &Framework, draft: &Draft<'_>, context: &Context<'_>) {
     let rules = profile.rules.clone();
     let release = context.release;
     let outside = framework::foreign(&draft.plugins, release);
     let scores = [Point::Score, Point::MultiPoint].into_iter().filter_map(|point| draft.plugins.get(&point)).flat_map(|set| &set.enabled);
     profile.scoring = !made.at(Point::Score).is_empty() || scores.into_iter().any(|plugin| outside.contains(&plugin.name));
     let unverifiable = &mut profile.unverifiable;
-    unverifiable.extend(outside.iter().map(|name| format!("The plugin {name} is not of Kubernetes' tree; what it says is not in etcd.")));
+    unverifiable.extend(outside.into_iter().map(Unverifiable::OutOfTreePlugin));
     for (point, plugin) in
         [Point::Filter, Point::Score].into_iter().flat_map(|point| made.at(point).iter().map(move |plugin| (point, plugin)))
     {
         if rule(&plugin.name, point, draft).is_none() {
-            unverifiable.push(format!("ketcd has no rule for the plugin {}.", plugin.name));
+            unverifiable.push(Unverifiable::UnknownPlugin(plugin.name.clone()));
         }
     }
-    for name in &made.twice {
-        unverifiable.push(format!("The score of {name} runs twice, by a fault of kube-scheduler {release}; it is counted once here."));
-    }
+    unverifiable.extend(made.twice.iter().map(|plugin| Unverifiable::ScoreRunsTwice { plugin: plugin.clone(), release }));
     if ConfigRules::of(release).weight_check() == WeightCheck::ByMapOrder
         && draft.plugins.values().flat_map(|set| &set.enabled).any(|plugin| plugin.weight < 0)
     {
-        unverifiable.push(format!(
-            "A weight is below zero: by the order of a Go map, kube-scheduler {release} starts or refuses (total score of Score plugins could overflow)."
-        ));
+        unverifiable.push(Unverifiable::NegativeWeight(release));
     }
     for plugin in made.at(Point::Score) {
         let name = &plugin.name;
         let known = || rule(name, Point::Score, draft).is_some_and(|(_, plugin)| plugin.without_prescore(&rules).is_known());
         if scores_alone(name, made, release) && !known() {
-            unverifiable.push(format!("The plugin {name} scores but its PreScore is disabled: upstream fails, or decides without it."));
+            unverifiable.push(Unverifiable::ScoreWithoutPreScore(name.clone()));
         }
     }
     for plugin in made.at(Point::Filter) {
@@ -228,7 +224,7 @@ fn caveats(profile: &mut Profile, made: &Framework, draft: &Draft<'_>, context: 
         let alone = extends(name, Point::PreFilter, release) && !made.runs(name, Point::PreFilter);
         let known = || rule(name, Point::Filter, draft).is_some_and(|(_, plugin)| plugin.without_prefilter(&rules).is_known());
         if alone && !known() {
-            unverifiable.push(format!("The plugin {name} filters but its PreFilter is disabled: upstream fails, or decides without it."));
+            unverifiable.push(Unverifiable::FilterWithoutPreFilter(name.clone()));
         }
     }
 }

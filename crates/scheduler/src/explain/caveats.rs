@@ -1,9 +1,9 @@
-//! What an explanation must admit, each in one sentence; only what could change the answer is said.
+//! The caveats of an explanation: only what could change the answer is one.
+
+use std::sync::Arc;
 
 use crate::cluster::{ClusterState, PodInfo};
-
-use crate::explanation::{Attempt, Outcome, StateSeen};
-use crate::framework::Sample;
+use crate::explanation::{Assumption, Attempt, Caveat, Outcome, StateSeen, UnreadObject};
 use crate::framework::{Judgement, NodeJudgement, WholePod};
 use crate::plugins::volume_restrictions::once_claims;
 use crate::preemption::victims::PreemptionCandidate;
@@ -36,119 +36,77 @@ pub(super) struct Circumstances<'a> {
 }
 
 /// The caveats, the gravest first.
-pub(super) fn caveats(of: &Circumstances) -> Vec<String> {
-    let mut said = Vec::new();
+pub(super) fn caveats(of: &Circumstances) -> Vec<Caveat> {
+    let mut found = Vec::new();
     let release = of.scheduler.version.release;
     if !of.own_profile {
-        said.push(format!(
-            "the pod asks for scheduler \"{}\", whose rules are not known: those of {} are a hypothesis",
-            of.attempt.pod.spec.scheduler_name, of.profile.scheduler_name
-        ));
+        let requested = of.attempt.pod.spec.scheduler_name.clone();
+        found.push(Caveat::OtherProfile { requested, applied: of.profile.scheduler_name.clone() });
     }
     if judged_as(release) != release {
-        said.push(format!("the rules of {} are applied to {release}, whose own are not known here", judged_as(release)));
+        found.push(Caveat::UnknownRelease { release, applied: judged_as(release) });
     }
     if judged_as(of.scheduler.recorded) != judged_as(release) {
-        said.push(format!("judged by the rules of {release}, while the data speaks of {}", of.scheduler.recorded));
+        found.push(Caveat::OtherReleaseRecorded { applied: release, recorded: of.scheduler.recorded });
     }
     if of.attempt.event_only {
-        said.push("only an Event tells of this refusal: the pod was deleted or bound before it was written".to_owned());
+        found.push(Caveat::EventOnly);
     }
-    match of.found {
-        Some(StateSeen::BeforeOwnWrites) => said.push(format!(
-            "r{} is the first that the attempt itself wrote (volumes and claims bound, victims deleted, its nomination): it saw nothing later",
-            of.evaluated_revision + 1
-        )),
-        Some(StateSeen::WithoutOwnWrites) => {
-            said.push("what the attempt itself wrote (volumes and claims bound, victims deleted, its nomination) was taken back".to_owned())
-        }
-        Some(StateSeen::AtItsTurn) => said
-            .push(format!("the pod was decided on at once: what others wrote after r{} came too late to be seen", of.evaluated_revision)),
-        Some(StateSeen::Earlier) => {
-            said.push(format!(
-                "the recorded outcome does not follow from the revision before it; it was judged on r{}",
-                of.evaluated_revision
-            ));
-        }
-        None => {}
-    }
-    unknown_rules(of, &mut said);
-    said.extend(one_of_several(of));
-    said.extend(miscounted_claims(of));
+    found.extend(of.found.map(|state| Caveat::StateSeen { state, revision: of.evaluated_revision }));
+    unknown_rules(of, &mut found);
+    found.extend(one_of_several(of));
+    found.extend(miscounted_claims(of));
     if !of.same_message && of.attempt.outcome == Outcome::Unschedulable && of.judgement.message.is_some() {
-        said.push("the recorded message differs from the one these rules give for this state".to_owned());
+        found.push(Caveat::OtherMessage);
     }
-    said.extend(other_messages(of));
-    said.extend(unseen(of.judgement).filter(|_| of.attempt.outcome != Outcome::Unschedulable));
-    if let Some(nominated) = &of.judgement.nominated {
-        said.push(format!("the pod was nominated to {nominated}, which fits: no other node was looked at and nothing scored"));
-    }
+    found.extend(other_messages(of));
+    found.extend(unseen(of.judgement).filter(|_| of.attempt.outcome != Outcome::Unschedulable));
+    found.extend(of.judgement.nominated.clone().map(Caveat::Nominated));
     if !of.complete
         && of.judgement.scores.as_ref().is_some_and(|scores| {
             scores.plugins.iter().any(|score| score.plugin.starts_with("ImageLocality") && score.raw.iter().any(|raw| *raw != 0))
         })
     {
-        said.push("ImageLocality counts nodes by their history, part of which was compacted away".to_owned());
+        found.push(Caveat::ImageHistoryCompacted);
     }
-    doubtful_scores(of, &mut said);
-    said.extend(batched(of));
-    said
+    found.extend(doubtful_scores(of.judgement));
+    found.extend(batched(of));
+    found
 }
 
 /// That a node which is not the best may be the next best of a pod like it.
-fn batched(of: &Circumstances) -> Option<String> {
+fn batched(of: &Circumstances) -> Option<Caveat> {
     let (node, scores) = (of.attempt.node.as_ref()?, of.judgement.scores.as_ref()?);
-    (of.judgement.batched && !scores.best().any(|best| best == node)).then(|| {
-        format!(
-            "{node} may be what a pod like this one left as its next best less than half a second before: such a node is taken without a look at \
-             others (OpportunisticBatching), and whether it was so is not in etcd"
-        )
-    })
+    (of.judgement.batched && !scores.best().any(|best| best == node)).then(|| Caveat::NextBest(node.clone()))
 }
 
 /// What is assumed of the scheduler itself, whatever it decided.
-pub(super) fn assumptions(scheduler: &Scheduler, profile: &Profile) -> Vec<String> {
-    let mut said = profile.unverifiable.clone();
-    if !scheduler.configured {
-        said.push(format!(
-            "the scheduler's configuration is not in etcd: the default profile of {} is assumed, without extenders",
-            profile.release
-        ));
-    }
-    said
+pub(super) fn assumptions(scheduler: &Scheduler, profile: &Profile) -> Vec<Assumption> {
+    let default = (!scheduler.configured).then_some(Assumption::DefaultProfile(profile.release));
+    profile.unverifiable.iter().cloned().map(Assumption::Unverifiable).chain(default).collect()
 }
 
 /// What the message may be as well, where upstream leaves it to chance and nothing recorded tells.
-fn other_messages(of: &Circumstances) -> Option<String> {
+fn other_messages(of: &Circumstances) -> Option<Caveat> {
     let settled = of.same_message && of.attempt.recorded_message.is_some();
-    let (first, more) = of.judgement.equal_messages.split_first().filter(|_| of.judgement.message.is_some() && !settled)?;
-    let more = if more.is_empty() { String::new() } else { format!(" (and {} more)", more.len()) };
-    Some(format!("what the message says is left to chance; it may as well be{more}: {first}"))
+    let others = &of.judgement.equal_messages;
+    (!others.is_empty() && of.judgement.message.is_some() && !settled).then(|| Caveat::EqualMessages(others.clone()))
 }
 
 /// That the scheduler is content before it has seen every node that fits, and what depends on which it saw.
-fn unseen(judgement: &Judgement) -> Option<String> {
+fn unseen(judgement: &Judgement) -> Option<Caveat> {
     let sample = judgement.sample;
     if sample.unseen() == 0 || judgement.nominated.is_some() {
         return None;
     }
-    let failing = judgement.nodes.iter().find(|node| node.stop().is_some_and(|at| matches!(node.verdicts[at], Verdict::Error(_))));
+    let fails = |node: &&NodeJudgement| node.stop().is_some_and(|at| matches!(node.verdicts[at], Verdict::Error(_)));
+    let failing = judgement.nodes.iter().find(fails).map(|node| node.name.clone());
     let compared = judgement.scores.iter().flat_map(|scores| &scores.plugins).filter(|score| score.sampled);
-    let compared: Vec<&str> = compared.map(|score| score.plugin).collect();
-    let depends = match (failing, compared.as_slice()) {
-        (Some(node), _) => format!(": the attempt fails only if it came to {}", node.name),
-        (None, []) => "; no score depends on it".to_owned(),
-        (None, [one]) => format!("; the points of {one} depend on it"),
-        (None, [firsts @ .., last]) => format!("; the points of {} and {last} depend on it", firsts.join(", ")),
-    };
-    let Sample { of, fit, enough } = sample;
-    Some(format!(
-        "of {of} nodes {fit} fit, and the scheduler stops after {enough} that do; which ones it looked at is not recorded{depends}"
-    ))
+    Some(Caveat::Sampled { sample, failing, plugins: compared.map(|score| score.plugin).collect() })
 }
 
 /// 1.17 tells one reason of a node, and looks at extended resources in a map's order.
-fn one_of_several(of: &Circumstances) -> Option<String> {
+fn one_of_several(of: &Circumstances) -> Option<Caveat> {
     let request = of.profile.rules.requests.incoming(&of.attempt.pod).scalars;
     if !of.profile.rules.one_reason_a_node() || request.len() < 2 {
         return None;
@@ -161,17 +119,19 @@ fn one_of_several(of: &Circumstances) -> Option<String> {
         let lacking = request.iter().filter(|(name, amount)| lacks(name, *amount)).count();
         lacking > 1 && named.is_some_and(|named| request.iter().any(|(name, _)| &**name == named))
     };
-    let nodes: Vec<&str> = of.judgement.nodes.iter().filter(in_doubt).map(|node| &*node.name).collect();
-    let (first, more) = (nodes.first()?, nodes.len() - 1);
-    let more = if more > 0 { format!(" and {more} more nodes") } else { String::new() };
-    Some(format!(
-        "on {first}{more} several extended resources are lacking, of which 1.17 names one, left to chance: the message may name another"
-    ))
+    let nodes = names(of.judgement.nodes.iter().filter(in_doubt).map(|node| &node.name))?;
+    Some(Caveat::OneOfSeveralResources { nodes })
+}
+
+/// The names, if there are any.
+fn names<'a>(nodes: impl Iterator<Item = &'a Arc<str>>) -> Option<Vec<Arc<str>>> {
+    let names: Vec<_> = nodes.cloned().collect();
+    (!names.is_empty()).then_some(names)
 }
 
 /// 1.22 to 1.24 share the count of who uses a claim with the copies of a node that preemption takes pods off and nominations put pods on
 /// (`framework/types.go` NodeInfo.Clone), so that it may be too low or too high.
-fn miscounted_claims(of: &Circumstances) -> Option<String> {
+fn miscounted_claims(of: &Circumstances) -> Option<Caveat> {
     let pod = &of.attempt.pod;
     if !of.profile.rules.copies_share_claim_counts() || !of.profile.gates.on("ReadWriteOncePod") {
         return None;
@@ -180,80 +140,73 @@ fn miscounted_claims(of: &Circumstances) -> Option<String> {
     let refused = matches!(&of.judgement.whole_pod, Some(WholePod::Refused { plugin: "VolumeRestrictions", .. }));
     let uses = |other: &PodInfo| other.namespace == pod.namespace && claim_refs(other, false).any(|claim| once.contains(&claim.name));
     let nominated = of.state.nominated().any(|other| uses(other));
-    let name = once.first()?;
-    let release = of.profile.release;
+    let (release, claim) = (of.profile.release, once.first()?.clone());
     if refused {
-        Some(format!("{release} forgets that claim {name} is used once it tried preemption on its user's node: the pod may have passed"))
+        Some(Caveat::ClaimUseForgotten { release, claim })
     } else {
-        nominated.then(|| {
-            format!(
-                "{release} may take claim {name} for used, as a pod that uses it was nominated to a node: the pod may have been refused"
-            )
-        })
+        nominated.then_some(Caveat::ClaimUseOvercounted { release, claim })
     }
 }
 
-/// Which scores may be others, and why.
-fn doubtful_scores(of: &Circumstances, said: &mut Vec<String>) {
-    let Some(scores) = &of.judgement.scores else { return };
-    for score in scores.plugins.iter().filter(|score| !score.doubtful.is_empty() && !score.sampled) {
-        let names: Vec<&str> = score.doubtful.iter().take(3).map(|at| &*scores.nodes[*at]).collect();
-        let more = score.doubtful.len() - names.len();
-        let more = if more > 0 { format!(" and {more} more nodes") } else { String::new() };
-        said.push(format!(
-            "{} of {}{more} may be other than shown: image lists changed as the decision was made, or while a refused pod may have been retried \
-             in vain, and what the scheduler had counted by then is not in etcd",
-            score.plugin,
-            names.join(", ")
-        ));
-    }
+/// Which scores may be others.
+fn doubtful_scores(judgement: &Judgement) -> impl Iterator<Item = Caveat> {
+    judgement.scores.iter().flat_map(|scores| {
+        let doubtful = scores.plugins.iter().filter(|score| !score.doubtful.is_empty() && !score.sampled);
+        doubtful.map(|score| Caveat::UncertainScore {
+            plugin: score.plugin,
+            nodes: score.doubtful.iter().map(|at| scores.nodes[*at].clone()).collect(),
+        })
+    })
 }
 
 /// That others may be the victims: equals, of which the scheduler's cache alone knows which came first.
-pub(super) fn equal_victims(preemption: &[PreemptionCandidate]) -> Option<String> {
-    let nodes: Vec<&str> = preemption.iter().filter(|place| place.picked && place.tied).map(|place| &*place.node).collect();
-    (!nodes.is_empty()).then(|| {
-        format!(
-            "on {} other pods of the same importance may have to go: that depends on their order in the scheduler's cache",
-            nodes.join(", ")
-        )
-    })
+pub(super) fn equal_victims(preemption: &[PreemptionCandidate]) -> Option<Caveat> {
+    let nodes = names(preemption.iter().filter(|place| place.picked && place.tied).map(|place| &place.node))?;
+    Some(Caveat::EqualVictims { nodes })
 }
 
 /// That others may be the victims: budgets that 1.18 and 1.37 take in an order drawn by chance, and pods of one group (1.37).
-pub(super) fn budgets_in_any_order(preemption: &[PreemptionCandidate]) -> Option<String> {
-    let nodes: Vec<&str> = preemption.iter().filter(|place| place.drawn).map(|place| &*place.node).collect();
-    (!nodes.is_empty()).then(|| {
-        format!(
-            "on {} the victims depend on the order in which the disruption budgets of one pod, or the pods of one group, are taken, which is \
-             left to chance: others may have to go, and another node may be picked",
-            nodes.join(", ")
-        )
-    })
+pub(super) fn budgets_in_any_order(preemption: &[PreemptionCandidate]) -> Option<Caveat> {
+    let nodes = names(preemption.iter().filter(|place| place.drawn).map(|place| &place.node))?;
+    Some(Caveat::BudgetOrder { nodes })
 }
 
 /// That another node may be picked: preemption ends its search before it has seen all candidates.
-pub(super) fn unseen_candidates(kept: usize, candidates: usize) -> Option<String> {
-    (kept < candidates).then(|| {
-        format!(
-            "preemption stops at {kept} of the {candidates} nodes it could make room on, from a start drawn by chance: which ones is not \
-             recorded, and the node picked depends on it"
-        )
-    })
+pub(super) fn unseen_candidates(kept: usize, candidates: usize) -> Option<Caveat> {
+    (kept < candidates).then_some(Caveat::PreemptionSampled { kept, candidates })
 }
 
-fn unknown_rules(of: &Circumstances, said: &mut Vec<String>) {
+/// What the rules do not know of this state.
+fn unknown_rules(of: &Circumstances, found: &mut Vec<Caveat>) {
     let fitting = of.judgement.nodes.iter().filter(|node| node.fits());
-    let unknown: Vec<&str> = fitting.filter_map(|node| node.unknown()).collect();
-    if let Some(first) = unknown.first() {
-        said.push(format!("{} of the nodes that seem to fit are unknown to a filter: {first}", unknown.len()));
+    let unknown: Vec<&NodeJudgement> = fitting.filter(|node| node.unknown().is_some()).collect();
+    if let Some(missing) = unknown.first().and_then(|first| first.unknown()) {
+        let nodes = unknown.iter().map(|node| node.name.clone()).collect();
+        found.push(Caveat::UnknownFilters { nodes, missing: missing.to_owned() });
     }
-    for (plugin, why) in of.judgement.scores.iter().flat_map(|scores| &scores.unknown) {
-        said.push(format!("the score of {plugin} is unknown: {why}"));
+    for (plugin, missing) in of.judgement.scores.iter().flat_map(|scores| &scores.unknown) {
+        found.push(Caveat::UnknownScore { plugin, missing: missing.clone() });
     }
     if let (Some(WholePod::Error(_)), Outcome::Scheduled) = (&of.judgement.whole_pod, of.attempt.outcome) {
-        said.push("by these rules the attempt ends with an error".to_owned());
+        found.push(Caveat::EndsWithError);
     }
+    let unread = unread(of);
+    if !unread.is_empty() {
+        found.push(Caveat::Unread(unread));
+    }
+    for wait in &of.judgement.driver_waits {
+        let every = of.judgement.nodes.iter().filter(|node| node.fits()).count() == wait.nodes.len();
+        found.push(Caveat::DriverWait { nodes: wait.nodes.clone(), every, reason: wait.reason.clone() });
+    }
+    if let Some(group) = &of.judgement.group {
+        found.extend(group.caveats().into_iter().map(Caveat::Group));
+    } else {
+        found.extend(of.judgement.permit.map(Caveat::WaitsOnPermit));
+    }
+}
+
+/// The objects that could not be read and may matter.
+fn unread(of: &Circumstances) -> Vec<UnreadObject> {
     // A pod that is on no node changes nothing for another one.
     let matters = |object: &str| match object.strip_prefix("pods/").and_then(|path| path.split_once('/')) {
         Some((namespace, name)) => {
@@ -263,33 +216,11 @@ fn unknown_rules(of: &Circumstances, said: &mut Vec<String>) {
         }
         None => true,
     };
-    let problems = of.state.problems().filter(|problem| matters(&problem.object));
     let own = format!("pods/{}", of.attempt.pod.full_name());
+    let mut problems: Vec<_> = of.state.problems().filter(|problem| matters(&problem.object)).collect();
     // What is wrong with the pod itself comes first.
-    let mut shown: Vec<(bool, String)> =
-        problems.map(|problem| (problem.object != own, format!("{}: {}", problem.object, problem.what))).collect();
-    shown.sort();
-    shown.dedup();
+    problems.sort_by_cached_key(|problem| (problem.object != own, format!("{}: {}", problem.object, problem.what)));
+    problems.dedup();
     let unread = of.judgement.unread.iter().filter(|unread| !of.state.problems().any(|problem| problem.object == unread.key.path()));
-    shown.extend(unread.map(|unread| (true, unread.to_string())));
-    let more = shown.len().saturating_sub(3);
-    said.extend(shown.into_iter().take(3).map(|(_, text)| text));
-    if more > 0 {
-        said.push(format!("{more} more {} could not be read in full", if more == 1 { "object" } else { "objects" }));
-    }
-    for wait in &of.judgement.driver_waits {
-        let every = of.judgement.nodes.iter().filter(|node| node.fits()).count() == wait.nodes.len();
-        let names = || wait.nodes.iter().take(3).map(|name| &**name).collect::<Vec<_>>().join(", ");
-        let nodes = match wait.nodes.len() {
-            _ if every => "a node".to_owned(),
-            ..=3 => names(),
-            many => format!("{} or one of {} more nodes", names(), many - 3),
-        };
-        said.push(format!("once {nodes} is chosen, DynamicResources refuses the pod there: {}", wait.reason));
-    }
-    if let Some(group) = &of.judgement.group {
-        said.extend(group.caveats());
-    } else if let Some(waits) = of.judgement.permit {
-        said.push(format!("{waits}: which of the group's other pods are given nodes at the same time is not in etcd"));
-    }
+    problems.into_iter().cloned().map(UnreadObject::Problem).chain(unread.cloned().map(UnreadObject::Unreadable)).collect()
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::cluster::{ObjectKey, PodInfo, UndoLog, WatchedKind};
 use crate::devices::{self, RecordedDevices};
-use crate::explanation::{Agreement, Attempt, DecidedBy, Depth, Evidence, Explanation, Help, Outcome, StateSeen};
+use crate::explanation::{Agreement, Attempt, Caveat, DecidedBy, Depth, Evidence, Explanation, Help, Outcome, StateSeen};
 use crate::framework::{Cycle, Fact};
 use crate::plugins::dynamic_resources::by_request;
 use crate::preemption::{kept, victims};
@@ -80,14 +80,7 @@ impl Replay {
         judged.agreement = Agreement::Unverifiable;
         let mut explanation = replay.explained(attempt, judged, revision, None);
         explanation.decided_by = DecidedBy::without_attempt(pod, replay.complete);
-        let why = match explanation.decided_by {
-            DecidedBy::Kubelet => "it is a static pod: its kubelet runs it and no scheduler decided; judged as if it were to be placed now",
-            DecidedBy::Creator => "it was created with its node, so no scheduler decided; judged as if it were to be placed now",
-            DecidedBy::Unreadable | DecidedBy::Scheduler => {
-                "when the pod was bound cannot be read: it is judged as if it were to be placed now"
-            }
-        };
-        explanation.caveats.insert(0, why.to_owned());
+        explanation.caveats.insert(0, Caveat::NoAttempt(explanation.decided_by));
         explanation
     }
 

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use crate::cluster::{PodInfo, PodKey};
 
+use super::group_caveat::{GroupCaveat, PlacementDoubt};
+
 /// The cycle of a group.
 #[derive(Clone, Debug)]
 pub struct GroupCycle {
@@ -33,10 +35,10 @@ pub struct GroupCycle {
     pub message: String,
     /// Whom the group's own preemption would evict.
     pub victims: Vec<Arc<PodInfo>>,
-    /// What is inferred, each a sentence.
-    pub inferred: Vec<String>,
-    /// What cannot be known, each a sentence: the outcome may be another.
-    pub unknown: Vec<String>,
+    /// What is inferred, or drawn by chance.
+    pub inferred: Vec<GroupCaveat>,
+    /// What cannot be known: the outcome may be another.
+    pub unknown: Vec<GroupCaveat>,
 }
 
 impl GroupCycle {
@@ -52,27 +54,26 @@ impl GroupCycle {
         self.before.iter().chain(self.chosen.into_iter().flat_map(|at| &self.placements[at].members))
     }
 
-    /// What the outcome rests on beside the state, each a sentence.
-    pub fn caveats(&self) -> Vec<String> {
-        let mut said = self.unknown.clone();
+    /// What the outcome rests on beside the state.
+    pub fn caveats(&self) -> Vec<GroupCaveat> {
+        let mut caveats = self.unknown.clone();
         for member in self.members() {
-            let name = format!("{}/{}", member.pod.0, member.pod.1);
-            if let (Some(node), [first, ..]) = (&member.node, member.tied.as_slice()) {
-                let more = if member.tied.len() > 1 { format!(" and {} more", member.tied.len() - 1) } else { String::new() };
-                said.push(format!("of its group {name} could have gone to {first}{more} as well as to {node}: one is drawn by chance, and what comes after depends on it"));
+            let pod = || member.pod.clone();
+            if let Some(node) = member.node.clone().filter(|_| !member.tied.is_empty()) {
+                caveats.push(GroupCaveat::MemberTied { pod: pod(), node, tied: member.tied.clone() });
             }
-            said.extend(member.unknown.iter().map(|why| format!("where {name} of its group goes is uncertain: {why}")));
+            caveats.extend(member.unknown.clone().map(|doubt| GroupCaveat::MemberUncertain { pod: pod(), doubt }));
         }
         let own = (self.outcome == GroupOutcome::Scheduled).then_some((&self.placements, self.chosen, &self.tied));
         let above = self.above.iter().filter(|group| group.fits).map(|group| (&group.placements, group.chosen, &group.tied));
         for (placements, chosen, tied) in above.chain(own) {
-            if let (Some(at), [first, ..]) = (chosen, tied.as_slice()) {
-                let name = |at: usize| placements[at].name.as_deref().unwrap_or_default();
-                said.push(format!("placement {} is as good as {}: one is drawn by chance", name(*first), name(at)));
+            if let Some(at) = chosen.filter(|_| !tied.is_empty()) {
+                let name = |at: usize| placements[at].name.clone().unwrap_or_default();
+                caveats.push(GroupCaveat::PlacementTied { chosen: name(at), tied: tied.iter().map(|at| name(*at)).collect() });
             }
         }
-        said.extend(self.inferred.iter().cloned());
-        said
+        caveats.extend(self.inferred.iter().cloned());
+        caveats
     }
 }
 
@@ -151,6 +152,6 @@ pub struct MemberTried {
     pub tied: Vec<Arc<str>>,
     /// Why it found none.
     pub message: Option<String>,
-    /// What is unknown about the node it was given.
-    pub unknown: Option<String>,
+    /// Why the node it was given is not certain.
+    pub unknown: Option<PlacementDoubt>,
 }

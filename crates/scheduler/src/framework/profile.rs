@@ -6,6 +6,7 @@ use crate::cluster::PodInfo;
 use crate::{Arguments, Gates, Release, Rules};
 
 use super::plugin::Plugin;
+use super::unverifiable::Unverifiable;
 
 /// A plugin in a profile's list of filters.
 #[derive(Clone, Copy)]
@@ -93,8 +94,8 @@ pub struct Profile {
     pub post_filters: Vec<&'static str>,
     /// Whether preemption is part of it.
     pub preempts: bool,
-    /// Plugins and extenders it names that are not in-tree, and what else cannot be verified: each a caveat.
-    pub unverifiable: Vec<String>,
+    /// What a configuration brings that cannot be verified, such as plugins and extenders that are not in-tree.
+    pub unverifiable: Vec<Unverifiable>,
 }
 
 /// The points of GangScheduling behind PreEnqueue.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::cluster::{CachedObject, Claim, ClusterState, NodeAllocatableClaim, NodeInfo, ObjectKey, PodInfo, UndoLog, WatchedKind};
 use crate::dra::claim_name;
-use crate::framework::{Cycle, Judgement, MemberTried, NodeJudgement, PostFilters, Scope, WholePod};
+use crate::framework::{Cycle, Judgement, MemberTried, NodeJudgement, PlacementDoubt, PostFilters, Scope, WholePod};
 use crate::plugins::dynamic_resources::Wanted;
 use crate::plugins::volume_binding::reserved as volumes_reserved;
 use crate::preemption::victims;
@@ -186,7 +186,7 @@ impl Group<'_> {
             Arc::make_mut(&mut pod).node_allocatable_claims = takings;
         }
         if drawn {
-            member.tried.unknown.get_or_insert_with(|| "which of several volumes its claims get is drawn by chance".to_owned());
+            member.tried.unknown.get_or_insert(PlacementDoubt::VolumesDrawn);
         }
         scope.pending.extend(claims.iter().map(claim_name));
         let text = |text: &Option<String>| Arc::from(text.as_deref().unwrap_or_default());
@@ -244,12 +244,12 @@ impl Group<'_> {
         tried.tied = if known.is_some() { Vec::new() } else { places.into_iter().skip(1).collect() };
         let chosen = judgement.nodes.iter().find(|judged| Some(&judged.name) == tried.node.as_ref());
         let score = judgement.scores.as_ref().and_then(|scores| scores.unknown.first());
-        let score = score.map(|(plugin, why)| format!("the score of {plugin} is unknown: {why}"));
+        let score = score.map(|(plugin, missing)| PlacementDoubt::Score { plugin, missing: missing.clone() });
         let unknown = judgement
             .nodes
             .iter()
             .filter(|judged| judged.fits())
-            .find_map(|judged| Some(format!("{}: {}", judged.name, judged.unknown()?)));
+            .find_map(|judged| Some(PlacementDoubt::Filter { node: judged.name.clone(), missing: judged.unknown()?.to_owned() }));
         tried.unknown = chosen.and(unknown.or(score));
         Attempted { pod: pod.clone(), judgement, tried, permitted: None, brings: Vec::new() }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::cluster::{ClusterState, PodInfo, PodKey};
-use crate::framework::{Cycle, Listed, Profile, WholePod};
+use crate::framework::{Cycle, GroupCaveat, Listed, Profile, WholePod};
 use crate::pod_groups::{GroupId, Hierarchy, placed};
 use crate::volumes::claim_refs;
 
@@ -82,32 +82,20 @@ fn rank(pod: &PodInfo) -> (Reverse<i32>, i64, i64, Arc<str>) {
     (Reverse(pod.spec.priority), tried, pod.created.unwrap_or(0), pod.name.clone())
 }
 
-/// What the order rests on, where it could be another one.
-pub(super) fn inferred(group: &Group) -> Option<String> {
+/// That the queue is inferred, where several pods are in it.
+pub(super) fn inferred(group: &Group) -> Option<GroupCaveat> {
     let unlike = |a: &PodInfo, b: &PodInfo| !Arc::ptr_eq(&a.spec, &b.spec) || a.labels != b.labels;
     let equals = |pair: &[Arc<PodInfo>]| pair[0].spec.priority == pair[1].spec.priority && unlike(&pair[0], &pair[1]);
-    let equals = group.leaves().iter().any(|leaf| leaf.queue.windows(2).any(equals));
-    let count = group.pods().count();
-    (count > 1).then(|| {
-        let whose = if group.id.composite { format!("{count} pods of {}", group.id.name) } else { format!("group's {count} pods") };
-        let order = if equals {
-            "; the order of pods of one priority is the scheduler's alone: here those refused before come first, then the older, then by name"
-        } else {
-            ""
-        };
-        format!("that the {whose} without a node were tried together is inferred from the state{order}")
-    })
+    let order = group.leaves().iter().any(|leaf| leaf.queue.windows(2).any(equals));
+    let pods = group.pods().count();
+    let composite = group.id.composite.then(|| group.id.name.clone());
+    (pods > 1).then_some(GroupCaveat::TriedTogether { pods, composite, order })
 }
 
 /// That the cycle does not begin as long as one of the pods is gated (`backend/queue/scheduling_queue.go` runPreEnqueuePlugins, 1.37).
-pub(super) fn held_back(group: &Group) -> Option<String> {
-    let mut gated = group.leaves().into_iter().flat_map(|leaf| &leaf.gated).filter(|_| group.newer());
-    let (name, plugin) = gated.next()?;
-    let more = match gated.count() {
-        0 => "is".to_owned(),
-        more => format!("and {more} more are"),
-    };
-    Some(format!("{name} of its group {more} kept out of the queue by {plugin}: since 1.37 the others are not tried before that ends"))
+pub(super) fn held_back(group: &Group) -> Option<GroupCaveat> {
+    let gated: Vec<_> = group.leaves().into_iter().flat_map(|leaf| &leaf.gated).filter(|_| group.newer()).cloned().collect();
+    (!gated.is_empty()).then_some(GroupCaveat::HeldBack(gated))
 }
 
 /// Why the cycle does not begin: the group is not there (1.37), or its pods differ where they must not. Of several the one that a list without

@@ -26,8 +26,8 @@ pub(crate) enum Answer {
     Declines(String),
     /// It fails; why, and whether something else may as well be said of it.
     Fails { why: String, drawn: bool },
-    /// It was not looked into, for this reason.
-    Unknown(String),
+    /// It was not looked into: so many possible victims on so many nodes are too many to try.
+    NotTried { victims: usize, nodes: usize },
 }
 
 const NO_VICTIMS: &str = "No preemption victims found for incoming preemptor";
@@ -99,11 +99,7 @@ impl Group<'_> {
         }
         let cost = (lower.len() + 1).saturating_mul(self.pods().count()).saturating_mul(state.node_count().max(1));
         if cost > TRIALS {
-            return Answer::Unknown(format!(
-                "whether preemption would make room for the group was not looked into: {} possible victims on {} nodes are too many to try",
-                lower.len(),
-                state.node_count()
-            ));
+            return Answer::NotTried { victims: lower.len(), nodes: state.node_count() };
         }
         let mut state = UndoLog::new(state);
         for pod in lower.iter().flat_map(|unit| &unit.pods) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::cluster::ClusterState;
-use crate::framework::{CompositeTried, GroupCycle, GroupOutcome, PlacementTried};
+use crate::framework::{CompositeTried, GroupCaveat, GroupCycle, GroupOutcome, PlacementTried};
 
 use super::Group;
 use super::attempt::Tried;
@@ -42,15 +42,12 @@ impl Turn<'_, '_> {
         match answer {
             Some(Answer::Helps { victims, tied, .. }) => {
                 cycle.victims.clone_from(victims);
-                if *tied {
-                    let why = "other pods may have to go for the group: that depends on what the scheduler draws by chance";
-                    cycle.inferred.push(why.to_owned());
-                }
+                cycle.inferred.extend(tied.then_some(GroupCaveat::VictimsDrawn));
             }
-            Some(Answer::Fails { drawn: true, .. }) => {
-                cycle.inferred.push("which node or pod the error names is drawn by chance".to_owned());
+            Some(Answer::Fails { drawn: true, .. }) => cycle.inferred.push(GroupCaveat::ErrorDrawn),
+            Some(Answer::NotTried { victims, nodes }) => {
+                cycle.unknown.push(GroupCaveat::PreemptionNotTried { victims: *victims, nodes: *nodes });
             }
-            Some(Answer::Unknown(why)) => cycle.unknown.push(why.clone()),
             _ => {}
         }
         cycle

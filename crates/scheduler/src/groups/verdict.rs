@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::Profile;
 use crate::cluster::{ClusterState, PodInfo, PodKey, WatchedKind};
-use crate::framework::{Cycle, GroupCycle, GroupOutcome, Judgement, PostFilters, Refusal, Scope, WholePod};
+use crate::framework::{Cycle, GroupCaveat, GroupCycle, GroupOutcome, Judgement, PostFilters, Refusal, Scope, WholePod};
 
 use super::final_status::Standing;
 use super::placement::PodGroupAlgorithmResult;
@@ -41,7 +41,7 @@ pub(crate) fn judge(
         let outcome = PodGroupAlgorithmResult::failed(Status::Error(error.clone()));
         let mut cycle = turn.described(&outcome, None, state);
         let several = mismatches.iter().any(|other| other != error);
-        cycle.inferred.extend(several.then(|| "which of the pods that differ from their group is told is drawn by chance".to_owned()));
+        cycle.inferred.extend(several.then_some(GroupCaveat::MismatchDrawn));
         return Some(turn.unreached(state, &outcome.status, cycle));
     }
     let mut outcome = root.run(state, Mode { post_filter: root.post_filters(), on_copies: false });
@@ -114,7 +114,7 @@ impl Turn<'_, '_> {
     }
 
     /// What is said where another placement may be reported with other words for the pod.
-    fn drawn(&self, outcome: &mut PodGroupAlgorithmResult, answer: Option<&Answer>, message: &Option<String>) -> Option<String> {
+    fn drawn(&self, outcome: &mut PodGroupAlgorithmResult, answer: Option<&Answer>, message: &Option<String>) -> Option<GroupCaveat> {
         let now = self.chosen(outcome);
         let differ = self.alternatives(self.root, outcome).iter().any(|choice| {
             self.choose(outcome, choice);
@@ -127,9 +127,8 @@ impl Turn<'_, '_> {
             (group, told) = (&group.children[place], above.below().get(place));
         }
         let drawn = told.filter(|_| differ)?;
-        let name = drawn.chosen.and_then(|at| drawn.tries[at].0.name.as_deref()).unwrap_or_default();
-        let tries = drawn.tries.len();
-        Some(format!("the scheduler reports the first of {tries} placements it tries, in an order drawn by chance: here {name}"))
+        let name = drawn.chosen.and_then(|at| drawn.tries[at].0.name.clone()).unwrap_or_default();
+        Some(GroupCaveat::PlacementReported { name, tried: drawn.tries.len() })
     }
 
     /// The judgement of a pod that was not tried.
@@ -147,10 +146,10 @@ impl Turn<'_, '_> {
     }
 
     /// The judgement of a pod that is not tried before the groups above its own are there, where nothing else keeps it from the queue.
-    fn kept_aside(&self, state: &ClusterState, why: &str) -> Judged {
+    fn kept_aside(&self, state: &ClusterState, error: &str) -> Judged {
         let mut cycle = self.described(&PodGroupAlgorithmResult::failed(Status::Success), None, state);
         cycle.outcome = GroupOutcome::Unknown;
-        cycle.unknown.push(format!("the scheduler keeps the pod aside ({why}): here it is judged as if it were alone"));
+        cycle.unknown.push(GroupCaveat::KeptAside { error: error.to_owned() });
         let mut judgement = Cycle::new(self.pod, state, self.root.profile).judge();
         judgement.group = Some(Box::new(cycle));
         Judged { judgement, scope: Scope::default(), assumed: Vec::new() }

@@ -44,5 +44,5 @@ pub(crate) use preemption_rules::BudgetCount;
 pub use rules::Rules;
 pub(crate) use span::{Span, between, since};
 pub(crate) use validation_words::ValidationWords;
-pub use version::{VersionFrom, detect};
+pub use version::{VersionEvidence, VersionFrom, detect};
 pub(crate) use volume_rules::VolumeRules;

@@ -1,29 +1,61 @@
 //! Which release's scheduler was at work, by what the data holds.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::cluster::{ClusterState, NodeInfo, PodInfo};
 
 use super::rules::patches_differ;
 use crate::{NEWEST_SCHEDULER, Release, UnknownRelease, scheduler_patch, scheduler_release};
 
-/// From what the scheduler's release is known.
+/// The evidence for a scheduler's release.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VersionEvidence {
+    /// The caller gives it.
+    Given,
+    /// The caller gives the release, and this shows its patch.
+    PatchFrom(Box<Self>),
+    /// The image of kube-scheduler's own pod in kube-system.
+    SchedulerImage {
+        /// The pod's name.
+        pod: Arc<str>,
+        /// The image, with its tag.
+        image: Arc<str>,
+    },
+    /// The newest `kubeletVersion` of the nodes.
+    Kubelets {
+        /// Whether of nodes of the control plane alone.
+        control_plane: bool,
+        /// The version as the nodes have it.
+        version: String,
+        /// How many nodes have it.
+        nodes: usize,
+    },
+    /// Words of recorded refusals that only some releases write.
+    RecordedMessages(&'static str),
+    /// Nothing in the data shows it.
+    Assumed,
+    /// This shows the release, and of its patches the newest is assumed.
+    NewestPatchAssumed(Box<Self>),
+}
+
+/// A scheduler's release, and from what it is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VersionFrom {
     /// The release.
     pub release: Release,
     /// Its patch, if known.
     pub patch: Option<u16>,
-    /// The evidence, in words.
-    pub evidence: String,
+    /// The evidence.
+    pub evidence: VersionEvidence,
 }
 
 /// Finds the scheduler's release: its own image, else the kubelets (the control plane's first), else the words of recorded refusals; the newest known if nothing says.
 pub fn detect(state: &ClusterState) -> VersionFrom {
-    scheduler_image(state).or_else(|| kubelets(state)).or_else(|| recorded(state)).unwrap_or_else(|| VersionFrom {
+    scheduler_image(state).or_else(|| kubelets(state)).or_else(|| recorded(state)).unwrap_or(VersionFrom {
         release: NEWEST_SCHEDULER,
         patch: None,
-        evidence: "assumed: nothing in the data tells the version".to_owned(),
+        evidence: VersionEvidence::Assumed,
     })
 }
 
@@ -34,19 +66,18 @@ impl VersionFrom {
     /// `text` is no version, or older than any whose rules are known.
     pub fn said(text: &str, found: &Self) -> Result<Self, UnknownRelease> {
         let release = scheduler_release(text)?;
-        let evidence = "--scheduler-version".to_owned();
         Ok(match scheduler_patch(text) {
             None if found.release == release && found.patch.is_some() && patches_differ(release) => {
-                Self { release, patch: found.patch, evidence: format!("{evidence}, its patch by {}", found.evidence) }
+                Self { release, patch: found.patch, evidence: VersionEvidence::PatchFrom(Box::new(found.evidence.clone())) }
             }
-            patch => Self { release, patch, evidence },
+            patch => Self { release, patch, evidence: VersionEvidence::Given },
         })
     }
 
     /// The same, its evidence with what is assumed of the patch where the rules of patches differ.
     pub fn with_assumption(mut self) -> Self {
         if self.patch.is_none() && patches_differ(self.release) {
-            self.evidence.push_str("; its newest patch is assumed");
+            self.evidence = VersionEvidence::NewestPatchAssumed(Box::new(self.evidence));
         }
         self
     }
@@ -59,7 +90,8 @@ fn scheduler_image(state: &ClusterState) -> Option<VersionFrom> {
         let image = pod.spec.images.first()?;
         let version = image.rsplit_once(':')?.1;
         let release = scheduler_release(version).ok()?;
-        Some(VersionFrom { release, patch: scheduler_patch(version), evidence: format!("image {image} of pod kube-system/{}", pod.name) })
+        let evidence = VersionEvidence::SchedulerImage { pod: pod.name.clone(), image: image.clone() };
+        Some(VersionFrom { release, patch: scheduler_patch(version), evidence })
     })
 }
 
@@ -80,10 +112,9 @@ fn kubelets(state: &ClusterState) -> Option<VersionFrom> {
         }
         versions.into_iter().next_back()
     };
-    let (which, ((release, patch, version), count)) =
-        newest(&is_control_plane).map(|found| ("control-plane node", found)).or_else(|| Some(("node", newest(&|_| true)?)))?;
-    let plural = if count == 1 { "" } else { "s" };
-    Some(VersionFrom { release, patch, evidence: format!("{which} kubeletVersion ({version} on {count} node{plural})") })
+    let (control_plane, ((release, patch, version), nodes)) =
+        newest(&is_control_plane).map(|found| (true, found)).or_else(|| Some((false, newest(&|_| true)?)))?;
+    Some(VersionFrom { release, patch, evidence: VersionEvidence::Kubelets { control_plane, version: version.to_owned(), nodes } })
 }
 
 /// Words that only some releases use, with the newest release that does.
@@ -99,7 +130,7 @@ const WORDS: &[(&str, Release)] = &[
 fn recorded(state: &ClusterState) -> Option<VersionFrom> {
     let messages: Vec<_> = state.pods().filter_map(|pod| pod.scheduled.as_ref()).filter(|condition| !condition.status).collect();
     let (words, release) = WORDS.iter().find(|(words, _)| messages.iter().any(|condition| condition.message.contains(words)))?;
-    Some(VersionFrom { release: *release, patch: None, evidence: format!("words of recorded refusals (\"{words}\")") })
+    Some(VersionFrom { release: *release, patch: None, evidence: VersionEvidence::RecordedMessages(words) })
 }
 
 #[cfg(test)]
@@ -108,15 +139,15 @@ mod tests {
 
     #[test]
     fn the_data_tells_the_patch_that_is_not_said() {
-        let kubelet = "node kubeletVersion (v1.20.2 on 4 nodes)";
-        let found = VersionFrom { release: Release(20), patch: Some(2), evidence: kubelet.to_owned() };
+        let kubelets = VersionEvidence::Kubelets { control_plane: false, version: "v1.20.2".to_owned(), nodes: 4 };
+        let found = VersionFrom { release: Release(20), patch: Some(2), evidence: kubelets.clone() };
         let said = |text: &str| {
             let version = VersionFrom::said(text, &found).unwrap().with_assumption();
             (version.patch, version.evidence)
         };
-        assert_eq!(said("1.20"), (Some(2), format!("--scheduler-version, its patch by {kubelet}")));
-        assert_eq!(said("v1.20.15"), (Some(15), "--scheduler-version".to_owned()));
-        assert_eq!(said("1.21"), (None, "--scheduler-version; its newest patch is assumed".to_owned()));
-        assert_eq!(said("1.33"), (None, "--scheduler-version".to_owned()));
+        assert_eq!(said("1.20"), (Some(2), VersionEvidence::PatchFrom(Box::new(kubelets))));
+        assert_eq!(said("v1.20.15"), (Some(15), VersionEvidence::Given));
+        assert_eq!(said("1.21"), (None, VersionEvidence::NewestPatchAssumed(Box::new(VersionEvidence::Given))));
+        assert_eq!(said("1.33"), (None, VersionEvidence::Given));
     }
 }

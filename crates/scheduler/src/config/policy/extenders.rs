@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::Profile;
 use crate::cluster::is_extended;
-use crate::config::extenders::{left_to, sentences};
+use crate::config::extenders::{left_to, unverifiable};
 use crate::release::PolicyRules;
 use crate::validation::Document;
 
@@ -40,7 +40,7 @@ pub(super) fn check(document: &Document<'_>) -> Vec<String> {
 pub(super) fn read(document: &Document<'_>, profile: &mut Profile) -> bool {
     let extenders = document.field("extenders").elements();
     for extender in &extenders {
-        profile.unverifiable.extend(sentences(extender));
+        profile.unverifiable.extend(unverifiable(extender));
         if PolicyRules::of(profile.release).leaves_resources_to_extenders() {
             profile.arguments.ignored_resources.extend(left_to(extender));
         }

@@ -6,7 +6,7 @@ use super::refusals::got_nothing;
 use super::{Context, kept, registry};
 use crate::legacy::{self, ArguedPredicate};
 use crate::validation::Document;
-use crate::{FilterEntry, Plugin, registry as rules};
+use crate::{FilterEntry, Plugin, Unverifiable, registry as rules};
 
 /// An entry of the list: the name it runs under and its rule.
 struct Entry {
@@ -20,12 +20,16 @@ enum Rule {
     ServiceAffinity(Vec<Arc<str>>),
 }
 
-/// Reads the list. What cannot be verified, or never runs, becomes a caveat.
-pub(super) fn read(list: &Document<'_>, context: &Context<'_>, caveats: &mut Vec<String>) -> Result<Vec<FilterEntry>, Vec<String>> {
+/// Reads the list; adds what cannot be verified or never runs to `unverifiable`.
+pub(super) fn read(
+    list: &Document<'_>,
+    context: &Context<'_>,
+    unverifiable: &mut Vec<Unverifiable>,
+) -> Result<Vec<FilterEntry>, Vec<String>> {
     let mut wrong = Vec::new();
     let mut entries: Vec<Entry> = Vec::new();
     for document in list.elements() {
-        match entry(&document, context, caveats) {
+        match entry(&document, context, unverifiable) {
             Ok(entry) => add(entry, &mut entries, context),
             Err(reason) => wrong.push(reason),
         }
@@ -40,16 +44,15 @@ pub(super) fn read(list: &Document<'_>, context: &Context<'_>, caveats: &mut Vec
     if context.rules().runs_predicates_by_name() {
         entries.sort_by(|one, other| one.name.cmp(&other.name));
     } else {
-        for entry in entries.iter().filter(|entry| place(entry).is_none()) {
-            caveats.push(format!("The predicate {} is not in the order of predicates of {}: it never runs.", entry.name, context.release));
-        }
+        let unordered = entries.iter().filter(|entry| place(entry).is_none());
+        unverifiable.extend(unordered.map(|entry| Unverifiable::UnorderedPredicate { name: entry.name.clone(), release: context.release }));
         entries.retain(|entry| place(entry).is_some());
         entries.sort_by_key(place);
     }
     if context.rules().entries_are_plugins() { as_plugins(entries, context) } else { Ok(entries.into_iter().map(predicate).collect()) }
 }
 
-fn entry(document: &Document<'_>, context: &Context<'_>, caveats: &mut Vec<String>) -> Result<Entry, String> {
+fn entry(document: &Document<'_>, context: &Context<'_>, unverifiable: &mut Vec<Unverifiable>) -> Result<Entry, String> {
     let rules = context.rules();
     let name = match document.field("name").text() {
         "PodFitsPorts" if rules.has_legacy_registry() => "PodFitsHostPorts".to_owned(),
@@ -79,7 +82,7 @@ fn entry(document: &Document<'_>, context: &Context<'_>, caveats: &mut Vec<Strin
         return Ok(Entry { name: own("CheckNodeLabelPresence"), rule: Rule::LabelPresence(labels) });
     }
     if name == "PodToleratesNodeNoExecuteTaints" && !rules.has_legacy_registry() {
-        caveats.push(format!("A released kube-scheduler {} does not register {name} and refuses this Policy.", context.release));
+        unverifiable.push(Unverifiable::UnregisteredPredicate { name: name.clone(), release: context.release });
     } else if !registry::is_predicate(&name, context) {
         return Err(rules.not_found("predicate", &name));
     }

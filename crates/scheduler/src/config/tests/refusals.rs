@@ -1,5 +1,7 @@
 //! What validation and the making of profiles say.
 
+use crate::Unverifiable;
+
 use super::{MADE, beta, read, refused, scores, v1};
 
 #[test]
@@ -151,8 +153,5 @@ fn a_panic_is_a_refusal() {
 fn files_of_an_extender_are_named() {
     let yaml = v1("extenders: [{urlPrefix: 'http://x', bindVerb: b, tlsConfig: {caFile: /etc/ca, certFile: /etc/c, certData: YQ==}}]");
     let profile = read(&yaml, 30).unwrap().profiles.remove(0);
-    assert_eq!(
-        profile.unverifiable[1],
-        "The extender http://x reads /etc/ca when kube-scheduler starts, which fails without; whether it could is not in etcd."
-    );
+    assert_eq!(profile.unverifiable[1], Unverifiable::ExtenderFiles { url: "http://x".to_owned(), files: vec!["/etc/ca".to_owned()] });
 }

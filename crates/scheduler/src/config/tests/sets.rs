@@ -1,6 +1,6 @@
 //! What sets of plugins and arguments come to.
 
-use crate::{Gates, Profile, Release, SchedulerConfiguration, ScoringStrategy};
+use crate::{Gates, Profile, Release, SchedulerConfiguration, ScoringStrategy, Unverifiable};
 
 use super::{beta, filters, read, refused, scores, v1};
 
@@ -12,7 +12,7 @@ fn nothing_said_is_the_default_profile_of_every_release() {
             let default = Profile::new(Release(minor), Gates::new(Release(minor)));
             assert_eq!((filters(&profile), scores(&profile)), (filters(&default), scores(&default)), "{version} in 1.{minor}");
             assert_eq!((profile.preempts, profile.arguments), (default.preempts, default.arguments), "{version} in 1.{minor}");
-            assert_eq!(profile.unverifiable, Vec::<String>::new(), "{version} in 1.{minor}");
+            assert_eq!(profile.unverifiable, [], "{version} in 1.{minor}");
         }
     }
 }
@@ -47,7 +47,7 @@ profiles:
         "InterPodAffinity×1 TaintToleration×7 NodeAffinity×2 VolumeBinding×1 NodeResourcesBalancedAllocation×1 NodeResourcesFit×4"
     );
     assert!(!filters(profile).contains(&"NodePorts") && filters(profile).contains(&"TaintToleration"));
-    assert!(profile.unverifiable.iter().any(|text| text.contains("OurOwn")), "{:?}", profile.unverifiable);
+    assert_eq!(profile.unverifiable, [Unverifiable::OutOfTreePlugin("OurOwn".to_owned())]);
 }
 
 #[test]
@@ -95,7 +95,7 @@ profiles:
 fn extenders_are_named() {
     let profile =
         read(&v1("extenders: [{urlPrefix: 'http://x', filterVerb: filter, prioritizeVerb: p, weight: 2}]"), 30).unwrap().profiles.remove(0);
-    assert_eq!(profile.unverifiable, ["The extender http://x may refuse nodes and add points; what it answered is not in etcd."]);
+    assert_eq!(profile.unverifiable, [Unverifiable::Extender { url: "http://x".to_owned(), filters: true, prioritizes: true }]);
     refused(
         &v1("extenders: [{urlPrefix: 'http://x', prioritizeVerb: p}]"),
         30,
@@ -108,7 +108,7 @@ fn v1beta2_overlooks_multi_point() {
     let disabled = "profiles: [{plugins: {multiPoint: {disabled: [{name: '*'}]}, preEnqueue: {disabled: [{name: '*'}]}}}]";
     let profile = &read(&beta("v1beta2", disabled), 27).unwrap().profiles[0];
     assert!(scores(profile).starts_with("NodeResourcesBalancedAllocation×1 ") && profile.pre_enqueues.contains(&"SchedulingGates"));
-    assert_eq!(profile.unverifiable, Vec::<String>::new());
+    assert_eq!(profile.unverifiable, []);
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn up_to_1_25_a_plugin_enabled_twice_may_come_twice() {
         "profiles: [{plugins: {score: {enabled: [{name: ImageLocality}, {name: SelectorSpread}, {name: TaintToleration, weight: 5}]}}}]";
     let profile = &read(&beta("v1beta3", plugins), 25).unwrap().profiles[0];
     assert!(scores(profile).starts_with("ImageLocality×1 TaintToleration×5 NodeAffinity×2"), "{}", scores(profile));
-    assert!(profile.unverifiable[0].starts_with("The score of TaintToleration runs twice"), "{:?}", profile.unverifiable);
+    assert_eq!(profile.unverifiable[0], Unverifiable::ScoreRunsTwice { plugin: "TaintToleration".to_owned(), release: Release(25) });
     let profile = &read(&beta("v1beta3", plugins), 26).unwrap().profiles[0];
     assert_eq!((&*profile.without_prescore, &*profile.unverifiable), (&["SelectorSpread"][..], &[][..]));
 }

@@ -1,0 +1,91 @@
+//! What the outcome of a group's cycle rests on beside the cluster's state: what is inferred, drawn by chance or unknown.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::cluster::PodKey;
+
+/// A reason why the cycle of a pod group may have gone otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GroupCaveat {
+    /// The scheduler keeps the pod out of the queue until the groups above its own exist; it is evaluated as if it had no group (since 1.37).
+    KeptAside {
+        /// Upstream's error.
+        error: String,
+    },
+    /// Whether preemption makes room for the group was not computed: there is too much to try.
+    PreemptionNotTried {
+        /// Units of pods that may be evicted.
+        victims: usize,
+        /// Nodes of the cluster.
+        nodes: usize,
+    },
+    /// A pod of the group could have gone to other nodes, of which one is drawn by chance.
+    MemberTied {
+        /// The pod.
+        pod: PodKey,
+        /// The node it was given.
+        node: Arc<str>,
+        /// The others.
+        tied: Vec<Arc<str>>,
+    },
+    /// Which node a pod of the group gets is not certain.
+    MemberUncertain {
+        /// The pod.
+        pod: PodKey,
+        /// Why.
+        doubt: PlacementDoubt,
+    },
+    /// Other placements are as good as the one chosen; one is drawn by chance.
+    PlacementTied {
+        /// The one chosen.
+        chosen: Arc<str>,
+        /// The others.
+        tied: Vec<Arc<str>>,
+    },
+    /// Several pods differ from their group; which one the error names is drawn by chance.
+    MismatchDrawn,
+    /// Which pods preemption evicts for the group is drawn by chance.
+    VictimsDrawn,
+    /// Which node or pod the error of preemption names is drawn by chance.
+    ErrorDrawn,
+    /// That the group's pods without a node were tried in one cycle is inferred from the state.
+    TriedTogether {
+        /// How many.
+        pods: usize,
+        /// The composite group they belong to, if it is one.
+        composite: Option<Arc<str>>,
+        /// Whether their order is inferred too: pods of one priority differ.
+        order: bool,
+    },
+    /// Pods of the group, each with the PreEnqueue plugin that keeps it out of the queue: since 1.37 the others wait for them.
+    HeldBack(Vec<(Arc<str>, &'static str)>),
+    /// No placement fits, and the scheduler reports the one it tries first, in an order drawn by chance.
+    PlacementReported {
+        /// The one taken for reported.
+        name: Arc<str>,
+        /// How many are tried.
+        tried: usize,
+    },
+}
+
+/// Why the node of one pod of a group is not certain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlacementDoubt {
+    /// Which of several volumes its claims get is drawn by chance.
+    VolumesDrawn,
+    /// A filter's verdict on a node that seems to fit is unknown.
+    Filter {
+        /// The node.
+        node: Arc<str>,
+        /// The missing evidence.
+        missing: String,
+    },
+    /// A score is unknown.
+    Score {
+        /// The plugin.
+        plugin: &'static str,
+        /// The missing evidence.
+        missing: Cow<'static, str>,
+    },
+}

@@ -1,0 +1,211 @@
+//! The words of caveats: why a scheduler may have decided otherwise, and what is assumed of it.
+
+use std::sync::Arc;
+
+use ketcd_scheduler::{Assumption, Caveat, DecidedBy, Explanation, Sample, StateSeen, UnreadObject, VersionEvidence};
+
+use super::group_caveats::group_caveat;
+use super::unverifiable::unverifiable;
+
+/// So many names are shown of many.
+const NAMED: usize = 3;
+
+/// The caveats of an explanation, each a sentence without its full stop.
+pub(super) fn caveats(explanation: &Explanation) -> Vec<String> {
+    explanation.caveats.iter().flat_map(sentences).collect()
+}
+
+/// What is assumed of its scheduler, each a sentence.
+pub(super) fn assumptions(explanation: &Explanation) -> Vec<String> {
+    let sentence = |assumption: &Assumption| match assumption {
+        Assumption::Unverifiable(of) => unverifiable(of),
+        Assumption::DefaultProfile(release) => {
+            format!("the scheduler's configuration is not in etcd: the default profile of {release} is assumed, without extenders")
+        }
+    };
+    explanation.assumptions.iter().map(sentence).collect()
+}
+
+/// From what a scheduler's release is known, a fragment.
+pub fn version_evidence(evidence: &VersionEvidence) -> String {
+    match evidence {
+        VersionEvidence::Given => "--scheduler-version".to_owned(),
+        VersionEvidence::PatchFrom(found) => format!("--scheduler-version, its patch by {}", version_evidence(found)),
+        VersionEvidence::SchedulerImage { pod, image } => format!("image {image} of pod kube-system/{pod}"),
+        VersionEvidence::Kubelets { control_plane, version, nodes } => {
+            let which = if *control_plane { "control-plane node" } else { "node" };
+            let plural = if *nodes == 1 { "" } else { "s" };
+            format!("{which} kubeletVersion ({version} on {nodes} node{plural})")
+        }
+        VersionEvidence::RecordedMessages(words) => format!("words of recorded refusals (\"{words}\")"),
+        VersionEvidence::Assumed => "assumed: nothing in the data tells the version".to_owned(),
+        VersionEvidence::NewestPatchAssumed(evidence) => format!("{}; its newest patch is assumed", version_evidence(evidence)),
+    }
+}
+
+/// A caveat in one sentence; unread objects in one each.
+fn sentences(caveat: &Caveat) -> Vec<String> {
+    vec![match caveat {
+        Caveat::Unread(objects) => return unread(objects),
+        Caveat::NoAttempt(decided_by) => no_attempt(*decided_by).to_owned(),
+        Caveat::OtherProfile { requested, applied } => {
+            format!("the pod asks for scheduler \"{requested}\", whose rules are not known: those of {applied} are a hypothesis")
+        }
+        Caveat::UnknownRelease { release, applied } => {
+            format!("the rules of {applied} are applied to {release}, whose own are not known here")
+        }
+        Caveat::OtherReleaseRecorded { applied, recorded } => {
+            format!("judged by the rules of {applied}, while the data speaks of {recorded}")
+        }
+        Caveat::EventOnly => "only an Event tells of this refusal: the pod was deleted or bound before it was written".to_owned(),
+        Caveat::StateSeen { state, revision } => state_seen(*state, *revision),
+        Caveat::UnknownFilters { nodes, missing } => {
+            format!("{} of the nodes that seem to fit are unknown to a filter: {missing}", nodes.len())
+        }
+        Caveat::UnknownScore { plugin, missing } => format!("the score of {plugin} is unknown: {missing}"),
+        Caveat::EndsWithError => "by these rules the attempt ends with an error".to_owned(),
+        Caveat::DriverWait { nodes, every, reason } => driver_wait(nodes, *every, reason),
+        Caveat::Group(caveat) => group_caveat(caveat),
+        Caveat::WaitsOnPermit(waits) => {
+            format!("{waits}: which of the group's other pods are given nodes at the same time is not in etcd")
+        }
+        Caveat::OneOfSeveralResources { nodes } => one_of_several(nodes),
+        Caveat::ClaimUseForgotten { release, claim } => {
+            format!("{release} forgets that claim {claim} is used once it tried preemption on its user's node: the pod may have passed")
+        }
+        Caveat::ClaimUseOvercounted { release, claim } => format!(
+            "{release} may take claim {claim} for used, as a pod that uses it was nominated to a node: the pod may have been refused"
+        ),
+        Caveat::OtherMessage => "the recorded message differs from the one these rules give for this state".to_owned(),
+        Caveat::EqualMessages(messages) => equal_messages(messages),
+        Caveat::Sampled { sample, failing, plugins } => sampled(*sample, failing.as_deref(), plugins),
+        Caveat::Nominated(node) => {
+            format!("the pod was nominated to {node}, which fits: no other node was looked at and nothing scored")
+        }
+        Caveat::ImageHistoryCompacted => "ImageLocality counts nodes by their history, part of which was compacted away".to_owned(),
+        Caveat::UncertainScore { plugin, nodes } => uncertain_score(plugin, nodes),
+        Caveat::NextBest(node) => next_best(node),
+        Caveat::PreemptionSampled { kept, candidates } => preemption_sampled(*kept, *candidates),
+        Caveat::EqualVictims { nodes } => equal_victims(nodes),
+        Caveat::BudgetOrder { nodes } => budget_order(nodes),
+    }]
+}
+
+/// Why a pod without an attempt is evaluated all the same.
+fn no_attempt(decided_by: DecidedBy) -> &'static str {
+    match decided_by {
+        DecidedBy::Kubelet => "it is a static pod: its kubelet runs it and no scheduler decided; judged as if it were to be placed now",
+        DecidedBy::Creator => "it was created with its node, so no scheduler decided; judged as if it were to be placed now",
+        DecidedBy::Unreadable | DecidedBy::Scheduler => {
+            "when the pod was bound cannot be read: it is judged as if it were to be placed now"
+        }
+    }
+}
+
+fn state_seen(state: StateSeen, revision: i64) -> String {
+    match state {
+        StateSeen::BeforeOwnWrites => format!(
+            "r{} is the first that the attempt itself wrote (volumes and claims bound, victims deleted, its nomination): it saw nothing later",
+            revision + 1
+        ),
+        StateSeen::WithoutOwnWrites => {
+            "what the attempt itself wrote (volumes and claims bound, victims deleted, its nomination) was taken back".to_owned()
+        }
+        StateSeen::AtItsTurn => format!("the pod was decided on at once: what others wrote after r{revision} came too late to be seen"),
+        StateSeen::Earlier => {
+            format!("the recorded outcome does not follow from the revision before it; it was judged on r{revision}")
+        }
+    }
+}
+
+/// The first unread objects, and how many more there are.
+fn unread(objects: &[UnreadObject]) -> Vec<String> {
+    let sentence = |object: &UnreadObject| match object {
+        UnreadObject::Problem(problem) => format!("{}: {}", problem.object, problem.what),
+        UnreadObject::Unreadable(unreadable) => unreadable.to_string(),
+    };
+    let mut sentences: Vec<String> = objects.iter().take(NAMED).map(sentence).collect();
+    match objects.len() - sentences.len() {
+        0 => {}
+        1 => sentences.push("1 more object could not be read in full".to_owned()),
+        more => sentences.push(format!("{more} more objects could not be read in full")),
+    }
+    sentences
+}
+
+fn driver_wait(nodes: &[Arc<str>], every: bool, reason: &str) -> String {
+    let nodes = match nodes.len() {
+        _ if every => "a node".to_owned(),
+        ..=NAMED => nodes.join(", "),
+        many => format!("{} or one of {} more nodes", nodes[..NAMED].join(", "), many - NAMED),
+    };
+    format!("once {nodes} is chosen, DynamicResources refuses the pod there: {reason}")
+}
+
+fn one_of_several(nodes: &[Arc<str>]) -> String {
+    format!(
+        "on {} several extended resources are lacking, of which 1.17 names one, left to chance: the message may name another",
+        first(nodes, 1)
+    )
+}
+
+/// The first of some nodes: `n1, n2 and 12 more nodes`.
+fn first(nodes: &[Arc<str>], shown: usize) -> String {
+    let shown = nodes.len().min(shown);
+    let more = nodes.len() - shown;
+    let names = nodes[..shown].join(", ");
+    if more > 0 { format!("{names} and {more} more nodes") } else { names }
+}
+
+fn equal_messages(messages: &[String]) -> String {
+    let more = if messages.len() > 1 { format!(" (and {} more)", messages.len() - 1) } else { String::new() };
+    format!("what the message says is left to chance; it may as well be{more}: {}", messages.first().map_or("", String::as_str))
+}
+
+fn sampled(sample: Sample, failing: Option<&str>, plugins: &[&str]) -> String {
+    let depends = match (failing, plugins) {
+        (Some(node), _) => format!(": the attempt fails only if it came to {node}"),
+        (None, []) => "; no score depends on it".to_owned(),
+        (None, [one]) => format!("; the points of {one} depend on it"),
+        (None, [firsts @ .., last]) => format!("; the points of {} and {last} depend on it", firsts.join(", ")),
+    };
+    let Sample { of, fit, enough } = sample;
+    format!("of {of} nodes {fit} fit, and the scheduler stops after {enough} that do; which ones it looked at is not recorded{depends}")
+}
+
+fn uncertain_score(plugin: &str, nodes: &[Arc<str>]) -> String {
+    format!(
+        "{plugin} of {} may be other than shown: image lists changed as the decision was made, or while a refused pod may have been retried in \
+         vain, and what the scheduler had counted by then is not in etcd",
+        first(nodes, NAMED)
+    )
+}
+
+fn next_best(node: &str) -> String {
+    format!(
+        "{node} may be what a pod like this one left as its next best less than half a second before: such a node is taken without a look at \
+         others (OpportunisticBatching), and whether it was so is not in etcd"
+    )
+}
+
+fn preemption_sampled(kept: usize, candidates: usize) -> String {
+    format!(
+        "preemption stops at {kept} of the {candidates} nodes it could make room on, from a start drawn by chance: which ones is not recorded, \
+         and the node picked depends on it"
+    )
+}
+
+fn equal_victims(nodes: &[Arc<str>]) -> String {
+    format!(
+        "on {} other pods of the same importance may have to go: that depends on their order in the scheduler's cache",
+        nodes.join(", ")
+    )
+}
+
+fn budget_order(nodes: &[Arc<str>]) -> String {
+    format!(
+        "on {} the victims depend on the order in which the disruption budgets of one pod, or the pods of one group, are taken, which is left \
+         to chance: others may have to go, and another node may be picked",
+        nodes.join(", ")
+    )
+}
