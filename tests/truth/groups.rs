@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use ketcd_scheduler::cluster::PodInfo;
 use ketcd_scheduler::{
-    Explanation, Gates, GroupCycle, GroupOutcome, Judgement, MemberTried, NodeJudgement, Profile, Release, Replay, Scheduler,
+    Explanation, Gates, GroupCaveat, GroupCycle, GroupOutcome, Judgement, MemberTried, NodeJudgement, Profile, Release, Replay, Scheduler,
     SchedulerConfiguration, Verdict, VersionEvidence, VersionFrom, WholePod,
 };
 use serde_json::{Value, json};
@@ -120,7 +120,7 @@ fn member<'g>(group: &'g GroupCycle, name: &str) -> Option<&'g MemberTried> {
 
 /// The victims of a group, unless chance chooses them.
 fn victims(group: &GroupCycle) -> Option<Value> {
-    let drawn = group.inferred.iter().any(|why| why.contains("other pods may have to go"));
+    let drawn = group.inferred.iter().any(|why| *why == GroupCaveat::VictimsDrawn);
     let victims: BTreeSet<String> = group.victims.iter().filter(|pod| !pod.terminating).map(|pod| pod.full_name()).collect();
     (!drawn).then(|| json!(victims))
 }
@@ -182,7 +182,7 @@ fn compare_tree(truth: &Value, replay: &mut Replay, compared: &mut usize) -> Vec
         if let Some(victims) = victims(group) {
             checks.check(format!("victims, of {name}"), victims, &truth["victims"]);
         }
-        let held_back = group.inferred.iter().any(|why| why.contains("kept out of the queue"));
+        let held_back = group.inferred.iter().any(|why| matches!(why, GroupCaveat::HeldBack(_)));
         checks.check(format!("{name} waits for others"), json!(held_back), &json!(truth["gated"] != json!({})));
         // Within one run a pod is tried on a set of nodes once; what comes later is of preemption.
         let nodes: BTreeSet<&str> = judgement.nodes.iter().map(|node| &*node.name).collect();

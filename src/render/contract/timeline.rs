@@ -74,7 +74,7 @@ pub struct Phase<'a> {
     /// How that is known; null where nothing tells who did it.
     pub by_from: Option<ActorFrom>,
     /// More about it; may be empty. For people: the words are not part of the contract.
-    pub detail: &'a str,
+    pub detail: String,
     /// Whether it took longest of all, counted from the phase before.
     pub longest: bool,
     /// What happened, such as `Created`, `Scheduled`, `Ready`, `Deleted`.
@@ -171,7 +171,7 @@ pub struct Rollout<'a> {
     /// How that is known; null where nothing tells who it was.
     pub by_from: Option<ActorFrom>,
     /// What changed in the template, or its images where it is the first. For people: the words are not part of the contract.
-    pub change: &'a str,
+    pub change: String,
     /// The annotation `kubernetes.io/change-cause`; null where it is not set.
     pub change_cause: Option<&'a str>,
     /// The revision in which it ended; null while it goes on.
@@ -185,7 +185,7 @@ pub struct Rollout<'a> {
     /// How long it took, in seconds; null while it goes on, and where either end cannot be dated.
     pub seconds: Option<f64>,
     /// Why it is stuck, in the controller's words; null where its deadline did not pass.
-    pub stuck: Option<&'a str>,
+    pub stuck: Option<String>,
     /// When `revision` was written; null where nothing dates it.
     pub time: Option<Time>,
     /// How far `time` may be off, in seconds; null where it is.
@@ -231,7 +231,7 @@ pub struct Related<'a> {
 #[serde(rename_all = "camelCase")]
 pub struct Waiting<'a> {
     /// More about it; may be empty. For people: the words are not part of the contract.
-    pub detail: &'a str,
+    pub detail: String,
     /// The pod.
     pub object: Subject<'a>,
     /// What it waits in, such as `Refused` or `Waiting`.

@@ -10,6 +10,7 @@ use ketcd_history::{ActorFrom, AttributedChange, ChangeKind, ObjectVersion};
 use super::is_version;
 use crate::render::contract::change::Source;
 use crate::render::contract::common::KubernetesObject;
+use crate::render::timeline::detail as step_detail;
 use crate::render::value;
 
 /// Characters of a label, at most.
@@ -174,6 +175,9 @@ impl Row {
 
 /// The steps of one change in words: `Restarted: c for the 2nd time after Error, exit 1; Ready`.
 fn words(steps: &[Step]) -> String {
-    let step = |Step { phase, detail }: &Step| if detail.is_empty() { phase.as_str().to_owned() } else { format!("{phase}: {detail}") };
+    let step = |Step { phase, detail }: &Step| match step_detail(*phase, detail) {
+        detail if detail.is_empty() => phase.as_str().to_owned(),
+        detail => format!("{phase}: {detail}"),
+    };
     value::cut(&steps.iter().map(step).collect::<Vec<_>>().join("; "), LABEL)
 }

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use super::axis::wrapped;
+use super::detail::{detail, template_change};
 use super::{WIDTH, name};
 use crate::render::change_text::clock_time;
 use crate::render::duration;
@@ -22,12 +23,12 @@ const LINES: usize = 12;
 pub fn write_rollouts(rollouts: &[Rollout], out: &mut dyn Write) -> io::Result<()> {
     for (place, rollout) in rollouts.iter().enumerate() {
         let number = rollout.number.clone().unwrap_or_else(|| (place + 1).to_string());
-        let what = if rollout.undo { "undo, " } else { "" };
+        let what = if rollout.undo.is_some() { "undo, " } else { "" };
         let by = rollout.by.as_ref().map(|by| format!(" by {by}{}", if by.from == ActorFrom::Inferred { "*" } else { "" }));
         let cause = rollout.cause.as_ref().map(|cause| format!(" ({cause})")).unwrap_or_default();
         let head = format!("rollout {number}  {}  r{}{}", clock_time(rollout.dated).trim(), rollout.begun, by.unwrap_or_default());
         writeln!(out, "{}: {}", paint(style::STRONG, head), paint(style_of(rollout), ending(rollout)))?;
-        paragraph(&format!("{what}{}{cause}", rollout.change), out)?;
+        paragraph(&format!("{what}{}{cause}", template_change(&rollout.change, rollout.undo.as_ref())), out)?;
     }
     Ok(())
 }
@@ -64,7 +65,7 @@ pub fn write_waiting(waiting: &[(&Timeline, &Phase)], out: &mut dyn Write) -> io
     for (timeline, phase) in waiting {
         let since = clock_time(phase.dated);
         writeln!(out, "{}", paint(style::WARNING, format!("waits: {}, {} since {}", name(&timeline.subject), phase.phase, since.trim())))?;
-        paragraph(&phase.detail, out)?;
+        paragraph(&detail(phase.phase, &phase.detail), out)?;
     }
     Ok(())
 }

@@ -9,6 +9,8 @@ use ketcd_history::diff::ManagedFields;
 use ketcd_history::timeline::{Cordon, Deletion, Fate, Gap, Note, Outage, Phase, Rollout, Timeline};
 use ketcd_store::Revision;
 
+use super::detail::{detail, template_change};
+
 /// A timeline with what the timelines of other objects add to it.
 pub struct Gathered<'a> {
     /// The timeline.
@@ -56,7 +58,7 @@ fn phases(phases: &[Phase]) -> Vec<contract::Phase<'_>> {
         contract::Phase {
             by: phase.by.as_ref().map(ToString::to_string),
             by_from: ActorFrom::of(phase.by.as_ref()),
-            detail: &phase.detail,
+            detail: detail(phase.phase, &phase.detail),
             longest: phase.longest,
             phase: phase.phase.as_str(),
             revision: phase.revision.0,
@@ -119,23 +121,23 @@ fn rollout(rollout: &Rollout) -> contract::Rollout<'_> {
     contract::Rollout {
         by: rollout.by.as_ref().map(ToString::to_string),
         by_from: ActorFrom::of(rollout.by.as_ref()),
-        change: &rollout.change,
+        change: template_change(&rollout.change, rollout.undo.as_ref()),
         change_cause: rollout.cause.as_deref(),
         end_revision: end.map(|(_, revision, _)| revision.0),
         number: rollout.number.as_deref(),
         outcome: end.map(|(end, ..)| end.into()),
         revision: rollout.begun.0,
         seconds: end.and_then(|(.., dated)| seconds(rollout.dated, dated)),
-        stuck: rollout.stuck.as_deref(),
+        stuck: rollout.stuck.as_ref().map(ToString::to_string),
         time: Time::of(rollout.dated),
         time_error_seconds: rollout.dated.map(|dated| dated.error),
-        undo: rollout.undo,
+        undo: rollout.undo.is_some(),
     }
 }
 
 fn waits<'a>((timeline, phase): &(&'a Timeline, &'a Phase)) -> contract::Waiting<'a> {
     contract::Waiting {
-        detail: &phase.detail,
+        detail: detail(phase.phase, &phase.detail),
         object: (&timeline.subject).into(),
         phase: phase.phase.as_str(),
         since_revision: phase.revision.0,

@@ -3,6 +3,8 @@
 mod axis;
 mod closing;
 mod coalesce;
+mod created;
+mod detail;
 pub mod json;
 
 use jiff::Timestamp;
@@ -18,6 +20,7 @@ use ketcd_store::Revision;
 pub use axis::write_axis;
 pub use closing::{write_cordons, write_deletion, write_outages, write_rollouts, write_waiting};
 pub use coalesce::{by_write, coalesce, tidy};
+pub use detail::detail;
 
 /// Columns where the output has no width of its own.
 const WIDTH: usize = 100;
@@ -122,7 +125,7 @@ fn phase_entry(object: &str, phase: &Phase) -> Entry {
         object: object.to_owned(),
         step: Some(phase.phase),
         phase: phase.phase.as_str().to_owned(),
-        detail: phase.detail.clone(),
+        detail: detail(phase.phase, &phase.detail),
         by: phase.by.clone(),
         kind: if phase.longest { EntryKind::Longest } else { EntryKind::Phase },
         owner: None,
@@ -208,3 +211,6 @@ pub fn within(entries: Vec<Entry>, center: Timestamp, window: f64) -> Vec<Entry>
         |entry: &Entry| entry.dated.is_some_and(|dated| dated.time.duration_since(center).as_secs_f64().abs() <= window + dated.error);
     entries.into_iter().filter(near).collect()
 }
+
+#[cfg(test)]
+mod tests;

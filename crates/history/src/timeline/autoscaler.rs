@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Step, StepKind, generic, why};
+use super::{CreatedAs, Step, StepDetail, StepKind, Utilization, generic, why};
 
 /// Where autoscaling/v1 keeps the conditions (k8s.io/kubernetes pkg/apis/autoscaling/annotations.go).
 const CONDITIONS: &str = "autoscaling.alpha.kubernetes.io/conditions";
@@ -14,16 +14,16 @@ pub(super) fn steps(before: Option<&Value>, after: &Value) -> Vec<Step> {
         let target = &spec["scaleTargetRef"];
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let least = spec["minReplicas"].as_i64().unwrap_or(1);
-        let detail = format!("scales {} {} between {least} and {}", text(&target["kind"]), text(&target["name"]), spec["maxReplicas"]);
-        return vec![Step::new(StepKind::Created, detail)];
+        let target = (text(&target["kind"]), text(&target["name"]));
+        let with = CreatedAs::Autoscaler { target, least, most: spec["maxReplicas"].clone() };
+        return vec![Step::new(StepKind::Created, StepDetail::Created { owner: None, with })];
     };
     let mut steps = Vec::new();
     steps.extend(generic::spec_changed(before, after, &["metadata.annotations[autoscaling.alpha.kubernetes.io/"]));
     let desired = |object: &Value| object["status"]["desiredReplicas"].as_i64().unwrap_or(0);
     if desired(before) != desired(after) {
         let phase = if desired(after) > desired(before) { StepKind::ScaledUp } else { StepKind::ScaledDown };
-        let usage = usage(after).map(|usage| format!(", {usage}")).unwrap_or_default();
-        steps.push(Step::new(phase, format!("{} → {} replicas{usage}", desired(before), desired(after))));
+        steps.push(Step::new(phase, StepDetail::Scaled { before: desired(before), after: desired(after), usage: usage(after) }));
     }
     let (old, new) = (conditions(before), conditions(after));
     for now in &new {
@@ -59,25 +59,25 @@ fn conditions(object: &Value) -> Vec<Value> {
     annotation.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
 }
 
-/// The utilization that the controller saw: `cpu at 95% of 70%`; `None` where it measures something else or says nothing.
-fn usage(object: &Value) -> Option<String> {
-    if let Some(now) = object["status"]["currentCPUUtilizationPercentage"].as_i64() {
-        let wanted = object["spec"]["targetCPUUtilizationPercentage"].as_i64();
-        return Some(wanted.map_or_else(|| format!("cpu at {now}%"), |wanted| format!("cpu at {now}% of {wanted}%")));
+/// The utilization that the controller saw; none where it measures something else or says nothing.
+fn usage(object: &Value) -> Vec<Utilization> {
+    if let Some(current) = object["status"]["currentCPUUtilizationPercentage"].as_i64() {
+        let target = object["spec"]["targetCPUUtilizationPercentage"].as_i64();
+        return vec![Utilization { resource: "cpu".to_owned(), current, target }];
     }
     let percent =
         |resource: &Value, v2: &str, v2beta1: &str| resource[v2]["averageUtilization"].as_i64().or_else(|| resource[v2beta1].as_i64());
-    let metrics = object["status"]["currentMetrics"].as_array()?;
-    let told: Vec<String> = metrics
-        .iter()
+    let metrics = object["status"]["currentMetrics"].as_array();
+    metrics
+        .into_iter()
+        .flatten()
         .filter_map(|metric| {
             let resource = &metric["resource"];
             let name = resource["name"].as_str()?;
-            let now = percent(resource, "current", "currentAverageUtilization")?;
+            let current = percent(resource, "current", "currentAverageUtilization")?;
             let asked = object["spec"]["metrics"].as_array()?.iter().find(|asked| asked["resource"]["name"] == name);
-            let wanted = asked.and_then(|asked| percent(&asked["resource"], "target", "targetAverageUtilization"));
-            Some(wanted.map_or_else(|| format!("{name} at {now}%"), |wanted| format!("{name} at {now}% of {wanted}%")))
+            let target = asked.and_then(|asked| percent(&asked["resource"], "target", "targetAverageUtilization"));
+            Some(Utilization { resource: name.to_owned(), current, target })
         })
-        .collect();
-    (!told.is_empty()).then(|| told.join(", "))
+        .collect()
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Phase, StepKind, Story, Timeline, condition, why};
+use super::{Phase, StepDetail, StepKind, Story, Timeline, condition, why};
 use crate::clock::Dated;
 use ketcd_store::Revision;
 
@@ -58,7 +58,11 @@ pub(super) fn find(story: &Story, of: &Timeline) -> Option<Deletion> {
     let last = of.last.as_ref()?;
     let (chain, evidence) = chain(story, of, last, asked.revision);
     let removed = end.iter().rev().filter(|phase| phase.phase == StepKind::FinalizerRemoved);
-    let removed = removed.map(|phase| Finalizer { name: phase.detail.clone(), removed: Some(phase.revision), dated: phase.dated });
+    let removed = removed.flat_map(|phase| {
+        let StepDetail::Finalizers(names) = &phase.detail else { return Vec::new() };
+        let finalizer = |name: &String| Finalizer { name: name.clone(), removed: Some(phase.revision), dated: phase.dated };
+        names.iter().map(finalizer).collect()
+    });
     let held = last["metadata"]["finalizers"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let held = held.map(|name| Finalizer {
         name: name.to_owned(),

@@ -2,12 +2,10 @@
 
 use serde_json::Value;
 
-use super::{Step, StepKind, condition, generic, why};
+use super::{Step, StepDetail, StepKind, TemplateChange, TemplateEdit, condition, generic, why};
 use crate::diff::{Detail, fields};
 
 const REVISION: &str = "deployment.kubernetes.io/revision";
-/// What stands before the cause in a step.
-pub(super) const CAUSE: &str = " (change-cause: ";
 /// Fields whose changes other steps tell.
 const TOLD: &[&str] = &["spec.template", "spec.replicas", "spec.paused", "metadata.annotations[deployment.kubernetes.io/"];
 const CHANGE_CAUSE: &str = "kubernetes.io/change-cause";
@@ -35,7 +33,10 @@ impl Rollouts {
             None => {
                 self.templates = vec![(template.clone(), None)];
                 steps.push(generic::created(after));
-                steps.push(Step::new(StepKind::Rollout, format!("{}{}", images(template), cause(after))));
+                steps.push(Step::new(
+                    StepKind::Rollout,
+                    StepDetail::Rollout { change: TemplateChange::Images(images(template)), cause: cause(after) },
+                ));
             }
             Some(before) => {
                 if before["spec"]["template"] != *template {
@@ -45,7 +46,7 @@ impl Rollouts {
                 steps.extend(generic::spec_changed(before, after, TOLD));
                 let (old, new) = (&before["spec"]["paused"], &after["spec"]["paused"]);
                 if old != new {
-                    steps.push(Step::new(if *new == true { StepKind::Paused } else { StepKind::Resumed }, ""));
+                    steps.push(Step::new(if *new == true { StepKind::Paused } else { StepKind::Resumed }, StepDetail::None));
                 }
             }
         }
@@ -66,13 +67,10 @@ impl Rollouts {
         let known = self.templates.iter().position(|(known, _)| known == template);
         let known = known.map(|place| self.templates.remove(place));
         self.templates.push((template.clone(), None));
-        let told = changed(old, template);
+        let (change, cause) = (changed(old, template), cause(after));
         match known {
-            Some((_, number)) => {
-                let back = number.map_or_else(|| "an earlier template".to_owned(), |number| format!("revision {number}'s template"));
-                Step::new(StepKind::Undo, format!("back to {back}: {told}{}", cause(after)))
-            }
-            None => Step::new(StepKind::Rollout, format!("{told}{}", cause(after))),
+            Some((_, number)) => Step::new(StepKind::Undo, StepDetail::Undo { number, change, cause }),
+            None => Step::new(StepKind::Rollout, StepDetail::Rollout { change, cause }),
         }
     }
 
@@ -84,7 +82,7 @@ impl Rollouts {
             if let Some((_, number)) = self.templates.iter_mut().find(|(template, _)| *template == after["spec"]["template"]) {
                 *number = now;
             }
-            steps.push(Step::new(StepKind::Revision, format!("this rollout is revision {revision}")));
+            steps.push(Step::new(StepKind::Revision, StepDetail::RevisionNumber(revision)));
         }
     }
 }
@@ -93,34 +91,34 @@ fn number(deployment: &Value) -> Option<String> {
     deployment["metadata"]["annotations"][REVISION].as_str().map(str::to_owned)
 }
 
-fn cause(deployment: &Value) -> String {
-    deployment["metadata"]["annotations"][CHANGE_CAUSE].as_str().map(|cause| format!("{CAUSE}{cause})")).unwrap_or_default()
+fn cause(deployment: &Value) -> Option<String> {
+    deployment["metadata"]["annotations"][CHANGE_CAUSE].as_str().map(str::to_owned)
 }
 
 /// The images of a pod template.
-pub(super) fn images(template: &Value) -> String {
+pub(super) fn images(template: &Value) -> Vec<String> {
     let containers = template["spec"]["containers"].as_array().into_iter().flatten();
-    containers.filter_map(|container| container["image"].as_str()).collect::<Vec<_>>().join(", ")
+    containers.filter_map(|container| container["image"].as_str()).map(str::to_owned).collect()
 }
 
-/// What differs between two pod templates: `containers[main].image tomcat:8 → tomcat:9`.
-pub(super) fn changed(old: &Value, new: &Value) -> String {
-    let told = fields(old, new, Detail::Leaves).into_iter().map(|change| {
+/// What differs between two pod templates.
+pub(super) fn changed(old: &Value, new: &Value) -> TemplateChange {
+    let edits = fields(old, new, Detail::Leaves).into_iter().map(|change| {
         let path = change.path.to_string();
-        let text = |value: Option<&Value>| match value {
-            Some(Value::String(text)) => text.clone(),
-            Some(other) => other.to_string(),
-            None => "none".to_owned(),
-        };
-        format!("{} {} → {}", path.strip_prefix("spec.").unwrap_or(&path), text(change.field.before()), text(change.field.after()))
+        TemplateEdit {
+            path: path.strip_prefix("spec.").unwrap_or(&path).to_owned(),
+            before: change.field.before().cloned(),
+            after: change.field.after().cloned(),
+        }
     });
-    told.collect::<Vec<_>>().join(", ")
+    TemplateChange::Fields(edits.collect())
 }
 
 /// Replicas asked for.
 pub(super) fn scaled(before: &Value, after: &Value) -> Option<Step> {
     let (old, new) = (before["spec"]["replicas"].as_i64()?, after["spec"]["replicas"].as_i64()?);
-    (old != new).then(|| Step::new(if new > old { StepKind::ScaledUp } else { StepKind::ScaledDown }, format!("{old} → {new} replicas")))
+    let kind = if new > old { StepKind::ScaledUp } else { StepKind::ScaledDown };
+    (old != new).then(|| Step::new(kind, StepDetail::Scaled { before: old, after: new, usage: Vec::new() }))
 }
 
 fn progress(before: &Value, after: &Value, steps: &mut Vec<Step>) {
@@ -141,8 +139,8 @@ fn progress(before: &Value, after: &Value, steps: &mut Vec<Step>) {
     }
 }
 
-pub(super) fn counts(deployment: &Value) -> String {
+pub(super) fn counts(deployment: &Value) -> StepDetail {
     let status = |field: &str| deployment["status"][field].as_i64().unwrap_or(0);
     let wanted = deployment["spec"]["replicas"].as_i64().unwrap_or(1);
-    format!("{} of {wanted} up to date, {} available", status("updatedReplicas"), status("availableReplicas"))
+    StepDetail::DeploymentReplicas { updated: status("updatedReplicas"), wanted, available: status("availableReplicas") }
 }

@@ -4,13 +4,11 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::{Step, StepKind, controller, items, why};
+use super::{CreatedAs, Edit, FieldEdit, Step, StepDetail, StepKind, condition_detail, controller, items};
 use crate::diff::{Detail, Field, FieldChange, fields};
 use crate::noise;
 
-/// Fields of spec named in one step, before the rest is only counted.
-const NAMED: usize = 4;
-/// Characters up to which a value is shown beside its field.
+/// Characters up to which a value is kept beside its field.
 const SHORT: usize = 40;
 
 /// Returns the steps between two neighbouring versions of an object of whatever kind.
@@ -20,7 +18,8 @@ pub(super) fn steps(before: Option<&Value>, after: &Value) -> Vec<Step> {
     steps.extend(spec_changed(before, after, &[]));
     let (old, new) = (&before["status"]["phase"], &after["status"]["phase"]);
     if let Some(phase) = new.as_str().filter(|_| old != new) {
-        steps.push(Step::new(StepKind::Phase, format!("{} → {phase}", old.as_str().unwrap_or("none"))));
+        let before = old.as_str().map(str::to_owned);
+        steps.push(Step::new(StepKind::Phase, StepDetail::Replaced { before, after: phase.to_owned() }));
     }
     conditions(before, after, &mut steps);
     ending(before, after, &mut steps);
@@ -29,15 +28,20 @@ pub(super) fn steps(before: Option<&Value>, after: &Value) -> Vec<Step> {
 
 /// The step of a creation.
 pub(super) fn created(object: &Value) -> Step {
-    let owner = controller(object)
-        .map(|owner| format!("for {} {}", owner["kind"].as_str().unwrap_or_default(), owner["name"].as_str().unwrap_or_default()));
-    Step::new(StepKind::Created, owner.unwrap_or_default())
+    created_as(object, CreatedAs::Plain)
+}
+
+/// The step of a creation, with what the object is to be.
+pub(super) fn created_as(object: &Value, with: CreatedAs) -> Step {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let owner = controller(object).map(|owner| (text(&owner["kind"]), text(&owner["name"])));
+    Step::new(StepKind::Created, StepDetail::Created { owner, with })
 }
 
 /// The step of a deletion, given the last readable version.
 pub(super) fn deleted(last: Option<&Value>) -> Step {
     let asked = last.is_some_and(|last| last["metadata"]["deletionTimestamp"].is_string());
-    Step::new(StepKind::Deleted, if asked || last.is_none() { "" } else { "at once" })
+    Step::new(StepKind::Deleted, if asked || last.is_none() { StepDetail::None } else { StepDetail::AtOnce })
 }
 
 /// What somebody changed outside status, with the values where they are short; `told` says which paths other steps tell.
@@ -54,11 +58,10 @@ pub(super) fn changed(before: &Value, after: &Value, wanted: impl Fn(&str) -> bo
         !change.path.starts_with(&["status"]) && !is_lifecycle(&path) && wanted(&path)
     };
     let secret = after["kind"] == "Secret";
-    let names = changed.iter().filter(is_wanted).map(|change| if secret { change.path.to_string() } else { with_values(change) });
-    let names: Vec<String> = names.collect();
-    let more = names.len().saturating_sub(NAMED);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (!names.is_empty()).then(|| Step::new(StepKind::Changed, names[..names.len().min(NAMED)].join(", ") + &more))
+    let edit = |change: &FieldChange<'_>| if secret { Edit::Changed } else { edit(change) };
+    let fields = changed.iter().filter(is_wanted).map(|change| FieldEdit { path: change.path.to_string(), edit: edit(change) });
+    let fields: Vec<FieldEdit> = fields.collect();
+    (!fields.is_empty()).then(|| Step::new(StepKind::Changed, StepDetail::Fields(fields)))
 }
 
 /// An object with empty labels and annotations where only `other` has any, so that the first of them counts as one and not as the whole.
@@ -75,21 +78,20 @@ fn with_maps<'a>(object: &'a Value, other: &Value) -> Cow<'a, Value> {
     Cow::Owned(object)
 }
 
-/// `spec.maxReplicas 4 → 6`; only the path where a value is long or has parts.
-fn with_values(change: &FieldChange<'_>) -> String {
-    let text = |value: Option<&Value>| match value {
-        None => Some("none".to_owned()),
-        Some(Value::String(text)) if text.is_empty() => Some("\"\"".to_owned()),
-        Some(Value::String(text)) => (text.chars().count() <= SHORT && !text.contains('\n')).then(|| text.clone()),
-        Some(Value::Object(_) | Value::Array(_)) => None,
-        Some(other) => Some(other.to_string()),
+/// What became of a field, with its values where both are short and without parts.
+fn edit(change: &FieldChange<'_>) -> Edit {
+    let is_short = |value: Option<&Value>| match value {
+        Some(Value::String(text)) => text.chars().count() <= SHORT && !text.contains('\n'),
+        Some(Value::Object(_) | Value::Array(_)) => false,
+        _ => true,
     };
-    match (change.field, text(change.field.before()), text(change.field.after())) {
-        (Field::Reordered, ..) => format!("{} in another order", change.path),
-        (_, Some(old), Some(new)) => format!("{} {old} → {new}", change.path),
-        (Field::Added(_), ..) => format!("{} added", change.path),
-        (Field::Removed(_), ..) => format!("{} removed", change.path),
-        _ => change.path.to_string(),
+    let (before, after) = (change.field.before(), change.field.after());
+    match change.field {
+        Field::Reordered => Edit::Reordered,
+        _ if is_short(before) && is_short(after) => Edit::Replaced { before: before.cloned(), after: after.cloned() },
+        Field::Added(_) => Edit::Added,
+        Field::Removed(_) => Edit::Removed,
+        Field::Changed(..) => Edit::Changed,
     }
 }
 
@@ -106,12 +108,7 @@ pub(super) fn conditions(before: &Value, after: &Value, steps: &mut Vec<Step>) {
         // A namespace's conditions say what could go wrong in its deletion.
         let idle = old.is_none() && condition["status"] == "False" && after["kind"] == "Namespace";
         if !idle && old.is_none_or(|old| old["status"] != condition["status"]) {
-            let (kind, status) = (condition["type"].as_str().unwrap_or_default(), condition["status"].as_str().unwrap_or_default());
-            let why = why(condition);
-            steps.push(Step::new(
-                StepKind::Condition,
-                if why.is_empty() { format!("{kind} {status}") } else { format!("{kind} {status}, {why}") },
-            ));
+            steps.push(Step::new(StepKind::Condition, condition_detail(condition)));
         }
     }
 }
@@ -124,10 +121,10 @@ pub(super) fn ending(before: &Value, after: &Value, steps: &mut Vec<Step>) {
     };
     let (old, new) = (finalizers(before), finalizers(after));
     if after["metadata"]["deletionTimestamp"].is_string() && !before["metadata"]["deletionTimestamp"].is_string() {
-        steps.push(Step::new(StepKind::Deleting, if new.is_empty() { String::new() } else { format!("held by {}", new.join(", ")) }));
+        steps.push(Step::new(StepKind::Deleting, StepDetail::Finalizers(new)));
     } else if before["metadata"]["deletionTimestamp"].is_string() {
         for gone in old.iter().filter(|name| !new.contains(name)) {
-            steps.push(Step::new(StepKind::FinalizerRemoved, gone.clone()));
+            steps.push(Step::new(StepKind::FinalizerRemoved, StepDetail::Finalizers(vec![gone.clone()])));
         }
     }
 }

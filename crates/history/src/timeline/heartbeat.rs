@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Phase, StepKind};
+use super::{Phase, StepDetail, StepKind};
 use crate::actor::{Actor, ActorFrom};
 use crate::clock::Dated;
 use ketcd_store::Revision;
@@ -33,8 +33,8 @@ impl Beats {
     pub(super) fn silences(&self) -> Vec<Phase> {
         let mut phases = Vec::new();
         for pair in self.beats.windows(2) {
-            let seconds = pair[1].1.time.duration_since(pair[0].1.time).as_secs_f64();
-            if seconds <= self.duration as f64 {
+            let silence = pair[1].1.time.duration_since(pair[0].1.time);
+            if silence.as_secs_f64() <= self.duration as f64 {
                 continue;
             }
             let by = Some(Actor { name: "kubelet".to_owned(), on: None, from: ActorFrom::Recorded });
@@ -46,12 +46,8 @@ impl Beats {
                 detail,
                 longest: false,
             };
-            phases.push(phase(
-                pair[0],
-                StepKind::LastHeartbeat,
-                format!("its lease is good for {} s and not renewed for {seconds:.0} s", self.duration),
-            ));
-            phases.push(phase(pair[1], StepKind::HeartbeatAgain, "its lease is renewed again".to_owned()));
+            phases.push(phase(pair[0], StepKind::LastHeartbeat, StepDetail::LeaseExpired { seconds: self.duration, silence }));
+            phases.push(phase(pair[1], StepKind::HeartbeatAgain, StepDetail::None));
         }
         phases
     }

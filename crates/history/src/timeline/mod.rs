@@ -16,8 +16,10 @@ mod outage;
 mod pod;
 mod resize;
 mod rollout;
+mod step_detail;
 mod step_detector;
 mod step_kind;
+mod step_parts;
 mod storage;
 mod story;
 mod workload;
@@ -37,9 +39,13 @@ pub use deletion::{Deletion, Finalizer};
 pub use note::{Note, Notes};
 pub use one_moment::phases as phases_of_one_moment;
 pub use outage::{Cordon, Fate, Outage, Replacement};
-pub use rollout::{Rollout, RolloutEnd};
+pub use rollout::{Rollout, RolloutEnd, Undo};
+pub use step_detail::StepDetail;
 pub use step_detector::StepDetector;
 pub use step_kind::StepKind;
+pub use step_parts::{
+    ContainerExit, CreatedAs, DeviceName, Edit, FieldEdit, ResourceChange, StatusReason, Taint, TemplateChange, TemplateEdit, Utilization,
+};
 pub use story::Story;
 
 /// A step as one change shows it.
@@ -47,12 +53,12 @@ pub use story::Story;
 pub struct Step {
     /// What happened, for example [`StepKind::Scheduled`].
     pub phase: StepKind,
-    /// More, in words; may be empty.
-    pub detail: String,
+    /// More about it.
+    pub detail: StepDetail,
 }
 
 impl Step {
-    fn new(phase: StepKind, detail: impl Into<String>) -> Self {
+    fn new(phase: StepKind, detail: impl Into<StepDetail>) -> Self {
         Self { phase, detail: detail.into() }
     }
 }
@@ -68,8 +74,8 @@ pub struct Phase {
     pub dated: Option<Dated>,
     /// By whom.
     pub by: Option<Actor>,
-    /// More, in words; may be empty.
-    pub detail: String,
+    /// More about it.
+    pub detail: StepDetail,
     /// Whether it took longest of all, counted from the phase before.
     pub longest: bool,
 }
@@ -232,14 +238,16 @@ fn turned<'a>(before: Option<&'a Value>, after: &'a Value, kind: &str) -> Option
     (then != status(now)).then(|| (then, status(now), now))
 }
 
-/// `reason: message` of a condition or state, as far as it has them.
-fn why(value: &Value) -> String {
-    let text = |field: &str| value[field].as_str().filter(|text| !text.is_empty());
-    match (text("reason"), text("message")) {
-        (Some(reason), Some(message)) => format!("{reason}: {message}"),
-        (Some(only), None) | (None, Some(only)) => only.to_owned(),
-        (None, None) => String::new(),
-    }
+/// The reason and message of a condition or state.
+fn why(value: &Value) -> StatusReason {
+    let text = |field: &str| value[field].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+    StatusReason { reason: text("reason"), message: text("message") }
+}
+
+/// A condition as a step tells it.
+fn condition_detail(condition: &Value) -> StepDetail {
+    let text = |field: &str| condition[field].as_str().unwrap_or_default().to_owned();
+    StepDetail::Condition { kind: text("type"), status: text("status"), reason: why(condition) }
 }
 
 /// A list of the object's status or spec.

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Step, StepKind, generic};
+use super::{CreatedAs, Step, StepDetail, StepKind, generic};
 
 /// Returns the steps between two neighbouring versions of an object of `kind`.
 pub(super) fn steps(kind: &str, before: Option<&Value>, after: &Value) -> Vec<Step> {
     let mut steps = Vec::new();
     if before.is_none() {
-        steps.push(if kind == "Service" { Step::new(StepKind::Created, service(after)) } else { generic::created(after) });
+        steps.push(if kind == "Service" { service(after) } else { generic::created(after) });
     }
     if kind == "Service" {
         balancer(before, after, &mut steps);
@@ -26,15 +26,15 @@ pub(super) fn steps(kind: &str, before: Option<&Value>, after: &Value) -> Vec<St
     steps
 }
 
-/// `NodePort 10.96.0.7, 80/TCP, 443/TCP`.
-fn service(service: &Value) -> String {
+/// The step of a Service's creation.
+fn service(service: &Value) -> Step {
     let spec = &service["spec"];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let ports = spec["ports"].as_array().into_iter().flatten();
-    let ports = ports.map(|port| format!("{}/{}", port["port"], port["protocol"].as_str().unwrap_or("TCP")));
+    let ports = ports.map(|port| (port["port"].clone(), port["protocol"].as_str().unwrap_or("TCP").to_owned())).collect();
     let address = if text(&spec["type"]) == "ExternalName" { &spec["externalName"] } else { &spec["clusterIP"] };
-    let head = format!("{} {}", text(&spec["type"]), text(address));
-    [head.trim().to_owned()].into_iter().filter(|head| !head.is_empty()).chain(ports).collect::<Vec<_>>().join(", ")
+    let with = CreatedAs::Service { kind: text(&spec["type"]), address: text(address), ports };
+    Step::new(StepKind::Created, StepDetail::Created { owner: None, with })
 }
 
 /// The addresses that a load balancer outside the cluster gives to a Service.
@@ -46,9 +46,9 @@ fn balancer(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
     let (old, new) = (before.map(given).unwrap_or_default(), given(after));
     if old != new {
         steps.push(if new.is_empty() {
-            Step::new(StepKind::LoadBalancerGone, old.join(", "))
+            Step::new(StepKind::LoadBalancerGone, StepDetail::Addresses(old))
         } else {
-            Step::new(StepKind::LoadBalancerReady, new.join(", "))
+            Step::new(StepKind::LoadBalancerReady, StepDetail::Addresses(new))
         });
     }
 }
@@ -93,8 +93,7 @@ fn addresses(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
     let ready = new.values().filter(|standing| **standing == Standing::Ready).count();
     let mut tell = |phase, names: Vec<&String>| {
         if !names.is_empty() {
-            let names: Vec<&str> = names.into_iter().map(String::as_str).collect();
-            steps.push(Step::new(phase, format!("{}; {ready} ready", names.join(", "))));
+            steps.push(Step::new(phase, StepDetail::Endpoints { names: names.into_iter().cloned().collect(), ready }));
         }
     };
     let turned = |to: Standing| new.iter().filter(move |(_, standing)| **standing == to).map(|(name, _)| name);
@@ -103,6 +102,6 @@ fn addresses(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
     tell(StepKind::EndpointsTerminating, turned(Standing::Terminating).filter(|name| is_ready(&old, name)).collect());
     tell(StepKind::EndpointsGone, old.keys().filter(|name| is_ready(&old, name) && !new.contains_key(*name)).collect());
     if ready == 0 && old.values().any(|standing| *standing == Standing::Ready) {
-        steps.push(Step::new(StepKind::NoEndpoints, "no ready address is left: nothing answers here"));
+        steps.push(Step::new(StepKind::NoEndpoints, StepDetail::None));
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Step, StepKind, generic, items, why};
+use super::{ResourceChange, Step, StepDetail, StepKind, Taint, condition_detail, generic, items, why};
 
 /// The condition in which a kubelet says that all is well; the others say that something is short.
 const READY: &str = "Ready";
@@ -12,7 +12,8 @@ pub(super) fn steps(before: Option<&Value>, after: &Value) -> Vec<Step> {
     let mut steps = Vec::new();
     if before.is_none() {
         let version = after["status"]["nodeInfo"]["kubeletVersion"].as_str().unwrap_or_default();
-        steps.push(Step::new(StepKind::Registered, if version.is_empty() { String::new() } else { format!("kubelet {version}") }));
+        let detail = if version.is_empty() { StepDetail::None } else { StepDetail::Kubelet(version.to_owned()) };
+        steps.push(Step::new(StepKind::Registered, detail));
     }
     conditions(before, after, &mut steps);
     cordon(before, after, &mut steps);
@@ -21,7 +22,8 @@ pub(super) fn steps(before: Option<&Value>, after: &Value) -> Vec<Step> {
         capacity(before, after, &mut steps);
         let version = |node: &Value| node["status"]["nodeInfo"]["kubeletVersion"].as_str().unwrap_or_default().to_owned();
         if version(before) != version(after) && !version(before).is_empty() {
-            steps.push(Step::new(StepKind::Upgraded, format!("kubelet {} → {}", version(before), version(after))));
+            let detail = StepDetail::KubeletUpgraded { before: version(before), after: version(after) };
+            steps.push(Step::new(StepKind::Upgraded, detail));
         }
         generic::ending(before, after, &mut steps);
     }
@@ -37,61 +39,57 @@ fn conditions(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
         }
         let kind = now["type"].as_str().unwrap_or_default();
         match (kind, old, new) {
-            (READY, "Unknown", "True") => steps.push(Step::new(StepKind::Returned, "the kubelet posts its status again")),
-            (READY, _, "True") => steps.push(Step::new(StepKind::Ready, "")),
-            (READY, _, "Unknown") => steps.push(Step::new(StepKind::HeartbeatLost, heartbeat_lost(now))),
+            (READY, "Unknown", "True") => steps.push(Step::new(StepKind::Returned, StepDetail::None)),
+            (READY, _, "True") => steps.push(Step::new(StepKind::Ready, StepDetail::None)),
+            (READY, _, "Unknown") => steps.push(Step::new(StepKind::HeartbeatLost, status_lost(now))),
             (READY, _, _) => steps.push(Step::new(StepKind::NotReady, why(now))),
-            (_, _, "True") => steps.push(Step::new(StepKind::Pressure, format!("{kind}: {}", why(now)))),
-            (_, "True", "False") => steps.push(Step::new(StepKind::PressureOver, kind)),
+            (_, _, "True") => steps.push(Step::new(StepKind::Pressure, condition_detail(now))),
+            (_, "True", "False") => steps.push(Step::new(StepKind::PressureOver, condition_detail(now))),
             _ => {}
         }
     }
 }
 
-pub(super) fn heartbeat_lost(condition: &Value) -> String {
-    let last = condition["lastHeartbeatTime"].as_str().map(|time| format!("; last status at {time}")).unwrap_or_default();
-    format!("{}{last}", why(condition))
+pub(super) fn status_lost(condition: &Value) -> StepDetail {
+    StepDetail::StatusLost { reason: why(condition), last: condition["lastHeartbeatTime"].as_str().map(str::to_owned) }
 }
 
 fn cordon(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
     let cordoned = |node: &Value| node["spec"]["unschedulable"] == true;
     match (before.is_some_and(cordoned), cordoned(after)) {
-        (false, true) => steps.push(Step::new(StepKind::Cordoned, "")),
-        (true, false) => steps.push(Step::new(StepKind::Uncordoned, "")),
+        (false, true) => steps.push(Step::new(StepKind::Cordoned, StepDetail::None)),
+        (true, false) => steps.push(Step::new(StepKind::Uncordoned, StepDetail::None)),
         _ => {}
     }
 }
 
 fn taints(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
-    let told = |node: Option<&Value>| -> Vec<String> { items(node, ["spec", "taints"]).iter().map(taint).collect() };
+    let told = |node: Option<&Value>| -> Vec<Taint> { items(node, ["spec", "taints"]).iter().map(taint).collect() };
     let (old, new) = (told(before), told(Some(after)));
     for added in new.iter().filter(|taint| !old.contains(taint)) {
-        steps.push(Step::new(StepKind::Tainted, added.clone()));
+        steps.push(Step::new(StepKind::Tainted, StepDetail::Taint(added.clone())));
     }
     for removed in old.iter().filter(|taint| !new.contains(taint)) {
-        steps.push(Step::new(StepKind::Untainted, removed.clone()));
+        steps.push(Step::new(StepKind::Untainted, StepDetail::Taint(removed.clone())));
     }
 }
 
-/// A taint as kubectl writes it: `key=value:Effect`.
-pub(super) fn taint(taint: &Value) -> String {
-    let text = |field: &str| taint[field].as_str().unwrap_or_default();
-    if text("value").is_empty() {
-        format!("{}:{}", text("key"), text("effect"))
-    } else {
-        format!("{}={}:{}", text("key"), text("value"), text("effect"))
-    }
+pub(super) fn taint(taint: &Value) -> Taint {
+    let text = |field: &str| taint[field].as_str().unwrap_or_default().to_owned();
+    Taint { key: text("key"), value: text("value"), effect: text("effect") }
 }
 
 fn capacity(before: &Value, after: &Value, steps: &mut Vec<Step>) {
     let (Some(old), Some(new)) = (before["status"]["allocatable"].as_object(), after["status"]["allocatable"].as_object()) else { return };
-    let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or("none").to_owned();
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
     let mut names: Vec<&String> = old.keys().chain(new.keys()).collect();
     names.sort();
     names.dedup();
     let changed = names.into_iter().filter(|name| old.get(*name) != new.get(*name));
-    let told: Vec<String> = changed.map(|name| format!("{name} {} → {}", text(old.get(name)), text(new.get(name)))).collect();
-    if !told.is_empty() {
-        steps.push(Step::new(StepKind::Allocatable, told.join(", ")));
+    let change =
+        |name: &String| ResourceChange { resource: name.clone(), limit: false, before: text(old.get(name)), after: text(new.get(name)) };
+    let changes: Vec<ResourceChange> = changed.map(change).collect();
+    if !changes.is_empty() {
+        steps.push(Step::new(StepKind::Allocatable, StepDetail::Allocatable(changes)));
     }
 }

@@ -1,6 +1,6 @@
 //! What a node's silence or its cordon cost: pods that left, what became of them, and which stayed.
 
-use super::{Phase, Placement, StepKind, Timeline};
+use super::{Phase, Placement, StepDetail, StepKind, Timeline};
 use crate::clock::Dated;
 use ketcd_store::Revision;
 
@@ -67,8 +67,10 @@ pub(super) fn outages(node: &Timeline, pods: &[&Timeline]) -> Vec<Outage> {
         let until = next(node, &[StepKind::Returned], lost.revision);
         let end = until.map(|until| until.revision);
         let during = |phase: &&Phase| phase.revision > lost.revision && end.is_none_or(|end| phase.revision < end);
-        let tainted =
-            node.phases.iter().filter(during).find(|phase| phase.phase == StepKind::Tainted && phase.detail.ends_with(":NoExecute"));
+        let evicts = |phase: &&Phase| {
+            phase.phase == StepKind::Tainted && matches!(&phase.detail, StepDetail::Taint(taint) if taint.effect == "NoExecute")
+        };
+        let tainted = node.phases.iter().filter(during).find(evicts);
         let left = left(node, pods, lost.revision, end);
         let stayed = pods.iter().filter(|pod| left.iter().all(|(other, _)| !std::ptr::eq(*other, **pod)));
         let stayed = stayed.filter(|pod| {

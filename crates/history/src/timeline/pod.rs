@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Step, StepKind, condition, controller, generic, items, named, resize, turned, why};
+use super::{ContainerExit, Step, StepDetail, StepKind, condition, generic, items, named, resize, turned, why};
 
 /// Whether somebody may change this of a pod, and no other step tells it; what else changes in spec are defaults that came later.
 fn is_news(path: &str) -> bool {
@@ -39,14 +39,13 @@ pub(super) fn steps(before: Option<&Value>, after: &Value) -> Vec<Step> {
 }
 
 fn created(pod: &Value, steps: &mut Vec<Step>) {
-    let owner = controller(pod).map(|owner| format!("for {} {}", text(&owner["kind"]), text(&owner["name"])));
-    steps.push(Step::new(StepKind::Created, owner.unwrap_or_default()));
+    steps.push(generic::created(pod));
     let gates = names(items(Some(pod), ["spec", "schedulingGates"]));
     if !gates.is_empty() {
-        steps.push(Step::new(StepKind::Gated, format!("held back by {gates}")));
+        steps.push(Step::new(StepKind::Gated, StepDetail::Gates(gates)));
     }
     if let Some(node) = pod["spec"]["nodeName"].as_str() {
-        steps.push(Step::new(StepKind::Scheduled, format!("created on {node}, no scheduler asked")));
+        steps.push(Step::new(StepKind::Scheduled, StepDetail::CreatedOn(node.to_owned())));
     }
 }
 
@@ -54,7 +53,8 @@ fn created(pod: &Value, steps: &mut Vec<Step>) {
 fn debugging(before: &Value, after: &Value, steps: &mut Vec<Step>) {
     let (old, new) = (items(Some(before), ["spec", "ephemeralContainers"]), items(Some(after), ["spec", "ephemeralContainers"]));
     for container in new.iter().filter(|container| named(old, &container["name"]).is_none()) {
-        steps.push(Step::new(StepKind::DebugRequested, format!("{}: {}", text(&container["name"]), text(&container["image"]))));
+        let detail = StepDetail::ContainerImage { container: text(&container["name"]), image: text(&container["image"]) };
+        steps.push(Step::new(StepKind::DebugRequested, detail));
     }
 }
 
@@ -62,31 +62,28 @@ fn scheduling(before: &Value, after: &Value, steps: &mut Vec<Step>) {
     let (old, new) = (items(Some(before), ["spec", "schedulingGates"]), items(Some(after), ["spec", "schedulingGates"]));
     if new.len() < old.len() {
         let gone: Vec<Value> = old.iter().filter(|gate| named(new, &gate["name"]).is_none()).cloned().collect();
-        let left = if new.is_empty() { "no gate is left".to_owned() } else { format!("still held back by {}", names(new)) };
-        steps.push(Step::new(
-            if new.is_empty() { StepKind::Ungated } else { StepKind::GateRemoved },
-            format!("{} removed, {left}", names(&gone)),
-        ));
+        let kind = if new.is_empty() { StepKind::Ungated } else { StepKind::GateRemoved };
+        steps.push(Step::new(kind, StepDetail::GatesRemoved { removed: names(&gone), left: names(new) }));
     }
     let refusal =
         |pod| condition(pod, "PodScheduled").filter(|refused| refused["status"] == "False" && refused["reason"] == "Unschedulable");
     if let Some(refused) = refusal(after).filter(|refused| refusal(before).is_none_or(|known| known["message"] != refused["message"])) {
-        steps.push(Step::new(StepKind::Refused, text(&refused["message"])));
+        steps.push(Step::new(StepKind::Refused, StepDetail::Message(text(&refused["message"]))));
     }
     let (old, new) = (&before["status"]["nominatedNodeName"], &after["status"]["nominatedNodeName"]);
     match new.as_str().filter(|_| old != new) {
-        Some(node) => steps.push(Step::new(StepKind::Nominated, format!("to {node}, where others make room"))),
-        None if old != new => steps.push(Step::new(StepKind::NominationCleared, format!("no longer to {}", text(old)))),
+        Some(node) => steps.push(Step::new(StepKind::Nominated, StepDetail::Target(node.to_owned()))),
+        None if old != new => steps.push(Step::new(StepKind::NominationCleared, StepDetail::Target(text(old)))),
         None => {}
     }
     if let (None, Some(node)) = (before["spec"]["nodeName"].as_str(), after["spec"]["nodeName"].as_str()) {
-        steps.push(Step::new(StepKind::Scheduled, format!("bound to {node}")));
+        steps.push(Step::new(StepKind::Scheduled, StepDetail::BoundTo(node.to_owned())));
     }
 }
 
 fn containers(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
     if turned(before, after, "PodReadyToStartContainers").is_some_and(|(_, now, _)| now == "True") {
-        steps.push(Step::new(StepKind::SandboxReady, "network and volumes are there"));
+        steps.push(Step::new(StepKind::SandboxReady, StepDetail::None));
     }
     for (list, init) in [("initContainerStatuses", true), ("ephemeralContainerStatuses", false)] {
         for status in items(Some(after), ["status", list]) {
@@ -94,7 +91,7 @@ fn containers(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
         }
     }
     if turned(before, after, "Initialized").is_some_and(|(_, now, _)| now == "True") {
-        steps.push(Step::new(StepKind::Initialized, ""));
+        steps.push(Step::new(StepKind::Initialized, StepDetail::None));
     }
     let mut started = Vec::new();
     let mut creating = Vec::new();
@@ -103,13 +100,13 @@ fn containers(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
         container(old, status, &mut started, &mut creating, steps);
     }
     if !creating.is_empty() {
-        steps.push(Step::new(StepKind::ContainersCreating, creating.join(", ")));
+        steps.push(Step::new(StepKind::ContainersCreating, StepDetail::Containers(creating)));
     }
     if !started.is_empty() {
-        steps.push(Step::new(StepKind::ContainersStarted, started.join(", ")));
+        steps.push(Step::new(StepKind::ContainersStarted, StepDetail::Containers(started)));
     }
     match turned(before, after, "Ready") {
-        Some((_, "True", _)) => steps.push(Step::new(StepKind::Ready, "")),
+        Some((_, "True", _)) => steps.push(Step::new(StepKind::Ready, StepDetail::None)),
         Some(("True", _, now)) => steps.push(Step::new(StepKind::NotReady, why(now))),
         _ => {}
     }
@@ -125,12 +122,12 @@ fn aside(before: Option<&Value>, status: &Value, init: bool, sidecar: bool, step
         (false, false) => (StepKind::DebugStarted, StepKind::DebugEnded, StepKind::DebugEnded),
     };
     if running(status) && !before.is_some_and(running) {
-        steps.push(Step::new(started, name.clone()));
+        steps.push(Step::new(started, StepDetail::Containers(vec![name.clone()])));
     }
     let ended = &status["state"]["terminated"];
     if ended.is_object() && before.is_none_or(|before| before["state"]["terminated"] != *ended) {
         let phase = if ended["exitCode"] == 0 { finished } else { failed };
-        steps.push(Step::new(phase, format!("{name}: {}", exit(ended))));
+        steps.push(Step::new(phase, StepDetail::ContainerEnded { container: name, exit: exit(ended) }));
     }
 }
 
@@ -141,18 +138,19 @@ fn container(before: Option<&Value>, status: &Value, started: &mut Vec<String>, 
     let again = before.map_or(0, restarts);
     if restarts(status) > again {
         let last = &status["lastState"]["terminated"];
-        let because = if last.is_object() { format!(" after {}", exit(last)) } else { String::new() };
-        steps.push(Step::new(StepKind::Restarted, format!("{name} for the {}{because}", ordinal(restarts(status)))));
+        let after = last.is_object().then(|| exit(last));
+        steps.push(Step::new(StepKind::Restarted, StepDetail::Restarted { container: name.clone(), count: restarts(status), after }));
     } else if state["running"].is_object() && !old["running"].is_object() {
         started.push(name.clone());
     }
     if state["terminated"].is_object() && state["terminated"] != old["terminated"] {
-        steps.push(Step::new(StepKind::Terminated, format!("{name}: {}", exit(&state["terminated"]))));
+        let detail = StepDetail::ContainerEnded { container: name.clone(), exit: exit(&state["terminated"]) };
+        steps.push(Step::new(StepKind::Terminated, detail));
     }
     let waiting = &state["waiting"];
     match waiting["reason"].as_str().filter(|reason| old["waiting"]["reason"] != **reason) {
         Some(reason) if WAITING_IS_USUAL.contains(&reason) => creating.push(name),
-        Some(_) => steps.push(Step::new(StepKind::Waiting, format!("{name}: {}", why(waiting)))),
+        Some(_) => steps.push(Step::new(StepKind::Waiting, StepDetail::ContainerWaits { container: name, reason: why(waiting) })),
         None => {}
     }
 }
@@ -168,14 +166,14 @@ fn ending(before: &Value, after: &Value, steps: &mut Vec<Step>) {
     }
     let (old, new) = (&before["status"]["phase"], &after["status"]["phase"]);
     match new.as_str().filter(|_| old != new) {
-        Some("Succeeded") => steps.push(Step::new(StepKind::Succeeded, "")),
+        Some("Succeeded") => steps.push(Step::new(StepKind::Succeeded, StepDetail::None)),
         Some("Failed") => steps.push(Step::new(StepKind::Failed, why(&after["status"]))),
         _ => {}
     }
     let metadata = &after["metadata"];
     if metadata["deletionTimestamp"].is_string() && !before["metadata"]["deletionTimestamp"].is_string() {
         let grace = metadata["deletionGracePeriodSeconds"].as_i64().unwrap_or(0);
-        steps.push(Step::new(StepKind::Deleting, format!("{grace} s to end")));
+        steps.push(Step::new(StepKind::Deleting, StepDetail::GracePeriod(grace)));
     }
 }
 
@@ -183,29 +181,17 @@ pub(super) fn is_sidecar(pod: &Value, status: &Value) -> bool {
     named(items(Some(pod), ["spec", "initContainers"]), &status["name"]).is_some_and(|container| container["restartPolicy"] == "Always")
 }
 
-/// How a container ended: `Error, exit 1`.
-pub(super) fn exit(terminated: &Value) -> String {
-    let code = terminated["exitCode"].as_i64().map_or_else(|| "exit ?".to_owned(), |code| format!("exit {code}"));
-    let signal = terminated["signal"].as_i64().filter(|signal| *signal != 0).map(|signal| format!(", signal {signal}")).unwrap_or_default();
-    match terminated["reason"].as_str() {
-        Some(reason) => format!("{reason}, {code}{signal}"),
-        None => format!("{code}{signal}"),
+/// How a container ended.
+pub(super) fn exit(terminated: &Value) -> ContainerExit {
+    ContainerExit {
+        reason: terminated["reason"].as_str().map(str::to_owned),
+        code: terminated["exitCode"].as_i64(),
+        signal: terminated["signal"].as_i64().filter(|signal| *signal != 0),
     }
 }
 
-pub(super) fn ordinal(number: i64) -> String {
-    let suffix = match (number % 10, number % 100) {
-        (_, 11..=13) => "th",
-        (1, _) => "st",
-        (2, _) => "nd",
-        (3, _) => "rd",
-        _ => "th",
-    };
-    format!("{number}{suffix} time")
-}
-
-pub(super) fn names(items: &[Value]) -> String {
-    items.iter().map(|item| text(&item["name"])).collect::<Vec<_>>().join(", ")
+pub(super) fn names(items: &[Value]) -> Vec<String> {
+    items.iter().map(|item| text(&item["name"])).collect()
 }
 
 fn text(value: &Value) -> String {

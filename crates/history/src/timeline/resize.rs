@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::{Step, StepKind, condition, items, named, turned, why};
+use super::{ResourceChange, Step, StepDetail, StepKind, condition, items, named, turned, why};
 
 /// The steps in which somebody asks for other resources.
 pub(super) fn requested(before: &Value, after: &Value) -> Vec<Step> {
@@ -14,15 +14,10 @@ pub(super) fn requested(before: &Value, after: &Value) -> Vec<Step> {
     }
     for container in items(Some(after), ["spec", "containers"]) {
         let Some(old) = named(items(Some(before), ["spec", "containers"]), &container["name"]) else { continue };
-        let told = resources(&old["resources"], &container["resources"]);
-        if !told.is_empty() {
-            steps.push(Step::new(StepKind::ResizeRequested, format!("{}: {told}", container["name"].as_str().unwrap_or_default())));
-        }
+        let changes = resources(&old["resources"], &container["resources"]);
+        steps.extend(changed(StepKind::ResizeRequested, Some(container["name"].as_str().unwrap_or_default()), changes));
     }
-    let told = resources(&before["spec"]["resources"], &after["spec"]["resources"]);
-    if !told.is_empty() {
-        steps.push(Step::new(StepKind::ResizeRequested, format!("the pod: {told}")));
-    }
+    steps.extend(changed(StepKind::ResizeRequested, None, resources(&before["spec"]["resources"], &after["spec"]["resources"])));
     steps
 }
 
@@ -32,8 +27,8 @@ pub(super) fn answered(before: &Value, after: &Value) -> Vec<Step> {
     let resize = |pod: &Value| pod["status"]["resize"].as_str().unwrap_or_default().to_owned();
     if resize(before) != resize(after) {
         match resize(after).as_str() {
-            "Deferred" => steps.push(Step::new(StepKind::ResizeDeferred, "")),
-            "Infeasible" => steps.push(Step::new(StepKind::ResizeInfeasible, "")),
+            "Deferred" => steps.push(Step::new(StepKind::ResizeDeferred, StepDetail::None)),
+            "Infeasible" => steps.push(Step::new(StepKind::ResizeInfeasible, StepDetail::None)),
             _ => {}
         }
     }
@@ -47,33 +42,34 @@ pub(super) fn answered(before: &Value, after: &Value) -> Vec<Step> {
     }
     for status in items(Some(after), ["status", "containerStatuses"]) {
         let Some(old) = named(items(Some(before), ["status", "containerStatuses"]), &status["name"]) else { continue };
-        let told = if old["resources"].is_object() { resources(&old["resources"], &status["resources"]) } else { String::new() };
-        if !told.is_empty() {
-            steps.push(Step::new(StepKind::Resized, format!("{}: {told}", status["name"].as_str().unwrap_or_default())));
-        }
+        let changes = if old["resources"].is_object() { resources(&old["resources"], &status["resources"]) } else { Vec::new() };
+        steps.extend(changed(StepKind::Resized, Some(status["name"].as_str().unwrap_or_default()), changes));
     }
     if before["status"]["resources"].is_object() {
-        let told = resources(&before["status"]["resources"], &after["status"]["resources"]);
-        if !told.is_empty() {
-            steps.push(Step::new(StepKind::Resized, format!("the pod: {told}")));
-        }
+        steps.extend(changed(StepKind::Resized, None, resources(&before["status"]["resources"], &after["status"]["resources"])));
     }
     steps
 }
 
-/// `cpu 100m → 300m, memory limit 1Gi → 2Gi`; empty where nothing differs.
-fn resources(before: &Value, after: &Value) -> String {
-    let mut told = Vec::new();
-    for (section, suffix) in [("requests", ""), ("limits", " limit")] {
+/// The step of a container, or of the pod, whose resources changed, if any did.
+fn changed(kind: StepKind, container: Option<&str>, changes: Vec<ResourceChange>) -> Option<Step> {
+    (!changes.is_empty()).then(|| Step::new(kind, StepDetail::Resources { container: container.map(str::to_owned), changes }))
+}
+
+/// The requests and limits that differ.
+fn resources(before: &Value, after: &Value) -> Vec<ResourceChange> {
+    let mut changes = Vec::new();
+    for (section, limit) in [("requests", false), ("limits", true)] {
         let (old, new) = (&before[section], &after[section]);
         let names = [old, new].into_iter().filter_map(Value::as_object).flat_map(|map| map.keys());
         let mut names: Vec<&String> = names.collect();
         names.sort();
         names.dedup();
         for name in names.into_iter().filter(|name| old[name.as_str()] != new[name.as_str()]) {
-            let text = |value: &Value| value.as_str().unwrap_or("none").to_owned();
-            told.push(format!("{name}{suffix} {} → {}", text(&old[name.as_str()]), text(&new[name.as_str()])));
+            let text = |value: &Value| value.as_str().map(str::to_owned);
+            let (before, after) = (text(&old[name.as_str()]), text(&new[name.as_str()]));
+            changes.push(ResourceChange { resource: name.clone(), limit, before, after });
         }
     }
-    told.join(", ")
+    changes
 }

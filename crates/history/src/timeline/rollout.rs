@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Step, StepKind, deployment};
+use super::{StatusReason, Step, StepDetail, StepKind, TemplateChange};
 use crate::actor::Actor;
 use crate::change::AttributedChange;
 use crate::clock::Dated;
@@ -44,13 +44,20 @@ pub struct Rollout {
     /// The annotation `kubernetes.io/change-cause` that it had last.
     pub cause: Option<String>,
     /// What changed in the template, or its images where it is the first.
-    pub change: String,
-    /// Whether it brought an earlier template back.
-    pub undo: bool,
+    pub change: TemplateChange,
+    /// The template that it brought back, if it is an undo.
+    pub undo: Option<Undo>,
     /// Why it is stuck, in the controller's words, where its deadline passed.
-    pub stuck: Option<String>,
+    pub stuck: Option<StatusReason>,
     /// How and where it ended; `None` while it goes on.
     pub end: Option<(RolloutEnd, Revision, Option<Dated>)>,
+}
+
+/// An earlier template that came back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undo {
+    /// The revision number that it had, if it had one.
+    pub number: Option<String>,
 }
 
 /// The chapters of one workload, as they are observed.
@@ -64,24 +71,14 @@ impl Chapters {
     pub(super) fn observe(&mut self, told: &AttributedChange, steps: &[Step]) {
         let change = &told.change;
         for step in steps {
-            match step.phase {
-                StepKind::Rollout | StepKind::Undo => {
-                    self.end(RolloutEnd::Superseded, told);
-                    self.rollouts.push(Rollout {
-                        begun: change.revision,
-                        dated: told.dated,
-                        by: told.actor.clone(),
-                        number: None,
-                        cause: None,
-                        change: step.detail.split_once(deployment::CAUSE).map_or(step.detail.as_str(), |(change, _)| change).to_owned(),
-                        undo: step.phase == StepKind::Undo,
-                        stuck: None,
-                        end: None,
-                    });
+            match (step.phase, &step.detail) {
+                (_, StepDetail::Rollout { change, .. }) => self.begin(told, change, None),
+                (_, StepDetail::Undo { number, change, .. }) => self.begin(told, change, Some(Undo { number: number.clone() })),
+                (StepKind::RolledOut, _) => self.end(RolloutEnd::RolledOut, told),
+                (StepKind::Deleted, _) => self.end(RolloutEnd::Deleted, told),
+                (StepKind::Stuck, StepDetail::Reason(why)) => {
+                    self.open().into_iter().for_each(|rollout| rollout.stuck = Some(why.clone()));
                 }
-                StepKind::RolledOut => self.end(RolloutEnd::RolledOut, told),
-                StepKind::Deleted => self.end(RolloutEnd::Deleted, told),
-                StepKind::Stuck => self.open().into_iter().for_each(|rollout| rollout.stuck = Some(step.detail.clone())),
                 _ => {}
             }
         }
@@ -93,6 +90,21 @@ impl Chapters {
             }
             rollout.cause = cause(object);
         }
+    }
+
+    fn begin(&mut self, told: &AttributedChange, change: &TemplateChange, undo: Option<Undo>) {
+        self.end(RolloutEnd::Superseded, told);
+        self.rollouts.push(Rollout {
+            begun: told.change.revision,
+            dated: told.dated,
+            by: told.actor.clone(),
+            number: None,
+            cause: None,
+            change: change.clone(),
+            undo,
+            stuck: None,
+            end: None,
+        });
     }
 
     fn open(&mut self) -> Option<&mut Rollout> {
@@ -131,7 +143,7 @@ impl Rolling {
             let count = if kind == "DaemonSet" { "numberAvailable" } else { "readyReplicas" };
             let ready = after["status"][count].as_i64().unwrap_or(0);
             steps.retain(|step| step.phase != StepKind::Progress);
-            steps.push(Step::new(StepKind::RolledOut, format!("{ready} up to date and ready")));
+            steps.push(Step::new(StepKind::RolledOut, StepDetail::UpToDate(ready)));
         }
     }
 }

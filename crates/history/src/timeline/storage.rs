@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Step, StepKind, generic, turned, why};
+use super::{CreatedAs, DeviceName, Step, StepDetail, StepKind, generic, turned, why};
 
 /// Where the scheduler writes the node for a volume yet to be made (k8s.io/component-helpers storage/volume/helpers.go).
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
@@ -15,10 +15,7 @@ const PROVISIONED_BY: &str = "pv.kubernetes.io/provisioned-by";
 pub(super) fn steps(kind: &str, before: Option<&Value>, after: &Value) -> Vec<Step> {
     let mut steps = Vec::new();
     if before.is_none() {
-        let mut created = generic::created(after);
-        let told = description(kind, after);
-        created.detail = [created.detail, told].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
-        steps.push(created);
+        steps.push(generic::created_as(after, description(kind, after)));
     }
     match kind {
         "PersistentVolumeClaim" => claim(before, after, &mut steps),
@@ -46,39 +43,44 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-fn description(kind: &str, object: &Value) -> String {
+fn description(kind: &str, object: &Value) -> CreatedAs {
     let spec = &object["spec"];
-    let words: Vec<String> = match kind {
+    let owned = |value: &Value| value.as_str().map(str::to_owned);
+    match kind {
         "PersistentVolumeClaim" => {
-            let class = spec["storageClassName"].as_str().filter(|class| !class.is_empty()).map(|class| format!("class {class}"));
-            [spec["resources"]["requests"]["storage"].as_str().map(str::to_owned), class].into_iter().flatten().collect()
+            let class = owned(&spec["storageClassName"]).filter(|class| !class.is_empty());
+            CreatedAs::Claim { size: owned(&spec["resources"]["requests"]["storage"]), class }
         }
         "PersistentVolume" => {
-            let by = object["metadata"]["annotations"][PROVISIONED_BY].as_str().map(|by| format!("provisioned by {by}"));
-            [spec["capacity"]["storage"].as_str().map(str::to_owned), by].into_iter().flatten().collect()
+            let provisioner = owned(&object["metadata"]["annotations"][PROVISIONED_BY]);
+            CreatedAs::Volume { size: owned(&spec["capacity"]["storage"]), provisioner }
         }
-        "VolumeAttachment" => vec![format!("{} to {}", text(&spec["source"]["persistentVolumeName"]), text(&spec["nodeName"]))],
-        _ => Vec::new(),
-    };
-    words.join(", ")
+        "VolumeAttachment" => CreatedAs::Attachment {
+            volume: text(&spec["source"]["persistentVolumeName"]).to_owned(),
+            node: text(&spec["nodeName"]).to_owned(),
+        },
+        _ => CreatedAs::Plain,
+    }
 }
 
 fn claim(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
     let annotation = |object: &Value, name: &str| object["metadata"]["annotations"][name].as_str().map(str::to_owned);
     let fresh = |name: &str| annotation(after, name).filter(|now| before.and_then(|before| annotation(before, name)).as_ref() != Some(now));
     if let Some(node) = fresh(SELECTED_NODE) {
-        steps.push(Step::new(StepKind::NodeSelected, format!("the volume is to be made for {node}")));
+        steps.push(Step::new(StepKind::NodeSelected, StepDetail::Target(node)));
     } else if before.and_then(|before| annotation(before, SELECTED_NODE)).is_some() && annotation(after, SELECTED_NODE).is_none() {
-        steps.push(Step::new(StepKind::NodeUnselected, "the pod is to be scheduled anew"));
+        steps.push(Step::new(StepKind::NodeUnselected, StepDetail::None));
     }
     if let Some(provisioner) = PROVISIONER.iter().find_map(|name| fresh(name)) {
-        steps.push(Step::new(StepKind::Provisioning, format!("asked of {provisioner}")));
+        steps.push(Step::new(StepKind::Provisioning, StepDetail::Provisioner(provisioner)));
     }
-    bound(before, after, "volumeName", |object| object["spec"]["volumeName"].as_str().map(|name| format!("to volume {name}")), steps);
+    let volume = |claim: &Value| claim["spec"]["volumeName"].as_str().map(|name| StepDetail::Volume(name.to_owned()));
+    bound(before, after, "volumeName", volume, steps);
     let Some(before) = before else { return };
     let wanted = |claim: &Value| text(&claim["spec"]["resources"]["requests"]["storage"]).to_owned();
     if wanted(before) != wanted(after) {
-        steps.push(Step::new(StepKind::ResizeRequested, format!("{} → {}", wanted(before), wanted(after))));
+        let detail = StepDetail::Replaced { before: Some(wanted(before)), after: wanted(after) };
+        steps.push(Step::new(StepKind::ResizeRequested, detail));
     }
     for (condition, phase) in [("Resizing", StepKind::Resizing), ("FileSystemResizePending", StepKind::FileSystemResizePending)] {
         if let Some((_, "True", now)) = turned(Some(before), after, condition) {
@@ -87,16 +89,17 @@ fn claim(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
     }
     let capacity = |claim: &Value| text(&claim["status"]["capacity"]["storage"]).to_owned();
     if !capacity(before).is_empty() && capacity(before) != capacity(after) {
-        steps.push(Step::new(StepKind::Resized, format!("{} → {}", capacity(before), capacity(after))));
+        let detail = StepDetail::Replaced { before: Some(capacity(before)), after: capacity(after) };
+        steps.push(Step::new(StepKind::Resized, detail));
     }
 }
 
-fn claimed(volume: &Value) -> Option<String> {
+fn claimed(volume: &Value) -> Option<StepDetail> {
     let claim = &volume["spec"]["claimRef"];
-    Some(format!("to claim {}/{}", claim["namespace"].as_str()?, claim["name"].as_str()?))
+    Some(StepDetail::Claim { namespace: claim["namespace"].as_str()?.to_owned(), name: claim["name"].as_str()?.to_owned() })
 }
 
-fn bound(before: Option<&Value>, after: &Value, field: &str, target: impl Fn(&Value) -> Option<String>, steps: &mut Vec<Step>) {
+fn bound(before: Option<&Value>, after: &Value, field: &str, target: impl Fn(&Value) -> Option<StepDetail>, steps: &mut Vec<Step>) {
     let had = before.is_some_and(|before| !before["spec"][field].is_null());
     if let Some(target) = target(after).filter(|_| !had) {
         steps.push(Step::new(StepKind::Reserved, target));
@@ -108,49 +111,53 @@ fn bound(before: Option<&Value>, after: &Value, field: &str, target: impl Fn(&Va
     }
     match new.as_str() {
         "Bound" => steps.push(Step::new(StepKind::Bound, target(after).unwrap_or_default())),
-        "Lost" => steps.push(Step::new(StepKind::Lost, "its volume is gone")),
+        "Lost" => steps.push(Step::new(StepKind::Lost, StepDetail::None)),
         "Released" => {
             let policy = text(&after["spec"]["persistentVolumeReclaimPolicy"]);
-            steps.push(Step::new(StepKind::Released, format!("its claim is gone; reclaim policy {policy}")));
+            steps.push(Step::new(StepKind::Released, StepDetail::Released(Some(policy.to_owned()))));
         }
-        "Failed" => steps.push(Step::new(StepKind::Failed, text(&after["status"]["message"]))),
-        "Available" => steps.push(Step::new(StepKind::Available, "free to be claimed")),
-        "Pending" if !old.is_empty() => steps.push(Step::new(StepKind::Phase, format!("{old} → {new}"))),
+        "Failed" => steps.push(Step::new(StepKind::Failed, StepDetail::Message(text(&after["status"]["message"]).to_owned()))),
+        "Available" => steps.push(Step::new(StepKind::Available, StepDetail::None)),
+        "Pending" if !old.is_empty() => steps.push(Step::new(StepKind::Phase, StepDetail::Replaced { before: Some(old), after: new })),
         _ => {}
     }
 }
 
 fn attachment(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
     let attached = |object: &Value| object["status"]["attached"] == true;
+    let node = || StepDetail::Target(text(&after["spec"]["nodeName"]).to_owned());
     match (before.is_some_and(attached), attached(after)) {
-        (false, true) => steps.push(Step::new(StepKind::Attached, format!("to {}", text(&after["spec"]["nodeName"])))),
-        (true, false) => steps.push(Step::new(StepKind::Detached, format!("from {}", text(&after["spec"]["nodeName"])))),
+        (false, true) => steps.push(Step::new(StepKind::Attached, node())),
+        (true, false) => steps.push(Step::new(StepKind::Detached, node())),
         _ => {}
     }
     for (field, phase) in [("attachError", StepKind::AttachFailed), ("detachError", StepKind::DetachFailed)] {
         let message = |object: &Value| text(&object["status"][field]["message"]).to_owned();
         let now = message(after);
         if !now.is_empty() && before.map(message).unwrap_or_default() != now {
-            steps.push(Step::new(phase, now));
+            steps.push(Step::new(phase, StepDetail::Message(now)));
         }
     }
 }
 
 /// A ResourceClaim: the devices the scheduler chose, and the pods that may use them.
 fn devices(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
-    let allocated = |object: &Value| -> Option<String> {
+    let allocated = |object: &Value| -> Option<Vec<DeviceName>> {
         let results = object["status"]["allocation"].as_object()?.get("devices")?["results"].as_array()?;
-        let name = |result: &Value| format!("{}/{}/{}", text(&result["driver"]), text(&result["pool"]), text(&result["device"]));
-        Some(results.iter().map(name).collect::<Vec<_>>().join(", "))
+        let part = |result: &Value, field: &str| text(&result[field]).to_owned();
+        let name = |result| DeviceName { driver: part(result, "driver"), pool: part(result, "pool"), device: part(result, "device") };
+        Some(results.iter().map(name).collect())
     };
     match (before.and_then(allocated), allocated(after)) {
-        (None, Some(devices)) => steps.push(Step::new(StepKind::Allocated, devices)),
-        (Some(_), None) => steps.push(Step::new(StepKind::Deallocated, "")),
+        (None, Some(devices)) => steps.push(Step::new(StepKind::Allocated, StepDetail::Devices(devices))),
+        (Some(_), None) => steps.push(Step::new(StepKind::Deallocated, StepDetail::None)),
         _ => {}
     }
-    let users = |object: &Value| -> Vec<String> {
+    let users = |object: &Value| -> Vec<StepDetail> {
         let list = object["status"]["reservedFor"].as_array().into_iter().flatten();
-        list.map(|user| format!("{} {}", text(&user["resource"]), text(&user["name"]))).collect()
+        let consumer =
+            |user: &Value| StepDetail::Consumer { resource: text(&user["resource"]).to_owned(), name: text(&user["name"]).to_owned() };
+        list.map(consumer).collect()
     };
     let (old, new) = (before.map(users).unwrap_or_default(), users(after));
     for user in new.iter().filter(|user| !old.contains(user)) {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use bytes::Bytes;
 
 use super::heartbeat::{self, Beats};
-use super::{Builder, Cordon, Deletion, Note, Notes, Outage, Phase, StepKind, Subject, Timeline, deletion, outage};
+use super::{Builder, Cordon, Deletion, Note, Notes, Outage, Phase, StepDetail, StepKind, Subject, Timeline, deletion, outage};
 use crate::AttributedChange;
 use crate::actor::{Actor, ActorFrom, CONTROLLERS};
 use ketcd_store::{Origin, Revision};
@@ -291,7 +291,7 @@ fn belongs(claim: &Timeline, of: &Timeline) -> bool {
 fn preempts(note: &Note) -> Phase {
     let by = Actor { name: note.source.clone(), on: None, from: ActorFrom::Recorded };
     let (revision, dated) = (note.revision, note.dated);
-    Phase { phase: StepKind::Preempting, revision, dated, by: Some(by), detail: format!("{} makes room", note.object()), longest: false }
+    Phase { phase: StepKind::Preempting, revision, dated, by: Some(by), detail: StepDetail::Victim(note.object()), longest: false }
 }
 
 /// After these a pod is no trouble any more.

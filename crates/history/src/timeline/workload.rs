@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Step, StepKind, deployment, generic, items, turned, why};
+use super::{CreatedAs, Step, StepDetail, StepKind, TemplateChange, deployment, generic, items, turned, why};
 
 /// Fields whose changes other steps tell, or that controllers keep for themselves.
 const TOLD: &[&str] = &[
@@ -19,7 +19,7 @@ pub(super) fn steps(kind: &str, before: Option<&Value>, after: &Value) -> Vec<St
     let mut steps = Vec::new();
     let (old, new) = (&before["spec"]["template"], &after["spec"]["template"]);
     if old != new {
-        steps.push(Step::new(StepKind::Rollout, deployment::changed(old, new)));
+        steps.push(Step::new(StepKind::Rollout, StepDetail::Rollout { change: deployment::changed(old, new), cause: None }));
     }
     steps.extend(deployment::scaled(before, after));
     steps.extend(generic::spec_changed(before, after, TOLD));
@@ -33,18 +33,18 @@ pub(super) fn steps(kind: &str, before: Option<&Value>, after: &Value) -> Vec<St
 }
 
 fn created(kind: &str, object: &Value) -> Vec<Step> {
-    let mut step = generic::created(object);
     let spec = &object["spec"];
-    let told = match kind {
-        "CronJob" => {
-            let zone = spec["timeZone"].as_str().map(|zone| format!(" in {zone}")).unwrap_or_default();
-            format!("schedule {}{zone}", spec["schedule"].as_str().unwrap_or_default())
-        }
-        _ => deployment::images(&spec["template"]),
-    };
-    step.detail = [step.detail, told.clone()].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
-    let rolls = matches!(kind, "StatefulSet" | "DaemonSet");
-    [step].into_iter().chain(rolls.then(|| Step::new(StepKind::Rollout, told))).collect()
+    if kind == "CronJob" {
+        let schedule = spec["schedule"].as_str().unwrap_or_default().to_owned();
+        let zone = spec["timeZone"].as_str().map(str::to_owned);
+        return vec![generic::created_as(object, CreatedAs::Schedule { schedule, zone })];
+    }
+    let images = deployment::images(&spec["template"]);
+    let mut steps = vec![generic::created_as(object, CreatedAs::Images(images.clone()))];
+    if matches!(kind, "StatefulSet" | "DaemonSet") {
+        steps.push(Step::new(StepKind::Rollout, StepDetail::Rollout { change: TemplateChange::Images(images), cause: None }));
+    }
+    steps
 }
 
 fn replicas(kind: &str, before: &Value, after: &Value, steps: &mut Vec<Step>) {
@@ -56,11 +56,12 @@ fn replicas(kind: &str, before: &Value, after: &Value, steps: &mut Vec<Step>) {
     let made = |object: &Value| object["status"]["replicas"].as_i64().unwrap_or(0);
     let counts = |object: &Value| (if kind == "DaemonSet" { wanted(object) } else { made(object) }, ready(object));
     if counts(before) != counts(after) {
-        steps.push(Step::new(StepKind::Progress, format!("{} of {} ready", ready(after), wanted(after))));
+        steps.push(Step::new(StepKind::Progress, StepDetail::ReadyReplicas { ready: ready(after), wanted: wanted(after) }));
     }
     let update = |object: &Value| object["status"]["updateRevision"].as_str().unwrap_or_default().to_owned();
     if kind == "StatefulSet" && update(before) != update(after) && !update(before).is_empty() {
-        steps.push(Step::new(StepKind::Revision, format!("{} → {}", update(before), update(after))));
+        let detail = StepDetail::Replaced { before: Some(update(before)), after: update(after) };
+        steps.push(Step::new(StepKind::Revision, detail));
     }
 }
 
@@ -75,13 +76,12 @@ fn counts(job: &Value) -> [i64; 3] {
 fn job(before: &Value, after: &Value, steps: &mut Vec<Step>) {
     if counts(before) != counts(after) {
         let [active, succeeded, failed] = counts(after);
-        let wanted = after["spec"]["completions"].as_i64().map(|wanted| format!(" of {wanted}")).unwrap_or_default();
-        let failed = if failed > 0 { format!(", {failed} failed") } else { String::new() };
-        steps.push(Step::new(StepKind::Progress, format!("{active} active, {succeeded}{wanted} succeeded{failed}")));
+        let completions = after["spec"]["completions"].as_i64();
+        steps.push(Step::new(StepKind::Progress, StepDetail::JobPods { active, succeeded, completions, failed }));
     }
     let indexes = |job: &Value| job["status"]["failedIndexes"].as_str().unwrap_or_default().to_owned();
     if indexes(before) != indexes(after) && !indexes(after).is_empty() {
-        steps.push(Step::new(StepKind::IndexFailed, format!("failed indexes: {}", indexes(after))));
+        steps.push(Step::new(StepKind::IndexFailed, StepDetail::FailedIndexes(indexes(after))));
     }
     for (condition, phase) in [
         ("FailureTarget", StepKind::Failing),
@@ -90,8 +90,9 @@ fn job(before: &Value, after: &Value, steps: &mut Vec<Step>) {
         ("Suspended", StepKind::Suspended),
     ] {
         match turned(Some(before), after, condition) {
-            Some((_, "True", now)) => steps.push(Step::new(phase, if phase == StepKind::Succeeded { String::new() } else { why(now) })),
-            Some(("True", _, _)) if phase == StepKind::Suspended => steps.push(Step::new(StepKind::Resumed, "")),
+            Some((_, "True", _)) if phase == StepKind::Succeeded => steps.push(Step::new(phase, StepDetail::None)),
+            Some((_, "True", now)) => steps.push(Step::new(phase, why(now))),
+            Some(("True", _, _)) if phase == StepKind::Suspended => steps.push(Step::new(StepKind::Resumed, StepDetail::None)),
             _ => {}
         }
     }
@@ -100,18 +101,18 @@ fn job(before: &Value, after: &Value, steps: &mut Vec<Step>) {
 fn cron_job(before: &Value, after: &Value, steps: &mut Vec<Step>) {
     let (old, new) = (&before["status"]["lastScheduleTime"], &after["status"]["lastScheduleTime"]);
     if let Some(time) = new.as_str().filter(|_| old != new) {
-        steps.push(Step::new(StepKind::Fired, format!("for {time}")));
+        steps.push(Step::new(StepKind::Fired, StepDetail::Time(time.to_owned())));
     }
     let (old, new) = (items(Some(before), ["status", "active"]), items(Some(after), ["status", "active"]));
     let has = |list: &[Value], job: &Value| list.iter().any(|other| other["uid"] == job["uid"] && other["name"] == job["name"]);
-    let name = |job: &Value| job["name"].as_str().unwrap_or_default().to_owned();
+    let name = |job: &Value| StepDetail::Job(job["name"].as_str().unwrap_or_default().to_owned());
     steps.extend(new.iter().filter(|job| !has(old, job)).map(|job| Step::new(StepKind::JobStarted, name(job))));
     steps.extend(old.iter().filter(|job| !has(new, job)).map(|job| Step::new(StepKind::JobEnded, name(job))));
     let (old, new) = (&before["status"]["lastSuccessfulTime"], &after["status"]["lastSuccessfulTime"]);
     if let Some(time) = new.as_str().filter(|_| old != new) {
-        steps.push(Step::new(StepKind::JobSucceeded, format!("at {time}")));
+        steps.push(Step::new(StepKind::JobSucceeded, StepDetail::Time(time.to_owned())));
     }
     if before["spec"]["suspend"] != after["spec"]["suspend"] {
-        steps.push(Step::new(if after["spec"]["suspend"] == true { StepKind::Suspended } else { StepKind::Resumed }, ""));
+        steps.push(Step::new(if after["spec"]["suspend"] == true { StepKind::Suspended } else { StepKind::Resumed }, StepDetail::None));
     }
 }

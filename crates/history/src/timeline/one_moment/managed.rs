@@ -5,11 +5,8 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{Step, StepKind, TimedStep, time};
+use super::{Step, StepDetail, StepKind, TimedStep, time};
 use crate::actor::{Actor, ActorFrom};
-
-/// Fields named in one step.
-const NAMED: usize = 4;
 
 fn entries(object: &Value) -> impl Iterator<Item = &Value> {
     object["metadata"]["managedFields"].as_array().into_iter().flatten()
@@ -65,10 +62,7 @@ pub(super) fn last_writes(object: &Value) -> Vec<TimedStep> {
     let written = entries(object).filter(|entry| !of_status(entry)).filter_map(|entry| Some((entry, time(&entry["time"])?)));
     let later = written.filter(|(_, at)| born.is_none_or(|born| *at > born));
     let told = later.map(|(entry, at): (&Value, Timestamp)| {
-        let names = fields(&entry["fieldsV1"]);
-        let more = names.len().saturating_sub(NAMED);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let detail = format!("its last write; it manages {}{more}", names[..names.len().min(NAMED)].join(", "));
+        let detail = StepDetail::LastWrite(fields(&entry["fieldsV1"]));
         TimedStep { step: Step::new(StepKind::Changed, detail), at, by: recorded(object, entry) }
     });
     told.collect()

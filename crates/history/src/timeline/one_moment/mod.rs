@@ -10,7 +10,7 @@ mod workload;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use super::{Phase, Step, StepKind, items, mark_longest, why};
+use super::{Phase, Step, StepDetail, StepKind, condition_detail, items, mark_longest, why};
 use crate::clock::Dated;
 use ketcd_store::Revision;
 use managed::Field;
@@ -52,14 +52,14 @@ struct StepCollector<'o> {
 
 impl<'o> StepCollector<'o> {
     /// A step at the time written in `at`, by the manager of `field` in status; none where there is no time.
-    fn add(&mut self, phase: StepKind, detail: impl Into<String>, at: &Value, field: Field<'_>) {
+    fn add(&mut self, phase: StepKind, detail: impl Into<StepDetail>, at: &Value, field: Field<'_>) {
         let Some(at) = time(at) else { return };
         let by = managed::setter(self.object, field);
         self.steps.push(TimedStep { step: Step::new(phase, detail), at, by });
     }
 
     /// The conditions, each by what `phase` makes of it: its type, its status and itself.
-    fn conditions(&mut self, phase: impl Fn(&str, &str, &Value) -> Option<(StepKind, String)>) {
+    fn conditions(&mut self, phase: impl Fn(&str, &str, &Value) -> Option<(StepKind, StepDetail)>) {
         for condition in items(Some(self.object), ["status", "conditions"]) {
             let text = |field: &str| condition[field].as_str().unwrap_or_default();
             if let Some((phase, detail)) = phase(text("type"), text("status"), condition) {
@@ -120,118 +120,27 @@ fn deleting(collector: &mut StepCollector<'_>) {
     let grace = metadata["deletionGracePeriodSeconds"].as_i64().unwrap_or(0);
     let asked = time(&metadata["deletionTimestamp"]).and_then(|end| end.checked_sub(SignedDuration::from_secs(grace)).ok());
     let Some(at) = asked else { return };
-    let held = metadata["finalizers"].as_array().into_iter().flatten().filter_map(Value::as_str).collect::<Vec<_>>().join(", ");
+    let finalizers = metadata["finalizers"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
     let detail = match collector.object["kind"].as_str() {
-        Some("Pod") => format!("{grace} s to end"),
-        _ if held.is_empty() => String::new(),
-        _ => format!("held by {held}"),
+        Some("Pod") => StepDetail::GracePeriod(grace),
+        _ => StepDetail::Finalizers(finalizers.collect()),
     };
     collector.steps.push(TimedStep { step: Step::new(StepKind::Deleting, detail), at, by: None });
 }
 
 fn node(collector: &mut StepCollector<'_>) {
     collector.conditions(|kind, status, condition| match (kind, status) {
-        ("Ready", "True") => Some((StepKind::Ready, String::new())),
-        ("Ready", "Unknown") => Some((StepKind::HeartbeatLost, super::node::heartbeat_lost(condition))),
-        ("Ready", _) => Some((StepKind::NotReady, why(condition))),
-        (_, "True") => Some((StepKind::Pressure, format!("{kind}: {}", why(condition)))),
+        ("Ready", "True") => Some((StepKind::Ready, StepDetail::None)),
+        ("Ready", "Unknown") => Some((StepKind::HeartbeatLost, super::node::status_lost(condition))),
+        ("Ready", _) => Some((StepKind::NotReady, why(condition).into())),
+        (_, "True") => Some((StepKind::Pressure, condition_detail(condition))),
         _ => None,
     });
     for taint in items(Some(collector.object), ["spec", "taints"]) {
-        collector.add(StepKind::Tainted, super::node::taint(taint), &taint["timeAdded"], Field::Elsewhere);
+        collector.add(StepKind::Tainted, StepDetail::Taint(super::node::taint(taint)), &taint["timeAdded"], Field::Elsewhere);
     }
 }
 
 fn time(value: &Value) -> Option<Timestamp> {
     value.as_str()?.parse().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    fn told(object: &Value) -> Vec<String> {
-        let phase = |phase: &Phase| {
-            let at = phase.dated.unwrap().time.strftime("%H:%M:%S");
-            let by = phase.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
-            format!("{at} {} {}", phase.phase, phase.detail).trim_end().to_owned() + &by
-        };
-        phases(object, Revision(7)).iter().map(phase).collect()
-    }
-
-    fn at(time: &str) -> String {
-        format!("2026-01-01T{time}Z")
-    }
-
-    #[test]
-    fn a_pod_that_crashed_and_is_being_deleted() {
-        let status = json!({"name": "c", "restartCount": 3, "state": {"running": {"startedAt": at("10:05:00")}},
-            "lastState": {"terminated": {"exitCode": 1, "reason": "Error", "startedAt": at("10:01:00"), "finishedAt": at("10:04:30")}}});
-        let conditions = json!([
-            {"type": "Ready", "status": "True", "lastTransitionTime": at("10:05:00")},
-            {"type": "Initialized", "status": "True", "lastTransitionTime": at("10:00:01")},
-            {"type": "PodScheduled", "status": "True", "lastTransitionTime": at("10:00:01")},
-        ]);
-        let managed = json!([
-            {"manager": "kubectl", "operation": "Update", "time": at("10:00:00"), "fieldsV1": {"f:spec": {"f:containers": {}}}},
-            {"manager": "kubelet", "operation": "Update", "time": at("10:05:00"), "subresource": "status",
-                "fieldsV1": {"f:status": {"f:conditions": {"k:{\"type\":\"Ready\"}": {}, "k:{\"type\":\"PodScheduled\"}": {}}, "f:containerStatuses": {}}}},
-            {"manager": "sealer", "operation": "Apply", "time": at("10:02:00"), "fieldsV1": {"f:metadata": {"f:labels": {"f:seal": {}}}}},
-        ]);
-        let metadata = json!({"name": "p", "creationTimestamp": at("10:00:00"), "managedFields": managed,
-            "deletionTimestamp": at("10:06:30"), "deletionGracePeriodSeconds": 30});
-        let pod = json!({"kind": "Pod", "metadata": metadata, "spec": {"nodeName": "n1"},
-            "status": {"phase": "Running", "conditions": conditions, "containerStatuses": [status]}});
-        assert_eq!(
-            told(&pod),
-            [
-                "10:00:00 Created by kubectl",
-                "10:00:01 Scheduled to n1",
-                "10:00:01 Initialized",
-                "10:02:00 Changed its last write; it manages metadata.labels by sealer",
-                "10:04:30 Terminated c: Error, exit 1 by kubelet n1",
-                "10:05:00 Restarted c for the 3rd time after Error, exit 1 by kubelet n1",
-                "10:05:00 Ready by kubelet n1",
-                "10:06:00 Deleting 30 s to end",
-            ]
-        );
-    }
-
-    #[test]
-    fn what_has_no_time_or_cannot_be_told_is_no_step() {
-        let starting = |ready_since: &str| {
-            let conditions = json!([
-                {"type": "Ready", "status": "False", "reason": "ContainersNotReady", "lastTransitionTime": at(ready_since)},
-                {"type": "PodScheduled", "status": "True", "lastTransitionTime": null},
-            ]);
-            json!({"kind": "Pod", "metadata": {}, "spec": {"nodeName": "n1"}, "status": {"phase": "Running", "startTime": at("10:00:00"), "conditions": conditions,
-                "containerStatuses": [{"name": "c", "restartCount": 0, "state": {"running": {"startedAt": at("10:00:03")}}}]}})
-        };
-        // Not ready since before its container ran: it never was.
-        assert_eq!(told(&starting("10:00:00")), ["10:00:03 ContainersStarted c"]);
-        assert_eq!(told(&starting("10:09:00")), ["10:00:03 ContainersStarted c", "10:09:00 NotReady ContainersNotReady"]);
-        let claim =
-            json!({"kind": "PersistentVolumeClaim", "metadata": {"creationTimestamp": at("10:00:00")}, "status": {"phase": "Bound"}});
-        assert_eq!(told(&claim), ["10:00:00 Created"]);
-        let mirror = json!({"kind": "Pod", "metadata": {"annotations": {"kubernetes.io/config.mirror": "x"}}, "spec": {"nodeName": "n1"},
-            "status": {"conditions": [{"type": "PodScheduled", "status": "True", "lastTransitionTime": at("10:00:00")}]}});
-        assert!(told(&mirror).is_empty());
-    }
-
-    #[test]
-    fn nodes_and_workloads() {
-        let condition = |kind: &str, status: &str, reason: &str, time: &str| json!({"type": kind, "status": status, "reason": reason, "lastTransitionTime": at(time), "lastUpdateTime": at(time)});
-        let node = json!({"kind": "Node", "metadata": {"creationTimestamp": at("09:00:00")}, "spec": {"taints": [{"key": "k", "effect": "NoExecute", "timeAdded": at("09:30:00")}]},
-            "status": {"nodeInfo": {"kubeletVersion": "v1.36.3"}, "conditions": [condition("Ready", "Unknown", "NodeStatusUnknown", "09:29:00"), condition("DiskPressure", "False", "", "09:00:01")]}});
-        assert_eq!(
-            told(&node),
-            ["09:00:00 Registered kubelet v1.36.3", "09:29:00 HeartbeatLost NodeStatusUnknown", "09:30:00 Tainted k:NoExecute"]
-        );
-        let deployment = json!({"kind": "Deployment", "metadata": {"creationTimestamp": at("09:00:00")}, "spec": {"replicas": 2},
-            "status": {"updatedReplicas": 2, "availableReplicas": 2, "conditions": [condition("Progressing", "True", "NewReplicaSetAvailable", "09:01:00")]}});
-        assert_eq!(told(&deployment), ["09:00:00 Created", "09:01:00 RolledOut 2 of 2 up to date, 2 available"]);
-        let job = json!({"kind": "Job", "metadata": {"creationTimestamp": at("09:00:00")}, "status": {"startTime": at("09:00:00"), "conditions": [condition("Complete", "True", "", "09:05:00")]}});
-        assert_eq!(told(&job), ["09:00:00 Created", "09:00:00 Started", "09:05:00 Succeeded"]);
-    }
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::managed::Field;
-use super::{StepCollector, StepKind, time, why};
-use crate::timeline::pod::{exit, is_sidecar, names, ordinal};
+use super::{StepCollector, StepDetail, StepKind, time, why};
+use crate::timeline::pod::{exit, is_sidecar, names};
 use crate::timeline::{condition, items};
 
 /// The annotation of pods that a kubelet reads from a file: no scheduler sees them.
@@ -18,12 +18,14 @@ pub(super) fn collect(collector: &mut StepCollector<'_>) {
     let node = pod["spec"]["nodeName"].as_str();
     let mirror = pod["metadata"]["annotations"][MIRROR].is_string();
     collector.conditions(|kind, status, condition| match (kind, status) {
-        ("PodScheduled", "True") if !mirror => node.map(|node| (StepKind::Scheduled, format!("to {node}"))),
-        ("PodScheduled", "False") if condition["reason"] == "SchedulingGated" => Some((StepKind::Gated, format!("held back by {gates}"))),
-        ("PodScheduled", "False") => Some((StepKind::Refused, format!("last: {}", condition["message"].as_str().unwrap_or_default()))),
-        ("PodReadyToStartContainers", "True") => Some((StepKind::SandboxReady, "network and volumes are there".to_owned())),
-        ("Initialized", "True") => Some((StepKind::Initialized, String::new())),
-        ("DisruptionTarget", "True") => Some((StepKind::Evicted, why(condition))),
+        ("PodScheduled", "True") if !mirror => node.map(|node| (StepKind::Scheduled, StepDetail::Target(node.to_owned()))),
+        ("PodScheduled", "False") if condition["reason"] == "SchedulingGated" => Some((StepKind::Gated, StepDetail::Gates(gates.clone()))),
+        ("PodScheduled", "False") => {
+            Some((StepKind::Refused, StepDetail::LastMessage(condition["message"].as_str().unwrap_or_default().to_owned())))
+        }
+        ("PodReadyToStartContainers", "True") => Some((StepKind::SandboxReady, StepDetail::None)),
+        ("Initialized", "True") => Some((StepKind::Initialized, StepDetail::None)),
+        ("DisruptionTarget", "True") => Some((StepKind::Evicted, why(condition).into())),
         _ => None,
     });
     containers(collector);
@@ -42,26 +44,28 @@ fn containers(collector: &mut StepCollector<'_>) {
     for status in items(Some(pod), ["status", "ephemeralContainerStatuses"]) {
         aside(collector, status, DEBUG, "ephemeralContainerStatuses");
     }
-    let mut started: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    let mut started: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for status in items(Some(pod), ["status", "containerStatuses"]) {
         let name = status["name"].as_str().unwrap_or_default();
         let (state, last) = (&status["state"], &status["lastState"]["terminated"]);
         let begun = [&state["running"], &state["terminated"]].into_iter().find_map(|state| state["startedAt"].as_str());
         let restarts = status["restartCount"].as_i64().unwrap_or(0);
-        collector.add(StepKind::Terminated, format!("{name}: {}", exit(last)), &last["finishedAt"], STATUSES);
+        let ended = |end: &Value| StepDetail::ContainerEnded { container: name.to_owned(), exit: exit(end) };
+        collector.add(StepKind::Terminated, ended(last), &last["finishedAt"], STATUSES);
         match begun {
             Some(begun) if restarts > 0 => {
-                let because = if last.is_object() { format!(" after {}", exit(last)) } else { String::new() };
-                collector.add(StepKind::Restarted, format!("{name} for the {}{because}", ordinal(restarts)), &begun.into(), STATUSES);
+                let after = last.is_object().then(|| exit(last));
+                let detail = StepDetail::Restarted { container: name.to_owned(), count: restarts, after };
+                collector.add(StepKind::Restarted, detail, &begun.into(), STATUSES);
             }
-            Some(begun) => started.entry(begun.to_owned()).or_default().push(name),
+            Some(begun) => started.entry(begun.to_owned()).or_default().push(name.to_owned()),
             None => {}
         }
         let end = &state["terminated"];
-        collector.add(StepKind::Terminated, format!("{name}: {}", exit(end)), &end["finishedAt"], STATUSES);
+        collector.add(StepKind::Terminated, ended(end), &end["finishedAt"], STATUSES);
     }
     for (at, names) in started {
-        collector.add(StepKind::ContainersStarted, names.join(", "), &at.into(), STATUSES);
+        collector.add(StepKind::ContainersStarted, StepDetail::Containers(names), &at.into(), STATUSES);
     }
 }
 
@@ -69,14 +73,14 @@ const STATUSES: Field<'static> = Field::Status("containerStatuses");
 
 /// Init containers, sidecars and ephemeral containers: started, and ended well or badly.
 fn aside(collector: &mut StepCollector<'_>, status: &Value, [started, finished, failed]: [StepKind; 3], list: &str) {
-    let name = status["name"].as_str().unwrap_or_default();
+    let name = || status["name"].as_str().unwrap_or_default().to_owned();
     let (state, end) = (&status["state"], &status["state"]["terminated"]);
     // Of one that was restarted only the last run is known.
     for run in [&state["running"], end] {
-        collector.add(started, name, &run["startedAt"], Field::Status(list));
+        collector.add(started, StepDetail::Containers(vec![name()]), &run["startedAt"], Field::Status(list));
     }
     let phase = if end["exitCode"] == 0 { finished } else { failed };
-    collector.add(phase, format!("{name}: {}", exit(end)), &end["finishedAt"], Field::Status(list));
+    collector.add(phase, StepDetail::ContainerEnded { container: name(), exit: exit(end) }, &end["finishedAt"], Field::Status(list));
 }
 
 /// Ready since; not ready since, unless it never was: then the transition is that of its beginning on the node.
@@ -86,7 +90,7 @@ fn readiness(collector: &mut StepCollector<'_>) {
     let since = &ready["lastTransitionTime"];
     let field = Field::Condition("Ready");
     if ready["status"] == "True" {
-        return collector.add(StepKind::Ready, "", since, field);
+        return collector.add(StepKind::Ready, StepDetail::None, since, field);
     }
     let first = |list: &str| {
         let starts = items(Some(pod), ["status", list]).iter().flat_map(|status| {
@@ -113,7 +117,7 @@ fn ended(collector: &mut StepCollector<'_>) {
     let statuses = items(Some(pod), ["status", "containerStatuses"]);
     let ends = statuses.iter().map(|status| status["state"]["terminated"]["finishedAt"].as_str());
     if let Some(end) = ends.collect::<Option<Vec<_>>>().and_then(|ends| ends.into_iter().max()) {
-        let detail = if phase == StepKind::Failed { why(&pod["status"]) } else { String::new() };
+        let detail = if phase == StepKind::Failed { why(&pod["status"]).into() } else { StepDetail::None };
         collector.add(phase, detail, &end.into(), STATUSES);
     }
 }

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::managed::Field;
-use super::{StepCollector, StepKind, why};
-use crate::timeline::{autoscaler, condition, deployment};
+use super::{StepCollector, StepDetail, StepKind, why};
+use crate::timeline::{autoscaler, condition, condition_detail, deployment};
 
 pub(super) fn collect(kind: &str, collector: &mut StepCollector<'_>) {
     match kind {
@@ -12,19 +12,15 @@ pub(super) fn collect(kind: &str, collector: &mut StepCollector<'_>) {
         "Job" => job(collector),
         "CronJob" => cron_job(collector),
         "HorizontalPodAutoscaler" => {
-            collector.conditions(|kind, status, condition| Some((autoscaler::phase(kind, status)?, why(condition))))
+            collector.conditions(|kind, status, condition| Some((autoscaler::phase(kind, status)?, why(condition).into())))
         }
         "PersistentVolume" => volume(collector),
         "Event" => {}
-        "Namespace" => collector
-            .conditions(|kind, status, condition| (status == "True").then(|| (StepKind::Condition, turned(kind, status, condition)))),
-        _ => collector.conditions(|kind, status, condition| Some((StepKind::Condition, turned(kind, status, condition)))),
+        "Namespace" => {
+            collector.conditions(|_, status, condition| (status == "True").then(|| (StepKind::Condition, condition_detail(condition))))
+        }
+        _ => collector.conditions(|_, _, condition| Some((StepKind::Condition, condition_detail(condition)))),
     }
-}
-
-fn turned(kind: &str, status: &str, condition: &Value) -> String {
-    let why = why(condition);
-    if why.is_empty() { format!("{kind} {status}") } else { format!("{kind} {status}, {why}") }
 }
 
 /// The controller writes a reason once (k8s.io/kubernetes pkg/controller/deployment/util, SetDeploymentCondition): since then the rollout is as it says.
@@ -41,22 +37,22 @@ fn rollout(collector: &mut StepCollector<'_>) {
 }
 
 fn job(collector: &mut StepCollector<'_>) {
-    collector.add(StepKind::Started, "", &collector.object["status"]["startTime"], Field::Status("startTime"));
+    collector.add(StepKind::Started, StepDetail::None, &collector.object["status"]["startTime"], Field::Status("startTime"));
     collector.conditions(|kind, status, condition| match (kind, status) {
-        ("FailureTarget", "True") => Some((StepKind::Failing, why(condition))),
-        ("Complete", "True") => Some((StepKind::Succeeded, String::new())),
-        ("Failed", "True") => Some((StepKind::Failed, why(condition))),
-        ("Suspended", "True") => Some((StepKind::Suspended, why(condition))),
-        ("Suspended", "False") => Some((StepKind::Resumed, String::new())),
+        ("FailureTarget", "True") => Some((StepKind::Failing, why(condition).into())),
+        ("Complete", "True") => Some((StepKind::Succeeded, StepDetail::None)),
+        ("Failed", "True") => Some((StepKind::Failed, why(condition).into())),
+        ("Suspended", "True") => Some((StepKind::Suspended, why(condition).into())),
+        ("Suspended", "False") => Some((StepKind::Resumed, StepDetail::None)),
         _ => None,
     });
 }
 
 fn cron_job(collector: &mut StepCollector<'_>) {
     let status = &collector.object["status"];
-    for (field, phase, word) in [("lastScheduleTime", StepKind::Fired, "for"), ("lastSuccessfulTime", StepKind::JobSucceeded, "at")] {
+    for (field, phase) in [("lastScheduleTime", StepKind::Fired), ("lastSuccessfulTime", StepKind::JobSucceeded)] {
         if let Some(time) = status[field].as_str() {
-            collector.add(phase, format!("{word} {time}"), &status[field], Field::Status(field));
+            collector.add(phase, StepDetail::Time(time.to_owned()), &status[field], Field::Status(field));
         }
     }
 }
@@ -67,10 +63,10 @@ fn volume(collector: &mut StepCollector<'_>) {
     let claim = &collector.object["spec"]["claimRef"];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let (phase, detail) = match status["phase"].as_str() {
-        Some("Bound") => (StepKind::Bound, format!("to {}/{}", text(&claim["namespace"]), text(&claim["name"]))),
-        Some("Available") => (StepKind::Available, "free to be claimed".to_owned()),
-        Some("Released") => (StepKind::Released, "its claim is gone".to_owned()),
-        Some("Failed") => (StepKind::Failed, text(&status["message"])),
+        Some("Bound") => (StepKind::Bound, StepDetail::Target(format!("{}/{}", text(&claim["namespace"]), text(&claim["name"])))),
+        Some("Available") => (StepKind::Available, StepDetail::None),
+        Some("Released") => (StepKind::Released, StepDetail::Released(None)),
+        Some("Failed") => (StepKind::Failed, StepDetail::Message(text(&status["message"]))),
         _ => return,
     };
     collector.add(phase, detail, &status["lastPhaseTransitionTime"], Field::Status("lastPhaseTransitionTime"));
