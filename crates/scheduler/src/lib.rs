@@ -1,4 +1,4 @@
-//! Why a pod may, may not, or should run on a node: kube-scheduler's rules of every release, rerun on the state etcd held.
+#![doc = include_str!("../README.md")]
 
 mod cel;
 pub mod cluster;

@@ -5,14 +5,14 @@ mod retiring_nodes;
 use std::error::Error;
 
 use ketcd_scheduler::cluster::ObjectKey;
-use ketcd_scheduler::{Depth, Explanation, FilterEntry, Release, Replay, Scheduler, VersionFrom};
+use ketcd_scheduler::{Depth, Explanation, FilterEntry, Release, Replay, Scheduler, VersionEvidence, VersionFrom};
 use serde_json::json;
 
 use retiring_nodes::RetiringNodes;
 
 /// What the scheduler says of a pod where the only node is to be retired.
 pub(crate) fn explain() -> Result<Explanation, Box<dyn Error>> {
-    let mut scheduler = Scheduler::with_defaults(VersionFrom { release: Release(34), patch: None, evidence: "the example's".to_owned() });
+    let mut scheduler = Scheduler::with_defaults(VersionFrom { release: Release(34), patch: None, evidence: VersionEvidence::Given });
     scheduler.profiles[0].filters.push(FilterEntry { name: "RetiringNodes", plugin: &RetiringNodes });
     let mut replay = Replay::new(scheduler, true).with_depth(Depth::Refusals).with_remedies(true);
     let node = json!({"kind": "Node", "apiVersion": "v1", "metadata": {"name": "old", "labels": {"example.com/retiring": "soon"}},

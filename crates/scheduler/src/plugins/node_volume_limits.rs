@@ -49,10 +49,10 @@ Differs from upstream
     }
 
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
-        let release = cycle.profile.release.0;
+        let rules = &cycle.profile.rules;
         let movable = |source: &VolumeSource| inline_csi_volume(source, cycle.profile.release).is_some();
-        let inline = release >= 25 && cycle.pod.spec.volumes.iter().any(|volume| movable(&volume.source));
-        if !inline && claim_refs(cycle.pod, release >= 23).next().is_none() {
+        let inline = rules.migrated_inline_disks_count() && cycle.pod.spec.volumes.iter().any(|volume| movable(&volume.source));
+        if !inline && claim_refs(cycle.pod, rules.limits_count_ephemeral_volumes()).next().is_none() {
             return PreFilter::Skip;
         }
         let attachments = attachments(cycle);
@@ -131,9 +131,9 @@ fn counts(
     cycle: &Cycle<'_>,
     attachments: &HashMap<&str, Volumes>,
 ) -> Result<Vec<Count>, Verdict> {
-    let release = cycle.profile.release.0;
-    let limits = limits(node, csi_node, release);
-    if wanted.is_empty() || limits.is_empty() && !has_other_limits(node, release) {
+    let rules = &cycle.profile.rules;
+    let limits = limits(node, csi_node, rules);
+    if wanted.is_empty() || limits.is_empty() && !has_other_limits(node, rules) {
         return Ok(Vec::new());
     }
     let mut attached = Volumes::new();
@@ -161,18 +161,20 @@ fn is_installed(driver: &str, csi_node: Option<&CSINode>) -> bool {
     csi_node.is_some_and(|csi_node| csi_node.spec.drivers.iter().any(|known| known.name == driver))
 }
 
-/// Whether a node without the driver takes no pods that need it: it has a CSIDriver, which since 1.36 asks for that.
+/// Whether a node without the driver takes no pods that need it: it has a CSIDriver, and that requires it where the release reads so.
 fn must_be_installed(driver: &str, cycle: &Cycle<'_>) -> bool {
     let known = cycle.state.listers().csi_drivers.get("", driver);
-    known.is_some_and(|known| cycle.profile.release.0 <= 35 || known.spec.prevent_pod_scheduling_if_missing == Some(true))
+    known.is_some_and(|known| {
+        cycle.profile.rules.every_csi_driver_must_be_on_node() || known.spec.prevent_pod_scheduling_if_missing == Some(true)
+    })
 }
 
-/// `getVolumeLimits`: CSINode (since 1.16) wins over what the node itself says (which is read up to 1.31).
-fn limits(node: &Candidate, csi_node: Option<&CSINode>, release: u16) -> BTreeMap<String, i64> {
-    let own = node.allocatable.scalars.iter().filter(|_| release <= 31);
+/// `getVolumeLimits`: CSINode wins over what the node itself says.
+fn limits(node: &Candidate, csi_node: Option<&CSINode>, rules: &Rules) -> BTreeMap<String, i64> {
+    let own = node.allocatable.scalars.iter().filter(|_| rules.node_publishes_volume_limits());
     let own = own.filter_map(|(name, limit)| Some((name.strip_prefix("attachable-volumes-csi-")?.to_owned(), *limit)));
     let mut limits: BTreeMap<String, i64> = own.collect();
-    for driver in csi_node.iter().filter(|_| release >= 16).flat_map(|csi_node| &csi_node.spec.drivers) {
+    for driver in csi_node.iter().filter(|_| rules.csi_node_publishes_volume_limits()).flat_map(|csi_node| &csi_node.spec.drivers) {
         if let Some(count) = driver.allocatable.as_ref().and_then(|allocatable| allocatable.count) {
             limits.insert(driver.name.clone(), i64::from(count));
         }
@@ -181,26 +183,24 @@ fn limits(node: &Candidate, csi_node: Option<&CSINode>, release: u16) -> BTreeMa
 }
 
 /// Whether the node limits volumes of another kind: then upstream looks at the volumes of its pods all the same, and may find one it cannot read.
-fn has_other_limits(node: &Candidate, release: u16) -> bool {
-    release <= 31 && node.allocatable.scalars.iter().any(|(name, _)| name.starts_with("attachable-volumes-"))
+fn has_other_limits(node: &Candidate, rules: &Rules) -> bool {
+    rules.node_publishes_volume_limits() && node.allocatable.scalars.iter().any(|(name, _)| name.starts_with("attachable-volumes-"))
 }
 
 /// `filterAttachableVolumes`: adds the CSI volumes of a pod.
 fn collect(pod: &PodInfo, incoming: bool, csi_node: Option<&CSINode>, cycle: &Cycle<'_>, volumes: &mut Volumes) -> Result<(), Verdict> {
-    let (release, gates) = (cycle.profile.release, &cycle.profile.gates);
-    for volume in pod.spec.volumes.iter().filter(|_| release.0 >= 25) {
+    let (rules, release, gates) = (&cycle.profile.rules, cycle.profile.release, &cycle.profile.gates);
+    for volume in pod.spec.volumes.iter().filter(|_| rules.migrated_inline_disks_count()) {
         let migrated = inline_csi_volume(&volume.source, release).filter(|migrated| is_migrated(migrated.plugin, csi_node, release, gates));
         let Some(migrated) = migrated else { continue };
         let unreadable = |error: String| Verdict::Error(format!("converting volume({}) from inline to csi: {error}", volume.name));
         let driver = migrated.plugin.driver.to_owned();
         volumes.insert((driver.clone(), migrated.handle.map_err(unreadable)?), driver);
     }
-    for reference in claim_refs(pod, release.0 >= 23) {
+    for reference in claim_refs(pod, rules.limits_count_ephemeral_volumes()) {
         let Some(claim) = cycle.state.listers().claims.get(&pod.namespace, &reference.name) else {
-            if incoming && release.0 >= 23 {
-                let text =
-                    format!("looking up PVC {}/{}: persistentvolumeclaim \"{}\" not found", pod.namespace, reference.name, reference.name);
-                return Err(if release.0 >= 30 { Verdict::unresolvable(text) } else { Verdict::Error(text) });
+            if let Some(verdict) = incoming.then(|| volume_limits::not_found(pod, &reference.name, cycle)).flatten() {
+                return Err(verdict);
             }
             continue;
         };
@@ -210,8 +210,7 @@ fn collect(pod: &PodInfo, incoming: bool, csi_node: Option<&CSINode>, cycle: &Cy
         if let Some((driver, handle)) =
             driver_and_handle(claim, &pod.namespace, csi_node, cycle).filter(|(driver, handle)| !driver.is_empty() && !handle.is_empty())
         {
-            // Up to 1.15 volumes of two drivers with one handle were one volume.
-            let unique = if release.0 <= 15 { String::new() } else { driver.clone() };
+            let unique = if rules.drivers_share_volume_handles() { String::new() } else { driver.clone() };
             volumes.insert((unique, handle), driver);
         }
     }
@@ -225,7 +224,7 @@ fn driver_and_handle(
     csi_node: Option<&CSINode>,
     cycle: &Cycle<'_>,
 ) -> Option<(String, String)> {
-    let (release, gates) = (cycle.profile.release, &cycle.profile.gates);
+    let (rules, release, gates) = (&cycle.profile.rules, cycle.profile.release, &cycle.profile.gates);
     let listers = cycle.state.listers();
     let volume = claim.spec.as_ref().and_then(|spec| spec.volume_name.as_deref()).filter(|name| !name.is_empty());
     if let Some(volume) = volume.and_then(|name| listers.volumes.get("", name)) {
@@ -235,11 +234,10 @@ fn driver_and_handle(
         let migrated = volume_plugin(volume, release).filter(|migrated| is_migrated(migrated.plugin, csi_node, release, gates))?;
         return Some((migrated.plugin.driver.to_owned(), migrated.handle.ok()?));
     }
-    if release.0 <= 14 {
+    if !rules.unbound_claims_count_for_driver() {
         return None;
     }
-    // The annotation of the class counts since 1.16.
-    let class = if release.0 <= 15 { spec_class(claim) } else { claim_class(claim) };
+    let class = if rules.limits_ignore_class_annotation() { spec_class(claim) } else { claim_class(claim) };
     let class = listers.storage_classes.get("", class)?;
     // No driver's handle can look like this one: it stands for a volume that has none yet.
     let handle = format!("\0{namespace}/{}", claim.metadata.name.as_deref().unwrap_or_default());
@@ -249,10 +247,10 @@ fn driver_and_handle(
     }
 }
 
-/// `getNodeVolumeAttachmentInfo`: volumes attached to each node, whoever uses them; they count since 1.32.
+/// `getNodeVolumeAttachmentInfo`: volumes attached to each node, whoever uses them.
 fn attachments<'a>(cycle: &Cycle<'a>) -> HashMap<&'a str, Volumes> {
     let listers = cycle.state.listers();
-    if cycle.profile.release.0 < 32 {
+    if !cycle.profile.rules.volume_attachments_count() {
         return HashMap::new();
     }
     let mut by_node: HashMap<&str, Volumes> = HashMap::new();

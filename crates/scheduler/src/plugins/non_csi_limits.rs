@@ -8,7 +8,7 @@ use crate::plugins::volume_limits::{self, NAMED, missing};
 use crate::plugins::wording::some;
 use crate::release::Rules;
 use crate::volumes::{InTreePlugin, claim_needs, claim_refs, is_migrated, owner_problem, spec_class};
-use crate::{Candidate, Cycle, Plugin, PreFilter, Release, Verdict};
+use crate::{Candidate, Cycle, Plugin, PreFilter, Verdict};
 use ketcd_kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 
 /// The rule for one kind of disk.
@@ -86,7 +86,7 @@ impl Plugin for NonCsiLimits {
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
         let pod = cycle.pod;
         let own = pod.spec.volumes.iter().any(|volume| self.inline(&volume.source).is_some());
-        if !own && claim_refs(pod, cycle.profile.release.0 >= 23).next().is_none() {
+        if !own && claim_refs(pod, cycle.profile.rules.limits_count_ephemeral_volumes()).next().is_none() {
             return PreFilter::Skip;
         }
         let wanted = self.disks(pod, true, cycle);
@@ -190,31 +190,27 @@ impl NonCsiLimits {
 
     /// `filterVolumes`: the disks of a pod, by their ids; those without one yet by their claim.
     fn disks(&self, pod: &PodInfo, incoming: bool, cycle: &Cycle<'_>) -> Result<BTreeSet<String>, Verdict> {
-        let release = cycle.profile.release;
+        let rules = &cycle.profile.rules;
         let listers = cycle.state.listers();
         let mut disks: BTreeSet<String> = pod.spec.volumes.iter().filter_map(|volume| self.inline(&volume.source)).collect();
-        for reference in claim_refs(pod, release.0 >= 23) {
+        for reference in claim_refs(pod, rules.limits_count_ephemeral_volumes()) {
             let Some(claim) = listers.claims.get(&pod.namespace, &reference.name) else {
-                if incoming && release.0 >= 23 {
-                    let text = format!(
-                        "looking up PVC {}/{}: persistentvolumeclaim \"{}\" not found",
-                        pod.namespace, reference.name, reference.name
-                    );
-                    return Err(if release.0 >= 30 { Verdict::unresolvable(text) } else { Verdict::Error(text) });
+                if let Some(verdict) = incoming.then(|| volume_limits::not_found(pod, &reference.name, cycle)).flatten() {
+                    return Err(verdict);
                 }
-                if release.0 <= 15 {
+                if rules.unknown_disks_count_for_all() {
                     disks.insert(format!("//{}/{}", pod.namespace, reference.name));
                 }
                 continue;
             };
-            if let Some(problem) = reference.ephemeral.then(|| owner_problem(claim, pod, release)).flatten() {
+            if let Some(problem) = reference.ephemeral.then(|| owner_problem(claim, pod, rules.release)).flatten() {
                 return Err(Verdict::Error(problem));
             }
             let volume = claim.spec.as_ref().and_then(|spec| spec.volume_name.as_deref()).filter(|name| !name.is_empty());
             match volume.and_then(|name| listers.volumes.get("", name)) {
                 Some(volume) => disks.extend(self.persistent(volume)),
                 // No disk id can look like this: ids have no two slashes in front.
-                None if release.0 <= 15 || self.provisions(claim, cycle) => {
+                None if rules.unknown_disks_count_for_all() || self.provisions(claim, cycle) => {
                     disks.insert(format!("//{}/{}", pod.namespace, reference.name));
                 }
                 None => {}
@@ -232,24 +228,16 @@ impl NonCsiLimits {
     fn limit(&self, node: &Node, cycle: &Cycle<'_>) -> i64 {
         let published = cycle.profile.gates.on("AttachVolumeLimit");
         let own = node.allocatable.scalars.iter().find(|(name, _)| published && &**name == self.limit_key);
-        let nitro = self.name == "EBSLimits" && is_nitro(node, cycle.profile.release);
+        let nitro = self.name == "EBSLimits" && is_nitro(node, &cycle.profile.rules);
         own.map_or_else(|| if nitro { 25 } else { self.default_limit }, |(_, limit)| *limit)
     }
 }
 
-/// `^[cmr]5.*|t3|z1d`, where the anchor holds for the first alternative only; known since 1.12 (1.11: c5 and m5), the stable label since 1.17.
-fn is_nitro(node: &Node, release: Release) -> bool {
-    let labels = ["beta.kubernetes.io/instance-type", "node.kubernetes.io/instance-type"];
-    let known = match release.0 {
-        ..=10 => &labels[..0],
-        11..=16 => &labels[..1],
-        _ => &labels[..],
-    };
-    let kind = known.iter().find_map(|key| node.labels.get(key)).unwrap_or_default();
-    if release.0 == 11 {
-        return kind.starts_with("c5") || kind.starts_with("m5");
-    }
-    ["c5", "m5", "r5"].iter().any(|family| kind.starts_with(family)) || kind.contains("t3") || kind.contains("z1d")
+/// `^[cm]5.*` or, where the newer types are known, `^[cmr]5.*|t3|z1d`, whose anchor holds for the first alternative only.
+fn is_nitro(node: &Node, rules: &Rules) -> bool {
+    let kind = rules.instance_type_labels().iter().find_map(|key| node.labels.get(key)).unwrap_or_default();
+    let is_newer = || kind.starts_with("r5") || kind.contains("t3") || kind.contains("z1d");
+    kind.starts_with("c5") || kind.starts_with("m5") || rules.knows_newer_nitro_types() && is_newer()
 }
 
 /// The disks of one in-tree kind: those of the node's pods, those the pod adds, the limit.

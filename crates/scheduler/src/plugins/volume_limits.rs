@@ -1,10 +1,22 @@
 //! What the two plugins that count attached volumes have in common.
 
-use crate::framework::{Candidate, Cycle, Fact, Fix, Need, Obstacle};
+use crate::cluster::PodInfo;
+use crate::framework::{Candidate, Cycle, Fact, Fix, Need, Obstacle, Verdict};
+use crate::release::MissingClaim;
 use crate::volumes::{claim_needs, claim_refs};
 
 /// So many volumes are named.
 pub(super) const NAMED: usize = 4;
+
+/// What a claim that does not exist makes of the pod that names it, where it does not pass over it.
+pub(super) fn not_found(pod: &PodInfo, claim: &str, cycle: &Cycle) -> Option<Verdict> {
+    let text = || format!("looking up PVC {}/{claim}: persistentvolumeclaim \"{claim}\" not found", pod.namespace);
+    match cycle.profile.rules.missing_claim_of_limits() {
+        MissingClaim::PassedOver => None,
+        MissingClaim::Fails => Some(Verdict::Error(text())),
+        MissingClaim::Refuses => Some(Verdict::unresolvable(text())),
+    }
+}
 
 /// Claims of the pod that are not there: what cannot be looked up refuses, whatever it would be.
 pub(super) fn missing(cycle: &Cycle) -> Vec<Fact> {

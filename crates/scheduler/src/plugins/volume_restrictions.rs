@@ -13,11 +13,6 @@ use crate::{Candidate, Cycle, Filter, Plugin, PreFilter, Refusal, Verdict};
 pub(crate) struct VolumeRestrictions;
 
 const DISK_CONFLICT: &str = "node(s) had no available disk";
-/// Up to 1.33.
-const CLAIM_IN_USE: &str = "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode";
-/// Since 1.34.
-const CLAIM_IN_USE_NEW: &str =
-    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod";
 
 impl Plugin for VolumeRestrictions {
     fn name(&self) -> &'static str {
@@ -41,8 +36,7 @@ Differs from upstream
     }
 
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
-        let release = cycle.profile.release.0;
-        let pod = cycle.pod;
+        let (pod, rules) = (cycle.pod, &cycle.profile.rules);
         let once = if cycle.profile.gates.on("ReadWriteOncePod") {
             match once_claims(pod, cycle.state) {
                 Ok(claims) => claims,
@@ -52,14 +46,13 @@ Differs from upstream
             BTreeSet::new()
         };
         let used = once.iter().filter(|claim| is_used(claim, cycle)).count();
-        if used > 0 && release <= 26 {
-            return PreFilter::Refuse(Refusal::unresolvable(CLAIM_IN_USE));
+        if used > 0 && !rules.read_write_once_pod_by_node() {
+            return PreFilter::Refuse(Refusal::unresolvable(rules.read_write_once_pod_conflict()));
         }
-        // 1.27 asks each node all the same: a pod nominated there may use the claim.
-        if !pod.spec.volumes.iter().any(|volume| is_restricted(&volume.source)) && used == 0 && (release != 27 || once.is_empty()) {
+        let asks_nodes = used > 0 || (rules.checks_unused_read_write_once_pod() && !once.is_empty());
+        if !pod.spec.volumes.iter().any(|volume| is_restricted(&volume.source)) && !asks_nodes {
             return PreFilter::Skip;
         }
-        let in_use = if release >= 34 { CLAIM_IN_USE_NEW } else { CLAIM_IN_USE };
         let disks = disks(pod);
         PreFilter::Judge(Box::new(move |node: &Candidate| {
             let conflict = disks(node);
@@ -70,7 +63,11 @@ Differs from upstream
             let uses = |pods: &[Arc<PodInfo>]| {
                 pods.iter().map(|other| claim_refs(other, false).filter(|claim| once.contains(&claim.name)).count()).sum::<usize>()
             };
-            if release >= 27 && used + uses(node.added) > uses(node.removed) { Verdict::unschedulable(in_use) } else { Verdict::Pass }
+            if rules.read_write_once_pod_by_node() && used + uses(node.added) > uses(node.removed) {
+                Verdict::unschedulable(rules.read_write_once_pod_conflict())
+            } else {
+                Verdict::Pass
+            }
         }))
     }
 

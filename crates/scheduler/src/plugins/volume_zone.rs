@@ -46,10 +46,10 @@ Differs from upstream
     }
 
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
-        let release = cycle.profile.release.0;
-        let keys = keys(release);
+        let rules = &cycle.profile.rules;
+        let keys = keys(rules);
         let (topologies, problem) = topologies(cycle, keys);
-        if release >= 27 {
+        if rules.collects_zones_before_nodes() {
             match &problem {
                 Some(reason) => return PreFilter::Refuse(Refusal::unresolvable(reason.clone())),
                 None if topologies.is_empty() => return PreFilter::Skip,
@@ -63,12 +63,12 @@ Differs from upstream
                 return Verdict::Pass;
             }
             // Volumes are looked at in turn: one before the problem may be in the wrong zone.
-            if !topologies.iter().all(|topology| topology.allows(node, release)) {
+            if !topologies.iter().all(|topology| topology.allows(node, rules)) {
                 return Verdict::unresolvable(CONFLICT);
             }
             match &problem {
                 None => Verdict::Pass,
-                Some(reason) if cycle.profile.rules.zone_lookups_fail => Verdict::Error(reason.clone()),
+                Some(reason) if rules.zone_lookups_fail => Verdict::Error(reason.clone()),
                 Some(reason) => Verdict::unresolvable(reason.clone()),
             }
         }))
@@ -83,12 +83,12 @@ Differs from upstream
     }
 
     fn needs(&self, cycle: &Cycle, node: &Candidate) -> Vec<Need> {
-        let release = cycle.profile.release.0;
-        let (topologies, problem) = topologies(cycle, keys(release));
+        let rules = &cycle.profile.rules;
+        let (topologies, problem) = topologies(cycle, keys(rules));
         if problem.is_some() {
             return claim_needs(cycle);
         }
-        let elsewhere = topologies.into_iter().filter(|of| !of.value(node, release).is_some_and(|value| of.values.contains(value)));
+        let elsewhere = topologies.into_iter().filter(|of| !of.value(node, rules).is_some_and(|value| of.values.contains(value)));
         let obstacle = |of: Topology| Obstacle::VolumeInZone {
             volume: of.volume.as_str().into(),
             key: of.key.into(),
@@ -111,23 +111,19 @@ Differs from upstream
 }
 
 /// The node labels a release knows.
-pub(crate) fn keys(release: u16) -> &'static [&'static str] {
-    if release >= 19 { &KEYS } else { &BETA_KEYS }
+pub(crate) fn keys(rules: &Rules) -> &'static [&'static str] {
+    if rules.reads_stable_zone_labels() { &KEYS } else { &BETA_KEYS }
 }
 
 impl Topology {
-    fn allows(&self, node: &Candidate, release: u16) -> bool {
-        self.value(node, release).is_some_and(|value| self.values.contains(value))
+    fn allows(&self, node: &Candidate, rules: &Rules) -> bool {
+        self.value(node, rules).is_some_and(|value| self.values.contains(value))
     }
 
     /// The node's value for the label.
-    pub(crate) fn value<'n>(&self, node: &'n Candidate, release: u16) -> Option<&'n str> {
-        let stable = match self.key {
-            key if release >= 29 && key == BETA_KEYS[0] => node.labels.get(KEYS[2]),
-            key if release >= 29 && key == BETA_KEYS[1] => node.labels.get(KEYS[3]),
-            _ => None,
-        };
-        node.labels.get(self.key).or(stable)
+    pub(crate) fn value<'n>(&self, node: &'n Candidate, rules: &Rules) -> Option<&'n str> {
+        let stable = BETA_KEYS.iter().position(|key| *key == self.key).filter(|_| rules.stable_zone_label_replaces_beta());
+        node.labels.get(self.key).or_else(|| node.labels.get(KEYS[stable? + BETA_KEYS.len()]))
     }
 }
 
@@ -147,7 +143,7 @@ fn collect(cycle: &Cycle<'_>, keys: &[&'static str], found: &mut Vec<Topology>) 
         let missing = || format!("persistentvolumeclaim \"{}\" not found", reference.name);
         let claim = listers.claims.get(&cycle.pod.namespace, &reference.name).ok_or_else(missing)?;
         let volume = claim.spec.as_ref().and_then(|spec| spec.volume_name.as_deref()).unwrap_or_default();
-        if volume.is_empty() && cycle.profile.release.0 <= 17 {
+        if volume.is_empty() && cycle.profile.rules.zone_check_reports_unbound_claim() {
             waits_for_consumer(claim, cycle)?;
             continue;
         }
@@ -176,20 +172,19 @@ fn collect(cycle: &Cycle<'_>, keys: &[&'static str], found: &mut Vec<Topology>) 
     Ok(())
 }
 
-/// Up to 1.17 an unbound claim is an error unless its class waits for the first consumer (1.9: always, unless VolumeScheduling is on).
-/// Up to 1.10 the class is the one the spec names, whatever the annotation says; 1.10 takes one without a mode for one that binds at once.
+/// An unbound claim is an error unless its class waits for the first consumer (without VolumeScheduling: always).
 fn waits_for_consumer(claim: &PersistentVolumeClaim, cycle: &Cycle<'_>) -> Result<(), String> {
-    let release = cycle.profile.release.0;
-    let name = if release <= 10 { spec_class(claim) } else { claim_class(claim) };
+    let rules = &cycle.profile.rules;
+    let name = if rules.zone_check_ignores_class_annotation() { spec_class(claim) } else { claim_class(claim) };
     let class = cycle.state.listers().storage_classes.get("", name).filter(|_| cycle.profile.gates.on("VolumeScheduling"));
     match class.map(|class| class.volume_binding_mode.as_deref()) {
         Some(Some("WaitForFirstConsumer")) => return Ok(()),
-        Some(None) if release != 10 => return Err(format!("VolumeBindingMode not set for StorageClass \"{}\"", claim_class(claim))),
+        Some(None) if !rules.class_without_mode_binds_at_once() => {
+            return Err(format!("VolumeBindingMode not set for StorageClass \"{}\"", claim_class(claim)));
+        }
         _ => {}
     }
-    let name = claim.metadata.name.as_deref().unwrap_or_default();
-    let verb = if release <= 14 { "is not bound" } else { "was not found" };
-    Err(format!("PersistentVolumeClaim {verb}: \"{name}\""))
+    Err(rules.unbound_in_zone_check(claim.metadata.name.as_deref().unwrap_or_default()))
 }
 
 /// One label of a volume; a label with an empty zone in it is ignored, as upstream ignores it.
@@ -201,14 +196,14 @@ fn topology(volume: &PersistentVolume, key: &'static str) -> Option<Topology> {
 
 /// Each zone or region label of the pod's volumes, and the node's.
 fn zones(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
-    let release = cycle.profile.release.0;
-    let keys = keys(release);
+    let rules = &cycle.profile.rules;
+    let keys = keys(rules);
     if !keys.iter().any(|key| node.labels.has(key)) {
         return vec![Fact::holding("it has no zone or region label, so every volume does".to_owned())];
     }
     let (topologies, problem) = topologies(cycle, keys);
     let told = topologies.iter().map(|of| {
-        let own = of.value(node, release);
+        let own = of.value(node, rules);
         let values = of.values.iter().map(String::as_str).collect::<Vec<_>>().join(" or ");
         let is = own.map_or_else(|| "has no such label".to_owned(), |own| format!("is in {own}"));
         Fact::new(own.is_some_and(|own| of.values.contains(own)), format!("volume {} is in {}={values}, the node {is}", of.volume, of.key))

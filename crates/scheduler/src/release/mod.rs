@@ -23,6 +23,8 @@ mod rules;
 mod span;
 mod validation_words;
 mod version;
+mod volume_limit_rules;
+mod volume_plugin_rules;
 mod volume_rules;
 
 pub(crate) use affinity_rules::{SiblingRule, UnparsedAffinity, UnparsedTerms};
@@ -45,4 +47,6 @@ pub use rules::Rules;
 pub(crate) use span::{Span, between, since};
 pub(crate) use validation_words::ValidationWords;
 pub use version::{VersionEvidence, VersionFrom, detect};
+pub(crate) use volume_limit_rules::MissingClaim;
+pub(crate) use volume_plugin_rules::VolumeScore;
 pub(crate) use volume_rules::VolumeRules;

@@ -13,14 +13,14 @@ use super::claims;
 
 /// Each claim: where its volume is reached, or which it would get.
 pub(super) fn binding(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
-    let claims: Vec<Arc<PersistentVolumeClaim>> = match cycle.profile.release.0 {
-        ..=17 => claim_refs(cycle.pod, false)
-            .filter_map(|of| cycle.state.listers().claims.get(&cycle.pod.namespace, &of.name).cloned())
-            .collect(),
-        _ => match claims(cycle) {
+    let claims: Vec<Arc<PersistentVolumeClaim>> = if cycle.profile.rules.volume_binding_checks_claims() {
+        match claims(cycle) {
             Ok(claims) => claims,
             Err(reason) => return vec![Fact::refusing(reason)],
-        },
+        }
+    } else {
+        let listers = cycle.state.listers();
+        claim_refs(cycle.pod, false).filter_map(|of| listers.claims.get(&cycle.pod.namespace, &of.name).cloned()).collect()
     };
     if claims.is_empty() {
         return vec![Fact::holding("the pod has no claims".to_owned())];

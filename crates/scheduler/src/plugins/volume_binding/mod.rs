@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::cluster::{CachedObject, Node, ObjectKey, VolumeSource, WatchedKind};
 use crate::framework::{ChangeOf, Fact, Need, Obstacle, Touches, WithoutState};
-use crate::release::Rules;
+use crate::release::{Rules, VolumeScore};
 use crate::volumes::{Binder, PodClaims, claim_needs, claim_refs, owner_problem};
 use crate::{Candidate, Cycle, Feasible, Plugin, PreFilter, PreScore, Refusal, Verdict};
 use ketcd_kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
@@ -47,7 +47,7 @@ Differs from upstream
     }
 
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
-        let release = cycle.profile.release.0;
+        let rules = &cycle.profile.rules;
         let claims = match claims(cycle) {
             Ok(claims) if claims.is_empty() => return PreFilter::Skip,
             Ok(claims) => claims,
@@ -59,21 +59,19 @@ Differs from upstream
         }
         let sorted = match PodClaims::sort(claims, cycle.state) {
             Ok(sorted) => sorted,
-            // 1.18 sorts them in the filter.
-            Err(error) if release == 18 => return PreFilter::Judge(Box::new(move |_| Verdict::Error(error.clone()))),
+            Err(error) if rules.sorts_claims_by_node() => return PreFilter::Judge(Box::new(move |_| Verdict::Error(error.clone()))),
             Err(error) => return PreFilter::Error(error),
         };
         if !sorted.immediate.is_empty() {
-            // Up to 1.18 every node that gets this far fails alike.
-            return match release {
-                ..=18 if cycle.profile.rules.immediate_claims_fail => {
-                    PreFilter::Judge(Box::new(|_| Verdict::Error(UNBOUND_IMMEDIATE.to_owned())))
-                }
-                18 => PreFilter::Judge(Box::new(|_| Verdict::unresolvable(UNBOUND_IMMEDIATE))),
-                _ => PreFilter::Refuse(Refusal::unresolvable(UNBOUND_IMMEDIATE)),
+            return if rules.immediate_claims_fail {
+                PreFilter::Judge(Box::new(|_| Verdict::Error(UNBOUND_IMMEDIATE.to_owned())))
+            } else if rules.sorts_claims_by_node() {
+                PreFilter::Judge(Box::new(|_| Verdict::unresolvable(UNBOUND_IMMEDIATE)))
+            } else {
+                PreFilter::Refuse(Refusal::unresolvable(UNBOUND_IMMEDIATE))
             };
         }
-        let eligible = if cycle.profile.rules.bound_hosts_narrow { eligible_nodes(&sorted.bound, cycle) } else { None };
+        let eligible = if rules.bound_hosts_narrow { eligible_nodes(&sorted.bound, cycle) } else { None };
         let binder = Binder::new(sorted, cycle);
         let filter = Box::new(move |node: &Candidate| match binder.find(node) {
             Ok(found) if found.reasons.is_empty() => Verdict::Pass,
@@ -87,22 +85,25 @@ Differs from upstream
     }
 
     fn score<'a>(&self, cycle: &'a Cycle<'a>, feasible: &'a Feasible<'a>) -> PreScore<'a> {
-        let release = cycle.profile.release.0;
-        let by_capacity = cycle.profile.gates.on("StorageCapacityScoring") && release >= 33;
-        if !(by_capacity || cycle.profile.gates.on("VolumeCapacityPriority") && release <= 32) {
-            return if release >= 30 { PreScore::Skip } else { PreScore::plain(|_| 0) };
+        let rules = &cycle.profile.rules;
+        let score = rules.volume_score(&cycle.profile.gates);
+        let by_capacity = score == VolumeScore::Capacity;
+        let skips = rules.volume_score_skips() && !by_capacity;
+        let nothing = || if skips { PreScore::Skip } else { PreScore::plain(|_| 0) };
+        if score == VolumeScore::None {
+            return nothing();
         }
         let sorted = claims(cycle).ok().and_then(|claims| PodClaims::sort(claims, cycle.state).ok());
         let Some(sorted) = sorted.filter(|sorted| sorted.bound.len() + sorted.delayed.len() > 0) else {
-            return if release >= 30 && !by_capacity { PreScore::Skip } else { PreScore::plain(|_| 0) };
+            return nothing();
         };
         // The filter finds what is scored: where a configuration does not run it, nothing is found on any node.
         if !cycle.profile.filters.iter().any(|entry| entry.name == "VolumeBinding") {
-            return if release >= 30 && !by_capacity { PreScore::Skip } else { PreScore::plain(|_| 0) };
+            return nothing();
         }
         let binder = Binder::new(sorted, cycle);
         let binds = || feasible.iter().any(|node| binder.find(&Candidate::plain(node)).is_ok_and(|found| !found.bindings.is_empty()));
-        if release >= 30 && !by_capacity && !binds() {
+        if skips && !binds() {
             return PreScore::Skip;
         }
         if by_capacity && feasible.iter().any(|node| binder.find(&Candidate::plain(node)).is_ok_and(|found| found.drawn())) {
@@ -176,26 +177,26 @@ pub(crate) fn reserved(cycle: &Cycle<'_>, node: &Node) -> (Vec<(ObjectKey, Cache
 
 /// The pod's claims, in order, or why it cannot be scheduled (`podHasPVCs`).
 pub(crate) fn claims(cycle: &Cycle<'_>) -> Result<Vec<Arc<PersistentVolumeClaim>>, String> {
-    let release = cycle.profile.release;
+    let rules = &cycle.profile.rules;
     let mut found = Vec::new();
     for reference in claim_refs(cycle.pod, cycle.profile.gates.on("GenericEphemeralVolume")) {
         let name = &reference.name;
         let Some(claim) = cycle.state.listers().claims.get(&cycle.pod.namespace, name) else {
-            return Err(if reference.ephemeral && release.0 >= 23 {
+            return Err(if reference.ephemeral && rules.awaits_ephemeral_claims() {
                 format!("waiting for ephemeral volume controller to create the persistentvolumeclaim \"{name}\"")
             } else {
                 format!("persistentvolumeclaim \"{name}\" not found")
             });
         };
         let phase = claim.status.as_ref().and_then(|status| status.phase.as_deref());
-        if release.0 >= 23 && phase == Some("Lost") {
+        if rules.lost_claims_refuse() && phase == Some("Lost") {
             let volume = claim.spec.as_ref().and_then(|spec| spec.volume_name.as_deref()).unwrap_or_default();
             return Err(format!("persistentvolumeclaim \"{name}\" bound to non-existent persistentvolume \"{volume}\""));
         }
         if claim.metadata.deletion_timestamp.is_some() {
             return Err(format!("persistentvolumeclaim \"{name}\" is being deleted"));
         }
-        if let Some(problem) = reference.ephemeral.then(|| owner_problem(claim, cycle.pod, release)).flatten() {
+        if let Some(problem) = reference.ephemeral.then(|| owner_problem(claim, cycle.pod, rules.release)).flatten() {
             return Err(problem);
         }
         found.push(claim.clone());
@@ -203,14 +204,14 @@ pub(crate) fn claims(cycle: &Cycle<'_>) -> Result<Vec<Arc<PersistentVolumeClaim>
     Ok(found)
 }
 
-/// A generic ephemeral volume of a pod that has claims besides, where the gate for them is off: 1.21 and 1.22 fail of it (`isVolumeBound`).
+/// A generic ephemeral volume of a pod that has claims besides, where the gate for them is off (`isVolumeBound`).
 fn unknown_volume<'p>(cycle: &Cycle<'p>) -> Option<&'p str> {
-    let fails = (21..=22).contains(&cycle.profile.release.0) && !cycle.profile.gates.on("GenericEphemeralVolume");
+    let fails = cycle.profile.rules.unknown_ephemeral_volumes_fail() && !cycle.profile.gates.on("GenericEphemeralVolume");
     let mut volumes = cycle.pod.spec.volumes.iter().filter(|_| fails);
     volumes.find(|volume| matches!(volume.source, VolumeSource::Ephemeral)).map(|volume| &*volume.name)
 }
 
-/// `GetEligibleNodes` (1.27–1.28 and the first patches of 1.29–1.31): the hosts named by the affinity of the bound volumes;
+/// `GetEligibleNodes`: the hosts named by the affinity of the bound volumes;
 /// `None` where they name none, or a volume is missing.
 fn eligible_nodes(bound: &[Arc<PersistentVolumeClaim>], cycle: &Cycle<'_>) -> Option<BTreeSet<Arc<str>>> {
     let mut eligible: Option<BTreeSet<Arc<str>>> = None;

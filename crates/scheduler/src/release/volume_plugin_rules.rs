@@ -1,0 +1,113 @@
+//! What differs between releases in the plugins that look at a pod's volumes: VolumeZone, VolumeRestrictions and VolumeBinding, up to 1.17 their
+//! predicates. Upstream: `plugins/{volumezone,volumerestrictions,volumebinding}`, up to 1.17 `algorithm/predicates/predicates.go`.
+
+use crate::Gates;
+
+use super::rules::Rules;
+
+/// What VolumeBinding scores nodes by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum VolumeScore {
+    /// Nothing.
+    None,
+    /// How much of the volumes that would be bound the claims use.
+    Utilization,
+    /// The same; where none would be bound, how much of the storage capacities the claims use.
+    Capacity,
+}
+
+impl Rules {
+    /// Whether the zones of volumes are collected before any node is looked at, and may refuse or skip the pod (`volume_zone.go` PreFilter, since
+    /// 1.27).
+    pub(crate) fn collects_zones_before_nodes(&self) -> bool {
+        self.release.0 >= 27
+    }
+
+    /// Whether the zone labels without `beta` count (`volume_zone.go`, since 1.19).
+    pub(crate) fn reads_stable_zone_labels(&self) -> bool {
+        self.release.0 >= 19
+    }
+
+    /// Whether a node's label without `beta` stands for the older one that it lacks (`volume_zone.go` translateToGALabel, since 1.29).
+    pub(crate) fn stable_zone_label_replaces_beta(&self) -> bool {
+        self.release.0 >= 29
+    }
+
+    /// Whether the zone check of an unbound claim reports no more than that it is unbound (`predicates.go` VolumeZoneChecker, up to 1.17); since 1.18
+    /// what it lacks.
+    pub(crate) fn zone_check_reports_unbound_claim(&self) -> bool {
+        self.release.0 <= 17
+    }
+
+    /// Whether the zone check of an unbound claim looks at the class its spec names, whatever its annotation says (the same place, up to 1.10).
+    pub(crate) fn zone_check_ignores_class_annotation(&self) -> bool {
+        self.release.0 <= 10
+    }
+
+    /// Whether a class without a binding mode is taken for one that binds at once (`predicates.go` VolumeZoneChecker, `scheduler_binder.go`
+    /// shouldDelayBinding, 1.10); in other releases it is an error.
+    pub(crate) fn class_without_mode_binds_at_once(&self) -> bool {
+        self.release.0 == 10
+    }
+
+    /// The error of the zone check of an unbound claim (`predicates.go` VolumeZoneChecker, up to 1.17).
+    pub(crate) fn unbound_in_zone_check(&self, claim: &str) -> String {
+        let verb = if self.release.0 <= 14 { "is not bound" } else { "was not found" };
+        format!("PersistentVolumeClaim {verb}: \"{claim}\"")
+    }
+
+    /// Whether each node is asked for a claim with ReadWriteOncePod that no pod uses: one nominated there may (`volume_restrictions.go`, 1.27).
+    pub(crate) fn checks_unused_read_write_once_pod(&self) -> bool {
+        self.release.0 == 27
+    }
+
+    /// Why a claim with ReadWriteOncePod that another pod uses refuses a node (`volume_restrictions.go` ErrReasonReadWriteOncePodConflict).
+    pub(crate) fn read_write_once_pod_conflict(&self) -> &'static str {
+        match self.release.0 {
+            ..=33 => "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode",
+            _ => "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod",
+        }
+    }
+
+    /// Whether VolumeBinding checks all claims of a pod before it sorts them (`volume_binding.go` podHasPVCs, since 1.18). Up to 1.17 the cycle did
+    /// (see [`Self::basic_checks`]).
+    pub(crate) fn volume_binding_checks_claims(&self) -> bool {
+        self.release.0 >= 18
+    }
+
+    /// Whether claims are sorted on each node, so that what is wrong with them is each node's (`volume_binding.go` Filter, 1.18); since 1.19 in
+    /// PreFilter.
+    pub(crate) fn sorts_claims_by_node(&self) -> bool {
+        self.release.0 == 18
+    }
+
+    /// Whether a pod waits for the claims of its generic ephemeral volumes to be created (`volume_binding.go` podHasPVCs, since 1.23); before, they
+    /// are reported as missing.
+    pub(crate) fn awaits_ephemeral_claims(&self) -> bool {
+        self.release.0 >= 23
+    }
+
+    /// Whether a claim in the phase Lost refuses the pod (`volume_binding.go` podHasPVCs, since 1.23).
+    pub(crate) fn lost_claims_refuse(&self) -> bool {
+        self.release.0 >= 23
+    }
+
+    /// Whether generic ephemeral volumes are an error without their gate (`volumebinding/binder.go` isVolumeBound, 1.21–1.22).
+    pub(crate) fn unknown_ephemeral_volumes_fail(&self) -> bool {
+        (21..=22).contains(&self.release.0)
+    }
+
+    /// What VolumeBinding scores by: the gate is VolumeCapacityPriority up to 1.32, StorageCapacityScoring since 1.33 (`volume_binding.go`).
+    pub(crate) fn volume_score(&self, gates: &Gates) -> VolumeScore {
+        match self.release.0 {
+            ..=32 if gates.on("VolumeCapacityPriority") => VolumeScore::Utilization,
+            33.. if gates.on("StorageCapacityScoring") => VolumeScore::Capacity,
+            _ => VolumeScore::None,
+        }
+    }
+
+    /// Whether PreScore skips where there is nothing to score (`volume_binding.go` PreScore, since 1.30); up to 1.29 every node gets 0.
+    pub(crate) fn volume_score_skips(&self) -> bool {
+        self.release.0 >= 30
+    }
+}
