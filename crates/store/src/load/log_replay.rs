@@ -1,7 +1,7 @@
 //! Replays a member's log and compares it with its database: which changes the log holds, and where the database is damaged.
 //!
-//! The log's entries bear checksums, the database's pages none. So where both tell of one history and differ in a few places, it is the
-//! database that is damaged there; where they differ for good, they are not of one history.
+//! The log's entries have checksums, the database's pages have none. So where both hold the same history and differ in a few places, the
+//! database is damaged there; where they never agree again, they are not of the same history.
 
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
@@ -68,7 +68,7 @@ impl Replay<'_> {
         let logged = before.map(|(entry, _)| {
             let image = self.images[entry.file];
             let file = &self.builder.image_bytes(image)[..];
-            Logged { image, file, request: Request::read(&entry.data) }
+            Logged { image, file, request: Request::of_entry(entry) }
         });
         let puts = self.builder.changes_of(self.layer).filter(|found| found.kind == EventKind::Put);
         let known: Vec<Known<'_>> = puts
@@ -131,7 +131,7 @@ impl Replay<'_> {
                 return (changes, Some(format!("the last {left} entries of the log are not known to be committed and are left out")));
             }
             let image = self.images[entry.file];
-            let Some(request) = Request::read(&entry.data) else {
+            let Some(request) = Request::of_entry(entry) else {
                 return (changes, Some(format!("entry {index} of the log cannot be read; what follows it is left out")));
             };
             changes.extend(store.apply(image, &request));
@@ -217,7 +217,7 @@ struct Comparison {
     differing: Vec<Difference>,
 }
 
-/// A change that the database and the log do not have alike.
+/// A change on which the database and the log differ.
 struct Difference {
     place: (i64, i64),
     /// Whether they have the same key or the same value.

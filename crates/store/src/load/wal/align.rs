@@ -2,7 +2,7 @@
 //!
 //! Fixed points: a put that the database still has shows its revision; a transaction that succeeded shows, by the `mod_revision` it
 //! compared, the revision of the write before it on the same key. Between two fixed points the possible changes are counted: as many
-//! as revisions, and all succeeded. Where that does not come out, nothing is said.
+//! as revisions, and all succeeded. Where that does not hold, no revision is assigned.
 
 use std::collections::{HashMap, HashSet};
 
@@ -103,14 +103,14 @@ impl Alignment<'_> {
         fixed.extend(reached.map(|reached| (self.candidates.len(), reached + 1)));
         for pair in fixed.windows(2) {
             let ((from, first), (to, last)) = (pair[0], pair[1]);
-            let room = (last - first - 1) as usize;
+            let free = (last - first - 1) as usize;
             let mut open: Vec<usize> = (from + 1..to).filter(|&index| !self.failed[index]).collect();
-            if open.len() > room {
+            if open.len() > free {
                 open.retain(|&index| !self.is_stale(index, last));
             }
-            if room == 0 {
+            if free == 0 {
                 (from + 1..to).for_each(|index| self.failed[index] = true);
-            } else if open.len() == room {
+            } else if open.len() == free {
                 for (index, revision) in open.into_iter().zip(first + 1..) {
                     self.revisions[index] = Some(revision);
                 }

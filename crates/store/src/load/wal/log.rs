@@ -10,7 +10,7 @@ use super::record::{ENTRY, METADATA, Next, Records, SNAPSHOT, STATE};
 use crate::Result;
 use crate::load::{Limits, image};
 use crate::proto::etcdserverpb::Metadata;
-use crate::proto::raftpb::{self, EntryType, HardState};
+use crate::proto::raftpb::{self, HardState};
 use crate::proto::walpb::{Record, Snapshot};
 
 /// What a member's log holds.
@@ -35,16 +35,18 @@ pub(crate) struct Log {
 pub(crate) struct Run {
     /// The index of the first.
     pub first: u64,
-    /// The requests; membership changes are empty.
+    /// In order of their indexes.
     pub entries: Vec<Entry>,
 }
 
-/// A raft entry's request.
+/// A raft entry.
 #[derive(Clone)]
 pub(crate) struct Entry {
     /// Which of the log's files holds it.
     pub file: usize,
-    /// A slice of that file; empty where it requests nothing of the store.
+    /// What the data are: an [`EntryType`](raftpb::EntryType).
+    pub kind: i32,
+    /// A slice of that file; empty where a new leader only confirms its term.
     pub data: Bytes,
 }
 
@@ -139,8 +141,7 @@ impl Log {
         if index == 0 || index > u64::MAX / 2 {
             return None;
         }
-        let data = if entry.r#type == EntryType::EntryNormal as i32 { entry.data } else { Bytes::new() };
-        let entry = Entry { file, data };
+        let entry = Entry { file, kind: entry.r#type, data: entry.data };
         let run = match self.runs.last_mut() {
             Some(run) if run.entries.is_empty() || (run.first..=run.end()).contains(&index) => run,
             _ => {

@@ -2,6 +2,7 @@
 //!
 //! Source of the format: etcd v3.6, `server/storage/wal` and `api/etcdserverpb/raft_internal.proto`.
 
+mod administration;
 mod align;
 mod candidate;
 mod log;

@@ -101,7 +101,7 @@ impl<'a> Store<'a> {
         let corrupt = self.alarms.iter().any(|alarm| alarm.1 == AlarmType::Corrupt as i32);
         let applied = match request {
             Request::Alarm(alarm) => self.alarm(alarm),
-            Request::Nothing => Ok(()),
+            Request::Auth(_) | Request::Membership(_) | Request::Nothing => Ok(()),
             _ if corrupt => Err(Refused),
             Request::Put(_) | Request::LeaseGrant(_) if no_space => Err(Refused),
             Request::Put(put) => self.check(put).map(|()| self.put(file, put, main)),

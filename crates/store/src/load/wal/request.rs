@@ -1,13 +1,16 @@
-//! What a raft entry requests of the store: `etcdserverpb.InternalRaftRequest`, its bytes slices of the log file.
+//! What a raft entry requests: `etcdserverpb.InternalRaftRequest` or a change of the members, its bytes slices of the log file.
 
 use bytes::Bytes;
 use prost::Message;
 
+use super::administration::{AuthRequest, MembershipRequest};
+use super::log::Entry;
 use crate::proto::etcdserverpb::compare::CompareTarget;
 use crate::proto::etcdserverpb::request_op::Request as Operation;
 use crate::proto::etcdserverpb::{self as pb, AlarmRequest, Compare, DeleteRangeRequest, PutRequest, RequestOp, TxnRequest};
+use crate::proto::raftpb::EntryType;
 
-/// A request that can change keys, or what decides whether others do.
+/// A request of the log.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Request {
     Put(PutRequest),
@@ -16,15 +19,32 @@ pub(crate) enum Request {
     LeaseGrant(i64),
     LeaseRevoke(i64),
     Alarm(AlarmRequest),
-    /// Reads, compactions, membership, versions, users: they make no revision.
+    Auth(AuthRequest),
+    Membership(MembershipRequest),
+    /// Reads, compactions, lease checkpoints, requests of the version 2 API, entries without data: they make no revision.
     Nothing,
 }
 
 impl Request {
-    /// Reads the data of an entry; `None` if they are no request, or one that compares what ketcd does not know.
-    pub(crate) fn read(data: &Bytes) -> Option<Self> {
+    /// Reads an entry's request; `None` if its data are not a request, or one that compares what ketcd does not know.
+    pub(crate) fn of_entry(entry: &Entry) -> Option<Self> {
+        match EntryType::try_from(entry.kind) {
+            Ok(EntryType::EntryNormal) => Self::read(&entry.data),
+            // One that cannot be read makes no revision either.
+            Ok(EntryType::EntryConfChange) => Some(MembershipRequest::of_conf_change(&entry.data).map_or(Self::Nothing, Self::Membership)),
+            // etcd proposes no ConfChangeV2.
+            Ok(EntryType::EntryConfChangeV2) | Err(_) => Some(Self::Nothing),
+        }
+    }
+
+    /// Reads the data of a normal entry.
+    pub(super) fn read(data: &Bytes) -> Option<Self> {
         let Ok(request) = pb::InternalRaftRequest::decode(data.clone()) else { return is_of_old_api(data).then_some(Self::Nothing) };
-        // etcd applies the first that is set, in this order (server/etcdserver/apply/uber_apply.go).
+        // etcd applies the first that is set, in this order (server/etcdserver/apply/uber_applier.go).
+        if let Some(membership) = MembershipRequest::of(&request) {
+            return Some(Self::Membership(membership));
+        }
+        let auth = AuthRequest::of(&request);
         let pb::InternalRaftRequest { put, delete_range, txn, lease_grant, lease_revoke, alarm, .. } = request;
         let request = put
             .map(Self::Put)
@@ -33,6 +53,7 @@ impl Request {
             .or(lease_grant.map(|grant| Self::LeaseGrant(grant.id)))
             .or(lease_revoke.map(|revoke| Self::LeaseRevoke(revoke.id)))
             .or(alarm.map(Self::Alarm))
+            .or(auth.map(Self::Auth))
             .unwrap_or(Self::Nothing);
         match &request {
             Self::Txn(txn) if !is_known(txn) => None,

@@ -1,13 +1,16 @@
-//! Any bytes are survived.
+//! Records and requests of the log: recorded ones, damaged ones, any bytes.
 
 use bytes::Bytes;
 use proptest::prelude::*;
 use prost::Message;
 
+use super::administration::{AuthRequest, MembershipRequest};
+use super::log::Entry;
 use super::record::{Next, Records};
 use super::request::{Request, operations};
 use crate::proto::etcdserverpb::request_op::Request as Operation;
 use crate::proto::etcdserverpb::{InternalRaftRequest, PutRequest, RequestOp, TxnRequest};
+use crate::proto::raftpb::{ConfChangeType, EntryType};
 
 /// Reads all records of `file`; returns how many held.
 fn records(file: &[u8], is_last_file: bool) -> usize {
@@ -112,6 +115,73 @@ fn a_request_of_the_old_api_touches_no_key() {
         assert_eq!(Request::read(&data), Some(Request::Nothing), "{method}");
     }
     assert_eq!(Request::read(&Bytes::from_static(&[0x12, 4, b'N', b'O', b'N', b'E', 0x28, 0])), None);
+}
+
+/// The request of an entry whose data are these bytes.
+fn request(kind: EntryType, hex: &str) -> Option<Request> {
+    let digits = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
+    let data = (0..hex.len()).step_by(2).map(digits).collect();
+    Request::of_entry(&Entry { file: 0, kind: kind.into(), data })
+}
+
+/// Entries that etcd 3.4.23 wrote when users, roles and authentication were changed with its own API.
+#[test]
+fn recorded_requests_of_authentication_are_named() {
+    let recorded = [
+        (AuthRequest::RoleAdd, "a2060a0886f6d5cdd1c0a8e412824b060a04726f6f74"),
+        (AuthRequest::UserAdd, "a2060a0887f6d5cdd1c0a8e412e244150a04726f6f74120d726f6f742d70617373776f7264"),
+        (AuthRequest::UserGrantRole, "a2060a0888f6d5cdd1c0a8e41282450c0a04726f6f741204726f6f74"),
+        (
+            AuthRequest::RoleGrantPermission,
+            "a2060a088af6d5cdd1c0a8e4129a4b220a067265616465721218120a2f72656769737472792f1a0a2f726567697374727930",
+        ),
+        (
+            AuthRequest::RoleRevokePermission,
+            "a2060a088bf6d5cdd1c0a8e412a24b200a06726561646572120a2f72656769737472792f1a0a2f726567697374727930",
+        ),
+        (AuthRequest::UserChangePassword, "a2060a088df6d5cdd1c0a8e412fa440d0a03616e6e1206736563726574"),
+        (AuthRequest::UserRevokeRole, "a2060a088ff6d5cdd1c0a8e4128a450d0a03616e6e1206726561646572"),
+        (AuthRequest::UserGet, "a2060a0890f6d5cdd1c0a8e412f244050a03616e6e"),
+        (AuthRequest::UserList, "a2060a0891f6d5cdd1c0a8e412924500"),
+        (AuthRequest::RoleList, "a2060a0892f6d5cdd1c0a8e4129a4500"),
+        (AuthRequest::RoleGet, "a2060a0893f6d5cdd1c0a8e412924b080a06726561646572"),
+        (AuthRequest::UserDelete, "a2060a0894f6d5cdd1c0a8e412ea44050a03616e6e"),
+        (AuthRequest::RoleDelete, "a2060a0895f6d5cdd1c0a8e4128a4b080a06726561646572"),
+        (AuthRequest::Enable, "a2060a0899f6d5cdd1c0a8e412c23e00"),
+        (AuthRequest::Authenticate, "a2060a089bf6d5cdd1c0a8e412a23f180a04726f6f741a105351757142594a7073716a6873506143"),
+        (AuthRequest::Disable, "a20612089cf6d5cdd1c0a8e4121204726f6f74180d9a3f00"),
+    ];
+    for (wanted, hex) in recorded {
+        assert_eq!(request(EntryType::EntryNormal, hex), Some(Request::Auth(wanted)), "{hex}");
+    }
+}
+
+/// Entries of etcd 3.4.23 (a learner added, changed and removed) and of the etcd of the capture k136-live (what a new member publishes).
+#[test]
+fn recorded_requests_of_membership_are_named() {
+    let change = |of| MembershipRequest::ConfChange(of, 0xf618_7c0c_eb78_675a);
+    let recorded = [
+        (
+            EntryType::EntryConfChange,
+            change(ConfChangeType::ConfChangeAddLearnerNode),
+            "0896f6d5cdd1c0a8e412100318dacee1dbce819f8cf60122527b226964223a31373733333035393932373730333331363331342c227065657255524c73223a5b22687474703a2f2f3132372e302e302e313a3432333939225d2c2269734c6561726e6572223a747275657d",
+        ),
+        (
+            EntryType::EntryConfChange,
+            change(ConfChangeType::ConfChangeUpdateNode),
+            "0897f6d5cdd1c0a8e412100218dacee1dbce819f8cf60122417b226964223a31373733333035393932373730333331363331342c227065657255524c73223a5b22687474703a2f2f3132372e302e302e313a3432333938225d7d",
+        ),
+        (EntryType::EntryConfChange, change(ConfChangeType::ConfChangeRemoveNode), "0898f6d5cdd1c0a8e412100118dacee1dbce819f8cf601"),
+        (
+            EntryType::EntryNormal,
+            MembershipRequest::ClusterMemberAttrSet,
+            "a2060b0881f49289bebfa8a8bc01aa512a08d0f89ab983b99fcb72121e0a036c6162121768747470733a2f2f3132372e302e302e313a3237313031",
+        ),
+        (EntryType::EntryNormal, MembershipRequest::ClusterVersionSet, "a2060b0882f49289bebfa8a8bc01a251070a05332e372e30"),
+    ];
+    for (kind, wanted, hex) in recorded {
+        assert_eq!(request(kind, hex), Some(Request::Membership(wanted)), "{hex}");
+    }
 }
 
 /// The depth of a transaction; the decoder's limit ends it.
