@@ -1,4 +1,4 @@
-//! How fast the state is built and pods are judged. `cargo bench --bench explain`; the numbers are in BENCHMARKS.md.
+//! How fast the state is built and pods are evaluated. `cargo bench --bench explain`; the numbers are in BENCHMARKS.md.
 //! `KETCD_SCALE_CAPTURE=FILE` measures a large cluster's file in the same ways.
 
 use std::hint::black_box;
@@ -33,7 +33,7 @@ fn events(file: &str) -> Vec<(ObjectKey, Event)> {
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(events.collect())
 }
 
-/// Walks a history as the command does: the next versions are read while the last are taken in. Attempts are explained if `explained` says so of their number.
+/// Walks a history as the command does: the next versions are read while the last are applied. Attempts are explained if `explained` returns true for their number.
 fn walk(events: &[(ObjectKey, Event)], decoder: &Decoder, explained: impl Fn(usize) -> bool) -> (Replay, Vec<Attempt>) {
     let mut replay = Replay::new(scheduler(), true);
     let mut attempts: Vec<Attempt> = Vec::new();
@@ -61,7 +61,7 @@ fn walk(events: &[(ObjectKey, Event)], decoder: &Decoder, explained: impl Fn(usi
     (replay, attempts)
 }
 
-/// A file's state, its attempts explained, and pods judged, each apart.
+/// A file's state, its attempts explained, and pods evaluated, each apart.
 fn measure(criterion: &mut Criterion, name: &str, file: &str) {
     let decoder = Decoder::new();
     let events = events(file);
@@ -74,14 +74,14 @@ fn measure(criterion: &mut Criterion, name: &str, file: &str) {
     group.bench_function("the state, and its last attempt explained", |bencher| bencher.iter(|| walk(&events, &decoder, |at| at == last)));
     let title = format!("the state, and all {} attempts explained", attempts.len());
     group.bench_function(title, |bencher| bencher.iter(|| walk(&events, &decoder, |_| true)));
-    let judged = |attempt: &Attempt| black_box(Cycle::new(&attempt.pod, replay.state(), profile).judge());
-    let title = format!("the last pod judged on {} nodes, {} pods", replay.state().node_count(), replay.state().pods().count());
-    group.bench_function(title, |bencher| bencher.iter(|| judged(&attempts[last])));
-    let title = format!("all {} pods judged there", attempts.len());
+    let evaluated = |attempt: &Attempt| black_box(Cycle::new(&attempt.pod, replay.state(), profile).judge());
+    let title = format!("the last pod evaluated on {} nodes, {} pods", replay.state().node_count(), replay.state().pods().count());
+    group.bench_function(title, |bencher| bencher.iter(|| evaluated(&attempts[last])));
+    let title = format!("all {} pods evaluated there", attempts.len());
     group.bench_function(title, |bencher| {
         bencher.iter(|| {
             attempts.iter().for_each(|attempt| {
-                judged(attempt);
+                evaluated(attempt);
             })
         })
     });
@@ -146,10 +146,10 @@ fn devices(criterion: &mut Criterion) {
     for nodes in [1000, 5000] {
         let (state, profile) = with_devices(nodes);
         let pod = state.pod("a", "p").unwrap().clone();
-        let judged = || Cycle::new(&pod, &state, &profile).judge();
-        assert!(judged().nodes.iter().all(|node| node.fits()), "every node has devices left");
-        group.bench_function(format!("a pod with a claim judged on {nodes} nodes of 8 devices"), |bencher| {
-            bencher.iter(|| black_box(judged()))
+        let evaluated = || Cycle::new(&pod, &state, &profile).judge();
+        assert!(evaluated().nodes.iter().all(|node| node.fits()), "every node has devices left");
+        group.bench_function(format!("a pod with a claim evaluated on {nodes} nodes of 8 devices"), |bencher| {
+            bencher.iter(|| black_box(evaluated()))
         });
     }
     group.finish();

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use super::output;
 use ketcd_store::etcd::EtcdConfig;
 
-/// Says what is to be said of a live connection.
+/// Prints the cautions about a live connection.
 pub(super) fn of_connection(config: &EtcdConfig) {
     if let Some(key) = &config.key {
         of_key("--key", key);
@@ -33,9 +33,9 @@ pub(super) fn of_key(flag: &str, path: &Path) {
 
 /// A command may open several sources with the same flags.
 fn once(line: String) {
-    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
-    if !SAID.lock().unwrap_or_else(PoisonError::into_inner).contains(&line) {
+    static PRINTED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    if !PRINTED.lock().unwrap_or_else(PoisonError::into_inner).contains(&line) {
         output::note(&line);
-        SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(line);
+        PRINTED.lock().unwrap_or_else(PoisonError::into_inner).insert(line);
     }
 }

@@ -1,4 +1,4 @@
-//! Reads a source's events and changes: all that is readable of some keys, oldest first, gaps said.
+//! Reads a source's events and changes: all that is readable of some keys, oldest first, with their gaps.
 
 use std::collections::HashSet;
 

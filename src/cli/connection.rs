@@ -136,7 +136,7 @@ fn resolve(
     Ok((config, note))
 }
 
-/// Takes what was found; returns what to tell the user.
+/// Applies the settings that were found; returns the note for the user.
 fn use_well_known(config: &mut EtcdConfig, found: Option<WellKnown>) -> String {
     match found {
         None => {

@@ -19,7 +19,7 @@ mod unix {
 
     use ketcd_store::load::mapped_file_at;
 
-    /// What was to happen before, which is Rust's own handler: it tells overflows of the stack.
+    /// The handler that was set before, which is Rust's own: it reports stack overflows.
     static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
 
     pub(super) fn install() {
@@ -47,9 +47,9 @@ mod unix {
                 }
                 return;
             };
-            let told: [&[u8]; 3] =
+            let parts: [&[u8]; 3] =
                 [b"ketcd: error: ", name.as_bytes(), b": became shorter while it was read; copy the file and read the copy\n"];
-            for part in told {
+            for part in parts {
                 libc::write(libc::STDERR_FILENO, part.as_ptr().cast(), part.len());
             }
             libc::_exit(2);

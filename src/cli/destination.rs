@@ -149,7 +149,9 @@ fn is_kernels(folder: &Path) -> bool {
 fn cannot_write(name: &str, error: &io::Error) -> Error {
     let hint = match error.kind() {
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => "choose a file that you may write",
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => "make room, or choose another file",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+            "free some space, or choose another file"
+        }
         _ => "check the path, or choose another file",
     };
     Error::new(format!("cannot write {name}: {error}")).hint(hint)

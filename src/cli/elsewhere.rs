@@ -176,7 +176,7 @@ fn place(object: &ketcd_kube::ObjectPath<'_>) -> ObjectElsewhere {
     ObjectElsewhere { kind, namespace: object.namespace.map(str::to_owned), name: object.name.to_owned() }
 }
 
-/// From a key's creation to its deletion, as far as the history tells.
+/// From a key's creation to its deletion, as far as the history shows.
 struct Life {
     created: Revision,
     deleted: Option<Revision>,

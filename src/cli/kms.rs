@@ -93,7 +93,7 @@ impl KeyService for Plugins {
 
 /// Why there is no answer.
 enum Failure {
-    /// The plugin said no.
+    /// The plugin refused.
     Refused(String),
     /// Nobody spoke.
     Silent(String),

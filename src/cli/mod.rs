@@ -1,4 +1,4 @@
-//! The only room that knows there is a user: arguments in, answers out, exit codes.
+//! The command line: arguments, output, exit codes. No other module knows that there is a user.
 
 mod absence;
 mod addresses;

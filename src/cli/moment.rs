@@ -14,7 +14,7 @@ impl Session {
     /// says; the whole history is dated only where there is neither. Of objects without a history it is the newest time they carry.
     ///
     /// # Errors
-    /// The source cannot be read, or nothing in it tells a time.
+    /// The source cannot be read, or nothing in it shows a time.
     pub(super) async fn moment(&self) -> Result<Timestamp> {
         if self.args.at.is_some() {
             return self.asked_moment().await;

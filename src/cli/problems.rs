@@ -1,4 +1,4 @@
-//! What decoding left out or could not read while a command went on: told once each, counted at the end.
+//! Problems of decoding that do not stop a command: each is reported once, all are counted at the end.
 
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
@@ -8,7 +8,7 @@ use ketcd_kube::{Observer, Opaque, UnknownField};
 
 use super::output::note;
 
-/// Collects over one command; broken values and, with `--unknown`, unknown fields are told at once, the rest at the end.
+/// Collects over one command; broken values and, with `--unknown`, unknown fields are reported at once, the rest at the end.
 #[derive(Debug, Default)]
 pub(super) struct Problems {
     shows_unknown: bool,

@@ -36,7 +36,7 @@ pub(super) struct Session {
     pub format: Format,
     /// The revision to look at, from `--rev` or `--at`.
     pub at: At,
-    /// What the data tells of the API server's release; not looked for where `--release` says it.
+    /// The API server's release as the data shows it; not determined where `--release` is given.
     pub release_evidence: ReleaseEvidence,
     /// Decodes stored values that are not shown themselves.
     pub decoder: Decoder,
@@ -100,12 +100,12 @@ impl Session {
     /// command shows should be on its way before: a checksum may have to be waited for.
     pub(super) fn end(&self, outcome: Outcome) -> Outcome {
         let late_damage = self.source.late_damage();
-        late_damage.iter().for_each(|told| output::note(told));
+        late_damage.iter().for_each(|problem| output::note(problem));
         let is_damaged = self.problems.report() || !self.source.damage().is_empty() || !late_damage.is_empty();
         if is_damaged { Outcome::Damaged } else { outcome }
     }
 
-    /// The release of the API server, as far as its own objects and the nodes tell.
+    /// The release of the API server, as far as its own objects and the nodes show it.
     async fn find_release(&self) -> Result<ReleaseEvidence> {
         const NODES: usize = 100;
         let prefix = self.prefix().await?;
@@ -144,7 +144,7 @@ impl Session {
         self.clock.get_or_try_init(|| self.find_clock()).await
     }
 
-    /// The newest time that the data tells: of its newest revision that can be dated or, where it is of one moment, in its objects.
+    /// The newest time in the data: of the newest revision that can be dated or, of API objects, the newest time in them.
     ///
     /// # Errors
     /// The source cannot be read.
@@ -155,13 +155,13 @@ impl Session {
         Ok(self.clock().await?.newest().map(|dated| dated.time))
     }
 
-    /// Says on standard error how far the history reaches back where it was compacted: what came before cannot be told.
+    /// Says on standard error how far the history reaches back where it was compacted: what came before is unknown.
     ///
     /// # Errors
     /// The source cannot be read.
     pub(super) async fn note_reach(&self) -> Result<()> {
         if self.source.is_one_moment() {
-            output::note("API objects are the state of one moment: what came before is known only as far as they tell it");
+            output::note("API objects are the state of one moment: what came before is known only from the times in them");
             return Ok(());
         }
         let span = self.source.span().await?;
@@ -172,7 +172,7 @@ impl Session {
         let reach =
             clock.date(span.oldest).zip(clock.newest()).map(|(oldest, newest)| format!(" {}", length(seconds_between(oldest, newest))));
         output::note(&format!(
-            "the whole history reaches back{} to revision {}; of what was compacted away only what is left is told",
+            "the whole history reaches back{} to revision {}; earlier revisions were compacted; only what could be recovered is shown",
             reach.unwrap_or_default(),
             span.oldest
         ));
@@ -329,7 +329,7 @@ fn open_source(args: &GlobalArgs) -> Result<(Box<dyn Source>, Option<Timestamp>)
         }
         key_of(&kinds.borrow(), object)
     })?;
-    source.damage().iter().chain(source.left_out()).for_each(|told| output::note(told));
+    source.damage().iter().chain(source.left_out()).for_each(|problem| output::note(problem));
     Ok((source, newest.get()))
 }
 

@@ -67,7 +67,7 @@ const PLACES: &[(&str, &str, &str, &str)] = &[
     ("Kubespray", "etc/ssl/etcd/ssl/ca.pem", "etc/ssl/etcd/ssl/node-*.pem", "etc/ssl/etcd/ssl/node-*-key.pem"),
 ];
 
-/// Returns the first place below `root` whose three files are there. A file we may not look at counts as there: reading it then says so.
+/// Returns the first place below `root` whose three files are there. A file that may not be read counts as present: reading it then fails with the reason.
 pub(super) fn find(root: &Path) -> Option<WellKnown> {
     PLACES.iter().find_map(|(distribution, cacert, cert, key)| {
         let cacert = root.join(cacert);

@@ -91,7 +91,7 @@ fn margin(setter: &Setter) -> String {
     format!("{revision:>7} {time:>13} {:<WHO$}", value::cut(&visible(&who), WHO))
 }
 
-/// A scalar that YAML 1.1 and 1.2 readers read alike: text that could be taken for something else is quoted as JSON quotes it.
+/// A scalar that YAML 1.1 and 1.2 readers read as the same value: text that could be taken for something else is quoted as in JSON.
 fn scalar(value: &Value) -> String {
     match value {
         Value::String(text) => scalar_text(text),
@@ -153,12 +153,12 @@ mod tests {
 
     #[test]
     fn text_that_could_be_something_else_is_quoted() {
-        let told: Vec<_> = ["nginx", "true", "1.5", "", "a: b", "app.kubernetes.io/name", "No", "2026-01-01", "- x"]
+        let scalars: Vec<_> = ["nginx", "true", "1.5", "", "a: b", "app.kubernetes.io/name", "No", "2026-01-01", "- x"]
             .into_iter()
             .map(scalar_text)
             .collect();
         assert_eq!(
-            told,
+            scalars,
             ["nginx", "\"true\"", "\"1.5\"", "\"\"", "\"a: b\"", "app.kubernetes.io/name", "\"No\"", "\"2026-01-01\"", "\"- x\""]
         );
     }

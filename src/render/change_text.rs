@@ -19,7 +19,7 @@ const PATH: usize = 33;
 /// Columns of who and how long after, where they stand before what changed.
 const WHO: usize = 32;
 
-/// How changes are told.
+/// How changes are printed.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Field by field.
@@ -32,7 +32,7 @@ pub struct Options {
     pub width: Option<usize>,
 }
 
-/// Tells changes one after the other.
+/// Prints changes one after the other.
 pub struct ChangeWriter {
     options: Options,
     previous: Option<Dated>,
@@ -47,16 +47,16 @@ impl ChangeWriter {
         Self { options, previous: None, folded: 0, inferred: false, day: None }
     }
 
-    /// Tells one change; `name` is what its key stands for, such as `pod/lab/ubuntu`.
+    /// Prints one change; `name` is the object of its key, such as `pod/lab/ubuntu`.
     ///
     /// # Errors
     /// The stream's.
-    pub fn tell(&mut self, told: &AttributedChange, name: &str, out: &mut dyn Write) -> io::Result<()> {
-        self.tell_day(told, out)?;
+    pub fn write(&mut self, attributed: &AttributedChange, name: &str, out: &mut dyn Write) -> io::Result<()> {
+        self.write_day(attributed, out)?;
         let name = &*visible(name);
-        let who = self.who(told);
-        let head = format!("{}  {:>6}  ", clock_time(told.dated), format!("r{}", told.change.revision));
-        let rows = self.rows(&told.change, name);
+        let who = self.who(attributed);
+        let head = format!("{}  {:>6}  ", clock_time(attributed.dated), format!("r{}", attributed.change.revision));
+        let rows = self.rows(&attributed.change, name);
         if !self.options.diff {
             self.brief_line(&head, &rows, name, &who, out)?;
         }
@@ -65,8 +65,8 @@ impl ChangeWriter {
             let tail = if place == 0 { who.as_str() } else { "" };
             self.line(&margin, head.len(), row, tail, out)?;
         }
-        if told.dated.is_some() {
-            self.previous = told.dated;
+        if attributed.dated.is_some() {
+            self.previous = attributed.dated;
         }
         Ok(())
     }
@@ -90,8 +90,8 @@ impl ChangeWriter {
         Ok(())
     }
 
-    fn tell_day(&mut self, told: &AttributedChange, out: &mut dyn Write) -> io::Result<()> {
-        let Some(day) = told.dated.map(|dated| dated.time.strftime("%Y-%m-%d").to_string()) else { return Ok(()) };
+    fn write_day(&mut self, attributed: &AttributedChange, out: &mut dyn Write) -> io::Result<()> {
+        let Some(day) = attributed.dated.map(|dated| dated.time.strftime("%Y-%m-%d").to_string()) else { return Ok(()) };
         if self.day.as_ref() != Some(&day) {
             writeln!(out, "{}", paint(style::FAINT, format!("{day} UTC")))?;
             self.day = Some(day);
@@ -99,13 +99,13 @@ impl ChangeWriter {
         Ok(())
     }
 
-    fn who(&mut self, told: &AttributedChange) -> String {
-        let by = told.actor.as_ref().map(|actor| {
+    fn who(&mut self, attributed: &AttributedChange) -> String {
+        let by = attributed.actor.as_ref().map(|actor| {
             let inferred = actor.from == ActorFrom::Inferred;
             self.inferred |= inferred;
             format!("{}{}", visible(&actor.to_string()), if inferred { "*" } else { "" })
         });
-        let elapsed = match (self.previous, told.dated) {
+        let elapsed = match (self.previous, attributed.dated) {
             (Some(previous), Some(now)) if !self.options.many => Some(format!("+{}", duration::between(previous, now))),
             _ => None,
         };
@@ -146,9 +146,9 @@ impl ChangeWriter {
         let name = if self.options.many { format!("{name:<PATH$} ") } else { String::new() };
         let who = format!("{who:<WHO$}");
         let taken = head.len() + 2 + columns(&name) + columns(&who) + 2;
-        let room = self.options.width.unwrap_or(WIDTH).max(taken + 30) - taken;
+        let width_left = self.options.width.unwrap_or(WIDTH).max(taken + 30) - taken;
         let sign = paint(sign_style(row.sign), row.sign);
-        writeln!(out, "{}{sign} {name}{}  {}", paint(style::FAINT, head), paint(style::ACTOR, who), value::cut(&row.value, room))
+        writeln!(out, "{}{sign} {name}{}  {}", paint(style::FAINT, head), paint(style::ACTOR, who), value::cut(&row.value, width_left))
     }
 
     /// One line: margin, sign, path, value, and at its end who and how long after. The value gives way where the line is too long.
@@ -158,8 +158,8 @@ impl ChangeWriter {
         let path_width = columns(&row.path);
         let padded = if row.value.is_empty() && tail.is_empty() { path_width } else { path_width.max(PATH) };
         let tail_width = if tail.is_empty() { 0 } else { columns(tail) + 2 };
-        let room = width.saturating_sub(margin_width + 2 + padded + 1 + tail_width).max(12);
-        let value = if wide { row.value.clone() } else { row.cut_to(room) };
+        let width_left = width.saturating_sub(margin_width + 2 + padded + 1 + tail_width).max(12);
+        let value = if wide { row.value.clone() } else { row.cut_to(width_left) };
         let style = sign_style(row.sign);
         let text = format!("{margin}{} {}{} {value}", paint(style, row.sign), row.path, " ".repeat(padded - path_width));
         if tail.is_empty() {

@@ -43,13 +43,13 @@ pub struct Named {
 /// # Errors
 /// The stream's.
 pub fn write_text(head: &str, found: &[Named], showing: Showing, out: &mut dyn Write) -> io::Result<()> {
-    let told: Vec<&Named> = found.iter().filter(|named| showing.all_fields || named.difference.weight() == Weight::Telling).collect();
-    let count = |kind| told.iter().filter(|named| named.difference.kind() == kind).count();
+    let listed: Vec<&Named> = found.iter().filter(|named| showing.all_fields || named.difference.weight() == Weight::Telling).collect();
+    let count = |kind| listed.iter().filter(|named| named.difference.kind() == kind).count();
     let counts =
         format!("{} added, {} deleted, {} changed", count(ChangeKind::Added), count(ChangeKind::Deleted), count(ChangeKind::Modified));
     writeln!(out, "{}   {counts}", paint(style::STRONG, head))?;
     let mut group = None;
-    for named in told {
+    for named in listed {
         let now = (&named.kind, &named.namespace);
         if group != Some(now) {
             let place = if named.namespace.is_empty() { named.kind.clone() } else { format!("{} in {}", named.kind, named.namespace) };
@@ -91,8 +91,8 @@ fn write_one(named: &Named, showing: Showing, out: &mut dyn Write) -> io::Result
     for change in &changed {
         let row = row(change);
         let width = columns(&row.path).max(PATH);
-        let room = showing.width.unwrap_or(WIDTH).saturating_sub(9 + width).max(20);
-        let text = if showing.width.is_none() && showing.all_fields { row.value.clone() } else { row.cut_to(room) };
+        let width_left = showing.width.unwrap_or(WIDTH).saturating_sub(9 + width).max(20);
+        let text = if showing.width.is_none() && showing.all_fields { row.value.clone() } else { row.cut_to(width_left) };
         writeln!(out, "      {} {:<PATH$} {text}", paint(sign_style(row.sign), row.sign), row.path)?;
     }
     Ok(())

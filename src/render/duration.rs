@@ -2,7 +2,7 @@
 
 use ketcd_history::clock::Dated;
 
-/// Returns the time from one write to a later one: `7 ms`, `1.256 s`, `5m12s`; where the clock cannot tell it from nothing, its upper bound: `<0.9 s`.
+/// Returns the time from one write to a later one: `7 ms`, `1.256 s`, `5m12s`; where the clock is not exact enough to show that any time passed, an upper bound: `<0.9 s`.
 pub fn between(from: Dated, to: Dated) -> String {
     let seconds = seconds_between(from, to);
     let doubt = from.error + to.error;
@@ -44,8 +44,8 @@ mod tests {
 
     #[test]
     fn lengths_read_well() {
-        let told: Vec<_> = [0.0, 0.007, 0.9996, 1.256, 12.34, 59.99, 60.0, 312.2, 7500.0, 300_000.0].into_iter().map(length).collect();
-        assert_eq!(told, ["0 ms", "7 ms", "1 s", "1.256 s", "12.3 s", "60 s", "1m", "5m12s", "2h05m", "3d11h"]);
+        let lengths: Vec<_> = [0.0, 0.007, 0.9996, 1.256, 12.34, 59.99, 60.0, 312.2, 7500.0, 300_000.0].into_iter().map(length).collect();
+        assert_eq!(lengths, ["0 ms", "7 ms", "1 s", "1.256 s", "12.3 s", "60 s", "1m", "5m12s", "2h05m", "3d11h"]);
     }
 
     #[test]

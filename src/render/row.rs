@@ -21,17 +21,17 @@ impl Row {
         Self { sign, path: visible(path).into_owned(), value: visible(value).into_owned(), sides: None }
     }
 
-    /// The value in `room` columns; of an old and a new one each gets its share.
-    pub(super) fn cut_to(&self, room: usize) -> String {
+    /// The value cut to `width` columns; an old and a new one share them.
+    pub(super) fn cut_to(&self, width: usize) -> String {
         match &self.sides {
-            Some((old, new)) if columns(&self.value) > room => {
+            Some((old, new)) if columns(&self.value) > width => {
                 let (old_width, new_width) = (columns(old), columns(new));
-                let each = room.saturating_sub(3) / 2;
-                let old_room = if new_width < each { room.saturating_sub(3 + new_width) } else { each };
-                let new_room = if old_width < each { room.saturating_sub(3 + old_width) } else { each };
-                format!("{} → {}", value::cut(old, old_room), value::cut(new, new_room))
+                let each = width.saturating_sub(3) / 2;
+                let old_columns = if new_width < each { width.saturating_sub(3 + new_width) } else { each };
+                let new_columns = if old_width < each { width.saturating_sub(3 + old_width) } else { each };
+                format!("{} → {}", value::cut(old, old_columns), value::cut(new, new_columns))
             }
-            _ => value::cut(&self.value, room),
+            _ => value::cut(&self.value, width),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a source can tell, as a page for people.
+//! A source's state, as a page for people.
 
 use std::io::{self, Write};
 
@@ -24,7 +24,7 @@ pub struct Report {
     pub one_moment: Option<Option<Timestamp>>,
     /// The first and the last revision that can be dated.
     pub dated: Option<(Dated, Dated)>,
-    /// The API server's most likely release, where the data tells it.
+    /// The API server's most likely release, where the data shows it.
     pub release: Option<Release>,
     /// The oldest and the newest it can be.
     pub release_bounds: Option<(Release, Release)>,
@@ -42,7 +42,7 @@ pub fn page(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let Report { source, span, dated, release, census, .. } = report;
     let line = |out: &mut dyn Write, label: &str, text: &str| writeln!(out, "{:<14}{text}", label);
     let reach = dated.map_or_else(
-        || "undated: nothing in the data tells the time".to_owned(),
+        || "undated: nothing in the data shows the time".to_owned(),
         |(oldest, newest)| {
             format!("{} → {}, {}", time(oldest.time), time(newest.time), duration::length(duration::seconds_between(oldest, newest)))
         },

@@ -1,4 +1,4 @@
-//! Who made a change: recorded in managedFields where the write left a trace there, else inferred from what changed, and always said which.
+//! Who made a change: recorded in managedFields where the write left a trace there, else inferred from what changed; [`ActorFrom`] says which.
 
 use std::fmt;
 

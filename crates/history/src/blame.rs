@@ -51,19 +51,19 @@ pub struct Blame {
 
 impl Blame {
     /// Takes the next change into account.
-    pub fn observe(&mut self, told: &AttributedChange) {
+    pub fn observe(&mut self, attributed: &AttributedChange) {
         let number = self.setters.len();
-        let known = told.change.before != ObjectVersion::Unreadable;
+        let known = attributed.change.before != ObjectVersion::Unreadable;
         let setter = Setter {
-            revision: known.then_some(told.change.revision),
-            dated: told.dated.filter(|_| known),
-            by: told.actor.clone().filter(|_| known),
+            revision: known.then_some(attributed.change.revision),
+            dated: attributed.dated.filter(|_| known),
+            by: attributed.actor.clone().filter(|_| known),
         };
         self.setters.push(setter);
-        let Some(after) = told.change.after.whole() else {
+        let Some(after) = attributed.change.after.whole() else {
             return;
         };
-        let lines = match (&told.change.before, self.current.take()) {
+        let lines = match (&attributed.change.before, self.current.take()) {
             (ObjectVersion::Object(_), Some((before, lines))) => merge("", &before.comparable(), lines, &after.comparable(), number),
             _ => fresh(after, number),
         };
@@ -135,7 +135,7 @@ mod tests {
     use ketcd_store::Origin;
     use serde_json::json;
 
-    fn told(revision: i64, before: ObjectVersion, after: Value) -> AttributedChange {
+    fn attributed(revision: i64, before: ObjectVersion, after: Value) -> AttributedChange {
         let change = Change {
             revision: Revision(revision),
             sub_revision: 0,
@@ -157,8 +157,8 @@ mod tests {
         let first = json!({"spec": {"containers": [{"name": "a", "image": "a:1"}, {"name": "b", "image": "b:1"}]}});
         let second = json!({"spec": {"containers": [{"name": "b", "image": "b:2"}, {"name": "a", "image": "a:1"}], "nodeName": "n1"}});
         let mut blame = Blame::default();
-        blame.observe(&told(5, ObjectVersion::Absent, first.clone()));
-        blame.observe(&told(6, Object::from(first).into(), second));
+        blame.observe(&attributed(5, ObjectVersion::Absent, first.clone()));
+        blame.observe(&attributed(6, Object::from(first).into(), second));
         let (_, blamed) = blame.finish().unwrap();
         let Lines::Object(root, own) = &blamed.lines else { panic!() };
         assert_eq!(*own, 0);
@@ -172,8 +172,8 @@ mod tests {
     #[test]
     fn what_was_set_before_the_readable_history_has_no_revision() {
         let mut blame = Blame::default();
-        blame.observe(&told(5, ObjectVersion::Unreadable, json!({"a": 1, "b": 1})));
-        blame.observe(&told(6, Object::from(json!({"a": 1, "b": 1})).into(), json!({"a": 1, "b": 2})));
+        blame.observe(&attributed(5, ObjectVersion::Unreadable, json!({"a": 1, "b": 1})));
+        blame.observe(&attributed(6, Object::from(json!({"a": 1, "b": 1})).into(), json!({"a": 1, "b": 2})));
         let (_, blamed) = blame.finish().unwrap();
         let Lines::Object(root, _) = &blamed.lines else { panic!() };
         assert_eq!((revision(&blamed, &root[0].1), revision(&blamed, &root[1].1)), (None, Some(6)));

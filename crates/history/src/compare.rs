@@ -27,7 +27,7 @@ pub enum Weight {
     Telling,
     /// Only bookkeeping and heartbeats.
     Noise,
-    /// An Event came or went: what components said, not what is.
+    /// An Event came or went: a message of a component, not state.
     Event,
 }
 

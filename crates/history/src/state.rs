@@ -20,7 +20,7 @@ pub enum Tone {
     Done,
     /// Being deleted.
     Ending,
-    /// It exists; more cannot be said of its kind.
+    /// It exists; its kind has no other state.
     Neutral,
 }
 

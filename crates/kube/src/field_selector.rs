@@ -36,7 +36,7 @@ impl FieldSelector {
         self.terms.is_empty()
     }
 
-    /// Whether namespace and name alone, which the key tells, already rule the object out.
+    /// Whether namespace and name alone, which are part of the key, already rule the object out.
     pub fn rules_out(&self, namespace: Option<&str>, name: &str) -> bool {
         self.terms.iter().any(|term| match &term.path.iter().map(String::as_str).collect::<Vec<_>>()[..] {
             ["metadata", "name"] => !term.accepts(name),

@@ -12,7 +12,7 @@ impl Release {
     pub const OLDEST: Self = Self(8);
     /// The newest release whose types are known.
     pub const NEWEST: Self = Self(37);
-    /// The newest release whose JSON was held against an API server's; a single value, which tells no release, is read as its.
+    /// The newest release whose JSON was held against an API server's; a single value, which does not show its release, is read as of this one.
     pub const PROVEN: Self = Self(36);
 
     /// As the tables count: those older or newer than the known ones follow the nearest known one's rules.

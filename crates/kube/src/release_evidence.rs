@@ -1,4 +1,4 @@
-//! Which release an API server is of, told from what it leaves in etcd.
+//! The release of an API server, as far as its objects in etcd show it.
 
 use super::release::Release;
 
@@ -10,7 +10,7 @@ pub struct ReleaseEvidence {
     kubelet: Option<Release>,
 }
 
-/// Versions every server of these releases serves unless it is told not to, and so keeps an APIService for: the release that brought it.
+/// Versions every server of these releases serves unless configured otherwise, and so keeps an APIService for: the release that brought it.
 /// Source: Kubernetes' API reference of each release.
 const SERVED_SINCE: &[(&str, u16)] = &[
     ("v1.apps", 9),
@@ -98,7 +98,7 @@ mod tests {
         evidence.release().map(|release| release.0)
     }
 
-    /// The APIServices of a server of some release, as far as the tables tell.
+    /// The APIServices of a server of some release, as far as the tables show.
     fn services(minor: u16) -> Vec<&'static str> {
         let since = SERVED_SINCE.iter().filter(|row| row.1 <= minor).map(|row| row.0);
         let until = SERVED_UNTIL.iter().filter(|row| row.1 <= minor && minor <= row.2).map(|row| row.0);

@@ -62,7 +62,7 @@ const ANNOTATIONS: [&str; 15] = [
 /// The longest text that an annotation of [`ANNOTATIONS`] holds: a DNS name.
 const LONGEST_NAME: usize = 253;
 
-/// Hashes masked values. Its key is random, so that a hash tells nothing but whether two values of one run are equal.
+/// Hashes masked values. Its key is random, so that a hash shows nothing but whether two values of one run are equal.
 static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::new);
 
 /// Whether a stored value may hold a Secret: it lies among Secrets, or its bytes name the kind.

@@ -1,4 +1,4 @@
-//! The one trait behind which live clusters, database files and files of API objects look alike.
+//! The trait that live clusters, database files and files of API objects implement.
 
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;

@@ -152,7 +152,7 @@ async fn one(
     Ok((explanation, Vec::new(), replay))
 }
 
-/// The scheduler to judge by.
+/// The scheduler whose rules are applied.
 async fn scheduler(args: &ExplainArgs, feed: &mut Feed<'_>, at: Revision) -> Result<Scheduler> {
     let found = feed.version(at).await?;
     let recorded = found.release;

@@ -36,7 +36,7 @@ pub(crate) struct HistoryArgs {
     telling: TellingArgs,
 }
 
-/// How changes are told.
+/// How changes are printed.
 #[derive(Args, Debug)]
 pub(super) struct TellingArgs {
     /// Show what changed, field by field.
@@ -114,10 +114,10 @@ impl Writer {
     ///
     /// # Errors
     /// The stream's.
-    pub(super) async fn write(&mut self, session: &Session, told: AttributedChange, out: &mut Output) -> Result<()> {
+    pub(super) async fn write(&mut self, session: &Session, attributed: AttributedChange, out: &mut Output) -> Result<()> {
         if let Some(text) = &mut self.text {
-            let name = session.name_of(&told.change.key).await?;
-            text.tell(&told, &name, out)?;
+            let name = session.name_of(&attributed.change.key).await?;
+            text.write(&attributed, &name, out)?;
         } else {
             let lead: &[u8] = match (self.format, self.written) {
                 (Kind::Document, 0) => b"{\"kind\":\"History\",\"changes\":[\n",
@@ -125,7 +125,7 @@ impl Writer {
                 _ => b"",
             };
             out.write_all(lead)?;
-            change::write_json(&told, self.managed_fields, out)?;
+            change::write_json(&attributed, self.managed_fields, out)?;
             if self.format == Kind::Lines {
                 out.write_all(b"\n")?;
             }

@@ -1,4 +1,4 @@
-//! `status`: what this source can tell.
+//! `status`: what this source holds.
 
 use std::io::Write;
 

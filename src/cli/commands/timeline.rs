@@ -73,7 +73,7 @@ async fn around(session: &Session, args: &TimelineArgs) -> Result<Option<(Timest
     Ok(Some((center, window.as_secs_f64())))
 }
 
-/// How much is told in text.
+/// How much is printed as text.
 struct LineOptions {
     /// Of several objects.
     many: bool,
@@ -83,7 +83,7 @@ struct LineOptions {
     around: Option<(Timestamp, f64)>,
 }
 
-/// Phases that are told of objects that belong to the subject; `-o wide` tells all.
+/// Phases that are printed of objects that belong to the subject; `-o wide` prints all.
 const OF_RELATED: &[StepKind] = &[
     StepKind::Created,
     StepKind::Scheduled,
@@ -151,8 +151,8 @@ fn lines(story: &Story, subjects: &[&Timeline], options: &LineOptions) -> (Vec<E
         lines.extend(own.filter(|entry| all || !many || entry.kind != EntryKind::Note || entry.warns));
         for timeline in related(story, subject).into_iter().filter(|timeline| !subjects.iter().any(|known| std::ptr::eq(*known, *timeline)))
         {
-            let told = |entry: &Entry| all || tells(subject, timeline, entry);
-            let entries = render::entries(timeline, true).into_iter().filter(told);
+            let is_printed = |entry: &Entry| all || is_printed_by_default(subject, timeline, entry);
+            let entries = render::entries(timeline, true).into_iter().filter(is_printed);
             lines.extend(
                 entries.map(|entry| if entry.kind == EntryKind::Longest { Entry { kind: EntryKind::Phase, ..entry } } else { entry }),
             );
@@ -172,8 +172,8 @@ fn lines(story: &Story, subjects: &[&Timeline], options: &LineOptions) -> (Vec<E
     (if mixed && !all { render::coalesce(render::by_write(lines)) } else { lines }, mixed)
 }
 
-/// Whether a line of an object that belongs to the subject is told without being asked for all.
-fn tells(subject: &Timeline, related: &Timeline, entry: &Entry) -> bool {
+/// Whether a line of an object that belongs to the subject is printed without `-o wide`.
+fn is_printed_by_default(subject: &Timeline, related: &Timeline, entry: &Entry) -> bool {
     if entry.kind == EntryKind::Note || !entry.step.is_some_and(|step| OF_RELATED.contains(&step)) {
         return false;
     }

@@ -61,11 +61,11 @@ pub(super) async fn run(session: &Session, args: &WatchArgs, out: &mut Output) -
                 if !select.takes(&change) {
                     continue;
                 }
-                let told = match past.filter(|_| change.revision <= span.newest) {
+                let attributed = match past.filter(|_| change.revision <= span.newest) {
                     Some(clock) => AttributedChange::new(change, clock),
                     None => arrived(&mut live, change),
                 };
-                writer.write(session, told, out).await?;
+                writer.write(session, attributed, out).await?;
                 out.flush()?;
             }
             Read::Gap { from, to } => note(&format!("revisions {from} to {to} were compacted away before they could be read: a gap")),

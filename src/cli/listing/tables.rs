@@ -16,7 +16,7 @@ pub(super) struct Tables {
     /// Sections follow one another for sure, so each can be written when the next one begins.
     has_sections: bool,
     written: usize,
-    /// In the order of their first object; the name tells kinds apart that are not known.
+    /// In the order of their first object; the name distinguishes kinds that are not known.
     tables: Vec<(Section, Table)>,
 }
 

@@ -63,35 +63,36 @@ impl Report {
         self.rows.is_empty()
     }
 
-    /// Takes in one change. Events become marks on the objects they are about; other objects get a row each.
-    pub fn observe(&mut self, told: &AttributedChange) {
-        let Some(object) = told.change.object() else { return };
-        let one_moment = told.change.origin == Origin::Objects;
-        let phases = if one_moment { phases_of_one_moment(object, told.change.revision) } else { Vec::new() };
-        for dated in phases.iter().filter_map(|phase| phase.dated).chain(told.dated) {
+    /// Adds one change. Events become marks on the objects they are about; other objects get a row each.
+    pub fn observe(&mut self, attributed: &AttributedChange) {
+        let Some(object) = attributed.change.object() else { return };
+        let one_moment = attributed.change.origin == Origin::Objects;
+        let phases = if one_moment { phases_of_one_moment(object, attributed.change.revision) } else { Vec::new() };
+        for dated in phases.iter().filter_map(|phase| phase.dated).chain(attributed.dated) {
             self.first = Some(self.first.map_or(dated.time, |first| first.min(dated.time)));
             self.last = self.last.max(Some(dated.time));
         }
         if object["kind"] == "Event" {
-            if let Some(event) = told.change.after.object() {
-                self.note_event(told, event.clone());
+            if let Some(event) = attributed.change.after.object() {
+                self.note_event(attributed, event.clone());
             }
             return;
         }
-        let uid = told.change.object().and_then(|object| object["metadata"]["uid"].as_str()).unwrap_or_default().to_owned();
-        let known = self.by_key.get(told.change.key.as_ref()).copied().filter(|&row| self.rows[row].uid == uid && !self.rows[row].ended());
+        let uid = attributed.change.object().and_then(|object| object["metadata"]["uid"].as_str()).unwrap_or_default().to_owned();
+        let known =
+            self.by_key.get(attributed.change.key.as_ref()).copied().filter(|&row| self.rows[row].uid == uid && !self.rows[row].ended());
         let index = known.unwrap_or_else(|| {
-            self.rows.push(Row::new(told, uid.clone(), self.managed_fields));
-            self.by_key.insert(told.change.key.to_vec(), self.rows.len() - 1);
+            self.rows.push(Row::new(attributed, uid.clone(), self.managed_fields));
+            self.by_key.insert(attributed.change.key.to_vec(), self.rows.len() - 1);
             self.rows.len() - 1
         });
         if !uid.is_empty() {
             self.by_uid.insert(uid, index);
         }
         if one_moment {
-            self.rows[index].observe_one_moment(told, &phases);
+            self.rows[index].observe_one_moment(attributed, &phases);
         } else {
-            self.rows[index].observe(told);
+            self.rows[index].observe(attributed);
         }
     }
 
@@ -125,7 +126,7 @@ impl Report {
         Ok(())
     }
 
-    fn note_event(&mut self, told: &AttributedChange, event: Value) {
+    fn note_event(&mut self, attributed: &AttributedChange, event: Value) {
         let about = &event["involvedObject"];
         let uid = about["uid"].as_str().unwrap_or_default();
         let place = if uid.is_empty() || self.by_uid.contains_key(uid) || about["kind"] != "Node" {
@@ -134,8 +135,8 @@ impl Report {
             // Kubelets name a node where its uid belongs.
             format!("Node/{}", about["name"].as_str().unwrap_or_default())
         };
-        let own = || newest_stamp(&event).filter(|_| told.change.origin == Origin::Objects);
-        let time = told.dated.map(|dated| dated.time).or_else(own).map(Timestamp::as_millisecond);
+        let own = || newest_stamp(&event).filter(|_| attributed.change.origin == Origin::Objects);
+        let time = attributed.dated.map(|dated| dated.time).or_else(own).map(Timestamp::as_millisecond);
         let source = event["source"]["component"].as_str().filter(|text| !text.is_empty()).or(event["reportingComponent"].as_str());
         self.events.entry(place).or_default().push(json!({
             "t": time, "reason": event["reason"], "type": event["type"], "message": event["message"], "source": source, "count": event["count"],

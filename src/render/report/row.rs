@@ -51,15 +51,15 @@ pub(super) struct Tick {
 }
 
 impl Row {
-    pub(super) fn new(told: &AttributedChange, uid: String, managed_fields: ManagedFields) -> Self {
-        let object = told.change.object().unwrap_or(&Value::Null);
+    pub(super) fn new(attributed: &AttributedChange, uid: String, managed_fields: ManagedFields) -> Self {
+        let object = attributed.change.object().unwrap_or(&Value::Null);
         let metadata = &object["metadata"];
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let owners = metadata["ownerReferences"].as_array();
         let owner = owners.and_then(|owners| owners.iter().find(|owner| owner["controller"] == true).or(owners.first()));
-        let written = told.dated.map(|dated| dated.time.as_millisecond());
+        let written = attributed.dated.map(|dated| dated.time.as_millisecond());
         let born = metadata["creationTimestamp"].as_str().and_then(|time| time.parse::<jiff::Timestamp>().ok());
-        let begin = match (told.change.kind, born) {
+        let begin = match (attributed.change.kind, born) {
             (ChangeKind::Added, _) | (_, None) => written,
             (_, Some(born)) => Some(born.as_millisecond()),
         };
@@ -88,25 +88,25 @@ impl Row {
         self.ticks.last().is_some_and(|tick| tick.kind == ChangeKind::Deleted)
     }
 
-    /// Takes in the only version known: what it tells of itself in place of changes.
-    pub(super) fn observe_one_moment(&mut self, told: &AttributedChange, phases: &[timeline::Phase]) {
+    /// Adds the only version known, with the steps that its own times show in place of changes.
+    pub(super) fn observe_one_moment(&mut self, attributed: &AttributedChange, phases: &[timeline::Phase]) {
         for phase in phases {
             let by = phase.by.as_ref().map(|by| format!(" · {by}")).unwrap_or_default();
             let time = phase.dated.map(|dated| dated.time.as_millisecond());
             let label = words(&[Step { phase: phase.phase, detail: phase.detail.clone() }]);
             self.ticks.push(Tick { time, kind: ChangeKind::Modified, label: label + &by });
         }
-        let Some(object) = told.change.object() else { return };
+        let Some(object) = attributed.change.object() else { return };
         self.states.push((self.ticks.last().and_then(|tick| tick.time), state_of(object)));
         self.versions.push(json!({
-            "r": told.change.revision.0, "t": null, "e": null, "y": told.change.kind.as_str(), "s": Source::from(told.change.origin),
+            "r": attributed.change.revision.0, "t": null, "e": null, "y": attributed.change.kind.as_str(), "s": Source::from(attributed.change.origin),
             "by": null, "inferred": false, "label": timeline::state(object), "o": self.shown(object),
         }));
     }
 
-    pub(super) fn observe(&mut self, told: &AttributedChange) {
-        let time = told.dated.map(|dated| dated.time.as_millisecond());
-        let change = &told.change;
+    pub(super) fn observe(&mut self, attributed: &AttributedChange) {
+        let time = attributed.dated.map(|dated| dated.time.as_millisecond());
+        let change = &attributed.change;
         let patch = change.patch(self.managed_fields).filter(|_| !self.versions.is_empty());
         let before = self.states.last().map(|(_, state)| state.label.clone());
         if let Some(object) = change.after.object() {
@@ -129,14 +129,14 @@ impl Row {
             ChangeKind::Deleted => "Deleted".to_owned(),
             ChangeKind::Modified => self.summary(before.as_deref(), &paths),
         };
-        if let Some(actor) = &told.actor {
+        if let Some(actor) = &attributed.actor {
             label.push_str(" · ");
             label.push_str(&actor.to_string());
         }
         self.ticks.push(Tick { time, kind: change.kind, label: label.clone() });
         let mut version = json!({
-            "r": change.revision.0, "t": time, "e": told.dated.map(|dated| dated.error), "y": change.kind.as_str(), "s": Source::from(change.origin),
-            "by": told.actor.as_ref().map(ToString::to_string), "inferred": told.actor.as_ref().is_some_and(|actor| actor.from == ActorFrom::Inferred),
+            "r": change.revision.0, "t": time, "e": attributed.dated.map(|dated| dated.error), "y": change.kind.as_str(), "s": Source::from(change.origin),
+            "by": attributed.actor.as_ref().map(ToString::to_string), "inferred": attributed.actor.as_ref().is_some_and(|actor| actor.from == ActorFrom::Inferred),
             "label": label,
         });
         match (&patch, &change.after) {

@@ -128,7 +128,7 @@ impl Table {
 
     /// Adds the row of an object of which only the key can be read, and why.
     pub fn push_opaque(&mut self, namespace: Option<&str>, name: &str, reason: &str) {
-        // What to do about it is said elsewhere.
+        // The advice is printed elsewhere.
         let reason = reason.split(';').next().unwrap_or(reason);
         let first_free = self.headings.iter().position(|(heading, is_wide)| heading != "NAME" && !is_wide);
         let cell = |(index, (heading, _)): (usize, &(String, bool))| match heading.as_str() {

@@ -104,17 +104,17 @@ impl Axis {
         let taken = HEAD + columns(&object) + columns(&phase) + 1;
         let tail = match self.width.saturating_sub(taken + 2) {
             0 => String::new(),
-            room => value::cut(&tail, room),
+            width_left => value::cut(&tail, width_left),
         };
-        let room = self.width.saturating_sub(taken + if tail.is_empty() { 0 } else { columns(&tail) + 2 });
-        let fits = columns(&entry.detail) <= room;
+        let width_left = self.width.saturating_sub(taken + if tail.is_empty() { 0 } else { columns(&tail) + 2 });
+        let fits = columns(&entry.detail) <= width_left;
         let below = !fits && entry.kind != EntryKind::Note;
-        let detail = if below { String::new() } else { value::cut(&entry.detail, room) };
+        let detail = if below { String::new() } else { value::cut(&entry.detail, width_left) };
         let line = format!("{}{} {object}{} {detail}", paint(style::FAINT, head), paint(style, sign), paint(style, phase));
         if tail.is_empty() {
             writeln!(out, "{}", line.trim_end())?;
         } else {
-            let gap = (room + 2).saturating_sub(columns(&detail));
+            let gap = (width_left + 2).saturating_sub(columns(&detail));
             writeln!(out, "{line}{}{}", " ".repeat(gap), paint(style::ACTOR, tail))?;
         }
         if below {

@@ -110,7 +110,7 @@ pub fn write_outages(outages: &[Outage], out: &mut dyn Write) -> io::Result<()> 
         let length = span
             .map_or_else(|| "until the end of the history".to_owned(), |(from, until)| format!("for {}", duration::between(from, until)));
         let since = clock_time(outage.from.dated);
-        writeln!(out, "{}", paint(style::STRONG, format!("outage: not heard of since {}, {length}", since.trim())))?;
+        writeln!(out, "{}", paint(style::STRONG, format!("outage: no heartbeat since {}, {length}", since.trim())))?;
         let mut steps = Vec::new();
         if let Some((from, lost)) = outage.from.dated.zip(outage.lost.dated).filter(|_| outage.from.revision != outage.lost.revision) {
             steps.push(format!("NotReady after {}", duration::between(from, lost)));

@@ -14,7 +14,7 @@ const ENOUGH: usize = 3;
 const NEAR: f64 = 5.0;
 /// Seconds that one line may span.
 const SPAN: f64 = 60.0;
-/// Different details that are still told, each with its number.
+/// Different details that are still listed, each with its count.
 const DETAILS: usize = 4;
 
 /// Leaves out what another line says: owners named beside, Endpoints that repeat their EndpointSlices, Events that repeat a refusal.
@@ -32,7 +32,7 @@ pub fn tidy(entries: Vec<Entry>) -> Vec<Entry> {
         repeats(entry) || entry.phase == "FailedScheduling" && refused.contains(&(entry.object.clone(), entry.detail.clone()))
     };
     let kept = entries.into_iter().filter(|entry| !repeats(entry));
-    let told = |mut entry: Entry| {
+    let merged = |mut entry: Entry| {
         if entry.step == Some(StepKind::Created)
             && entry.owner.as_ref().is_some_and(|owner| shown.contains(owner))
             && entry.detail.starts_with("for ")
@@ -41,7 +41,7 @@ pub fn tidy(entries: Vec<Entry>) -> Vec<Entry> {
         }
         entry
     };
-    kept.map(told).collect()
+    kept.map(merged).collect()
 }
 
 /// Puts the steps that one write shows of one object into one line: the one that counts, the others after it.
@@ -75,11 +75,11 @@ const TELLING: [StepKind; 6] =
 fn outcome(mut steps: Vec<Entry>) -> Option<Entry> {
     let place = steps.iter().position(|line| line.step.is_some_and(|step| TELLING.contains(&step))).unwrap_or(steps.len() - 1);
     let mut line = steps.remove(place);
-    let said = |step: &Entry| match (step.step, step.detail.as_str()) {
+    let summary = |step: &Entry| match (step.step, step.detail.as_str()) {
         (Some(StepKind::SandboxReady), _) | (_, "") => step.phase.clone(),
         (_, detail) => format!("{}: {detail}", step.phase),
     };
-    let others = steps.iter().map(said).collect::<Vec<_>>().join("; ");
+    let others = steps.iter().map(summary).collect::<Vec<_>>().join("; ");
     if !others.is_empty() {
         line.detail = if line.detail.is_empty() { format!("({others})") } else { format!("{} ({others})", line.detail) };
     }
@@ -126,7 +126,7 @@ impl Likeness {
     }
 }
 
-/// Where lines are that a later line must not be told before.
+/// Positions of lines that a later line must not be moved before.
 #[derive(Default)]
 struct Order {
     /// The last line of each object.
@@ -138,7 +138,7 @@ struct Order {
 }
 
 impl Order {
-    /// Whether a line may be told at `place` already.
+    /// Whether a line may be moved to `place`.
     fn allows(&self, entry: &Entry, place: usize) -> bool {
         let before = |line: Option<&usize>| line.is_none_or(|&line| line <= place);
         before(self.of_object.get(&entry.object))
@@ -165,9 +165,9 @@ fn namespace(entry: &Entry) -> &str {
     if let [_, namespace, _] = parts[..] { namespace } else { "" }
 }
 
-/// Puts like steps of siblings that follow each other within some seconds into one line, told where the first of them was; then
+/// Puts like steps of siblings that follow each other within some seconds into one line, at the place of the first of them; then
 /// equal steps of any objects of one kind.
-/// A step is never told before another of the same object, before what its owner did to it, or across a rollout.
+/// A step is never moved before another of the same object, before what its owner did to it, or across a rollout.
 pub fn coalesce(entries: Vec<Entry>) -> Vec<Entry> {
     let single = entries.into_iter().enumerate().map(|(place, entry)| (place, vec![entry])).collect();
     let siblings = gather(single, Likeness::of);
@@ -242,7 +242,7 @@ fn joined(members: &[Entry]) -> Entry {
         return line;
     }
     let details = counted(members);
-    let said = [until, details].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
+    let detail = [until, details].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
     let mut objects: Vec<&str> = members.iter().map(|entry| entry.object.as_str()).collect();
     objects.sort_unstable();
     objects.dedup();
@@ -252,7 +252,7 @@ fn joined(members: &[Entry]) -> Entry {
     }
     line.owner = None;
     line.object = many(members, names.len());
-    line.detail = if said.is_empty() { names.join(", ") } else { format!("{said}: {}", names.join(", ")) };
+    line.detail = if detail.is_empty() { names.join(", ") } else { format!("{detail}: {}", names.join(", ")) };
     line.warns = members.iter().any(|entry| entry.warns);
     line
 }
@@ -314,7 +314,7 @@ mod tests {
         }
     }
 
-    fn told(entries: Vec<Entry>) -> Vec<String> {
+    fn summaries(entries: Vec<Entry>) -> Vec<String> {
         coalesce(entries).iter().map(|entry| format!("{} {}", entry.object, entry.phase)).collect()
     }
 
@@ -327,7 +327,7 @@ mod tests {
             entries.push(entry(11 + 3 * pod, pod, &name, Some("rs/lab/web"), StepKind::Scheduled));
             entries.push(entry(12 + 3 * pod, pod, "rs/lab/web", None, StepKind::Progress));
         }
-        assert_eq!(told(entries), ["4 pods of rs/lab/web Created", "4 pods of rs/lab/web Scheduled", "rs/lab/web Progress"]);
+        assert_eq!(summaries(entries), ["4 pods of rs/lab/web Created", "4 pods of rs/lab/web Scheduled", "rs/lab/web Progress"]);
     }
 
     #[test]
@@ -343,7 +343,7 @@ mod tests {
             entry(7, 2, &pod(1), owner, StepKind::Created),
         ];
         assert_eq!(
-            told(entries),
+            summaries(entries),
             [
                 "3 pods of rs/lab/web Created",
                 "rs/lab/web ScaledUp",
@@ -357,12 +357,12 @@ mod tests {
     #[test]
     fn strangers_join_where_the_same_was_done_to_them() {
         let evicted = |n: i64| entry(n, 0, &format!("pod/ns{n}/p"), Some(&format!("rs/ns{n}/p")), StepKind::Evicted);
-        assert_eq!(told((0..3).map(evicted).collect()), ["3 pods Evicted"]);
+        assert_eq!(summaries((0..3).map(evicted).collect()), ["3 pods Evicted"]);
     }
 
     #[test]
     fn far_apart_stays_apart() {
         let entries = (0..6).map(|n| entry(n, n * 10, &format!("pod/lab/p{n}"), None, StepKind::Ready)).collect();
-        assert_eq!(told(entries).len(), 6);
+        assert_eq!(summaries(entries).len(), 6);
     }
 }

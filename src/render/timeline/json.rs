@@ -52,7 +52,7 @@ pub fn document<'a>(gathered: &'a Gathered<'_>, oldest: Revision, managed_fields
 /// Phases in order, each with the seconds since the one before.
 fn phases(phases: &[Phase]) -> Vec<contract::Phase<'_>> {
     let mut previous = None;
-    let told = phases.iter().map(|phase| {
+    let phases_with_times = phases.iter().map(|phase| {
         let since = seconds(previous, phase.dated);
         previous = phase.dated.or(previous);
         contract::Phase {
@@ -67,7 +67,7 @@ fn phases(phases: &[Phase]) -> Vec<contract::Phase<'_>> {
             time_error_seconds: phase.dated.map(|dated| dated.error),
         }
     });
-    told.collect()
+    phases_with_times.collect()
 }
 
 /// Seconds from one write to another, where both are dated.

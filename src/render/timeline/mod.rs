@@ -48,7 +48,7 @@ pub struct Entry {
     pub owner: Option<String>,
     /// Whether an Event warns.
     pub warns: bool,
-    /// Whether its time is its own: its revision is only that of the version read, which tells many times.
+    /// Whether its time comes from the object: its revision is only that of the version read, which holds many times.
     pub one_moment: bool,
 }
 
@@ -74,7 +74,7 @@ pub enum EntryKind {
     Phase,
     /// The step that took longest.
     Longest,
-    /// What a component said.
+    /// A message of a component.
     Note,
     /// Missing versions.
     Gap,
@@ -186,19 +186,19 @@ pub fn head(timeline: &Timeline, oldest: Revision) -> String {
     } else if let Some(state) = state {
         words.push(state.into_owned());
     }
-    // Workloads are told by their rollouts.
-    let told = !timeline.rollouts.is_empty();
+    // A workload's rollouts show its duration.
+    let has_rollouts = !timeline.rollouts.is_empty();
     let span = phases.first().zip(phases.last()).and_then(|(first, last)| Some((first, last, first.dated?, last.dated?)));
     let took = |first: &Phase, last: &Phase| first.revision != last.revision || timeline.one_moment && phases.len() > 1;
-    if let Some((first, last, from, to)) = span.filter(|(first, last, ..)| took(first, last) && !told) {
+    if let Some((first, last, from, to)) = span.filter(|(first, last, ..)| took(first, last) && !has_rollouts) {
         words.push(format!("{} → {} in {}", first.phase, last.phase, duration::between(from, to)));
     }
-    let longest = phases.windows(2).find(|pair| pair[1].longest && !told);
+    let longest = phases.windows(2).find(|pair| pair[1].longest && !has_rollouts);
     if let Some((pair, from, to)) = longest.and_then(|pair| Some((pair, pair[0].dated?, pair[1].dated?))) {
         words.push(format!("longest: {} → {}, {}", pair[0].phase, pair[1].phase, duration::between(from, to)));
     }
     if timeline.one_moment {
-        words.push("one moment: told by the times in the object alone".to_owned());
+        words.push("one moment: only the times in the object are known".to_owned());
     } else if !timeline.complete {
         words.push(format!("incomplete: the readable history begins at r{oldest}"));
     }

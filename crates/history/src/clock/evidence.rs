@@ -40,7 +40,7 @@ pub(super) struct Stamp {
 }
 
 impl Stamp {
-    /// When the write was committed at the latest, if the stamp says so.
+    /// When the write was committed at the latest, if the stamp shows that.
     pub(super) fn latest(&self) -> Option<Micros> {
         match self.kind {
             Kind::Now { lag } => Some(self.at + self.unit + lag),

@@ -100,13 +100,13 @@ impl Clock {
 fn build(stamps: &[Stamp], names: &[String]) -> Clock {
     let chain = reference::chain(stamps);
     let (earliest, latest) = envelope(stamps.iter().zip(&chain).filter(|(_, kept)| **kept).map(|(stamp, _)| stamp));
-    let judged = writers::judge(stamps, names, &earliest, &latest);
+    let writers = writers::evaluate(stamps, names, &earliest, &latest);
     let trusted =
-        stamps.iter().zip(&chain).filter(|(stamp, kept)| if stamp.is_reference() { **kept } else { judged.may_use(stamp, &latest) });
+        stamps.iter().zip(&chain).filter(|(stamp, kept)| if stamp.is_reference() { **kept } else { writers.may_use(stamp, &latest) });
     let (earliest, latest) = envelope(trusted.map(|(stamp, _)| stamp));
     let mut problems = reference::problems(stamps, &chain);
-    problems.extend(judged.skews.iter().map(Skew::to_string));
-    Clock { earliest, latest, skews: judged.skews, problems }
+    problems.extend(writers.skews.iter().map(Skew::to_string));
+    Clock { earliest, latest, skews: writers.skews, problems }
 }
 
 /// The highest lower bounds going forward and the lowest upper bounds going backward. An upper bound below what is already certain is

@@ -1,9 +1,9 @@
-//! The newest time that an object carries: of objects without a history all that tells when they were read.
+//! The newest time that an object carries: of objects without a history the only evidence of when they were read.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-/// Members of metadata, of spec of a Lease, of status, and of an Event that say when something happened. Expiries and the like lie ahead.
+/// Members of metadata, of spec of a Lease, of status, and of an Event that show when something happened. Expiries and the like are in the future.
 const OF_LEASE: [&str; 2] = ["acquireTime", "renewTime"];
 const OF_STATUS: [&str; 6] =
     ["startTime", "completionTime", "lastScheduleTime", "lastSuccessfulTime", "lastScaleTime", "lastPhaseTransitionTime"];

@@ -1,9 +1,9 @@
-//! The API server's own stamps: which of them tell one story.
+//! The API server's own stamps: the largest set in which times and revisions ascend together.
 
 use super::SECOND;
 use super::evidence::Stamp;
 
-/// Below this share of stamps out of order nothing is said: requests overtake each other across a second's turn.
+/// Below this share of stamps out of order no problem is reported: requests overtake each other across a second's turn.
 const USUAL_DISORDER: f64 = 0.02;
 
 /// Marks the reference stamps that belong to the longest run in which time does not go backwards. What is left out (a clock set wrong
@@ -31,7 +31,7 @@ pub(super) fn chain(stamps: &[Stamp]) -> Vec<bool> {
     kept
 }
 
-/// Says so where more than a few stamps fall out of the chain.
+/// Reports a problem where more than a few stamps are out of order.
 pub(super) fn problems(stamps: &[Stamp], chain: &[bool]) -> Vec<String> {
     let reference = stamps.iter().zip(chain).filter(|(stamp, _)| stamp.is_reference());
     let (mut all, mut out, mut kept_at, mut worst) = (0usize, 0usize, None, 0);

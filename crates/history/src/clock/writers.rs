@@ -10,7 +10,7 @@ use super::{Micros, SECOND};
 /// With at least this many stamps, the two most extreme ones are not believed on their own.
 const ENOUGH: usize = 8;
 
-/// So many stamps at least make a clock of which something can be said.
+/// The fewest stamps by which a writer's clock is evaluated.
 const STEADY: usize = 2;
 
 /// A writer whose clock does not agree with the API server's.
@@ -59,12 +59,12 @@ struct Offsets {
 
 /// Which writers may be used as evidence.
 #[derive(Debug, Default)]
-pub(super) struct Judged {
+pub(super) struct Evaluation {
     skewed: HashMap<WriterId, ()>,
     pub(super) skews: Vec<Skew>,
 }
 
-impl Judged {
+impl Evaluation {
     /// Whether `stamp`, which is not the reference's own, counts: its writer's clock is right, and it does not lie in the future.
     pub(super) fn may_use(&self, stamp: &Stamp, latest: &Steps) -> bool {
         !self.skewed.contains_key(&stamp.writer) && latest.at_or_after(stamp.revision).is_none_or(|latest| stamp.at <= latest)
@@ -72,7 +72,7 @@ impl Judged {
 }
 
 /// Judges every writer by the reference's envelope.
-pub(super) fn judge(stamps: &[Stamp], names: &[String], earliest: &Steps, latest: &Steps) -> Judged {
+pub(super) fn evaluate(stamps: &[Stamp], names: &[String], earliest: &Steps, latest: &Steps) -> Evaluation {
     let mut offsets: HashMap<WriterId, Offsets> = HashMap::new();
     for stamp in stamps.iter().filter(|stamp| !stamp.is_reference()) {
         let writer = offsets.entry(stamp.writer).or_default();
@@ -83,7 +83,7 @@ pub(super) fn judge(stamps: &[Stamp], names: &[String], earliest: &Steps, latest
             writer.high.push(upper - earliest);
         }
     }
-    let mut judged = Judged::default();
+    let mut evaluation = Evaluation::default();
     for (writer, mut found) in offsets {
         let stamps = found.low.len().max(found.high.len());
         let least = extreme(&mut found.low, |a, b| b.cmp(a));
@@ -91,18 +91,18 @@ pub(super) fn judge(stamps: &[Stamp], names: &[String], earliest: &Steps, latest
         let ahead = least.is_some_and(|least| least > 0);
         let behind = most.is_some_and(|most| most < 0);
         if ahead || behind {
-            judged.skewed.insert(writer, ());
+            evaluation.skewed.insert(writer, ());
             // One odd time is not believed, but it is no clock either: somebody may have written it by hand.
             if stamps < STEADY {
                 continue;
             }
             let (least, most) = (least.or(most).unwrap_or(0), most.or(least).unwrap_or(0));
             let seconds = |micros: Micros| micros as f64 / SECOND as f64;
-            judged.skews.push(Skew { writer: names[writer.0 as usize].clone(), least: seconds(least), most: seconds(most), stamps });
+            evaluation.skews.push(Skew { writer: names[writer.0 as usize].clone(), least: seconds(least), most: seconds(most), stamps });
         }
     }
-    judged.skews.sort_by(|a, b| b.offset().abs().total_cmp(&a.offset().abs()).then_with(|| a.writer.cmp(&b.writer)));
-    judged
+    evaluation.skews.sort_by(|a, b| b.offset().abs().total_cmp(&a.offset().abs()).then_with(|| a.writer.cmp(&b.writer)));
+    evaluation
 }
 
 /// The most extreme value, or with many the third: a single late or odd write is no skew.

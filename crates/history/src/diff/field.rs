@@ -253,7 +253,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn told(before: &Value, after: &Value, detail: Detail) -> Vec<String> {
+    fn texts(before: &Value, after: &Value, detail: Detail) -> Vec<String> {
         fields(before, after, detail)
             .into_iter()
             .map(|change| {
@@ -267,10 +267,10 @@ mod tests {
     fn conditions_are_one_value_in_a_story_and_leaves_otherwise() {
         let before = json!({"status": {"conditions": [{"type": "Ready", "status": "False", "reason": "X"}]}});
         let after = json!({"status": {"conditions": [{"type": "Ready", "status": "True"}]}, "spec": {"nodeName": "n1"}});
-        let story = told(&before, &after, Detail::Story);
+        let story = texts(&before, &after, Detail::Story);
         assert_eq!(story[0], "spec.nodeName  -> \"n1\"");
         assert!(story[1].starts_with("status.conditions[Ready] {"), "{story:?}");
-        let leaves = told(&before, &after, Detail::Leaves);
+        let leaves = texts(&before, &after, Detail::Leaves);
         assert_eq!(leaves[1..], ["status.conditions[Ready].reason \"X\" -> ", "status.conditions[Ready].status \"False\" -> \"True\""]);
     }
 
@@ -291,6 +291,6 @@ mod tests {
     fn labels_with_dots_are_bracketed() {
         let before = json!({"metadata": {"labels": {"app": "a"}}});
         let after = json!({"metadata": {"labels": {"app": "a", "k8s.io/x": "1"}}});
-        assert_eq!(told(&before, &after, Detail::Story), ["metadata.labels[k8s.io/x]  -> \"1\""]);
+        assert_eq!(texts(&before, &after, Detail::Story), ["metadata.labels[k8s.io/x]  -> \"1\""]);
     }
 }

@@ -20,15 +20,15 @@ pub struct Builder {
 
 impl Builder {
     /// Adds the next change; `keep` keeps the change itself.
-    pub fn observe(&mut self, told: AttributedChange, keep: bool) {
-        let change = &told.change;
+    pub fn observe(&mut self, attributed: AttributedChange, keep: bool) {
+        let change = &attributed.change;
         let timeline = &mut self.timeline;
         if let (Origin::Objects, Some(object)) = (change.origin, change.whole()) {
             timeline.one_moment = true;
             timeline.phases = one_moment::phases(object, change.revision);
             timeline.until = Some(change.revision);
-            remember(timeline, object, &told);
-            timeline.changes.extend(keep.then_some(told));
+            remember(timeline, object, &attributed);
+            timeline.changes.extend(keep.then_some(attributed));
             return;
         }
         if !self.begun {
@@ -41,20 +41,21 @@ impl Builder {
         if change.before == ObjectVersion::Unreadable || reborn {
             timeline.complete = false;
             let state = change.object().map_or_else(|| "deleted".to_owned(), state);
-            timeline.gaps.push(Gap { after: timeline.until, until: change.revision, dated: told.dated, state });
+            timeline.gaps.push(Gap { after: timeline.until, until: change.revision, dated: attributed.dated, state });
         }
         let steps = self.detector.steps(change);
-        self.chapters.observe(&told, &steps);
+        self.chapters.observe(&attributed, &steps);
         for Step { phase, detail } in steps {
-            let phase = Phase { phase, revision: change.revision, dated: told.dated, by: told.actor.clone(), detail, longest: false };
+            let phase =
+                Phase { phase, revision: change.revision, dated: attributed.dated, by: attributed.actor.clone(), detail, longest: false };
             timeline.phases.push(phase);
         }
         timeline.until = Some(change.revision);
         if let Some(object) = change.whole() {
-            remember(timeline, object, &told);
+            remember(timeline, object, &attributed);
         }
         if keep {
-            timeline.changes.push(told);
+            timeline.changes.push(attributed);
         }
     }
 
@@ -73,7 +74,7 @@ impl Builder {
 }
 
 /// Keeps what the end of the story needs of a version.
-fn remember(timeline: &mut Timeline, object: &Arc<Object>, told: &AttributedChange) {
+fn remember(timeline: &mut Timeline, object: &Arc<Object>, attributed: &AttributedChange) {
     let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
     if timeline.uids.last().is_none_or(|last| last != uid) {
         timeline.uids.push(uid.to_owned());
@@ -81,7 +82,7 @@ fn remember(timeline: &mut Timeline, object: &Arc<Object>, told: &AttributedChan
     if let Some(node) = object["spec"]["nodeName"].as_str().filter(|_| object["kind"] == "Pod")
         && timeline.placements.last().is_none_or(|last| last.node != node || last.uid != uid)
     {
-        timeline.placements.push(Placement { node: node.to_owned(), uid: uid.to_owned(), since: told.change.revision });
+        timeline.placements.push(Placement { node: node.to_owned(), uid: uid.to_owned(), since: attributed.change.revision });
     }
     timeline.last = Some(Arc::clone(object));
 }

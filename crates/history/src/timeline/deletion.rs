@@ -82,17 +82,17 @@ pub(super) fn find(story: &Story, of: &Timeline) -> Option<Deletion> {
     })
 }
 
-/// The chain, best evidence first: what the object itself says, what components said of it, what happened to those above it.
+/// The chain, best evidence first: what the object itself says, what components reported about it, what happened to those above it.
 fn chain(story: &Story, of: &Timeline, last: &Value, asked: Revision) -> (&'static str, String) {
     if let Some(marked) = condition(last, "DisruptionTarget").filter(|marked| marked["status"] == "True") {
         let chain = if marked["reason"] == "PreemptionByScheduler" { "preemption" } else { "eviction" };
         return (chain, format!("its condition DisruptionTarget says {}", why(marked)));
     }
-    let said = |reasons: &[&str]| of.notes.iter().rev().find(|note| reasons.contains(&note.reason.as_str()));
-    if let Some(note) = said(&["Preempted"]) {
+    let note_of = |reasons: &[&str]| of.notes.iter().rev().find(|note| reasons.contains(&note.reason.as_str()));
+    if let Some(note) = note_of(&["Preempted"]) {
         return ("preemption", format!("Event Preempted from {}: {}", note.source, note.message));
     }
-    if let Some(note) = said(&["TaintManagerEviction", "Evicted", "NodeControllerEviction"]) {
+    if let Some(note) = note_of(&["TaintManagerEviction", "Evicted", "NodeControllerEviction"]) {
         return ("eviction", format!("Event {} from {}: {}", note.reason, note.source, note.message));
     }
     if of.subject.kind == "Event" {

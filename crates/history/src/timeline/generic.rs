@@ -44,9 +44,9 @@ pub(super) fn deleted(last: Option<&Value>) -> Step {
     Step::new(StepKind::Deleted, if asked || last.is_none() { StepDetail::None } else { StepDetail::AtOnce })
 }
 
-/// What somebody changed outside status, with the values where they are short; `told` says which paths other steps tell.
-pub(super) fn spec_changed(before: &Value, after: &Value, told: &[&str]) -> Option<Step> {
-    changed(before, after, |path| !told.iter().any(|start| path.starts_with(start)))
+/// What somebody changed outside status, with the values where they are short; `covered` are the paths that other steps show.
+pub(super) fn spec_changed(before: &Value, after: &Value, covered: &[&str]) -> Option<Step> {
+    changed(before, after, |path| !covered.iter().any(|start| path.starts_with(start)))
 }
 
 /// What somebody changed outside status at the paths that are `wanted`.

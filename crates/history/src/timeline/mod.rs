@@ -175,13 +175,13 @@ impl Timeline {
         Some(Subject { kind: text("kind"), namespace, name: text("name"), uid: String::new() })
     }
 
-    /// Leaves only what happened within `window` seconds of `center`, as far as the clock can tell.
+    /// Leaves only what happened within `window` seconds of `center`, as far as the clock shows.
     pub fn keep_around(&mut self, center: jiff::Timestamp, window: f64) {
         let near =
             |dated: Option<Dated>| dated.is_some_and(|dated| dated.time.duration_since(center).as_secs_f64().abs() <= window + dated.error);
         self.phases.retain(|phase| near(phase.dated));
         self.gaps.retain(|gap| near(gap.dated));
-        self.changes.retain(|told| near(told.dated));
+        self.changes.retain(|change| near(change.dated));
         self.notes.retain(|note| near(note.dated));
     }
 

@@ -12,7 +12,7 @@ use ketcd_store::Revision;
 /// What one Event says, in its last version.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Note {
-    /// When it was last seen, by the clock of who said it.
+    /// When it was last seen, by the clock of the component that reported it.
     pub time: Option<Timestamp>,
     /// When it was first seen.
     pub first: Option<Timestamp>,

@@ -26,13 +26,13 @@ pub struct Story {
 
 impl Story {
     /// Adds the next change; Kubernetes Events become notes. `keep` keeps the change itself.
-    pub fn observe(&mut self, told: AttributedChange, keep: bool) {
-        let change = &told.change;
+    pub fn observe(&mut self, attributed: AttributedChange, keep: bool) {
+        let change = &attributed.change;
         if let Some(event) = change.object().filter(|object| object["kind"] == "Event") {
             // An Event's deletion is only its age.
             match change.origin {
                 Origin::Objects => self.observed.observe_undated(&change.key, change.revision, event),
-                _ if change.after.object().is_some() => self.observed.observe(&change.key, change.revision, told.dated, event),
+                _ if change.after.object().is_some() => self.observed.observe(&change.key, change.revision, attributed.dated, event),
                 _ => {}
             }
             if !keep {
@@ -41,10 +41,10 @@ impl Story {
         }
         if let Some(lease) = change.after.object().filter(|object| !keep && heartbeat::is_node_lease(object)) {
             let node = lease["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-            self.beats.entry(node).or_default().observe(change.revision, told.dated, lease);
+            self.beats.entry(node).or_default().observe(change.revision, attributed.dated, lease);
             return;
         }
-        self.builders.entry(change.key.clone()).or_default().observe(told, keep);
+        self.builders.entry(change.key.clone()).or_default().observe(attributed, keep);
     }
 
     /// Ends all timelines, and weaves into each what other objects show of it.
@@ -66,7 +66,7 @@ impl Story {
         self.name_deleters();
     }
 
-    /// Names who deleted what leaves no trace of its own: controllers, where the chain of the deletion says so.
+    /// Names who deleted what leaves no trace of its own: controllers, where the chain of the deletion shows them.
     fn name_deleters(&mut self) {
         // Of one moment it is not known what else was deleted.
         if self.timelines.values().any(|timeline| timeline.one_moment) {
@@ -89,7 +89,7 @@ impl Story {
         }
     }
 
-    /// Tells preemptors whom they preempted: the victims' Events say so.
+    /// Adds to preemptors the pods they preempted: the victims' Events name them.
     fn weave_preemptions(&mut self) {
         let preempting = |timeline: &&Timeline| timeline.phases.iter().any(|phase| phase.phase == StepKind::Nominated);
         let preempted: Vec<(Bytes, Vec<Phase>)> = self
@@ -205,7 +205,7 @@ impl Story {
         outage::cordons(of, &self.of_node(&of.subject.name))
     }
 
-    /// The pods that were preempted to make room for `of`, each with the Event that says so.
+    /// The pods that were preempted to make room for `of`, each with the Event that names it.
     pub fn victims(&self, of: &Timeline) -> Vec<Note> {
         let subject = &of.subject;
         let name = format!("{}/{}", subject.namespace, subject.name);
@@ -223,7 +223,7 @@ impl Story {
         let leaving = |timeline: &Timeline| timeline.last.as_ref().is_some_and(|last| last["metadata"]["deletionTimestamp"].is_string());
         let alive = |timeline: &&Timeline| timeline.subject.kind == "Pod" && !timeline.is_gone() && !leaving(timeline);
         let trouble = |timeline: &'a Timeline| {
-            let last = timeline.phases.iter().rev().find(|phase| SETTLED.contains(&phase.phase) || TROUBLE.contains(&phase.phase))?;
+            let last = timeline.phases.iter().rev().find(|phase| STABLE.contains(&phase.phase) || TROUBLE.contains(&phase.phase))?;
             TROUBLE.contains(&last.phase).then_some((timeline, last))
         };
         self.controlled(of).into_iter().filter(alive).filter_map(trouble).collect()
@@ -295,7 +295,7 @@ fn preempts(note: &Note) -> Phase {
 }
 
 /// After these a pod is no trouble any more.
-const SETTLED: &[StepKind] = &[StepKind::Ready, StepKind::Scheduled, StepKind::Succeeded, StepKind::Deleting];
+const STABLE: &[StepKind] = &[StepKind::Ready, StepKind::Scheduled, StepKind::Succeeded, StepKind::Deleting];
 /// In these a pod keeps its controller waiting.
 const TROUBLE: &[StepKind] =
     &[StepKind::Refused, StepKind::Waiting, StepKind::Gated, StepKind::NotReady, StepKind::Failed, StepKind::Restarted];

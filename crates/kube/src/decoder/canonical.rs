@@ -1,4 +1,4 @@
-//! JSON that is canonical as it stands, which nearly all that Go stores is: told in one pass without memory of its own.
+//! Recognises JSON that is already canonical, as nearly all that Go stores is, in one pass and without allocating.
 
 use super::go_text::{self, BLOCK};
 
@@ -6,7 +6,7 @@ use super::go_text::{self, BLOCK};
 const MAX_DEPTH: usize = 32;
 
 /// Whether `text` is one JSON value, compact, its members sorted, its strings escaped as Go does, its numbers integers of few digits: what
-/// [`super::raw_json::append`] would write without change. Some canonical text is not told as such; no other text is.
+/// [`super::raw_json::append`] would write without change. Some canonical text is not recognised; no other text is.
 pub(super) fn is_canonical(text: &[u8]) -> bool {
     Scanner { text, pos: 0, levels: [Level::Array; MAX_DEPTH], depth: 0 }.value().is_some()
 }
@@ -42,7 +42,7 @@ impl Scanner<'_> {
         Some(byte)
     }
 
-    /// The whole text; `None` where it is not canonical, or not told to be.
+    /// The whole text; `None` where it is not canonical, or not recognised.
     fn value(&mut self) -> Option<()> {
         loop {
             match self.take()? {
@@ -232,7 +232,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is told to be canonical is what the parser writes.
+        /// What is recognised as canonical is what the parser writes.
         #[test]
         fn no_other_text_is_told(text in r#"[\[{]{0,2}("(a|b|\\"|\\\\|<|é|\\n|.{0,12})"|[:,\[\]{}]|:|,|-?[0-9]{1,3}|true|null){0,9}[}\]]{0,2}"#) {
             if is_canonical(text.as_bytes()) {

@@ -208,7 +208,7 @@ fn close(brackets: &[u8; 2], start: usize, out: &mut Vec<u8>) {
 fn append_base64(out: &mut Vec<u8>, bytes: &[u8]) {
     let start = out.len() + 1;
     out.resize(start + base64::encoded_len(bytes.len(), true).expect("a value's length"), b'"');
-    BASE64.encode_slice(bytes, &mut out[start..]).expect("the room is there");
+    BASE64.encode_slice(bytes, &mut out[start..]).expect("the buffer was sized for it");
     out.push(b'"');
 }
 

@@ -30,7 +30,7 @@ impl Promise {
     }
 }
 
-/// The values of a resource that are sealed alike.
+/// The values of a resource that are sealed with the same provider and key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditRow {
     /// `secrets`, `deployments.apps`, …

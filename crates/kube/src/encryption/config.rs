@@ -227,7 +227,7 @@ impl Provider {
         if self.keys.is_empty() {
             return Err(format!("{} has no keys", self.scheme));
         }
-        // A key's name is not said: the key itself may stand in its place.
+        // A key's name is not printed: the key itself may be in its place.
         for (at, key) in self.keys.iter().enumerate() {
             let length = key.secret.bytes().len();
             if key.name.is_empty() {

@@ -64,8 +64,8 @@ fn read_suffix(suffix: &str) -> Option<(i32, Format)> {
 /// Whole numbers with a binary suffix that surely fit into 64 bits, and whether the text is kept.
 fn short_binary(whole: &str, fraction: &str, exponent: i32) -> Option<(Quantity, bool)> {
     let digits = whole.len().max(1) as i32;
-    let room = 15 - digits - (exponent * 3 / 10) - 1;
-    if !fraction.is_empty() || room < 0 {
+    let digits_left = 15 - digits - (exponent * 3 / 10) - 1;
+    if !fraction.is_empty() || digits_left < 0 {
         return None;
     }
     let number = number_of(whole, "").unwrap_or(0);

@@ -16,7 +16,7 @@ use super::errors::{Class, Trouble, none_answered};
 use super::tls;
 use crate::{Error, Result};
 
-/// Tells the user something while a call goes on: a lost connection, a read without a leader.
+/// Reports to the user during a call: a lost connection, a read without a leader.
 pub type Notice = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// etcd refuses clients that ping more often than every 5 s (`--grpc-keepalive-min-time`).
@@ -86,8 +86,8 @@ impl Cluster {
         self.config.endpoints.join(",")
     }
 
-    /// Tells the user.
-    pub(super) fn tell(&self, text: &str) {
+    /// Reports to the user.
+    pub(super) fn report(&self, text: &str) {
         (self.notice)(text);
     }
 
@@ -107,7 +107,7 @@ impl Cluster {
         let answer = self.ask_all(Consistency::Serializable, &call).await?;
         if !self.told_no_leader.swap(true, Ordering::Relaxed) {
             let member = &self.members[self.preferred.load(Ordering::Relaxed)];
-            self.tell(&format!(
+            self.report(&format!(
                 "no leader of the cluster answers: what follows is what {} holds by itself, which may be behind",
                 member.endpoint.url()
             ));

@@ -26,7 +26,7 @@ use super::tls;
 pub(super) enum Failure {
     /// The host name has no address.
     Resolve(String),
-    /// TCP said no.
+    /// TCP failed.
     Connect(io::ErrorKind, String),
     /// Neither yes nor no within the dial timeout.
     DialTimeout(Duration),
@@ -121,7 +121,7 @@ impl Connector {
         Err(last)
     }
 
-    /// A handshake that failed because the server speaks no TLS is told apart by asking in plain text.
+    /// Asking in plain text shows whether a handshake failed because the server does not speak TLS.
     async fn explain_handshake(&self, failure: Failure) -> Failure {
         let maybe_plain =
             matches!(&failure, Failure::ClosedInHandshake | Failure::Broken(_) | Failure::Tls(rustls::Error::InvalidMessage(_)));

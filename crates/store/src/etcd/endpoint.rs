@@ -131,8 +131,8 @@ mod tests {
             let list: Vec<String> = list.split(',').map(str::to_owned).collect();
             let error = Endpoint::parse_all(&list, false).unwrap_err();
             let Error::Remote { endpoint, problem, hint } = error else { panic!("{error}") };
-            let said = format!("{endpoint} {problem} {hint:?}");
-            assert!(said.contains("--user NAME") && !said.contains("hun") && !said.contains("ter2"), "{said}");
+            let message = format!("{endpoint} {problem} {hint:?}");
+            assert!(message.contains("--user NAME") && !message.contains("hun") && !message.contains("ter2"), "{message}");
         }
     }
 }

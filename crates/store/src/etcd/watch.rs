@@ -211,7 +211,7 @@ impl Watch {
         Ok(items)
     }
 
-    /// The history up to `compacted` is gone: says so and goes on from there.
+    /// The history up to `compacted` is gone: reports it and continues from there.
     fn cross_compaction(&mut self, compacted: Revision) -> Result<Vec<WatchItem>> {
         let from = self.assembler.next();
         if compacted <= from {
@@ -254,7 +254,7 @@ impl Watch {
             if !matches!(trouble.class, Class::Endpoint | Class::NoLeader) {
                 return Err(trouble.into_error(&member.endpoint));
             }
-            self.cluster.tell(&format!(
+            self.cluster.report(&format!(
                 "{}; the watch goes on from revision {} when etcd answers again",
                 trouble.problem,
                 self.assembler.next()

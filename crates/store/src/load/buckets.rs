@@ -16,7 +16,7 @@ pub(super) struct MetaBucket {
     pub consistent_index: u64,
     scheduled_compaction: Option<i64>,
     finished_compaction: Option<i64>,
-    /// How many members vote, where it says so.
+    /// How many members vote, where it holds that.
     pub voters: Option<usize>,
 }
 
@@ -68,7 +68,7 @@ impl MetaBucket {
     }
 }
 
-/// Counts the voters of raft's configuration: JSON. While it changes there are two sets, and nothing is said.
+/// Counts the voters of raft's configuration: JSON. While it changes there are two sets, and none is counted.
 fn voters(json: &[u8]) -> Option<usize> {
     let value: serde_json::Value = serde_json::from_slice(json).ok()?;
     let outgoing = value.get("voters_outgoing").and_then(|voters| voters.as_array()).map_or(0, Vec::len);

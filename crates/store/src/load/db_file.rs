@@ -18,7 +18,7 @@ pub(super) struct Facts {
     pub in_use_bytes: u64,
     /// The raft index of the last entry applied to it.
     pub consistent_index: u64,
-    /// How many members vote, where the file says so.
+    /// How many members vote, where the file holds it.
     pub voters: Option<usize>,
     /// The members recorded in it.
     pub members: Vec<Member>,
@@ -40,7 +40,7 @@ pub(super) struct Facts {
 ///
 /// # Errors
 ///
-/// A fragment, where the file is bbolt's but not etcd's, holds nothing that can be read, or has no room in the index.
+/// A fragment, where the file is bbolt's but not etcd's, holds nothing that can be read, or does not fit the index.
 pub(super) fn read(bolt: &Bolt, builder: &mut Builder) -> Result<(usize, Facts), String> {
     let mut facts = Facts { file_bytes: bolt.image.len() as u64, damage: bolt.problems.clone(), ..Facts::default() };
     let mut walk = Walk::new(bolt);

@@ -1,7 +1,7 @@
 //! Files mapped into memory, and which of them an address lies in.
 //!
 //! A file that is cut short while it is mapped answers reads beyond its new end with SIGBUS. A library leaves signals alone, so this only
-//! remembers where each file is mapped; the binary's handler asks for the file at the address of the fault and says so.
+//! remembers where each file is mapped; the binary's handler asks for the file at the address of the fault and reports it.
 
 use std::fs::File;
 use std::io;

@@ -110,7 +110,7 @@ fn replace_damaged(builder: &mut Builder, loaded: &mut [Loaded]) {
         let Some(whole) = whole.map(|whole| whole.path.clone()) else { continue };
         let facts = &mut loaded[damaged].facts;
         facts.layer.take().into_iter().for_each(|layer| builder.clear_span(layer));
-        let replaced = facts.damage.drain(..).map(|told| format!("{told} ({whole} has every revision of it)"));
+        let replaced = facts.damage.drain(..).map(|problem| format!("{problem} ({whole} has every revision of it)"));
         facts.left_out.extend(replaced);
     }
 }
@@ -128,9 +128,10 @@ fn finish(name: String, mut builder: Builder, objects: Objects<'_>, mut loaded: 
     for file in &mut loaded {
         file.facts.damage.extend(file.facts.layer.iter().flat_map(|&layer| versions.missing(layer)));
     }
-    let told = |file: &Loaded, sentences: &[String]| sentences.iter().map(|told| format!("{}: {told}", file.path)).collect::<Vec<_>>();
-    let damage = loaded.iter().flat_map(|file| told(file, &file.facts.damage)).collect();
-    let left_out = loaded.iter().flat_map(|file| told(file, &file.facts.left_out)).collect();
+    let with_path =
+        |file: &Loaded, problems: &[String]| problems.iter().map(|problem| format!("{}: {problem}", file.path)).collect::<Vec<_>>();
+    let damage = loaded.iter().flat_map(|file| with_path(file, &file.facts.damage)).collect();
+    let left_out = loaded.iter().flat_map(|file| with_path(file, &file.facts.left_out)).collect();
     let (recoverable_freepage, recoverable_wal) = (versions.count(Origin::FreePage), versions.count(Origin::Wal));
     let loaded = Arc::new(loaded);
     let of_checksums = Arc::clone(&loaded);

@@ -115,6 +115,6 @@ fn no_room(path: &str, cause: &io::Error) -> Error {
     let directory = tempfile::env::temp_dir();
     Error::Format {
         path: path.to_owned(),
-        problem: format!("cannot be unpacked into {}: {cause}; point TMPDIR to a directory with more room", directory.display()),
+        problem: format!("cannot be unpacked into {}: {cause}; set TMPDIR to a directory with more space", directory.display()),
     }
 }

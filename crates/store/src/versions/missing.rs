@@ -136,7 +136,7 @@ impl Known<'_> {
     }
 }
 
-/// What is missing between a key's version and the one before it. Where a log tells of a change without its version, nothing is said.
+/// What is missing between a key's version and the one before it. Where a log has a change without its version, nothing is known.
 fn wrong_step(before: Option<&Version>, version: &Version) -> Option<String> {
     let put = before.filter(|before| !before.deleted);
     let Version { main, version: number, .. } = *version;

@@ -161,7 +161,7 @@ fn a_page_whose_first_key_is_not_its_parents_is_told() {
 fn with_a_list_of_free_pages_no_page_may_be_lost() {
     let mut bytes = file(4096, &[spec("b", &some_pairs(40, 8), false)]);
     let pages = (bytes.len() / 4096) as u64;
-    // A page nobody uses, and the list that says so, or does not.
+    // A page that is not in use, and whether the free list has it.
     for (listed, problems) in [
         (pages, vec![]),
         (2, vec!["page 2 is in use and listed as free", &format!("page {pages} is neither in use nor listed as free")[..]]),

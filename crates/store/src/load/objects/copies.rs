@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{Kept, Objects};
 
-/// Names told of many.
+/// Names listed of many.
 const NAMED: usize = 3;
 
 /// Drops all but the newest copy of each object; returns what was dropped and is not the same, with the place of its file.
@@ -18,7 +18,7 @@ pub(super) fn drop_older(objects: &mut Objects<'_>) -> Vec<(usize, String)> {
     }
     let mut dropped: Vec<usize> = Vec::new();
     // By file, and whether a newer copy was there: their names.
-    let mut told: BTreeMap<(usize, usize, bool), Vec<String>> = BTreeMap::new();
+    let mut older_copies: BTreeMap<(usize, usize, bool), Vec<String>> = BTreeMap::new();
     for mut places in copies.into_values().filter(|places| places.len() > 1) {
         // Of copies of one version that with more in it: kubectl may leave managedFields out.
         places.sort_by_key(|&place| (Reverse(objects.kept[place].version), Reverse(size(objects, place)), place));
@@ -27,7 +27,7 @@ pub(super) fn drop_older(objects: &mut Objects<'_>) -> Vec<(usize, String)> {
             let other = &objects.kept[place];
             let newer = best.version > other.version;
             if newer || content(objects, best) != content(objects, other) {
-                told.entry((other.file, best.file, newer)).or_default().push(name(&objects.object(other.value)));
+                older_copies.entry((other.file, best.file, newer)).or_default().push(name(&objects.object(other.value)));
             }
             dropped.push(place);
         }
@@ -39,7 +39,10 @@ pub(super) fn drop_older(objects: &mut Objects<'_>) -> Vec<(usize, String)> {
         place += 1;
         dropped.next_if_eq(&(place - 1)).is_none()
     });
-    told.into_iter().map(|((file, best, newer), names)| (file, sentence(&objects.files[best], file == best, newer, names))).collect()
+    older_copies
+        .into_iter()
+        .map(|((file, best, newer), names)| (file, sentence(&objects.files[best], file == best, newer, names)))
+        .collect()
 }
 
 /// The length of an object's text without spaces, where there is a choice.

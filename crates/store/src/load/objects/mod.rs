@@ -22,7 +22,7 @@ use crate::{EventKind, Origin, Revision, RevisionSpan};
 /// Bytes of compact JSON that are kept in one piece.
 const PIECE: usize = 32 << 20;
 
-/// Said of files that are nothing we know.
+/// The error for files of an unknown format.
 const NEITHER: &str = "is neither an etcd database nor API objects as kubectl prints them (JSON or YAML)";
 
 /// Collects the objects of all files.
@@ -261,7 +261,7 @@ impl<'k> Objects<'k> {
             *count += 1;
             *name = text("/metadata/name").to_owned();
         }
-        let told = by_kind.into_iter().map(|((file, kind), (count, name))| {
+        let problems = by_kind.into_iter().map(|((file, kind), (count, name))| {
             let why = "its kind has no place in etcd that ketcd knows";
             let sentence = match count {
                 1 => format!("{kind} {name} is left out: {why}"),
@@ -269,7 +269,7 @@ impl<'k> Objects<'k> {
             };
             (file, sentence)
         });
-        told.collect()
+        problems.collect()
     }
 }
 

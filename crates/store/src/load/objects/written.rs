@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// Said where aliases go beyond the allowance.
+/// The error where aliases go beyond the allowance.
 pub(super) const EXPANDS: &str = "its aliases expand to far more than the file holds";
 
 /// Reads a value that may have as many bytes as are left.
