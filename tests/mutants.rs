@@ -55,7 +55,7 @@ fn check(target: &Target, data: &[u8]) {
     if panic::catch_unwind(AssertUnwindSafe(|| (target.check)(data))).is_err() {
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("mutant-{}", target.name));
         fs::write(&path, data).unwrap();
-        panic!("{} fails as said above on the input in {}", target.name, path.display());
+        panic!("{} fails as printed above on the input in {}", target.name, path.display());
     }
 }
 

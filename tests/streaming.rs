@@ -1,4 +1,4 @@
-//! A file is streamed: what is held on the heap while its values go by does not grow with them. An allocator that counts tells.
+//! A file is streamed: the heap in use while its values are read does not grow with them. A counting allocator measures it.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::path::Path;
@@ -38,7 +38,7 @@ fn check(what: &str, least: usize, bound: usize, work: impl FnOnce() -> usize) {
     MOST.store(before, Ordering::Relaxed);
     let seen = work();
     let needed = MOST.load(Ordering::Relaxed) - before;
-    assert!(seen > least, "{what}: {seen} bytes are too few to tell");
+    assert!(seen > least, "{what}: {seen} bytes are too few to measure");
     assert!(needed < bound, "{what}: {needed} bytes of heap for {seen} bytes");
 }
 

@@ -35,7 +35,7 @@ pub fn bolt(data: &[u8]) {
     }
 }
 
-/// The log of a data dir whose database is whole: it adds to what the database says, and where it changes something of it that is told.
+/// The log of a data dir whose database is whole: it adds to what the database says, and where it changes something of it, that is reported.
 pub fn wal(data: &[u8]) {
     for database in [WHOLE, COMPACTED] {
         let directory = data_dir(database, data);
@@ -159,7 +159,7 @@ fn key_of(object: &Value) -> Option<Vec<u8>> {
 }
 
 /// What is true of every source: each change comes once and in order, and what is alive at the end was written and not deleted since. Only
-/// where damage is told may what is alive come from pages that no tree reaches.
+/// where damage is reported may what is alive come from pages that no tree reaches.
 fn hold(contents: &Contents) {
     let Contents { span, events, alive, problems } = contents;
     assert!(span.oldest <= span.newest, "{span:?}");

@@ -68,7 +68,7 @@ fn pods() -> &'static Value {
     })
 }
 
-/// Label and field selectors: what is written of one selects the same, and what the key alone decides the object decides alike.
+/// Label and field selectors: what is written of one selects the same, and what the key alone decides, the object decides in the same way.
 pub fn selectors(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     if let Ok(selector) = LabelSelector::parse(text) {

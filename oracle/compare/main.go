@@ -119,7 +119,7 @@ func (c *comparison) values(place string, left, right any) {
 // whole compares two values as one.
 func (c *comparison) whole(place string, left, right any) {
 	c.compared++
-	if said := reasons(place, left); said != nil && reflect.DeepEqual(said, reasons(place, right)) {
+	if found := reasons(place, left); found != nil && reflect.DeepEqual(found, reasons(place, right)) {
 		return
 	}
 	if !reflect.DeepEqual(left, right) {
@@ -128,7 +128,7 @@ func (c *comparison) whole(place string, left, right any) {
 	}
 }
 
-// reasons returns what a plugin said of a node, sorted: reasons about extended resources come in the order of Go's maps.
+// reasons returns a plugin's reasons for a node, sorted: reasons about extended resources come in the order of Go's maps.
 func reasons(place string, value any) []string {
 	text, is := value.(string)
 	if !is || !strings.Contains(place, ".filters.") && !strings.Contains(place, ".first.") && !strings.Contains(place, ".refused.") {

@@ -116,16 +116,16 @@ func names(set config.PluginSet) []string {
 
 // reasons returns the sentences of an error, sorted, each once.
 func reasons(err error) []string {
-	said := []string{}
+	messages := []string{}
 	seen := map[string]bool{}
 	for _, one := range each(err) {
 		if !seen[one.Error()] {
 			seen[one.Error()] = true
-			said = append(said, one.Error())
+			messages = append(messages, one.Error())
 		}
 	}
-	sort.Strings(said)
-	return said
+	sort.Strings(messages)
+	return messages
 }
 
 func each(err error) []error {

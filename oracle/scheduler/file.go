@@ -30,8 +30,8 @@ type Object struct {
 	}
 }
 
-// Told is what a file already says of a pod: which nodes were looked at, and of those that are equally good, which one was drawn.
-type Told struct {
+// Recorded is what a file already holds of a pod: which nodes were looked at, and of those that are equally good, which one was drawn.
+type Recorded struct {
 	Pod     string
 	Group   string
 	Node    string
@@ -43,15 +43,15 @@ type Told struct {
 type File struct {
 	header  Header
 	objects []Object
-	answers map[string]Told
+	answers map[string]Recorded
 	// Names of groups, in their order.
-	told []string
+	groups []string
 }
 
 // readFile reads a file, or its first two lines where there are no answers yet.
 func readFile(in io.Reader) (*File, error) {
 	lines := bufio.NewReader(in)
-	file := &File{answers: map[string]Told{}}
+	file := &File{answers: map[string]Recorded{}}
 	if err := readLine(lines, &file.header); err != nil {
 		return nil, fmt.Errorf("the first line: %w", err)
 	}
@@ -67,17 +67,17 @@ func readFile(in io.Reader) (*File, error) {
 		file.objects = append(file.objects, object)
 	}
 	for {
-		var told Told
-		if err := readLine(lines, &told); err == io.EOF {
+		var recorded Recorded
+		if err := readLine(lines, &recorded); err == io.EOF {
 			return file, nil
 		} else if err != nil {
 			return nil, err
 		}
-		if told.Group != "" {
-			file.told = append(file.told, told.Group)
+		if recorded.Group != "" {
+			file.groups = append(file.groups, recorded.Group)
 			continue
 		}
-		file.answers[told.Pod] = told
+		file.answers[recorded.Pod] = recorded
 	}
 }
 

@@ -45,10 +45,10 @@ func answerGroups(file *File, out io.Writer) error {
 	return nil
 }
 
-// groups returns the groups that the file tells of, or those that pending pods name.
+// groups returns the groups that the file names, or those that pending pods name.
 func (file *File) groups(pods []*v1.Pod) []string {
-	if len(file.told) > 0 {
-		return file.told
+	if len(file.groups) > 0 {
+		return file.groups
 	}
 	names := []string{}
 	for _, pod := range pods {

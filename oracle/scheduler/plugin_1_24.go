@@ -2,7 +2,7 @@
 
 package main
 
-// pluginOf returns the plugin that said so.
+// pluginOf returns the plugin that returned the status.
 func pluginOf(status *fwkStatus) string {
 	return status.FailedPlugin()
 }

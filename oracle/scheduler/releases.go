@@ -115,7 +115,7 @@ func (q *question) nodes(answer *Answer) error {
 	if len(fitting) < 2 {
 		return nil
 	}
-	// Where a score fails the attempt ends with that error, and its message says so.
+	// Where a score fails the attempt ends with that error, and its message names it.
 	_ = score(q.ctx, q.profile, state, q.pod, fitting, answer)
 	return nil
 }
@@ -138,7 +138,7 @@ func (q *question) attempt(answer *Answer) error {
 	return nil
 }
 
-// filterRows runs every filter that PreFilter did not skip on a node, whatever the ones before it said.
+// filterRows runs every filter that PreFilter did not skip on a node, whatever the ones before it returned.
 func (q *question) filterRows(state cycleState, node nodeInfo) [][]string {
 	rows := [][]string{}
 	for _, plugin := range runtime.OracleFilters(q.profile) {

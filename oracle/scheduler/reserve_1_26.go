@@ -16,20 +16,20 @@ func reserve(file *File, pod *v1.Pod, nodes []string) (map[string][]string, erro
 	if !utilfeature.DefaultFeatureGate.Enabled("DynamicResourceAllocation") {
 		return nil, nil
 	}
-	said := map[string][]string{}
+	reasons := map[string][]string{}
 	for _, node := range nodes {
 		cluster, err := start(file)
 		if err != nil {
 			return nil, err
 		}
 		asked := &question{context.Background(), cluster, cluster.Profiles[pod.Spec.SchedulerName], pod}
-		said[node], err = asked.reserveOn(node)
+		reasons[node], err = asked.reserveOn(node)
 		cluster.stop()
 		if err != nil {
 			return nil, err
 		}
 	}
-	return said, nil
+	return reasons, nil
 }
 
 // reserveOn makes an attempt that chooses the node.

@@ -54,8 +54,8 @@ func answerSamples(file *File, out io.Writer) error {
 }
 
 // sample makes one attempt, and gives the pod its node. Which nodes are looked at hangs on which goroutine is faster, and of nodes that are
-// equally good upstream draws one: what a file tells of these is taken from it.
-func (q *question) sample(told Told) (*Sample, error) {
+// equally good upstream draws one: what a file records of these is taken from it.
+func (q *question) sample(recorded Recorded) (*Sample, error) {
 	if err := scheduler.OracleUpdateSnapshot(q.cluster.Scheduler); err != nil {
 		return nil, err
 	}
@@ -66,8 +66,8 @@ func (q *question) sample(told Told) (*Sample, error) {
 	if _, status := preFilter(q.ctx, q.profile, framework.NewCycleState(), q.pod); status.IsSuccess() {
 		eachRefusal(diagnosis, sample.refuse)
 	}
-	if len(told.Sample) > 0 {
-		nodes = q.lookAt(state, told, sample)
+	if len(recorded.Sample) > 0 {
+		nodes = q.lookAt(state, recorded, sample)
 	}
 	for _, node := range nodes {
 		sample.Sample = append(sample.Sample, node.Node().Name)
@@ -82,13 +82,13 @@ func (q *question) sample(told Told) (*Sample, error) {
 		sample.Message = &message
 		return sample, nil
 	}
-	return sample, q.choose(state, nodes, told.Node, sample)
+	return sample, q.choose(state, nodes, recorded.Node, sample)
 }
 
 // lookAt filters the nodes that an attempt of the file looked at, and returns those that fit.
-func (q *question) lookAt(state cycleState, told Told, sample *Sample) []nodeInfo {
-	names := append([]string{}, told.Sample...)
-	for name := range told.Refused {
+func (q *question) lookAt(state cycleState, recorded Recorded, sample *Sample) []nodeInfo {
+	names := append([]string{}, recorded.Sample...)
+	for name := range recorded.Refused {
 		names = append(names, name)
 	}
 	sample.Refused = map[string][]any{}
@@ -107,8 +107,8 @@ func (q *question) lookAt(state cycleState, told Told, sample *Sample) []nodeInf
 // refuse notes why a node does not fit.
 func (sample *Sample) refuse(node string, status *fwkStatus) {
 	// What a filter failed with, without what the framework puts before it.
-	said := strings.TrimPrefix(status.Message(), fmt.Sprintf("running %q filter plugin: ", pluginOf(status)))
-	reasons := strings.Split(said, ", ")
+	message := strings.TrimPrefix(status.Message(), fmt.Sprintf("running %q filter plugin: ", pluginOf(status)))
+	reasons := strings.Split(message, ", ")
 	sort.Strings(reasons)
 	sample.Refused[node] = []any{pluginOf(status), status.Code().String(), reasons}
 }

@@ -2,7 +2,7 @@
 
 package main
 
-// skips reports which plugins PreFilter and PreScore have said to skip.
+// skips reports which plugins PreFilter and PreScore return Skip for.
 func skipsFilter(state cycleState, plugin string) bool {
 	return state.GetSkipFilterPlugins().Has(plugin)
 }

@@ -1,4 +1,4 @@
-//! What is said where an address finds nothing: the object of that name that exists elsewhere, and the command that shows it.
+//! The error where an address finds nothing: the object of that name that exists elsewhere, and the command that shows it.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -38,7 +38,7 @@ fn ketcd(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_ketcd")).current_dir(folder).args(arguments).output().unwrap()
 }
 
-fn said(output: &Output) -> String {
+fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -46,13 +46,13 @@ fn said(output: &Output) -> String {
 #[track_caller]
 fn check(folder: &Path, arguments: &[&str], wanted: &str) {
     let output = ketcd(folder, arguments);
-    let lines: Vec<String> = said(&output).lines().filter(|line| line.contains("error:")).map(str::to_owned).collect();
-    assert_eq!(lines, [format!("ketcd: error: {wanted}")], "{arguments:?}: {}", said(&output));
+    let lines: Vec<String> = stderr(&output).lines().filter(|line| line.contains("error:")).map(str::to_owned).collect();
+    assert_eq!(lines, [format!("ketcd: error: {wanted}")], "{arguments:?}: {}", stderr(&output));
     assert_eq!(output.status.code(), Some(1), "{arguments:?}");
     let Some((_, command)) = wanted.rsplit_once(": ketcd ") else { return };
     let script = format!("exec \"$0\" {command}");
     let shown = Command::new("sh").current_dir(folder).args(["-c", &script, env!("CARGO_BIN_EXE_ketcd")]).output().unwrap();
-    assert!(!shown.stdout.is_empty() && !said(&shown).contains("error:"), "{command}: {}", said(&shown));
+    assert!(!shown.stdout.is_empty() && !stderr(&shown).contains("error:"), "{command}: {}", stderr(&shown));
 }
 
 #[test]
@@ -131,11 +131,11 @@ fn every_command_that_takes_addresses() {
 fn what_is_there_is_shown_all_the_same() {
     let folder = cluster();
     let output = ketcd(folder.path(), &["-f", "objects.json", "get", "pod/web-0", "pod/shop/web-0", "-o", "name"]);
-    assert_eq!((output.status.code(), &output.stdout[..]), (Some(0), &b"pod/web-0\n"[..]), "{}", said(&output));
-    assert!(said(&output).contains("it exists in namespace \"shop\""), "{}", said(&output));
+    assert_eq!((output.status.code(), &output.stdout[..]), (Some(0), &b"pod/web-0\n"[..]), "{}", stderr(&output));
+    assert!(stderr(&output).contains("it exists in namespace \"shop\""), "{}", stderr(&output));
     // A selector that fits nothing is no absence.
     let output = ketcd(folder.path(), &["-f", "objects.json", "history", "pod/shop/web-0", "-l", "a=b"]);
-    assert!(output.status.code() == Some(1) && !said(&output).contains("error:"), "{}", said(&output));
+    assert!(output.status.code() == Some(1) && !stderr(&output).contains("error:"), "{}", stderr(&output));
 }
 
 fn story() -> String {

@@ -1,4 +1,4 @@
-//! Passwords: never shown, asked for unseen; and a word of caution where keys lie open or a server is not verified.
+//! Passwords: never shown, and prompted for without echo; and the cautions where a key file is readable by others or a server is not verified.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -36,10 +36,10 @@ fn a_password_in_an_endpoint_is_refused_unsaid() {
 
 #[track_caller]
 fn unsaid(output: &Output, endpoint: &str) {
-    let said = all(output);
-    assert_eq!(output.status.code(), Some(2), "{endpoint}: {said}");
-    assert!(!said.contains("hun") && !said.contains("ter2"), "{endpoint}: {said}");
-    assert!(said.contains("an endpoint has a user name or password in it") && said.contains("--user NAME"), "{endpoint}: {said}");
+    let printed = all(output);
+    assert_eq!(output.status.code(), Some(2), "{endpoint}: {printed}");
+    assert!(!printed.contains("hun") && !printed.contains("ter2"), "{endpoint}: {printed}");
+    assert!(printed.contains("an endpoint has a user name or password in it") && printed.contains("--user NAME"), "{endpoint}: {printed}");
 }
 
 #[test]
@@ -61,10 +61,10 @@ fn keys_that_everybody_can_read_are_named_once() {
             (&["diff", objects, objects, "--encryption-config", config], config),
         ] {
             let output = ketcd().args(arguments).output().unwrap();
-            let said = all(&output);
-            assert_eq!(said.matches("every user can read the keys in it").count(), times, "{mode:o} {arguments:?}: {said}");
+            let printed = all(&output);
+            assert_eq!(printed.matches("every user can read the keys in it").count(), times, "{mode:o} {arguments:?}: {printed}");
             let line = format!("{file}: every user can read the keys in it (mode {mode:04o}); chmod 600 {file}\n");
-            assert_eq!(said.matches(&line).count(), times, "{mode:o} {arguments:?}: {said}");
+            assert_eq!(printed.matches(&line).count(), times, "{mode:o} {arguments:?}: {printed}");
         }
     }
 }
@@ -79,15 +79,15 @@ fn a_server_that_is_not_verified_is_said_once() {
         // In plain text there is no certificate.
         (&["--insecure-skip-tls-verify", "--endpoints", &nobody("http://")], 0),
     ] {
-        let said = all(&ketcd().arg("status").args(arguments).output().unwrap());
-        assert_eq!(said.matches(CAUTION).count(), times, "{arguments:?}: {said}");
+        let printed = all(&ketcd().arg("status").args(arguments).output().unwrap());
+        assert_eq!(printed.matches(CAUTION).count(), times, "{arguments:?}: {printed}");
     }
-    let said = all(&ketcd()
+    let printed = all(&ketcd()
         .args(["status", "--user", "root:hunter2", "--endpoints", &nobody("https://")])
         .env("ETCDCTL_INSECURE_SKIP_TLS_VERIFY", "true")
         .output()
         .unwrap());
-    assert!(said.contains(&format!("{CAUTION} and receive the password\n")) && !said.contains("hunter2"), "{said}");
+    assert!(printed.contains(&format!("{CAUTION} and receive the password\n")) && !printed.contains("hunter2"), "{printed}");
 }
 
 /// A command on a terminal of its own.
@@ -188,7 +188,7 @@ fn who_gives_a_password_or_is_no_terminal_is_not_asked() {
     }
     let output = ketcd().args(["status", "--user", "root", "--endpoints", &endpoint]).output().unwrap();
     assert!(all(&output).contains("error: user \"root\" has no password; give --user NAME:PASSWORD or --password (ETCDCTL_PASSWORD)"));
-    // A wrong endpoint is said before anything is asked.
+    // A wrong endpoint is reported before anything is asked.
     let (shown, _) = Terminal::run(&["status", "--user", "root", "--endpoints", "https://root:hunter2@a"]).end();
     assert!(shown.contains("an endpoint has a user name") && !shown.contains("hunter2"), "{shown}");
 }

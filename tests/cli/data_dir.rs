@@ -191,7 +191,7 @@ fn assert_true(event: &Event, truth: &Event) {
     assert!(versions(ours) == versions(theirs) || versions(ours) == (0, Revision(0)), "{:?} {:?}", versions(ours), versions(theirs));
 }
 
-/// What a log tells of compacted revisions when its own beginning is gone: whatever is told is true, and most is told.
+/// What a log holds of compacted revisions when its own beginning is gone: whatever is shown is true, and most is shown.
 #[test]
 fn a_log_that_begins_later_still_tells_of_what_was_compacted() {
     let directory = data_dir("k136-live/member.tar.zst");

@@ -1,4 +1,4 @@
-//! `explain` on objects that are wrong in some way, as a person runs it: a clear sentence each time, and the rest judged.
+//! `explain` on objects that are wrong in some way, as a user runs it: a clear message each time, and the rest evaluated.
 
 use std::io::Write;
 use std::path::Path;
@@ -30,52 +30,52 @@ fn explain(spec: &str, more: &str, arguments: &[&str]) -> Output {
 
 /// The lines printed, folded lines joined.
 #[track_caller]
-fn told(output: &Output) -> String {
+fn printed_by(output: &Output) -> String {
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout.clone()).unwrap().replace("\n  ", " ")
 }
 
 #[track_caller]
 fn refused(output: &Output, wanted: &str) {
-    let said = String::from_utf8(output.stderr.clone()).unwrap();
-    assert!(said.contains(wanted), "{said}");
-    assert_eq!((output.stdout.len(), output.status.code()), (0, Some(2)), "{said}");
+    let printed = String::from_utf8(output.stderr.clone()).unwrap();
+    assert!(printed.contains(wanted), "{printed}");
+    assert_eq!((output.stdout.len(), output.status.code()), (0, Some(2)), "{printed}");
 }
 
 #[test]
 fn quantities_that_do_not_parse_count_as_absent() {
-    let said = told(&explain("{containers: [{name: c, resources: {requests: {cpu: '1', memory: lots}}}]}", "", &[]));
-    assert!(said.contains(r#"container c resources.requests.memory: "lots" is no quantity; counted as absent"#), "{said}");
-    assert!(said.contains(r#"nodes/odd: status.allocatable.cpu: "four" is no quantity; counted as absent"#), "{said}");
-    assert!(said.contains("n1 alone of 3 nodes fits"), "{said}");
-    let place = |text: &str| said.find(text).unwrap();
-    assert!(place("pods/default/p: container c") < place("nodes/bare"), "what is wrong with the pod itself comes first: {said}");
+    let printed = printed_by(&explain("{containers: [{name: c, resources: {requests: {cpu: '1', memory: lots}}}]}", "", &[]));
+    assert!(printed.contains(r#"container c resources.requests.memory: "lots" is no quantity; counted as absent"#), "{printed}");
+    assert!(printed.contains(r#"nodes/odd: status.allocatable.cpu: "four" is no quantity; counted as absent"#), "{printed}");
+    assert!(printed.contains("n1 alone of 3 nodes fits"), "{printed}");
+    let place = |text: &str| printed.find(text).unwrap();
+    assert!(place("pods/default/p: container c") < place("nodes/bare"), "what is wrong with the pod itself comes first: {printed}");
 }
 
 #[test]
 fn a_node_without_status_offers_nothing() {
-    let said = told(&explain("{containers: [{name: c}]}", "", &[]));
-    assert!(said.contains("nodes/bare: it has no status.allocatable, so it offers nothing"), "{said}");
-    assert!(said.contains("2 of 3 nodes fit") && said.contains("Too many pods"), "{said}");
+    let printed = printed_by(&explain("{containers: [{name: c}]}", "", &[]));
+    assert!(printed.contains("nodes/bare: it has no status.allocatable, so it offers nothing"), "{printed}");
+    assert!(printed.contains("2 of 3 nodes fit") && printed.contains("Too many pods"), "{printed}");
 }
 
 #[test]
 fn a_pod_that_cannot_be_read() {
-    let said = "it cannot be read as a Pod: invalid type: string \"none\", expected a sequence";
-    refused(&explain("{containers: none}", "", &[]), &format!("pod default/p: {said}"));
+    let printed = "it cannot be read as a Pod: invalid type: string \"none\", expected a sequence";
+    refused(&explain("{containers: none}", "", &[]), &format!("pod default/p: {printed}"));
     refused(&explain("{containers: none}", "", &[]), "ketcd get pod/default/p -o json shows what is stored");
 }
 
 #[test]
 fn claims_that_point_nowhere() {
     let spec = "{containers: [{name: c}], volumes: [{name: v, persistentVolumeClaim: {claimName: gone}}]}";
-    let said = told(&explain(spec, "", &[]));
-    assert!(said.contains(r#"0/3 nodes are available: persistentvolumeclaim "gone" not found. not found"#), "{said}");
-    assert!(said.contains("create PersistentVolumeClaim gone and a volume for it"), "{said}");
+    let printed = printed_by(&explain(spec, "", &[]));
+    assert!(printed.contains(r#"0/3 nodes are available: persistentvolumeclaim "gone" not found. not found"#), "{printed}");
+    assert!(printed.contains("create PersistentVolumeClaim gone and a volume for it"), "{printed}");
     let claim = "---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: gone, namespace: default, annotations: {pv.kubernetes.io/bind-completed: 'yes'}}\nspec: {volumeName: nowhere}\n";
-    let said = told(&explain(spec, claim, &[]));
-    assert!(said.contains(r#"0/3 nodes are available: persistentvolume "nowhere" not found. not found"#), "{said}");
-    assert!(said.contains("restore PersistentVolume nowhere, to which claim gone is bound"), "{said}");
+    let printed = printed_by(&explain(spec, claim, &[]));
+    assert!(printed.contains(r#"0/3 nodes are available: persistentvolume "nowhere" not found. not found"#), "{printed}");
+    assert!(printed.contains("restore PersistentVolume nowhere, to which claim gone is bound"), "{printed}");
 }
 
 #[test]
@@ -83,19 +83,19 @@ fn a_plugin_that_is_not_known_is_named_and_the_others_judge() {
     let mut config = tempfile::Builder::new().suffix(".yaml").tempfile().unwrap();
     let text = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: [{plugins: {filter: {enabled: [{name: Homemade}]}}}]\n";
     config.write_all(text.as_bytes()).unwrap();
-    let said = told(&explain(
+    let printed = printed_by(&explain(
         "{containers: [{name: c, resources: {requests: {cpu: '5'}}}]}",
         "",
         &["--scheduler-config", config.path().to_str().unwrap()],
     ));
-    assert!(said.contains("Homemade is not of Kubernetes' tree"), "{said}");
-    assert!(said.contains("Insufficient cpu"), "{said}");
+    assert!(printed.contains("Homemade is not of Kubernetes' tree"), "{printed}");
+    assert!(printed.contains("Insufficient cpu"), "{printed}");
 }
 
 #[test]
 fn versions_that_are_not_known() {
-    let said = told(&explain("{containers: [{name: c}]}", "", &["--scheduler-version", "1.99"]));
-    assert!(said.contains("the rules of 1.37 are applied to 1.99, whose own are not known here"), "{said}");
+    let printed = printed_by(&explain("{containers: [{name: c}]}", "", &["--scheduler-version", "1.99"]));
+    assert!(printed.contains("the rules of 1.37 are applied to 1.99, whose own are not known here"), "{printed}");
     for version in ["1.5", "banana"] {
         refused(
             &explain("{containers: [{name: c}]}", "", &["--scheduler-version", version]),
@@ -106,10 +106,10 @@ fn versions_that_are_not_known() {
 
 #[test]
 fn a_scheduler_that_is_not_known_is_a_hypothesis() {
-    let said = told(&explain("{schedulerName: other, containers: [{name: c}]}", "", &[]));
+    let printed = printed_by(&explain("{schedulerName: other, containers: [{name: c}]}", "", &[]));
     assert!(
-        said.contains(r#"the pod asks for scheduler "other", whose rules are not known: those of default-scheduler are a hypothesis"#),
-        "{said}"
+        printed.contains(r#"the pod asks for scheduler "other", whose rules are not known: those of default-scheduler are a hypothesis"#),
+        "{printed}"
     );
 }
 
@@ -121,13 +121,13 @@ fn a_node_that_does_not_exist() {
 #[test]
 fn a_node_in_depth_tells_what_was_compared() {
     let running = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: q, namespace: default, uid: v, labels: {app: a}}\nspec: {nodeName: n1, containers: [{name: c, resources: {requests: {cpu: 3200m}}}]}\n";
-    let said = told(&explain("{containers: [{name: c, resources: {requests: {cpu: '1'}}}]}", running, &["--node", "n1"]));
-    assert!(said.contains("n1 does not fit: NodeResourcesFit refuses"), "{said}");
-    assert!(said.contains("cpu: 1 asked, 800m free; 3.2 of 4 taken (by default/q 3.2)"), "{said}");
+    let printed = printed_by(&explain("{containers: [{name: c, resources: {requests: {cpu: '1'}}}]}", running, &["--node", "n1"]));
+    assert!(printed.contains("n1 does not fit: NodeResourcesFit refuses"), "{printed}");
+    assert!(printed.contains("cpu: 1 asked, 800m free; 3.2 of 4 taken (by default/q 3.2)"), "{printed}");
     for passed in ["✓ NodeUnschedulable", "it is not cordoned", "it has no NoSchedule or NoExecute taint", "pods: 1 of 10 there"] {
-        assert!(said.contains(passed), "{passed}: {said}");
+        assert!(printed.contains(passed), "{passed}: {printed}");
     }
-    assert!(said.contains("not run, as the pod asks for nothing they check: NodeAffinity, NodePorts"), "{said}");
+    assert!(printed.contains("not run, as the pod asks for nothing they check: NodeAffinity, NodePorts"), "{printed}");
 }
 
 /// What is wrong with the facts of a line of `explain --all --node … -o ndjson`: of a filter that passes all must speak for the node, of one that
@@ -138,13 +138,13 @@ fn contradictions(line: &str, compared: &mut usize) -> Vec<String> {
     for filter in attempt["nodes"].as_array().unwrap().iter().flat_map(|node| node["filters"].as_array().unwrap()) {
         let facts = filter["compared"].as_array().map(Vec::as_slice).unwrap_or_default();
         let against = facts.iter().filter(|fact| fact["holds"] == false).count();
-        let told = match filter["status"].as_str().unwrap() {
+        let is_named = match filter["status"].as_str().unwrap() {
             "Success" => !facts.is_empty() && against == 0,
             "Unschedulable" | "UnschedulableAndUnresolvable" => against > 0,
             _ => continue,
         };
         *compared += 1;
-        wrong.extend((!told).then(|| format!("{} {filter}", attempt["pod"])));
+        wrong.extend((!is_named).then(|| format!("{} {filter}", attempt["pod"])));
     }
     wrong
 }
@@ -160,26 +160,29 @@ fn facts_bear_the_verdicts_of_every_filter_out() {
         let file = captures.join(capture).join("snapshot.db.zst");
         let arguments = ["explain", "--all", "--no-remedies", "--node", node, "--scheduler-version", version, "-o", "ndjson"];
         let output = Command::new(env!("CARGO_BIN_EXE_ketcd")).arg("-f").arg(file).args(arguments).output().unwrap();
-        let said = String::from_utf8(output.stdout).unwrap();
-        wrong.extend(said.lines().flat_map(|line| contradictions(line, &mut compared)));
+        let printed = String::from_utf8(output.stdout).unwrap();
+        wrong.extend(printed.lines().flat_map(|line| contradictions(line, &mut compared)));
     }
     assert!(compared > 15_000, "only {compared} verdicts were compared");
     assert!(wrong.is_empty(), "{} of {compared}\n{}", wrong.len(), wrong[..wrong.len().min(5)].join("\n"));
 }
 
-/// What is told of a pod of a recorded cluster.
+/// What `explain` prints for a pod of a recorded cluster.
 fn recorded(capture: &str, pod: &str) -> String {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/captures").join(capture).join("snapshot.db.zst");
-    told(&Command::new(env!("CARGO_BIN_EXE_ketcd")).arg("-f").arg(file).args(["explain", pod]).output().unwrap()).replace('\n', " ")
+    printed_by(&Command::new(env!("CARGO_BIN_EXE_ketcd")).arg("-f").arg(file).args(["explain", pod]).output().unwrap()).replace('\n', " ")
 }
 
 #[test]
 fn pods_of_a_daemon_set_are_meant_for_one_node() {
-    let said = recorded("k136-story", "pod/lab/agent-4rtgr");
-    assert!(said.contains("lab/agent-4rtgr → node2") && said.contains("the pod of DaemonSet agent for node2"), "{said}");
-    assert!(said.contains("not looked at: the pod names other nodes"), "{said}");
-    let said = recorded("k120-story", "pod/lab/agent-2t9fc");
-    assert!(said.contains("the pod of DaemonSet agent for node4") && said.contains("the node node4 wanted, it is node1"), "{said}");
+    let printed = recorded("k136-story", "pod/lab/agent-4rtgr");
+    assert!(printed.contains("lab/agent-4rtgr → node2") && printed.contains("the pod of DaemonSet agent for node2"), "{printed}");
+    assert!(printed.contains("not looked at: the pod names other nodes"), "{printed}");
+    let printed = recorded("k120-story", "pod/lab/agent-2t9fc");
+    assert!(
+        printed.contains("the pod of DaemonSet agent for node4") && printed.contains("the node node4 wanted, it is node1"),
+        "{printed}"
+    );
 }
 
 #[test]
@@ -189,13 +192,14 @@ fn static_pods_and_pods_created_with_their_node_were_placed_by_no_scheduler() {
     let mut file = tempfile::Builder::new().suffix(".yaml").tempfile().unwrap();
     file.write_all(format!("{CLUSTER}{static_pod}{placed}").as_bytes()).unwrap();
     let explain = |arguments: &[&str]| {
-        told(&Command::new(env!("CARGO_BIN_EXE_ketcd")).arg("-f").arg(file.path()).arg("explain").args(arguments).output().unwrap())
+        printed_by(&Command::new(env!("CARGO_BIN_EXE_ketcd")).arg("-f").arg(file.path()).arg("explain").args(arguments).output().unwrap())
     };
-    let first =
-        |said: String| said.lines().next().unwrap_or_default().split("  ").filter(|part| !part.is_empty()).collect::<Vec<_>>().join("|");
+    let first = |printed: String| {
+        printed.lines().next().unwrap_or_default().split("  ").filter(|part| !part.is_empty()).collect::<Vec<_>>().join("|")
+    };
     assert_eq!(first(explain(&["pod/etcd"])), "default/etcd → n1| a static pod: no scheduler decided");
-    let said = explain(&["pod/etcd"]);
-    assert!(said.contains("its kubelet runs it and no scheduler decided"), "{said}");
+    let printed = explain(&["pod/etcd"]);
+    assert!(printed.contains("its kubelet runs it and no scheduler decided"), "{printed}");
     assert!(explain(&["pod/etcd", "-o", "json"]).contains(r#""decidedBy":"Kubelet""#));
     assert!(explain(&["pod/placed", "-o", "json"]).contains(r#""decidedBy":"#));
 }
@@ -211,12 +215,12 @@ fn what_a_spread_and_a_limit_count() {
     let node = "---\napiVersion: storage.k8s.io/v1\nkind: CSINode\nmetadata: {name: n1}\nspec: {drivers: [{name: csi.example.com, nodeID: n1, allocatable: {count: 1}}]}\n";
     let objects = [running, &volume("one"), &volume("two"), node].concat();
     let spec = "{containers: [{name: c}], volumes: [{name: v, persistentVolumeClaim: {claimName: two}}], topologySpreadConstraints: [{maxSkew: 5, topologyKey: kubernetes.io/os, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: a}}}]}";
-    let said = told(&explain(spec, &objects, &["--node", "n1"]));
+    let printed = printed_by(&explain(spec, &objects, &["--node", "n1"]));
     assert!(
-        said.contains("node(s) exceed max volume count") && said.contains("csi.example.com: 1 attached, 1 more asked (two), limit 1"),
-        "{said}"
+        printed.contains("node(s) exceed max volume count") && printed.contains("csi.example.com: 1 attached, 1 more asked (two), limit 1"),
+        "{printed}"
     );
-    assert!(said.contains("it has no label kubernetes.io/os"), "{said}");
+    assert!(printed.contains("it has no label kubernetes.io/os"), "{printed}");
 }
 
 /// 1.22 to 1.24 share a count between nodes and their copies.
@@ -234,11 +238,11 @@ fn a_claim_for_one_pod_that_may_be_miscounted_is_a_caveat() {
     let at = |release: &'static str| ["--scheduler-version", release, "--feature-gates", "ReadWriteOncePod=true"];
     let running = format!("{claim}{}", user(", nodeName: n1}"));
     let forgotten = "1.23 forgets that claim data is used once it tried preemption on its user's node: the pod may have passed";
-    assert!(told(&explain(&spec, &running, &at("1.23"))).contains(forgotten));
-    assert!(!told(&explain(&spec, &running, &at("1.25"))).contains("forgets that claim"));
+    assert!(printed_by(&explain(&spec, &running, &at("1.23"))).contains(forgotten));
+    assert!(!printed_by(&explain(&spec, &running, &at("1.25"))).contains("forgets that claim"));
     let nominated = format!("{claim}{}", user("}\nstatus: {nominatedNodeName: n1}"));
     let taken = "1.24 may take claim data for used, as a pod that uses it was nominated to a node: the pod may have been refused";
-    assert!(told(&explain(&spec, &nominated, &at("1.24"))).contains(taken));
+    assert!(printed_by(&explain(&spec, &nominated, &at("1.24"))).contains(taken));
 }
 
 #[test]
@@ -260,12 +264,12 @@ fn a_tree_of_groups_is_told_from_the_top() {
     };
     let gates = "GenericWorkload=true,TopologyAwareWorkloadScheduling=true,CompositePodGroup=true";
     let own = "{schedulingGroup: {podGroupName: drivers}, containers: [{name: c, resources: {requests: {cpu: '2'}}}]}";
-    let run = |cpu: u32| told(&explain(own, &mate(cpu), &["--scheduler-version", "1.37", "--feature-gates", gates]));
-    let said = run(2);
-    assert!(said.contains("group drivers, 1 pod tried together: fits"), "{said}");
-    assert!(said.contains("part of train, 2 of 2 groups fit, 2 wanted: it fits"), "{said}");
-    let said = run(3);
-    assert!(said.contains("group drivers, 1 pod tried together: does not fit"), "{said}");
-    assert!(said.contains("part of train, 1 of 2 groups fits, 2 wanted: it does not fit"), "{said}");
-    assert!(said.contains("cannot be satisfied: 1 scheduled"), "{said}");
+    let run = |cpu: u32| printed_by(&explain(own, &mate(cpu), &["--scheduler-version", "1.37", "--feature-gates", gates]));
+    let printed = run(2);
+    assert!(printed.contains("group drivers, 1 pod tried together: fits"), "{printed}");
+    assert!(printed.contains("part of train, 2 of 2 groups fit, 2 wanted: it fits"), "{printed}");
+    let printed = run(3);
+    assert!(printed.contains("group drivers, 1 pod tried together: does not fit"), "{printed}");
+    assert!(printed.contains("part of train, 1 of 2 groups fits, 2 wanted: it does not fit"), "{printed}");
+    assert!(printed.contains("cannot be satisfied: 1 scheduled"), "{printed}");
 }

@@ -28,9 +28,9 @@ fn last_decisions() -> BTreeMap<(String, String), Value> {
 
 #[test]
 fn a_pod_that_waited_says_how_long_how_often_and_why() {
-    let said = text(&["pod/lab/spread-5"]);
-    let line = said.replace("\n  ", " ");
-    let line = line.lines().find(|line| line.starts_with("waited ")).unwrap_or_else(|| panic!("{said}"));
+    let printed = text(&["pod/lab/spread-5"]);
+    let line = printed.replace("\n  ", " ");
+    let line = line.lines().find(|line| line.starts_with("waited ")).unwrap_or_else(|| panic!("{printed}"));
     assert!(line.contains(" refusals recorded, the last at r"), "{line}");
     assert!(line.contains(": 0/") && line.contains("nodes are available: "), "{line}");
     let refusals = String::from_utf8(explain(&["--all", "pod/lab/spread-5", "-o", "ndjson"]).stdout).unwrap();
@@ -46,9 +46,9 @@ fn a_recorded_sentence_is_never_cut() {
     let mut checked = 0;
     for ((namespace, name), document) in last_decisions() {
         if let Some(sentence) = document["attempt"]["recordedMessage"].as_str() {
-            let said = text(&[&format!("pod/{namespace}/{name}")]).split_whitespace().collect::<Vec<_>>().join(" ");
+            let printed = text(&[&format!("pod/{namespace}/{name}")]).split_whitespace().collect::<Vec<_>>().join(" ");
             let sentence = sentence.split_whitespace().collect::<Vec<_>>().join(" ");
-            assert!(said.contains(&sentence), "{sentence}\n{said}");
+            assert!(printed.contains(&sentence), "{sentence}\n{printed}");
             checked += 1;
         }
     }
@@ -57,8 +57,8 @@ fn a_recorded_sentence_is_never_cut() {
 
 #[test]
 fn pods_of_a_namespace_are_a_table() {
-    let said = text(&["pods", "-n", "lab"]);
-    let (table, _) = said.split_once("\n\n").unwrap();
+    let printed = text(&["pods", "-n", "lab"]);
+    let (table, _) = printed.split_once("\n\n").unwrap();
     let mut lines = table.lines();
     let header = lines.next().unwrap();
     assert!(["POD", "NODE", "VERDICT", "WHY"].iter().all(|name| header.split_whitespace().any(|word| word == *name)), "{header}");
@@ -72,7 +72,7 @@ fn pods_of_a_namespace_are_a_table() {
         .collect();
     let last = last_decisions();
     for ((_, name), document) in last.iter().filter(|((namespace, _), _)| namespace == "lab") {
-        let (node, verdict, why) = rows.get(name).unwrap_or_else(|| panic!("{name} is missing: {said}"));
+        let (node, verdict, why) = rows.get(name).unwrap_or_else(|| panic!("{name} is missing: {printed}"));
         assert_eq!(node, document["attempt"]["node"].as_str().unwrap_or("<none>"), "{name}");
         assert_eq!(*verdict, document["verdict"].as_str().unwrap().to_lowercase(), "{name}");
         match document["attempt"]["recordedMessage"].as_str() {

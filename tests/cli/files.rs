@@ -133,7 +133,7 @@ fn what_compaction_removed_is_found_in_free_pages_and_true() {
     }
     assert_eq!(recovered, 505);
     assert_eq!(wait(source.status()).unwrap().recoverable_freepage, recovered);
-    // They tell of the past only: a key whose last change came back from there is not alive.
+    // They hold the past only: a key whose last change came back from there is not alive.
     let listing = wait(source.range(KeyRange::all(), At::Newest, Want::Values)).unwrap();
     let alive: Vec<_> = wait(listing.entries.map(Result::unwrap).collect());
     let full = open(&capture("k120-story/snapshot.db.zst")).unwrap();
@@ -178,18 +178,18 @@ fn a_watch_of_some_keys_is_the_watch_of_all_with_others_left_out() {
     }
 }
 
-/// Opens what is left of a file: an error, or some of its changes and no others, with damage told. Returns how many.
+/// Opens what is left of a file: an error, or some of its changes and no others, with damage reported. Returns how many.
 fn left_of(bytes: &[u8], all: &[Event]) -> usize {
     let source = match open_bytes(bytes) {
         Ok(source) => source,
         Err(Error::Format { problem, .. }) => {
-            let told = ["truncated: ", "is empty", "meta", "is neither an etcd database", "cut short"];
-            assert!(told.iter().any(|told| problem.contains(told)), "{} bytes: {problem}", bytes.len());
+            let expected = ["truncated: ", "is empty", "meta", "is neither an etcd database", "cut short"];
+            assert!(expected.iter().any(|text| problem.contains(text)), "{} bytes: {problem}", bytes.len());
             return 0;
         }
         Err(error) => panic!("{error}"),
     };
-    assert!(source.damage().iter().any(|told| told.contains("truncated: ") || told.contains("cut short")), "{:?}", source.damage());
+    assert!(source.damage().iter().any(|damage| damage.contains("truncated: ") || damage.contains("cut short")), "{:?}", source.damage());
     let left = events(&*source, KeyRange::all());
     let is_true = |event: &Event| {
         let truth = all.binary_search_by_key(&(event.revision, event.sub_revision), |truth| (truth.revision, truth.sub_revision)).unwrap();
@@ -256,7 +256,7 @@ fn what_is_no_database_is_refused() {
     assert!(matches!(open("/no/such/file").err().unwrap(), Error::File { .. }));
 }
 
-/// Damage in the middle of a file costs what it hit, is told, and never more.
+/// Damage in the middle of a file costs what it hit and never more, and is reported.
 #[test]
 fn damage_is_told_and_the_rest_is_read() {
     let whole = decompressed("k120-story/snapshot.db.zst");
@@ -272,7 +272,7 @@ fn damage_is_told_and_the_rest_is_read() {
         let lost = all.len() - read.len();
         if lost > 0 {
             lost_some += 1;
-            assert!(problems.len() > 1, "page {page} cost {lost} changes and only the checksum tells");
+            assert!(problems.len() > 1, "page {page} cost {lost} changes and only the checksum shows it");
             assert!(lost < 400, "page {page} cost {lost} changes");
         }
     }
@@ -347,10 +347,10 @@ fn damage_is_said_by_every_command() {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(&broken).unwrap();
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_ketcd")).arg("-f").arg(file.path()).args(["ls", "nodes"]).output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(
-        said.contains("page 300 is damaged: it bears another page's number; revisions from 671 to before 673 may be missing"),
-        "{said}"
+        stderr.contains("page 300 is damaged: it bears another page's number; revisions from 671 to before 673 may be missing"),
+        "{stderr}"
     );
     assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), 5);
 }

@@ -19,11 +19,11 @@ fn written(folder: &TempDir, text: &str) -> PathBuf {
 #[track_caller]
 fn keeps_quiet(flag: &str, path: &Path, arguments: &[&str], what: &str) {
     let output = ketcd().args(arguments).arg(flag).arg(path).output().unwrap();
-    let said = all(&output);
-    assert_eq!(output.status.code(), Some(2), "{what}: {said}");
-    assert!(said.contains(flag) || said.contains(path.to_str().unwrap()), "{what}: {said}");
+    let printed = all(&output);
+    assert_eq!(output.status.code(), Some(2), "{what}: {printed}");
+    assert!(printed.contains(flag) || printed.contains(path.to_str().unwrap()), "{what}: {printed}");
     for part in KEY.as_bytes().windows(6) {
-        assert!(!said.contains(std::str::from_utf8(part).unwrap()), "{what}: {said}");
+        assert!(!printed.contains(std::str::from_utf8(part).unwrap()), "{what}: {printed}");
     }
 }
 
@@ -111,17 +111,17 @@ fn a_file_that_cannot_be_read_is_named_with_its_flag() {
         ("--cert", &["status", "--endpoints", &endpoint, "--key", &pair("key")]),
         ("--key", &["status", "--endpoints", &endpoint, "--cert", &pair("crt")]),
     ] {
-        let said = |path: &Path| {
+        let printed = |path: &Path| {
             let output = ketcd().args(arguments).arg(flag).arg(path).output().unwrap();
             assert_eq!(output.status.code(), Some(2), "{flag}: {}", all(&output));
             all(&output)
         };
         let wanted = format!("error: cannot read {flag} {}: No such file or directory (os error 2); check the path", absent.display());
-        assert!(said(&absent).contains(&wanted), "{}", said(&absent));
-        assert!(said(folder.path()).contains("s a directory"), "{}", said(folder.path()));
-        assert!(said(Path::new("/dev/zero")).contains("is larger than 16 MiB"));
+        assert!(printed(&absent).contains(&wanted), "{}", printed(&absent));
+        assert!(printed(folder.path()).contains("s a directory"), "{}", printed(folder.path()));
+        assert!(printed(Path::new("/dev/zero")).contains("is larger than 16 MiB"));
         if flag.ends_with("-config") {
-            assert!(said(&binary).contains("binary is not UTF-8 text"), "{}", said(&binary));
+            assert!(printed(&binary).contains("binary is not UTF-8 text"), "{}", printed(&binary));
         }
     }
 }

@@ -1,6 +1,6 @@
-//! Text as agreed: a command on a recorded cluster prints its golden, `testdata/golden/COMMAND/NAME.txt`.
+//! Golden files: commands on recorded clusters print what `testdata/golden/COMMAND/NAME.txt` holds.
 //!
-//! A row more is a golden more: `KETCD_BLESS=1 cargo test --test cli golden` writes what is printed now. Look at the difference before you commit it.
+//! Each row of the table is one golden file; `KETCD_BLESS=1 cargo test --test cli golden` writes it. Review the difference before you commit it.
 
 use std::path::Path;
 

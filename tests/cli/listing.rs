@@ -1,4 +1,4 @@
-//! `ls` and `get` on a recorded cluster, as a person runs them: formats, selectors, exit codes, what is masked, what is said when nothing is found.
+//! `ls` and `get` on a recorded cluster, as a user runs them: formats, selectors, exit codes, what is masked, the message when nothing is found.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

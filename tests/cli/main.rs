@@ -1,4 +1,4 @@
-//! The command line on files: what each command prints, where it goes, and what it says of bad input.
+//! The command line on files: what each command prints, where it goes, and the errors on bad input.
 
 mod absence;
 mod credentials;

@@ -1,4 +1,4 @@
-//! Files of API objects: the state of one moment, read however large or broken it is, and told by nothing but what it holds.
+//! Files of API objects: the state of one moment, read however large or broken it is, and known only from what it holds.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -23,7 +23,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// What it says on standard output, where it exits 0.
-fn told(files: &[&Path], arguments: &[&str]) -> String {
+fn stdout_of(files: &[&Path], arguments: &[&str]) -> String {
     let output = run(files, arguments);
     assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));
     text(&output.stdout)
@@ -105,7 +105,7 @@ fn seconds(a: Timestamp, b: Timestamp) -> f64 {
     a.duration_since(b).as_secs_f64().abs()
 }
 
-/// Whether a history tells a phase that the object alone tells: by the same name at the same time or, where only the object has a word for it, by a
+/// Whether a history shows a phase that the object alone shows: by the same name at the same time or, where only the object has a word for it, by a
 /// change of the same manager at that time.
 fn is_in_history(phase: &Value, history: &Value) -> bool {
     let at = time(phase);
@@ -129,7 +129,7 @@ fn is_in_history(phase: &Value, history: &Value) -> bool {
 #[test]
 fn what_objects_tell_alone_is_in_their_history() {
     for (name, revisions) in [("k120-story", ["700", "1100", "1786"]), ("k136-story", ["1300", "2000", "3190"])] {
-        let history = documents(&told(&[&capture(name)], &["timeline", "-A", "-o", "ndjson"]));
+        let history = documents(&stdout_of(&[&capture(name)], &["timeline", "-A", "-o", "ndjson"]));
         let history: HashMap<String, &Value> = history.iter().map(|story| (story["object"].to_string(), story)).collect();
         let mut phases = 0;
         let mut wrong = Vec::new();
@@ -157,7 +157,7 @@ fn what_objects_tell_alone_is_in_their_history() {
 #[test]
 fn a_pod_alone_tells_its_story() {
     let printed = printed("k136-story", "1300");
-    let story: Value = serde_json::from_str(&told(&printed.files(), &["timeline", "pod/web/logged", "-o", "json"])).unwrap();
+    let story: Value = serde_json::from_str(&stdout_of(&printed.files(), &["timeline", "pod/web/logged", "-o", "json"])).unwrap();
     let phases: Vec<&str> = story["phases"].as_array().unwrap().iter().map(|phase| phase["phase"].as_str().unwrap()).collect();
     assert_eq!(
         phases,
@@ -179,7 +179,7 @@ fn a_pod_alone_tells_its_story() {
     let own = story["changes"][0]["revision"].as_i64().unwrap();
     assert!(story["phases"].as_array().unwrap().iter().all(|phase| phase["revision"] == own));
     assert!(story["events"].as_array().unwrap().iter().any(|event| event["reason"] == "Scheduled"));
-    let page = told(&printed.files(), &["timeline", "pod/web/logged"]);
+    let page = stdout_of(&printed.files(), &["timeline", "pod/web/logged"]);
     assert!(!page.contains("no scheduler asked") && !page.contains("(gap)") && !page.contains('*'), "{page}");
     assert!(page.lines().next().unwrap().contains("one moment"), "{page}");
 }
@@ -196,10 +196,10 @@ fn lists_of_several_revisions_are_one_moment() {
     let output =
         run(&files, &["get", "cm", "-n", "x", "-o", "jsonpath={range .items[*]}{.metadata.name}={.metadata.resourceVersion} {end}"]);
     assert_eq!((text(&output.stdout).as_str(), text(&output.stderr).as_str()), ("a=17 b=12 c=80 d= ", ""));
-    let status: Value = serde_json::from_str(&told(&files, &["status", "-o", "json"])).unwrap();
+    let status: Value = serde_json::from_str(&stdout_of(&files, &["status", "-o", "json"])).unwrap();
     assert_eq!((&status["revisions"]["oneMoment"], &status["problems"]), (&json!(true), &json!([])));
     assert_eq!((&status["revisions"]["oldestReadable"], &status["revisions"]["newest"]), (&json!(90), &json!(90)));
-    let changes = documents(&told(&files, &["history", "--all", "-o", "ndjson"]));
+    let changes = documents(&stdout_of(&files, &["history", "--all", "-o", "ndjson"]));
     let seen: Vec<_> =
         changes.iter().map(|change| (change["revision"].as_i64().unwrap(), change["type"].as_str().unwrap(), &change["patch"])).collect();
     assert_eq!(
@@ -207,7 +207,7 @@ fn lists_of_several_revisions_are_one_moment() {
         [(0, "MODIFIED", &Value::Null), (12, "MODIFIED", &Value::Null), (17, "MODIFIED", &Value::Null), (80, "MODIFIED", &Value::Null)]
     );
     assert!(changes.iter().all(|change| change["time"].is_null() && change["source"] == "objects"));
-    let page = told(&files, &["history", "cm/x/a"]);
+    let page = stdout_of(&files, &["history", "cm/x/a"]);
     assert!(page.contains("as read; what came before is not known"), "{page}");
     for asked in [&["get", "cm/x/a", "--rev", "20"][..], &["history", "cm/x/a", "--rev", "100"]] {
         let output = run(&files, asked);
@@ -231,23 +231,23 @@ fn of_copies_the_newest_is_shown() {
             &files,
             &["get", "cm", "-n", "x", "-o", "jsonpath={range .items[*]}{.metadata.name}={.data.w} {end}", "--show-managed-fields"],
         );
-        let (shown, said) = (text(&output.stdout), text(&output.stderr));
+        let (shown, stderr) = (text(&output.stdout), text(&output.stderr));
         assert!(shown.starts_with("a=new odd="), "{shown}");
-        assert_eq!(said.lines().count(), 2, "{said}");
+        assert_eq!(stderr.lines().count(), 2, "{stderr}");
         assert!(
-            said.contains(&format!(
+            stderr.contains(&format!(
                 "{}: ConfigMap x/a is left out: {} has a newer version of it",
                 old.path().display(),
                 new.path().display()
             )),
-            "{said}"
+            "{stderr}"
         );
         assert!(
-            said.contains("ConfigMap x/odd is left out: ") && said.contains("has another copy of it at the same resourceVersion"),
-            "{said}"
+            stderr.contains("ConfigMap x/odd is left out: ") && stderr.contains("has another copy of it at the same resourceVersion"),
+            "{stderr}"
         );
         assert_eq!(output.status.code(), Some(0));
-        assert!(told(&files, &["get", "cm/x/same", "-o", "json", "--show-managed-fields"]).contains("\"manager\": \"m\""));
+        assert!(stdout_of(&files, &["get", "cm/x/same", "-o", "json", "--show-managed-fields"]).contains("\"manager\": \"m\""));
     }
 }
 
@@ -269,9 +269,9 @@ fn ages_count_from_the_newest_time_or_at() {
     };
     assert_eq!(ages(&[]), ("60m 0s <unknown>".to_owned(), String::new()));
     assert_eq!(ages(&["--at", "2026-01-01T03:00:00Z"]), ("3h 120m <unknown>".to_owned(), String::new()));
-    let (shown, said) = ages(&["--at", "-30m"]);
+    let (shown, stderr) = ages(&["--at", "-30m"]);
     assert!(shown.starts_with("30m "), "{shown}");
-    assert!(said.contains("--at 2026-01-01T00:30:00Z is before the newest time in the objects, 2026-01-01T01:00:00Z"), "{said}");
+    assert!(stderr.contains("--at 2026-01-01T00:30:00Z is before the newest time in the objects, 2026-01-01T01:00:00Z"), "{stderr}");
 }
 
 #[test]
@@ -279,9 +279,9 @@ fn no_clock_is_accused_by_objects() {
     for name in ["k120-story", "k136-story"] {
         let printed = printed(name, "1500");
         let output = run(&printed.files(), &["status"]);
-        let (page, said) = (text(&output.stdout), text(&output.stderr));
+        let (page, stderr) = (text(&output.stdout), text(&output.stderr));
         assert!(page.contains("one moment") && !page.contains("problem") && !page.contains("clock"), "{page}");
-        assert_eq!((said.as_str(), output.status.code()), ("", Some(0)));
+        assert_eq!((stderr.as_str(), output.status.code()), ("", Some(0)));
     }
 }
 
@@ -305,9 +305,9 @@ fn every_command_takes_objects() {
         &["explain", "pod/lab/details"],
     ] {
         let output = run(&files, arguments);
-        let said = text(&output.stderr);
-        assert!(output.status.code().is_some_and(|code| code < 2), "{arguments:?}: {said}");
-        assert!(!said.contains("clock") && !text(&output.stdout).contains("no scheduler asked"), "{arguments:?}: {said}");
+        let stderr = text(&output.stderr);
+        assert!(output.status.code().is_some_and(|code| code < 2), "{arguments:?}: {stderr}");
+        assert!(!stderr.contains("clock") && !text(&output.stdout).contains("no scheduler asked"), "{arguments:?}: {stderr}");
     }
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("the state of one moment") && !page.contains("complete since the cluster began"));
@@ -326,11 +326,11 @@ fn who_bound_a_pod_is_not_told_where_nothing_tells_it() {
     let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "x", "uid": "1"},
         "spec": {"nodeName": "n1", "schedulerName": "default-scheduler", "containers": [{"name": "c", "image": "i"}]}});
     let objects = file(&list(&[node, pod]).to_string());
-    let said = told(&[objects.path()], &["explain", "pod/x/p"]);
-    assert!(said.contains("x/p → n1") && !said.contains("no scheduler decided"), "{said}");
+    let stderr = stdout_of(&[objects.path()], &["explain", "pod/x/p"]);
+    assert!(stderr.contains("x/p → n1") && !stderr.contains("no scheduler decided"), "{stderr}");
 }
 
-/// Each form of a file, whole and cut at many places: what stands before the break is shown, and the break is told.
+/// Each form of a file, whole and cut at many places: what comes before the break is shown, and the break is reported.
 #[test]
 fn a_file_cut_short_gives_what_came_before() {
     let objects: Vec<Value> = (0..40)
@@ -343,7 +343,7 @@ fn a_file_cut_short_gives_what_came_before() {
     let pretty = serde_json::to_string_pretty(&list(&objects)).unwrap();
     let lines = objects.iter().map(|object| format!("{object}\n")).collect::<String>();
     let whole = file(&pretty);
-    let yaml = told(&[whole.path()], &["get", "cm", "-n", "x", "-o", "yaml"]);
+    let yaml = stdout_of(&[whole.path()], &["get", "cm", "-n", "x", "-o", "yaml"]);
     for (form, content) in [("list", &pretty), ("lines", &lines), ("yaml", &yaml)] {
         assert_eq!(names(&run(&[file(content).path()], &["ls", "cm", "-n", "x", "-o", "name"])).len(), 40, "{form}");
         for part in 1..20 {
@@ -353,12 +353,12 @@ fn a_file_cut_short_gives_what_came_before() {
             }
             let broken = file(&content[..cut]);
             let output = run(&[broken.path()], &["ls", "cm", "-n", "x", "-o", "name"]);
-            let (shown, said) = (names(&output), text(&output.stderr));
+            let (shown, stderr) = (names(&output), text(&output.stderr));
             let complete = content[..cut].matches(if form == "yaml" { "resourceVersion: \"1" } else { "\"resourceVersion\":" }).count();
-            assert!(shown.len().abs_diff(complete) <= 1, "{form} {part}: {} of {complete}: {said}", shown.len());
+            assert!(shown.len().abs_diff(complete) <= 1, "{form} {part}: {} of {complete}: {stderr}", shown.len());
             let on_a_line = form == "lines" && content[..cut].ends_with('\n');
-            assert_eq!(output.status.code(), Some(if on_a_line { 0 } else { 2 }), "{form} {part}: {said}");
-            assert!(on_a_line || said.contains("line "), "{form} {part}: {said}");
+            assert_eq!(output.status.code(), Some(if on_a_line { 0 } else { 2 }), "{form} {part}: {stderr}");
+            assert!(on_a_line || stderr.contains("line "), "{form} {part}: {stderr}");
         }
     }
     let garbage = file(&format!("{lines}{{\"apiVersion\": \"v1\", x}}\n"));
@@ -373,11 +373,11 @@ fn one_object_that_cannot_be_read_costs_no_other() {
     let lines = format!("{}\n{{\"kind\": \"ConfigMap\", \"deep\": {deep}}}\n17\n{}\n", config_map("a", "1"), config_map("b", "2"));
     let output = run(&[file(&lines).path()], &["ls", "cm", "-n", "x", "-o", "name"]);
     assert_eq!((names(&output).len(), output.status.code()), (2, Some(2)));
-    let said = text(&output.stderr);
+    let stderr = text(&output.stderr);
     assert!(
-        said.contains("the object that begins at line 2 cannot be read: recursion limit exceeded")
-            && said.contains("the value at line 3 is not an API object"),
-        "{said}"
+        stderr.contains("the object that begins at line 2 cannot be read: recursion limit exceeded")
+            && stderr.contains("the value at line 3 is not an API object"),
+        "{stderr}"
     );
     let yaml = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: x}\n---\na: [1\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, namespace: x}\n";
     let output = run(&[file(yaml).path()], &["ls", "cm", "-n", "x", "-o", "name"]);
@@ -401,7 +401,7 @@ fn odd_shapes_are_read() {
             assert_eq!((names(&output).len(), text(&output.stderr).as_str(), output.status.code()), (count, "", Some(0)), "{content}");
         }
     }
-    assert!(told(&[file(own).path()], &["get", "cm/x/a", "-o", "json"]).contains("\"items\""));
+    assert!(stdout_of(&[file(own).path()], &["get", "cm/x/a", "-o", "json"]).contains("\"items\""));
     // A list of nothing is a list all the same.
     let empty = run(&[file(&list(&[]).to_string()).path()], &["ls", "cm", "-n", "x"]);
     assert_eq!(empty.status.code(), Some(1), "{}", text(&empty.stderr));
@@ -430,7 +430,7 @@ fn definitions_of_another_file_make_kinds_known() {
 
 #[test]
 fn yaml_of_a_whole_cluster_loads() {
-    let pods = told(&[&capture("k136-story")], &["get", "pods", "-A", "-o", "yaml"]);
+    let pods = stdout_of(&[&capture("k136-story")], &["get", "pods", "-A", "-o", "yaml"]);
     let (head, rest) = pods.split_once("items:\n").unwrap();
     let (items, tail) = rest.split_once("\nkind: List").unwrap();
     let count = items.matches("\n    name: ").count();
@@ -461,12 +461,12 @@ fn aliases_that_expand_without_end_are_refused() {
     );
     for bomb in [laughs, long] {
         let output = run(&[file(&bomb).path()], &["ls", "cm", "-A"]);
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains("its aliases expand to far more than the file holds"), "{said}");
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains("its aliases expand to far more than the file holds"), "{stderr}");
     }
     let used = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: x, labels: &l {app: w}}\ndata: *l\n";
-    assert!(told(&[file(used).path()], &["get", "cm/x/a", "-o", "jsonpath={.data.app}"]).contains('w'));
+    assert!(stdout_of(&[file(used).path()], &["get", "cm/x/a", "-o", "jsonpath={.data.app}"]).contains('w'));
 }
 
 /// What the API server lets pass must not stop the reading.

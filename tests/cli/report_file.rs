@@ -1,4 +1,4 @@
-//! Where `report` writes: a report is replaced in one step, nothing else without being told to, and never what is read.
+//! Where `report` writes: a report is replaced in one step, nothing else without --force, and never the file that is read.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -33,7 +33,7 @@ impl Folder {
     #[track_caller]
     fn writes(&self, arguments: &[&str]) {
         let output = self.report(arguments);
-        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", said(&output));
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
     }
 
     /// Holds that nothing is written: one error that says `expected`, and every file as it was.
@@ -44,9 +44,9 @@ impl Folder {
 
     #[track_caller]
     fn refused(&self, output: &Output, arguments: &[&str], expected: &str) {
-        let said = said(output);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
-        assert!(said.contains(expected) && said.matches("error:").count() == 1, "{arguments:?}: {said}");
+        let stderr = stderr(output);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
+        assert!(stderr.contains(expected) && stderr.matches("error:").count() == 1, "{arguments:?}: {stderr}");
         assert!(output.stdout.is_empty(), "{arguments:?}");
         assert_eq!(fs::read_to_string(self.path("pods.json")).unwrap(), OBJECTS, "{arguments:?}");
         self.is_clean();
@@ -65,7 +65,7 @@ impl Folder {
     }
 }
 
-fn said(output: &Output) -> String {
+fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -161,8 +161,8 @@ fn standard_output_and_pipes() {
     let page = fs::read(folder.path("story.html")).unwrap();
     for out in ["-", "/dev/stdout"] {
         let output = folder.report(&["--out", out]);
-        assert_eq!((output.status.code(), output.stdout == page), (Some(0), true), "{}", said(&output));
-        assert!(said(&output).contains("one object written to standard output"), "{}", said(&output));
+        assert_eq!((output.status.code(), output.stdout == page), (Some(0), true), "{}", stderr(&output));
+        assert!(stderr(&output).contains("one object written to standard output"), "{}", stderr(&output));
     }
     assert!(Path::new("/dev/stdout").is_symlink());
     folder.writes(&["--out", "/dev/null"]);
@@ -174,7 +174,7 @@ fn standard_output_and_pipes() {
         env!("CARGO_BIN_EXE_ketcd"),
     ]);
     let output = shell.stdin(Stdio::null()).output().unwrap();
-    assert_eq!(fs::read(folder.path("copy.html")).unwrap(), page, "{}", said(&output));
+    assert_eq!(fs::read(folder.path("copy.html")).unwrap(), page, "{}", stderr(&output));
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn what_cannot_be_written_leaves_all_as_it_was() {
 fn what_is_not_found_leaves_no_page() {
     let folder = Folder::new();
     let output = folder.report(&["services", "-A", "--out", "story.html"]);
-    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     assert!(!folder.path("story.html").exists());
     folder.is_clean();
 }

@@ -1,4 +1,4 @@
-//! Pipes, devices, compressed files cut short, files that shrink, checksums that do not hold: how the command meets what is no whole file.
+//! Pipes, devices, compressed files cut short, files that shrink, checksums that do not hold: commands on input that is not a complete regular file.
 
 use std::fs;
 use std::io::Write;
@@ -98,8 +98,8 @@ fn a_bomb_stops_at_a_limit_that_can_be_raised() {
     let path = bomb.path().to_str().unwrap();
     let output = run(&["-f", path, "--max-unpacked-size", "16Mi", "ls", "configmaps", "-A"]);
     assert_eq!(output.status.code(), Some(2));
-    let told = "more than 16777216 bytes come out of it, and no more are taken; if it is really that large, raise --max-unpacked-size";
-    assert_eq!(text(&output.stderr), format!("ketcd: error: {path}: {told}\n"));
+    let expected = "more than 16777216 bytes come out of it, and no more are taken; if it is really that large, raise --max-unpacked-size";
+    assert_eq!(text(&output.stderr), format!("ketcd: error: {path}: {expected}\n"));
     let output = run(&["-f", path, "--max-unpacked-size", "64Mi", "ls", "configmaps", "-A"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     // The same of a pipe.
@@ -115,11 +115,11 @@ fn a_stream_cut_short_shows_what_is_left_and_is_damage() {
     let mut cut = tempfile::NamedTempFile::new().unwrap();
     cut.write_all(&whole[..whole.len() / 2]).unwrap();
     let output = run(&["-f", cut.path().to_str().unwrap(), "ls", "nodes", "-o", "name"]);
-    let told = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{told}");
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
     assert!(
-        told.contains("its zstd compression is damaged or cut short") && told.contains("truncated: the database has 687 pages"),
-        "{told}"
+        stderr.contains("its zstd compression is damaged or cut short") && stderr.contains("truncated: the database has 687 pages"),
+        "{stderr}"
     );
     assert_eq!(text(&output.stdout), "node/node1\nnode/node2\nnode/node3\nnode/node4\n");
 }
@@ -140,9 +140,9 @@ fn objects_cut_short_show_the_whole_ones_and_are_damage() {
         let mut cut = tempfile::NamedTempFile::new().unwrap();
         cut.write_all(&packed[..packed.len() / 2]).unwrap();
         let output = run(&["-f", cut.path().to_str().unwrap(), "ls", "configmaps", "-n", "x", "-o", "name"]);
-        let (shown, told) = (text(&output.stdout), text(&output.stderr));
-        assert_eq!(output.status.code(), Some(2), "{told}");
-        assert!(told.contains("its gzip compression is damaged or cut short"), "{told}");
+        let (shown, stderr) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains("its gzip compression is damaged or cut short"), "{stderr}");
         let names: Vec<String> = (0..400).map(|n| format!("configmap/{}", name(n))).collect();
         assert!(shown.lines().count() > 100 && shown.lines().all(|shown| names.iter().any(|name| name == shown)), "{shown}");
     }
@@ -162,11 +162,11 @@ fn a_file_that_shrinks_while_it_is_read_is_an_error() {
     let _ = pipe.write_all(&fs::read(capture("k120-story/compacted.db.zst")).unwrap());
     drop(pipe);
     let output = child.wait_with_output().unwrap();
-    let told = format!("ketcd: error: {}: became shorter while it was read; copy the file and read the copy\n", file.display());
-    assert_eq!((output.status.code(), text(&output.stderr)), (Some(2), &told[..]));
+    let expected = format!("ketcd: error: {}: became shorter while it was read; copy the file and read the copy\n", file.display());
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(2), &expected[..]));
 }
 
-/// A value that was changed in place: nothing but the checksum tells.
+/// A value that was changed in place: nothing but the checksum shows it.
 #[test]
 fn a_checksum_that_does_not_hold_is_told_by_every_command() {
     let mut broken = decompressed("k120-story/snapshot.db.zst");
@@ -195,10 +195,10 @@ fn a_checksum_that_does_not_hold_is_told_by_every_command() {
         &["diff", whole.to_str().unwrap(), path],
     ] {
         let output = run(arguments);
-        let told = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {told}");
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
         let wanted =
             format!("ketcd: {path}: the SHA-256 at its end does not hold: the snapshot was changed or damaged since it was taken, so");
-        assert_eq!(told.matches(&wanted).count(), 1, "{arguments:?}: {told}");
+        assert_eq!(stderr.matches(&wanted).count(), 1, "{arguments:?}: {stderr}");
     }
 }

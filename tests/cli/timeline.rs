@@ -1,4 +1,4 @@
-//! `timeline` on recorded clusters: the operator's log is found again, the numbers are right, the text is as agreed, and nothing is invented.
+//! `timeline` on recorded clusters: it contains the operator's log, its numbers are right, its text is as expected, and nothing is invented.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ fn timeline(capture: &str, address: &str) -> Value {
     serde_json::from_str(&ketcd(capture, &["timeline", address, "-o", "json"])).unwrap()
 }
 
-/// A line of the operator's log, and the step in which ketcd tells it: address, phase, what its detail holds, who did it.
+/// A line of the operator's log, and the step in which ketcd shows it: address, phase, what its detail holds, who did it.
 type Found = (&'static str, &'static str, &'static str, &'static str, &'static str);
 
 const FOUND: &[Found] = &[
@@ -113,17 +113,17 @@ fn the_operators_log_is_found_again() {
         for &(words, address, phase, detail, by) in FOUND.iter().chain(since) {
             let (begin, end, _) = log.iter().find(|(_, _, line)| line.starts_with(words)).unwrap_or_else(|| panic!("{capture}: {words}"));
             let story = stories.entry(address).or_insert_with(|| timeline(capture, address));
-            let fits = |told: &&Value| {
-                let Some(time) = told["time"].as_str().map(|time| time.parse::<Timestamp>().unwrap()) else { return false };
-                let error = told["timeErrorSeconds"].as_f64().unwrap();
+            let fits = |phase_found: &&Value| {
+                let Some(time) = phase_found["time"].as_str().map(|time| time.parse::<Timestamp>().unwrap()) else { return false };
+                let error = phase_found["timeErrorSeconds"].as_f64().unwrap();
                 let after = time.duration_since(*begin).as_secs_f64();
-                told["phase"] == phase
-                    && told["detail"].as_str().unwrap().contains(detail)
-                    && told["by"].as_str().unwrap_or_default().contains(by)
+                phase_found["phase"] == phase
+                    && phase_found["detail"].as_str().unwrap().contains(detail)
+                    && phase_found["by"].as_str().unwrap_or_default().contains(by)
                     && after >= -error
                     && time.duration_since(*end).as_secs_f64() <= error
             };
-            let found = story["phases"].as_array().unwrap().iter().any(|told| fits(&told));
+            let found = story["phases"].as_array().unwrap().iter().any(|phase_found| fits(&phase_found));
             assert!(found, "{capture}: {words} is not {phase} of {address} between {begin} and {end}: {:#}", story["phases"]);
         }
     }
@@ -153,18 +153,18 @@ fn the_numbers_are_right() {
     for &(capture, address, phase, revision, by, from, seconds) in NUMBERS {
         let story = stories.entry((capture, address)).or_insert_with(|| timeline(capture, address));
         let phases = story["phases"].as_array().unwrap();
-        let told = phases.iter().find(|told| told["phase"] == phase && told["revision"] == revision);
-        let told = told.unwrap_or_else(|| panic!("{capture} {address}: no {phase} at r{revision}"));
-        assert_eq!((told["by"].as_str(), told["byFrom"].as_str()), (Some(by), Some(from)), "{told}");
-        let since = told["sincePreviousSeconds"].as_f64().unwrap_or(0.0);
+        let phase_found = phases.iter().find(|phase_found| phase_found["phase"] == phase && phase_found["revision"] == revision);
+        let phase_found = phase_found.unwrap_or_else(|| panic!("{capture} {address}: no {phase} at r{revision}"));
+        assert_eq!((phase_found["by"].as_str(), phase_found["byFrom"].as_str()), (Some(by), Some(from)), "{phase_found}");
+        let since = phase_found["sincePreviousSeconds"].as_f64().unwrap_or(0.0);
         assert!((since - seconds).abs() <= 0.6, "{capture} {address} {phase}: {since} s, not {seconds}");
     }
     let rollouts = &timeline("k136-story", "deploy/web/tomcat")["rollouts"];
-    let told = |field: &str| rollouts.as_array().unwrap().iter().map(|rollout| rollout[field].clone()).collect::<Vec<_>>();
-    assert_eq!(told("revision"), [485, 528, 611, 695], "{rollouts:#}");
-    assert_eq!(told("number"), ["1", "2", "3", "4"]);
-    assert_eq!(told("undo"), [false, false, true, false]);
-    assert_eq!(told("endRevision"), [Value::from(523), 604.into(), 691.into(), Value::Null]);
+    let rollout_fields = |field: &str| rollouts.as_array().unwrap().iter().map(|rollout| rollout[field].clone()).collect::<Vec<_>>();
+    assert_eq!(rollout_fields("revision"), [485, 528, 611, 695], "{rollouts:#}");
+    assert_eq!(rollout_fields("number"), ["1", "2", "3", "4"]);
+    assert_eq!(rollout_fields("undo"), [false, false, true, false]);
+    assert_eq!(rollout_fields("endRevision"), [Value::from(523), 604.into(), 691.into(), Value::Null]);
     assert_eq!(rollouts[1]["changeCause"], "tomcat 9.0");
     assert!((rollouts[1]["seconds"].as_f64().unwrap() - 3.95).abs() < 0.6, "{}", rollouts[1]);
     let lost = &timeline("k136-story", "node/node2")["outages"][0];
@@ -181,7 +181,7 @@ fn the_numbers_are_right() {
     let refused = ketcd("k120-story", &["timeline", "deploy/web/tomcat"]);
     assert!(refused.contains("waits: pod/web/tomcat-") && refused.contains("didn't have free ports"), "{refused}");
     let outage = ketcd("k136-story", &["timeline", "node/node2"]);
-    assert!(outage.contains("outage: not heard of since 00:16:19") && outage.contains("replaced by"), "{outage}");
+    assert!(outage.contains("outage: no heartbeat since 00:16:19") && outage.contains("replaced by"), "{outage}");
 }
 
 fn events(file: &Path) -> Vec<Event> {
@@ -209,8 +209,8 @@ fn stories<'a>(events: impl Iterator<Item = (&'a Event, bool)>) -> BTreeMap<Vec<
     story.timelines.into_iter().map(|(key, timeline)| (key.to_vec(), timeline)).collect()
 }
 
-fn told(timeline: &Timeline) -> BTreeSet<(&'static str, i64)> {
-    // An undo whose earlier template is lost in a gap can only be told as a rollout.
+fn steps_of(timeline: &Timeline) -> BTreeSet<(&'static str, i64)> {
+    // An undo whose earlier template is lost in a gap can only be shown as a rollout.
     let name = |phase: &Phase| if phase.phase == StepKind::Undo { "Rollout" } else { phase.phase.as_str() };
     timeline.phases.iter().map(|phase| (name(phase), phase.revision.0)).collect()
 }
@@ -243,9 +243,9 @@ proptest! {
         };
         for (key, timeline) in stories(events.iter().map(|event| (event, !keep()))) {
             let whole = &all[&key];
-            let invented: Vec<_> = told(&timeline).difference(&told(whole)).copied().collect();
+            let invented: Vec<_> = steps_of(&timeline).difference(&steps_of(whole)).copied().collect();
             prop_assert!(invented.is_empty(), "{}: {invented:?}", String::from_utf8_lossy(&key));
-            prop_assert!(timeline.phases.len() == whole.phases.len() || !timeline.complete || timeline.until < whole.until, "a gap is not told");
+            prop_assert!(timeline.phases.len() == whole.phases.len() || !timeline.complete || timeline.until < whole.until, "a gap is not reported");
         }
     }
 }

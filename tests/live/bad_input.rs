@@ -13,13 +13,13 @@ use crate::pki::{Pair, Pki, expired};
 /// Runs a command that must fail: exit code 2, nothing on standard output, one error that holds all of `expected`.
 fn refused(command: &mut Command, expected: &[&str]) {
     let output = run(command);
-    let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(2), "{command:?}: {said}");
+    let stderr = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{command:?}: {stderr}");
     assert!(output.stdout.is_empty(), "{command:?} printed {}", String::from_utf8_lossy(&output.stdout));
-    let errors: Vec<&str> = said.lines().filter(|line| line.contains("error:")).collect();
-    assert_eq!(errors.len(), 1, "{command:?}: {said}");
+    let errors: Vec<&str> = stderr.lines().filter(|line| line.contains("error:")).collect();
+    assert_eq!(errors.len(), 1, "{command:?}: {stderr}");
     for part in expected {
-        assert!(errors[0].contains(part), "{command:?} does not say {part:?}: {said}");
+        assert!(errors[0].contains(part), "{command:?} does not say {part:?}: {stderr}");
     }
 }
 
@@ -119,7 +119,7 @@ async fn certificates_of_the_server() {
 async fn certificates_of_ours() {
     let (pki, other) = (Pki::new(), Pki::new());
     let etcd = Etcd::mutual(&pki).await;
-    // The refusal races with what we write: it must be told every time.
+    // The refusal races with what we write: it must be reported every time.
     for _ in 0..10 {
         let stranger = other.client();
         refused(

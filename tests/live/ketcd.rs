@@ -23,7 +23,7 @@ pub(crate) fn config(etcd: &Etcd, pki: &Pki) -> EtcdConfig {
     }
 }
 
-/// A source; what it tells meanwhile is dropped.
+/// A source; its notices are dropped.
 pub(crate) fn open(config: EtcdConfig) -> EtcdSource {
     EtcdSource::new(config, Arc::new(|_: &str| ())).unwrap()
 }
@@ -75,7 +75,7 @@ pub(crate) fn run(command: &mut Command) -> Output {
     output
 }
 
-/// What a command said on standard error.
+/// What a command printed on standard error.
 pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }

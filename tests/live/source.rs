@@ -22,9 +22,9 @@ async fn watched(source: &impl Source, keys: KeyRange, from: i64, until: i64) ->
 }
 
 /// Revision, sub-revision, kind and key of each change.
-type Told = (i64, i64, EventKind, String);
+type SeenChange = (i64, i64, EventKind, String);
 
-fn changes(items: &[WatchItem]) -> Vec<Told> {
+fn changes(items: &[WatchItem]) -> Vec<SeenChange> {
     let event = |item: &WatchItem| match item {
         WatchItem::Event(event) => Some(event.clone()),
         _ => None,
@@ -285,22 +285,22 @@ async fn users_read_what_their_roles_allow() {
     assert!(refused.contains("wants a user"), "{refused}");
 }
 
-/// What one member of two holds can be read without the other, and the user is told.
+/// What one member of two holds can be read without the other, and the user is notified.
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_leader_a_member_tells_what_it_holds() {
     let [mut lost, left] = Etcd::pair().await;
     left.writer().await.put("/k", "v", None).await.unwrap();
-    let (notices, told) = std::sync::mpsc::channel();
+    let (notices, received) = std::sync::mpsc::channel();
     let config = EtcdConfig { endpoints: vec![lost.endpoint(), left.endpoint()], ..EtcdConfig::default() };
     let notice = move |notice: &str| notices.send(notice.to_owned()).unwrap_or_default();
     let source = EtcdSource::new(config, std::sync::Arc::new(notice)).unwrap();
     assert_eq!(listed(&source, KeyRange::key("/k"), At::Newest, Want::Values).await.1.len(), 1);
-    assert!(told.try_recv().is_err());
+    assert!(received.try_recv().is_err());
     lost.stop();
     for _ in 0..2 {
         assert_eq!(listed(&source, KeyRange::key("/k"), At::Newest, Want::Values).await.1.len(), 1);
     }
-    let notices: Vec<String> = told.try_iter().collect();
+    let notices: Vec<String> = received.try_iter().collect();
     assert_eq!(notices.len(), 1, "{notices:?}");
     assert!(notices[0].contains("no leader of the cluster answers") && notices[0].contains(&left.endpoint()), "{notices:?}");
     assert_eq!(changes(&watched(&source, KeyRange::key("/k"), 1, 2).await).len(), 1);

@@ -35,13 +35,13 @@ impl Watching {
         self.lines.recv_timeout(Duration::from_secs(60)).expect("the watch prints another line")
     }
 
-    /// Ends it; returns what it said on standard error.
+    /// Ends it; returns what it printed on standard error.
     fn end(mut self) -> String {
-        let mut said = String::new();
+        let mut stderr = String::new();
         self.child.kill().unwrap();
-        self.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        self.child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
         self.child.wait().unwrap();
-        said
+        stderr
     }
 }
 
@@ -51,8 +51,8 @@ impl Drop for Watching {
     }
 }
 
-/// The pod changes of a capture as `history` tells them from the file.
-fn told(capture: &str) -> Vec<Value> {
+/// The pod changes of a capture as `history` prints them from the file.
+fn recorded(capture: &str) -> Vec<Value> {
     let output = run(ketcd().args(["history", "pods", "-A", "-o", "ndjson", "-f", &snapshot(capture)]));
     String::from_utf8(output.stdout).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
@@ -61,7 +61,7 @@ fn revision(change: &Value) -> i64 {
     change["revision"].as_i64().unwrap()
 }
 
-/// Holds the next line against what the file tells. Times differ: they are those of the replay.
+/// Compares the next line with the file's. Times differ: they are those of the replay.
 fn expect(watching: &Watching, expected: &Value, members: &[&str]) {
     let line: Value = serde_json::from_str(&watching.line()).unwrap();
     for member in members {
@@ -73,27 +73,27 @@ fn expect(watching: &Watching, expected: &Value, members: &[&str]) {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_change_with_its_patch_through_restarts_and_a_gap_through_a_compaction() {
     let (pki, capture) = (Pki::new(), "k120-story");
-    let (changes, told) = (changes(capture).await, told(capture));
-    let at = |quarter: usize| revision(&told[told.len() * quarter / 4]);
+    let (changes, recorded) = (changes(capture).await, recorded(capture));
+    let at = |quarter: usize| revision(&recorded[recorded.len() * quarter / 4]);
     let between = |from: i64, to: i64| -> &[Event] {
         let place = |revision: i64| changes.partition_point(|change| change.revision.0 <= revision);
         &changes[place(from)..place(to)]
     };
-    let first = revision(&told[0]);
+    let first = revision(&recorded[0]);
     let mut etcd = Etcd::mutual(&pki).await;
     write(&mut etcd.writer().await, between(1, first - 1)).await;
     let watching = Watching::start(&etcd, &pki, &["watch", "pods", "-A", "-o", "ndjson", "--from-rev", &first.to_string()]);
 
     const WHOLE: [&str; 6] = ["revision", "subRevision", "type", "key", "object", "patch"];
-    let mut told = told.iter().peekable();
+    let mut recorded = recorded.iter().peekable();
     write(&mut etcd.writer().await, between(first - 1, at(1))).await;
-    while let Some(change) = told.next_if(|change| revision(change) <= at(1)) {
+    while let Some(change) = recorded.next_if(|change| revision(change) <= at(1)) {
         expect(&watching, change, &WHOLE);
     }
     etcd.stop();
     etcd.resume().await;
     write(&mut etcd.writer().await, between(at(1), at(2))).await;
-    while let Some(change) = told.next_if(|change| revision(change) <= at(2)) {
+    while let Some(change) = recorded.next_if(|change| revision(change) <= at(2)) {
         expect(&watching, change, &WHOLE);
     }
     // What happens while etcd cannot be reached, and is compacted away before it can: a gap.
@@ -105,13 +105,13 @@ async fn every_change_with_its_patch_through_restarts_and_a_gap_through_a_compac
     etcd.stop();
     etcd.resume().await;
     write(&mut etcd.writer().await, between(at(3), i64::MAX)).await;
-    while told.next_if(|change| revision(change) < at(3)).is_some() {}
-    for change in told {
+    while recorded.next_if(|change| revision(change) < at(3)).is_some() {}
+    for change in recorded {
         expect(&watching, change, &WHOLE[..5]);
     }
-    let said = watching.end();
-    assert_eq!(said.matches("were compacted away").count(), 1, "{said}");
-    assert!(said.contains(&format!("revisions {} to {} were compacted away", at(2) + 1, at(3) - 1)), "{said}");
+    let stderr = watching.end();
+    assert_eq!(stderr.matches("were compacted away").count(), 1, "{stderr}");
+    assert!(stderr.contains(&format!("revisions {} to {} were compacted away", at(2) + 1, at(3) - 1)), "{stderr}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

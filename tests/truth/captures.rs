@@ -70,7 +70,7 @@ fn explain(file: &Path, scheduler: Scheduler, wanted: &BTreeSet<String>, mut eac
 #[derive(Default)]
 struct Tally {
     counts: BTreeMap<&'static str, (usize, usize)>,
-    /// Scores that are said to be uncertain, and are others.
+    /// Scores that are marked uncertain, and that differ.
     uncertain: usize,
     differing: Vec<String>,
 }
@@ -96,8 +96,8 @@ impl Tally {
     }
 
     fn line(&self) -> String {
-        let told: Vec<String> = self.counts.iter().map(|(what, (equal, asked))| format!("{what} {equal}/{asked}")).collect();
-        format!("{}, uncertain {}", told.join(", "), self.uncertain)
+        let shares: Vec<String> = self.counts.iter().map(|(what, (equal, asked))| format!("{what} {equal}/{asked}")).collect();
+        format!("{}, uncertain {}", shares.join(", "), self.uncertain)
     }
 }
 
@@ -176,7 +176,7 @@ fn hold_scores(tally: &mut Tally, line: &Value, explanation: &Explanation) {
     }
 }
 
-/// Whether an attempt is the one a line tells of.
+/// Whether an attempt is the one of a line.
 fn is_told(line: &Value, explanation: &Explanation) -> bool {
     let attempt = &explanation.attempt;
     match (line["revision"].as_i64(), line["message"].as_str()) {

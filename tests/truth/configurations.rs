@@ -1,4 +1,4 @@
-//! What the released code of every minor from 1.18 on made of random configurations (`testdata/configurations`), held against ours.
+//! What the released code of every minor from 1.18 on makes of random configurations (`testdata/configurations`), held against ours.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -23,7 +23,7 @@ fn released_code_takes_and_refuses_the_same() {
             (Err(mut reasons), Some(wanted)) => {
                 reasons.sort_unstable();
                 reasons.dedup();
-                (wanted.clone(), told(reasons, wanted))
+                (wanted.clone(), comparable(reasons, wanted))
             }
             (Err(reasons), None) => (json!("accepted"), json!(reasons)),
             (Ok(_), Some(wanted)) => (wanted.clone(), json!("accepted")),
@@ -52,8 +52,8 @@ fn validated(reasons: &Value, skipped: &mut usize) -> Value {
     Value::Array(others)
 }
 
-/// The reasons; of one that ends in the versions the release reads, which upstream does not tell, what stands before.
-fn told(reasons: Vec<String>, wanted: &Value) -> Value {
+/// The reasons; one that ends in the versions the release reads, which upstream does not list, without these.
+fn comparable(reasons: Vec<String>, wanted: &Value) -> Value {
     match (&reasons[..], wanted.as_array().map(Vec::as_slice)) {
         ([ours], Some([Value::String(theirs)])) if ours.starts_with("no kind ") && ours.starts_with(theirs.as_str()) => wanted.clone(),
         _ => json!(reasons),

@@ -26,7 +26,7 @@ fn live_values(capture: &str) -> Vec<KeyValue> {
     })
 }
 
-/// What tells one object of a dump from another.
+/// What identifies an object of a dump.
 fn identity(object: &Value) -> [&str; 4] {
     let metadata = &object["metadata"];
     [&object["apiVersion"], &object["kind"], &metadata["namespace"], &metadata["name"]].map(|value| value.as_str().unwrap_or_default())
@@ -143,7 +143,7 @@ fn values_of_the_newest_release_equal_upstreams_json() {
     equal_upstreams_json("k137-pairs", Release::NEWEST, 174);
 }
 
-/// Counts the kinds of `T` among the pairs, each read from the bytes and from the JSON alike.
+/// Counts the kinds of `T` among the pairs, each read from the bytes and from the JSON with the same result.
 fn typed<T: serde::de::DeserializeOwned + PartialEq + std::fmt::Debug>(pairs: &[(String, Vec<u8>)], kind: &str) {
     let decoder = Decoder::for_stored_values().showing_secrets(true);
     let mut compared = 0;

@@ -19,10 +19,10 @@ fn history() -> Vec<(&'static str, Value)> {
         pod["spec"].as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
         pod
     };
-    let context = |told: Value| {
+    let context = |status: Value| {
         json!({"apiVersion": "resource.k8s.io/v1alpha2", "kind": "PodSchedulingContext",
             "metadata": {"name": "p", "namespace": "a", "uid": "us", "ownerReferences": owner},
-            "spec": {"potentialNodes": ["n1"], "selectedNode": "n1"}, "status": told})
+            "spec": {"potentialNodes": ["n1"], "selectedNode": "n1"}, "status": status})
     };
     let here = json!({"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}]});
     let refused = json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": WAITS});

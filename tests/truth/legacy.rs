@@ -32,7 +32,7 @@ fn scheduler(profile: Profile) -> Scheduler {
     }
 }
 
-/// Every attempt of a capture, by pod and the revision judged.
+/// Every attempt of a capture, by pod and the revision it is evaluated on.
 fn explanations(capture_name: &str, profile: Profile) -> BTreeMap<(String, i64), Explanation> {
     let source = load::open(&[capture(&format!("{capture_name}/snapshot.db.zst"))], &|_| None).unwrap();
     let decoder = Decoder::new();
@@ -78,7 +78,7 @@ impl Score {
 fn verdict(explanation: &Explanation, node: &str, filter: &str) -> Option<(bool, String)> {
     let judgement = &explanation.judgement;
     let at = judgement.filters.iter().position(|name| *name == filter)?;
-    let node = judgement.nodes.iter().find(|judged| *judged.name == *node)?;
+    let node = judgement.nodes.iter().find(|row| *row.name == *node)?;
     match &node.verdicts[at] {
         Verdict::Pass => Some((true, String::new())),
         Verdict::Reject(refusal) => Some((false, refusal.reasons.join(", "))),
@@ -110,7 +110,7 @@ fn hold(score_card: &mut Score, line: &Value, explanation: &Explanation) {
     }
 }
 
-/// What the released code said, null where it takes the first of a list in random order.
+/// What the released code answered, null where it takes the first of a list in random order.
 fn hold_verdicts(score_card: &mut Score, by_node: &Value, explanation: &Explanation) {
     let pod = explanation.attempt.pod.full_name();
     for (node, predicates) in by_node.as_object().into_iter().flatten() {
@@ -139,7 +139,7 @@ fn check(capture_name: &str, version: &str, profile: Profile, hold: fn(&mut Scor
     let lines = truth(capture_name, version);
     for line in &lines {
         let key = (line["pod"].as_str().unwrap().to_owned(), line["revision"].as_i64().unwrap());
-        let explanation = ours.get(&key).unwrap_or_else(|| panic!("no attempt of {} judged on r{}", key.0, key.1));
+        let explanation = ours.get(&key).unwrap_or_else(|| panic!("no attempt of {} evaluated on r{}", key.0, key.1));
         hold(&mut score_card, line, explanation);
     }
     let Score { asked, differing } = score_card;
@@ -160,9 +160,9 @@ fn policy(release: u16, gates: &[(&str, bool)], predicates: Value, priorities: V
 }
 
 /// Entries of a list of predicates, or of priorities of weight 1.
-fn entries(names: &[&str], argued: Value) -> Value {
+fn entries(names: &[&str], with_arguments: Value) -> Value {
     let named = names.iter().map(|name| json!({ "name": name, "weight": 1 }));
-    named.chain(argued.as_array().unwrap().iter().cloned()).collect()
+    named.chain(with_arguments.as_array().unwrap().iter().cloned()).collect()
 }
 
 fn optional_predicates(names: &[&str]) -> Value {
@@ -174,11 +174,11 @@ fn optional_predicates(names: &[&str]) -> Value {
 fn optional_priorities(names: &[&str]) -> Value {
     let zone = json!({ "labelPreference": { "label": "topology.kubernetes.io/zone", "presence": true } });
     let disk = json!({ "serviceAntiAffinity": { "label": "disk" } });
-    let argued = json!([
+    let with_arguments = json!([
         { "name": "NodeLabelPriority", "weight": 1, "argument": zone },
         { "name": "ServiceAntiAffinityPriority", "weight": 1, "argument": disk },
     ]);
-    entries(names, argued)
+    entries(names, with_arguments)
 }
 
 #[test]

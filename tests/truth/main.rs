@@ -1,4 +1,4 @@
-//! Equal to upstream: decoding held against API servers, the scheduler's rules against released schedulers and recorded decisions.
+//! Equal to upstream: decoding compared with API servers, the scheduler's rules with released schedulers and recorded decisions.
 
 mod captures;
 mod configurations;

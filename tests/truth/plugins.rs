@@ -128,7 +128,7 @@ fn read(path: &Path) -> Table {
     serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// `1.20`, `1.20.2` or `1.20-1.26`, each with the patch where one is said.
+/// `1.20`, `1.20.2` or `1.20-1.26`, each with the patch where one is given.
 fn releases(text: &str) -> Vec<(Release, Option<u16>)> {
     let (from, to) = text.split_once('-').unwrap_or((text, text));
     let minor = |text: &str| scheduler_release(text).unwrap_or_else(|error| panic!("{text}: {error}")).0;
@@ -212,12 +212,12 @@ fn filters(case: &Case, cycle: &Cycle, plugin: &dyn Plugin) -> Vec<String> {
         check(name, spell(&verdict), wanted);
         let facts = compared(cycle, node, 0, &verdict);
         let against = facts.iter().filter(|fact| !fact.holds).count();
-        let told = match &verdict {
+        let has_facts = match &verdict {
             Verdict::Pass => !facts.is_empty() && against == 0,
             Verdict::Reject(_) => against > 0,
             Verdict::Skip | Verdict::Unknown { .. } | Verdict::Error(_) => true,
         };
-        check(&format!("{name}: {facts:?} of"), spell(&verdict), if told { wanted } else { "facts that say so" });
+        check(&format!("{name}: {facts:?} of"), spell(&verdict), if has_facts { wanted } else { "facts that show it" });
     }
     wrong
 }

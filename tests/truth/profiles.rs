@@ -126,7 +126,7 @@ fn a_filter_without_its_prefilter_is_not_skipped() {
         };
         let without: Vec<Value> = names.iter().map(|name| json!({"name": name})).collect();
         for (disabled, want) in [(json!([]), Verdict::Skip), (json!(without), Verdict::Pass)] {
-            let judgement = judged(&file(disabled), minor);
+            let judgement = evaluated(&file(disabled), minor);
             for name in names {
                 let at = judgement.filters.iter().position(|filter| *filter == name).unwrap();
                 assert_eq!(judgement.nodes[0].verdicts[at], want, "{name} in 1.{minor}");
@@ -156,7 +156,7 @@ fn a_filter_that_reads_what_its_prefilter_left_fails_without_it() {
         ("VolumeRestrictions", "v1", 27, "cannot read \"PreFilterVolumeRestrictions\" from cycleState"),
     ];
     for (name, version, minor, error) in cases {
-        let judgement = judged(&without("preFilter", name, version), minor);
+        let judgement = evaluated(&without("preFilter", name, version), minor);
         let of_pod = if minor <= 20 { " for pod \"pod\"" } else { "" };
         let want = format!("running \"{name}\" filter plugin{of_pod}: {error}");
         assert_eq!(judgement.message, Some(want), "1.{minor}");
@@ -177,11 +177,11 @@ fn a_score_that_reads_what_its_prescore_left_fails_without_it() {
             19 => format!("error while running score plugin for pod \"pod\": {error}"),
             _ => format!("running Score plugins: plugin \"{name}\" failed with: {error}"),
         };
-        assert_eq!(judged(&without("preScore", name, version), minor).message, Some(want), "1.{minor}");
+        assert_eq!(evaluated(&without("preScore", name, version), minor).message, Some(want), "1.{minor}");
     }
     // These find out by themselves, and nobody skips them.
     for name in ["NodeAffinity", "NodeResourcesFit", "NodeResourcesBalancedAllocation"] {
-        let judgement = judged(&without("preScore", name, "v1"), 36);
+        let judgement = evaluated(&without("preScore", name, "v1"), 36);
         assert_eq!(judgement.message, None);
         assert!(judgement.scores.unwrap().plugins.iter().any(|score| score.plugin == name), "{name}");
     }
@@ -195,12 +195,12 @@ fn a_prefilter_without_its_filter_has_a_row() {
         "filter": {"disabled": [{"name": "VolumeBinding"}, {"name": "VolumeRestrictions"}]}});
     let profiles = json!([{"schedulerName": "a", "plugins": plugins}]);
     let config = json!({"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "profiles": profiles});
-    let refused = judged_with(&config, 36, json!([{"name": "v", "persistentVolumeClaim": {"claimName": "gone"}}]));
+    let refused = evaluated_with(&config, 36, json!([{"name": "v", "persistentVolumeClaim": {"claimName": "gone"}}]));
     assert_eq!(refused.filters.last(), Some(&"VolumeBinding"));
     let row = |judgement: &Judgement| judgement.nodes[0].verdicts.last().cloned().unwrap();
     let Verdict::Reject(refusal) = row(&refused) else { panic!("{:?}", row(&refused)) };
     assert_eq!(refusal.reasons, ["persistentvolumeclaim \"gone\" not found"]);
-    let fits = judged(&config, 36);
+    let fits = evaluated(&config, 36);
     assert_eq!((fits.nodes[0].fits(), row(&fits)), (true, Verdict::Skip));
     assert_eq!(fits.filters.len(), fits.nodes[0].verdicts.len());
 }
@@ -214,7 +214,7 @@ fn volume_restrictions_look_for_disks_without_their_prefilter() {
     let profiles = json!([{"schedulerName": "a", "plugins": plugins}]);
     let config = json!({"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "profiles": profiles});
     let claim = json!([{"name": "v", "persistentVolumeClaim": {"claimName": "gone"}}]);
-    let judgement = judged_with(&config, 26, claim);
+    let judgement = evaluated_with(&config, 26, claim);
     assert!(judgement.nodes[0].fits(), "{:?}", judgement.whole_pod);
     let at = judgement.filters.iter().position(|filter| *filter == "VolumeRestrictions").unwrap();
     assert_eq!(judgement.nodes[0].verdicts[at], Verdict::Pass);
@@ -252,15 +252,15 @@ fn a_gate_brings_the_score_of_volumes() {
 }
 
 fn totals(config: &Value, minor: u16) -> Vec<i64> {
-    judged(config, minor).scores.unwrap_or_else(|| panic!("1.{minor}: no scores")).totals
+    evaluated(config, minor).scores.unwrap_or_else(|| panic!("1.{minor}: no scores")).totals
 }
 
 /// A pod that asks for nothing against two roomy nodes.
-fn judged(config: &Value, minor: u16) -> Judgement {
-    judged_with(config, minor, json!([]))
+fn evaluated(config: &Value, minor: u16) -> Judgement {
+    evaluated_with(config, minor, json!([]))
 }
 
-fn judged_with(config: &Value, minor: u16, volumes: Value) -> Judgement {
+fn evaluated_with(config: &Value, minor: u16, volumes: Value) -> Judgement {
     let release = Release(minor);
     let read = SchedulerConfiguration::read(config, release, &Gates::new(release)).unwrap_or_else(|wrong| panic!("1.{minor}: {wrong:?}"));
     let profile = &read.profiles[0];

@@ -16,12 +16,12 @@ fn a_real_scheduler_took_the_devices_that_the_rules_say() {
     {
         let mut ketcd = Command::new(env!("CARGO_BIN_EXE_ketcd"));
         let output = ketcd.arg("-f").arg(&file).args(["explain", &format!("pod/lab/{pod}"), "-o", "json"]).output().unwrap();
-        let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let explanation: Value = serde_json::from_slice(&output.stdout).unwrap();
         let device = json!([{"claim": claim, "request": request, "driver": "gpu.example.com", "pool": pool, "device": "gpu-0"}]);
-        let recorded = &told["recordedDevices"];
+        let recorded = &explanation["recordedDevices"];
         assert_eq!((&recorded[0]["devices"], &recorded[0]["agrees"]), (&device, &json!(true)), "{pod}: {recorded}");
         assert_eq!(recorded.as_array().map(Vec::len), Some(1), "{pod}");
-        let nodes = told["nodes"].as_array().unwrap();
+        let nodes = explanation["nodes"].as_array().unwrap();
         let on_it = nodes.iter().find(|node| node["name"] == pool).unwrap();
         assert_eq!(on_it["devices"], device, "{pod}");
     }
@@ -96,9 +96,10 @@ fn devices_that_were_recorded_agree_or_do_not() {
     assert_eq!((rules.2.as_str(), rules.3.as_str()), ("pool-a", "d0"));
     // The node is the same either way.
     assert_eq!([same.agreement, other.agreement], [Agreement::Agrees; 2]);
-    let told = |of: &Explanation| of.evidence.iter().flat_map(|evidence| &evidence.facts).map(|fact| fact.text.clone()).collect::<Vec<_>>();
-    assert!(told(&other).iter().any(|text| text.contains("which is not what the rules say")), "{:?}", told(&other));
-    assert!(told(&same).iter().any(|text| text.contains("as the rules say")), "{:?}", told(&same));
+    let facts =
+        |of: &Explanation| of.evidence.iter().flat_map(|evidence| &evidence.facts).map(|fact| fact.text.clone()).collect::<Vec<_>>();
+    assert!(facts(&other).iter().any(|text| text.contains("which is not what the rules say")), "{:?}", facts(&other));
+    assert!(facts(&same).iter().any(|text| text.contains("as the rules say")), "{:?}", facts(&same));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What the released code of many minors said of random clusters (`testdata/releases`), held against ours.
+//! What the released code of many minors answers for random clusters (`testdata/releases`), compared with ours.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -99,9 +99,9 @@ fn compare(truth: &Value, judgement: &Judgement, busy: &BTreeSet<&str>, compared
     check("PreEnqueue".to_owned(), Value::Null, &truth["preenqueue"]);
     let message = truth.get("message").unwrap_or(&Value::Null);
     // Where a driver is waited for, its sentence is written of a pod that fits.
-    let waits = |said: &&String| judgement.driver_waits.iter().all(|wait| wait.message != **said);
-    let said = judgement.message.iter().chain(&judgement.equal_messages).find(|said| *message == said.as_str());
-    check("message".to_owned(), json!(said.or(judgement.message.as_ref().filter(waits))), message);
+    let waits = |message: &&String| judgement.driver_waits.iter().all(|wait| wait.message != **message);
+    let same = judgement.message.iter().chain(&judgement.equal_messages).find(|ours| *message == ours.as_str());
+    check("message".to_owned(), json!(same.or(judgement.message.as_ref().filter(waits))), message);
     // Where the attempt ended with an error nothing else is known.
     if !truth["prefilter"].is_null() || truth["early"] == true {
         return wrong;
@@ -131,9 +131,9 @@ fn compare(truth: &Value, judgement: &Judgement, busy: &BTreeSet<&str>, compared
     if let Some(wanted) = truth["reserve"].as_object() {
         for node in &fit {
             let wait = judgement.driver_waits.iter().find(|wait| wait.nodes.iter().any(|name| **name == **node));
-            // An error is told in full.
-            let said = |wait: &DriverWait| if wait.status == "Error" { wait.message.clone() } else { wait.reason.clone() };
-            let got = wait.map_or_else(|| json!(["Success", ""]), |wait| json!([wait.status, said(wait)]));
+            // An error is reported in full.
+            let report = |wait: &DriverWait| if wait.status == "Error" { wait.message.clone() } else { wait.reason.clone() };
+            let got = wait.map_or_else(|| json!(["Success", ""]), |wait| json!([wait.status, report(wait)]));
             check(format!("what follows on {node}"), got, &wanted[*node]);
         }
     }

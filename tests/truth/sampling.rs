@@ -17,7 +17,7 @@ use crate::object_key::object_key;
 #[derive(Default)]
 struct Tally {
     compared: usize,
-    /// Numbers said to be uncertain: all of them, and those that the released code had otherwise.
+    /// Numbers marked uncertain: all of them, and those in which the released code differs.
     uncertain: (usize, usize),
     /// Pods of which the released code looked at some of the nodes that fit.
     sampled: usize,
@@ -46,7 +46,7 @@ fn of_many_nodes_the_released_code_looks_at_some() {
     assert!(wrong.is_empty(), "{} of {all} differ\n{}", wrong.len(), wrong[..wrong.len().min(20)].join("\n"));
     assert!(all > 30_000, "only {all} values were compared");
     assert!(tally.sampled >= 25, "only {} pods were given a node among those looked at", tally.sampled);
-    // What is said to be uncertain is so: here and there the released code has another number.
+    // What is marked uncertain really is: for some, the released code has another number.
     assert!(tally.uncertain.1 > 100 && tally.uncertain.0 < all / 5, "{:?}", tally.uncertain);
 }
 

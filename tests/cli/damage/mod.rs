@@ -1,8 +1,8 @@
 //! Differential damage: of a thousand damaged copies each of a snapshot, a data dir and an encrypted snapshot, every value shown equals the
-//! original at that revision, or the damage is told.
+//! original at that revision, or the damage is reported.
 
 mod mutants;
-mod told;
+mod reported;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -118,15 +118,15 @@ impl Truth {
 enum Met {
     /// It is refused: an error.
     Refused,
-    /// It is read, and damage is told.
-    Told,
-    /// Nothing is told, and nothing shown is wrong.
+    /// It is read, and damage is reported.
+    Reported,
+    /// Nothing is reported, and nothing shown is wrong.
     Unharmed,
-    /// Nothing is told, and everything shown is right, but the newest revisions are not there.
+    /// Nothing is reported, and everything shown is right, but the newest revisions are not there.
     Older,
-    /// Nothing is told, and keys or values have other bytes.
+    /// Nothing is reported, and keys or values have other bytes.
     Bytes,
-    /// Nothing is told, and changes are missing, or were never made.
+    /// Nothing is reported, and changes are missing, or were never made.
     Wrong,
 }
 
@@ -136,10 +136,10 @@ fn meet(truth: &Truth, opened: Result<Box<dyn Source>, String>) -> (Met, String)
         Ok(source) => source,
         Err(error) => return (Met::Refused, error),
     };
-    let told: Vec<String> = source.damage().iter().cloned().chain(source.late_damage()).collect();
-    if !told.is_empty() {
-        assert!(told.iter().all(|sentence| sentence.len() > 20), "{told:?}");
-        return (Met::Told, told[0].clone());
+    let reported: Vec<String> = source.damage().iter().cloned().chain(source.late_damage()).collect();
+    if !reported.is_empty() {
+        assert!(reported.iter().all(|sentence| sentence.len() > 20), "{reported:?}");
+        return (Met::Reported, reported[0].clone());
     }
     truth.compare(&shown(&*source))
 }
@@ -174,32 +174,32 @@ fn check_snapshot(name: &str, seed: u64) -> BTreeMap<(Kind, Met), usize> {
         }
         let (met, what) = meet(&truth, open(damaged.clone()));
         assert!(
-            matches!(met, Met::Refused | Met::Told),
+            matches!(met, Met::Refused | Met::Reported),
             "{name}, mutant {number} ({kind:?}): {met:?} {what}, though its checksum cannot hold"
         );
         damaged.truncate(without);
         let (met, what) = meet(&truth, open(damaged));
         let may_be = match kind {
-            // Pages have no checksum: of the bytes of keys and values, and of the pages that go on with them, nothing but the file's tells.
+            // Pages have no checksum: of the bytes of keys and values, and of the pages that go on with them, nothing but the file's shows damage.
             Kind::Bytes | Kind::Zeroed | Kind::Misplaced | Kind::Renumbered => met == Met::Bytes,
             // An older copy of the last leaf in its place leaves a whole database, of a little earlier.
             Kind::Stale => met == Met::Older,
             _ => false,
         };
-        let is_right = matches!(met, Met::Refused | Met::Told | Met::Unharmed) || may_be;
+        let is_right = matches!(met, Met::Refused | Met::Reported | Met::Unharmed) || may_be;
         assert!(is_right, "{name}, mutant {number} ({kind:?}) without its checksum: {met:?}: {what}");
         (kind, met)
     })
 }
 
-/// Every kind of damage was met by being told.
+/// Every kind of damage was reported at least sometimes.
 fn assert_told(met: &BTreeMap<(Kind, Met), usize>) {
     for kind in KINDS {
         let of = |what: Met| met.get(&(kind, what)).copied().unwrap_or_default();
-        assert!(of(Met::Told) + of(Met::Refused) > 5, "{kind:?}: {met:?}");
+        assert!(of(Met::Reported) + of(Met::Refused) > 5, "{kind:?}: {met:?}");
     }
-    let told: usize = met.iter().filter(|((_, met), _)| *met == Met::Told).map(|(_, count)| count).sum();
-    assert!(told > MUTANTS / 3, "{met:?}");
+    let reported: usize = met.iter().filter(|((_, met), _)| *met == Met::Reported).map(|(_, count)| count).sum();
+    assert!(reported > MUTANTS / 3, "{met:?}");
 }
 
 #[test]
@@ -252,10 +252,10 @@ fn a_damaged_data_dir_is_told_or_true() {
             what += &format!("log {kind:?}");
         }
         let (met, difference) = meet(&truth, open_member(damaged, damaged_log));
-        assert!(matches!(met, Met::Refused | Met::Told | Met::Unharmed), "mutant {number} ({what}): {met:?}: {difference}");
+        assert!(matches!(met, Met::Refused | Met::Reported | Met::Unharmed), "mutant {number} ({what}): {met:?}: {difference}");
         (number % 2, met)
     });
-    assert!(met[&(0, Met::Told)] + met[&(0, Met::Refused)] > 100 && met[&(1, Met::Told)] > 300, "{met:?}");
+    assert!(met[&(0, Met::Reported)] + met[&(0, Met::Refused)] > 100 && met[&(1, Met::Reported)] > 300, "{met:?}");
 }
 
 /// The command's exit code says what the library found.
@@ -273,22 +273,22 @@ fn a_command_on_damaged_data_ends_with_exit_2() {
     let commands =
         [&["ls", "pods", "-A"][..], &["get", "node/node1", "-o", "yaml"], &["history", "node/node1"], &["timeline", "pod/lab/urgent"]];
     let expected: Vec<_> = commands.iter().map(|arguments| run(&whole, arguments)).collect();
-    let told = tally(44, |number| {
+    let reported = tally(44, |number| {
         let kind = KINDS[number % KINDS.len()];
         let mut damaged = whole.clone();
         damage_database(&mut damaged, kind, &mut Random(4_000_000 + number as u64));
         let (met, what) = meet(&truth, open(damaged.clone()));
         let output = run(&damaged, commands[number % commands.len()]);
-        let said = String::from_utf8_lossy(&output.stderr);
+        let stderr = String::from_utf8_lossy(&output.stderr);
         match met {
-            Met::Refused | Met::Told => {
+            Met::Refused | Met::Reported => {
                 let what = what.strip_prefix("damaged: ").unwrap();
-                assert!(output.status.code() == Some(2) && said.contains(what), "mutant {number} ({kind:?}): no {what:?} in {said}");
+                assert!(output.status.code() == Some(2) && stderr.contains(what), "mutant {number} ({kind:?}): no {what:?} in {stderr}");
             }
             Met::Unharmed => assert_eq!(output.stdout, expected[number % commands.len()].stdout, "mutant {number} ({kind:?})"),
             _ => {}
         }
-        matches!(met, Met::Refused | Met::Told)
+        matches!(met, Met::Refused | Met::Reported)
     });
-    assert!(told[&true] > 25, "{told:?}");
+    assert!(reported[&true] > 25, "{reported:?}");
 }

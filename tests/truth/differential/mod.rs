@@ -52,7 +52,7 @@ fn envelope(api_version: &str, kind: &str, object: &[u8]) -> Vec<u8> {
     [b"k8s\0".to_vec(), field(1, &type_meta), field(2, object), field(3, b""), field(4, b"")].concat()
 }
 
-/// What Go cannot tell apart made the same: fields at their zero value that are no pointers go; finer times than JSON holds are cut.
+/// Makes equal what Go does not distinguish: fields at their zero value that are no pointers go; finer times than JSON holds are cut.
 fn canonical(schema: &Schema, minor: u32, message: &DynamicMessage) -> DynamicMessage {
     let mut out = DynamicMessage::new(message.descriptor());
     let quantity = schema.render(&message.descriptor()) == "QUANTITY";

@@ -1,4 +1,4 @@
-//! What each piece of provable damage is told to be.
+//! The message for each kind of provable damage.
 
 use ketcd_store::load;
 
@@ -39,13 +39,13 @@ fn original() -> (Vec<u8>, Truth) {
     (whole[..pages].to_vec(), truth)
 }
 
-fn told(db: Vec<u8>) -> Vec<String> {
+fn damage_of(db: Vec<u8>) -> Vec<String> {
     open(db).unwrap().damage().to_vec()
 }
 
 #[track_caller]
-fn assert_one_of(told: &[String], wanted: &str) {
-    assert!(told.iter().any(|told| told.contains(wanted)), "no {wanted:?} in {told:#?}");
+fn assert_one_of(reported: &[String], wanted: &str) {
+    assert!(reported.iter().any(|reported| reported.contains(wanted)), "no {wanted:?} in {reported:#?}");
 }
 
 /// It showed the last minute's state as today's.
@@ -86,7 +86,7 @@ fn missing_revisions_are_told_unless_another_file_has_them() {
     let (mut db, truth) = original();
     let (page, ..) = leaf_of(&db, 900);
     db[page * PAGE..][..PAGE].fill(0);
-    let sentences = told(db.clone());
+    let sentences = damage_of(db.clone());
     assert_one_of(
         &sentences,
         &format!("page {page} is damaged: it bears another page's number; revisions from 900 to before 902 may be missing"),
@@ -122,12 +122,12 @@ fn numbers_that_cannot_be_are_told() {
     let (key, _) = entry(&db, 900);
     let mut damaged = db.clone();
     damaged[key + 16] = 1;
-    assert_one_of(&told(damaged), "revision 900 has lost changes: later ones of it are there, earlier ones are not");
+    assert_one_of(&damage_of(damaged), "revision 900 has lost changes: later ones of it are there, earlier ones are not");
     // A revision that is another's.
     let mut damaged = db.clone();
     damaged[key + 7] ^= 1;
     assert_one_of(
-        &told(damaged),
+        &damage_of(damaged),
         "revision 900 is missing, though nothing was compacted: what is shown from there on may be older than it looks",
     );
     // A key that is another: its own next version has none before it.
@@ -139,7 +139,10 @@ fn numbers_that_cannot_be_are_told() {
     let at = message + db[message..].windows(lease.len()).position(|key| key == lease).unwrap() + lease.len() - 1;
     let mut damaged = db.clone();
     damaged[at] = b'9';
-    assert_one_of(&told(damaged), "/registry/leases/kube-node-lease/node1: version 1 is missing, though version 2 was written at revision");
+    assert_one_of(
+        &damage_of(damaged),
+        "/registry/leases/kube-node-lease/node1: version 1 is missing, though version 2 was written at revision",
+    );
 }
 
 #[test]
@@ -153,7 +156,7 @@ fn what_a_compaction_removed_cannot_be_there() {
             }
         }
     }
-    assert_one_of(&told(db), ", which the compaction at 1200 removed");
+    assert_one_of(&damage_of(db), ", which the compaction at 1200 removed");
 }
 
 /// One damaged value made the whole log unbelievable.
