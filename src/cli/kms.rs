@@ -57,14 +57,14 @@ impl Plugins {
                 let runtime = tokio::runtime::Builder::new_current_thread()
                     .enable_all()
                     .build()
-                    .map_err(|error| Failure::Silent(error.to_string()))?;
+                    .map_err(|error| KmsFailure::Silent(error.to_string()))?;
                 runtime.block_on(ask(endpoint, method, question))
             };
-            scope.spawn(call).join().unwrap_or_else(|_| Err(Failure::Silent("its answer could not be read".to_owned())))
+            scope.spawn(call).join().unwrap_or_else(|_| Err(KmsFailure::Silent("its answer could not be read".to_owned())))
         });
         answer.map_err(|failure| match failure {
-            Failure::Refused(why) => format!("the plugin refuses: {why}"),
-            Failure::Silent(why) => {
+            KmsFailure::Refused(why) => format!("the plugin refuses: {why}"),
+            KmsFailure::Silent(why) => {
                 let why = format!("the plugin does not answer at {endpoint}: {why}");
                 self.silent.lock().unwrap_or_else(PoisonError::into_inner).insert(provider.to_owned(), why.clone());
                 why
@@ -92,19 +92,19 @@ impl KeyService for Plugins {
 }
 
 /// Why there is no answer.
-enum Failure {
+enum KmsFailure {
     /// The plugin refused.
     Refused(String),
     /// Nobody spoke.
     Silent(String),
 }
 
-async fn ask<Q, A>(endpoint: &str, method: &'static str, question: Q) -> Result<A, Failure>
+async fn ask<Q, A>(endpoint: &str, method: &'static str, question: Q) -> Result<A, KmsFailure>
 where
     Q: Message + 'static,
     A: Message + Default + Send + 'static,
 {
-    let silent = |error: &dyn std::fmt::Display| Failure::Silent(error.to_string());
+    let silent = |error: &dyn std::fmt::Display| KmsFailure::Silent(error.to_string());
     let stream = tokio::time::timeout(TIMEOUT, connect(endpoint)).await.map_err(|error| silent(&error))?.map_err(|error| silent(&error))?;
     // The address is never looked at: the connection is made.
     let endpoint = Endpoint::from_static("http://kms").timeout(TIMEOUT);
@@ -112,7 +112,7 @@ where
     let mut client: Grpc<Channel> = Grpc::new(channel);
     client.ready().await.map_err(|error| silent(&error))?;
     let answer = client.unary(tonic::Request::new(question), PathAndQuery::from_static(method), ProstCodec::<Q, A>::default()).await;
-    answer.map(tonic::Response::into_inner).map_err(|status| Failure::Refused(status.message().to_owned()))
+    answer.map(tonic::Response::into_inner).map_err(|status| KmsFailure::Refused(status.message().to_owned()))
 }
 
 /// Connects to `unix:///path`, or `unix:///@name` in Linux' abstract namespace.

@@ -12,12 +12,12 @@ use super::output::note;
 #[derive(Debug, Default)]
 pub(super) struct Problems {
     shows_unknown: bool,
-    seen: Mutex<Seen>,
+    seen: Mutex<ProblemCounts>,
 }
 
 /// What was met. A value may be decoded more than once, so what is counted is known by its hash.
 #[derive(Debug, Default)]
-struct Seen {
+struct ProblemCounts {
     hasher: RandomState,
     fields: HashSet<u64>,
     objects: HashSet<u64>,
@@ -33,7 +33,7 @@ impl Problems {
         Self { shows_unknown, ..Self::default() }
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    fn seen(&self) -> MutexGuard<'_, ProblemCounts> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

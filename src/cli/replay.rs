@@ -89,7 +89,13 @@ impl<'s> Feed<'s> {
     }
 
     /// Hands on every change of some keys that concerns a scheduler; the next ones are read meanwhile.
-    async fn follow(&self, keys: KeyRange, from: Revision, until: Revision, take: &mut dyn FnMut(Version) -> Result<()>) -> Result<()> {
+    async fn follow(
+        &self,
+        keys: KeyRange,
+        from: Revision,
+        until: Revision,
+        take: &mut dyn FnMut(WatchedVersion) -> Result<()>,
+    ) -> Result<()> {
         let mut chunks = self.session.source.watch(keys, from, Until::Revision(until)).ready_chunks(CHUNK);
         while let Some(chunk) = chunks.next().await {
             let mut events = Vec::with_capacity(chunk.len());
@@ -158,7 +164,7 @@ impl<'s> Feed<'s> {
         Ok(found)
     }
 
-    async fn load(&self, below: &str, at: Revision, put: &mut dyn FnMut(Version)) -> Result<()> {
+    async fn load(&self, below: &str, at: Revision, put: &mut dyn FnMut(WatchedVersion)) -> Result<()> {
         let range = KeyRange::prefix(format!("{}{below}", self.prefix));
         let mut chunks = self.session.source.range(range, At::Revision(at), Want::Values).await?.entries.ready_chunks(CHUNK);
         while let Some(chunk) = chunks.next().await {
@@ -169,16 +175,16 @@ impl<'s> Feed<'s> {
     }
 
     /// What a change makes of an object, if it concerns a scheduler.
-    fn read_event<'e>(&'e self, event: &'e Event) -> Option<Version<'e>> {
+    fn read_event<'e>(&'e self, event: &'e Event) -> Option<WatchedVersion<'e>> {
         let entry = &event.key_value;
         if event.kind == EventKind::Put {
             return self.read(entry);
         }
-        Some(Version { what: What::Watched(self.key(&entry.key)?, None), revision: event.revision.0 })
+        Some(WatchedVersion { what: What::Watched(self.key(&entry.key)?, None), revision: event.revision.0 })
     }
 
     /// An object that concerns a scheduler, read as far as that needs no state.
-    fn read<'e>(&'e self, entry: &'e KeyValue) -> Option<Version<'e>> {
+    fn read<'e>(&'e self, entry: &'e KeyValue) -> Option<WatchedVersion<'e>> {
         let stored = RawObject::Stored { decoder: self.decoder, key: &entry.key, value: &entry.value, mod_revision: entry.mod_revision.0 };
         let what = match self.key(&entry.key) {
             Some(key) => {
@@ -188,7 +194,7 @@ impl<'s> Feed<'s> {
             None if self.is_event(&entry.key) => What::Event(stored),
             None => return None,
         };
-        Some(Version { what, revision: entry.mod_revision.0 })
+        Some(WatchedVersion { what, revision: entry.mod_revision.0 })
     }
 
     /// Whether a key is an Event's.
@@ -202,7 +208,7 @@ impl<'s> Feed<'s> {
 }
 
 /// A version of an object that concerns a scheduler.
-struct Version<'e> {
+struct WatchedVersion<'e> {
     what: What<'e>,
     revision: i64,
 }
@@ -214,7 +220,7 @@ enum What<'e> {
     Event(RawObject<'e>),
 }
 
-impl Version<'_> {
+impl WatchedVersion<'_> {
     fn put(self, state: &mut ClusterState) {
         if let What::Watched(key, object) = self.what {
             state.apply(&key, object, self.revision);
@@ -239,7 +245,11 @@ impl Version<'_> {
 const CHUNK: usize = 16_384;
 
 /// [`prefetch`] of what cannot fail.
-fn take_all<'e>(entries: &'e [KeyValue], read: impl Fn(&'e KeyValue) -> Option<Version<'e>> + Sync, mut take: impl FnMut(Version<'e>)) {
+fn take_all<'e>(
+    entries: &'e [KeyValue],
+    read: impl Fn(&'e KeyValue) -> Option<WatchedVersion<'e>> + Sync,
+    mut take: impl FnMut(WatchedVersion<'e>),
+) {
     let taken: std::result::Result<(), Infallible> = prefetch(entries, read, |version| {
         take(version);
         Ok(())

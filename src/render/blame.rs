@@ -9,7 +9,7 @@ use super::contract::common::{ActorFrom, KubernetesObject, Time};
 use super::style::{self, paint};
 use super::value;
 use super::visible::visible;
-use ketcd_history::blame::{Blamed, Lines, Setter};
+use ketcd_history::blame::{Blamed, Setter, SetterTree};
 use ketcd_history::diff::ManagedFields;
 use ketcd_kube::Object;
 
@@ -35,10 +35,10 @@ struct Yaml<'a> {
 
 impl Yaml<'_> {
     /// The members of an object, or the items of a list; `lead` stands before the first line in place of its indent.
-    fn members(&mut self, value: &Value, lines: &Lines, indent: usize, lead: &str) -> io::Result<()> {
+    fn members(&mut self, value: &Value, lines: &SetterTree, indent: usize, lead: &str) -> io::Result<()> {
         let mut lead = lead.to_owned();
         match (value, lines) {
-            (Value::Object(map), Lines::Object(known, _)) => {
+            (Value::Object(map), SetterTree::Object(known, _)) => {
                 for (name, lines) in known {
                     let Some(value) = map.get(name) else { continue };
                     if name == "managedFields" && self.managed_fields == ManagedFields::Hidden {
@@ -48,7 +48,7 @@ impl Yaml<'_> {
                     self.member(&format!("{start}{}:", scalar_text(name)), value, lines, indent)?;
                 }
             }
-            (Value::Array(items), Lines::List(known, _)) => {
+            (Value::Array(items), SetterTree::List(known, _)) => {
                 for (item, lines) in items.iter().zip(known) {
                     let start = format!("{}- ", if lead.is_empty() { " ".repeat(indent) } else { std::mem::take(&mut lead) });
                     match item {
@@ -63,7 +63,7 @@ impl Yaml<'_> {
         Ok(())
     }
 
-    fn member(&mut self, head: &str, value: &Value, lines: &Lines, indent: usize) -> io::Result<()> {
+    fn member(&mut self, head: &str, value: &Value, lines: &SetterTree, indent: usize) -> io::Result<()> {
         match value {
             Value::Object(map) if !map.is_empty() => {
                 self.line(lines.own(), head)?;
@@ -118,9 +118,9 @@ pub fn write_json(object: &Object, blamed: &Blamed, managed_fields: ManagedField
     writeln!(out)
 }
 
-fn collect(lines: &Lines, path: String, blamed: &Blamed, managed_fields: ManagedFields, leaves: &mut Vec<contract::Line>) {
+fn collect(lines: &SetterTree, path: String, blamed: &Blamed, managed_fields: ManagedFields, leaves: &mut Vec<contract::Line>) {
     match lines {
-        Lines::Object(members, _) if !members.is_empty() => {
+        SetterTree::Object(members, _) if !members.is_empty() => {
             for (name, lines) in members {
                 if name == "managedFields" && path == "/metadata" && managed_fields == ManagedFields::Hidden {
                     continue;
@@ -128,7 +128,7 @@ fn collect(lines: &Lines, path: String, blamed: &Blamed, managed_fields: Managed
                 collect(lines, format!("{path}/{}", name.replace('~', "~0").replace('/', "~1")), blamed, managed_fields, leaves);
             }
         }
-        Lines::List(items, _) if !items.is_empty() => {
+        SetterTree::List(items, _) if !items.is_empty() => {
             for (place, lines) in items.iter().enumerate() {
                 collect(lines, format!("{path}/{place}"), blamed, managed_fields, leaves);
             }

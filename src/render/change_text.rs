@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::row::{Row, row, sign_style};
+use super::row::{FieldRow, row, sign_style};
 use super::style::{self, paint};
 use super::value::columns;
 use super::visible::visible;
@@ -112,36 +112,36 @@ impl ChangeWriter {
         by.into_iter().chain(elapsed).collect::<Vec<_>>().join(", ")
     }
 
-    fn rows(&mut self, change: &Change, name: &str) -> Vec<Row> {
+    fn rows(&mut self, change: &Change, name: &str) -> Vec<FieldRow> {
         let (before, after) = match (&change.before, &change.after) {
-            (_, ObjectVersion::Opaque(opaque)) => return vec![Row::new('?', name, &format!("cannot be decoded: {}", opaque.reason))],
-            (_, ObjectVersion::Absent) => return vec![Row::new('-', name, "deleted")],
-            (ObjectVersion::Absent, _) => return vec![Row::new('+', name, "created")],
+            (_, ObjectVersion::Opaque(opaque)) => return vec![FieldRow::new('?', name, &format!("cannot be decoded: {}", opaque.reason))],
+            (_, ObjectVersion::Absent) => return vec![FieldRow::new('-', name, "deleted")],
+            (ObjectVersion::Absent, _) => return vec![FieldRow::new('+', name, "created")],
             (ObjectVersion::Object(before), ObjectVersion::Object(after)) => (before, after),
             _ if change.origin == Origin::Objects => {
-                return vec![Row::new('~', name, "as read; what came before is not known")];
+                return vec![FieldRow::new('~', name, "as read; what came before is not known")];
             }
-            _ => return vec![Row::new('~', name, "first readable version; what came before is gone")],
+            _ => return vec![FieldRow::new('~', name, "first readable version; what came before is gone")],
         };
         let detail = if self.options.all_fields { Detail::Leaves } else { Detail::Story };
         let all = object_fields(before, after, detail);
         let (shown, folded) = if self.options.all_fields { (all, 0) } else { noise::fold(all) };
         self.folded += folded;
         if !self.options.diff {
-            return vec![Row::new(sign(change.kind), name, &summary(&shown, folded))];
+            return vec![FieldRow::new(sign(change.kind), name, &summary(&shown, folded))];
         }
-        let mut rows: Vec<Row> = shown.iter().map(row).collect();
+        let mut rows: Vec<FieldRow> = shown.iter().map(row).collect();
         if rows.is_empty() {
-            rows.push(Row::new('·', "", &format!("{folded} folded {}", if folded == 1 { "field" } else { "fields" })));
+            rows.push(FieldRow::new('·', "", &format!("{folded} folded {}", if folded == 1 { "field" } else { "fields" })));
         }
         if self.options.many {
-            rows.insert(0, Row::new(sign(change.kind), name, ""));
+            rows.insert(0, FieldRow::new(sign(change.kind), name, ""));
         }
         rows
     }
 
     /// One line for a whole change: object (among several), who, what.
-    fn brief_line(&self, head: &str, rows: &[Row], name: &str, who: &str, out: &mut dyn Write) -> io::Result<()> {
+    fn brief_line(&self, head: &str, rows: &[FieldRow], name: &str, who: &str, out: &mut dyn Write) -> io::Result<()> {
         let Some(row) = rows.first() else { return Ok(()) };
         let name = if self.options.many { format!("{name:<PATH$} ") } else { String::new() };
         let who = format!("{who:<WHO$}");
@@ -152,7 +152,7 @@ impl ChangeWriter {
     }
 
     /// One line: margin, sign, path, value, and at its end who and how long after. The value gives way where the line is too long.
-    fn line(&self, margin: &str, margin_width: usize, row: &Row, tail: &str, out: &mut dyn Write) -> io::Result<()> {
+    fn line(&self, margin: &str, margin_width: usize, row: &FieldRow, tail: &str, out: &mut dyn Write) -> io::Result<()> {
         let width = self.options.width.unwrap_or(WIDTH).max(60);
         let wide = self.options.width.is_none() && self.options.all_fields;
         let path_width = columns(&row.path);

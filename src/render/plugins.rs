@@ -8,13 +8,13 @@ use super::style::{FAINT, STRONG, paint};
 use super::value::columns;
 
 /// A rule and where the defaults run it.
-pub struct Row {
+pub struct PluginRow {
     plugin: &'static dyn Plugin,
     filters: Vec<u16>,
     scores: Vec<u16>,
 }
 
-impl Row {
+impl PluginRow {
     /// Looks a rule up in the default profile of every release.
     pub fn of(plugin: &'static dyn Plugin) -> Self {
         let mut row = Self { plugin, filters: Vec::new(), scores: Vec::new() };
@@ -59,7 +59,7 @@ impl Row {
 }
 
 /// One line a rule.
-pub fn list(rows: &[Row], out: &mut dyn Write) -> io::Result<()> {
+pub fn list(rows: &[PluginRow], out: &mut dyn Write) -> io::Result<()> {
     let name = rows.iter().map(|row| row.name().len()).max().unwrap_or_default().max(4);
     let spans: Vec<[String; 2]> = rows.iter().map(|row| [spans(&row.filters), spans(&row.scores)]).collect();
     let width = |at: usize, least: usize| spans.iter().map(|row| columns(&row[at])).max().unwrap_or_default().max(least);
@@ -72,7 +72,7 @@ pub fn list(rows: &[Row], out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// The page of one rule.
-pub fn page(row: &Row, out: &mut dyn Write) -> io::Result<()> {
+pub fn page(row: &PluginRow, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", paint(STRONG, row.name()))?;
     for line in row.page().lines() {
         let heading = matches!(line, "Checks" | "Reads" | "History" | "Differs from upstream");

@@ -8,7 +8,7 @@ use super::{style, value};
 use ketcd_history::diff::{Field, FieldChange};
 
 /// A line of a difference.
-pub(super) struct Row {
+pub(super) struct FieldRow {
     pub(super) sign: char,
     pub(super) path: String,
     pub(super) value: String,
@@ -16,7 +16,7 @@ pub(super) struct Row {
     sides: Option<(String, String)>,
 }
 
-impl Row {
+impl FieldRow {
     pub(super) fn new(sign: char, path: &str, value: &str) -> Self {
         Self { sign, path: visible(path).into_owned(), value: visible(value).into_owned(), sides: None }
     }
@@ -48,14 +48,14 @@ pub(super) fn sign_style(sign: char) -> style::Style {
 }
 
 /// The line of one changed field.
-pub(super) fn row(change: &FieldChange<'_>) -> Row {
+pub(super) fn row(change: &FieldChange<'_>) -> FieldRow {
     let path = visible(&change.path.to_string()).into_owned();
     let text = |side: Option<&Value>| side.map(|side| value::brief(&change.path, side)).unwrap_or_default();
     let (old, new) = (text(change.field.before()), text(change.field.after()));
     match change.field {
-        Field::Added(_) => Row::new('+', &path, &new),
-        Field::Removed(_) => Row::new('-', &path, &old),
-        Field::Reordered => Row::new('~', &path, "same items, another order"),
-        Field::Changed(..) => Row { sign: '~', path, value: format!("{old} → {new}"), sides: Some((old, new)) },
+        Field::Added(_) => FieldRow::new('+', &path, &new),
+        Field::Removed(_) => FieldRow::new('-', &path, &old),
+        Field::Reordered => FieldRow::new('~', &path, "same items, another order"),
+        Field::Changed(..) => FieldRow { sign: '~', path, value: format!("{old} → {new}"), sides: Some((old, new)) },
     }
 }

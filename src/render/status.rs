@@ -15,7 +15,7 @@ use super::style::{FAINT, REMOVED, STRONG, WARNING, paint};
 use super::visible::visible;
 
 /// All that `status` shows.
-pub struct Report {
+pub struct StatusPage {
     /// The source's own word.
     pub source: SourceStatus,
     /// The readable revisions.
@@ -38,8 +38,8 @@ pub struct Report {
 ///
 /// # Errors
 /// The stream's.
-pub fn page(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    let Report { source, span, dated, release, census, .. } = report;
+pub fn page(report: &StatusPage, out: &mut dyn Write) -> io::Result<()> {
+    let StatusPage { source, span, dated, release, census, .. } = report;
     let line = |out: &mut dyn Write, label: &str, text: &str| writeln!(out, "{:<14}{text}", label);
     let reach = dated.map_or_else(
         || "undated: nothing in the data shows the time".to_owned(),

@@ -20,7 +20,7 @@ pub fn write(value: &Value, out: &mut dyn Write) -> io::Result<()> {
         json::write_pretty(value, &mut text)?;
         String::from_utf8(text).map_err(io::Error::other)?
     } else {
-        serde_saphyr::to_string_with_options(&Document(value), options()).map_err(io::Error::other)?
+        serde_saphyr::to_string_with_options(&YamlDocument(value), options()).map_err(io::Error::other)?
     };
     if needs_escapes(&text) {
         write_escaped(&text, out)?
@@ -68,9 +68,9 @@ impl Serialize for Text<'_> {
 }
 
 /// A JSON value whose numbers are numbers to any serializer.
-struct Document<'a>(&'a Value);
+struct YamlDocument<'a>(&'a Value);
 
-impl Serialize for Document<'_> {
+impl Serialize for YamlDocument<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
             Value::Null => serializer.serialize_unit(),
@@ -79,12 +79,12 @@ impl Serialize for Document<'_> {
             Value::String(text) => Text(text).serialize(serializer),
             Value::Array(items) => {
                 let mut list = serializer.serialize_seq(Some(items.len()))?;
-                items.iter().try_for_each(|item| list.serialize_element(&Document(item)))?;
+                items.iter().try_for_each(|item| list.serialize_element(&YamlDocument(item)))?;
                 list.end()
             }
             Value::Object(fields) => {
                 let mut map = serializer.serialize_map(Some(fields.len()))?;
-                fields.iter().try_for_each(|(name, value)| map.serialize_entry(name, &Document(value)))?;
+                fields.iter().try_for_each(|(name, value)| map.serialize_entry(name, &YamlDocument(value)))?;
                 map.end()
             }
         }

@@ -24,16 +24,16 @@ pub struct Setter {
 
 /// The setters of an object's values, shaped like the object.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Lines {
+pub enum SetterTree {
     /// Of a value without members: who set it.
     Leaf(usize),
     /// Of an object, by field, in order; and who last added or removed a member.
-    Object(Vec<(String, Lines)>, usize),
+    Object(Vec<(String, SetterTree)>, usize),
     /// Of a list; and who last added, removed or moved an item.
-    List(Vec<Lines>, usize),
+    List(Vec<SetterTree>, usize),
 }
 
-impl Lines {
+impl SetterTree {
     /// The setter of the value itself.
     pub fn own(&self) -> usize {
         match self {
@@ -46,7 +46,7 @@ impl Lines {
 #[derive(Debug, Default)]
 pub struct Blame {
     setters: Vec<Setter>,
-    current: Option<(Arc<Object>, Lines)>,
+    current: Option<(Arc<Object>, SetterTree)>,
 }
 
 impl Blame {
@@ -83,23 +83,23 @@ pub struct Blamed {
     /// Every change of the object, oldest first.
     pub setters: Vec<Setter>,
     /// Shaped like the object.
-    pub lines: Lines,
+    pub lines: SetterTree,
 }
 
-fn fresh(value: &Value, number: usize) -> Lines {
+fn fresh(value: &Value, number: usize) -> SetterTree {
     match value {
-        Value::Object(map) => Lines::Object(map.iter().map(|(name, value)| (name.clone(), fresh(value, number))).collect(), number),
-        Value::Array(items) => Lines::List(items.iter().map(|item| fresh(item, number)).collect(), number),
-        _ => Lines::Leaf(number),
+        Value::Object(map) => SetterTree::Object(map.iter().map(|(name, value)| (name.clone(), fresh(value, number))).collect(), number),
+        Value::Array(items) => SetterTree::List(items.iter().map(|item| fresh(item, number)).collect(), number),
+        _ => SetterTree::Leaf(number),
     }
 }
 
-fn merge(name: &str, before: &Value, lines: Lines, after: &Value, number: usize) -> Lines {
+fn merge(name: &str, before: &Value, lines: SetterTree, after: &Value, number: usize) -> SetterTree {
     if before == after {
         return lines;
     }
     match (before, lines, after) {
-        (Value::Object(old), Lines::Object(mut known, own), Value::Object(new)) => {
+        (Value::Object(old), SetterTree::Object(mut known, own), Value::Object(new)) => {
             let own = if old.keys().eq(new.keys()) { own } else { number };
             let mut take = |name: &str| known.iter().position(|(known, _)| known == name).map(|place| known.swap_remove(place).1);
             let members = new.iter().map(|(name, value)| {
@@ -109,12 +109,12 @@ fn merge(name: &str, before: &Value, lines: Lines, after: &Value, number: usize)
                 };
                 (name.clone(), lines)
             });
-            Lines::Object(members.collect(), own)
+            SetterTree::Object(members.collect(), own)
         }
-        (Value::Array(old), Lines::List(known, own), Value::Array(new)) => {
+        (Value::Array(old), SetterTree::List(known, own), Value::Array(new)) => {
             let Alignment { from, removed, .. } = align(name, old, new);
             let same = removed.is_empty() && from.iter().enumerate().all(|(place, origin)| *origin == Some(place));
-            let mut known: Vec<Option<Lines>> = known.into_iter().map(Some).collect();
+            let mut known: Vec<Option<SetterTree>> = known.into_iter().map(Some).collect();
             let items = from.iter().zip(new).map(|(origin, value)| {
                 match origin.and_then(|place| known[place].take().map(|lines| (place, lines))) {
                     Some((place, lines)) => merge(name, &old[place], lines, value, number),
@@ -122,7 +122,7 @@ fn merge(name: &str, before: &Value, lines: Lines, after: &Value, number: usize)
                 }
             });
             let items = items.collect();
-            Lines::List(items, if same { own } else { number })
+            SetterTree::List(items, if same { own } else { number })
         }
         _ => fresh(after, number),
     }
@@ -148,7 +148,7 @@ mod tests {
         AttributedChange { change, dated: None, actor: None }
     }
 
-    fn revision(blamed: &Blamed, lines: &Lines) -> Option<i64> {
+    fn revision(blamed: &Blamed, lines: &SetterTree) -> Option<i64> {
         blamed.setters[lines.own()].revision.map(|revision| revision.0)
     }
 
@@ -160,12 +160,12 @@ mod tests {
         blame.observe(&attributed(5, ObjectVersion::Absent, first.clone()));
         blame.observe(&attributed(6, Object::from(first).into(), second));
         let (_, blamed) = blame.finish().unwrap();
-        let Lines::Object(root, own) = &blamed.lines else { panic!() };
+        let SetterTree::Object(root, own) = &blamed.lines else { panic!() };
         assert_eq!(*own, 0);
-        let Lines::Object(spec, _) = &root[0].1 else { panic!() };
+        let SetterTree::Object(spec, _) = &root[0].1 else { panic!() };
         assert_eq!(revision(&blamed, &spec[1].1), Some(6));
-        let Lines::List(containers, _) = &spec[0].1 else { panic!() };
-        let Lines::Object(b, _) = &containers[0] else { panic!() };
+        let SetterTree::List(containers, _) = &spec[0].1 else { panic!() };
+        let SetterTree::Object(b, _) = &containers[0] else { panic!() };
         assert_eq!((revision(&blamed, &b[0].1), revision(&blamed, &b[1].1)), (Some(6), Some(5)));
     }
 
@@ -175,7 +175,7 @@ mod tests {
         blame.observe(&attributed(5, ObjectVersion::Unreadable, json!({"a": 1, "b": 1})));
         blame.observe(&attributed(6, Object::from(json!({"a": 1, "b": 1})).into(), json!({"a": 1, "b": 2})));
         let (_, blamed) = blame.finish().unwrap();
-        let Lines::Object(root, _) = &blamed.lines else { panic!() };
+        let SetterTree::Object(root, _) = &blamed.lines else { panic!() };
         assert_eq!((revision(&blamed, &root[0].1), revision(&blamed, &root[1].1)), (None, Some(6)));
     }
 }

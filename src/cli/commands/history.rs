@@ -79,14 +79,14 @@ pub(super) async fn run(session: &Session, args: &HistoryArgs, out: &mut Output)
 
 /// Writes changes in the format asked for.
 pub(super) struct Writer {
-    format: Kind,
+    format: ChangeFormat,
     managed_fields: ManagedFields,
     text: Option<ChangeWriter>,
     written: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ChangeFormat {
     Text,
     Lines,
     Document,
@@ -99,14 +99,14 @@ impl Writer {
     /// A format that changes cannot be shown in.
     pub(super) fn new(session: &Session, telling: &TellingArgs, many: bool, out: &Output) -> Result<Self> {
         let format = match &session.format {
-            Format::Table | Format::Wide => Kind::Text,
-            Format::Ndjson => Kind::Lines,
-            Format::Json => Kind::Document,
+            Format::Table | Format::Wide => ChangeFormat::Text,
+            Format::Ndjson => ChangeFormat::Lines,
+            Format::Json => ChangeFormat::Document,
             other => return Err(other.unsupported("history", "table, json, ndjson")),
         };
         let managed_fields = session.args.managed_fields();
         let telling = Options { diff: telling.diff, all_fields: telling.all_fields, many, width: out.width() };
-        let text = (format == Kind::Text).then(|| ChangeWriter::new(telling));
+        let text = (format == ChangeFormat::Text).then(|| ChangeWriter::new(telling));
         Ok(Self { format, managed_fields, text, written: 0 })
     }
 
@@ -120,13 +120,13 @@ impl Writer {
             text.write(&attributed, &name, out)?;
         } else {
             let lead: &[u8] = match (self.format, self.written) {
-                (Kind::Document, 0) => b"{\"kind\":\"History\",\"changes\":[\n",
-                (Kind::Document, _) => b",\n",
+                (ChangeFormat::Document, 0) => b"{\"kind\":\"History\",\"changes\":[\n",
+                (ChangeFormat::Document, _) => b",\n",
                 _ => b"",
             };
             out.write_all(lead)?;
             change::write_json(&attributed, self.managed_fields, out)?;
-            if self.format == Kind::Lines {
+            if self.format == ChangeFormat::Lines {
                 out.write_all(b"\n")?;
             }
         }
@@ -142,7 +142,7 @@ impl Writer {
         if let Some(text) = self.text {
             text.finish(out)?;
         }
-        if self.format == Kind::Document {
+        if self.format == ChangeFormat::Document {
             let lead = if self.written == 0 { "{\"kind\":\"History\",\"changes\":[" } else { "" };
             writeln!(out, "{lead}]}}").map_err(Error::from)?;
         }

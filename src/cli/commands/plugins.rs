@@ -32,8 +32,8 @@ pub(super) fn run(args: &PluginsArgs, output: Option<&str>, out: &mut Output) ->
         Some(name) => vec![registry::page(name).ok_or_else(|| unknown(name))?],
         None => registry::all().collect(),
     };
-    let rows: Vec<page::Row> =
-        rules.into_iter().map(page::Row::of).filter(|row| release.is_none_or(|release| row.runs_in(release))).collect();
+    let rows: Vec<page::PluginRow> =
+        rules.into_iter().map(page::PluginRow::of).filter(|row| release.is_none_or(|release| row.runs_in(release))).collect();
     match format {
         Format::Table | Format::Wide if args.name.is_some() => rows.iter().try_for_each(|row| page::page(row, out))?,
         Format::Table | Format::Wide => page::list(&rows, out)?,

@@ -28,7 +28,7 @@ pub(super) async fn run(session: &Session, _args: &StatusArgs, out: &mut Output)
     let clock = session.clock().await?;
     let dated = clock.dated_span().and_then(|(first, last)| Some((clock.date(first.max(span.oldest))?, clock.date(last)?)));
     let problems = clock.problems().to_vec();
-    let report = status::Report {
+    let report = status::StatusPage {
         source,
         span,
         one_moment: session.source.is_one_moment().then_some(session.newest_time().await?),

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::render::contract::timeline as contract;
 use crate::render::style::{STRONG, paint};
-use crate::render::timeline::{self as render, Entry, EntryKind};
+use crate::render::timeline::{self as render, EntryKind, TimelineEntry};
 use ketcd_history::clock::{Moment, duration};
 use ketcd_history::timeline::{StepKind, Story, Timeline};
 use ketcd_store::Revision;
@@ -143,18 +143,19 @@ fn text(story: &Story, subjects: &[&Timeline], options: &LineOptions, oldest: Re
 }
 
 /// The lines of the axis, and whether they are of several objects.
-fn lines(story: &Story, subjects: &[&Timeline], options: &LineOptions) -> (Vec<Entry>, bool) {
+fn lines(story: &Story, subjects: &[&Timeline], options: &LineOptions) -> (Vec<TimelineEntry>, bool) {
     let LineOptions { many, all, around } = *options;
-    let mut lines: Vec<Entry> = Vec::new();
+    let mut lines: Vec<TimelineEntry> = Vec::new();
     for subject in subjects {
         let own = render::entries(subject, true).into_iter();
         lines.extend(own.filter(|entry| all || !many || entry.kind != EntryKind::Note || entry.warns));
         for timeline in related(story, subject).into_iter().filter(|timeline| !subjects.iter().any(|known| std::ptr::eq(*known, *timeline)))
         {
-            let is_printed = |entry: &Entry| all || is_printed_by_default(subject, timeline, entry);
+            let is_printed = |entry: &TimelineEntry| all || is_printed_by_default(subject, timeline, entry);
             let entries = render::entries(timeline, true).into_iter().filter(is_printed);
             lines.extend(
-                entries.map(|entry| if entry.kind == EntryKind::Longest { Entry { kind: EntryKind::Phase, ..entry } } else { entry }),
+                entries
+                    .map(|entry| if entry.kind == EntryKind::Longest { TimelineEntry { kind: EntryKind::Phase, ..entry } } else { entry }),
             );
         }
     }
@@ -162,7 +163,7 @@ fn lines(story: &Story, subjects: &[&Timeline], options: &LineOptions) -> (Vec<E
     if many {
         lines.iter_mut().filter(|line| line.kind == EntryKind::Longest).for_each(|line| line.kind = EntryKind::Phase);
     }
-    lines.sort_by_key(Entry::place);
+    lines.sort_by_key(TimelineEntry::place);
     if let Some((center, window)) = around {
         lines = render::within(lines, center, window);
     }
@@ -173,7 +174,7 @@ fn lines(story: &Story, subjects: &[&Timeline], options: &LineOptions) -> (Vec<E
 }
 
 /// Whether a line of an object that belongs to the subject is printed without `-o wide`.
-fn is_printed_by_default(subject: &Timeline, related: &Timeline, entry: &Entry) -> bool {
+fn is_printed_by_default(subject: &Timeline, related: &Timeline, entry: &TimelineEntry) -> bool {
     if entry.kind == EntryKind::Note || !entry.step.is_some_and(|step| OF_RELATED.contains(&step)) {
         return false;
     }

@@ -10,9 +10,9 @@ use crate::render::contract::listing::Undecodable;
 use crate::render::{document, json, yaml};
 
 /// One object a line, each flushed.
-pub(super) struct Lines;
+pub(super) struct ObjectLines;
 
-impl Sink for Lines {
+impl Sink for ObjectLines {
     fn need(&self) -> Need {
         Need::Text
     }

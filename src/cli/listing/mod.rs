@@ -100,7 +100,7 @@ async fn sink(session: &Session, wanted: &Wanted, args: &ListArgs, format: &Form
     let is_one = matches!(wanted, Wanted::Addresses(addresses) if matches!(&addresses[..], [one] if is_single(one)));
     Ok(match format {
         Format::Name => Box::new(names::Names),
-        Format::Ndjson => Box::new(documents::Lines),
+        Format::Ndjson => Box::new(documents::ObjectLines),
         Format::Json if is_one => Box::new(documents::Single::json()),
         Format::Json => Box::new(documents::List::json()),
         Format::Yaml if is_one => Box::new(documents::Single::yaml()),

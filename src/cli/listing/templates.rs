@@ -8,7 +8,7 @@ use super::{Body, Item, Need, Sink};
 use crate::cli::{Error, Result};
 use crate::render::custom_columns::CustomColumns;
 use crate::render::json_path::{ItemByItem, JsonPath, JsonPathError, WriteError};
-use crate::render::table::{CellText, Lines};
+use crate::render::table::{CellText, TabbedLines};
 
 fn template_error(error: &JsonPathError) -> Error {
     Error::new(format!("-o jsonpath: {error}")).hint("write it as kubectl does, for example '{.items[*].metadata.name}'")
@@ -69,7 +69,7 @@ impl Sink for Template {
 /// Columns of the user's own.
 pub(super) struct Columns {
     columns: CustomColumns,
-    lines: Lines,
+    lines: TabbedLines,
 }
 
 impl Columns {
@@ -77,7 +77,7 @@ impl Columns {
         let columns = CustomColumns::parse(spec).map_err(|error| {
             Error::new(format!("-o custom-columns: {error}")).hint("write HEADING:.path.to.field, with commas between columns")
         })?;
-        let mut lines = Lines::of(if is_terminal { CellText::Escaped } else { CellText::Raw });
+        let mut lines = TabbedLines::of(if is_terminal { CellText::Escaped } else { CellText::Raw });
         if !without_headings {
             lines.push(columns.headings());
         }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::render::plugins::Row;
+use crate::render::plugins::PluginRow;
 
 /// What `plugins` prints.
 #[derive(Debug, JsonSchema)]
@@ -39,8 +39,8 @@ pub struct Defaults {
     pub scores: Vec<String>,
 }
 
-impl From<&Row> for Plugin<'static> {
-    fn from(row: &Row) -> Self {
+impl From<&PluginRow> for Plugin<'static> {
+    fn from(row: &PluginRow) -> Self {
         let releases = |minors: &[u16]| minors.iter().map(|minor| format!("1.{minor}")).collect();
         Self {
             defaults: Defaults { filters: releases(row.filters()), scores: releases(row.scores()) },

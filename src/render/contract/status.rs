@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::common::Time;
 use crate::render::duration;
-use crate::render::status::Report;
+use crate::render::status::StatusPage;
 
 /// What a source can tell.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -149,9 +149,9 @@ pub struct Member<'a> {
     pub version: &'a str,
 }
 
-impl<'a> From<&'a Report> for Status<'a> {
-    fn from(report: &'a Report) -> Self {
-        let Report { source, census, .. } = report;
+impl<'a> From<&'a StatusPage> for Status<'a> {
+    fn from(report: &'a StatusPage) -> Self {
+        let StatusPage { source, census, .. } = report;
         Self {
             bytes: Bytes { file: source.file_bytes, free: source.free_bytes, in_use: source.in_use_bytes },
             encryption: sealed(report),
@@ -175,7 +175,7 @@ impl<'a> From<&'a Report> for Status<'a> {
     }
 }
 
-fn sealed(report: &Report) -> Vec<Sealed<'_>> {
+fn sealed(report: &StatusPage) -> Vec<Sealed<'_>> {
     let rows = report.census.encrypted();
     rows.map(|(resource, scheme, key, values)| Sealed {
         key: (!key.is_empty()).then_some(key),
@@ -186,8 +186,8 @@ fn sealed(report: &Report) -> Vec<Sealed<'_>> {
     .collect()
 }
 
-fn revisions(report: &Report) -> Revisions {
-    let Report { span, dated, .. } = report;
+fn revisions(report: &StatusPage) -> Revisions {
+    let StatusPage { span, dated, .. } = report;
     Revisions {
         compacted: span.compacted.map(|revision| revision.0),
         newest: span.newest.0,

@@ -21,14 +21,14 @@ use ketcd_history::{AttributedChange, ObjectVersion};
 use ketcd_scheduler::{Explanation, FilterMode};
 use ketcd_store::Origin;
 
-use row::Row;
+use row::ObjectRow;
 
 pub use page::{Heading, is_page};
 
 /// Collects changes, oldest first, and writes the page.
 pub struct Report {
     managed_fields: ManagedFields,
-    rows: Vec<Row>,
+    rows: Vec<ObjectRow>,
     /// The row of the object that a key holds now.
     by_key: HashMap<Vec<u8>, usize>,
     by_uid: HashMap<String, usize>,
@@ -82,7 +82,7 @@ impl Report {
         let known =
             self.by_key.get(attributed.change.key.as_ref()).copied().filter(|&row| self.rows[row].uid == uid && !self.rows[row].ended());
         let index = known.unwrap_or_else(|| {
-            self.rows.push(Row::new(attributed, uid.clone(), self.managed_fields));
+            self.rows.push(ObjectRow::new(attributed, uid.clone(), self.managed_fields));
             self.by_key.insert(attributed.change.key.to_vec(), self.rows.len() - 1);
             self.rows.len() - 1
         });
@@ -164,7 +164,7 @@ impl Report {
 }
 
 /// The rows in the order shown, each with its depth: nodes, then namespaces with the busiest first, then what belongs to none; below each its own.
-fn order(rows: &[Row], by_uid: &HashMap<String, usize>) -> Vec<(usize, usize)> {
+fn order(rows: &[ObjectRow], by_uid: &HashMap<String, usize>) -> Vec<(usize, usize)> {
     let mut children: HashMap<usize, Vec<usize>> = HashMap::new();
     let mut roots = Vec::new();
     for (index, row) in rows.iter().enumerate() {

@@ -11,7 +11,7 @@ use flate2::write::DeflateEncoder;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::row::{Row, Tick};
+use super::row::{ObjectRow, Tick};
 use ketcd_history::ChangeKind;
 
 const HTML: &str = include_str!("page.html");
@@ -42,7 +42,7 @@ pub(super) fn write(
     heading: &Heading<'_>,
     span: (i64, i64),
     gaps: &[(i64, i64)],
-    rows: &[Row],
+    rows: &[ObjectRow],
     order: &[(usize, usize)],
     out: &mut dyn Write,
 ) -> io::Result<()> {
@@ -71,7 +71,7 @@ pub(super) fn write(
 }
 
 /// What the row shows without a click. Times are milliseconds after the report's beginning.
-fn summary(row: &Row, depth: usize, begin: i64) -> Value {
+fn summary(row: &ObjectRow, depth: usize, begin: i64) -> Value {
     let relative = |time: Option<i64>| time.map(|time| time - begin);
     let states: Vec<Value> = row.states.iter().map(|(time, state)| json!([relative(*time), state.tone.as_str(), state.label])).collect();
     let ticks: Vec<Value> = row.ticks.iter().map(|Tick { time, kind, label }| json!([relative(*time), letter(*kind), label])).collect();
@@ -95,7 +95,7 @@ fn letter(kind: ChangeKind) -> &'static str {
 }
 
 /// What a click opens, deflated.
-fn details(row: &Row) -> io::Result<String> {
+fn details(row: &ObjectRow) -> io::Result<String> {
     let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
     serde_json::to_writer(
         &mut encoder,

@@ -20,7 +20,7 @@ const LABEL: usize = 240;
 const QUIET: [&str; 4] = ["/metadata/managedFields", "/metadata/resourceVersion", "/metadata/generation", "/status/observedGeneration"];
 
 /// An object through its readable life.
-pub(super) struct Row {
+pub(super) struct ObjectRow {
     pub kind: String,
     pub namespace: String,
     pub name: String,
@@ -50,7 +50,7 @@ pub(super) struct Tick {
     pub label: String,
 }
 
-impl Row {
+impl ObjectRow {
     pub(super) fn new(attributed: &AttributedChange, uid: String, managed_fields: ManagedFields) -> Self {
         let object = attributed.change.object().unwrap_or(&Value::Null);
         let metadata = &object["metadata"];

@@ -8,11 +8,11 @@ use crate::render::json_path::{JsonPath, text_of};
 use ketcd_kube::PrinterColumn;
 
 /// A definition's columns, their paths read once.
-pub(super) struct CustomColumns {
+pub(super) struct PrinterColumns {
     columns: Vec<(PrinterColumn, Option<JsonPath>)>,
 }
 
-impl CustomColumns {
+impl PrinterColumns {
     /// A path that cannot be read leaves its column empty.
     pub(super) fn new(columns: &[PrinterColumn]) -> Self {
         let read = |column: &PrinterColumn| (column.clone(), JsonPath::parse(&format!("{{{}}}", column.json_path)).ok());

@@ -25,7 +25,7 @@ use ketcd_kube::Kind;
 
 pub use duration::human_duration;
 use rows::Rows;
-pub use tab_writer::{CellText, Lines, write_aligned};
+pub use tab_writer::{CellText, TabbedLines, write_aligned};
 
 /// How a table is looked at.
 #[derive(Clone, Copy, Debug)]
@@ -79,7 +79,7 @@ pub struct Table {
     kind: Option<Arc<Kind>>,
     view: View,
     printer: Option<Printer>,
-    custom: Option<custom::CustomColumns>,
+    custom: Option<custom::PrinterColumns>,
     /// Each with whether only `-o wide` shows it.
     headings: Vec<(String, bool)>,
     labels: Labels,
@@ -102,7 +102,7 @@ impl Table {
     /// Returns an empty table for objects of `kind`; `None` shows NAME and AGE.
     pub fn new(kind: Option<&Arc<Kind>>, view: View, labels: Labels) -> Self {
         let printer = kind.filter(|kind| !kind.is_custom()).map(|kind| printer(&kind.group, &kind.kind));
-        let custom = kind.and_then(|kind| kind.columns.as_deref()).map(custom::CustomColumns::new);
+        let custom = kind.and_then(|kind| kind.columns.as_deref()).map(custom::PrinterColumns::new);
         let headings: Vec<(String, bool)> = match (&printer, &custom) {
             (Some(printer), _) => {
                 printer.columns.split('|').map(|heading| (heading.trim_start_matches('+').to_owned(), heading.starts_with('+'))).collect()
@@ -169,7 +169,7 @@ impl Table {
         let hidden = usize::from(!with_namespace);
         let name = headings.iter().position(|heading| heading == "NAME").filter(|_| decoration.with_kind);
         let kind = self.kind.as_ref().map_or(String::new(), |kind| prefix(kind));
-        let mut lines = Lines::default();
+        let mut lines = TabbedLines::default();
         if !decoration.without_headings {
             lines.push(&headings[hidden..]);
         }

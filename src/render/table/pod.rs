@@ -20,7 +20,7 @@ pub(super) fn printer(group: &str, kind: &str) -> Option<Printer> {
 }
 
 fn pod(pod: &Value, view: View) -> Vec<String> {
-    let summary = Summary::of(pod);
+    let summary = ContainerSummary::of(pod);
     let restarts = match summary.last_restart {
         Some(_) if summary.restarts != 0 => format!("{} ({} ago)", summary.restarts, view.since(summary.last_restart)),
         _ => summary.restarts.to_string(),
@@ -41,7 +41,7 @@ fn pod(pod: &Value, view: View) -> Vec<String> {
 }
 
 /// What a pod's row says of all its containers together.
-struct Summary<'a> {
+struct ContainerSummary<'a> {
     ready: usize,
     total: usize,
     reason: String,
@@ -49,7 +49,7 @@ struct Summary<'a> {
     last_restart: Option<&'a Value>,
 }
 
-impl<'a> Summary<'a> {
+impl<'a> ContainerSummary<'a> {
     fn of(pod: &'a Value) -> Self {
         let is_sidecar = |container: &Value| text(container, "restartPolicy") == "Always";
         let sidecars: Vec<&str> =

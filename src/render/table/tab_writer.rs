@@ -15,7 +15,7 @@ const PADDING: usize = 3;
 /// # Errors
 /// The stream's.
 pub fn write_aligned(rows: &[Vec<String>], out: &mut dyn Write) -> io::Result<()> {
-    let mut lines = Lines::default();
+    let mut lines = TabbedLines::default();
     rows.iter().for_each(|row| lines.push(row));
     lines.write(out)
 }
@@ -34,14 +34,14 @@ pub enum CellText {
 
 /// Rows on their way to being aligned, as text: cells with tabs between them.
 #[derive(Default)]
-pub struct Lines {
+pub struct TabbedLines {
     cell_text: CellText,
     text: String,
     /// Where each line ends in `text`.
     ends: Vec<usize>,
 }
 
-impl Lines {
+impl TabbedLines {
     /// No rows yet, of cells that hold text of this kind.
     pub fn of(cell_text: CellText) -> Self {
         Self { cell_text, ..Self::default() }
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn text_of_users_own_columns_stays_whole() {
         let lines = |cell_text| {
-            let mut lines = Lines::of(cell_text);
+            let mut lines = TabbedLines::of(cell_text);
             lines.push(["a\nb\u{1b}", "c"]);
             let mut out = Vec::new();
             lines.write(&mut out).unwrap();

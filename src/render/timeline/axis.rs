@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{Entry, EntryKind, WIDTH};
+use super::{EntryKind, TimelineEntry, WIDTH};
 use crate::render::change_text::clock_time;
 use crate::render::style::{self, paint};
 use crate::render::value::columns;
@@ -34,8 +34,8 @@ const BELOW: usize = 3;
 ///
 /// # Errors
 /// The stream's.
-pub fn write_axis(entries: &[Entry], many: bool, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
-    let entries: Vec<Entry> = entries.iter().map(Entry::visible).collect();
+pub fn write_axis(entries: &[TimelineEntry], many: bool, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
+    let entries: Vec<TimelineEntry> = entries.iter().map(TimelineEntry::visible).collect();
     let entries = &entries[..];
     let width = width.unwrap_or(WIDTH).max(80);
     let namespace = shared_namespace(entries);
@@ -57,8 +57,8 @@ pub fn write_axis(entries: &[Entry], many: bool, width: Option<usize>, out: &mut
 }
 
 /// The namespace that all namespaced lines share: it need not be repeated.
-fn shared_namespace(entries: &[Entry]) -> Option<String> {
-    let namespace = |entry: &Entry| {
+fn shared_namespace(entries: &[TimelineEntry]) -> Option<String> {
+    let namespace = |entry: &TimelineEntry| {
         let parts: Vec<&str> = entry.object.split('/').collect();
         if let [_, namespace, _] = parts[..] { Some(namespace.to_owned()) } else { None }
     };
@@ -85,7 +85,7 @@ struct Axis {
 }
 
 impl Axis {
-    fn write(&mut self, entry: &Entry, out: &mut dyn Write) -> io::Result<()> {
+    fn write(&mut self, entry: &TimelineEntry, out: &mut dyn Write) -> io::Result<()> {
         self.begin(entry, out)?;
         let tail = self.tail(entry);
         let revision = if entry.one_moment { String::new() } else { format!("r{}", entry.revision) };
@@ -126,7 +126,7 @@ impl Axis {
     }
 
     /// Writes what stands above a line: a new day, an empty line before a chapter.
-    fn begin(&mut self, entry: &Entry, out: &mut dyn Write) -> io::Result<()> {
+    fn begin(&mut self, entry: &TimelineEntry, out: &mut dyn Write) -> io::Result<()> {
         let day = entry.dated.map(|dated| dated.time.strftime("%Y-%m-%d").to_string());
         if day.is_some() && day != self.day {
             writeln!(out, "{}", paint(style::FAINT, format!("{} UTC", day.as_deref().unwrap_or_default())))?;
@@ -140,7 +140,7 @@ impl Axis {
         Ok(())
     }
 
-    fn tail(&mut self, entry: &Entry) -> String {
+    fn tail(&mut self, entry: &TimelineEntry) -> String {
         let by = entry.by.as_ref().map(|by| {
             let inferred = by.from == ActorFrom::Inferred;
             self.inferred |= inferred;

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Entry, EntryKind};
+use super::{EntryKind, TimelineEntry};
 use crate::render::change_text::clock_time;
 use crate::render::duration;
 use ketcd_history::Actor;
@@ -18,21 +18,22 @@ const SPAN: f64 = 60.0;
 const DETAILS: usize = 4;
 
 /// Leaves out what another line says: owners named beside, Endpoints that repeat their EndpointSlices, Events that repeat a refusal.
-pub fn tidy(entries: Vec<Entry>) -> Vec<Entry> {
+pub fn tidy(entries: Vec<TimelineEntry>) -> Vec<TimelineEntry> {
     let shown: HashSet<String> = entries.iter().map(|entry| entry.object.clone()).collect();
     let slices = entries.iter().filter(|entry| entry.object.starts_with("endpointslice/"));
     let sliced: HashSet<String> = slices.filter_map(|entry| entry.owner.clone()).collect();
-    let repeats = |entry: &Entry| entry.object.strip_prefix("endpoints/").is_some_and(|name| sliced.contains(&format!("svc/{name}")));
+    let repeats =
+        |entry: &TimelineEntry| entry.object.strip_prefix("endpoints/").is_some_and(|name| sliced.contains(&format!("svc/{name}")));
     let refused: HashSet<(String, String)> = entries
         .iter()
         .filter(|entry| entry.step == Some(StepKind::Refused))
         .map(|entry| (entry.object.clone(), entry.detail.clone()))
         .collect();
-    let repeats = |entry: &Entry| {
+    let repeats = |entry: &TimelineEntry| {
         repeats(entry) || entry.phase == "FailedScheduling" && refused.contains(&(entry.object.clone(), entry.detail.clone()))
     };
     let kept = entries.into_iter().filter(|entry| !repeats(entry));
-    let merged = |mut entry: Entry| {
+    let merged = |mut entry: TimelineEntry| {
         if entry.step == Some(StepKind::Created)
             && entry.owner.as_ref().is_some_and(|owner| shown.contains(owner))
             && entry.detail.starts_with("for ")
@@ -45,8 +46,8 @@ pub fn tidy(entries: Vec<Entry>) -> Vec<Entry> {
 }
 
 /// Puts the steps that one write shows of one object into one line: the one that counts, the others after it.
-pub fn by_write(entries: Vec<Entry>) -> Vec<Entry> {
-    let mut lines: Vec<Vec<Entry>> = Vec::with_capacity(entries.len());
+pub fn by_write(entries: Vec<TimelineEntry>) -> Vec<TimelineEntry> {
+    let mut lines: Vec<Vec<TimelineEntry>> = Vec::with_capacity(entries.len());
     let mut known: HashMap<(String, i64), usize> = HashMap::new();
     for entry in entries {
         let alone = entry.one_moment
@@ -72,10 +73,10 @@ const TELLING: [StepKind; 6] =
     [StepKind::Restarted, StepKind::Created, StepKind::Registered, StepKind::Evicted, StepKind::HeartbeatLost, StepKind::Scheduled];
 
 /// One line for the steps of one write: the last is the outcome, unless an earlier one says more.
-fn outcome(mut steps: Vec<Entry>) -> Option<Entry> {
+fn outcome(mut steps: Vec<TimelineEntry>) -> Option<TimelineEntry> {
     let place = steps.iter().position(|line| line.step.is_some_and(|step| TELLING.contains(&step))).unwrap_or(steps.len() - 1);
     let mut line = steps.remove(place);
-    let summary = |step: &Entry| match (step.step, step.detail.as_str()) {
+    let summary = |step: &TimelineEntry| match (step.step, step.detail.as_str()) {
         (Some(StepKind::SandboxReady), _) | (_, "") => step.phase.clone(),
         (_, detail) => format!("{}: {detail}", step.phase),
     };
@@ -101,7 +102,7 @@ struct Likeness {
 
 impl Likeness {
     /// Of siblings: the same namespace and owner.
-    fn of(entry: &Entry) -> Self {
+    fn of(entry: &TimelineEntry) -> Self {
         let by = |by: &Actor| format!("{} {:?}", by.name, by.from);
         let place = match &entry.owner {
             Some(_) => entry.object.rsplit_once('/').map(|(place, _)| place.to_owned()).unwrap_or_default(),
@@ -119,7 +120,7 @@ impl Likeness {
     }
 
     /// Of objects that have only this in common: the same was done to them, by the same.
-    fn among_strangers(entry: &Entry) -> Self {
+    fn among_strangers(entry: &TimelineEntry) -> Self {
         let place = entry.object.split('/').next().unwrap_or_default().to_owned();
         let detail = (entry.kind != EntryKind::Note).then(|| entry.detail.clone());
         Self { place, owner: None, detail, ..Self::of(entry) }
@@ -139,14 +140,14 @@ struct Order {
 
 impl Order {
     /// Whether a line may be moved to `place`.
-    fn allows(&self, entry: &Entry, place: usize) -> bool {
+    fn allows(&self, entry: &TimelineEntry, place: usize) -> bool {
         let before = |line: Option<&usize>| line.is_none_or(|&line| line <= place);
         before(self.of_object.get(&entry.object))
             && before(entry.owner.as_ref().and_then(|owner| self.as_owner.get(owner)))
             && before(self.chapter.get(namespace(entry)))
     }
 
-    fn note(&mut self, entry: &Entry, place: usize) {
+    fn note(&mut self, entry: &TimelineEntry, place: usize) {
         if entry.kind == EntryKind::Note {
             return;
         }
@@ -160,7 +161,7 @@ impl Order {
     }
 }
 
-fn namespace(entry: &Entry) -> &str {
+fn namespace(entry: &TimelineEntry) -> &str {
     let parts: Vec<&str> = entry.object.split('/').collect();
     if let [_, namespace, _] = parts[..] { namespace } else { "" }
 }
@@ -168,7 +169,7 @@ fn namespace(entry: &Entry) -> &str {
 /// Puts like steps of siblings that follow each other within some seconds into one line, at the place of the first of them; then
 /// equal steps of any objects of one kind.
 /// A step is never moved before another of the same object, before what its owner did to it, or across a rollout.
-pub fn coalesce(entries: Vec<Entry>) -> Vec<Entry> {
+pub fn coalesce(entries: Vec<TimelineEntry>) -> Vec<TimelineEntry> {
     let single = entries.into_iter().enumerate().map(|(place, entry)| (place, vec![entry])).collect();
     let siblings = gather(single, Likeness::of);
     let groups = gather(siblings, Likeness::among_strangers);
@@ -179,12 +180,12 @@ pub fn coalesce(entries: Vec<Entry>) -> Vec<Entry> {
 }
 
 /// Lines that stand for one or more entries, each with the place of the first.
-type Lines = Vec<(usize, Vec<Entry>)>;
+type Groups = Vec<(usize, Vec<TimelineEntry>)>;
 
 /// Gathers the lines of one entry by what they have in common; those already gathered stay.
-fn gather(lines: Lines, likeness: fn(&Entry) -> Likeness) -> Lines {
-    let mut groups: Vec<Vec<(usize, Entry)>> = Vec::new();
-    let mut gathered: Lines = Vec::new();
+fn gather(lines: Groups, likeness: fn(&TimelineEntry) -> Likeness) -> Groups {
+    let mut groups: Vec<Vec<(usize, TimelineEntry)>> = Vec::new();
+    let mut gathered: Groups = Vec::new();
     let mut open: HashMap<Likeness, usize> = HashMap::new();
     let mut order = Order::default();
     for (place, mut members) in lines {
@@ -196,7 +197,7 @@ fn gather(lines: Lines, likeness: fn(&Entry) -> Likeness) -> Lines {
         let Some(entry) = members.pop() else { continue };
         let likeness = likeness(&entry);
         let joins = |&group: &usize| {
-            let members: &Vec<(usize, Entry)> = &groups[group];
+            let members: &Vec<(usize, TimelineEntry)> = &groups[group];
             let (first, last) = (&members[0], &members[members.len() - 1].1);
             entry.kind != EntryKind::Gap && near(last, &entry, NEAR) && near(&first.1, &entry, SPAN) && order.allows(&entry, first.0)
         };
@@ -223,12 +224,12 @@ fn gather(lines: Lines, likeness: fn(&Entry) -> Likeness) -> Lines {
     gathered
 }
 
-fn near(first: &Entry, next: &Entry, seconds: f64) -> bool {
+fn near(first: &TimelineEntry, next: &TimelineEntry, seconds: f64) -> bool {
     first.dated.zip(next.dated).is_some_and(|(first, next)| duration::seconds_between(first, next) <= seconds)
 }
 
 /// `12 pods of rs/lab/web-7d9  Ready  until 14:03:09.120 r560: a, b, c`.
-fn joined(members: &[Entry]) -> Entry {
+fn joined(members: &[TimelineEntry]) -> TimelineEntry {
     let mut line = members[0].clone();
     let last = &members[members.len() - 1];
     let until = match last.place() == line.place() {
@@ -258,7 +259,7 @@ fn joined(members: &[Entry]) -> Entry {
 }
 
 /// The details with their numbers, where they are few.
-fn counted(members: &[Entry]) -> String {
+fn counted(members: &[TimelineEntry]) -> String {
     let mut counts: Vec<(&str, usize)> = Vec::new();
     for entry in members {
         match counts.iter_mut().find(|(detail, _)| *detail == entry.detail) {
@@ -276,10 +277,10 @@ fn counted(members: &[Entry]) -> String {
 }
 
 /// `12 pods of rs/lab/web-7d9`, `3 nodes`, `4 cms in lab`.
-fn many(members: &[Entry], count: usize) -> String {
+fn many(members: &[TimelineEntry], count: usize) -> String {
     let parts: Vec<&str> = members[0].object.split('/').collect();
     let kind = if parts[0].ends_with('s') { parts[0].to_owned() } else { format!("{}s", parts[0]) };
-    let shared = |of: fn(&Entry) -> Option<&str>| {
+    let shared = |of: fn(&TimelineEntry) -> Option<&str>| {
         let first = of(&members[0])?;
         members.iter().all(|entry| of(entry) == Some(first)).then(|| first.to_owned())
     };
@@ -298,8 +299,8 @@ mod tests {
     use ketcd_history::clock::Dated;
     use ketcd_store::Revision;
 
-    fn entry(revision: i64, seconds: i64, object: &str, owner: Option<&str>, step: StepKind) -> Entry {
-        Entry {
+    fn entry(revision: i64, seconds: i64, object: &str, owner: Option<&str>, step: StepKind) -> TimelineEntry {
+        TimelineEntry {
             revision: Revision(revision),
             dated: Some(Dated { time: jiff::Timestamp::from_second(seconds).unwrap(), error: 0.1 }),
             object: object.to_owned(),
@@ -314,7 +315,7 @@ mod tests {
         }
     }
 
-    fn summaries(entries: Vec<Entry>) -> Vec<String> {
+    fn summaries(entries: Vec<TimelineEntry>) -> Vec<String> {
         coalesce(entries).iter().map(|entry| format!("{} {}", entry.object, entry.phase)).collect()
     }
 

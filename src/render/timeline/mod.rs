@@ -27,7 +27,7 @@ const WIDTH: usize = 100;
 
 /// A line of the axis.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct TimelineEntry {
     /// Its place.
     pub revision: Revision,
     /// When.
@@ -52,14 +52,14 @@ pub struct Entry {
     pub one_moment: bool,
 }
 
-impl Entry {
+impl TimelineEntry {
     /// The order of lines: by revision or, where they have their own times, by these.
     pub fn place(&self) -> (Option<Timestamp>, Revision) {
         if self.one_moment { (self.dated.map(|dated| dated.time), Revision::default()) } else { (None, self.revision) }
     }
 }
 
-impl Entry {
+impl TimelineEntry {
     /// The same with words that are safe for a terminal.
     fn visible(&self) -> Self {
         let safe = |text: &str| visible(text).into_owned();
@@ -103,13 +103,13 @@ pub fn name(subject: &Subject) -> String {
 }
 
 /// The lines of one timeline.
-pub fn entries(timeline: &Timeline, with_notes: bool) -> Vec<Entry> {
+pub fn entries(timeline: &Timeline, with_notes: bool) -> Vec<TimelineEntry> {
     let object = name(&timeline.subject);
     let owner = timeline.controlled_by().map(|owner| name(&owner));
     let phases = timeline.phases.iter().map(|phase| phase_entry(&object, phase));
     let gaps = timeline.gaps.iter().map(|gap| gap_entry(&object, gap));
     let notes = timeline.notes.iter().filter(|_| with_notes).map(note_entry);
-    let mut entries: Vec<Entry> = phases.chain(gaps).chain(notes).collect();
+    let mut entries: Vec<TimelineEntry> = phases.chain(gaps).chain(notes).collect();
     for entry in &mut entries {
         entry.owner.clone_from(&owner);
         entry.one_moment = timeline.one_moment;
@@ -118,8 +118,8 @@ pub fn entries(timeline: &Timeline, with_notes: bool) -> Vec<Entry> {
     entries
 }
 
-fn phase_entry(object: &str, phase: &Phase) -> Entry {
-    Entry {
+fn phase_entry(object: &str, phase: &Phase) -> TimelineEntry {
+    TimelineEntry {
         revision: phase.revision,
         dated: phase.dated,
         object: object.to_owned(),
@@ -134,9 +134,9 @@ fn phase_entry(object: &str, phase: &Phase) -> Entry {
     }
 }
 
-fn gap_entry(object: &str, gap: &Gap) -> Entry {
+fn gap_entry(object: &str, gap: &Gap) -> TimelineEntry {
     let from = gap.after.map_or_else(|| "its beginning".to_owned(), |after| format!("r{after}"));
-    Entry {
+    TimelineEntry {
         revision: gap.until,
         dated: gap.dated,
         object: object.to_owned(),
@@ -152,14 +152,14 @@ fn gap_entry(object: &str, gap: &Gap) -> Entry {
 }
 
 /// The line of an Event.
-pub fn note_entry(note: &Note) -> Entry {
+pub fn note_entry(note: &Note) -> TimelineEntry {
     let times = if note.count > 1 {
         let since = note.first.map(|first| format!(" since {}", first.strftime("%H:%M:%S"))).unwrap_or_default();
         format!(" (×{}{since})", note.count)
     } else {
         String::new()
     };
-    Entry {
+    TimelineEntry {
         revision: note.revision,
         dated: note.dated,
         object: name(&note.subject()),
@@ -206,9 +206,10 @@ pub fn head(timeline: &Timeline, oldest: Revision) -> String {
 }
 
 /// Keeps the lines within `window` seconds of `center`.
-pub fn within(entries: Vec<Entry>, center: Timestamp, window: f64) -> Vec<Entry> {
-    let near =
-        |entry: &Entry| entry.dated.is_some_and(|dated| dated.time.duration_since(center).as_secs_f64().abs() <= window + dated.error);
+pub fn within(entries: Vec<TimelineEntry>, center: Timestamp, window: f64) -> Vec<TimelineEntry> {
+    let near = |entry: &TimelineEntry| {
+        entry.dated.is_some_and(|dated| dated.time.duration_since(center).as_secs_f64().abs() <= window + dated.error)
+    };
     entries.into_iter().filter(near).collect()
 }
 

@@ -110,7 +110,7 @@ pub struct FieldChange<'a> {
 
 /// Returns the fields in which two versions differ: metadata, then spec and the rest, then status.
 pub fn fields<'a>(before: &'a Value, after: &'a Value, detail: Detail) -> Vec<FieldChange<'a>> {
-    let mut walk = Walk { path: FieldPath::default(), changes: Vec::new(), detail };
+    let mut walk = FieldWalk { path: FieldPath::default(), changes: Vec::new(), detail };
     walk.value(before, after);
     sort(&mut walk.changes);
     walk.changes
@@ -142,13 +142,13 @@ fn importance(path: &FieldPath) -> usize {
     FIRST.iter().position(|first| first == name).unwrap_or(FIRST.len())
 }
 
-struct Walk<'a> {
+struct FieldWalk<'a> {
     path: FieldPath,
     changes: Vec<FieldChange<'a>>,
     detail: Detail,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> FieldWalk<'a> {
     fn value(&mut self, before: &'a Value, after: &'a Value) {
         if before == after {
             return;

@@ -10,7 +10,7 @@ use ketcd_store::Origin;
 
 /// Makes a timeline of one key's changes, one at a time, oldest first.
 #[derive(Default)]
-pub struct Builder {
+pub struct TimelineBuilder {
     timeline: Timeline,
     detector: StepDetector,
     chapters: Chapters,
@@ -18,7 +18,7 @@ pub struct Builder {
     alive: bool,
 }
 
-impl Builder {
+impl TimelineBuilder {
     /// Adds the next change; `keep` keeps the change itself.
     pub fn observe(&mut self, attributed: AttributedChange, keep: bool) {
         let change = &attributed.change;

@@ -34,7 +34,7 @@ use super::clock::Dated;
 use ketcd_kube::{Object, condition};
 use ketcd_store::Revision;
 
-pub use builder::Builder;
+pub use builder::TimelineBuilder;
 pub use deletion::{Deletion, Finalizer};
 pub use note::{Note, Notes};
 pub use one_moment::phases as phases_of_one_moment;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use zeroize::Zeroizing;
 
 use super::ciphers::{self, DoesNotOpen};
-use super::kms::{Envelope, KeyService, SourceKind, Wrapped};
+use super::kms::{DataKeyKind, Envelope, KeyService, Wrapped};
 use super::{EncryptionConfig, Scheme, Seal, Secret};
 
 /// Keys by provider and name. Several of one name (a rotation in place) are all tried, as the API server does on reading.
@@ -105,9 +105,9 @@ impl KeyRing {
         };
         let data_key = self.data_key(service.as_ref(), wrapped).map_err(|why| closed(&format!("; {why}"), true))?;
         match envelope.source_kind {
-            SourceKind::Key => ciphers::aes_gcm(&data_key, &envelope.data, key),
-            SourceKind::Seed => ciphers::aes_gcm_from_seed(&data_key, &envelope.data, key),
-            SourceKind::Unknown => return Err(closed("; its data key is of a kind newer than ketcd", true)),
+            DataKeyKind::Key => ciphers::aes_gcm(&data_key, &envelope.data, key),
+            DataKeyKind::Seed => ciphers::aes_gcm_from_seed(&data_key, &envelope.data, key),
+            DataKeyKind::Unknown => return Err(closed("; its data key is of a kind newer than ketcd", true)),
         }
         .map_err(|DoesNotOpen| closed(", but the plugin's data key does not open it: a damaged value, or moved from another key", false))
     }

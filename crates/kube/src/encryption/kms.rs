@@ -49,13 +49,13 @@ pub(super) struct Envelope {
     pub key_id: String,
     pub data: Vec<u8>,
     pub source: Vec<u8>,
-    pub source_kind: SourceKind,
+    pub source_kind: DataKeyKind,
     pub annotations: Vec<(String, Vec<u8>)>,
 }
 
 /// What the opened data key is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum SourceKind {
+pub(super) enum DataKeyKind {
     /// An AES-256 key.
     Key,
     /// A seed from which each value's key is derived.
@@ -71,9 +71,9 @@ impl Envelope {
         let mut annotations: Vec<_> = read.annotations.into_iter().collect();
         annotations.sort();
         let source_kind = match read.encrypted_dek_source_type {
-            0 => SourceKind::Key,
-            1 => SourceKind::Seed,
-            _ => SourceKind::Unknown,
+            0 => DataKeyKind::Key,
+            1 => DataKeyKind::Seed,
+            _ => DataKeyKind::Unknown,
         };
         Some(Self { key_id: read.key_id, data: read.encrypted_data, source: read.encrypted_dek_source, source_kind, annotations })
     }

@@ -69,13 +69,13 @@ struct Watch {
     keys: KeyRange,
     until: Until,
     assembler: Assembler,
-    connection: Option<Connection>,
+    connection: Option<MemberWatch>,
     /// When the connection was lost, and how long to wait before the next try.
     lost: Option<(Instant, Duration)>,
     ended: bool,
 }
 
-struct Connection {
+struct MemberWatch {
     stream: WatchStream,
     member: usize,
     /// Whether this member's answer to a progress request can be believed.
@@ -154,7 +154,7 @@ impl Watch {
 
     /// In a silent watch of the whole key space: the change of the last revision will not come if a compaction took it away. A compaction
     /// at a revision keeps its puts, but not its deletions.
-    async fn check_end_compacted(&mut self, connection: Connection) -> Result<Vec<WatchItem>> {
+    async fn check_end_compacted(&mut self, connection: MemberWatch) -> Result<Vec<WatchItem>> {
         let (Until::Revision(end), span) = (self.until, span(&self.cluster).await?) else { return Ok(Vec::new()) };
         let next = self.assembler.next();
         match span.compacted {
@@ -182,7 +182,7 @@ impl Watch {
     }
 
     /// Works on one response; keeps the connection unless the response ends it.
-    async fn take(&mut self, response: PbWatchResponse, connection: Connection) -> Result<Vec<WatchItem>> {
+    async fn take(&mut self, response: PbWatchResponse, connection: MemberWatch) -> Result<Vec<WatchItem>> {
         if response.compact_revision > 0 {
             return self.cross_compaction(Revision(response.compact_revision));
         }
@@ -226,7 +226,7 @@ impl Watch {
         Ok(vec![WatchItem::Gap { from, to }])
     }
 
-    async fn canceled(&mut self, reason: &str, connection: &Connection) -> Result<Vec<WatchItem>> {
+    async fn canceled(&mut self, reason: &str, connection: &MemberWatch) -> Result<Vec<WatchItem>> {
         if no_leader(reason) {
             return self.disconnected(connection.member, None).await;
         }
@@ -287,7 +287,7 @@ impl Watch {
     ///
     /// The end of a bounded watch is known by etcd's answer to a progress request. Releases before 3.4.25 and 3.5.8 may give that answer
     /// before the events it covers (etcd issue 15220); there the whole key space is watched, in which every revision has an event.
-    async fn try_connect(&self) -> Result<Result<Connection, Vec<Trouble>>> {
+    async fn try_connect(&self) -> Result<Result<MemberWatch, Vec<Trouble>>> {
         let bounded = matches!(self.until, Until::Revision(_));
         let config = &self.cluster.config;
         let mut troubles = Vec::new();
@@ -302,7 +302,7 @@ impl Watch {
                     Ok(stream) => {
                         self.cluster.prefer(index);
                         let ask_every = if bounded { FIRST_ASK } else { IDLE_ASK };
-                        return Ok(Ok(Connection { stream, member: index, asks, ask_every, dense }));
+                        return Ok(Ok(MemberWatch { stream, member: index, asks, ask_every, dense }));
                     }
                     Err(trouble) if matches!(trouble.class, Class::Endpoint | Class::NoLeader) => troubles.push(trouble),
                     Err(trouble) => return Err(trouble.into_error(&member.endpoint)),

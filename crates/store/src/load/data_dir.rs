@@ -8,11 +8,11 @@ use super::image::{self, Image};
 use super::log_replay::{Replay, Replayed};
 use super::wal::{Log, LogChange};
 use super::{Limits, Problem};
-use crate::versions::{Builder, Layer, StoredChange};
+use crate::versions::{Layer, StoredChange, VersionsBuilder};
 use crate::{Origin, Revision, RevisionSpan};
 
 /// Reads the data dir at `path` into `builder`; returns what the database says, with the log's own problems, and the cluster's id.
-pub(super) fn read(path: &Path, limits: &Limits, builder: &mut Builder) -> Result<(Facts, Option<u64>), Problem> {
+pub(super) fn read(path: &Path, limits: &Limits, builder: &mut VersionsBuilder) -> Result<(Facts, Option<u64>), Problem> {
     let member = member(path)?;
     let db = image::open(&member.join("snap/db").to_string_lossy(), limits)?;
     // The log is read after the database, so that it reaches at least as far.
@@ -21,7 +21,7 @@ pub(super) fn read(path: &Path, limits: &Limits, builder: &mut Builder) -> Resul
 }
 
 /// The same, of files that were opened.
-pub(super) fn read_files(db: Image, log: Log, builder: &mut Builder) -> Result<(Facts, Option<u64>), Problem> {
+pub(super) fn read_files(db: Image, log: Log, builder: &mut VersionsBuilder) -> Result<(Facts, Option<u64>), Problem> {
     let in_db = |problem: String| Problem::Format(format!("member/snap/db: {problem}"));
     let bolt = Bolt::open(db.bytes).map_err(in_db)?;
     let (layer, mut facts) = db_file::read(&bolt, builder).map_err(in_db)?;
@@ -56,7 +56,7 @@ fn member(path: &Path) -> Result<PathBuf, Problem> {
 }
 
 /// Puts changes into the index. Those after the database's last belong to the same layer as the database, which they go on from.
-fn add(builder: &mut Builder, db: usize, replayed: Replayed, facts: &mut Facts) {
+fn add(builder: &mut VersionsBuilder, db: usize, replayed: Replayed, facts: &mut Facts) {
     facts.damage.extend(replayed.problems);
     builder.remove(db, &replayed.refuted);
     let Some(span) = facts.span else { return };

@@ -6,7 +6,7 @@ use super::bolt::{Bolt, Damage, Pair, Walk, freelist};
 use super::buckets::{MetaBucket, alarm, member};
 use super::free_pages;
 use super::mvcc::{KeyValuePlaces, RevisionKey};
-use crate::versions::{Builder, Layer, Location, StoredChange};
+use crate::versions::{Layer, Location, StoredChange, VersionsBuilder};
 use crate::{EventKind, Member, Origin, Revision, RevisionSpan};
 
 /// What a database says besides its revisions.
@@ -41,7 +41,7 @@ pub(super) struct Facts {
 /// # Errors
 ///
 /// A fragment, where the file is bbolt's but not etcd's, holds nothing that can be read, or does not fit the index.
-pub(super) fn read(bolt: &Bolt, builder: &mut Builder) -> Result<(usize, Facts), String> {
+pub(super) fn read(bolt: &Bolt, builder: &mut VersionsBuilder) -> Result<(usize, Facts), String> {
     let mut facts = Facts { file_bytes: bolt.image.len() as u64, damage: bolt.problems.clone(), ..Facts::default() };
     let mut walk = Walk::new(bolt);
     let image = builder.image(bolt.image.clone()).ok_or("too many files at once")?;
@@ -142,7 +142,7 @@ struct Reader<'a> {
     image: &'a Bytes,
     id: u16,
     layer: usize,
-    builder: &'a mut Builder,
+    builder: &'a mut VersionsBuilder,
     /// The change read last.
     last: Option<(i64, i64)>,
     newest: i64,

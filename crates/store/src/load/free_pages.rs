@@ -11,13 +11,13 @@ use std::ops::RangeInclusive;
 use super::bolt::{Bolt, StalePage, Visited};
 use super::db_file;
 use super::mvcc::RevisionKey;
-use crate::versions::{Builder, Layer, Location, StoredChange};
+use crate::versions::{Layer, Location, StoredChange, VersionsBuilder};
 use crate::{Origin, RevisionSpan};
 
 /// Adds the changes of `bolt`'s unreachable leaf pages to `builder`, as a layer that answers for no revision.
 ///
 /// Above the last compaction the tree is complete, so nothing there can be missing from it; `reached` are the pages of trees.
-pub(super) fn read(bolt: &Bolt, image: u16, reached: &Visited, span: RevisionSpan, builder: &mut Builder) {
+pub(super) fn read(bolt: &Bolt, image: u16, reached: &Visited, span: RevisionSpan, builder: &mut VersionsBuilder) {
     let Some(compacted) = span.compacted else { return };
     let Some(layer) = builder.layer(Layer::default()) else { return };
     unreached(bolt, image, reached, |found| found.main <= compacted.0).for_each(|found| builder.push(layer, found));
@@ -31,7 +31,7 @@ pub(super) fn rescue(
     reached: &Visited,
     revisions: RangeInclusive<i64>,
     layer: usize,
-    builder: &mut Builder,
+    builder: &mut VersionsBuilder,
 ) -> Option<(usize, i64, i64)> {
     let known: HashSet<(i64, i64)> = builder.changes_of(layer).map(|found| (found.main, found.sub)).collect();
     let is_lost = |found: &StoredChange| revisions.contains(&found.main) && !known.contains(&(found.main, found.sub));

@@ -7,9 +7,9 @@ use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
 use super::db_file::Facts;
-use super::wal::{self, KeyState, Known, LogChange, Logged, Request, Run, Store};
+use super::wal::{self, KeyState, KnownPut, LogChange, Logged, Request, Run, Store};
 use crate::EventKind;
-use crate::versions::{Builder, Location, StoredChange};
+use crate::versions::{Location, StoredChange, VersionsBuilder};
 
 /// The changes of a run of entries.
 #[derive(Default)]
@@ -25,7 +25,7 @@ pub(super) struct Replayed {
 
 /// What a replay needs.
 pub(super) struct Replay<'a> {
-    pub builder: &'a Builder,
+    pub builder: &'a VersionsBuilder,
     /// The images of the log's files.
     pub images: &'a [u16],
     /// The database's layer.
@@ -71,10 +71,10 @@ impl Replay<'_> {
             Logged { image, file, request: Request::of_entry(entry) }
         });
         let puts = self.builder.changes_of(self.layer).filter(|found| found.kind == EventKind::Put);
-        let known: Vec<Known<'_>> = puts
+        let known: Vec<KnownPut<'_>> = puts
             .map(|found| {
                 let StoredChange { main, create_revision, version, .. } = *found;
-                Known { key: self.builder.bytes(found.key), value: self.builder.bytes(found.value), main, create_revision, version }
+                KnownPut { key: self.builder.bytes(found.key), value: self.builder.bytes(found.value), main, create_revision, version }
             })
             .collect();
         let changes = wal::recover(&logged.collect::<Vec<_>>(), &known, reached);
@@ -141,10 +141,10 @@ impl Replay<'_> {
     }
 
     /// Holds the database's changes against the log's. Only a log that is `whole` has all changes up to its last.
-    fn compare(&self, changes: &[LogChange], whole: bool) -> Comparison {
+    fn compare(&self, changes: &[LogChange], whole: bool) -> LogComparison {
         let by_place: HashMap<(i64, i64), &LogChange> = changes.iter().map(|change| ((change.main, change.sub), change)).collect();
         let last = changes.last().map_or(0, |change| change.main);
-        let mut comparison = Comparison::default();
+        let mut comparison = LogComparison::default();
         for found in self.builder.changes_of(self.layer).filter(|found| found.main <= last) {
             let place = (found.main, found.sub);
             let change = by_place.get(&place).copied();
@@ -159,10 +159,10 @@ impl Replay<'_> {
         comparison
     }
 
-    fn difference(&self, change: Option<&LogChange>, found: &StoredChange) -> Difference {
+    fn difference(&self, change: Option<&LogChange>, found: &StoredChange) -> LogDifference {
         let text = |key: Location| String::from_utf8_lossy(self.builder.bytes(key)).into_owned();
         let same = |one: Location, other: Location| self.builder.bytes(one) == self.builder.bytes(other);
-        Difference {
+        LogDifference {
             place: (found.main, found.sub),
             is_similar: change.is_some_and(|change| same(change.key, found.key) || same(change.version.value, found.value)),
             problem: match change {
@@ -210,15 +210,15 @@ impl Replay<'_> {
 
 /// The database held against the log.
 #[derive(Default)]
-struct Comparison {
+struct LogComparison {
     same: usize,
     last_same: Option<(i64, i64)>,
     /// Ascending.
-    differing: Vec<Difference>,
+    differing: Vec<LogDifference>,
 }
 
 /// A change on which the database and the log differ.
-struct Difference {
+struct LogDifference {
     place: (i64, i64),
     /// Whether they have the same key or the same value.
     is_similar: bool,
@@ -226,7 +226,7 @@ struct Difference {
     problem: String,
 }
 
-impl Comparison {
+impl LogComparison {
     fn into_replayed(self) -> Replayed {
         /// More are not listed one by one.
         const MOST: usize = 20;

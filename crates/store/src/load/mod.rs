@@ -24,7 +24,7 @@ use image::Image;
 use objects::Objects;
 
 use super::memory::MemorySource;
-use super::versions::Builder;
+use super::versions::VersionsBuilder;
 use super::{Error, Origin, Result, Source, SourceKind, SourceStatus};
 
 pub use mapped::file_at as mapped_file_at;
@@ -63,7 +63,7 @@ pub fn open(paths: &[String], key_of: &KeyOf<'_>) -> Result<Box<dyn Source>> {
 ///
 /// As of [`open`].
 pub fn open_within(paths: &[String], limits: &Limits, key_of: &KeyOf<'_>) -> Result<Box<dyn Source>> {
-    let mut builder = Builder::default();
+    let mut builder = VersionsBuilder::default();
     let mut objects = Objects::new(key_of);
     let mut loaded = Vec::new();
     for path in paths {
@@ -78,7 +78,7 @@ pub fn open_within(paths: &[String], limits: &Limits, key_of: &KeyOf<'_>) -> Res
 ///
 /// [`Error::Format`], as of [`open`].
 pub fn open_bytes(name: &str, bytes: Bytes, limits: &Limits, key_of: &KeyOf<'_>) -> Result<Box<dyn Source>> {
-    let mut builder = Builder::default();
+    let mut builder = VersionsBuilder::default();
     let mut objects = Objects::new(key_of);
     let image = Image::of_bytes(name, bytes, limits)?;
     let loaded = load_image(name, image, &mut builder, &mut objects).map_err(|problem| problem.of(name))?;
@@ -91,7 +91,7 @@ pub fn open_bytes(name: &str, bytes: Bytes, limits: &Limits, key_of: &KeyOf<'_>)
 ///
 /// [`Error::Format`], as of [`open`].
 pub fn open_member(name: &str, db: Bytes, log: Vec<(String, Bytes)>) -> Result<Box<dyn Source>> {
-    let mut builder = Builder::default();
+    let mut builder = VersionsBuilder::default();
     let db = Image { bytes: db, copied_while_open: false, cut: None };
     let read = data_dir::read_files(db, wal::Log::of_files(log), &mut builder);
     let (facts, cluster_id) = read.map_err(|problem| problem.of(name))?;
@@ -100,7 +100,7 @@ pub fn open_member(name: &str, db: Bytes, log: Vec<(String, Bytes)>) -> Result<B
 }
 
 /// What a damaged file lacks is no loss where a whole one has every revision of it: then that one answers in its place.
-fn replace_damaged(builder: &mut Builder, loaded: &mut [Loaded]) {
+fn replace_damaged(builder: &mut VersionsBuilder, loaded: &mut [Loaded]) {
     let covers = |one: &Loaded, other: &Loaded| {
         let spans = one.facts.span.zip(other.facts.span);
         one.facts.damage.is_empty() && spans.is_some_and(|(one, other)| one.oldest <= other.oldest && other.newest <= one.newest)
@@ -116,7 +116,7 @@ fn replace_damaged(builder: &mut Builder, loaded: &mut [Loaded]) {
 }
 
 /// Makes a source of what was loaded.
-fn finish(name: String, mut builder: Builder, objects: Objects<'_>, mut loaded: Vec<Loaded>) -> Result<Box<dyn Source>> {
+fn finish(name: String, mut builder: VersionsBuilder, objects: Objects<'_>, mut loaded: Vec<Loaded>) -> Result<Box<dyn Source>> {
     if !objects.is_empty() {
         finish_objects(objects, &mut builder, &mut loaded).map_err(|problem| Error::Format { path: name.clone(), problem })?;
     }
@@ -187,7 +187,7 @@ impl From<String> for Problem {
 }
 
 /// Adds the objects of all files that hold objects, as one state.
-fn finish_objects(objects: Objects<'_>, builder: &mut Builder, loaded: &mut [Loaded]) -> std::result::Result<(), String> {
+fn finish_objects(objects: Objects<'_>, builder: &mut VersionsBuilder, loaded: &mut [Loaded]) -> std::result::Result<(), String> {
     let of_objects: Vec<usize> = (0..loaded.len()).filter(|&place| loaded[place].kind == SourceKind::Objects).collect();
     if of_objects.len() < loaded.len() {
         return Err("API objects and etcd's own files cannot be read together; name one or the other".to_owned());
@@ -198,7 +198,7 @@ fn finish_objects(objects: Objects<'_>, builder: &mut Builder, loaded: &mut [Loa
     Ok(())
 }
 
-fn load(path: &str, limits: &Limits, builder: &mut Builder, objects: &mut Objects<'_>) -> Result<Loaded, Problem> {
+fn load(path: &str, limits: &Limits, builder: &mut VersionsBuilder, objects: &mut Objects<'_>) -> Result<Loaded, Problem> {
     if image::is_directory(path) {
         let (facts, cluster_id) = data_dir::read(Path::new(path), limits, builder)?;
         return Ok(Loaded { kind: SourceKind::DataDir, path: path.to_owned(), facts, cluster_id, checksum: None });
@@ -206,7 +206,7 @@ fn load(path: &str, limits: &Limits, builder: &mut Builder, objects: &mut Object
     load_image(path, image::open(path, limits)?, builder, objects)
 }
 
-fn load_image(path: &str, image: Image, builder: &mut Builder, objects: &mut Objects<'_>) -> Result<Loaded, Problem> {
+fn load_image(path: &str, image: Image, builder: &mut VersionsBuilder, objects: &mut Objects<'_>) -> Result<Loaded, Problem> {
     let path = path.to_owned();
     if image.bytes.is_empty() {
         return Err(Problem::Format("is empty; take a new snapshot with `etcdctl snapshot save`".to_owned()));

@@ -9,14 +9,14 @@ use crate::{EventKind, Origin, Revision, RevisionSpan};
 
 /// Collects what loaders find.
 #[derive(Default)]
-pub(crate) struct Builder {
+pub(crate) struct VersionsBuilder {
     images: Vec<Bytes>,
     layers: Vec<Layer>,
     found: Vec<(StoredChange, u16)>,
     skipped: Vec<i64>,
 }
 
-impl Builder {
+impl VersionsBuilder {
     /// Adds bytes that changes will point into.
     pub(crate) fn image(&mut self, image: Bytes) -> Option<u16> {
         self.images.push(image);

@@ -88,15 +88,15 @@ impl Versions {
             .collect();
         let hole = |main: &i64| format!("revision {main} has lost changes: later ones of it are there, earlier ones are not");
         sentences.extend(listed(holes.iter().map(hole), "revisions have lost changes"));
-        let known = Known { layer, span, gaps: &gaps, holes: &holes };
+        let known = KnownLosses { layer, span, gaps: &gaps, holes: &holes };
         let broken = (0..self.key_count()).flat_map(|key| self.breaks(key, &known));
         sentences.extend(listed(broken, "versions of keys are missing or cannot be"));
         sentences
     }
 
     /// Where the versions of a key do not follow each other, unless what is known to be missing explains it; each a sentence.
-    fn breaks(&self, key: u32, known: &Known<'_>) -> Vec<String> {
-        let Known { layer, span, .. } = *known;
+    fn breaks(&self, key: u32, known: &KnownLosses<'_>) -> Vec<String> {
+        let KnownLosses { layer, span, .. } = *known;
         let first = first_complete(span);
         let name = || String::from_utf8_lossy(&self.key_bytes[self.key_range(key)]).into_owned();
         let versions = self.versions_of(key).iter().map(|&index| &self.versions[index as usize]);
@@ -120,14 +120,14 @@ impl Versions {
 }
 
 /// What is known to be missing from a layer.
-struct Known<'a> {
+struct KnownLosses<'a> {
     layer: usize,
     span: RevisionSpan,
     gaps: &'a [(i64, i64)],
     holes: &'a [i64],
 }
 
-impl Known<'_> {
+impl KnownLosses<'_> {
     /// Whether something between two revisions is known to be missing.
     fn explains(&self, after: i64, upto: i64) -> bool {
         let gap = self.gaps.partition_point(|gap| gap.1 <= after);

@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use super::{Event, EventKind, KeyRange, KeyValue, Origin, Revision, RevisionSpan, Want};
 
-pub(super) use builder::Builder;
+pub(super) use builder::VersionsBuilder;
 
 /// Bytes that lie in one of the images.
 #[derive(Clone, Copy, Debug, Default)]

@@ -22,10 +22,10 @@ use super::pods::Pods;
 struct Last {
     /// The pod decided on, which may have been another of that name.
     uid: Arc<str>,
-    shown: Shown,
+    shown: ListedDecision,
 }
 
-enum Shown {
+enum ListedDecision {
     Line(Line),
     /// A JSON document.
     Document(Vec<u8>),
@@ -42,11 +42,11 @@ impl Decisions<'_, '_> {
     /// Keeps an explanation in place of an earlier one of its pod.
     fn keep(&mut self, explanation: &Explanation, replay: &Replay) -> Result<()> {
         let shown = if self.writer.is_text() {
-            Shown::Line(Line::new(explanation))
+            ListedDecision::Line(Line::new(explanation))
         } else {
             let mut document = Vec::new();
             self.writer.document(explanation, replay, &mut document)?;
-            Shown::Document(document)
+            ListedDecision::Document(document)
         };
         self.summary.assume(explanation);
         let pod = &explanation.attempt.pod;
@@ -60,7 +60,7 @@ impl Decisions<'_, '_> {
         let there: Vec<Arc<PodInfo>> = replay.state().pods().filter(wanted).cloned().collect();
         for pod in there {
             match self.by_pod.get_mut(&pod.key()).filter(|last| last.uid == pod.uid) {
-                Some(Last { shown: Shown::Line(line), .. }) if pod.node_name.is_none() && !pod.finished => line.waits(),
+                Some(Last { shown: ListedDecision::Line(line), .. }) if pod.node_name.is_none() && !pod.finished => line.waits(),
                 Some(_) => {}
                 None => {
                     let bound = pod.node_name.is_some();
@@ -103,7 +103,7 @@ pub(super) async fn run(
     }
     let found = by_pod.len();
     let lines: Vec<&Line> =
-        by_pod.values().filter_map(|last| if let Shown::Line(line) = &last.shown { Some(line) } else { None }).collect();
+        by_pod.values().filter_map(|last| if let ListedDecision::Line(line) = &last.shown { Some(line) } else { None }).collect();
     if !lines.is_empty() {
         let shown = writer.shown();
         table::write(lines.iter().copied(), session.args.all_namespaces, shown, writer.out)?;
@@ -111,7 +111,7 @@ pub(super) async fn run(
         summary.write(shown, writer.out)?;
     }
     for last in by_pod.values() {
-        if let Shown::Document(document) = &last.shown {
+        if let ListedDecision::Document(document) = &last.shown {
             writer.separate()?;
             writer.out.write_all(document)?;
         }

@@ -16,7 +16,7 @@ use bytes::Bytes;
 use serde_json::{Map, Value};
 
 use super::KeyOf;
-use crate::versions::{Builder, Layer, Location, StoredChange};
+use crate::versions::{Layer, Location, StoredChange, VersionsBuilder};
 use crate::{EventKind, Origin, Revision, RevisionSpan};
 
 /// Bytes of compact JSON that are kept in one piece.
@@ -202,7 +202,7 @@ impl<'k> Objects<'k> {
     /// # Errors
     ///
     /// A fragment, where there are too many files.
-    pub(super) fn finish(mut self, builder: &mut Builder) -> Result<Vec<(usize, String)>, String> {
+    pub(super) fn finish(mut self, builder: &mut VersionsBuilder) -> Result<Vec<(usize, String)>, String> {
         const TOO_MANY: &str = "too many files at once";
         self.close_piece();
         self.ask_again();

@@ -14,7 +14,7 @@ type Fixed = (usize, i64);
 /// Finds the revisions of `candidates`, given those known from the database, and the revision reached after all of them, if known.
 /// A candidate that failed or whose revision is uncertain gets none.
 pub(super) fn revisions(candidates: &[Candidate<'_>], from_database: &[Fixed], reached: Option<i64>) -> Vec<Option<i64>> {
-    let mut alignment = Alignment { candidates, revisions: vec![None; candidates.len()], failed: repeated(candidates) };
+    let mut alignment = RevisionAssignment { candidates, revisions: vec![None; candidates.len()], failed: repeated(candidates) };
     for &(index, revision) in increasing(from_database) {
         alignment.revisions[index] = Some(revision);
     }
@@ -40,13 +40,13 @@ fn repeated(candidates: &[Candidate<'_>]) -> Vec<bool> {
     candidates.iter().map(is_repeated).collect()
 }
 
-struct Alignment<'a> {
+struct RevisionAssignment<'a> {
     candidates: &'a [Candidate<'a>],
     revisions: Vec<Option<i64>>,
     failed: Vec<bool>,
 }
 
-impl Alignment<'_> {
+impl RevisionAssignment<'_> {
     fn known(&self) -> usize {
         self.revisions.iter().flatten().count() + self.failed.iter().filter(|&&failed| failed).count()
     }

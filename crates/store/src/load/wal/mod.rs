@@ -14,6 +14,6 @@ mod request;
 mod tests;
 
 pub(super) use log::{Log, Run};
-pub(super) use recover::{Known, Logged, changes as recover};
+pub(super) use recover::{KnownPut, Logged, changes as recover};
 pub(super) use replay::{KeyState, LogChange, Store};
 pub(super) use request::Request;

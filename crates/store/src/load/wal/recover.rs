@@ -21,7 +21,7 @@ pub(crate) struct Logged<'a> {
 }
 
 /// A put that the database still has.
-pub(crate) struct Known<'a> {
+pub(crate) struct KnownPut<'a> {
     pub key: &'a [u8],
     pub value: &'a [u8],
     pub main: i64,
@@ -31,7 +31,7 @@ pub(crate) struct Known<'a> {
 
 /// Returns the changes whose revision is certain, ascending. `reached` is the revision after the last of `log`, if known. A version
 /// (and create revision) that is not known is 0.
-pub(crate) fn changes(log: &[Logged<'_>], known: &[Known<'_>], reached: Option<i64>) -> Vec<LogChange> {
+pub(crate) fn changes(log: &[Logged<'_>], known: &[KnownPut<'_>], reached: Option<i64>) -> Vec<LogChange> {
     let candidates = candidates(log.iter().map(|logged| logged.request.as_ref()));
     let operations: Vec<Option<&Operation>> = candidates
         .iter()
@@ -68,7 +68,7 @@ pub(crate) fn changes(log: &[Logged<'_>], known: &[Known<'_>], reached: Option<i
 }
 
 /// Puts of which the log and the database have exactly one each.
-fn fixed_points(candidates: &[Candidate<'_>], operations: &[Option<&Operation>], known: &[Known<'_>]) -> Vec<(usize, i64)> {
+fn fixed_points(candidates: &[Candidate<'_>], operations: &[Option<&Operation>], known: &[KnownPut<'_>]) -> Vec<(usize, i64)> {
     let mut in_database: HashMap<(&[u8], &[u8]), Option<i64>> = HashMap::new();
     for put in known {
         in_database.entry((put.key, put.value)).and_modify(|main| *main = None).or_insert(Some(put.main));
@@ -96,7 +96,7 @@ struct Chains<'a> {
 }
 
 impl<'a> Chains<'a> {
-    fn new(known: &[Known<'a>]) -> Self {
+    fn new(known: &[KnownPut<'a>]) -> Self {
         Self {
             of_key: HashMap::new(),
             versions: known.iter().map(|put| ((put.key, put.main), (put.create_revision, put.version))).collect(),
