@@ -61,7 +61,7 @@ fn answer(rows: &[AuditRow]) -> String {
     let broken: u64 = rows.iter().filter(|row| row.promise.is_broken()).map(|row| row.values).sum();
     if rows.iter().all(|row| row.promise == Promise::NotAsked) {
         let sealed: u64 = rows.iter().filter(|row| row.scheme != Scheme::Identity).map(|row| row.values).sum();
-        return format!("{sealed} of {total} values are sealed; --encryption-config FILE tells whether that is as it should be");
+        return format!("{sealed} of {total} values are sealed; --encryption-config FILE checks them against the configuration");
     }
     let unknown: u64 = rows.iter().filter(|row| row.promise == Promise::Unknown).map(|row| row.values).sum();
     match broken {

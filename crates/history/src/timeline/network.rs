@@ -91,16 +91,16 @@ fn addresses(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
     let (old, new) = (before.map(standings).unwrap_or_default(), standings(after));
     let is_ready = |standings: &BTreeMap<String, Standing>, name: &String| standings.get(name) == Some(&Standing::Ready);
     let ready = new.values().filter(|standing| **standing == Standing::Ready).count();
-    let mut tell = |phase, names: Vec<&String>| {
+    let mut add = |phase, names: Vec<&String>| {
         if !names.is_empty() {
             steps.push(Step::new(phase, StepDetail::Endpoints { names: names.into_iter().cloned().collect(), ready }));
         }
     };
     let turned = |to: Standing| new.iter().filter(move |(_, standing)| **standing == to).map(|(name, _)| name);
-    tell(StepKind::EndpointsReady, turned(Standing::Ready).filter(|name| !is_ready(&old, name)).collect());
-    tell(StepKind::EndpointsNotReady, turned(Standing::NotReady).filter(|name| is_ready(&old, name)).collect());
-    tell(StepKind::EndpointsTerminating, turned(Standing::Terminating).filter(|name| is_ready(&old, name)).collect());
-    tell(StepKind::EndpointsGone, old.keys().filter(|name| is_ready(&old, name) && !new.contains_key(*name)).collect());
+    add(StepKind::EndpointsReady, turned(Standing::Ready).filter(|name| !is_ready(&old, name)).collect());
+    add(StepKind::EndpointsNotReady, turned(Standing::NotReady).filter(|name| is_ready(&old, name)).collect());
+    add(StepKind::EndpointsTerminating, turned(Standing::Terminating).filter(|name| is_ready(&old, name)).collect());
+    add(StepKind::EndpointsGone, old.keys().filter(|name| is_ready(&old, name) && !new.contains_key(*name)).collect());
     if ready == 0 && old.values().any(|standing| *standing == Standing::Ready) {
         steps.push(Step::new(StepKind::NoEndpoints, StepDetail::None));
     }

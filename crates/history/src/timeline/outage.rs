@@ -95,12 +95,12 @@ pub(super) fn outages(node: &Timeline, pods: &[&Timeline]) -> Vec<Outage> {
 /// The times in which a node was cordoned, and the pods that left it then.
 pub(super) fn cordons(node: &Timeline, pods: &[&Timeline]) -> Vec<Cordon> {
     let cordoned = node.phases.iter().filter(|phase| phase.phase == StepKind::Cordoned);
-    let told = cordoned.map(|from| {
+    let cordons = cordoned.map(|from| {
         let until = next(node, &[StepKind::Uncordoned], from.revision);
         let left = left(node, pods, from.revision, until.map(|until| until.revision));
         Cordon { from: from.clone(), until: until.cloned(), left: fates(&left, pods) }
     });
-    told.collect()
+    cordons.collect()
 }
 
 /// The first phase of these names after a revision.
@@ -133,13 +133,13 @@ fn fates(left: &[(&Timeline, &Phase)], pods: &[&Timeline]) -> Vec<(String, Fate)
     let mut taken: Vec<&Timeline> = Vec::new();
     let mut in_order = left.to_vec();
     in_order.sort_by_key(|(_, phase)| phase.revision);
-    let told = in_order.into_iter().map(|(pod, lost)| {
+    let replacements = in_order.into_iter().map(|(pod, lost)| {
         let free: Vec<&Timeline> = pods.iter().copied().filter(|other| !taken.iter().any(|known| std::ptr::eq(*known, *other))).collect();
         let (fate, by) = fate(pod, &free, lost);
         taken.extend(by);
         (pod.subject.name.clone(), fate)
     });
-    told.collect()
+    replacements.collect()
 }
 
 fn fate<'a>(pod: &'a Timeline, pods: &[&'a Timeline], lost: &Phase) -> (Fate, Option<&'a Timeline>) {

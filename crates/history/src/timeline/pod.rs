@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{ContainerExit, Step, StepDetail, StepKind, condition, generic, items, named, resize, turned, why};
 
-/// Whether somebody may change this of a pod, and no other step tells it; what else changes in spec are defaults that came later.
+/// Whether somebody may change this of a pod, and no other step shows it; other changes in spec are defaults that were added later.
 fn is_news(path: &str) -> bool {
     let allowed = ["metadata.", "spec.tolerations", "spec.activeDeadlineSeconds", "spec.terminationGracePeriodSeconds"];
     allowed.iter().any(|start| path.starts_with(start))
@@ -159,7 +159,7 @@ fn ending(before: &Value, after: &Value, steps: &mut Vec<Step>) {
     if let Some((_, "True", marked)) = turned(Some(before), after, "DisruptionTarget") {
         steps.push(Step::new(StepKind::Evicted, why(marked)));
     }
-    // The kubelet evicts under pressure by failing the pod; since 1.26 it says so in DisruptionTarget too.
+    // The kubelet evicts under pressure by failing the pod; since 1.26 it also sets DisruptionTarget.
     let evicted = |pod: &Value| pod["status"]["reason"] == "Evicted";
     if evicted(after) && !evicted(before) && !steps.iter().any(|step| step.phase == StepKind::Evicted) {
         steps.push(Step::new(StepKind::Evicted, why(&after["status"])));
