@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn with_nothing_given_etcdctls_defaults_hold_and_the_user_is_told() {
+    fn with_nothing_given_etcdctls_defaults_hold_and_the_user_is_notified() {
         let (config, note) = resolved(&ConnectionArgs::default(), &[]).unwrap();
         assert_eq!(config.endpoints, ["127.0.0.1:2379"]);
         assert_eq!((config.dial_timeout, config.command_timeout), (Duration::from_secs(2), Duration::from_secs(5)));

@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn doubt_is_told() {
+    fn uncertainty_is_shown() {
         let at = |milliseconds, error| Dated { time: jiff::Timestamp::from_millisecond(milliseconds).unwrap(), error };
         assert_eq!(between(at(1000, 0.1), at(3500, 0.1)), "2.5 s");
         assert_eq!(between(at(1000, 0.3), at(1200, 0.2)), "<700 ms");

@@ -96,7 +96,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn values_are_told_in_a_few_words() {
+    fn values_are_shown_in_a_few_words() {
         assert_eq!(state(&json!({"terminated": {"reason": "Error", "exitCode": 1}})), "terminated: Error (exit 1)");
         assert_eq!(condition(&json!({"status": "False", "reason": "X", "message": "y"})), "False X: y");
         assert_eq!(plain(&json!({"cpu": "1", "l": [1, ""]})), "{cpu: 1, l: [1, \"\"]}");

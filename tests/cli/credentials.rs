@@ -14,7 +14,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, tcgetattr};
 
 #[test]
-fn a_password_in_an_endpoint_is_refused_unsaid() {
+fn a_password_in_an_endpoint_is_refused_and_not_printed() {
     let endpoints = [
         "https://root:hunter2@127.0.0.1:1",
         "root:hunter2@127.0.0.1:1",
@@ -27,15 +27,15 @@ fn a_password_in_an_endpoint_is_refused_unsaid() {
         for format in ["table", "json"] {
             for command in ["status", "ls"] {
                 let output = ketcd().args([command, "-o", format, "--endpoints", endpoint]).output().unwrap();
-                unsaid(&output, endpoint);
+                refused_without_the_password(&output, endpoint);
             }
         }
-        unsaid(&ketcd().arg("status").env("ETCDCTL_ENDPOINTS", endpoint).output().unwrap(), endpoint);
+        refused_without_the_password(&ketcd().arg("status").env("ETCDCTL_ENDPOINTS", endpoint).output().unwrap(), endpoint);
     }
 }
 
 #[track_caller]
-fn unsaid(output: &Output, endpoint: &str) {
+fn refused_without_the_password(output: &Output, endpoint: &str) {
     let printed = all(output);
     assert_eq!(output.status.code(), Some(2), "{endpoint}: {printed}");
     assert!(!printed.contains("hun") && !printed.contains("ter2"), "{endpoint}: {printed}");
@@ -70,7 +70,7 @@ fn keys_that_everybody_can_read_are_named_once() {
 }
 
 #[test]
-fn a_server_that_is_not_verified_is_said_once() {
+fn a_server_that_is_not_verified_is_reported_once() {
     const CAUTION: &str = "the server's certificate is not verified (--insecure-skip-tls-verify): another may answer in etcd's place";
     for (arguments, times) in [
         (&["--insecure-skip-tls-verify", "--endpoints", &nobody("https://")][..], 1),

@@ -87,7 +87,7 @@ fn the_log_gives_back_what_was_compacted_and_what_the_database_did_not_have_yet(
 }
 
 #[test]
-fn a_log_and_its_database_tell_each_change_once() {
+fn a_log_and_its_database_show_each_change_once() {
     let directory = data_dir("k120-story/member.tar.zst");
     let snapshot = open(&[&capture("k120-story/snapshot.db.zst")]).unwrap();
     assert_eq!(events(&*open(&[directory.path()]).unwrap()), events(&*snapshot));
@@ -193,7 +193,7 @@ fn assert_true(event: &Event, truth: &Event) {
 
 /// What a log holds of compacted revisions when its own beginning is gone: whatever is shown is true, and most is shown.
 #[test]
-fn a_log_that_begins_later_still_tells_of_what_was_compacted() {
+fn a_log_that_begins_later_still_shows_what_was_compacted() {
     let directory = data_dir("k136-live/member.tar.zst");
     let place = |event: &Event| (event.revision, event.sub_revision);
     let truth: HashMap<_, _> = events(&*open(&[directory.path()]).unwrap()).into_iter().map(|event| (place(&event), event)).collect();
@@ -221,7 +221,7 @@ fn a_log_that_begins_later_still_tells_of_what_was_compacted() {
 }
 
 #[test]
-fn a_damaged_log_is_told_and_never_tells_wrong() {
+fn a_damaged_log_is_reported_and_never_shows_wrong_values() {
     let directory = data_dir("k136-live/member.tar.zst");
     let place = |event: &Event| (event.revision, event.sub_revision);
     let truth: HashMap<_, _> = events(&*open(&[directory.path()]).unwrap()).into_iter().map(|event| (place(&event), event)).collect();

@@ -119,7 +119,7 @@ fn a_node_that_does_not_exist() {
 }
 
 #[test]
-fn a_node_in_depth_tells_what_was_compared() {
+fn a_node_in_depth_shows_what_was_compared() {
     let running = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: q, namespace: default, uid: v, labels: {app: a}}\nspec: {nodeName: n1, containers: [{name: c, resources: {requests: {cpu: 3200m}}}]}\n";
     let printed = printed_by(&explain("{containers: [{name: c, resources: {requests: {cpu: '1'}}}]}", running, &["--node", "n1"]));
     assert!(printed.contains("n1 does not fit: NodeResourcesFit refuses"), "{printed}");
@@ -246,7 +246,7 @@ fn a_claim_for_one_pod_that_may_be_miscounted_is_a_caveat() {
 }
 
 #[test]
-fn a_tree_of_groups_is_told_from_the_top() {
+fn a_tree_of_groups_is_printed_from_the_top() {
     let group = |kind: &str, version: &str, name: &str, spec: &str| {
         format!(
             "---\napiVersion: scheduling.k8s.io/{version}\nkind: {kind}\nmetadata: {{name: {name}, namespace: default}}\nspec: {spec}\n"

@@ -91,7 +91,7 @@ fn every_change_of_a_database_is_read() {
 }
 
 #[test]
-fn compaction_leaves_gaps_that_are_told() {
+fn compaction_leaves_gaps_that_are_reported() {
     let source = open(&capture("k120-story/compacted.db.zst")).unwrap();
     let mut expected = 2;
     for item in items(&*source, KeyRange::all(), 1) {
@@ -229,7 +229,7 @@ fn gzip_is_read_too() {
 }
 
 #[test]
-fn one_broken_meta_page_is_told_and_two_are_an_error() {
+fn one_broken_meta_page_is_reported_and_two_are_an_error() {
     let whole = decompressed("k120-story/compacted.db.zst");
     for page in [0, 1] {
         let mut broken = whole.clone();
@@ -258,7 +258,7 @@ fn what_is_no_database_is_refused() {
 
 /// Damage in the middle of a file costs what it hit and never more, and is reported.
 #[test]
-fn damage_is_told_and_the_rest_is_read() {
+fn damage_is_reported_and_the_rest_is_read() {
     let whole = decompressed("k120-story/snapshot.db.zst");
     let all = events(&*open_bytes(&whole).unwrap(), KeyRange::all());
     let mut lost_some = 0;
@@ -322,7 +322,7 @@ fn api_objects_are_one_revision_however_they_are_written() {
 }
 
 #[test]
-fn objects_without_a_place_in_etcd_are_told() {
+fn objects_without_a_place_in_etcd_are_reported() {
     let text = "{\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"metadata\": {\"name\": \"a\", \"namespace\": \"x\"}}\n{\"apiVersion\": \"v9\", \"kind\": \"Odd\", \"metadata\": {\"name\": \"o\"}}";
     let (keys, _, revision, problems) = objects(text);
     assert_eq!((keys.len(), revision), (1, 1));
@@ -341,7 +341,7 @@ fn numbers_of_yaml_keep_their_text() {
 }
 
 #[test]
-fn damage_is_said_by_every_command() {
+fn damage_is_reported_by_every_command() {
     let mut broken = decompressed("k120-story/snapshot.db.zst");
     broken[300 * 4096..300 * 4096 + 64].fill(0xa5);
     let mut file = tempfile::NamedTempFile::new().unwrap();

@@ -127,7 +127,7 @@ fn is_in_history(phase: &Value, history: &Value) -> bool {
 }
 
 #[test]
-fn what_objects_tell_alone_is_in_their_history() {
+fn what_objects_alone_show_is_in_their_history() {
     for (name, revisions) in [("k120-story", ["700", "1100", "1786"]), ("k136-story", ["1300", "2000", "3190"])] {
         let history = documents(&stdout_of(&[&capture(name)], &["timeline", "-A", "-o", "ndjson"]));
         let history: HashMap<String, &Value> = history.iter().map(|story| (story["object"].to_string(), story)).collect();
@@ -155,7 +155,7 @@ fn what_objects_tell_alone_is_in_their_history() {
 }
 
 #[test]
-fn a_pod_alone_tells_its_story() {
+fn a_pod_alone_shows_its_steps() {
     let printed = printed("k136-story", "1300");
     let story: Value = serde_json::from_str(&stdout_of(&printed.files(), &["timeline", "pod/web/logged", "-o", "json"])).unwrap();
     let phases: Vec<&str> = story["phases"].as_array().unwrap().iter().map(|phase| phase["phase"].as_str().unwrap()).collect();
@@ -320,7 +320,7 @@ fn every_command_takes_objects() {
 }
 
 #[test]
-fn who_bound_a_pod_is_not_told_where_nothing_tells_it() {
+fn who_bound_a_pod_is_not_printed_where_nothing_shows_it() {
     let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"},
         "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}, "nodeInfo": {"kubeletVersion": "v1.36.0"}}});
     let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "x", "uid": "1"},

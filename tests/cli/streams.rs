@@ -168,7 +168,7 @@ fn a_file_that_shrinks_while_it_is_read_is_an_error() {
 
 /// A value that was changed in place: nothing but the checksum shows it.
 #[test]
-fn a_checksum_that_does_not_hold_is_told_by_every_command() {
+fn a_checksum_that_does_not_hold_is_reported_by_every_command() {
     let mut broken = decompressed("k120-story/snapshot.db.zst");
     let word = b"example.com/urgent:1";
     let at = broken.windows(word.len()).position(|bytes| bytes == word).unwrap();

@@ -232,7 +232,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 8, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn gaps_are_told_and_no_phase_is_invented(seed in any::<u64>(), kept in 0.2..0.95f64) {
+    fn gaps_are_reported_and_no_phase_is_invented(seed in any::<u64>(), kept in 0.2..0.95f64) {
         let (events, all) = some_events();
         let mut random = seed | 1;
         let mut keep = || {

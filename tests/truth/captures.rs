@@ -177,7 +177,7 @@ fn hold_scores(tally: &mut Tally, line: &Value, explanation: &Explanation) {
 }
 
 /// Whether an attempt is the one of a line.
-fn is_told(line: &Value, explanation: &Explanation) -> bool {
+fn is_of_line(line: &Value, explanation: &Explanation) -> bool {
     let attempt = &explanation.attempt;
     match (line["revision"].as_i64(), line["message"].as_str()) {
         (Some(revision), _) => explanation.evaluated_revision == revision,
@@ -199,7 +199,7 @@ fn compared(database: &Path, trace: &Path, scheduler: Scheduler) -> Tally {
     let mut last: BTreeMap<(String, Option<i64>, Option<String>), Tally> = BTreeMap::new();
     explain(database, scheduler, &lines.iter().map(pod).collect(), |explanation| {
         let name = explanation.attempt.pod.full_name();
-        for (key, line) in wanted.iter().filter(|((pod, ..), line)| *pod == name && is_told(line, &explanation)) {
+        for (key, line) in wanted.iter().filter(|((pod, ..), line)| *pod == name && is_of_line(line, &explanation)) {
             let mut tally = Tally::default();
             hold(&mut tally, line, &explanation);
             last.insert(key.clone(), tally);

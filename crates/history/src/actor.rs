@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_record_what_changed_tells_or_nothing_does() {
+    fn without_a_record_an_actor_is_inferred_from_what_changed_or_unknown() {
         let before = pod(&[], Some("n1"), json!({}));
         let started = pod(&[], Some("n1"), json!({"podIP": "10.0.0.1"}));
         assert_eq!(made_by(before.clone(), started), Some(("kubelet n1".into(), ActorFrom::Inferred)));

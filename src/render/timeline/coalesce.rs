@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_told_before_its_cause() {
+    fn nothing_is_listed_before_its_cause() {
         let (owner, pod) = (Some("rs/lab/web"), |n: i64| format!("pod/lab/web-{n}"));
         let entries = vec![
             entry(1, 0, &pod(1), owner, StepKind::Created),

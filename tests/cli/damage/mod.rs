@@ -193,7 +193,7 @@ fn check_snapshot(name: &str, seed: u64) -> BTreeMap<(Kind, Met), usize> {
 }
 
 /// Every kind of damage was reported at least sometimes.
-fn assert_told(met: &BTreeMap<(Kind, Met), usize>) {
+fn assert_reported(met: &BTreeMap<(Kind, Met), usize>) {
     for kind in KINDS {
         let of = |what: Met| met.get(&(kind, what)).copied().unwrap_or_default();
         assert!(of(Met::Reported) + of(Met::Refused) > 5, "{kind:?}: {met:?}");
@@ -203,13 +203,13 @@ fn assert_told(met: &BTreeMap<(Kind, Met), usize>) {
 }
 
 #[test]
-fn a_damaged_snapshot_is_told_or_true() {
-    assert_told(&check_snapshot("k120-story/snapshot.db.zst", 1));
+fn a_damaged_snapshot_is_reported_or_true() {
+    assert_reported(&check_snapshot("k120-story/snapshot.db.zst", 1));
 }
 
 #[test]
-fn a_damaged_encrypted_snapshot_is_told_or_true() {
-    assert_told(&check_snapshot("k136-encrypted/snapshot.db.zst", 2));
+fn a_damaged_encrypted_snapshot_is_reported_or_true() {
+    assert_reported(&check_snapshot("k136-encrypted/snapshot.db.zst", 2));
 }
 
 /// The files of a recorded member: its database, and its log as far as it was written.
@@ -234,7 +234,7 @@ fn member(name: &str) -> (Vec<u8>, Vec<u8>) {
 }
 
 #[test]
-fn a_damaged_data_dir_is_told_or_true() {
+fn a_damaged_data_dir_is_reported_or_true() {
     let (db, log) = member("k120-story/member.tar.zst");
     let written = log.iter().rposition(|&byte| byte != 0).unwrap() + 1;
     let truth = Truth::of(open_member(db.clone(), log.clone()).unwrap());

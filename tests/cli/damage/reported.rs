@@ -50,7 +50,7 @@ fn assert_one_of(reported: &[String], wanted: &str) {
 
 /// It showed the last minute's state as today's.
 #[test]
-fn a_lowered_count_of_elements_is_told_and_costs_nothing() {
+fn a_lowered_count_of_elements_is_reported_and_costs_nothing() {
     let (mut db, truth) = original();
     let (page, _, count) = leaf_of(&db, 1787);
     assert!(count > 1);
@@ -63,7 +63,7 @@ fn a_lowered_count_of_elements_is_told_and_costs_nothing() {
 
 /// It lost 1,784 of 1,786 revisions.
 #[test]
-fn a_root_moved_to_a_leaf_is_told() {
+fn a_root_moved_to_a_leaf_is_reported() {
     for (revision, wanted) in
         [(2, "pages that its tree does not reach hold revisions up to 1787"), (1787, "its tree has lost"), (900, "its tree has lost")]
     {
@@ -82,7 +82,7 @@ fn a_root_moved_to_a_leaf_is_told() {
 }
 
 #[test]
-fn missing_revisions_are_told_unless_another_file_has_them() {
+fn missing_revisions_are_reported_unless_another_file_has_them() {
     let (mut db, truth) = original();
     let (page, ..) = leaf_of(&db, 900);
     db[page * PAGE..][..PAGE].fill(0);
@@ -116,7 +116,7 @@ fn entry(db: &[u8], revision: u64) -> (usize, usize) {
 }
 
 #[test]
-fn numbers_that_cannot_be_are_told() {
+fn numbers_that_cannot_be_are_reported() {
     let (db, _) = original();
     // A sub-revision without the ones before it.
     let (key, _) = entry(&db, 900);

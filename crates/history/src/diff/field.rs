@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_alone_is_told_as_an_order() {
+    fn an_order_alone_is_shown_as_an_order() {
         let before = json!({"spec": {"containers": [{"name": "a"}, {"name": "b"}]}});
         let after = json!({"spec": {"containers": [{"name": "b"}, {"name": "a"}]}});
         assert_eq!(

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn canonical_text_is_told() {
+    fn canonical_text_is_recognised() {
         for text in [
             r#"{"f:metadata":{"f:labels":{".":{},"f:app":{}}},"f:spec":{"f:containers":{"k:{\"name\":\"a\"}":{".":{}},"k:{\"name\":\"b\"}":{}}}}"#,
             r#"[1,-20,0,true,false,null,"",[],{},[[]],{"":0}]"#,
@@ -234,7 +234,7 @@ mod tests {
     proptest! {
         /// What is recognised as canonical is what the parser writes.
         #[test]
-        fn no_other_text_is_told(text in r#"[\[{]{0,2}("(a|b|\\"|\\\\|<|é|\\n|.{0,12})"|[:,\[\]{}]|:|,|-?[0-9]{1,3}|true|null){0,9}[}\]]{0,2}"#) {
+        fn no_other_text_is_recognised(text in r#"[\[{]{0,2}("(a|b|\\"|\\\\|<|é|\\n|.{0,12})"|[:,\[\]{}]|:|,|-?[0-9]{1,3}|true|null){0,9}[}\]]{0,2}"#) {
             if is_canonical(text.as_bytes()) {
                 prop_assert!(is_kept(text.as_bytes(), Numbers::Go) && is_kept(text.as_bytes(), Numbers::Keep));
             }

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_told_by_their_first_bytes() {
+    fn values_are_recognised_by_their_first_bytes() {
         let pod = b"k8s\0\x0a\x09\x0a\x02v1\x12\x03Pod\x12\x02\x0a\x00\x1a\x00\x22\x00";
         let protobuf = Envelope::Protobuf { api_version: "v1".to_owned(), kind: "Pod".to_owned(), object: Span { start: 17, end: 19 } };
         assert_eq!(Envelope::of(pod), Ok(protobuf));

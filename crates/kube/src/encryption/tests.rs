@@ -81,7 +81,7 @@ fn json_and_the_old_kind_are_read() {
 }
 
 #[test]
-fn what_is_wrong_is_said_without_the_keys() {
+fn errors_do_not_hold_the_keys() {
     let secret = "QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUE=";
     let table = [
         (
@@ -153,7 +153,7 @@ fn kms_values_name_their_key_and_open_through_the_plugin() {
 }
 
 #[test]
-fn an_audit_tells_what_keeps_the_promise() {
+fn an_audit_shows_what_keeps_the_promise() {
     let config = config();
     let ring = KeyRing::new(&config).with_key_service(Arc::new(Plugin));
     let mut audit = Audit::new(Some(&config), &ring);

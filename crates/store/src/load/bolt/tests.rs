@@ -105,7 +105,7 @@ fn a_file_shorter_than_its_pages_is_read_as_far_as_it_goes() {
 }
 
 #[test]
-fn meta_pages_that_do_not_follow_each_other_are_told() {
+fn meta_pages_that_do_not_follow_each_other_are_reported() {
     let mut bytes = file(4096, &[spec("b", &some_pairs(3, 9), true)]);
     assert!(Bolt::open(Bytes::from(bytes.clone())).unwrap().problems.is_empty());
     bytes.copy_within(4096..8192, 0);
@@ -123,7 +123,7 @@ fn problems_of_page_2(change: impl Fn(&mut [u8])) -> (usize, Vec<String>) {
 }
 
 #[test]
-fn a_count_that_does_not_fit_the_layout_is_put_right_and_told() {
+fn a_count_that_does_not_fit_the_layout_is_corrected_and_reported() {
     for count in [1, 3, 5, 200] {
         let (read, problems) = problems_of_page_2(|page| page[10] = count);
         assert_eq!((read, &problems[..]), (40, &[format!("its header claims {count} elements, it holds 4")][..]));
@@ -145,7 +145,7 @@ fn an_element_that_does_not_fit_the_layout_is_left_out() {
 }
 
 #[test]
-fn a_page_whose_first_key_is_not_its_parents_is_told() {
+fn a_page_whose_first_key_is_not_its_parents_is_reported() {
     let pairs: Pairs = (0..40_u32).map(|n| ((2 * n).to_be_bytes().to_vec(), vec![7; 8])).collect();
     let mut bytes = file(4096, &[spec("b", &pairs, false)]);
     // The second leaf: its first key becomes 9.

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_come_out_is_not_said() {
+    fn what_does_not_hold_gets_no_revision() {
         check(&[update(b"a", 90), update(b"b", 0), update(b"c", 0), update(b"a", 101)], &[(3, 103)], None, &[101, 0, 0, 103]);
         check(&[update(b"x", 0), update(b"a", 90)], &[(1, 103)], None, &[0, 103]);
     }
