@@ -215,9 +215,9 @@ fn a_claim_without_times_is_found() {
         status: {allocation: {devices: {}}, devices: [{driver: d, pool: p, device: x, conditions: [{type: Ready, status: 'True', lastTransitionTime: null}]}]}\n";
     let spec = "{containers: [{name: c}], resourceClaims: [{name: r, resourceClaimName: my-pod-my-resource}]}";
     let output = explain(spec, claim, &["-o", "json"]);
-    let said = parsed(&output);
-    assert_eq!((output.status.code(), &said["message"]), (Some(0), &Value::Null), "{said:#}");
-    assert_eq!(said["nodes"][0]["feasible"], true, "{said:#}");
+    let explanation = parsed(&output);
+    assert_eq!((output.status.code(), &explanation["message"]), (Some(0), &Value::Null), "{explanation:#}");
+    assert_eq!(explanation["nodes"][0]["feasible"], true, "{explanation:#}");
 }
 
 /// A pod, an object that cannot be read, and the filter that looks it up.
@@ -279,23 +279,23 @@ const BROKEN: [(&str, &str, &str); 9] = [
 fn what_cannot_be_read_is_unknown_and_never_not_found() {
     for (spec, broken, plugin) in BROKEN {
         let output = explain(spec, broken, &["-o", "json"]);
-        let said = parsed(&output);
-        assert_eq!(output.status.code(), Some(2), "damaged data: {said:#}");
-        let node = said["nodes"].as_array().unwrap().iter().find(|node| node["name"] == "n1").unwrap();
+        let explanation = parsed(&output);
+        assert_eq!(output.status.code(), Some(2), "damaged data: {explanation:#}");
+        let node = explanation["nodes"].as_array().unwrap().iter().find(|node| node["name"] == "n1").unwrap();
         let filter = node["filters"].as_array().unwrap().iter().find(|filter| filter["plugin"] == plugin).unwrap();
         assert_eq!(filter["status"], "Unknown", "{broken}: {node:#}");
         let reason = filter["reasons"][0].as_str().unwrap();
         let wanted = ["x\" cannot be read: ", "n1\" cannot be read: "];
         assert!(wanted.iter().any(|wanted| reason.contains(wanted)), "{reason}");
-        assert!(!said.to_string().contains("not found") && said["verdict"] == "Unverifiable", "{said:#}");
+        assert!(!explanation.to_string().contains("not found") && explanation["verdict"] == "Unverifiable", "{explanation:#}");
     }
 }
 
 #[test]
 fn a_node_that_cannot_be_read_is_a_node_of_which_nothing_is_known() {
     let output = explain("{containers: [{name: c}]}", "apiVersion: v1\nkind: Node\nmetadata: {name: x}\nstatus: text\n", &["-o", "json"]);
-    let said = parsed(&output);
-    let node = said["nodes"].as_array().unwrap().iter().find(|node| node["name"] == "x").unwrap();
+    let explanation = parsed(&output);
+    let node = explanation["nodes"].as_array().unwrap().iter().find(|node| node["name"] == "x").unwrap();
     let filters = node["filters"].as_array().unwrap();
     assert!(filters.iter().all(|filter| filter["status"] == "Unknown"), "{node:#}");
     let reason = filters[0]["reasons"][0].as_str().unwrap();

@@ -76,7 +76,9 @@ pub(super) async fn run(session: &Session, args: &ReportArgs, out: &mut Output) 
     let mut notes = clock.problems().to_vec();
     notes.extend(decisions(session, &mut report, newest).await?);
     let reach = match span.compacted {
-        _ if session.source.is_one_moment() => "the state of one moment; what came before as far as the objects tell it".to_owned(),
+        _ if session.source.is_one_moment() => {
+            "the state of one moment; what came before is known only from the times in the objects".to_owned()
+        }
         None => "complete since the cluster began".to_owned(),
         Some(revision) => format!("revisions up to {revision} were compacted away"),
     };
@@ -96,7 +98,7 @@ async fn decisions(session: &Session, report: &mut Report, newest: Revision) -> 
     let clock = session.clock().await?;
     let version = feed.version(newest).await?;
     let note = format!(
-        "Decisions are judged by the default configuration of kube-scheduler {} ({}); its own is not stored in etcd.",
+        "Decisions are evaluated with the default configuration of kube-scheduler {} ({}); its own is not stored in etcd.",
         version.release,
         version_evidence(&version.evidence)
     );

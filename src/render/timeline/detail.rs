@@ -147,7 +147,7 @@ fn resources(changes: &[ResourceChange]) -> String {
 
 /// What changed in a pod template, and which one came back: `containers[main].image tomcat:8 → tomcat:9`.
 pub(super) fn template_change(change: &TemplateChange, undo: Option<&Undo>) -> String {
-    let told = match change {
+    let edits = match change {
         TemplateChange::Images(images) => images.join(", "),
         TemplateChange::Fields(edits) => {
             let edit = edits.iter().map(|edit| format!("{} {} → {}", edit.path, text(edit.before.as_ref()), text(edit.after.as_ref())));
@@ -155,9 +155,9 @@ pub(super) fn template_change(change: &TemplateChange, undo: Option<&Undo>) -> S
         }
     };
     match undo {
-        None => told,
-        Some(Undo { number: Some(number) }) => format!("back to revision {number}'s template: {told}"),
-        Some(Undo { number: None }) => format!("back to an earlier template: {told}"),
+        None => edits,
+        Some(Undo { number: Some(number) }) => format!("back to revision {number}'s template: {edits}"),
+        Some(Undo { number: None }) => format!("back to an earlier template: {edits}"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What steps tell in words: of each kind in every version of its API, and of one version of an object alone.
+//! Steps in words: of each kind in every version of its API, and of one version of an object alone.
 
 use bytes::Bytes;
 use ketcd_history::timeline::{Phase, StepDetector, phases_of_one_moment};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::detail;
 
 /// The steps that a change of an object shows.
-fn told(before: Option<&Value>, after: &Value) -> Vec<String> {
+fn texts(before: Option<&Value>, after: &Value) -> Vec<String> {
     let version = |object: &Value| ObjectVersion::from(Object::from(object.clone()));
     let change = Change {
         revision: Revision(2),
@@ -25,7 +25,7 @@ fn told(before: Option<&Value>, after: &Value) -> Vec<String> {
     steps.iter().map(|step| format!("{} {}", step.phase, detail(step.phase, &step.detail)).trim().to_owned()).collect()
 }
 
-/// The steps that a version tells of itself.
+/// The steps that a version alone shows.
 fn told_of_one_moment(object: &Value) -> Vec<String> {
     let phase = |phase: &Phase| {
         let at = phase.dated.unwrap().time.strftime("%H:%M:%S");
@@ -53,10 +53,10 @@ fn with(object: &Value, changes: &[(&str, Value)]) -> Value {
 fn an_autoscaler_in_every_version() {
     let v1 = json!({"kind": "HorizontalPodAutoscaler", "spec": {"maxReplicas": 5, "targetCPUUtilizationPercentage": 70}, "status": {"desiredReplicas": 2}});
     let up = with(&v1, &[("/status/desiredReplicas", json!(4)), ("/status/currentCPUUtilizationPercentage", json!(95))]);
-    assert_eq!(told(Some(&v1), &up), ["ScaledUp 2 → 4 replicas, cpu at 95% of 70%"]);
+    assert_eq!(texts(Some(&v1), &up), ["ScaledUp 2 → 4 replicas, cpu at 95% of 70%"]);
     let blind = r#"[{"type":"ScalingActive","status":"False","reason":"FailedGetResourceMetric","message":"no metrics"}]"#;
     let blind = with(&v1, &[("/metadata/annotations/autoscaling.alpha.kubernetes.io~1conditions", json!(blind))]);
-    assert_eq!(told(Some(&v1), &blind), ["NoMetrics FailedGetResourceMetric: no metrics"]);
+    assert_eq!(texts(Some(&v1), &blind), ["NoMetrics FailedGetResourceMetric: no metrics"]);
     for (current, target) in [
         (json!({"currentAverageUtilization": 20}), json!({"targetAverageUtilization": 60})),
         (json!({"current": {"averageUtilization": 20}}), json!({"target": {"averageUtilization": 60}})),
@@ -67,13 +67,13 @@ fn an_autoscaler_in_every_version() {
         };
         let v2 = json!({"kind": "HorizontalPodAutoscaler", "spec": {"maxReplicas": 5, "metrics": name(target)}, "status": {"desiredReplicas": 3}});
         let down = with(&v2, &[("/status/desiredReplicas", json!(1)), ("/status/currentMetrics", name(current))]);
-        assert_eq!(told(Some(&v2), &down), ["ScaledDown 3 → 1 replicas, memory at 20% of 60%"]);
+        assert_eq!(texts(Some(&v2), &down), ["ScaledDown 3 → 1 replicas, memory at 20% of 60%"]);
         let limited = json!([{"type": "ScalingLimited", "status": "True", "reason": "TooManyReplicas", "message": "at most 5"}]);
         let limited = with(&v2, &[("/status/conditions", limited), ("/spec/maxReplicas", json!(6))]);
-        assert_eq!(told(Some(&v2), &limited), ["Changed spec.maxReplicas 5 → 6", "ScalingLimited TooManyReplicas: at most 5"]);
+        assert_eq!(texts(Some(&v2), &limited), ["Changed spec.maxReplicas 5 → 6", "ScalingLimited TooManyReplicas: at most 5"]);
     }
     let spec = json!({"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "minReplicas": 2, "maxReplicas": 4});
-    assert_eq!(told(None, &json!({"kind": "HorizontalPodAutoscaler", "spec": spec})), ["Created scales Deployment web between 2 and 4"]);
+    assert_eq!(texts(None, &json!({"kind": "HorizontalPodAutoscaler", "spec": spec})), ["Created scales Deployment web between 2 and 4"]);
 }
 
 #[test]
@@ -88,30 +88,30 @@ fn addresses_of_both_kinds_of_endpoints() {
         json!({"kind": "EndpointSlice", "endpoints": ready.chain(not.iter().map(|name| one(name, Some(false)))).collect::<Vec<_>>()})
     };
     for of in [&old as &dyn Fn(&[&str], &[&str]) -> Value, &new] {
-        let steps = |before: Value, after: Value| told(Some(&before), &after);
+        let steps = |before: Value, after: Value| texts(Some(&before), &after);
         assert_eq!(steps(of(&["a"], &["b"]), of(&["a", "b"], &[])), ["EndpointsReady b; 2 ready"]);
         assert_eq!(steps(of(&["a", "b"], &[]), of(&["a"], &["b"])), ["EndpointsNotReady b; 1 ready"]);
         let gone = ["EndpointsGone a; 0 ready", "NoEndpoints no ready address is left: nothing answers here"];
         assert_eq!(steps(of(&["a"], &[]), of(&[], &[])), gone);
     }
     let terminating = json!({"kind": "EndpointSlice", "endpoints": [{"addresses": ["10.0.0.1"], "targetRef": {"name": "a"}, "conditions": {"ready": false, "serving": true, "terminating": true}}]});
-    assert_eq!(told(Some(&new(&["a"], &[])), &terminating)[0], "EndpointsTerminating a; 0 ready");
+    assert_eq!(texts(Some(&new(&["a"], &[])), &terminating)[0], "EndpointsTerminating a; 0 ready");
 }
 
 #[test]
 fn a_service_and_its_load_balancer() {
     let service = json!({"kind": "Service", "spec": {"type": "LoadBalancer", "clusterIP": "10.96.0.7", "ports": [{"port": 80}]}});
-    assert_eq!(told(None, &service), ["Created LoadBalancer 10.96.0.7, 80/TCP"]);
+    assert_eq!(texts(None, &service), ["Created LoadBalancer 10.96.0.7, 80/TCP"]);
     let ready = with(&service, &[("/status/loadBalancer/ingress", json!([{"ip": "192.0.2.1"}]))]);
-    assert_eq!(told(Some(&service), &ready), ["LoadBalancerReady 192.0.2.1"]);
-    assert_eq!(told(Some(&ready), &service), ["LoadBalancerGone 192.0.2.1"]);
+    assert_eq!(texts(Some(&service), &ready), ["LoadBalancerReady 192.0.2.1"]);
+    assert_eq!(texts(Some(&ready), &service), ["LoadBalancerGone 192.0.2.1"]);
 }
 
 #[test]
 fn a_claim_from_asked_to_resized() {
     let asked = json!({"kind": "PersistentVolumeClaim", "spec": {"storageClassName": "fast", "resources": {"requests": {"storage": "5Gi"}}}, "status": {"phase": "Pending"}});
-    let steps = |before: &Value, after: &Value| told(Some(before), after);
-    assert_eq!(told(None, &asked), ["Created 5Gi, class fast"]);
+    let steps = |before: &Value, after: &Value| texts(Some(before), after);
+    assert_eq!(texts(None, &asked), ["Created 5Gi, class fast"]);
     let selected = with(&asked, &[("/metadata/annotations/volume.kubernetes.io~1selected-node", json!("n1"))]);
     assert_eq!(steps(&asked, &selected), ["NodeSelected the volume is to be made for n1"]);
     for provisioner in ["volume.kubernetes.io~1storage-provisioner", "volume.beta.kubernetes.io~1storage-provisioner"] {
@@ -131,21 +131,21 @@ fn a_claim_from_asked_to_resized() {
 fn a_volume_and_its_attachment() {
     let volume = json!({"kind": "PersistentVolume", "metadata": {"annotations": {"pv.kubernetes.io/provisioned-by": "ebs.csi.aws.com"}},
         "spec": {"capacity": {"storage": "5Gi"}, "claimRef": {"namespace": "lab", "name": "data"}, "persistentVolumeReclaimPolicy": "Retain"}, "status": {"phase": "Bound"}});
-    assert_eq!(told(None, &volume)[0], "Created 5Gi, provisioned by ebs.csi.aws.com");
+    assert_eq!(texts(None, &volume)[0], "Created 5Gi, provisioned by ebs.csi.aws.com");
     let released = with(&volume, &[("/status/phase", json!("Released"))]);
-    assert_eq!(told(Some(&volume), &released), ["Released its claim is gone; reclaim policy Retain"]);
+    assert_eq!(texts(Some(&volume), &released), ["Released its claim is gone; reclaim policy Retain"]);
     let attachment = json!({"kind": "VolumeAttachment", "spec": {"nodeName": "n1", "source": {"persistentVolumeName": "pv-1"}}, "status": {"attached": false}});
     let failed = with(&attachment, &[("/status/attachError", json!({"message": "in use"}))]);
-    assert_eq!(told(Some(&attachment), &failed), ["AttachFailed in use"]);
+    assert_eq!(texts(Some(&attachment), &failed), ["AttachFailed in use"]);
     let attached = with(&failed, &[("/status", json!({"attached": true}))]);
-    assert_eq!(told(Some(&failed), &attached), ["Attached to n1"]);
+    assert_eq!(texts(Some(&failed), &attached), ["Attached to n1"]);
 }
 
 #[test]
 fn a_cron_job_and_its_jobs() {
     let idle = json!({"kind": "CronJob", "spec": {"schedule": "*/5 * * * *", "timeZone": "Europe/Paris"}, "status": {}});
-    let steps = |before: &Value, after: &Value| told(Some(before), after);
-    assert_eq!(told(None, &idle), ["Created schedule */5 * * * * in Europe/Paris"]);
+    let steps = |before: &Value, after: &Value| texts(Some(before), after);
+    assert_eq!(texts(None, &idle), ["Created schedule */5 * * * * in Europe/Paris"]);
     let active = json!({"active": [{"name": "c-1", "uid": "u"}], "lastScheduleTime": "2026-11-21T00:05:00Z"});
     let fired = with(&idle, &[("/status", active)]);
     assert_eq!(steps(&idle, &fired), ["Fired for 2026-11-21T00:05:00Z", "JobStarted c-1"]);
@@ -161,21 +161,21 @@ fn a_cron_job_and_its_jobs() {
 fn a_job_counts_those_that_only_ended() {
     let job = json!({"kind": "Job", "spec": {"completions": 3}, "status": {"active": 3}});
     let listed = with(&job, &[("/status", json!({"active": 1, "succeeded": 1, "uncountedTerminatedPods": {"succeeded": ["a"]}}))]);
-    assert_eq!(told(Some(&job), &listed), ["Progress 1 active, 2 of 3 succeeded"]);
+    assert_eq!(texts(Some(&job), &listed), ["Progress 1 active, 2 of 3 succeeded"]);
     let counted = with(&job, &[("/status", json!({"active": 1, "succeeded": 2}))]);
-    assert!(told(Some(&listed), &counted).is_empty());
+    assert!(texts(Some(&listed), &counted).is_empty());
     let failed = json!([{"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded", "message": "too often"}]);
     let failed = with(&job, &[("/status/conditions", failed)]);
-    assert_eq!(told(Some(&job), &failed), ["Failed BackoffLimitExceeded: too often"]);
+    assert_eq!(texts(Some(&job), &failed), ["Failed BackoffLimitExceeded: too often"]);
 }
 
 #[test]
 fn defaults_that_come_late_are_no_change_of_a_pod() {
     let pod =
         json!({"kind": "Pod", "metadata": {"labels": {"app": "a"}}, "spec": {"volumes": [{"name": "t", "secret": {}}]}, "status": {}});
-    assert!(told(Some(&pod), &with(&pod, &[("/spec/volumes", json!([{"name": "t", "secret": {"defaultMode": 420}}]))])).is_empty());
+    assert!(texts(Some(&pod), &with(&pod, &[("/spec/volumes", json!([{"name": "t", "secret": {"defaultMode": 420}}]))])).is_empty());
     let relabelled = with(&pod, &[("/metadata/labels/app", json!("b"))]);
-    assert_eq!(told(Some(&pod), &relabelled), ["Changed metadata.labels.app a → b"]);
+    assert_eq!(texts(Some(&pod), &relabelled), ["Changed metadata.labels.app a → b"]);
 }
 
 fn at(time: &str) -> String {

@@ -1,4 +1,4 @@
-//! A Deployment's steps: each rollout a chapter, with what changed in its template, an undo told as an undo, and how it went.
+//! A Deployment's steps: each rollout a chapter, with what changed in its template, an undo shown as an undo, and how it went.
 
 use serde_json::Value;
 
@@ -6,8 +6,8 @@ use super::{Step, StepDetail, StepKind, TemplateChange, TemplateEdit, condition,
 use crate::diff::{Detail, fields};
 
 const REVISION: &str = "deployment.kubernetes.io/revision";
-/// Fields whose changes other steps tell.
-const TOLD: &[&str] = &["spec.template", "spec.replicas", "spec.paused", "metadata.annotations[deployment.kubernetes.io/"];
+/// Fields whose changes other steps show.
+const COVERED: &[&str] = &["spec.template", "spec.replicas", "spec.paused", "metadata.annotations[deployment.kubernetes.io/"];
 const CHANGE_CAUSE: &str = "kubernetes.io/change-cause";
 
 /// The templates that a Deployment has had, to recognise one that comes back.
@@ -18,7 +18,7 @@ pub(super) struct Rollouts {
 }
 
 impl Rollouts {
-    /// Remembers the template of a version whose change cannot be told.
+    /// Remembers the template of a version whose change is unknown.
     pub(super) fn remember(&mut self, deployment: &Value) {
         let template = &deployment["spec"]["template"];
         self.templates.retain(|(known, _)| known != template);
@@ -43,7 +43,7 @@ impl Rollouts {
                     steps.push(self.rollout(before, after));
                 }
                 steps.extend(scaled(before, after));
-                steps.extend(generic::spec_changed(before, after, TOLD));
+                steps.extend(generic::spec_changed(before, after, COVERED));
                 let (old, new) = (&before["spec"]["paused"], &after["spec"]["paused"]);
                 if old != new {
                     steps.push(Step::new(if *new == true { StepKind::Paused } else { StepKind::Resumed }, StepDetail::None));
@@ -131,10 +131,10 @@ fn progress(before: &Value, after: &Value, steps: &mut Vec<Step>) {
             _ => {}
         }
     }
-    let told = |object: &Value| {
+    let condition = |object: &Value| {
         ["updatedReplicas", "availableReplicas", "unavailableReplicas"].map(|field| object["status"][field].as_i64().unwrap_or(0))
     };
-    if told(before) != told(after) && !steps.iter().any(|step| step.phase == StepKind::RolledOut) {
+    if condition(before) != condition(after) && !steps.iter().any(|step| step.phase == StepKind::RolledOut) {
         steps.push(Step::new(StepKind::Progress, counts(after)));
     }
 }

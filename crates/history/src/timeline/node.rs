@@ -64,8 +64,8 @@ fn cordon(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
 }
 
 fn taints(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
-    let told = |node: Option<&Value>| -> Vec<Taint> { items(node, ["spec", "taints"]).iter().map(taint).collect() };
-    let (old, new) = (told(before), told(Some(after)));
+    let taints = |node: Option<&Value>| -> Vec<Taint> { items(node, ["spec", "taints"]).iter().map(taint).collect() };
+    let (old, new) = (taints(before), taints(Some(after)));
     for added in new.iter().filter(|taint| !old.contains(taint)) {
         steps.push(Step::new(StepKind::Tainted, StepDetail::Taint(added.clone())));
     }

@@ -68,14 +68,14 @@ pub(super) struct Chapters {
 
 impl Chapters {
     /// Takes a change and the steps it shows into account.
-    pub(super) fn observe(&mut self, told: &AttributedChange, steps: &[Step]) {
-        let change = &told.change;
+    pub(super) fn observe(&mut self, attributed: &AttributedChange, steps: &[Step]) {
+        let change = &attributed.change;
         for step in steps {
             match (step.phase, &step.detail) {
-                (_, StepDetail::Rollout { change, .. }) => self.begin(told, change, None),
-                (_, StepDetail::Undo { number, change, .. }) => self.begin(told, change, Some(Undo { number: number.clone() })),
-                (StepKind::RolledOut, _) => self.end(RolloutEnd::RolledOut, told),
-                (StepKind::Deleted, _) => self.end(RolloutEnd::Deleted, told),
+                (_, StepDetail::Rollout { change, .. }) => self.begin(attributed, change, None),
+                (_, StepDetail::Undo { number, change, .. }) => self.begin(attributed, change, Some(Undo { number: number.clone() })),
+                (StepKind::RolledOut, _) => self.end(RolloutEnd::RolledOut, attributed),
+                (StepKind::Deleted, _) => self.end(RolloutEnd::Deleted, attributed),
                 (StepKind::Stuck, StepDetail::Reason(why)) => {
                     self.open().into_iter().for_each(|rollout| rollout.stuck = Some(why.clone()));
                 }
@@ -92,12 +92,12 @@ impl Chapters {
         }
     }
 
-    fn begin(&mut self, told: &AttributedChange, change: &TemplateChange, undo: Option<Undo>) {
-        self.end(RolloutEnd::Superseded, told);
+    fn begin(&mut self, attributed: &AttributedChange, change: &TemplateChange, undo: Option<Undo>) {
+        self.end(RolloutEnd::Superseded, attributed);
         self.rollouts.push(Rollout {
-            begun: told.change.revision,
-            dated: told.dated,
-            by: told.actor.clone(),
+            begun: attributed.change.revision,
+            dated: attributed.dated,
+            by: attributed.actor.clone(),
             number: None,
             cause: None,
             change: change.clone(),
@@ -111,9 +111,9 @@ impl Chapters {
         self.rollouts.last_mut().filter(|rollout| rollout.end.is_none())
     }
 
-    fn end(&mut self, end: RolloutEnd, told: &AttributedChange) {
+    fn end(&mut self, end: RolloutEnd, attributed: &AttributedChange) {
         if let Some(rollout) = self.open() {
-            rollout.end = Some((end, told.change.revision, told.dated));
+            rollout.end = Some((end, attributed.change.revision, attributed.dated));
         }
     }
 }
@@ -130,7 +130,7 @@ fn cause(object: &Value) -> Option<String> {
     object["metadata"]["annotations"]["kubernetes.io/change-cause"].as_str().map(str::to_owned)
 }
 
-/// Whether a StatefulSet's or DaemonSet's rollout is on its way: their status alone does not tell a finished rollout from a pod that came back.
+/// Whether a StatefulSet's or DaemonSet's rollout is on its way: their status alone does not distinguish a finished rollout from a pod that came back.
 #[derive(Debug, Default)]
 pub(super) struct Rolling(bool);
 

@@ -27,7 +27,7 @@ impl fmt::Display for StatusReason {
 /// What a created object is to be.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum CreatedAs {
-    /// Nothing is said of it.
+    /// No detail.
     #[default]
     Plain,
     /// A workload with these images.

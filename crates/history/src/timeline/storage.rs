@@ -30,7 +30,7 @@ pub(super) fn steps(kind: &str, before: Option<&Value>, after: &Value) -> Vec<St
     steps
 }
 
-/// Fields whose changes other steps tell, or that only say so to controllers.
+/// Fields whose changes other steps show, or that only controllers use.
 const BOOKKEEPING: &[&str] = &[
     "spec.volumeName",
     "spec.claimRef",

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use bytes::Bytes;
 
 use super::heartbeat::{self, Beats};
-use super::{Builder, Cordon, Deletion, Note, Notes, Outage, Phase, StepDetail, StepKind, Subject, Timeline, deletion, outage};
+use super::{Cordon, Deletion, Note, Notes, Outage, Phase, StepDetail, StepKind, Subject, Timeline, TimelineBuilder, deletion, outage};
 use crate::AttributedChange;
 use crate::actor::{Actor, ActorFrom, CONTROLLERS};
 use ketcd_store::{Origin, Revision};
@@ -13,7 +13,7 @@ use ketcd_store::{Origin, Revision};
 /// Collects changes into timelines, and links them at the end.
 #[derive(Default)]
 pub struct Story {
-    builders: BTreeMap<Bytes, Builder>,
+    builders: BTreeMap<Bytes, TimelineBuilder>,
     observed: Notes,
     beats: BTreeMap<String, Beats>,
     /// The timelines by their keys, once [`Story::finish`] was called.
@@ -49,7 +49,7 @@ impl Story {
 
     /// Ends all timelines, and weaves into each what other objects show of it.
     pub fn finish(&mut self) {
-        let finish = |(key, builder): (Bytes, Builder)| (key, builder.finish(&self.observed));
+        let finish = |(key, builder): (Bytes, TimelineBuilder)| (key, builder.finish(&self.observed));
         self.timelines = std::mem::take(&mut self.builders).into_iter().map(finish).collect();
         for timeline in self.timelines.values_mut().filter(|timeline| timeline.subject.kind == "Node") {
             if let Some(beats) = self.beats.get(&timeline.subject.name) {

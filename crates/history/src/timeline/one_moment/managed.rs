@@ -1,4 +1,4 @@
-//! What managedFields tell of one version: who manages a field, who made the object, and when a manager last wrote.
+//! What managedFields show of one version: who manages a field, who made the object, and when a manager last wrote.
 //!
 //! An entry's time is that of its manager's last write that changed the entry or a value in it (k8s.io/apimachinery pkg/apis/meta/v1, ManagedFieldsEntry).
 
@@ -61,11 +61,11 @@ pub(super) fn last_writes(object: &Value) -> Vec<TimedStep> {
     let born = time(&object["metadata"]["creationTimestamp"]);
     let written = entries(object).filter(|entry| !of_status(entry)).filter_map(|entry| Some((entry, time(&entry["time"])?)));
     let later = written.filter(|(_, at)| born.is_none_or(|born| *at > born));
-    let told = later.map(|(entry, at): (&Value, Timestamp)| {
+    let writes = later.map(|(entry, at): (&Value, Timestamp)| {
         let detail = StepDetail::LastWrite(fields(&entry["fieldsV1"]));
         TimedStep { step: Step::new(StepKind::Changed, detail), at, by: recorded(object, entry) }
     });
-    told.collect()
+    writes.collect()
 }
 
 /// The fields of a set, two levels deep: `spec.replicas`.

@@ -1,7 +1,7 @@
-//! The story that a single version of an object tells of itself: by its creation time, its conditions' transitions, its containers' starts and ends,
+//! The steps that a single version of an object shows: by its creation time, its conditions' transitions, its containers' starts and ends,
 //! and the times in managedFields.
 //!
-//! A time tells when something last became as it is; what was before is not told. What has no time is no step.
+//! A time shows when something last became as it is, not what was before. What has no time is not a step.
 
 mod managed;
 mod pod;
@@ -71,7 +71,7 @@ impl<'o> StepCollector<'o> {
     }
 }
 
-/// The steps that an object tells, in order of time; `revision` is that of the version that shows them.
+/// The steps that an object shows, in order of time; `revision` is that of the version that shows them.
 pub fn phases(object: &Value, revision: Revision) -> Vec<Phase> {
     let mut collector = StepCollector { object, steps: Vec::new() };
     created(&mut collector);
@@ -82,13 +82,13 @@ pub fn phases(object: &Value, revision: Revision) -> Vec<Phase> {
     }
     deleting(&mut collector);
     collector.steps.extend(managed::last_writes(object));
-    collector.steps.sort_by_key(|told| (told.at, ORDER.iter().position(|phase| *phase == told.step.phase).unwrap_or(ORDER.len())));
-    let phase = |told: TimedStep| Phase {
-        phase: told.step.phase,
+    collector.steps.sort_by_key(|timed| (timed.at, ORDER.iter().position(|phase| *phase == timed.step.phase).unwrap_or(ORDER.len())));
+    let phase = |timed: TimedStep| Phase {
+        phase: timed.step.phase,
         revision,
-        dated: Some(Dated { time: told.at, error: SECOND }),
-        by: told.by,
-        detail: told.step.detail,
+        dated: Some(Dated { time: timed.at, error: SECOND }),
+        by: timed.by,
+        detail: timed.step.detail,
         longest: false,
     };
     let mut phases: Vec<Phase> = collector.steps.into_iter().map(phase).collect();
