@@ -46,6 +46,6 @@ impl Select {
     }
 
     fn fits(&self, object: &Value) -> bool {
-        self.labels.matches(object["metadata"]["labels"].as_object()) && self.fields.matches(object)
+        self.labels.matches(&object["metadata"]["labels"].as_object()) && self.fields.matches(object)
     }
 }

@@ -41,4 +41,4 @@ pub use release::{NoRelease, Release};
 pub use release_evidence::ReleaseEvidence;
 pub use requirement::{Operator, Requirement};
 pub use secret::MASK;
-pub use selector::{LabelSelector, SelectorError};
+pub use selector::{LabelSelector, LabelSet, SelectorError};

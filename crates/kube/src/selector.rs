@@ -7,17 +7,62 @@ use serde_json::{Map, Value};
 use crate::label_name::is_label_value;
 use crate::requirement::{Operator, Requirement};
 
-/// A conjunction of requirements; the empty one selects everything.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LabelSelector {
-    terms: Vec<Term>,
+/// A conjunction of requirements; the empty one selects everything. `S` is how its texts are held.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct LabelSelector<S = String> {
+    /// The requirements. Read from a text, they are sorted by key.
+    pub requirements: Vec<Requirement<S>>,
+    /// The places of those that are written as equalities: `a=b`, not `a in (b)`.
+    equalities: Vec<usize>,
+}
+
+/// Labels that a selector looks up.
+pub trait LabelSet {
+    /// The value of a label, if it is there.
+    fn value(&self, key: &str) -> Option<&str>;
+}
+
+/// An object's `metadata.labels`.
+impl LabelSet for Map<String, Value> {
+    fn value(&self, key: &str) -> Option<&str> {
+        self.get(key)?.as_str()
+    }
+}
+
+impl<L: LabelSet> LabelSet for Option<&L> {
+    fn value(&self, key: &str) -> Option<&str> {
+        self.and_then(|labels| labels.value(key))
+    }
+}
+
+impl<S> Default for LabelSelector<S> {
+    fn default() -> Self {
+        Self::new(Vec::new())
+    }
+}
+
+impl<S> LabelSelector<S> {
+    /// One of these requirements.
+    pub fn new(requirements: Vec<Requirement<S>>) -> Self {
+        Self { requirements, equalities: Vec::new() }
+    }
+
+    /// Whether it selects everything.
+    pub fn is_empty(&self) -> bool {
+        self.requirements.is_empty()
+    }
+}
+
+impl<S: AsRef<str>> LabelSelector<S> {
+    /// Whether the labels satisfy every requirement.
+    pub fn matches(&self, labels: &impl LabelSet) -> bool {
+        self.requirements.iter().all(|requirement| requirement.matches(labels.value(requirement.key.as_ref())))
+    }
 }
 
 /// A requirement and how it is written.
-#[derive(Clone, Debug, PartialEq, Eq)]
 struct Term {
     requirement: Requirement,
-    /// Whether it is written as an equality: `a=b`, not `a in (b)`.
     is_equality: bool,
 }
 
@@ -65,29 +110,23 @@ impl LabelSelector {
             values.sort();
             terms.push(Term::set(expression.get("key")?.as_str()?.to_owned(), operator, values));
         }
+        Some(Self::of(terms))
+    }
+
+    fn of(mut terms: Vec<Term>) -> Self {
         terms.sort_by(|a, b| a.requirement.key.cmp(&b.requirement.key));
-        Some(Self { terms })
-    }
-
-    /// Whether it selects everything.
-    pub fn is_empty(&self) -> bool {
-        self.terms.is_empty()
-    }
-
-    /// Whether the labels (an object's `metadata.labels`, `None` where it has none) are selected.
-    pub fn matches(&self, labels: Option<&Map<String, Value>>) -> bool {
-        let value = |key: &str| labels.and_then(|labels| labels.get(key)).and_then(Value::as_str);
-        self.terms.iter().all(|term| term.requirement.matches(value(&term.requirement.key)))
+        let equalities = terms.iter().enumerate().filter(|(_, term)| term.is_equality).map(|(at, _)| at).collect();
+        Self { requirements: terms.into_iter().map(|term| term.requirement).collect(), equalities }
     }
 }
 
 /// As upstream's `Selector.String`: sorted by key.
 impl fmt::Display for LabelSelector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, Term { requirement: Requirement { key, operator, values }, is_equality }) in self.terms.iter().enumerate() {
+        for (index, Requirement { key, operator, values }) in self.requirements.iter().enumerate() {
             let comma = if index == 0 { "" } else { "," };
             let values = values.join(",");
-            match (operator, is_equality) {
+            match (operator, self.equalities.contains(&index)) {
                 (Operator::In, true) => write!(f, "{comma}{key}={values}")?,
                 (Operator::NotIn, true) => write!(f, "{comma}{key}!={values}")?,
                 (Operator::In, false) => write!(f, "{comma}{key} in ({values})")?,
@@ -115,8 +154,7 @@ impl<'a> Parser<'a> {
                 return Err(format!("expected a comma before \"{}\"", self.rest));
             }
         }
-        terms.sort_by(|a, b| a.requirement.key.cmp(&b.requirement.key));
-        Ok(LabelSelector { terms })
+        Ok(LabelSelector::of(terms))
     }
 
     fn term(&mut self) -> Result<Term, String> {
@@ -212,7 +250,7 @@ mod tests {
         let parsed = LabelSelector::parse(selector).unwrap();
         assert_eq!(parsed.to_string(), shown);
         for (labels, wanted) in selected.iter().map(|labels| (labels, true)).chain(others.iter().map(|labels| (labels, false))) {
-            assert_eq!(parsed.matches(labels.as_object()), wanted, "{selector} on {labels}");
+            assert_eq!(parsed.matches(&labels.as_object()), wanted, "{selector} on {labels}");
         }
     }
 
@@ -230,7 +268,7 @@ mod tests {
     #[test]
     fn absent_labels() {
         let parsed = LabelSelector::parse("!a,b!=c").unwrap();
-        assert!(parsed.matches(None));
+        assert!(parsed.matches(&None::<&Map<String, Value>>));
     }
 
     #[test]

@@ -137,7 +137,7 @@ impl<'a> Fetch<'a> {
         }
         let body = self.body(entry);
         if let Body::Object(object) = &body
-            && !(self.labels.matches(object["metadata"]["labels"].as_object()) && self.fields.matches(object))
+            && !(self.labels.matches(&object["metadata"]["labels"].as_object()) && self.fields.matches(object))
         {
             return Ok(0);
         }

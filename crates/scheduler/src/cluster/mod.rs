@@ -49,7 +49,7 @@ pub use raw_object::RawObject;
 pub(crate) use resource::amount::Amount;
 pub(crate) use resource::list::ResourceList;
 pub(crate) use resource::resources::{Resources, is_extended};
-pub(crate) use selector::{NodeSelectorTerm, Requirement, Selector};
+pub(crate) use selector::{NodeSelectorTerm, Requirement, Selector, equalities, label_selector};
 pub use state::ClusterState;
 pub(crate) use state::ObjectChange;
 pub(crate) use text::{Pairs, Text};

@@ -1,5 +1,6 @@
 //! Objects that own or front pods: what they select.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ketcd_kube::api::apps::v1::{ReplicaSet, StatefulSet};
@@ -7,7 +8,7 @@ use ketcd_kube::api::core::v1::{ReplicationController, Service};
 use ketcd_kube::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 
 use super::cached_object::Compiler;
-use super::{Interner, Selector};
+use super::{Interner, Selector, equalities, label_selector};
 
 /// A Service, ReplicationController, ReplicaSet or StatefulSet, as far as it selects pods.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,12 +26,12 @@ impl Owner {
 
     pub(super) fn of_service(service: Service, compiler: &mut Compiler<'_>) -> Self {
         let selector = service.spec.unwrap_or_default().selector.filter(|selector| !selector.is_empty());
-        Self::new(service.metadata, selector.map(|selector| Selector::equalities(&selector, compiler.interner)))
+        Self::new(service.metadata, selector.map(|selector| of_map(&selector, compiler.interner)))
     }
 
     pub(super) fn of_replication_controller(controller: ReplicationController, compiler: &mut Compiler<'_>) -> Self {
         let selector = controller.spec.unwrap_or_default().selector.filter(|selector| !selector.is_empty());
-        Self::new(controller.metadata, selector.map(|selector| Selector::equalities(&selector, compiler.interner)))
+        Self::new(controller.metadata, selector.map(|selector| of_map(&selector, compiler.interner)))
     }
 
     pub(super) fn of_replica_set(set: ReplicaSet, compiler: &mut Compiler<'_>) -> Self {
@@ -42,7 +43,11 @@ impl Owner {
     }
 }
 
+fn of_map(selector: &BTreeMap<String, String>, interner: &mut Interner) -> Selector {
+    equalities(selector.iter().map(|(key, value)| (key.as_str(), value.as_str())), interner)
+}
+
 /// An empty selector of a set matches nothing here, as upstream's listers have it.
 fn not_empty(selector: &LabelSelector, interner: &mut Interner) -> Option<Selector> {
-    Selector::compile(selector, interner).filter(|selector| !selector.is_empty())
+    label_selector(selector, interner).filter(|selector| !selector.is_empty())
 }

@@ -6,56 +6,41 @@ use serde_json::{Value, json};
 
 use ketcd_kube::api::core::v1 as core;
 use ketcd_kube::apimachinery::pkg::apis::meta::v1::LabelSelector;
-use ketcd_kube::{Operator, is_label_key, is_label_value};
+use ketcd_kube::{LabelSet, Operator, is_label_key, is_label_value};
 
 use super::{Interner, Labels};
 
 /// One condition on one label.
 pub(crate) type Requirement = ketcd_kube::Requirement<Arc<str>>;
 
-/// Requirements that must all hold; none at all matches everything.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Selector {
-    /// The conditions.
-    pub(crate) requirements: Vec<Requirement>,
+/// A label selector.
+pub(crate) type Selector = ketcd_kube::LabelSelector<Arc<str>>;
+
+impl LabelSet for Labels {
+    fn value(&self, key: &str) -> Option<&str> {
+        self.get(key)
+    }
 }
 
-impl Selector {
-    /// Whether the labels satisfy every requirement.
-    pub(crate) fn matches(&self, labels: &Labels) -> bool {
-        self.requirements.iter().all(|requirement| requirement.matches(labels.get(&requirement.key)))
-    }
+/// Compiles equalities: a Service's, a replication controller's or a pod's node selector.
+pub(crate) fn equalities<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>, interner: &mut Interner) -> Selector {
+    let requirement =
+        |(key, value)| Requirement { key: interner.string(key), operator: Operator::In, values: vec![interner.string(value)] };
+    Selector::new(pairs.map(requirement).collect())
+}
 
-    /// Whether it has no requirement, so matches everything.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.requirements.is_empty()
+/// Compiles the API's label selector; `None` where an operator is unknown (upstream then matches nothing).
+pub(crate) fn label_selector(selector: &LabelSelector, interner: &mut Interner) -> Option<Selector> {
+    let pairs = selector.match_labels.iter().flatten().map(|(key, value)| (key.as_str(), value.as_str()));
+    let mut compiled = equalities(pairs, interner);
+    for expression in selector.match_expressions.iter().flatten() {
+        compiled.requirements.push(Requirement {
+            key: interner.string(&expression.key),
+            operator: Operator::parse(&expression.operator)?,
+            values: expression.values.iter().flatten().map(|value| interner.string(value)).collect(),
+        });
     }
-
-    /// Compiles a map of equalities (a Service's or a replication controller's selector).
-    pub(crate) fn equalities<'a>(pairs: impl IntoIterator<Item = (&'a String, &'a String)>, interner: &mut Interner) -> Self {
-        Self::of_pairs(pairs.into_iter().map(|(key, value)| (key.as_str(), value.as_str())), interner)
-    }
-
-    /// Compiles equalities.
-    pub(crate) fn of_pairs<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>, interner: &mut Interner) -> Self {
-        let requirements = pairs
-            .map(|(key, value)| Requirement { key: interner.string(key), operator: Operator::In, values: vec![interner.string(value)] })
-            .collect();
-        Self { requirements }
-    }
-
-    /// Compiles the API's label selector; `None` where an operator is unknown (upstream then matches nothing).
-    pub(crate) fn compile(selector: &LabelSelector, interner: &mut Interner) -> Option<Self> {
-        let mut compiled = Self::equalities(selector.match_labels.iter().flatten(), interner);
-        for expression in selector.match_expressions.iter().flatten() {
-            compiled.requirements.push(Requirement {
-                key: interner.string(&expression.key),
-                operator: Operator::parse(&expression.operator)?,
-                values: expression.values.iter().flatten().map(|value| interner.string(value)).collect(),
-            });
-        }
-        Some(compiled)
-    }
+    Some(compiled)
 }
 
 /// One term of a node selector: its expressions look at labels, its fields at the node's name.

@@ -15,7 +15,7 @@ use super::{Plugin, Release};
 
 /// Every predicate and priority, in no order.
 pub(crate) fn all() -> impl Iterator<Item = &'static dyn Plugin> {
-    [predicates::PREDICATES, predicates::SUPERSEDED, predicates::RENAMED, predicates::ARGUED, priorities::PRIORITIES, priorities::RENAMED]
+    [predicates::PREDICATES, predicates::RENAMED, predicates::ARGUED, priorities::PRIORITIES, priorities::RENAMED]
         .into_iter()
         .flatten()
         .copied()

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::cluster::{ClusterState, Interner, PodInfo, Selector};
+use crate::cluster::{ClusterState, Interner, PodInfo, Selector, label_selector};
 use crate::release::{BudgetCount, Rules};
 use ketcd_kube::api::policy::v1::PodDisruptionBudget;
 
@@ -38,7 +38,7 @@ impl Budget {
 pub(crate) fn budgets(state: &ClusterState) -> Vec<Budget> {
     let mut interner = Interner::default();
     let mut compiled = |budget: &Arc<PodDisruptionBudget>| {
-        let selector = Selector::compile(budget.spec.as_ref()?.selector.as_ref()?, &mut interner)?;
+        let selector = label_selector(budget.spec.as_ref()?.selector.as_ref()?, &mut interner)?;
         let allowed = budget.status.as_ref().map_or(0, |status| status.disruptions_allowed.unwrap_or(0));
         (!selector.is_empty()).then(|| Budget { budget: budget.clone(), selector, allowed })
     };

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::Cycle;
-use crate::cluster::{Amount, Interner, Node, Selector};
+use crate::cluster::{Amount, Interner, Node, label_selector};
 use crate::framework::{on_shape, part};
 use crate::release::VolumeRules;
 use ketcd_kube::api::core::v1::{ObjectReference, PersistentVolume, PersistentVolumeClaim, TopologySelectorTerm};
@@ -203,7 +203,7 @@ impl<'a> Binder<'a> {
             limit.and_then(|limit| Amount::parse(&limit.0)).is_some_and(|limit| limit.value() >= size.value())
         };
         let reaches = |capacity: &CSIStorageCapacity| {
-            let selector = capacity.node_topology.as_ref().and_then(|topology| Selector::compile(topology, &mut Interner::default()));
+            let selector = capacity.node_topology.as_ref().and_then(|topology| label_selector(topology, &mut Interner::default()));
             selector.is_some_and(|selector| selector.matches(&node.labels))
         };
         let name = class.metadata.name.as_deref().unwrap_or_default();

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use crate::cluster::{Amount, ClusterState, Interner, Node, NodeSelectorTerm, Selector};
+use crate::cluster::{Amount, ClusterState, Interner, Labels, Node, NodeSelectorTerm, Selector, label_selector};
 use crate::release::VolumeRules;
 use crate::{Profile, Release};
 use ketcd_kube::api::core::v1::{NodeAffinity, NodeSelector, PersistentVolume, PersistentVolumeClaim};
@@ -103,7 +103,7 @@ impl<'a> Matching<'a> {
     /// Prepares a claim. The mode counts with the gate BlockVolume.
     pub(super) fn new(claim: &'a PersistentVolumeClaim, profile: &Profile) -> Self {
         let selector = claim.spec.as_ref().and_then(|spec| spec.selector.as_ref());
-        let selector = match selector.map(|selector| Selector::compile(selector, &mut Interner::default())) {
+        let selector = match selector.map(|selector| label_selector(selector, &mut Interner::default())) {
             None => Ok(None),
             Some(Some(selector)) => Ok(Some(selector)),
             Some(None) => Err(format!("error creating internal label selector for claim: {}", key(claim))),
@@ -188,7 +188,7 @@ impl<'a> Matching<'a> {
 
     fn selects(&self, selector: &Selector, volume: &PersistentVolume) -> bool {
         let labels = volume.metadata.labels.iter().flatten();
-        selector.matches(&labels.collect())
+        selector.matches(&labels.collect::<Labels>())
     }
 }
 

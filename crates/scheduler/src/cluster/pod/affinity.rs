@@ -6,7 +6,7 @@ use ketcd_kube::api::core::v1 as core;
 use ketcd_kube::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use ketcd_kube::is_label_value;
 
-use crate::cluster::{Interner, Labels, Selector};
+use crate::cluster::{Interner, Labels, Selector, label_selector};
 
 /// One term: pods it selects, and the topology within which it counts them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -43,11 +43,11 @@ impl AffinityTerm {
     pub(crate) fn compile(term: &core::PodAffinityTerm, owner_namespace: &Arc<str>, interner: &mut Interner) -> Self {
         Self {
             topology_key: interner.string(&term.topology_key),
-            selector: term.label_selector.as_ref().and_then(|selector| Selector::compile(selector, interner)),
+            selector: term.label_selector.as_ref().and_then(|selector| label_selector(selector, interner)),
             match_labels: equalities(term.label_selector.as_ref()),
             match_namespace_labels: equalities(term.namespace_selector.as_ref()),
             namespaces: term.namespaces.iter().flatten().map(|namespace| interner.string(namespace)).collect(),
-            namespace_selector: term.namespace_selector.as_ref().and_then(|selector| Selector::compile(selector, interner)),
+            namespace_selector: term.namespace_selector.as_ref().and_then(|selector| label_selector(selector, interner)),
             owner_namespace: owner_namespace.clone(),
         }
     }

@@ -7,6 +7,7 @@ use ketcd_kube::api::core::v1 as core;
 use super::fields::{ContainerFields, MetadataFields, OwnerFields, PodClaimFields, SpecFields, TolerationFields};
 use crate::cluster::{
     Amount, ContainerRequests, Interner, NodeSelectorTerm, Pairs, PodAffinity, PodRequests, PodVolume, ResourceList, Selector, Text,
+    equalities, label_selector,
 };
 
 /// Everything of a pod's spec (and its controller) that some plugin reads.
@@ -178,7 +179,7 @@ impl PodSpec {
             priority: spec.priority.unwrap_or(0),
             never_preempts: spec.preemption_policy.as_deref() == Some("Never"),
             controller: owners.filter(|owner| owner.controller == Some(true)).map(|owner| controller(owner, interner)).next(),
-            node_selector: Selector::of_pairs(spec.node_selector.iter().flat_map(Pairs::iter), interner),
+            node_selector: equalities(spec.node_selector.iter().flat_map(Pairs::iter), interner),
             node_affinity: affinity
                 .and_then(|affinity| affinity.node_affinity.as_ref())
                 .map(|affinity| NodeAffinity::compile(affinity, interner))
@@ -276,7 +277,7 @@ impl SpreadConstraint {
                 "ScheduleAnyway" => WhenUnsatisfiable::ScheduleAnyway,
                 _ => WhenUnsatisfiable::DoNotSchedule,
             },
-            selector: constraint.label_selector.as_ref().and_then(|selector| Selector::compile(selector, interner)),
+            selector: constraint.label_selector.as_ref().and_then(|selector| label_selector(selector, interner)),
             min_domains: constraint.min_domains,
             ignores_node_affinity: constraint.node_affinity_policy.as_deref() == Some("Ignore"),
             honors_taints: constraint.node_taints_policy.as_deref() == Some("Honor"),

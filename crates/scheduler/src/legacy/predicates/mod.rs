@@ -26,34 +26,31 @@ pub(super) static ARGUED: &[&dyn Plugin] = &[
     &ArguedPredicate::service_affinity("CheckServiceAffinity", Vec::new()),
 ];
 
-/// Predicates without a plugin that took their place.
+/// A predicate with a rule of its own whose place a framework plugin took.
+macro_rules! superseded {
+    ($name:literal $page:ident $prepare:path, before $successor:literal) => {
+        &Predicate { name: $name, doc: pages::$page, successor: $successor, prepare: |cycle| $prepare(cycle) }
+    };
+}
+
+/// Predicates with rules of their own.
 pub(super) static PREDICATES: &[&dyn Plugin] = &[
     &node_condition::CheckNodeCondition,
     &node_condition::MEMORY_PRESSURE,
     &node_condition::DISK_PRESSURE,
     &node_condition::PID_PRESSURE,
+    superseded!("CheckNodeUnschedulable" CHECK_NODE_UNSCHEDULABLE node_state::check_node_unschedulable, before "NodeUnschedulable"),
     &general::GeneralPredicates,
+    superseded!("HostName" HOST_NAME general::host_name, before "NodeName"),
+    superseded!("PodFitsHostPorts" POD_FITS_HOST_PORTS general::host_ports, before "NodePorts"),
+    superseded!("PodFitsPorts" POD_FITS_PORTS general::host_ports, before "NodePorts"),
+    superseded!("MatchNodeSelector" MATCH_NODE_SELECTOR general::node_selector, before "NodeAffinity"),
+    superseded!("PodFitsResources" POD_FITS_RESOURCES general::pod_fits_resources, before "NodeResourcesFit"),
+    superseded!("PodToleratesNodeTaints" POD_TOLERATES_NODE_TAINTS node_state::pod_tolerates_node_taints, before "TaintToleration"),
     &node_state::PodToleratesNodeNoExecuteTaints,
+    superseded!("CheckVolumeBinding" CHECK_VOLUME_BINDING volume_binding::check_volume_binding, before "VolumeBinding"),
+    superseded!("MatchInterPodAffinity" MATCH_INTER_POD_AFFINITY inter_pod_affinity::match_inter_pod_affinity, before "InterPodAffinity"),
 ];
-
-macro_rules! superseded {
-    ($($name:literal $page:ident $prepare:path, before $successor:literal;)*) => {
-        &[$(&Predicate { name: $name, doc: pages::$page, successor: $successor, prepare: |cycle| $prepare(cycle) }),*]
-    };
-}
-
-/// Predicates with rules of their own whose place a framework plugin took.
-pub(super) static SUPERSEDED: &[&dyn Plugin] = superseded! {
-    "CheckNodeUnschedulable" CHECK_NODE_UNSCHEDULABLE node_state::check_node_unschedulable, before "NodeUnschedulable";
-    "HostName" HOST_NAME general::host_name, before "NodeName";
-    "PodFitsHostPorts" POD_FITS_HOST_PORTS general::host_ports, before "NodePorts";
-    "PodFitsPorts" POD_FITS_PORTS general::host_ports, before "NodePorts";
-    "MatchNodeSelector" MATCH_NODE_SELECTOR general::node_selector, before "NodeAffinity";
-    "PodFitsResources" POD_FITS_RESOURCES general::pod_fits_resources, before "NodeResourcesFit";
-    "PodToleratesNodeTaints" POD_TOLERATES_NODE_TAINTS node_state::pod_tolerates_node_taints, before "TaintToleration";
-    "CheckVolumeBinding" CHECK_VOLUME_BINDING volume_binding::check_volume_binding, before "VolumeBinding";
-    "MatchInterPodAffinity" MATCH_INTER_POD_AFFINITY inter_pod_affinity::match_inter_pod_affinity, before "InterPodAffinity";
-};
 
 macro_rules! renamed {
     ($($name:literal $page:ident is $successor:literal;)*) => {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::cluster::Claim;
-use crate::dra::claim_name;
 use crate::dra::driver::LAST;
 use crate::framework::{Fix, Need, Obstacle};
 use crate::{Candidate, Cycle};
@@ -24,8 +23,11 @@ pub(super) fn of_node(cycle: &Cycle<'_>, node: &Candidate) -> Vec<Need> {
     let held = cycle.state.listers().resource_claims.iter().filter(|claim| allocated(claim) && is_reachable(claim, node));
     let mut held: Vec<_> = held.filter_map(|claim| Some((holder(claim)?, claim.clone()))).collect();
     held.sort_by_key(|(pod, _)| (pod.spec.priority, std::cmp::Reverse(pod.started), pod.key()));
-    let options =
-        held.into_iter().take(TRIED).map(|(pod, claim)| Fix::ReleaseDevices { claim: claim_name(&claim).into(), pod: pod.key() }).collect();
+    let options = held
+        .into_iter()
+        .take(TRIED)
+        .map(|(pod, claim)| Fix::ReleaseDevices { claim: claim.metadata.name.as_deref().unwrap_or_default().into(), pod: pod.key() })
+        .collect();
     let classic = cycle.profile.release.0 <= LAST;
     vec![Need::one_of_or(options, if classic { Obstacle::DevicesElsewhere } else { Obstacle::NoFreeDevice })]
 }
