@@ -44,6 +44,48 @@ impl Rules {
         self.release.0 >= 37
     }
 
+    /// Whether a pod is kept out of the queue until its claims exist (`dynamicresources.go` PreEnqueue, since 1.28).
+    pub(crate) fn missing_claims_keep_out_of_queue(&self) -> bool {
+        self.release.0 >= 28
+    }
+
+    /// Whether nodes score by the alternatives of requests that they could serve (`dynamicresources.go` Score, since 1.35).
+    pub(crate) fn scores_device_alternatives(&self) -> bool {
+        self.release.0 >= 35
+    }
+
+    /// Whether Score fails for a pod that has claims with devices and claims without: it expects devices for all of them (computeScore, 1.35).
+    pub(crate) fn allocated_claims_fail_score(&self) -> bool {
+        self.release.0 == 35
+    }
+
+    /// Whether PostFilter reports nothing where it frees no claim (`dynamicresources.go` PostFilter, since 1.37); up to 1.36 it says why.
+    pub(crate) fn idle_post_filter_is_silent(&self) -> bool {
+        self.release.0 >= 37
+    }
+
+    /// Whether pods on the node keep a claim whose devices take of it from the pod, other than claims that its group's cycle just allocated
+    /// (`nodeallocatabledynamicresources.go` validateNodeAllocatableDRAClaimSharing, 1.36); since 1.37 any pod that the claim is kept for does.
+    pub(crate) fn node_allocatable_sharing_by_node(&self) -> bool {
+        self.release.0 <= 36
+    }
+
+    /// Whether claims that have devices take of the node, too (the same file, since 1.37); in 1.36 those that get devices in this cycle.
+    pub(crate) fn allocated_claims_take_of_node(&self) -> bool {
+        self.release.0 >= 37
+    }
+
+    /// Whether a claim whose devices take of the node must be named by a container (the same file, 1.36).
+    pub(crate) fn node_allocatable_needs_container(&self) -> bool {
+        self.release.0 <= 36
+    }
+
+    /// Whether what a pod with such devices asks for as a whole is held against limits, too (validatePodLevelResourcesCoverDRA, since 1.37); in 1.36
+    /// only requests, of pods without such devices, too (validatePodLevelRequestsCoverDRA).
+    pub(crate) fn pod_level_limits_cover_devices(&self) -> bool {
+        self.release.0 >= 37
+    }
+
     /// Whether devices take of a node by `nodeAllocatableResourceMappings` (1.36); since 1.37 by `nodeAllocatableResources`, which know overhead.
     pub(crate) fn node_allocatable_mappings(&self) -> bool {
         self.release.0 <= 36

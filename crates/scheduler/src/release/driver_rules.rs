@@ -4,9 +4,6 @@ use crate::Gates;
 
 use super::rules::Rules;
 
-/// The newest release in which drivers may allocate.
-pub(crate) const LAST_WITH_DRIVERS: u16 = 31;
-
 /// Which of the claims that a node cannot use PostFilter may free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FreedClaims {
@@ -30,9 +27,9 @@ pub(crate) enum DriverWaits {
 }
 
 impl Rules {
-    /// Whether drivers may allocate claims.
+    /// Whether drivers may allocate claims (up to 1.31).
     pub(crate) fn drivers_allocate(&self) -> bool {
-        self.release.0 <= LAST_WITH_DRIVERS
+        self.release.0 <= 31
     }
 
     /// Whether a PodSchedulingContext of another pod's ends the attempt in PreFilter (since 1.29); up to 1.28 the filter fails.

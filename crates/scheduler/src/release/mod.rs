@@ -33,7 +33,7 @@ pub(crate) use config_rules::{ConfigRules, WeightCheck};
 pub(crate) use cycle_rules::Sampling;
 pub(crate) use default_plugins::{FILTERS, PREFILTERS, SCORES, added_scores, row, takes_part};
 pub(crate) use device_rules::DeviceRules;
-pub(crate) use driver_rules::{DriverWaits, FreedClaims, LAST_WITH_DRIVERS};
+pub(crate) use driver_rules::{DriverWaits, FreedClaims};
 pub(crate) use extension_points::{Point, extends, is_in_tree, was_in_tree};
 pub(crate) use formulas::{
     AffinityOrder, BalancedFormula, FitErrorFormat, ImageFormula, MultiPointOrder, PreemptionCandidates, SpreadFormula, WithoutConstraints,

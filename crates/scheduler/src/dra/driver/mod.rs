@@ -17,7 +17,6 @@ use crate::{Cycle, PreFilter, Refusal, Verdict};
 use ketcd_kube::api::core::v1::NodeSelector;
 
 use super::{Allocator, Fault, claim_name, pod_claims, requests, selects, written};
-pub(crate) use crate::release::LAST_WITH_DRIVERS as LAST;
 use named::Controller;
 pub(crate) use post_filter::post_filter;
 pub(crate) use reserve::{message, waits};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::cluster::{Amount, Claim, NodeAllocatableClaim, NodeInfo, PodInfo, RequestRules, ResourceList, is_pod_level};
 use crate::dra::{Fault, Holding, NodeAllocatable, can_skip_operations, is_kept_for, results, skips_operations};
+use crate::release::Rules;
 use crate::{Refusal, Verdict};
 
 use super::available::{is_allocated, is_reachable};
@@ -25,16 +26,17 @@ pub(crate) struct Lacking {
 impl Wanted<'_> {
     /// Why a claim that has devices cannot be the pod's too (`validateNodeAllocatableDRAClaimSharing`).
     pub(super) fn shared(&self, node: &NodeInfo, devices: &NodeAllocatable) -> Result<Option<String>, Fault> {
-        let release = self.cycle.profile.release.0;
+        let by_node = self.cycle.profile.rules.node_allocatable_sharing_by_node();
+        let skips = |claim: &Claim| self.allocator.rules.claims_may_skip_operations() && skips_operations(claim);
         for claim in self.claims.iter().chain(self.left_behind()).filter(|claim| is_allocated(claim)) {
             let name = claim.metadata.name.as_deref().unwrap_or_default();
-            let unusable = !is_reachable(claim, node) || (release >= 37 && skips_operations(claim) && !can_skip_operations(node));
-            if unusable || (release <= 36 && self.is_pending(claim)) {
+            let unusable = !is_reachable(claim, node) || (skips(claim) && !can_skip_operations(node));
+            if unusable || (by_node && self.is_pending(claim)) {
                 continue;
             }
-            let problem = match release {
-                ..=36 => self.users_on(node, name),
-                _ => self.is_anothers(claim, devices)?.then_some("has a mapped device and cannot be shared across pods"),
+            let problem = match by_node {
+                true => self.users_on(node, name),
+                false => self.is_anothers(claim, devices)?.then_some("has a mapped device and cannot be shared across pods"),
             };
             if let Some(problem) = problem {
                 return Ok(Some(format!("node allocatable resource claim {name} {problem}")));
@@ -43,7 +45,7 @@ impl Wanted<'_> {
         Ok(None)
     }
 
-    /// What 1.36 says of a claim that pods on the node use already.
+    /// What is wrong with a claim that pods on the node use already.
     fn users_on(&self, node: &NodeInfo, claim: &str) -> Option<&'static str> {
         let own = self.cycle.pod;
         let uses =
@@ -56,7 +58,7 @@ impl Wanted<'_> {
         }
     }
 
-    /// Whether a claim one of whose devices stands for a resource of its node is kept for another pod (since 1.37).
+    /// Whether a claim one of whose devices stands for a resource of its node is kept for another pod.
     fn is_anothers(&self, claim: &Claim, devices: &NodeAllocatable) -> Result<bool, Fault> {
         let groups = self.cycle.profile.gates.on("DRAWorkloadResourceClaims");
         let kept = claim.status.iter().flat_map(|status| status.reserved_for.iter().flatten()).next().is_some();
@@ -64,19 +66,18 @@ impl Wanted<'_> {
         Ok(anothers && devices.is_mapped(claim)?)
     }
 
-    /// What the devices of the pod's claims take of a node; `None`: they have none that could take anything. 1.36 looks only at claims that get
-    /// devices in this cycle.
+    /// What the devices of the pod's claims take of a node; `None`: they have none that could take anything.
     ///
     /// # Errors
     /// It cannot be told.
     pub(crate) fn takings(&self, node: &NodeInfo) -> Result<Option<Vec<NodeAllocatableClaim>>, Fault> {
-        let release = self.cycle.profile.release.0;
-        let Some(devices) = self.node_allocatable.as_ref().filter(|_| release >= 37 || self.allocates()) else { return Ok(None) };
+        let allocated_count = self.cycle.profile.rules.allocated_claims_take_of_node();
+        let Some(devices) = self.node_allocatable.as_ref().filter(|_| allocated_count || self.allocates()) else { return Ok(None) };
         let own = self.own(node);
         let open = self.open(own.as_ref());
         let found = if open.is_empty() { Vec::new() } else { self.allocator.give(node, &open) };
         let had = self.claims.iter().chain(self.left_behind()).map(|claim| &**claim);
-        let had = had.filter(|claim| is_allocated(claim) && (release >= 37 || self.is_pending(claim)));
+        let had = had.filter(|claim| is_allocated(claim) && (allocated_count || self.is_pending(claim)));
         let had = had.map(|claim| (claim, results(claim)));
         let given = open.iter().copied().zip(found.iter().map(|given| given.results()));
         let holding = |(claim, devices)| Holding { claim, entries: self.entries_of(claim), devices };
@@ -95,16 +96,16 @@ impl Wanted<'_> {
             Ok(takings) => takings?,
             Err(fault) => return Some(fault.into()),
         };
-        let rules = &self.cycle.profile.rules.requests;
-        if let Some(taking) = takings.iter().find(|taking| self.cycle.profile.release.0 <= 36 && taking.containers.is_empty()) {
+        let rules = &self.cycle.profile.rules;
+        if let Some(taking) = takings.iter().find(|taking| rules.node_allocatable_needs_container() && taking.containers.is_empty()) {
             let what = "node-allocatable resource claim not referenced by any container within the pod";
             return Some(Verdict::unresolvable(format!("claim {}: {what}", taking.claim)));
         }
         let pod = PodInfo { node_allocatable_claims: takings, ..self.cycle.pod.clone() };
-        if let Some(reason) = uncovered(self.cycle.profile.release.0, rules, &pod) {
+        if let Some(reason) = uncovered(rules, &pod) {
             return Some(Verdict::unresolvable(reason));
         }
-        let lacking = lacking(rules, &pod, node);
+        let lacking = lacking(&rules.requests, &pod, node);
         let preemption_may_help = lacking.iter().all(|lack| lack.asked <= lack.capacity);
         let reasons = lacking.iter().map(|lack| format!("Insufficient {}", lack.resource).into()).collect();
         (!lacking.is_empty()).then_some(Verdict::Reject(Refusal { reasons, preemption_may_help }))
@@ -142,43 +143,59 @@ fn lacking(rules: &RequestRules, pod: &PodInfo, node: &NodeInfo) -> Vec<Lacking>
     standard.chain(huge).map(lack).filter(|lack| lack.asked > lack.capacity.wrapping_sub(lack.taken)).collect()
 }
 
-/// What the pod asks for as a whole must cover its containers and its devices (`validatePodLevelResourcesCoverDRA`; 1.36
-/// `validatePodLevelRequestsCoverDRA`). Of several resources that are not covered upstream names one by chance, this the first.
-fn uncovered(release: u16, rules: &RequestRules, pod: &PodInfo) -> Option<String> {
-    let requests = &pod.spec.requests;
-    if !rules.pod_level || (release >= 37 && pod.node_allocatable_claims.is_empty()) {
-        return None;
+/// What the pod asks for as a whole must cover its containers and its devices. Of several resources that are not covered upstream names one by
+/// chance, this the first.
+fn uncovered(rules: &Rules, pod: &PodInfo) -> Option<String> {
+    match (rules.requests.pod_level, rules.pod_level_limits_cover_devices()) {
+        (false, _) => None,
+        (true, false) => uncovered_requests(&rules.requests, pod),
+        (true, true) => uncovered_resources(&rules.requests, pod),
     }
-    let of = |list: &ResourceList, name: &str| list.iter().find(|(known, _)| **known == *name).map(|(_, amount)| *amount);
-    let exceeded = |sum: &ResourceList, most: &ResourceList| {
-        let over = |(name, amount): &&(Arc<str>, Amount)| of(most, name).is_some_and(|most| *amount > most);
-        sum.iter().find(over).map(|(name, _)| name.clone())
-    };
-    let insufficient =
-        |kind: &str, name: &str, what: &str| Some(format!("pod level {kind} for {name} is insufficient to cover the {what}"));
-    let all = |kind: &str| format!("aggregated container and node-allocatable DRA {kind}");
-    if release <= 36 {
-        let most = rules.with_devices(pod);
-        let sum = RequestRules { pod_level: false, ..*rules }.with_devices(pod);
-        let name = exceeded(&sum, &most).filter(|_| !requests.pod_level.is_empty())?;
-        return insufficient("request", &name, &all("requests"));
+}
+
+/// `validatePodLevelRequestsCoverDRA`.
+fn uncovered_requests(rules: &RequestRules, pod: &PodInfo) -> Option<String> {
+    let sum = RequestRules { pod_level: false, ..*rules }.with_devices(pod);
+    let name = exceeded(&sum, &rules.with_devices(pod)).filter(|_| !pod.spec.requests.pod_level.is_empty())?;
+    insufficient("request", &name, "aggregated container and node-allocatable DRA requests")
+}
+
+/// `validatePodLevelResourcesCoverDRA`.
+fn uncovered_resources(rules: &RequestRules, pod: &PodInfo) -> Option<String> {
+    let requests = &pod.spec.requests;
+    if pod.node_allocatable_claims.is_empty() {
+        return None;
     }
     let sum = RequestRules { pod_level: false, overhead: false, ..*rules }.with_devices(pod);
     let most = requests.pod_level.iter().filter(|(name, _)| is_pod_level(name)).cloned().collect();
     if let Some(name) = exceeded(&sum, &most) {
-        return insufficient("request", &name, &all("requests"));
+        return insufficient("request", &name, "aggregated container and node-allocatable DRA requests");
     }
     if let Some(name) = exceeded(&rules.huge_page_limits(pod), &requests.pod_level_limits) {
-        return insufficient("limit", &name, &all("limits"));
+        return insufficient("limit", &name, "aggregated container and node-allocatable DRA limits");
     }
     for container in &requests.containers {
         let devices: Vec<ResourceList> = pod.node_allocatable_claims.iter().map(|taking| taking.of_container(&container.name)).collect();
         for (name, limit) in container.limits.iter().filter(|(name, _)| !name.starts_with("hugepages-")) {
-            let with_devices = devices.iter().filter_map(|list| of(list, name)).fold(*limit, |sum, more| sum + more);
-            if of(&requests.pod_level_limits, name).is_some_and(|most| with_devices > most) {
+            let with_devices = devices.iter().filter_map(|list| amount_of(list, name)).fold(*limit, |sum, more| sum + more);
+            if amount_of(&requests.pod_level_limits, name).is_some_and(|most| with_devices > most) {
                 return insufficient("limit", name, &format!("limit and DRA overhead for container {}", container.name));
             }
         }
     }
     None
+}
+
+fn insufficient(kind: &str, name: &str, what: &str) -> Option<String> {
+    Some(format!("pod level {kind} for {name} is insufficient to cover the {what}"))
+}
+
+fn amount_of(list: &ResourceList, name: &str) -> Option<Amount> {
+    list.iter().find(|(known, _)| **known == *name).map(|(_, amount)| *amount)
+}
+
+/// The first resource of a sum that is more than what is listed of it.
+fn exceeded(sum: &ResourceList, most: &ResourceList) -> Option<Arc<str>> {
+    let over = |(name, amount): &&(Arc<str>, Amount)| amount_of(most, name).is_some_and(|most| *amount > most);
+    sum.iter().find(over).map(|(name, _)| name.clone())
 }

@@ -83,7 +83,7 @@ Differs from upstream
     }
 
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
-        if cycle.profile.release.0 <= driver::LAST {
+        if cycle.profile.rules.drivers_allocate() {
             return match driver::Wanted::of(cycle) {
                 Ok(Some(wanted)) => PreFilter::Judge(Box::new(move |node: &Candidate| wanted.judge(node))),
                 Ok(None) => PreFilter::Skip,

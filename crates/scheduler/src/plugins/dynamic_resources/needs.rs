@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::cluster::Claim;
-use crate::dra::driver::LAST;
 use crate::framework::{Fix, Need, Obstacle};
 use crate::{Candidate, Cycle};
 
@@ -28,6 +27,6 @@ pub(super) fn of_node(cycle: &Cycle<'_>, node: &Candidate) -> Vec<Need> {
         .take(TRIED)
         .map(|(pod, claim)| Fix::ReleaseDevices { claim: claim.metadata.name.as_deref().unwrap_or_default().into(), pod: pod.key() })
         .collect();
-    let classic = cycle.profile.release.0 <= LAST;
-    vec![Need::one_of_or(options, if classic { Obstacle::DevicesElsewhere } else { Obstacle::NoFreeDevice })]
+    let by_drivers = cycle.profile.rules.drivers_allocate();
+    vec![Need::one_of_or(options, if by_drivers { Obstacle::DevicesElsewhere } else { Obstacle::NoFreeDevice })]
 }

@@ -15,20 +15,20 @@ const GIVEN_UP: &str = "ResourceClaim unreserved for PodGroup";
 
 /// `PostFilter`: what the plugin adds to the message where no node fits. (It frees one of the claims that kept the pod off a node.)
 pub(super) fn post_filter(cycle: &Cycle<'_>, judgement: &Judgement) -> PostFilter {
-    if !cycle.profile.rules.dra {
-        return PostFilter::Says(if cycle.profile.release.0 >= 37 { "" } else { "plugin disabled" });
+    let rules = &cycle.profile.rules;
+    if !rules.dra {
+        return PostFilter::Says(if rules.idle_post_filter_is_silent() { "" } else { "plugin disabled" });
     }
     if !claims_are_known(cycle, judgement) {
         return PostFilter::Fails("not found");
     }
-    if cycle.profile.release.0 <= driver::LAST {
+    if rules.drivers_allocate() {
         return driver::post_filter(cycle, judgement).map_or(PostFilter::Ends(""), PostFilter::Says);
     }
-    let newer = cycle.profile.release.0 >= 37;
     PostFilter::Says(match frees(cycle, judgement) {
         Freed::Devices => "deallocation of ResourceClaim completed",
         Freed::Claim => "deletion of ResourceClaim completed",
-        Freed::Nothing | Freed::None if newer => "",
+        Freed::Nothing | Freed::None if rules.idle_post_filter_is_silent() => "",
         Freed::Nothing => "no new claims to deallocate",
         Freed::None if gives_up_group(cycle) => return PostFilter::Ends(GIVEN_UP),
         Freed::None => "still not schedulable",

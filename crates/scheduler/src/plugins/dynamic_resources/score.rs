@@ -1,4 +1,4 @@
-//! Which alternatives of requests a node could serve: `Score` (since 1.35).
+//! Which alternatives of requests a node could serve: `Score`.
 
 use crate::cluster::Claim;
 use crate::dra::{Given, requests};
@@ -9,7 +9,7 @@ use super::wanted::Wanted;
 
 /// What of alternatives each node could serve.
 pub(super) fn score<'a>(cycle: &'a Cycle<'a>) -> PreScore<'a> {
-    if cycle.profile.release.0 <= 34 {
+    if !cycle.profile.rules.scores_device_alternatives() {
         return PreScore::Skip;
     }
     // Upstream looks at what it would allocate on the node: where all is allocated, that is nothing.
@@ -17,8 +17,7 @@ pub(super) fn score<'a>(cycle: &'a Cycle<'a>) -> PreScore<'a> {
     let Some(wanted) = wanted else { return PreScore::scaled(|_| 0, false) };
     let allocated = wanted.claims.iter().filter(|claim| is_allocated(claim));
     let (had, all) = (allocated.clone().count(), wanted.claims.len());
-    if cycle.profile.release.0 == 35 && had > 0 {
-        // 1.35 counts claims that are allocated among those it has devices for.
+    if cycle.profile.rules.allocated_claims_fail_score() && had > 0 {
         let counts = format!("number of allocations {} is smaller than number of claims", all - had);
         return PreScore::Error(format!("running Score plugins: plugin \"DynamicResources\" failed with: {counts}"));
     }

@@ -182,9 +182,9 @@ pub(super) fn filter<'a>(cycle: &'a Cycle<'a>) -> PreFilter<'a> {
     problem.unwrap_or_else(|| PreFilter::Judge(Box::new(move |node: &Candidate| wanted.judge(node))))
 }
 
-/// `PreEnqueue` (since 1.28): why the pod is not even tried, if it is not.
+/// `PreEnqueue`: why the pod is not even tried, if it is not.
 pub(super) fn pre_enqueue(cycle: &Cycle<'_>) -> Option<String> {
-    if cycle.profile.release.0 <= 27 || cycle.pod.spec.resource_claims.is_empty() {
+    if !cycle.profile.rules.missing_claims_keep_out_of_queue() || cycle.pod.spec.resource_claims.is_empty() {
         return None;
     }
     pod_claims(cycle.pod, cycle.state, cycle.profile).err()
