@@ -12,6 +12,7 @@ pub(crate) use priorities::{CapacityRatio, NodeLabel, RequestedToCapacityRatio, 
 use renamed::{Predicate, Renamed};
 
 use super::{Plugin, Release};
+use crate::release::{PolicyRules, runs_predicates_as_plugins};
 
 /// Every predicate and priority, in no order.
 pub(crate) fn all() -> impl Iterator<Item = &'static dyn Plugin> {
@@ -41,10 +42,10 @@ const PLUGIN_NAMES: &[(&str, &str)] = &[
     ("InterPodAffinity", "MatchInterPodAffinity"),
 ];
 
-/// The predicate behind a Filter plugin: in 1.17 there is one behind each.
+/// The predicate behind a Filter plugin, where the release has predicates behind them.
 pub(crate) fn predicate_behind(plugin: &'static str, release: Release) -> Option<&'static str> {
-    let (_, predicate) = PLUGIN_NAMES.iter().find(|(name, _)| release.0 == 17 && *name == plugin)?;
-    Some(predicate)
+    let (_, predicate) = PLUGIN_NAMES.iter().find(|(name, _)| *name == plugin)?;
+    runs_predicates_as_plugins(release).then_some(predicate)
 }
 
 /// The Filter plugins that a predicate became: GeneralPredicates four, others one.
@@ -56,9 +57,8 @@ pub(crate) fn plugins_of(predicate: &'static str) -> Vec<&'static str> {
     vec![renamed.unwrap_or(predicate)]
 }
 
-/// The Score plugins that priorities became with 1.17.
+/// The Score plugins that priorities became, SelectorSpreadPriority aside.
 const SCORE_PLUGIN_NAMES: &[(&str, &str)] = &[
-    ("SelectorSpreadPriority", "DefaultPodTopologySpread"),
     ("InterPodAffinityPriority", "InterPodAffinity"),
     ("LeastRequestedPriority", "NodeResourcesLeastAllocated"),
     ("MostRequestedPriority", "NodeResourcesMostAllocated"),
@@ -74,8 +74,10 @@ const SCORE_PLUGIN_NAMES: &[(&str, &str)] = &[
     ("RequestedToCapacityRatio", "RequestedToCapacityRatio"),
 ];
 
-/// The Score plugin that a priority became, if it did in that release.
+/// The Score plugin that a priority became, by that release's name.
 pub(crate) fn score_plugin_of(priority: &str, release: Release) -> Option<&'static str> {
-    let (_, plugin) = SCORE_PLUGIN_NAMES.iter().find(|(name, _)| *name == priority)?;
-    Some(if *plugin == "DefaultPodTopologySpread" && release.0 >= 19 { "SelectorSpread" } else { plugin })
+    if priority == "SelectorSpreadPriority" {
+        return Some(PolicyRules::of(release).selector_spread_plugin());
+    }
+    SCORE_PLUGIN_NAMES.iter().find(|(name, _)| *name == priority).map(|(_, plugin)| *plugin)
 }

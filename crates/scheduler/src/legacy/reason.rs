@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use crate::release::Rules;
 use crate::{Refusal, Verdict};
 
 /// One reason.
@@ -37,72 +38,83 @@ pub(super) enum Reason {
     Insufficient(Arc<str>),
 }
 
-/// The release from which a reason keeps preemption away from the node; this one: never.
-const NEVER: u16 = u16::MAX;
+/// Whether preempting pods could mend what a reason names.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Preemption {
+    MayHelp,
+    CannotHelp,
+    /// It cannot where the release holds it of affinity and pressure (see [`Rules::affinity_and_pressure_are_unresolvable`]).
+    AffinityOrPressure,
+}
 
 impl Reason {
-    /// `(text of 1.9, text from 1.10 on, unresolvable from)`.
-    const fn row(&self) -> (&'static str, &'static str, u16) {
+    /// The short text, the sentence, and whether preemption could help.
+    const fn row(&self) -> (&'static str, &'static str, Preemption) {
+        use Preemption::{AffinityOrPressure, CannotHelp, MayHelp};
         match self {
-            Self::DiskConflict => ("NoDiskConflict", "node(s) had no available disk", NEVER),
-            Self::VolumeZoneConflict => ("NoVolumeZoneConflict", "node(s) had no available volume zone", 9),
-            Self::NodeSelectorNotMatch => ("MatchNodeSelector", "node(s) didn't match node selector", 9),
-            Self::PodAffinityNotMatch => ("MatchInterPodAffinity", "node(s) didn't match pod affinity/anti-affinity", NEVER),
-            Self::PodAffinityRulesNotMatch => ("PodAffinityRulesNotMatch", "node(s) didn't match pod affinity rules", 12),
-            Self::PodAntiAffinityRulesNotMatch => ("PodAntiAffinityRulesNotMatch", "node(s) didn't match pod anti-affinity rules", NEVER),
+            Self::DiskConflict => ("NoDiskConflict", "node(s) had no available disk", MayHelp),
+            Self::VolumeZoneConflict => ("NoVolumeZoneConflict", "node(s) had no available volume zone", CannotHelp),
+            Self::NodeSelectorNotMatch => ("MatchNodeSelector", "node(s) didn't match node selector", CannotHelp),
+            Self::PodAffinityNotMatch => ("MatchInterPodAffinity", "node(s) didn't match pod affinity/anti-affinity", MayHelp),
+            Self::PodAffinityRulesNotMatch => ("PodAffinityRulesNotMatch", "node(s) didn't match pod affinity rules", AffinityOrPressure),
+            Self::PodAntiAffinityRulesNotMatch => ("PodAntiAffinityRulesNotMatch", "node(s) didn't match pod anti-affinity rules", MayHelp),
             Self::ExistingPodsAntiAffinityRulesNotMatch => {
-                ("ExistingPodsAntiAffinityRulesNotMatch", "node(s) didn't satisfy existing pods anti-affinity rules", NEVER)
+                ("ExistingPodsAntiAffinityRulesNotMatch", "node(s) didn't satisfy existing pods anti-affinity rules", MayHelp)
             }
-            Self::TaintsTolerationsNotMatch => ("PodToleratesNodeTaints", "node(s) had taints that the pod didn't tolerate", 9),
-            Self::PodNotMatchHostName => ("HostName", "node(s) didn't match the requested hostname", 9),
-            Self::PodNotFitsHostPorts => ("PodFitsHostPorts", "node(s) didn't have free ports for the requested pod ports", NEVER),
-            Self::NodeLabelPresenceViolated => ("CheckNodeLabelPresence", "node(s) didn't have the requested labels", 9),
-            Self::ServiceAffinityViolated => ("CheckServiceAffinity", "node(s) didn't match service affinity", NEVER),
-            Self::MaxVolumeCountExceeded => ("MaxVolumeCount", "node(s) exceed max volume count", NEVER),
-            Self::NodeUnderMemoryPressure => ("NodeUnderMemoryPressure", "node(s) had memory pressure", 12),
-            Self::NodeUnderDiskPressure => ("NodeUnderDiskPressure", "node(s) had disk pressure", 12),
-            Self::NodeUnderPidPressure => ("NodeUnderPIDPressure", "node(s) had pid pressure", 12),
-            Self::NodeOutOfDisk => ("NodeOutOfDisk", "node(s) were out of disk space", 12),
-            Self::NodeNotReady => ("NodeNotReady", "node(s) were not ready", 9),
-            Self::NodeNetworkUnavailable => ("NodeNetworkUnavailable", "node(s) had unavailable network", 9),
-            Self::NodeUnschedulable => ("NodeUnschedulable", "node(s) were unschedulable", 9),
-            Self::VolumeNodeConflict => ("VolumeNodeAffinityConflict", "node(s) had volume node affinity conflict", 9),
-            Self::VolumeBindConflict => ("VolumeBindingNoMatch", "node(s) didn't find available persistent volumes to bind", 9),
-            Self::Insufficient(_) => ("", "", NEVER),
+            Self::TaintsTolerationsNotMatch => ("PodToleratesNodeTaints", "node(s) had taints that the pod didn't tolerate", CannotHelp),
+            Self::PodNotMatchHostName => ("HostName", "node(s) didn't match the requested hostname", CannotHelp),
+            Self::PodNotFitsHostPorts => ("PodFitsHostPorts", "node(s) didn't have free ports for the requested pod ports", MayHelp),
+            Self::NodeLabelPresenceViolated => ("CheckNodeLabelPresence", "node(s) didn't have the requested labels", CannotHelp),
+            Self::ServiceAffinityViolated => ("CheckServiceAffinity", "node(s) didn't match service affinity", MayHelp),
+            Self::MaxVolumeCountExceeded => ("MaxVolumeCount", "node(s) exceed max volume count", MayHelp),
+            Self::NodeUnderMemoryPressure => ("NodeUnderMemoryPressure", "node(s) had memory pressure", AffinityOrPressure),
+            Self::NodeUnderDiskPressure => ("NodeUnderDiskPressure", "node(s) had disk pressure", AffinityOrPressure),
+            Self::NodeUnderPidPressure => ("NodeUnderPIDPressure", "node(s) had pid pressure", AffinityOrPressure),
+            Self::NodeOutOfDisk => ("NodeOutOfDisk", "node(s) were out of disk space", AffinityOrPressure),
+            Self::NodeNotReady => ("NodeNotReady", "node(s) were not ready", CannotHelp),
+            Self::NodeNetworkUnavailable => ("NodeNetworkUnavailable", "node(s) had unavailable network", CannotHelp),
+            Self::NodeUnschedulable => ("NodeUnschedulable", "node(s) were unschedulable", CannotHelp),
+            Self::VolumeNodeConflict => ("VolumeNodeAffinityConflict", "node(s) had volume node affinity conflict", CannotHelp),
+            Self::VolumeBindConflict => ("VolumeBindingNoMatch", "node(s) didn't find available persistent volumes to bind", CannotHelp),
+            Self::Insufficient(_) => ("", "", MayHelp),
         }
     }
 
-    /// The words the scheduler of 1.`release` uses.
-    pub(super) fn text(&self, release: u16) -> Cow<'static, str> {
+    /// The words a release uses.
+    pub(super) fn text(&self, rules: &Rules) -> Cow<'static, str> {
         if let Self::Insufficient(resource) = self {
             return format!("Insufficient {resource}").into();
         }
         let (short, long, _) = self.row();
-        if release == 9 { short.into() } else { long.into() }
+        if rules.reasons_are_short() { short.into() } else { long.into() }
     }
 
-    /// Whether preempting pods cannot mend it, in the eyes of 1.`release`.
-    pub(super) fn unresolvable(&self, release: u16) -> bool {
-        self.row().2 <= release
+    /// Whether preempting pods cannot mend it, in the eyes of a release.
+    pub(super) fn unresolvable(&self, rules: &Rules) -> bool {
+        match self.row().2 {
+            Preemption::MayHelp => false,
+            Preemption::CannotHelp => true,
+            Preemption::AffinityOrPressure => rules.affinity_and_pressure_are_unresolvable(),
+        }
     }
 }
 
 /// Turns a predicate's findings into a verdict; no reason means the pod fits. 1.17 ran predicates as Filter plugins through an adapter that
 /// keeps one reason: the first unresolvable one, or else the first (`framework/plugins/migration/utils.go`).
-pub(super) fn verdict(reasons: &[Reason], release: u16) -> Verdict {
+pub(super) fn verdict(reasons: &[Reason], rules: &Rules) -> Verdict {
     let Some(first) = reasons.first() else { return Verdict::Pass };
-    let unresolvable = reasons.iter().find(|reason| reason.unresolvable(release));
-    let reasons = match release {
-        17 => vec![unresolvable.unwrap_or(first).text(release)],
-        _ => reasons.iter().map(|reason| reason.text(release)).collect(),
+    let unresolvable = reasons.iter().find(|reason| reason.unresolvable(rules));
+    let reasons = match rules.one_reason_a_node() {
+        true => vec![unresolvable.unwrap_or(first).text(rules)],
+        false => reasons.iter().map(|reason| reason.text(rules)).collect(),
     };
     Verdict::Reject(Refusal { reasons, preemption_may_help: unresolvable.is_none() })
 }
 
-/// A reason in the words 1.`release` has for it: 1.9 knew them by short names.
-pub(super) fn in_words_of(text: Cow<'static, str>, release: u16) -> Cow<'static, str> {
-    let known = RENAMED.iter().find(|reason| release == 9 && reason.text(10) == text);
-    known.map_or(text, |reason| reason.text(release))
+/// A framework plugin's reason in the words a release has for it.
+pub(super) fn in_words_of(text: Cow<'static, str>, rules: &Rules) -> Cow<'static, str> {
+    let known = RENAMED.iter().find(|reason| rules.reasons_are_short() && reason.row().1 == text);
+    known.map_or(text, |reason| reason.text(rules))
 }
 
 /// The reasons that framework plugins give for predicates.
@@ -117,32 +129,36 @@ const RENAMED: [Reason; 5] = [
 #[cfg(test)]
 mod tests {
     use super::{Reason, verdict};
-    use crate::{Refusal, Verdict};
+    use crate::{Gates, Refusal, Release, Rules, Verdict};
+
+    fn of(minor: u16) -> Rules {
+        Rules::new(Release(minor), &Gates::new(Release(minor)))
+    }
 
     #[test]
     fn texts_changed_with_1_10() {
-        assert_eq!(Reason::NodeSelectorNotMatch.text(9), "MatchNodeSelector");
-        assert_eq!(Reason::NodeSelectorNotMatch.text(10), "node(s) didn't match node selector");
-        assert_eq!(Reason::Insufficient("pods".into()).text(9), "Insufficient pods");
+        assert_eq!(Reason::NodeSelectorNotMatch.text(&of(9)), "MatchNodeSelector");
+        assert_eq!(Reason::NodeSelectorNotMatch.text(&of(10)), "node(s) didn't match node selector");
+        assert_eq!(Reason::Insufficient("pods".into()).text(&of(9)), "Insufficient pods");
     }
 
     #[test]
     fn pod_affinity_and_pressure_became_unresolvable_with_1_12() {
         for reason in [Reason::PodAffinityRulesNotMatch, Reason::NodeUnderMemoryPressure, Reason::NodeUnderDiskPressure] {
-            assert!(!reason.unresolvable(11), "{reason:?}");
-            assert!(reason.unresolvable(12), "{reason:?}");
+            assert!(!reason.unresolvable(&of(11)), "{reason:?}");
+            assert!(reason.unresolvable(&of(12)), "{reason:?}");
         }
-        assert!(Reason::TaintsTolerationsNotMatch.unresolvable(9));
-        assert!(!Reason::PodNotFitsHostPorts.unresolvable(17));
+        assert!(Reason::TaintsTolerationsNotMatch.unresolvable(&of(9)));
+        assert!(!Reason::PodNotFitsHostPorts.unresolvable(&of(17)));
     }
 
     #[test]
     fn the_adapter_of_1_17_keeps_one_reason() {
         let both = [Reason::PodAffinityNotMatch, Reason::PodAffinityRulesNotMatch];
-        let Verdict::Reject(Refusal { reasons, preemption_may_help }) = verdict(&both, 16) else { panic!() };
+        let Verdict::Reject(Refusal { reasons, preemption_may_help }) = verdict(&both, &of(16)) else { panic!() };
         assert_eq!((reasons.len(), preemption_may_help), (2, false));
-        assert_eq!(verdict(&both, 17), Verdict::unresolvable("node(s) didn't match pod affinity rules"));
+        assert_eq!(verdict(&both, &of(17)), Verdict::unresolvable("node(s) didn't match pod affinity rules"));
         let anti = [Reason::PodAffinityNotMatch, Reason::PodAntiAffinityRulesNotMatch];
-        assert_eq!(verdict(&anti, 17), Verdict::unschedulable("node(s) didn't match pod affinity/anti-affinity"));
+        assert_eq!(verdict(&anti, &of(17)), Verdict::unschedulable("node(s) didn't match pod affinity/anti-affinity"));
     }
 }

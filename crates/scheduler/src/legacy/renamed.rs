@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::predicates::Prepared;
 use super::reason::{in_words_of, verdict};
 use crate::framework::{Candidate, ChangeOf, Fact, Need, Touches};
+use crate::release::Rules;
 use crate::{Cycle, Feasible, Plugin, PreFilter, PreScore, Refusal, Verdict, plugins};
 
 /// What a predicate and the plugin that took its place have in common beside the verdict.
@@ -37,9 +38,9 @@ macro_rules! as_its_successor {
 }
 
 /// A predicate prepared for one pod, as a plugin's answer before any node is looked at.
-pub(super) fn prefilter<'a>(cycle: &Cycle, prepared: Prepared<'a>) -> PreFilter<'a> {
-    let release = cycle.profile.release.0;
-    PreFilter::Judge(Box::new(move |candidate| prepared(candidate).map_or_else(|verdict| verdict, |reasons| verdict(&reasons, release))))
+pub(super) fn prefilter<'a>(cycle: &'a Cycle<'a>, prepared: Prepared<'a>) -> PreFilter<'a> {
+    let rules = &cycle.profile.rules;
+    PreFilter::Judge(Box::new(move |candidate| prepared(candidate).map_or_else(|verdict| verdict, |reasons| verdict(&reasons, rules))))
 }
 
 /// A predicate that judges by itself what a framework plugin judges later.
@@ -91,12 +92,12 @@ impl Plugin for Renamed {
 
     /// Predicates cannot be skipped, nor can they refuse a pod before nodes are looked at.
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
-        let release = cycle.profile.release.0;
+        let rules = &cycle.profile.rules;
         match plugins::rule(self.successor).filter(cycle) {
             PreFilter::Skip => PreFilter::Judge(Box::new(|_| Verdict::Pass)),
-            PreFilter::Refuse(refusal) => PreFilter::Judge(Box::new(move |_| translated(Verdict::Reject(refusal.clone()), release))),
+            PreFilter::Refuse(refusal) => PreFilter::Judge(Box::new(move |_| translated(Verdict::Reject(refusal.clone()), rules))),
             PreFilter::Judge(filter) | PreFilter::Narrow(_, filter) => {
-                PreFilter::Judge(Box::new(move |candidate| translated(filter(candidate), release)))
+                PreFilter::Judge(Box::new(move |candidate| translated(filter(candidate), rules)))
             }
             PreFilter::Error(error) => PreFilter::Judge(Box::new(move |_| Verdict::Error(error.clone()))),
         }
@@ -113,11 +114,11 @@ impl Plugin for Renamed {
 }
 
 /// A framework plugin's verdict in the words of an older release.
-fn translated(verdict: Verdict, release: u16) -> Verdict {
+fn translated(verdict: Verdict, rules: &Rules) -> Verdict {
     match verdict {
         Verdict::Skip => Verdict::Pass,
         Verdict::Reject(Refusal { reasons, preemption_may_help }) => {
-            let reasons = reasons.into_iter().map(|reason| in_words_of(reason, release)).collect::<Vec<Cow<'static, str>>>();
+            let reasons = reasons.into_iter().map(|reason| in_words_of(reason, rules)).collect::<Vec<Cow<'static, str>>>();
             Verdict::Reject(Refusal { reasons, preemption_may_help })
         }
         other => other,

@@ -60,6 +60,11 @@ impl PolicyRules {
         self.minor >= 20
     }
 
+    /// The plugin that SelectorSpreadPriority became (`selectorspread/selector_spread.go`; up to 1.18 `defaultpodtopologyspread`).
+    pub(crate) fn selector_spread_plugin(self) -> &'static str {
+        if self.minor >= 19 { "SelectorSpread" } else { "DefaultPodTopologySpread" }
+    }
+
     /// Whether the scheduler of a Policy has a PostFilter (`factory.go` createFromConfig: not from 1.19.0 to 1.19.4, kubernetes#96472).
     pub(crate) fn has_post_filter(self, patch: u16) -> bool {
         !(self.minor == 19 && patch <= 4)

@@ -45,7 +45,7 @@ impl Rules {
         }
     }
 
-    /// Whether r5, t3 and z1d are known to be of Amazon's Nitro system (EBSNitroLimitRegex, since 1.12); in 1.11 c5 and m5.
+    /// Whether r5, t3 and z1d are known to be of Amazon's Nitro system (`volume/util/attach_limit.go` EBSNitroLimitRegex, since 1.12); in 1.11 c5 and m5.
     pub(crate) fn knows_newer_nitro_types(&self) -> bool {
         self.release.0 >= 12
     }

@@ -69,6 +69,34 @@ impl Rules {
         }
     }
 
+    /// Whether a claim that names its volume counts as bound, whether or not the volume agrees (`scheduler_binder.go` isVolumeBound, up to 1.11).
+    pub(crate) fn claims_that_name_volume_are_bound(&self) -> bool {
+        self.release.0 <= 11
+    }
+
+    /// The claim's annotation with the node that it is provisioned for (`scheduler_binder.go`; alpha up to 1.11).
+    pub(crate) fn selected_node_annotation(&self) -> &'static str {
+        if self.release.0 <= 11 { "volume.alpha.kubernetes.io/selected-node" } else { "volume.kubernetes.io/selected-node" }
+    }
+
+    /// The error of a pod with claims that are to be bound, but not by the scheduler (`scheduler_binder.go` FindPodVolumes, up to 1.17).
+    pub(crate) fn unbound_claims_error(&self) -> &'static str {
+        match self.release.0 {
+            ..=10 => "pod has unbound PersistentVolumeClaims",
+            _ => "pod has unbound immediate PersistentVolumeClaims",
+        }
+    }
+
+    /// The error of a claim that does not exist (`scheduler_binder.go` isPVCBound, up to 1.17), which the binder looks up in its own cache since
+    /// 1.11.
+    pub(crate) fn binder_misses_claim(&self, namespace: &str, name: &str) -> String {
+        match self.release.0 {
+            ..=10 => format!("error getting PVC \"{name}\": persistentvolumeclaim \"{name}\" not found"),
+            11..=12 => format!("error getting PVC \"{name}\": could not find v1.PersistentVolumeClaim \"{namespace}/{name}\""),
+            _ => format!("error getting PVC \"{namespace}/{name}\": could not find v1.PersistentVolumeClaim \"{namespace}/{name}\""),
+        }
+    }
+
     /// Whether VolumeBinding checks all claims of a pod before it sorts them (`volume_binding.go` podHasPVCs, since 1.18). Up to 1.17 the cycle did
     /// (see [`Self::basic_checks`]).
     pub(crate) fn volume_binding_checks_claims(&self) -> bool {

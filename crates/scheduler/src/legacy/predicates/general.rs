@@ -8,9 +8,10 @@ use crate::cluster::{HostPort, NodeInfo, NodeSelectorTerm, PodInfo, Resources};
 use super::{Prepared, pages, prefilter};
 use crate::framework::{Fact, Need, Touches};
 use crate::legacy::reason::Reason;
+use crate::release::Rules;
 use crate::{Candidate, Cycle, Plugin, PreFilter, Verdict, plugins};
 
-/// A scalar of its own standing up to 1.10: checked between memory and ephemeral storage.
+/// A scalar of its own standing, where the release knows it: checked between memory and ephemeral storage.
 const NVIDIA_GPU: &str = "alpha.kubernetes.io/nvidia-gpu";
 
 /// GeneralPredicates: all four, every refusal reported.
@@ -53,7 +54,7 @@ fn general<'a>(cycle: &'a Cycle<'a>) -> Prepared<'a> {
         let mut reasons = resources(cycle, &request, candidate.node);
         reasons.extend(host_name_reason(cycle.pod, candidate.node));
         reasons.extend(host_ports_reason(cycle.pod, candidate.node));
-        reasons.extend(node_selector_reason(cycle.pod, candidate.node, cycle.profile.release.0));
+        reasons.extend(node_selector_reason(cycle.pod, candidate.node, &cycle.profile.rules));
         Ok(reasons)
     })
 }
@@ -76,8 +77,8 @@ pub(super) fn host_ports<'a>(cycle: &'a Cycle<'a>) -> Prepared<'a> {
 
 /// MatchNodeSelector.
 pub(super) fn node_selector<'a>(cycle: &'a Cycle<'a>) -> Prepared<'a> {
-    let release = cycle.profile.release.0;
-    Box::new(move |candidate| Ok(node_selector_reason(cycle.pod, candidate.node, release).into_iter().collect()))
+    let rules = &cycle.profile.rules;
+    Box::new(move |candidate| Ok(node_selector_reason(cycle.pod, candidate.node, rules).into_iter().collect()))
 }
 
 fn resources(cycle: &Cycle, request: &Resources, node: &NodeInfo) -> Vec<Reason> {
@@ -92,13 +93,13 @@ fn resources(cycle: &Cycle, request: &Resources, node: &NodeInfo) -> Vec<Reason>
     // A resource is compared even where the pod asks for none of it: an overcommitted node refuses every pod that asks for anything.
     let lacks = |name: &str| node.allocatable.get(name) < request.get(name).wrapping_add(node.requested.get(name));
     for name in ["cpu", "memory", NVIDIA_GPU, "ephemeral-storage"] {
-        if lacks(name) && (name != NVIDIA_GPU || cycle.profile.release.0 <= 10) {
+        if lacks(name) && (name != NVIDIA_GPU || cycle.profile.rules.knows_nvidia_gpu()) {
             reasons.push(insufficient(name));
         }
     }
     let ignored = |name: &Arc<str>| cycle.profile.arguments.ignored_resources.contains(name);
     for (name, _) in &request.scalars {
-        let checked_above = &**name == NVIDIA_GPU && cycle.profile.release.0 <= 10;
+        let checked_above = &**name == NVIDIA_GPU && cycle.profile.rules.knows_nvidia_gpu();
         if !checked_above && !ignored(name) && lacks(name) {
             reasons.push(Reason::Insufficient(name.clone()));
         }
@@ -121,19 +122,18 @@ fn conflict(wanted: &HostPort, used: &HostPort) -> bool {
     wanted.port == used.port && wanted.protocol == used.protocol && (wanted.ip == used.ip || &*wanted.ip == ANY || &*used.ip == ANY)
 }
 
-fn node_selector_reason(pod: &PodInfo, node: &NodeInfo, release: u16) -> Option<Reason> {
-    (!matches_selector_and_affinity(pod, node, release)).then_some(Reason::NodeSelectorNotMatch)
+fn node_selector_reason(pod: &PodInfo, node: &NodeInfo, rules: &Rules) -> Option<Reason> {
+    (!matches_selector_and_affinity(pod, node, rules)).then_some(Reason::NodeSelectorNotMatch)
 }
 
 /// Whether a node satisfies the pod's nodeSelector and its required node affinity (`podMatchesNodeLabels`, later
-/// `PodMatchesNodeSelectorAndAffinityTerms`). Up to 1.10 matchFields is not known and a term that does not parse ends the search;
-/// from 1.11 on such a term is passed over.
-pub(super) fn matches_selector_and_affinity(pod: &PodInfo, node: &NodeInfo, release: u16) -> bool {
+/// `PodMatchesNodeSelectorAndAffinityTerms`). Where matchFields is known a term that does not parse is passed over; before, it ends the search.
+fn matches_selector_and_affinity(pod: &PodInfo, node: &NodeInfo, rules: &Rules) -> bool {
     if !pod.spec.node_selector.matches(&node.labels) {
         return false;
     }
     let Some(terms) = &pod.spec.node_affinity.required else { return true };
-    if release >= 11 {
+    if rules.match_fields {
         return terms.iter().any(|term| term.matches(&node.name, &node.labels));
     }
     for term in terms {

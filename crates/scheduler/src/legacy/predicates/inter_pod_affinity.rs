@@ -4,10 +4,11 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use crate::cluster::{AffinityTerm, ClusterState, Labels, NamespaceSelectors, NodeInfo, PodInfo, Requirement};
+use crate::cluster::{AffinityTerm, Labels, NamespaceSelectors, NodeInfo, PodInfo, Requirement};
 
 use super::Prepared;
 use crate::legacy::reason::Reason;
+use crate::release::{Rules, TermGrouping};
 use crate::{Candidate, Cycle, Verdict};
 
 /// The key whose domain 1.10 takes to be the node itself.
@@ -15,15 +16,13 @@ const HOSTNAME: &str = "kubernetes.io/hostname";
 
 /// MatchInterPodAffinity.
 pub(super) fn match_inter_pod_affinity<'a>(cycle: &'a Cycle<'a>) -> Prepared<'a> {
-    let release = cycle.profile.release.0;
-    // 1.11 to 1.13 count pods beforehand; where pods run on a node that is gone this fails, and each check walks all pods.
-    let walks = (11..=13).contains(&release) && cycle.state.absent_nodes().next().is_some();
-    let together = |usual: Together| if walks { Together::Keys } else { usual };
-    let existing = ExistingAntiAffinity::new(cycle.state, cycle.pod, release);
-    let affinity = domains(cycle, &cycle.pod.spec.pod_affinity.required, together(Together::of_affinity(release)), walks);
-    let mut anti_affinity =
-        domains(cycle, &cycle.pod.spec.pod_anti_affinity.required, together(Together::of_anti_affinity(release)), walks);
-    if release >= 12 && !walks {
+    let rules = &cycle.profile.rules;
+    let walks = rules.absent_nodes_make_affinity_walk() && cycle.state.absent_nodes().next().is_some();
+    let grouping = |usual: TermGrouping| if walks { TermGrouping::OneDomain } else { usual };
+    let existing = ExistingAntiAffinity::new(cycle);
+    let affinity = domains(cycle, &cycle.pod.spec.pod_affinity.required, grouping(rules.affinity_grouping()), walks);
+    let mut anti_affinity = domains(cycle, &cycle.pod.spec.pod_anti_affinity.required, grouping(rules.anti_affinity_grouping()), walks);
+    if rules.returned_pods_match_any_term() && !walks {
         anti_affinity.iter_mut().for_each(|domain| domain.any = &cycle.pod.spec.pod_anti_affinity.required);
     }
     Box::new(move |candidate| {
@@ -49,7 +48,7 @@ pub(super) fn match_inter_pod_affinity<'a>(cycle: &'a Cycle<'a>) -> Prepared<'a>
 /// pods may end before it meets one that fails it.
 fn affinity_holds(cycle: &Cycle, domains: &[Domain], candidate: &Candidate, walks: bool, ends_walk: bool) -> Result<bool, Verdict> {
     let own = |domain: &Domain| domain.terms.iter().all(|term| matches(term, &cycle.pod.namespace, &cycle.pod.labels));
-    if cycle.profile.release.0 >= 12 && !walks {
+    if cycle.profile.rules.affinity_grouping() == TermGrouping::ByKey && !walks {
         // No pod that matches sits where any of the keys is known.
         let first = || domains.iter().all(|domain| domain.is_empty(candidate)) && domains.first().is_some_and(own);
         return Ok(domains.iter().all(|domain| domain.count(candidate) > 0) || first());
@@ -59,7 +58,7 @@ fn affinity_holds(cycle: &Cycle, domains: &[Domain], candidate: &Candidate, walk
         if let Some(gone) = domain.astray.first() {
             return Err(if here || ends_walk { drawn(gone) } else { not_found(cycle, domain, candidate, gone) });
         }
-        // Each term (on a walk and in 1.11: all of them together) may be the first of its series.
+        // Each term (or all of them, where they are one domain) may be the first of its series.
         if !here && (domain.pods(candidate) > 0 || !own(domain)) {
             return Ok(false);
         }
@@ -70,7 +69,7 @@ fn affinity_holds(cycle: &Cycle, domains: &[Domain], candidate: &Candidate, walk
 /// A matching pod on a node that is gone fails the look-up of that node.
 fn not_found(cycle: &Cycle, domain: &Domain, candidate: &Candidate, gone: &str) -> Verdict {
     let term = match domain.terms.as_slice() {
-        [term] if domain.release <= 10 => format!("PodAffinityTerm {}", written(term)),
+        [term] if domain.rules.affinity_errors_name_term() => format!("PodAffinityTerm {}", written(term)),
         _ => "PodAffinity".to_owned(),
     };
     let (pod, node) = (cycle.pod.full_name(), &candidate.name);
@@ -95,66 +94,40 @@ fn written(term: &AffinityTerm) -> String {
     format!("{{{selector} [{}] {}}}", term.namespaces.join(" "), term.topology_key)
 }
 
-/// Which terms are looked at together.
-#[derive(Clone, Copy)]
-enum Together {
-    /// Each term for itself, and pods matching that term.
-    Terms,
-    /// One domain made of all keys, and pods matching all terms (1.11).
-    Keys,
-    /// Each term's key for itself, but only pods matching all terms (1.12 on).
-    Pods,
-}
-
-impl Together {
-    fn of_affinity(release: u16) -> Self {
-        match release {
-            ..=10 => Self::Terms,
-            11 => Self::Keys,
-            _ => Self::Pods,
-        }
-    }
-
-    /// 1.11 alone wants a pod to match all terms, in all their domains, before it refuses.
-    fn of_anti_affinity(release: u16) -> Self {
-        if release == 11 { Self::Keys } else { Self::Terms }
-    }
-}
-
 /// The pods some terms mean, counted by the values of topology keys.
 struct Domain<'a> {
     keys: Vec<&'a str>,
     terms: Vec<&'a AffinityTerm>,
     counts: HashMap<Vec<Arc<str>>, i64>,
     pods: i64,
-    /// 1.10 with the hostname as the key: only the node's own pods are looked at.
+    /// Whether only the node's own pods are looked at: the key is the hostname, where that counts.
     own_pods_only: bool,
     /// Nodes that are gone but have a pod the terms mean, where each check walks all pods.
     astray: BTreeSet<Arc<str>>,
-    /// Terms of which one is enough for a pod put back to be counted (anti-affinity, from 1.12 on: `metadata.go` AddPod).
+    /// Terms of which one is enough for a pod put back to be counted (`metadata.go` AddPod).
     any: &'a [Arc<AffinityTerm>],
-    release: u16,
+    rules: &'a Rules,
 }
 
-fn domains<'a>(cycle: &'a Cycle<'a>, terms: &'a [Arc<AffinityTerm>], together: Together, walks: bool) -> Vec<Domain<'a>> {
+fn domains<'a>(cycle: &'a Cycle<'a>, terms: &'a [Arc<AffinityTerm>], grouping: TermGrouping, walks: bool) -> Vec<Domain<'a>> {
     if terms.is_empty() {
         return Vec::new();
     }
     let all = || terms.iter().map(|term| &**term).collect::<Vec<_>>();
     let keys = || terms.iter().map(|term| &*term.topology_key).collect::<Vec<_>>();
-    match together {
-        Together::Terms => terms.iter().map(|term| Domain::new(cycle, vec![&term.topology_key], vec![&**term], walks)).collect(),
-        Together::Keys => vec![Domain::new(cycle, keys(), all(), walks)],
-        Together::Pods => terms.iter().map(|term| Domain::new(cycle, vec![&term.topology_key], all(), walks)).collect(),
+    match grouping {
+        TermGrouping::Separate => terms.iter().map(|term| Domain::new(cycle, vec![&term.topology_key], vec![&**term], walks)).collect(),
+        TermGrouping::OneDomain => vec![Domain::new(cycle, keys(), all(), walks)],
+        TermGrouping::ByKey => terms.iter().map(|term| Domain::new(cycle, vec![&term.topology_key], all(), walks)).collect(),
     }
 }
 
 impl<'a> Domain<'a> {
-    fn new(cycle: &Cycle, keys: Vec<&'a str>, terms: Vec<&'a AffinityTerm>, walks: bool) -> Self {
-        let release = cycle.profile.release.0;
-        let own_pods_only = release == 10 && keys == [HOSTNAME];
-        let walks = walks || release <= 10 && !own_pods_only;
-        let mut domain = Self { own_pods_only, keys, terms, counts: HashMap::new(), pods: 0, astray: BTreeSet::new(), any: &[], release };
+    fn new(cycle: &'a Cycle<'a>, keys: Vec<&'a str>, terms: Vec<&'a AffinityTerm>, walks: bool) -> Self {
+        let rules = &cycle.profile.rules;
+        let own_pods_only = rules.hostname_terms_see_own_pods() && keys == [HOSTNAME];
+        let walks = walks || rules.affinity_walks_all_pods() && !own_pods_only;
+        let mut domain = Self { own_pods_only, keys, terms, counts: HashMap::new(), pods: 0, astray: BTreeSet::new(), any: &[], rules };
         let state = cycle.state;
         for namespace in state.populated_namespaces() {
             for group in state.groups_in(namespace) {
@@ -185,10 +158,11 @@ impl<'a> Domain<'a> {
         self.keys.iter().map(|key| node.labels.shared(key).cloned()).collect()
     }
 
-    /// What a simulation changed: pods meant that were added, less those taken away. From 1.11 on pods that are only nominated do not count.
+    /// What a simulation changed: pods meant that were added, less those taken away.
     fn change(&self, candidate: &Candidate) -> i64 {
         let meant = |pod: &&Arc<PodInfo>| self.means(&pod.namespace, &pod.labels);
-        let added = candidate.added.iter().filter(|pod| self.release <= 10 || pod.node_name.is_some()).filter(meant).count();
+        let counts = |pod: &&Arc<PodInfo>| self.rules.nominated_pods_count_for_affinity() || pod.node_name.is_some();
+        let added = candidate.added.iter().filter(counts).filter(meant).count();
         let any = |pod: &&Arc<PodInfo>| self.any.iter().any(|term| matches(term, &pod.namespace, &pod.labels));
         let besides = candidate.returned.iter().filter(|pod| any(pod) && !meant(pod)).count();
         (added + besides) as i64 - candidate.removed.iter().filter(meant).count() as i64
@@ -222,26 +196,27 @@ impl<'a> Domain<'a> {
 /// The domains that existing pods' required anti-affinity closes to the pod.
 struct ExistingAntiAffinity<'a> {
     pod: &'a PodInfo,
-    release: u16,
+    rules: &'a Rules,
     closed: HashMap<(Arc<str>, Arc<str>), i64>,
 }
 
 impl<'a> ExistingAntiAffinity<'a> {
-    fn new(state: &ClusterState, pod: &'a PodInfo, release: u16) -> Self {
+    fn new(cycle: &'a Cycle<'a>) -> Self {
+        let (pod, rules) = (cycle.pod, &cycle.profile.rules);
         let mut closed: HashMap<(Arc<str>, Arc<str>), i64> = HashMap::new();
-        for node in state.nodes() {
-            for key in node.pods.iter().flat_map(|existing| keys_against(pod, existing, release)) {
+        for node in cycle.state.nodes() {
+            for key in node.pods.iter().flat_map(|existing| keys_against(pod, existing, rules)) {
                 if let Some(value) = node.labels.shared(key) {
                     *closed.entry((key.clone(), value.clone())).or_insert(0) += 1;
                 }
             }
         }
-        Self { pod, release, closed }
+        Self { pod, rules, closed }
     }
 
     fn refuses(&self, candidate: &Candidate) -> bool {
         let keys = |pods: &[Arc<PodInfo>], wanted: &Arc<str>| {
-            let keys = pods.iter().flat_map(|existing| keys_against(self.pod, existing, self.release));
+            let keys = pods.iter().flat_map(|existing| keys_against(self.pod, existing, self.rules));
             keys.filter(|key| *key == wanted).count() as i64
         };
         candidate.labels.iter().any(|(key, value)| {
@@ -251,12 +226,13 @@ impl<'a> ExistingAntiAffinity<'a> {
     }
 }
 
-/// The topology keys of an existing pod's required anti-affinity terms that mean `pod`. Up to 1.11 a term that matches is kept by a pointer to
-/// the loop's variable: by the time it is looked at it is the existing pod's last term.
-fn keys_against<'b>(pod: &PodInfo, existing: &'b PodInfo, release: u16) -> Vec<&'b Arc<str>> {
+/// The topology keys of an existing pod's required anti-affinity terms that mean `pod`.
+fn keys_against<'b>(pod: &PodInfo, existing: &'b PodInfo, rules: &Rules) -> Vec<&'b Arc<str>> {
     let terms = &existing.spec.pod_anti_affinity.required;
     let matching = terms.iter().filter(|term| matches(term, &pod.namespace, &pod.labels));
-    matching.map(|term| if release <= 11 { &terms[terms.len() - 1].topology_key } else { &term.topology_key }).collect()
+    matching
+        .map(|term| if rules.existing_pods_close_last_terms() { &terms[terms.len() - 1].topology_key } else { &term.topology_key })
+        .collect()
 }
 
 /// Whether a term means pods of a namespace and labels; no release here knows namespaceSelector.

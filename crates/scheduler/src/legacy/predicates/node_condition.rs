@@ -6,6 +6,7 @@ use crate::cluster::{ContainerRequests, NodeInfo, PodInfo, ResourceList};
 use super::{Prepared, pages, prefilter};
 use crate::framework::{ChangeOf, Fact, Fix, Need, Obstacle};
 use crate::legacy::reason::Reason;
+use crate::release::Rules;
 use crate::{Candidate, Cycle, Plugin, PreFilter, Verdict, plugins};
 
 /// CheckNodeCondition: all that is wrong is reported together. A node without a Ready condition passes.
@@ -34,7 +35,7 @@ impl Plugin for CheckNodeCondition {
             let wanted = match &*condition.kind {
                 "Ready" => "True",
                 "NetworkUnavailable" => "False",
-                "OutOfDisk" if cycle.profile.release.0 <= 13 => "False",
+                "OutOfDisk" if cycle.profile.rules.knows_out_of_disk() => "False",
                 _ => continue,
             };
             facts.push(Fact::new(&*condition.status == wanted, format!("condition {} is {}", condition.kind, condition.status)));
@@ -44,7 +45,8 @@ impl Plugin for CheckNodeCondition {
 
     /// A cordon can be lifted, conditions cannot.
     fn needs(&self, cycle: &Cycle, node: &Candidate) -> Vec<Need> {
-        let known = |kind: &str| matches!(kind, "Ready" | "NetworkUnavailable") || kind == "OutOfDisk" && cycle.profile.release.0 <= 13;
+        let known =
+            |kind: &str| matches!(kind, "Ready" | "NetworkUnavailable") || kind == "OutOfDisk" && cycle.profile.rules.knows_out_of_disk();
         let wanted = |kind: &str| if kind == "Ready" { "True" } else { "False" };
         let unhealthy = node.conditions.iter().filter(|condition| known(&condition.kind) && &*condition.status != wanted(&condition.kind));
         let unhealthy = unhealthy
@@ -62,7 +64,7 @@ impl Plugin for CheckNodeCondition {
 }
 
 fn check_node_condition<'a>(cycle: &'a Cycle<'a>) -> Prepared<'a> {
-    let knows_out_of_disk = cycle.profile.release.0 <= 13;
+    let knows_out_of_disk = cycle.profile.rules.knows_out_of_disk();
     Box::new(move |candidate| {
         let mut reasons: Vec<_> = candidate
             .conditions
@@ -129,7 +131,7 @@ impl Plugin for Pressure {
     }
 
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
-        let concerned = !self.best_effort || is_best_effort(cycle.pod, cycle.profile.release.0);
+        let concerned = !self.best_effort || is_best_effort(cycle.pod, &cycle.profile.rules);
         let (condition, reason) = (self.condition, self.reason.clone());
         prefilter(cycle, Box::new(move |candidate| Ok(under(candidate.node, condition, concerned, &reason))))
     }
@@ -158,11 +160,11 @@ fn under(node: &NodeInfo, kind: &str, concerned: bool, reason: &Reason) -> Vec<R
     if concerned && status == Some("True") { vec![reason.clone()] } else { Vec::new() }
 }
 
-/// Whether no container asks for or is limited in cpu or memory (`helper/qos/qos.go`; 1.9: or huge pages); init containers count from 1.16 on.
-fn is_best_effort(pod: &PodInfo, release: u16) -> bool {
-    let counted = |name: &str| matches!(name, "cpu" | "memory") || release == 9 && name.starts_with("hugepages-");
+/// Whether no container that counts asks for or is limited in cpu or memory, or in huge pages where these count (`helper/qos/qos.go`).
+fn is_best_effort(pod: &PodInfo, rules: &Rules) -> bool {
+    let counted = |name: &str| matches!(name, "cpu" | "memory") || rules.huge_pages_count_for_qos() && name.starts_with("hugepages-");
     let asks = |list: &ResourceList| list.iter().any(|(name, amount)| counted(name) && amount.value() > 0);
     let counts = |container: &ContainerRequests| asks(&container.requests) || asks(&container.limits);
     let requests = &pod.spec.requests;
-    !requests.containers.iter().any(counts) && (release <= 15 || !requests.init_containers.iter().any(counts))
+    !requests.containers.iter().any(counts) && (!rules.init_containers_count_for_qos() || !requests.init_containers.iter().any(counts))
 }

@@ -9,10 +9,10 @@ use crate::legacy::reason::Reason;
 use crate::plugins::taint_toleration;
 use crate::{Candidate, Cycle, Plugin, PreFilter, Verdict};
 
-/// CheckNodeUnschedulable. From 1.12 on a toleration of the taint `node.kubernetes.io/unschedulable` lets a pod pass.
+/// CheckNodeUnschedulable.
 pub(super) fn check_node_unschedulable<'a>(cycle: &'a Cycle<'a>) -> Prepared<'a> {
     let taint = Taint { key: "node.kubernetes.io/unschedulable".into(), value: "".into(), effect: "NoSchedule".into() };
-    let tolerated = cycle.profile.release.0 >= 12 && tolerates(cycle.pod, &taint);
+    let tolerated = cycle.profile.rules.cordons_can_be_tolerated() && tolerates(cycle.pod, &taint);
     Box::new(move |candidate| Ok(if candidate.unschedulable && !tolerated { vec![Reason::NodeUnschedulable] } else { Vec::new() }))
 }
 

@@ -7,6 +7,7 @@ use ketcd_kube::api::core::v1::PersistentVolumeClaim;
 
 use super::Prepared;
 use crate::legacy::reason::in_words_of;
+use crate::release::{Rules, VolumeRules};
 use crate::volumes::{Binder, PodClaims, claim_refs};
 use crate::{Cycle, Refusal, Verdict};
 
@@ -19,37 +20,37 @@ pub(super) fn check_volume_binding<'a>(cycle: &'a Cycle<'a>) -> Prepared<'a> {
         Ok(claims) => Binder::new(claims, cycle),
         Err(error) => return Box::new(move |_| Err(Verdict::Error(error.clone()))),
     };
-    let release = cycle.profile.release.0;
+    let rules = &cycle.profile.rules;
     Box::new(move |candidate| {
         let found = binder.find(candidate.node).map_err(Verdict::Error)?;
         if found.reasons.is_empty() {
             return Ok(Vec::new());
         }
-        let reasons = found.reasons.into_iter().map(|reason| in_words_of(reason, release)).collect();
+        let reasons = found.reasons.into_iter().map(|reason| in_words_of(reason, rules)).collect();
         Err(Verdict::Reject(Refusal { reasons, preemption_may_help: false }))
     })
 }
 
 /// The pod's claims sorted (`getPodVolumes`), or the error that ends the attempt.
 fn claims(cycle: &Cycle) -> Result<PodClaims, String> {
-    let release = cycle.profile.release.0;
+    let rules = &cycle.profile.rules;
+    let awaits_selected_node =
+        !VolumeRules::of(rules.release).reads_selected_node() && cycle.profile.gates.on("DynamicProvisioningScheduling");
     let mut sorted = PodClaims::default();
     for reference in claim_refs(cycle.pod, false) {
         let namespace = &cycle.pod.namespace;
         let Some(claim) = cycle.state.listers().claims.get(namespace, &reference.name) else {
-            return Err(missing(namespace, &reference.name, release));
+            return Err(rules.binder_misses_claim(namespace, &reference.name));
         };
-        if release <= 11 && has_volume(claim) {
-            // A claim that names its volume counts as bound, whether or not the volume agrees.
+        if rules.claims_that_name_volume_are_bound() && has_volume(claim) {
             sorted.bound.push(claim.clone());
             continue;
         }
         let mut one = match PodClaims::sort(vec![claim.clone()], cycle.state) {
-            // 1.10 takes a class without a binding mode for one that binds at once.
-            Err(_) if release == 10 => PodClaims { immediate: vec![claim.clone()], ..PodClaims::default() },
+            Err(_) if rules.class_without_mode_binds_at_once() => PodClaims { immediate: vec![claim.clone()], ..PodClaims::default() },
             sorted => sorted?,
         };
-        if release <= 13 && is_on_its_way(claim, release) && cycle.profile.gates.on("DynamicProvisioningScheduling") {
+        if awaits_selected_node && is_on_its_way(claim, rules) {
             one.immediate.append(&mut one.delayed);
         }
         sorted.bound.append(&mut one.bound);
@@ -58,8 +59,7 @@ fn claims(cycle: &Cycle) -> Result<PodClaims, String> {
     }
     match sorted.immediate.is_empty() {
         true => Ok(sorted),
-        false if release <= 10 => Err("pod has unbound PersistentVolumeClaims".to_owned()),
-        false => Err("pod has unbound immediate PersistentVolumeClaims".to_owned()),
+        false => Err(rules.unbound_claims_error().to_owned()),
     }
 }
 
@@ -67,17 +67,7 @@ fn has_volume(claim: &Arc<PersistentVolumeClaim>) -> bool {
     claim.spec.as_ref().and_then(|spec| spec.volume_name.as_deref()).is_some_and(|name| !name.is_empty())
 }
 
-/// Whether a node was selected to provision the claim on: up to 1.13 the scheduler then waits for the claim to be bound.
-fn is_on_its_way(claim: &Arc<PersistentVolumeClaim>, release: u16) -> bool {
-    let key = if release <= 11 { "volume.alpha.kubernetes.io/selected-node" } else { "volume.kubernetes.io/selected-node" };
-    claim.metadata.annotations.as_ref().is_some_and(|all| all.contains_key(key))
-}
-
-/// Upstream looks claims up in its own cache from 1.11 on.
-fn missing(namespace: &str, name: &str, release: u16) -> String {
-    match release {
-        ..=10 => format!("error getting PVC \"{name}\": persistentvolumeclaim \"{name}\" not found"),
-        11..=12 => format!("error getting PVC \"{name}\": could not find v1.PersistentVolumeClaim \"{namespace}/{name}\""),
-        _ => format!("error getting PVC \"{namespace}/{name}\": could not find v1.PersistentVolumeClaim \"{namespace}/{name}\""),
-    }
+/// Whether a node was selected to provision the claim on.
+fn is_on_its_way(claim: &Arc<PersistentVolumeClaim>, rules: &Rules) -> bool {
+    claim.metadata.annotations.as_ref().is_some_and(|all| all.contains_key(rules.selected_node_annotation()))
 }

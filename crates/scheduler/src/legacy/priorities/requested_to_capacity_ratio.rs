@@ -52,7 +52,7 @@ Differs from upstream
         let rules = &cycle.profile.rules;
         let pod = rules.requests.scored(cycle.pod, true);
         let CapacityRatio { shape, resources } = self.arguments.clone().unwrap_or_default();
-        let (stretch, plain_mean) = (rules.max_score / 10, rules.release.0 <= 15);
+        let (stretch, plain_mean) = (rules.max_score / 10, rules.capacity_ratio_is_plain_mean());
         PreScore::plain(move |node| {
             let scored = resources.iter().map(|(name, weight)| {
                 let (offered, taken) = offered_and_taken(name, node, &pod, true, false).unwrap_or_default();

@@ -17,7 +17,7 @@ pub(crate) struct ServiceAntiAffinity {
 /// How many pods of the Service each node holds, and how many there are.
 struct Counts {
     nodes: HashMap<NodeId, i64>,
-    /// 1.9 counts pods on every node; later releases add up those on the nodes that fit.
+    /// Where those on every node count; else those on the nodes that fit are added up.
     all: Option<i64>,
 }
 
@@ -59,7 +59,9 @@ Differs from upstream
         let max = cycle.profile.rules.max_score;
         let mut answers = candidates.iter().map(|counts| normalized(counts, feasible, &self.labels, max));
         let first = answers.next();
-        if cycle.profile.release.0 == 9 && first.as_ref().is_some_and(|points| points.iter().any(|one| *one != points[0])) {
+        if cycle.profile.rules.service_scores_are_random()
+            && first.as_ref().is_some_and(|points| points.iter().any(|one| *one != points[0]))
+        {
             return PreScore::Unknown("1.9 hands the scores of nodes out in random order".into());
         }
         let raw_of = |counts: &Counts| -> Vec<i64> { feasible.iter().map(|node| counts.on(node)).collect() };
@@ -77,15 +79,15 @@ Differs from upstream
 }
 
 fn count(cycle: &Cycle, selector: Option<&Selector>) -> Counts {
-    let release = cycle.profile.release.0;
-    let groups = cycle.state.groups_in(&cycle.pod.namespace).filter(|group| release <= 10 || !group.terminating);
+    let rules = &cycle.profile.rules;
+    let groups = cycle.state.groups_in(&cycle.pod.namespace).filter(|group| rules.service_scores_count_terminating() || !group.terminating);
     let mut counts = Counts { nodes: HashMap::new(), all: None };
     for group in groups.filter(|group| selector.is_some_and(|selector| selector.matches(&group.labels))) {
         for (node, pods) in &group.nodes {
             *counts.nodes.entry(*node).or_insert(0) += i64::from(*pods);
         }
     }
-    if release == 9 {
+    if rules.service_scores_count_all_nodes() {
         counts.all = Some(counts.nodes.values().sum());
     }
     counts

@@ -1,0 +1,61 @@
+//! What differs between releases in MatchInterPodAffinity (1.9–1.17). Upstream: `algorithm/predicates/{predicates,metadata}.go`.
+
+use super::rules::Rules;
+
+/// Which of a pod's affinity terms are looked at together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TermGrouping {
+    /// Each term for itself, and pods matching that term.
+    Separate,
+    /// One domain made of all keys, and pods matching all terms.
+    OneDomain,
+    /// Each term's key for itself, but only pods matching all terms.
+    ByKey,
+}
+
+impl Rules {
+    /// How a pod's affinity terms are grouped.
+    pub(crate) fn affinity_grouping(&self) -> TermGrouping {
+        match self.release.0 {
+            ..=10 => TermGrouping::Separate,
+            11 => TermGrouping::OneDomain,
+            _ => TermGrouping::ByKey,
+        }
+    }
+
+    /// How its anti-affinity terms are: 1.11 alone wants a pod to match all terms, in all their domains, before it refuses.
+    pub(crate) fn anti_affinity_grouping(&self) -> TermGrouping {
+        if self.release.0 == 11 { TermGrouping::OneDomain } else { TermGrouping::Separate }
+    }
+
+    /// Whether pods are counted beforehand, but each check walks through all of them where pods run on a node that is gone (1.11–1.13).
+    pub(crate) fn absent_nodes_make_affinity_walk(&self) -> bool {
+        (11..=13).contains(&self.release.0)
+    }
+
+    /// Whether each check walks through all pods (up to 1.10).
+    pub(crate) fn affinity_walks_all_pods(&self) -> bool {
+        self.release.0 <= 10
+    }
+
+    /// Whether a pod that a simulation puts back counts where it matches one of the anti-affinity terms (`metadata.go` AddPod, since 1.12).
+    pub(crate) fn returned_pods_match_any_term(&self) -> bool {
+        self.release.0 >= 12
+    }
+
+    /// Whether pods that are only nominated to a node count (up to 1.10).
+    pub(crate) fn nominated_pods_count_for_affinity(&self) -> bool {
+        self.release.0 <= 10
+    }
+
+    /// Whether the error about a pod whose node is gone has the term, as Go prints it (up to 1.10).
+    pub(crate) fn affinity_errors_name_term(&self) -> bool {
+        self.release.0 <= 10
+    }
+
+    /// Whether an anti-affinity term of an existing pod closes the domain of that pod's last term: a term that matches is kept by a pointer to the
+    /// loop's variable (getMatchingAntiAffinityTermsOfExistingPod, up to 1.11).
+    pub(crate) fn existing_pods_close_last_terms(&self) -> bool {
+        self.release.0 <= 11
+    }
+}
