@@ -112,7 +112,7 @@ Differs from upstream
 
 /// The node labels a release knows.
 pub(crate) fn keys(rules: &Rules) -> &'static [&'static str] {
-    if rules.reads_stable_zone_labels() { &KEYS } else { &BETA_KEYS }
+    if rules.volumes_have_stable_zone_labels() { &KEYS } else { &BETA_KEYS }
 }
 
 impl Topology {

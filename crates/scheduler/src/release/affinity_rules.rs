@@ -85,36 +85,6 @@ impl Rules {
         }
     }
 
-    /// Whether required anti-affinity is held against pods that match all terms in all their domains at once (`predicates/predicates.go`, 1.11).
-    pub(crate) fn anti_affinity_terms_at_once(&self) -> bool {
-        self.release.0 == 11
-    }
-
-    /// The same where pods are said to run on nodes that are gone (1.11–1.13).
-    pub(crate) fn anti_affinity_terms_at_once_if_nodes_gone(&self) -> bool {
-        (11..=13).contains(&self.release.0)
-    }
-
-    /// Whether a pod whose node is gone refuses every node if it matches required anti-affinity (up to 1.13).
-    pub(crate) fn pods_of_absent_nodes_refuse(&self) -> bool {
-        self.release.0 <= 13
-    }
-
-    /// Whether each term of required affinity and anti-affinity is held against pods apart (up to 1.10).
-    pub(crate) fn affinity_terms_apart(&self) -> bool {
-        self.release.0 <= 10
-    }
-
-    /// Whether a term over the hostname is held against the node's own pods alone (1.10).
-    pub(crate) fn hostname_terms_see_own_pods(&self) -> bool {
-        self.release.0 == 10
-    }
-
-    /// Whether a pod counts as the first of its kind only where no pod matches anywhere, on nodes without the term's key too (up to 1.11).
-    pub(crate) fn first_pod_looks_everywhere(&self) -> bool {
-        self.release.0 <= 11
-    }
-
     /// Whether the score of spread constraints counts pods of every namespace, and terminating pods (`podtopologyspread`, up to 1.17).
     pub(crate) fn spread_counts_loosely(&self) -> bool {
         self.release.0 <= 17

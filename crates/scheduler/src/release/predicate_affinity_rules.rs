@@ -38,6 +38,16 @@ impl Rules {
         self.release.0 <= 10
     }
 
+    /// Whether a term whose key is the hostname sees only the pods of the node (1.10).
+    pub(crate) fn hostname_terms_see_own_pods(&self) -> bool {
+        self.release.0 == 10
+    }
+
+    /// Whether a pod counts as the first of its kind only where no pod matches anywhere, on nodes without the term's key too (up to 1.11).
+    pub(crate) fn first_pod_looks_everywhere(&self) -> bool {
+        self.release.0 <= 11
+    }
+
     /// Whether a pod that a simulation puts back counts where it matches one of the anti-affinity terms (`metadata.go` AddPod, since 1.12).
     pub(crate) fn returned_pods_match_any_term(&self) -> bool {
         self.release.0 >= 12

@@ -24,7 +24,7 @@ impl Rules {
     }
 
     /// Whether the zone labels without `beta` count (`volume_zone.go`, since 1.19).
-    pub(crate) fn reads_stable_zone_labels(&self) -> bool {
+    pub(crate) fn volumes_have_stable_zone_labels(&self) -> bool {
         self.release.0 >= 19
     }
 

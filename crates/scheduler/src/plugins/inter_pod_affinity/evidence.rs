@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::cluster::{AffinityTerm, NodeInfo, Operator, PodInfo, Requirement, TermKind};
 use crate::framework::Fact;
 use crate::plugins::wording::some;
+use crate::release::TermGrouping;
 use crate::{Candidate, Cycle};
 
 use super::{HOSTNAME, by_hostname, others_term_matches, own_term_matches};
@@ -27,14 +28,14 @@ pub(super) fn affinity(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
 /// What required anti-affinity finds.
 fn avoided(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
     let (terms, rules) = (&cycle.pod.spec.pod_anti_affinity.required, &cycle.profile.rules);
-    let walks = rules.anti_affinity_terms_at_once_if_nodes_gone() && cycle.state.absent_nodes().next().is_some();
-    if (walks || rules.anti_affinity_terms_at_once()) && !terms.is_empty() {
+    let walks = rules.absent_nodes_make_affinity_walk() && cycle.state.absent_nodes().next().is_some();
+    if (walks || rules.anti_affinity_grouping() == TermGrouping::OneDomain) && !terms.is_empty() {
         return vec![avoided_at_once(cycle, node)];
     }
     let of_term = |term: &Arc<AffinityTerm>| {
         let (key, selected) = (&term.topology_key, selected(term, cycle));
         let own_pods_only = rules.hostname_terms_see_own_pods() && by_hostname(term);
-        let lost = lost(cycle, |pod| rules.affinity_terms_apart() && !own_pods_only && own_term_matches(term, pod, cycle));
+        let lost = lost(cycle, |pod| rules.affinity_walks_all_pods() && !own_pods_only && own_term_matches(term, pod, cycle));
         if !lost.is_empty() {
             return told(false, format!("the pod avoids {selected}, and the node is gone of {}", some(&lost, 1)), &lost);
         }
@@ -64,7 +65,7 @@ fn avoided_at_once(cycle: &Cycle, node: &Candidate) -> Fact {
     let mut found = named(node, others.flat_map(|other| &other.pods).filter(|pod| all(pod)));
     let selected: Vec<String> = terms.iter().map(|term| selected(term, cycle)).collect();
     let avoids = format!("the pod avoids {}", selected.join(" that is at once "));
-    let lost = lost(cycle, |pod| cycle.profile.rules.pods_of_absent_nodes_refuse() && all(pod));
+    let lost = lost(cycle, all);
     if !lost.is_empty() {
         return told(false, format!("{avoids}, and the node is gone of {}", some(&lost, 1)), &lost);
     }
@@ -96,7 +97,7 @@ pub(super) fn near_what_it_seeks(cycle: &Cycle, node: &Candidate) -> bool {
 /// What required affinity finds: pods that match every term, in each term's domain; or nowhere any, and the pod is the first of its kind.
 fn together(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
     let terms = &cycle.pod.spec.pod_affinity.required;
-    let each_apart = cycle.profile.rules.affinity_terms_apart();
+    let each_apart = cycle.profile.rules.affinity_grouping() == TermGrouping::Separate;
     let means = |term: &AffinityTerm, pod: &PodInfo| {
         terms.iter().all(|other| (each_apart && **other != *term) || own_term_matches(other, pod, cycle))
     };
