@@ -1,4 +1,4 @@
-//! Devices: which ones the scheduler would take for a pod's claims on each node that fits, and which ones it was seen to take.
+//! Devices: those the scheduler would allocate to a pod's claims on each node that fits, and those it was seen to allocate.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::dra::{Allocation, claim_name};
 use super::plugins::dynamic_resources::Wanted;
 use super::{Cycle, Judgement};
 
-/// What the scheduler calls the claim it makes for extended resources, until it is made.
+/// The scheduler's name for the claim it creates for extended resources, until it is created.
 pub(crate) const OWN_CLAIM: &str = "<extended-resources>";
 
 /// The devices of one claim.
@@ -25,24 +25,24 @@ pub struct ClaimDevices {
 pub struct NodeDevices {
     /// The node.
     pub node: Arc<str>,
-    /// Those of each claim that has none yet.
+    /// The devices of each claim that has none yet.
     pub claims: Vec<ClaimDevices>,
-    /// Whether it would be these; otherwise upstream's order is random, and others may serve.
+    /// Whether it would be exactly these; otherwise upstream's order is random, and others may be allocated.
     pub certain: bool,
 }
 
-/// The devices that a claim was seen to get by an attempt.
+/// The devices that an attempt was seen to allocate to a claim.
 #[derive(Clone, Debug)]
 pub struct RecordedDevices {
     /// What was written.
     pub devices: ClaimDevices,
     /// The revision that wrote it.
     pub revision: i64,
-    /// Whether the rules say the same of the node; `None`: they say nothing certain.
+    /// Whether the rules allocate the same on the node; `None`: they are not certain.
     pub agrees: Option<bool>,
 }
 
-/// What the claims of a pod that have no devices would get on each node that fits.
+/// Returns what the claims of a pod that have no devices would get on each node that fits.
 pub fn chosen(cycle: &Cycle, judgement: &Judgement) -> Vec<NodeDevices> {
     if judgement.whole_pod.is_some() || !judgement.filters.contains(&"DynamicResources") {
         return Vec::new();
@@ -57,7 +57,7 @@ pub fn chosen(cycle: &Cycle, judgement: &Judgement) -> Vec<NodeDevices> {
     fitting.filter_map(on).collect()
 }
 
-/// What the attempt's own writes gave to the pod's claims, held against what the rules say of the node it got.
+/// Returns the devices that the attempt's own writes allocated to the pod's claims, compared with what the rules allocate on its node.
 /// `changes` are those since it began, each with its revision.
 pub(crate) fn recorded<'c>(
     pod: &PodInfo,

@@ -1,9 +1,9 @@
-//! A way in for the fuzz targets to what the room keeps to itself: from text to text, so that nothing else becomes public.
+//! Entry points for the fuzz targets to what the crate keeps private: from text to text, so that nothing else becomes public.
 
 use super::cel::{Expression, Semver, Value};
 use crate::cluster::Amount;
 
-/// Evaluates a CEL expression on a device as a device selector does; returns the value, or why there is none, as it is debugged.
+/// Evaluates a CEL expression on a device as a device selector does; returns the debug form of the value, or why there is none.
 ///
 /// # Errors
 ///

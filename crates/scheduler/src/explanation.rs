@@ -1,4 +1,4 @@
-//! An attempt and what became of it, held against what the rules say.
+//! An attempt and its outcome, compared with what the rules say.
 
 mod caveat;
 
@@ -15,9 +15,9 @@ use super::{Fact, Judgement, PreemptionCandidate, VersionFrom};
 /// How a recorded attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The pod got a node.
+    /// The pod was bound.
     Scheduled,
-    /// It was refused.
+    /// It was unschedulable.
     Unschedulable,
     /// It waits; no outcome is written.
     Pending,
@@ -32,33 +32,33 @@ pub struct Attempt {
     pub pod: Arc<PodInfo>,
     /// How it ended.
     pub outcome: Outcome,
-    /// The node it got.
+    /// The node the pod was bound to.
     pub node: Option<Arc<str>>,
-    /// The revision that wrote the outcome; of a pod that waits, the one judged.
+    /// The revision that wrote the outcome; for a pod that waits, the one evaluated.
     pub revision: i64,
-    /// The sentence recorded with a refusal.
+    /// The message recorded with a rejection.
     pub recorded_message: Option<Arc<str>>,
     /// Whether the outcome is dated within a second of the pod's creation.
     pub at_once: bool,
-    /// Whether only an Event tells of it, whose revision is `revision`: it was never written into the pod.
+    /// Whether only an Event, whose revision is `revision`, records it: it was never written to the pod.
     pub event_only: bool,
 }
 
-/// Who decided, or is to decide, where a pod runs.
+/// Who decides where a pod runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecidedBy {
     /// A scheduler.
     Scheduler,
     /// The kubelet of the node, which runs the pod from a file there: a static pod.
     Kubelet,
-    /// Whoever created the pod, with its node.
+    /// The client that created the pod, with its node.
     Creator,
-    /// Not readable any more.
+    /// It can no longer be read.
     Unreadable,
 }
 
 impl DecidedBy {
-    /// Who decided about a pod that is on a node though no attempt shows it. `complete`: no revision is missing.
+    /// Returns who decided about a pod that is bound though no attempt shows it. `complete`: no revision is missing.
     pub fn without_attempt(pod: &PodInfo, complete: bool) -> Self {
         match (pod.mirror, complete) {
             (true, _) => Self::Kubelet,
@@ -68,23 +68,23 @@ impl DecidedBy {
     }
 }
 
-/// Which state an attempt was evaluated on, where it is not simply the revision before.
+/// The state an attempt was evaluated on, where it is not simply the revision before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateSeen {
-    /// The revision before the attempt's own first write: later ones it cannot have seen.
+    /// The revision before the attempt's own first write: it cannot have seen later ones.
     BeforeOwnWrites,
-    /// The attempt's own writes were taken back.
+    /// The attempt's own writes were undone.
     WithoutOwnWrites,
-    /// The state at the pod's turn: what was written while its outcome was on its way was taken back.
+    /// The state at the pod's turn: what was written while its outcome was on its way was undone.
     AtItsTurn,
     /// An earlier revision from which the outcome follows.
     Earlier,
 }
 
-/// What the rules say of the recorded outcome.
+/// How the recorded outcome compares with the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Agreement {
-    /// The recorded node is the only best, or the recorded refusal is ours too.
+    /// The recorded node is the only best, or the recorded rejection is ours too.
     Agrees,
     /// The recorded node is one of several best.
     Tie,
@@ -99,31 +99,31 @@ pub enum Agreement {
 pub struct Explanation {
     /// The attempt.
     pub attempt: Attempt,
-    /// The revision whose state it was judged on.
+    /// The revision whose state it was evaluated on.
     pub evaluated_revision: i64,
     /// Who decided.
     pub decided_by: DecidedBy,
-    /// The node the pod is meant for, where it names one alone.
+    /// The node the pod is meant for, where its node affinity names one alone.
     pub meant_for: Option<Arc<str>>,
-    /// The scheduler's name, as the pod asks for it.
+    /// The pod's `schedulerName`.
     pub scheduler_name: Arc<str>,
-    /// Its release, and from what that is known.
+    /// The scheduler's release, and the evidence for it.
     pub version: VersionFrom,
-    /// What the rules say.
+    /// The judgement of the rules.
     pub judgement: Judgement,
-    /// Whether they agree with what was recorded.
+    /// Whether the judgement agrees with what was recorded.
     pub agreement: Agreement,
-    /// Why the scheduler may have decided otherwise, the gravest first.
+    /// Why the scheduler may have decided differently, the gravest first.
     pub caveats: Vec<Caveat>,
     /// What is assumed of the scheduler, the same for every pod of its profile.
     pub assumptions: Vec<Assumption>,
-    /// Facts about refusals, as far as they were asked for.
+    /// Facts about rejections, at the depth requested.
     pub evidence: Vec<Evidence>,
-    /// What would make a pod fit that fits nowhere.
+    /// What would make a pod that fits no node fit.
     pub help: Help,
-    /// The nodes preemption would make room on, the best first.
+    /// The nodes on which preemption would make room, the best first.
     pub preemption: Vec<PreemptionCandidate>,
-    /// Lower pods that went from the node the pod is nominated to while it waited, each with the revision: whom it preempted.
+    /// Pods of lower priority that left the nominated node while the pod waited, each with the revision: its victims.
     pub preempted: Vec<(Arc<PodInfo>, i64)>,
     /// Devices the pod's claims would get on each node that fits.
     pub devices: Vec<NodeDevices>,
@@ -138,7 +138,7 @@ pub struct Evidence {
     pub node: Arc<str>,
     /// The filter.
     pub plugin: &'static str,
-    /// Facts, in the order they are looked at.
+    /// Facts, in the order they are compared.
     pub facts: Vec<Fact>,
 }
 
@@ -148,31 +148,31 @@ pub enum Depth {
     /// Verdicts alone.
     #[default]
     Verdicts,
-    /// For each kind of refusal, what was compared on its first nodes.
+    /// For each kind of rejection, what was compared on its first nodes.
     Refusals,
     /// For one node, everything that was compared.
     Node(String),
 }
 
-/// The smallest set of changes that lets the pod fit a node, proved by judging again.
+/// The smallest set of changes that makes the pod fit a node, proved by evaluating the pod again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remedy {
-    /// The node it would fit then.
+    /// The node it would then fit.
     pub node: Arc<str>,
-    /// The changes, equal for nodes that want the same.
+    /// The changes, equal for nodes that need the same.
     pub fixes: Vec<Fix>,
-    /// The plugins that refuse without them.
+    /// The plugins that reject without them.
     pub plugins: Vec<&'static str>,
 }
 
-/// What would help a pod that fits nowhere, and how far that was looked for.
+/// What would make a pod that fits no node fit, and how far the search went.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Help {
-    /// For each node looked at the smallest sets of changes, the best first.
+    /// For each node searched, the smallest sets of changes, the best first.
     pub remedies: Vec<Remedy>,
     /// What no change known here meets.
     pub hopeless: Vec<Hopeless>,
-    /// How many nodes were looked at: those nearest to fitting.
+    /// How many nodes were searched: those nearest to fitting.
     pub searched: usize,
     /// How many there are.
     pub of: usize,
@@ -180,13 +180,13 @@ pub struct Help {
     pub cut: Vec<Arc<str>>,
 }
 
-/// What refuses on a node and cannot be met.
+/// A rejection on a node that no change meets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hopeless {
     /// The node.
     pub node: Arc<str>,
-    /// The filter; empty where it is not one alone.
+    /// The filter; empty where it is not a single one.
     pub plugin: &'static str,
-    /// Why: each of them stands in the way.
+    /// The obstacles.
     pub obstacles: Vec<Obstacle>,
 }

@@ -1,4 +1,4 @@
-//! Holds the crate's modules to their order: each may use only those that stand before it.
+//! Holds the crate's modules to their order: each may use only those listed before it.
 //!
 //! Every source file is parsed, and every path that starts with `crate`, `self` or `super` is resolved to a module of the crate's root, names
 //! that `lib.rs` re-exports included. Methods that a layer adds to a type of a lower one may not be called from below.

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use retiring_nodes::RetiringNodes;
 
-/// What the scheduler says of a pod where the only node is to be retired.
+/// Explains a pod in a cluster whose only node is to be retired.
 pub(crate) fn explain() -> Result<Explanation, Box<dyn Error>> {
     let mut scheduler = Scheduler::with_defaults(VersionFrom { release: Release(34), patch: None, evidence: VersionEvidence::Given });
     scheduler.profiles[0].filters.push(FilterEntry { name: "RetiringNodes", plugin: &RetiringNodes });

@@ -1,5 +1,5 @@
-//! OpportunisticBatching (on since 1.35): a pod may be given the next best node of the scoring of the pod before it, if the two are alike and that
-//! one's node has no room for it, without a look at other nodes.
+//! OpportunisticBatching (on since 1.35): a pod may get the next best node of the previous pod's scoring without any other node being evaluated, if
+//! both pods have the same signature and the previous pod's node has no room for it.
 //! Source: `framework/runtime/batch.go` GetNodeHint, `SignPod` of the plugins (1.35–1.37).
 
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use crate::cluster::PodInfo;
 use super::Cycle;
 
 impl Cycle<'_> {
-    /// Whether that may have happened to the pod: neither it nor the profile forbids it, and a pod like it is on a node. That the other was tried
-    /// just before, less than half a second ago, is not in etcd.
+    /// Returns whether the pod may have got its node that way: neither the pod nor the profile forbids it, and a pod with the same signature is on a
+    /// node. etcd does not show whether that pod was scheduled just before, less than half a second ago.
     pub fn may_be_batched(&self) -> bool {
         let (pod, profile) = (self.pod, self.profile);
         let on = profile.rules.batches() && profile.gates.on("OpportunisticBatching") && pod.nominated_node_name.is_none();
@@ -23,7 +23,7 @@ impl Cycle<'_> {
     }
 }
 
-/// What two pods of one signature have in common at least.
+/// Whether two pods agree in the parts of the signature that are always compared.
 fn alike(pod: &PodInfo, other: &Arc<PodInfo>) -> bool {
     let (own, of) = (&pod.spec, &other.spec);
     let itself = pod.namespace == other.namespace && pod.name == other.name;
@@ -38,7 +38,7 @@ mod tests {
     use crate::cluster::{ClusterState, ObjectKey, WatchedKind};
     use crate::{Cycle, Gates, Profile, Release, SchedulerConfiguration};
 
-    /// Whether `pod` may be batched after one of these specs on node `n`, with system defaults or none for spreading.
+    /// Returns whether `pod` may be batched after `other` is bound to node `n`, with the system's default spread constraints or none.
     fn check(release: u16, gates: &str, defaulting: &str, pod: Value, other: Value) -> bool {
         let release = Release(release);
         let gates = Gates::new(release).parse(gates).unwrap();

@@ -1,4 +1,4 @@
-//! The sentence kube-scheduler writes about a pod that fits nowhere, as each release puts it together.
+//! The message that kube-scheduler writes for a pod that fits no node, worded as each release words it.
 //! Sources: `core/generic_scheduler.go` FitError (1.9–1.18), `framework/types.go` FitError (1.19–1.37).
 
 use std::borrow::Cow;
@@ -8,7 +8,7 @@ use super::prepared::Prepared;
 use crate::framework::{Cycle, FilterMode, Judgement, NodeJudgement, Verdict, WholePod};
 use crate::release::FitErrorFormat;
 
-/// The message of an attempt that found no node; `None` for a pod that was never tried.
+/// Returns the message of an attempt that found no node; `None` for a pod that was never tried.
 pub(crate) fn message(cycle: &Cycle, prepared: &Prepared, judgement: &Judgement, post: &str) -> Option<String> {
     let total = cycle.nodes().count();
     match &judgement.whole_pod {
@@ -45,11 +45,11 @@ pub(crate) fn message(cycle: &Cycle, prepared: &Prepared, judgement: &Judgement,
     })
 }
 
-/// More errors than these are told in one order only.
+/// Beyond this many errors only one order is listed.
 const MOST_ORDERED: usize = 4;
 
-/// What the attempt may end with where filters fail: from 1.17 on the error of one node, whichever is met first; up to 1.16 the errors of all nodes,
-/// each counted, in the order of a Go map.
+/// Returns the errors the attempt may end with when filters fail. Since 1.17: the error of whichever node fails first. Up to 1.16: the errors of all
+/// nodes, counted, in the order of a Go map.
 pub(crate) fn filter_errors(cycle: &Cycle, nodes: &[NodeJudgement]) -> Vec<String> {
     let tried = nodes.iter().filter(|node| !node.absent);
     let errors = tried.filter_map(|node| reached_error(node, cycle.profile.filter_mode));
@@ -86,7 +86,7 @@ fn orders(texts: &[String]) -> Vec<Vec<String>> {
     (0..texts.len()).flat_map(beginning_with).collect()
 }
 
-/// The error of a filter that runs on a node: one that comes after a refusal does not, unless all run.
+/// Returns the error of the filter that fails on a node. A filter after a rejection does not run, unless all filters run.
 fn reached_error(node: &NodeJudgement, mode: FilterMode) -> Option<(usize, &str)> {
     let verdicts = node.verdicts.iter().enumerate();
     let mut decisive = verdicts.filter(|(_, verdict)| match verdict {
@@ -100,17 +100,17 @@ fn reached_error(node: &NodeJudgement, mode: FilterMode) -> Option<(usize, &str)
     }
 }
 
-/// An error of a filter, as each release words it (`framework/v1alpha1/framework.go`, `framework/runtime/framework.go`).
+/// Words the error of a filter as each release does (`framework/v1alpha1/framework.go`, `framework/runtime/framework.go`).
 pub(crate) fn filter_error(cycle: &Cycle, plugin: &str, error: &str) -> String {
     cycle.profile.rules.filter_error(plugin, &cycle.pod.name, error)
 }
 
-/// An error of a plugin's PreFilter, as each release words it (the same files).
+/// Words the error of a plugin's PreFilter as each release does (the same files).
 pub(crate) fn prefilter_error(cycle: &Cycle, plugin: &str, error: &str) -> String {
     cycle.profile.rules.prefilter_error(plugin, &cycle.pod.name, error)
 }
 
-/// Every reason of every node that counts.
+/// Returns the reasons that count, of every node.
 fn reasons<'j>(cycle: &Cycle, prepared: &Prepared, judgement: &'j Judgement) -> Vec<Cow<'j, str>> {
     let rules = &cycle.profile.rules;
     if let Some(WholePod::Refused { refusal, .. }) = &judgement.whole_pod {
@@ -122,7 +122,7 @@ fn reasons<'j>(cycle: &Cycle, prepared: &Prepared, judgement: &'j Judgement) -> 
     }
     let narrowed = prepared.subset.as_ref().filter(|_| rules.absent_nodes_told);
     let absent = narrowed.map(|(_, plugins)| {
-        // The plugin that refused the nominated node, which is tried before, comes into the same set.
+        // The plugin that rejected the nominated node, which is evaluated first, is added to the same set (`UnschedulablePlugins`).
         let own = cycle.pod.nominated_node_name.as_ref().filter(|_| rules.nominated_first);
         let nominated = own.and_then(|name| judgement.nodes.iter().find(|node| node.name == *name)).and_then(NodeJudgement::first_refusal);
         let names: BTreeSet<&str> =
@@ -142,7 +142,7 @@ fn reasons<'j>(cycle: &Cycle, prepared: &Prepared, judgement: &'j Judgement) -> 
     found
 }
 
-/// The reasons of a node that count: those of the first filter that refuses, or of all.
+/// Returns the reasons of one node that count: those of the first filter that rejects it, or of all filters.
 fn counted(node: &NodeJudgement, mode: FilterMode) -> impl Iterator<Item = &str> {
     let limit = if mode == FilterMode::All { usize::MAX } else { 1 };
     let refusals = node.verdicts.iter().filter_map(|verdict| match verdict {
@@ -152,7 +152,7 @@ fn counted(node: &NodeJudgement, mode: FilterMode) -> impl Iterator<Item = &str>
     refusals.take(limit).flat_map(|refusal| refusal.reasons.iter().map(AsRef::as_ref))
 }
 
-/// `2 Insufficient cpu, 3 Too many pods`: counted, then sorted as strings.
+/// Formats reasons as upstream's histogram does, counted and then sorted as strings: `2 Insufficient cpu, 3 Too many pods`.
 pub(crate) fn histogram<S: AsRef<str>>(reasons: impl IntoIterator<Item = S>) -> String {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for reason in reasons {

@@ -1,4 +1,4 @@
-//! One pod being placed against one state: what every filter says of every node, what every score says of those that fit.
+//! One pod evaluated against one state: the verdict of every filter on every node, and every score of the nodes that fit.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,24 +20,24 @@ pub(crate) mod unread;
 
 use prepared::Prepared;
 
-/// Pods that a simulation moved on a node.
+/// Pods that a preemption dry run (`DryRunPreemption`) removed from a node or put back.
 #[derive(Clone, Copy, Default)]
 pub struct Moved<'m> {
-    /// Those that are gone.
+    /// Pods that were removed.
     pub removed: &'m [Arc<PodInfo>],
-    /// Those that were gone and are back.
+    /// Pods that were removed and put back.
     pub returned: &'m [Arc<PodInfo>],
 }
 
 impl<'a> Cycle<'a> {
-    /// The judgement where `whole` ends the attempt before any node is looked at.
+    /// Returns the judgement where `whole` ends the attempt before any node is evaluated.
     pub fn refused(&self, whole: WholePod) -> Judgement {
         let nodes: Vec<&NodeInfo> = self.nodes().collect();
         let nodes = self.refuse_all(&nodes, &whole);
         Judgement::new(self.filters(), nodes, Some(whole))
     }
 
-    /// Upstream's `schedulePod`: judges the pod on every node and scores those that fit.
+    /// Upstream's `schedulePod`: runs the filters on every node and scores the nodes that fit.
     pub(crate) fn schedule(&'a self) -> (Judgement, Prepared<'a>) {
         let prepared = self.prepare();
         let nodes: Vec<&NodeInfo> = self.nodes().collect();
@@ -56,14 +56,14 @@ impl<'a> Cycle<'a> {
         (judgement, prepared)
     }
 
-    /// What each node has a verdict of, in order.
+    /// The filters whose verdicts each node has, in order.
     fn filters(&self) -> Vec<&'static str> {
         self.profile.rows().map(|entry| entry.name).collect()
     }
 
-    /// What the filters say.
+    /// Runs the filters on all nodes (upstream's `findNodesThatFitPod`).
     fn filtered(&self, nodes: &[&NodeInfo], prepared: &Prepared<'a>) -> Judgement {
-        // Up to 1.17 what ends an attempt early leaves each predicate's verdict to be told.
+        // Up to 1.17 an error that ends the attempt early does not hide the verdicts of the predicates.
         let told = |whole: &&WholePod| !matches!(whole, WholePod::Error(_)) || !self.profile.rules.errors_leave_verdicts();
         if let Some(whole) = prepared.whole_pod.as_ref().filter(told) {
             return Judgement::new(self.filters(), self.refuse_all(nodes, whole), Some(whole.clone()));
@@ -73,7 +73,7 @@ impl<'a> Cycle<'a> {
         let unread = self.unread_nodes(judged.first().map_or(self.filters().len(), |node| node.verdicts.len()));
         judged.extend(unread);
         let nominated = if prepared.whole_pod.is_none() { self.nominated(&judged) } else { None };
-        // Where the nominated node fits, no other is looked at, and none can fail.
+        // Where the nominated node fits, no other node is evaluated, so none can fail.
         let errors = || self.unknown_node(prepared).map_or_else(|| fit_error::filter_errors(self, &judged), |error| vec![error]);
         let mut errors = if prepared.whole_pod.is_none() && nominated.is_none() { errors() } else { Vec::new() }.into_iter();
         let whole_pod = prepared.whole_pod.clone().or_else(|| errors.next().map(WholePod::Error));
@@ -84,7 +84,7 @@ impl<'a> Cycle<'a> {
         Judgement { nominated, sample, equal_messages: errors.collect(), ..Judgement::new(self.filters(), judged, whole_pod) }
     }
 
-    /// What a pod that fits waits for before it is bound.
+    /// Adds what a pod that fits waits for before it is bound: Permit, and DRA drivers.
     pub(crate) fn end_bound(&self, judgement: &mut Judgement) {
         judgement.permit = if self.profile.gang.permit { registry::named("GangScheduling").permit(self) } else { None };
         judgement.driver_waits = driver::waits(self, judgement);
@@ -120,7 +120,7 @@ impl<'a> Cycle<'a> {
         in_parallel(nodes, |node| judge(node))
     }
 
-    /// The nodes that are there but cannot be read: whatever a filter asks of them is unknown.
+    /// Returns nodes that exist but cannot be read. Every filter's verdict on them is unknown.
     fn unread_nodes(&self, filters: usize) -> Vec<NodeJudgement> {
         let within = self.scope.and_then(|scope| scope.within.as_ref());
         let unread = self.state.unreadable_nodes().filter(|node| within.is_none_or(|names| names.contains(&node.key.name)));
@@ -131,8 +131,8 @@ impl<'a> Cycle<'a> {
         unread.map(|node| (node.key.name.clone(), node.to_string())).filter_map(judged).collect()
     }
 
-    /// The verdicts of all filters on one node, off which those pods were taken. Pods nominated to the node that the pod may not displace are
-    /// first thought there; the pod must fit with and without them.
+    /// Runs all filters on one node (upstream's `RunFilterPluginsWithNominatedPods`), from which `removed` pods were taken. Nominated pods that this
+    /// pod may not displace are added first; the pod must fit with and without them.
     pub fn judge_node(
         &self,
         node: &NodeInfo,
@@ -153,34 +153,35 @@ impl<'a> Cycle<'a> {
         prepared.run(&Candidate { node, added: &[], removed, returned }, self.profile.filter_mode)
     }
 
-    /// What the attempt ends with where PreFilter names a node that is not there (`schedule_one.go` findNodesThatFitPod).
+    /// Returns the error of an attempt whose PreFilter names a node that does not exist (`schedule_one.go` findNodesThatFitPod).
     fn unknown_node(&self, prepared: &Prepared) -> Option<String> {
         let (names, _) = prepared.subset.as_ref().filter(|_| self.profile.rules.named_nodes_must_be)?;
         let unknown = names.iter().find(|name| self.state.node(name).is_none())?;
         Some(format!("nodeinfo not found for node name \"{unknown}\""))
     }
 
-    /// Whether a node is tried whatever subset PreFilter names, and its refusal told: the one the pod itself is nominated to.
+    /// Whether a node is evaluated, and its rejection reported, even where the PreFilterResult leaves it out: the node this pod is nominated to.
     fn tries_first(&self, node: &Arc<str>) -> bool {
         self.profile.rules.nominated_first && self.pod.nominated_node_name.as_ref() == Some(node)
     }
 
-    /// The node the pod itself is nominated to, if that fits: it is tried first and alone.
+    /// Returns the node this pod is nominated to (`NominatedNodeName`), if it fits there: upstream evaluates it first and alone
+    /// (`evaluateNominatedNode`).
     fn nominated(&self, nodes: &[NodeJudgement]) -> Option<Arc<str>> {
         let wanted = self.pod.nominated_node_name.as_ref().filter(|_| self.profile.rules.nominated_first)?;
-        // The subset PreFilter names is not asked for the nominated node.
+        // The PreFilterResult does not restrict the nominated node.
         let node = nodes.iter().find(|node| node.name == *wanted)?;
         node.verdicts.iter().all(Verdict::passes).then(|| wanted.clone())
     }
 }
 
-/// Below this many nodes a second thread costs more than it brings.
+/// Below this many nodes a second thread costs more than it saves.
 const PARALLEL_FROM: usize = 256;
 
-/// Bytes of stack for each thread: what a plugin evaluates may nest deeply.
+/// Stack size of each thread, in bytes: expressions that plugins evaluate may nest deeply.
 const STACK: usize = 8 << 20;
 
-/// Maps nodes in their order, on every core where there are many.
+/// Maps nodes in order, on all cores where there are many nodes.
 pub(crate) fn in_parallel<T: Send>(nodes: &[&NodeInfo], map: impl Fn(&NodeInfo) -> T + Sync) -> Vec<T> {
     let workers = thread::available_parallelism().map_or(1, usize::from);
     if nodes.len() < PARALLEL_FROM || workers == 1 {

@@ -1,4 +1,4 @@
-//! What comes before any node is looked at: PreEnqueue and PreFilter of every plugin, and the filters they leave prepared for the pod.
+//! What runs before any node is evaluated: PreEnqueue and PreFilter of every plugin, and the filters as PreFilter prepared them for the pod.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,14 +10,14 @@ use crate::framework::{Candidate, Cycle, Filter, FilterEntry, FilterMode, NodeJu
 use crate::registry;
 use crate::volumes::{claim_refs, owner_problem};
 
-/// The filters of a profile, prepared for one pod.
+/// The filters of a profile, prepared for one pod: upstream's CycleState after PreFilter.
 pub struct Prepared<'a> {
     filters: Vec<Option<Filter<'a>>>,
-    /// What each filter says that has nothing to say about the pod: before PreFilter could skip it, it ran and passed.
+    /// The verdict of each filter whose PreFilter returned Skip. Before PreFilter could return Skip, such filters ran and passed.
     idle: Vec<Verdict>,
-    /// Nodes that may fit, where some PreFilter named them, and the plugins that did.
+    /// The merged PreFilterResult: the nodes that may fit, and the plugins that named them. `None`: all nodes.
     pub subset: Option<(BTreeSet<Arc<str>>, Vec<&'static str>)>,
-    /// Refusals of the pod as a whole.
+    /// The status that ends the attempt before any node is evaluated.
     pub whole_pod: Option<WholePod>,
     unread: Unread,
 }
@@ -28,7 +28,7 @@ impl<'a> Cycle<'a> {
         let entries = &self.profile.filters;
         let mut filters: Vec<Option<Filter<'a>>> = entries.iter().map(|_| None).collect();
         let mut subset: Option<(BTreeSet<Arc<str>>, Vec<&'static str>)> = None;
-        // In a group's cycle every pod has passed PreEnqueue.
+        // Pods in a group's cycle have passed PreEnqueue.
         let gated = if self.scope.is_none() { known(|| self.gated()) } else { None };
         let mut whole_pod = gated.or_else(|| known(|| self.missing_claim()));
         for (entry, at) in self.prefilters() {
@@ -78,7 +78,7 @@ impl<'a> Cycle<'a> {
         Prepared { filters, idle, subset, whole_pod, unread: Unread::new(self) }
     }
 
-    /// What is said where these plugins' PreFilters leave no node. Up to 1.29 preemption is tried all the same.
+    /// Returns the rejection where the PreFilterResults of these plugins leave no node. Up to 1.29 preemption is tried all the same.
     fn nowhere(&self, plugins: &[&str]) -> Refusal {
         let reason = match plugins {
             [one] => format!("node(s) didn't satisfy plugin {one}"),
@@ -87,7 +87,7 @@ impl<'a> Cycle<'a> {
         Refusal { reasons: vec![reason.into()], preemption_may_help: self.profile.rules.preempts_without_common_node() }
     }
 
-    /// The plugins in the order their PreFilter runs, each with its place among the filters, if it is one of them.
+    /// Returns the plugins in the order their PreFilter runs, each with its position among the filters, if it is one.
     fn prefilters(&self) -> Vec<(FilterEntry, Option<usize>)> {
         let entries = &self.profile.filters;
         let place = |name: &str| entries.iter().position(|entry| entry.name == name);
@@ -101,7 +101,7 @@ impl<'a> Cycle<'a> {
         order
     }
 
-    /// The PreEnqueue plugins, in their order.
+    /// Runs the PreEnqueue plugins, in order.
     pub fn gated(&self) -> Option<WholePod> {
         self.profile.pre_enqueues.iter().find_map(|plugin| {
             let reason = registry::named(plugin).pre_enqueue(self);
@@ -127,7 +127,7 @@ impl<'a> Cycle<'a> {
 }
 
 impl<'a> Prepared<'a> {
-    /// What a plugin whose PreFilter alone runs says of a node: nothing, unless it is one of those that named other nodes.
+    /// Returns the verdict of a plugin that has only a PreFilter: Skip, unless its PreFilterResult leaves the node out.
     pub fn left_out(&self, plugin: &str, node: &Arc<str>) -> Verdict {
         match &self.subset {
             Some((names, plugins)) if plugins.contains(&plugin) && !names.contains(node) => {
@@ -137,27 +137,27 @@ impl<'a> Prepared<'a> {
         }
     }
 
-    /// Which filters have nothing to say about the pod.
+    /// Which filters are skipped for this pod.
     pub fn idle_filters(&self) -> Vec<bool> {
         self.filters.iter().map(Option::is_none).collect()
     }
 
-    /// Has another filter run in that place.
+    /// Replaces the filter at a position.
     pub fn replace(&mut self, at: usize, filter: Filter<'a>) {
         self.filters[at] = Some(filter);
     }
 
-    /// Whether the PreFilter of the filter in that place said that it has nothing to say, and so wrote no state.
+    /// Whether the PreFilter of the filter at a position returned Skip, and so wrote no CycleState.
     pub fn skips(&self, at: usize) -> bool {
         self.filters[at].is_none() && self.idle[at] == Verdict::Skip
     }
 
-    /// Makes unknown on all nodes what a filter came to know on one of them rests on an object that cannot be read.
+    /// Makes a filter's verdict unknown on all nodes if it came to depend, on any node, on an object that cannot be read.
     pub fn spread_unread(&self, nodes: &mut [NodeJudgement]) {
         self.unread.spread(nodes);
     }
 
-    /// Runs every filter on a node; in 1.17 each refusal is one reason.
+    /// Runs every filter on a node. In 1.17 each rejection has one reason.
     pub fn run(&self, candidate: &Candidate, mode: FilterMode) -> Vec<Verdict> {
         let filters = self.filters.iter().zip(&self.idle);
         let judged = filters.enumerate().map(|(at, (filter, idle))| match filter {
@@ -171,14 +171,14 @@ impl<'a> Prepared<'a> {
     }
 }
 
-/// What `ask` says, unless it rests on an object that cannot be read; the judgement then says so.
+/// Runs `ask` and returns its result, unless that depends on an object that cannot be read; the judgement then reports the object.
 fn known<T>(ask: impl FnOnce() -> Option<T>) -> Option<T> {
     let (answer, unread) = unreadable::collect(ask);
     unread.iter().for_each(unreadable::report);
     answer.filter(|_| unread.is_empty())
 }
 
-/// 1.17 keeps one reason of each predicate: the first.
+/// Keeps the first reason of a verdict, as 1.17 does for each predicate.
 fn first_reason(verdict: Verdict) -> Verdict {
     match verdict {
         Verdict::Reject(mut refusal) => {

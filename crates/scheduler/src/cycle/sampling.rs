@@ -1,16 +1,16 @@
-//! How many nodes a scheduler looks at before it is content, and what of an answer does not depend on which.
+//! How many nodes the scheduler evaluates before it stops (`percentageOfNodesToScore`), and what does not depend on which nodes those were.
 
 use crate::framework::{Profile, Sample};
 use crate::release::Sampling;
 
 impl Sample {
-    /// What a scheduler makes of `fit` nodes that fit among `of`.
+    /// Returns the sample taken when `fit` of `of` nodes fit.
     pub fn new(profile: &Profile, of: usize, fit: usize) -> Self {
         Self { of, fit, enough: enough(profile, of) }
     }
 }
 
-/// After how many feasible nodes among `nodes` it stops looking; all of them if it does not stop.
+/// Returns the number of feasible nodes among `nodes` after which the scheduler stops; `nodes` if it evaluates all of them.
 /// Upstream: `numFeasibleNodesToFind` (`core/generic_scheduler.go`, `schedule_one.go`).
 pub(crate) fn enough(profile: &Profile, nodes: usize) -> usize {
     const MINIMUM: usize = 100;

@@ -6,16 +6,15 @@ use super::in_parallel;
 use crate::cluster::unreadable;
 use crate::framework::{Cycle, Feasible, PluginScore, PreScore, ScoreEntry, Scores};
 
-/// What one plugin says of the nodes that fit.
+/// The result of one score plugin.
 enum Scored {
     Skipped,
     Unknown(Cow<'static, str>),
     Points(PluginScore),
 }
 
-/// Runs every score of the profile on the nodes that fit. Where nothing scores, every node's sum is 1
-/// (`prioritizeNodes` of `core/generic_scheduler.go`, 1.17–1.21, `generic_scheduler.go`, `schedule_one.go`).
-/// An error of one ends the attempt.
+/// Runs every score plugin of the profile on the nodes that fit. Where no plugin scores, every node's sum is 1 (`prioritizeNodes` of
+/// `core/generic_scheduler.go`, 1.17–1.21, `generic_scheduler.go`, `schedule_one.go`). An error of one plugin ends the attempt.
 pub(crate) fn score<'a>(cycle: &'a Cycle<'a>, feasible: &'a Feasible<'a>) -> Result<Scores, String> {
     let nodes = feasible.iter().map(|node| node.name.clone()).collect();
     let mut scores = Scores { nodes, totals: vec![i64::from(!cycle.profile.scoring); feasible.len()], ..Scores::default() };

@@ -1,4 +1,4 @@
-//! What filters cannot know because an object they look up, or count, is there but cannot be read.
+//! Filters whose verdict is unknown because an object they look up, or count, exists but cannot be read.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,20 +7,20 @@ use crate::cluster::unreadable;
 use crate::cluster::{Unreadable, WatchedKind};
 use crate::framework::{Candidate, Cycle, NodeJudgement, Verdict};
 
-/// What a cycle's filters came upon.
+/// The unreadable objects that a cycle's filters encountered.
 pub(crate) struct Unread {
-    /// Whether there is any object that cannot be read; without one nothing is watched.
+    /// Whether the state has an unreadable object at all; without one, lookups are not collected.
     any: bool,
-    /// Pods that cannot be read but may run on a node.
+    /// Unreadable pods that may run on a node.
     pods: Vec<Arc<Unreadable>>,
-    /// Which filters, by place, look at pods.
+    /// Which filters, by position, look at pods.
     look_at_pods: Vec<bool>,
-    /// By a filter's place the object that leaves it unknown on every node.
+    /// By position of a filter: the object that makes its verdict unknown on every node.
     everywhere: Mutex<BTreeMap<usize, Arc<Unreadable>>>,
 }
 
 impl Unread {
-    /// For the filters of one cycle.
+    /// Prepares for the filters of one cycle.
     pub(crate) fn new(cycle: &Cycle) -> Self {
         Self {
             any: cycle.state.has_unreadable(),
@@ -30,13 +30,13 @@ impl Unread {
         }
     }
 
-    /// What the filter at place `at` says of a node, unless that rests on what cannot be read.
+    /// Runs the filter at position `at` on a node. The verdict is `Unknown` if it depends on an object that cannot be read.
     pub(crate) fn or_unknown(&self, at: usize, candidate: &Candidate, filter: impl FnOnce() -> Verdict) -> Verdict {
         if !self.any {
             return filter();
         }
         let (verdict, met) = unreadable::collect(filter);
-        // What is asked of the node's own objects concerns it alone; anything else may be prepared once for all nodes.
+        // A lookup of the node's own objects concerns that node alone; any other may have been prepared once for all nodes.
         let (own, shared): (Vec<_>, Vec<_>) =
             met.iter().partition(|unread| matches!(unread.key.kind, WatchedKind::CsiNode | WatchedKind::Node));
         let mut everywhere = self.everywhere.lock().unwrap_or_else(PoisonError::into_inner);
@@ -46,7 +46,7 @@ impl Unread {
         if let Some(unread) = everywhere.get(&at).or_else(|| own.first().copied()) {
             return unknown(unread);
         }
-        // A pod more can make a node refuse, but not let it pass.
+        // One more pod can make a node be rejected, but not make it pass.
         let pod = self.pods.iter().find(|pod| self.look_at_pods[at] && pod.may_be_on(&candidate.name));
         match pod.filter(|_| verdict == Verdict::Pass) {
             Some(pod) => unknown(pod),
@@ -54,7 +54,7 @@ impl Unread {
         }
     }
 
-    /// Makes unknown on all nodes what a filter came upon only after it had judged some.
+    /// Makes verdicts unknown on all nodes where a filter encountered an unreadable object only after some nodes were evaluated.
     pub(crate) fn spread(&self, nodes: &mut [NodeJudgement]) {
         for (at, unread) in self.everywhere.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             nodes.iter_mut().filter_map(|node| node.verdicts.get_mut(*at)).for_each(|verdict| *verdict = unknown(unread));

@@ -1,4 +1,4 @@
-//! The caveats of an explanation: only what could change the answer is one.
+//! The caveats of an explanation: only what could change the result.
 
 use std::sync::Arc;
 
@@ -11,31 +11,31 @@ use crate::profile::scheduler::Scheduler;
 use crate::volumes::claim_refs;
 use crate::{Profile, Verdict, judged_as};
 
-/// Under which circumstances a judgement was made.
+/// The circumstances of a judgement.
 pub(super) struct Circumstances<'a> {
-    /// The scheduler judged by.
+    /// The scheduler whose rules were applied.
     pub scheduler: &'a Scheduler,
     /// The profile applied.
     pub profile: &'a Profile,
-    /// Whether that is the profile the pod asks for.
+    /// Whether that is the profile of the pod's `schedulerName`.
     pub own_profile: bool,
-    /// The state judged on.
+    /// The state evaluated.
     pub state: &'a ClusterState,
     /// The attempt.
     pub attempt: &'a Attempt,
-    /// What the rules say.
+    /// The judgement of the rules.
     pub judgement: &'a Judgement,
-    /// Whether our sentence is the recorded one.
+    /// Whether our message is the recorded one.
     pub same_message: bool,
     /// How the state was found, if it is not simply the revision before.
     pub found: Option<StateSeen>,
-    /// The revision judged on.
+    /// The revision evaluated.
     pub evaluated_revision: i64,
     /// Whether the whole history was read.
     pub complete: bool,
 }
 
-/// The caveats, the gravest first.
+/// Returns the caveats, the gravest first.
 pub(super) fn caveats(of: &Circumstances) -> Vec<Caveat> {
     let mut found = Vec::new();
     let release = of.scheduler.version.release;
@@ -74,26 +74,26 @@ pub(super) fn caveats(of: &Circumstances) -> Vec<Caveat> {
     found
 }
 
-/// That a node which is not the best may be the next best of a pod like it.
+/// The caveat that a node which is not the best may have been reused from a pod with the same signature.
 fn batched(of: &Circumstances) -> Option<Caveat> {
     let (node, scores) = (of.attempt.node.as_ref()?, of.judgement.scores.as_ref()?);
     (of.judgement.batched && !scores.best().any(|best| best == node)).then(|| Caveat::NextBest(node.clone()))
 }
 
-/// What is assumed of the scheduler itself, whatever it decided.
+/// Returns what is assumed of the scheduler itself, whatever it decided.
 pub(super) fn assumptions(scheduler: &Scheduler, profile: &Profile) -> Vec<Assumption> {
     let default = (!scheduler.configured).then_some(Assumption::DefaultProfile(profile.release));
     profile.unverifiable.iter().cloned().map(Assumption::Unverifiable).chain(default).collect()
 }
 
-/// What the message may be as well, where upstream leaves it to chance and nothing recorded tells.
+/// The caveat with other possible messages, where upstream's choice is random and nothing recorded decides.
 fn other_messages(of: &Circumstances) -> Option<Caveat> {
     let settled = of.same_message && of.attempt.recorded_message.is_some();
     let others = &of.judgement.equal_messages;
     (!others.is_empty() && of.judgement.message.is_some() && !settled).then(|| Caveat::EqualMessages(others.clone()))
 }
 
-/// That the scheduler is content before it has seen every node that fits, and what depends on which it saw.
+/// The caveat that the scheduler stops before it has evaluated every node that fits, and what depends on which it evaluated.
 fn unseen(judgement: &Judgement) -> Option<Caveat> {
     let sample = judgement.sample;
     if sample.unseen() == 0 || judgement.nominated.is_some() {
@@ -105,7 +105,7 @@ fn unseen(judgement: &Judgement) -> Option<Caveat> {
     Some(Caveat::Sampled { sample, failing, plugins: compared.map(|score| score.plugin).collect() })
 }
 
-/// 1.17 tells one reason of a node, and looks at extended resources in a map's order.
+/// The caveat that 1.17 reports one reason for a node, and looks at extended resources in a map's order.
 fn one_of_several(of: &Circumstances) -> Option<Caveat> {
     let request = of.profile.rules.requests.incoming(&of.attempt.pod).scalars;
     if !of.profile.rules.one_reason_a_node() || request.len() < 2 {
@@ -129,8 +129,8 @@ fn names<'a>(nodes: impl Iterator<Item = &'a Arc<str>>) -> Option<Vec<Arc<str>>>
     (!names.is_empty()).then_some(names)
 }
 
-/// 1.22 to 1.24 share the count of who uses a claim with the copies of a node that preemption takes pods off and nominations put pods on
-/// (`framework/types.go` NodeInfo.Clone), so that it may be too low or too high.
+/// The caveat that 1.22 to 1.24 share the count of a claim's users with the copies of a node that preemption removes pods from and nominations add
+/// pods to (`framework/types.go` NodeInfo.Clone), so that it may be too low or too high.
 fn miscounted_claims(of: &Circumstances) -> Option<Caveat> {
     let pod = &of.attempt.pod;
     if !of.profile.rules.copies_share_claim_counts() || !of.profile.gates.on("ReadWriteOncePod") {
@@ -148,7 +148,7 @@ fn miscounted_claims(of: &Circumstances) -> Option<Caveat> {
     }
 }
 
-/// Which scores may be others.
+/// The caveats for scores that may differ.
 fn doubtful_scores(judgement: &Judgement) -> impl Iterator<Item = Caveat> {
     judgement.scores.iter().flat_map(|scores| {
         let doubtful = scores.plugins.iter().filter(|score| !score.doubtful.is_empty() && !score.sampled);
@@ -159,24 +159,24 @@ fn doubtful_scores(judgement: &Judgement) -> impl Iterator<Item = Caveat> {
     })
 }
 
-/// That others may be the victims: equals, of which the scheduler's cache alone knows which came first.
+/// The caveat that others may be the victims: equally important pods, whose order only the scheduler's cache knows.
 pub(super) fn equal_victims(preemption: &[PreemptionCandidate]) -> Option<Caveat> {
     let nodes = names(preemption.iter().filter(|place| place.picked && place.tied).map(|place| &place.node))?;
     Some(Caveat::EqualVictims { nodes })
 }
 
-/// That others may be the victims: budgets that 1.18 and 1.37 take in an order drawn by chance, and pods of one group (1.37).
+/// The caveat that others may be the victims: 1.18 and 1.37 take budgets, and 1.37 pods of one group, in random order.
 pub(super) fn budgets_in_any_order(preemption: &[PreemptionCandidate]) -> Option<Caveat> {
     let nodes = names(preemption.iter().filter(|place| place.drawn).map(|place| &place.node))?;
     Some(Caveat::BudgetOrder { nodes })
 }
 
-/// That another node may be picked: preemption ends its search before it has seen all candidates.
+/// The caveat that another node may be picked: preemption stops before it has tried all candidates.
 pub(super) fn unseen_candidates(kept: usize, candidates: usize) -> Option<Caveat> {
     (kept < candidates).then_some(Caveat::PreemptionSampled { kept, candidates })
 }
 
-/// What the rules do not know of this state.
+/// Adds what the rules do not know of this state.
 fn unknown_rules(of: &Circumstances, found: &mut Vec<Caveat>) {
     let fitting = of.judgement.nodes.iter().filter(|node| node.fits());
     let unknown: Vec<&NodeJudgement> = fitting.filter(|node| node.unknown().is_some()).collect();
@@ -218,7 +218,7 @@ fn unread(of: &Circumstances) -> Vec<UnreadObject> {
     };
     let own = format!("pods/{}", of.attempt.pod.full_name());
     let mut problems: Vec<_> = of.state.problems().filter(|problem| matters(&problem.object)).collect();
-    // What is wrong with the pod itself comes first.
+    // Problems of the pod itself come first.
     problems.sort_by_cached_key(|problem| (problem.object != own, format!("{}: {}", problem.object, problem.what)));
     problems.dedup();
     let unread = of.judgement.unread.iter().filter(|unread| !of.state.problems().any(|problem| problem.object == unread.key.path()));

@@ -1,4 +1,4 @@
-//! What was compared, as deep as it was asked for.
+//! What filters compared, at the depth requested.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use crate::{Cycle, Judgement, NodeJudgement, Profile, Refusal, Verdict, evidence
 
 use crate::replay::Replay;
 
-/// Of each kind of refusal so many nodes are looked at.
+/// How many nodes are looked at for each kind of rejection.
 const NODES_OF_A_KIND: usize = 24;
 
 impl Replay {
-    /// What was compared: where the pod was refused, or by every filter on one node.
+    /// Returns what was compared: where the pod was rejected, or by every filter on one node.
     pub(super) fn evidence(&self, pod: &Arc<PodInfo>, profile: &Profile, judgement: &Judgement) -> Vec<Evidence> {
         let cycle = Cycle { pod, state: &self.state, profile, scope: None };
         let of = |node: &NodeJudgement, at: usize| Evidence {
@@ -35,10 +35,10 @@ impl Replay {
     }
 }
 
-/// Of each kind of refusal the nodes nearest to fitting: those that the fewest filters refuse, for the fewest reasons.
+/// For each kind of rejection, the nodes nearest to fitting: those that the fewest filters reject, for the fewest reasons.
 fn nearest(judgement: &Judgement) -> Vec<(&NodeJudgement, usize)> {
     let mut kinds: HashMap<(usize, &Refusal), Vec<&NodeJudgement>> = HashMap::new();
-    // Where the pod is refused as a whole every node tells the same.
+    // Where the pod is rejected as a whole, the evidence is the same on every node.
     let whole = judgement.whole_pod.is_some();
     for node in judgement.nodes.iter().filter(|node| whole || !node.absent) {
         if let Some(kind) = node.first_refusal() {

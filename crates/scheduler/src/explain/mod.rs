@@ -1,4 +1,4 @@
-//! The front door: an attempt explained. What was judged, what was compared, what would help, and what must be admitted, put together.
+//! Explains an attempt: puts its evaluation, the evidence, the remedies and the caveats together.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ impl Replay {
             (undone.judge(&attempt, &attempt.pod.clone(), attempt.revision - 1), attempt.revision - 1, None)
         };
         let mut explanation = undone.explained(attempt.clone(), judged, evaluated, found);
-        // An attempt judged on an earlier state than the one it ended on left the counts of the chosen one behind.
+        // An attempt evaluated on an earlier state than its last one leaves the counts of the chosen state behind.
         let Self { state, images, .. } = &mut *undone;
         images.conclude(state, explanation.evaluated_revision);
         drop(undone);
@@ -53,7 +53,7 @@ impl Replay {
         explanation
     }
 
-    /// Judges a pod that waits, on the state as it is.
+    /// Explains a pod that waits, on the state as it is.
     pub fn explain_waiting(&mut self, pod: &Arc<PodInfo>, revision: i64) -> Explanation {
         let gated = self.scheduler.profile_for(pod).0.waits_at_gates(pod);
         let attempt = attempt::waiting(pod, gated, revision);
@@ -61,7 +61,7 @@ impl Replay {
         self.explained(attempt, judged, revision, None)
     }
 
-    /// Judges a bound pod whose binding is not readable any more: on the state as it is, as if the pod were to be placed now.
+    /// Explains a bound pod whose binding can no longer be read: on the state as it is, as if the pod were to be scheduled now.
     pub fn explain_bound(&mut self, pod: &Arc<PodInfo>, revision: i64) -> Explanation {
         let mut replay = UndoLog::new(self);
         let key = ObjectKey { kind: WatchedKind::Pod, namespace: pod.namespace.clone(), name: pod.name.clone() };
@@ -144,7 +144,7 @@ impl Replay {
     }
 }
 
-/// What a claim was seen to get.
+/// The fact that a claim was seen to get its devices.
 fn seen(of: &RecordedDevices) -> Fact {
     let judged = match of.agrees {
         Some(true) => "as the rules say",

@@ -1,4 +1,4 @@
-//! What limits an explanation: evidence that etcd does not hold, chance, and what is assumed of the scheduler.
+//! What limits an explanation: evidence that etcd does not hold, randomness, and what is assumed of the scheduler.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,18 +12,18 @@ use super::{DecidedBy, StateSeen};
 /// What is assumed of a scheduler, the same for every pod of its profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Assumption {
-    /// The configuration brings what cannot be verified.
+    /// The configuration has parts that cannot be verified.
     Unverifiable(Unverifiable),
     /// No configuration was given, and etcd does not hold it: the default profile of the release is assumed, without extenders.
     DefaultProfile(Release),
 }
 
-/// A reason why the scheduler may have decided otherwise than the rules say.
+/// A reason why the scheduler may have decided differently than the rules do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Caveat {
-    /// No attempt shows how the pod came to its node: it is evaluated as if it were to be placed now.
+    /// No attempt shows how the pod got its node: it is evaluated as if it were to be scheduled now.
     NoAttempt(DecidedBy),
-    /// The pod asks for a scheduler whose profile is not known; another is applied.
+    /// The profile of the pod's `schedulerName` is not known; another is applied.
     OtherProfile {
         /// The pod's `schedulerName`.
         requested: Arc<str>,
@@ -44,11 +44,11 @@ pub enum Caveat {
         /// The release that the data shows.
         recorded: Release,
     },
-    /// Only an Event shows the refusal: the pod was deleted or bound before it was written into the pod.
+    /// Only an Event records the rejection: the pod was deleted or bound before the condition was written.
     EventOnly,
     /// The attempt saw another state than that of the revision before it.
     StateSeen {
-        /// Which.
+        /// Which state.
         state: StateSeen,
         /// Its revision.
         revision: i64,
@@ -71,7 +71,7 @@ pub enum Caveat {
     EndsWithError,
     /// Objects that could not be read, or not in full, the pod itself first.
     Unread(Vec<UnreadObject>),
-    /// Once one of these nodes is chosen, DynamicResources refuses the pod there (up to 1.31).
+    /// Once one of these nodes is chosen, DynamicResources rejects the pod there (up to 1.31).
     DriverWait {
         /// The nodes.
         nodes: Vec<Arc<str>>,
@@ -80,43 +80,43 @@ pub enum Caveat {
         /// Why, in the plugin's words.
         reason: String,
     },
-    /// The cycle of the pod's group may have gone otherwise.
+    /// The cycle of the pod's group may have had another result.
     Group(GroupCaveat),
-    /// The pod waits for others of its group, and which of them get nodes at the same time is not in etcd; with Permit's words.
+    /// The pod waits for others of its group, and which of them get nodes at the same time is not in etcd; with Permit's message.
     WaitsOnPermit(&'static str),
-    /// Of several extended resources that these nodes lack, 1.17 names one in its message, by a map's order.
+    /// Of several extended resources that these nodes lack, 1.17 names one in its message, in a map's order.
     OneOfSeveralResources {
         /// The nodes.
         nodes: Vec<Arc<str>>,
     },
-    /// 1.22 to 1.24 may take the pod's claim for unused once preemption was tried on its user's node: it may have passed.
+    /// 1.22 to 1.24 may count the pod's claim as unused after preemption was tried on its user's node: the filter may have passed.
     ClaimUseForgotten {
         /// The release.
         release: Release,
         /// The claim, of access mode ReadWriteOncePod.
         claim: Arc<str>,
     },
-    /// 1.22 to 1.24 may take the pod's claim for used, as a pod that uses it was nominated: it may have been refused.
+    /// 1.22 to 1.24 may count the pod's claim as used, because a pod that uses it was nominated: the filter may have rejected.
     ClaimUseOvercounted {
         /// The release.
         release: Release,
         /// The claim, of access mode ReadWriteOncePod.
         claim: Arc<str>,
     },
-    /// The recorded message is not the one that the rules give for the state.
+    /// The recorded message differs from the one that the rules give for the state.
     OtherMessage,
-    /// The message may as well be one of these: upstream leaves it to chance.
+    /// The message may also be one of these: upstream's choice is random.
     EqualMessages(Vec<String>),
-    /// The scheduler stops before it has seen every node that fits, and which it saw is not recorded.
+    /// The scheduler stops before it has evaluated every node that fits, and which it evaluated is not recorded.
     Sampled {
-        /// How many nodes there were, how many fit, and when it stops.
+        /// How many nodes there were, how many fit, and after how many it stops.
         sample: Sample,
-        /// A node on which a filter fails: the attempt ends with an error if the scheduler came to it.
+        /// A node on which a filter fails: the attempt ends with an error if the scheduler evaluated it.
         failing: Option<Arc<str>>,
-        /// The scores that depend on which nodes were seen.
+        /// The scores that depend on which nodes were evaluated.
         plugins: Vec<&'static str>,
     },
-    /// The pod was nominated to this node, which fits: no other was looked at.
+    /// The pod was nominated to this node, which fits: no other was evaluated.
     Nominated(Arc<str>),
     /// ImageLocality counts nodes by their history, part of which was compacted.
     ImageHistoryCompacted,
@@ -127,11 +127,11 @@ pub enum Caveat {
         /// The nodes.
         nodes: Vec<Arc<str>>,
     },
-    /// The pod's node may be the next best of a pod like it, taken without a look at others (OpportunisticBatching, since 1.35).
+    /// The pod's node may be that of a pod with the same signature, taken without evaluating others (OpportunisticBatching, since 1.35).
     NextBest(Arc<str>),
-    /// Preemption stops before it has seen all candidates, from a start drawn by chance.
+    /// Preemption stops before it has tried all candidates, from a random start.
     PreemptionSampled {
-        /// How many it looks at.
+        /// How many it tries.
         kept: usize,
         /// How many there are.
         candidates: usize,
@@ -141,7 +141,7 @@ pub enum Caveat {
         /// The nodes.
         nodes: Vec<Arc<str>>,
     },
-    /// On these nodes the victims depend on the order of disruption budgets, or of a group's pods, which is left to chance (1.18, 1.37).
+    /// On these nodes the victims depend on the order of disruption budgets, or of a group's pods, which is random (1.18, 1.37).
     BudgetOrder {
         /// The nodes.
         nodes: Vec<Arc<str>>,
@@ -151,8 +151,8 @@ pub enum Caveat {
 /// An object that could not be read, or not in full.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UnreadObject {
-    /// Of which a part could not be read.
+    /// An object of which a part could not be read.
     Problem(Problem),
-    /// Which was looked up and could not be read at all.
+    /// An object that was looked up and could not be read at all.
     Unreadable(Arc<Unreadable>),
 }

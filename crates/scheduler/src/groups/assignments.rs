@@ -1,5 +1,5 @@
-//! Where a group's pods would go once all lower pods are gone, and whether they still may as these come back one by one.
-//! Source: `reprieveVictim` of `framework/preemption/podgrouppreemption.go` (1.37): each pod keeps the state its cycle had then.
+//! The nodes a group's pods would get once all lower-priority pods are evicted, and whether they keep fitting as victims are reprieved one by one.
+//! Source: `reprieveVictim` of `framework/preemption/podgrouppreemption.go` (1.37): each pod keeps the CycleState of its cycle.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -19,35 +19,36 @@ use super::status::Status;
 pub(super) struct Assignments<'g> {
     group: &'g Group<'g>,
     all: Vec<Assignment>,
-    /// Those of each group, where it is one of groups: upstream keeps these in a map, so that any may come first.
+    /// The assignments of each child group of a composite group: upstream keeps these in a map, so their order is random.
     blocks: Vec<Range<usize>>,
     drawn: bool,
 }
 
-/// The orders of more groups than this are not gone through.
+/// Beyond this many groups only one order is tried.
 const ORDERED: usize = 3;
 
 struct Assignment {
     pending: PodInfo,
     node: Arc<str>,
-    /// The pod on its node with what it reserved.
+    /// The pod on its node, with what it reserved there.
     brings: Vec<(ObjectKey, CachedObject)>,
     scope: Scope,
-    /// The filters that did not run for it, as their PreFilter had nothing to say.
+    /// The filters that were skipped for it (PreFilter returned Skip).
     idle: Vec<bool>,
-    /// What a filter counted over many nodes, and its place.
+    /// A filter's counts over many nodes, with its position among the filters.
     counts: Option<(usize, Box<dyn PreFilterExtensions>)>,
 }
 
 impl<'g> Assignments<'g> {
-    /// Those of an outcome. The state is as it was afterwards.
+    /// Collects the assignments of a result. The state is as it was afterwards.
     pub(super) fn new(group: &'g Group<'g>, state: &mut ClusterState, outcome: &PodGroupAlgorithmResult) -> Self {
         let mut found = Self { group, all: Vec::new(), blocks: Vec::new(), drawn: false };
         found.collect(&mut UndoLog::new(state), outcome);
         found
     }
 
-    /// Adds those of a group, each with the state its cycle began with; what stays on nodes for the groups that follow is told.
+    /// Adds the assignments of a group, each with the CycleState its cycle began with; pods that stay on nodes for the groups that follow are
+    /// included.
     fn collect(&mut self, state: &mut ClusterState, outcome: &PodGroupAlgorithmResult) {
         let Some(tried) = outcome.chosen.map(|at| &outcome.tries[at].1) else { return };
         let mut state = UndoLog::new(state);
@@ -75,7 +76,7 @@ impl<'g> Assignments<'g> {
         }
     }
 
-    /// Tells the pods' cycles that a unit came (1) or went (-1).
+    /// Updates the pods' counts after a unit was added (1) or removed (-1).
     pub(super) fn moved(&mut self, state: &ClusterState, unit: &Unit, delta: i64) {
         for assignment in &mut self.all {
             let Some((_, counts)) = &mut assignment.counts else { continue };
@@ -88,7 +89,7 @@ impl<'g> Assignments<'g> {
         }
     }
 
-    /// Whether each pod still passes on its node, one after the other.
+    /// Returns whether each pod still fits its node, one after the other.
     pub(super) fn hold(&mut self, state: &mut ClusterState) -> bool {
         let blocks: Vec<usize> = (0..self.blocks.len()).collect();
         let fits = self.hold_in(&blocks, state);
@@ -116,7 +117,7 @@ impl<'g> Assignments<'g> {
     }
 }
 
-/// Every order of a few things.
+/// Every order of a few items.
 fn orders(of: Vec<usize>) -> Vec<Vec<usize>> {
     if of.is_empty() {
         return vec![of];
@@ -130,7 +131,7 @@ fn orders(of: Vec<usize>) -> Vec<Vec<usize>> {
 }
 
 impl Assignment {
-    /// `before`: pods of the group that are on their nodes already. They are still nominated where they were, and then count twice.
+    /// `before`: pods of the group that are on their nodes already. They are still nominated to those nodes, so they count twice.
     fn passes(&self, group: &Group, state: &ClusterState, before: &[&PodInfo]) -> bool {
         let cycle = Cycle { scope: Some(&self.scope), ..Cycle::new(&self.pending, state, group.profile) };
         let Some(node) = state.node(&self.node) else { return true };

@@ -1,4 +1,4 @@
-//! One try of a group on one set of nodes: its pods, or its groups, one after the other, each assumed on its nodes before the next.
+//! One attempt to schedule a group on one placement: its pods, or its child groups, one after the other, each assumed before the next.
 
 use std::sync::Arc;
 
@@ -13,36 +13,37 @@ use super::placement::PodGroupAlgorithmResult;
 use super::status::Status;
 use super::{Around, Group, Mode, object_key};
 
-/// What a try came to.
+/// The result of an attempt.
 pub(crate) struct Tried {
-    /// Each pod looked at.
+    /// Each pod that was tried.
     pub members: Vec<Attempted>,
-    /// What each group looked at came to.
+    /// The result of each child group that was tried.
     pub groups: Vec<PodGroupAlgorithmResult>,
-    /// What it says of the group.
+    /// The group's status.
     pub status: Status,
-    /// Whether the group fits once victims are gone.
+    /// Whether the group fits once victims are evicted.
     pub waits: bool,
-    /// What held for its pods.
+    /// The scope its pods were evaluated in.
     pub scope: Scope,
 }
 
-/// One pod of a try.
+/// One pod of an attempt.
 pub(crate) struct Attempted {
     /// The pod.
     pub pod: Arc<PodInfo>,
-    /// What the rules say of it.
+    /// The judgement of the rules.
     pub judgement: Judgement,
-    /// What became of it.
+    /// The result as it is reported.
     pub tried: MemberTried,
-    /// Whether Permit would let it pass; `None` where it found no node.
+    /// Whether Permit allows it; `None` where it found no node.
     pub permitted: Option<bool>,
-    /// Itself on that node, its claims with the devices found for them, its volumes as they are until they are bound.
+    /// The objects that assuming it changes: the pod bound to its node, its claims with the devices allocated, its volumes as they are until they are
+    /// bound.
     pub brings: Vec<(ObjectKey, CachedObject)>,
 }
 
 impl Attempted {
-    /// The pod as if it were bound to the node it was given.
+    /// Returns the pod as assumed: as if it were bound to its node (upstream's `assume`).
     pub(crate) fn assumed(&self) -> Option<Arc<PodInfo>> {
         let node = self.tried.node.clone()?;
         Some(Arc::new(PodInfo { node_name: Some(node), ..(*self.pod).clone() }))
@@ -50,12 +51,12 @@ impl Attempted {
 }
 
 impl Tried {
-    /// A try that ended before a pod was looked at.
+    /// An attempt that ended before a pod was tried.
     pub(crate) fn without_pods(status: Status) -> Self {
         Self { members: Vec::new(), groups: Vec::new(), status, waits: false, scope: Scope::default() }
     }
 
-    /// The pods that are given nodes by it, those of its groups that fit.
+    /// Returns the pods that get nodes from it, including those of child groups that fit.
     pub(crate) fn given(&self) -> Vec<&Attempted> {
         let own = self.members.iter().filter(|member| member.tried.node.is_some());
         own.chain(self.groups.iter().flat_map(PodGroupAlgorithmResult::kept)).collect()
@@ -85,7 +86,7 @@ impl Group<'_> {
         tried
     }
 
-    /// A composite group: PlacementFeasible tells after each of its groups whether it can still fit.
+    /// Tries a composite group: PlacementFeasible reports after each child group whether the composite group can still fit.
     fn groups_in_turn(&self, state: &mut ClusterState, around: &Around, mode: Mode, tried: &mut Tried) {
         let mut around = around.clone();
         let (mut left, mut fitting) = (self.children.len(), 0);
@@ -116,7 +117,7 @@ impl Group<'_> {
         }
     }
 
-    /// As 1.36 does it: Permit of each pod that found a node tells whether the group fits.
+    /// Tries all pods, as 1.36 does: Permit of each pod that found a node decides whether the group fits.
     fn all_in_turn(&self, state: &mut ClusterState, tried: &mut Tried) {
         let (mut given, mut preempts) = (0, false);
         for pod in &self.queue {
@@ -145,7 +146,7 @@ impl Group<'_> {
         }
     }
 
-    /// As 1.37 does it: PlacementFeasible tells after each pod whether the group can still fit.
+    /// Tries pods until the result is certain, as 1.37 does: PlacementFeasible reports after each pod whether the group can still fit.
     fn until_decided(&self, state: &mut ClusterState, tried: &mut Tried) {
         let (mut left, mut with_node) = (self.queue.len(), self.scheduled);
         match self.progress(left, with_node) {
@@ -175,7 +176,7 @@ impl Group<'_> {
         }
     }
 
-    /// Puts a pod on its node, with what its devices take there, the devices found for its claims into these, and its volumes aside.
+    /// Assumes a pod on its node: adds what its devices take there, writes the devices found into its claims, and sets its volumes aside.
     fn assume(&self, mut pod: Arc<PodInfo>, member: &mut Attempted, state: &mut ClusterState, scope: &mut Scope) {
         let pending = PodInfo { node_name: None, ..(*pod).clone() };
         let cycle = Cycle { pod: &pending, state, profile: self.profile, scope: Some(scope) };
@@ -216,7 +217,7 @@ impl Group<'_> {
         }
     }
 
-    /// Looks for a node for one pod.
+    /// Evaluates one pod.
     fn attempt(&self, pod: &Arc<PodInfo>, state: &ClusterState, scope: &Scope) -> Attempted {
         let cycle = Cycle { pod, state, profile: self.profile, scope: Some(scope) };
         let judgement = cycle.judge();
@@ -255,7 +256,7 @@ impl Group<'_> {
     }
 }
 
-/// How far the group is on one set of nodes.
+/// How far the group is on one placement.
 enum Progress {
     Enough,
     NotYet(String),
@@ -263,7 +264,7 @@ enum Progress {
 }
 
 impl Progress {
-    /// What it makes of the group if nothing follows. What can be no more is not marked.
+    /// The group's status if nothing follows. A group that can no longer fit is not marked.
     fn status(self) -> Status {
         match self {
             Self::Enough => Status::Success,
@@ -273,7 +274,7 @@ impl Progress {
     }
 }
 
-/// The nodes one of which is taken, by name.
+/// The nodes with the best score, one of which is chosen, by name.
 fn best(judgement: &Judgement) -> Vec<Arc<str>> {
     if let Some(nominated) = &judgement.nominated {
         return vec![nominated.clone()];
@@ -286,7 +287,7 @@ fn best(judgement: &Judgement) -> Vec<Arc<str>> {
     names
 }
 
-/// The error that ends the attempt of a pod and with it the cycle.
+/// Returns the error that ends the attempt of a pod and with it the group's cycle.
 fn error(judgement: &Judgement) -> Option<&str> {
     match &judgement.whole_pod {
         Some(WholePod::Error(error)) => Some(error),
@@ -294,7 +295,7 @@ fn error(judgement: &Judgement) -> Option<&str> {
     }
 }
 
-/// The claims to which a pod brings devices on a node, and what its devices take there.
+/// Returns the claims that a pod gets devices for on a node, and what its devices take there.
 fn devices_reserved(cycle: &Cycle, node: &NodeInfo) -> (Vec<Claim>, Vec<NodeAllocatableClaim>) {
     let wanted = if cycle.profile.rules.dra { Wanted::of(cycle).ok().flatten() } else { None };
     let Some(wanted) = wanted else { return Default::default() };

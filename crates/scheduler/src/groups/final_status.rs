@@ -1,4 +1,5 @@
-//! What stands for each group of a tree once it was tried: one that was not, or that fits while the one above does not, has the status of that one.
+//! The final status of each group of a tree after the cycle: a group that was not tried, or that fits while its parent does not, has its parent's
+//! status.
 //! Sources: `completeCompositePodGroupAlgorithmResultMap`, `applyPodGroupPostFilterResult` of `schedule_one_podgroup.go` (1.37).
 
 use crate::pod_groups::GroupId;
@@ -9,24 +10,24 @@ use super::preemption::Answer;
 use super::status::Status;
 use super::turn::Turn;
 
-/// What stands for the pod's group in the end.
+/// The final status of the pod's group.
 pub(super) struct Standing {
-    /// Its status before preemption was tried.
+    /// Its status before preemption.
     pub before: Status,
-    /// And after that.
+    /// Its status after preemption.
     pub after: Status,
-    /// Whether it is the group's own, not that of one above it.
+    /// Whether it is the group's own status, not its parent's.
     pub own: bool,
-    /// Whether the group waits for victims to go.
+    /// Whether the group waits for victims to terminate.
     pub waits: bool,
 }
 
-/// What stands for every group of a tree.
+/// The final statuses of all groups of a tree.
 #[derive(Default)]
 struct Settled {
-    /// Each status with how many groups have it.
+    /// Each status, with the number of groups that have it.
     statuses: Vec<(Status, usize)>,
-    /// Which of them the pod's group has, and whether it is its own.
+    /// The index of the status that the pod's group has, and whether it is the group's own.
     leaf: Option<(usize, bool)>,
 }
 
@@ -50,14 +51,14 @@ impl Settled {
 }
 
 impl Turn<'_, '_> {
-    /// What stands for the pod's own group. `answer`: what preemption said, if it was tried.
+    /// Returns the final status of the pod's own group. `answer`: the result of preemption, if it was tried.
     pub(super) fn standing(&self, outcome: &PodGroupAlgorithmResult, answer: Option<&Answer>) -> Standing {
         let mut settled = Settled { statuses: vec![(Status::Success, 0)], leaf: None };
         settled.settle(self.root, Some(outcome), 0, &self.leaf.id);
         let (at, own) = settled.leaf.unwrap_or((0, false));
         let (before, shared) = settled.statuses.swap_remove(at);
         let mut after = before.clone();
-        // What is said is added once for each group that shares the status (`applyPodGroupPostFilterResult`).
+        // The text is appended once for each group that shares the status (`applyPodGroupPostFilterResult`).
         let mut say = |what: &String| (0..shared).for_each(|_| after.append(what.clone()));
         match answer {
             Some(Answer::Helps { message, .. }) if self.root.newer() => say(message),

@@ -11,7 +11,7 @@ use crate::volumes::claim_refs;
 
 use super::Group;
 
-/// The group that is tried when a pod is: its own, or the one at the top of the tree this belongs to; `None` where the pod has no group.
+/// Returns the group that is tried with a pod: its own, or the root of the tree that this belongs to; `None` where the pod has no group.
 pub(super) fn group<'a>(
     pod: &Arc<PodInfo>,
     state: &ClusterState,
@@ -29,7 +29,7 @@ pub(super) fn group<'a>(
     })
 }
 
-/// Makes the groups of a tree.
+/// Builds the groups of a tree.
 struct Builder<'a, 's> {
     pod: &'s Arc<PodInfo>,
     state: &'s ClusterState,
@@ -57,8 +57,8 @@ impl<'a> Builder<'a, '_> {
         other.namespace == self.pod.namespace && other.name == self.pod.name
     }
 
-    /// The queue is inferred: pods of the group that exist without a node, are not gated and not being deleted (`podGroupInfoForPod` of 1.36
-    /// takes them all out of the queue, `backend/queue` of 1.37 keeps them together). Beside it those that are gated.
+    /// Infers the queue: pods of the group that exist without a node, are not gated and not being deleted (`podGroupInfoForPod` of 1.36 takes them
+    /// all out of activeQ, `backend/queue` of 1.37 keeps them together). Returns the gated pods as well.
     fn queue(&self, id: &GroupId) -> (Vec<Arc<PodInfo>>, Vec<(Arc<str>, &'static str)>) {
         let of = |other: &PodInfo| other.namespace == id.namespace && other.spec.pod_group.as_ref() == Some(&id.name);
         let others = self.state.pods().filter(|other| of(other) && !self.is_own(other));
@@ -74,15 +74,15 @@ impl<'a> Builder<'a, '_> {
     }
 }
 
-/// Higher priority first; then what was tried before comes before what was not, then the older. Upstream goes by the time of the first attempt
-/// (1.36), or by the number of attempts and the time of entering the queue (1.37).
+/// Higher priority first; then pods that were attempted before, then the older. Upstream compares the time of the first attempt (1.36), or the number
+/// of attempts and the time of entering the queue (1.37).
 fn rank(pod: &PodInfo) -> (Reverse<i32>, i64, i64, Arc<str>) {
     let refused = pod.scheduled.as_ref().filter(|condition| !condition.status && &*condition.reason != "SchedulingGated");
     let tried = refused.and_then(|condition| condition.since).unwrap_or(i64::MAX);
     (Reverse(pod.spec.priority), tried, pod.created.unwrap_or(0), pod.name.clone())
 }
 
-/// That the queue is inferred, where several pods are in it.
+/// The caveat that the queue is inferred, where several pods are in it.
 pub(super) fn inferred(group: &Group) -> Option<GroupCaveat> {
     let unlike = |a: &PodInfo, b: &PodInfo| !Arc::ptr_eq(&a.spec, &b.spec) || a.labels != b.labels;
     let equals = |pair: &[Arc<PodInfo>]| pair[0].spec.priority == pair[1].spec.priority && unlike(&pair[0], &pair[1]);
@@ -92,14 +92,14 @@ pub(super) fn inferred(group: &Group) -> Option<GroupCaveat> {
     (pods > 1).then_some(GroupCaveat::TriedTogether { pods, composite, order })
 }
 
-/// That the cycle does not begin as long as one of the pods is gated (`backend/queue/scheduling_queue.go` runPreEnqueuePlugins, 1.37).
+/// The caveat that the cycle does not begin while one of the pods is gated (`backend/queue/scheduling_queue.go` runPreEnqueuePlugins, 1.37).
 pub(super) fn held_back(group: &Group) -> Option<GroupCaveat> {
     let gated: Vec<_> = group.leaves().into_iter().flat_map(|leaf| &leaf.gated).filter(|_| group.newer()).cloned().collect();
     (!gated.is_empty()).then_some(GroupCaveat::HeldBack(gated))
 }
 
-/// Why the cycle does not begin: the group is not there (1.37), or its pods differ where they must not. Of several the one that a list without
-/// order gives first is told: they are all returned.
+/// Returns why the cycle does not begin: the group does not exist (1.37), or its pods differ where they must not. Upstream reports the first error of
+/// an unordered list, so all of them are returned.
 /// Sources: `frameworkForPodGroup` (1.36), `validatePodGroup` (1.37) of `schedule_one_podgroup.go`.
 pub(super) fn mismatches(group: &Group, state: &ClusterState) -> Vec<String> {
     if group.newer() && !group.exists {
@@ -109,7 +109,7 @@ pub(super) fn mismatches(group: &Group, state: &ClusterState) -> Vec<String> {
     let queued: Vec<&Group> = leaves.iter().copied().filter(|leaf| !leaf.queue.is_empty()).collect();
     let mut found = Vec::new();
     for (at, leaf) in queued.iter().enumerate() {
-        // Any of the groups may be looked at first, and its first pod tells what the others must be like.
+        // Any of the groups may come first, and the others are compared with its first pod.
         let problem = |other: &Group| other.queue.iter().find_map(|pod| mismatch(group, &leaf.queue[0], pod));
         let others = || queued.iter().enumerate().filter(|(other, _)| *other != at).filter_map(|(_, other)| problem(other));
         match problem(leaf) {
@@ -126,7 +126,7 @@ pub(super) fn mismatches(group: &Group, state: &ClusterState) -> Vec<String> {
     of_bound.into_iter().find(|problems| !problems.is_empty()).unwrap_or_default()
 }
 
-/// What a pod has that another of its group, which was looked at first, or the group has not.
+/// Returns how a pod differs from the first pod of its group, or from the group.
 fn mismatch(group: &Group, first: &PodInfo, pod: &PodInfo) -> Option<String> {
     let (own, of) = (&pod.spec.scheduler_name, &first.spec.scheduler_name);
     if own != of {
@@ -151,7 +151,7 @@ fn mismatch(group: &Group, first: &PodInfo, pod: &PodInfo) -> Option<String> {
     })
 }
 
-/// Nodes with pods that have affinity terms, and claims in use, as the cycle begins.
+/// Returns nodes with pods that have affinity terms, and claims in use, as the cycle begins.
 fn listed(state: &ClusterState) -> Listed {
     let mut listed = Listed::default();
     for (node, pod) in state.nodes().flat_map(|node| node.pods.iter().map(move |pod| (node.id, pod))) {

@@ -1,6 +1,6 @@
-//! The cycle of a whole group of pods (since 1.36): its pods are tried one after the other, on one set of nodes after the other. A group may be
-//! one of groups, which are then tried one after the other (1.37).
-//! Sources: `pkg/scheduler/schedule_one_podgroup.go` (1.36, 1.37); what plugins add is told where it is done.
+//! The cycle of a pod group (since 1.36): its pods are tried one after the other, on one placement after the other. A composite group's child groups
+//! are tried one after the other (1.37).
+//! Sources: `pkg/scheduler/schedule_one_podgroup.go` (1.36, 1.37); sources in plugins are named where they are used.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,10 +22,10 @@ mod verdict;
 
 pub(crate) use verdict::judge;
 
-/// What holds where a group is tried that belongs to another.
+/// What the parent's attempt imposes on a child group.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Around {
-    /// The nodes that the other is tried on; `None`: all.
+    /// The nodes of the parent's placement; `None`: all.
     pub within: Option<BTreeSet<Arc<str>>>,
     /// As in `Scope`.
     pub elsewhere: BTreeSet<String>,
@@ -34,53 +34,53 @@ pub(crate) struct Around {
 /// How the pods of a group are tried.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mode {
-    /// What becomes of PostFilter.
+    /// How PostFilter is run.
     pub post_filter: PostFilters,
-    /// Whether on copies of the nodes.
+    /// Whether the filters run on copies of the nodes.
     pub on_copies: bool,
 }
 
-/// To see what taking pods away would help.
+/// The mode for preemption's dry runs.
 const PREEMPTION: Mode = Mode { post_filter: PostFilters::Skip, on_copies: true };
 
-/// A group of pods or of groups, where this release and these gates have cycles of groups.
+/// A pod group or composite group, where this release and these gates have cycles of groups.
 pub(crate) struct Group<'a> {
-    /// Who schedules.
+    /// The profile that schedules it.
     pub profile: &'a Profile,
-    /// Which it is.
+    /// Its id.
     pub id: GroupId,
-    /// What it says; the default where the PodGroup is not there.
+    /// Its spec; the default where the PodGroup does not exist.
     pub spec: crate::cluster::PodGroupSpec,
-    /// Whether the PodGroup is there.
+    /// Whether the PodGroup exists.
     pub exists: bool,
-    /// Why its pods are not tried, if they are not: a group above it is not there.
+    /// Why its pods are not tried, if they are not: a parent group does not exist.
     pub aside: Option<String>,
-    /// The groups it is made of, in the order they are tried.
+    /// Its child groups, in the order they are tried.
     pub children: Vec<Self>,
     /// Its own pods that are tried, in order.
     pub queue: Vec<Arc<PodInfo>>,
-    /// Those that a PreEnqueue plugin keeps out of the queue, each with that plugin.
+    /// Pods that a PreEnqueue plugin keeps out of the queue, each with that plugin.
     pub gated: Vec<(Arc<str>, &'static str)>,
-    /// How many pods have nodes already.
+    /// How many of its pods are bound already.
     pub scheduled: usize,
-    /// Where affinity terms of other pods are looked for.
+    /// Where affinity terms of other pods are looked up.
     pub listed: Option<Arc<Listed>>,
-    /// Where pods of the group are known to have gone.
+    /// Nodes that pods of the group are known to have been bound to later.
     pub known: &'a BTreeMap<PodKey, Arc<str>>,
 }
 
 impl Group<'_> {
-    /// The groups of pods in it, itself or below it, in the order they are tried.
+    /// Returns the groups that hold pods, itself or descendants, in the order they are tried.
     pub(crate) fn leaves(&self) -> Vec<&Self> {
         if self.id.composite { self.children.iter().flat_map(Self::leaves).collect() } else { vec![self] }
     }
 
-    /// The pods of all of them.
+    /// Returns the pods of all of them.
     pub(crate) fn pods(&self) -> impl Iterator<Item = &Arc<PodInfo>> {
         self.leaves().into_iter().flat_map(|leaf| &leaf.queue)
     }
 
-    /// How many pods must have nodes, or groups must fit.
+    /// How many pods, or child groups, must fit.
     pub(crate) fn min_count(&self) -> Option<usize> {
         self.spec.scheduling_policy.gang.as_ref().map(|gang| gang.min_count)
     }
@@ -90,12 +90,12 @@ impl Group<'_> {
         self.profile.rules.pod_group_post_filter()
     }
 
-    /// Whether placements are told apart by topology.
+    /// Whether placements are made by topology.
     pub(crate) fn by_topology(&self) -> bool {
         self.profile.gates.on("TopologyAwareWorkloadScheduling")
     }
 
-    /// What the profile makes of PostFilter for the group's pods.
+    /// How the profile runs PostFilter for the group's pods.
     /// Sources: `plugins/defaultpreemption/default_preemption.go` PostFilter (1.36), `schedule_one.go` schedulingAlgorithm (1.37).
     pub(crate) fn post_filters(&self) -> PostFilters {
         if self.newer() {
@@ -110,13 +110,13 @@ impl Group<'_> {
     }
 }
 
-/// The judgement of one pod by its group's cycle, and the pods that were assumed on nodes before it.
+/// The judgement of one pod by its group's cycle, and the pods that were assumed before it.
 pub(crate) struct Judged {
     /// The judgement.
     pub judgement: Judgement,
-    /// What held for the pod: the nodes of its placement.
+    /// The scope the pod was evaluated in: the nodes of its placement.
     pub scope: Scope,
-    /// Pods of the group before it, as if bound, and their claims.
+    /// Pods of the group before it, as assumed, and their claims.
     pub assumed: Vec<(ObjectKey, CachedObject)>,
 }
 

@@ -1,4 +1,4 @@
-//! The sets of nodes a group is tried on, and which of them is taken.
+//! The placements (sets of nodes) a group is tried on, and which of them is chosen.
 //! Sources: `podGroupSchedulingPlacementAlgorithm`, `compositePodGroupSchedulingPlacementAlgorithm` of `schedule_one_podgroup.go`,
 //! `plugins/topologyaware/topology_placement.go`.
 
@@ -21,24 +21,24 @@ pub(crate) struct Placement {
     pub nodes: Option<BTreeSet<Arc<str>>>,
 }
 
-/// What a group's algorithm came to.
+/// The result of a group's algorithm.
 pub(crate) struct PodGroupAlgorithmResult {
-    /// Each set of nodes with what came of it, by name.
+    /// Each placement with its attempt, by name.
     pub tries: Vec<(Placement, Tried)>,
-    /// The one whose pods are reported.
+    /// The placement whose pods are reported.
     pub chosen: Option<usize>,
-    /// Those it was drawn from by chance, itself included, if there are several.
+    /// The placements it was drawn from at random, itself included, if there are several.
     pub drawn: Vec<usize>,
-    /// Scores of those that do, where several do: plugin, number, on the common scale, weight.
+    /// Scores of the placements that fit, where several do: plugin, raw score, normalised score, weight.
     pub scores: BTreeMap<usize, Vec<(&'static str, i64, i64, i64)>>,
-    /// What becomes of the group.
+    /// The group's status.
     pub status: Status,
-    /// Whether it fits once victims are gone.
+    /// Whether the group fits once victims are evicted.
     pub waits: bool,
 }
 
 impl Group<'_> {
-    /// Runs the group that is tried at once. One none of whose pods found a node does not fit, whoever was bound before
+    /// Runs the algorithm on the root group. A group none of whose pods found a node does not fit, even if other pods of it are bound
     /// (`runRootSchedulingAlgorithm`, 1.37).
     pub(crate) fn run(&self, state: &mut ClusterState, mode: Mode) -> PodGroupAlgorithmResult {
         let outcome = self.run_within(state, &Around::default(), mode);
@@ -46,7 +46,7 @@ impl Group<'_> {
         if empty { PodGroupAlgorithmResult { status: Status::marked(&[]), ..outcome } } else { outcome }
     }
 
-    /// Tries the group on each set of nodes in turn and takes the best.
+    /// Tries the group on each placement in turn and chooses the best.
     pub(crate) fn run_within(&self, state: &mut ClusterState, around: &Around, mode: Mode) -> PodGroupAlgorithmResult {
         let placements = match self.placements(state, around) {
             Ok(placements) => placements,
@@ -78,13 +78,13 @@ impl Group<'_> {
         outcome.reported(chosen)
     }
 
-    /// Whether pods of the queue are known to have gone to these nodes.
+    /// Whether pods of the queue are known to have been bound to these nodes.
     fn is_known(&self, placement: &Placement) -> bool {
         let nodes = placement.nodes.as_ref();
         self.pods().filter_map(|pod| self.known.get(&pod.key())).any(|node| nodes.is_none_or(|nodes| nodes.contains(node)))
     }
 
-    /// None does: one is reported, and which one is drawn by chance. Here it is the first by name, unless a pod is known to be elsewhere.
+    /// No placement fits: one is reported, which upstream picks at random. Here it is the first by name, unless a pod is known to be elsewhere.
     fn none_fits(&self, mut outcome: PodGroupAlgorithmResult) -> PodGroupAlgorithmResult {
         if outcome.tries.len() > 1 {
             outcome.drawn = (0..outcome.tries.len()).collect();
@@ -96,13 +96,13 @@ impl Group<'_> {
         outcome
     }
 
-    /// What is said of the group where no placement does and the first to be reported says `first`.
+    /// The group's status where no placement fits and `first` is the status of the first to be reported.
     pub(crate) fn none_available(&self, placements: usize, first: &Status) -> Status {
         let reason = format!("0/{placements} placements are available, first placement status: {}", first.as_error());
         if self.newer() { Status::marked(&[&reason]) } else { Status::plain(reason) }
     }
 
-    /// `GeneratePlacements`: all nodes where the group asks for nothing, else those with one value of its label.
+    /// `GeneratePlacements`: all nodes where the group has no constraint, else the nodes with one value of its label.
     fn placements(&self, state: &ClusterState, around: &Around) -> Result<Vec<Placement>, Status> {
         let all = || Ok(vec![Placement { name: None, nodes: around.within.clone() }]);
         if !self.by_topology() || !self.profile.generates_placements {
@@ -129,8 +129,8 @@ impl Group<'_> {
         Ok(domains.into_iter().map(|(name, nodes)| Placement { name: Some(name), nodes: Some(nodes) }).collect())
     }
 
-    /// What is said where groups are more levels below this one than upstream goes down (`plugins/helper/podgroup.go` GetPodGroupStates); of
-    /// several such groups it names one by chance.
+    /// Returns the error where descendants are deeper than upstream descends (`plugins/helper/podgroup.go` GetPodGroupStates); of several such groups
+    /// it names one at random.
     fn too_deep(&self) -> Option<String> {
         let mut level = vec![self];
         for _ in 0..MAX_DEPTH {
@@ -139,7 +139,7 @@ impl Group<'_> {
         level.first().map(|group| format!("exceeded maximum hierarchy depth at {}", group.id))
     }
 
-    /// The label's value on the nodes of pods that are placed already, which is then the only one.
+    /// Returns the label's value on the nodes of pods that are bound already, which is then the only placement.
     fn domain_of_placed(&self, state: &ClusterState, key: &str) -> Result<Option<Arc<str>>, String> {
         let failed = |why: String| format!("cannot determine domain for already scheduled pods: {why}");
         let of = |leaf: &&'_ Self| placed(state, &leaf.id).cloned().collect::<Vec<_>>();
@@ -186,12 +186,12 @@ impl Group<'_> {
 }
 
 impl PodGroupAlgorithmResult {
-    /// One that ended before a pod was tried.
+    /// A result that ended before a pod was tried.
     pub(crate) fn failed(status: Status) -> Self {
         Self { tries: Vec::new(), chosen: None, drawn: Vec::new(), scores: BTreeMap::new(), status, waits: false }
     }
 
-    /// Whether where its pods go, as far as it is known, is drawn by chance.
+    /// Whether the nodes of its pods, as far as they are known, are random.
     pub(crate) fn is_drawn(&self) -> bool {
         let drawn = |tried: &Tried| {
             let mut members = tried.members.iter().map(|member| &member.tried);
@@ -200,13 +200,13 @@ impl PodGroupAlgorithmResult {
         self.drawn.len() > 1 || self.chosen.is_some_and(|at| drawn(&self.tries[at].1))
     }
 
-    /// The pods that get nodes by it, if what the group belongs to fits as well.
+    /// Returns the pods that get nodes from it, if its parent fits as well.
     pub(crate) fn kept(&self) -> Vec<&Attempted> {
         let chosen = self.chosen.filter(|_| self.status == Status::Success);
         chosen.map(|at| self.tries[at].1.given()).unwrap_or_default()
     }
 
-    /// With what came of one of the tries as the group's.
+    /// Takes the result of one placement as the group's.
     fn reported(self, at: usize) -> Self {
         let Tried { status, waits, .. } = &self.tries[at].1;
         Self { status: status.clone(), waits: *waits, chosen: Some(at), ..self }

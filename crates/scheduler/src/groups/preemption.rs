@@ -1,4 +1,4 @@
-//! Preemption for a whole group: whom taking away makes room for it.
+//! Preemption for a pod group: which victims make room for it.
 //! Sources: `framework/preemption/podgrouppreemption.go`, `plugins/defaultpreemption/default_preemption.go` PodGroupPostFilter (1.36, 1.37).
 
 use std::collections::BTreeSet;
@@ -18,25 +18,25 @@ use crate::preemption::evict::{Reprieved, Together, Unit, lost, missing_nodes, r
 
 use super::{Group, PREEMPTION, object_key};
 
-/// What preemption for the group answers.
+/// The result of preemption for a group.
 pub(crate) enum Answer {
-    /// It makes room; what is said of it, whom it evicts, and whether by chance others might go.
+    /// It makes room: the text it adds, the victims, and whether equally important pods might be victims instead.
     Helps { message: String, victims: Vec<Arc<PodInfo>>, tied: bool },
-    /// It does not, for this reason.
+    /// It does not make room, for this reason.
     Declines(String),
-    /// It fails; why, and whether something else may as well be said of it.
+    /// It fails with this error; `drawn`: another error is as likely.
     Fails { why: String, drawn: bool },
-    /// It was not looked into: so many possible victims on so many nodes are too many to try.
+    /// It was not tried: there are too many possible victims on too many nodes.
     NotTried { victims: usize, nodes: usize },
 }
 
 const NO_VICTIMS: &str = "No preemption victims found for incoming preemptor";
 
-/// More tries of a group than this are not made: groups times victims times nodes grow beyond what one explanation may take.
+/// Limit of attempts of a group: groups times victims times nodes grow beyond what one explanation may cost.
 const TRIALS: usize = 400_000;
 
 impl Group<'_> {
-    /// What follows a group that does not fit. `outcome`: what it came to.
+    /// Runs PostFilter for a group that does not fit. `outcome`: the result of its algorithm.
     pub(crate) fn preempt(&self, state: &mut ClusterState, outcome: &PodGroupAlgorithmResult) -> Option<Answer> {
         let refused = matches!(outcome.status, Status::Rejected { .. });
         let runs = self.newer() || self.profile.gates.on("WorkloadAwarePreemption");
@@ -53,8 +53,9 @@ impl Group<'_> {
         }
     }
 
-    /// 1.37 runs the PodGroupPostFilter plugins and names who speaks: DynamicResources, which has said `claims` and never helps, and DefaultPreemption. Where there are no
-    /// victims at all nothing else is said (`RunPodGroupPostFilterPlugins` of `framework/runtime/framework.go`).
+    /// Words the result. 1.37 runs the PodGroupPostFilter plugins and names each in the message: DynamicResources, whose text is `claims` and which
+    /// never helps, and DefaultPreemption. Where there are no victims at all no other text is added (`RunPodGroupPostFilterPlugins` of
+    /// `framework/runtime/framework.go`).
     fn told(&self, answer: Answer, claims: &str) -> Answer {
         let named = |text: String| if self.newer() && !text.is_empty() { format!("pod group preemption: {text}") } else { text };
         match answer {
@@ -108,14 +109,14 @@ impl Group<'_> {
         self.spare(&mut state, lower)
     }
 
-    /// Whether DynamicResources says so: it runs, and not for a composite group or one bound to a topology (`plugins/dynamicresources/dynamicresources.go`
-    /// PodGroupPostFilter, 1.37).
+    /// Whether DynamicResources' PodGroupPostFilter runs: not for a composite group or one with a topology constraint
+    /// (`plugins/dynamicresources/dynamicresources.go` PodGroupPostFilter, 1.37).
     fn claims_are_freed(&self) -> bool {
         let runs = self.profile.rules.dra && self.profile.post_filters.contains(&"DynamicResources") && !self.id.composite;
         runs && !(self.by_topology() && self.spec.scheduling_constraints.is_some())
     }
 
-    /// What DynamicResources says, which looks at the pods tried.
+    /// Runs DynamicResources' PodGroupPostFilter, which looks at the pods tried.
     fn freed(&self, state: &ClusterState, outcome: &PodGroupAlgorithmResult) -> PostFilter {
         let plugin = registry::named("DynamicResources");
         let Some(tried) = outcome.chosen.map(|at| &outcome.tries[at].1) else { return plugin.pod_group_post_filter(&[]) };
@@ -132,7 +133,7 @@ impl Group<'_> {
         self.pods().any(|pod| pod.spec.never_preempts)
     }
 
-    /// `isOngoingPreemption`: a lower pod on a nominated node is going, chosen as a victim.
+    /// `isOngoingPreemption`: a pod of lower priority on a nominated node is terminating, as a victim.
     fn waits_for_victims(&self, state: &ClusterState) -> bool {
         let (own, hierarchy) = (self.spec.priority.unwrap_or(0), Hierarchy::new(state, self.profile));
         let nominated = self.pods().filter_map(|pod| state.node(pod.nominated_node_name.as_deref()?));
@@ -140,7 +141,8 @@ impl Group<'_> {
         nominated.into_iter().any(|node| node.pods.iter().any(going))
     }
 
-    /// `selectVictimsOnDomain`, all lower pods being gone: each is let stay that may, those whose budget would be violated first.
+    /// `selectVictimsOnDomain`, after all units of lower priority are removed: reprieves each that may stay, first those whose budget would be
+    /// violated.
     fn spare(&self, state: &mut ClusterState, lower: Vec<Unit>) -> Answer {
         let alone = self.run(state, PREEMPTION);
         match &alone.status {
@@ -158,7 +160,7 @@ impl Group<'_> {
         Answer::Helps { message: if self.newer() { found } else { String::new() }, victims, tied }
     }
 
-    /// Puts a unit back; where the group fits no more, it is gone again.
+    /// Puts a unit back; removes it again if the group no longer fits.
     fn may_stay(&self, unit: &Unit, state: &mut ClusterState, assignments: Option<&mut Assignments>) -> bool {
         let mut state = UndoLog::new(state);
         for pod in &unit.pods {

@@ -1,4 +1,4 @@
-//! What is told of the cycle of a group.
+//! The report of a group's cycle.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use super::status::Status;
 use super::turn::Turn;
 
 impl Turn<'_, '_> {
-    /// The cycle as it is told. `answer`: what preemption said, if it was tried.
+    /// Returns the cycle as it is reported. `answer`: the result of preemption, if it was tried.
     pub(super) fn described(&self, outcome: &PodGroupAlgorithmResult, answer: Option<&Answer>, state: &ClusterState) -> GroupCycle {
         let (reached, before) = self.reach(outcome);
         let (leaf, standing) = (self.leaf, self.standing(outcome, answer));
@@ -53,7 +53,7 @@ impl Turn<'_, '_> {
         cycle
     }
 
-    /// What became of the groups above the pod's, the topmost first.
+    /// Returns the results of the composite groups above the pod's group, the topmost first.
     fn above(&self, outcome: &PodGroupAlgorithmResult, state: &ClusterState) -> Vec<CompositeTried> {
         let (mut group, mut reached, mut above) = (self.root, Some(outcome), Vec::new());
         while let Some(place) = self.place_in(group) {
@@ -77,7 +77,7 @@ impl Turn<'_, '_> {
 }
 
 impl Group<'_> {
-    /// The label whose values tell placements apart, if any does.
+    /// The label whose values make placements, if there is one.
     fn topology_key(&self) -> Option<String> {
         self.spec.topology_key().filter(|_| self.by_topology()).map(str::to_owned)
     }

@@ -1,11 +1,11 @@
-//! What a group's cycle comes to, and how it is worded.
+//! The status of a group's cycle, and its wording.
 
 /// Upstream's `fwk.Status` as far as a group's cycle needs it (`staging/src/k8s.io/kube-scheduler/framework/interface.go`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
     /// The group fits.
     Success,
-    /// It does not; `marked`: with the error that says so before the reasons.
+    /// The group does not fit; `marked`: with the error that says so before the reasons.
     Rejected {
         /// Whether "pod group is unschedulable" comes first.
         marked: bool,
@@ -19,12 +19,12 @@ pub(crate) enum Status {
 pub(super) const UNSCHEDULABLE: &str = "pod group is unschedulable";
 
 impl Status {
-    /// A refusal with the error that marks it.
+    /// A rejection with the error that marks it.
     pub(crate) fn marked(reasons: &[&str]) -> Self {
         Self::Rejected { marked: true, reasons: reasons.iter().map(|reason| (*reason).to_owned()).collect() }
     }
 
-    /// A refusal without.
+    /// A rejection without it.
     pub(crate) fn plain(reason: impl Into<String>) -> Self {
         Self::Rejected { marked: false, reasons: vec![reason.into()] }
     }

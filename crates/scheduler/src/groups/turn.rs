@@ -1,4 +1,4 @@
-//! A pod's turn in the cycle of its group: the way down to it through a tree of groups, and what may be reported on that way.
+//! A pod's place in the cycle of its group: the path to it through a tree of groups, and what may be reported on that path.
 
 use std::sync::Arc;
 
@@ -9,18 +9,18 @@ use super::attempt::Attempted;
 use super::placement::PodGroupAlgorithmResult;
 use super::status::Status;
 
-/// A pod's turn in the cycle of its group.
+/// A pod's place in the cycle of its group.
 pub(super) struct Turn<'g, 'a> {
-    /// What is tried at once.
+    /// The group that is tried as a whole.
     pub root: &'g Group<'a>,
-    /// The pod's own group: the same, or one below it.
+    /// The pod's own group: the root, or one below it.
     pub leaf: &'g Group<'a>,
     /// The pod.
     pub pod: &'g Arc<PodInfo>,
 }
 
 impl Turn<'_, '_> {
-    /// What came of the pod's group, if it was tried, and which pods of other groups were given nodes before.
+    /// Returns the result of the pod's group, if it was tried, and the pods of other groups that got nodes before.
     pub(super) fn reach<'o>(&self, outcome: &'o PodGroupAlgorithmResult) -> (Option<&'o PodGroupAlgorithmResult>, Vec<&'o Attempted>) {
         let (mut group, mut reached, mut before) = (self.root, Some(outcome), Vec::new());
         while let Some(place) = self.place_in(group) {
@@ -31,19 +31,19 @@ impl Turn<'_, '_> {
         (reached, before)
     }
 
-    /// Which of a composite group's groups the pod's is, or is below.
+    /// Returns which child group contains the pod's group.
     pub(super) fn place_in(&self, group: &Group) -> Option<usize> {
         group.children.iter().position(|child| child.leaves().iter().any(|leaf| leaf.id == self.leaf.id))
     }
 
-    /// What came of the pod itself, if it was tried.
+    /// Returns the attempt of the pod itself, if it was tried.
     pub(super) fn member<'o>(&self, outcome: &'o PodGroupAlgorithmResult) -> Option<&'o Attempted> {
         let reached = self.reach(outcome).0?;
         reached.tries[reached.chosen?].1.members.iter().find(|member| member.tried.pod == self.pod.key())
     }
 
-    /// What else may be reported, each by the placement of every group on the way down: where none does, the first that is tried, in an order
-    /// drawn by chance.
+    /// Returns the other placements that may be reported, each as the choice of every group on the path: where none fits, upstream reports the first
+    /// it tries, in random order.
     pub(super) fn alternatives(&self, group: &Group, outcome: &PodGroupAlgorithmResult) -> Vec<Vec<usize>> {
         let drawn = outcome.drawn.len() > 1 && outcome.status != Status::Success && !outcome.waits;
         let choices = if drawn { outcome.drawn.clone() } else { outcome.chosen.into_iter().collect() };
@@ -57,7 +57,7 @@ impl Turn<'_, '_> {
         found
     }
 
-    /// The placement that is reported of every group on the way down.
+    /// Returns the placement that is reported, for every group on the path.
     pub(super) fn chosen(&self, outcome: &PodGroupAlgorithmResult) -> Vec<usize> {
         let (mut group, mut reached, mut found) = (self.root, Some(outcome), Vec::new());
         while let Some(outcome) = reached {
@@ -84,7 +84,7 @@ impl Turn<'_, '_> {
 }
 
 impl PodGroupAlgorithmResult {
-    /// What the groups below came to, those that were tried; nothing is kept of them after an error.
+    /// Returns the results of the child groups that were tried; none after an error.
     pub(crate) fn below(&self) -> &[Self] {
         let chosen = self.chosen.filter(|_| !matches!(self.status, Status::Error(_)));
         chosen.map_or(&[], |at| &self.tries[at].1.groups)

@@ -1,4 +1,4 @@
-//! What a group's cycle means for one of its pods.
+//! The judgement of one pod from the cycle of its group.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,12 +14,13 @@ use super::status::Status;
 use super::turn::Turn;
 use super::{Judged, Mode, members};
 
-/// What Permit says of a pod whose group lacks others, as `RunPermitPlugins` completes it.
+/// Permit's message for a pod whose group lacks others, as `RunPermitPlugins` completes it.
 const WAITS: &str = "waiting for minCount pods from a gang to be scheduled";
 const ASKED_TO_WAIT: &str = "one or more plugins asked to wait and no plugin rejected pod";
 
-/// Judges a pod by the cycle of its group; `None` where there is none: it has no group, this release has no such cycle, or the pod is kept out of the queue.
-/// `known`: where pods of the group are known to have gone; `recorded`: what was written about the pod.
+/// Evaluates a pod in the cycle of its group; `None` where there is none: it has no group, this release has no such cycle, or the pod is kept out of
+/// the queue.
+/// `known`: nodes that pods of the group are known to have been bound to; `recorded`: the message written for the pod.
 pub(crate) fn judge(
     pod: &Arc<PodInfo>,
     state: &mut ClusterState,
@@ -53,7 +54,7 @@ pub(crate) fn judge(
 }
 
 impl Turn<'_, '_> {
-    /// Where no placement does and the one reported is drawn by chance: the one whose words for the pod are the recorded ones.
+    /// Where no placement fits and upstream reports one at random: chooses the one whose message for the pod is the recorded one.
     fn as_recorded(&self, outcome: &mut PodGroupAlgorithmResult, recorded: Option<&str>) {
         let Some(recorded) = recorded else { return };
         let now = self.chosen(outcome);
@@ -66,7 +67,7 @@ impl Turn<'_, '_> {
         self.choose(outcome, &now);
     }
 
-    /// What is written about the pod; `None`: nothing, it is bound.
+    /// Returns the message written for the pod; `None`: it is bound, no message is written.
     /// Source: `submitPodGroupAlgorithmResult`.
     fn message(&self, outcome: &PodGroupAlgorithmResult, standing: &Standing) -> Option<String> {
         let Standing { after: status, waits, .. } = standing;
@@ -87,7 +88,7 @@ impl Turn<'_, '_> {
         }
     }
 
-    /// The status that a pod is told whose own counts for nothing: 1.37 fills it in before it preempts.
+    /// The status reported for a pod that has none of its own: 1.37 fills it in before preemption.
     fn told<'s>(&self, standing: &'s Standing) -> &'s Status {
         let early = self.root.newer() && !matches!(standing.after, Status::Error(_));
         if early { &standing.before } else { &standing.after }
@@ -113,7 +114,7 @@ impl Turn<'_, '_> {
         Judged { judgement, scope: Scope { pending, ..tried.scope.clone() }, assumed }
     }
 
-    /// What is said where another placement may be reported with other words for the pod.
+    /// The caveat where another placement may be reported with another message for the pod.
     fn drawn(&self, outcome: &mut PodGroupAlgorithmResult, answer: Option<&Answer>, message: &Option<String>) -> Option<GroupCaveat> {
         let now = self.chosen(outcome);
         let differ = self.alternatives(self.root, outcome).iter().any(|choice| {
@@ -145,7 +146,7 @@ impl Turn<'_, '_> {
         Judged { judgement, scope: Scope::default(), assumed: Vec::new() }
     }
 
-    /// The judgement of a pod that is not tried before the groups above its own are there, where nothing else keeps it from the queue.
+    /// The judgement of a pod that is not tried until the groups above its own exist, where no other plugin keeps it out of the queue.
     fn kept_aside(&self, state: &ClusterState, error: &str) -> Judged {
         let mut cycle = self.described(&PodGroupAlgorithmResult::failed(Status::Success), None, state);
         cycle.outcome = GroupOutcome::Unknown;

@@ -1,4 +1,4 @@
-//! Which victims would violate a disruption budget.
+//! Which victims would violate a PodDisruptionBudget.
 //! Sources: `core/generic_scheduler.go` filterPodsWithPDBViolation (1.9–1.18), `plugins/defaultpreemption/default_preemption.go`,
 //! `framework/preemption` (1.19–1.37).
 
@@ -9,10 +9,10 @@ use crate::cluster::{ClusterState, Interner, PodInfo, Selector, label_selector};
 use crate::release::{BudgetCount, Rules};
 use ketcd_kube::api::policy::v1::PodDisruptionBudget;
 
-/// The pods, by namespace and name, that violate a budget.
+/// Pods that violate a budget, by namespace and name.
 pub(crate) type Violating = BTreeSet<(Arc<str>, Arc<str>)>;
 
-/// A disruption budget that selects pods.
+/// A PodDisruptionBudget that selects pods.
 #[derive(Clone)]
 pub(crate) struct Budget {
     budget: Arc<PodDisruptionBudget>,
@@ -21,20 +21,20 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// Whether it guards a pod.
+    /// Whether the budget selects a pod.
     pub(crate) fn selects(&self, pod: &PodInfo) -> bool {
         let namespace = self.budget.metadata.namespace.as_deref().unwrap_or_default();
         namespace == &*pod.namespace && !pod.labels.is_empty() && self.selector.matches(&pod.labels)
     }
 
-    /// Whether it knows that pod as disrupted already.
+    /// Whether the budget lists that pod in `status.disruptedPods`.
     fn knows(&self, pod: &PodInfo) -> bool {
         let disrupted = self.budget.status.as_ref().and_then(|status| status.disrupted_pods.as_ref());
         disrupted.is_some_and(|disrupted| disrupted.contains_key(&*pod.name))
     }
 }
 
-/// The budgets of a cluster.
+/// Returns the budgets of a cluster.
 pub(crate) fn budgets(state: &ClusterState) -> Vec<Budget> {
     let mut interner = Interner::default();
     let mut compiled = |budget: &Arc<PodDisruptionBudget>| {
@@ -45,8 +45,9 @@ pub(crate) fn budgets(state: &ClusterState) -> Vec<Budget> {
     state.listers().budgets.iter().filter_map(&mut compiled).collect()
 }
 
-/// Walks the pods in order and counts what the budgets allow down. One answer, but where a pod's first violated budget keeps the others from counting:
-/// there one for each order of the budgets that select a pod together, as far as they differ.
+/// Walks the pods in order and decrements each budget's `disruptionsAllowed`. There is one result, except in releases where a pod's first violated
+/// budget keeps the others from being decremented: there, one result for each order of the budgets that select a pod together, as far as the results
+/// differ.
 pub(crate) fn violating(pods: &[Arc<PodInfo>], budgets: &[Budget], rules: &Rules) -> Vec<Violating> {
     let all: Vec<&Budget> = budgets.iter().filter(|budget| pods.iter().any(|pod| budget.selects(pod))).collect();
     let shared = |budget: &&Budget| {
@@ -65,10 +66,10 @@ pub(crate) fn violating(pods: &[Arc<PodInfo>], budgets: &[Budget], rules: &Rules
     answers
 }
 
-/// Orders of more budgets than these are not gone through.
+/// Beyond this many budgets only some orders are tried.
 const MOST_ORDERED: usize = 6;
 
-/// The orders of some budgets; of many those that begin with each of them.
+/// Returns the orders of some budgets; where there are many, only one order beginning with each of them.
 fn orders<'a>(budgets: &[&'a Budget]) -> Vec<Vec<&'a Budget>> {
     if budgets.len() <= 1 {
         return vec![budgets.to_vec()];
@@ -115,7 +116,8 @@ fn in_order(pods: &[Arc<PodInfo>], budgets: &[&Budget], rules: &Rules) -> Violat
     found
 }
 
-/// `filterVictimsWithPDBViolation` (`framework/preemption/preemption.go`, 1.36, 1.37): of pods that go together, in their order, which violate a budget.
+/// `filterVictimsWithPDBViolation` (`framework/preemption/preemption.go`, 1.36, 1.37): which of the pods, evicted in units and in this order, violate
+/// a budget.
 pub(crate) fn violating_units(units: &[&[Arc<PodInfo>]], budgets: &[Budget], rules: &Rules) -> Vec<Vec<bool>> {
     let all = rules.every_pod_of_group_counts();
     let mut left: Vec<i32> = budgets.iter().map(|budget| budget.allowed).collect();
@@ -145,7 +147,7 @@ mod tests {
     use crate::cluster::{ObjectKey, PodFields, WatchedKind};
     use crate::{Gates, Profile, Release};
 
-    /// Three pods of two budgets that allow one disruption each, a fourth of one of them: in 1.18 who is violated depends on the order.
+    /// Three pods of two budgets that allow one disruption each, and a fourth pod of one of them: in 1.18 which pod violates depends on the order.
     #[test]
     fn orders_of_budgets_matter_where_the_first_violated_ends_it() {
         let answers = |minor: u16, apart: bool| {

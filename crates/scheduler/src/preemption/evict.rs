@@ -1,4 +1,4 @@
-//! What a group's preemption may evict: single pods, and groups whose pods go together.
+//! The units that preemption evicts: single pods, and pod groups whose disruption mode evicts all pods at once.
 //! Sources: `framework/preemption/types.go`, `podgrouppreemption.go` (1.36, 1.37), `util.go` (1.37).
 
 use std::cmp::Reverse;
@@ -11,18 +11,18 @@ use crate::cluster::{ClusterState, NodeInfo, PodGroup, PodInfo};
 use crate::pod_groups::{GroupId, Hierarchy};
 use crate::release::Rules;
 
-/// Pods that go together.
+/// Pods that are evicted together.
 #[derive(Clone, Debug)]
 pub(crate) struct Unit {
     /// The pods.
     pub pods: Vec<Arc<PodInfo>>,
-    /// Theirs, or their group's.
+    /// The priority of the pod, or of its group.
     pub priority: i32,
     kind: UnitKind,
     started: i64,
 }
 
-/// What goes, the less important first.
+/// The kind of a unit, the less important first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum UnitKind {
     Pod,
@@ -30,12 +30,12 @@ enum UnitKind {
     Composite,
 }
 
-/// The more important first.
+/// Sorts units, the more important first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Importance(Reverse<i32>, Reverse<UnitKind>, Reverse<usize>, i64, Arc<str>, Arc<str>);
 
 impl Importance {
-    /// The same without the names, which upstream does not look at.
+    /// The importance without the names, which upstream does not compare.
     pub(crate) fn alike(self) -> Self {
         Self(self.0, self.1, self.2, self.3, Arc::default(), Arc::default())
     }
@@ -48,14 +48,15 @@ impl Unit {
         Self { priority, kind, started: started.unwrap_or(i64::MAX), pods }
     }
 
-    /// `moreImportantVictim`: priority, composite groups before groups before pods, the larger, the longer running. 1.36 compares sizes of groups alone; pods have one.
+    /// `moreImportantVictim`: priority, composite groups before groups before pods, the larger, the longer running. 1.36 compares sizes of groups
+    /// alone; pods have one.
     pub(crate) fn importance(&self) -> Importance {
         let (namespace, name) = self.pods.first().map(|pod| pod.key()).unwrap_or_default();
         Importance(Reverse(self.priority), Reverse(self.kind), Reverse(self.pods.len()), self.started, namespace, name)
     }
 }
 
-/// `GetPodPriority` (1.37): that of the group at the top of the pod's, if it has one.
+/// `GetPodPriority` (1.37): the priority of the pod's root group, if it has one.
 pub(crate) fn priority(pod: &PodInfo, hierarchy: Hierarchy) -> i32 {
     let top = above(pod, hierarchy).pop();
     top.map_or(pod.spec.priority, |(_, group)| group.spec.priority.unwrap_or(0))
@@ -66,12 +67,12 @@ fn above<'s>(pod: &PodInfo, hierarchy: Hierarchy<'s>) -> Vec<(GroupId, &'s Arc<P
     own.map(|own| hierarchy.upwards(own)).unwrap_or_default()
 }
 
-/// `getHighestAllAncestor` (1.37): the group with all of whose pods the pod goes, if it does not go alone.
+/// `getHighestAllAncestor` (1.37): the topmost group with which the pod is evicted, unless the pod is evicted alone.
 fn goes_with(pod: &PodInfo, hierarchy: Hierarchy) -> Option<GroupId> {
     above(pod, hierarchy).into_iter().rev().find(|(_, group)| group.spec.is_disrupted_as_one()).map(|(id, _)| id)
 }
 
-/// The pods on nodes of groups whose pods go together.
+/// Pods on nodes, by the groups that are evicted as one (`disruptionMode: all`).
 pub(crate) struct Together<'s> {
     hierarchy: Hierarchy<'s>,
     rules: &'s Rules,
@@ -79,7 +80,7 @@ pub(crate) struct Together<'s> {
 }
 
 impl<'s> Together<'s> {
-    /// Those of a state.
+    /// Finds those of a state.
     pub(crate) fn new(state: &'s ClusterState, profile: &'s Profile) -> Self {
         let (hierarchy, rules) = (Hierarchy::new(state, profile), &profile.rules);
         let with_lost = rules.groups_have_pods_of_lost_nodes();
@@ -99,7 +100,7 @@ impl<'s> Together<'s> {
         Self { hierarchy, rules, groups }
     }
 
-    /// Everything on some nodes that could go.
+    /// Returns everything on some nodes that could be evicted.
     pub(crate) fn units<'n>(&self, nodes: impl Iterator<Item = &'n NodeInfo>) -> Vec<Unit> {
         let mut met = BTreeSet::new();
         let mut units = Vec::new();
@@ -121,27 +122,27 @@ impl<'s> Together<'s> {
     }
 }
 
-/// A pod that is in several of the units, or in one twice, as groups go round in a circle: upstream cannot take it away again.
+/// Returns the error for a pod that is in several units, or twice in one, because groups form a cycle: upstream cannot remove it a second time.
 pub(crate) fn repeated(units: &[Unit], on: impl Fn(&PodInfo) -> bool) -> Option<String> {
     let mut seen = BTreeSet::new();
     let pod = units.iter().flat_map(|unit| &unit.pods).filter(|pod| on(pod)).find(|pod| !seen.insert(pod.key()))?;
     Some(format!("no corresponding pod {} in pods of node {}", pod.name, pod.node_name.as_deref().unwrap_or_default()))
 }
 
-/// Which pods of each unit violate a budget.
+/// Returns which pods of each unit violate a budget.
 pub(crate) fn violating(units: &[Unit], budgets: &[Budget], rules: &Rules) -> Vec<Vec<bool>> {
     violating_units(&units.iter().map(|unit| unit.pods.as_slice()).collect::<Vec<_>>(), budgets, rules)
 }
 
-/// What is left of units once each that may stays.
+/// The result of reprieving units.
 pub(crate) struct Reprieved {
-    /// Those that have to go, the more important first, each with which of its pods violate a budget.
+    /// The units to evict, the more important first, each with which of its pods violate a budget.
     pub victims: Vec<(Unit, Vec<bool>)>,
-    /// Whether one is the equal of one that stays.
+    /// Whether a victim is as important as a unit that was reprieved.
     pub tied: bool,
 }
 
-/// Lets each of the units that are gone stay that may, those whose budget would be violated first, then the more important.
+/// Reprieves each removed unit that may stay: first those whose budget would be violated, then the more important.
 pub(crate) fn reprieve(mut units: Vec<Unit>, budgets: &[Budget], rules: &Rules, mut may_stay: impl FnMut(&Unit) -> bool) -> Reprieved {
     units.sort_by_key(Unit::importance);
     let violating = violating(&units, budgets, rules);
@@ -154,13 +155,13 @@ pub(crate) fn reprieve(mut units: Vec<Unit>, budgets: &[Budget], rules: &Rules, 
     Reprieved { victims, tied }
 }
 
-/// What is said of a pod's node that is gone (`newDomainVictim`).
+/// The error for a pod whose node does not exist (`newDomainVictim`).
 pub(crate) fn lost(node: &str) -> String {
     format!("failed to get node info for node \"{node}\" from snapshot: nodeinfo not found for node name \"{node}\"")
 }
 
-/// Nodes that are gone while pods of groups that go together are still said to run there: 1.37 then gives up and names one of them, by chance
-/// (`createDomainVictims`).
+/// Nodes that do not exist although pods of groups that are evicted as one are still bound to them. 1.37 then gives up with an error that names one
+/// of them, chosen at random (`createDomainVictims`).
 pub(crate) fn missing_nodes(state: &ClusterState, profile: &Profile) -> BTreeSet<Arc<str>> {
     let hierarchy = Hierarchy::new(state, profile);
     let reached: BTreeSet<GroupId> = state.nodes().flat_map(|node| &node.pods).filter_map(|pod| goes_with(pod, hierarchy)).collect();

@@ -1,4 +1,4 @@
-//! One attempt to schedule a pod by itself: its cycle, and what follows where no node fits (upstream's `schedulingCycle`).
+//! One attempt to schedule a single pod: its cycle, and PostFilter where no node fits (upstream's `schedulingCycle`).
 
 use crate::cluster::unreadable;
 use crate::cycle::fit_error;
@@ -6,7 +6,7 @@ use crate::cycle::prepared::Prepared;
 use crate::framework::{Cycle, Judgement, NodeJudgement};
 
 impl<'a> Cycle<'a> {
-    /// Judges the pod on every node, scores those that fit and says what the scheduler would write.
+    /// Evaluates the pod on every node, scores the nodes that fit, and returns the message the scheduler would write.
     pub fn judge(&'a self) -> Judgement {
         let (judgement, unread) = unreadable::collect(|| self.attempted());
         Judgement { unread, ..judgement }
@@ -22,7 +22,7 @@ impl<'a> Cycle<'a> {
         judgement
     }
 
-    /// What the scheduler writes of a pod it has no node for, once preemption was tried.
+    /// Runs PostFilter and adds the message of a pod that no node was found for.
     fn end_refused(&self, prepared: &Prepared<'a>, judgement: &mut Judgement) {
         let post = super::post_filter(self, prepared, judgement);
         let message = |post: &String| fit_error::message(self, prepared, judgement, post);

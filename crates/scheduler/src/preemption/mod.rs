@@ -1,4 +1,4 @@
-//! What follows when no node fits: whether taking lower pods away would help, and the words the scheduler adds about it.
+//! What follows when no node fits (PostFilter): whether evicting pods of lower priority would help, and the words added to the message.
 //! Sources: `core/generic_scheduler.go` Preempt (1.11–1.18), `plugins/defaultpreemption` (1.19–1.37), `framework/preemption` (1.23–1.37).
 
 use std::collections::BTreeSet;
@@ -23,23 +23,23 @@ pub(crate) mod victims;
 use evict::Together;
 use victims::{PreemptionCandidate, candidates};
 
-/// What the PostFilter plugins answer together.
+/// The result of the PostFilter plugins (upstream's `PostFilterResult` and status).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Answer {
-    /// What they add to the message; empty where they add nothing.
+    /// The text they add to the message; empty where they add nothing.
     pub message: String,
-    /// What they may add as well: of nodes that rank equal chance picks one, and since 1.37 the message names it.
+    /// Other texts they may add: of nodes with equal rank one is picked at random, and since 1.37 the message names it.
     pub equals: Vec<String>,
-    /// Whether preemption finds a node.
+    /// Whether preemption nominates a node.
     pub nominates: bool,
-    /// Whether it ends with an error: then nothing else is said.
+    /// Whether PostFilter ends with an error; then no other text is added.
     failed: bool,
 }
 
 const NOT_HELPFUL: &str = "Preemption is not helpful for scheduling";
 const NO_VICTIMS: &str = "No preemption victims found for incoming pod";
 
-/// Runs the profile's PostFilter plugins, up to the first that helps or fails.
+/// Runs the profile's PostFilter plugins, up to the first that succeeds or fails.
 pub(crate) fn post_filter<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement: &Judgement) -> Answer {
     let profile = cycle.profile;
     if matches!(judgement.whole_pod, Some(WholePod::Gated { .. } | WholePod::Error(_))) {
@@ -116,7 +116,7 @@ fn dry_run<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement: &Judgem
             let mut said = placements(cycle, judgement).into_iter();
             return Answer { message: said.next().unwrap_or_default(), equals: said.collect(), nominates: true, failed: false };
         }
-        // A node that would do but is not kept has no status, like those that were not looked at.
+        // A node that would fit but is not among the candidates kept has no status, like nodes that were not evaluated.
         answers.retain(|answer| cycle.profile.rules.absent_nodes_told || !matches!(answer, DryRun::Fits));
     }
     let errors: BTreeSet<&str> = answers.iter().filter_map(DryRun::error).collect();
@@ -130,13 +130,13 @@ fn dry_run<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement: &Judgem
     }
 }
 
-/// What is said of the nodes that may be picked, the best first, in releases that say anything.
+/// Returns the texts for the nodes that may be picked, the best first, in releases that name the node.
 fn placements(cycle: &Cycle, judgement: &Judgement) -> Vec<String> {
     if !cycle.profile.rules.names_picked_node() {
         return Vec::new();
     }
     let found = candidates(cycle, judgement);
-    // Where not all are kept, those that are best here may not be among them.
+    // Where not all candidates are kept, the best ones may not be among them.
     let all = found.len() > kept(cycle, judgement);
     let possible = found.iter().filter(|place| all || place.picked);
     let said = |place: &PreemptionCandidate| {
@@ -146,7 +146,7 @@ fn placements(cycle: &Cycle, judgement: &Judgement) -> Vec<String> {
     possible.map(said).collect()
 }
 
-/// What comes of taking the lower pods off one node.
+/// The result of removing the lower-priority pods from one node (upstream's `DryRunPreemption`).
 enum DryRun {
     Fits,
     Refused(Vec<String>),
@@ -170,7 +170,7 @@ impl DryRun {
     }
 }
 
-/// What the filters' verdicts come to: the first that refuses or fails, or, where all run, the first that fails or else all reasons.
+/// Reduces the filters' verdicts to a result: the first that rejects or fails, or, where all filters run, the first that fails or else all reasons.
 fn answer(cycle: &Cycle, verdicts: &[Verdict]) -> DryRun {
     let all = cycle.profile.filter_mode == FilterMode::All;
     let mut reasons = Vec::new();
@@ -187,8 +187,8 @@ fn answer(cycle: &Cycle, verdicts: &[Verdict]) -> DryRun {
     if reasons.is_empty() { DryRun::Fits } else { DryRun::Refused(reasons) }
 }
 
-/// What taking a pod off a node ends with where a PreFilter's refusal came before the states that RemovePod of other plugins changes.
-/// Profiles that run none of these after the plugin that refuses are judged as if every state were there.
+/// Returns the error of removing a pod from a node where a PreFilter rejected the pod before other plugins wrote the CycleState that their RemovePod
+/// changes. Profiles without such plugins after the one that rejects are evaluated as if every state were written.
 fn cannot_take_off(cycle: &Cycle, prepared: &Prepared, judgement: &Judgement) -> Option<String> {
     let profile = cycle.profile;
     let Some(WholePod::Refused { plugin, refusal }) = &judgement.whole_pod else { return None };
@@ -200,7 +200,7 @@ fn cannot_take_off(cycle: &Cycle, prepared: &Prepared, judgement: &Judgement) ->
         refused |= name == *plugin;
         let Some(at) = profile.filters.iter().position(|entry| entry.name == name) else { continue };
         let Some(error) = profile.filters[at].plugin.remove_pod_error(&profile.rules) else { continue };
-        // Who had nothing to say is not asked either; the patches that give nodes no status forget that.
+        // Plugins that returned Skip are not called either; the patch releases that record no node statuses do not skip them.
         if refused || (profile.rules.prefilter_refusal_unknown && prepared.skips(at)) {
             return Some(format!("running RemovePod on PreFilter plugin \"{name}\": {error}"));
         }
@@ -208,19 +208,19 @@ fn cannot_take_off(cycle: &Cycle, prepared: &Prepared, judgement: &Judgement) ->
     None
 }
 
-/// The pods of a node that `priority` outranks.
+/// Returns the pods of a node whose priority is below `priority`.
 pub(crate) fn lower_pods(node: &NodeInfo, priority: i32) -> Vec<Arc<PodInfo>> {
     node.pods.iter().filter(|pod| pod.spec.priority < priority).cloned().collect()
 }
 
-/// The node with those pods taken off.
+/// Returns the node with those pods removed.
 pub(crate) fn cleared(cycle: &Cycle, node: &NodeInfo, pods: &[Arc<PodInfo>]) -> NodeInfo {
     let mut info = node.clone();
     pods.iter().for_each(|pod| info.simulate_remove(pod, cycle.state.rules(), cycle.profile.rules.sidecar_ports));
     info
 }
 
-/// How many candidates preemption keeps of the nodes it looks at: all, or the first so many, from a start drawn by chance
+/// Returns how many candidates preemption keeps of the nodes it tries: all, or a limited number from a random start
 /// (`defaultpreemption/default_preemption.go` calculateNumCandidates).
 pub(crate) fn kept(cycle: &Cycle, judgement: &Judgement) -> usize {
     let nodes = judgement.nodes.iter().filter(|node| is_candidate(cycle, judgement, node)).count();
@@ -228,7 +228,7 @@ pub(crate) fn kept(cycle: &Cycle, judgement: &Judgement) -> usize {
     if cycle.profile.rules.keeps_some_candidates() { (nodes * percentage / 100).max(absolute).min(nodes) } else { nodes }
 }
 
-/// Whether preemption looks at a node at all.
+/// Whether preemption tries a node at all (upstream: its status is Unschedulable, not UnschedulableAndUnresolvable).
 pub(crate) fn is_candidate(cycle: &Cycle, judgement: &Judgement, node: &NodeJudgement) -> bool {
     let rules = &cycle.profile.rules;
     match &judgement.whole_pod {
@@ -242,7 +242,7 @@ pub(crate) fn is_candidate(cycle: &Cycle, judgement: &Judgement, node: &NodeJudg
     !node.fits() && may_help(node, cycle.profile.filter_mode)
 }
 
-/// Whether the refusals of a node leave hope: every one where every filter ran, else the first.
+/// Whether preemption may resolve the rejections of a node: all of them where every filter ran, else the first.
 fn may_help(node: &NodeJudgement, mode: FilterMode) -> bool {
     let mut refusals = node.verdicts.iter().filter_map(|verdict| match verdict {
         Verdict::Reject(refusal) => Some(refusal),
@@ -254,7 +254,7 @@ fn may_help(node: &NodeJudgement, mode: FilterMode) -> bool {
     }
 }
 
-/// Whether an earlier preemption is under way: a lower pod on the nominated node is terminating.
+/// Whether an earlier preemption is under way: a pod of lower priority on the nominated node is terminating.
 fn waits_for_victims(cycle: &Cycle, judgement: &Judgement) -> bool {
     let Some(nominated) = &cycle.pod.nominated_node_name else { return false };
     let Some(node) = cycle.state.node(nominated) else { return false };

@@ -1,4 +1,4 @@
-//! Preemption for one pod where pods of groups go together, wherever they are (the gate GenericWorkload, 1.37).
+//! Preemption for one pod where pods of groups are evicted together, on whichever nodes they are (the gate GenericWorkload, 1.37).
 //! Sources: SelectVictimsOnNode of `plugins/defaultpreemption/default_preemption.go`, GetVictimsOnNode of `framework/preemption/preemption.go` (1.37).
 
 use std::collections::BTreeMap;
@@ -14,15 +14,15 @@ use crate::{Profile, Verdict};
 use super::budgets::Budget;
 use super::victims::{PreemptionCandidate, Victim};
 
-/// Whether a profile preempts so.
+/// Whether a profile preempts this way.
 pub(super) fn apply(profile: &Profile) -> bool {
     profile.rules.pods_evict_groups()
 }
 
-/// The units with pods on a node that a pod outranks.
+/// Returns the units that have pods on a node and a lower priority than the pod.
 ///
 /// # Errors
-/// Upstream's: a pod of theirs is on a node that is gone, or their groups go round in a circle.
+/// As upstream: a pod of a unit is on a node that does not exist, or its groups form a cycle.
 pub(super) fn lower(cycle: &Cycle, node: &NodeInfo, together: &Together) -> Result<Vec<Unit>, String> {
     let mut units = together.units([node].into_iter());
     let gone = units.iter().flat_map(|unit| &unit.pods).filter_map(|pod| pod.node_name.as_deref());
@@ -33,7 +33,7 @@ pub(super) fn lower(cycle: &Cycle, node: &NodeInfo, together: &Together) -> Resu
     repeated(&units, |pod| pod.node_name.as_ref() == Some(&node.name)).map_or(Ok(units), Err)
 }
 
-/// A node off which units were taken.
+/// A node from which units were removed.
 pub(super) struct Cleared<'a> {
     cycle: &'a Cycle<'a>,
     nominated: &'a BTreeMap<Arc<str>, Vec<Arc<PodInfo>>>,
@@ -41,12 +41,12 @@ pub(super) struct Cleared<'a> {
     info: NodeInfo,
     removed: Vec<Arc<PodInfo>>,
     returned: Vec<Arc<PodInfo>>,
-    /// What a filter counts over many nodes, where pods of other nodes go as well, and the filters that ask it.
+    /// A filter that counts over many nodes, where pods on other nodes are evicted as well, and the prepared filters that use it.
     spread: Option<(Arc<RwLock<Box<dyn PreFilterExtensions>>>, Prepared<'a>)>,
 }
 
 impl<'a> Cleared<'a> {
-    /// Takes units off a node, and their other pods off theirs.
+    /// Removes units from a node, and their other pods from other nodes.
     pub(super) fn new(
         cycle: &'a Cycle<'a>,
         nominated: &'a BTreeMap<Arc<str>, Vec<Arc<PodInfo>>>,
@@ -68,7 +68,7 @@ impl<'a> Cleared<'a> {
         cleared
     }
 
-    /// What the filters say of the node as it is now.
+    /// Runs the filters on the node as it is now.
     pub(super) fn verdicts(&self) -> Vec<Verdict> {
         let prepared = self.spread.as_ref().map_or(self.prepared, |(_, prepared)| prepared);
         let moved = Moved { removed: &self.removed, returned: &self.returned };
@@ -102,7 +102,7 @@ impl<'a> Cleared<'a> {
         }
     }
 
-    /// Puts a unit back; where the pod fits no more, it is gone again.
+    /// Puts a unit back; removes it again if the pod no longer fits.
     fn may_stay(&mut self, unit: &Unit) -> bool {
         self.put_back(unit);
         let fits = self.fits();
@@ -120,7 +120,8 @@ impl<'a> Cleared<'a> {
         self.spread.as_ref().is_some_and(|(tracked, _)| tracked.read().unwrap_or_else(PoisonError::into_inner).is_drawn())
     }
 
-    /// Who has to go: each unit is let stay that may, those whose budget would be violated first. `None`: the pod does not fit whoever goes.
+    /// Selects the victims: reprieves each unit that may stay, first those whose budget would be violated. `None`: the pod does not fit even without
+    /// all units.
     pub(super) fn candidate(mut self, mut lower: Vec<Unit>, budgets: &[Budget]) -> Option<PreemptionCandidate> {
         if lower.is_empty() || !self.fits() {
             return None;
@@ -132,7 +133,7 @@ impl<'a> Cleared<'a> {
         let Reprieved { victims, tied } = reprieve(lower, budgets, rules, |unit| self.may_stay(unit));
         let tied = tied || self.is_drawn();
         let unlike = |unit: &Unit| unit.pods.iter().any(|pod| pod.spec.priority != unit.pods[0].spec.priority);
-        // The first pod of all ranks the node.
+        // The first of all victims determines the node's rank.
         let drawn = drawn || victims.first().is_some_and(|(unit, _)| unlike(unit));
         let pods = victims.into_iter().flat_map(|(unit, violates)| unit.pods.into_iter().zip(violates));
         let victims = pods.map(|(pod, violates_budget)| Victim { pod, violates_budget }).collect();

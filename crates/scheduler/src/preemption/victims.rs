@@ -1,4 +1,4 @@
-//! Preemption itself: on each candidate node the pods that would have to go, and the node upstream's rules pick.
+//! Preemption: the victims on each candidate node, and the node that upstream picks.
 //! Sources: `core/generic_scheduler.go` selectNodesForPreemption, pickOneNodeForPreemption (1.11–1.18),
 //! `plugins/defaultpreemption/default_preemption.go`, `framework/preemption/preemption.go` (1.19–1.37).
 
@@ -16,32 +16,32 @@ use crate::cycle::{Moved, in_parallel};
 use crate::framework::{Cycle, Judgement, NodeJudgement};
 use crate::release::Rules;
 
-/// A pod that would have to go.
+/// A pod that would be evicted.
 #[derive(Clone, Debug)]
 pub struct Victim {
     /// The pod.
     pub pod: Arc<PodInfo>,
-    /// Whether that would violate a disruption budget.
+    /// Whether evicting it would violate a disruption budget.
     pub violates_budget: bool,
 }
 
-/// A node that taking lower pods away would make room on.
+/// A node on which evicting pods of lower priority makes room.
 #[derive(Clone, Debug)]
 pub struct PreemptionCandidate {
     /// The node.
     pub node: Arc<str>,
-    /// The pods that would have to go, the most important first.
+    /// The pods that would be evicted, the most important first.
     pub victims: Vec<Victim>,
-    /// Whether upstream's rules pick it; several are picked where the rules leave several.
+    /// Whether upstream picks this node; several are picked where the rules do not decide.
     pub picked: bool,
-    /// Whether a victim and a pod that stays, or that would not violate its budget, are equals: which is which depends on their order in the scheduler's
-    /// cache.
+    /// Whether a victim and a reprieved pod, or a victim that would not violate its budget, are equally important: which one is evicted depends on
+    /// their order in the scheduler's cache.
     pub tied: bool,
-    /// Whether the victims, or the node's rank, depend on the order of a Go map: that of the disruption budgets or of the pods of one group.
+    /// Whether the victims, or the node's rank, depend on the order of a Go map: of the disruption budgets, or of the pods of one group.
     pub drawn: bool,
 }
 
-/// The candidate nodes of a pod that fits nowhere, the best first.
+/// Returns the candidate nodes of a pod that fits no node, the best first.
 pub fn candidates(cycle: &Cycle, judgement: &Judgement) -> Vec<PreemptionCandidate> {
     let prepared = cycle.prepare();
     let nominated = cycle.nominated_pods();
@@ -68,21 +68,22 @@ pub fn candidates(cycle: &Cycle, judgement: &Judgement) -> Vec<PreemptionCandida
     found
 }
 
-/// `pickOneNodeForPreemption`: fewest budgets violated, lowest first victim, smallest sum of priorities, fewest victims, latest start.
+/// `pickOneNodeForPreemption`: fewest budget violations, lowest priority of the first victim, smallest sum of priorities, fewest victims, latest
+/// start.
 fn rank(candidate: &PreemptionCandidate, rules: &Rules) -> (bool, usize, i32, i64, usize, Reverse<i64>) {
     let victims = &candidate.victims;
     let highest = victims.first().map_or(i32::MIN, |victim| victim.pod.spec.priority);
     let sum = victims.iter().map(|victim| i64::from(victim.pod.spec.priority) + (1 << 31)).sum();
-    // Of those that violate a budget the first comes first, though others may have a higher priority (`util/utils.go` GetEarliestPodStartTime).
+    // Victims that violate a budget come first, though others may have a higher priority (`util/utils.go` GetEarliestPodStartTime).
     let top = victims.iter().map(|victim| victim.pod.spec.priority).max();
     let of_highest = victims.iter().filter(|victim| Some(victim.pod.spec.priority) == top);
     let earliest = of_highest.map(|victim| victim.pod.started.unwrap_or(i64::MAX)).min().unwrap_or(i64::MAX);
     let violations = victims.iter().filter(|victim| victim.violates_budget).count();
-    // A node that needs no victim wins at once.
+    // A node without victims wins at once.
     (!victims.is_empty(), violations, highest, sum, victims.len(), Reverse(if rules.victims_by_start() { earliest } else { 0 }))
 }
 
-/// `selectVictimsOnNode`: all lower pods go; then each is let stay that may, those whose budget would be violated first.
+/// `selectVictimsOnNode`: all pods of lower priority are removed; then each that may stay is reprieved, first those whose budget would be violated.
 fn candidate(
     cycle: &Cycle<'_>,
     node: &NodeInfo,
@@ -105,7 +106,7 @@ fn candidate(
     Some(PreemptionCandidate { node: node.name.clone(), victims, picked: false, tied, drawn })
 }
 
-/// Whether a victim and its equal share a budget that one of them violates: which of them depends on their order.
+/// Whether a victim and an equally important pod share a budget that one of them violates: which one depends on their order.
 fn counts_by_order(victims: &[Victim], lower: &[Arc<PodInfo>], budgets: &[Budget], violating: &Violating, rules: &Rules) -> bool {
     let shared = |a: &PodInfo, b: &PodInfo| budgets.iter().any(|budget| budget.selects(a) && budget.selects(b));
     let unlike = |victim: &Victim, other: &PodInfo| violating.contains(&other.key()) != victim.violates_budget;
@@ -117,7 +118,7 @@ fn counts_by_order(victims: &[Victim], lower: &[Arc<PodInfo>], budgets: &[Budget
     victims.iter().any(swapped)
 }
 
-/// Who has to go off a node already cleared; beside them, whether one is the equal of a pod that stays.
+/// Returns the victims on a node already cleared, and whether one is as important as a pod that stays.
 fn reprieve(
     cycle: &Cycle<'_>,
     cleared: &NodeInfo,
@@ -150,8 +151,8 @@ fn reprieve(
     (victims, tied)
 }
 
-/// Sorts pods as `sort.Slice` does up to twelve: by insertion. A pod that has not started counts as starting now, that is before the one it is held
-/// against (`util/utils.go` GetPodStartTime), so that of such pods the last comes first.
+/// Sorts pods as `sort.Slice` does for up to twelve: by insertion. A pod that has not started counts as starting now, which is before the pod it is
+/// compared with (`util/utils.go` GetPodStartTime), so that of such pods the last comes first.
 fn sort_by_importance(pods: &mut [Arc<PodInfo>], rules: &Rules) {
     if rules.victims_by_start() && pods.len() <= 12 {
         pods.reverse();
@@ -246,7 +247,7 @@ mod tests {
 
     #[test]
     fn the_start_counts_since_1_15() {
-        // Equal in all else: the node whose pod started last.
+        // Equal otherwise: the node whose pod started last wins.
         let pods = [("x", 10, 4000, "a"), ("y", 10, 4000, "a"), ("z", 5000, 4000, "a")];
         for minor in [11, 14] {
             check(minor, &pods, "2", &["x*: p0", "y*: p1"]);
@@ -258,7 +259,7 @@ mod tests {
 
     #[test]
     fn a_budget_that_is_used_up_on_the_way() {
-        // Two disruptions are allowed; up to 1.17 every pod is held against the budget as it stands.
+        // Two disruptions are allowed; up to 1.17 every pod is compared with the budget as it stands.
         let pods =
             [("x", 50, 1300, "kept"), ("x", 50, 1300, "kept"), ("x", 50, 1300, "kept"), ("y", 5000, 4000, "a"), ("z", 5000, 4000, "a")];
         for minor in [16, 17] {
@@ -275,7 +276,7 @@ mod tests {
         check(34, &pods, "2", &["z*: p2"]);
     }
 
-    /// Two pods of one importance under a budget that allows one disruption: which of them violates it depends on their order.
+    /// Two pods of equal importance under a budget that allows one disruption: which of them violates it depends on their order.
     #[test]
     fn equals_of_one_budget_may_change_places() {
         let rules = Profile::new(Release(25), Gates::new(Release(25))).rules;

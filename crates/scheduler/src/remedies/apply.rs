@@ -1,4 +1,4 @@
-//! A change made: to the pod, to a node, to objects of the cluster; and how much it asks of people.
+//! Applies a change to the pod, to a node or to objects of the cluster, and estimates its cost to people.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use super::volume::{bound, freed, stored, volume_for};
 const UNSCHEDULABLE_TAINT: &str = "node.kubernetes.io/unschedulable";
 
 impl Fix {
-    /// How much is asked of people: the lower the better. A request lowered a little asks less than one lowered a lot.
+    /// The cost of the change to people: the lower the better. Lowering a request a little costs less than lowering it a lot.
     pub(super) fn cost(&self, request: &Resources) -> i64 {
         match self {
             Self::Uncordon => 1000,
@@ -33,7 +33,7 @@ impl Fix {
         }
     }
 
-    /// Makes the change, as far as it is one of the pod.
+    /// Applies the change, as far as it is one of the pod.
     pub(super) fn change_pod(&self, pod: &mut PodInfo) {
         let mut spec: PodSpec = (*pod.spec).clone();
         match self {
@@ -59,7 +59,7 @@ impl Fix {
         pod.spec = Arc::new(spec);
     }
 
-    /// What the change makes of objects of the cluster, if it is one of the cluster. `pod`: the one that is to fit `node`.
+    /// Returns the objects of the cluster as the change makes them, if it is one of the cluster. `pod`: the pod that is to fit `node`.
     pub(super) fn change_state(&self, state: &ClusterState, pod: &PodInfo, node: &Arc<str>) -> Vec<(ObjectKey, Option<CachedObject>)> {
         let listers = state.listers();
         let claim = |name: &str| listers.claims.get(&pod.namespace, name);
@@ -128,7 +128,7 @@ fn without<'a>(labels: &'a Labels, key: &'a Arc<str>) -> impl Iterator<Item = (A
     labels.iter().filter(move |(known, _)| *known != key).map(|(key, value)| (key.clone(), value.clone()))
 }
 
-/// Takes `by` off what the containers ask for, the largest first, and off everything else that could hold the pod's request up.
+/// Subtracts `by` from the containers' requests, the largest first, and from everything else that could keep the pod's request up.
 fn lower(spec: &mut PodSpec, resource: &Arc<str>, by: i64) {
     let unit = |value: i64| if &**resource == "cpu" { Amount::from_millis(value) } else { Amount::from_units(value) };
     let off = unit(by);

@@ -1,4 +1,4 @@
-//! What would make a pod fit that fits nowhere: for each node the smallest set of changes, each proved by judging again on the changed state.
+//! What would make a pod that fits no node fit: for each node the smallest set of changes, each proved by evaluating the pod on the changed state.
 
 mod apply;
 mod needs;
@@ -18,17 +18,17 @@ use super::{Judgement, Profile, Verdict, WholePod};
 
 use search::Search;
 
-/// Nodes that something helps on are looked for until there are so many: those that want the fewest changes at least come first.
+/// The search stops once remedies are found on this many nodes; nodes with the lowest lower bound on the number of changes come first.
 const NODES: usize = 48;
-/// In clusters larger than this fewer nodes are looked at, less long.
+/// In clusters larger than this, fewer nodes are searched, each less long.
 const LARGE: usize = 500;
 const NODES_OF_LARGE: usize = 12;
 
-/// So many sets of changes are tried on a node, and in large clusters.
+/// How many sets of changes are tried on a node, and on a node of a large cluster.
 const TRIALS: usize = 600;
 const TRIALS_OF_LARGE: usize = 40;
 
-/// What would help a pod that fits nowhere, the best first; `only`: on this node. The state is changed on the way and as it was afterwards.
+/// Returns remedies for a pod that fits no node, the best first; `only`: on this node. The state is changed on the way and as it was afterwards.
 pub(crate) fn help(pod: &PodInfo, state: &mut ClusterState, profile: &Profile, judgement: &Judgement, only: Option<&str>) -> Help {
     if matches!(judgement.whole_pod, Some(WholePod::Gated { .. })) || judgement.nodes.iter().any(NodeJudgement::fits) {
         return Help::default();
@@ -66,7 +66,7 @@ pub(crate) fn help(pod: &PodInfo, state: &mut ClusterState, profile: &Profile, j
     help
 }
 
-/// The filters that refuse a node, the one that refuses the pod as a whole first.
+/// The filters that reject a node; the one that rejects the pod as a whole comes first.
 fn refusing(node: &NodeJudgement, judgement: &Judgement) -> Vec<&'static str> {
     let refusing = node.verdicts.iter().zip(&judgement.filters).filter(|(verdict, _)| matches!(verdict, Verdict::Reject(_)));
     let mut plugins: Vec<&'static str> = refusing.map(|(_, plugin)| *plugin).collect();
@@ -77,7 +77,7 @@ fn refusing(node: &NodeJudgement, judgement: &Judgement) -> Vec<&'static str> {
     plugins
 }
 
-/// How many changes a node wants at least: what meets filters of different kinds has no change in common.
+/// A lower bound on the number of changes for a node: filters of different kinds have no change in common.
 fn at_least(node: &NodeJudgement, judgement: &Judgement, profile: &Profile) -> usize {
     let refusing = refusing(node, judgement);
     let kinds = profile.rows().filter(|entry| refusing.contains(&entry.name)).map(|entry| entry.plugin.is_met_by());

@@ -1,4 +1,4 @@
-//! What refuses a pod on a node: the needs of every filter that refuses.
+//! The needs of a pod on a node: those of every filter that rejects it.
 
 use std::collections::BTreeSet;
 
@@ -6,12 +6,12 @@ use crate::cluster::NodeInfo;
 use crate::framework::{Fix, Need, Obstacle, Touches};
 use crate::{Candidate, Cycle, Plugin, Refusal, Verdict, WholePod};
 
-/// A need, and the filter whose it is.
+/// A need, and the filter it belongs to.
 #[derive(Clone)]
 pub(super) struct FilterNeed {
-    /// The filter; empty where the whole pod is refused by none.
+    /// The filter; empty where no filter rejects but the pod as a whole is rejected.
     pub plugin: &'static str,
-    /// What it asks for.
+    /// The need.
     pub need: Need,
     /// What the filter looks at besides.
     touches: Touches,
@@ -23,7 +23,7 @@ impl FilterNeed {
     }
 }
 
-/// The needs of a pod that a node refuses: of every filter that refuses, none where none does.
+/// Returns the needs of a pod on a node: of every filter that rejects it; none if it fits.
 pub(super) fn of_node(cycle: &Cycle<'_>, node: &NodeInfo, verdicts: &[Verdict]) -> Vec<FilterNeed> {
     let nominated = cycle.nominated_pods();
     let added = nominated.get(&node.name).map(Vec::as_slice).unwrap_or_default();
@@ -72,7 +72,7 @@ impl FilterNeed {
     }
 }
 
-/// The needs of a pod that is refused as a whole.
+/// Returns the needs of a pod that is rejected as a whole.
 pub(super) fn of_whole(cycle: &Cycle<'_>, whole: &WholePod) -> Vec<FilterNeed> {
     match whole {
         WholePod::Gated { plugin, reason } => {
@@ -92,13 +92,13 @@ pub(super) fn of_whole(cycle: &Cycle<'_>, whole: &WholePod) -> Vec<FilterNeed> {
     }
 }
 
-/// The needs of a node that a plugin's PreFilter left out.
+/// Returns the needs for a node that a plugin's PreFilterResult leaves out.
 pub(super) fn of_unnamed(cycle: &Cycle<'_>, plugin: &'static str) -> Vec<FilterNeed> {
     let needs = in_profile(cycle, plugin).map(|plugin| plugin.needs_of_unnamed(cycle)).unwrap_or_default();
     needs.into_iter().map(|need| FilterNeed::of(plugin, need)).collect()
 }
 
-/// The plugin of that name in the profile.
+/// Returns the plugin of that name in the profile.
 pub(super) fn in_profile<'a>(cycle: &Cycle<'a>, name: &str) -> Option<&'a dyn Plugin> {
     cycle.profile.rows().find(|entry| entry.name == name).map(|entry| entry.plugin)
 }

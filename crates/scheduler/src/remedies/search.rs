@@ -1,7 +1,7 @@
 //! The search for the smallest sets of changes that let a pod fit a node: one change, then two, and so on.
 //!
-//! A state that refuses the pod has needs, and every set that is enough contains one change of each need. So the changes of one need are
-//! tried in turn, the others of it then left out; needs that have no change in common want one each, which tells how many are wanted at least.
+//! A state that rejects the pod has needs, and every sufficient set contains one change of each need. So the changes of one need are tried in turn,
+//! each without those tried before it; needs that have no change in common require one change each, which gives a lower bound.
 
 #[cfg(test)]
 use std::collections::BTreeSet;
@@ -14,15 +14,15 @@ use crate::framework::{Fix, MOST_CHANGES, Obstacle};
 
 use super::trial::Trial;
 
-/// So many sets are reported of a node.
+/// How many sets are reported for a node.
 const REPORTED: usize = 2;
 
 /// What is known of a set of changes.
 #[derive(Clone)]
 enum Known {
-    /// It is enough; with the amounts it took.
+    /// It is sufficient; with the amounts it took.
     Enough(Vec<Fix>),
-    /// What still refuses: of each need the changes that may meet it.
+    /// What still rejects: for each need, the changes that may meet it.
     Needs(Arc<Vec<Vec<Fix>>>),
 }
 
@@ -35,21 +35,21 @@ pub(super) struct Search<'a> {
     left: usize,
     known: HashMap<Vec<Fix>, Known>,
     ranks: HashMap<PodKey, i64>,
-    /// Whether larger sets may be enough.
+    /// Whether larger sets may be sufficient.
     larger: bool,
     /// Whether trials ran out.
     pub cut: bool,
     /// What no change meets, with its filter.
     pub hopeless: Vec<(&'static str, Vec<Obstacle>)>,
-    /// The smallest sets with what they ask for, the least first.
+    /// The smallest sets with their costs, the lowest first.
     pub found: Vec<(i64, Vec<Fix>)>,
 }
 
 impl<'a> Search<'a> {
-    /// Searches with so many trials.
+    /// Searches, with this many trials.
     pub(super) fn run(pod: &'a PodInfo, state: &mut ClusterState, profile: &'a Profile, node: &'a Arc<str>, trials: usize) -> Self {
         let mut pods: Vec<Arc<PodInfo>> = state.node(node).map(|node| node.pods.clone()).unwrap_or_default();
-        // Of pods to delete the one that matters least comes first: the lowest priority, then the latest start.
+        // Of pods to delete, the least important comes first: the lowest priority, then the latest start.
         pods.sort_by_key(|pod| (pod.spec.priority, std::cmp::Reverse(pod.started), pod.key()));
         let ranks = pods.iter().zip(0..).map(|(pod, rank)| (pod.key(), rank)).collect();
         let (known, hopeless, found) = (HashMap::new(), Vec::new(), Vec::new());
@@ -68,7 +68,7 @@ impl<'a> Search<'a> {
         search
     }
 
-    /// Tries sets that contain `fixes`, nothing of `excluded`, and at most `budget` changes more.
+    /// Tries sets that contain `fixes`, nothing of `excluded`, and at most `budget` more changes.
     fn explore(&mut self, state: &mut ClusterState, fixes: &mut Vec<Fix>, excluded: &mut HashSet<Fix>, budget: usize) {
         let needs = match self.look(state, fixes) {
             None => return,
@@ -107,7 +107,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Whether enough sets are known that ask for less than these changes and one more do at least.
+    /// Whether enough sets are known that cost less than these changes and one more.
     fn is_too_dear(&self, fixes: &[Fix], more: &Fix) -> bool {
         let mut known: Vec<i64> = self.found.iter().map(|(cost, _)| *cost).collect();
         known.sort_unstable();
@@ -115,7 +115,7 @@ impl<'a> Search<'a> {
         worst.is_some_and(|worst| self.cost(fixes) + self.cost(std::slice::from_ref(more)) >= *worst)
     }
 
-    /// What some changes ask for; amounts that are not known yet count as nothing.
+    /// The cost of some changes; amounts that are not known yet count as nothing.
     pub(super) fn cost(&self, fixes: &[Fix]) -> i64 {
         let request = self.profile.rules.requests.incoming(self.pod);
         let rank = |fix: &Fix| match fix {
@@ -125,7 +125,7 @@ impl<'a> Search<'a> {
         fixes.iter().map(|fix| fix.cost(&request) + rank(fix)).sum()
     }
 
-    /// Tries some changes, or remembers what came of them; `None`: no trial is left.
+    /// Tries some changes, or returns the remembered result; `None`: no trial is left.
     fn look(&mut self, state: &mut ClusterState, fixes: &[Fix]) -> Option<Known> {
         let mut key = fixes.to_vec();
         key.sort_unstable();
@@ -163,7 +163,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// How many needs, apart from those that `made` meets, have no change in common: so many changes are wanted at least.
+/// How many needs, apart from those that `made` meets, have no change in common: a lower bound on the number of changes.
 fn apart(needs: &[Vec<&Fix>], made: Option<&Fix>) -> usize {
     let open = needs.iter().filter(|need| made.is_none_or(|made| !need.contains(&made)));
     let mut open: Vec<_> = open.collect();

@@ -21,7 +21,7 @@ fn state(profile: &Profile, objects: &[(WatchedKind, &str, Value)]) -> ClusterSt
     state
 }
 
-/// Holds the remedies for a pod against those wanted, each a node with its changes.
+/// Compares the remedies for a pod with the wanted ones, each a node with its changes.
 fn check(pod: Value, objects: &[(WatchedKind, &str, Value)], wanted: &[(&str, &[Fix])]) {
     let release = Release(34);
     check_with(&Profile::new(release, Gates::new(release)), pod, objects, wanted);

@@ -1,4 +1,4 @@
-//! Changes made for a while: the pod and the state as they would be, judged, and undone.
+//! Changes applied for a while: the pod and the state as they would be, evaluated, and undone.
 
 use std::sync::Arc;
 
@@ -10,16 +10,16 @@ use crate::{Candidate, Cycle, Profile};
 
 use super::needs::{self, FilterNeed};
 
-/// A state with some changes made, which are taken back when it is dropped.
+/// A state with some changes applied, which are undone when it is dropped.
 pub(super) struct Trial<'s> {
     pod: PodInfo,
     state: UndoLog<'s, ClusterState>,
-    /// The changes made, with the amounts that turned out to be needed.
+    /// The changes applied, with the amounts that turned out to be needed.
     pub fixes: Vec<Fix>,
 }
 
 impl<'s> Trial<'s> {
-    /// Makes changes: first those that are what they are, then those whose amount depends on what is left to be done.
+    /// Applies changes: first those of fixed amount, then those whose amount depends on what is left to do.
     pub(super) fn with(pod: &PodInfo, state: &'s mut ClusterState, profile: &Profile, fixes: &[Fix], node: &Arc<str>) -> Self {
         let mut trial = Self { pod: pod.clone(), state: UndoLog::new(state), fixes: Vec::new() };
         let (open, complete): (Vec<&Fix>, Vec<&Fix>) =
@@ -56,7 +56,7 @@ impl<'s> Trial<'s> {
         Cycle { pod: &self.pod, state: &self.state, profile, scope: None }
     }
 
-    /// How much of a resource the node lacks, pods nominated to it counted; rounded up to what people write.
+    /// Returns how much of a resource the node lacks, pods nominated to it counted; rounded up to an amount people would write.
     fn lacking(&self, profile: &Profile, node: &str, resource: &Arc<str>) -> i64 {
         let cycle = self.cycle(profile);
         let Some(info) = self.state.node(node) else { return 0 };
@@ -75,7 +75,7 @@ impl<'s> Trial<'s> {
         })
     }
 
-    /// The skew that one of the pod's constraints would have on the node, or what it allows where that is enough.
+    /// Returns the skew that one of the pod's constraints would have on the node, or the allowed one where that is enough.
     fn skew(&self, profile: &Profile, node: &str, at: usize) -> i32 {
         let constraints = &self.pod.spec.spread;
         let hard = constraints.iter().take(at).filter(|constraint| constraint.when_unsatisfiable == WhenUnsatisfiable::DoNotSchedule);
@@ -87,7 +87,7 @@ impl<'s> Trial<'s> {
         needed.and_then(|skew| i32::try_from(skew).ok()).unwrap_or(0)
     }
 
-    /// What still refuses the pod on the node; nothing: it fits.
+    /// Returns what still rejects the pod on the node; empty: it fits.
     pub(super) fn needs(&self, profile: &Profile, node: &str) -> Vec<FilterNeed> {
         let cycle = self.cycle(profile);
         let prepared = cycle.prepare();

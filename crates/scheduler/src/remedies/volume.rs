@@ -1,4 +1,4 @@
-//! Volumes and claims that a change brings into being, as far as filters look at them.
+//! Volumes and claims that a change creates, as far as filters look at them.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use ketcd_kube::api::core::v1::{
 };
 use ketcd_kube::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-/// A volume as the cluster's state holds it.
+/// Returns a volume as the cluster's state holds it.
 pub(super) fn stored(volume: PersistentVolume) -> (ObjectKey, Option<CachedObject>) {
     let key = ObjectKey { kind: WatchedKind::PersistentVolume, namespace: Arc::default(), name: name(&volume.metadata).into() };
     (key, Some(CachedObject::PersistentVolume(Arc::new(volume))))
 }
 
-/// A released volume made available.
+/// Returns a released volume made available.
 pub(super) fn freed(released: &PersistentVolume) -> PersistentVolume {
     let mut freed = released.clone();
     freed.spec.get_or_insert_default().claim_ref = None;
@@ -23,7 +23,7 @@ pub(super) fn freed(released: &PersistentVolume) -> PersistentVolume {
     freed
 }
 
-/// A claim bound to a volume of its own that every node can reach.
+/// Returns a claim bound to a volume of its own that every node can reach.
 pub(super) fn bound(claim: &PersistentVolumeClaim, volume_name: &str) -> Vec<(ObjectKey, Option<CachedObject>)> {
     let mut bound = claim.clone();
     bound.metadata.annotations.get_or_insert_default().insert("pv.kubernetes.io/bind-completed".to_owned(), "yes".to_owned());
@@ -38,7 +38,7 @@ pub(super) fn bound(claim: &PersistentVolumeClaim, volume_name: &str) -> Vec<(Ob
     vec![stored(volume), (key, Some(CachedObject::PersistentVolumeClaim(Arc::new(bound))))]
 }
 
-/// A free volume that a claim can bind to on the node.
+/// Returns a free volume that a claim can bind to on the node.
 pub(super) fn volume_for(claim: &PersistentVolumeClaim, node: &str, state: &ClusterState) -> Option<PersistentVolume> {
     let spec = claim.spec.clone()?;
     let info = state.node(node)?;

@@ -1,24 +1,24 @@
-//! Whether what was recorded follows from what the rules say.
+//! Whether the recorded outcome follows from the rules.
 
 use crate::explanation::{Agreement, Attempt, Outcome};
 use crate::framework::{DriverWait, GroupOutcome, Judgement, NodeJudgement, Scores, WholePod};
 
-/// Holds the recorded outcome against a judgement.
+/// Compares the recorded outcome with a judgement.
 pub(crate) fn agreement(attempt: &Attempt, judgement: &Judgement) -> Agreement {
     let known = || judgement.nodes.iter().filter(|node| node.fits()).all(|node| node.unknown().is_none());
     match attempt.outcome {
-        // It rests on what cannot be read.
+        // The judgement depends on objects that cannot be read.
         _ if !judgement.unread.is_empty() => Agreement::Unverifiable,
         Outcome::Pending => Agreement::Unverifiable,
         Outcome::Gated if matches!(judgement.whole_pod, Some(WholePod::Gated { .. })) => Agreement::Agrees,
         Outcome::Gated => Agreement::Disagrees,
         Outcome::Scheduled | Outcome::Unschedulable if judgement.group.is_some() => by_group(attempt, judgement, known()),
-        // A pod that waits for its group is refused when its time is up.
+        // A pod that waits for its group is rejected when Permit times out.
         Outcome::Unschedulable if judgement.permit.is_some() => match attempt.recorded_message.as_deref().is_some_and(is_timeout) {
             true => Agreement::Agrees,
             false => Agreement::Unverifiable,
         },
-        // A driver that has yet to serve the pod's claims is waited for once a node is chosen.
+        // Where a driver has yet to serve the pod's claims, the pod waits once a node is chosen.
         Outcome::Unschedulable if !judgement.driver_waits.is_empty() => {
             let said = |wait: &DriverWait| attempt.recorded_message.as_deref() == Some(wait.message.as_str());
             if judgement.driver_waits.iter().any(said) { Agreement::Agrees } else { Agreement::Disagrees }
@@ -32,26 +32,26 @@ pub(crate) fn agreement(attempt: &Attempt, judgement: &Judgement) -> Agreement {
     }
 }
 
-/// Whether scores in doubt may have put the recorded node before the one that is best by the others.
+/// Whether uncertain scores may have ranked the recorded node above the best by the other scores.
 pub(crate) fn rests_on_doubt(attempt: &Attempt, judgement: &Judgement) -> bool {
     let (Some(node), Some(scores)) = (&attempt.node, &judgement.scores) else { return false };
     let decides = |at: usize| scores.nodes[at] == *node || scores.best().any(|best| *best == scores.nodes[at]);
     scores.nodes.contains(node) && scores.plugins.iter().flat_map(|score| &score.doubtful).any(|at| decides(*at))
 }
 
-/// Whether the recorded node fits and may be the next best of a pod like it (OpportunisticBatching).
+/// Whether the recorded node fits and may have been reused for a pod with the same signature (OpportunisticBatching).
 pub(crate) fn may_be_next_best(attempt: &Attempt, judgement: &Judgement) -> bool {
     let (Some(node), Some(scores)) = (&attempt.node, &judgement.scores) else { return false };
     judgement.batched && scores.nodes.contains(node)
 }
 
-/// What the scheduler writes of a pod whose time at Permit is up (`framework/runtime/waiting_pods_map.go`, `schedule_one.go` bindingCycle).
+/// Whether it is the message for a pod whose Permit timed out (`framework/runtime/waiting_pods_map.go`, `schedule_one.go` bindingCycle).
 fn is_timeout(message: &str) -> bool {
     message.starts_with("0/1 nodes are available: 1 rejected due to timeout after waiting ")
         && message.contains(" at plugin GangScheduling")
 }
 
-/// Holds the recorded outcome against the cycle of the pod's group. Where pods before it may have gone elsewhere, nothing is certain.
+/// Compares the recorded outcome with the cycle of the pod's group. Where pods before it may have got other nodes, nothing is certain.
 fn by_group(attempt: &Attempt, judgement: &Judgement, known: bool) -> Agreement {
     let Some(group) = &judgement.group else { return Agreement::Unverifiable };
     let refused = judgement.message.is_some();
@@ -74,7 +74,7 @@ fn scheduled(attempt: &Attempt, judgement: &Judgement, known: bool) -> Agreement
     let Some(node) = &attempt.node else { return Agreement::Unverifiable };
     let fits = judgement.nodes.iter().any(|judged| judged.name == *node && judged.fits());
     if fits && judgement.sample.unseen() > 0 && matches!(judgement.whole_pod, Some(WholePod::Error(_))) {
-        // It may have been content before it came to the node that ends the attempt.
+        // The scheduler may have stopped before it evaluated the node that ends the attempt.
         return Agreement::Unverifiable;
     }
     if !fits || judgement.whole_pod.is_some() {
@@ -102,7 +102,7 @@ fn scheduled(attempt: &Attempt, judgement: &Judgement, known: bool) -> Agreement
     }
 }
 
-/// Whether the better nodes may all be among those the scheduler never looked at, or the points be others with which it looked at.
+/// Whether the better nodes may all be among those the scheduler did not evaluate, or whether other evaluated nodes may have changed the scores.
 fn could_win_unseen(scores: &Scores, node: &str, unseen: usize) -> bool {
     let own = scores.nodes.iter().position(|name| **name == *node).map(|at| scores.totals[at]);
     let better = scores.totals.iter().filter(|total| Some(**total) > own).count();

@@ -1,7 +1,7 @@
-//! Pods that the scheduler has placed and not bound yet, because it waits for their volumes: its cache counts them on their nodes.
+//! Assumed pods (upstream's `assume`, `AssumePod`) whose binding waits for their volumes: the scheduler's cache counts them on their nodes.
 //!
-//! Before it binds such a pod, VolumeBinding (`PreBind`, `pkg/scheduler/framework/plugins/volumebinding/binder.go`) names the node in the
-//! annotation of each claim that is to be provisioned; a refusal written later takes the pod off again.
+//! Before it binds such a pod, VolumeBinding (`PreBind`, `pkg/scheduler/framework/plugins/volumebinding/binder.go`) names the node in an annotation
+//! of each claim that is to be provisioned; a rejection written later removes the pod from the node.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use crate::cluster::{ClusterState, PodInfo, PodKey};
 
 use super::own_writes::{SELECTED_NODE, delayed_claims};
 
-/// Those of `waiting`, each with the revision since when it waits (its creation or its last refusal), that the scheduler assumes on a node,
-/// as if they were bound there; `judged` is never among them.
+/// Returns those of `waiting` that the scheduler assumes on a node, as if they were bound there. Each comes with the revision since which it waits
+/// (its creation or its last rejection). `judged`, the pod under evaluation, is never among them.
 pub(super) fn pods<'a>(waiting: impl Iterator<Item = (&'a PodKey, i64)>, judged: &PodInfo, state: &ClusterState) -> Vec<Arc<PodInfo>> {
     let current = waiting.filter_map(|((namespace, name), since)| Some((state.pod(namespace, name)?, since)));
     let open = current.filter(|(pod, _)| pod.node_name.is_none() && !pod.finished && !pod.terminating && pod.uid != judged.uid);
@@ -21,7 +21,7 @@ pub(super) fn pods<'a>(waiting: impl Iterator<Item = (&'a PodKey, i64)>, judged:
     found
 }
 
-/// The node that an unbound claim of the pod was told to be provisioned for, after revision `since`.
+/// Returns the node that an unbound claim of the pod was annotated with after revision `since`.
 fn selected_node(pod: &PodInfo, since: i64, state: &ClusterState) -> Option<Arc<str>> {
     delayed_claims(pod, state).iter().find_map(|name| {
         let claim = state.listers().claims.get(&pod.namespace, name)?;

@@ -1,4 +1,4 @@
-//! Scheduling decisions as etcd shows them: a pod gets a node, or is written that it gets none.
+//! Scheduling attempts as etcd shows them: a pod is bound, or its condition `PodScheduled=False` is written.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use crate::cluster::PodInfo;
 
 use crate::explanation::{Attempt, Outcome};
 
-/// The decision a change of a pod shows, if it shows one. A pod that is created with its node was bound by nobody.
+/// Returns the attempt that a change of a pod shows, if it shows one. A pod that is created with its node was bound by nobody.
 pub(crate) fn attempt(before: Option<&Arc<PodInfo>>, after: &PodInfo, revision: i64) -> Option<Attempt> {
     let before = before.filter(|before| before.node_name.is_none() && before.uid == after.uid)?;
     let decided = after.scheduled.as_ref().and_then(|condition| condition.since);
@@ -30,7 +30,7 @@ pub(crate) fn attempt(before: Option<&Arc<PodInfo>>, after: &PodInfo, revision: 
     if known { None } else { made(Outcome::Unschedulable, Some(condition.message.clone())) }
 }
 
-/// The decision still to come for a pod that waits, judged as of `revision`.
+/// Returns the attempt still to come for a pod that waits, evaluated as of `revision`.
 pub(crate) fn waiting(pod: &Arc<PodInfo>, gated: bool, revision: i64) -> Attempt {
     let condition = pod.scheduled.as_ref().filter(|condition| !condition.status);
     Attempt {

@@ -1,6 +1,6 @@
-//! Refusals that only an Event tells of. The scheduler records the Event `FailedScheduling` beside the pod's condition, not in one write: a pod that
-//! is deleted or bound in between never gets the condition, and its last refusal stands in the Event alone
-//! (`handleSchedulingFailure`, `pkg/scheduler/schedule_one.go`).
+//! Rejections recorded only by an Event. The scheduler writes the Event `FailedScheduling` and the pod's condition separately: a pod that is deleted
+//! or bound in between never gets the condition, and its last rejection is in the Event alone (`handleSchedulingFailure`,
+//! `pkg/scheduler/schedule_one.go`).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,15 +14,15 @@ use super::Replay;
 
 const REASON: &str = "FailedScheduling";
 
-/// Events are cut to 1,024 bytes since 1.20, the last four of which are then these.
+/// Since 1.20 the message of an Event is cut to 1,024 bytes, the last four of which are then these.
 const CUT: &str = " ...";
 
-/// A refusal as an Event tells it.
+/// An Event `FailedScheduling`.
 #[derive(Debug)]
 struct FailedScheduling {
     key: PodKey,
     uid: String,
-    /// The revision of the pod's version that was judged.
+    /// The revision of the pod's version that was evaluated.
     seen: i64,
     /// The revision of the Event.
     revision: i64,
@@ -30,7 +30,7 @@ struct FailedScheduling {
 }
 
 impl FailedScheduling {
-    /// Reads an Event, if it tells that no node fits a pod.
+    /// Reads an Event, if it reports that a pod fits no node.
     fn read(object: RawObject, revision: i64) -> Option<Self> {
         if !object.may_hold(REASON.as_bytes()) {
             return None;
@@ -61,14 +61,14 @@ impl FailedScheduling {
     }
 }
 
-/// Refusals told of pods that may yet be written so.
+/// Reported rejections that may yet be written to their pods.
 #[derive(Debug, Default)]
 pub(super) struct EventOnly {
     pending: HashMap<PodKey, (FailedScheduling, Arc<PodInfo>)>,
 }
 
 impl EventOnly {
-    /// The refusal that a change of its pod shows to have stayed event_only, if it does.
+    /// Returns the rejection that a change of its pod shows to have remained in the Event only.
     pub(super) fn settle(&mut self, change: &ObjectChange) -> Option<Attempt> {
         let key = (change.key.namespace.clone(), change.key.name.clone());
         let (told, _) = self.pending.get(&key)?;
@@ -90,7 +90,7 @@ impl EventOnly {
 }
 
 impl Replay {
-    /// Takes in an Event; returns the refusal it tells, or an earlier one, that is not and will not be written into its pod.
+    /// Records an Event; returns the rejection it reports, or an earlier one, that is not and will not be written to its pod.
     pub fn observe_event<'a>(&mut self, event: impl Into<RawObject<'a>>, revision: i64) -> Option<Attempt> {
         let told = FailedScheduling::read(event.into(), revision)?;
         let of_pod = |change: &ObjectChange| match &change.after {
@@ -113,12 +113,12 @@ impl Replay {
     }
 }
 
-/// Whether the pod's condition says what an Event told.
+/// Whether the pod's condition has the message of an Event.
 fn is_written(told: &str, pod: &PodInfo) -> bool {
     pod.scheduled.as_ref().is_some_and(|condition| !condition.status && is_cut_from(told, &condition.message))
 }
 
-/// Whether an Event carries this message, possibly cut short.
+/// Whether an Event has this message, possibly truncated.
 pub(super) fn is_cut_from(event: &str, message: &str) -> bool {
     event == message || event.len() == 1024 && event.strip_suffix(CUT).is_some_and(|start| message.starts_with(start))
 }

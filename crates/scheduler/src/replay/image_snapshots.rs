@@ -1,24 +1,24 @@
-//! ImageLocality's counts since 1.29: a node's are taken when an attempt first looks at the node after it changed, and stay until it changes again
-//! (`UpdateSnapshot` clones the nodes whose generation moved, `backend/cache/cache.go`; `ImageStateSummary.Snapshot` counts).
-//!
-//! Two things about those looks are not in etcd: whether a node's image list written just before an attempt had reached the scheduler, which
-//! watches nodes and pods apart, and when refused pods were retried in vain. Counts that may rest on either are in doubt.
+//! ImageLocality's counts in the scheduler's snapshot since 1.29: a node's counts are taken when an attempt first evaluates the node after it
+//! changed, and stay until it changes again (`UpdateSnapshot` clones the nodes whose generation changed, `backend/cache/cache.go`;
+//! `ImageStateSummary.Snapshot` counts).
+//! Two things are not in etcd: whether a node's image list written just before an attempt had reached the scheduler, which watches nodes and pods
+//! separately, and when rejected pods were retried without success. Counts that may depend on either are uncertain.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use crate::cluster::{CachedObject, ClusterState, ImageState, Node, NodeId, NodeInfo, ObjectChange};
 
-/// How many revisions before an attempt an image list may have been under way to the scheduler still.
+/// How many revisions before an attempt an image list may still have been on its way to the scheduler.
 const UNDER_WAY: i64 = 3;
 
-/// Nodes that changed since an attempt last looked at them.
+/// Nodes that changed since the last snapshot.
 #[derive(Debug, Default)]
 pub(crate) struct ImageSnapshots {
     changed: HashMap<NodeId, Changed>,
-    /// The last changes of image lists, ascending: the revision, and the images that came or went.
+    /// The last changes of image lists, ascending: the revision, and the images added or removed.
     lately: VecDeque<(i64, Vec<Arc<str>>)>,
-    /// Images of a node whose counts, as of the last look, are in doubt.
+    /// Images of a node whose counts, as of the last snapshot, are uncertain.
     doubts: HashMap<NodeId, Vec<Arc<str>>>,
 }
 
@@ -26,14 +26,15 @@ pub(crate) struct ImageSnapshots {
 struct Changed {
     /// The revisions of the changes, ascending.
     revisions: Vec<i64>,
-    /// The counts of the last look.
+    /// The counts of the last snapshot.
     known: Arc<[ImageState]>,
-    /// Images that came or went anywhere after the first change while a refused pod waited.
+    /// Images added or removed anywhere after the first change while a rejected pod waited.
     retried: Vec<Arc<str>>,
 }
 
 impl ImageSnapshots {
-    /// Notes which nodes a change touches: the node written, or those of a running pod. `refused`: whether a refused pod waits for another attempt.
+    /// Records which nodes a change affects: the node written, or those of a running pod. `refused`: whether a rejected pod waits for another
+    /// attempt.
     pub(crate) fn note(&mut self, change: &ObjectChange, revision: i64, state: &ClusterState, refused: bool) {
         self.note_images(change, revision, state, refused);
         let node_of = |stored: &Option<CachedObject>| match stored {
@@ -55,7 +56,7 @@ impl ImageSnapshots {
         }
     }
 
-    /// Remembers which images came or went with a change of a node.
+    /// Records the images that a change of a node added or removed.
     fn note_images(&mut self, change: &ObjectChange, revision: i64, state: &ClusterState, refused: bool) {
         let node = |stored: &Option<CachedObject>| match stored {
             Some(CachedObject::Node(node, _)) => Some(node.clone()),
@@ -92,7 +93,7 @@ impl ImageSnapshots {
         }
     }
 
-    /// Whether the counts of one of `images` on a node are in doubt for an attempt made on `state` as of `revision`.
+    /// Whether the counts of one of `images` on a node are uncertain for an attempt on `state` as of `revision`.
     pub(crate) fn is_in_doubt(&self, id: NodeId, images: &[String], state: &ClusterState, revision: i64) -> bool {
         let among = |names: &[Arc<str>]| names.iter().any(|name| images.iter().any(|image| **image == **name));
         match self.changed.get(&id).filter(|changed| changed.is_due(revision)) {
@@ -101,7 +102,7 @@ impl ImageSnapshots {
         }
     }
 
-    /// Concludes an attempt made on `state` as of `revision`: its counts stay until the nodes change again.
+    /// Records an attempt on `state` as of `revision`: its counts stay until the nodes change again.
     pub(crate) fn conclude(&mut self, state: &ClusterState, revision: i64) {
         let lately: Vec<Arc<str>> = self.moved_before(revision).cloned().collect();
         let doubts = &mut self.doubts;
@@ -122,7 +123,7 @@ impl ImageSnapshots {
         });
     }
 
-    /// Images of a node that came or went somewhere just before `revision`.
+    /// Images of a node that were added or removed somewhere just before `revision`.
     fn under_way(&self, node: &NodeInfo, revision: i64) -> Vec<Arc<str>> {
         self.moved_before(revision).filter(|name| holds(node, name)).cloned().collect()
     }
@@ -134,7 +135,7 @@ impl ImageSnapshots {
 }
 
 impl Changed {
-    /// Whether an attempt as of `revision` takes the counts anew.
+    /// Whether an attempt as of `revision` takes new counts.
     fn is_due(&self, revision: i64) -> bool {
         self.revisions.first().is_some_and(|first| *first <= revision)
     }

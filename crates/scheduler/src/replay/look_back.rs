@@ -1,4 +1,4 @@
-//! The state an attempt saw, found backwards: the newest from which its recorded outcome follows.
+//! Finds the state an attempt saw by going back from the outcome: the newest state from which the recorded outcome follows.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,44 +16,45 @@ use crate::{Profile, Scope, groups};
 use super::Replay;
 use super::event_only::is_cut_from;
 
-/// A judgement held against what was recorded.
+/// A judgement compared with what was recorded.
 #[derive(Clone)]
 pub(crate) struct Judged {
     pub judgement: Judgement,
     pub agreement: Agreement,
     pub same_message: bool,
-    /// Whether the recorded outcome follows to the letter.
+    /// Whether the recorded outcome follows exactly.
     pub follows: bool,
-    /// What a cycle of the pod's group restricted it to.
+    /// The scope imposed by the cycle of the pod's group.
     pub scope: Option<Scope>,
-    /// Pods of its group that were tried before it, as if bound, and their claims.
+    /// Pods of its group that were tried before it, as assumed, and their claims.
     pub before: Vec<(ObjectKey, CachedObject)>,
 }
 
-/// A judgement, the revision of its state, and how that was found where it is not simply the revision before.
+/// A judgement, the revision of its state, and how that state was found, where it is not simply the revision before.
 pub(crate) type Chosen = (Judged, i64, Option<StateSeen>);
 
-/// An attempt whose state is sought.
+/// An attempt whose state is to be found.
 struct Sought<'a> {
     attempt: &'a Attempt,
     /// The pod without the node that this attempt nominated.
     pod: Arc<PodInfo>,
     /// The revision it began after: the pod's creation or its last refusal.
     begun: i64,
-    /// What it wrote on its way, each as it was before.
+    /// The objects it wrote itself, each as it was before.
     own: Vec<(ObjectKey, Option<CachedObject>)>,
 }
 
 impl Replay {
-    /// Judges on the revision before, less what the attempt wrote; where the outcome does not follow, on earlier ones, newest first.
-    /// `end`: how many entries of the journal come before the outcome.
+    /// Evaluates on the revision before the outcome, without the attempt's own writes; where the outcome does not follow, on earlier revisions,
+    /// newest first.
+    /// `end`: the number of journal entries before the outcome.
     pub(crate) fn look_back(&mut self, attempt: &Attempt, begun: i64, first: &Arc<PodInfo>, end: usize) -> Chosen {
         let since: Vec<(i64, &ObjectChange)> =
             self.journal.iter().take(end).filter(|(revision, _)| *revision > begun).map(|(revision, change)| (*revision, change)).collect();
         let nominated = self.nominated_by(attempt);
         let own = before_own_writes(&attempt.pod, nominated.as_deref(), since.iter().map(|(_, change)| *change), &self.state);
         let began_writing = first_own_write(attempt, nominated.as_deref(), &since, &self.state);
-        // A node the scheduler nominated only because it was about to bind the pod there is its own write too.
+        // A node that the scheduler nominated only because it was about to bind the pod there is its own write too.
         let pod = Arc::new(PodInfo { nominated_node_name: first.nominated_node_name.clone(), ..(*attempt.pod).clone() });
         let changed = !own.is_empty() || pod.nominated_node_name != attempt.pod.nominated_node_name;
         let sought = Sought { attempt, pod, begun, own };
@@ -62,7 +63,7 @@ impl Replay {
             .unwrap_or_else(|| self.newest_it_follows_from(&sought, changed, end))
     }
 
-    /// Judges on revision `limit`, after which the attempt wrote: later changes it cannot have seen.
+    /// Evaluates on revision `limit`, after which the attempt began to write: it cannot have seen later changes.
     fn before_it_wrote(&mut self, sought: &Sought, limit: i64, end: usize) -> Option<Chosen> {
         let mut early = UndoLog::new(self);
         let end = early.undo_after(limit, end);
@@ -77,7 +78,7 @@ impl Replay {
         found
     }
 
-    /// Judges on the revision before with the attempt's own writes taken back, then on ever earlier ones.
+    /// Evaluates on the revision before the outcome with the attempt's own writes undone, then on earlier and earlier ones.
     fn newest_it_follows_from(&mut self, sought: &Sought, changed: bool, end: usize) -> Chosen {
         let attempt = sought.attempt;
         let before = attempt.revision - 1;
@@ -114,7 +115,7 @@ impl Replay {
             }
             fallback = better(fallback, chosen);
         }
-        // A volume bound for the pod leaves it one node: what follows from that alone says little, so it is asked last.
+        // A volume bound for the pod leaves it one node. An outcome that follows from this alone proves little, so it is tried last.
         match plain {
             Some(plain) if plain.follows => (plain, before, None),
             Some(plain) => better(fallback, (plain, before, None)),
@@ -122,7 +123,7 @@ impl Replay {
         }
     }
 
-    /// Takes back every change after revision `limit`; how many entries of the journal are left.
+    /// Undoes every change after revision `limit`; returns the number of journal entries left.
     pub(crate) fn undo_after(&mut self, limit: i64, mut end: usize) -> usize {
         while end > 0 && self.journal[end - 1].0 > limit {
             end -= 1;
@@ -131,8 +132,8 @@ impl Replay {
         end
     }
 
-    /// Judges a new pod that was decided on within moments on the state at its turn: after its creation and after the pods decided on before it.
-    /// What others wrote later, while the decision was on its way to etcd, the scheduler cannot have seen. `None` where there was no such write, or
+    /// Evaluates a new pod that was scheduled at once on the state at its turn: after its creation and after the pods attempted before it. The
+    /// scheduler cannot have seen what others wrote later, while the outcome was on its way to etcd. `None` where there was no such write, or where
     /// the outcome does not follow; the state is then as it was.
     fn at_its_turn(&mut self, sought: &Sought, newest: i64, end: usize) -> Option<Chosen> {
         let new = sought.attempt.pod.scheduled.is_none() && sought.attempt.at_once;
@@ -156,7 +157,7 @@ impl Replay {
         Some((judged, evaluated, Some(StateSeen::AtItsTurn)))
     }
 
-    /// The node an attempt nominated with its outcome, or had before.
+    /// Returns the node an attempt nominated with its outcome, or had before.
     pub(crate) fn nominated_by(&self, attempt: &Attempt) -> Option<Arc<str>> {
         let outcome = self.journal.iter().rev().take_while(|(revision, _)| *revision >= attempt.revision);
         let after = outcome.filter(|(_, change)| is_of(change, &attempt.pod)).find_map(|(_, change)| match &change.after {
@@ -166,7 +167,7 @@ impl Replay {
         after.or_else(|| attempt.pod.nominated_node_name.clone())
     }
 
-    /// Judges a pod on the state as it is, which is as of `revision`.
+    /// Evaluates a pod on the state as it is, which is as of `revision`.
     pub(crate) fn judge(&mut self, attempt: &Attempt, pod: &Arc<PodInfo>, revision: i64) -> Judged {
         if self.scheduler.profiles[0].rules.image_counts_at_snapshot {
             self.images.look(&mut self.state, revision);
@@ -196,7 +197,7 @@ impl Replay {
                 .as_ref()
                 .is_none_or(|recorded| **recorded == *ours || attempt.event_only && is_cut_from(recorded, ours))
         };
-        // Of sentences that are all possible the recorded one is ours.
+        // Of messages that are all possible, the recorded one is ours.
         if let Some(at) = judgement.equal_messages.iter().position(|ours| is(ours)).filter(|_| attempt.recorded_message.is_some()) {
             let first = judgement.message.replace(judgement.equal_messages.remove(at));
             judgement.equal_messages.extend(first);
@@ -209,7 +210,7 @@ impl Replay {
         Judged { judgement, agreement, same_message, follows, scope, before }
     }
 
-    /// Where pods of groups of the pod's namespace, to one of which it belongs, went after `revision`, as far as that is read, and where it went itself.
+    /// Returns the nodes that this pod, and other pods of groups in its namespace, were bound to after `revision`, as far as the history was read.
     fn known_nodes(&self, attempt: &Attempt, pod: &PodInfo, revision: i64) -> BTreeMap<PodKey, Arc<str>> {
         if pod.spec.pod_group.is_none() {
             return BTreeMap::new();
@@ -224,7 +225,7 @@ impl Replay {
         bound.chain(attempt.node.clone().map(|node| (pod.key(), node))).collect()
     }
 
-    /// Marks the scores of ImageLocality that rest on counts in doubt.
+    /// Marks the scores of ImageLocality that depend on uncertain counts.
     fn doubt_images(&self, pod: &PodInfo, profile: &Profile, judgement: &mut Judgement, revision: i64) {
         let Some(scores) = &mut judgement.scores else { return };
         let Some(score) = scores.plugins.iter_mut().find(|score| score.plugin == "ImageLocality") else { return };
@@ -235,13 +236,13 @@ impl Replay {
 }
 
 impl Sought<'_> {
-    /// Whether a change is left as it is on the way back: the pod's own, and those taken back already.
+    /// Whether a change is not undone on the way back: the pod's own, and those undone already.
     fn keeps(&self, change: &ObjectChange) -> bool {
         is_of(change, &self.attempt.pod) || self.own.iter().any(|(key, _)| *key == change.key)
     }
 }
 
-/// Of judgements from which the outcome does not follow to the letter, the first that at least agrees is kept, else the first.
+/// Of judgements from which the outcome does not follow exactly, returns the first that at least agrees, else the first.
 fn better(known: Chosen, other: Chosen) -> Chosen {
     if known.0.agreement != Agreement::Disagrees || other.0.agreement == Agreement::Disagrees { known } else { other }
 }
@@ -250,7 +251,7 @@ fn is_of(change: &ObjectChange, pod: &PodInfo) -> bool {
     change.key.kind == WatchedKind::Pod && change.key.namespace == pod.namespace && change.key.name == pod.name
 }
 
-/// Whether a change shows that the scheduler had turned to another pod.
+/// Whether a change shows that the scheduler had gone on to another pod.
 fn decides(change: &ObjectChange) -> bool {
     match (&change.before, &change.after) {
         (Some(CachedObject::Pod(before)), Some(CachedObject::Pod(after))) => attempt::attempt(Some(before), after, 0).is_some(),
@@ -258,7 +259,7 @@ fn decides(change: &ObjectChange) -> bool {
     }
 }
 
-/// Whether taking a change back can alter a judgement: pods that wait without a nomination cannot.
+/// Whether undoing a change can alter a judgement: pods that wait without a nomination cannot.
 fn matters(change: &ObjectChange) -> bool {
     let counts = |stored: &Option<CachedObject>| match stored {
         Some(CachedObject::Pod(pod)) => pod.is_on_node() || pod.nominated_node_name.is_some(),

@@ -1,4 +1,4 @@
-//! The history walked once: the state held change by change, the attempts that changes show, and the state the scheduler most likely saw.
+//! Walks the history once: the state change by change, the attempts that changes show, and the state each attempt most likely saw.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -24,20 +24,20 @@ use own_writes::is_victim;
 /// How many changes are kept to look back over.
 const JOURNAL: usize = 20_000;
 
-/// The state at one revision and the way that led to it.
+/// The state at one revision and the changes that led to it.
 pub struct Replay {
     pub(crate) state: ClusterState,
     pub(crate) scheduler: Scheduler,
     pub(crate) journal: VecDeque<(i64, ObjectChange)>,
-    /// Since when each pod without a node waits for its next attempt, and how it was then.
+    /// The revision since which each pod without a node waits for its next attempt, and the pod as it was then.
     pub(crate) waiting: HashMap<PodKey, (i64, Arc<PodInfo>)>,
     pub(crate) images: ImageSnapshots,
     event_only: EventOnly,
     unreadable: usize,
     pub(crate) depth: Depth,
-    /// Whether changes are looked for that would make a pod fit.
+    /// Whether explanations bring remedies.
     pub(crate) remedies: bool,
-    /// Whether the walk began with the cluster's first revision, so that nothing before it is missing.
+    /// Whether the walk began with the cluster's first revision, so that no earlier one is missing.
     pub(crate) complete: bool,
 }
 
@@ -65,12 +65,12 @@ impl Replay {
         }
     }
 
-    /// Says how much evidence explanations should bring.
+    /// Sets how much evidence explanations bring.
     pub fn with_depth(self, depth: Depth) -> Self {
         Self { depth, ..self }
     }
 
-    /// Says whether explanations should bring remedies for pods that fit nowhere.
+    /// Sets whether explanations bring remedies for pods that fit no node.
     pub fn with_remedies(self, remedies: bool) -> Self {
         Self { remedies, ..self }
     }
@@ -85,12 +85,12 @@ impl Replay {
         self.unreadable
     }
 
-    /// The scheduler judged by.
+    /// The scheduler whose rules are applied.
     pub fn scheduler(&self) -> &Scheduler {
         &self.scheduler
     }
 
-    /// Takes in an object that was there when the walk began.
+    /// Adds an object that existed when the walk began.
     pub fn seed<'a>(&mut self, key: &ObjectKey, object: impl Into<RawObject<'a>>, mod_revision: i64) {
         let change = self.state.apply(key, Some(object), mod_revision);
         self.unreadable += usize::from(matches!(change.after, Some(CachedObject::Unreadable(_))));
@@ -98,7 +98,7 @@ impl Replay {
         self.images.note(&change, mod_revision, &self.state, false);
     }
 
-    /// Takes in a change and returns the attempts it shows: seldom one, hardly ever two. `object` is `None` for a deletion.
+    /// Applies a change and returns the attempts it shows: seldom one, hardly ever two. `object` is `None` for a deletion.
     pub fn advance<'a>(&mut self, key: &ObjectKey, object: Option<impl Into<RawObject<'a>>>, revision: i64) -> Vec<Attempt> {
         let change = self.state.apply(key, object, revision);
         let refused = || {
@@ -124,7 +124,7 @@ impl Replay {
         event_only.into_iter().chain(found).collect()
     }
 
-    /// Remembers since when a pod waits.
+    /// Records since when a pod waits.
     fn note(&mut self, change: &ObjectChange, revision: i64) {
         if change.key.kind != WatchedKind::Pod {
             return;
@@ -140,7 +140,7 @@ impl Replay {
         }
     }
 
-    /// Takes note of an attempt that the last change showed without explaining it.
+    /// Records an attempt that the last change showed, without explaining it.
     pub fn skip(&mut self, attempt: &Attempt) {
         let mut undone = UndoLog::new(self);
         let Self { journal, state, images, .. } = &mut *undone;
@@ -153,7 +153,7 @@ impl Replay {
         self.conclude(attempt);
     }
 
-    /// Whom the attempt, or the one before it, took off the node it was nominated to.
+    /// Returns the pods that the attempt, or the one before it, preempted from the nominated node.
     pub(crate) fn preempted(&self, attempt: &Attempt, begun: i64) -> Vec<(Arc<PodInfo>, i64)> {
         let nominated = self.nominated_by(attempt);
         let mut found: Vec<(Arc<PodInfo>, i64)> = Vec::new();
@@ -166,7 +166,7 @@ impl Replay {
         found
     }
 
-    /// The next attempt of a refused pod begins with the refusal, if that was written.
+    /// Records that the next attempt of a rejected pod begins with the rejection, if that was written.
     pub(crate) fn conclude(&mut self, attempt: &Attempt) {
         if attempt.event_only {
             return;

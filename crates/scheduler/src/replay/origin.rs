@@ -6,7 +6,7 @@ use crate::cluster::PodInfo;
 
 use crate::plugins::named_nodes;
 
-/// The node a pod is meant for, where its required node affinity names one alone, as a DaemonSet's pods do since 1.12.
+/// Returns the node that the pod's required node affinity names as the only one, as for pods of a DaemonSet since 1.12.
 pub(crate) fn meant_for(pod: &PodInfo) -> Option<Arc<str>> {
     let names = named_nodes(&pod.spec)?;
     let mut names = names.into_iter();

@@ -1,4 +1,4 @@
-//! What an attempt itself wrote on its way: volumes and claims bound for the pod, devices, the victims it deleted.
+//! The attempt's own writes: volumes and claims bound for the pod, devices reserved, victims deleted.
 
 use std::sync::Arc;
 
@@ -8,10 +8,11 @@ use ketcd_kube::api::resource::v1::ResourceClaim;
 
 use crate::explanation::{Attempt, Outcome};
 
-/// The annotation that tells a claim its node.
+/// The annotation that names a claim's node.
 pub(super) const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 
-/// The objects the attempt changed, each as it was before the first of those changes. `changes` are those since the attempt began, oldest first.
+/// Returns the objects the attempt changed, each as it was before the first of those changes. `changes` are those since the attempt began, oldest
+/// first.
 pub(crate) fn before_own_writes<'a>(
     pod: &PodInfo,
     nominated: Option<&str>,
@@ -43,7 +44,7 @@ pub(crate) fn before_own_writes<'a>(
     found
 }
 
-/// The revision of the first change that only the attempt itself can have made, if there is one: what came later it cannot have seen.
+/// Returns the revision of the first change that only the attempt itself can have made, if there is one: it cannot have seen later changes.
 /// `changes` are those since it began, oldest first, each with its revision.
 pub(crate) fn first_own_write(
     attempt: &Attempt,
@@ -75,14 +76,14 @@ pub(crate) fn first_own_write(
     changes.iter().find(|(_, change)| own(change)).map(|(revision, _)| *revision)
 }
 
-/// Whether a claim was told its node or its volume (`AssumePodVolumes` and `BindPodVolumes`, `plugins/volumebinding/binder.go`).
+/// Whether a claim was given its node or its volume (`AssumePodVolumes` and `BindPodVolumes`, `plugins/volumebinding/binder.go`).
 fn binds(before: &PersistentVolumeClaim, after: &PersistentVolumeClaim) -> bool {
     let selected = |claim: &PersistentVolumeClaim| claim.metadata.annotations.as_ref().and_then(|all| all.get(SELECTED_NODE)).cloned();
     let volume = |claim: &PersistentVolumeClaim| claim.spec.as_ref().and_then(|spec| spec.volume_name.clone());
     selected(after).is_some() && selected(after) != selected(before) || volume(after).is_some() && volume(before).is_none()
 }
 
-/// Whether the scheduler told a driver which nodes it thinks of (`podSchedulingState.publish`, `plugins/dynamicresources/dynamicresources.go`).
+/// Whether the scheduler wrote its potential nodes for a driver (`podSchedulingState.publish`, `plugins/dynamicresources/dynamicresources.go`).
 fn asks_driver(change: &ObjectChange, pod: &PodInfo) -> bool {
     let spec = |stored: &Option<CachedObject>| match stored {
         Some(CachedObject::PodScheduling(context) | CachedObject::PodSchedulingContext(context)) => Some(context.spec.clone()),
@@ -107,7 +108,7 @@ fn reserves(claim: &ResourceClaim, pod: &PodInfo) -> bool {
     consumers.into_iter().any(|consumer| consumer.uid == *pod.uid)
 }
 
-/// The pod's claims that wait for it: only those does the scheduler bind.
+/// The pod's claims with volume binding mode WaitForFirstConsumer: only those does the scheduler bind.
 pub(super) fn delayed_claims(pod: &PodInfo, state: &ClusterState) -> Vec<Arc<str>> {
     let names = pod.spec.volumes.iter().filter_map(|volume| match &volume.source {
         VolumeSource::Claim(name) => Some(name.clone()),
@@ -140,7 +141,7 @@ fn uses_claim(pod: &PodInfo, name: &str) -> bool {
     direct.chain(made).any(|claim| claim == name) || pod.spec.resource_claims.iter().any(by_name)
 }
 
-/// A pod of less priority on the node the attempt nominated that was told to go, or went.
+/// Whether a pod of lower priority on the nominated node was marked for deletion, or deleted.
 pub(crate) fn is_victim(change: &ObjectChange, pod: &PodInfo, nominated: Option<&str>) -> bool {
     let Some(CachedObject::Pod(before)) = &change.before else { return false };
     let goes = match &change.after {

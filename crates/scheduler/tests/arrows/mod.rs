@@ -54,7 +54,7 @@ impl Crate {
         Self { sources, names }
     }
 
-    /// What goes against the order of the layers, one sentence each.
+    /// Returns the violations of the layers' order, one sentence each.
     pub(crate) fn faults(&self, layers: &[&str]) -> Vec<String> {
         let rank = |layer: &str| layers.iter().position(|known| *known == layer);
         let mut faults = BTreeSet::new();
