@@ -9,7 +9,7 @@ use super::{CachedObject, Interner, Labels, Node, NodeFields, PodFields, PodInfo
 
 /// What compiling an object needs and reports.
 pub(super) struct Compiler<'c> {
-    /// The revision of the version.
+    /// The revision that wrote the object.
     pub(crate) mod_revision: i64,
     /// The rules of the sums over pods and nodes.
     pub(crate) rules: &'c RequestRules,
@@ -20,7 +20,7 @@ pub(super) struct Compiler<'c> {
 }
 
 impl Compiler<'_> {
-    /// Parses an object, where that is not done yet, and compiles it.
+    /// Parses an object, unless it is parsed already, and compiles it.
     ///
     /// # Errors
     /// Why none of it can be read.
@@ -37,7 +37,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Returns the labels, which are all that is read of a namespace.
+/// Returns the labels, the only part of a namespace that is read.
 pub(super) fn namespace_labels(namespace: Namespace, compiler: &mut Compiler<'_>) -> Labels {
     compiler.interner.labels(namespace.metadata.labels.as_ref())
 }

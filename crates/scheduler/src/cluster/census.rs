@@ -1,4 +1,4 @@
-//! What a cluster's stored values say of it as a whole: versions of its parts, and how much is sealed with what.
+//! Counts over a cluster's stored values: versions of its parts, and how many values are encrypted how.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ pub struct Census {
     pub keys: u64,
     /// Nodes by their kubelet's version.
     pub kubelets: BTreeMap<String, u64>,
-    /// Who holds a scheduler's lease.
+    /// The holders of scheduler leases.
     pub schedulers: Vec<String>,
     /// Values by resource, scheme and name of the key (empty in plain text).
     seals: BTreeMap<(String, Scheme, String), u64>,
@@ -28,14 +28,14 @@ impl Census {
         }
     }
 
-    /// Takes a Node's word for its kubelet's version.
+    /// Counts a Node's kubelet version.
     pub fn add_node(&mut self, node: &Value) {
         if let Some(version) = node.pointer("/status/nodeInfo/kubeletVersion").and_then(Value::as_str) {
             *self.kubelets.entry(version.to_owned()).or_default() += 1;
         }
     }
 
-    /// Takes note of a Lease that schedulers elect their leader by.
+    /// Records a Lease by which schedulers elect their leader.
     pub fn add_scheduler_lease(&mut self, lease: &Value) {
         let text = |path: &str| lease.pointer(path).and_then(Value::as_str).filter(|text| !text.is_empty());
         if let (Some(name), Some(holder)) = (text("/metadata/name"), text("/spec/holderIdentity")) {
@@ -43,7 +43,7 @@ impl Census {
         }
     }
 
-    /// The resources of which at least one value is sealed: resource, scheme, name of the key, values; those in plain text too.
+    /// The resources of which at least one value is encrypted: resource, scheme, name of the key, number of values; those in plain text too.
     pub fn encrypted(&self) -> impl Iterator<Item = (&str, Scheme, &str, u64)> {
         let is_sealed = |resource: &str| self.seals.keys().any(|(other, scheme, _)| other == resource && *scheme != Scheme::Identity);
         let rows = self.seals.iter().filter(move |((resource, ..), _)| is_sealed(resource));

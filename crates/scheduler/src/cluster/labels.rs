@@ -30,7 +30,7 @@ impl Hash for Labels {
     }
 }
 
-/// The hash of labels, however they are kept.
+/// The hash of labels, however they are stored.
 fn hash_of<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> u64 {
     // The keys of the hash must be the same for all sets; the maps that use it add their own.
     let mut hasher = DefaultHasher::new();

@@ -9,7 +9,7 @@ use super::namespaced_name::{Named, NamespacedName};
 use super::unreadable::Unreadables;
 use super::{Listers, Unreadable};
 
-/// Objects of one kind by namespace (empty for cluster-scoped kinds) and name. A lookup that encounters one that cannot be read reports it to
+/// Objects of one kind by namespace (empty for cluster-scoped kinds) and name. A lookup of one that cannot be read is reported to
 /// [`super::unreadable::collect`].
 #[derive(Debug)]
 pub(crate) struct Lister<T> {
@@ -48,7 +48,7 @@ impl<T> Lister<T> {
         objects.take_while(move |((of, _), _)| **of == *namespace).map(|((_, name), object)| (name, object))
     }
 
-    /// Puts an object, or marks it as one that cannot be read, or deletes both; returns what was there.
+    /// Sets an object, or marks it as unreadable, or deletes both; returns what was there before.
     pub(super) fn set(
         &mut self,
         key: NamespacedName,

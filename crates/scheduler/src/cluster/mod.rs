@@ -1,4 +1,4 @@
-//! All objects at one revision, as a scheduler sees them: compiled once, indexed, changed key by key.
+//! All objects at one revision, as the scheduler's cache and snapshot hold them: compiled once, indexed, changed key by key.
 
 mod cached_object;
 mod census;

@@ -31,7 +31,7 @@ impl<'a> Borrow<dyn Named + 'a> for NamespacedName {
     }
 }
 
-// As the owned pair is hashed and compared: `Borrow` requires it.
+// Hashed and compared like the owned pair, as `Borrow` requires.
 impl Hash for dyn Named + '_ {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.namespace_and_name().hash(state);

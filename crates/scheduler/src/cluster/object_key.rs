@@ -1,4 +1,4 @@
-//! The names of objects that schedulers watch.
+//! Keys of the objects that schedulers watch.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub struct ObjectKey {
 }
 
 impl ObjectKey {
-    /// Parses what follows the prefix in a key of etcd, for example `pods/shop/web-0`; `None` for kinds no scheduler watches.
+    /// Parses what follows the prefix in a key of etcd, for example `pods/shop/web-0`; `None` for kinds that no scheduler watches.
     pub fn parse(path: &str) -> Option<Self> {
         let below = |kind: WatchedKind| path.strip_prefix(kind.storage_path())?.strip_prefix('/');
         let (kind, rest) = WatchedKind::ALL.iter().find_map(|kind| Some((*kind, below(*kind)?)))?;
@@ -27,7 +27,7 @@ impl ObjectKey {
         (!name.is_empty() && !name.contains('/')).then(|| Self { kind, namespace: namespace.into(), name: name.into() })
     }
 
-    /// Returns the key of an API object, by its `kind` and `metadata`; `None` for kinds no scheduler watches.
+    /// Returns the key of an API object, by its `kind` and `metadata`; `None` for kinds that no scheduler watches.
     pub fn of(object: &Value) -> Option<Self> {
         let kind = WatchedKind::ALL.iter().copied().find(|kind| object["kind"] == kind.name())?;
         let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().into();

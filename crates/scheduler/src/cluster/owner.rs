@@ -1,4 +1,4 @@
-//! Objects that own or front pods: what they select.
+//! Services and controllers of pods: their selectors.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Parsing ahead: one core parses the next objects while another loads the parsed ones into the state, which takes one at a time.
+//! Parses objects in advance: one core parses the next objects while another applies the parsed ones to the state, one at a time.
 
 use std::sync::mpsc;
 use std::thread;

@@ -1,4 +1,4 @@
-//! A version of an object on its way into the state: JSON text, bytes as they are stored, or parsed into the type of its kind.
+//! A version of an object before it is applied to the state: JSON text, stored bytes, or parsed as its kind.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::{NodeFields, PodFields, WatchedKind};
 
 /// A version of an object that is not compiled yet.
 pub enum RawObject<'a> {
-    /// The JSON the API server would return.
+    /// JSON as the API server returns it.
     Json(&'a [u8]),
     /// A value of etcd.
     Stored {
@@ -28,18 +28,18 @@ pub enum RawObject<'a> {
         /// The revision that wrote it.
         mod_revision: i64,
     },
-    /// Parsed already.
+    /// Already parsed.
     Parsed(Preparsed<'a>),
 }
 
-/// Why an object cannot be read, and what is known of it all the same.
+/// Why an object cannot be read, and what is still known of it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ParseError {
     /// Why, a fragment.
     pub(crate) why: String,
     /// The node a pod is on, if it can be read.
     pub(crate) node: Option<String>,
-    /// Whether it is a pod that is on no node, nominated to none, or finished.
+    /// Whether it is a pod that is not bound, not nominated, or finished.
     pub(crate) idle: bool,
 }
 
@@ -49,10 +49,10 @@ impl From<String> for ParseError {
     }
 }
 
-/// An object that was parsed already, which needs no state and can be done on another core; or why it cannot be read.
+/// An object parsed in advance, which needs no state and can be done on another core; or why it cannot be read.
 pub struct Preparsed<'a>(Result<ParsedObject<'a>, ParseError>);
 
-/// What objects of a kind are parsed as.
+/// The type that objects of a kind are parsed as.
 pub(super) trait FromRaw: Sized {
     /// Reads the object, whatever served version it was stored in.
     ///
@@ -90,12 +90,12 @@ impl<'a> RawObject<'a> {
         bytes.starts_with(b"k8s:enc:") || bytes.windows(text.len()).any(|window| window == text)
     }
 
-    /// Parses it as an object of `kind`, ahead of its use.
+    /// Parses it as an object of `kind`, in advance.
     pub fn parsed(self, kind: WatchedKind) -> Self {
         Self::Parsed(Preparsed(self.parse(kind)))
     }
 
-    /// Parses the object, whatever served version it was stored in: the fields a scheduler reads kept their names.
+    /// Parses the object, in whatever API version it was stored: the fields a scheduler reads kept their names.
     ///
     /// # Errors
     /// Why it cannot be read.
@@ -103,7 +103,7 @@ impl<'a> RawObject<'a> {
         if let Self::Parsed(Preparsed(parsed)) = self { parsed } else { ParsedObject::parse(self, kind) }
     }
 
-    /// Reads the object as `T`, whatever served version it was stored in.
+    /// Reads the object as `T`, in whatever API version it was stored.
     ///
     /// # Errors
     /// Why it cannot be read, a fragment.
@@ -111,12 +111,12 @@ impl<'a> RawObject<'a> {
         self.converted(|_| ())
     }
 
-    /// Reads the object as `T` as it is written, in whatever version.
+    /// Reads the object as `T` as it is stored, in whatever version.
     pub(super) fn fields<T: Deserialize<'a>>(self) -> Result<T, String> {
         self.first_or_again(|_| ())
     }
 
-    /// Reads an object of devices as v1 has it, and `older`, the fields that only an older version it is stored in has.
+    /// Reads a DRA object in the shape of v1, and `older`, the fields that only the older version it is stored in has.
     pub(super) fn versioned<T, A, O>(self, older: impl FnOnce(&Value) -> Option<O>) -> Result<Versioned<T, A, O>, String>
     where
         T: DeserializeOwned + k8s_openapi::Resource,
@@ -140,7 +140,7 @@ impl<'a> RawObject<'a> {
         Ok(Versioned { added: again.fields()?, ..self.versioned(older)? })
     }
 
-    /// Reads the object as `T`, where another version has fields elsewhere: `convert` puts them where `T` has them.
+    /// Reads the object as `T`, where another version has fields elsewhere: `convert` moves them.
     fn converted<T: DeserializeOwned + k8s_openapi::Resource>(self, convert: impl FnOnce(&mut Value)) -> Result<T, String> {
         self.first_or_again(|object| {
             convert(object);
@@ -151,7 +151,7 @@ impl<'a> RawObject<'a> {
         })
     }
 
-    /// The same once more, unless it was parsed already.
+    /// The same object once more, unless it was already parsed.
     fn again(&self) -> Option<Self> {
         match self {
             Self::Json(text) => Some(Self::Json(text)),
@@ -160,7 +160,7 @@ impl<'a> RawObject<'a> {
         }
     }
 
-    /// Reads the object as `T`; where that fails, by way of JSON with what is null made zero values, as the API server holds it.
+    /// Reads the object as `T`; where that fails, from JSON in which null is replaced by zero values, as the API server does.
     fn first_or_again<T: Deserialize<'a>>(self, mend: impl FnOnce(&mut Value)) -> Result<T, String> {
         let (error, object) = match self {
             Self::Json(text) => match serde_json::from_slice(text) {
@@ -194,7 +194,7 @@ pub(super) fn parse_node(raw: RawObject<'_>) -> Result<NodeFields<'_>, String> {
     is_of_kind("Node", &node.kind).map(|()| node)
 }
 
-/// What is known of a pod that cannot be read: where it is, if that much of it can be.
+/// What is known of a pod that cannot be read: its node, if that can be.
 fn unread_pod(why: String, again: Option<RawObject>) -> ParseError {
     let object: Option<Value> = again.and_then(|again| again.fields().ok());
     let Some(object) = object else { return why.into() };

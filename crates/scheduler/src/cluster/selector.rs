@@ -43,7 +43,7 @@ pub(crate) fn label_selector(selector: &LabelSelector, interner: &mut Interner) 
     Some(compiled)
 }
 
-/// One term of a node selector: its expressions look at labels, its fields at the node's name.
+/// One term of a node selector: its expressions match labels, its fields match the node's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct NodeSelectorTerm {
     /// Conditions on labels.
@@ -54,7 +54,7 @@ pub(crate) struct NodeSelectorTerm {
     pub(crate) error: Option<Arc<str>>,
     /// Whether the expressions parse, whatever the fields do.
     pub(crate) labels_parse: bool,
-    /// As it is written, where it does not parse.
+    /// The term as stored, where it does not parse.
     pub(crate) unparsed: Option<Arc<Value>>,
 }
 
@@ -78,7 +78,7 @@ impl NodeSelectorTerm {
         compiled
     }
 
-    /// Whether it says nothing at all, which matches no node.
+    /// Whether it is empty, which matches no node.
     pub(crate) fn is_empty(&self) -> bool {
         self.expressions.is_empty() && self.fields.is_empty() && self.error.is_none()
     }

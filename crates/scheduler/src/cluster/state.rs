@@ -1,4 +1,4 @@
-//! The objects alive at one revision, changed key by key; every change can be taken back.
+//! The objects that exist at one revision, changed key by key; every change can be undone.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -14,14 +14,14 @@ use super::{
     RawObject, RequestRules, Unreadable, WatchedKind, WeightedTerm,
 };
 
-/// A change that was made, with what it takes to undo it.
+/// A change that was applied, with the values needed to undo it.
 #[derive(Clone, Debug)]
 pub struct ObjectChange {
-    /// What changed.
+    /// The key.
     pub(crate) key: ObjectKey,
-    /// What it was.
+    /// The value before.
     pub(crate) before: Option<CachedObject>,
-    /// What it is.
+    /// The value after.
     pub(crate) after: Option<CachedObject>,
 }
 
@@ -79,7 +79,7 @@ impl ClusterState {
         self.nodes.iter().filter(|node| node.exists)
     }
 
-    /// Nodes that do not exist though pods say they run there: the scheduler's cache keeps them by name.
+    /// Nodes that do not exist although pods are bound to them: the scheduler's cache keeps them by name.
     pub(crate) fn absent_nodes(&self) -> impl Iterator<Item = &NodeInfo> {
         self.nodes.iter().filter(|node| !node.exists && !node.pods.is_empty())
     }
@@ -89,7 +89,7 @@ impl ClusterState {
         self.node_count
     }
 
-    /// Every node number ever given is below this.
+    /// An upper bound of all node numbers given so far.
     pub(crate) fn node_bound(&self) -> usize {
         self.nodes.len()
     }
@@ -123,25 +123,25 @@ impl ClusterState {
         self.pods.values()
     }
 
-    /// Pods that wait for a node they are nominated to, by namespace and name.
+    /// Pods that wait and are nominated to a node (`NominatedNodeName`), by namespace and name.
     pub fn nominated(&self) -> impl Iterator<Item = &Arc<PodInfo>> {
         self.unreadable_pods.report_placed();
         self.nominated.iter().filter_map(|key| self.pods.get(key))
     }
 
-    /// The groups of equal labels among the running pods of a namespace.
+    /// The groups of equal labels among the bound pods of a namespace.
     pub(crate) fn groups_in(&self, namespace: &str) -> impl Iterator<Item = &LabelGroup> {
         self.unreadable_pods.report_placed();
         self.index.groups_in(namespace)
     }
 
-    /// Namespaces that have running pods.
+    /// Namespaces that have bound pods.
     pub(crate) fn populated_namespaces(&self) -> impl Iterator<Item = &Arc<str>> {
         self.unreadable_pods.report_placed();
         self.index.namespaces()
     }
 
-    /// The affinity terms running pods carry, each with where.
+    /// The affinity terms of bound pods, each with the nodes.
     pub(crate) fn terms(&self) -> impl Iterator<Item = (&WeightedTerm, &NodeCounts)> {
         self.unreadable_pods.report_placed();
         self.index.terms()
@@ -152,7 +152,7 @@ impl ClusterState {
         self.listers.namespaces.get("", namespace).map(|labels| &**labels)
     }
 
-    /// The small kinds.
+    /// The listers of all kinds except pods and nodes.
     pub(crate) fn listers(&self) -> &Listers {
         &self.listers
     }
@@ -162,27 +162,27 @@ impl ClusterState {
         self.unreadable > 0
     }
 
-    /// Nodes that are there but cannot be read.
+    /// Nodes that exist but cannot be read.
     pub(crate) fn unreadable_nodes(&self) -> impl Iterator<Item = &Arc<Unreadable>> {
         self.unreadable_nodes.iter()
     }
 
-    /// Pods that are there but cannot be read.
+    /// Pods that exist but cannot be read.
     pub fn unreadable_pods(&self) -> impl Iterator<Item = &Arc<Unreadable>> {
         self.unreadable_pods.iter()
     }
 
-    /// What could not be read of the objects as they stand.
+    /// What could not be read of the current objects.
     pub fn problems(&self) -> impl Iterator<Item = &Problem> {
         self.problems.values().flatten()
     }
 
-    /// The keeper of shared strings, to compile objects that are not put.
+    /// The interner of shared strings, to compile objects that are not part of the state.
     pub fn interner(&mut self) -> &mut Interner {
         &mut self.interner
     }
 
-    /// Puts (or, with `None`, deletes) an object. One that cannot be read is kept as unreadable, and is among the problems.
+    /// Sets (or, with `None`, deletes) an object. One that cannot be read is kept as unreadable, and is among the problems.
     pub fn apply<'a>(&mut self, key: &ObjectKey, object: Option<impl Into<RawObject<'a>>>, mod_revision: i64) -> ObjectChange {
         if object.is_some() {
             self.problems.remove(key);
@@ -204,12 +204,12 @@ impl ClusterState {
         ObjectChange { key: key.clone(), before, after }
     }
 
-    /// Takes a change back; changes are taken back in the reverse of their order.
+    /// Undoes a change; changes are undone in the reverse of their order.
     pub(crate) fn undo(&mut self, change: &ObjectChange) {
         self.set(&change.key, change.before.clone());
     }
 
-    /// Puts a compiled object (or deletes it) and returns what was there.
+    /// Sets a compiled object (or deletes it) and returns the one from before.
     pub(crate) fn set(&mut self, key: &ObjectKey, stored: Option<CachedObject>) -> Option<CachedObject> {
         let before = self.put(key, stored);
         self.changes.record(key, before.as_ref());
@@ -229,18 +229,18 @@ impl ClusterState {
         before.or_else(|| marked.map(CachedObject::Unreadable))
     }
 
-    /// Returns the number of a node that some object named, existing or not.
+    /// Returns the number of a node that some object names, whether or not it exists.
     pub(crate) fn id_of(&self, name: &str) -> Option<NodeId> {
         self.node_ids.get(name).copied()
     }
 
-    /// Counts a node's images anew, as of now.
+    /// Counts a node's images as of now.
     pub(crate) fn count_images(&mut self, id: NodeId) {
         let slot = &mut self.nodes[id as usize];
         slot.image_states = self.images.states(&slot.node.images);
     }
 
-    /// Gives a node image counts of another moment.
+    /// Sets a node's image counts to those of another moment.
     pub(crate) fn set_image_states(&mut self, id: NodeId, states: Arc<[ImageState]>) {
         self.nodes[id as usize].image_states = states;
     }

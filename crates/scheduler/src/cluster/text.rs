@@ -1,4 +1,4 @@
-//! Text and maps of text, borrowed from the bytes they are read from wherever they lie there as they are.
+//! Text and maps of text, borrowed from the bytes they are parsed from wherever these contain them unescaped.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -96,7 +96,7 @@ impl<'de> Visitor<'de> for PairsVisitor {
             pairs.push(pair);
         }
         if !pairs.is_sorted_by(|a, b| a.0 < b.0) {
-            // Of equal keys the last one stays, as in a map.
+            // For duplicate keys the last one wins, as in a map.
             pairs.reverse();
             pairs.sort_by(|a, b| a.0.cmp(&b.0));
             pairs.dedup_by(|later, first| later.0 == first.0);

@@ -1,10 +1,10 @@
-//! Changes of a state that are taken back: what a plugin, a preemption or a remedy would meet if some objects were different.
+//! Temporary changes of a state, undone automatically: the state a plugin, a preemption or a remedy would see if some objects were different.
 
 use std::ops::{Deref, DerefMut};
 
 use super::{CachedObject, ClusterState, ObjectKey};
 
-/// A value that has a state to change.
+/// A value that owns a state.
 pub(crate) trait HasState {
     /// Returns the state.
     fn state_mut(&mut self) -> &mut ClusterState;
@@ -16,9 +16,9 @@ impl HasState for ClusterState {
     }
 }
 
-/// Takes back every change of the state that is made while it lives, in the reverse of their order, when it is dropped.
+/// Undoes every change of the state that is made while it lives, in reverse order, when it is dropped.
 ///
-/// The owner of the state is reached through it. Logs nest: what an inner one keeps, the next outer one takes back.
+/// The owner of the state is accessed through it. Logs nest: the next outer log undoes what an inner one keeps.
 #[must_use]
 pub(crate) struct UndoLog<'o, O: HasState> {
     owner: &'o mut O,
@@ -34,7 +34,7 @@ impl<'o, O: HasState> UndoLog<'o, O> {
         Self { owner, start, kept: false }
     }
 
-    /// Ends the log without taking its changes back.
+    /// Ends the log without undoing its changes.
     pub(crate) fn keep(mut self) {
         self.kept = true;
     }
@@ -65,7 +65,7 @@ impl<O: HasState> Drop for UndoLog<'_, O> {
     }
 }
 
-/// The changes that open logs take back, each as what was there before.
+/// The changes that open logs undo, each with the value before.
 #[derive(Debug, Default)]
 pub(super) struct RecordedChanges {
     recorded: Vec<(ObjectKey, Option<CachedObject>)>,

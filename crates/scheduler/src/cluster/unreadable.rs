@@ -1,4 +1,4 @@
-//! Objects that exist but cannot be read. A lookup that encounters one reports it to the innermost [`collect`], so that no plugin takes it for absent.
+//! Objects that exist but cannot be read. A lookup of one is reported to the innermost [`collect`], so that no plugin takes it for absent.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -17,16 +17,16 @@ pub struct Problem {
     pub what: String,
 }
 
-/// An object that is there but cannot be read as its kind.
+/// An object that exists but cannot be read as its kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unreadable {
     /// Which object.
     pub key: ObjectKey,
     /// Why it cannot be read, a fragment.
     pub(crate) why: Arc<str>,
-    /// The node a pod is on, as far as that much of it can be read.
+    /// The node of a pod, if that can be read.
     pub(crate) node: Option<Arc<str>>,
-    /// Whether it is a pod that is on no node, nominated to none, or finished: other pods are scheduled as if it were not there.
+    /// Whether it is a pod that is not bound, not nominated, or finished: other pods are scheduled as if it did not exist.
     pub idle: bool,
 }
 
@@ -39,7 +39,7 @@ impl fmt::Display for Unreadable {
 }
 
 impl Unreadable {
-    /// Whether it may run on `node`, as a pod that counts there.
+    /// Whether it may be a pod on `node`.
     pub fn may_be_on(&self, node: &str) -> bool {
         !self.idle && self.node.as_deref().is_none_or(|known| known == node)
     }
@@ -50,7 +50,7 @@ impl Unreadable {
 pub(super) struct Unreadables(BTreeMap<NamespacedName, Arc<Unreadable>>);
 
 impl Unreadables {
-    /// Puts one, or removes it; returns what was there.
+    /// Adds one, or removes it; returns the one from before.
     pub(super) fn set(&mut self, key: NamespacedName, unreadable: Option<Arc<Unreadable>>) -> Option<Arc<Unreadable>> {
         match unreadable {
             Some(unreadable) => self.0.insert(key, unreadable),
@@ -78,7 +78,7 @@ impl Unreadables {
         self.iter().for_each(report);
     }
 
-    /// Reports pods that may be on some node, or nominated to one.
+    /// Reports pods that may be bound or nominated to some node.
     pub(super) fn report_placed(&self) {
         self.iter().filter(|unreadable| !unreadable.idle).for_each(report);
     }

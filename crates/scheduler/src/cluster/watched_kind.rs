@@ -1,4 +1,4 @@
-//! The kinds a scheduler watches: a table with one row a kind. A row makes the kind, the ways its objects take into the state and their lister.
+//! The kinds a scheduler watches: a table with one row a kind. A row makes the kind, the parsing and caching of its objects, and their lister.
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ use super::{
     Slice, Unreadable, Workload,
 };
 
-/// Makes the kinds of a table whose rows read `Kind = "name in the API": type it is parsed as => lister: type it is cached as`, where that
-/// differs with `= function` that compiles it. Pods and nodes, which are no lister's, have no row.
+/// Makes the kinds of a table whose rows are `Kind = "name in the API": type it is parsed as => lister: type it is cached as`, followed, if that
+/// differs, by `= function` that compiles it. Pods and nodes, which have no lister, have no row.
 macro_rules! watched_kinds {
     ($($(#[$doc:meta])* $kind:ident = $name:literal: $parsed:ty => $lister:ident: $cached:ty $(= $compile:path)?;)*) => {
         /// The kinds a scheduler watches.
@@ -64,7 +64,7 @@ macro_rules! watched_kinds {
                 })
             }
 
-            /// Compiles the object; parts that cannot be read are named in the compiler's problems.
+            /// Compiles the object; parts that cannot be read are added to the compiler's problems.
             pub(super) fn compile(self, compiler: &mut Compiler<'_>) -> CachedObject {
                 match self {
                     Self::Pod(pod) => CachedObject::Pod(Arc::new(compiler.pod(&pod))),
@@ -78,7 +78,7 @@ macro_rules! watched_kinds {
         #[derive(Clone, Debug)]
         pub(crate) enum CachedObject {
             Pod(Arc<PodInfo>),
-            /// With the image counts frozen at its write; `None`: to be counted when it is put.
+            /// With the image counts as of its write; `None`: counted when it is set.
             Node(Arc<Node>, Option<Arc<[ImageState]>>),
             $($kind(Arc<$cached>),)*
             /// An object of any kind that exists but cannot be read.
@@ -102,7 +102,7 @@ macro_rules! watched_kinds {
                 found
             }
 
-            /// Puts an object, or marks it as one that cannot be read, or deletes both; returns what was there.
+            /// Sets an object, or marks it as unreadable, or deletes both; returns what was there before.
             pub(super) fn set(
                 &mut self,
                 key: &ObjectKey,
@@ -163,7 +163,7 @@ watched_kinds! {
     CsiNode = "CSINode": CSINode => csi_nodes: CSINode;
     /// CSI drivers.
     CsiDriver = "CSIDriver": CSIDriver => csi_drivers: CSIDriver;
-    /// Free storage by topology.
+    /// Storage capacity by topology.
     CsiStorageCapacity = "CSIStorageCapacity": CSIStorageCapacity => csi_capacities: CSIStorageCapacity;
     /// Attached volumes.
     VolumeAttachment = "VolumeAttachment": VolumeAttachment => volume_attachments: VolumeAttachment;
@@ -177,7 +177,7 @@ watched_kinds! {
     DeviceClass = "DeviceClass": Class => device_classes: Class;
     /// Classes of claims, up to 1.30.
     ResourceClass = "ResourceClass": ResourceClass => resource_classes: ResourceClass;
-    /// What scheduler and drivers negotiate about a pod, in 1.26.
+    /// The negotiation of scheduler and drivers about a pod, in 1.26.
     PodScheduling = "PodScheduling": PodSchedulingContext => pod_schedulings: PodSchedulingContext;
     /// The same from 1.27 to 1.31.
     PodSchedulingContext = "PodSchedulingContext": PodSchedulingContext => pod_scheduling_contexts: PodSchedulingContext;

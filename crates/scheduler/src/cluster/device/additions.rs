@@ -19,7 +19,7 @@ pub(crate) struct SliceAdditions {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct SliceSpecAdditions {
-    /// What the node has nothing to do with for these devices.
+    /// Operations that the node skips for these devices.
     #[serde(deserialize_with = "or_default")]
     pub(crate) skip_node_operations: Vec<String>,
     /// To devices, in their order.
@@ -31,10 +31,10 @@ pub(crate) struct SliceSpecAdditions {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct DeviceAdditions {
-    /// To what it consumes of counters, in its order.
+    /// For each of its consumed counters, in order.
     #[serde(deserialize_with = "or_default")]
     pub(crate) consumes_counters: Vec<ConsumptionAdditions>,
-    /// What it takes of the node, by the name of the node's resource.
+    /// What it consumes of the node, by the name of the node's resource.
     #[serde(deserialize_with = "or_default")]
     pub(crate) node_allocatable_resources: BTreeMap<String, NodeAllocatableResource>,
 }
@@ -48,17 +48,17 @@ pub(crate) struct ConsumptionAdditions {
     pub(crate) compatibility_groups: Vec<String>,
 }
 
-/// What a device takes of one of the node's resources.
+/// What a device consumes of one of the node's resources.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct NodeAllocatableResource {
-    /// What it stands for itself.
+    /// The amount it represents itself.
     pub(crate) mapping: Option<NodeAllocatableMapping>,
-    /// What it needs beside.
+    /// The amount it needs in addition.
     pub(crate) overhead: Option<NodeAllocatableOverhead>,
 }
 
-/// How much of a resource a device stands for.
+/// How much of a resource a device represents.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct NodeAllocatableMapping {
@@ -70,7 +70,7 @@ pub(crate) struct NodeAllocatableMapping {
     pub(crate) device_multiplier: Option<Quantity>,
 }
 
-/// What a device needs beside itself.
+/// What a device needs in addition to itself.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct NodeAllocatableOverhead {
@@ -96,12 +96,12 @@ pub struct ClaimAdditions {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct ClaimSpecAdditions {
-    /// To what they ask for.
+    /// To their requests.
     #[serde(deserialize_with = "or_default")]
     pub(crate) devices: RequestsAdditions,
 }
 
-/// What was added to what claims ask for.
+/// What was added to the requests of claims.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct RequestsAdditions {
@@ -110,7 +110,7 @@ pub(crate) struct RequestsAdditions {
     pub(crate) requests: Vec<RequestAdditions>,
 }
 
-/// What was added to requests.
+/// What was added to a request.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct RequestAdditions {
@@ -123,7 +123,7 @@ pub(crate) struct RequestAdditions {
     /// To alternatives.
     #[serde(deserialize_with = "or_default")]
     pub(crate) first_available: Vec<RequestAdditions>,
-    /// Attributes that expressions make, of an alternative.
+    /// Derived attributes of an alternative.
     #[serde(deserialize_with = "or_default")]
     pub(crate) derived_attributes: Vec<DerivedAttribute>,
 }
@@ -132,12 +132,12 @@ pub(crate) struct RequestAdditions {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct WayAdditions {
-    /// Attributes that expressions make.
+    /// Derived attributes.
     #[serde(deserialize_with = "or_default")]
     pub(crate) derived_attributes: Vec<DerivedAttribute>,
 }
 
-/// An attribute that an expression makes of a device's others.
+/// An attribute that a CEL expression derives from a device's other attributes.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct DerivedAttribute {
@@ -153,12 +153,12 @@ pub(crate) struct DerivedAttribute {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct ClaimStatusAdditions {
-    /// To what they were given.
+    /// To their allocations.
     #[serde(deserialize_with = "or_default")]
     pub(crate) allocation: AllocationAdditions,
 }
 
-/// What was added to what claims were given.
+/// What was added to allocations.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct AllocationAdditions {
@@ -167,7 +167,7 @@ pub(crate) struct AllocationAdditions {
     pub(crate) devices: ResultsAdditions,
 }
 
-/// What was added to devices claims were given.
+/// What was added to allocated devices.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct ResultsAdditions {
@@ -176,16 +176,16 @@ pub(crate) struct ResultsAdditions {
     pub(crate) results: Vec<ResultAdditions>,
 }
 
-/// What was added to a device a claim was given.
+/// What was added to an allocated device.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ResultAdditions {
-    /// What the node has nothing to do with.
+    /// Operations that the node skips.
     #[serde(deserialize_with = "or_default")]
     pub(crate) skip_node_operations: Vec<String>,
 }
 
-/// The API server writes what is not there as null where it is a list.
+/// The API server writes an absent list as null.
 fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }

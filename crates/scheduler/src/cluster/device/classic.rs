@@ -11,17 +11,17 @@ use crate::cluster::raw_object::{FromRaw, RawObject};
 
 use super::named_resources::StructuredData;
 
-/// What a claim of these releases has beside the fields it has in v1.
+/// What a claim of these releases has besides the fields of v1.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct DriverClaim {
-    /// What is wanted.
+    /// Its spec.
     pub(crate) spec: DriverClaimSpec,
-    /// What was given.
+    /// Its status.
     pub(crate) status: DriverClaimStatus,
 }
 
-/// What a claim wants.
+/// The spec of such a claim.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
@@ -29,11 +29,11 @@ pub(crate) struct DriverClaimSpec {
     pub(crate) resource_class_name: String,
     pub(crate) parameters_ref: Option<ParametersReference>,
     pub(crate) allocation_mode: String,
-    /// In 1.31, the driver that allocates the claim; none: the scheduler does.
+    /// In 1.31, the driver that allocates the claim; empty: the scheduler does.
     pub(crate) controller: String,
 }
 
-/// What a claim has.
+/// The status of such a claim.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
@@ -51,7 +51,7 @@ pub(crate) struct DriverAllocation {
     pub(crate) resource_handles: Vec<ResourceHandle>,
 }
 
-/// What a driver was told about an allocation.
+/// What a driver needs to know about an allocation.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
@@ -82,7 +82,7 @@ pub(crate) struct ResourceClass {
     pub(crate) structured_parameters: bool,
 }
 
-/// What scheduler and drivers tell each other about a pod (in 1.26 named PodScheduling).
+/// How scheduler and drivers negotiate the node of a pod (in 1.26 named PodScheduling).
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
@@ -92,7 +92,7 @@ pub(crate) struct PodSchedulingContext {
     pub(crate) status: PodSchedulingContextStatus,
 }
 
-/// What the scheduler says.
+/// The scheduler's part.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
@@ -101,7 +101,7 @@ pub(crate) struct PodSchedulingContextSpec {
     pub(crate) potential_nodes: Vec<String>,
 }
 
-/// What the drivers say.
+/// The drivers' part.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
@@ -109,7 +109,7 @@ pub(crate) struct PodSchedulingContextStatus {
     pub(crate) resource_claims: Vec<ClaimSchedulingStatus>,
 }
 
-/// What a driver says of one claim of the pod.
+/// A driver's answer for one claim of the pod.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
@@ -127,12 +127,12 @@ pub(crate) struct ClassNodes {
     pub(crate) suitable_nodes: NodeSelector,
 }
 
-/// What a claim stored in an alpha version has beside its fields in v1.
+/// Returns what a claim stored in an alpha version has besides its fields in v1.
 pub(crate) fn of_claim(object: &Value) -> Option<DriverClaim> {
     is_alpha(object).then(|| DriverClaim::deserialize(object).ok())?
 }
 
-/// The nodes a class stored in an alpha version is for.
+/// Returns the nodes that a class stored in an alpha version is for.
 pub(crate) fn of_class(object: &Value) -> Option<ClassNodes> {
     let suitable = is_alpha(object) && object["spec"].get("suitableNodes").is_some_and(Value::is_object);
     suitable.then(|| ClassNodes::deserialize(&object["spec"]).ok())?

@@ -7,15 +7,15 @@ use ketcd_kube::api::resource::v1::{DeviceSelector, DeviceTaint};
 
 use crate::cluster::raw_object::{FromRaw, RawObject};
 
-/// A taint on all devices that a selector names.
+/// A taint on all devices that a selector matches.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct DeviceTaintRule {
-    /// What it says.
+    /// Its spec.
     pub(crate) spec: DeviceTaintRuleSpec,
 }
 
-/// What a device taint rule says.
+/// The spec of a device taint rule.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct DeviceTaintRuleSpec {
@@ -25,7 +25,7 @@ pub(crate) struct DeviceTaintRuleSpec {
     pub(crate) taint: DeviceTaint,
 }
 
-/// Devices by what identifies them; all that is given must be so.
+/// Selects devices; all fields given must match.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct DeviceTaintSelector {

@@ -25,7 +25,7 @@ pub(crate) struct DriverResult {
     pub(crate) named_resources: Option<Named>,
 }
 
-/// Something with a name.
+/// An object with a name.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
@@ -33,7 +33,7 @@ pub(crate) struct Named {
     pub(crate) name: String,
 }
 
-/// What a class says of its devices (1.30).
+/// The parameters of a class (1.30).
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
@@ -59,7 +59,7 @@ pub(crate) struct NamedResourcesSelector {
     pub(crate) selector: String,
 }
 
-/// What a claim asks for (1.30).
+/// The parameters of a claim (1.30).
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
@@ -68,7 +68,7 @@ pub(crate) struct ResourceClaimParameters {
     pub(crate) driver_requests: Vec<DriverRequests>,
 }
 
-/// What a claim asks of one driver.
+/// The requests of a claim to one driver.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
@@ -112,7 +112,7 @@ pub(crate) struct NamedResource {
     pub(crate) attributes: Vec<NamedAttribute>,
 }
 
-/// What is said of it.
+/// One attribute of it.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]

@@ -1,4 +1,4 @@
-//! What devices that a pod's claims have take of the node's own resources (DRANodeAllocatableResources, since 1.36).
+//! What the devices of a pod's claims consume of the node's own resources (DRANodeAllocatableResources, since 1.36).
 //! Sources: `NodeAllocatableResourceClaimStatus` of `api/core/v1/types.go` (1.36, 1.37), `component-helpers/resource/helpers.go`.
 
 use std::sync::Arc;
@@ -10,23 +10,23 @@ use crate::cluster::pod::spec::{compiled, resource_list};
 use crate::cluster::resource::list::{ResourceList, add_all};
 use crate::cluster::{Interner, Pairs, PodInfo, RequestRules, Text};
 
-/// What the devices of one claim take for one pod: an entry of `status.nodeAllocatableResourceClaimStatuses`.
+/// What the devices of one claim consume for one pod: an entry of `status.nodeAllocatableResourceClaimStatuses`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NodeAllocatableClaim {
     /// The claim's name.
     pub(crate) claim: Arc<str>,
     /// The containers that name the claim, each as often as it does.
     pub(crate) containers: Vec<Arc<str>>,
-    /// What the devices stand for themselves: `mapping`, in 1.36 `resources`.
+    /// What the devices represent themselves: `mapping`, in 1.36 `resources`.
     pub(crate) mapped: ResourceList,
-    /// What they need beside, once: `overhead[].perPod`.
+    /// What they need in addition, once: `overhead[].perPod`.
     pub(crate) per_pod: ResourceList,
-    /// What they need beside for each of the containers: `overhead[].perContainer`.
+    /// What they need in addition for each container: `overhead[].perContainer`.
     pub(crate) per_container: ResourceList,
 }
 
 impl NodeAllocatableClaim {
-    /// Compiles an entry. What cannot be read is named in `problems`.
+    /// Compiles an entry. What cannot be read is added to `problems`.
     pub(crate) fn compile(entry: &NodeAllocatableClaimFields, interner: &mut Interner, problems: &mut Vec<String>) -> Self {
         const PLACE: &str = "status.nodeAllocatableResourceClaimStatuses";
         let mut listed = |name: &Option<Text>, quantity: &Option<Text>| {
@@ -48,7 +48,7 @@ impl NodeAllocatableClaim {
         }
     }
 
-    /// All it takes of the node.
+    /// Everything it consumes of the node.
     pub(crate) fn total(&self) -> ResourceList {
         let mut total = self.mapped.clone();
         add_all(&mut total, &self.per_pod);
@@ -58,7 +58,7 @@ impl NodeAllocatableClaim {
         total
     }
 
-    /// What one of its containers may use of it (`GetContainerDRAAllocations`).
+    /// How much of it one of its containers may use (`GetContainerDRAAllocations`).
     pub(crate) fn of_container(&self, name: &str) -> ResourceList {
         let mut total = ResourceList::new();
         if self.containers.iter().any(|container| **container == *name) {
@@ -70,7 +70,7 @@ impl NodeAllocatableClaim {
     }
 }
 
-/// An entry of `status.nodeAllocatableResourceClaimStatuses`, as it is written.
+/// An entry of `status.nodeAllocatableResourceClaimStatuses`, as stored.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "the fields' own names")]
@@ -113,20 +113,20 @@ pub(crate) struct OverheadFields<'a> {
 }
 
 impl RequestRules {
-    /// Adds what the pod's devices take, where that counts (`addDRANodeAllocatableClaimResources`).
+    /// Adds what the pod's devices consume, where that counts (`addDRANodeAllocatableClaimResources`).
     pub(in crate::cluster) fn add_devices(&self, pod: &PodInfo, total: &mut ResourceList) {
         for taking in pod.node_allocatable_claims.iter().filter(|_| self.devices) {
             add_all(total, &taking.total());
         }
     }
 
-    /// What a pod that is yet to be placed asks for with what its devices would take.
+    /// The requests of a pod yet to be scheduled, together with what its devices would consume.
     pub(crate) fn with_devices(&self, pod: &PodInfo) -> ResourceList {
         self.aggregate(pod, NO_DEFAULTS, false)
     }
 
-    /// The limits of the pod's containers together with what its devices take, as far as these are huge pages: others are no part of them
-    /// where no container is limited (`AggregateContainerLimits`).
+    /// The huge-page limits of the pod's containers together with what its devices consume; other resources are not part of them where no container
+    /// has limits (`AggregateContainerLimits`).
     pub(crate) fn huge_page_limits(&self, pod: &PodInfo) -> ResourceList {
         let mut total = self.sum(pod, |container, _| container.limits.clone());
         self.add_devices(pod, &mut total);

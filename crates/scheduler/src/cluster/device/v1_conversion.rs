@@ -1,12 +1,13 @@
-//! ResourceClaims and ResourceSlices as they were stored before `resource.k8s.io/v1` (1.34): what v1 has elsewhere is put there.
-//! Sources: `api/resource/v1alpha2/types.go` (1.27–1.30; 1.26's v1alpha1 is alike), `v1alpha3/types.go` (1.31), `v1beta1/types.go` (1.32, 1.33); `v1beta2` has the fields of v1.
+//! Converts ResourceClaims and ResourceSlices stored before `resource.k8s.io/v1` (1.34) to the shape of v1.
+//! Sources: `api/resource/v1alpha2/types.go` (1.27–1.30; 1.26's v1alpha1 is the same), `v1alpha3/types.go` (1.31), `v1beta1/types.go` (1.32, 1.33);
+//! `v1beta2` has the fields of v1.
 
 use serde_json::{Map, Value, json};
 
-/// What a v1 request has in `exactly`.
+/// The fields that a v1 request has in `exactly`.
 const EXACTLY: [&str; 7] = ["deviceClassName", "selectors", "allocationMode", "count", "adminAccess", "tolerations", "capacity"];
 
-/// Brings a claim or slice of any version into the shape of v1.
+/// Converts a claim or slice of any version to the shape of v1.
 pub(in crate::cluster) fn to_v1(object: &mut Value) {
     if let Some(allocation) = object.pointer_mut("/status/allocation").and_then(Value::as_object_mut)
         && let Some(nodes) = allocation.remove("availableOnNodes")
@@ -33,7 +34,7 @@ fn request(request: &mut Map<String, Value>) {
     }
 }
 
-/// Up to v1beta1 what is said of a device is in `basic`, and in 1.31 capacities are plain quantities.
+/// Up to v1beta1 the fields of a device are in `basic`, and in 1.31 capacities are plain quantities.
 fn device(device: &mut Map<String, Value>) {
     if let Some(Value::Object(basic)) = device.remove("basic") {
         device.extend(basic);

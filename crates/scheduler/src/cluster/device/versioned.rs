@@ -1,4 +1,4 @@
-//! Objects of devices with the fields of all versions: those of `resource.k8s.io/v1`, those a later release added, those only older ones had.
+//! DRA objects with the fields of all versions: those of `resource.k8s.io/v1`, those a later release added, those only older versions had.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The fields of a Node that some plugin reads, borrowed from the bytes of the node: every node is written again and again.
+//! The fields of a Node that some plugin reads, borrowed from the stored bytes: nodes are written very often.
 
 use serde::Deserialize;
 
@@ -9,7 +9,7 @@ use crate::cluster::{Pairs, Text};
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct NodeFields<'a> {
-    /// `kind`; empty where it is not said.
+    /// `kind`; empty where it is absent.
     #[serde(borrow)]
     pub(crate) kind: Text<'a>,
     /// `metadata`.
@@ -63,7 +63,7 @@ pub(crate) struct NodeStatusFields<'a> {
     pub(crate) node_info: Option<NodeInfoFields<'a>>,
 }
 
-/// An image that a node holds.
+/// An image that a node has.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "the fields' own names")]

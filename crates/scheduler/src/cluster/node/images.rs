@@ -1,4 +1,4 @@
-//! Which nodes hold which images, as the scheduler's cache counts them.
+//! Which nodes have which images, as the scheduler's cache counts them.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(in crate::cluster) struct Images {
 }
 
 impl Images {
-    /// Takes a node's images out.
+    /// Removes a node's images.
     pub(in crate::cluster) fn remove(&mut self, node: NodeId, images: &[(Arc<str>, i64)]) {
         for (name, _) in images {
             if let Some((_, nodes)) = self.by_name.get_mut(name) {
@@ -35,14 +35,14 @@ impl Images {
         }
     }
 
-    /// Puts a node's images in.
+    /// Adds a node's images.
     pub(in crate::cluster) fn add(&mut self, node: NodeId, images: &[(Arc<str>, i64)]) {
         for (name, size) in images {
             self.by_name.entry(name.clone()).or_insert_with(|| (*size, BTreeSet::new())).1.insert(node);
         }
     }
 
-    /// The states of a node's images as of this moment, sorted by name.
+    /// The states of a node's images as of now, sorted by name.
     pub(in crate::cluster) fn states(&self, images: &[(Arc<str>, i64)]) -> Arc<[ImageState]> {
         let known = images.iter().filter_map(|(name, _)| Some((name, self.by_name.get(name)?)));
         let mut states: Vec<_> =

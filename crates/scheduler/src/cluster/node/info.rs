@@ -1,4 +1,4 @@
-//! A node, its pods and what they take of it.
+//! A node, its pods and what they request of it.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -71,13 +71,13 @@ pub struct NodeInfo {
     pub(crate) exists: bool,
     /// Images with the counts frozen when this node was last written.
     pub(crate) image_states: Arc<[ImageState]>,
-    /// Its pods, finished ones left out, in order of arrival.
+    /// Its pods, except finished ones, in order of arrival.
     pub pods: Vec<Arc<PodInfo>>,
-    /// What its pods take.
+    /// What its pods request.
     pub(crate) requested: Resources,
-    /// CPU its pods take with the defaults of scores, in thousandths.
+    /// CPU its pods request with the defaults for scores (`NonZeroRequested`), in thousandths.
     pub(crate) non_zero_cpu: i64,
-    /// Memory its pods take with the defaults of scores, in bytes.
+    /// Memory its pods request with the defaults for scores (`NonZeroRequested`), in bytes.
     pub(crate) non_zero_memory: i64,
     /// Host ports that count as free though a pod has them: see [`NodeInfo::simulate_remove`].
     pub(in crate::cluster) freed_ports: Vec<HostPort>,
@@ -91,7 +91,7 @@ impl Deref for NodeInfo {
 }
 
 impl NodeInfo {
-    /// Adds a pod and what it takes.
+    /// Adds a pod and its requests.
     pub fn add_pod(&mut self, pod: Arc<PodInfo>, rules: &RequestRules) {
         let resource = rules.pod_resource(&pod);
         self.requested.add(&resource.requests);
@@ -101,7 +101,7 @@ impl NodeInfo {
         self.pods.push(pod);
     }
 
-    /// Takes a pod off the node; whether it was there.
+    /// Removes a pod; returns whether it was there.
     pub(crate) fn remove_pod(&mut self, pod: &PodInfo, rules: &RequestRules) -> bool {
         let Some(at) = self.pods.iter().position(|known| known.name == pod.name && known.namespace == pod.namespace) else { return false };
         let known = self.pods.remove(at);
@@ -112,33 +112,33 @@ impl NodeInfo {
         true
     }
 
-    /// Takes a pod off as preemption tries it: upstream keeps host ports as a set (`HostPortInfo.Remove`), so that the pod's ports count as free
-    /// though one that stays has them too, until a pod with them comes.
+    /// Removes a pod as a preemption dry run does: upstream keeps host ports as a set (`HostPortInfo.Remove`), so that the pod's ports count as free
+    /// even if another pod has them too, until a pod with them is added.
     pub(crate) fn simulate_remove(&mut self, pod: &PodInfo, rules: &RequestRules, with_sidecars: bool) {
         self.freed_ports.extend(host_ports(pod, with_sidecars).cloned());
         self.remove_pod(pod, rules);
     }
 
-    /// Adds a pod, whose host ports are taken from then on.
+    /// Adds a pod, whose host ports are in use from then on.
     pub(crate) fn simulate_add(&mut self, pod: Arc<PodInfo>, rules: &RequestRules, with_sidecars: bool) {
         self.freed_ports.retain(|freed| !host_ports(&pod, with_sidecars).any(|port| port == freed));
         self.add_pod(pod, rules);
     }
 
-    /// The host ports in use, by which pod; sidecars' where `with_sidecars`.
+    /// The host ports in use, each with its pod; sidecars' where `with_sidecars`.
     pub(crate) fn used_ports(&self, with_sidecars: bool) -> impl Iterator<Item = (&HostPort, &Arc<PodInfo>)> {
         let ports = self.pods.iter().flat_map(move |pod| host_ports(pod, with_sidecars).map(move |port| (port, pod)));
         ports.filter(|(port, _)| !self.freed_ports.contains(port))
     }
 }
 
-/// The host ports a pod wants; its sidecars' too where `with_sidecars`.
+/// The host ports a pod requests; its sidecars' too where `with_sidecars`.
 pub(crate) fn host_ports(pod: &PodInfo, with_sidecars: bool) -> impl Iterator<Item = &HostPort> {
     pod.spec.host_ports.iter().chain(pod.spec.sidecar_host_ports.iter().filter(move |_| with_sidecars))
 }
 
 impl Node {
-    /// Compiles a node. What cannot be read is named in `problems`; the rest counts.
+    /// Compiles a node. What cannot be read is added to `problems`; the rest counts.
     pub(crate) fn compile(
         node: &NodeFields,
         mod_revision: i64,

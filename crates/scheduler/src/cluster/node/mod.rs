@@ -1,4 +1,4 @@
-//! Nodes: what is read of them, what they are compiled to with the pods on them, and the images they hold.
+//! Nodes: their fields, their compiled form with the pods on them, and their images.
 
 pub(super) mod fields;
 pub(super) mod images;

@@ -8,33 +8,33 @@ use ketcd_kube::is_label_value;
 
 use crate::cluster::{Interner, Labels, Selector, label_selector};
 
-/// One term: pods it selects, and the topology within which it counts them.
+/// A term: the pods it selects, and the topology in which it counts them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct AffinityTerm {
-    /// The node label that makes the topology's domains.
+    /// The node label whose values are the topology's domains.
     pub(crate) topology_key: Arc<str>,
-    /// The pods meant; `None` matches nothing.
+    /// The pods it selects; `None` matches nothing.
     pub(crate) selector: Option<Selector>,
-    /// How many of the selector's first requirements are written as matchLabels.
+    /// How many of the selector's first requirements come from matchLabels.
     pub(crate) match_labels: usize,
-    /// The same of the selector of namespaces.
+    /// The same for the namespace selector.
     pub(crate) match_namespace_labels: usize,
-    /// The namespaces listed, as written.
+    /// The namespaces listed.
     pub(crate) namespaces: Vec<Arc<str>>,
     /// Selects namespaces by their labels; `None` where the field is absent (an empty selector means all).
     pub(crate) namespace_selector: Option<Selector>,
-    /// The namespace of the pod that carries the term.
+    /// The namespace of the pod that has the term.
     pub(crate) owner_namespace: Arc<str>,
 }
 
-/// What a release makes of `namespaceSelector` (`framework/types.go` AffinityTerm).
+/// How a release treats `namespaceSelector` (`framework/types.go` AffinityTerm).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NamespaceSelectors {
-    /// It does not know the field (up to 1.20): a term without a list means its owner's namespace.
+    /// The field is not known (up to 1.20): a term without a list selects its pod's namespace.
     Unknown,
-    /// It knows the field but its gate is off (1.21): a term with a selector and no list means no namespace.
+    /// The field is known but its gate is off (1.21): a term with a selector and no list selects no namespace.
     Ignored,
-    /// It selects.
+    /// The field is honored.
     Honored,
 }
 
@@ -52,7 +52,7 @@ impl AffinityTerm {
         }
     }
 
-    /// Whether the term means pods of `namespace`, whose labels are `labels` (`None`: the Namespace is not known).
+    /// Whether the term selects pods of `namespace`, whose labels are `labels` (`None`: the Namespace is not known).
     pub(crate) fn matches_namespace(&self, namespace: &str, labels: Option<&Labels>, selectors: NamespaceSelectors) -> bool {
         let known = self.namespace_selector.as_ref().filter(|_| selectors != NamespaceSelectors::Unknown);
         if self.namespaces.is_empty() && known.is_none() {
@@ -63,13 +63,13 @@ impl AffinityTerm {
             || selector.is_some_and(|selector| selector.is_empty() || labels.is_some_and(|labels| selector.matches(labels)))
     }
 
-    /// Whether all its selectors name values that a label can have: upstream does not parse others.
+    /// Whether all values of its selectors are valid label values: upstream does not parse others.
     pub(crate) fn parses(&self) -> bool {
         let selectors = self.selector.iter().chain(&self.namespace_selector);
         selectors.flat_map(|selector| &selector.requirements).flat_map(|requirement| &requirement.values).all(|value| is_label_value(value))
     }
 
-    /// Whether the term selects pods of these labels.
+    /// Whether the term selects pods with these labels.
     pub(crate) fn matches_labels(&self, labels: &Labels) -> bool {
         self.selector.as_ref().is_some_and(|selector| selector.matches(labels))
     }
@@ -79,14 +79,14 @@ fn equalities(selector: Option<&LabelSelector>) -> usize {
     selector.map_or(0, |selector| selector.match_labels.iter().flatten().count())
 }
 
-/// What a pod says about other pods.
+/// A pod's affinity or anti-affinity to other pods.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct PodAffinity {
-    /// Whether the object is there at all, even empty.
+    /// Whether the object is present at all, even empty.
     pub(crate) present: bool,
     /// Terms that must hold.
     pub(crate) required: Vec<Arc<AffinityTerm>>,
-    /// Terms that count, with their weights.
+    /// Terms that count for scores, with their weights.
     pub(crate) preferred: Vec<(i32, Arc<AffinityTerm>)>,
     /// Whether a required term does not parse.
     unparsed_required: bool,
@@ -114,12 +114,12 @@ impl PodAffinity {
         Self { present: true, required, preferred, unparsed_required, unparsed_preferred }
     }
 
-    /// The required terms that count once the pod runs: none where one of them does not parse (`framework/types.go` getAffinityTerms, 1.19–).
+    /// The required terms that count once the pod runs: none if one of them does not parse (`framework/types.go` getAffinityTerms, 1.19–).
     pub(crate) fn required_of_running(&self) -> &[Arc<AffinityTerm>] {
         if self.unparsed_required { &[] } else { &self.required }
     }
 
-    /// The same of preferred terms.
+    /// The same for preferred terms.
     pub(crate) fn preferred_of_running(&self) -> &[(i32, Arc<AffinityTerm>)] {
         if self.unparsed_preferred { &[] } else { &self.preferred }
     }

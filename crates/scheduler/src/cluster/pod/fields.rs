@@ -1,5 +1,5 @@
-//! The fields of a Pod that some plugin reads, borrowed from the bytes of the pod: a large cluster has hundreds of thousands of them,
-//! and most of what a pod holds is never looked at.
+//! The fields of a Pod that some plugin reads, borrowed from the stored bytes: a large cluster has hundreds of thousands of pods, most of whose
+//! fields are never read.
 
 use serde::Deserialize;
 
@@ -12,7 +12,7 @@ use crate::cluster::{Pairs, Text};
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PodFields<'a> {
-    /// `kind`; empty where it is not said.
+    /// `kind`; empty where it is absent.
     #[serde(borrow)]
     pub(crate) kind: Text<'a>,
     /// `metadata`.
@@ -27,10 +27,10 @@ pub struct PodFields<'a> {
 }
 
 impl PodFields<'static> {
-    /// The fields of a pod in JSON.
+    /// Parses the fields of a pod from JSON.
     ///
     /// # Errors
-    /// One of them is not what it should be.
+    /// One of them has the wrong type.
     pub fn of(pod: serde_json::Value) -> serde_json::Result<Self> {
         Self::deserialize(pod)
     }
@@ -75,7 +75,7 @@ pub(crate) struct OwnerFields<'a> {
     pub(crate) controller: Option<bool>,
 }
 
-/// A Pod's `spec`. What few pods have is read into the API's own types.
+/// A Pod's `spec`. Fields that few pods have are parsed into the API's own types.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "the fields' own names")]
@@ -174,7 +174,7 @@ pub(crate) struct PortFields<'a> {
     pub(crate) protocol: Option<Text<'a>>,
 }
 
-/// Requests and limits, the amounts as they are written; claims of devices.
+/// Requests and limits, the amounts as text; claims of devices.
 #[derive(Clone, Debug, Default, Hash, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "the fields' own names")]
@@ -211,7 +211,7 @@ pub(crate) struct TolerationFields<'a> {
     pub(crate) value: Option<Text<'a>>,
 }
 
-/// A volume: the sources that some release's scheduler looks at.
+/// A volume: the sources that some release's scheduler reads.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "the fields' own names")]
@@ -233,7 +233,7 @@ pub(crate) struct VolumeFields<'a> {
     pub(crate) vsphere_volume: Option<core::VsphereVirtualDiskVolumeSource>,
 }
 
-/// A member of which only matters whether it is there.
+/// A field of which only its presence matters.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 pub(crate) struct Present {}
 
@@ -291,7 +291,7 @@ pub(crate) struct ConditionFields<'a> {
     pub(crate) type_: Option<Text<'a>>,
 }
 
-/// What the kubelet says of a container.
+/// The status of a container.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "the fields' own names")]
@@ -304,7 +304,7 @@ pub(crate) struct ContainerStatusFields<'a> {
     pub(crate) resources: Option<ResourceFields<'a>>,
 }
 
-/// The group of a workload that a pod is in (`spec.workloadRef`, 1.35).
+/// The pod group of a workload that a pod is in (`spec.workloadRef`, 1.35).
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct WorkloadReference {
@@ -324,11 +324,11 @@ pub(crate) struct PodClaimFields {
     pub(crate) name: String,
     pub(crate) resource_claim_name: Option<String>,
     pub(crate) resource_claim_template_name: Option<String>,
-    /// Where the two are up to 1.30.
+    /// Up to 1.30 both names are here.
     pub(crate) source: Option<PodClaimSource>,
 }
 
-/// Which claim it is.
+/// The names of a claim or template.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]

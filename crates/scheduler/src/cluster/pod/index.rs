@@ -1,5 +1,5 @@
-//! Pods by what other pods may ask of them: groups of equal labels, and the affinity terms pods carry.
-//! A question about 150,000 pods becomes one about a few thousand groups.
+//! Indices over pods for the plugins that count other pods: groups of equal labels, and the affinity terms of pods.
+//! A query over 150,000 pods becomes one over a few thousand groups.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::cluster::{AffinityTerm, Labels, NodeId, PodInfo};
 /// How many of something each node has; no entry means none.
 pub(crate) type NodeCounts = BTreeMap<NodeId, u32>;
 
-/// The running pods of one namespace that have the same labels and are all terminating, or all not.
+/// The bound pods of one namespace that have the same labels and are all terminating, or all not.
 #[derive(Debug)]
 pub(crate) struct LabelGroup {
     /// Their namespace.
@@ -18,7 +18,7 @@ pub(crate) struct LabelGroup {
     pub(crate) labels: Labels,
     /// Whether they are being deleted.
     pub(crate) terminating: bool,
-    /// Where they are.
+    /// How many of them are on each node.
     pub(crate) nodes: NodeCounts,
 }
 
@@ -53,7 +53,7 @@ pub(in crate::cluster) struct PodIndex {
 }
 
 impl PodIndex {
-    /// Counts a pod in on a node.
+    /// Adds a pod on a node.
     pub(in crate::cluster) fn add(&mut self, pod: &PodInfo, node: NodeId) {
         let groups = self.groups.entry(pod.namespace.clone()).or_default();
         let group = groups.entry((pod.labels.clone(), pod.terminating)).or_insert_with(|| LabelGroup {
@@ -68,7 +68,7 @@ impl PodIndex {
         }
     }
 
-    /// Counts a pod out again.
+    /// Removes a pod from a node.
     pub(in crate::cluster) fn remove(&mut self, pod: &PodInfo, node: NodeId) {
         if let Some(groups) = self.groups.get_mut(&pod.namespace) {
             let key = (pod.labels.clone(), pod.terminating);
@@ -94,18 +94,18 @@ impl PodIndex {
         self.groups.get(namespace).into_iter().flat_map(HashMap::values)
     }
 
-    /// Namespaces that have running pods.
+    /// Namespaces that have bound pods.
     pub(in crate::cluster) fn namespaces(&self) -> impl Iterator<Item = &Arc<str>> {
         self.groups.iter().filter(|(_, groups)| !groups.is_empty()).map(|(namespace, _)| namespace)
     }
 
-    /// The terms running pods carry, each with where.
+    /// The terms that bound pods have, each with the nodes of the pods.
     pub(in crate::cluster) fn terms(&self) -> impl Iterator<Item = (&WeightedTerm, &NodeCounts)> {
         self.terms.iter()
     }
 }
 
-/// Whether two versions of a pod are indexed alike.
+/// Whether two versions of a pod have the same index entries.
 pub(in crate::cluster) fn alike(a: &PodInfo, b: &PodInfo) -> bool {
     a.is_on_node() == b.is_on_node()
         && a.node_name == b.node_name
@@ -124,7 +124,7 @@ fn decrease(counts: &mut NodeCounts, node: NodeId) {
     }
 }
 
-/// The terms a running pod carries.
+/// The terms that a bound pod has.
 pub(in crate::cluster) fn terms(pod: &PodInfo) -> impl Iterator<Item = WeightedTerm> {
     let (affinity, anti) = (&pod.spec.pod_affinity, &pod.spec.pod_anti_affinity);
     let required =

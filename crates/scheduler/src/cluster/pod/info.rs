@@ -1,4 +1,4 @@
-//! A pod as the scheduler's cache holds it.
+//! A pod as the scheduler's cache holds it. Upstream: `framework.PodInfo`.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::cluster::{Interner, Labels, NodeAllocatableClaim, Pairs, PodFields, P
 /// Namespace and name.
 pub type PodKey = NamespacedName;
 
-/// A pod: what is its own, beside the template it shares.
+/// A pod: its own fields, and the template it shares. Upstream: `framework.PodInfo`.
 #[derive(Clone, Debug, Default)]
 pub struct PodInfo {
     /// Its namespace.
@@ -24,11 +24,11 @@ pub struct PodInfo {
     pub uid: Arc<str>,
     /// Its labels.
     pub(crate) labels: Labels,
-    /// What it shares with its siblings.
+    /// The part it shares with pods of the same template.
     pub spec: Arc<PodSpec>,
     /// `spec.nodeName`.
     pub node_name: Option<Arc<str>>,
-    /// `status.nominatedNodeName` (1.9: the annotation `scheduler.kubernetes.io/nominated-node-name`).
+    /// Upstream's NominatedNodeName: `status.nominatedNodeName` (1.9: the annotation `scheduler.kubernetes.io/nominated-node-name`).
     pub nominated_node_name: Option<Arc<str>>,
     /// Whether the phase is Succeeded or Failed: the scheduler no longer sees it.
     pub finished: bool,
@@ -40,15 +40,15 @@ pub struct PodInfo {
     pub created: Option<i64>,
     /// `status.startTime`, seconds since 1970.
     pub(crate) started: Option<i64>,
-    /// The condition PodScheduled, if it is written.
+    /// The condition PodScheduled, if it has one.
     pub(crate) scheduled: Option<Arc<ScheduledCondition>>,
-    /// What was allocated where that differs from what is requested.
+    /// Allocated resources that differ from the requested ones.
     pub(crate) allocations: Vec<Allocation>,
-    /// What its devices take of the node (`status.nodeAllocatableResourceClaimStatuses`).
+    /// What its devices consume of the node (`status.nodeAllocatableResourceClaimStatuses`).
     pub(crate) node_allocatable_claims: Vec<NodeAllocatableClaim>,
     /// Whether `status.resize` says that a resize is infeasible (read by 1.27 to 1.31).
     pub(crate) resize_infeasible: bool,
-    /// Whether the condition PodResizePending says so (read since 1.32).
+    /// Whether the condition PodResizePending has the reason Infeasible (read since 1.32).
     pub(crate) resize_pending_infeasible: bool,
     /// `status.resourceClaimStatuses`.
     pub(crate) claim_statuses: Vec<ClaimStatus>,
@@ -81,7 +81,7 @@ pub(crate) struct ClaimStatus {
 }
 
 impl PodInfo {
-    /// Compiles a pod. What cannot be read is named in `problems`; the rest counts.
+    /// Compiles a pod. What cannot be read is added to `problems`; the rest counts.
     pub fn compile(pod: &PodFields, mod_revision: i64, interner: &mut Interner, problems: &mut Vec<String>) -> Self {
         let (no_metadata, no_spec, no_status) = (MetadataFields::default(), SpecFields::default(), StatusFields::default());
         let metadata = pod.metadata.as_ref().unwrap_or(&no_metadata);
@@ -150,12 +150,12 @@ impl PodInfo {
         self.spec.controller.as_ref().is_some_and(|controller| &*controller.kind == "DaemonSet")
     }
 
-    /// Whether to delete it makes no room: a DaemonSet's pod comes back to its node, a static pod cannot be deleted.
+    /// Whether deleting it makes no room: a DaemonSet's pod is recreated on its node, a static pod cannot be deleted.
     pub(crate) fn returns_or_stays(&self) -> bool {
         self.mirror || self.is_of_daemon_set()
     }
 
-    /// Whether the scheduler counts it on the node it names.
+    /// Whether the scheduler counts it on its node.
     pub(crate) fn is_on_node(&self) -> bool {
         self.node_name.is_some() && !self.finished
     }
@@ -173,7 +173,7 @@ fn seconds(time: &Option<Text>) -> Option<i64> {
     time.as_ref()?.parse::<jiff::Timestamp>().ok().map(|time| time.as_second())
 }
 
-/// What the kubelet reports as allocated; left out where it says the same as the spec, unless the spec does not count.
+/// The resources that the kubelet reports as allocated; omitted where they equal the spec, unless the spec does not count.
 fn allocations(
     status: &StatusFields,
     spec: &PodSpec,

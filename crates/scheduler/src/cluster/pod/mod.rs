@@ -1,4 +1,4 @@
-//! Pods: what is read of them, what they are compiled to, what they request, and the indices over them.
+//! Pods: their fields, their compiled form, their requests, and the indices over them.
 
 pub(super) mod affinity;
 pub(super) mod fields;

@@ -1,4 +1,4 @@
-//! Groups of pods as far as schedulers read them, whatever version they are stored in.
+//! Pod groups as far as schedulers read them, in every version they are stored in.
 //! Sources: `api/scheduling/v1alpha1/types.go` (Workload, 1.35), `v1alpha2` (PodGroup, 1.36), `v1alpha3` and `v1beta1` (PodGroup,
 //! CompositePodGroup, 1.37).
 
@@ -18,30 +18,30 @@ pub(crate) struct GroupPolicy {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Gang {
-    /// How many pods must find nodes together; of a composite group, how many groups.
+    /// How many pods must be schedulable together; for a composite group, how many child groups.
     #[serde(alias = "minGroupCount")]
     pub(crate) min_count: usize,
 }
 
-/// A group of pods, as 1.36 and 1.37 have it, or a composite group: one of groups (1.37).
+/// A PodGroup (1.36, 1.37), or a CompositePodGroup (1.37).
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct PodGroup {
-    /// Who it is.
+    /// Its metadata.
     pub(crate) metadata: GroupMetadata,
-    /// What it says.
+    /// Its spec.
     pub(crate) spec: PodGroupSpec,
-    /// What became of its claims.
+    /// Its status.
     pub(crate) status: PodGroupStatus,
 }
 
-/// Who a group is.
+/// A group's metadata.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct GroupMetadata {
     /// Its uid.
     pub(crate) uid: String,
-    /// When it was created, by seconds in RFC 3339: such texts sort by time.
+    /// When it was created, in RFC 3339 with seconds: such texts sort by time.
     pub(crate) creation_timestamp: Option<String>,
 }
 
@@ -49,27 +49,27 @@ pub(crate) struct GroupMetadata {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct GroupClaim {
-    /// What pods call it.
+    /// Its name in the group.
     pub(crate) name: String,
-    /// The claim; otherwise one is made from a template.
+    /// The claim; `None`: it is created from a template.
     pub(crate) resource_claim_name: Option<String>,
 }
 
-/// What became of a group.
+/// A group's status.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct PodGroupStatus {
-    /// The claims made for it.
+    /// The claims created for it.
     pub(crate) resource_claim_statuses: Vec<GroupClaim>,
 }
 
-/// What a group says.
+/// A group's spec.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct PodGroupSpec {
     /// How its pods are scheduled.
     pub(crate) scheduling_policy: GroupPolicy,
-    /// Where its pods are to be together.
+    /// Topology constraints for its pods.
     pub(crate) scheduling_constraints: Option<GroupConstraints>,
     /// Whether its pods are evicted together.
     pub(crate) disruption_mode: Option<DisruptionMode>,
@@ -84,7 +84,7 @@ pub(crate) struct PodGroupSpec {
 }
 
 impl PodGroupSpec {
-    /// The label by whose value nodes are told apart: all pods of the group go to nodes of one value. Upstream reads the first constraint alone.
+    /// The label that makes placements: all pods of the group go to nodes with one value of it. Upstream reads the first constraint only.
     pub(crate) fn topology_key(&self) -> Option<&str> {
         self.scheduling_constraints.as_ref()?.topology.first().map(|constraint| constraint.key.as_str())
     }
@@ -99,11 +99,11 @@ impl PodGroupSpec {
     }
 }
 
-/// What a group asks of the nodes its pods are on.
+/// The scheduling constraints of a group.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct GroupConstraints {
-    /// Labels whose value must be the same.
+    /// Labels whose value must be the same on all nodes of the group.
     pub(crate) topology: Vec<GroupTopology>,
 }
 
@@ -115,7 +115,7 @@ pub(crate) struct GroupTopology {
     pub(crate) key: String,
 }
 
-/// Whether pods of a group are evicted one by one.
+/// Whether pods of a group are evicted one by one or together.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum DisruptionMode {
@@ -128,15 +128,15 @@ pub(crate) enum DisruptionMode {
     },
 }
 
-/// A workload, as 1.35 has it: with the groups in it.
+/// A workload of 1.35, with the groups in it.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Workload {
-    /// What it says.
+    /// Its spec.
     pub(crate) spec: WorkloadSpec,
 }
 
-/// What a workload says.
+/// A workload's spec.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct WorkloadSpec {

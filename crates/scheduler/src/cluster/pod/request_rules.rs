@@ -1,4 +1,4 @@
-//! What a pod asks for, summed by the rule of each release.
+//! A pod's requests, summed by the rules of each release.
 
 use std::borrow::Cow;
 
@@ -6,9 +6,9 @@ use super::requests::{ContainerRequests, PodResource};
 use crate::cluster::resource::list::{ResourceList, add_all, raise_all, set};
 use crate::cluster::{Amount, PodInfo, Resources};
 
-/// CPU that a container without a cpu request counts for in scores, in thousandths (`priorities/util/non_zero.go`, every release).
+/// CPU counted by scores for a container without a cpu request, in thousandths (`priorities/util/non_zero.go`, every release).
 pub(in crate::cluster) const DEFAULT_MILLI_CPU: i64 = 100;
-/// Memory that a container without a memory request counts for in scores, in bytes (the same file).
+/// Memory counted by scores for a container without a memory request, in bytes (the same file).
 pub(in crate::cluster) const DEFAULT_MEMORY: i64 = 200 * 1024 * 1024;
 
 /// Which of the rules for summing requests apply (scheduler-facing gates resolved).
@@ -16,24 +16,24 @@ pub(in crate::cluster) const DEFAULT_MEMORY: i64 = 200 * 1024 * 1024;
 /// `component-helpers/resource/helpers.go` (1.32–1.37).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestRules {
-    /// How the sums are made.
+    /// How the sums are computed.
     pub(crate) sums: RequestSums,
     /// Names with `kubernetes.io/` or `attachable-volumes-` are tracked (since 1.11); before, only `alpha.kubernetes.io/nvidia-gpu` is.
     pub(crate) native_scalars: bool,
-    /// A zero of an init container counts as a resource asked for (since 1.22; before, `SetMaxResource` took over only what was more).
+    /// A zero of an init container counts as a requested resource (since 1.22; before, `SetMaxResource` took only larger amounts).
     pub(crate) zero_scalars: bool,
-    /// Sidecars run beside the regular containers (since 1.28).
+    /// Sidecars are added to the regular containers (since 1.28).
     pub(crate) sidecars: bool,
-    /// For scores, sidecars on nodes are not added to the regular containers, and a candidate holding them gets the defaults as a whole
+    /// For scores, sidecars of pods on nodes are not added to the regular containers, and a candidate with sidecars gets the defaults as a whole
     /// (1.28–1.31).
     pub(crate) sidecars_scored_apart: bool,
-    /// The sums with defaults for scores of the incoming pod know the gates of pod-level resources and resizes (up to 1.32).
+    /// The sums with defaults for scores of the incoming pod respect the gates of pod-level resources and resizes (up to 1.32).
     pub(crate) gates_in_default_scores: bool,
-    /// What in-place resizes make of requests.
+    /// How in-place resizes change requests.
     pub(crate) resize: ResizeRules,
     /// `spec.overhead` counts (PodOverhead).
     pub(crate) overhead: bool,
-    /// Init containers count beyond what the filters ask for the incoming pod.
+    /// Init containers count in more than the filters' request of the incoming pod.
     pub(crate) init_containers: bool,
     /// `spec.resources` counts (PodLevelResources).
     pub(crate) pod_level: bool,
@@ -41,35 +41,35 @@ pub struct RequestRules {
     pub(crate) in_place: bool,
     /// The same for the pod's own resources (InPlacePodLevelResourcesVerticalScaling).
     pub(crate) pod_level_in_place: bool,
-    /// What the devices of pods on nodes take there counts (DRANodeAllocatableResources).
+    /// What the devices of pods consume on their nodes counts (DRANodeAllocatableResources).
     pub(crate) devices: bool,
     /// Ephemeral storage counts (LocalStorageCapacityIsolation, which schedulers ask for from 1.18 to 1.24).
     pub(crate) ephemeral_storage: bool,
 }
 
-/// How sums of requests are made.
+/// How requests are summed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RequestSums {
-    /// Each container is rounded by itself; of pods on nodes only the regular containers count (1.9–1.15).
+    /// Each container is rounded separately; of pods on nodes only the regular containers count (1.9–1.15).
     RegularContainers,
-    /// Each container is rounded by itself (1.16–1.26).
+    /// Each container is rounded separately (1.16–1.26).
     Containers,
     /// Amounts are added before they are rounded (`PodRequests`, since 1.27).
     Pods,
 }
 
-/// What in-place resizes make of requests.
+/// How in-place resizes change requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ResizeRules {
     /// Sidecars can be resized (since 1.33).
     pub(crate) sidecars: bool,
-    /// Which part of the status counts beside the spec.
+    /// Which part of the status counts besides the spec.
     pub(crate) status: ResizeStatus,
     /// Spec, allocation and status are each summed, and the largest sum counts (`AggregateContainerRequests`, since 1.37).
     pub(crate) largest_sum: bool,
 }
 
-/// The parts of a container's status that count beside its spec.
+/// The parts of a container's status that count besides its spec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ResizeStatus {
     /// `allocatedResources` (up to 1.31).
@@ -120,7 +120,7 @@ impl RequestRules {
         resources
     }
 
-    /// What the filters hold against a node for an incoming pod.
+    /// The request of an incoming pod that filters compare with a node.
     pub(crate) fn incoming(&self, pod: &PodInfo) -> Resources {
         if self.sums != RequestSums::Pods {
             let mut total = self.containers(pod, NO_DEFAULTS);
@@ -132,7 +132,7 @@ impl RequestRules {
         self.units(&rules.aggregate(pod, NO_DEFAULTS, false))
     }
 
-    /// What a pod on a node takes there, with and without the defaults of scores; made once for all pods of a template.
+    /// What a pod on a node requests there, with and without the defaults for scores; computed once for all pods of a template.
     pub(crate) fn pod_resource<'p>(&self, pod: &'p PodInfo) -> Cow<'p, PodResource> {
         let make = || {
             let (non_zero_cpu, non_zero_memory) = self.existing_non_zero(pod);
@@ -145,7 +145,7 @@ impl RequestRules {
         if rules == self { Cow::Borrowed(resource) } else { Cow::Owned(make()) }
     }
 
-    /// What a pod on a node takes there.
+    /// What a pod on a node requests there.
     pub(crate) fn existing(&self, pod: &PodInfo) -> Resources {
         match self.sums {
             RequestSums::RegularContainers => self.containers(pod, NO_DEFAULTS),
@@ -159,7 +159,7 @@ impl RequestRules {
         }
     }
 
-    /// What a pod on a node takes there in the eyes of the scores that give containers without requests a default: thousandths of cpu, bytes of memory.
+    /// What a pod on a node requests there with the defaults for scores: thousandths of cpu, bytes of memory.
     pub(crate) fn existing_non_zero(&self, pod: &PodInfo) -> (i64, i64) {
         let total = match self.sums {
             RequestSums::RegularContainers => self.containers(pod, BOTH_DEFAULTS),
@@ -189,8 +189,8 @@ impl RequestRules {
         (total.milli_cpu, total.memory)
     }
 
-    /// What the scores add for the incoming pod, per resource; `non_zero`: with the defaults for cpu and memory.
-    /// 1.16 to 1.26 add a cpu overhead in whole cores as if they were thousandths: reproduced.
+    /// The request of the incoming pod that scores add, per resource; `non_zero`: with the defaults for cpu and memory.
+    /// 1.16 to 1.26 add a cpu overhead in whole cores as if it were thousandths; this is reproduced.
     pub(crate) fn scored(&self, pod: &PodInfo, non_zero: bool) -> Resources {
         let defaults = if non_zero { BOTH_DEFAULTS } else { NO_DEFAULTS };
         match self.sums {
@@ -212,7 +212,7 @@ impl RequestRules {
                 total
             }
             RequestSums::Pods => {
-                // Since 1.33 the scorers are given these gates, and NodeResourcesFit gives its own none (`fit.go`).
+                // Since 1.33 the scorers respect these gates, and NodeResourcesFit passes its own none (`fit.go`).
                 let told = !non_zero || self.gates_in_default_scores;
                 let rules = Self { pod_level: self.pod_level && told, devices: false, ..*self };
                 self.units(&rules.aggregate(pod, defaults, self.in_place && told))
@@ -267,7 +267,8 @@ impl RequestRules {
         total
     }
 
-    /// Regular containers and sidecars together, or what it takes to start them. `of` is asked of containers and whether they are init containers.
+    /// Regular containers and sidecars together, or the most needed during start-up. `of` is called with each container and whether it is an init
+    /// container.
     pub(in crate::cluster) fn sum(&self, pod: &PodInfo, of: impl Fn(&ContainerRequests, bool) -> ResourceList) -> ResourceList {
         let mut total = ResourceList::new();
         for container in &pod.spec.requests.containers {
@@ -290,7 +291,7 @@ impl RequestRules {
         total
     }
 
-    /// Existing pods of 1.28 to 1.31: sidecars are not added to the regular containers, and a candidate holding them is defaulted as a whole.
+    /// Pods on nodes in 1.28 to 1.31: sidecars are not added to the regular containers, and a candidate with sidecars gets the defaults as a whole.
     fn non_zero_1_28(&self, pod: &PodInfo) -> Resources {
         let requests = &pod.spec.requests;
         let mut total = ResourceList::new();
@@ -315,7 +316,7 @@ impl RequestRules {
     }
 }
 
-/// Whether a pod may ask for it as a whole (`component-helpers/resource/helpers.go` supportedPodLevelResources).
+/// Whether the resource may be requested at pod level (`component-helpers/resource/helpers.go` supportedPodLevelResources).
 pub(crate) fn is_pod_level(name: &str) -> bool {
     matches!(name, "cpu" | "memory") || name.starts_with("hugepages-")
 }

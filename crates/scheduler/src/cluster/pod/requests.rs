@@ -1,4 +1,4 @@
-//! What a pod asks for: the ingredients are kept, the sum is made on demand, by the rule of each release.
+//! A pod's requests: its parts are stored, the sum is computed on demand by the rules of each release.
 
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
@@ -7,7 +7,7 @@ use super::request_rules::RequestRules;
 use crate::cluster::Resources;
 use crate::cluster::resource::list::ResourceList;
 
-/// One container's part.
+/// The requests of one container.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct ContainerRequests {
     /// The container's name.
@@ -18,11 +18,11 @@ pub(crate) struct ContainerRequests {
     pub(crate) requests: ResourceList,
     /// `resources.limits`.
     pub(crate) limits: ResourceList,
-    /// The pod's claims of devices that it names, in order (`resources.claims[].name`).
+    /// The pod's device claims that it names, in order (`resources.claims[].name`).
     pub(crate) claims: Vec<Arc<str>>,
 }
 
-/// The ingredients of a pod's request.
+/// The parts of a pod's request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct PodRequests {
     /// Regular containers, in order.
@@ -35,22 +35,22 @@ pub(crate) struct PodRequests {
     pub(crate) pod_level: ResourceList,
     /// `spec.resources.limits`, likewise.
     pub(crate) pod_level_limits: ResourceList,
-    /// What a pod of this template takes of its node, once it was computed.
+    /// What a pod of this template requests of its node, once it was computed.
     pub(in crate::cluster) resource: Memo,
 }
 
-/// What a pod on a node takes there. Upstream: `podResource` (`framework/types.go`).
+/// What a pod on a node requests there. Upstream: `podResource` (`framework/types.go`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PodResource {
     /// For the filters.
     pub(crate) requests: Resources,
-    /// CPU with the defaults of scores, in thousandths.
+    /// CPU with the defaults for scores, in thousandths.
     pub(crate) non_zero_cpu: i64,
-    /// Memory with the defaults of scores, in bytes.
+    /// Memory with the defaults for scores, in bytes.
     pub(crate) non_zero_memory: i64,
 }
 
-/// A sum kept with the rules it was made by. It is no part of what it was made from: a copy, which may be changed, begins without it.
+/// A cached sum, with the rules it was computed by. It is not part of the value: a copy, which may be changed, begins without it.
 #[derive(Debug, Default)]
 pub(in crate::cluster) struct Memo(pub(in crate::cluster) OnceLock<(RequestRules, PodResource)>);
 
@@ -72,7 +72,7 @@ impl Hash for Memo {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
-/// What the kubelet has allocated to a container, kept only where it differs from the container's request.
+/// The kubelet's allocation for a container, stored only where it differs from the container's request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Allocation {
     /// The container's name; empty for the pod itself.

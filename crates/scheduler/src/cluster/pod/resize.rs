@@ -1,4 +1,4 @@
-//! What an in-place resize makes of a pod's requests: what the status says is allocated and set counts beside the spec.
+//! In-place resizes: what the status reports as allocated and actuated counts besides the spec.
 
 use super::request_rules::{Defaults, RequestRules, ResizeStatus, is_pod_level, with_defaults};
 use super::requests::ContainerRequests;
@@ -6,7 +6,7 @@ use crate::cluster::resource::list::{ResourceList, raise_all};
 use crate::cluster::{Amount, PodInfo};
 
 impl RequestRules {
-    /// A container's request, or what an in-place resize makes of it.
+    /// A container's request after an in-place resize.
     /// Up to 1.32 init containers cannot be resized, since then sidecars can.
     pub(in crate::cluster) fn effective(
         &self,
@@ -38,7 +38,7 @@ impl RequestRules {
         with_defaults(list, defaults)
     }
 
-    /// What the pod asks for as a whole.
+    /// The pod-level requests.
     pub(in crate::cluster) fn pod_level_requests(&self, pod: &PodInfo, status: bool) -> ResourceList {
         let mut list = pod.spec.requests.pod_level.clone();
         let allocation = pod.allocations.iter().find(|allocation| allocation.container.is_empty());
@@ -55,7 +55,7 @@ impl RequestRules {
             raise_all(&mut list, &allocation.allocated);
             return list;
         }
-        // Only what the pod itself asks for, and of an infeasible resize only what the kubelet says.
+        // Only resources of the pod-level request count; for an infeasible resize only the kubelet's report.
         for (name, amount) in &mut list {
             let of = |list: &ResourceList| list.iter().find(|(known, _)| known == name).map(|(_, amount)| *amount).unwrap_or_default();
             let kept = if pod.resize_pending_infeasible { Amount::default() } else { *amount };
@@ -64,8 +64,8 @@ impl RequestRules {
         list
     }
 
-    /// `AggregateContainerRequests` of 1.37: the spec, what is allocated and what the kubelet has set are summed each for itself, and of the
-    /// sums the largest count. Of an infeasible resize the spec does not; the pod's own status, where it is complete, stands for its containers'.
+    /// `AggregateContainerRequests` of 1.37: spec, allocated and actual resources are each summed, and the largest sum counts. For an infeasible
+    /// resize the spec does not; the pod-level status, where it is complete, replaces that of the containers.
     pub(in crate::cluster) fn largest_sum(&self, pod: &PodInfo, defaults: Defaults) -> ResourceList {
         let status_of = |name: &str| pod.allocations.iter().find(|allocation| &*allocation.container == name);
         let set = |list: Option<&ResourceList>| list.filter(|list| !list.is_empty()).cloned();
@@ -79,7 +79,7 @@ impl RequestRules {
             let allocated_to = |container: &ContainerRequests| allocated(&container.name).unwrap_or_else(|| feasible(container));
             let actual_of = |container: &ContainerRequests| actual(&container.name).unwrap_or_else(|| allocated_to(container));
             let mut allocated_sum = self.sum(pod, |container, _| with_defaults(allocated_to(container), defaults));
-            // What the kubelet says of containers is without what devices take, what it has set is with it.
+            // The allocated resources of containers exclude what devices consume, the actual ones include it.
             self.add_devices(pod, &mut allocated_sum);
             (allocated_sum, self.sum(pod, |container, _| with_defaults(actual_of(container), defaults)))
         });

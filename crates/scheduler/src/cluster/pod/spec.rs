@@ -1,4 +1,4 @@
-//! The part of a pod that its siblings of one template share, compiled once for all of them.
+//! The part of a pod that pods of one template share, compiled once for all of them.
 
 use std::sync::Arc;
 
@@ -33,11 +33,11 @@ pub struct PodSpec {
     pub(crate) tolerations: Vec<Toleration>,
     /// `spec.topologySpreadConstraints`.
     pub(crate) spread: Vec<SpreadConstraint>,
-    /// The ingredients of its request.
+    /// The parts of its request.
     pub(crate) requests: PodRequests,
-    /// Host ports wanted by regular containers.
+    /// Host ports of regular containers.
     pub(crate) host_ports: Vec<HostPort>,
-    /// Host ports wanted by sidecars (they count from 1.34 on).
+    /// Host ports of sidecars (they count since 1.34).
     pub(crate) sidecar_host_ports: Vec<HostPort>,
     /// Images of regular containers, in order, as written.
     pub(crate) images: Vec<Arc<str>>,
@@ -51,7 +51,7 @@ pub struct PodSpec {
     pub(crate) scheduling_gates: Vec<Arc<str>>,
     /// `spec.resourceClaims`: name, claim name, template name.
     pub(crate) resource_claims: Vec<(Arc<str>, Option<Arc<str>>, Option<Arc<str>>)>,
-    /// Features the pod needs of its node: some container restarts all of them on an exit.
+    /// Features the pod requires of its node: some container's exit restarts all containers.
     pub(crate) restarts_all_containers: bool,
     /// A container mounts a volume with `bindMountOptions`.
     pub(crate) bind_mount_options: bool,
@@ -79,31 +79,31 @@ pub struct ControllerRef {
 /// Required and preferred node affinity.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct NodeAffinity {
-    /// The required terms, ORed; `None` where nothing is required, and no term at all matches nothing.
+    /// The required terms, ORed; `None` where nothing is required; an empty list matches nothing.
     pub(crate) required: Option<Vec<NodeSelectorTerm>>,
     /// Preferred terms with their weights.
     pub(crate) preferred: Vec<(i32, NodeSelectorTerm)>,
 }
 
-/// A toleration, as written.
+/// A toleration.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Toleration {
     /// Empty: any key.
     pub(crate) key: Arc<str>,
     /// `Equal` where empty.
     pub(crate) operator: Arc<str>,
-    /// Compared by `Equal`.
+    /// The value, compared by `Equal`.
     pub(crate) value: Arc<str>,
     /// Empty: any effect.
     pub(crate) effect: Arc<str>,
 }
 
-/// What a spread constraint does when it cannot be met.
+/// What a spread constraint does when it cannot be satisfied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum WhenUnsatisfiable {
-    /// It filters.
+    /// It is a filter.
     DoNotSchedule,
-    /// It scores.
+    /// It is a score.
     ScheduleAnyway,
 }
 
@@ -128,18 +128,18 @@ pub struct SpreadConstraint {
     pub(crate) match_label_keys: Vec<Arc<str>>,
 }
 
-/// A port on the node's own address.
+/// A host port.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct HostPort {
-    /// `0.0.0.0` where none is given.
+    /// `0.0.0.0` where it is empty.
     pub(crate) ip: Arc<str>,
-    /// `TCP` where none is given.
+    /// `TCP` where it is empty.
     pub(crate) protocol: Arc<str>,
     /// The port.
     pub(crate) port: i32,
 }
 
-/// Parses a resource list; each amount that is none is named in `problems`.
+/// Parses a resource list; amounts that are not valid quantities are added to `problems`.
 pub(in crate::cluster) fn resource_list(
     list: Option<&Pairs>,
     place: &str,
@@ -166,7 +166,7 @@ pub(in crate::cluster) fn compiled(
 }
 
 impl PodSpec {
-    /// Compiles what the pods of one template share. What cannot be read is named in `problems`.
+    /// Compiles what the pods of one template share. What cannot be read is added to `problems`.
     pub fn compile(metadata: &MetadataFields, spec: &SpecFields, interner: &mut Interner, problems: &mut Vec<String>) -> Self {
         let affinity = spec.affinity.as_ref();
         let sidecar = |container: &&ContainerFields| container.restart_policy.as_deref() == Some("Always");
@@ -232,7 +232,7 @@ impl PodSpec {
         }
     }
 
-    /// Whether the pod says anything about other pods (`podAffinity` or `podAntiAffinity` present, even empty).
+    /// Whether `podAffinity` or `podAntiAffinity` is present, even empty.
     pub(crate) fn has_pod_affinity(&self) -> bool {
         self.pod_affinity.present || self.pod_anti_affinity.present
     }
@@ -268,7 +268,7 @@ impl Toleration {
 }
 
 impl SpreadConstraint {
-    /// Compiles a constraint of a pod (or a default one of a configuration).
+    /// Compiles a constraint of a pod (or a default constraint of a configuration).
     pub fn compile(constraint: &core::TopologySpreadConstraint, interner: &mut Interner) -> Self {
         Self {
             max_skew: constraint.max_skew,

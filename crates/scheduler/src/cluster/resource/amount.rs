@@ -1,15 +1,16 @@
-//! Amounts of a resource: Kubernetes quantities, exact to the billionth, as the scheduler adds and rounds them.
+//! Amounts of a resource: Kubernetes quantities, exact to billionths, added and rounded as the scheduler does.
 
 use ketcd_kube::Quantity;
 
-/// A quantity in billionths of its unit. Finer digits are rounded away from zero, as apimachinery's `Quantity` does when it parses.
+/// A quantity in billionths of its unit. Finer digits are rounded away from zero, as by apimachinery's `Quantity` when it parses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Amount(i128);
 
 const NANO: i128 = 1_000_000_000;
 
 impl Amount {
-    /// Parses a quantity such as `1500m`, `2Gi`, `1e3` or `0.5`; `None` if the text is none. Larger amounts than an int64 are capped, as upstream caps them.
+    /// Parses a quantity such as `1500m`, `2Gi`, `1e3` or `0.5`; `None` if it is not valid. Amounts larger than an int64 are capped, as upstream caps
+    /// them.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let quantity: Quantity = text.parse().ok()?;
         let most = i128::from(i64::MAX) * NANO;
@@ -41,13 +42,13 @@ impl Amount {
         if self.0 % NANO == 0 { i64::try_from(self.0 / NANO).ok() } else { None }
     }
 
-    /// It so many times; `None`: finer than billionths, or too much for any resource.
+    /// Multiplies by `factor`; `None`: the product is finer than billionths, or too large for any resource.
     pub(crate) fn times(self, factor: Self) -> Option<Self> {
         let product = self.0.checked_mul(factor.0)?;
         (product % NANO == 0).then_some(Self(product / NANO))
     }
 
-    /// It as a number that may be rounded.
+    /// An approximation as a floating-point number.
     #[allow(clippy::cast_precision_loss, reason = "that is what is asked for")]
     pub(crate) fn approximate(self) -> f64 {
         self.0 as f64 / NANO as f64

@@ -16,7 +16,7 @@ fn entry<'a>(list: &'a mut ResourceList, name: &Arc<str>) -> &'a mut Amount {
     &mut list[at].1
 }
 
-/// Puts an amount in place of what was there.
+/// Sets the amount of a resource.
 pub(in crate::cluster) fn set(list: &mut ResourceList, name: &Arc<str>, amount: Amount) {
     *entry(list, name) = amount;
 }
@@ -29,7 +29,7 @@ pub(in crate::cluster) fn add_all(list: &mut ResourceList, other: &ResourceList)
     }
 }
 
-/// Raises every amount to the other list's.
+/// Raises every amount to at least the other list's.
 pub(in crate::cluster) fn raise_all(list: &mut ResourceList, other: &ResourceList) {
     for (name, amount) in other {
         let known = entry(list, name);

@@ -1,11 +1,11 @@
-//! Vectors of resources in the scheduler's units: what a node offers and what pods ask for.
+//! Vectors of resources in the scheduler's units: what a node offers and what pods request.
 
 use std::sync::Arc;
 
 use crate::cluster::{Amount, ResourceList};
 
 /// Amounts per resource: cpu in thousandths, the rest in whole units (bytes, pieces), rounded up.
-/// Upstream: `framework.Resource`, `schedulercache.Resource`. Sums wrap as Go's do, so that what is taken away leaves what was there before.
+/// Upstream: `framework.Resource`, `schedulercache.Resource`. Sums wrap as in Go, so that subtracting restores the value from before.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Resources {
     /// CPU in thousandths of a core.
@@ -14,12 +14,12 @@ pub(crate) struct Resources {
     pub(crate) memory: i64,
     /// Ephemeral storage in bytes.
     pub(crate) ephemeral_storage: i64,
-    /// Everything else the scheduler tracks, by name ascending; a key stays once it was named, even at 0.
+    /// Everything else the scheduler tracks, ascending by name; a key stays once it was added, even at 0.
     pub(crate) scalars: Vec<(Arc<str>, i64)>,
 }
 
 impl Resources {
-    /// Sums a list, each amount rounded up. `pods` is no resource here (see `Node::allowed_pods`).
+    /// Sums a list, each amount rounded up. `pods` is not a resource here (see `Node::allowed_pods`).
     pub(crate) fn from_list(list: &ResourceList, native_scalars: bool) -> Self {
         let mut resources = Self::default();
         for (name, amount) in list {
@@ -28,7 +28,7 @@ impl Resources {
         resources
     }
 
-    /// Adds one amount, rounded up; names the scheduler does not track are left out (see `RequestRules::native_scalars`).
+    /// Adds one amount, rounded up; names the scheduler does not track are ignored (see `RequestRules::native_scalars`).
     pub(crate) fn add_amount(&mut self, name: &Arc<str>, amount: Amount, native_scalars: bool) {
         match &**name {
             "cpu" => self.milli_cpu = self.milli_cpu.wrapping_add(amount.milli_value()),
@@ -60,7 +60,7 @@ impl Resources {
         }
     }
 
-    /// Takes `other` away again.
+    /// Subtracts `other`.
     pub(crate) fn subtract(&mut self, other: &Self) {
         self.milli_cpu = self.milli_cpu.wrapping_sub(other.milli_cpu);
         self.memory = self.memory.wrapping_sub(other.memory);
@@ -91,13 +91,13 @@ impl Resources {
     }
 }
 
-/// Whether `name` is an extended resource: of a domain that is not Kubernetes' own (`pkg/apis/core/v1/helper`, every release).
+/// Whether `name` is an extended resource: of a domain other than Kubernetes' own (`pkg/apis/core/v1/helper`, every release).
 pub(crate) fn is_extended(name: &str) -> bool {
     let native = !name.contains('/') || name.contains("kubernetes.io/");
     !native && !name.starts_with("requests.")
 }
 
-/// Whether the scheduler tracks `name` beside cpu, memory and ephemeral storage.
+/// Whether the scheduler tracks `name` besides cpu, memory and ephemeral storage.
 pub(in crate::cluster) fn is_scalar(name: &str, native_scalars: bool) -> bool {
     if name.starts_with("hugepages-") || is_extended(name) {
         return true;

@@ -1,4 +1,4 @@
-//! A pod's volumes, as far as any release's scheduler looks at them.
+//! A pod's volumes, as far as any release's scheduler reads them.
 
 use std::sync::Arc;
 
@@ -10,25 +10,25 @@ use crate::cluster::pod::fields::VolumeFields;
 pub(crate) struct PodVolume {
     /// The volume's name within the pod.
     pub(crate) name: Arc<str>,
-    /// Where it comes from.
+    /// Its source.
     pub(crate) source: VolumeSource,
 }
 
-/// Sources that some plugin reads; others are left out.
+/// Sources that some plugin reads; others are omitted.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum VolumeSource {
     /// A claim of the pod's namespace.
     Claim(Arc<str>),
     /// A generic ephemeral volume: its claim is named `<pod>-<volume>` and owned by the pod.
     Ephemeral,
-    /// A Google disk.
+    /// A GCE persistent disk.
     GcePersistentDisk {
         /// `pdName`.
         name: Arc<str>,
         /// `readOnly`.
         read_only: bool,
     },
-    /// An Amazon disk.
+    /// An AWS EBS volume.
     AwsElasticBlockStore {
         /// `volumeID`.
         id: Arc<str>,
@@ -76,7 +76,7 @@ pub(crate) enum VolumeSource {
 }
 
 impl PodVolume {
-    /// Compiles a volume; `None` where no plugin ever looks at its kind.
+    /// Compiles a volume; `None` where no plugin reads its source.
     pub(crate) fn compile(volume: &VolumeFields, interner: &mut Interner) -> Option<Self> {
         let mut text = |text: &str| interner.string(text);
         let source = if let Some(claim) = &volume.persistent_volume_claim {
