@@ -4,12 +4,12 @@ use crate::Plugin;
 use crate::legacy;
 use crate::plugins::{PLUGINS, pending};
 
-/// Every rule known: the framework's plugins, then classic predicates and priorities.
+/// All plugins: those of the framework, then predicates and priorities of before.
 pub fn all() -> impl Iterator<Item = &'static dyn Plugin> {
     PLUGINS.iter().copied().chain(legacy::all())
 }
 
-/// Returns the plugin of that name; one that has no rule here yet judges nothing, and says so.
+/// Returns the plugin of that name; one that is not implemented yet returns `Verdict::Unknown`.
 pub fn named(name: &'static str) -> &'static dyn Plugin {
     find(name).unwrap_or(&pending::Pending)
 }
@@ -19,7 +19,7 @@ pub fn find(name: &str) -> Option<&'static dyn Plugin> {
     all().find(|plugin| plugin.name().eq_ignore_ascii_case(name))
 }
 
-/// Returns the rule whose page tells of that name: two plugins of 1.17 to 1.22 were but a predicate and a priority of before.
+/// Returns the plugin on whose page that name is documented: two plugins of 1.17 to 1.22 were a predicate and a priority before.
 pub fn page(name: &str) -> Option<&'static dyn Plugin> {
     find(name).or_else(|| match name.to_ascii_lowercase().as_str() {
         "serviceaffinity" => find("CheckServiceAffinity"),

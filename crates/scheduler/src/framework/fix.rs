@@ -6,7 +6,7 @@ use ketcd_kube::api::core::v1::PersistentVolumeClaim;
 
 use crate::cluster::{PodInfo, PodKey, Taint};
 
-/// A change that people can make. Amounts and skews are zero until a trial has found how much it takes.
+/// A change that people can make. Amounts and skews are zero until a trial has found the necessary value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Fix {
     /// Make the node schedulable again, its taint included.
@@ -100,7 +100,7 @@ pub enum Fix {
     },
 }
 
-/// What a PersistentVolumeClaim of the pod's namespace asks for.
+/// The request of a PersistentVolumeClaim of the pod's namespace.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VolumeRequest {
     /// The claim's name.
@@ -112,7 +112,7 @@ pub struct VolumeRequest {
 }
 
 impl VolumeRequest {
-    /// What a claim asks for.
+    /// Reads a claim's request.
     pub(crate) fn of(claim: &PersistentVolumeClaim) -> Self {
         let spec = claim.spec.as_ref();
         let size = spec.and_then(|spec| spec.resources.as_ref()?.requests.as_ref()?.get("storage"));
@@ -126,7 +126,7 @@ impl VolumeRequest {
 }
 
 impl Fix {
-    /// The deletion of each of some pods that people may delete.
+    /// Deletions of some pods, one fix each.
     pub(crate) fn deletions<'a>(pods: impl IntoIterator<Item = &'a Arc<PodInfo>>) -> Vec<Self> {
         pods.into_iter().filter(|pod| !pod.returns_or_stays()).map(|pod| Self::DeletePod(pod.key())).collect()
     }
@@ -140,7 +140,7 @@ impl Fix {
     }
 }
 
-/// Whether a label is for people to change: those that say where or what a node is are not.
+/// Whether people may change a label: labels that identify a node or its location are not free.
 pub(crate) fn is_free_label(key: &str) -> bool {
     let prefix = key.split_once('/').map(|(prefix, _)| prefix);
     !prefix.is_some_and(|prefix| prefix.ends_with("kubernetes.io") || prefix.ends_with("k8s.io"))

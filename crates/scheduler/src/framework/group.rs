@@ -1,4 +1,4 @@
-//! What the cycle of a whole group changes about the cycle of one of its pods (since 1.36).
+//! What the cycle of a pod group changes about the cycle of one of its pods (since 1.36).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,42 +8,42 @@ use crate::cluster::NodeId;
 /// What the cycle of a group changes about the attempt of one of its pods.
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
-    /// The nodes looked at; `None`: all.
+    /// The nodes evaluated; `None`: all.
     pub within: Option<BTreeSet<Arc<str>>>,
-    /// What becomes of PostFilter.
+    /// How PostFilter is run.
     pub post_filter: PostFilters,
-    /// Where affinity terms of other pods are looked for; `None`: everywhere.
+    /// Where affinity terms of other pods are looked up; `None`: everywhere.
     pub listed: Option<Arc<Listed>>,
-    /// Claims (`namespace/name`) that pods of the group brought devices to before.
+    /// Claims (`namespace/name`) that earlier pods of the group were assumed with devices for.
     pub pending: BTreeSet<String>,
-    /// Claims that pods of other groups of the same hierarchy brought devices to before: the pod cannot have them yet.
+    /// The same for pods of other groups of the hierarchy: the pod cannot have these claims' devices yet.
     pub elsewhere: BTreeSet<String>,
-    /// How many pods of the group had nodes when the cycle began.
+    /// How many pods of the group were bound when the cycle began.
     pub scheduled: usize,
-    /// Whether the nodes are copies that preemption for the group tries things on. They have lost how many nodes have an image
-    /// (`framework/types.go` SnapshotConcrete, of what is a copy already), so that no image counts.
+    /// Whether the nodes are copies for a dry run of the group's preemption. On a copy of a copy the number of nodes that have an image is missing
+    /// (`framework/types.go` SnapshotConcrete), so no image counts.
     pub on_copies: bool,
 }
 
-/// Nodes that had pods with affinity terms, and claims that were used, when the cycle began. 1.36 does not add those that assumed pods bring
-/// (`backend/cache/snapshot.go` AssumePod), nor takes off those of victims; 1.37 does.
+/// Nodes that had pods with affinity terms, and claims in use, when the cycle began. 1.36 does not add those of assumed pods
+/// (`backend/cache/snapshot.go` AssumePod), nor remove those of victims; 1.37 does.
 #[derive(Clone, Debug, Default)]
 pub struct Listed {
     /// Nodes with a pod that has a required anti-affinity term.
     pub required_anti_affinity: BTreeSet<NodeId>,
-    /// Nodes with a pod that has pod affinity or anti-affinity, be it without terms.
+    /// Nodes with a pod that has `podAffinity` or `podAntiAffinity`, even without terms.
     pub any: BTreeSet<NodeId>,
     /// Claims of pods on nodes: namespace and name.
     pub claims: BTreeSet<(Arc<str>, Arc<str>)>,
 }
 
-/// What becomes of PostFilter for a pod of a group.
+/// How PostFilter is run for a pod of a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PostFilters {
     /// Its plugins run.
     #[default]
     Run,
-    /// DefaultPreemption declines, saying this.
+    /// DefaultPreemption declines with this message.
     Declines(&'static str),
     /// None runs.
     Skip,

@@ -1,4 +1,4 @@
-//! What came of the cycle of a whole group, as the judgement of one of its pods reports it.
+//! The result of the cycle of a pod group, as the judgement of one of its pods reports it.
 
 use std::sync::Arc;
 
@@ -11,50 +11,50 @@ use super::group_caveat::{GroupCaveat, PlacementDoubt};
 pub struct GroupCycle {
     /// The group's name; its namespace is the pod's.
     pub name: String,
-    /// How many pods must have nodes; `None`: it is no gang.
+    /// How many pods must fit; `None`: it is no gang.
     pub min_count: Option<usize>,
-    /// How many had nodes before.
+    /// How many were bound before.
     pub scheduled: usize,
     /// The pods tried, in order.
     pub order: Vec<PodKey>,
-    /// The label whose values tell placements apart.
+    /// The label whose values make placements.
     pub topology_key: Option<String>,
-    /// The sets of nodes tried, in order of their names.
+    /// The placements tried, in order of their names.
     pub placements: Vec<PlacementTried>,
-    /// Which of them the outcome is that of.
+    /// The placement that the result is taken from.
     pub chosen: Option<usize>,
-    /// Others that would have done as well.
+    /// Other placements that are as good.
     pub tied: Vec<usize>,
-    /// The groups it belongs to, the topmost first.
+    /// The composite groups above it, the topmost first.
     pub above: Vec<CompositeTried>,
-    /// Pods of other groups of the hierarchy that were given nodes before.
+    /// Pods of other groups of the hierarchy that got nodes before.
     pub before: Vec<MemberTried>,
-    /// What becomes of the group.
+    /// The result for the group.
     pub outcome: GroupOutcome,
-    /// What is written into the group's status.
+    /// The message written to the group's status.
     pub message: String,
-    /// Whom the group's own preemption would evict.
+    /// The victims of the group's own preemption.
     pub victims: Vec<Arc<PodInfo>>,
-    /// What is inferred, or drawn by chance.
+    /// What is inferred, or random.
     pub inferred: Vec<GroupCaveat>,
-    /// What cannot be known: the outcome may be another.
+    /// What cannot be known: the result may differ.
     pub unknown: Vec<GroupCaveat>,
 }
 
 impl GroupCycle {
-    /// Whether nothing that is drawn by chance or unknown comes before the pod's turn.
+    /// Whether nothing random or unknown comes before the pod's turn.
     pub fn is_certain(&self, pod: &PodKey) -> bool {
         let drawn = self.above.iter().any(|group| !group.tied.is_empty()) || !self.tied.is_empty();
         let mut others = self.members().filter(|member| member.pod != *pod);
         self.unknown.is_empty() && !drawn && others.all(|member| member.tied.is_empty() && member.unknown.is_none())
     }
 
-    /// The pods tried: those of groups before, and its own on the placement that counts.
+    /// The pods tried: those of groups before, and its own on the chosen placement.
     fn members(&self) -> impl Iterator<Item = &MemberTried> {
         self.before.iter().chain(self.chosen.into_iter().flat_map(|at| &self.placements[at].members))
     }
 
-    /// What the outcome rests on beside the state.
+    /// What the result depends on besides the state.
     pub fn caveats(&self) -> Vec<GroupCaveat> {
         let mut caveats = self.unknown.clone();
         for member in self.members() {
@@ -77,14 +77,14 @@ impl GroupCycle {
     }
 }
 
-/// What becomes of a group.
+/// The result of a group's cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupOutcome {
     /// Its pods that found nodes are bound.
     Scheduled,
     /// None is bound.
     Unschedulable,
-    /// None is bound until the victims are gone.
+    /// None is bound until the victims have terminated.
     WaitsForPreemption,
     /// The cycle ends with an error.
     Error,
@@ -92,7 +92,7 @@ pub enum GroupOutcome {
     Unknown,
 }
 
-/// A set of nodes that the group was tried on.
+/// A placement (a set of nodes) that the group was tried on.
 #[derive(Clone, Debug)]
 pub struct PlacementTried {
     /// The label's value; `None`: all nodes.
@@ -101,11 +101,11 @@ pub struct PlacementTried {
     pub nodes: usize,
     /// The pods tried, in order.
     pub members: Vec<MemberTried>,
-    /// Whether the group fits, be it after a preemption.
+    /// Whether the group fits, possibly after a preemption.
     pub feasible: bool,
-    /// What was said of it.
+    /// The message of its status.
     pub message: String,
-    /// Scores, where several placements do: the plugin, its number, that on the common scale, its weight.
+    /// Scores, where several placements fit: plugin, raw score, normalised score, weight.
     pub scores: Vec<(&'static str, i64, i64, i64)>,
 }
 
@@ -116,42 +116,42 @@ impl PlacementTried {
     }
 }
 
-/// What became of a group of groups.
+/// The result for a composite group.
 #[derive(Clone, Debug)]
 pub struct CompositeTried {
     /// Its name.
     pub name: Arc<str>,
-    /// How many of its groups must fit; `None`: one.
+    /// How many of its child groups must fit; `None`: one.
     pub min_group_count: Option<usize>,
-    /// Its groups, in the order they are tried, and whether each fits; `None`: it was not tried.
+    /// Its child groups, in the order they are tried, and whether each fits; `None`: it was not tried.
     pub groups: Vec<(Arc<str>, Option<bool>)>,
-    /// The label whose values tell placements apart.
+    /// The label whose values make placements.
     pub topology_key: Option<String>,
-    /// The sets of nodes tried, in order of their names, without pods.
+    /// The placements tried, in order of their names, without pods.
     pub placements: Vec<PlacementTried>,
-    /// Which of them the outcome is that of.
+    /// The placement that the result is taken from.
     pub chosen: Option<usize>,
-    /// Others that would have done as well.
+    /// Other placements that are as good.
     pub tied: Vec<usize>,
     /// Whether it fits.
     pub fits: bool,
-    /// What is said of it.
+    /// The message of its status.
     pub message: String,
 }
 
-/// What became of one pod on one set of nodes.
+/// The result for one pod on one placement.
 #[derive(Clone, Debug)]
 pub struct MemberTried {
     /// The pod.
     pub pod: PodKey,
-    /// The node it was given.
+    /// The node it got.
     pub node: Option<Arc<str>>,
-    /// Whether that node must be cleared for it first.
+    /// Whether victims on that node must be evicted first.
     pub preempts: bool,
-    /// Nodes that would have done as well; which is taken is drawn by chance.
+    /// Nodes that are as good; which one is taken is random.
     pub tied: Vec<Arc<str>>,
-    /// Why it found none.
+    /// Why it got none.
     pub message: Option<String>,
-    /// Why the node it was given is not certain.
+    /// Why its node is not certain.
     pub unknown: Option<PlacementDoubt>,
 }

@@ -1,4 +1,5 @@
-//! What a scheduling cycle finds: the verdict of every filter on every node, the scores, and the sentence that ends it.
+//! The result of a scheduling cycle: the verdict of every filter on every node, the scores, and the message that ends it (upstream's
+//! `framework.Diagnosis` and `FitError`).
 
 use std::sync::Arc;
 
@@ -12,60 +13,60 @@ use super::verdict::{Refusal, Verdict};
 /// What the scheduler would do with the pod.
 #[derive(Clone, Debug)]
 pub struct Judgement {
-    /// The refusal or error that concerns the pod as a whole, if there is one.
+    /// The rejection or error that concerns the pod as a whole, if there is one.
     pub whole_pod: Option<WholePod>,
-    /// Names of the filters, in order; each node has one verdict for each.
+    /// The names of the filters, in order; each node has one verdict for each.
     pub filters: Vec<&'static str>,
-    /// Every node, in the state's order.
+    /// Every node, in the state's order (upstream's `NodeToStatus`).
     pub nodes: Vec<NodeJudgement>,
-    /// How many nodes the scheduler looks at before it is content.
+    /// How many nodes the scheduler evaluates before it stops.
     pub sample: Sample,
-    /// Scores of the nodes that fit; `None` where the scheduler does not score (none or one fits, or the nominated node does).
+    /// Scores of the nodes that fit; `None` where the scheduler does not score (at most one node fits, or the nominated node does).
     pub scores: Option<Scores>,
-    /// The node the pod is nominated to, where that node fits: it is then taken without looking at others.
+    /// The node the pod is nominated to (`NominatedNodeName`), where it fits there: no other node is then evaluated.
     pub nominated: Option<Arc<str>>,
-    /// Whether it may have been given the next best node of a pod like it, without a look at others (OpportunisticBatching, since 1.35).
+    /// Whether it may have got the next best node of a pod with the same signature, without an evaluation (OpportunisticBatching, since 1.35).
     pub batched: bool,
-    /// The sentence the scheduler writes if no node fits, or if the one that is chosen then has to wait for a driver.
+    /// The message the scheduler writes if no node fits, or if the chosen node has to wait for a driver.
     pub message: Option<String>,
-    /// Sentences it may write as well: chance picks among nodes that preemption ranks equal, and since 1.37 the sentence names the one picked.
+    /// Other messages it may write: among nodes of equal rank preemption picks one at random, and since 1.37 the message names it.
     pub equal_messages: Vec<String>,
     /// Whether preemption would find a node.
     pub preemption_helps: bool,
     /// What a pod that fits waits for before it is bound (GangScheduling's Permit).
     pub permit: Option<&'static str>,
-    /// What refuses the pod once one of these nodes is chosen: a driver that has yet to serve its claims (up to 1.31).
+    /// What rejects the pod once one of these nodes is chosen: a driver that has yet to serve its claims (up to 1.31).
     pub driver_waits: Vec<DriverWait>,
     /// The cycle of the pod's whole group, where there is one (since 1.36).
     pub group: Option<Box<GroupCycle>>,
-    /// Objects that were looked up and are there but cannot be read; those that leave a filter or a score unknown are named there instead.
+    /// Objects that were looked up and exist but cannot be read; those that make a filter's or score's verdict unknown are named there instead.
     pub unread: Vec<Arc<Unreadable>>,
 }
 
 /// Why a pod does not get the node that was chosen for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DriverWait {
-    /// The nodes of which this is said.
+    /// The nodes this applies to.
     pub nodes: Vec<Arc<str>>,
     /// The status: since 1.29 the pod is `Pending` until the driver has answered, before it is unschedulable like any other.
     pub status: &'static str,
     /// Why, in the plugin's words.
     pub reason: String,
-    /// The sentence the scheduler writes into the pod.
+    /// The message the scheduler writes to the pod.
     pub message: String,
 }
 
-/// What ends an attempt before any node is looked at.
+/// What ends an attempt before any node is evaluated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WholePod {
-    /// The pod does not enter the queue: a plugin's PreEnqueue keeps it out.
+    /// The pod does not enter activeQ: a plugin's PreEnqueue keeps it out.
     Gated {
         /// The plugin.
         plugin: &'static str,
         /// Why, in its words.
         reason: String,
     },
-    /// A plugin's PreFilter refused it.
+    /// A plugin's PreFilter rejected it.
     Refused {
         /// The plugin.
         plugin: &'static str,
@@ -76,7 +77,7 @@ pub enum WholePod {
     Error(String),
 }
 
-/// What the filters say of one node.
+/// The filters' verdicts on one node.
 #[derive(Clone, Debug)]
 pub struct NodeJudgement {
     /// The node.
@@ -85,12 +86,12 @@ pub struct NodeJudgement {
     pub id: u32,
     /// One verdict per filter, in the profile's order, of the pass that decided.
     pub verdicts: Vec<Verdict>,
-    /// Whether PreFilter left the node out, so that no filter was run on it.
+    /// Whether the PreFilterResult left the node out, so that no filter ran on it.
     pub absent: bool,
 }
 
 impl Judgement {
-    /// What is known once the filters have run, or did not have to.
+    /// Makes a judgement of what is known once the filters have run, or were skipped.
     pub fn new(filters: Vec<&'static str>, nodes: Vec<NodeJudgement>, whole_pod: Option<WholePod>) -> Self {
         Self {
             whole_pod,
@@ -112,7 +113,7 @@ impl Judgement {
 }
 
 impl NodeJudgement {
-    /// The first filter that did not let the pod pass, unless one before it failed.
+    /// The first filter that did not pass, unless one before it failed.
     pub fn first_refusal(&self) -> Option<(usize, &Refusal)> {
         self.stop().and_then(|at| match &self.verdicts[at] {
             Verdict::Reject(refusal) => Some((at, refusal)),
@@ -120,7 +121,7 @@ impl NodeJudgement {
         })
     }
 
-    /// How far the node is from taking the pod: how many filters refuse, for how many reasons.
+    /// How far the node is from fitting: how many filters reject, for how many reasons.
     pub fn distance(&self) -> (usize, usize) {
         let refusals = self.verdicts.iter().filter_map(|verdict| match verdict {
             Verdict::Reject(refusal) => Some(refusal.reasons.len()),
@@ -130,17 +131,17 @@ impl NodeJudgement {
         refusals.fold((0, 0), |(filters, all), reasons| (filters + 1, all + reasons))
     }
 
-    /// The first filter that refuses or fails: where the filters stop.
+    /// The position of the first filter that rejects or fails: where upstream stops.
     pub fn stop(&self) -> Option<usize> {
         self.verdicts.iter().position(|verdict| matches!(verdict, Verdict::Reject(_) | Verdict::Error(_)))
     }
 
-    /// Whether no filter refuses (and PreFilter did not leave it out).
+    /// Whether no filter rejects (and the PreFilterResult does not leave the node out).
     pub fn fits(&self) -> bool {
         !self.absent && !self.verdicts.iter().any(|verdict| matches!(verdict, Verdict::Reject(_) | Verdict::Error(_)))
     }
 
-    /// What would have to be known to be sure, if no filter refuses.
+    /// The missing evidence, if no filter rejects but one is unknown.
     pub fn unknown(&self) -> Option<&str> {
         self.verdicts.iter().find_map(|verdict| match verdict {
             Verdict::Unknown { missing } => Some(missing.as_ref()),

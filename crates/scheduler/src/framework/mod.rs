@@ -1,5 +1,5 @@
-//! What plugins and those who run them have in common, named as in upstream's `framework` package: the plugin's interface, the cycle that asks
-//! it, the profile that lists it and the judgement that comes of it. It knows no single plugin.
+//! What plugins and the code that runs them share, named as in upstream's `framework` package: the plugin's interface, the cycle passed to it, the
+//! profile that lists it, and the judgement. It knows no single plugin.
 
 mod cycle;
 mod fact;

@@ -1,4 +1,4 @@
-//! What a filter's refusal asks for: the changes one of which any way out must contain, or what stands in the way.
+//! The needs behind a filter's rejection: changes one of which every remedy must contain, or the obstacle.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -7,15 +7,15 @@ use crate::cluster::PodKey;
 
 use super::fix::Fix;
 
-/// A node that needs more changes than this is beyond help.
+/// A node that needs more changes than this gets no remedy.
 pub const MOST_CHANGES: usize = 6;
 
-/// One thing that refuses. Whatever else is changed, the pod fits only if one of these changes is made.
+/// One cause of a rejection. Whatever else is changed, the pod fits only if one of these changes is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Need {
-    /// The changes; none: nothing known meets it.
+    /// The changes; none: no known change meets it.
     pub options: Vec<Fix>,
-    /// What stands in the way, where there is no change.
+    /// The obstacles, where there is no change.
     pub obstacles: Vec<Obstacle>,
 }
 
@@ -36,14 +36,14 @@ impl Need {
     }
 }
 
-/// What a filter looks at beside what its needs name. A change made for another filter's sake may meet or raise its needs if it changes that.
+/// What a filter looks at besides what its needs name. A change made for another filter may meet or raise its needs if it changes that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Touches {
     /// The node's labels.
     pub labels: bool,
     /// Pods, wherever they are.
     pub pods: bool,
-    /// Which nodes the pod may go to at all.
+    /// The nodes the pod may be placed on at all.
     pub admitted_nodes: bool,
 }
 
@@ -52,7 +52,7 @@ pub struct Touches {
 pub enum ChangeOf {
     /// The node: cordon, conditions, taints.
     Node,
-    /// The node's labels, or the pod's wishes for them.
+    /// The node's labels, or what the pod requires of them.
     Labels,
     /// Volumes and claims.
     Volumes,
@@ -63,7 +63,7 @@ pub enum ChangeOf {
 /// Why no change is known.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Obstacle {
-    /// Upstream's reasons for the refusal.
+    /// Upstream's reasons for the rejection.
     Refused(Vec<Cow<'static, str>>),
     /// The evidence is missing.
     Unknown {
@@ -74,7 +74,7 @@ pub enum Obstacle {
     Error(String),
     /// More changes than [`MOST_CHANGES`] would be needed.
     TooManyChanges,
-    /// The pod belongs to its DaemonSet's pod on another node.
+    /// The pod is the DaemonSet's pod for another node.
     OtherDaemonSetNode,
     /// The pod names another node.
     OtherNodeNamed,

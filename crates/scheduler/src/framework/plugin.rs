@@ -1,4 +1,4 @@
-//! What a scheduling rule is: prepared once for a pod, then asked node by node.
+//! The interface of a scheduling plugin: prepared once for a pod, then run node by node.
 
 use crate::cluster::{NodeInfo, PodInfo};
 use crate::release::Rules;
@@ -10,10 +10,10 @@ use super::need::{ChangeOf, Need, Touches};
 use super::score::{Feasible, PreScore};
 use super::verdict::{Candidate, PreFilter, Verdict};
 
-/// One scheduling rule, named and behaving as upstream's plugin (up to 1.16: predicate or priority) of that name.
+/// A scheduling plugin, named and behaving as upstream's plugin (up to 1.16: predicate or priority) of that name.
 ///
-/// What upstream computes in PreFilter or PreScore and keeps in its CycleState is here captured by the closure returned.
-/// A profile says at which points a plugin takes part and under which name; the defaults are never asked.
+/// What upstream computes in PreFilter or PreScore and keeps in its CycleState is captured here by the closure returned.
+/// A profile says at which extension points a plugin takes part and under which name; the default methods of other points are never called.
 pub trait Plugin: Sync {
     /// Upstream's name.
     fn name(&self) -> &'static str;
@@ -21,22 +21,22 @@ pub trait Plugin: Sync {
     /// Its page: a first line, then the headings `Checks`, `Reads`, `History`, `Differs from upstream`.
     fn doc(&self) -> &'static str;
 
-    /// Prepares for one pod (PreFilter), then judges node by node.
+    /// PreFilter: prepares for one pod, then filters node by node.
     fn filter<'a>(&self, _cycle: &'a Cycle<'a>) -> PreFilter<'a> {
         PreFilter::Skip
     }
 
-    /// What it compares on a node; `verdict`: what its filter said.
+    /// What it compares on a node; `verdict`: its filter's verdict.
     fn compared(&self, _cycle: &Cycle, _node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
         Vec::new()
     }
 
-    /// What its refusal of a node asks for; none: its reasons stand for what nothing known meets.
+    /// The needs behind its rejection of a node; none: no known change resolves its reasons.
     fn needs(&self, _cycle: &Cycle, _node: &Candidate) -> Vec<Need> {
         Vec::new()
     }
 
-    /// The same where its PreFilter refuses the pod as a whole.
+    /// The same where its PreFilter rejects the pod as a whole.
     fn needs_of_pod(&self, _cycle: &Cycle) -> Vec<Need> {
         Vec::new()
     }
@@ -46,12 +46,12 @@ pub trait Plugin: Sync {
         Vec::new()
     }
 
-    /// The same of a node that its PreFilter leaves out.
+    /// The same for a node that its PreFilterResult leaves out.
     fn needs_of_unnamed(&self, _cycle: &Cycle) -> Vec<Need> {
         Vec::new()
     }
 
-    /// What its filter looks at beside what its needs name.
+    /// What its filter looks at besides what its needs name.
     fn touches(&self) -> Touches {
         Touches::default()
     }
@@ -61,12 +61,12 @@ pub trait Plugin: Sync {
         ChangeOf::Pods
     }
 
-    /// Whether a pod that cannot be read, but runs on a node, may change what it says of that node.
+    /// Whether a pod that cannot be read, but runs on a node, may change its verdict on that node.
     fn looks_at_pods(&self) -> bool {
         true
     }
 
-    /// Whether it signs the pod (SignPod, since 1.35): what it says depends on nothing but what pods of one signature have in common.
+    /// Whether it signs the pod (SignPod, since 1.35): its results depend only on what pods with the same signature share.
     fn signs(&self, _cycle: &Cycle) -> bool {
         true
     }
@@ -76,7 +76,7 @@ pub trait Plugin: Sync {
         WithoutState::Unknown
     }
 
-    /// The filter where its PreFilter is disabled; `prefilter`: what that would have answered.
+    /// The filter where its PreFilter is disabled; `prefilter`: what that would have returned.
     fn filter_without_state<'a>(&self, cycle: &'a Cycle<'a>, prefilter: PreFilter<'a>) -> PreFilter<'a> {
         match (self.without_prefilter(&cycle.profile.rules), prefilter) {
             (WithoutState::Fails(error), _) => PreFilter::Judge(Box::new(move |_| Verdict::Error(error.clone()))),
@@ -89,7 +89,7 @@ pub trait Plugin: Sync {
         WithoutState::Unknown
     }
 
-    /// The score where its PreScore is disabled; `name`: the plugin's in the profile, `prescore`: what PreScore would have answered.
+    /// The score where its PreScore is disabled; `name`: the plugin's name in the profile, `prescore`: what PreScore would have returned.
     fn score_without_state<'a>(&self, name: &str, cycle: &Cycle, prescore: PreScore<'a>) -> PreScore<'a> {
         let rules = &cycle.profile.rules;
         match (self.without_prescore(rules), prescore) {
@@ -99,17 +99,17 @@ pub trait Plugin: Sync {
         }
     }
 
-    /// Whether it changes its CycleState where preemption takes pods off a node (PreFilterExtensions), and what it fails with where there is none.
+    /// The error of its RemovePod (PreFilterExtensions) where it changes a CycleState that was never written; `None`: it changes none.
     fn remove_pod_error(&self, _rules: &Rules) -> Option<String> {
         None
     }
 
-    /// Its state for a pod while preemption for a group takes pods off many nodes and puts them back; `None`: it keeps nothing of other nodes.
+    /// Its state for a pod while preemption for a group removes pods from many nodes and puts them back; `None`: it keeps none of other nodes.
     fn prefilter_extensions(&self, _cycle: &Cycle) -> Option<Box<dyn PreFilterExtensions>> {
         None
     }
 
-    /// Why the pod does not enter the queue (PreEnqueue), if it does not.
+    /// Why the pod does not enter activeQ (PreEnqueue), if it does not.
     fn pre_enqueue(&self, _cycle: &Cycle) -> Option<String> {
         None
     }
@@ -124,7 +124,7 @@ pub trait Plugin: Sync {
         PostFilter::Says("")
     }
 
-    /// The same for a whole group that fits nowhere (PodGroupPostFilter, 1.37): its pods that were tried, each with its judgement.
+    /// The same for a pod group that does not fit (PodGroupPostFilter, 1.37): its pods that were tried, each with its judgement.
     fn pod_group_post_filter(&self, _members: &[(Cycle, &Judgement)]) -> PostFilter {
         PostFilter::Says("")
     }
@@ -135,19 +135,19 @@ pub trait Plugin: Sync {
     }
 }
 
-/// What a filter counts over many nodes, brought up to date pod by pod (`framework/interface.go` PreFilterExtensions).
+/// Counts that a filter keeps over many nodes, updated pod by pod (`framework/interface.go` PreFilterExtensions).
 pub trait PreFilterExtensions: Send + Sync {
-    /// A pod is put on a node (1) or taken off it (-1).
+    /// A pod is added to a node (1) or removed from it (-1).
     fn moved(&mut self, pod: &PodInfo, node: &NodeInfo, delta: i64, cycle: &Cycle);
 
-    /// Whether a verdict depended on what upstream leaves to chance.
+    /// Whether a verdict depended on what is random upstream.
     fn is_drawn(&self) -> bool;
 
-    /// What the filter says of a node, pods nominated to it counted.
+    /// Filters a node, pods nominated to it counted.
     fn judge(&self, node: &Candidate, cycle: &Cycle) -> Verdict;
 }
 
-/// What a plugin's function does that finds no CycleState to read.
+/// What an extension point does that finds no CycleState to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WithoutState {
     /// It computes what it needs.
@@ -159,7 +159,8 @@ pub enum WithoutState {
 }
 
 impl WithoutState {
-    /// Fails as a function does whose `kind` (PreFilter, PreScore) of plugin `name` wrote no state, `said` being how the release begins its error.
+    /// Returns the failure of an extension point that reads the state of plugin `name`'s `kind` (PreFilter, PreScore) that was not written; `said` is
+    /// how the release begins its error.
     pub(crate) fn fails(said: &str, kind: &str, name: &str) -> Self {
         Self::Fails(format!("{said} \"{kind}{name}\" from cycleState: not found"))
     }
@@ -178,15 +179,15 @@ impl WithoutState {
     }
 }
 
-/// What a plugin's PostFilter comes to.
+/// The result of a plugin's PostFilter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PostFilter {
-    /// It adds this to the message, and the next plugin has its turn.
+    /// It adds this to the message, and the next plugin runs.
     Says(&'static str),
     /// This is the message, and no other plugin runs.
     Ends(&'static str),
     /// It fails with this error.
     Fails(&'static str),
-    /// It preempts: looks for a node that is free once pods of lower priority are gone.
+    /// It preempts: looks for a node that fits once pods of lower priority are evicted.
     Preempts,
 }

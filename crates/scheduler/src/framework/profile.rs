@@ -1,4 +1,4 @@
-//! A profile: the plugins a scheduler runs for a pod, in their order and with their weights, and what they are configured with.
+//! A profile: the plugins a scheduler runs for a pod, in order and with their weights, and their configuration.
 
 use std::fmt;
 
@@ -11,20 +11,20 @@ use super::unverifiable::Unverifiable;
 /// A plugin in a profile's list of filters.
 #[derive(Clone, Copy)]
 pub struct FilterEntry {
-    /// The name that release gives it.
+    /// The name the release gives it.
     pub name: &'static str,
-    /// The rule.
+    /// The plugin.
     pub plugin: &'static dyn Plugin,
 }
 
 /// A plugin in a profile's list of scores.
 #[derive(Clone, Copy)]
 pub struct ScoreEntry {
-    /// The name that release gives it.
+    /// The name the release gives it.
     pub name: &'static str,
-    /// The rule.
+    /// The plugin.
     pub plugin: &'static dyn Plugin,
-    /// What its normalised score is multiplied by.
+    /// The factor of its normalised score.
     pub weight: i64,
 }
 
@@ -40,21 +40,21 @@ impl fmt::Debug for ScoreEntry {
     }
 }
 
-/// How far a node is looked at, and what is said of it.
+/// How many filters run on a node, and how many of their reasons are reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FilterMode {
     /// Every predicate runs, in no order; all reasons count (1.9, and `alwaysCheckAllPredicates`).
     All,
-    /// It stops at the first that refuses; all reasons of that one count.
+    /// Filters stop at the first that rejects; all its reasons count.
     FirstRefusal,
-    /// It stops at the first that refuses, and each gives one reason (1.17).
+    /// Filters stop at the first that rejects, and each reports one reason (1.17).
     FirstReason,
 }
 
-/// A scheduler: its release, its plugins and what they are told.
+/// A profile: the scheduler's release, its plugins and their arguments.
 #[derive(Clone, Debug)]
 pub struct Profile {
-    /// The `spec.schedulerName` it answers to.
+    /// The `spec.schedulerName` of its pods.
     pub scheduler_name: String,
     /// Its release.
     pub release: Release,
@@ -66,9 +66,9 @@ pub struct Profile {
     pub filters: Vec<FilterEntry>,
     /// Names of the filters in the order their PreFilter runs, where that differs from `filters`; the others follow.
     pub prefilter_order: Vec<&'static str>,
-    /// Plugins whose PreFilter runs though they are no filters (a configuration may say so).
+    /// Plugins whose PreFilter runs though their Filter does not (a configuration may say so).
     pub prefilters_only: Vec<FilterEntry>,
-    /// Filters that a configuration runs without their PreFilter, where it is known what they then do.
+    /// Filters that a configuration runs without their PreFilter, where the result is known.
     pub without_prefilter: Vec<&'static str>,
     /// The same of scores and their PreScore.
     pub without_prescore: Vec<&'static str>,
@@ -76,15 +76,15 @@ pub struct Profile {
     pub scores: Vec<ScoreEntry>,
     /// Plugins that may keep a pod out of the queue (PreEnqueue).
     pub pre_enqueues: Vec<&'static str>,
-    /// What GangScheduling takes part in.
+    /// The extension points at which GangScheduling takes part.
     pub gang: Gang,
-    /// Whether the sets of nodes a group is tried on are made by its topology; otherwise it is tried on all nodes at once.
+    /// Whether a group's placements are generated from its topology constraint; otherwise there is one placement of all nodes.
     pub generates_placements: bool,
-    /// Scores of such sets, in order, with their weights.
+    /// Scores of placements, in order, with their weights.
     pub placement_scores: Vec<(&'static str, i64)>,
-    /// Whether there is anything that may score: a plugin, in-tree or not, or an extender.
+    /// Whether anything may score: a plugin, in-tree or not, or an extender.
     pub scoring: bool,
-    /// How far filters go.
+    /// How many filters run on a node.
     pub filter_mode: FilterMode,
     /// Arguments.
     pub arguments: Arguments,
@@ -94,27 +94,27 @@ pub struct Profile {
     pub post_filters: Vec<&'static str>,
     /// Whether preemption is part of it.
     pub preempts: bool,
-    /// What a configuration brings that cannot be verified, such as plugins and extenders that are not in-tree.
+    /// Parts of a configuration that cannot be verified, such as plugins and extenders that are not in-tree.
     pub unverifiable: Vec<Unverifiable>,
 }
 
-/// The points of GangScheduling behind PreEnqueue.
+/// The extension points of GangScheduling besides PreEnqueue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gang {
     /// Whether pods that found nodes wait for each other (Permit).
     pub permit: bool,
-    /// Whether it says if a group can still fit (PlacementFeasible, since 1.37): it is enabled at any point at all.
+    /// Whether it decides if a group can still fit (PlacementFeasible, since 1.37): it is enabled at any point at all.
     pub feasible: bool,
 }
 
 impl Profile {
-    /// Whether gates of its own keep the pod out of the queue.
+    /// Whether the pod's own scheduling gates keep it out of activeQ.
     pub fn waits_at_gates(&self, pod: &PodInfo) -> bool {
         let runs = self.gates.on("PodSchedulingReadiness") && self.pre_enqueues.contains(&"SchedulingGates");
         runs && !pod.spec.scheduling_gates.is_empty()
     }
 
-    /// What each node has a verdict of: the filters, in their order, then the plugins of which a configuration runs the PreFilter alone.
+    /// What each node has a verdict of: the filters, in order, then the plugins of which a configuration runs the PreFilter alone.
     pub fn rows(&self) -> impl Iterator<Item = &FilterEntry> {
         self.filters.iter().chain(&self.prefilters_only)
     }

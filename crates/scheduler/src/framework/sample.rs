@@ -1,18 +1,18 @@
-//! How many nodes a scheduler looked at before it was content.
+//! How many nodes the scheduler evaluated before it stopped (`percentageOfNodesToScore`).
 
-/// How many nodes there were to look at, how many fit, and after how many of those the scheduler is content.
+/// How many nodes there were, how many fit, and after how many feasible nodes the scheduler stops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
-    /// The nodes of the cluster, or those that PreFilter names.
+    /// The nodes of the cluster, or those of the PreFilterResult.
     pub of: usize,
     /// How many of them fit.
     pub fit: usize,
-    /// After how many that fit it stops.
+    /// After how many feasible nodes it stops.
     pub enough: usize,
 }
 
 impl Sample {
-    /// How many of those that fit it does not come to.
+    /// How many feasible nodes it does not evaluate.
     pub fn unseen(&self) -> usize {
         self.fit.saturating_sub(self.enough)
     }

@@ -1,13 +1,13 @@
-//! What a plugin answers when it scores, and how raw scores become comparable.
+//! What a plugin returns for scoring, and how raw scores become comparable.
 
 use std::borrow::Cow;
 use std::ops::Deref;
 
 use crate::cluster::NodeInfo;
 
-/// What a plugin answers before scoring.
+/// What a plugin's PreScore returns.
 pub enum PreScore<'a> {
-    /// The rule has nothing to say about this pod: upstream does not run it, and it adds nothing.
+    /// The plugin is skipped for this pod and adds nothing.
     Skip,
     /// The score depends on what is not in etcd.
     Unknown(Cow<'static, str>),
@@ -20,12 +20,12 @@ pub enum PreScore<'a> {
 /// The nodes that fit, in the state's order.
 pub struct Feasible<'a> {
     nodes: Vec<&'a NodeInfo>,
-    /// How many of them the scheduler does not come to, as it is content before; which ones is not recorded.
+    /// How many of them the scheduler does not evaluate, because it stops before; which ones is not recorded.
     pub unseen: usize,
 }
 
 impl<'a> Feasible<'a> {
-    /// Those that fit, of which the scheduler leaves out `unseen`.
+    /// The nodes that fit, of which the scheduler does not evaluate `unseen`.
     pub fn new(nodes: Vec<&'a NodeInfo>, unseen: usize) -> Self {
         Self { nodes, unseen }
     }
@@ -44,9 +44,9 @@ pub type RawScore<'a> = Box<dyn Fn(&NodeInfo) -> i64 + Sync + 'a>;
 
 /// A prepared score.
 pub struct Score<'a> {
-    /// The plugin's own number for a node.
+    /// The plugin's raw score of a node.
     pub raw: RawScore<'a>,
-    /// How the numbers of all feasible nodes are brought to the common scale.
+    /// How the raw scores of all feasible nodes are normalised.
     pub normalize: Normalize<'a>,
 }
 
@@ -62,26 +62,26 @@ impl<'a> PreScore<'a> {
     }
 }
 
-/// Brings the raw scores of the feasible nodes, in their order, to the common scale.
+/// Normalises the raw scores of the feasible nodes, in their order.
 pub(crate) type NormalizeWith<'a> = Box<dyn Fn(&[&NodeInfo], &mut [i64]) + 'a>;
 
 /// How raw scores become normalised ones.
 pub enum Normalize<'a> {
     /// They are on the scale already.
     Keep,
-    /// By upstream's DefaultNormalizeScore: the highest becomes the scale's end; `reverse`: the lowest raw score is the best.
+    /// By upstream's DefaultNormalizeScore: the highest becomes the maximum; `reverse`: the lowest raw score is the best.
     Scale {
         /// Whether less is better.
         reverse: bool,
     },
-    /// By the plugin's own rule, which looks at nothing but the lowest and the highest.
+    /// By the plugin's own rule, which depends only on the lowest and the highest score.
     Stretch(NormalizeWith<'a>),
-    /// By the plugin's own rule, which (or the raw score itself) depends on more than that of the nodes compared.
+    /// By the plugin's own rule, where this (or the raw score itself) depends on other nodes in further ways.
     Compare(NormalizeWith<'a>),
 }
 
 impl Normalize<'_> {
-    /// Normalises in place; `max` is the scale's end (10 up to 1.16, then 100).
+    /// Normalises in place; `max` is the maximum score (10 up to 1.16, then 100).
     pub fn apply(&self, nodes: &[&NodeInfo], scores: &mut [i64], max: i64) {
         match self {
             Self::Keep => {}
@@ -90,7 +90,7 @@ impl Normalize<'_> {
         }
     }
 
-    /// Whether the points of these raw scores are the same whichever `unseen` of the nodes are left out.
+    /// Whether these raw scores are normalised the same whichever `unseen` of the nodes are left out.
     pub fn holds_without(&self, unseen: usize, raw: &[i64]) -> bool {
         let stays = |extreme: Option<&i64>| extreme.is_none_or(|extreme| raw.iter().filter(|one| *one == extreme).count() > unseen);
         unseen == 0

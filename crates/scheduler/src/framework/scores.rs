@@ -8,15 +8,15 @@ use std::sync::Arc;
 pub struct PluginScore {
     /// The plugin.
     pub plugin: &'static str,
-    /// What a normalised point counts.
+    /// The weight of the normalised score.
     pub weight: i64,
-    /// The plugin's own numbers.
+    /// The raw scores.
     pub raw: Vec<i64>,
-    /// On the common scale.
+    /// The normalised scores.
     pub normalized: Vec<i64>,
-    /// Places of nodes whose number may be another: what it rests on is not in etcd for certain.
+    /// Positions of nodes whose score is uncertain: it depends on what etcd does not hold for certain.
     pub doubtful: Vec<usize>,
-    /// Whether that is because it depends on which nodes the scheduler looked at.
+    /// Whether that is because it depends on which nodes were sampled.
     pub sampled: bool,
 }
 

@@ -1,11 +1,11 @@
-//! Arithmetic that scores of resources and of volumes share.
+//! Arithmetic shared by the scores of resources and volumes.
 
 /// A part of a whole on a scale, wrapping as Go's arithmetic does.
 pub(crate) fn part(amount: i64, scale: i64, whole: i64) -> i64 {
     amount.wrapping_mul(scale).wrapping_div(whole)
 }
 
-/// The value of a broken line at `at`; upstream: `BuildBrokenLinearFunction`.
+/// The value of a piecewise linear function at `at`; upstream: `BuildBrokenLinearFunction`.
 pub(crate) fn on_shape(shape: &[(i64, i64)], at: i64, stretch: i64) -> i64 {
     let Some((first, rest)) = shape.split_first() else { return 0 };
     if at <= first.0 {

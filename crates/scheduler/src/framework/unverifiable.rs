@@ -1,8 +1,8 @@
-//! What a configuration names or sets whose effect on a decision cannot be verified.
+//! Parts of a configuration whose effect on a decision cannot be verified.
 
 use crate::Release;
 
-/// A part of a configuration whose effect cannot be verified by what etcd holds.
+/// A part of a configuration whose effect cannot be verified with what etcd holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unverifiable {
     /// An extender, whose answers are not in etcd; neither verb: it takes part in binding or preemption alone.
@@ -25,18 +25,18 @@ pub enum Unverifiable {
     OutOfTreePlugin(String),
     /// A filter or score that no rule here implements.
     UnknownPlugin(String),
-    /// A score that runs twice by a fault of upstream's expandMultiPointPlugins (up to 1.25); it is counted once.
+    /// A score that runs twice because of a bug in upstream's expandMultiPointPlugins (up to 1.25); it is counted once.
     ScoreRunsTwice {
         /// The plugin.
         plugin: String,
         /// The release.
         release: Release,
     },
-    /// A weight below zero, with which up to 1.21 kube-scheduler starts or refuses by the order of a Go map.
+    /// A negative weight, with which kube-scheduler up to 1.21 starts or not depending on the order of a Go map.
     NegativeWeight(Release),
-    /// A score whose PreScore is disabled, where it is not known what it then does.
+    /// A score whose PreScore is disabled, where the result is not known.
     ScoreWithoutPreScore(String),
-    /// A filter whose PreFilter is disabled, where it is not known what it then does.
+    /// A filter whose PreFilter is disabled, where the result is not known.
     FilterWithoutPreFilter(String),
     /// A predicate of a Policy that is not in the order of predicates, so that it never runs (since 1.10).
     UnorderedPredicate {

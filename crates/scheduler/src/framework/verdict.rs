@@ -1,4 +1,4 @@
-//! What a filter is given and what it answers: before any node is looked at, then node by node.
+//! What a filter is given and what it returns: before any node is evaluated (PreFilter), then node by node.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -7,25 +7,25 @@ use std::sync::Arc;
 
 use crate::cluster::{NodeInfo, PodInfo};
 
-/// Judges one node.
+/// Filters one node.
 pub type Filter<'a> = Box<dyn Fn(&Candidate) -> Verdict + Sync + 'a>;
 
-/// What a plugin answers before any node is looked at.
+/// What a plugin's PreFilter returns: its status and `PreFilterResult`.
 pub enum PreFilter<'a> {
-    /// The rule has nothing to say about this pod: upstream does not run it (or runs it and it passes everywhere).
+    /// The plugin is skipped for this pod: upstream does not run its filter (or runs it, and it passes everywhere).
     Skip,
-    /// The pod is refused on every node alike.
+    /// The pod is rejected on every node.
     Refuse(Refusal),
-    /// The attempt ends with this error; upstream then writes it instead of a list of nodes.
+    /// The attempt ends with this error, which upstream writes instead of a list of nodes.
     Error(String),
-    /// Nodes are judged one by one.
+    /// The filter runs on every node.
     Judge(Filter<'a>),
-    /// Only the nodes named can fit; those are judged one by one.
+    /// Only the named nodes can fit (`PreFilterResult.NodeNames`); the filter runs on those.
     Narrow(BTreeSet<Arc<str>>, Filter<'a>),
 }
 
 impl<'a> PreFilter<'a> {
-    /// What is left where PreFilter does not run: nobody skips the filter or narrows the choice, it looks at each node.
+    /// The filter without its PreFilter, which then neither skips it nor restricts the nodes.
     pub(crate) fn alone(self) -> Self {
         match self {
             Self::Skip => Self::Judge(Box::new(|_| Verdict::Pass)),
@@ -35,16 +35,16 @@ impl<'a> PreFilter<'a> {
     }
 }
 
-/// A node as a filter sees it: possibly with pods added (nominated ones) or taken off (victims of a preemption) since the cycle began.
-/// The sums of `node` already show the difference; filters that count pods elsewhere too correct their counts by `added` and `removed`.
+/// A node as a filter sees it: possibly with pods added (nominated ones) or removed (victims of a preemption) since the cycle began.
+/// The sums of `node` already include the difference; filters that count pods elsewhere too correct their counts by `added` and `removed`.
 pub struct Candidate<'a> {
     /// The node.
     pub node: &'a NodeInfo,
     /// Pods on it that the cluster's state does not have there.
     pub added: &'a [Arc<PodInfo>],
-    /// Pods of the cluster's state that are not on it here.
+    /// Pods of the cluster's state that were removed from it.
     pub removed: &'a [Arc<PodInfo>],
-    /// Pods of the cluster's state that were taken off it and put back.
+    /// Pods of the cluster's state that were removed from it and put back.
     pub returned: &'a [Arc<PodInfo>],
 }
 
@@ -62,16 +62,16 @@ impl Deref for Candidate<'_> {
     }
 }
 
-/// What a filter says of a node.
+/// The result of a filter on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The rule did not run for this pod.
+    /// The filter was skipped for this pod.
     Skip,
-    /// The pod fits, as far as this rule goes.
+    /// The pod passes this filter.
     Pass,
-    /// It does not fit.
+    /// The filter rejects the node.
     Reject(Refusal),
-    /// The evidence is gone or was never in etcd; we do not guess.
+    /// The evidence is not in etcd; the verdict is not guessed.
     Unknown {
         /// What is missing.
         missing: Cow<'static, str>,
@@ -80,39 +80,39 @@ pub enum Verdict {
     Error(String),
 }
 
-/// Why a pod does not fit, in upstream's words.
+/// Why a pod does not fit, in upstream's words: the reasons and code of a `framework.Status`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Refusal {
     /// Upstream's reasons, in its order.
     pub reasons: Vec<Cow<'static, str>>,
-    /// Whether taking other pods off the node may help (`Unschedulable`); if not, it is `UnschedulableAndUnresolvable`.
+    /// Whether evicting other pods may help (status code `Unschedulable`), or not (`UnschedulableAndUnresolvable`).
     pub preemption_may_help: bool,
 }
 
 impl Refusal {
-    /// A refusal that preemption may resolve.
+    /// A rejection that preemption may resolve (`Unschedulable`).
     pub fn unschedulable(reason: impl Into<Cow<'static, str>>) -> Self {
         Self { reasons: vec![reason.into()], preemption_may_help: true }
     }
 
-    /// A refusal that preemption cannot resolve.
+    /// A rejection that preemption cannot resolve (`UnschedulableAndUnresolvable`).
     pub fn unresolvable(reason: impl Into<Cow<'static, str>>) -> Self {
         Self { reasons: vec![reason.into()], preemption_may_help: false }
     }
 }
 
 impl Verdict {
-    /// A refusal that preemption may resolve.
+    /// A rejection that preemption may resolve (`Unschedulable`).
     pub fn unschedulable(reason: impl Into<Cow<'static, str>>) -> Self {
         Self::Reject(Refusal::unschedulable(reason))
     }
 
-    /// A refusal that preemption cannot resolve.
+    /// A rejection that preemption cannot resolve (`UnschedulableAndUnresolvable`).
     pub fn unresolvable(reason: impl Into<Cow<'static, str>>) -> Self {
         Self::Reject(Refusal::unresolvable(reason))
     }
 
-    /// Whether the node passes.
+    /// Whether the pod passes.
     pub fn passes(&self) -> bool {
         matches!(self, Self::Pass | Self::Skip)
     }

@@ -1,4 +1,4 @@
-//! Groups of groups (the gate CompositePodGroup, 1.37): who belongs to whom.
+//! Composite pod groups (the gate CompositePodGroup, 1.37): which group is whose parent.
 //! Sources: `backend/cache/cache.go` BuildHierarchySnapshotFromPod, `framework/preemption/util.go` TraverseHierarchyUp,
 //! `framework/types.go` GetChildGroups (1.37).
 
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::Profile;
 use crate::cluster::{ClusterState, PodGroup};
 
-/// `WorkloadMaxTreeDepth` (`api/scheduling/v1beta1/types.go`): how many groups may be above each other, the one of pods included.
+/// `WorkloadMaxTreeDepth` (`api/scheduling/v1beta1/types.go`): the maximum depth of a tree, the groups of pods included.
 pub(crate) const MAX_DEPTH: usize = 4;
 
 /// A group by its kind and name.
@@ -17,7 +17,7 @@ pub(crate) const MAX_DEPTH: usize = 4;
 pub(crate) struct GroupId {
     /// Its namespace.
     pub namespace: Arc<str>,
-    /// Whether it is one of groups.
+    /// Whether it is a composite group.
     pub composite: bool,
     /// Its name.
     pub name: Arc<str>,
@@ -34,7 +34,7 @@ impl GroupId {
     }
 }
 
-/// As upstream's `EntityKey` is written.
+/// Written as upstream's `EntityKey`.
 impl fmt::Display for GroupId {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}podgroup/{}/{}", if self.composite { "composite" } else { "" }, self.namespace, self.name)
@@ -49,30 +49,30 @@ pub(crate) struct Hierarchy<'s> {
 }
 
 impl<'s> Hierarchy<'s> {
-    /// As a profile sees them: without the gate no group belongs to another.
+    /// The groups as a profile sees them: without the gate no group has a parent.
     pub(crate) fn new(state: &'s ClusterState, profile: &Profile) -> Self {
         Self { state, composite: profile.rules.pod_group_post_filter() && profile.gates.on("CompositePodGroup") }
     }
 
-    /// Whether groups may belong to groups.
+    /// Whether groups may have parents.
     pub(crate) fn is_on(&self) -> bool {
         self.composite
     }
 
-    /// The group, if it is there.
+    /// Returns the group, if it exists.
     pub(crate) fn get(&self, id: &GroupId) -> Option<&'s Arc<PodGroup>> {
         let listers = self.state.listers();
         let groups = if id.composite { &listers.composite_pod_groups } else { &listers.pod_groups };
         groups.get(&id.namespace, &id.name)
     }
 
-    /// The group that one which is there belongs to, be that there or not.
+    /// Returns the parent of a group that exists, whether or not the parent exists.
     pub(crate) fn parent(&self, id: &GroupId) -> Option<GroupId> {
         let parent = self.get(id)?.spec.parent_composite_pod_group_name.as_deref().filter(|_| self.composite);
         parent.map(|name| GroupId::of_groups(&id.namespace, name))
     }
 
-    /// A group and those above it, as far as they are there.
+    /// Returns a group and its ancestors, as far as they exist.
     pub(crate) fn upwards(&self, id: GroupId) -> Vec<(GroupId, &'s Arc<PodGroup>)> {
         let mut found: Vec<(GroupId, &Arc<PodGroup>)> = Vec::new();
         let mut next = Some(id);
@@ -84,7 +84,7 @@ impl<'s> Hierarchy<'s> {
         found
     }
 
-    /// The groups that belong to a composite group, in the order they are tried: the older first, then by name.
+    /// Returns the child groups of a composite group, in the order they are tried: the older first, then by name.
     pub(crate) fn children(&self, id: &GroupId) -> Vec<GroupId> {
         if !id.composite || !self.composite {
             return Vec::new();
@@ -103,8 +103,8 @@ impl<'s> Hierarchy<'s> {
         found.into_iter().map(|(_, id)| id).collect()
     }
 
-    /// The groups of pods below a group, itself included, as far down as upstream looks (`plugins/helper/podgroup.go` GetPodGroupStates): where
-    /// groups go round in a circle it meets the same again.
+    /// Returns the groups of pods below a group, itself included, as deep as upstream descends (`plugins/helper/podgroup.go` GetPodGroupStates):
+    /// where groups form a cycle, the same ones appear again.
     pub(crate) fn leaves(&self, id: &GroupId) -> Vec<GroupId> {
         let mut level = vec![id.clone()];
         let mut found = Vec::new();
@@ -116,10 +116,10 @@ impl<'s> Hierarchy<'s> {
         found
     }
 
-    /// The group at the top of the tree that a group belongs to.
+    /// Returns the root of the tree that a group belongs to.
     ///
     /// # Errors
-    /// Upstream's: a group on the way is not there, or they go round in a circle.
+    /// As upstream: an ancestor does not exist, or the groups form a cycle.
     pub(crate) fn root(&self, id: &GroupId) -> Result<GroupId, String> {
         let missing = |id: &GroupId| {
             let what = if id.composite { "composite pod group" } else { "pod group" };
@@ -133,7 +133,7 @@ impl<'s> Hierarchy<'s> {
         }
         let mut seen = BTreeSet::new();
         self.walk(&top, &mut seen)?;
-        // Of a tree that is deeper the top is not seen.
+        // The root of a deeper tree is not found.
         let own = self.parent(id).unwrap_or_else(|| id.clone());
         if self.get(&top).is_none() || self.parent(&top).is_some() { Err(missing(&own)) } else { Ok(top) }
     }

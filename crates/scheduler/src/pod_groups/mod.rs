@@ -1,4 +1,4 @@
-//! Which pod groups there are, which group belongs to which, and which pods are theirs.
+//! The pod groups of a state: their hierarchy and their pods.
 
 mod hierarchy;
 
@@ -9,7 +9,7 @@ use crate::framework::Cycle;
 
 pub(crate) use hierarchy::{GroupId, Hierarchy, MAX_DEPTH};
 
-/// How many pods of the pod's group had nodes when the cycle began.
+/// Returns how many pods of the pod's group were bound when the cycle began.
 pub(crate) fn scheduled(cycle: &Cycle) -> usize {
     let on_nodes = || {
         let group = cycle.pod.spec.pod_group.as_deref().map(|name| GroupId::of_pods(&cycle.pod.namespace, name));
@@ -18,7 +18,7 @@ pub(crate) fn scheduled(cycle: &Cycle) -> usize {
     cycle.scope.map_or_else(on_nodes, |scope| scope.scheduled)
 }
 
-/// Pods of a group that are on nodes.
+/// Returns the pods of a group that are bound.
 pub(crate) fn placed<'s>(state: &'s ClusterState, group: &'s GroupId) -> impl Iterator<Item = &'s Arc<PodInfo>> {
     let of = move |pod: &&Arc<PodInfo>| pod.namespace == group.namespace && pod.spec.pod_group.as_ref() == Some(&group.name);
     state.pods().filter(of).filter(|pod| pod.is_on_node())

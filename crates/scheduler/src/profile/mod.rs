@@ -1,4 +1,4 @@
-//! A scheduler: its release, the plugins it runs in their order and with their weights, and what they are told.
+//! A scheduler's profile: its release, the plugins it runs in order and with their weights, and their arguments.
 
 use crate::framework::{FilterEntry, FilterMode, Gang, Profile, ScoreEntry};
 use crate::release::{Arguments, FILTERS, Gates, PREFILTERS, Rules, SCORES, added_scores, judged_as, row, takes_part};
@@ -6,14 +6,14 @@ use crate::{Release, legacy, registry};
 
 pub(crate) mod scheduler;
 
-/// The plugins that score sets of nodes for groups, in the order of the default profile (1.36, 1.37).
+/// The plugins that score placements for pod groups, in the order of the default profile (1.36, 1.37).
 pub(crate) const PLACEMENT_SCORES: &[&str] = &["NodeResourcesFit", "PodGroupPodsCount"];
 
-/// The plugins whose PreEnqueue may refuse, where their gates are on.
+/// The plugins whose PreEnqueue may reject, where their gates are on.
 pub(crate) const PRE_ENQUEUES: &[&str] = &["SchedulingGates", "DynamicResources", "GangScheduling"];
 
 impl Profile {
-    /// The profile `default-scheduler` of a release without any configuration, under `gates`. Releases newer than any known are judged by the newest.
+    /// The profile `default-scheduler` of a release without any configuration, under `gates`. Releases newer than the newest known get its rules.
     pub fn new(release: Release, gates: Gates) -> Self {
         let release = judged_as(release);
         let rules = Rules::new(release, &gates);
@@ -76,7 +76,7 @@ mod tests {
         assert!(!names(36, "NodeDeclaredFeatures=false").contains(&"NodeDeclaredFeatures"));
     }
 
-    /// The default predicates of each release, as the gates leave them.
+    /// The default predicates of each release, as the gates modify them.
     #[test]
     fn predicates_came_and_went() {
         let names = |release: u16, gates: &str| {

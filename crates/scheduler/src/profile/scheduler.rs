@@ -1,17 +1,17 @@
-//! Who schedules: the profiles of one scheduler, and how its release is known.
+//! A scheduler: its profiles, and the evidence for its release.
 
 use crate::cluster::PodInfo;
 
 use crate::{Gates, Profile, Release, VersionFrom, judged_as};
 
-/// One scheduler.
+/// A scheduler.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
-    /// Its profiles; a pod is judged by the one it names, or by the first as a hypothesis.
+    /// Its profiles; a pod is evaluated with the one it names, or hypothetically with the first.
     pub profiles: Vec<Profile>,
     /// Its release and the evidence for it.
     pub version: VersionFrom,
-    /// The release that the data itself speaks of; where the user asks for another one, recorded outcomes are not expected to follow.
+    /// The release detected in the data; where the user gives another, recorded outcomes are not expected to follow.
     pub recorded: Release,
     /// Whether the configuration was given, not assumed.
     pub configured: bool,
@@ -24,13 +24,13 @@ impl Scheduler {
         Self { profiles: vec![profile], recorded: version.release, version, configured: false }
     }
 
-    /// The profile for a pod, and whether it is the one the pod asks for.
+    /// Returns the profile for a pod, and whether it is the one the pod names.
     pub fn profile_for(&self, pod: &PodInfo) -> (&Profile, bool) {
         let named = self.profiles.iter().find(|profile| profile.scheduler_name == *pod.spec.scheduler_name);
         (named.unwrap_or(&self.profiles[0]), named.is_some())
     }
 
-    /// Whether recorded outcomes are those of the release judged by.
+    /// Whether the recorded outcomes are of the release whose rules are applied.
     pub fn is_as_recorded(&self) -> bool {
         judged_as(self.version.release) == judged_as(self.recorded)
     }

@@ -1,10 +1,10 @@
-//! A value of the file with the place it stands at, so that every complaint names its field.
+//! A value of a configuration file with its field path, so that every validation error names its field.
 
 use std::fmt;
 
 use serde_json::Value;
 
-/// A value and where it stands.
+/// A value and its field path.
 #[derive(Clone)]
 pub(crate) struct Document<'a> {
     value: &'a Value,
@@ -14,12 +14,12 @@ pub(crate) struct Document<'a> {
 static NULL: Value = Value::Null;
 
 impl<'a> Document<'a> {
-    /// The whole file, or a value that is told of as if it were.
+    /// The whole file, or a value reported as if it were one.
     pub(crate) fn new(value: &'a Value) -> Self {
         Self { value, path: String::new() }
     }
 
-    /// A value that stands at `path`.
+    /// A value at field path `path`.
     pub(crate) fn at(value: &'a Value, path: &str) -> Self {
         Self { value, path: path.to_owned() }
     }
@@ -46,27 +46,27 @@ impl<'a> Document<'a> {
         self.value.is_null()
     }
 
-    /// The value as it stands.
+    /// The value itself.
     pub(crate) fn value(&self) -> &'a Value {
         self.value
     }
 
-    /// Where it stands.
+    /// Its field path.
     pub(crate) fn path(&self) -> &str {
         &self.path
     }
 
-    /// Its text; empty where it is none.
+    /// Its text; empty if it is not a string.
     pub(crate) fn text(&self) -> &'a str {
         self.value.as_str().unwrap_or_default()
     }
 
-    /// Its whole number.
+    /// Its value as an integer.
     pub(crate) fn whole(&self) -> Option<i64> {
         self.value.as_i64()
     }
 
-    /// Its truth value.
+    /// Its value as a boolean.
     pub(crate) fn truth(&self) -> Option<bool> {
         self.value.as_bool()
     }

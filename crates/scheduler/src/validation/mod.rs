@@ -1,4 +1,4 @@
-//! What upstream's validation says of labels and node selectors, in its words: of a configuration's fields and of pods' that do not parse.
+//! Upstream's validation of labels and node selectors, with its messages: for fields of a configuration and for pods whose terms do not parse.
 
 mod document;
 pub(crate) mod label_name;
@@ -11,7 +11,7 @@ use crate::Release;
 pub(crate) use document::Document;
 pub(crate) use node_selector::node_selector_term;
 
-/// What is wrong with a term of a node selector that stands at `path`, since 1.21.
+/// Returns the errors of a node selector term at field path `path`, since 1.21.
 pub(crate) fn node_selector_faults(term: &Value, path: &str, release: Release) -> Vec<String> {
     node_selector_term(&Document::at(term, path), path, release)
 }

@@ -1,4 +1,4 @@
-//! Terms of node selectors, checked in upstream's words: `component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go`,
+//! Validation of node selector terms, with upstream's messages: `component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go`,
 //! `apimachinery/pkg/labels/selector.go`.
 
 use crate::Release;
@@ -9,7 +9,7 @@ use super::label_name;
 
 const OPERATORS: &[&str] = &["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"];
 
-/// What is wrong with a term of a node selector that stands at `path`, since 1.21.
+/// Returns the errors of a node selector term at field path `path`, since 1.21.
 pub(crate) fn node_selector_term(term: &Document<'_>, path: &str, release: Release) -> Vec<String> {
     let mut wrong = Vec::new();
     for requirement in term.field("matchExpressions").elements() {
@@ -57,7 +57,7 @@ fn expression(requirement: &Document<'_>, release: Release) -> Vec<String> {
     wrong
 }
 
-/// Values as a reason against them shows them.
+/// Formats values as an error message shows them.
 fn told(values: &Document<'_>, release: Release) -> String {
     let texts: Vec<String> = values.elements().iter().map(|value| format!("{:?}", value.text())).collect();
     match (ValidationWords::of(release).shows_values_as_json(), values.is_absent()) {

@@ -1,4 +1,4 @@
-//! What a pod's claims would get on a node: volumes that exist, volumes to be made, or the reasons why not.
+//! The volumes a pod's claims would get on a node: existing ones, ones to be provisioned, or the reasons why not.
 //! Upstream: `plugins/volumebinding/binder.go` (up to 1.22 `pkg/controller/volume/scheduling/scheduler_binder.go`).
 
 use std::borrow::Cow;
@@ -17,12 +17,12 @@ use super::claims::{PodClaims, claim_class, spec_class, storage_request};
 use super::matching::{Matching, VolumeAffinity, VolumeList, by_size, capacity};
 use super::migration::{InTreePlugin, MigratedVolume, is_migrated_by_annotation, migrated_affinity, volume_plugin};
 
-/// For which node a claim is to be provisioned.
+/// The annotation that names the node a claim is to be provisioned for.
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 const BIND_CONFLICT: &str = "node(s) didn't find available persistent volumes to bind";
 const NOT_ENOUGH_SPACE: &str = "node(s) did not have enough free storage";
 
-/// A pod's claims, prepared to be asked node by node.
+/// A pod's claims, prepared for evaluation node by node.
 pub(crate) struct Binder<'a> {
     cycle: &'a Cycle<'a>,
     rules: VolumeRules,
@@ -35,31 +35,31 @@ struct BoundVolume {
     name: String,
     /// `None`: the volume is missing.
     affinity: Option<VolumeAffinity>,
-    /// Where it can be reached once a driver took it over, or why it cannot be taken over.
+    /// Where it can be reached once a CSI driver took it over (migration), or why it cannot be taken over.
     migrated: Option<(InTreePlugin, Result<VolumeAffinity, String>)>,
 }
 
-/// What a node offers for a pod's claims.
+/// The volumes a node offers for a pod's claims.
 #[derive(Default)]
 pub(crate) struct PodVolumes {
-    /// Why the node does not do, in upstream's order; none where it does.
+    /// Why the node does not fit, in upstream's order; empty where it does.
     pub reasons: Vec<Cow<'static, str>>,
-    /// Claims and the free volumes they would get.
+    /// Claims and the free volumes they would be bound to.
     pub bindings: Vec<(Arc<PersistentVolumeClaim>, Arc<PersistentVolume>)>,
-    /// Claims to be provisioned, each with the capacities that have room for it, where one is asked for.
+    /// Claims to be provisioned, each with the storage capacities that have room for it, where they are checked.
     pub provisions: Vec<(Arc<PersistentVolumeClaim>, Vec<Arc<CSIStorageCapacity>>)>,
-    /// Whether a claim could as well get a volume unlike the one here: which is taken is chance.
+    /// Whether a claim could get a different volume instead: upstream's choice is random.
     pub drawn_volume: bool,
 }
 
-/// What provisioning says: whether the topology fits, whether there is room.
+/// The result of checking provisioning: whether the topology fits, whether there is room.
 struct Provisioning {
     possible: bool,
     room: bool,
 }
 
 impl<'a> Binder<'a> {
-    /// Prepares the claims (those that are for the scheduler to look at).
+    /// Prepares the claims (those that the scheduler handles).
     pub(crate) fn new(claims: PodClaims, cycle: &'a Cycle<'a>) -> Self {
         let volumes = &cycle.state.listers().volumes;
         let bound = claims.bound.iter().map(|claim| {
@@ -131,7 +131,7 @@ impl<'a> Binder<'a> {
         })
     }
 
-    /// Where a bound volume can be reached: what its driver says, where that took it over; an error where it cannot take it over.
+    /// Returns where a bound volume can be reached: by its CSI driver, where that took it over; an error where it cannot take it over.
     fn affinity<'b>(&self, volume: &'b BoundVolume, csi_node: Option<&CSINode>) -> Option<Result<&'b VolumeAffinity, &'b String>> {
         let own = volume.affinity.as_ref()?;
         let (release, gates) = (self.cycle.profile.release, &self.cycle.profile.gates);
@@ -146,7 +146,7 @@ impl<'a> Binder<'a> {
         self.lists.get(class).filter(|_| !by_spec || spec_class(claim) == class)
     }
 
-    /// `checkBoundClaims`: whether every bound volume can be reached, and exists; it ends at the first that is not so.
+    /// `checkBoundClaims`: whether every bound volume can be reached, and exists; stops at the first that fails.
     fn check_bound(&self, node: &Node) -> Result<(bool, bool), String> {
         let csi_node = self.cycle.state.listers().csi_nodes.get("", &node.name).map(|csi_node| &**csi_node);
         for volume in &self.bound {
@@ -165,7 +165,7 @@ impl<'a> Binder<'a> {
         Ok((true, true))
     }
 
-    /// `checkVolumeProvisions`: it ends at the first claim that cannot be provisioned.
+    /// `checkVolumeProvisions`: stops at the first claim that cannot be provisioned.
     fn provision(&self, claims: &[&Arc<PersistentVolumeClaim>], node: &Node, found: &mut PodVolumes) -> Result<Provisioning, String> {
         for claim in claims {
             let name = claim_class(claim);
@@ -190,7 +190,7 @@ impl<'a> Binder<'a> {
         Ok(Provisioning { possible: true, room: true })
     }
 
-    /// `hasEnoughCapacity`: asked only of drivers that publish their capacity.
+    /// `hasEnoughCapacity`: checked only for drivers that publish their capacity.
     fn room(&self, claim: &PersistentVolumeClaim, class: &StorageClass, node: &Node) -> Room {
         let listers = self.cycle.state.listers();
         let asked = self.cycle.profile.gates.on("CSIStorageCapacity");
@@ -214,15 +214,15 @@ impl<'a> Binder<'a> {
 }
 
 enum Room {
-    /// Nobody publishes capacities for this claim.
+    /// No capacity is published for this claim.
     NotAsked,
-    /// There is none.
+    /// There is no room.
     None,
-    /// Here.
+    /// These capacities have room.
     In(Vec<Arc<CSIStorageCapacity>>),
 }
 
-/// How much a capacity says there is.
+/// The size a capacity offers.
 fn offered(capacity: &CSIStorageCapacity) -> i64 {
     capacity.capacity.as_ref().and_then(|capacity| Amount::parse(&capacity.0)).unwrap_or_default().value()
 }
@@ -240,13 +240,13 @@ fn allows(terms: &[TopologySelectorTerm], node: &Node) -> bool {
 }
 
 impl PodVolumes {
-    /// Whether the score depends on chance: upstream takes the first capacity with room of a list in random order, and these differ.
+    /// Whether the score is random: upstream takes the first capacity with room from a list in random order, and these differ.
     pub(crate) fn drawn(&self) -> bool {
         let differ = |room: &[Arc<CSIStorageCapacity>]| room.iter().any(|capacity| offered(capacity) != offered(&room[0]));
         self.bindings.is_empty() && self.provisions.iter().any(|(_, room)| differ(room))
     }
 
-    /// What AssumePodVolumes makes of it: volumes that are their claims', claims that are to be provisioned for the node.
+    /// Returns the volumes and claims as AssumePodVolumes leaves them: volumes bound to their claims, claims annotated with the node.
     pub(crate) fn assumed(self, node: &str) -> (Vec<PersistentVolume>, Vec<PersistentVolumeClaim>) {
         let bound = self.bindings.into_iter().map(|(claim, volume)| {
             let mut volume = Arc::unwrap_or_clone(volume);

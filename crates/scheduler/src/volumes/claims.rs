@@ -8,7 +8,7 @@ use crate::release::VolumeRules;
 use ketcd_kube::api::core::v1::PersistentVolumeClaim;
 use ketcd_kube::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-/// A volume of a pod that stands for a claim.
+/// A volume of a pod that is a claim.
 pub(crate) struct ClaimRef {
     /// The claim's name.
     pub name: Arc<str>,
@@ -38,7 +38,7 @@ pub(crate) fn spec_class(claim: &PersistentVolumeClaim) -> &str {
     claim.spec.as_ref().and_then(|spec| spec.storage_class_name.as_deref()).unwrap_or_default()
 }
 
-/// The storage a claim asks for; `None` where it asks for none.
+/// The storage a claim requests, if any.
 pub(super) fn storage_request(claim: &PersistentVolumeClaim) -> Option<Amount> {
     let requests = claim.spec.as_ref()?.resources.as_ref()?.requests.as_ref()?;
     requests.get("storage").and_then(|quantity| Amount::parse(&quantity.0))
@@ -59,19 +59,19 @@ pub(crate) fn owner_problem(claim: &PersistentVolumeClaim, pod: &PodInfo, releas
     Some(VolumeRules::of(release).claim_of_other_pod(&pod.namespace, name, &pod.name))
 }
 
-/// A pod's claims, sorted by what is left to do for them (`GetPodVolumeClaims`).
+/// A pod's claims, sorted by what remains to be done for them (`GetPodVolumeClaims`).
 #[derive(Default)]
 pub(crate) struct PodClaims {
     /// Bound, both ways.
     pub bound: Vec<Arc<PersistentVolumeClaim>>,
-    /// Unbound; the scheduler picks their volumes.
+    /// Unbound; the scheduler chooses their volumes.
     pub delayed: Vec<Arc<PersistentVolumeClaim>>,
-    /// Unbound, and not for the scheduler to bind.
+    /// Unbound, and not bound by the scheduler.
     pub immediate: Vec<Arc<PersistentVolumeClaim>>,
 }
 
 impl PodClaims {
-    /// Sorts the claims; an error is upstream's, of a class without a binding mode.
+    /// Sorts the claims; the error is upstream's, for a class without a binding mode.
     pub(crate) fn sort(claims: Vec<Arc<PersistentVolumeClaim>>, state: &ClusterState) -> Result<Self, String> {
         let mut sorted = Self::default();
         for claim in claims {
@@ -88,7 +88,7 @@ impl PodClaims {
     }
 }
 
-/// `IsDelayBindingMode`: an unknown class is as none.
+/// `IsDelayBindingMode`: an unknown class counts as none.
 fn is_delayed(claim: &PersistentVolumeClaim, state: &ClusterState) -> Result<bool, String> {
     let name = claim_class(claim);
     let Some(class) = state.listers().storage_classes.get("", name) else { return Ok(false) };

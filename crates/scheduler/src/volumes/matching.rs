@@ -13,11 +13,11 @@ use super::claims::{annotation, storage_request};
 /// Where a volume can be reached.
 #[derive(Debug)]
 pub(crate) struct VolumeAffinity {
-    /// Terms of which one must match, each list; none: everywhere.
+    /// Lists of terms, one of each of which must match; no list: everywhere.
     required: Vec<Vec<NodeSelectorTerm>>,
 }
 
-/// Where a volume said what its spec says since 1.10 (`v1helper.GetStorageNodeAffinityFromAnnotation`).
+/// The annotation that held a volume's node affinity before `spec.nodeAffinity` (1.10) (`v1helper.GetStorageNodeAffinityFromAnnotation`).
 const ALPHA_AFFINITY: &str = "volume.alpha.kubernetes.io/node-affinity";
 
 impl VolumeAffinity {
@@ -26,7 +26,7 @@ impl VolumeAffinity {
         Self { required: required.map(terms).into_iter().collect() }
     }
 
-    /// Compiles a volume's own, of its spec and its alpha annotation. One that cannot be read matches no node.
+    /// Compiles a volume's node affinity, from its spec and its alpha annotation. One that cannot be read matches no node.
     pub(crate) fn of(volume: &PersistentVolume, release: Release) -> Self {
         let rules = VolumeRules::of(release);
         let spec = volume.spec.as_ref().and_then(|spec| spec.node_affinity.as_ref()).and_then(|affinity| affinity.required.as_ref());
@@ -64,7 +64,7 @@ struct Listed {
 }
 
 impl Listed {
-    /// Whether whatever could take the one could take the other, but for their size.
+    /// Whether the two volumes match the same claims and nodes, apart from their size.
     fn is_like(&self, other: &Self) -> bool {
         let (own, others) = (self.volume.spec.as_ref(), other.volume.spec.as_ref());
         self.volume.metadata.labels == other.volume.metadata.labels
@@ -78,11 +78,11 @@ pub(super) struct Matching<'a> {
     claim: &'a PersistentVolumeClaim,
     request: Amount,
     selector: Result<Option<Selector>, String>,
-    /// Whether attributes classes count; `None` where the release does not know them.
+    /// Whether VolumeAttributesClasses are compared; `None` where the release does not know them.
     attributes_class: Option<bool>,
     /// Whether a free volume must be in the phase Available.
     available_only: bool,
-    /// Whether block volumes are told from file systems.
+    /// Whether volume modes are compared.
     block_volumes: bool,
 }
 
@@ -100,7 +100,7 @@ impl VolumeList {
 }
 
 impl<'a> Matching<'a> {
-    /// Prepares a claim. The mode counts with the gate BlockVolume.
+    /// Prepares a claim. The volume mode counts with the gate BlockVolume.
     pub(super) fn new(claim: &'a PersistentVolumeClaim, profile: &Profile) -> Self {
         let selector = claim.spec.as_ref().and_then(|spec| spec.selector.as_ref());
         let selector = match selector.map(|selector| label_selector(selector, &mut Interner::default())) {
@@ -120,8 +120,8 @@ impl<'a> Matching<'a> {
         }
     }
 
-    /// Returns the volume upstream would take on this node, `taken` ones left out, and whether another, unlike it, would do as well; `None`: there
-    /// is none.
+    /// Returns the volume that upstream would choose on this node, without those in `taken`, and whether a different one would match as well; `None`:
+    /// no volume matches.
     pub(super) fn find<'v>(
         &self,
         list: &'v VolumeList,
@@ -198,7 +198,7 @@ pub(crate) fn volume_class(volume: &PersistentVolume) -> &str {
     annotation.or_else(|| volume.spec.as_ref().and_then(|spec| spec.storage_class_name.as_deref())).unwrap_or_default()
 }
 
-/// A volume's size; nothing where it says none.
+/// A volume's capacity; zero where it has none.
 pub(super) fn capacity(volume: &PersistentVolume) -> Amount {
     let capacity = volume.spec.as_ref().and_then(|spec| spec.capacity.as_ref()).and_then(|capacity| capacity.get("storage"));
     capacity.and_then(|quantity| Amount::parse(&quantity.0)).unwrap_or_default()
@@ -212,7 +212,7 @@ fn key(claim: &PersistentVolumeClaim) -> String {
     format!("{}/{}", claim.metadata.namespace.as_deref().unwrap_or_default(), claim.metadata.name.as_deref().unwrap_or_default())
 }
 
-/// Claims by the size they ask for, smallest first (`byPVCSize`).
+/// Sorts claims by the size they request, smallest first (`byPVCSize`).
 pub(super) fn by_size(claims: &mut [Arc<PersistentVolumeClaim>]) {
     claims.sort_by_key(|claim| storage_request(claim).unwrap_or_default());
 }

@@ -1,4 +1,4 @@
-//! In-tree volumes that CSI drivers took over: which, since when, and how they are called as CSI volumes.
+//! In-tree volumes that CSI drivers took over (CSI migration): which, since when, and their CSI volume handles.
 //! Upstream: `k8s.io/csi-translation-lib/plugins`, `plugins/nodevolumelimits/utils.go`, `plugins/volumebinding/binder.go`.
 
 use std::collections::BTreeSet;
@@ -11,7 +11,7 @@ use ketcd_kube::api::storage::v1::CSINode;
 
 use super::claims::annotation;
 
-/// An in-tree volume plugin with a CSI driver in its place.
+/// An in-tree volume plugin that a CSI driver replaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct InTreePlugin {
     /// `kubernetes.io/aws-ebs`.
@@ -66,7 +66,7 @@ fn is_annotated(plugin: InTreePlugin, csi_node: &CSINode) -> bool {
 
 /// A volume as its CSI driver knows it.
 pub(crate) struct MigratedVolume {
-    /// Who it is migrated from.
+    /// The in-tree plugin.
     pub plugin: InTreePlugin,
     /// The CSI volume handle, or why the volume cannot be translated, in upstream's words.
     pub handle: Result<String, String>,
@@ -120,17 +120,17 @@ pub(crate) fn inline_csi_volume(source: &VolumeSource, release: Release) -> Opti
     MigratedVolume::of(name, handle, release)
 }
 
-/// `rbd.go` composeMigVolID, unless an annotation says the handle. Upstream puts digests in the place of monitors and pool; handles are only held
-/// against each other.
+/// `rbd.go` composeMigVolID, unless an annotation has the handle. Upstream has digests of monitors and pool; handles are only compared with each
+/// other.
 fn rbd_handle(volume: &PersistentVolume, image: &RBDPersistentVolumeSource) -> String {
     let known = annotation(&volume.metadata, "rbd.csi.ceph.com/volume-handle").filter(|handle| !handle.is_empty());
     let name = image.image.strip_prefix("kubernetes-dynamic-pvc-").unwrap_or(&image.image);
-    // The API server fills in a pool that is not given.
+    // The API server defaults the pool.
     let pool = image.pool.as_deref().unwrap_or_default();
     known.map_or_else(|| format!("mig_mons-{}_image-{name}_{pool}", image.monitors.join(",")), str::to_owned)
 }
 
-/// `azure_disk.go`: only managed disks are known to the driver.
+/// `azure_disk.go`: the driver supports only managed disks.
 fn azure_handle(kind: Option<&str>, uri: &str) -> Result<String, String> {
     match kind.filter(|kind| !kind.eq_ignore_ascii_case("managed")) {
         Some(kind) => Err(format!("kind({kind}) is not supported in csi migration")),
@@ -197,7 +197,7 @@ pub(super) fn migrated_affinity(volume: &PersistentVolume, plugin: InTreePlugin,
     }
 }
 
-/// As long as only the label of old is known, the volume's own label takes the place of all else.
+/// In releases that know only the beta labels, the volume's own label replaces all its node affinity.
 fn affinity_by_beta_labels(volume: &PersistentVolume, own: Option<NodeSelector>, key: &str) -> Result<Option<NodeSelector>, String> {
     let names = |wanted: &str| {
         let terms = own.iter().flat_map(|own| &own.node_selector_terms).flat_map(|term| term.match_expressions.iter().flatten());

@@ -1,4 +1,4 @@
-//! What the claims of a pod lack, the same for every node.
+//! The needs of a pod's claims that are the same for every node.
 
 use ketcd_kube::api::core::v1::PersistentVolumeClaim;
 
@@ -6,7 +6,8 @@ use crate::framework::{Cycle, Fix, Need, Obstacle, VolumeRequest};
 
 use super::{claim_class, claim_refs};
 
-/// What the pod's claims lack, the same for every node: a claim that is missing, one whose volume is, one that does not wait for its pod.
+/// Returns the needs of the pod's claims that are the same for every node: a claim that is missing, one whose volume is missing, one that is bound
+/// immediately.
 pub(crate) fn claim_needs(cycle: &Cycle<'_>) -> Vec<Need> {
     let listers = cycle.state.listers();
     let mut needs = Vec::new();
@@ -30,7 +31,7 @@ pub(crate) fn claim_needs(cycle: &Cycle<'_>) -> Vec<Need> {
     needs
 }
 
-/// Whether a claim's class leaves it unbound until its pod has a node.
+/// Whether a claim's class delays its binding until its pod is scheduled (WaitForFirstConsumer).
 fn waits(claim: &PersistentVolumeClaim, cycle: &Cycle<'_>) -> bool {
     let class = cycle.state.listers().storage_classes.get("", claim_class(claim));
     class.and_then(|class| class.volume_binding_mode.as_deref()) == Some("WaitForFirstConsumer")
