@@ -2,53 +2,53 @@
 
 use super::rules::Rules;
 
-/// How pods are siblings to SelectorSpread.
+/// Which pods SelectorSpread counts as siblings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SiblingRule {
     /// Any selector of the pod's Services and controllers selects them.
     AnySelector,
-    /// All of them do.
+    /// All selectors select them.
     AllSelectors,
-    /// One selector made of all does, unless it is empty.
+    /// One selector merged from all selects them, unless it is empty.
     OneSelector,
 }
 
-/// How the error of preferred node affinity that does not parse is put together.
+/// How the error of preferred node affinity that does not parse is worded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UnparsedTerms {
-    /// The first term's, once a node, in brackets.
+    /// The first term's error, once a node, in brackets.
     FirstPerNode,
-    /// The first term's.
+    /// The first term's error.
     First,
-    /// The first term's, as RunScorePlugins wraps it.
+    /// The first term's error, as RunScorePlugins wraps it.
     FirstWrapped,
-    /// Those of all terms, by Score.
+    /// The errors of all terms, in Score.
     AllByScore,
-    /// Those of all terms with their places, by PreScore.
+    /// The errors of all terms with their positions, in PreScore.
     AllByPreScore,
 }
 
-/// What pod affinity terms that do not parse come to.
+/// The effect of pod affinity terms that do not parse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UnparsedAffinity {
     /// They match nothing.
     Ignored,
     /// The first required one ends the attempt.
     RequiredFail,
-    /// They refuse the pod; the last list's fault is reported.
+    /// They reject the pod; the error of the last list is reported.
     LastListRefuses,
-    /// They refuse the pod; each list's fault is reported.
+    /// They reject the pod; the error of each list is reported.
     Refuse,
 }
 
 impl Rules {
-    /// Whether the incoming pod's namespace selector is asked again with no labels at all, after it was resolved to names
+    /// Whether the incoming pod's namespace selector is evaluated again without any labels, after it was resolved to names
     /// (`plugins/interpodaffinity/plugin.go`, 1.34–1.36).
     pub(crate) fn namespace_selector_asked_twice(&self) -> bool {
         (34..=36).contains(&self.release.0)
     }
 
-    /// What terms that do not parse come to (`framework/types.go` PodInfo.Update since 1.19; `plugins/interpodaffinity/filtering.go`, 1.18).
+    /// The effect of terms that do not parse (`framework/types.go` PodInfo.Update since 1.19; `plugins/interpodaffinity/filtering.go`, 1.18).
     pub(crate) fn unparsed_affinity(&self) -> UnparsedAffinity {
         match self.release.0 {
             ..=17 => UnparsedAffinity::Ignored,
@@ -58,7 +58,7 @@ impl Rules {
         }
     }
 
-    /// Whether all values that do not parse are reported, with their places, not the first alone (`apimachinery/pkg/labels/selector.go`
+    /// Whether all values that do not parse are reported, with their positions, not only the first (`apimachinery/pkg/labels/selector.go`
     /// NewRequirement, since 1.21).
     pub(crate) fn reports_every_value(&self) -> bool {
         self.release.0 >= 21
@@ -74,7 +74,7 @@ impl Rules {
         self.release.0 >= 20
     }
 
-    /// How the error of preferred terms that do not parse is put together (`nodeaffinity.go` since 1.20; `core/generic_scheduler.go` PrioritizeNodes).
+    /// How the error of preferred terms that do not parse is worded (`nodeaffinity.go` since 1.20; `core/generic_scheduler.go` PrioritizeNodes).
     pub(crate) fn unparsed_terms(&self) -> UnparsedTerms {
         match self.release.0 {
             ..=13 => UnparsedTerms::FirstPerNode,
@@ -95,12 +95,12 @@ impl Rules {
         self.release.0 >= 27
     }
 
-    /// Whether nodes that take no part in the spread get their zero before the spread is looked at (`priorities/even_pods_spread.go`, 1.16).
+    /// Whether nodes that are not part of the spread get zero before the others are scored (`priorities/even_pods_spread.go`, 1.16).
     pub(crate) fn spread_zeroes_others_first(&self) -> bool {
         self.release.0 <= 16
     }
 
-    /// Whether pods with spread constraints of their own are left out of SelectorSpread (since 1.18).
+    /// Whether SelectorSpread skips pods that have spread constraints (since 1.18).
     pub(crate) fn selector_spread_leaves_constraints(&self) -> bool {
         self.release.0 >= 18
     }
@@ -119,7 +119,7 @@ impl Rules {
         self.release.0 >= 17
     }
 
-    /// The gate of gang scheduling (`plugins/gangscheduling/gangscheduling.go`; since 1.37 one gate stands for all of groups).
+    /// The gate of gang scheduling (`plugins/gangscheduling/gangscheduling.go`; since 1.37 one gate covers all of pod groups).
     pub(crate) fn gang_gate(&self) -> &'static str {
         if self.release.0 >= 37 { "GenericWorkload" } else { "GangScheduling" }
     }
@@ -129,7 +129,7 @@ impl Rules {
         self.release.0 >= 36
     }
 
-    /// What a pod of a gang waits for at Permit.
+    /// What Permit reports for a pod that waits for its gang.
     pub(crate) fn waits_for_gang(&self) -> &'static str {
         match self.release.0 {
             ..=35 => "waiting for minCount pods from a gang to be waiting on permit",

@@ -1,17 +1,17 @@
-//! What a profile's configuration says to each plugin; the defaults are upstream's.
+//! The arguments that a profile's configuration gives each plugin; the defaults are upstream's.
 
 use std::sync::Arc;
 
 use crate::cluster::{NodeAffinity, SpreadConstraint};
 
-/// How NodeResourcesFit (before 1.22 a plugin of its own) scores a node's use.
+/// How NodeResourcesFit (before 1.22 separate plugins) scores a node's utilization.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScoringStrategy {
-    /// The emptier the better.
+    /// The lower the utilization, the better.
     LeastAllocated,
-    /// The fuller the better.
+    /// The higher the utilization, the better.
     MostAllocated,
-    /// By a shape: utilisation in percent against a score from 0 to 10.
+    /// By a shape: utilization in percent against a score from 0 to 10.
     RequestedToCapacityRatio(Vec<(i64, i64)>),
 }
 
@@ -41,17 +41,17 @@ pub struct Arguments {
     pub most_allocated: Vec<(Arc<str>, i64)>,
     /// RequestedToCapacityRatio (up to 1.22): its shape, and the resources it scores, with weights.
     pub capacity_ratio: (Vec<(i64, i64)>, Vec<(Arc<str>, i64)>),
-    /// NodeResourcesBalancedAllocation: resources it weighs against each other.
+    /// NodeResourcesBalancedAllocation: resources it balances.
     pub balanced_resources: Vec<Arc<str>>,
-    /// InterPodAffinity: what a required affinity term of an existing pod counts in scores.
+    /// InterPodAffinity: the weight of a required affinity term of an existing pod in scores.
     pub hard_pod_affinity_weight: i64,
-    /// InterPodAffinity: whether preferred terms of existing pods are left out where the pod has none.
+    /// InterPodAffinity: whether preferred terms of existing pods are ignored where the pod has none.
     pub ignore_preferred_terms_of_existing_pods: bool,
-    /// NodeAffinity: affinity the profile adds to every pod.
+    /// NodeAffinity: `addedAffinity` of every pod.
     pub added_affinity: Option<NodeAffinity>,
     /// PodTopologySpread: constraints for pods without.
     pub spread_defaults: PodTopologySpreadDefaults,
-    /// DefaultPreemption (since 1.20): how many candidates it keeps at least, in percent of the nodes it looks at and as a number.
+    /// DefaultPreemption (since 1.20): how many candidates it keeps at least, in percent of the nodes it tries and as a number.
     pub min_candidates: (usize, usize),
     /// VolumeBinding: its score's shape.
     pub volume_shape: Vec<(i64, i64)>,

@@ -1,27 +1,27 @@
-//! What differs between releases in the claims of pods: which claims a pod has, those of its group, those made for extended resources, and what
-//! their devices take of a node. Upstream: `plugins/dynamicresources`.
+//! What differs between releases in the claims of pods: which claims a pod has, those of its group, those created for extended resources, and what
+//! their devices consume of a node. Upstream: `plugins/dynamicresources`.
 
 use super::rules::Rules;
 
 impl Rules {
-    /// Whether the claim made for an entry of a pod is named after both (`resourceclaim/resourceclaim.go` Name, up to 1.27); since 1.28 the pod's
+    /// Whether the claim created for an entry of a pod is named after both (`resourceclaim/resourceclaim.go` Name, up to 1.27); since 1.28 the pod's
     /// status names it.
     pub(crate) fn claims_are_named_after_pod(&self) -> bool {
         self.release.0 <= 27
     }
 
-    /// Whether a claim that may be a group's crashes the scheduler where the pod has no group (`resourceclaim.go` IsForPod, 1.36).
+    /// Whether a claim that may be a group's makes the scheduler panic where the pod has no group (`resourceclaim.go` IsForPod, 1.36).
     pub(crate) fn claim_of_no_group_crashes(&self) -> bool {
         self.release.0 <= 36
     }
 
-    /// Whether chance decides which of several classes that name one extended resource serves it (`extended/util.go`, 1.34).
+    /// Whether it is random which of several classes that name one extended resource serves it (`extended/util.go`, 1.34).
     pub(crate) fn extended_resource_class_is_random(&self) -> bool {
         self.release.0 <= 34
     }
 
-    /// Whether a node that lists an extended resource, even none of it, needs no devices for it; if devices are needed for another, they serve this
-    /// one too (`extendeddynamicresources.go` filterExtendedResources, 1.34). Since 1.35 devices serve what a node has none of.
+    /// Whether a node that lists an extended resource, even with amount zero, needs no devices for it; if devices are needed for another, they serve
+    /// this one too (`extendeddynamicresources.go` filterExtendedResources, 1.34). Since 1.35 devices serve what a node has none of.
     pub(crate) fn listed_extended_resources_suffice(&self) -> bool {
         self.release.0 <= 34
     }
@@ -32,13 +32,13 @@ impl Rules {
         self.release.0 <= 34
     }
 
-    /// Whether every class has an extended resource of its own name, also one that names another (`extendedresourcecache.go`, since 1.35), and pods
-    /// that ask for such a resource ask for devices.
+    /// Whether every class has an implicit extended resource of its own name, also one that names another (`extendedresourcecache.go`, since 1.35),
+    /// and pods that request such a resource request devices.
     pub(crate) fn every_class_has_implicit_resource(&self) -> bool {
         self.release.0 >= 35
     }
 
-    /// Whether what a device takes of its node is looked up in slices of its driver that are for the node (`nodeallocatabledynamicresources.go`
+    /// Whether what a device consumes of its node is looked up in slices of its driver that are for the node (`nodeallocatabledynamicresources.go`
     /// getDeviceFromSlices, since 1.37); in 1.36 by pool and name alone (getDeviceFromManager).
     pub(crate) fn node_allocatable_by_node_and_driver(&self) -> bool {
         self.release.0 >= 37

@@ -1,11 +1,11 @@
-//! What differs between releases in the cycle itself: how it words errors, when it stops looking, what it checks before any plugin runs.
+//! What differs between releases in the cycle itself: the wording of errors, when it stops evaluating nodes, what it checks before any plugin runs.
 
 use super::rules::Rules;
 
-/// After how many nodes that fit a scheduler stops looking.
+/// After how many feasible nodes a scheduler stops evaluating (`percentageOfNodesToScore`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sampling {
-    /// It looks at all of them.
+    /// It evaluates all nodes.
     All,
     /// After the configured share, half of them by default.
     Half,
@@ -16,12 +16,12 @@ pub(crate) enum Sampling {
 }
 
 impl Rules {
-    /// How errors of a plugin that reads a PreFilter's state begin (`getPreFilterState` of `nodeports`, `podtopologyspread`): shorter since 1.20.
+    /// The prefix of errors of a plugin that reads a PreFilter's state (`getPreFilterState` of `nodeports`, `podtopologyspread`): shorter since 1.20.
     pub(crate) fn reading_state(&self) -> &'static str {
         if self.release.0 >= 20 { "reading" } else { "error reading" }
     }
 
-    /// How errors of a score that reads a PreScore's state begin (`getPreScoreState` of `tainttoleration`, `interpodaffinity`).
+    /// The prefix of errors of a score that reads a PreScore's state (`getPreScoreState` of `tainttoleration`, `interpodaffinity`).
     pub(crate) fn reading_scores(&self) -> &'static str {
         if self.release.0 >= 20 { "failed to read" } else { "Error reading" }
     }
@@ -39,7 +39,8 @@ impl Rules {
         }
     }
 
-    /// Whether ReadWriteOncePod is checked node by node, on a state that PreFilter leaves (`volumerestrictions/volume_restrictions.go`, since 1.27).
+    /// Whether ReadWriteOncePod is checked node by node, with the state that PreFilter wrote (`volumerestrictions/volume_restrictions.go`, since
+    /// 1.27).
     pub(crate) fn read_write_once_pod_by_node(&self) -> bool {
         self.release.0 >= 27
     }
@@ -65,12 +66,12 @@ impl Rules {
         }
     }
 
-    /// Whether several nodes' errors that say the same are reported once (`core/generic_scheduler.go` since 1.17).
+    /// Whether equal errors of several nodes are reported once (`core/generic_scheduler.go` since 1.17).
     pub(crate) fn equal_errors_are_one(&self) -> bool {
         self.release.0 >= 17
     }
 
-    /// When it stops looking (`core/generic_scheduler.go` numFeasibleNodesToFind since 1.12, by size since 1.14; `schedule_one.go` since 1.30).
+    /// When it stops evaluating (`core/generic_scheduler.go` numFeasibleNodesToFind since 1.12, by size since 1.14; `schedule_one.go` since 1.30).
     pub(crate) fn sampling(&self) -> Sampling {
         match self.release.0 {
             ..=11 => Sampling::All,
@@ -80,7 +81,7 @@ impl Rules {
         }
     }
 
-    /// Whether the next best node of one pod may be given to the next (`framework/runtime/batch.go`, since 1.35).
+    /// Whether a pod may get the next best node of the previous pod (`framework/runtime/batch.go`, since 1.35).
     pub(crate) fn batches(&self) -> bool {
         self.release.0 >= 35
     }
@@ -95,12 +96,12 @@ impl Rules {
         (10..=19).contains(&self.release.0)
     }
 
-    /// Whether an error that ends an attempt early leaves the verdicts of the filters to be shown: predicates run all the same (up to 1.17).
+    /// Whether an error that ends an attempt early does not hide the filters' verdicts: predicates run all the same (up to 1.17).
     pub(crate) fn errors_leave_verdicts(&self) -> bool {
         self.release.0 <= 17
     }
 
-    /// Whether every predicate runs, whatever those before it say (`core/generic_scheduler.go` podFitsOnNode, 1.9).
+    /// Whether every predicate runs, even after one rejects (`core/generic_scheduler.go` podFitsOnNode, 1.9).
     pub(crate) fn all_predicates_run(&self) -> bool {
         self.release.0 <= 9
     }
@@ -110,22 +111,23 @@ impl Rules {
         self.release.0 >= 11
     }
 
-    /// Whether a node's refusal names one reason, of extended resources one by a map's order (`predicates.go`, 1.17).
+    /// Whether a node's rejection has one reason, of several extended resources one in a map's order (`predicates.go`, 1.17).
     pub(crate) fn one_reason_a_node(&self) -> bool {
         self.release.0 == 17
     }
 
-    /// Whether copies of a node share the count of who uses a claim (`framework/types.go` NodeInfo.Clone, 1.22–1.24).
+    /// Whether copies of a node share the count of a claim's users (`framework/types.go` NodeInfo.Clone, 1.22–1.24).
     pub(crate) fn copies_share_claim_counts(&self) -> bool {
         (22..=24).contains(&self.release.0)
     }
 
-    /// Whether pods that a group's cycle assumes bring no affinity terms and claims to its snapshot (`backend/cache/snapshot.go` AssumePod, 1.36).
+    /// Whether assumed pods of a group's cycle are not listed in its snapshot by affinity terms and claims (`backend/cache/snapshot.go` AssumePod,
+    /// 1.36).
     pub(crate) fn assumed_pods_are_not_listed(&self) -> bool {
         self.release.0 <= 36
     }
 
-    /// Whether groups are scheduled as 1.37 does it (`schedule_one_podgroup.go`): PodGroupPostFilter, one priority for all pods of a group.
+    /// Whether groups are scheduled as in 1.37 (`schedule_one_podgroup.go`): PodGroupPostFilter, one priority for all pods of a group.
     pub(crate) fn pod_group_post_filter(&self) -> bool {
         self.release.0 >= 37
     }

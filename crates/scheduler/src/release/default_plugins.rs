@@ -1,14 +1,14 @@
-//! Which plugins a scheduler runs without any configuration, in which order, with which weights: one table for every release, each row with its
+//! Which plugins a scheduler runs without any configuration, in which order and with which weights: one table for every release, each row with its
 //! source.
 
 use std::ops::RangeInclusive;
 
 use crate::{Gates, Release};
 
-/// The releases it holds for, the plugins, and the upstream file that says so.
+/// The releases it holds for, the plugins, and the upstream file it is from.
 pub(crate) type Row<T> = (RangeInclusive<u16>, &'static [T], &'static str);
 
-/// Filters by release, in the order they run; 1.9 has none (its names are sorted here).
+/// Filters by release, in the order they run; 1.9 has no order (the names are sorted here).
 #[rustfmt::skip]
 pub(crate) const FILTERS: &[Row<&str>] = &[
     (
@@ -79,7 +79,7 @@ pub(crate) const FILTERS: &[Row<&str>] = &[
     ),
 ];
 
-/// The order of PreFilter where it is not that of the filters.
+/// The order of PreFilter where it differs from that of the filters.
 pub(crate) const PREFILTERS: &[Row<&str>] = &[
     (18..=18, &["NodeResourcesFit", "NodePorts", "InterPodAffinity", "PodTopologySpread"], "algorithmprovider/registry.go"),
     (
@@ -160,7 +160,7 @@ pub(crate) const SCORES: &[Row<(&str, i64)>] = &[
     ),
 ];
 
-/// When a row's plugin takes part: in which releases, and while which gate is on (or off).
+/// When a row's plugin is enabled: in which releases, and while which gate is on (or off).
 struct Condition {
     plugin: &'static str,
     minors: RangeInclusive<u16>,
@@ -172,7 +172,7 @@ const fn only(plugin: &'static str, minors: RangeInclusive<u16>, gate: &'static 
     Condition { plugin, minors, gate, on }
 }
 
-/// Plugins that take part only while a gate is on or off, or in some of their row's releases; sources as for the rows.
+/// Plugins that are enabled only while a gate is on or off, or in some of their row's releases; sources as for the rows.
 const CONDITIONS: &[Condition] = &[
     only("CheckNodeCondition", 9..=16, "TaintNodesByCondition", false),
     only("CheckNodeMemoryPressure", 9..=10, "", true),
@@ -194,7 +194,7 @@ const CONDITIONS: &[Condition] = &[
     only("DeferredPodScheduling", 37..=u16::MAX, "InPlacePodVerticalScalingSchedulerPreemption", true),
 ];
 
-/// Whether a plugin of a row takes part in a release under its gates: where it has conditions, one of them must hold.
+/// Whether a plugin of a row is enabled in a release under its gates: where it has conditions, one of them must hold.
 pub(crate) fn takes_part(plugin: &str, release: Release, gates: &Gates) -> bool {
     let mut conditions = CONDITIONS.iter().filter(|condition| condition.plugin == plugin).peekable();
     conditions.peek().is_none()
@@ -203,7 +203,7 @@ pub(crate) fn takes_part(plugin: &str, release: Release, gates: &Gates) -> bool 
         })
 }
 
-/// A score that a gate adds behind those of the row: in which releases, the gate, whether it is on or off, the score with its weight.
+/// A score that a gate appends to those of the row: in which releases, the gate, whether it is on or off, the score with its weight.
 type Added = (RangeInclusive<u16>, &'static str, bool, (&'static str, i64));
 
 /// `algorithmprovider/registry.go`, `v1beta2/default_plugins.go`: volumes, which the rows since 1.23 have; what spread pods before constraints
@@ -211,13 +211,13 @@ type Added = (RangeInclusive<u16>, &'static str, bool, (&'static str, i64));
 const ADDED: &[Added] =
     &[(21..=22, "VolumeCapacityPriority", true, ("VolumeBinding", 1)), (20..=23, "DefaultPodTopologySpread", false, ("SelectorSpread", 1))];
 
-/// The scores that gates add behind those of the row.
+/// The scores that gates append to those of the row.
 pub(crate) fn added_scores(release: Release, gates: &Gates) -> impl Iterator<Item = &'static (&'static str, i64)> {
     let added = ADDED.iter().filter(move |(minors, gate, on, _)| minors.contains(&release.0) && gates.on(gate) == *on);
     added.map(|(.., score)| score)
 }
 
-/// What a table says of a release.
+/// The row of a table for a release.
 pub(crate) fn row<T>(table: &'static [Row<T>], release: Release) -> &'static [T] {
     table.iter().find(|(minors, ..)| minors.contains(&release.0)).map_or(&[], |(_, row, _)| row)
 }

@@ -4,7 +4,7 @@
 use super::device_rules::{Channel, DeviceRules};
 
 impl DeviceRules {
-    /// Whether counters belong to a pool, and its slices are checked as a whole (since 1.36, in 1.35 not by the stable allocator); before, each
+    /// Whether counters belong to a pool, and its slices are validated as a whole (since 1.36, in 1.35 not by the stable allocator); before, each
     /// slice has its own.
     pub(crate) fn pools_count(&self) -> bool {
         self.minor >= 36 || (self.minor == 35 && self.channel >= Channel::Incubating)
@@ -15,33 +15,33 @@ impl DeviceRules {
         self.minor <= 36
     }
 
-    /// Whether slices with counters are looked at wherever their devices are (since 1.37 only by the stable allocator).
+    /// Whether slices with counters are read whichever nodes their devices are for (since 1.37 only by the stable allocator).
     pub(crate) fn counters_anywhere(&self) -> bool {
         self.minor <= 36 || self.channel == Channel::Stable
     }
 
-    /// Whether slices with counters are left out where the gate DRAPartitionableDevices is off: in 1.33, and where counters belong to a pool.
+    /// Whether slices with counters are ignored where the gate DRAPartitionableDevices is off: in 1.33, and where counters belong to a pool.
     pub(crate) fn gates_slices_with_counters(&self) -> bool {
         self.pools_count() || self.minor == 33
     }
 
-    /// Whether only the counters that the device itself consumes are checked, in its slice, and without their gate none (up to 1.33).
-    /// Since 1.34 a device that consumes counters is refused without the gate.
+    /// Whether only the counters that the device itself consumes are checked, in its slice, and none without their gate (up to 1.33).
+    /// Since 1.34 a device that consumes counters is rejected without the gate.
     pub(crate) fn checks_own_counters(&self) -> bool {
         self.minor <= 33
     }
 
-    /// Whether slices with compatibility groups are left out: since 1.37, without their gate.
+    /// Whether slices with compatibility groups are ignored: since 1.37, without their gate.
     pub(crate) fn leaves_out_groups(&self) -> bool {
         self.minor >= 37 && !self.compatibility_groups
     }
 
-    /// Whether a device published twice in a pool makes that invalid (since 1.32).
+    /// Whether a device published twice in a pool makes the pool invalid (since 1.32).
     pub(crate) fn validates_pools(&self) -> bool {
         self.minor >= 32
     }
 
-    /// Whether of slices of two generations of a pool the one met first decides what a request for all devices sees (1.31).
+    /// Whether, of slices of two generations of a pool, the first one decides what a request for all devices sees (1.31).
     pub(crate) fn mixes_generations(&self) -> bool {
         self.minor <= 31
     }
@@ -51,18 +51,18 @@ impl DeviceRules {
         self.minor >= 35
     }
 
-    /// Whether pools that are incomplete or invalid are passed over, and a node is refused because of an invalid one where nothing is found
-    /// without it (since 1.35).
+    /// Whether incomplete or invalid pools are skipped, and a node is rejected because of an invalid one where the search fails without it (since
+    /// 1.35).
     pub(crate) fn passes_over_invalid_pools(&self) -> bool {
         self.minor >= 35
     }
 
-    /// Whether an invalid pool is an error as soon as it is looked at (since 1.33); up to 1.32 once a device of it is selected.
+    /// Whether an invalid pool is an error as soon as it is reached (since 1.33); up to 1.32 once a device of it is selected.
     pub(crate) fn invalid_pools_fail(&self) -> bool {
         self.minor >= 33
     }
 
-    /// Whether pools have an order of their own.
+    /// Whether pools are sorted.
     pub(crate) fn sorts_pools(&self) -> bool {
         self.resumes()
     }
@@ -72,38 +72,38 @@ impl DeviceRules {
         self.knows_capacity() && self.minor <= 35
     }
 
-    /// Whether shared devices have their counters taken, too (`IsDeviceAllocated`, since 1.36).
+    /// Whether shared devices consume their counters, too (`IsDeviceAllocated`, since 1.36).
     pub(crate) fn shared_devices_consume(&self) -> bool {
         self.minor >= 36
     }
 
-    /// Whether a device that others share draws no counters again (since 1.35).
+    /// Whether a device that is already shared does not consume counters again (since 1.35).
     pub(crate) fn shares_counters(&self) -> bool {
         self.minor >= 35 && self.consumable
     }
 
-    /// Whether a device counts as shared where nothing of its capacity is taken (since 1.37).
+    /// Whether a device counts as shared where none of its capacity is consumed (since 1.37).
     pub(crate) fn shares_without_capacity(&self) -> bool {
         self.minor >= 37
     }
 
-    /// Whether what a device consumes is not given back where a taint, a constraint or capacity refuses it (1.34, 1.35).
+    /// Whether what a device consumes is not released where a taint, a constraint or capacity rejects the device (1.34, 1.35).
     pub(crate) fn leaks_refused(&self) -> bool {
         (34..=35).contains(&self.minor)
     }
 
-    /// Whether a shared device that is put back keeps its counters, and its entry where it has no capacity (1.34, 1.35).
+    /// Whether a shared device that is deallocated keeps its counters, and its entry where it has no capacity (1.34, 1.35).
     pub(crate) fn leaks_shared(&self) -> bool {
         (34..=35).contains(&self.minor)
     }
 
-    /// Whether a device that was shared before stays known as such once nothing of its capacity is taken any more (since 1.36; up to 1.33 none is
+    /// Whether a device that was shared before stays marked as shared once none of its capacity is consumed any more (since 1.36; up to 1.33 none is
     /// shared).
     pub(crate) fn remembers_shared(&self) -> bool {
         !(34..=35).contains(&self.minor)
     }
 
-    /// Whether capacity is looked for at that device of the slice whose number is the device's within its request (1.34).
+    /// Whether capacity is looked up at the device of the slice whose index is that of the device within its request (1.34).
     pub(crate) fn checks_capacity_by_number(&self) -> bool {
         self.minor == 34 && self.consumable
     }
@@ -113,7 +113,7 @@ impl DeviceRules {
         self.minor >= 37
     }
 
-    /// Whether rounding a request up beyond the largest number ends there (up to 1.36); since 1.37 that is an error.
+    /// Whether rounding a request up beyond the largest integer saturates (up to 1.36); since 1.37 that is an error.
     pub(crate) fn saturates_capacity(&self) -> bool {
         self.minor <= 36
     }

@@ -1,17 +1,17 @@
-//! What differs between releases in how devices are allocated: which of upstream's allocators searches, and what sets it apart from the others.
-//! Upstream, below `k8s.io/dynamic-resource-allocation`: `structured/allocator.go` (1.31–1.33), `structured/internal/{stable,incubating,experimental}`
-//! (since 1.34), which the docs here leave out.
+//! What differs between releases in how devices are allocated: which of upstream's allocators searches, and how they differ.
+//! Upstream, below `k8s.io/dynamic-resource-allocation`: `structured/allocator.go` (1.31–1.33),
+//! `structured/internal/{stable,incubating,experimental}` (since 1.34); the docs here omit that prefix.
 
 use crate::{Gates, Release};
 
-/// One of the allocators a release has; each knows all that the ones before it know.
+/// One of a release's allocators; each supports everything that the ones before it support.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Channel {
-    /// What is generally available.
+    /// Generally available features.
     Stable,
-    /// What is on by default, too.
+    /// Also features on by default.
     Incubating,
-    /// All there is.
+    /// All features.
     Experimental,
 }
 
@@ -49,7 +49,7 @@ impl DeviceRules {
             prioritized_list: on("DRAPrioritizedList"),
             partitionable: on("DRAPartitionableDevices"),
             taints: on("DRADeviceTaints"),
-            // Up to 1.34 the rules come with the taints, then they have a gate of their own.
+            // Up to 1.34 the gate of taints enables the taint rules, then they have their own.
             taint_rules: on("DRADeviceTaints") && (minor <= 34 || on("DRADeviceTaintRules")),
             binding: on("DRADeviceBindingConditions") && status,
             consumable: on("DRAConsumableCapacity"),
@@ -69,7 +69,7 @@ impl DeviceRules {
             35 if newer => Channel::Experimental,
             34 | 35 if shared => Channel::Incubating,
             34 | 35 => Channel::Stable,
-            // 1.36 does not tell its allocator of attributes that are lists.
+            // The allocator of 1.36 gets no attributes that are lists.
             37.. if newest => Channel::Experimental,
             _ if newer => Channel::Incubating,
             _ => Channel::Stable,
@@ -77,7 +77,7 @@ impl DeviceRules {
         rules
     }
 
-    /// Whether it is one of the allocators that know consumable capacity (its gate may be off).
+    /// Whether the allocator supports consumable capacity (its gate may be off).
     pub(crate) fn knows_capacity(&self) -> bool {
         match self.minor {
             ..=35 => self.channel == Channel::Experimental,
@@ -85,7 +85,7 @@ impl DeviceRules {
         }
     }
 
-    /// Whether attributes that are lists are compared as sets by constraints (since 1.37). Selectors see lists since 1.36.
+    /// Whether constraints compare attributes that are lists as sets (since 1.37). Selectors see lists since 1.36.
     pub(crate) fn compares_sets(&self) -> bool {
         self.minor >= 37 && self.list_types
     }
@@ -95,13 +95,13 @@ impl DeviceRules {
         self.minor >= 37 || self.list_types
     }
 
-    /// Whether selectors may name `device.allowMultipleAllocations`, whatever the gates (`cel/compile.go`, since 1.34).
+    /// Whether selectors may use `device.allowMultipleAllocations`, whatever the gates (`cel/compile.go`, since 1.34).
     pub(crate) fn selects_multiple_allocations(&self) -> bool {
         self.minor >= 34
     }
 
-    /// Whether the distinct values of a constraint are kept device by device (since 1.37): up to 1.36 one for each request, its newest device's,
-    /// and none once a device was taken out.
+    /// Whether a constraint of distinct values keeps the value of every device (since 1.37): up to 1.36 one for each request, that of its newest
+    /// device, and none once a device was removed.
     pub(crate) fn keeps_every_distinct_value(&self) -> bool {
         self.minor >= 37
     }
@@ -111,12 +111,12 @@ impl DeviceRules {
         self.minor >= 37
     }
 
-    /// Whether distinct values are compared by where they stand in memory, so that those of two devices always differ (1.34).
+    /// Whether distinct values are compared as pointers, so that those of two devices always differ (1.34).
     pub(crate) fn compares_distinct_pointers(&self) -> bool {
         self.minor == 34
     }
 
-    /// Whether requests with derived attributes are refused: since 1.37, without their gate.
+    /// Whether requests with derived attributes are rejected: since 1.37, without their gate.
     pub(crate) fn refuses_derived_attributes(&self) -> bool {
         self.minor >= 37 && !self.derived_attributes
     }
@@ -126,17 +126,17 @@ impl DeviceRules {
         self.minor >= 32
     }
 
-    /// Whether nothing is recorded of devices taken with admin access (up to 1.33).
+    /// Whether devices allocated with admin access are not recorded (up to 1.33).
     pub(crate) fn forgets_admin_access(&self) -> bool {
         self.minor <= 33
     }
 
-    /// Whether a device's taints of every effect keep requests off it (up to 1.34): since 1.35 there are effects that keep nobody off.
+    /// Whether a device's taints of every effect repel requests (up to 1.34): since 1.35 some effects do not.
     pub(crate) fn every_taint_repels(&self) -> bool {
         self.minor <= 34
     }
 
-    /// Whether a DeviceTaintRule without a selector is about all devices (`resourceslice/tracker/tracker.go`, up to 1.36); since 1.37 about none.
+    /// Whether a DeviceTaintRule without a selector matches all devices (`resourceslice/tracker/tracker.go`, up to 1.36); since 1.37 none.
     pub(crate) fn taint_rules_default_to_all(&self) -> bool {
         self.minor <= 36
     }
@@ -146,12 +146,13 @@ impl DeviceRules {
         self.minor <= 34
     }
 
-    /// Whether a device that the node must leave operations undone for is refused where the node cannot (the newest allocator of 1.37).
+    /// Whether a device with node operations to skip is rejected where the node cannot skip them (the newest allocator of 1.37).
     pub(crate) fn checks_node_operations(&self) -> bool {
         self.minor >= 37 && self.channel == Channel::Experimental
     }
 
-    /// Whether a claim that has devices is held against what its node can leave undone (`plugins/dynamicresources/dynamicresources.go`, since 1.37).
+    /// Whether an allocated claim is checked for node operations that its node cannot skip (`plugins/dynamicresources/dynamicresources.go`, since
+    /// 1.37).
     pub(crate) fn claims_may_skip_operations(&self) -> bool {
         self.minor >= 37
     }
@@ -172,42 +173,42 @@ impl DeviceRules {
         self.minor >= 33
     }
 
-    /// Whether the request that passes the limit of a claim's devices is refused, not the claim as a whole (since 1.37).
+    /// Whether exceeding the limit of a claim's devices rejects the request, not the claim as a whole (since 1.37).
     pub(crate) fn limits_devices_by_request(&self) -> bool {
         self.minor >= 37
     }
 
-    /// Whether the next device of a request is looked for behind the one before.
+    /// Whether the search for the next device of a request resumes after the previous one.
     pub(crate) fn resumes(&self) -> bool {
         self.minor >= 36 && self.channel >= Channel::Incubating
     }
 
-    /// Whether an alternative is matched with devices under the number of the one before (up to 1.35).
+    /// Whether an alternative is matched with devices under the index of the previous one (up to 1.35).
     pub(crate) fn matches_as_previous_alternative(&self) -> bool {
         self.minor <= 35
     }
 
-    /// Whether the second device of an alternative that wants all is one of the first alternative's (up to 1.35).
+    /// Whether the second device of an alternative that requests all is one of the first alternative's (up to 1.35).
     pub(crate) fn all_goes_on_with_first_alternative(&self) -> bool {
         self.minor <= 35
     }
 
-    /// Whether a request for all devices is refused where there are none (since 1.33).
+    /// Whether a request for all devices is rejected where there are none (since 1.33).
     pub(crate) fn all_needs_a_device(&self) -> bool {
         self.minor >= 33
     }
 
-    /// Whether a request for all devices keeps those it took when the rest fails (up to 1.33).
+    /// Whether a request for all devices keeps those it allocated when the rest fails (up to 1.33).
     pub(crate) fn all_keeps(&self) -> bool {
         self.minor <= 33
     }
 
-    /// Whether the whole search ends where a request for all devices cannot have one of them (up to 1.32).
+    /// Whether the whole search ends where a request for all devices cannot get one of them (up to 1.32).
     pub(crate) fn all_ends_search(&self) -> bool {
         self.minor <= 32
     }
 
-    /// Whether a request for all devices passes over those it cannot have (1.31); where nothing is left for the rest then, that is an error.
+    /// Whether a request for all devices skips those it cannot get (1.31); where none is left for the rest, that is an error.
     pub(crate) fn all_passes_over_refused(&self) -> bool {
         self.minor <= 31
     }
@@ -217,12 +218,12 @@ impl DeviceRules {
         self.minor <= 31
     }
 
-    /// Whether a request for all devices counts those without the capacity left that it asks for, so that it then fails (since 1.37).
+    /// Whether a request for all devices counts those that lack the requested capacity, so that it then fails (since 1.37).
     pub(crate) fn all_counts_full_devices(&self) -> bool {
         self.minor >= 37
     }
 
-    /// Whether it crashes on one of all devices that consumes counters (1.35).
+    /// Whether the allocator panics where a request for all devices includes one that consumes counters (1.35).
     pub(crate) fn all_crashes_on_counters(&self) -> bool {
         self.minor == 35
     }

@@ -4,8 +4,8 @@ use super::device_rules::DeviceRules;
 use super::rules::Rules;
 
 impl DeviceRules {
-    /// The error of a selector that fails (`k8s.io/dynamic-resource-allocation/cel`): since 1.37 with the device, and advice about keys that are
-    /// not there (EnhanceRuntimeError).
+    /// The error of a failing selector (`k8s.io/dynamic-resource-allocation/cel`): since 1.37 with the device, and advice about missing keys
+    /// (EnhanceRuntimeError).
     pub(crate) fn selector_error(&self, whose: &str, at: usize, (driver, pool, name): (&str, &str, &str), error: &str) -> String {
         const ADVICE: &str =
             ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() for optional fields";
@@ -23,7 +23,7 @@ impl DeviceRules {
 }
 
 impl Rules {
-    /// Why a pod waits for a claim that is not there (`plugins/dynamicresources/dynamicresources.go`). `made`: it is made from a template.
+    /// Why a pod waits for a claim that does not exist (`plugins/dynamicresources/dynamicresources.go`). `made`: it is created from a template.
     pub(crate) fn claim_not_found(&self, namespace: &str, name: &str, made: bool) -> String {
         match self.release.0 {
             ..=27 if made => format!("waiting for dynamic resource controller to create the resourceclaim \"{name}\""),
@@ -32,22 +32,22 @@ impl Rules {
         }
     }
 
-    /// What the error calls the pod that a claim was not made for (`resourceclaim/resourceclaim.go` IsForPod).
+    /// How the error calls the pod that a claim was not created for (`resourceclaim/resourceclaim.go` IsForPod).
     pub(crate) fn claim_owner_kind(&self) -> &'static str {
         if self.release.0 >= 36 { "Pod" } else { "pod" }
     }
 
-    /// Whether errors about what a device takes of its node name the device's driver (`nodeallocatabledynamicresources.go`, since 1.37).
+    /// Whether errors about what a device consumes of its node name the device's driver (`nodeallocatabledynamicresources.go`, since 1.37).
     pub(crate) fn node_allocatable_errors_name_driver(&self) -> bool {
         self.release.0 >= 37
     }
 
-    /// The field that says what a device takes of its node, by its name in errors (the same file).
+    /// The field with what a device consumes of its node, by its name in errors (the same file).
     pub(crate) fn node_allocatable_field(&self) -> &'static str {
         if self.release.0 >= 37 { "NodeAllocatableResources" } else { "NodeAllocatableResourceMappings" }
     }
 
-    /// What the error calls the object in which scheduler and drivers answer each other (`dynamicresources.go`, 1.26 otherwise).
+    /// How the error calls the object in which scheduler and drivers negotiate (`dynamicresources.go`; different in 1.26).
     pub(crate) fn scheduling_context_kind(&self) -> &'static str {
         if self.release.0 == 26 { "PodScheduling" } else { "PodSchedulingContext" }
     }
@@ -66,7 +66,7 @@ impl Rules {
         }
     }
 
-    /// Whether waiting for a driver is written into the pod as an error (the same place, up to 1.27); since 1.28 like the refusal of one node.
+    /// Whether waiting for a driver is written to the pod as an error (the same place, up to 1.27); since 1.28 as the rejection of one node.
     pub(crate) fn driver_waits_are_errors(&self) -> bool {
         self.release.0 <= 27
     }

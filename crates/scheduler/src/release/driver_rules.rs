@@ -7,22 +7,22 @@ use super::rules::Rules;
 /// Which of the claims that a node cannot use PostFilter may free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FreedClaims {
-    /// All, if of as many first claims of the pod one waits for its first consumer.
+    /// All, if one of as many first claims of the pod is WaitForFirstConsumer.
     AllIfOneWaits,
-    /// Those that wait for their first consumer.
+    /// Those with allocation mode WaitForFirstConsumer.
     Waiting,
     /// All.
     All,
 }
 
-/// When a pod that a node was chosen for waits for its drivers to allocate, and when for what they say of nodes.
+/// When a pod with a chosen node waits for its drivers to allocate, and when for what they report about nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DriverWaits {
-    /// To allocate once they said all.
+    /// To allocate once all have reported.
     OnceReady,
-    /// The same, until the node is written.
+    /// The same, until the selected node is written.
     UntilSelected,
-    /// The same; what is new for them is written in PreBind.
+    /// The same; updates for them are written in PreBind.
     InPreBind,
 }
 
@@ -32,7 +32,7 @@ impl Rules {
         self.release.0 <= 31
     }
 
-    /// Whether a PodSchedulingContext of another pod's ends the attempt in PreFilter (since 1.29); up to 1.28 the filter fails.
+    /// Whether a PodSchedulingContext of another pod ends the attempt in PreFilter (since 1.29); up to 1.28 the filter fails.
     pub(crate) fn foreign_context_ends_prefilter(&self) -> bool {
         self.release.0 >= 29
     }
@@ -42,27 +42,27 @@ impl Rules {
         self.release.0 <= 30 || gates.on("DRAControlPlaneController")
     }
 
-    /// Whether a claim of a control plane controller is refused: in 1.31, without its gate.
+    /// Whether a claim of a control plane controller is rejected: in 1.31, without its gate.
     pub(crate) fn refuses_controllers(&self, gates: &Gates) -> bool {
         self.release.0 == 31 && !gates.on("DRAControlPlaneController")
     }
 
-    /// Whether immediate claims without devices are refused whatever their class (up to 1.29); in 1.30 those that a driver allocates.
+    /// Whether unallocated immediate claims are rejected whatever their class (up to 1.29); in 1.30 those that a driver allocates.
     pub(crate) fn refuses_every_immediate_claim(&self) -> bool {
         self.release.0 <= 29
     }
 
-    /// Whether pods may share any claim (1.31); up to 1.30 those whose allocation says so.
+    /// Whether pods may share any claim (1.31); up to 1.30 those whose allocation is shareable.
     pub(crate) fn every_claim_is_shareable(&self) -> bool {
         self.release.0 == 31
     }
 
-    /// Whether claims ask for devices by requests (1.31); up to 1.30 they name a ResourceClass.
+    /// Whether claims have device requests (1.31); up to 1.30 they name a ResourceClass.
     pub(crate) fn claims_request_devices(&self) -> bool {
         self.release.0 == 31
     }
 
-    /// Whether a ResourceClass that does not exist refuses the pod in PreFilter (since 1.29); up to 1.28 the filter fails.
+    /// Whether a ResourceClass that does not exist rejects the pod in PreFilter (since 1.29); up to 1.28 the filter fails.
     pub(crate) fn missing_class_refuses_pod(&self) -> bool {
         self.release.0 >= 29
     }
@@ -72,7 +72,7 @@ impl Rules {
         self.release.0 == 30
     }
 
-    /// Which claims PostFilter may free.
+    /// Which claims PostFilter may deallocate.
     pub(crate) fn freed_claims(&self) -> FreedClaims {
         match self.release.0 {
             ..=29 => FreedClaims::AllIfOneWaits,
@@ -81,7 +81,7 @@ impl Rules {
         }
     }
 
-    /// Whether PostFilter succeeds, so that no other plugin follows, where it asks for a claim to be freed (up to 1.29).
+    /// Whether PostFilter succeeds, so that no other plugin follows, where it requests deallocation of a claim (up to 1.29).
     pub(crate) fn freeing_claim_ends_post_filter(&self) -> bool {
         self.release.0 <= 29
     }

@@ -1,11 +1,11 @@
-//! The extension points of the scheduling framework, and which plugins of the tree extend them in which releases.
+//! The extension points of the scheduling framework, and which in-tree plugins extend them in which releases.
 //! Sources: `framework/interface.go` and each plugin's file below `framework/plugins/`.
 
 use crate::Release;
 
 use super::span::{Span, between, since};
 
-/// An extension point: where plugins take part.
+/// An extension point of the scheduling framework.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs, clippy::enum_variant_names, reason = "upstream's names")]
 pub(crate) enum Point {
@@ -58,7 +58,7 @@ impl Point {
     }
 }
 
-/// Plugins of the tree, with the points they extend and the releases that have them there.
+/// In-tree plugins, with the points they extend and the releases in which they do.
 const EXTENDS: &[(&str, &[(Point, Span)])] = &[
     ("SchedulingGates", &[(Point::PreEnqueue, since(26))]),
     ("PrioritySort", &[(Point::QueueSort, since(18))]),
@@ -141,17 +141,17 @@ const EXTENDS: &[(&str, &[(Point, Span)])] = &[
     ("NodeResourceLimits", &[(Point::PreScore, between(18, 18)), (Point::Score, between(18, 18))]),
 ];
 
-/// Whether a plugin is of the tree in that release.
+/// Whether a plugin is in-tree in that release.
 pub(crate) fn is_in_tree(name: &str, release: Release) -> bool {
     extends_of(name).iter().any(|(_, releases)| releases.contains(release))
 }
 
-/// Whether a plugin is of the tree in some release.
+/// Whether a plugin is in-tree in some release.
 pub(crate) fn was_in_tree(name: &str) -> bool {
     !extends_of(name).is_empty()
 }
 
-/// Whether it takes part at a point.
+/// Whether a plugin extends a point.
 pub(crate) fn extends(name: &str, point: Point, release: Release) -> bool {
     extends_of(name).iter().any(|(extended, releases)| *extended == point && releases.contains(release))
 }

@@ -1,6 +1,6 @@
-//! The ways in which releases compute, order and word the same thing: what a rule of [`Rules`](super::Rules) may be.
+//! The formulas, orders and wordings that differ between releases: possible values of [`Rules`](super::Rules).
 
-/// In which order inter-pod affinity is checked.
+/// The order in which inter-pod affinity is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AffinityOrder {
     /// Existing pods' anti-affinity, then the pod's affinity, then its anti-affinity.
@@ -9,29 +9,29 @@ pub enum AffinityOrder {
     OwnFirst,
 }
 
-/// How spread constraints score.
+/// The formula of the spread constraints' score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpreadFormula {
-    /// The share of matching pods, turned round.
+    /// The share of matching pods, reversed.
     Flip,
-    /// Weighted by the logarithm of the number of domains, cut off.
+    /// Weighted by the logarithm of the number of domains, truncated.
     LogTruncated,
     /// The same, rounded.
     LogRounded,
 }
 
-/// What a pod without spread constraints gets from their score.
+/// The score of a pod without spread constraints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WithoutConstraints {
     /// Zero on every node.
     Zero,
-    /// The scale's end on every node.
+    /// The maximum score on every node.
     Full,
     /// The plugin does not run.
     Skip,
 }
 
-/// How balance between resources scores.
+/// The formula of balance between resources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BalancedFormula {
     /// The difference of two fractions.
@@ -40,11 +40,11 @@ pub enum BalancedFormula {
     Deviation,
     /// The same, skipped for pods that request none of the resources.
     DeviationOrSkip,
-    /// What the pod changes about it.
+    /// The change that the pod makes.
     Change,
 }
 
-/// How the size of images becomes a score.
+/// The formula of the score for the size of images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImageFormula {
     /// Size alone, in ten buckets.
@@ -55,36 +55,36 @@ pub enum ImageFormula {
     SpreadPerContainer,
 }
 
-/// How the sentence about an unschedulable pod is put together.
+/// The format of an unschedulable pod's message (FitError).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FitErrorFormat {
     /// `0/N nodes are available: R.`
     Reasons,
-    /// The same, and what preemption said.
+    /// The same, and PostFilter's message.
     ReasonsAndPreemption,
     /// Three parts, each with a full stop of its own (1.26 to 1.28).
     Dotted,
-    /// PreFilter's refusal or the reasons, and what preemption said.
+    /// PreFilter's message or the reasons, and PostFilter's message.
     PreFilterOrReasons,
 }
 
-/// Which of the nodes without a refusal on record preemption looks at.
+/// Which nodes preemption tries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PreemptionCandidates {
-    /// Every node whose refusal is not unresolvable, nodes without a status too.
+    /// Every node whose status is not UnschedulableAndUnresolvable, nodes without a status too.
     AllButUnresolvable,
-    /// Only nodes that were refused and may be helped.
+    /// Only nodes whose status is Unschedulable.
     Unschedulable,
 }
 
-/// In which order plugins run that MultiPoint and an extension point name.
+/// The order of plugins that MultiPoint and an extension point name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MultiPointOrder {
     /// The extension point's, then those that only MultiPoint names.
     Last,
-    /// Those named in both places, then those of MultiPoint, then the extension point's others; a loop that changes the list it walks may
+    /// Those named in both places, then those of MultiPoint, then the extension point's others; a loop that changes the list it iterates over may
     /// name plugins twice.
     OverridesInPlace,
-    /// The same without that fault.
+    /// The same without that bug.
     Overrides,
 }

@@ -1,9 +1,9 @@
-//! Which minors have a gate, and from which on its value is locked: what kube-scheduler refuses to be started with.
-//! Source: what the released code of each minor from 1.18 on answers (`component-base/featuregate/feature_gate.go` Set).
+//! Which minors have a gate, and from which on its value is locked: what kube-scheduler does not start with.
+//! Source: the answers of the released code of each minor from 1.18 on (`component-base/featuregate/feature_gate.go` Set).
 
 use crate::Gates;
 
-/// A gate's first and last minor, and the minors in which it is locked; those before 1.18 are not told apart.
+/// A gate's first and last minor, and the minors in which it is locked; those before 1.18 are not distinguished.
 type Life = (&'static str, u16, u16, Option<(u16, u16)>);
 
 #[rustfmt::skip]
@@ -81,7 +81,7 @@ const LIVES: &[Life] = &[
     ("VolumeAttributesClass", 29, 37, Some((36, 37))),
 ];
 
-/// What kube-scheduler of the gates' release says against those that the user set; gates that change no scheduling are not known here.
+/// The errors of kube-scheduler for the gates that the user set; gates that do not affect scheduling are not known here.
 pub fn refusals(gates: &Gates) -> Vec<String> {
     let minor = gates.release().0;
     let known = gates.said().filter_map(|(name, on)| Some((LIVES.iter().find(|life| life.0 == name)?, on)));

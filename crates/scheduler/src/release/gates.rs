@@ -1,4 +1,4 @@
-//! Feature gates: what each release's default was, and what the user says the scheduler was started with. With them goes the patch of the release.
+//! Feature gates: each release's defaults, and those the user says the scheduler was started with; also the patch of the release.
 //! Source of the defaults: `pkg/features/kube_features.go` of each release.
 
 use std::collections::BTreeMap;
@@ -115,18 +115,19 @@ impl Gates {
         Self { release, patch: None, set: BTreeMap::new() }
     }
 
-    /// Says which patch of the release it is, where that is known.
+    /// Sets the patch of the release, where it is known.
     pub fn at_patch(mut self, patch: Option<u16>) -> Self {
         self.patch = patch;
         self
     }
 
-    /// The patch of the release; beyond all patches where it is not known: then the newest is assumed.
+    /// The patch of the release; where it is not known, a number beyond all patches: the newest is assumed.
     pub fn patch(&self) -> u16 {
         self.patch.unwrap_or(u16::MAX)
     }
 
-    /// Sets what `--feature-gates` says: `A=true,B=false`, with `AllAlpha` and `AllBeta` refused, as they cannot be told apart here.
+    /// Sets gates from the text of `--feature-gates`: `A=true,B=false`; `AllAlpha` and `AllBeta` are refused, as the gates they stand for are not
+    /// known here.
     pub fn parse(mut self, text: &str) -> Result<Self, String> {
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
             let (name, value) =
@@ -144,12 +145,12 @@ impl Gates {
         Ok(self)
     }
 
-    /// The release whose gates they are.
+    /// The release of the gates.
     pub fn release(&self) -> Release {
         self.release
     }
 
-    /// What the user said, gate by gate.
+    /// The gates that the user set.
     pub fn said(&self) -> impl Iterator<Item = (&str, bool)> {
         self.set.iter().map(|(name, on)| (name.as_str(), *on))
     }
@@ -171,7 +172,7 @@ impl Gates {
         defaults.iter().rev().find(|(minor, _)| *minor <= self.release.0).is_some_and(|(_, on)| *on)
     }
 
-    /// The gates the user set that no scheduling rule known here looks at.
+    /// The gates the user set that no rule known here reads.
     pub fn without_effect(&self) -> impl Iterator<Item = &str> {
         self.set.keys().map(String::as_str).filter(|name| GATES.iter().all(|gate| gate.name != *name))
     }

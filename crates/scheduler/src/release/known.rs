@@ -1,4 +1,4 @@
-//! The releases whose scheduler is known here.
+//! The releases whose rules are known here.
 
 use ketcd_kube::Release;
 
@@ -7,10 +7,10 @@ pub const OLDEST_SCHEDULER: Release = Release(9);
 /// The newest release whose rules are known.
 pub const NEWEST_SCHEDULER: Release = Release(37);
 
-/// Reads a scheduler's version such as `1.28` or `v1.28.3+k3s1`. One newer than the newest known is taken: see [`judged_as`].
+/// Parses a scheduler's version such as `1.28` or `v1.28.3+k3s1`. Versions newer than the newest known are accepted: see [`judged_as`].
 ///
 /// # Errors
-/// `text` is no version, or older than any whose rules are known.
+/// `text` is not a version, or is older than the oldest whose rules are known.
 pub fn scheduler_release(text: &str) -> Result<Release, UnknownRelease> {
     match text.trim().parse() {
         Ok(release) if release >= OLDEST_SCHEDULER => Ok(release),
@@ -18,7 +18,7 @@ pub fn scheduler_release(text: &str) -> Result<Release, UnknownRelease> {
     }
 }
 
-/// The patch that a version names: 15 of `v1.20.15`.
+/// The patch of a version: 15 of `v1.20.15`.
 pub fn scheduler_patch(text: &str) -> Option<u16> {
     text.trim().split(['.', '+', '-']).nth(2)?.parse().ok()
 }
@@ -28,10 +28,10 @@ pub fn judged_as(release: Release) -> Release {
     release.min(NEWEST_SCHEDULER)
 }
 
-/// A version that is none, or older than any whose rules are known.
+/// A text that is not a version, or is older than the oldest whose rules are known.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("\"{text}\" is no scheduler version known here: give one from {OLDEST_SCHEDULER} to {NEWEST_SCHEDULER}, for example 1.28")]
 pub struct UnknownRelease {
-    /// What was given.
+    /// The text given.
     pub text: String,
 }

@@ -1,9 +1,9 @@
-//! What differs between releases in the plugins that look at the node alone. The fields of [`Rules`] have the rest.
+//! What differs between releases in the plugins that read only the node. The fields of [`Rules`] have the rest.
 
 use super::rules::Rules;
 
 impl Rules {
-    /// What NodeName refuses with (`plugins/nodename/node_name.go`).
+    /// The reason NodeName rejects with (`plugins/nodename/node_name.go`).
     pub(crate) fn other_node_named(&self) -> &'static str {
         match self.release.0 {
             ..=20 => "node(s) didn't match the requested hostname",
@@ -11,12 +11,12 @@ impl Rules {
         }
     }
 
-    /// Whether NodeName's PreFilter leaves out all nodes but the one named (since 1.37).
+    /// Whether NodeName's PreFilterResult has only the named node (since 1.37).
     pub(crate) fn node_name_narrows(&self) -> bool {
         self.release.0 >= 37
     }
 
-    /// What TaintToleration refuses with (`plugins/tainttoleration/taint_toleration.go`).
+    /// The reason TaintToleration rejects with (`plugins/tainttoleration/taint_toleration.go`).
     pub(crate) fn untolerated(&self, key: &str, value: &str) -> String {
         match self.release.0 {
             ..=23 => format!("node(s) had taint {{{key}: {value}}}, that the pod didn't tolerate"),
@@ -25,7 +25,7 @@ impl Rules {
         }
     }
 
-    /// What NodeAffinity refuses with (`plugins/nodeaffinity/node_affinity.go`).
+    /// The reason NodeAffinity rejects with (`plugins/nodeaffinity/node_affinity.go`).
     pub(crate) fn node_affinity_unmet(&self) -> &'static str {
         match self.release.0 {
             ..=19 => "node(s) didn't match node selector",
@@ -34,7 +34,7 @@ impl Rules {
         }
     }
 
-    /// What NodeDeclaredFeatures refuses with, `missing` being the features (`plugins/nodedeclaredfeatures/nodedeclaredfeatures.go`).
+    /// The reason NodeDeclaredFeatures rejects with, for the features `missing` (`plugins/nodedeclaredfeatures/nodedeclaredfeatures.go`).
     pub(crate) fn features_missing(&self, missing: &[&str]) -> String {
         match self.release.0 {
             ..=35 => format!("node declared features check failed - unsatisfied requirements: {}", missing.join(", ")),
@@ -47,17 +47,18 @@ impl Rules {
         self.release.0 >= 37
     }
 
-    /// Whether a sidecar that the gate forbids is refused by NodeResourcesFit's PreFilter, not node by node (`plugins/noderesources/fit.go`, since 1.30).
+    /// Whether a sidecar that the gate forbids is rejected in NodeResourcesFit's PreFilter, not node by node (`plugins/noderesources/fit.go`, since
+    /// 1.30).
     pub(crate) fn sidecars_refused_at_once(&self) -> bool {
         self.release.0 >= 30
     }
 
-    /// Whether NodeResourcesFit's score forgets that the gate PodOverhead is on (`fit.go`, 1.22 and 1.23).
+    /// Whether NodeResourcesFit's score ignores the gate PodOverhead (`fit.go`, 1.22 and 1.23).
     pub(crate) fn fit_score_forgets_overhead(&self) -> bool {
         (22..=23).contains(&self.release.0)
     }
 
-    /// Whether a node that lists a resource with an amount of zero leaves it to devices (`fit.go`, since 1.35).
+    /// Whether a resource that a node lists with amount zero is left to devices (`fit.go`, since 1.35).
     pub(crate) fn zero_amount_is_left_to_devices(&self) -> bool {
         self.release.0 >= 35
     }
@@ -72,7 +73,7 @@ impl Rules {
         self.release.0 <= 10
     }
 
-    /// Whether nodes that are gone still count for ImageLocality while pods are said to run there (`priorities/metadata.go`: the cache's own map, up
+    /// Whether nodes that do not exist still count for ImageLocality while pods are bound to them (`priorities/metadata.go`: the cache's own map, up
     /// to 1.13).
     pub(crate) fn images_count_absent_nodes(&self) -> bool {
         self.release.0 <= 13

@@ -18,7 +18,7 @@ impl PolicyRules {
         Self { minor: release.0 }
     }
 
-    /// Whether it reads a Policy at all.
+    /// Whether the release reads a Policy at all.
     pub(crate) fn reads_policy(self) -> bool {
         self.minor <= Self::LAST.0
     }
@@ -28,33 +28,33 @@ impl PolicyRules {
         self.minor >= 17
     }
 
-    /// Whether names are looked up in the legacy registry (`legacy_registry.go`, since 1.18): a registered name comes before its argument,
-    /// lists that are left out have defaults of their own, arguments are those of plugins.
+    /// Whether names are looked up in the legacy registry (`legacy_registry.go`, since 1.18): a registered name wins over its argument, omitted lists
+    /// have their own defaults, arguments are those of plugins.
     pub(crate) fn has_legacy_registry(self) -> bool {
         self.minor >= 18
     }
 
-    /// Whether a list that is left out is an empty one (1.9).
+    /// Whether an omitted list is an empty one (1.9).
     pub(crate) fn absent_lists_are_empty(self) -> bool {
         self.minor == 9
     }
 
-    /// Whether predicates run by their names (1.9), not in the order of predicates (`predicates.go` predicatesOrdering).
+    /// Whether predicates run sorted by name (1.9), not in the order of predicates (`predicates.go` predicatesOrdering).
     pub(crate) fn runs_predicates_by_name(self) -> bool {
         self.minor == 9
     }
 
-    /// Whether a plugin that several entries stand for runs once, the first of them (since 1.20).
+    /// Whether a plugin that several entries map to runs once, for the first of them (since 1.20).
     pub(crate) fn merges_repeated_plugins(self) -> bool {
         self.minor >= 20
     }
 
-    /// Whether a plugin gets no arguments where its name is given alone, and refuses that (1.22).
+    /// Whether a plugin gets no arguments where only its name is given, and fails because of that (1.22).
     pub(crate) fn named_plugins_lack_arguments(self) -> bool {
         self.minor == 22
     }
 
-    /// Whether pods without constraints are spread just where SelectorSpreadPriority is listed (`legacy_registry.go`, since 1.20), by
+    /// Whether pods without constraints are spread only where SelectorSpreadPriority is listed (`legacy_registry.go`, since 1.20), by
     /// PodTopologySpread where its gate is on.
     pub(crate) fn selector_spread_sets_defaults(self) -> bool {
         self.minor >= 20
@@ -80,7 +80,7 @@ impl PolicyRules {
         self.minor != 17
     }
 
-    /// Whether the resources that an extender manages may be left to it (since 1.10).
+    /// Whether NodeResourcesFit may ignore the resources that an extender manages (since 1.10).
     pub(crate) fn leaves_resources_to_extenders(self) -> bool {
         self.minor >= 10
     }
@@ -100,22 +100,22 @@ impl PolicyRules {
         self.minor >= 16
     }
 
-    /// Whether resources it does not name stay away (`noderesources/requested_to_capacity_ratio.go`, since 1.19); before, cpu and memory count.
+    /// Whether resources it does not name are not scored (`noderesources/requested_to_capacity_ratio.go`, since 1.19); before, cpu and memory are.
     pub(crate) fn capacity_ratio_without_resources(self) -> bool {
         self.minor >= 19
     }
 
-    /// What the scores of its shape are multiplied by before they are checked (`priorities/requested_to_capacity_ratio.go`: 10 since 1.17).
+    /// The factor of the scores of its shape before they are checked (`priorities/requested_to_capacity_ratio.go`: 10 since 1.17).
     pub(crate) fn capacity_ratio_factor(self) -> i64 {
         if self.minor >= 17 { 10 } else { 1 }
     }
 
-    /// How reasons call a priority, and how they name the entry it repeats (`apis/config/validation/validation_legacy.go`).
+    /// How error messages call a priority, and how they call a duplicate entry (`apis/config/validation/validation_legacy.go`).
     pub(crate) fn priority_words(self) -> (&'static str, &'static str) {
         if self.minor >= 20 { ("priority", "from: ") } else { ("Priority", "from:") }
     }
 
-    /// What is said of a name that is not registered. `kind`: predicate or priority.
+    /// The error for a name that is not registered. `kind`: predicate or priority.
     pub(crate) fn not_found(self, kind: &str, name: &str) -> String {
         let capital = capitalized(kind);
         match self.minor {
@@ -125,7 +125,7 @@ impl PolicyRules {
         }
     }
 
-    /// What is said of an entry with no argument that counts, or with several.
+    /// The error for an entry with no valid argument, or with several.
     pub(crate) fn not_one_argument(self, kind: &str, given: usize, name: &str) -> String {
         match self.minor {
             ..=20 => format!("Exactly 1 {kind} argument is required, numArgs: {given}, {}: {name}", capitalized(kind)),

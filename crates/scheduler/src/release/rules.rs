@@ -1,4 +1,4 @@
-//! What differed from release to release, one line each: the switches plugins and the cycle ask.
+//! What differs from release to release, one line each: the switches that plugins and the cycle read.
 
 use crate::cluster::{NamespaceSelectors, RequestRules, RequestSums, ResizeRules, ResizeStatus};
 
@@ -8,7 +8,7 @@ use super::formulas::{
     AffinityOrder, BalancedFormula, FitErrorFormat, ImageFormula, MultiPointOrder, PreemptionCandidates, SpreadFormula, WithoutConstraints,
 };
 
-/// The rules of one release, its gates resolved. The section numbers name upstream's change; "since" is the first minor release.
+/// The rules of one release under its gates. The section numbers name upstream's change; "since" is the first minor release.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "each field's line in `new` says what it means and since when")]
 pub struct Rules {
@@ -134,7 +134,7 @@ impl Rules {
             zero_scalar_checked: minor <= 25,
             ignored_resource_groups: minor >= 19,
             fit_unresolvable: minor >= 34,
-            // Sidecars are known since 1.28; their gate is gone since 1.37.
+            // Sidecars are known since 1.28; their gate was removed in 1.37.
             sidecars_refused: (28..=36).contains(&minor) && !gates.on("SidecarContainers"),
             dra_extended_resources: gates.on("DRAExtendedResource") && gates.on("DynamicResourceAllocation"),
             // `nodeports/node_ports.go`: sidecars' ports since 1.34.
@@ -143,8 +143,8 @@ impl Rules {
             // `tainttoleration/taint_toleration.go`: the taint is named up to 1.34.1 (kubernetes#135023).
             taint_named: minor <= 33 || until(&[(34, 1)]),
             taint_comparisons: gates.on("TaintTolerationComparisonOperators"),
-            // `nodeaffinity/node_affinity.go`: PreScore skips since 1.30; matchFields since 1.11 (of preferred terms since 1.20); a term that
-            // does not parse ends the selector up to 1.10 and is passed over since; PreFilter names nodes since 1.24.
+            // `nodeaffinity/node_affinity.go`: PreScore skips since 1.30; matchFields since 1.11 (of preferred terms since 1.20); a term that does
+            // not parse ends the selector up to 1.10 and is skipped since; PreFilter names nodes since 1.24.
             node_affinity_skips: minor >= 30,
             match_fields: minor >= 11,
             preferred_match_fields: minor >= 20,
@@ -171,7 +171,7 @@ impl Rules {
             // `podtopologyspread/filtering.go`.
             spread_missing_label_unresolvable: minor >= 19,
             spread_counts_per_constraint: minor >= 33,
-            // From 1.19 to 1.23 the pods of nodes that node affinity rules out count too, where their domain has a node it admits.
+            // From 1.19 to 1.23 pods on nodes that node affinity excludes count too, where their domain has a node it admits.
             spread_counts_other_nodes: (19..=23).contains(&minor),
             spread_min_domains: gates.on("MinDomainsInPodTopologySpread"),
             // Taints of every effect keep a node out with nodeTaintsPolicy Honor (kubernetes#112357).
@@ -190,18 +190,18 @@ impl Rules {
                 _ => WithoutConstraints::Skip,
             },
             spread_system_defaults: gates.on("DefaultPodTopologySpread"),
-            // The system's default constraints leave out nodes that lack one of their labels (kubernetes#105046 took it out: 1.20.14, 1.21.8, 1.22.5).
+            // The system's default constraints ignore nodes that lack one of their labels (kubernetes#105046 removed it: 1.20.14, 1.21.8, 1.22.5).
             spread_defaults_need_labels: minor <= 19 || until(&[(20, 13), (21, 7), (22, 4)]),
             // A pod whose constraints no node has the labels of fits everywhere (`filtering.go` of 1.18.10 and 1.19.3, not of 1.18.12 and 1.19.4;
             // 1.18.11 was not read).
             spread_nothing_counted_passes: minor <= 17 || until(&[(18, 10), (19, 3)]),
-            // `pkg/controller/volume/scheduling/scheduler_binder.go`: what ended the attempt with an error refuses since 1.18.9 (unbound
-            // claims that bind at once) and since 1.18.13 and 1.19.5 (volumes that are gone).
+            // `pkg/controller/volume/scheduling/scheduler_binder.go`: errors became rejections in 1.18.9 (unbound immediate claims) and in 1.18.13
+            // and 1.19.5 (missing volumes).
             immediate_claims_fail: minor <= 17 || until(&[(18, 8)]),
             missing_volumes_fail: minor <= 17 || until(&[(18, 12), (19, 4)]),
-            // `volumebinding/binder.go` GetEligibleNodes, since 1.27; gone in 1.29.11, 1.30.7 and 1.31.3 (kubernetes#127586, #127585, #127584).
+            // `volumebinding/binder.go` GetEligibleNodes, since 1.27; removed in 1.29.11, 1.30.7 and 1.31.3 (kubernetes#127586, #127585, #127584).
             bound_hosts_narrow: (27..=28).contains(&minor) || until(&[(29, 10), (30, 6), (31, 2)]),
-            // `volumezone/volume_zone.go`: lookups that fail end the attempt up to 1.19.11 and 1.20.7, and refuse since.
+            // `volumezone/volume_zone.go`: failing lookups end the attempt up to 1.19.11 and 1.20.7, and reject since.
             zone_lookups_fail: minor <= 18 || until(&[(19, 11), (20, 7)]),
             default_selector_by_owner: minor >= 22,
             // `noderesources/balanced_allocation.go`.
@@ -217,7 +217,7 @@ impl Rules {
             balanced_defaults: until(&[(22, 3)]),
             // `noderesources/least_allocated.go`, `most_allocated.go`, `requested_to_capacity_ratio.go`.
             least_skips_empty: minor >= 22,
-            // More than is offered counts as all of it (kubernetes#102925: 1.19.13, 1.20.9, 1.21.3).
+            // Requests above the offered amount count as all of it (kubernetes#102925: 1.19.13, 1.20.9, 1.21.3).
             most_clamps: minor >= 19 && !until(&[(19, 12), (20, 8), (21, 2)]),
             ratio_by_use: minor >= 22,
             // `imagelocality/image_locality.go`.
@@ -229,28 +229,28 @@ impl Rules {
             image_init_containers: minor >= 30,
             image_volumes: minor >= 36,
             image_volumes_raise_maximum: minor >= 37,
-            // `framework/types.go` NodeInfo.Snapshot: counted when a changed node is next looked at since 1.29, at the node's own write before.
+            // `framework/types.go` NodeInfo.Snapshot: counted when a changed node is next snapshotted since 1.29, at the node's own write before.
             image_counts_at_snapshot: minor >= 29,
             score_skips: minor >= 27,
-            // `framework/types.go` FitError; `framework/runtime` and `schedule_one.go` for the nodes PreFilter leaves out.
+            // `framework/types.go` FitError; `framework/runtime` and `schedule_one.go` for the nodes that the PreFilterResult leaves out.
             fit_error: match minor {
                 ..=23 => FitErrorFormat::Reasons,
                 24..=25 => FitErrorFormat::ReasonsAndPreemption,
                 26..=28 => FitErrorFormat::Dotted,
                 _ => FitErrorFormat::PreFilterOrReasons,
             },
-            // `framework/runtime/framework.go` RunFilterPlugins runs all filters and merges what they say (mended by kubernetes#114526, #114525,
+            // `framework/runtime/framework.go` RunFilterPlugins runs all filters and merges their statuses (fixed by kubernetes#114526, #114525,
             // #114524).
             all_filters_run: until(&[(24, 9), (25, 5), (26, 0)]),
             // RunPreFilterPlugins words an error by another plugin's status, which has none (read in 1.25.11, not so in 1.25.12).
             prefilter_error_lost: minor == 24 || until(&[(25, 11)]),
             absent_nodes_told: minor >= 32,
-            // `schedule_one.go`: a node that PreFilter names and that is not there ends the attempt (mended by kubernetes#124765, #124764,
-            // #124559); then the nodes it does not name were told of, until kubernetes#125309, #125308, #125307 and #125306.
+            // `schedule_one.go`: a node of the PreFilterResult that does not exist ends the attempt (fixed by kubernetes#124765, #124764, #124559);
+            // then nodes outside the PreFilterResult were reported, until kubernetes#125309, #125308, #125307 and #125306.
             named_nodes_must_be: (24..=26).contains(&minor) || until(&[(27, 13), (28, 9), (29, 4)]),
             filtered_out_told: within(&[(27, 14, 14), (28, 10, 10), (29, 5, 5), (30, 0, 1)]),
             prefilter_counts_nodes: minor <= 25,
-            // A refusal by PreFilter left no node a status, so that preemption looked at all (kubernetes#119953, #119952, #119951).
+            // A rejection by PreFilter recorded no node statuses, so that preemption was tried everywhere (kubernetes#119953, #119952, #119951).
             prefilter_refusal_unknown: until(&[(26, 8), (27, 5), (28, 1)]),
             // `framework/runtime/framework.go` expandMultiPointPlugins (kubernetes#108890; #122371, #122370, #122368, #122366).
             multi_point: if until(&[(23, 6)]) {
@@ -267,9 +267,9 @@ impl Rules {
             } else {
                 PreemptionCandidates::Unschedulable
             },
-            // Victims of both kinds, those against a budget and the others, are put in one order at last (kubernetes#128435, #128434, #128431).
+            // Victims that violate a budget and the others are finally sorted together (kubernetes#128435, #128434, #128431).
             victims_sorted: minor >= 29 && !until(&[(29, 10), (30, 6), (31, 2)]),
-            // `defaultpreemption/default_preemption.go` does not ask for the gate.
+            // `defaultpreemption/default_preemption.go` does not check the gate.
             preemption_never: minor >= 19 || gates.on("NonPreemptingPriority"),
             dra: gates.on("DynamicResourceAllocation"),
             // `schedule_one_podgroup.go`: groups have cycles of their own since 1.36.
@@ -277,7 +277,7 @@ impl Rules {
         }
     }
 
-    /// Whether the filter of that name is skipped for a pod it has nothing to say about, and does not run and pass. In 1.27 only these four are
+    /// Whether the filter of that name is skipped where its PreFilter returns Skip, and does not run and pass. In 1.27 only these four are
     /// (`nodeaffinity`, `volumebinding`, `volumezone` and `interpodaffinity` of 1.27.16).
     pub fn skips(&self, filter: &str) -> bool {
         self.filters_skip

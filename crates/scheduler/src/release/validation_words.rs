@@ -1,10 +1,10 @@
-//! What differs between releases in the words of upstream's validation (`apimachinery/pkg/util/validation`).
+//! What differs between releases in the messages of upstream's validation (`apimachinery/pkg/util/validation`).
 
 use ketcd_kube::LabelWords;
 
 use crate::Release;
 
-/// The words of one release.
+/// The messages of one release.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ValidationWords {
     minor: u16,
@@ -16,13 +16,13 @@ impl ValidationWords {
         Self { minor: release.0 }
     }
 
-    /// What is said of the keys and values of labels (`validation.go`): of a DNS subdomain in other words since 1.20, of a key since 1.35.
+    /// The messages for label keys and values (`validation.go`): worded differently for a DNS subdomain since 1.20, for a key since 1.35.
     pub(crate) fn labels(self) -> LabelWords {
         let (key, unit) = if self.minor >= 35 { ("valid label key", "bytes") } else { ("qualified name", "characters") };
         LabelWords { key, unit, standard: if self.minor >= 20 { "a lowercase RFC 1123" } else { "a DNS-1123" } }
     }
 
-    /// Whether the operators that a selector may have are listed where it has another one (`apimachinery/pkg/labels/selector.go`, since 1.28).
+    /// Whether the message for an invalid selector operator lists the valid ones (`apimachinery/pkg/labels/selector.go`, since 1.28).
     pub(crate) fn lists_selector_operators(self) -> bool {
         self.minor >= 28
     }

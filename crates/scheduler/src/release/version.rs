@@ -1,4 +1,4 @@
-//! Which release's scheduler was at work, by what the data holds.
+//! Detects the scheduler's release from the data.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,9 +11,9 @@ use crate::{NEWEST_SCHEDULER, Release, UnknownRelease, scheduler_patch, schedule
 /// The evidence for a scheduler's release.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VersionEvidence {
-    /// The caller gives it.
+    /// Given by the caller.
     Given,
-    /// The caller gives the release, and this shows its patch.
+    /// The release is given by the caller, and this shows its patch.
     PatchFrom(Box<Self>),
     /// The image of kube-scheduler's own pod in kube-system.
     SchedulerImage {
@@ -31,15 +31,15 @@ pub enum VersionEvidence {
         /// How many nodes have it.
         nodes: usize,
     },
-    /// Words of recorded refusals that only some releases write.
+    /// Messages of recorded rejections that only some releases write.
     RecordedMessages(&'static str),
-    /// Nothing in the data shows it.
+    /// None; the release is assumed.
     Assumed,
-    /// This shows the release, and of its patches the newest is assumed.
+    /// This shows the release; the newest of its patches is assumed.
     NewestPatchAssumed(Box<Self>),
 }
 
-/// A scheduler's release, and from what it is known.
+/// A scheduler's release, and the evidence for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VersionFrom {
     /// The release.
@@ -50,7 +50,8 @@ pub struct VersionFrom {
     pub evidence: VersionEvidence,
 }
 
-/// Finds the scheduler's release: its own image, else the kubelets (the control plane's first), else the words of recorded refusals; the newest known if nothing says.
+/// Detects the scheduler's release: from its own image, else the kubelets (the control plane's first), else recorded messages; the newest known if
+/// there is no evidence.
 pub fn detect(state: &ClusterState) -> VersionFrom {
     scheduler_image(state).or_else(|| kubelets(state)).or_else(|| recorded(state)).unwrap_or(VersionFrom {
         release: NEWEST_SCHEDULER,
@@ -60,10 +61,10 @@ pub fn detect(state: &ClusterState) -> VersionFrom {
 }
 
 impl VersionFrom {
-    /// What the user says it is; the data (`found`) may tell the patch that was not said.
+    /// The version given by the user; the data (`found`) may supply the patch that was not given.
     ///
     /// # Errors
-    /// `text` is no version, or older than any whose rules are known.
+    /// `text` is not a version, or is older than the oldest whose rules are known.
     pub fn said(text: &str, found: &Self) -> Result<Self, UnknownRelease> {
         let release = scheduler_release(text)?;
         Ok(match scheduler_patch(text) {
@@ -74,7 +75,7 @@ impl VersionFrom {
         })
     }
 
-    /// The same, its evidence with what is assumed of the patch where the rules of patches differ.
+    /// The same, its evidence with what is assumed of the patch where patches have different rules.
     pub fn with_assumption(mut self) -> Self {
         if self.patch.is_none() && patches_differ(self.release) {
             self.evidence = VersionEvidence::NewestPatchAssumed(Box::new(self.evidence));
@@ -117,7 +118,7 @@ fn kubelets(state: &ClusterState) -> Option<VersionFrom> {
     Some(VersionFrom { release, patch, evidence: VersionEvidence::Kubelets { control_plane, version: version.to_owned(), nodes } })
 }
 
-/// Words that only some releases use, with the newest release that does.
+/// Messages that only some releases write, with the newest release that does.
 const WORDS: &[(&str, Release)] = &[
     ("had untolerated taint(s)", Release(37)),
     ("found a potential placement for pod on node", Release(37)),

@@ -3,14 +3,14 @@
 
 use super::rules::Rules;
 
-/// What becomes of a pod one of whose claims does not exist.
+/// The effect of a claim that does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MissingClaim {
-    /// It is passed over.
+    /// It is ignored.
     PassedOver,
     /// The attempt ends with an error.
     Fails,
-    /// The node is refused.
+    /// The node is rejected.
     Refuses,
 }
 
@@ -20,7 +20,7 @@ impl Rules {
         self.release.0 >= 23
     }
 
-    /// What a missing claim of the pod does (filterAttachableVolumes, filterVolumes).
+    /// The effect of a missing claim of the pod (filterAttachableVolumes, filterVolumes).
     pub(crate) fn missing_claim_of_limits(&self) -> MissingClaim {
         match self.release.0 {
             ..=22 => MissingClaim::PassedOver,
@@ -66,7 +66,7 @@ impl Rules {
     }
 
     /// Whether every driver that has a CSIDriver must be on the node (`csi.go`, gate VolumeLimitScaling, 1.35); since 1.36 those whose CSIDriver
-    /// says so.
+    /// requires it.
     pub(crate) fn every_csi_driver_must_be_on_node(&self) -> bool {
         self.release.0 <= 35
     }
@@ -81,12 +81,12 @@ impl Rules {
         self.release.0 >= 15
     }
 
-    /// Whether the class of an unbound claim is the one its spec names, whatever its annotation says (the same place, 1.15).
+    /// Whether the class of an unbound claim is that of its spec, whatever its annotation is (the same place, 1.15).
     pub(crate) fn limits_ignore_class_annotation(&self) -> bool {
         self.release.0 <= 15
     }
 
-    /// Whether volumes count that are attached though no pod there uses them (`csi.go` getNodeVolumeAttachmentInfo, since 1.32).
+    /// Whether volumes count that are attached although no pod on the node uses them (`csi.go` getNodeVolumeAttachmentInfo, since 1.32).
     pub(crate) fn volume_attachments_count(&self) -> bool {
         self.release.0 >= 32
     }

@@ -5,19 +5,19 @@ use crate::Gates;
 
 use super::rules::Rules;
 
-/// What VolumeBinding scores nodes by.
+/// What VolumeBinding scores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum VolumeScore {
     /// Nothing.
     None,
-    /// How much of the volumes that would be bound the claims use.
+    /// The utilization of the volumes that would be bound.
     Utilization,
-    /// The same; where none would be bound, how much of the storage capacities the claims use.
+    /// The same; where none would be bound, the utilization of the storage capacities.
     Capacity,
 }
 
 impl Rules {
-    /// Whether the zones of volumes are collected before any node is looked at, and may refuse or skip the pod (`volume_zone.go` PreFilter, since
+    /// Whether the zones of volumes are collected before any node is evaluated, and may reject or skip the pod (`volume_zone.go` PreFilter, since
     /// 1.27).
     pub(crate) fn collects_zones_before_nodes(&self) -> bool {
         self.release.0 >= 27
@@ -28,24 +28,24 @@ impl Rules {
         self.release.0 >= 19
     }
 
-    /// Whether a node's label without `beta` stands for the older one that it lacks (`volume_zone.go` translateToGALabel, since 1.29).
+    /// Whether a node's label without `beta` replaces the older one that it lacks (`volume_zone.go` translateToGALabel, since 1.29).
     pub(crate) fn stable_zone_label_replaces_beta(&self) -> bool {
         self.release.0 >= 29
     }
 
-    /// Whether the zone check of an unbound claim reports no more than that it is unbound (`predicates.go` VolumeZoneChecker, up to 1.17); since 1.18
-    /// what it lacks.
+    /// Whether the zone check of an unbound claim reports only that it is unbound (`predicates.go` VolumeZoneChecker, up to 1.17); since 1.18 what it
+    /// lacks.
     pub(crate) fn zone_check_reports_unbound_claim(&self) -> bool {
         self.release.0 <= 17
     }
 
-    /// Whether the zone check of an unbound claim looks at the class its spec names, whatever its annotation says (the same place, up to 1.10).
+    /// Whether the zone check of an unbound claim reads the class of its spec, whatever its annotation is (the same place, up to 1.10).
     pub(crate) fn zone_check_ignores_class_annotation(&self) -> bool {
         self.release.0 <= 10
     }
 
-    /// Whether a class without a binding mode is taken for one that binds at once (`predicates.go` VolumeZoneChecker, `scheduler_binder.go`
-    /// shouldDelayBinding, 1.10); in other releases it is an error.
+    /// Whether a class without a binding mode counts as Immediate (`predicates.go` VolumeZoneChecker, `scheduler_binder.go` shouldDelayBinding,
+    /// 1.10); in other releases it is an error.
     pub(crate) fn class_without_mode_binds_at_once(&self) -> bool {
         self.release.0 == 10
     }
@@ -56,12 +56,12 @@ impl Rules {
         format!("PersistentVolumeClaim {verb}: \"{claim}\"")
     }
 
-    /// Whether each node is asked for a claim with ReadWriteOncePod that no pod uses: one nominated there may (`volume_restrictions.go`, 1.27).
+    /// Whether each node is checked for a ReadWriteOncePod claim that no pod uses: a nominated pod may (`volume_restrictions.go`, 1.27).
     pub(crate) fn checks_unused_read_write_once_pod(&self) -> bool {
         self.release.0 == 27
     }
 
-    /// Why a claim with ReadWriteOncePod that another pod uses refuses a node (`volume_restrictions.go` ErrReasonReadWriteOncePodConflict).
+    /// The reason of a rejection because another pod uses a ReadWriteOncePod claim (`volume_restrictions.go` ErrReasonReadWriteOncePodConflict).
     pub(crate) fn read_write_once_pod_conflict(&self) -> &'static str {
         match self.release.0 {
             ..=33 => "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode",
@@ -103,8 +103,7 @@ impl Rules {
         self.release.0 >= 18
     }
 
-    /// Whether claims are sorted on each node, so that what is wrong with them is each node's (`volume_binding.go` Filter, 1.18); since 1.19 in
-    /// PreFilter.
+    /// Whether claims are sorted on each node, so that their errors are each node's (`volume_binding.go` Filter, 1.18); since 1.19 in PreFilter.
     pub(crate) fn sorts_claims_by_node(&self) -> bool {
         self.release.0 == 18
     }
@@ -115,7 +114,7 @@ impl Rules {
         self.release.0 >= 23
     }
 
-    /// Whether a claim in the phase Lost refuses the pod (`volume_binding.go` podHasPVCs, since 1.23).
+    /// Whether a claim in the phase Lost rejects the pod (`volume_binding.go` podHasPVCs, since 1.23).
     pub(crate) fn lost_claims_refuse(&self) -> bool {
         self.release.0 >= 23
     }

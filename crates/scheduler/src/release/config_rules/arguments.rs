@@ -3,17 +3,17 @@
 use super::ConfigRules;
 
 impl ConfigRules {
-    /// What the reason that a plugin cannot be made begins with (`framework/runtime/framework.go` NewFramework).
+    /// The prefix of the error that a plugin cannot be created (`framework/runtime/framework.go` NewFramework).
     pub(crate) fn initializing(self) -> &'static str {
         if self.minor <= 19 { "error initializing" } else { "initializing" }
     }
 
-    /// Whether all faults of arguments are reported, each with its field (since 1.21); before, the first one, in words of its own.
+    /// Whether all errors of arguments are reported, each with its field (since 1.21); before, the first one, worded differently.
     pub(crate) fn reports_fields_of_arguments(self) -> bool {
         self.minor >= 21
     }
 
-    /// What is said of a hardPodAffinityWeight that is too small or too large.
+    /// The error for a hardPodAffinityWeight out of range.
     pub(crate) fn hard_pod_affinity_range(self) -> &'static str {
         if self.minor <= 20 { "not in valid range [0-100]" } else { "not in valid range [0, 100]" }
     }
@@ -23,7 +23,7 @@ impl ConfigRules {
         self.minor >= 20
     }
 
-    /// Whether the faults of `addedAffinity` are shown with the whole list, in words not known here (1.20).
+    /// Whether errors of `addedAffinity` show the whole list, in a wording not known here (1.20).
     pub(crate) fn shows_whole_added_affinity(self) -> bool {
         self.minor == 20
     }
@@ -33,12 +33,12 @@ impl ConfigRules {
         self.minor >= 20
     }
 
-    /// Whether a wrong `defaultingType` is an unsupported value (since 1.21), not an invalid one.
+    /// Whether an invalid `defaultingType` is reported as not supported (since 1.21), not as invalid.
     pub(crate) fn defaulting_type_is_unsupported(self) -> bool {
         self.minor >= 21
     }
 
-    /// What is said of a maxSkew that is too small.
+    /// The error for a maxSkew that is too small.
     pub(crate) fn max_skew_range(self) -> &'static str {
         if self.minor <= 20 { "must be greater than zero" } else { "not in valid range (0, inf)" }
     }
@@ -58,7 +58,7 @@ impl ConfigRules {
         self.minor >= 22
     }
 
-    /// The gate that a shape of VolumeBinding needs (another one since 1.33).
+    /// The gate that VolumeBinding's shape requires (another one since 1.33).
     pub(crate) fn volume_shape_gate(self) -> &'static str {
         if self.minor >= 33 { "StorageCapacityScoring" } else { "VolumeCapacityPriority" }
     }
@@ -88,17 +88,17 @@ impl ConfigRules {
         self.minor >= 25
     }
 
-    /// Whether `requestedToCapacityRatio` must be given just where the strategy is that, and is part of its shape's path (since 1.36).
+    /// Whether `requestedToCapacityRatio` must be given exactly where the strategy is that, and is part of its shape's path (since 1.36).
     pub(crate) fn validates_capacity_ratio(self) -> bool {
         self.minor >= 36
     }
 
-    /// Whether a strategy's shape without points is refused (since 1.23).
+    /// Whether a strategy's shape without points is rejected (since 1.23).
     pub(crate) fn refuses_empty_shape(self) -> bool {
         self.minor >= 23
     }
 
-    /// What of a shape must be sorted.
+    /// Which values of a shape must be sorted.
     pub(crate) fn sorted_values(self) -> &'static str {
         if self.minor >= 34 { "values" } else { "utilization values" }
     }
@@ -108,12 +108,12 @@ impl ConfigRules {
         self.minor == 18
     }
 
-    /// Whether the scores by allocated resources take arguments (`noderesources/least_allocated.go`, `most_allocated.go`, since 1.19).
+    /// Whether LeastAllocated and MostAllocated take arguments (`noderesources/least_allocated.go`, `most_allocated.go`, since 1.19).
     pub(crate) fn allocated_scores_take_arguments(self) -> bool {
         self.minor >= 19
     }
 
-    /// Whether a weight of RequestedToCapacityRatio that is not given is 1 (`v1beta1/defaults.go`, since 1.22).
+    /// Whether an absent weight of RequestedToCapacityRatio is 1 (`v1beta1/defaults.go`, since 1.22).
     pub(crate) fn defaults_capacity_ratio_weights(self) -> bool {
         self.minor >= 22
     }

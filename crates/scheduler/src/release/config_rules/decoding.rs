@@ -18,37 +18,37 @@ impl ConfigRules {
         }
     }
 
-    /// Whether decoding ends at the first fault and quotes the bytes around it (`json-iterator`, up to 1.22).
+    /// Whether decoding stops at the first error and quotes the bytes around it (`json-iterator`, up to 1.22).
     pub(crate) fn quotes_first_fault(self) -> bool {
         self.minor <= 22
     }
 
-    /// Whether JSON is read by the YAML decoder too, which reports repeated fields (`serializer/json/json.go`, up to 1.22).
+    /// Whether JSON is read by the YAML decoder too, which reports duplicate fields (`serializer/json/json.go`, up to 1.22).
     pub(crate) fn reads_json_as_yaml(self) -> bool {
         self.minor <= 22
     }
 
-    /// Whether fields given twice are reported by the JSON decoder (`sigs.k8s.io/json`, since 1.23).
+    /// Whether the JSON decoder reports duplicate fields (`sigs.k8s.io/json`, since 1.23).
     pub(crate) fn reports_duplicate_fields(self) -> bool {
         self.minor >= 23
     }
 
-    /// Whether unknown fields are named with their path (`sigs.k8s.io/json`; not so in 1.23).
+    /// Whether unknown fields are reported with their path (`sigs.k8s.io/json`; not in 1.23).
     pub(crate) fn names_path_of_unknown_field(self) -> bool {
         self.minor != 23
     }
 
-    /// Whether decoding goes on past unknown fields of a plugin's arguments (`config/{version}/types.go` DecodeNestedObjects, since 1.24).
+    /// Whether decoding continues after unknown fields of a plugin's arguments (`config/{version}/types.go` DecodeNestedObjects, since 1.24).
     pub(crate) fn collects_unknown_fields_of_arguments(self) -> bool {
         self.minor >= 24
     }
 
-    /// Whether extenders are decoded apart from the file, unknown fields left out (`kube-scheduler/config/v1/types.go` UnmarshalJSON, 1.18).
+    /// Whether extenders are decoded separately from the file, ignoring unknown fields (`kube-scheduler/config/v1/types.go` UnmarshalJSON, 1.18).
     pub(crate) fn decodes_extenders_apart(self) -> bool {
         self.minor == 18
     }
 
-    /// Whether a plugin decodes its arguments itself, when it is made (`framework/v1alpha1` DecodeInto, 1.18).
+    /// Whether a plugin decodes its arguments itself, when it is created (`framework/v1alpha1` DecodeInto, 1.18).
     pub(crate) fn plugins_decode_arguments(self) -> bool {
         self.minor == 18
     }

@@ -1,4 +1,4 @@
-//! What differs between releases in how they read a KubeSchedulerConfiguration and make profiles of it.
+//! What differs between releases in how they read a KubeSchedulerConfiguration and make profiles from it.
 
 mod arguments;
 mod decoding;
@@ -6,7 +6,7 @@ mod validation;
 
 use crate::Release;
 
-/// The rules of one release, by subject: decoding, validation, arguments of plugins, and here the making of profiles.
+/// The rules of one release, by subject: decoding, validation, arguments of plugins, and here the profiles.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConfigRules {
     minor: u16,
@@ -15,7 +15,7 @@ pub(crate) struct ConfigRules {
 /// When the sum of the weights of scores is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WeightCheck {
-    /// While a Go map is walked, whose order decides.
+    /// While iterating over a Go map, whose order decides.
     ByMapOrder,
     /// Before any point is filled.
     First,
@@ -36,7 +36,7 @@ impl ConfigRules {
         self.minor >= 18
     }
 
-    /// What the reason that a profile cannot be made begins with (`scheduler.go` New).
+    /// The prefix of the error that a profile cannot be created (`scheduler.go` New).
     pub(crate) fn creation_error(self) -> &'static str {
         match self.minor {
             ..=21 => "couldn't create scheduler using provider \"DefaultProvider\": ",
@@ -45,12 +45,12 @@ impl ConfigRules {
         }
     }
 
-    /// Whether the plugin that sorts the queue is looked up before the profile is made (`profile/profile.go` NewMap, 1.18 to 1.22).
+    /// Whether the QueueSort plugin is looked up before the profile is created (`profile/profile.go` NewMap, 1.18 to 1.22).
     pub(crate) fn looks_up_queue_sort_first(self) -> bool {
         (18..=22).contains(&self.minor)
     }
 
-    /// What is said of a profile with none or several plugins that sort the queue (`framework/runtime/framework.go`, since 1.23).
+    /// The error for a profile with no or several QueueSort plugins (`framework/runtime/framework.go`, since 1.23).
     pub(crate) fn queue_sort_error(self, profile: &str, count: usize) -> Option<String> {
         match (count, self.minor) {
             (1, _) | (_, ..=22) => None,
@@ -59,7 +59,7 @@ impl ConfigRules {
         }
     }
 
-    /// What is said of a profile without a plugin that binds (`framework/runtime/framework.go`; with the profile's name since 1.25).
+    /// The error for a profile without a Bind plugin (`framework/runtime/framework.go`; with the profile's name since 1.25).
     pub(crate) fn no_bind_plugin(self, profile: &str) -> String {
         match self.minor {
             ..=24 => "at least one bind plugin is needed".to_owned(),
@@ -77,7 +77,7 @@ impl ConfigRules {
         }
     }
 
-    /// What is said of weights whose sum is too large (the same file).
+    /// The error for weights whose sum is too large (the same file).
     pub(crate) fn weight_overflow(self) -> &'static str {
         if self.minor >= 36 {
             "score plugins: total score of Score plugins could overflow"
@@ -86,12 +86,12 @@ impl ConfigRules {
         }
     }
 
-    /// Whether the sum leaves out plugins that do not score (getScoreWeights, since 1.23).
+    /// Whether the sum ignores plugins that do not score (getScoreWeights, since 1.23).
     pub(crate) fn sums_weights_of_scores_alone(self) -> bool {
         self.minor >= 23
     }
 
-    /// Whether a plugin's weight is that of the last point it is enabled at (`framework.go` pluginsNeeded, up to 1.21).
+    /// Whether a plugin's weight is that of the last extension point it is enabled at (`framework.go` pluginsNeeded, up to 1.21).
     pub(crate) fn last_point_weighs(self) -> bool {
         self.minor <= 21
     }

@@ -8,13 +8,13 @@ impl ConfigRules {
         self.minor >= 20
     }
 
-    /// Whether plugins and their arguments are validated with the file (validatePluginConfig, since 1.22); before, each plugin checks its
-    /// arguments when it is made.
+    /// Whether plugins and their arguments are validated with the file (validatePluginConfig, since 1.22); before, each plugin checks its arguments
+    /// when it is created.
     pub(crate) fn validates_plugins(self) -> bool {
         self.minor >= 22
     }
 
-    /// What a plugin that a version of the API took out is said to be.
+    /// How the error calls a plugin that a version of the API removed.
     pub(crate) fn removed_plugin(self) -> &'static str {
         if self.minor >= 25 { "invalid" } else { "removed" }
     }
@@ -30,7 +30,7 @@ impl ConfigRules {
         self.minor <= 20
     }
 
-    /// What is said of a queueSort that is not the first profile's (validateCommonQueueSort).
+    /// The error for a queueSort that differs from the first profile's (validateCommonQueueSort).
     pub(crate) fn other_queue_sort(self) -> &'static str {
         match self.minor {
             ..=29 => "has to match for all profiles",
@@ -39,17 +39,17 @@ impl ConfigRules {
         }
     }
 
-    /// The same of the arguments of the plugin that sorts.
+    /// The same for the arguments of the QueueSort plugin.
     pub(crate) fn other_queue_sort_arguments(self) -> &'static str {
         if self.minor <= 29 { "has to match for all profiles" } else { "queueSort must be the same for all profiles" }
     }
 
-    /// Whether the invalid name of an extender's resource is quoted (validateExtenders, not so from 1.22 to 1.33).
+    /// Whether the invalid name of an extender's resource is quoted (validateExtenders, not from 1.22 to 1.33).
     pub(crate) fn quotes_extender_resource(self) -> bool {
         !(22..=33).contains(&self.minor)
     }
 
-    /// Whether the reason against a resource that is not extended repeats its name (validateExtenders, up to 1.21).
+    /// Whether the error for a resource that is not extended repeats its name (validateExtenders, up to 1.21).
     pub(crate) fn repeats_extender_resource(self) -> bool {
         self.minor <= 21
     }
