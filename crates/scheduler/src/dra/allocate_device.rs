@@ -1,4 +1,4 @@
-//! Taking a device into a search and putting it back: `allocateDevice` and the function it returns to undo itself.
+//! Allocates a device within a search and deallocates it: `allocateDevice` and the function it returns to undo itself.
 
 use crate::cluster::Claim;
 use crate::release::DeviceRules;
@@ -13,20 +13,20 @@ use super::request::{Alternative, problem};
 use super::search::{DeviceResult, RequestIndices, Search};
 use super::{Fault, can_skip_operations};
 
-/// How to put a device back.
+/// What deallocating a device restores.
 pub(super) struct Undo<'s> {
     /// How many devices the claim had before.
     before: usize,
-    /// Whether its counters were taken.
+    /// Whether its counters were consumed.
     counted: bool,
-    /// What was taken of its capacity, if several may have it, and whether anything was before.
+    /// What was consumed of its capacity, if it is shareable, and whether it had an entry before.
     capacity: Option<(Amounts, bool)>,
     /// The compatibility groups before.
     groups: Before<'s>,
 }
 
 impl<'s> Search<'s, '_> {
-    /// Takes a device for a request, if it may be had. `must`: it is an error if a constraint refuses it.
+    /// Allocates a device for a request, if it is available. `must`: it is an error if a constraint rejects it.
     pub(super) fn take(
         &mut self,
         place: RequestIndices,
@@ -80,7 +80,7 @@ impl<'s> Search<'s, '_> {
             return Ok(None);
         }
         let capacity = shared.then(|| {
-            // What cannot be counted was refused before.
+            // Capacity whose consumption is an error was rejected before.
             let taken = consumption(device.device, wanted, rules).unwrap_or_default();
             let known = self.consumed.contains_key(&device.id);
             let total = self.consumed.entry(device.id).or_default();
@@ -98,7 +98,7 @@ impl<'s> Search<'s, '_> {
         Ok(Some(undo))
     }
 
-    /// Takes a device into all constraints, or into none.
+    /// Adds a device to all constraints, or to none.
     fn constrain(&mut self, place: RequestIndices, device: &PoolDevice<'s>) -> Result<bool, Fault> {
         let (allocator, request) = (self.allocator, &self.requests[place.claim][place.request]);
         let alternative = &request.alternatives[place.alternative];
@@ -114,7 +114,7 @@ impl<'s> Search<'s, '_> {
         Ok(true)
     }
 
-    /// Puts a device back.
+    /// Deallocates a device.
     pub(super) fn put_back(&mut self, place: RequestIndices, device: &PoolDevice<'s>, undo: Undo<'s>) {
         let rules = self.allocator.rules;
         let request = &self.requests[place.claim][place.request];
@@ -131,7 +131,7 @@ impl<'s> Search<'s, '_> {
         }
     }
 
-    /// Gives capacity back. A device of which nothing is taken any more is forgotten, unless it was known before.
+    /// Releases capacity. A device of which nothing is consumed any more is removed, unless it had an entry before.
     fn give_back(&mut self, device: &PoolDevice<'s>, taken: &Amounts, known: bool) {
         let Some(total) = self.consumed.get_mut(&device.id) else { return };
         for (name, taken) in taken {
@@ -146,7 +146,7 @@ impl<'s> Search<'s, '_> {
         }
     }
 
-    /// Takes its claim off a device, and the device out of the claim's constraints.
+    /// Removes the claim's mark from a device, and the device from the claim's constraints.
     fn unmark(&mut self, place: RequestIndices, device: &PoolDevice<'s>, name: &str, sub: Option<&str>) {
         self.constraints[place.claim].iter_mut().for_each(|constraint| constraint.remove(name, sub));
         if let Some(users) = self.in_use.get_mut(&device.id) {
@@ -161,7 +161,7 @@ impl<'s> Search<'s, '_> {
         }
     }
 
-    /// Whether a device is not to be had: in use anywhere or, with admin access, in the same claim.
+    /// Whether a device is not available: in use anywhere or, with admin access, in the same claim.
     pub(super) fn is_taken(&self, device: &PoolDevice<'s>, place: RequestIndices) -> bool {
         let users = self.in_use.get(&device.id);
         if self.requests[place.claim][place.request].alternatives[place.alternative].admin_access {
@@ -170,14 +170,14 @@ impl<'s> Search<'s, '_> {
         users.is_some_and(|users| !users.is_empty()) || self.taken.is_dedicated(device.id)
     }
 
-    /// Whether others share the device, so that what it draws of counters is drawn already.
+    /// Whether the device is shared already, so that its counters are consumed already.
     fn is_shared_already(&self, device: &PoolDevice<'s>) -> bool {
         let rules = self.allocator.rules;
         let had = self.taken.capacity(device.id).is_some() || (rules.shares_without_capacity() && self.taken.is_shared(device.id));
         rules.shares_counters() && is_shareable(device.device) && (had || self.consumed.contains_key(&device.id))
     }
 
-    /// Whether the node would have to leave work undone for a device and does not say it can.
+    /// Whether the node would have to skip operations for a device and does not declare that it can.
     fn needs_skipping(&self, device: &PoolDevice<'s>) -> bool {
         let rules = self.allocator.rules;
         let skips = !device.slice.added.spec.skip_node_operations.is_empty();
@@ -185,7 +185,7 @@ impl<'s> Search<'s, '_> {
         rules.checks_node_operations() && skips && !can()
     }
 
-    /// Lets a device join the groups of the counter sets it draws from; `None`: they have none in common.
+    /// Adds a device to the compatibility groups of its counter sets; `None`: they have none in common.
     fn join_group(&mut self, pool: &Pool<'s>, device: &PoolDevice<'s>) -> Option<Before<'s>> {
         let rules = self.allocator.rules;
         if !rules.compatibility_groups || self.is_shared_already(device) {
@@ -195,7 +195,7 @@ impl<'s> Search<'s, '_> {
         self.groups.join(pool, device, |id| taken.consumes(id, rules))
     }
 
-    /// Takes the counters a device consumes, and says whether it took any; `None`: there is not enough of them.
+    /// Consumes a device's counters, and returns whether it consumed any; `None`: they do not suffice.
     fn count(&mut self, pool: &Pool<'s>, device: &PoolDevice<'s>) -> Option<bool> {
         let rules = self.allocator.rules;
         if device.device.consumes_counters.as_ref().is_none_or(Vec::is_empty) {
@@ -215,7 +215,7 @@ impl<'s> Search<'s, '_> {
         self.counters.take(pool, device, |id| taken.consumes(id, rules)).then_some(true)
     }
 
-    /// Whether the device still has the capacity that is asked for.
+    /// Whether the device still has the requested capacity.
     fn has_room(&self, number: usize, device: &PoolDevice<'s>, place: RequestIndices) -> Result<bool, Fault> {
         let rules = self.allocator.rules;
         if !rules.checks_capacity_by_number() {
@@ -226,7 +226,7 @@ impl<'s> Search<'s, '_> {
         self.has_capacity(&PoolDevice::new((device.id.0, device.id.1), other, number, device.slice), place)
     }
 
-    /// Whether a device has the capacity that is asked for.
+    /// Whether a device has the requested capacity.
     pub(super) fn has_capacity(&self, device: &PoolDevice<'s>, place: RequestIndices) -> Result<bool, Fault> {
         let rules = self.allocator.rules;
         let alternative = &self.requests[place.claim][place.request].alternatives[place.alternative];
@@ -252,12 +252,12 @@ impl<'s> Search<'s, '_> {
     }
 }
 
-/// Upstream reaches for what is not there, which ends the whole scheduler.
+/// Upstream accesses what does not exist, which panics and ends the scheduler.
 fn crash(what: &str) -> Fault {
     Fault::Unknown(format!("kube-scheduler of this release crashes here, reaching for {what}"))
 }
 
-/// Whether a taint keeps a request off a device.
+/// Whether a taint repels a request from a device.
 fn repels(taint: &DeviceTaint, tolerations: &[DeviceToleration], rules: DeviceRules) -> bool {
     (rules.every_taint_repels() || matches!(taint.effect.as_str(), "NoSchedule" | "NoExecute")) && !tolerated(taint, tolerations)
 }

@@ -1,4 +1,4 @@
-//! What the devices published and taken leave for a pod's claims on a node.
+//! The devices that a pod's claims would get on a node, of those published and not allocated.
 //! Upstream: `structured/internal/{stable,incubating,experimental}/allocator_*.go`.
 
 use std::collections::{HashMap, HashSet};
@@ -17,7 +17,7 @@ use super::slices::Slices;
 use super::taint_rules::published;
 use super::{DeviceId, Fault};
 
-/// What is the same for every node.
+/// The parts that are the same for every node.
 pub(crate) struct Allocator<'a> {
     /// Which of upstream's allocators it is.
     pub rules: DeviceRules,
@@ -29,14 +29,14 @@ pub(crate) struct Allocator<'a> {
     taken: Taken<'a>,
 }
 
-/// What claims have already.
+/// What is allocated to claims already.
 #[derive(Default)]
 pub(super) struct Taken<'a> {
-    /// Devices that are one claim's.
+    /// Devices allocated to one claim.
     dedicated: HashSet<DeviceId<'a>>,
-    /// Devices that several claims share.
+    /// Devices shared by several claims.
     shared: HashSet<DeviceId<'a>>,
-    /// What is taken of their capacity.
+    /// Their consumed capacity.
     capacity: HashMap<DeviceId<'a>, Amounts>,
 }
 
@@ -62,28 +62,28 @@ impl<'a> Taken<'a> {
         taken
     }
 
-    /// Whether a device is one claim's.
+    /// Whether a device is allocated to one claim.
     pub(super) fn is_dedicated(&self, id: DeviceId<'_>) -> bool {
         self.dedicated.contains(&id)
     }
 
-    /// Whether what a device consumes is taken (`IsDeviceAllocated`).
+    /// Whether what a device consumes is in use (`IsDeviceAllocated`).
     pub(super) fn consumes(&self, id: DeviceId<'_>, rules: DeviceRules) -> bool {
         self.is_dedicated(id) || (rules.shared_devices_consume() && (self.shared.contains(&id) || self.capacity.contains_key(&id)))
     }
 
-    /// Whether claims share a device.
+    /// Whether a device is shared by claims.
     pub(super) fn is_shared(&self, id: DeviceId<'_>) -> bool {
         self.shared.contains(&id)
     }
 
-    /// What is taken of a shared device.
+    /// The consumed capacity of a shared device.
     pub(super) fn capacity<'t>(&'t self, id: DeviceId<'t>) -> Option<&'t Amounts> {
         self.capacity.get(&id)
     }
 }
 
-/// What a claim would get: devices, each with the request it serves (`request/alternative`).
+/// The allocation of a claim: devices, each with the request it serves (`request/alternative`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Allocation {
     /// Request, driver, pool, device.
@@ -91,7 +91,7 @@ pub struct Allocation {
 }
 
 impl Allocation {
-    /// The devices a claim has.
+    /// The recorded allocation of a claim.
     pub fn recorded(claim: &Claim) -> Option<Self> {
         let results = claim.status.as_ref()?.allocation.as_ref()?.devices.as_ref()?.results.as_ref()?;
         let each = results.iter().map(|result| (result.request.clone(), result.driver.clone(), result.pool.clone(), result.device.clone()));
@@ -99,24 +99,24 @@ impl Allocation {
     }
 }
 
-/// What claims would get, claim by claim.
+/// The allocations of several claims.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Allocations {
     /// One for each claim.
     pub claims: Vec<Allocation>,
-    /// Whether these are the devices the scheduler would take; otherwise that is random.
+    /// Whether these are the devices the scheduler would allocate; otherwise its choice is random.
     pub certain: bool,
 }
 
 impl Allocations {
-    /// What is got where nothing is wanted.
+    /// The allocations where no claim needs any.
     pub(crate) fn nothing() -> Self {
         Self { claims: Vec::new(), certain: true }
     }
 }
 
 impl<'a> Allocator<'a> {
-    /// Prepares the search: what is published and what is taken.
+    /// Prepares the search: what is published and what is allocated.
     pub(crate) fn new(cycle: &Cycle<'a>) -> Self {
         let rules = DeviceRules::new(cycle.profile.release, &cycle.profile.gates);
         let listers = cycle.state.listers();
@@ -126,10 +126,10 @@ impl<'a> Allocator<'a> {
         Self { rules, state: cycle.state, selectors, slices, taken }
     }
 
-    /// What the claims would get on a node; `None`: they do not all get what they want.
+    /// Returns the claims' allocations on a node; `None`: they do not all get what they request.
     ///
     /// # Errors
-    /// Why it cannot be told.
+    /// Why it cannot be computed.
     pub(crate) fn allocate(&self, node: &Node, claims: &[&Claim]) -> Result<Option<Allocations>, Fault> {
         let slices = self.slices.as_ref().map_err(Fault::clone)?;
         let mut pools = gather(slices, node, self.rules);
@@ -137,7 +137,7 @@ impl<'a> Allocator<'a> {
         if self.rules.sorts_pools() || pools.len() < 2 {
             return first.map(|found| found.map(|claims| Allocations { claims, certain: true }));
         }
-        // Where upstream's order is that of a Go map, an answer that depends on it is none: turned round, and with each pool in front.
+        // Where upstream's order is that of a Go map, a result that depends on it is not certain: tried reversed, and with each pool first.
         let mut certain = true;
         for turn in 0..pools.len() {
             if turn == 0 {
@@ -172,7 +172,7 @@ impl<'a> Allocator<'a> {
         Ok(None)
     }
 
-    /// What the claims would hold once the devices found for them on a node are theirs; nothing where they get none.
+    /// Returns the claims' statuses once the devices found on a node are allocated to them; empty where they get none.
     pub(crate) fn give(&self, node: &Node, claims: &[&Claim]) -> Vec<Given> {
         let Ok(slices) = &self.slices else { return Vec::new() };
         let pools = gather(slices, node, self.rules);
@@ -183,7 +183,7 @@ impl<'a> Allocator<'a> {
         }
     }
 
-    /// The devices published for a node, each with whether some claim has it.
+    /// The devices published for a node, each with whether it is allocated to a claim.
     pub(crate) fn devices(&self, node: &Node) -> Vec<(String, bool)> {
         let Ok(slices) = &self.slices else { return Vec::new() };
         let pools = gather(slices, node, self.rules);

@@ -1,4 +1,4 @@
-//! Attributes of a device that constraints look at: those it has, and those a request derives (DRADerivedAttributes, 1.37).
+//! Attributes of a device that constraints compare: those it publishes, and those a request derives (DRADerivedAttributes, 1.37).
 //! Upstream: `lookupAttribute`, `structured/internal/experimental/allocator_experimental.go`; `cel.EvaluateDerivedAttribute`.
 
 use std::borrow::Cow;
@@ -12,10 +12,10 @@ use super::Fault;
 use super::pool::PoolDevice;
 use super::selector::Selectors;
 
-/// The attribute of this full name that a request's devices are compared by; `None`: the device has none.
+/// Returns the attribute of this full name that constraints compare; `None`: the device has none.
 ///
 /// # Errors
-/// Upstream's error where it cannot be derived, or what that uses that is not modelled.
+/// Upstream's error where it cannot be derived, or the part of the expression that is not modelled.
 pub(super) fn lookup<'d>(
     name: &str,
     derived: &[DerivedAttribute],
@@ -23,14 +23,14 @@ pub(super) fn lookup<'d>(
     selectors: &Selectors,
     rules: DeviceRules,
 ) -> Result<Option<Cow<'d, DeviceAttribute>>, Fault> {
-    // Of two with one name the last counts.
+    // Of two with the same name the last wins.
     match derived.iter().rev().find(|derived| derived.name == name) {
         Some(derived) => derive(derived, device, selectors, rules).map(|attribute| Some(Cow::Owned(attribute))),
         None => Ok(published(name, device).map(Cow::Borrowed)),
     }
 }
 
-/// An attribute by its full name, or without its domain where that is the driver's.
+/// Returns an attribute by its full name, or without its domain where that is the driver's.
 fn published<'d>(name: &str, device: &PoolDevice<'d>) -> Option<&'d DeviceAttribute> {
     let attributes = device.device.attributes.as_ref()?;
     attributes.get(name).or_else(|| {
@@ -58,7 +58,7 @@ fn derive(
     }
 }
 
-/// `valToDeviceAttribute`; a list of nothing is one of strings.
+/// `valToDeviceAttribute`; an empty list is one of strings.
 fn attribute(value: &Value) -> Option<DeviceAttribute> {
     let mut made = DeviceAttribute::default();
     match value {

@@ -1,4 +1,4 @@
-//! Capacity of devices that several claims may have. Upstream: `structured/internal/*/consumable_capacity.go`.
+//! Capacity of shareable devices. Upstream: `structured/internal/*/consumable_capacity.go`.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,7 +15,8 @@ pub(super) type Amounts = BTreeMap<String, Amount>;
 /// Consumed capacity by device.
 pub(super) type Consumed<'a> = HashMap<DeviceId<'a>, Amounts>;
 
-/// Whether a device has the capacity that is asked for, less what was `allocated` before and what the search itself took (`CmpRequestOverCapacity`).
+/// Returns whether a device has the requested capacity, less what was `allocated` before and what the search itself consumed
+/// (`CmpRequestOverCapacity`).
 ///
 /// # Errors
 /// Upstream's error.
@@ -38,7 +39,7 @@ pub(super) fn has_capacity(
     }))
 }
 
-/// What each capacity of a device would give for a request (`GetConsumedCapacityFromRequest`).
+/// Returns how much of each capacity of a device a request would consume (`GetConsumedCapacityFromRequest`).
 ///
 /// # Errors
 /// Upstream's error.
@@ -54,12 +55,12 @@ pub(super) fn consumption(device: &Device, asked: Option<&CapacityRequirements>,
     each.collect()
 }
 
-/// Whether several claims may have the device.
+/// Whether several claims may share the device.
 pub(super) fn is_shareable(device: &Device) -> bool {
     device.allow_multiple_allocations == Some(true)
 }
 
-/// A request rounded up to what the policy allows; without one, its default or all there is.
+/// Rounds a request up to an amount the policy allows; without a request, returns the default or the whole capacity.
 fn rounded(asked: Option<&Quantity>, capacity: &DeviceCapacity, rules: DeviceRules) -> Result<Amount, String> {
     let policy = capacity.request_policy.as_ref();
     let Some(text) = asked else {

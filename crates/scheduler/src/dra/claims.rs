@@ -1,4 +1,4 @@
-//! The claims of a pod: those it names and those made for it. Upstream: `resourceclaim/resourceclaim.go`.
+//! The claims of a pod: those it names and those created for it. Upstream: `resourceclaim/resourceclaim.go`.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::cluster::{Claim, ClusterState, PodInfo};
 
 use super::group_claims::owner_problem;
 
-/// The pod's claims, in order, or why it cannot be scheduled.
+/// Returns the pod's claims, in order, or why it cannot be scheduled.
 pub(crate) fn pod_claims(pod: &PodInfo, state: &ClusterState, profile: &Profile) -> Result<Vec<Arc<Claim>>, String> {
     Ok(named_claims(pod, state, profile)?.into_iter().map(|(_, claim)| claim).collect())
 }

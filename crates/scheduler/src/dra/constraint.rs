@@ -7,7 +7,7 @@ use ketcd_kube::api::resource::v1::{DeviceAttribute, DeviceConstraint};
 
 use super::{DeviceId, Fault};
 
-/// A constraint and the devices that are in it so far.
+/// A constraint and the devices added to it so far.
 pub(super) struct Constraint<'a> {
     requests: Vec<&'a str>,
     attribute: &'a str,
@@ -16,7 +16,7 @@ pub(super) struct Constraint<'a> {
     lists: bool,
     rules: DeviceRules,
     devices: usize,
-    /// What all have in common, device by device. Without lists, like upstream's, only that of the first.
+    /// The common values, device by device. Without lists, only those of the first, as upstream does.
     common: Vec<Option<Values>>,
     /// The values that must differ.
     differing: Vec<(&'a str, DeviceId<'a>, Option<Values>)>,
@@ -43,8 +43,7 @@ impl<'a> Constraint<'a> {
         })
     }
 
-    /// Takes a device in, if it may be there. `alternative` is the subrequest's name, where there is one; `lookup` finds attributes of
-    /// the device.
+    /// Adds a device, if the constraint allows it. `alternative` is the subrequest's name, if any; `lookup` finds attributes of the device.
     ///
     /// # Errors
     /// Those of `lookup`.
@@ -67,7 +66,7 @@ impl<'a> Constraint<'a> {
 
     fn agrees(&mut self, own: Option<Values>) -> bool {
         if self.devices == 0 {
-            // The first device is taken whatever the attribute's type, unless lists are known.
+            // The first device is accepted whatever the attribute's type, unless lists are supported.
             let fits = !self.lists || own.is_some();
             self.common = vec![own];
             return fits;
@@ -100,7 +99,7 @@ impl<'a> Constraint<'a> {
         true
     }
 
-    /// Puts the device that came last out again.
+    /// Removes the device that was added last.
     pub(super) fn remove(&mut self, request: &str, alternative: Option<&str>) {
         if !self.applies(request, alternative) {
             return;
@@ -147,7 +146,7 @@ impl Values {
             .or_else(|| of.version.clone().map(|value| Self::Versions(vec![value])))
     }
 
-    /// What two have in common; `None`: nothing.
+    /// The common values of two sets; `None`: there are none.
     fn meets(&self, other: &Self) -> Option<Self> {
         fn common<T: PartialEq + Clone>(one: &[T], other: &[T]) -> Option<Vec<T>> {
             let common: Vec<T> = one.iter().filter(|value| other.contains(value)).cloned().collect();

@@ -1,4 +1,4 @@
-//! What allocated devices take of the counters they share with others. Upstream: `checkAvailableCounters`.
+//! What allocated devices consume of shared counters. Upstream: `checkAvailableCounters`.
 
 use std::collections::BTreeMap;
 
@@ -10,22 +10,22 @@ use super::DeviceId;
 use super::capacity::amount;
 use super::pool::{Pool, PoolDevice};
 
-/// Where counters are, then their set and name.
+/// The place of a counter, as set and name.
 type CounterId<'a> = (&'a str, &'a str);
 
-/// Counters: what is left of each, place by place as devices are looked at.
+/// What is left of each counter, by place, computed as devices are tried.
 pub(super) struct Counters<'a> {
     rules: DeviceRules,
     left: BTreeMap<String, BTreeMap<CounterId<'a>, Amount>>,
 }
 
 impl<'a> Counters<'a> {
-    /// Nothing is looked at yet.
+    /// Starts without any place.
     pub(super) fn new(rules: DeviceRules) -> Self {
         Self { rules, left: BTreeMap::new() }
     }
 
-    /// Takes what a device consumes, if every counter of its place has enough of it left.
+    /// Consumes a device's counters, if every one has enough left.
     pub(super) fn take(&mut self, pool: &Pool<'a>, device: &PoolDevice<'a>, is_allocated: impl Fn(DeviceId<'a>) -> bool) -> bool {
         let place = self.place(device);
         if !self.left.contains_key(&place) {
@@ -40,12 +40,12 @@ impl<'a> Counters<'a> {
         enough
     }
 
-    /// Gives it back.
+    /// Releases them.
     pub(super) fn give_back(&mut self, device: &PoolDevice<'a>) {
         self.change(device, |left, taken| left + taken);
     }
 
-    /// Whether what the device itself consumes is there, less what devices of the slice took that are in use.
+    /// Whether the device's counters suffice, less what allocated devices of its slice consume.
     pub(super) fn suffice(device: &PoolDevice<'a>, is_used: impl Fn(DeviceId<'a>) -> bool) -> bool {
         let mut left = BTreeMap::new();
         add_sets(&mut left, device.slice.spec.shared_counters.iter().flatten());
@@ -59,7 +59,7 @@ impl<'a> Counters<'a> {
         wanted.all(|(id, wanted)| left.get(&id).is_some_and(|left| *left >= wanted))
     }
 
-    /// Where the counters of a device belong: to its slice, to all pools of one name, or to one pool.
+    /// The place of a device's counters: its slice, all pools of one name, or one pool.
     fn place(&self, device: &PoolDevice<'_>) -> String {
         let (driver, pool, _) = device.id;
         match self.rules.pools_count() {
@@ -104,7 +104,7 @@ fn add_sets<'a>(left: &mut BTreeMap<CounterId<'a>, Amount>, sets: impl Iterator<
     }
 }
 
-/// Counts what a device consumes; a counter that no set has is passed over, as upstream does.
+/// Subtracts or adds what a device consumes; a counter that no set has is ignored, as upstream does.
 fn consume<'a>(left: &mut BTreeMap<CounterId<'a>, Amount>, device: &'a Device, change: impl Fn(Amount, Amount) -> Amount) {
     for consumption in device.consumes_counters.iter().flatten() {
         for (name, counter) in &consumption.counters {

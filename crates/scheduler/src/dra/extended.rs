@@ -1,4 +1,4 @@
-//! Extended resources that device classes stand for: the claim the scheduler makes for them.
+//! Extended resources backed by device classes: the claim that the scheduler creates for them.
 //! Upstream: `plugins/dynamicresources/extendeddynamicresources.go`, `extended/util.go` (1.34), `extendedresourcecache.go` (since 1.35).
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use ketcd_kube::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 const PREFIX: &str = "deviceclass.resource.kubernetes.io/";
 
-/// Extended resources of a pod that device classes stand for.
+/// A pod's extended resources that are backed by device classes.
 pub(crate) struct ExtendedResources<'a> {
     classes: BTreeMap<String, String>,
     requested: Vec<Arc<str>>,
@@ -21,25 +21,25 @@ pub(crate) struct ExtendedResources<'a> {
     containers: &'a [ContainerRequests],
     /// The claim an earlier attempt left behind.
     pub left_behind: Option<Arc<Claim>>,
-    /// A resource that several classes name: which of them serves it is random.
+    /// A resource that several classes name: which one serves it is random.
     pub ambiguous: Option<Arc<str>>,
     rules: &'a Rules,
 }
 
-/// What a node asks of the scheduler's own claim.
+/// What a node requires of the scheduler's own claim.
 pub(crate) enum NodeClaim {
-    /// Nothing, and the pod has no claims of its own: device plugins serve all.
+    /// No claim, and the pod has no others: device plugins serve all.
     Nothing,
-    /// The claim of an earlier attempt serves.
+    /// The claim of an earlier attempt.
     LeftBehind,
-    /// A claim for what the node has no device plugin for.
+    /// A new claim for what the node has no device plugin for.
     Claim(Box<Claim>),
     /// The node has neither.
     Refused(&'static str),
 }
 
 impl<'a> ExtendedResources<'a> {
-    /// The pod's, if it wants any (`preFilterExtendedResources`).
+    /// Returns the pod's, if it requests any (`preFilterExtendedResources`).
     pub(crate) fn of(cycle: &Cycle<'a>) -> Option<Self> {
         let (pod, rules) = (cycle.pod, &cycle.profile.rules);
         if !rules.dra_extended_resources {
@@ -65,7 +65,7 @@ impl<'a> ExtendedResources<'a> {
         Some(Self { classes, requested, inits: &of.init_containers, containers: &of.containers, left_behind, ambiguous, rules })
     }
 
-    /// What the node leaves to devices (`filterExtendedResources`).
+    /// Returns what the node leaves to devices (`filterExtendedResources`).
     pub(crate) fn on(&self, node: &Node, has_claims: bool, namespace: &str) -> NodeClaim {
         let left_behind = self.left_behind.as_ref();
         if left_behind.is_some_and(|claim| claim.spec.devices.as_ref().is_some_and(|devices| devices.requests.is_some())) {
@@ -95,7 +95,7 @@ impl<'a> ExtendedResources<'a> {
         NodeClaim::Claim(Box::new(self.claim(&wanted, namespace)))
     }
 
-    /// The claim.
+    /// Makes the claim.
     fn claim(&self, wanted: &[&Arc<str>], namespace: &str) -> Claim {
         let mut requests = Vec::new();
         for name in wanted {
@@ -127,7 +127,8 @@ impl<'a> ExtendedResources<'a> {
     }
 }
 
-/// Which class stands for which resource: that of its own name, and the one it names. Of several that name one, the newest counts, then the first by name.
+/// Returns the class behind each resource: that of its own name, and the one it names. Of several that name one, the newest counts, then the first by
+/// name.
 pub(crate) fn resources_of_classes<'c>(all: impl Iterator<Item = &'c DeviceClass>, rules: &Rules) -> BTreeMap<String, String> {
     let name = |class: &DeviceClass| class.metadata.name.clone().unwrap_or_default();
     let mut all: Vec<&DeviceClass> = all.collect();
@@ -136,7 +137,7 @@ pub(crate) fn resources_of_classes<'c>(all: impl Iterator<Item = &'c DeviceClass
     let mut classes = BTreeMap::new();
     for class in all {
         let resource = class.spec.extended_resource_name.clone();
-        // A class that comes too late for the resource it names has no other name either.
+        // A class that loses the resource it names gets no implicit resource either.
         let late = resource.as_ref().is_some_and(|resource| classes.contains_key(resource));
         if late {
             continue;
@@ -149,7 +150,7 @@ pub(crate) fn resources_of_classes<'c>(all: impl Iterator<Item = &'c DeviceClass
     classes
 }
 
-/// How much of a resource a container asks for, and the place of the resource among all it asks for.
+/// How much of a resource a container requests, and the position of the resource among all its requests.
 fn asked(container: &ContainerRequests, resource: &str) -> Option<(usize, i64)> {
     let (place, (_, amount)) = container.requests.iter().enumerate().find(|(_, (name, _))| **name == *resource)?;
     Some((place, amount.units().filter(|count| *count != 0)?))

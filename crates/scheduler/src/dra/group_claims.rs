@@ -1,4 +1,4 @@
-//! Claims that pods of a group share (DRAWorkloadResourceClaims, since 1.36).
+//! Claims shared by pods of a group (DRAWorkloadResourceClaims, since 1.36).
 //! Upstream: `resourceclaim/resourceclaim.go`, `unreservePodGroupClaims` (1.36) and `deallocatePodGroupClaims` (1.37) of
 //! `plugins/dynamicresources/dynamicresources.go`.
 
@@ -10,7 +10,7 @@ use crate::volumes::is_controlled_by;
 
 const API_GROUP: &str = "scheduling.k8s.io";
 
-/// `IsForPod`: why a claim made from a template is not the pod's, if it is not.
+/// `IsForPod`: why a claim created from a template is not the pod's, if it is not.
 pub(super) fn owner_problem(claim: &Claim, pod: &PodInfo, profile: &Profile) -> Option<String> {
     if is_controlled_by(&claim.metadata, pod) {
         return None;
@@ -35,7 +35,7 @@ fn is_made_for(claim: &Claim, group: &str) -> bool {
     owner.is_some_and(|owner| owner.name == group && owner.kind == "PodGroup" && owner.api_version.starts_with(&format!("{API_GROUP}/")))
 }
 
-/// Whether a claim is kept for the pod or, where `groups` may keep claims, for its group (`IsReservedForPod`).
+/// Whether a claim is reserved for the pod or, where `groups` may reserve claims, for its group (`IsReservedForPod`).
 pub(crate) fn is_kept_for(claim: &Claim, pod: &PodInfo, groups: bool) -> bool {
     let mut users = claim.status.iter().flat_map(|status| status.reserved_for.iter().flatten());
     users.any(|user| {
@@ -44,13 +44,13 @@ pub(crate) fn is_kept_for(claim: &Claim, pod: &PodInfo, groups: bool) -> bool {
     })
 }
 
-/// The group of a pod, where claims may be its.
+/// Returns the group of a pod, where groups may have claims.
 pub(crate) fn group_of<'s>(pod: &PodInfo, state: &'s ClusterState, profile: &Profile) -> Option<&'s PodGroup> {
     let name = pod.spec.pod_group.as_deref().filter(|_| profile.gates.on("DRAWorkloadResourceClaims"))?;
     state.listers().pod_groups.get(&pod.namespace, name).map(Arc::as_ref)
 }
 
-/// Whether the group of a pod, none of whose pods has a node, has a claim with devices that is kept for it: it is given up then.
+/// Whether the group of a pod, none of whose pods is bound, has an allocated claim that is reserved for it: it is deallocated then.
 pub(crate) fn gives_up(group: &PodGroup, pod: &PodInfo, state: &ClusterState) -> bool {
     let claims = group.spec.resource_claims.iter().filter_map(|entry| {
         let made = || group.status.resource_claim_statuses.iter().find(|status| status.name == entry.name)?.resource_claim_name.as_ref();
@@ -64,7 +64,7 @@ pub(crate) fn gives_up(group: &PodGroup, pod: &PodInfo, state: &ClusterState) ->
     claims.any(|claim| is_kept_for(claim, pod, true))
 }
 
-/// Whether nobody but the group keeps a claim (1.37).
+/// Whether a claim is reserved for the group only (1.37).
 pub(crate) fn is_kept_for_nobody_else(claim: &Claim, group: &PodGroup) -> bool {
     let users = claim.status.as_ref().and_then(|status| status.reserved_for.as_deref()).unwrap_or_default();
     users.is_empty() || (users.len() == 1 && users[0].uid == group.metadata.uid)

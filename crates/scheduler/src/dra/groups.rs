@@ -1,4 +1,4 @@
-//! Compatibility groups: devices that draw from one counter set together must have one in common (DRADeviceCompatibilityGroups, 1.37).
+//! Compatibility groups: devices that consume one counter set together must have one in common (DRADeviceCompatibilityGroups, 1.37).
 //! Upstream: `structured/internal/experimental/compatibility_groups.go`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,23 +9,23 @@ use super::pool::{Pool, PoolDevice};
 /// A counter set: its driver, pool and name.
 type Set<'a> = (&'a str, &'a str, &'a str);
 
-/// The groups that all devices of a counter set have in common; none at all where none of them has any.
+/// The groups that all devices of a counter set have in common; empty where none of them has any.
 type Common<'a> = BTreeSet<&'a str>;
 
-/// Counter sets as they were before a device joined.
+/// The counter sets as they were before a device was added.
 #[derive(Default)]
 pub(super) struct Before<'a>(Vec<(Set<'a>, Option<Common<'a>>)>);
 
-/// The groups of counter sets that devices draw from.
+/// The groups of counter sets that devices consume.
 #[derive(Default)]
 pub(super) struct Groups<'a> {
     common: BTreeMap<Set<'a>, Common<'a>>,
-    /// Pools whose allocated devices are in.
+    /// Pools whose allocated devices are added.
     begun: BTreeSet<(&'a str, &'a str)>,
 }
 
 impl<'a> Groups<'a> {
-    /// Lets a device join; `None`: it has no group in common with those that are there.
+    /// Adds a device; `None`: it has no group in common with those added before.
     pub(super) fn join(
         &mut self,
         pool: &Pool<'a>,
@@ -53,7 +53,7 @@ impl<'a> Groups<'a> {
         Some(before)
     }
 
-    /// Puts counter sets back as they were.
+    /// Restores counter sets.
     pub(super) fn restore(&mut self, before: Before<'a>) {
         for (set, known) in before.0.into_iter().rev() {
             match known {
@@ -63,7 +63,7 @@ impl<'a> Groups<'a> {
         }
     }
 
-    /// The devices of a pool that claims have already.
+    /// Adds the devices of a pool that are allocated already.
     fn begin(&mut self, pool: &Pool<'a>, is_allocated: impl Fn(DeviceId<'a>) -> bool) {
         if !self.begun.insert((pool.driver, pool.name)) {
             return;

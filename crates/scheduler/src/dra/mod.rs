@@ -1,4 +1,4 @@
-//! Devices: which a pod's claims could get on a node. Upstream: `k8s.io/dynamic-resource-allocation/structured`.
+//! Devices: what a pod's claims would get on a node. Upstream: `k8s.io/dynamic-resource-allocation/structured`.
 
 mod allocate_device;
 mod allocator;
@@ -33,14 +33,14 @@ pub(crate) use pool::selects;
 pub(crate) use request::{claim_name, requests, written};
 pub(crate) use reserve::{Given, results};
 
-/// Why the devices of a node cannot be told.
+/// Why an allocation cannot be computed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Upstream fails with this error, which ends the attempt.
     Error(String),
-    /// Upstream refuses the node with this reason.
+    /// Upstream rejects the node with this reason.
     Node(String),
-    /// What it depends on is not modelled here, or not in the data.
+    /// It depends on what is not modelled here, or not in the data.
     Unknown(String),
 }
 

@@ -1,4 +1,4 @@
-//! What devices take of a node's own resources for a pod (DRANodeAllocatableResources, since 1.36).
+//! What devices consume of a node's own resources for a pod (DRANodeAllocatableResources, since 1.36).
 //! Upstream: `plugins/dynamicresources/nodeallocatabledynamicresources.go`.
 
 use std::collections::BTreeMap;
@@ -13,50 +13,50 @@ use super::capacity::amount;
 use super::pool::{device_matches, is_published_for};
 use super::{Fault, claim_name, results};
 
-/// The devices that are published, as far as they take of nodes.
+/// The published devices, as far as they consume node resources.
 pub(crate) struct NodeAllocatable<'a> {
     slices: Vec<&'a Slice>,
     rules: &'a Rules,
 }
 
-/// What a device takes of one of the node's resources.
+/// What a device consumes of one of the node's resources.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Take<'s> {
     resource: &'s str,
-    /// The capacity that counts, if it is not the device itself.
+    /// The capacity that is counted, if it is not the device itself.
     capacity: Option<&'s str>,
-    /// How many times the capacity counts.
+    /// The factor of the capacity.
     multiplier: Option<Amount>,
-    /// How much each device counts.
+    /// The amount each device counts.
     each: Option<Amount>,
     per_pod: Option<Amount>,
     per_container: Option<Amount>,
-    /// Whether the device stands for the resource itself.
+    /// Whether the device represents the resource itself.
     is_mapped: bool,
 }
 
-/// A claim, the pod's own names for it, and the devices it has or would get.
+/// A claim, the pod's own names for it, and the devices allocated to it, now or after the search.
 pub(crate) struct Holding<'h> {
     /// The claim.
     pub claim: &'h Claim,
-    /// The entries of `spec.resourceClaims` that mean it.
+    /// The entries of `spec.resourceClaims` that refer to it.
     pub entries: Vec<&'h str>,
     /// Its devices.
     pub devices: &'h [DeviceRequestAllocationResult],
 }
 
 impl<'a> NodeAllocatable<'a> {
-    /// What is published; `None`: the gate is off.
+    /// Those published; `None`: the gate is off.
     pub(crate) fn of(cycle: &Cycle<'a>) -> Option<Self> {
         let slices = || cycle.state.listers().resource_slices.iter().map(Arc::as_ref).collect();
         let on = cycle.profile.gates.on("DRANodeAllocatableResources");
         on.then(|| Self { slices: slices(), rules: &cycle.profile.rules })
     }
 
-    /// Whether a claim has a device that stands for a resource of its node.
+    /// Returns whether a claim has a device that represents a resource of its node.
     ///
     /// # Errors
-    /// Several slices publish the device, each otherwise.
+    /// Several slices publish the device with different values.
     pub(crate) fn is_mapped(&self, claim: &Claim) -> Result<bool, Fault> {
         for result in results(claim) {
             if self.takes(result, None)?.is_ok_and(|takes| takes.iter().any(|take| take.is_mapped)) {
@@ -66,11 +66,12 @@ impl<'a> NodeAllocatable<'a> {
         Ok(false)
     }
 
-    /// What the devices of these claims take of a node for a pod, by the name of the claim; `None`: they have none that could take anything.
-    /// Of a claim that the pod names twice, what it is given last counts.
+    /// Returns what the devices of these claims consume of a node for a pod, by the name of the claim; `None`: they have none that could consume
+    /// anything.
+    /// Of a claim that the pod names twice, the last devices count.
     ///
     /// # Errors
-    /// Upstream cannot say, or which of several slices it asks is chance.
+    /// Upstream fails, or its result depends on which of several slices it finds first.
     pub(crate) fn takings(&self, pod: &PodInfo, node: &Node, holdings: &[Holding]) -> Result<Option<Vec<NodeAllocatableClaim>>, Fault> {
         let name = |holding: &Holding| holding.claim.metadata.name.as_deref().unwrap_or_default().to_owned();
         let last: BTreeMap<String, &Holding> = holdings.iter().map(|holding| (name(holding), holding)).collect();
@@ -89,7 +90,7 @@ impl<'a> NodeAllocatable<'a> {
         Ok(takings)
     }
 
-    /// What the devices of one claim take (`buildNodeAllocatableDRAInfo`).
+    /// Returns what the devices of one claim consume (`buildNodeAllocatableDRAInfo`).
     fn taking(&self, node: &Node, holding: &Holding) -> Result<Option<NodeAllocatableClaim>, Fault> {
         let mut sums: [BTreeMap<&str, Amount>; 3] = Default::default();
         for result in holding.devices {
@@ -112,7 +113,7 @@ impl<'a> NodeAllocatable<'a> {
         Ok((!nothing).then(|| NodeAllocatableClaim { mapped, per_pod, per_container, ..NodeAllocatableClaim::default() }))
     }
 
-    /// How much of a resource a device stands for; `None`: not for any.
+    /// Returns how much of a resource a device represents; `None`: none.
     fn mapped(&self, take: &Take, claim: &Claim, result: &DeviceRequestAllocationResult) -> Result<Option<Amount>, Fault> {
         let Some(key) = take.capacity else { return Ok(take.each) };
         let Some(consumed) = &result.consumed_capacity else {
@@ -126,7 +127,7 @@ impl<'a> NodeAllocatable<'a> {
         consumed.times(multiplier).map(Some).ok_or_else(finer)
     }
 
-    /// What a device takes, or upstream's word on why it is not found there (`getDeviceFromSlices`; 1.36 `getDeviceFromManager`).
+    /// Returns what a device consumes, or upstream's message why it was not found (`getDeviceFromSlices`; 1.36 `getDeviceFromManager`).
     fn takes(&self, result: &DeviceRequestAllocationResult, node: Option<&Node>) -> Result<Result<Vec<Take<'a>>, String>, Fault> {
         let by_node_and_driver = self.rules.node_allocatable_by_node_and_driver();
         let node = node.filter(|_| by_node_and_driver);
@@ -165,14 +166,14 @@ impl<'a> NodeAllocatable<'a> {
 }
 
 impl<'s> Take<'s> {
-    /// As 1.36 has it.
+    /// From the fields of 1.36.
     fn first(resource: &'s str, mapping: &'s NodeAllocatableResourceMapping) -> Self {
         let capacity = mapping.capacity_key.as_deref().filter(|key| !key.is_empty());
         let multiplier = mapping.allocation_multiplier.as_ref().map(amount);
         Self { resource, capacity, multiplier, each: Some(multiplier.unwrap_or_default()), is_mapped: true, ..Self::default() }
     }
 
-    /// As it is since 1.37.
+    /// From the fields since 1.37.
     fn of(resource: &'s str, of: &'s NodeAllocatableResource) -> Self {
         let (mapping, overhead) = (of.mapping.as_ref(), of.overhead.as_ref());
         Self {

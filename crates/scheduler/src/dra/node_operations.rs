@@ -1,13 +1,13 @@
-//! Devices for which the node has nothing to do. Upstream: `allocationResultRequiresDRAOptionalNodeOperations` (1.37).
+//! Devices for which the node skips operations. Upstream: `allocationResultRequiresDRAOptionalNodeOperations` (1.37).
 
 use crate::cluster::{Claim, Node};
 
-/// Whether a node says that it can leave undone what a device does not need.
+/// Whether a node declares that it can skip operations that a device does not need.
 pub(crate) fn can_skip_operations(node: &Node) -> bool {
     node.declared_features.iter().any(|feature| &**feature == "DRAOptionalNodeOperations")
 }
 
-/// Whether any device a claim has needs a node that can.
+/// Whether any device of a claim requires a node that can.
 pub(crate) fn skips_operations(claim: &Claim) -> bool {
     claim.added.status.allocation.devices.results.iter().any(|result| !result.skip_node_operations.is_empty())
 }

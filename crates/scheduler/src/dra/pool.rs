@@ -11,26 +11,26 @@ use ketcd_kube::api::resource::v1::{CounterSet, Device};
 use super::DeviceId;
 use super::slices::{Slices, has_counters};
 
-/// A device and where it is published.
+/// A device and its place in the published slices.
 #[derive(Clone, Copy)]
 pub(super) struct PoolDevice<'a> {
     /// Its id.
     pub id: DeviceId<'a>,
-    /// What is said of it.
+    /// Its spec.
     pub device: &'a Device,
-    /// What 1.37 added to that.
+    /// The fields that 1.37 added.
     pub added: Option<&'a DeviceAdditions>,
     /// The slice that lists it.
     pub slice: &'a Slice,
 }
 
 impl<'a> PoolDevice<'a> {
-    /// The device of a slice that stands at a place.
+    /// The device of a slice at an index.
     pub(super) fn new((driver, pool): (&'a str, &'a str), device: &'a Device, at: usize, slice: &'a Slice) -> Self {
         Self { id: (driver, pool, &device.name), device, added: slice.added.spec.devices.get(at), slice }
     }
 
-    /// The groups of each counter set it draws from; without the gate slices with any are not looked at.
+    /// Its compatibility groups, by counter set; without the gate slices with any are ignored.
     pub(super) fn groups(&self) -> impl Iterator<Item = (&'a str, &'a [String])> {
         let added = self.added.map_or(&[][..], |added| &added.consumes_counters);
         let sets = self.device.consumes_counters.iter().flatten().enumerate();
@@ -38,7 +38,7 @@ impl<'a> PoolDevice<'a> {
     }
 }
 
-/// The slices of a pool's newest generation that matter for a node.
+/// The slices of a pool's newest generation that are relevant for a node.
 pub(super) struct Pool<'a> {
     /// Its driver.
     pub driver: &'a str,
@@ -48,11 +48,11 @@ pub(super) struct Pool<'a> {
     pub slices: Vec<&'a Slice>,
     /// Its other slices.
     pub elsewhere: Vec<&'a Slice>,
-    /// Its shared counters, where they are the pool's.
+    /// Its shared counters, where they belong to the pool.
     pub counter_sets: Vec<&'a CounterSet>,
-    /// Whether slices are missing: the driver is just publishing it.
+    /// Whether slices are missing: the driver is still publishing it.
     pub incomplete: bool,
-    /// Whether slices of an older generation were there too.
+    /// Whether slices of an older generation exist, too.
     pub renewed: bool,
     /// Why it is not valid, if it is not.
     pub invalid: Option<String>,
@@ -78,8 +78,8 @@ impl<'a> Pool<'a> {
     }
 }
 
-/// `GatherPools`: by driver and name, ascending, those with binding conditions last where upstream has them so.
-/// (Without an order of its own, upstream's is that of a Go map.)
+/// `GatherPools`: sorted by driver and name, those with binding conditions last in releases that sort them so.
+/// (Where upstream does not sort, its order is that of a Go map.)
 pub(super) fn gather<'a>(slices: &'a Slices, node: &Node, rules: DeviceRules) -> Vec<Pool<'a>> {
     let mut pools: BTreeMap<(&str, &str), Vec<&Slice>> = BTreeMap::new();
     let mut relevant: Vec<&Slice> = slices.near(&node.name).filter(|slice| is_relevant(slice, node, rules)).collect();
@@ -110,7 +110,7 @@ pub(super) fn gather<'a>(slices: &'a Slices, node: &Node, rules: DeviceRules) ->
         pool.renewed = renewed.contains(&(pool.driver, pool.name));
     }
     if binding_last {
-        // Where counters are a pool's, one that is not usable has no slices to look at.
+        // Where counters belong to pools, unusable pools have no slices to read.
         let usable = |pool: &Pool| !rules.pools_count() || (!pool.incomplete && pool.invalid.is_none());
         pools.sort_by_key(|pool| usable(pool) && pool.slices.iter().any(|slice| binds(slice)));
     }
@@ -189,7 +189,7 @@ fn is_relevant(slice: &Slice, node: &Node, rules: DeviceRules) -> bool {
     spec.per_device_node_selection == Some(true) && spec.devices.iter().flatten().any(|device| device_matches(device, node))
 }
 
-/// Whether a slice has devices with compatibility groups and the gate for them is off.
+/// Whether a slice has devices with compatibility groups and their gate is off.
 fn is_grouped(slice: &Slice, rules: DeviceRules) -> bool {
     let groups = |device: &DeviceAdditions| device.consumes_counters.iter().any(|consumed| !consumed.compatibility_groups.is_empty());
     rules.leaves_out_groups() && slice.added.spec.devices.iter().any(groups)
@@ -199,7 +199,7 @@ fn binds(slice: &Slice) -> bool {
     slice.spec.devices.iter().flatten().any(|device| device.binding_conditions.is_some())
 }
 
-/// Whether a device that is selected for nodes by itself is for this node.
+/// Whether a device with its own node selection is for this node.
 pub(super) fn device_matches(device: &Device, node: &Node) -> bool {
     matches(node, device.node_name.as_deref().unwrap_or_default(), device.all_nodes == Some(true), device.node_selector.as_ref())
 }
@@ -208,7 +208,7 @@ fn matches(node: &Node, name: &str, all: bool, selector: Option<&NodeSelector>) 
     if !name.is_empty() { *node.name == *name } else { all || selector.is_some_and(|selector| selects(selector, node)) }
 }
 
-/// Whether a slice is for a node, or each of its devices says for itself which nodes it is for.
+/// Whether a slice is for a node, or each of its devices has its own node selection.
 pub(super) fn is_published_for(slice: &Slice, node: &Node) -> bool {
     let spec = &slice.spec;
     let name = spec.node_name.as_deref().unwrap_or_default();
@@ -227,7 +227,7 @@ fn twice_named(slices: &[&Slice]) -> Option<String> {
     names.find(|name| !seen.insert(*name)).map(|name| format!("duplicate device name {name}"))
 }
 
-/// What is wrong with a pool's counters: two sets of one name, or devices that consume what is not.
+/// The error in a pool's counters: duplicate sets, or devices that consume counters that do not exist.
 fn miscounted(sets: &[&CounterSet], slices: &[&Slice]) -> Option<String> {
     let mut seen = BTreeSet::new();
     if let Some(twice) = sets.iter().find(|set| !seen.insert(&set.name)) {

@@ -1,4 +1,4 @@
-//! What claims ask for, checked before the search: `validateDeviceRequest` and its callers.
+//! Validates the requests of claims before the search: `validateDeviceRequest` and its callers.
 
 use crate::cluster::{Claim, DerivedAttribute};
 use ketcd_kube::api::resource::v1::DeviceRequest;
@@ -10,10 +10,10 @@ use super::request::{Alternative, Request, Written, claim_name, problem, request
 use super::search::{MOST_DEVICES, RequestIndices, Search};
 
 impl<'s> Search<'s, '_> {
-    /// Checks the claims and finds out how many devices they want.
+    /// Validates the claims and counts the devices they request.
     ///
     /// # Errors
-    /// What is wrong with a claim.
+    /// The error in a claim.
     pub(super) fn prepare(&mut self) -> Result<(), Fault> {
         let rules = self.allocator.rules;
         for (number, claim) in self.claims.iter().copied().enumerate() {
@@ -60,7 +60,7 @@ impl<'s> Search<'s, '_> {
         Ok(())
     }
 
-    /// Capacity may be asked for only with the gate on; allocators that do not know it pass it over.
+    /// Capacity may be requested only with the gate on; allocators that do not support it ignore it.
     fn refuse_capacity(&self, claim: &Claim, request: &DeviceRequest) -> Result<(), Fault> {
         const DISABLED: &str = "has capacity requests, but the DRAConsumableCapacity feature is disabled";
         let rules = self.allocator.rules;
@@ -121,7 +121,7 @@ impl<'s> Search<'s, '_> {
         Ok(alternative)
     }
 
-    /// The devices of a request that wants them all.
+    /// The devices of a request for all.
     fn all_devices(
         &mut self,
         claim: &Claim,

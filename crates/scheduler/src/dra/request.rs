@@ -1,4 +1,4 @@
-//! Requests of a claim: each with the alternatives it may be served by.
+//! Requests of a claim, each with its alternatives.
 
 use crate::cluster::{Claim, DerivedAttribute};
 use ketcd_kube::api::resource::v1::{
@@ -8,13 +8,13 @@ use ketcd_kube::api::resource::v1::{
 use super::Fault;
 use super::pool::{Pool, PoolDevice};
 
-/// One request: a plain one has one alternative.
+/// One request; a plain one has one alternative.
 pub(super) struct Request<'a> {
     /// Its name.
     pub name: &'a str,
     /// Whether it lists alternatives (`firstAvailable`).
     pub prioritized: bool,
-    /// What may serve it, best first.
+    /// Its alternatives, best first.
     pub alternatives: Vec<Alternative<'a>>,
 }
 
@@ -29,19 +29,19 @@ pub(super) struct Alternative<'a> {
     pub selectors: &'a [DeviceSelector],
     /// The device taints it tolerates.
     pub tolerations: &'a [DeviceToleration],
-    /// How many devices it wants; those that are there, for `All`.
+    /// How many devices it requests; for `All`, those that exist.
     pub count: usize,
     /// The devices of `All`.
     pub all: Option<Vec<(&'a Pool<'a>, PoolDevice<'a>)>>,
-    /// Whether it may have devices that others use.
+    /// Whether it may get devices that are in use.
     pub admin_access: bool,
-    /// The capacity it asks for.
+    /// The requested capacity.
     pub capacity: Option<&'a CapacityRequirements>,
-    /// The attributes it derives.
+    /// Its derived attributes.
     pub derived: &'a [DerivedAttribute],
 }
 
-/// A request as written, plain or alternative.
+/// A request as stored, plain or alternative.
 pub(crate) struct Written<'a> {
     /// Its name.
     pub name: &'a str,
@@ -55,13 +55,13 @@ pub(crate) struct Written<'a> {
     pub mode: &'a str,
     /// Its count.
     pub count: i64,
-    /// Its admin access, if it says anything.
+    /// Its admin access, if set.
     pub admin_access: Option<bool>,
     /// Its capacity.
     pub capacity: Option<&'a CapacityRequirements>,
 }
 
-/// The alternatives of a request, as written.
+/// The alternatives of a request, as stored.
 pub(crate) fn written<'a>(request: &'a DeviceRequest) -> Vec<Written<'a>> {
     if let Some(exactly) = &request.exactly {
         return vec![exact(&request.name, exactly)];
@@ -104,7 +104,7 @@ pub(crate) fn claim_name(claim: &Claim) -> String {
     format!("{}/{}", claim.metadata.namespace.as_deref().unwrap_or_default(), claim.metadata.name.as_deref().unwrap_or_default())
 }
 
-/// Upstream's error about a request.
+/// Words upstream's error about a request.
 pub(super) fn problem(claim: &Claim, request: &str, what: &str) -> Fault {
     Fault::Error(format!("claim {}, request {request}: {what}", claim_name(claim)))
 }

@@ -1,4 +1,4 @@
-//! Claims as they would be once the devices found for them are theirs. Upstream: `allocator.Allocate`, `createNodeSelector`, `Reserve`.
+//! Claims as they are once the devices found are allocated to them. Upstream: `allocator.Allocate`, `createNodeSelector`, `Reserve`.
 
 use crate::cluster::{Amount, Claim, ResultAdditions};
 use ketcd_kube::api::core::v1::{NodeSelector, NodeSelectorRequirement, NodeSelectorTerm};
@@ -8,13 +8,13 @@ use ketcd_kube::apimachinery::pkg::api::resource::Quantity;
 use super::capacity::Amounts;
 use super::search::{DeviceResult, Search};
 
-/// The devices a claim has.
+/// The devices allocated to a claim.
 pub(crate) fn results(claim: &Claim) -> &[DeviceRequestAllocationResult] {
     let allocation = claim.known.status.as_ref().and_then(|status| status.allocation.as_ref());
     allocation.and_then(|allocation| allocation.devices.as_ref()?.results.as_deref()).unwrap_or_default()
 }
 
-/// What a claim is given.
+/// An allocation as a claim's status holds it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Given {
     result: AllocationResult,
@@ -22,7 +22,7 @@ pub(crate) struct Given {
 }
 
 impl Given {
-    /// What a claim has.
+    /// Returns a claim's allocation.
     pub(crate) fn had(claim: &Claim) -> Option<Self> {
         let result = claim.status.as_ref()?.allocation.clone()?;
         Some(Self { result, skipped: claim.added.status.allocation.devices.results.clone() })
@@ -38,7 +38,7 @@ impl Given {
         self.results().iter().map(|result| result.request.as_str())
     }
 
-    /// The claim with it.
+    /// Returns the claim with this allocation.
     pub(crate) fn to(self, claim: &Claim) -> Claim {
         let mut claim = claim.clone();
         claim.known.status.get_or_insert_default().allocation = Some(self.result);
@@ -48,7 +48,7 @@ impl Given {
 }
 
 impl Search<'_, '_> {
-    /// What was found, as claims would hold it.
+    /// Returns what the search found, as claims would hold it.
     pub(super) fn given(&self) -> Vec<Given> {
         let one = |found: &Vec<DeviceResult<'_>>| Given {
             result: AllocationResult {
@@ -72,7 +72,7 @@ fn written(found: &DeviceResult<'_>) -> DeviceRequestAllocationResult {
         admin_access: found.admin_access.then_some(true),
         binding_conditions: found.device.device.binding_conditions.clone(),
         binding_failure_conditions: found.device.device.binding_failure_conditions.clone(),
-        // Its number is drawn by chance; that there is one is what counts.
+        // Its value is random; only its presence matters.
         share_id: found.shared.is_some().then(String::new),
         consumed_capacity: found.shared.as_ref().map(quantities),
         tolerations: None,
@@ -88,7 +88,7 @@ fn skipped(found: &DeviceResult<'_>) -> ResultAdditions {
     ResultAdditions { skip_node_operations: found.device.slice.added.spec.skip_node_operations.clone() }
 }
 
-/// Where the devices can be reached from; `None`: from everywhere.
+/// The nodes on which the devices are available; `None`: all.
 fn selector(found: &[DeviceResult<'_>], node: &str) -> Option<NodeSelector> {
     let mut all = NodeSelectorTerm::default();
     let (fields, labels) = (all.match_fields.get_or_insert_default(), all.match_expressions.get_or_insert_default());

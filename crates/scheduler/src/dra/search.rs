@@ -1,4 +1,4 @@
-//! The search for devices: for every claim, every request, every device, until all are served or nothing is left to try.
+//! The search for devices: for every claim, every request, every device, until all are allocated or nothing is left to try.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -15,7 +15,7 @@ use super::{DeviceId, Fault};
 
 /// A claim holds at most this many devices (`AllocationResultsMaxSize`).
 pub(super) const MOST_DEVICES: usize = 32;
-/// More steps than this are not taken: the answer is then unknown. (Upstream stops after ten seconds.)
+/// After this many steps the result is unknown. (Upstream stops after ten seconds.)
 const STEPS: u32 = 200_000;
 
 /// A device found for a request.
@@ -23,11 +23,11 @@ pub(super) struct DeviceResult<'a> {
     pub(super) request: String,
     pub(super) device: PoolDevice<'a>,
     pub(super) admin_access: bool,
-    /// What is taken of it, if several may have it.
+    /// Its consumed capacity, if it is shareable.
     pub(super) shared: Option<Amounts>,
 }
 
-/// The claim, request and alternative that devices are looked for.
+/// The claim, request and alternative that devices are searched for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct RequestIndices {
     /// Which claim.
@@ -38,7 +38,7 @@ pub(super) struct RequestIndices {
     pub alternative: usize,
 }
 
-/// Why a branch of the search ends without an answer of its own.
+/// Why a branch of the search ends without a result of its own.
 pub(super) enum Stop {
     /// The claim would hold too many devices.
     TooMany,
@@ -54,7 +54,7 @@ impl From<Fault> for Stop {
     }
 }
 
-/// Where to go on: a pool and a device in it.
+/// Where to resume: a pool and a device in it.
 type Start = (usize, usize);
 
 /// The search on one node.
@@ -76,7 +76,7 @@ pub(super) struct Search<'s, 'a> {
 }
 
 impl<'s, 'a> Search<'s, 'a> {
-    /// A search in which nothing is found yet.
+    /// Begins a search.
     pub(super) fn new(
         allocator: &'s Allocator<'a>,
         node: &'s Node,
@@ -102,10 +102,10 @@ impl<'s, 'a> Search<'s, 'a> {
         }
     }
 
-    /// Serves all claims, if that can be done.
+    /// Allocates devices to all claims, if possible.
     ///
     /// # Errors
-    /// Why it cannot be told.
+    /// Why it cannot be computed.
     pub(super) fn run(&mut self) -> Result<bool, Fault> {
         match self.request(0, 0) {
             Ok(done) => Ok(done),
@@ -115,12 +115,12 @@ impl<'s, 'a> Search<'s, 'a> {
         }
     }
 
-    /// What was matched with the alternatives before the search counts no more.
+    /// Forgets which devices matched the alternatives before the search.
     pub(super) fn forget_matches(&mut self) {
         self.matches.clear();
     }
 
-    /// `allocateOne`, at the beginning of a request.
+    /// `allocateOne`, at the start of a request.
     fn request(&mut self, claim: usize, request: usize) -> Result<bool, Stop> {
         if claim >= self.claims.len() {
             return Ok(true);
@@ -147,7 +147,7 @@ impl<'s, 'a> Search<'s, 'a> {
         if all_too_many && self.allocator.rules.reports_too_many_devices() { Err(Stop::TooMany) } else { Ok(false) }
     }
 
-    /// `allocateOne`, for the next device of a request, looked for from a place on.
+    /// `allocateOne`, for the next device of a request, searched from a place on.
     fn device(&mut self, place: RequestIndices, number: usize, from: Start) -> Result<bool, Stop> {
         self.steps += 1;
         if self.steps > STEPS {
@@ -201,7 +201,7 @@ impl<'s, 'a> Search<'s, 'a> {
         Ok(false)
     }
 
-    /// One of the devices of a request that wants them all.
+    /// One of the devices of a request for all.
     fn the_device(&mut self, place: RequestIndices, number: usize, pool: &'s Pool<'s>, device: PoolDevice<'s>) -> Result<bool, Stop> {
         let rules = self.allocator.rules;
         let Some(undo) = self.take(place, number, (pool, device), true)? else {
@@ -221,7 +221,7 @@ impl<'s, 'a> Search<'s, 'a> {
         rest
     }
 
-    /// What follows one of all devices, whether or not that could be had.
+    /// Continues after one of all devices, whether or not it was available.
     fn rest_of_all(&mut self, place: RequestIndices, number: usize) -> Result<bool, Stop> {
         match self.device(place, number + 1, (0, 0)) {
             Ok(false) => Err(Fault::Error("stop allocation".to_owned()).into()),
@@ -229,7 +229,7 @@ impl<'s, 'a> Search<'s, 'a> {
         }
     }
 
-    /// Whether a device matches what an alternative wants; `of_class`: the selectors of its class count.
+    /// Whether a device matches an alternative; `of_class`: the selectors of its class count.
     pub(super) fn is_selectable(
         &mut self,
         device: &PoolDevice<'s>,
@@ -261,7 +261,7 @@ impl<'s, 'a> Search<'s, 'a> {
         self.is_selectable(device, (&alternative, true), place)
     }
 
-    /// What was found, claim by claim.
+    /// Returns the devices found, claim by claim.
     pub(super) fn result(&self) -> Vec<Allocation> {
         let one = |found: &Vec<DeviceResult<'_>>| {
             let devices = found.iter().map(|found| {

@@ -1,4 +1,4 @@
-//! Selectors of devices, evaluated: `k8s.io/dynamic-resource-allocation/cel`.
+//! Evaluates device selectors: `k8s.io/dynamic-resource-allocation/cel`.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -12,10 +12,10 @@ use super::Fault;
 use super::capacity::is_shareable;
 use super::pool::PoolDevice;
 
-/// What selectors may name of a device, the last not in every release.
+/// The fields of a device that selectors may use, the last not in every release.
 const FIELDS: [&str; 4] = ["driver", "attributes", "capacity", "allowMultipleAllocations"];
 
-/// How many characters are shown of an expression that exceeds a limit.
+/// How many characters of an expression are shown that exceeds a limit.
 const SHOWN: usize = 80;
 
 /// Expressions about devices, each parsed once.
@@ -23,10 +23,10 @@ const SHOWN: usize = 80;
 pub(super) struct Selectors(RwLock<HashMap<String, Arc<Result<Expression, CelFault>>>>);
 
 impl Selectors {
-    /// Whether every selector matches the device; `whose` begins upstream's error.
+    /// Returns whether every selector matches the device; `whose` begins upstream's error.
     ///
     /// # Errors
-    /// Upstream's error, or what an expression uses that is not modelled.
+    /// Upstream's error, or the part of an expression that is not modelled.
     pub(super) fn select(
         &self,
         selectors: &[DeviceSelector],
@@ -69,7 +69,7 @@ impl Selectors {
     }
 }
 
-/// An expression in quotes, the end of a long one left out.
+/// Quotes an expression, a long one truncated.
 pub(super) fn quoted(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
         None => format!("{text:?}"),
@@ -110,7 +110,7 @@ fn described(device: &PoolDevice<'_>, rules: DeviceRules) -> Result<Value, CelFa
     ]))
 }
 
-/// The value of an attribute; `None`: it has none that is known (lists are behind a gate).
+/// The value of an attribute; `None`: its type is not supported (lists are behind a gate).
 fn described_attribute(attribute: &DeviceAttribute, rules: DeviceRules) -> Option<Result<Value, CelFault>> {
     fn list<T>(values: Option<&Vec<T>>, lists: bool, value: impl Fn(&T) -> Result<Value, CelFault>) -> Option<Result<Value, CelFault>> {
         values.filter(|_| lists).map(|values| Ok(Value::list(values.iter().map(value).collect::<Result<_, _>>()?)))

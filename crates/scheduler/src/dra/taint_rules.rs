@@ -10,10 +10,10 @@ use super::Fault;
 use super::pool::PoolDevice;
 use super::selector::Selectors;
 
-/// The slices published, each device with the taints that rules put on it.
+/// Returns the published slices, each device with the taints that rules add to it.
 ///
 /// # Errors
-/// What a rule's selector uses that is not modelled.
+/// The part of a rule's selector that is not modelled.
 pub(super) fn published(state: &ClusterState, known: &Selectors, rules: DeviceRules) -> Result<Vec<Arc<Slice>>, Fault> {
     let listers = state.listers();
     let applied: Vec<&DeviceTaintRule> =
@@ -41,7 +41,7 @@ fn tainted(
     Ok(Arc::new(patched))
 }
 
-/// Whether a rule is about a device. A selector that fails matches nothing.
+/// Whether a rule applies to a device. A selector that fails matches nothing.
 fn applies(
     rule: &DeviceTaintRule,
     device: &PoolDevice<'_>,

@@ -1,4 +1,5 @@
-//! Claims as 1.26 to 1.31 serve them: by their drivers, which say where they can, or by the scheduler (named resources in 1.30, devices in 1.31).
+//! Claims of 1.26 to 1.31 ("classic DRA"): allocated by their drivers, which report where they can, or by the scheduler (named resources in 1.30,
+//! devices in 1.31).
 //! Upstream: `plugins/dynamicresources/dynamicresources.go` of these releases.
 
 mod named;
@@ -25,7 +26,7 @@ const NOT_AVAILABLE: &str = "resourceclaim not available on the node";
 const UNSUITABLE: &str = "resourceclaim cannot be allocated for the node (unsuitable)";
 const CANNOT_ALLOCATE: &str = "cannot allocate all claims";
 
-/// What a pod wants of devices.
+/// The claims of a pod, prepared.
 pub(crate) struct Wanted<'a> {
     cycle: &'a Cycle<'a>,
     claims: Vec<Claim>,
@@ -40,36 +41,36 @@ struct Claim {
     way: Way,
 }
 
-/// How a claim gets its devices.
+/// How a claim is allocated.
 enum Way {
-    /// It has them.
+    /// It is allocated already.
     Allocated,
     /// Its driver allocates them.
     Driver {
         /// The nodes its classes are for; `None`: a class does not exist.
         suitable: Option<Vec<NodeSelector>>,
-        /// What the driver said.
+        /// What the driver reported.
         told: Option<ClaimSchedulingStatus>,
     },
-    /// The scheduler does, as named resources; and the nodes its class is for.
+    /// The scheduler allocates named resources; with the nodes its class is for.
     Named(Option<NodeSelector>, Controller),
-    /// The scheduler does, by device requests.
+    /// The scheduler allocates devices for requests.
     Devices,
-    /// What decides is not in the data.
+    /// The evidence is not in the data.
     Unknown(&'static str),
 }
 
-/// What scheduler and drivers told each other.
+/// The PodSchedulingContext in which scheduler and drivers negotiate.
 enum Context {
     None,
     Of(Arc<PodSchedulingContext>),
-    /// It is another pod's: upstream's error.
+    /// It belongs to another pod: upstream's error.
     Foreign(String),
 }
 
-/// Why a pod is not looked at node by node.
+/// Why a pod is not evaluated node by node.
 pub enum Stop {
-    /// It is refused as a whole.
+    /// It is rejected as a whole.
     Refused(String),
     /// The attempt ends with an error.
     Failed(String),
@@ -85,10 +86,10 @@ impl From<Stop> for PreFilter<'_> {
 }
 
 impl<'a> Wanted<'a> {
-    /// `PreFilter`: what the pod wants, if anything.
+    /// `PreFilter`: the pod's claims, if it has any.
     ///
     /// # Errors
-    /// Why it cannot be had on any node.
+    /// Why they cannot be allocated on any node.
     pub(crate) fn of(cycle: &'a Cycle<'a>) -> Result<Option<Self>, Stop> {
         let claims = pod_claims(cycle.pod, cycle.state, cycle.profile).map_err(Stop::Refused)?;
         if claims.is_empty() {
@@ -138,7 +139,7 @@ impl<'a> Wanted<'a> {
         Ok(())
     }
 
-    /// How a claim of a ResourceClass gets its devices.
+    /// How a claim of a ResourceClass is allocated.
     fn by_class(&self, namespace: &str, driver: &DriverClaim) -> Result<Way, Stop> {
         let (rules, listers) = (&self.cycle.profile.rules, self.cycle.state.listers());
         let class = listers.resource_classes.get("", &driver.spec.resource_class_name);
@@ -158,7 +159,7 @@ impl<'a> Wanted<'a> {
         Ok(Way::Driver { suitable, told: self.told() })
     }
 
-    /// How a claim of device requests gets its devices.
+    /// How a claim with device requests is allocated.
     fn by_devices(&self, claim: &ResourceClaim, driver: &DriverClaim) -> Result<Way, Stop> {
         let listers = self.cycle.state.listers();
         let mut suitable = Vec::new();
@@ -180,8 +181,7 @@ impl<'a> Wanted<'a> {
         Ok(Way::Driver { suitable: Some(suitable), told: self.told() })
     }
 
-    /// What the driver said of the claim that is added next. Upstream takes the entry of the pod with the claim's number
-    /// among those the pod has.
+    /// The driver's report for the claim that is added next. Upstream takes the pod's entry with the index of the claim among the pod's claims.
     fn told(&self) -> Option<ClaimSchedulingStatus> {
         let (name, ..) = self.cycle.pod.spec.resource_claims.get(self.claims.len())?;
         let Context::Of(context) = &self.context else { return None };
@@ -208,7 +208,7 @@ impl<'a> Wanted<'a> {
         if self.unavailable(node).is_empty() { Verdict::Pass } else { Verdict::unresolvable(NOT_AVAILABLE) }
     }
 
-    /// What a claim that has no devices yet says of a node at once, if it does not let it pass.
+    /// Returns the verdict of an unallocated claim on a node, where it does not pass.
     fn refuses(&self, claim: &Claim, node: &NodeInfo) -> Option<Verdict> {
         let class = self.cycle.profile.rules.claim_class_kind();
         let excluded = || Some(Verdict::unresolvable(format!("excluded by {class} class node filter")));
@@ -237,12 +237,12 @@ impl<'a> Wanted<'a> {
         }
     }
 
-    /// The claims that the scheduler itself serves by device requests.
+    /// The claims that the scheduler itself allocates by device requests.
     fn open(&self) -> Vec<&ResourceClaim> {
         self.claims.iter().filter(|claim| matches!(claim.way, Way::Devices)).map(|claim| &*claim.claim).collect()
     }
 
-    /// The numbers of the claims whose devices cannot be reached from a node.
+    /// The indices of the claims whose devices are not available on a node.
     fn unavailable(&self, node: &NodeInfo) -> Vec<usize> {
         let reaches = |claim: &Claim| {
             let allocation = claim.claim.status.as_ref().and_then(|status| status.allocation.as_ref());

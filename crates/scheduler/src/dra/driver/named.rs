@@ -12,12 +12,12 @@ use super::parameters::Parameters;
 use crate::dra::Fault;
 use crate::dra::selector::quoted;
 
-/// What a claim wants of each driver.
+/// The requests of a claim to each driver.
 pub(super) struct Controller {
     drivers: BTreeMap<String, Wants>,
 }
 
-/// What it wants of one.
+/// The requests to one driver.
 #[derive(Default)]
 struct Wants {
     filter: Option<String>,
@@ -45,7 +45,7 @@ impl Controller {
         Ok(Self { drivers })
     }
 
-    /// `nodeIsSuitable`. Upstream asks the drivers, and takes their slices, in random order.
+    /// `nodeIsSuitable`. Upstream iterates over drivers and their slices in random order.
     ///
     /// # Errors
     /// Upstream's reason, or that the order decides.
@@ -86,7 +86,7 @@ fn resources<'s>(node: &Node, driver: &str, state: &'s ClusterState) -> Vec<&'s 
     own.map(|slice| slice.named_resources.instances.as_slice()).collect()
 }
 
-/// The names of those that claims have, each as often as some has it.
+/// The names of allocated resources, each as often as it is allocated.
 fn taken<'s>(node: &Node, driver: &str, state: &'s ClusterState) -> Vec<&'s str> {
     let allocations = state.listers().resource_claims.iter().filter_map(|claim| claim.older.as_ref()?.status.allocation.as_ref());
     let handles = allocations.flat_map(|allocation| &allocation.resource_handles).filter(|handle| handle.driver_name == driver);
@@ -95,7 +95,7 @@ fn taken<'s>(node: &Node, driver: &str, state: &'s ClusterState) -> Vec<&'s str>
 }
 
 impl Wants {
-    /// Whether every request gets a resource: each the first that is left and meets it.
+    /// Whether every request gets a resource: each takes the first free one that matches.
     fn met_by<'s>(&self, resources: impl Iterator<Item = &'s NamedResource>, taken: &[&str]) -> Result<bool, Fault> {
         let mut resources: Vec<(&NamedResource, bool)> = resources.map(|resource| (resource, false)).collect();
         for name in taken {
@@ -118,7 +118,7 @@ impl Wants {
     }
 }
 
-/// Whether an expression holds of a resource; `whose` is in upstream's error.
+/// Whether an expression is true for a resource; `whose` is part of upstream's error.
 fn holds(text: &str, whose: &str, resource: &NamedResource) -> Result<bool, Fault> {
     let result = described(&resource.attributes).and_then(|attributes| Expression::parse(text)?.evaluate(&[("attributes", attributes)]));
     match result {

@@ -12,17 +12,17 @@ use super::Stop;
 
 const GROUP: &str = "resource.k8s.io";
 
-/// What class and claim say of the resources wanted.
+/// The parameters of a class and a claim.
 pub(super) struct Parameters {
-    /// Of the class.
+    /// Those of the class.
     pub class: Arc<ResourceClassParameters>,
-    /// Of the claim.
+    /// Those of the claim.
     pub claim: Arc<ResourceClaimParameters>,
     /// `namespace/name` of the latter.
     pub claim_name: String,
 }
 
-/// The parameters of a claim; `None`: several answer to one reference.
+/// Returns the parameters of a claim; `None`: several match one reference.
 ///
 /// # Errors
 /// They do not exist.
@@ -72,7 +72,7 @@ fn of_claim(
     Ok(the_one(own.map(|(_, parameters)| parameters), what)?.map(|found| (found, known_as)))
 }
 
-/// The only one; `None`: there are several.
+/// Returns the only element; `None`: there are several.
 fn the_one<'a, T: 'a>(all: impl Iterator<Item = &'a Arc<T>>, missing: impl Fn() -> String) -> Result<Option<Arc<T>>, Stop> {
     let all: Vec<&Arc<T>> = all.collect();
     match all.as_slice() {

@@ -1,4 +1,4 @@
-//! Which claim is to be freed where no node fits: `PostFilter`, `plugins/dynamicresources/dynamicresources.go` (1.26–1.31).
+//! Which claim is deallocated where no node fits: `PostFilter`, `plugins/dynamicresources/dynamicresources.go` (1.26–1.31).
 
 use crate::cluster::NodeInfo;
 use crate::release::FreedClaims;
@@ -7,12 +7,12 @@ use crate::{Cycle, Judgement, NodeJudgement};
 use super::{NOT_AVAILABLE, Wanted};
 
 impl Wanted<'_> {
-    /// The numbers of the claims that `PostFilter` thinks of freeing because of a node that they are not available on.
+    /// The indices of the claims that `PostFilter` may deallocate because they are not available on a node.
     fn could_free(&self, node: &NodeInfo) -> Vec<usize> {
         let waits = |at: usize| self.claims[at].driver.spec.allocation_mode == "WaitForFirstConsumer";
         let mut away = self.unavailable(node);
         match self.cycle.profile.rules.freed_claims() {
-            // The claims asked for their mode are not these, but as many first ones of the pod.
+            // Upstream checks the allocation mode not of these claims but of as many first ones of the pod.
             FreedClaims::AllIfOneWaits if !(0..away.len()).any(waits) => away.clear(),
             FreedClaims::Waiting => away.retain(|at| waits(*at)),
             FreedClaims::AllIfOneWaits | FreedClaims::All => {}
@@ -21,7 +21,7 @@ impl Wanted<'_> {
     }
 }
 
-/// `PostFilter`: what the plugin says where no node fits; `None`: it ends the matter, as it asks for a claim to be freed.
+/// `PostFilter`: the plugin's message where no node fits; `None`: no other plugin runs, because it requests deallocation of a claim.
 pub(crate) fn post_filter(cycle: &Cycle<'_>, judgement: &Judgement) -> Option<&'static str> {
     let Ok(Some(wanted)) = Wanted::of(cycle) else { return Some("no new claims to deallocate") };
     let place = judgement.filters.iter().position(|name| *name == "DynamicResources");

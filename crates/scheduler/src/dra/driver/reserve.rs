@@ -1,4 +1,4 @@
-//! What comes once a node is chosen for a pod whose claims a driver allocates: it is asked, and the pod waits for the answer.
+//! What happens once a node is chosen for a pod whose claims a driver allocates: the driver is asked, and the pod waits for its answer.
 //! Upstream: `Reserve` and `PreBind`, `plugins/dynamicresources/dynamicresources.go` (1.26–1.31).
 
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use super::{Context, Wanted, Way};
 
 const ALLOCATE: &str = "waiting for resource driver to allocate resource";
 const INFORM: &str = "waiting for resource driver to provide information";
-/// Where what the driver is told is written in PreBind.
+/// The reason in releases that write the request to the driver in PreBind.
 const DRIVER: &str = "waiting for resource driver";
 
-/// What keeps the pod off each node that fits, once that is chosen; empty: nothing does.
+/// Returns what rejects the pod on each node that fits, once that node is chosen; empty: nothing does.
 pub(crate) fn waits(cycle: &Cycle<'_>, judgement: &Judgement) -> Vec<DriverWait> {
     let rules = &cycle.profile.rules;
     let plugin = cycle.profile.filters.iter().any(|entry| entry.name == "DynamicResources");
@@ -37,7 +37,7 @@ pub(crate) fn waits(cycle: &Cycle<'_>, judgement: &Judgement) -> Vec<DriverWait>
     waits
 }
 
-/// The sentence written, if it is the same for every node that may be chosen.
+/// Returns the message written, if it is the same for every node that may be chosen.
 pub(crate) fn message(judgement: &Judgement) -> Option<String> {
     let best = judgement.scores.as_ref().filter(|scores| scores.unknown.is_empty());
     let chosen: Vec<&Arc<str>> = match (&judgement.nominated, best) {
@@ -49,7 +49,7 @@ pub(crate) fn message(judgement: &Judgement) -> Option<String> {
     of_all.next().map(|wait| wait.message.clone())
 }
 
-/// What is written into the pod.
+/// Words the message written to the pod.
 fn sentence(rules: &Rules, reason: &str, scored: bool) -> String {
     let failed = is_error(reason);
     match failed || rules.driver_waits_are_errors() {
@@ -68,7 +68,7 @@ fn is_error(reason: &str) -> bool {
 }
 
 impl Wanted<'_> {
-    /// What is said once a node is chosen.
+    /// Returns the reason once a node is chosen.
     fn after(&self, node: &NodeJudgement, fitting: &[&NodeJudgement], scored: bool) -> Option<String> {
         if let Context::Foreign(error) = &self.context {
             return Some(error.clone());
