@@ -1,4 +1,4 @@
-//! What an evaluation costs, as upstream counts it, and how much memory it may take.
+//! The cost of an evaluation, as upstream counts it, and the memory it may use.
 //! Sources: `cel-go` interpreter/runtimecost.go, common/cost.go, parser/macro.go; `apiserver/pkg/cel/library/cost.go` (CostEstimator.CallCost);
 //! `dynamic-resource-allocation/cel/compile.go` (CostLimit). Which optimizer a release's cel-go has moves the count a little.
 
@@ -7,11 +7,11 @@ use super::{Fault, Result, Value};
 
 /// `CELSelectorExpressionMaxCost` (`api/resource/v1/types.go`).
 const MAX_COST: u64 = 1_000_000;
-/// Beyond this part of it we do not say on which side of the limit the expression is.
+/// Above this part of it, the result is reported as unknown: small differences in cost would decide.
 const CERTAIN_COST: u64 = MAX_COST / 10 * 9;
-/// Bytes that the values of one evaluation may take together. Upstream has no such limit.
+/// Bytes that the values of one evaluation may use together. Upstream has no such limit.
 const MAX_BYTES: usize = 32 << 20;
-/// Values that one comparison or traversal may look at: lists that share their elements are small, but long to look through.
+/// Values that one comparison or traversal may visit: lists that share their elements are small, but take long to traverse.
 const MAX_VISITS: usize = 1 << 20;
 
 /// `ListCreateBaseCost`, `MapCreateBaseCost`.
@@ -38,18 +38,18 @@ impl Meter {
         self.cost
     }
 
-    /// Takes back what an attribute costs that upstream resolves without observing it.
+    /// Subtracts the cost of an attribute that upstream resolves without observing it.
     pub(super) fn unspend(&mut self, cost: u64) {
         self.cost = self.cost.saturating_sub(cost);
     }
 
-    /// Reserves memory for a value about to be made.
+    /// Reserves memory for a value.
     pub(super) fn reserve(&mut self, bytes: usize) -> Result<()> {
         self.bytes = self.bytes.saturating_add(bytes);
         if self.bytes > MAX_BYTES { Err(too_large()) } else { Ok(()) }
     }
 
-    /// Reserves what a function or operator makes of its operands, and refuses to look through more than a person could have written.
+    /// Reserves memory for the result of a function or operator, and refuses to traverse more than a person could have written.
     pub(super) fn reserve_call(&mut self, function: &str, operands: &[&Value]) -> Result<()> {
         let mut visits = MAX_VISITS;
         if matches!(function, "==" | "!=" | "in" | "indexOf" | "lastIndexOf" | "includes" | "isSorted" | "join") {
@@ -77,7 +77,7 @@ fn visit(value: &Value, left: &mut usize) -> Result<()> {
     }
 }
 
-/// At most how many bytes the result of a function or operator takes.
+/// An upper bound of the bytes that the result of a function or operator uses.
 fn result_bytes(function: &str, operands: &[&Value]) -> usize {
     let element = size_of::<Value>();
     match (function, operands) {
@@ -107,7 +107,7 @@ fn bytes_of(value: &Value) -> usize {
     }
 }
 
-/// What a call costs beside its operands; a method's target is the first of them.
+/// The cost of a call in addition to its operands; a method's target is the first of them.
 pub(super) fn of_call(function: &str, operands: &[&Value], result: &Value) -> u64 {
     let size_at = |at: usize| operands.get(at).map_or(0, |value| size(value));
     let traversals = |size: u64, times: f64| scaled(size, times * STRING);
@@ -165,12 +165,12 @@ fn traversal(value: &Value) -> u64 {
     }
 }
 
-/// Whether upstream resolves it as an attribute: a name and what is selected of it.
+/// Whether upstream resolves it as an attribute: a name and selections from it.
 pub(super) fn is_attribute(expr: &Expr) -> bool {
     matches!(expr, Expr::Ident(_) | Expr::Select { .. } | Expr::Index { .. } | Expr::Conditional(_))
 }
 
-/// Whether it is written out and so made before the program runs (`OptOptimize`).
+/// Whether it is a literal that upstream creates before the program runs (`OptOptimize`).
 pub(super) fn is_constant(expr: &Expr) -> bool {
     match expr {
         Expr::Literal(_) => true,

@@ -7,7 +7,7 @@ use super::parse::{Expr, Expression};
 use super::value::Map;
 use super::{Fault, Result, Value, arithmetic, functions, macros, static_types};
 
-/// Names and their values, innermost last.
+/// Variables and their values, innermost last.
 pub(super) struct Scope<'a> {
     names: Vec<(&'a str, Value)>,
     pub(super) meter: Meter,
@@ -24,7 +24,7 @@ impl Expression {
 
 #[cfg(test)]
 impl Expression {
-    /// What evaluating it costs.
+    /// The cost of evaluating it.
     pub(super) fn cost(&self, variables: &[(&str, Value)]) -> u64 {
         let mut scope = Scope { names: variables.to_vec(), meter: Meter::default() };
         let _ = scope.evaluate(&self.root);
@@ -33,7 +33,7 @@ impl Expression {
 }
 
 impl<'a> Scope<'a> {
-    // Each kind of expression has a function of its own, so that what nests deeply takes little of the stack.
+    // Each kind of expression has its own function, so that deep nesting uses little stack.
     pub(super) fn evaluate(&mut self, expr: &'a Expr) -> Result<Value> {
         match expr {
             Expr::Literal(value) => Ok(value.clone()),
@@ -98,13 +98,13 @@ impl<'a> Scope<'a> {
         access(&operand, &key, optional)
     }
 
-    /// Evaluates a branch of a condition: upstream resolves an attribute there without counting it.
+    /// Evaluates a branch of a conditional: upstream resolves an attribute there without counting it.
     fn branch(&mut self, expr: &'a Expr) -> Result<Value> {
         self.meter.unspend(u64::from(cost::is_attribute(expr) && !matches!(expr, Expr::Conditional(_))));
         self.evaluate(expr)
     }
 
-    /// Evaluates `expr` with one more name.
+    /// Evaluates `expr` with one more variable.
     pub(super) fn with(&mut self, name: &'a str, value: Value, expr: &'a Expr) -> Result<Value> {
         self.names.push((name, value));
         let result = self.evaluate(expr);
@@ -134,9 +134,9 @@ impl<'a> Scope<'a> {
         self.finish(target.as_ref(), function, arguments, &values)
     }
 
-    /// A call that is no macro, its operands evaluated.
+    /// Evaluates a call that is no macro, whose operands are evaluated.
     fn finish(&mut self, target: Option<&Value>, function: &str, sides: &[Expr], arguments: &[Value]) -> Result<Value> {
-        // What `add` and `sub` make equals nothing on the right: upstream compares with the other of two Go types.
+        // Results of `add` and `sub` equal nothing on the right: upstream compares two different Go types.
         if let ("==" | "!=", [_, Expr::Call { target: Some(_), function, .. }]) = (function, sides)
             && matches!(function.as_str(), "add" | "sub")
         {
@@ -149,7 +149,7 @@ impl<'a> Scope<'a> {
         Ok(result)
     }
 
-    /// `&&` and `||`: either side may decide, whatever the other one does.
+    /// `&&` and `||`: either side may decide, whatever the other one is.
     fn logical(&mut self, left: &'a Expr, right: &'a Expr, deciding: bool) -> Result<Value> {
         let left = self.evaluate(left);
         if left == Ok(Value::Bool(deciding)) || matches!(left, Err(Fault::Limit(_))) {
@@ -160,7 +160,7 @@ impl<'a> Scope<'a> {
             (_, Err(fault @ Fault::Limit(_))) => Err(fault),
             (_, Ok(Value::Bool(value))) if value == deciding => Ok(Value::Bool(deciding)),
             (Ok(Value::Bool(_)), Ok(Value::Bool(value))) => Ok(Value::Bool(value)),
-            // What we cannot evaluate might have decided; an error of CEL's cannot.
+            // What is not modelled might have decided; an error of CEL cannot.
             (Err(fault @ (Fault::Unsupported(_) | Fault::Compile(_))), _)
             | (_, Err(fault @ (Fault::Unsupported(_) | Fault::Compile(_)))) => Err(fault),
             (Err(fault), _) | (_, Err(fault)) => Err(fault),
@@ -169,7 +169,7 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// What an operator, function or method makes of its operands.
+/// Applies an operator, function or method to its operands.
 fn apply(target: Option<&Value>, function: &str, sides: &[Expr], arguments: &[Value]) -> Result<Value> {
     match (target, arguments) {
         (None, [operand]) if function == "!" || function == "neg" => {
@@ -186,7 +186,7 @@ fn apply(target: Option<&Value>, function: &str, sides: &[Expr], arguments: &[Va
     }
 }
 
-/// Whether upstream makes the result before the program runs, or looks it up in a set it made then.
+/// Whether upstream computes the result before the program runs, or looks it up in a set made then.
 fn is_folded(target: Option<&Value>, function: &str, sides: &[Expr]) -> bool {
     target.is_none()
         && match (function, sides) {
@@ -196,7 +196,7 @@ fn is_folded(target: Option<&Value>, function: &str, sides: &[Expr]) -> bool {
         }
 }
 
-/// Conversions of what is written out are made when the program is: one that fails makes none (`interpreter/decorators.go`).
+/// Conversions of literals are evaluated when the program is created: one that fails fails the creation (`interpreter/decorators.go`).
 fn fold(expr: &Expr) -> Result<()> {
     match expr {
         Expr::Literal(_) | Expr::Ident(_) => Ok(()),
@@ -236,7 +236,7 @@ fn access(operand: &Value, key: &Value, optional: bool) -> Result<Value> {
     match found {
         _ if optional => Ok(Value::Optional(found.map(Box::new))),
         Some(value) => Ok(value),
-        // How they are spelled is not modelled, and they may be huge.
+        // Upstream's spelling of them is not modelled, and they may be huge.
         None if matches!(key, Value::List(_) | Value::Map(_) | Value::Optional(_)) => {
             Err(Fault::Unsupported("a key of this type".to_owned()))
         }
@@ -256,7 +256,7 @@ fn lookup(operand: &Value, key: &Value) -> Result<Option<Value>> {
         (Value::List(list), Value::Int(at)) => Ok(usize::try_from(*at).ok().and_then(|at| list.get(at)).cloned()),
         (Value::List(list), Value::Uint(at)) => Ok(usize::try_from(*at).ok().and_then(|at| list.get(at)).cloned()),
         (Value::List(_), _) => Err(Fault::no_overload()),
-        // What has no keys has not this one.
+        // A value without keys does not have this one.
         _ => Ok(None),
     }
 }

@@ -43,7 +43,8 @@ pub(super) fn call(function: &str, arguments: &[Value]) -> Result<Value> {
 pub(super) fn method(target: &Value, function: &str, arguments: &[Value]) -> Result<Value> {
     match target {
         _ if function == "size" && arguments.is_empty() => size(target),
-        // Of the environment of device selectors: whether a list has a value, or a value is another (`dynamic-resource-allocation/cel`, 1.36).
+        // From the environment of device selectors: whether a list contains a value, or a value equals another (`dynamic-resource-allocation/cel`,
+        // 1.36).
         _ if function == "includes" && arguments.len() == 1 => Ok(Value::Bool(match target {
             Value::List(list) => list.contains(&arguments[0]),
             _ => *target == arguments[0],
@@ -188,7 +189,7 @@ fn semver(version: std::result::Result<Semver, String>) -> Result<Value> {
     version.map(Value::Semver).map_err(Fault::Error)
 }
 
-/// What is wrong with a quantity's text (`apimachinery/pkg/api/resource/quantity.go`).
+/// The error in a quantity's text (`apimachinery/pkg/api/resource/quantity.go`).
 fn quantity_problem(text: &str) -> &'static str {
     let digits = |text: &str| text.trim_start_matches(|c: char| c.is_ascii_digit()).to_owned();
     let number = digits(text.strip_prefix(['+', '-']).unwrap_or(text));
@@ -202,7 +203,7 @@ fn quantity_problem(text: &str) -> &'static str {
     if known { "unable to parse numeric part of quantity" } else { "unable to parse quantity's suffix" }
 }
 
-/// Compiles a pattern. RE2's classes are ASCII, ours Unicode: where that could matter we do not answer.
+/// Compiles a pattern. RE2's classes are ASCII, those here Unicode: where the difference could matter the result is unknown.
 fn regex(pattern: &str, subject: &str) -> Result<Regex> {
     if !subject.is_ascii() && ["\\d", "\\w", "\\s", "\\b", "\\D", "\\W", "\\S", "\\B"].iter().any(|class| pattern.contains(class)) {
         return Err(Fault::Unsupported(format!("the pattern {pattern:?} on text that is not ASCII")));
@@ -233,7 +234,7 @@ fn int(value: &Value) -> Result<Value> {
         Value::Int(_) => Ok(value.clone()),
         Value::Uint(value) => i64::try_from(*value).map(Value::Int).map_err(|_| error("integer overflow")),
         Value::String(text) => text.parse().map(Value::Int).map_err(|_| conversion("string", "int")),
-        // Beyond what a float tells of whole numbers, as of the largest, it does not convert.
+        // Beyond the precision of a float, as for the largest integer, it does not convert.
         #[allow(clippy::cast_possible_truncation, reason = "it is within the range")]
         Value::Double(value) if value.abs() < 9_223_372_036_854_775_807.0 => Ok(Value::Int(*value as i64)),
         Value::Double(_) => Err(error("integer overflow")),
@@ -266,7 +267,7 @@ fn count(length: usize) -> i64 {
     i64::try_from(length).unwrap_or(i64::MAX)
 }
 
-/// A known method with operands it does not take is CEL's error; an unknown one is our limit.
+/// A known method with wrong operands is CEL's error; an unknown one is not modelled here.
 fn mistyped(function: &str, arguments: &[Value]) -> Fault {
     if is_known_method(function) { Fault::no_overload() } else { unsupported(function, arguments) }
 }

@@ -7,7 +7,7 @@ use super::{Fault, Result};
 pub(super) enum Token {
     Ident(String),
     Int(i64),
-    /// 9223372036854775808, which is a number only behind a minus.
+    /// 9223372036854775808, which is valid only after a minus.
     IntMin,
     Uint(u64),
     Double(f64),
@@ -22,8 +22,7 @@ const SYMBOLS: [&str; 27] = [
     ",", ";",
 ];
 
-/// Splits `text` into tokens.
-/// With each its place in bytes.
+/// Splits `text` into tokens, each with its offset in bytes.
 pub(super) fn tokens(text: &str) -> Result<Vec<(Token, usize)>> {
     let mut found = Vec::new();
     let mut rest = skip_space(text);
@@ -100,9 +99,9 @@ fn whole(value: u64, rest: &str) -> Result<(Token, &str)> {
     }
 }
 
-/// A string or bytes literal with its prefixes, if there is one here.
+/// A string or bytes literal with its prefixes, if `text` begins with one.
 fn string(text: &str) -> Result<Option<(Token, &str)>> {
-    // At most two letters stand before the quote.
+    // At most two letters precede the quote.
     let prefix = text.bytes().take(3).position(|byte| matches!(byte, b'"' | b'\''));
     let Some((prefix, body)) = prefix.map(|at| text.split_at(at)) else { return Ok(None) };
     let lower = prefix.to_ascii_lowercase();

@@ -75,7 +75,7 @@ fn optional<'a>(scope: &mut Scope<'a>, function: &str, arguments: &'a [Expr]) ->
     }
 }
 
-/// What a comprehension makes of each element: its name in the body, what an element must meet, the body.
+/// The body of a comprehension: the variable, the condition, the expression.
 struct Body<'a> {
     name: &'a str,
     condition: Option<&'a Expr>,
@@ -140,13 +140,13 @@ fn comprehend<'a>(scope: &mut Scope<'a>, target: Value, function: &str, Body { n
     }
 }
 
-/// What adding an element to the result costs: the accumulator's name, a list of one element, and adding that.
+/// The cost of appending an element to the result: the accumulator's name, a list of one element, and the addition.
 const APPEND: u64 = 1 + LIST + 1;
 
-/// `all` and `exists`: one element may decide, whatever the others do.
+/// `all` and `exists`: one element may decide, whatever the others are.
 fn quantifier<'a>(scope: &mut Scope<'a>, elements: Vec<Value>, name: &'a str, body: &'a Expr, deciding: bool) -> Result<Value> {
     let mut fault: Option<Fault> = None;
-    // Whether to go on costs the accumulator's name and one call, of `exists` two; the step the accumulator's name again.
+    // The loop condition costs the accumulator's name and one call, for `exists` two; the loop step the accumulator's name again.
     let goes_on = if deciding { 3 } else { 2 };
     let last = elements.len();
     for (at, element) in elements.into_iter().enumerate() {
@@ -170,7 +170,7 @@ fn quantifier<'a>(scope: &mut Scope<'a>, elements: Vec<Value>, name: &'a str, bo
 }
 
 fn optional_map<'a>(scope: &mut Scope<'a>, inner: Option<Value>, function: &str, name: &'a str, body: &'a Expr) -> Result<Value> {
-    // Whether there is a value, the value, and what is made of it are calls.
+    // Checking for a value, the value, and the result are calls.
     scope.meter.spend(3)?;
     let Some(inner) = inner else { return Ok(Value::Optional(None)) };
     let value = scope.with(name, inner, body)?;

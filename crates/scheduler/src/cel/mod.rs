@@ -1,4 +1,4 @@
-//! CEL, as far as device selectors use it: parsed once, evaluated for each device. What we do not know is said, never guessed.
+//! CEL, as far as device selectors use it: parsed once, evaluated for each device. What is not modelled is reported as such, never guessed.
 //!
 //! The language is that of `k8s.io/apiserver/pkg/cel/environment` (cel-spec with optional types, `cel.bind`, the string and list
 //! libraries, quantities and semantic versions). There is no type checker: the API server has run it before it stored the expression.
@@ -23,16 +23,16 @@ pub(crate) use value::Value;
 pub(crate) enum Fault {
     /// CEL's own runtime error, in its words (`no such key: model`).
     Error(String),
-    /// What the compiler says of an expression it does not take.
+    /// The compiler's message for an expression it rejects.
     Compile(String),
-    /// A limit that the expression exceeds; says which, a fragment: `costs more than …`.
+    /// A limit that the expression exceeds; a fragment: `costs more than …`.
     Limit(String),
-    /// A part of the language that is not modelled here; names the part.
+    /// A part of the language that is not modelled here.
     Unsupported(String),
 }
 
 impl Fault {
-    /// The error of an operator or function that takes no such operands.
+    /// The error of an operator or function for operands of wrong types.
     fn no_overload_of(name: &str) -> Self {
         Self::Error(format!("no such overload: {name}"))
     }
@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(run("'a'.matches('*')"), compile(pattern));
     }
 
-    /// Limits of length, cost and memory end an evaluation soon, and nothing beside them makes it a value.
+    /// Limits of length, cost and memory stop an evaluation early and never yield a value.
     #[test]
     fn limits() {
         let limited = |text: &str| match run(text) {
@@ -139,7 +139,7 @@ mod tests {
         );
         assert_eq!(limited(&"!".repeat(100_000)), "is 100000 bytes long, more than the 10240 that the API server takes");
         assert!(matches!(run(&"!".repeat(10_000)), Err(Fault::Unsupported(_))));
-        // Lists that share their elements are small, but looking through them takes for ever.
+        // Lists that share their elements are small, but take too long to traverse.
         let shared = format!("[1]{}", ".map(a, [a, a])".repeat(60));
         assert!(limited(&format!("cel.bind(x, {shared}, x == x)")).starts_with("compares more than"));
         assert!(limited(&format!("{}.size() > 0 || true", doubled("[[1]]", 22))).starts_with("takes more than"));
@@ -148,7 +148,7 @@ mod tests {
         check(&format!("1{} == 391", " + 1".repeat(390)), true);
         check(&format!("[1]{} == [1]", ".map(a, a)".repeat(390)), true);
         check(&["true"; 390].join(" && "), true);
-        // Below the limits it is a value: a million characters are made and counted.
+        // Below the limits there is a value: a million characters are created and counted.
         check(&format!("{}[0].size() == 65536", doubled("['x']", 16)), true);
     }
 
@@ -189,7 +189,7 @@ mod tests {
     fn what_is_not_modelled_is_named() {
         assert!(matches!(run("url('https://x').getHost() == 'x'"), Err(Fault::Unsupported(_))));
         assert!(matches!(run("device.driver =="), Err(Fault::Unsupported(_))));
-        // The compiler refuses these; its words are not ours to say.
+        // The compiler rejects these; its messages are not modelled.
         for refused in ["1 == 'a'", "1 + 'a' == 2", "!1", "1 ? true : false", "quantity('1') > quantity('2')", "[1, 'a'] == [1]"] {
             assert!(matches!(run(refused), Err(Fault::Unsupported(_))), "{refused}");
         }

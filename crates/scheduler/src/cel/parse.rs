@@ -1,4 +1,4 @@
-//! The grammar of CEL: tokens to a tree.
+//! Parses tokens of CEL into a tree.
 
 use super::lexer::{Token, tokens};
 use super::{Fault, Result, Value};
@@ -8,7 +8,7 @@ use super::{Fault, Result, Value};
 pub(crate) struct Expression {
     pub(super) root: Expr,
     text: String,
-    /// Fields of plain names: the name, the field, and the place of its point.
+    /// Fields selected from plain names: the name, the field, and the offset of the dot.
     fields: Vec<(String, String, usize)>,
 }
 
@@ -51,10 +51,10 @@ const LINKS: usize = 400;
 const BINARY: [&[&str]; 5] = [&["||"], &["&&"], &["<", "<=", ">", ">=", "==", "!=", "in"], &["+", "-"], &["*", "/", "%"]];
 
 impl Expression {
-    /// Refuses fields that a variable does not have, as the compiler does.
+    /// Rejects fields that a variable does not have, as the compiler does.
     ///
     /// # Errors
-    /// What it says.
+    /// The compiler's message.
     pub(crate) fn refuse_fields(&self, variable: &str, known: &[&str]) -> Result<()> {
         let mut unknown = self.fields.iter().filter(|(name, field, _)| name == variable && !known.contains(&field.as_str()));
         match (unknown.next(), unknown.next()) {
@@ -64,7 +64,7 @@ impl Expression {
         }
     }
 
-    /// Parses `text`. Faults name the part of the language that is not modelled, or the limit that the text exceeds.
+    /// Parses `text`. Errors name the part of the language that is not modelled, or the limit that the text exceeds.
     pub(crate) fn parse(text: &str) -> Result<Self> {
         if text.len() > MAX_LENGTH {
             return Err(Fault::Limit(format!("is {} bytes long, more than the {MAX_LENGTH} that the API server takes", text.len())));
@@ -83,7 +83,7 @@ impl Expression {
     }
 }
 
-/// What the compiler says of a place in the text (`common/error.go`); places behind characters that are not ASCII are not told.
+/// The compiler's message for an offset in the text (`common/error.go`); offsets after non-ASCII characters are not reported.
 fn refusal(text: &str, place: usize, what: &str) -> Fault {
     let start = text[..place].rfind('\n').map_or(0, |at| at + 1);
     let line = text[start..].lines().next().unwrap_or_default();
@@ -99,7 +99,7 @@ struct Parser {
     tokens: Vec<Token>,
     places: Vec<usize>,
     fields: Vec<(String, String, usize)>,
-    /// Patterns written out, and where.
+    /// Literal patterns, with their offsets.
     patterns: Vec<(String, usize)>,
     at: usize,
     depth: usize,
@@ -222,7 +222,7 @@ impl Parser {
                     if let ("has", [Expr::Select { operand, .. }]) = (name.as_str(), arguments.as_slice())
                         && let (Expr::Ident(_), Some((.., of))) = (&**operand, self.fields.get_mut(known))
                     {
-                        // What a macro makes stands at its bracket.
+                        // The offset of a macro's result is that of its bracket.
                         *of = place;
                     }
                     return Ok(Expr::Call { target: None, function: name, arguments });

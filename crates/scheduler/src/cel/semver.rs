@@ -22,7 +22,7 @@ impl Semver {
     /// Parses a strict version.
     ///
     /// # Errors
-    /// What the library says of a text that is none (leading zeros, missing parts, a `v` in front).
+    /// The library's error for an invalid text (leading zeros, missing parts, a leading `v`).
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         if text.is_empty() {
             return Err("Version string empty".to_owned());
@@ -45,10 +45,10 @@ impl Semver {
         Ok(Self { core, pre, build: build.map(str::to_owned) })
     }
 
-    /// Parses after the clean-up that `semver(text, true)` asks for: a leading `v`, missing parts and leading zeros are forgiven.
+    /// Parses with the clean-up of `semver(text, true)`: a leading `v`, missing parts and leading zeros are accepted.
     ///
     /// # Errors
-    /// What the library says of the rest.
+    /// The library's error for the rest.
     pub(crate) fn parse_normalized(text: &str) -> Result<Self, String> {
         let text = text.strip_prefix('v').unwrap_or(text);
         let mut parts: Vec<String> = text.splitn(3, '.').map(unpadded).collect();
@@ -83,7 +83,7 @@ impl PartialOrd for Semver {
 
 impl Ord for Semver {
     fn cmp(&self, other: &Self) -> Ordering {
-        // A release is above all its pre-releases.
+        // A release is greater than all its pre-releases.
         let released = |version: &Self| version.pre.is_empty();
         self.core.cmp(&other.core).then(released(self).cmp(&released(other))).then_with(|| self.pre.cmp(&other.pre))
     }

@@ -1,10 +1,10 @@
-//! What is known of an expression's types without a device: that is where the compiler refuses operands, before anything runs.
-//! Its words are not modelled; that it refuses is (`cel-go` checker/checker.go).
+//! Types of an expression known without a device: the compiler rejects operands by them, before anything runs.
+//! Its messages are not modelled; that it rejects is (`cel-go` checker/checker.go).
 
 use super::parse::Expr;
 use super::{Fault, Result, Value};
 
-/// Whether the compiler knows the type: attributes and what macros bind may be anything.
+/// Whether the compiler knows the type: attributes and variables of macros may have any.
 pub(super) fn is_typed(expr: &Expr) -> bool {
     match expr {
         Expr::Literal(_) => true,
@@ -14,7 +14,7 @@ pub(super) fn is_typed(expr: &Expr) -> bool {
         Expr::List(elements) => elements.iter().all(is_typed),
         Expr::Conditional(parts) => parts[1..].iter().all(is_typed),
         Expr::Call { target, function, .. } => match target {
-            // These make what they are made of.
+            // These have the type of their operands.
             Some(target) if matches!(function.as_str(), "orValue" | "value" | "or" | "bind" | "min" | "max" | "map" | "filter") => {
                 is_typed(target)
             }
@@ -24,7 +24,7 @@ pub(super) fn is_typed(expr: &Expr) -> bool {
     }
 }
 
-/// Refuses what an operator does not take, where its operands are typed.
+/// Rejects operands an operator does not accept, where they are typed.
 pub(super) fn operands(function: &str, arguments: &[Expr], result: Result<Value>) -> Result<Value> {
     match &result {
         Err(Fault::Error(error)) if error.starts_with("no such overload") && arguments.iter().all(is_typed) => Err(refused(function)),
@@ -32,13 +32,13 @@ pub(super) fn operands(function: &str, arguments: &[Expr], result: Result<Value>
     }
 }
 
-/// Refuses to compare what is not of one kind, where both are typed.
+/// Rejects comparing different types, where both are typed.
 pub(super) fn equals(function: &str, sides: &[Expr], values: [&Value; 2]) -> Result<()> {
     let [left, right] = values.map(std::mem::discriminant);
     if left != right && sides.iter().all(is_typed) { Err(refused(function)) } else { Ok(()) }
 }
 
-/// Refuses a list whose elements are not of one kind.
+/// Rejects a list whose elements have different types.
 pub(super) fn elements(elements: &[Expr], values: &[Value]) -> Result<()> {
     let typed = elements.iter().filter(|element| is_typed(element)).count();
     let kinds = |pair: &[Value]| std::mem::discriminant(&pair[0]) != std::mem::discriminant(&pair[1]);
