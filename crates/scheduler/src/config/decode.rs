@@ -1,5 +1,5 @@
-//! Strict decoding: every value of its field's type, every field known, plugin arguments of their own kind. What a release says of it,
-//! but for the wording up to 1.22, whose JSON library quotes the bytes around the fault: there the words of later releases are used, and that is told.
+//! Strict decoding: every value of its field's type, every field known, plugin arguments of their own kind, with the errors of a release. Up to 1.22
+//! the release's JSON library quotes the bytes around an error: there the wording of later releases is used, and the error says so.
 //! Upstream: `sigs.k8s.io/json`, `apimachinery/pkg/runtime/serializer`, `config/{version}/types.go` DecodeNestedObjects.
 
 use serde_json::Value;
@@ -13,7 +13,7 @@ use super::{ConfigVersion, Context};
 
 const GROUP: &str = "kubescheduler.config.k8s.io";
 
-/// Checks the whole file; the first fault of type, or else all fields that are unknown or given twice.
+/// Checks the whole file; returns the first type error, or else all fields that are unknown or duplicate.
 pub(super) fn check(file: &File, context: &Context<'_>) -> Result<(), String> {
     let rules = context.rules();
     let older = |reason: String| if rules.quotes_first_fault() { in_words_of(23, &reason, context.release) } else { reason };
@@ -50,7 +50,7 @@ pub(super) fn check(file: &File, context: &Context<'_>) -> Result<(), String> {
     }
 }
 
-/// Checks a file that is the arguments of a plugin.
+/// Checks a file that has only the arguments of a plugin.
 pub(super) fn arguments_alone(file: &File, kind: &str, context: &Context<'_>) -> String {
     let repeated = file.repeated.iter().filter(|_| !file.is_json).cloned();
     match strictly(&file.root, kind, context).map(|unknown| repeated.chain(unknown).collect::<Vec<_>>()) {
@@ -60,7 +60,7 @@ pub(super) fn arguments_alone(file: &File, kind: &str, context: &Context<'_>) ->
     }
 }
 
-/// The fault of type in a plugin's arguments, where the plugin itself reads them, as in 1.18, into a struct of its own name.
+/// Returns the type error in a plugin's arguments, where the plugin itself decodes them, as in 1.18, into its own struct.
 pub(super) fn fault(args: &Value, plugin: &str, context: &Context<'_>) -> Option<String> {
     let kind = format!("{plugin}Args");
     let (package, own) = match plugin {
@@ -79,7 +79,7 @@ pub(super) fn fault(args: &Value, plugin: &str, context: &Context<'_>) -> Option
     Some(fault.replace(&kind, own).replace(&format!("type {}.", context.version.name()), "type config."))
 }
 
-/// A reason whose wording is that of a later minor: the release's own quotes what stands around the fault.
+/// An error in the wording of a later minor: the release's own quotes the surrounding bytes.
 pub(super) fn in_words_of(minor: u16, reason: &str, release: Release) -> String {
     format!("{reason} (1.{minor}'s words; those of {release} quote what stands around the fault)")
 }
@@ -88,11 +88,11 @@ fn strict(unknown: &[String]) -> String {
     format!("strict decoding error: {}", unknown.join(", "))
 }
 
-/// What arguments are.
+/// The kind of a plugin's arguments.
 enum Nested {
-    /// As they must be; or of a plugin outside the tree, or of one that takes none: then they may be anything.
+    /// Valid; or of an out-of-tree plugin, or of one without arguments: then anything is accepted.
     Known,
-    /// Of another version than the file's, which is decoded and then not converted.
+    /// Of another version than the file's; they are decoded and then not converted.
     OfVersion(String),
     /// With unknown fields.
     Unknown(String),
@@ -125,7 +125,7 @@ fn nested(config: &Written, context: &Context<'_>) -> Result<Nested, String> {
     }
 }
 
-/// A value's `kind` and `apiVersion`; both must be texts.
+/// A value's `kind` and `apiVersion`; both must be strings.
 pub(super) fn type_meta(value: &Written) -> Result<(String, String), String> {
     let broken = |fault: String| format!("couldn't get version/kind; json parse error: json: cannot unmarshal {fault}");
     let Written::Fields(fields) = value else {
@@ -142,12 +142,12 @@ pub(super) fn type_meta(value: &Written) -> Result<(String, String), String> {
     Ok((text("kind"), text("apiVersion")))
 }
 
-/// What upstream says of a kind it does not know.
+/// Upstream's error for a kind that is not registered.
 pub(super) fn not_registered(kind: &str, version: &str, release: Release) -> String {
     format!("no kind {kind:?} is registered for version {version:?} in scheme \"{}\"", ConfigRules::of(release).scheme_location())
 }
 
-/// What is said of the fields that a struct does not have or that it gets twice; or of the first value that its field cannot hold.
+/// Returns the errors for fields that are unknown or duplicate; or the error of the first value that its field cannot hold.
 fn strictly(value: &Written, of: &str, context: &Context<'_>) -> Result<Vec<String>, String> {
     let mut walk = Walk { context, names: Vec::new(), wrong: None, ended: None, unknown: Vec::new() };
     walk.fields(value, of, "");
@@ -156,11 +156,11 @@ fn strictly(value: &Written, of: &str, context: &Context<'_>) -> Result<Vec<Stri
 
 struct Walk<'c, 'v> {
     context: &'c Context<'c>,
-    /// The fields above, from the top.
+    /// The field path, from the root.
     names: Vec<&'v str>,
-    /// The first fault of type.
+    /// The first type error.
     wrong: Option<String>,
-    /// The fault at which reading ends.
+    /// The error at which decoding stops.
     ended: Option<String>,
     unknown: Vec<String>,
 }
@@ -215,7 +215,7 @@ impl<'v> Walk<'_, 'v> {
         }
     }
 
-    /// Go keeps the first value of another type and reads on, but where the type reads itself, as durations do.
+    /// Go records the first value of the wrong type and continues, except where the type decodes itself, as durations do.
     fn mismatch(&mut self, value: &Written, kind: Kind, of: &str) {
         let (what, names) = (literal(value, kind), self.names.join("."));
         let wanted = schema::go_type(kind, self.context);
@@ -224,7 +224,7 @@ impl<'v> Walk<'_, 'v> {
         kept.get_or_insert(reason);
     }
 
-    /// The same is told once.
+    /// Adds an error, unless it was added before.
     fn strict(&mut self, reason: String) {
         if !self.unknown.contains(&reason) && self.ended.is_none() {
             self.unknown.push(reason);
@@ -241,7 +241,7 @@ fn holds(kind: Kind, value: &Value) -> bool {
     }
 }
 
-/// What stands there; a number that its field is too small for is told itself.
+/// Describes a value of the wrong type; a number that its field is too small for is shown itself.
 fn literal(value: &Written, kind: Kind) -> String {
     match (value, kind) {
         (Written::Scalar(Value::Number(number)), Kind::Int(_)) => format!("number {number}"),

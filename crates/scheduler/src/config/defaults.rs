@@ -1,4 +1,4 @@
-//! The plugins each version of the API enables by itself.
+//! The plugins that each version of the API enables by default.
 //! Sources: `algorithmprovider/registry.go` (1.18–1.21), `apis/config/{v1beta1,v1beta2,v1beta3,v1}/default_plugins.go`.
 
 use std::collections::BTreeMap;
@@ -43,7 +43,7 @@ fn by_point(version: ConfigVersion, profile: &Profile) -> Plugins {
     let release = profile.release;
     let filters: Vec<&'static str> = profile.filters.iter().map(|entry| entry.name).filter(|name| *name != "DynamicResources").collect();
     let scores: Vec<(&'static str, i64)> = match version {
-        // What NodeResourcesFit scores since v1beta2 other plugins still score in v1beta1.
+        // In v1beta1 other plugins still score what NodeResourcesFit scores since v1beta2.
         ConfigVersion::V1Beta1 if extends("NodeResourcesFit", Point::Score, release) => vec![
             ("NodeResourcesBalancedAllocation", 1),
             ("ImageLocality", 1),

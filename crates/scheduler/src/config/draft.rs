@@ -1,4 +1,4 @@
-//! A profile as the file says it and the defaults complete it, before it is checked and made.
+//! A profile as the file has it, completed by the defaults, before it is validated and made.
 
 use std::collections::BTreeSet;
 
@@ -11,25 +11,25 @@ use super::{ConfigVersion, Context, schema};
 use crate::release::Point;
 use crate::validation::Document;
 
-/// Arguments of a plugin: where they stand, the plugin's name, the arguments as if they were a file of their own.
+/// Arguments of a plugin: their place in the file, the plugin's name, the arguments as if they were a file of their own.
 pub(super) type Configured<'d> = (Document<'d>, &'d str, Document<'d>);
 
 /// One profile.
 pub(super) struct Draft<'d> {
-    /// Where it stands.
+    /// Its place in the file.
     pub place: Document<'d>,
     /// Its scheduler's name.
     pub name: String,
-    /// Its sets of plugins, the defaults among them.
+    /// Its sets of plugins, merged with the defaults.
     pub plugins: Plugins,
-    /// Its own sets alone.
+    /// Its own sets only.
     pub custom: Plugins,
     /// Arguments, in order.
     pub arguments: Vec<Configured<'d>>,
 }
 
 impl<'d> Draft<'d> {
-    /// The profiles of a file; where it has none, the one of the defaults.
+    /// The profiles of a file; where it has none, the default one.
     pub(super) fn all(document: &Document<'d>, context: &Context<'_>) -> Vec<Self> {
         if context.version == ConfigVersion::V1Alpha1 {
             return vec![Self::read(document.clone(), true, context)];
@@ -66,7 +66,7 @@ impl<'d> Draft<'d> {
 
 static NOTHING: Value = Value::Null;
 
-/// The only plugin whose arguments cannot be left out. Those that are left out follow the others, by name (`v1beta1/defaults.go`).
+/// The only plugin whose arguments cannot be omitted. Omitted arguments follow the others, by name (`v1beta1/defaults.go`).
 fn ratio_without_shape<'d>(
     place: &Document<'d>,
     plugins: &Plugins,
@@ -84,12 +84,13 @@ fn ratio_without_shape<'d>(
     Some((entry, NAME, Document::new(&NOTHING)))
 }
 
-/// The sets of the points that the version has and upstream looks at.
+/// The sets of the points that the version has and upstream reads.
 fn sets(document: &Document<'_>, context: &Context<'_>) -> Plugins {
     let mut sets = Plugins::new();
     for (point, field) in Point::ALL {
         let overlooked = match point {
-            // v1beta2 knows MultiPoint and PreEnqueue, yet does not merge them (`v1beta2/default_plugins.go` mergePlugins); v1beta3 PreEnqueue.
+            // v1beta2 has MultiPoint and PreEnqueue, but does not merge them (`v1beta2/default_plugins.go` mergePlugins); v1beta3 does not merge
+            // PreEnqueue.
             Point::MultiPoint => !context.version.has_multi_point(),
             Point::PreEnqueue => context.version < ConfigVersion::V1,
             _ => false,
@@ -98,7 +99,7 @@ fn sets(document: &Document<'_>, context: &Context<'_>) -> Plugins {
         if set.is_absent() || overlooked {
             continue;
         }
-        // In v1alpha1 what came to be PreScore was PostFilter.
+        // In v1alpha1 PreScore was called PostFilter.
         let renamed = point == Point::PostFilter && context.version == ConfigVersion::V1Alpha1;
         sets.insert(if renamed { Point::PreScore } else { point }, PluginSet::read(&set));
     }

@@ -1,4 +1,4 @@
-//! Extenders: checked as upstream checks them, and named, as what they answer is not in etcd.
+//! Extenders: validated as upstream does, and reported, because their answers are not in etcd.
 //! Upstream: `apis/config/validation/validation.go` validateExtenders; `scheduler.go` New for the resources left to them.
 
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use crate::framework::Unverifiable;
 use crate::validation::Document;
 use crate::validation::label_name;
 
-/// What is wrong with them.
+/// The errors of the extenders.
 pub(super) fn check(document: &Document<'_>, context: &Context<'_>) -> Vec<String> {
     let list = document.field("extenders");
     let mut wrong = Vec::new();
@@ -34,7 +34,7 @@ pub(super) fn check(document: &Document<'_>, context: &Context<'_>) -> Vec<Strin
     wrong
 }
 
-/// v1alpha1 has none: they were the Policy's.
+/// v1alpha1 has none: the Policy has them.
 fn listed<'d>(document: &Document<'d>, context: &Context<'_>) -> Vec<Document<'d>> {
     if context.version == ConfigVersion::V1Alpha1 { Vec::new() } else { document.field("extenders").elements() }
 }
@@ -53,12 +53,12 @@ fn resource_name(name: &Document<'_>, context: &Context<'_>) -> Vec<String> {
     vec![if rules.repeats_extender_resource() { name.invalid_text(format!("{} {why}", name.text())) } else { name.invalid_text(why) }]
 }
 
-/// What cannot be verified of each.
+/// What cannot be verified of each extender.
 pub(super) fn named(document: &Document<'_>, context: &Context<'_>) -> Vec<Unverifiable> {
     listed(document, context).iter().flat_map(unverifiable).collect()
 }
 
-/// What an extender may have done, and what it needs that is not seen here.
+/// What an extender may have done, and the files it reads.
 pub(super) fn unverifiable(extender: &Document<'_>) -> Vec<Unverifiable> {
     let tls = extender.field("tlsConfig");
     let read = [("certFile", "certData"), ("keyFile", "keyData"), ("caFile", "caData")];
@@ -72,7 +72,7 @@ pub(super) fn unverifiable(extender: &Document<'_>) -> Vec<Unverifiable> {
     [answers].into_iter().chain(needs).collect()
 }
 
-/// The resources that NodeResourcesFit leaves to them, instead of those its arguments name.
+/// The resources that NodeResourcesFit ignores because extenders manage them, instead of those its arguments name.
 pub(super) fn left_to_them(document: &Document<'_>, context: &Context<'_>) -> Vec<Arc<str>> {
     listed(document, context).iter().flat_map(left_to).collect()
 }

@@ -1,4 +1,4 @@
-//! From sets to lists: which plugins run at each point, in which order and with which weights, or why a scheduler does not start with them.
+//! From plugin sets to lists: which plugins run at each extension point, in which order and with which weights, or why the scheduler does not start.
 //! Upstream: `framework/runtime/framework.go` NewFramework, updatePluginList, expandMultiPointPlugins, getScoreWeights.
 
 use std::collections::BTreeMap;
@@ -32,16 +32,16 @@ const ORDER: [Point; 16] = [
 /// The largest score of a node.
 const MAX_SCORE: i64 = 100;
 
-/// The plugins of every point: those of the tree, in order, the scores with their weights.
+/// The in-tree plugins of every point, in order, scores with their weights.
 #[derive(Debug, Default)]
 pub(super) struct Framework {
     points: BTreeMap<Point, Vec<Enabled>>,
-    /// Scores put down twice, by that fault of expandMultiPointPlugins.
+    /// Scores that run twice, because of a bug in expandMultiPointPlugins.
     pub twice: Vec<String>,
 }
 
 impl Framework {
-    /// What a profile's sets make.
+    /// Makes the lists from a profile's sets.
     pub(super) fn new(plugins: &Plugins, rules: &Rules, scheduler_name: &str) -> Result<Self, String> {
         let release = rules.release;
         let mut made = Self::default();
@@ -61,7 +61,7 @@ impl Framework {
         }
         let outsiders = !foreign(plugins, release).is_empty();
         let (sort, bind) = (made.at(Point::QueueSort).len(), made.at(Point::Bind).len());
-        // A plugin of one's own may sort or bind.
+        // An out-of-tree plugin may sort or bind.
         let one_sort = config.queue_sort_error(scheduler_name, sort).filter(|_| !outsiders);
         let a_binder = (bind == 0 && !outsiders).then(|| config.no_bind_plugin(scheduler_name));
         let reasons = [one_sort, overflows(WeightCheck::BeforeBinders), a_binder, overflows(WeightCheck::Last)];
@@ -94,7 +94,7 @@ impl Framework {
     }
 }
 
-/// A point's own set: each plugin must exist, extend the point and come once.
+/// A point's own set: each plugin must exist, extend the point and be enabled once.
 fn update(plugins: &Plugins, point: Point, release: Release) -> Result<Vec<Enabled>, String> {
     let mut seen: Vec<Enabled> = Vec::new();
     for plugin in plugins.get(&point).iter().flat_map(|set| &set.enabled) {
@@ -111,7 +111,7 @@ fn update(plugins: &Plugins, point: Point, release: Release) -> Result<Vec<Enabl
     Ok(seen)
 }
 
-/// A plugin that is of the tree in other releases only, or has no name, can be nobody's own.
+/// A plugin that is in-tree only in other releases, or has no name, cannot be an out-of-tree one.
 fn exists(name: &str, interface: &str, release: Release) -> Result<(), String> {
     let gone = was_in_tree(name) && !is_in_tree(name, release);
     if gone || matches!(name, "" | "*") { Err(format!("{interface} {name:?} does not exist")) } else { Ok(()) }
@@ -142,7 +142,7 @@ fn expand(plugins: &Plugins, point: Point, rules: &Rules) -> Result<Vec<Enabled>
             from_many.push(name);
         }
     }
-    // First what is configured in both places, then what only MultiPoint names, then the rest of the point's own.
+    // First plugins configured in both places, then those only in MultiPoint, then the rest of the point's own.
     let (first, rest) = match rules.multi_point {
         MultiPointOrder::Last => (own_names, Vec::new()),
         MultiPointOrder::OverridesInPlace => parted_in_place(own_names, &overrides),
@@ -155,8 +155,8 @@ fn parted<'n>(names: &[&'n str], overrides: &[&str]) -> (Vec<&'n str>, Vec<&'n s
     names.iter().partition(|name| overrides.contains(name))
 }
 
-/// As `parted`, but as [`MultiPointOrder::OverridesInPlace`] has it: names are taken out of the list while they walk it: a name that moves into a place already
-/// passed is not seen, and the last one is seen again.
+/// Like `parted`, but as [`MultiPointOrder::OverridesInPlace`] does it: names are removed from the list during iteration: a name that moves to a
+/// position already visited is skipped, and the last one is visited again.
 fn parted_in_place<'n>(names: Vec<&'n str>, overrides: &[&str]) -> (Vec<&'n str>, Vec<&'n str>) {
     let count = names.len();
     let (mut slots, mut first, mut taken) = (names.clone(), Vec::new(), Vec::<&str>::new());
@@ -178,8 +178,8 @@ fn parted_in_place<'n>(names: Vec<&'n str>, overrides: &[&str]) -> (Vec<&'n str>
     (first, slots)
 }
 
-/// A plugin's weight at a point: of its score point (that of placements has its own), else of MultiPoint; or of the last point it is enabled
-/// at. Zero stands for 1.
+/// A plugin's weight at a point: of its score point (that of placements has its own), else of MultiPoint; or of the last point it is enabled at. Zero
+/// means 1.
 fn weight(name: &str, point: Point, plugins: &Plugins, release: Release) -> i64 {
     let own = if point == Point::PlacementScore { point } else { Point::Score };
     let of = |point: &Point| plugins.get(point)?.enabled.iter().rfind(|plugin| plugin.name == name).map(|plugin| plugin.weight);
@@ -188,7 +188,7 @@ fn weight(name: &str, point: Point, plugins: &Plugins, release: Release) -> i64 
     found.filter(|weight| *weight != 0).unwrap_or(1)
 }
 
-/// `None` where upstream takes the weights for too large: below zero, what is left wraps round.
+/// `None` where upstream finds the weights too large: below zero, the remainder wraps around.
 fn check_weights(plugins: &Plugins, release: Release) -> Option<()> {
     let scores_alone = ConfigRules::of(release).sums_weights_of_scores_alone();
     let mut total: i64 = 0;
@@ -207,12 +207,12 @@ fn check_weights(plugins: &Plugins, release: Release) -> Option<()> {
     Some(())
 }
 
-/// The names of plugins that are to be made, at whatever point.
+/// The names of plugins to be created, at any point.
 pub(super) fn needed(plugins: &Plugins) -> impl Iterator<Item = &str> {
     plugins.values().flat_map(|set| &set.enabled).map(|plugin| plugin.name.as_str())
 }
 
-/// The names that no plugin of the tree has, wherever they are enabled.
+/// The names of enabled plugins that are not in-tree.
 pub(super) fn foreign(plugins: &Plugins, release: Release) -> Vec<String> {
     let mut names: Vec<String> = needed(plugins).filter(|name| !is_in_tree(name, release)).map(str::to_owned).collect();
     names.sort_unstable();

@@ -1,5 +1,5 @@
-//! KubeSchedulerConfiguration: the file a scheduler is started with, as the profiles it makes; or the older Policy.
-//! As upstream: the file is decoded, validated, and then the profiles are made; each step ends at its own reasons.
+//! KubeSchedulerConfiguration, or the older Policy: the file a scheduler is started with, and the profiles made from it.
+//! As upstream: the file is decoded, validated, and then the profiles are made; each step returns its own errors.
 //! Upstream: `cmd/kube-scheduler/app/options/configfile.go`, `pkg/scheduler/apis/config` (types, defaults, validation), `scheduler.go` New.
 
 mod arguments;
@@ -26,16 +26,16 @@ use draft::Draft;
 use source_tree::File;
 pub(crate) use versions::ConfigVersion;
 
-/// What a configuration says.
+/// A configuration.
 #[derive(Debug)]
 pub struct SchedulerConfiguration {
     /// Its profiles, in order; each pod names one.
     pub profiles: Vec<Profile>,
-    /// What was passed over, each a sentence for the user.
+    /// What was ignored, each a sentence for the user.
     pub notes: Vec<String>,
 }
 
-/// What reading needs to know.
+/// The context of reading a file.
 #[derive(Clone, Copy)]
 struct Context<'c> {
     /// The file's version.
@@ -47,20 +47,19 @@ struct Context<'c> {
 }
 
 impl Context<'_> {
-    /// What the release does otherwise than others.
+    /// The release's rules for configurations.
     fn rules(&self) -> ConfigRules {
         ConfigRules::of(self.release)
     }
 }
 
 impl SchedulerConfiguration {
-    /// Reads a configuration file, JSON or YAML, for a scheduler of this release. Every reason against it is given, in upstream's words
-    /// where it has some.
+    /// Parses a configuration file, JSON or YAML, for a scheduler of this release. Returns every error, in upstream's words where it has some.
     pub fn parse(text: &str, release: Release, gates: &Gates) -> Result<Self, Vec<String>> {
         Self::of(&File::parse(text).map_err(|reason| vec![reason])?, release, gates)
     }
 
-    /// Reads a configuration of which the value alone is known.
+    /// Reads a configuration of which only the value is known.
     pub fn read(value: &Value, release: Release, gates: &Gates) -> Result<Self, Vec<String>> {
         Self::of(&File::of(value), release, gates)
     }
@@ -73,7 +72,7 @@ impl SchedulerConfiguration {
         let version = ConfigVersion::of(file, judged_as(release), gates).map_err(|reason| vec![reason])?;
         let context = Context { version, release: judged_as(release), gates };
         let notes = match decode::check(file, &context) {
-            // v1alpha1 is decoded leniently where it cannot be strictly.
+            // v1alpha1 is decoded leniently where strict decoding fails.
             Err(reason) if version == ConfigVersion::V1Alpha1 && reason.starts_with("strict") => vec![reason],
             checked => checked.map(|()| Vec::new()).map_err(|reason| vec![reason])?,
         };

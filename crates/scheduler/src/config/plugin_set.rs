@@ -1,4 +1,4 @@
-//! Sets of plugins at extension points, and how a file's sets change the defaults.
+//! Sets of plugins at extension points, and how a file's sets are merged with the defaults.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::release::ValidationWords;
 use super::ConfigVersion;
 use crate::validation::Document;
 
-/// A plugin enabled, with its weight where one is given.
+/// An enabled plugin, with its weight if one is given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Enabled {
     /// Its name.
@@ -50,13 +50,13 @@ impl PluginSet {
         self.disabled.iter().any(|disabled| disabled == name || disabled == "*")
     }
 
-    /// `mergePluginSet`: the defaults, changed by a file's set; what it disables is remembered only where MultiPoint is still to be expanded.
+    /// `mergePluginSet`: merges the defaults with a file's set; disabled names are kept only where MultiPoint is still to be expanded.
     pub(super) fn merged(&self, custom: &Self, version: ConfigVersion) -> Self {
         let in_place = version.replaces_in_place();
         let mut enabled = Vec::new();
         let mut replaced = BTreeSet::new();
         for default in self.enabled.iter().filter(|default| !custom.disables(&default.name)) {
-            // Of two entries of one name the last one counts, as in upstream's map.
+            // Of two entries of one name the last one wins, as in upstream's map.
             match custom.enabled.iter().rposition(|plugin| plugin.name == default.name).filter(|_| in_place) {
                 Some(at) => {
                     replaced.insert(at);
@@ -70,7 +70,7 @@ impl PluginSet {
         Self { enabled, disabled }
     }
 
-    /// The set as a reason against it shows it.
+    /// Formats the set as an error message shows it.
     pub(super) fn told(&self, release: Release) -> String {
         let json = ValidationWords::of(release).shows_values_as_json();
         let plugin = |name: &str, weight: i64| {

@@ -16,7 +16,7 @@ use super::plugin_set::{Enabled, PluginSet};
 use super::{ConfigVersion, Context, arguments, decode, extenders};
 use crate::validation::Document;
 
-/// Makes every profile; the reason the first cannot be made.
+/// Makes every profile; the error is why the first one that fails cannot be made.
 pub(super) fn make(document: &Document<'_>, drafts: &[Draft<'_>], context: &Context<'_>) -> Result<Vec<Profile>, String> {
     let all = percentage(&document.field("percentageOfNodesToScore"));
     let (named, ignored) = (extenders::named(document, context), extenders::left_to_them(document, context));
@@ -42,12 +42,12 @@ pub(super) fn make(document: &Document<'_>, drafts: &[Draft<'_>], context: &Cont
     Ok(profiles)
 }
 
-/// Zero stands for upstream's default.
+/// Zero means upstream's default.
 fn percentage(field: &Document<'_>) -> Option<i64> {
     field.whole().filter(|value| *value != 0)
 }
 
-/// Where the queue's order is looked at before a profile is made.
+/// Checks the QueueSort plugin in releases that do so before a profile is created.
 fn queue_sort(draft: &Draft<'_>, first: &Draft<'_>, context: &Context<'_>) -> Result<(), String> {
     let names = |draft: &Draft<'_>| -> Vec<String> {
         let set = draft.plugins.get(&Point::QueueSort);
@@ -64,7 +64,7 @@ fn queue_sort(draft: &Draft<'_>, first: &Draft<'_>, context: &Context<'_>) -> Re
     }
 }
 
-/// The plugin that sorts the queue must be told the same by every profile.
+/// The QueueSort plugin must have the same arguments in every profile.
 fn queue_sort_arguments(draft: &Draft<'_>, first: &Draft<'_>) -> Result<(), String> {
     let sorts = |draft: &Draft<'_>| draft.plugins.get(&Point::QueueSort).and_then(|set| Some(set.enabled.first()?.name.clone()));
     let told = |draft: &Draft<'_>| {
@@ -106,8 +106,8 @@ fn one(draft: &Draft<'_>, context: &Context<'_>) -> Result<Profile, String> {
     Ok(profile)
 }
 
-/// A plugin that wants arguments and gets none: no defaults are made for what is enabled at `podGroupPostFilter` alone, the point that
-/// 1.37 brought (`apis/config/v1/defaults.go` pluginsNames).
+/// Returns a plugin that requires arguments and gets none: no defaults are made for plugins enabled only at `podGroupPostFilter`, the point that 1.37
+/// added (`apis/config/v1/defaults.go` pluginsNames).
 fn without_arguments<'d>(draft: &'d Draft<'_>) -> Option<&'d str> {
     let enabled = |set: &'d PluginSet| set.enabled.iter().map(|plugin| plugin.name.as_str());
     let others = || draft.plugins.iter().filter(|(point, _)| **point != Point::PodGroupPostFilter).flat_map(|(_, set)| enabled(set));
@@ -158,12 +158,13 @@ fn fill(profile: &mut Profile, made: &Framework, draft: &Draft<'_>) {
     profile.gang = Gang { permit: gang(Point::Permit), feasible: [Point::PreEnqueue, Point::Reserve, Point::Permit].into_iter().any(gang) };
 }
 
-/// Whether a plugin scores though its PreScore is disabled.
+/// Whether a plugin scores although its PreScore is disabled.
 fn scores_alone(name: &str, made: &Framework, release: Release) -> bool {
     extends(name, Point::PreScore, release) && !made.runs(name, Point::PreScore)
 }
 
-/// The rule behind a plugin at a point, and the name it is told by. A configuration lives as long as the program, so do rules made of arguments.
+/// Returns the plugin behind a name at a point, with the name it is reported by. A configuration lives as long as the program, so do plugins made
+/// from arguments.
 fn rule(name: &str, point: Point, draft: &Draft<'_>) -> Option<(&'static str, &'static dyn Plugin)> {
     let texts = |field: &str| draft.arguments_of(name).map(|args| arguments::texts(&args.field(field))).unwrap_or_default();
     let labels = |present: &str, absent: &str| -> Vec<(Arc<str>, bool)> {
@@ -190,7 +191,7 @@ fn rule(name: &str, point: Point, draft: &Draft<'_>) -> Option<(&'static str, &'
     }
 }
 
-/// Adds what a profile names that is not known here, or that upstream makes a fault of.
+/// Adds what a profile names that is not known here, or that upstream has a bug with.
 fn unverifiable(profile: &mut Profile, made: &Framework, draft: &Draft<'_>, context: &Context<'_>) {
     let rules = profile.rules.clone();
     let release = context.release;
@@ -229,7 +230,7 @@ fn unverifiable(profile: &mut Profile, made: &Framework, draft: &Draft<'_>, cont
     }
 }
 
-/// What v1alpha1 says beside: one scheduler, its plugins by the name of a provider.
+/// Reads the other fields of v1alpha1: one scheduler, its plugins by the name of an algorithm provider.
 fn alpha(document: &Document<'_>, profile: &mut Profile) -> Result<(), String> {
     if let Some(weight) = document.field("hardPodAffinitySymmetricWeight").whole() {
         profile.arguments.hard_pod_affinity_weight = weight;
@@ -252,7 +253,7 @@ fn alpha(document: &Document<'_>, profile: &mut Profile) -> Result<(), String> {
     }
 }
 
-/// The provider that fills nodes: the score for emptier nodes gives way to the one for fuller ones.
+/// The ClusterAutoscalerProvider: MostAllocated replaces LeastAllocated.
 fn most_allocated(profile: &mut Profile) {
     for entry in &mut profile.scores {
         let name = match entry.name {

@@ -6,34 +6,34 @@ use super::ConfigVersion::{self, V1, V1Alpha1, V1Alpha2, V1Beta1, V1Beta2};
 use super::Context;
 use crate::release::{Span, since};
 
-/// What a field holds.
+/// The type of a field.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kind {
-    /// A text of Go's type `string`, or of the named type.
+    /// A string, or a named string type.
     Text(&'static str),
-    /// A whole number of so many bits.
+    /// An integer of this many bits.
     Int(u32),
-    /// A number.
+    /// A floating-point number.
     Float,
-    /// True or false.
+    /// A boolean.
     Truth,
-    /// A text such as `15s`.
+    /// A duration such as `15s`.
     Duration,
     /// Bytes in base64.
     Bytes,
-    /// Anything: it is read elsewhere.
+    /// Anything: it is decoded elsewhere.
     Raw,
-    /// Texts by name.
+    /// A map of strings.
     Texts,
     /// A struct of the table.
     Struct(&'static str),
-    /// A list of texts.
+    /// A list of strings.
     TextList,
     /// A list of structs.
     List(&'static str),
 }
 
-/// The package a struct's name is told with.
+/// The package that errors name with a struct.
 #[derive(Clone, Copy)]
 enum Package {
     /// The configuration's own version.
@@ -48,7 +48,7 @@ enum Package {
 pub(super) struct Field {
     /// Its name.
     pub name: &'static str,
-    /// What it holds.
+    /// Its type.
     pub kind: Kind,
     releases: Span,
     versions: (ConfigVersion, ConfigVersion),
@@ -185,12 +185,12 @@ const STRUCTS: &[Struct] = &[
     ] },
 ];
 
-/// A struct's field, where the release and the version of the API have it.
+/// Returns a struct's field, where the release and the version of the API have it.
 pub(super) fn field_of(name: &str, field: &str, context: &Context<'_>) -> Option<&'static Field> {
     STRUCTS.iter().find(|known| known.name == name)?.fields.iter().find(|known| known.name == field && exists(known, context))
 }
 
-/// Whether arguments of that kind are registered: their `kind` says since when.
+/// Whether arguments of that kind are registered, by the releases of its field `kind`.
 pub(super) fn is_args(kind: &str, context: &Context<'_>) -> bool {
     context.version >= V1Beta1 && kind.ends_with("Args") && field_of(kind, "kind", context).is_some()
 }
@@ -204,7 +204,7 @@ fn exists(field: &Field, context: &Context<'_>) -> bool {
     field.releases.contains(context.release) && (field.versions.0..=field.versions.1).contains(&context.version)
 }
 
-/// Go's name of what a field holds.
+/// Go's name of a field's type.
 pub(super) fn go_type(kind: Kind, context: &Context<'_>) -> String {
     match kind {
         Kind::Text("string") | Kind::Duration => "string".to_owned(),

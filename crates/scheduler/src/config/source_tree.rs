@@ -1,5 +1,5 @@
-//! The file as it is written: its fields in their order, those given twice among them, which decoding tells of.
-//! Upstream reads JSON as it stands and YAML as the JSON made of it, whose fields are sorted (`sigs.k8s.io/yaml`).
+//! The file as written: its fields in order, duplicates included, for the errors of decoding.
+//! Upstream decodes JSON as it is and YAML as JSON converted from it, whose fields are sorted (`sigs.k8s.io/yaml`).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,28 +11,28 @@ use serde_saphyr::{DuplicateKeyPolicy, Spanned};
 /// A value with its fields in order.
 #[derive(Clone, Debug)]
 pub(crate) enum Written {
-    /// Neither list nor fields.
+    /// Neither a list nor a mapping.
     Scalar(Value),
     /// A list.
     List(Vec<Written>),
-    /// Fields: the line each begins in, its name, its value.
+    /// A mapping: the line each field begins in, its name, its value.
     Fields(Vec<(u64, String, Written)>),
 }
 
 /// A file.
 pub(crate) struct File {
-    /// What decoding goes through.
+    /// The tree that is decoded.
     pub root: Written,
-    /// What it comes to: of fields given twice the last.
+    /// Its value: of duplicate fields the last.
     pub value: Value,
-    /// What upstream's YAML decoder says of fields given twice.
+    /// The error of upstream's YAML decoder for duplicate fields.
     pub repeated: Option<String>,
     /// Whether it is JSON.
     pub is_json: bool,
 }
 
 impl File {
-    /// Reads JSON or YAML. The reason against it is the parser's own.
+    /// Parses JSON or YAML. The error is the parser's own.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let options = serde_saphyr::options! { duplicate_keys: DuplicateKeyPolicy::LastWins };
         let root: Written = serde_saphyr::from_str_with_options(text, options).map_err(|error| {
@@ -56,7 +56,7 @@ impl File {
 }
 
 impl Written {
-    /// Of a value, with its fields sorted.
+    /// Makes the tree of a value, with its fields sorted.
     pub(crate) fn of(value: &Value) -> Self {
         match value {
             Value::Array(list) => Self::List(list.iter().map(Self::of).collect()),
@@ -68,7 +68,7 @@ impl Written {
         }
     }
 
-    /// What it comes to.
+    /// Its value.
     pub(crate) fn value(&self) -> Value {
         match self {
             Self::Scalar(value) => value.clone(),
@@ -82,7 +82,7 @@ impl Written {
         matches!(self, Self::Scalar(Value::Null))
     }
 
-    /// A field; of one given twice the last.
+    /// A field; of duplicates the last.
     pub(crate) fn field(&self, name: &str) -> Option<&Self> {
         let Self::Fields(fields) = self else { return None };
         fields.iter().rev().find(|(_, known, _)| known == name).map(|(.., value)| value)
@@ -96,7 +96,7 @@ impl Written {
         }
     }
 
-    /// The text of a field.
+    /// The string of a field.
     pub(crate) fn text(&self, field: &str) -> Option<&str> {
         match self.field(field) {
             Some(Self::Scalar(Value::String(text))) => Some(text),

@@ -1,4 +1,4 @@
-//! What validation says of a file whose fields are as they must be. Upstream: `apis/config/validation/validation.go`.
+//! Validation of a file whose fields decode. Upstream: `apis/config/validation/validation.go`.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use super::{ConfigVersion, Context, arguments, extenders, schema};
 use crate::release::{Point, Span, ValidationWords, between, extends, since};
 use crate::validation::Document;
 
-/// Plugins that a version of the API took out: the version, the releases that say so, the plugins.
+/// Plugins that a version of the API removed: the version, the releases that report so, the plugins.
 const REMOVED: &[(ConfigVersion, Span, &[&str])] = &[
     (
         ConfigVersion::V1Beta2,
@@ -30,10 +30,10 @@ const REMOVED: &[(ConfigVersion, Span, &[&str])] = &[
     (ConfigVersion::V1, since(31), &["AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"]),
 ];
 
-/// Scores that NodeResourcesFit took over: in v1beta1 they are still there when it scores, and none may come together with it.
+/// Scores that NodeResourcesFit replaced: in v1beta1 they still exist when it scores, and none may be enabled together with it.
 const CONFLICTS: &[&str] = &["NodeResourcesLeastAllocated", "NodeResourcesMostAllocated", "RequestedToCapacityRatio"];
 
-/// All reasons against the file.
+/// All errors of the file.
 pub(super) fn check(document: &Document<'_>, drafts: &[Draft<'_>], context: &Context<'_>) -> Vec<String> {
     let mut wrong = general(document, context);
     wrong.extend(extenders::check(document, context));
@@ -57,7 +57,7 @@ pub(super) fn check(document: &Document<'_>, drafts: &[Draft<'_>], context: &Con
     wrong
 }
 
-/// Of the fields that place no pod, those for leader election and the addresses served are not looked at.
+/// Fields that do not affect scheduling; those for leader election and served addresses are not validated.
 fn general(document: &Document<'_>, context: &Context<'_>) -> Vec<String> {
     let burst = document.field("clientConnection").field("burst");
     let mut wrong: Vec<String> =
@@ -82,7 +82,7 @@ fn percentage(field: &Document<'_>) -> Option<String> {
     Some(field.invalid(value, "not in valid range [0-100]"))
 }
 
-/// The sets of each point; MultiPoint's is not looked at.
+/// The sets of each point; MultiPoint's is not validated.
 fn points(draft: &Draft<'_>, context: &Context<'_>) -> Vec<String> {
     let mut wrong = Vec::new();
     let path = draft.place.field("plugins");
@@ -114,7 +114,7 @@ fn removed(place: &str, name: &str, context: &Context<'_>) -> Option<String> {
         .iter()
         .find(|(version, releases, names)| context.version >= *version && releases.contains(context.release) && names.contains(&name))?;
     let word = context.rules().removed_plugin();
-    // The version that took it out is named without its group where it is v1.
+    // The API version that removed the plugin is named without its group where it is v1.
     let of = if *version == ConfigVersion::V1 { "v1".to_owned() } else { version_of(*version) };
     let own = version_of(context.version);
     let why = format!("was {word} in version {of:?} (KubeSchedulerConfiguration is version {own:?})");
@@ -142,7 +142,7 @@ fn plugin_config(draft: &Draft<'_>, context: &Context<'_>) -> Vec<String> {
     wrong
 }
 
-/// One queue, so one order: every profile's set must be that of the first.
+/// One queue, so one order: every profile's set must equal that of the first.
 fn common_queue_sort(drafts: &[Draft<'_>], context: &Context<'_>) -> Vec<String> {
     let rules = context.rules();
     let merged = rules.compares_merged_queue_sort();
@@ -175,12 +175,12 @@ fn common_queue_sort(drafts: &[Draft<'_>], context: &Context<'_>) -> Vec<String>
     wrong
 }
 
-/// The arguments of the plugin that sorts, too, must be those of the first profile.
+/// The arguments of the QueueSort plugin, too, must equal those of the first profile.
 fn queue_sort_arguments(draft: &Draft<'_>, first: &Draft<'_>, canon: &PluginSet, context: &Context<'_>) -> Vec<String> {
     let name = canon.enabled.first().map_or("", |plugin| plugin.name.as_str());
     let wanted = first.arguments_of(name).filter(|_| !name.is_empty()).map_or(&Value::Null, Document::value);
     let others = draft.arguments.iter().filter(|(_, known, args)| *known == name && args.value() != wanted);
-    // Arguments that were not decoded are the bytes of a Go struct.
+    // Arguments that were not decoded are shown as the bytes of a Go struct.
     let undecoded = !ValidationWords::of(context.release).shows_values_as_json() && !schema::is_args(&format!("{name}Args"), context);
     let told = |(.., args): &Configured<'_>| {
         let bytes = if undecoded { " (kube-scheduler shows its bytes)" } else { "" };

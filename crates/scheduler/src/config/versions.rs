@@ -29,7 +29,7 @@ const VERSIONS: [(ConfigVersion, &str, Span); 6] = [
 ];
 
 impl ConfigVersion {
-    /// The version of a file, if a scheduler of this release reads it.
+    /// Returns the version of a file, if a scheduler of this release reads it.
     pub(crate) fn of(file: &File, release: Release, gates: &Gates) -> Result<Self, String> {
         let (kind, version) = decode::type_meta(&file.root)?;
         if kind.is_empty() || version.is_empty() {
@@ -53,7 +53,7 @@ impl ConfigVersion {
         }
     }
 
-    /// The version of an `apiVersion`, if this release reads it.
+    /// Returns the version of an `apiVersion`, if this release reads it.
     pub(crate) fn named(version: &str, release: Release) -> Option<Self> {
         let name = version.strip_prefix(ConfigRules::of(release).api_group())?.strip_prefix('/')?;
         Self::readable(release).find(|(_, known, ..)| *known == name).map(|(version, ..)| *version)
@@ -63,7 +63,7 @@ impl ConfigVersion {
         VERSIONS.iter().filter(move |(.., releases)| releases.contains(release))
     }
 
-    /// As a file spells it.
+    /// As files spell it.
     pub(crate) fn name(self) -> &'static str {
         VERSIONS.iter().find(|(version, ..)| *version == self).map_or("", |(_, name, ..)| name)
     }
@@ -73,7 +73,7 @@ impl ConfigVersion {
         self >= Self::V1Beta3
     }
 
-    /// Whether an enabled plugin takes the place of the default of its name (since v1beta2), instead of following the defaults.
+    /// Whether an enabled plugin replaces the default of its name (since v1beta2), instead of following the defaults.
     pub(crate) fn replaces_in_place(self) -> bool {
         self >= Self::V1Beta2
     }

@@ -1,5 +1,5 @@
-//! Arguments of plugins: read, defaulted and validated. Upstream: `apis/config/validation/validation_pluginargs.go`; where a release checks
-//! them only when it makes the plugin, the plugin's own file.
+//! Arguments of plugins: read, defaulted and validated. Upstream: `apis/config/validation/validation_pluginargs.go`; where a release validates them
+//! only when it creates the plugin, the plugin's own file.
 
 mod node_affinity;
 mod resources;
@@ -14,7 +14,7 @@ use super::Context;
 use crate::validation::Document;
 use ketcd_kube::go_duration::{SECOND, parse_go_duration};
 
-/// Reads the arguments of one plugin into `arguments`; the reasons against them, whose paths begin below the arguments.
+/// Reads the arguments of one plugin into `arguments`; returns the errors, whose paths begin below the arguments.
 pub(super) fn read(plugin: &str, args: &Document<'_>, context: &Context<'_>, arguments: &mut Arguments) -> Vec<String> {
     match plugin {
         "NodeResourcesFit" => resources::fit(args, context, arguments),
@@ -33,7 +33,7 @@ pub(super) fn read(plugin: &str, args: &Document<'_>, context: &Context<'_>, arg
     }
 }
 
-/// What is said of a plugin that cannot be made for these reasons, which stand in brackets if there are several.
+/// Words the error of a plugin that cannot be created for these reasons, in brackets if there are several.
 pub(super) fn not_made(plugin: &str, reasons: &[String], release: Release) -> Option<String> {
     let told = match reasons {
         [] => return None,
@@ -44,7 +44,7 @@ pub(super) fn not_made(plugin: &str, reasons: &[String], release: Release) -> Op
     Some(format!("{word} plugin {plugin:?}: {told}"))
 }
 
-/// Whether the plugin itself checks its arguments, when it is made: where validation does not, or overlooks it.
+/// Whether the plugin itself validates its arguments, when it is created: where validation does not, or misses it.
 pub(super) fn checked_when_made(plugin: &str, context: &Context<'_>) -> bool {
     !context.rules().validates_plugins() || plugin == "NodeResourcesFit"
 }
@@ -57,7 +57,7 @@ pub(super) fn taken_in_1_18(plugin: &str) -> bool {
     )
 }
 
-/// The texts of a list.
+/// The strings of a list.
 pub(super) fn texts(list: &Document<'_>) -> Vec<Arc<str>> {
     list.elements().iter().map(|entry| entry.text().into()).collect()
 }
@@ -96,7 +96,7 @@ fn volume_binding(args: &Document<'_>, context: &Context<'_>, arguments: &mut Ar
     wrong
 }
 
-/// A shape as a reason against it shows it.
+/// Formats a shape as an error message shows it.
 fn told_shape(points: &Document<'_>, context: &Context<'_>) -> String {
     let json = ValidationWords::of(context.release).shows_values_as_json();
     let point = |point: &Document<'_>| {
@@ -158,7 +158,7 @@ fn dynamic_resources(args: &Document<'_>, context: &Context<'_>) -> Vec<String> 
     wrong
 }
 
-/// Labels that a node must have and must not have cannot be the same.
+/// NodeLabel's required labels and forbidden labels must differ.
 fn node_label(args: &Document<'_>, context: &Context<'_>) -> Vec<String> {
     let mut wrong = Vec::new();
     for (present, absent) in [("presentLabels", "absentLabels"), ("presentLabelsPreference", "absentLabelsPreference")] {

@@ -8,7 +8,7 @@ use crate::config::Context;
 use crate::config::decode::in_words_of;
 use crate::validation::{Document, node_selector_term};
 
-/// Reads and checks the affinity that is added to every pod's.
+/// Reads and validates `addedAffinity`.
 pub(super) fn read(args: &Document<'_>, context: &Context<'_>, arguments: &mut Arguments) -> Vec<String> {
     let added = args.field("addedAffinity");
     if added.is_absent() || !context.rules().takes_added_affinity() {
@@ -22,7 +22,7 @@ pub(super) fn read(args: &Document<'_>, context: &Context<'_>, arguments: &mut A
     let mut wrong: Vec<String> =
         required.elements().iter().flat_map(|term| node_selector_term(term, term.path(), context.release)).collect();
     for term in preferred.elements().iter().filter(|term| term.field("weight").whole().unwrap_or(0) != 0) {
-        // The path of a preference leaves out its field.
+        // The path of a preference omits its field.
         wrong.extend(node_selector_term(&term.field("preference"), term.path(), context.release));
     }
     if context.rules().shows_whole_added_affinity() {

@@ -1,4 +1,4 @@
-//! Arguments of the plugins that score by what nodes offer and pods take.
+//! Arguments of the plugins that score by the resources of nodes and pods.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ pub(super) fn fit(args: &Document<'_>, context: &Context<'_>, arguments: &mut Ar
         }
         let ratio = given.field("requestedToCapacityRatio");
         if wrong.is_empty() && kind == "RequestedToCapacityRatio" && ratio.is_absent() {
-            // Where validation does not look, it is dereferenced unseen.
+            // A nil pointer that validation does not check is dereferenced.
             let panic = "kube-scheduler panics: runtime error: invalid memory address or nil pointer dereference";
             wrong.push(format!("{} is not given: {panic}", ratio.path()));
         }
@@ -87,7 +87,7 @@ fn strategy(given: &Document<'_>, args: &Document<'_>, context: &Context<'_>, ar
     wrong
 }
 
-/// Of a list: cpu and memory where it is empty, 1 where a weight is not given.
+/// Reads a list: cpu and memory where it is empty, weight 1 where none is given.
 fn resources(list: &Document<'_>) -> Resources {
     let elements = list.elements();
     if elements.is_empty() {
@@ -100,12 +100,12 @@ fn weight(entry: &Document<'_>) -> i64 {
     entry.field("weight").whole().filter(|weight| *weight != 0).unwrap_or(1)
 }
 
-/// The weight as it is written, where there is no default.
+/// The weight as given, where there is no default.
 fn written(entry: &Document<'_>) -> i64 {
     entry.field("weight").whole().unwrap_or(0)
 }
 
-/// The weights of a list told under `place`.
+/// Validates the weights of a list reported at path `place`.
 fn check_weights(list: &Document<'_>, place: &Document<'_>, weight: fn(&Document<'_>) -> i64, wrong: &mut Vec<String>) {
     for (at, entry) in list.elements().iter().enumerate() {
         let value = weight(entry);
@@ -143,7 +143,7 @@ pub(super) fn capacity_ratio(args: &Document<'_>, context: &Context<'_>, argumen
     let (rules, mut wrong) = (context.rules(), Vec::new());
     arguments.capacity_ratio = (shape(&args.field("shape"), context, &mut wrong), resources(&list));
     for entry in list.elements() {
-        // What a Policy leaves out is not filled in (here of this version, in releases that read no configuration of it).
+        // Omitted values of a Policy are not defaulted (a Policy counts as this version here, in releases that read no configuration of it).
         let filled = rules.defaults_capacity_ratio_weights() && context.version != ConfigVersion::V1Alpha2;
         let (name, field, value) =
             (entry.field("name").text(), entry.field("weight"), if filled { weight(&entry) } else { written(&entry) });
@@ -192,7 +192,7 @@ pub(super) fn shape(points: &Document<'_>, context: &Context<'_>, wrong: &mut Ve
     found
 }
 
-/// The first fault of a shape, without its place.
+/// The first error of a shape, without its path.
 fn first_fault(shape: &[(i64, i64)], most: i64) -> Option<String> {
     if shape.is_empty() {
         return Some("at least one point must be specified".to_owned());
@@ -206,7 +206,7 @@ fn first_fault(shape: &[(i64, i64)], most: i64) -> Option<String> {
         () if *used > 100 => Some(format!("utilization values must not be greater than 100. Utilization[{at}]=={used}")),
         () if *score < 0 => Some(format!("score values must not be less than 0. Score[{at}]=={score}")),
         () if *score > most => {
-            // Of multiplied scores in other words.
+            // Worded differently for multiplied scores.
             let must = if most > 10 { "" } else { "must " };
             Some(format!("score values {must}not be greater than {most}. Score[{at}]=={score}"))
         }

@@ -8,12 +8,12 @@ use crate::config::{ConfigVersion, Context};
 use crate::validation::Document;
 use crate::validation::label_name;
 
-/// Reads and checks them.
+/// Reads and validates them.
 pub(super) fn read(args: &Document<'_>, context: &Context<'_>, arguments: &mut Arguments) -> Vec<String> {
     let (list, kind) = (args.field("defaultConstraints"), args.field("defaultingType"));
     let constraints = list.elements();
     let system = context.gates.on("DefaultPodTopologySpread");
-    // Up to v1beta1 a list alone was enough to say that it is the list that counts.
+    // Up to v1beta1 a list alone implied `defaultingType: List`.
     let by_itself = if system && (constraints.is_empty() || context.version >= ConfigVersion::V1Beta2) { "System" } else { "List" };
     let defaulting = if kind.text().is_empty() || !context.rules().takes_defaulting_type() { by_itself } else { kind.text() };
     let mut wrong = Vec::new();

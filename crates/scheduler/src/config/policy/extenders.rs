@@ -1,4 +1,4 @@
-//! Extenders: checked as upstream checks them, and named, as what they answer is not in etcd.
+//! Extenders of a Policy: validated as upstream does, and reported, because their answers are not in etcd.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::config::extenders::{left_to, unverifiable};
 use crate::release::PolicyRules;
 use crate::validation::Document;
 
-/// What is wrong with the extenders.
+/// The errors of the extenders.
 pub(super) fn check(document: &Document<'_>) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut managed = BTreeSet::new();
@@ -36,7 +36,7 @@ pub(super) fn check(document: &Document<'_>) -> Vec<String> {
     wrong
 }
 
-/// Names the extenders in the profile and leaves to them the resources they manage; whether there are any.
+/// Reports the extenders in the profile and ignores the resources they manage; returns whether there are any.
 pub(super) fn read(document: &Document<'_>, profile: &mut Profile) -> bool {
     let extenders = document.field("extenders").elements();
     for extender in &extenders {

@@ -15,7 +15,7 @@ use crate::release::PolicyRules;
 use crate::validation::Document;
 use crate::{Arguments, FilterMode, Gates, PodTopologySpreadDefaults, Profile, Release};
 
-/// What entries are read for.
+/// The context of reading entries.
 pub(super) struct Context<'a> {
     /// The scheduler's release.
     pub release: Release,
@@ -24,7 +24,7 @@ pub(super) struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// What the release does otherwise than others.
+    /// The release's rules for Policies.
     fn rules(&self) -> PolicyRules {
         PolicyRules::of(self.release)
     }
@@ -37,7 +37,7 @@ pub(super) fn is_policy(value: &Value) -> bool {
     kind == "Policy" || kind.is_empty() && !other && ["predicates", "priorities", "extenders"].iter().any(|field| !value[*field].is_null())
 }
 
-/// Reads a Policy for a scheduler of this release. Unknown fields are passed over, as upstream passes them over.
+/// Reads a Policy for a scheduler of this release. Unknown fields are ignored, as upstream does.
 pub(super) fn read(value: &Value, release: Release, gates: &Gates) -> Result<SchedulerConfiguration, Vec<String>> {
     let document = Document::new(value);
     let context = Context { release, gates };
@@ -56,7 +56,7 @@ pub(super) fn read(value: &Value, release: Release, gates: &Gates) -> Result<Sch
     let defaults = Document::new(&defaults);
     let list = |name: &str| Some(document.field(name)).filter(|list| !list.is_absent()).unwrap_or_else(|| defaults.field(name));
     let (listed, scored) = (list("predicates"), list("priorities"));
-    // A list that is absent is an empty one, or stands for the default.
+    // An absent list is an empty one, or the default.
     if !listed.is_absent() || rules.absent_lists_are_empty() {
         match predicates::read(&listed, &context, &mut profile.unverifiable) {
             Ok(filters) => profile.filters = filters,
@@ -82,12 +82,12 @@ pub(super) fn read(value: &Value, release: Release, gates: &Gates) -> Result<Sch
     if wrong.is_empty() { Ok(SchedulerConfiguration { profiles: vec![profile], notes: Vec::new() }) } else { Err(wrong) }
 }
 
-/// Whether pods without constraints are spread, which may be done for SelectorSpreadPriority alone.
+/// Whether pods without constraints are spread, which may be done only for SelectorSpreadPriority.
 fn spreads(priorities: &Document<'_>) -> bool {
     priorities.elements().iter().any(|entry| matches!(entry.field("name").text(), "SelectorSpreadPriority" | "ServiceSpreadingPriority"))
 }
 
-/// What a required affinity term of an existing pod counts; 0 stands for the default. The reason against it.
+/// Reads the weight of a required affinity term of an existing pod; 0 is the default. Returns the error.
 fn symmetric_weight(document: &Document<'_>, arguments: &mut Arguments, rules: PolicyRules) -> Option<String> {
     let weight = document.field("hardPodAffinitySymmetricWeight").whole().filter(|weight| *weight != 0)?;
     if !(1..=100).contains(&weight) {
@@ -99,7 +99,7 @@ fn symmetric_weight(document: &Document<'_>, arguments: &mut Arguments, rules: P
     None
 }
 
-/// A configuration lives as long as the program: what it names is kept for good.
+/// A configuration lives as long as the program, so its names are leaked.
 fn kept(name: &str) -> &'static str {
     Box::leak(name.to_owned().into_boxed_str())
 }

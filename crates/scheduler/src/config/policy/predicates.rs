@@ -1,4 +1,4 @@
-//! The predicates of a Policy: found by name or made of an argument, in the order they run.
+//! The predicates of a Policy: registered names or custom arguments, in the order they run.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::legacy::{self, ArguedPredicate};
 use crate::validation::Document;
 use crate::{FilterEntry, Plugin, Unverifiable, registry as rules};
 
-/// An entry of the list: the name it runs under and its rule.
+/// An entry of the list: the name it runs under and its plugin.
 struct Entry {
     name: String,
     rule: Rule,
@@ -66,7 +66,7 @@ fn entry(document: &Document<'_>, context: &Context<'_>, unverifiable: &mut Vec<
             return Err(rules.not_one_argument("predicate", given, &name));
         }
     }
-    // A registered name is looked up before its argument, which then counts for nothing (`legacy_registry.go` ProcessPredicatePolicy).
+    // A registered name wins over its argument, which is then ignored (`legacy_registry.go` ProcessPredicatePolicy).
     if rules.has_legacy_registry() && registry::is_predicate(&name, context) {
         return Ok(Entry { name, rule: Rule::Named });
     }
@@ -89,7 +89,7 @@ fn entry(document: &Document<'_>, context: &Context<'_>, unverifiable: &mut Vec<
     Ok(Entry { name, rule: Rule::Named })
 }
 
-/// A name stands for one predicate, the last of that name; where they are plugins labels of several entries come together.
+/// A name has one predicate, the last of that name; where they are plugins, labels of several entries are merged.
 fn add(entry: Entry, entries: &mut Vec<Entry>, context: &Context<'_>) {
     let Some(known) = entries.iter_mut().find(|known| known.name == entry.name) else { return entries.push(entry) };
     let together = context.rules().entries_are_plugins();
@@ -114,7 +114,7 @@ fn rule(rule: Rule, name: &'static str) -> &'static dyn Plugin {
     }
 }
 
-/// Predicates as Filter plugins, GeneralPredicates four of them; one that comes twice is refused, or the first stands.
+/// Predicates as Filter plugins, GeneralPredicates as four; a duplicate is an error, or the first wins.
 fn as_plugins(entries: Vec<Entry>, context: &Context<'_>) -> Result<Vec<FilterEntry>, Vec<String>> {
     let mut filters: Vec<FilterEntry> = Vec::new();
     let mut wrong = Vec::new();

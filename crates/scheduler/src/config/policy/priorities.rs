@@ -1,4 +1,4 @@
-//! The priorities of a Policy: found by name or made of an argument, each with its weight.
+//! The priorities of a Policy: registered names or custom arguments, each with its weight.
 
 use std::sync::Arc;
 
@@ -22,11 +22,12 @@ enum Rule {
     Named,
     AntiAffinity(Vec<Arc<str>>),
     Label(Vec<(Arc<str>, bool)>),
-    /// `None`: the plugin's arguments say it.
+    /// `None`: the plugin's arguments have them.
     Ratio(Option<CapacityRatio>),
 }
 
-/// Reads the list. `extended`: whether there are extenders, so that no points need be made up; `arguments` are those of the profile's plugins.
+/// Reads the list. `extended`: whether there are extenders, so that a scheduler without scores is possible; `arguments` are those of the profile's
+/// plugins.
 pub(super) fn read(
     list: &Document<'_>,
     context: &Context<'_>,
@@ -60,7 +61,7 @@ pub(super) fn read(
     Ok(scores)
 }
 
-/// `None`: EqualPriority, which no plugin is.
+/// `None`: EqualPriority, which is not a plugin.
 fn entry(document: &Document<'_>, context: &Context<'_>, arguments: &mut Arguments) -> Result<Option<Entry>, String> {
     let rules = context.rules();
     let name = match document.field("name").text() {
@@ -81,7 +82,7 @@ fn entry(document: &Document<'_>, context: &Context<'_>, arguments: &mut Argumen
             return Err(rules.not_one_argument("priority", given, &name));
         }
     }
-    // As for predicates: the argument of a registered name counts for nothing.
+    // As for predicates: the argument of a registered name is ignored.
     if rules.has_legacy_registry() && registry::is_priority(&name, context) {
         return Ok(Some(Entry { name, rule: Rule::Named, weight }));
     }
@@ -108,8 +109,7 @@ fn entry(document: &Document<'_>, context: &Context<'_>, arguments: &mut Argumen
     Ok(Some(Entry { name, rule: Rule::Named, weight }))
 }
 
-/// A name stands for one priority, the last of that name; where they are plugins labels of several entries come together, and so do their
-/// weights.
+/// A name has one priority, the last of that name; where they are plugins, labels of several entries are merged, and so are their weights.
 fn add(entry: Entry, entries: &mut Vec<Entry>, context: &Context<'_>) {
     let Some(known) = entries.iter_mut().find(|known| known.name == entry.name) else { return entries.push(entry) };
     let rules = context.rules();
@@ -132,7 +132,7 @@ fn add(entry: Entry, entries: &mut Vec<Entry>, context: &Context<'_>) {
     }
 }
 
-/// Why the scheduler does not start: a plugin named as a priority, and no entry that brings its arguments.
+/// Why the scheduler does not start: a plugin named as a priority, and no entry with its arguments.
 fn lacks_arguments(entry: &Entry, context: &Context<'_>, arguments: &mut Arguments) -> Option<String> {
     let rules = context.rules();
     match (&entry.rule, entry.name.as_str()) {

@@ -1,4 +1,4 @@
-//! What upstream says of a Policy it does not take.
+//! Upstream's errors for an invalid Policy.
 //! Sources: `apis/config/validation/validation_legacy.go`, `factory.go` CreateFromConfig, since 1.18 `framework/plugins/legacy_registry.go`.
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use crate::release::PolicyRules;
 use crate::validation::Document;
 use crate::{Arguments, Profile, Release};
 
-/// What is wrong with it, before anything is made of it.
+/// Validation errors, before anything is made from the Policy.
 pub(super) fn check(document: &Document<'_>, context: &Context<'_>) -> Vec<String> {
     let rules = context.rules();
     let mut wrong = weights(document, rules);
@@ -29,7 +29,7 @@ pub(super) fn check(document: &Document<'_>, context: &Context<'_>) -> Vec<Strin
     wrong
 }
 
-/// The priorities of a kind are one plugin: of one weight, and of the ratio there is one only (`validateCustomPriorities`).
+/// The priorities of a kind are one plugin: with one weight, and RequestedToCapacityRatio once only (`validateCustomPriorities`).
 fn redeclared(document: &Document<'_>, rules: PolicyRules) -> Vec<String> {
     let (word, from) = rules.priority_words();
     let mut wrong = Vec::new();
@@ -69,8 +69,7 @@ fn weights(document: &Document<'_>, rules: PolicyRules) -> Vec<String> {
     .collect()
 }
 
-/// NodeLabel is one plugin with the labels of all entries, none of which may be wanted present and absent
-/// (`plugins/nodelabel/node_label.go`).
+/// NodeLabel is one plugin with the labels of all entries, none of which may be both required and forbidden (`plugins/nodelabel/node_label.go`).
 pub(super) fn label_conflicts(predicates: &Document<'_>, priorities: &Document<'_>, context: &Context<'_>) -> Option<String> {
     let rules = context.rules();
     if !rules.entries_are_plugins() {
@@ -98,18 +97,18 @@ pub(super) fn label_conflicts(predicates: &Document<'_>, priorities: &Document<'
     plugin_refused("NodeLabel", &args, &mut Profile::new(context.release, context.gates.clone()).arguments, context)
 }
 
-/// Reads the arguments of a plugin as a configuration's are read; why it is not made of them.
+/// Reads the arguments of a plugin as those of a configuration; returns why it is not created.
 pub(super) fn plugin_refused(plugin: &str, args: &Value, arguments: &mut Arguments, context: &Context<'_>) -> Option<String> {
     let reasons = arguments::read(plugin, &Document::new(args), &configured(context), arguments);
     arguments::not_made(plugin, &reasons, context.release)
 }
 
-/// What it is read for, as a configuration of these times.
+/// The context of a configuration of the same release.
 fn configured<'a>(context: &Context<'a>) -> config::Context<'a> {
     config::Context { version: ConfigVersion::V1Alpha2, release: context.release, gates: context.gates }
 }
 
-/// Why a plugin that is named without arguments is not made.
+/// Why a plugin named without arguments is not created.
 pub(super) fn got_nothing(plugin: &str, release: Release) -> Option<String> {
     arguments::not_made(plugin, &[format!("want args to be of type {plugin}Args, got <nil>")], release)
 }

@@ -72,7 +72,7 @@ const PRIORITIES: &[Registered] = &[
     gated("EvenPodsSpreadPriority", since(16), "EvenPodsSpread", true),
 ];
 
-/// Predicates that run whatever a Policy says.
+/// Predicates that run whatever a Policy lists.
 const MANDATORY: &[Registered] = &[
     gated("CheckNodeCondition", between(9, 16), "TaintNodesByCondition", false),
     gated("PodToleratesNodeTaints", between(9, 16), "TaintNodesByCondition", true),
@@ -81,7 +81,7 @@ const MANDATORY: &[Registered] = &[
     ungated("CheckNodeUnschedulable", since(17)),
 ];
 
-/// The order predicates run in from 1.10 on; one that is not named here never runs (`predicates.go` predicatesOrdering).
+/// The order of predicates from 1.10 on; one that is not listed here never runs (`predicates.go` predicatesOrdering).
 pub(super) const ORDER: &[&str] = &[
     "CheckNodeCondition",
     "CheckNodeUnschedulable",
@@ -109,8 +109,7 @@ pub(super) const ORDER: &[&str] = &[
     "MatchInterPodAffinity",
 ];
 
-/// The lists that stand for those a Policy leaves out (`plugins/legacy_registry.go`); before there was a registry, they were those of the
-/// default profile.
+/// The defaults of lists that a Policy omits (`plugins/legacy_registry.go`); before there was a registry, they were those of the default profile.
 pub(super) fn defaults(context: &Context<'_>) -> Value {
     let rules = context.rules();
     let spreads = rules.spreads_by_default() || context.gates.on("EvenPodsSpread");
@@ -156,7 +155,7 @@ pub(super) fn is_priority(name: &str, context: &Context<'_>) -> bool {
     holds(PRIORITIES, name, context)
 }
 
-/// The predicates that are always there.
+/// The mandatory predicates.
 pub(super) fn mandatory(context: &Context<'_>) -> impl Iterator<Item = &'static str> {
     MANDATORY.iter().filter(|entry| applies(entry, context)).map(|entry| entry.name)
 }

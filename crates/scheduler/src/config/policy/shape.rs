@@ -1,4 +1,4 @@
-//! The arguments of RequestedToCapacityRatio up to 1.17: the shape and the resources, checked as upstream checks them.
+//! The arguments of RequestedToCapacityRatio up to 1.17: the shape and the resources, validated as upstream does.
 //! Upstream: `priorities/requested_to_capacity_ratio.go` NewFunctionShape.
 
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use super::Context;
 use crate::legacy::CapacityRatio;
 use crate::validation::Document;
 
-/// Reads shape and resources; where none are named cpu and memory count alike.
+/// Reads shape and resources; where none are named, cpu and memory have equal weights.
 pub(super) fn read(argument: &Document<'_>, context: &Context<'_>) -> Result<CapacityRatio, String> {
     let number = |point: &Document<'_>, name: &str| point.field(name).whole().unwrap_or(0);
     let shape: Vec<(i64, i64)> =
@@ -23,7 +23,7 @@ pub(super) fn read(argument: &Document<'_>, context: &Context<'_>) -> Result<Cap
     Ok(CapacityRatio { shape, resources: if named.is_empty() { CapacityRatio::default().resources } else { named } })
 }
 
-/// `stretch`: what scores were multiplied by before upstream checks them.
+/// `stretch`: the factor of scores before upstream validates them.
 fn check(shape: &[(i64, i64)], stretch: i64) -> Result<(), String> {
     if shape.is_empty() {
         return Err("at least one point must be specified".to_owned());

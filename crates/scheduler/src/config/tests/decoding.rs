@@ -1,4 +1,4 @@
-//! What strict decoding says.
+//! Errors of strict decoding.
 
 use super::{beta, read, refused, v1};
 
@@ -57,7 +57,7 @@ fn decoding_is_strict() {
             "{place}decoding args for plugin InterPodAffinity: no kind \"FooArgs\" is registered for version \"kubescheduler.config.k8s.io/v1\" in scheme \"pkg/runtime/scheme.go:111\""
         )],
     );
-    // The arguments of plugins outside the tree may be anything.
+    // The arguments of out-of-tree plugins may be anything.
     assert!(read(&v1("profiles: [{pluginConfig: [{name: Homemade, args: {x: 1}}]}]"), 36).is_ok());
 }
 

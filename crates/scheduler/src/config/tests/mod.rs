@@ -1,4 +1,4 @@
-//! Configurations, good and bad, against what upstream makes of them.
+//! Valid and invalid configurations, compared with upstream.
 
 mod decoding;
 mod refusals;
@@ -13,7 +13,7 @@ fn read(yaml: &str, minor: u16) -> Result<SchedulerConfiguration, Vec<String>> {
     SchedulerConfiguration::parse(yaml, release, &Gates::new(release))
 }
 
-/// What the reasons that a profile cannot be made begin with, since 1.24.
+/// The prefix of the error that a profile cannot be created, since 1.24.
 const MADE: &str = "initializing profiles: creating profile for scheduler name default-scheduler: ";
 
 fn v1(rest: &str) -> String {
@@ -32,7 +32,7 @@ fn filters(profile: &Profile) -> Vec<&'static str> {
     profile.filters.iter().map(|entry| entry.name).collect()
 }
 
-/// What a file is refused for.
+/// Checks the errors of a file.
 fn refused(yaml: &str, minor: u16, reasons: &[&str]) {
     let found = read(yaml, minor).map(|_| ()).unwrap_err();
     assert_eq!(found, reasons, "{yaml}");

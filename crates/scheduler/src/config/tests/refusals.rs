@@ -1,4 +1,4 @@
-//! What validation and the making of profiles say.
+//! Errors of validation and of making profiles.
 
 use crate::Unverifiable;
 

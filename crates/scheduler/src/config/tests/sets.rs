@@ -1,4 +1,4 @@
-//! What sets of plugins and arguments come to.
+//! The profiles made from sets of plugins and arguments.
 
 use crate::{Gates, Profile, Release, SchedulerConfiguration, ScoringStrategy, Unverifiable};
 
