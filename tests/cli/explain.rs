@@ -177,7 +177,7 @@ fn recorded(capture: &str, pod: &str) -> String {
 fn pods_of_a_daemon_set_are_meant_for_one_node() {
     let printed = recorded("k136-story", "pod/lab/agent-4rtgr");
     assert!(printed.contains("lab/agent-4rtgr → node2") && printed.contains("the pod of DaemonSet agent for node2"), "{printed}");
-    assert!(printed.contains("not looked at: the pod names other nodes"), "{printed}");
+    assert!(printed.contains("not evaluated: the pod can run only on other nodes"), "{printed}");
     let printed = recorded("k120-story", "pod/lab/agent-2t9fc");
     assert!(
         printed.contains("the pod of DaemonSet agent for node4") && printed.contains("the node node4 wanted, it is node1"),

@@ -37,8 +37,8 @@ pub fn version_evidence(evidence: &VersionEvidence) -> String {
             let plural = if *nodes == 1 { "" } else { "s" };
             format!("{which} kubeletVersion ({version} on {nodes} node{plural})")
         }
-        VersionEvidence::RecordedMessages(words) => format!("words of recorded refusals (\"{words}\")"),
-        VersionEvidence::Assumed => "assumed: nothing in the data tells the version".to_owned(),
+        VersionEvidence::RecordedMessages(words) => format!("the words of recorded refusals (\"{words}\")"),
+        VersionEvidence::Assumed => "assumed: nothing in the data shows the version".to_owned(),
         VersionEvidence::NewestPatchAssumed(evidence) => format!("{}; its newest patch is assumed", version_evidence(evidence)),
     }
 }
@@ -49,40 +49,40 @@ fn sentences(caveat: &Caveat) -> Vec<String> {
         Caveat::Unread(objects) => return unread(objects),
         Caveat::NoAttempt(decided_by) => no_attempt(*decided_by).to_owned(),
         Caveat::OtherProfile { requested, applied } => {
-            format!("the pod asks for scheduler \"{requested}\", whose rules are not known: those of {applied} are a hypothesis")
+            format!("the pod's schedulerName is \"{requested}\", whose profile is not known: that of {applied} is applied as a hypothesis")
         }
         Caveat::UnknownRelease { release, applied } => {
-            format!("the rules of {applied} are applied to {release}, whose own are not known here")
+            format!("the rules of {applied} are applied to {release}, whose own rules ketcd does not know")
         }
         Caveat::OtherReleaseRecorded { applied, recorded } => {
-            format!("judged by the rules of {applied}, while the data speaks of {recorded}")
+            format!("evaluated by the rules of {applied}, while the data shows {recorded}")
         }
-        Caveat::EventOnly => "only an Event tells of this refusal: the pod was deleted or bound before it was written".to_owned(),
+        Caveat::EventOnly => "only an Event records this refusal: the pod was deleted or bound before its condition was written".to_owned(),
         Caveat::StateSeen { state, revision } => state_seen(*state, *revision),
         Caveat::UnknownFilters { nodes, missing } => {
-            format!("{} of the nodes that seem to fit are unknown to a filter: {missing}", nodes.len())
+            format!("a filter's verdict is unknown on {} of the nodes that seem to fit: {missing}", nodes.len())
         }
         Caveat::UnknownScore { plugin, missing } => format!("the score of {plugin} is unknown: {missing}"),
         Caveat::EndsWithError => "by these rules the attempt ends with an error".to_owned(),
         Caveat::DriverWait { nodes, every, reason } => driver_wait(nodes, *every, reason),
         Caveat::Group(caveat) => group_caveat(caveat),
         Caveat::WaitsOnPermit(waits) => {
-            format!("{waits}: which of the group's other pods are given nodes at the same time is not in etcd")
+            format!("{waits}: which other pods of the group get nodes at the same time is not in etcd")
         }
         Caveat::OneOfSeveralResources { nodes } => one_of_several(nodes),
         Caveat::ClaimUseForgotten { release, claim } => {
-            format!("{release} forgets that claim {claim} is used once it tried preemption on its user's node: the pod may have passed")
+            format!("{release} no longer counts claim {claim} as used after it tried preemption on its user's node: the filter may have passed")
         }
         Caveat::ClaimUseOvercounted { release, claim } => format!(
-            "{release} may take claim {claim} for used, as a pod that uses it was nominated to a node: the pod may have been refused"
+            "{release} may count claim {claim} as used, because a pod that uses it was nominated to a node: the filter may have refused"
         ),
         Caveat::OtherMessage => "the recorded message differs from the one these rules give for this state".to_owned(),
         Caveat::EqualMessages(messages) => equal_messages(messages),
         Caveat::Sampled { sample, failing, plugins } => sampled(*sample, failing.as_deref(), plugins),
         Caveat::Nominated(node) => {
-            format!("the pod was nominated to {node}, which fits: no other node was looked at and nothing scored")
+            format!("the pod was nominated to {node}, which fits: no other node was evaluated or scored")
         }
-        Caveat::ImageHistoryCompacted => "ImageLocality counts nodes by their history, part of which was compacted away".to_owned(),
+        Caveat::ImageHistoryCompacted => "ImageLocality counts nodes by their history, part of which was compacted".to_owned(),
         Caveat::UncertainScore { plugin, nodes } => uncertain_score(plugin, nodes),
         Caveat::NextBest(node) => next_best(node),
         Caveat::PreemptionSampled { kept, candidates } => preemption_sampled(*kept, *candidates),
@@ -94,10 +94,10 @@ fn sentences(caveat: &Caveat) -> Vec<String> {
 /// Why a pod without an attempt is evaluated all the same.
 fn no_attempt(decided_by: DecidedBy) -> &'static str {
     match decided_by {
-        DecidedBy::Kubelet => "it is a static pod: its kubelet runs it and no scheduler decided; judged as if it were to be placed now",
-        DecidedBy::Creator => "it was created with its node, so no scheduler decided; judged as if it were to be placed now",
+        DecidedBy::Kubelet => "it is a static pod: its kubelet runs it and no scheduler decided; evaluated as if it were to be scheduled now",
+        DecidedBy::Creator => "it was created with its node, so no scheduler decided; evaluated as if it were to be scheduled now",
         DecidedBy::Unreadable | DecidedBy::Scheduler => {
-            "when the pod was bound cannot be read: it is judged as if it were to be placed now"
+            "when the pod was bound cannot be read: it is evaluated as if it were to be scheduled now"
         }
     }
 }
@@ -105,15 +105,15 @@ fn no_attempt(decided_by: DecidedBy) -> &'static str {
 fn state_seen(state: StateSeen, revision: i64) -> String {
     match state {
         StateSeen::BeforeOwnWrites => format!(
-            "r{} is the first that the attempt itself wrote (volumes and claims bound, victims deleted, its nomination): it saw nothing later",
+            "r{} is the first revision that the attempt itself wrote (volumes and claims bound, victims deleted, its nomination): it saw no later one",
             revision + 1
         ),
         StateSeen::WithoutOwnWrites => {
-            "what the attempt itself wrote (volumes and claims bound, victims deleted, its nomination) was taken back".to_owned()
+            "evaluated without what the attempt itself wrote (volumes and claims bound, victims deleted, its nomination)".to_owned()
         }
-        StateSeen::AtItsTurn => format!("the pod was decided on at once: what others wrote after r{revision} came too late to be seen"),
+        StateSeen::AtItsTurn => format!("the pod was scheduled at once: the attempt cannot have seen what others wrote after r{revision}"),
         StateSeen::Earlier => {
-            format!("the recorded outcome does not follow from the revision before it; it was judged on r{revision}")
+            format!("the recorded outcome does not follow from the revision before it; it was evaluated on r{revision}")
         }
     }
 }
@@ -144,7 +144,7 @@ fn driver_wait(nodes: &[Arc<str>], every: bool, reason: &str) -> String {
 
 fn one_of_several(nodes: &[Arc<str>]) -> String {
     format!(
-        "on {} several extended resources are lacking, of which 1.17 names one, left to chance: the message may name another",
+        "several extended resources are missing on {}, of which 1.17 names one at random: the message may name another",
         first(nodes, 1)
     )
 }
@@ -159,53 +159,53 @@ fn first(nodes: &[Arc<str>], shown: usize) -> String {
 
 fn equal_messages(messages: &[String]) -> String {
     let more = if messages.len() > 1 { format!(" (and {} more)", messages.len() - 1) } else { String::new() };
-    format!("what the message says is left to chance; it may as well be{more}: {}", messages.first().map_or("", String::as_str))
+    format!("the message is one of several chosen at random; it may also be{more}: {}", messages.first().map_or("", String::as_str))
 }
 
 fn sampled(sample: Sample, failing: Option<&str>, plugins: &[&str]) -> String {
     let depends = match (failing, plugins) {
-        (Some(node), _) => format!(": the attempt fails only if it came to {node}"),
+        (Some(node), _) => format!(": the attempt fails only if it evaluated {node}"),
         (None, []) => "; no score depends on it".to_owned(),
-        (None, [one]) => format!("; the points of {one} depend on it"),
-        (None, [firsts @ .., last]) => format!("; the points of {} and {last} depend on it", firsts.join(", ")),
+        (None, [one]) => format!("; the score of {one} depends on it"),
+        (None, [firsts @ .., last]) => format!("; the scores of {} and {last} depend on it", firsts.join(", ")),
     };
     let Sample { of, fit, enough } = sample;
-    format!("of {of} nodes {fit} fit, and the scheduler stops after {enough} that do; which ones it looked at is not recorded{depends}")
+    format!("of {of} nodes {fit} fit, and the scheduler stops after {enough} that do; which ones it evaluated is not recorded{depends}")
 }
 
 fn uncertain_score(plugin: &str, nodes: &[Arc<str>]) -> String {
     format!(
-        "{plugin} of {} may be other than shown: image lists changed as the decision was made, or while a refused pod may have been retried in \
-         vain, and what the scheduler had counted by then is not in etcd",
+        "the score of {plugin} on {} may differ: image lists changed as the decision was made, or while a refused pod may have been retried without \
+         success, and what the scheduler had counted by then is not in etcd",
         first(nodes, NAMED)
     )
 }
 
 fn next_best(node: &str) -> String {
     format!(
-        "{node} may be what a pod like this one left as its next best less than half a second before: such a node is taken without a look at \
-         others (OpportunisticBatching), and whether it was so is not in etcd"
+        "{node} may have been the next best node of a pod with the same signature less than half a second before: such a node is taken without \
+         evaluating others (OpportunisticBatching), and whether it was is not in etcd"
     )
 }
 
 fn preemption_sampled(kept: usize, candidates: usize) -> String {
     format!(
-        "preemption stops at {kept} of the {candidates} nodes it could make room on, from a start drawn by chance: which ones is not recorded, \
+        "preemption stops at {kept} of the {candidates} nodes it could make room on, from a random start: which ones is not recorded, \
          and the node picked depends on it"
     )
 }
 
 fn equal_victims(nodes: &[Arc<str>]) -> String {
     format!(
-        "on {} other pods of the same importance may have to go: that depends on their order in the scheduler's cache",
+        "on {} other pods of the same importance may be the victims: that depends on their order in the scheduler's cache",
         nodes.join(", ")
     )
 }
 
 fn budget_order(nodes: &[Arc<str>]) -> String {
     format!(
-        "on {} the victims depend on the order in which the disruption budgets of one pod, or the pods of one group, are taken, which is left \
-         to chance: others may have to go, and another node may be picked",
+        "on {} the victims depend on the order of the disruption budgets of one pod, or of the pods of one group, which is \
+         random: others may be the victims, and another node may be picked",
         nodes.join(", ")
     )
 }

@@ -41,16 +41,16 @@ pub(super) fn write(explanation: &Explanation, all: bool, width: usize, out: &mu
 
 fn title(cycle: &GroupCycle) -> String {
     let what = match cycle.min_count {
-        Some(least) => format!("gang {} of {}, {} placed before", cycle.name, count(least, "pod"), cycle.scheduled),
+        Some(least) => format!("gang {} of {}, {} bound before", cycle.name, count(least, "pod"), cycle.scheduled),
         None => format!("group {}", cycle.name),
     };
     let tried = count(cycle.order.len(), "pod");
     let became = match cycle.outcome {
         GroupOutcome::Scheduled => "fits",
         GroupOutcome::Unschedulable => "does not fit",
-        GroupOutcome::WaitsForPreemption => "waits for its victims to go",
+        GroupOutcome::WaitsForPreemption => "waits for its victims to terminate",
         GroupOutcome::Error => "its cycle ends with an error",
-        GroupOutcome::Unknown => "its cycle is not known",
+        GroupOutcome::Unknown => "the result of its cycle is not known",
     };
     format!("{what}, {tried} tried together: {became}")
 }

@@ -8,44 +8,44 @@ pub(super) fn group_caveat(caveat: &GroupCaveat) -> String {
     let full_name = |(namespace, name): &PodKey| format!("{namespace}/{name}");
     match caveat {
         GroupCaveat::KeptAside { error } => {
-            format!("the scheduler keeps the pod aside ({error}): here it is judged as if it were alone")
+            format!("the scheduler does not try the pod yet ({error}): it is evaluated as if it had no group")
         }
         GroupCaveat::PreemptionNotTried { victims, nodes } => format!(
-            "whether preemption would make room for the group was not looked into: {victims} possible victims on {nodes} nodes are too many to try"
+            "whether preemption would make room for the group was not computed: {victims} possible victims on {nodes} nodes are too many to try"
         ),
         GroupCaveat::MemberTied { pod, node, tied } => {
             let more = if tied.len() > 1 { format!(" and {} more", tied.len() - 1) } else { String::new() };
             let (pod, first) = (full_name(pod), tied.first().map_or("", |first| &**first));
             format!(
-                "of its group {pod} could have gone to {first}{more} as well as to {node}: one is drawn by chance, and what comes after depends on it"
+                "{pod} of its group could have got {first}{more} as well as {node}: one is chosen at random, and the pods after it depend on it"
             )
         }
         GroupCaveat::MemberUncertain { pod, doubt } => {
-            format!("where {} of its group goes is uncertain: {}", full_name(pod), placement_doubt(doubt))
+            format!("the node of {} of its group is uncertain: {}", full_name(pod), placement_doubt(doubt))
         }
         GroupCaveat::PlacementTied { chosen, tied } => {
-            format!("placement {} is as good as {chosen}: one is drawn by chance", tied.first().map_or("", |first| &**first))
+            format!("placement {} is as good as {chosen}: one is chosen at random", tied.first().map_or("", |first| &**first))
         }
-        GroupCaveat::MismatchDrawn => "which of the pods that differ from their group is told is drawn by chance".to_owned(),
+        GroupCaveat::MismatchDrawn => "several pods differ from their group; which one is reported is random".to_owned(),
         GroupCaveat::VictimsDrawn => {
-            "other pods may have to go for the group: that depends on what the scheduler draws by chance".to_owned()
+            "other pods may be the group's victims: the scheduler's choice is random".to_owned()
         }
-        GroupCaveat::ErrorDrawn => "which node or pod the error names is drawn by chance".to_owned(),
+        GroupCaveat::ErrorDrawn => "which node or pod the error names is random".to_owned(),
         GroupCaveat::TriedTogether { pods, composite, order } => tried_together(*pods, composite.as_deref(), *order),
         GroupCaveat::HeldBack(gated) => {
             let Some((name, plugin)) = gated.first() else { return String::new() };
             let more = if gated.len() > 1 { format!("and {} more are", gated.len() - 1) } else { "is".to_owned() };
-            format!("{name} of its group {more} kept out of the queue by {plugin}: since 1.37 the others are not tried before that ends")
+            format!("{name} of its group {more} kept out of the queue by {plugin}: since 1.37 the others are not tried until it enters")
         }
         GroupCaveat::PlacementReported { name, tried } => {
-            format!("the scheduler reports the first of {tried} placements it tries, in an order drawn by chance: here {name}")
+            format!("the scheduler reports the first of {tried} placements it tries, in random order: here {name}")
         }
     }
 }
 
 fn placement_doubt(doubt: &PlacementDoubt) -> String {
     match doubt {
-        PlacementDoubt::VolumesDrawn => "which of several volumes its claims get is drawn by chance".to_owned(),
+        PlacementDoubt::VolumesDrawn => "which of several volumes its claims get is random".to_owned(),
         PlacementDoubt::Filter { node, missing } => format!("{node}: {missing}"),
         PlacementDoubt::Score { plugin, missing } => format!("the score of {plugin} is unknown: {missing}"),
     }
@@ -54,7 +54,7 @@ fn placement_doubt(doubt: &PlacementDoubt) -> String {
 fn tried_together(pods: usize, composite: Option<&str>, order: bool) -> String {
     let whose = composite.map_or_else(|| format!("group's {pods} pods"), |name| format!("{pods} pods of {name}"));
     let order = if order {
-        "; the order of pods of one priority is the scheduler's alone: here those refused before come first, then the older, then by name"
+        "; the order of pods of one priority is not in etcd: here those refused before come first, then the older, then by name"
     } else {
         ""
     };

@@ -76,12 +76,12 @@ pub(super) fn remedies(explanation: &Explanation, all: bool, width: usize, out: 
     }
     if help.searched < help.of {
         let line =
-            format!("looked for on the {} of {} nodes that seem to want the fewest changes", grouped(help.searched), grouped(help.of));
+            format!("searched on the {} of {} nodes that seem to need the fewest changes", grouped(help.searched), grouped(help.of));
         hanging("  ", &line, 2, width, FAINT, out)?;
     }
     if !help.cut.is_empty() {
         let line = format!(
-            "the search was cut short on {}: less may be enough there",
+            "the search was cut short on {}: fewer changes may suffice there",
             names(help.cut.iter().map(|node| &**node), NODES, width / 2)
         );
         hanging("  ", &line, 2, width, FAINT, out)?;
@@ -110,7 +110,7 @@ fn nothing(explanation: &Explanation, shown: usize, width: usize, out: &mut dyn 
     }
     let more = alike.len().saturating_sub(shown);
     if more > 0 {
-        writeln!(out, "  {}", paint(FAINT, format!("… and {} reasons more (-o wide has them)", grouped(more))))?;
+        writeln!(out, "  {}", paint(FAINT, format!("… and {} more reasons (-o wide has them)", grouped(more))))?;
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ pub(super) fn write(explanation: &Explanation, node: &NodeJudgement, width: usiz
     let judgement = &explanation.judgement;
     let first = node.first_refusal().map(|(at, _)| at);
     let answer = match first {
-        _ if node.absent && judgement.whole_pod.is_none() => paint(REMOVED, "is not looked at: the pod names other nodes".to_owned()),
+        _ if node.absent && judgement.whole_pod.is_none() => paint(REMOVED, "is not evaluated: the pod can run only on other nodes".to_owned()),
         Some(at) => paint(REMOVED, format!("does not fit: {} refuses", judgement.filters[at])),
         None if node.fits() && judgement.whole_pod.is_none() => paint(ADDED, "fits".to_owned()),
         None => paint(REMOVED, "does not fit".to_owned()),
@@ -28,7 +28,7 @@ pub(super) fn write(explanation: &Explanation, node: &NodeJudgement, width: usiz
     let idle: Vec<&str> =
         judgement.filters.iter().zip(&node.verdicts).filter(|(_, verdict)| **verdict == Verdict::Skip).map(|(plugin, _)| *plugin).collect();
     if !idle.is_empty() {
-        hanging("  ", &format!("not run, as the pod asks for nothing they check: {}", idle.join(", ")), 4, width, FAINT, out)?;
+        hanging("  ", &format!("skipped, as the pod has nothing they check: {}", idle.join(", ")), 4, width, FAINT, out)?;
     }
     let place = |scores: &Scores| scores.nodes.iter().position(|name| *name == node.name);
     match judgement.scores.as_ref().and_then(|scores| Some((scores, place(scores)?))) {

@@ -87,7 +87,7 @@ fn filters(explanation: &Explanation) -> Vec<Filter<'_>> {
     let mut found: HashMap<usize, HashMap<String, Vec<&NodeJudgement>>> = HashMap::new();
     for node in judgement.nodes.iter().filter(|node| !node.fits()) {
         let (at, reasons) = match node.first_refusal() {
-            _ if node.absent && judgement.whole_pod.is_none() => (absent, "not looked at: the pod names other nodes".to_owned()),
+            _ if node.absent && judgement.whole_pod.is_none() => (absent, "not evaluated: the pod can run only on other nodes".to_owned()),
             Some((at, refusal)) => (at, refusal.reasons.join(", ")),
             None => continue,
         };

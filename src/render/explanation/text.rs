@@ -79,25 +79,25 @@ fn headline(explanation: &Explanation, clock: Option<&Clock>, all: bool, width: 
     let pod = visible(&attempt.pod.full_name()).into_owned();
     let scheduler = format!("{} {}", explanation.scheduler_name, explanation.version.release);
     let at = format!("r{}", attempt.revision);
-    let judged = if explanation.evaluated_revision == attempt.revision {
+    let evaluated = if explanation.evaluated_revision == attempt.revision {
         String::new()
     } else {
-        format!("; judged on r{}", explanation.evaluated_revision)
+        format!("; evaluated on r{}", explanation.evaluated_revision)
     };
     let (subject, context) = match attempt.outcome {
         Outcome::Scheduled => {
             let node = visible(attempt.node.as_deref().unwrap_or_default());
-            let bound = if judged.is_empty() {
-                format!("runs there as of {at}; judged by {scheduler}")
+            let bound = if evaluated.is_empty() {
+                format!("runs there as of {at}; evaluated by the rules of {scheduler}")
             } else {
-                format!("bound at {at} by {scheduler}{judged}")
+                format!("bound at {at} by {scheduler}{evaluated}")
             };
             (format!("{pod} → {node}"), bound)
         }
         Outcome::Unschedulable => {
-            (format!("{pod} → nowhere"), format!("refused at {at} by {scheduler}{judged}{}", since(explanation, clock)))
+            (format!("{pod} → nowhere"), format!("refused at {at} by {scheduler}{evaluated}{}", since(explanation, clock)))
         }
-        Outcome::Pending => (format!("{pod} waits"), format!("judged on {at} by {scheduler}")),
+        Outcome::Pending => (format!("{pod} waits"), format!("evaluated on {at} by the rules of {scheduler}")),
         Outcome::Gated => (format!("{pod} is gated"), format!("as of {at}")),
     };
     let context = visible(&format!("{context}{}", meant(explanation))).into_owned();

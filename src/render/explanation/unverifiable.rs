@@ -7,24 +7,24 @@ pub(super) fn unverifiable(of: &Unverifiable) -> String {
     match of {
         Unverifiable::Extender { url, filters, prioritizes } => {
             let does = match (filters, prioritizes) {
-                (true, true) => "refuse nodes and add points",
+                (true, true) => "refuse and score nodes",
                 (true, false) => "refuse nodes",
                 (false, true) => "add points",
                 (false, false) => "take part in binding or preemption",
             };
-            format!("The extender {url} may {does}; what it answered is not in etcd.")
+            format!("The extender {url} may {does}; its answers are not in etcd.")
         }
         Unverifiable::ExtenderFiles { url, files } => {
             let files = files.join(", ");
-            format!("The extender {url} reads {files} when kube-scheduler starts, which fails without; whether it could is not in etcd.")
+            format!("The extender {url} reads {files} when kube-scheduler starts, which fails without them; whether it could is not in etcd.")
         }
-        Unverifiable::OutOfTreePlugin(name) => format!("The plugin {name} is not of Kubernetes' tree; what it says is not in etcd."),
+        Unverifiable::OutOfTreePlugin(name) => format!("The plugin {name} is not in-tree; its results are not in etcd."),
         Unverifiable::UnknownPlugin(name) => format!("ketcd has no rule for the plugin {name}."),
         Unverifiable::ScoreRunsTwice { plugin, release } => {
-            format!("The score of {plugin} runs twice, by a fault of kube-scheduler {release}; it is counted once here.")
+            format!("The score of {plugin} runs twice, because of a bug in kube-scheduler {release}; it is counted once here.")
         }
         Unverifiable::NegativeWeight(release) => format!(
-            "A weight is below zero: by the order of a Go map, kube-scheduler {release} starts or refuses (total score of Score plugins could overflow)."
+            "A weight is negative: kube-scheduler {release} starts or not depending on the order of a Go map (total score of Score plugins could overflow)."
         ),
         Unverifiable::ScoreWithoutPreScore(name) => {
             format!("The plugin {name} scores but its PreScore is disabled: upstream fails, or decides without it.")

@@ -269,7 +269,7 @@ function events(body) {
 function scheduling(body) {
   for (const decision of view.open.details.decisions) {
     const { attempt } = decision, when = attempt.time ? attempt.time.slice(11, 23) : "undated";
-    body.append(el("h3", {}, `${when}  ${attempt.node ? `→ ${attempt.node}` : attempt.outcome}`), el("p", {}, `by ${decision.profile.schedulerName} ${decision.profile.version}, judged on r${attempt.evaluatedRevision}: ${decision.verdict}`));
+    body.append(el("h3", {}, `${when}  ${attempt.node ? `→ ${attempt.node}` : attempt.outcome}`), el("p", {}, `by ${decision.profile.schedulerName} ${decision.profile.version}, evaluated on r${attempt.evaluatedRevision}: ${decision.verdict}`));
     if (decision.message) body.append(el("p", { class: "warn" }, decision.message));
     body.append(matrix(decision));
     for (const caveat of decision.caveats) body.append(el("p", { class: "sub" }, caveat));
