@@ -2,7 +2,7 @@
 
 use crate::cluster::NodeInfo;
 
-use crate::framework::{Candidate, Cycle, Fact, Verdict};
+use crate::framework::{Candidate, Cycle, Fact, PodCheck, Verdict};
 
 /// What the filter at a place of the profile compared on a node. Where pods nominated to the node are what it refuses for, they are
 /// thought to be there.
@@ -17,8 +17,7 @@ pub fn compared(cycle: &Cycle, node: &NodeInfo, at: usize, verdict: &Verdict) ->
     }
     let mut with = node.clone();
     added.iter().for_each(|pod| with.add_pod(pod.clone(), cycle.state.rules()));
-    let names: Vec<String> = added.iter().map(|pod| pod.full_name()).collect();
-    let mut facts = vec![Fact::holding(format!("nominated to it, and counted as if there: {}", names.join(", ")))];
+    let mut facts = vec![Fact::holding(PodCheck::Nominated(added.iter().map(|pod| pod.key()).collect()))];
     facts.extend(of_filter(cycle, &Candidate { node: &with, added, removed: &[], returned: &[] }, at, verdict));
     facts
 }

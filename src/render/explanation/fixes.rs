@@ -5,12 +5,14 @@ use std::sync::Arc;
 use ketcd_scheduler::cluster::Taint;
 use ketcd_scheduler::{Fix, MOST_CHANGES, Obstacle, VolumeRequest};
 
+use super::words::is_in_bytes;
+
 /// A change as a person would say it; `node`: the node's name.
 pub(super) fn fix(fix: &Fix, node: &str) -> String {
     match fix {
         Fix::Uncordon => format!("uncordon {node}"),
-        Fix::Tolerate(taint) => format!("tolerate taint {}", written(taint)),
-        Fix::RemoveTaint(taint) => format!("remove taint {} from {node}", written(taint)),
+        Fix::Tolerate(taint) => format!("tolerate taint {}", key_value_effect(taint)),
+        Fix::RemoveTaint(taint) => format!("remove taint {} from {node}", key_value_effect(taint)),
         Fix::LowerRequest { resource, by } => format!("lower requests.{resource} by {}", exact(resource, *by)),
         Fix::AddLabel { key, value } => format!("add label {key}={value} to {node}"),
         Fix::RemoveLabel { key } => format!("remove label {key} from {node}"),
@@ -80,7 +82,8 @@ fn volume(request: &VolumeRequest) -> String {
     format!("a PersistentVolume{}{}", of("", &request.size), of("class ", &request.class))
 }
 
-fn written(taint: &Taint) -> String {
+/// A taint as kubectl takes it: `key=value:effect`.
+pub(super) fn key_value_effect(taint: &Taint) -> String {
     let value = if taint.value.is_empty() { String::new() } else { format!("={}", taint.value) };
     format!("{}{value}:{}", taint.key, taint.effect)
 }
@@ -88,11 +91,10 @@ fn written(taint: &Taint) -> String {
 /// An amount to the last digit, so that the change is enough.
 fn exact(resource: &str, value: i64) -> String {
     const UNITS: [(&str, i64); 3] = [("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10)];
-    let in_bytes = matches!(resource, "memory" | "ephemeral-storage") || resource.starts_with("hugepages-");
     match resource {
         "cpu" if value % 1000 == 0 => (value / 1000).to_string(),
         "cpu" => format!("{value}m"),
-        _ if in_bytes => UNITS
+        _ if is_in_bytes(resource) => UNITS
             .iter()
             .find(|(_, unit)| value % unit == 0)
             .map_or_else(|| value.to_string(), |(suffix, unit)| format!("{}{suffix}", value / unit)),

@@ -1,6 +1,7 @@
 //! Explanations of scheduling decisions: as JSON for scripts, as text for people.
 
 mod caveats;
+mod facts;
 mod fixes;
 mod group;
 mod group_caveats;

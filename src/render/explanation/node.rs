@@ -3,8 +3,9 @@
 use std::io::{self, Write};
 
 use crate::render::style::{ADDED, FAINT, PLAIN, REMOVED, STRONG, WARNING, paint};
-use ketcd_scheduler::{Explanation, Fact, NodeJudgement, Scores, Verdict};
+use ketcd_scheduler::{Explanation, NodeJudgement, Scores, Verdict};
 
+use super::facts;
 use super::words::hanging;
 
 /// Writes it.
@@ -59,7 +60,7 @@ fn filter(
         Verdict::Error(error) => ("✗", REMOVED, Some(format!("error: {error}{reached}"))),
     };
     let evidence = explanation.evidence.iter().filter(|evidence| evidence.node == node.name && evidence.plugin == plugin);
-    let mut facts = evidence.flat_map(|evidence| &evidence.facts);
+    let mut checked = evidence.flat_map(|evidence| &evidence.facts);
     let lead = format!("  {} {plugin:<longest$}  ", paint(style, mark));
     // The lead's own columns, without its colours.
     let first = |text: &str, style, out: &mut dyn Write| -> io::Result<()> {
@@ -70,11 +71,11 @@ fn filter(
     // A filter that passes says what it compared in place of a verdict.
     match &said {
         Some(said) => first(said, style, out)?,
-        None => first(&facts.next().map_or("passes".to_owned(), Fact::whole), FAINT, out)?,
+        None => first(&checked.next().map_or("passes".to_owned(), facts::whole), FAINT, out)?,
     }
-    for fact in facts {
+    for fact in checked {
         let style = if fact.holds { FAINT } else { PLAIN };
-        hanging(&" ".repeat(indent), &fact.whole(), indent + 2, width, style, out)?;
+        hanging(&" ".repeat(indent), &facts::whole(fact), indent + 2, width, style, out)?;
     }
     Ok(())
 }

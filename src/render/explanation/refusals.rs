@@ -7,6 +7,7 @@ use crate::render::style::{FAINT, PLAIN, REMOVED, STRONG, paint};
 use crate::render::value::columns;
 use ketcd_scheduler::{Explanation, Fact, NodeJudgement};
 
+use super::facts;
 use super::words::{fold, grouped, hanging, names};
 
 /// Nodes that the same filter refuses for the same reasons.
@@ -134,8 +135,8 @@ fn details(
     nodes.sort_by_key(|node| (node.distance(), &node.name));
     let mut alike: Vec<(String, Vec<&str>)> = Vec::new();
     for node in nodes {
-        let facts = told.get(&(&*node.name, plugin)).copied().unwrap_or_default();
-        let against: Vec<&str> = facts.iter().filter(|fact| !fact.holds).map(|fact| fact.text.as_str()).collect();
+        let checked = told.get(&(&*node.name, plugin)).copied().unwrap_or_default();
+        let against: Vec<String> = checked.iter().filter(|fact| !fact.holds).map(facts::text).collect();
         let text = against.join("; ");
         match alike.iter_mut().find(|(known, _)| *known == text) {
             Some((_, names)) => names.push(&node.name),

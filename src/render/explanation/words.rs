@@ -42,6 +42,11 @@ pub(super) fn names<'a>(all: impl ExactSizeIterator<Item = &'a str>, shown: usiz
     if more > 0 { format!("{told} and {} more", grouped(more)) } else { told }
 }
 
+/// Whether a resource is counted in bytes.
+pub(super) fn is_in_bytes(resource: &str) -> bool {
+    matches!(resource, "memory" | "ephemeral-storage") || resource.starts_with("hugepages-")
+}
+
 /// Breaks a text between words so that no line is longer than `width` columns; a word that is longer is cut. What data could do to a
 /// terminal is escaped.
 pub(super) fn fold(text: &str, width: usize) -> Vec<String> {

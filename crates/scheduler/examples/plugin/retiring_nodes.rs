@@ -1,5 +1,6 @@
 //! RetiringNodes: a node with the label `example.com/retiring` takes no new pods. Whole in this file: what it checks, compares and needs.
 
+use ketcd_scheduler::cluster::{Operator, Requirement};
 use ketcd_scheduler::{Candidate, Cycle, Fact, Fix, Need, Plugin, PreFilter, Verdict};
 
 /// The label that keeps pods off a node, whatever its value.
@@ -34,9 +35,9 @@ Differs from upstream
         ))
     }
 
-    fn compared(&self, _cycle: &Cycle, _node: &Candidate, verdict: &Verdict) -> Vec<Fact> {
-        let is = if verdict.passes() { "absent" } else { "there" };
-        vec![Fact::new(verdict.passes(), format!("label {RETIRING} is {is}"))]
+    fn compared(&self, _cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
+        let absent = Requirement { key: RETIRING.into(), operator: Operator::DoesNotExist, values: Vec::new() };
+        vec![Fact::label(absent, &node.labels)]
     }
 
     fn needs(&self, _cycle: &Cycle, _node: &Candidate) -> Vec<Need> {

@@ -11,7 +11,7 @@ use ketcd_kube::{LabelSet, Operator, is_label_key, is_label_value};
 use super::{Interner, Labels};
 
 /// One condition on one label.
-pub(crate) type Requirement = ketcd_kube::Requirement<Arc<str>>;
+pub type Requirement = ketcd_kube::Requirement<Arc<str>>;
 
 /// A label selector.
 pub(crate) type Selector = ketcd_kube::LabelSelector<Arc<str>>;

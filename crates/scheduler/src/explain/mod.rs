@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::cluster::{ObjectKey, PodInfo, UndoLog, WatchedKind};
 use crate::devices::{self, RecordedDevices};
 use crate::explanation::{Agreement, Attempt, Caveat, DecidedBy, Depth, Evidence, Explanation, Help, Outcome, StateSeen};
-use crate::framework::{Cycle, Fact};
-use crate::plugins::dynamic_resources::by_request;
+use crate::framework::{Cycle, DeviceCheck, Fact};
+use crate::plugins::dynamic_resources::allocated_devices;
 use crate::preemption::{kept, victims};
 use crate::remedies::help;
 use crate::replay::agreement::{may_be_next_best, rests_on_doubt};
@@ -47,7 +47,7 @@ impl Replay {
         explanation.recorded_devices = devices::recorded(&attempt.pod, attempt.node.as_deref(), since, &explanation.devices);
         let there = |evidence: &&mut Evidence| evidence.plugin == "DynamicResources" && Some(&evidence.node) == attempt.node.as_ref();
         if let Some(compared) = explanation.evidence.iter_mut().find(there) {
-            compared.facts.extend(explanation.recorded_devices.iter().map(seen));
+            compared.facts.extend(explanation.recorded_devices.iter().map(recorded));
         }
         self.conclude(&attempt);
         explanation

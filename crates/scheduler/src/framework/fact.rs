@@ -1,34 +1,44 @@
-//! One thing a filter compared, in words.
+//! One thing a filter checked on a node, and whether it lets the pod pass.
 
-/// One thing a filter compared.
+use std::borrow::Cow;
+
+use crate::cluster::{Labels, Requirement};
+
+use super::check::{FilterCheck, LabelCheck, WantedLabel};
+
+/// One thing a filter checked. Two are equal where the same was checked with the same result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fact {
-    /// Whether it speaks for the node.
+    /// Whether it lets the pod pass.
     pub holds: bool,
-    /// What was compared, a fragment without a full stop.
-    pub text: String,
-    /// Who is behind the numbers, where that is known: `by shop/web-0 2, shop/web-1 500m`.
-    pub who: String,
+    /// What was checked.
+    pub check: FilterCheck,
 }
 
 impl Fact {
-    /// A fact that speaks for the node where `holds`.
-    pub fn new(holds: bool, text: String) -> Self {
-        Self { holds, text, who: String::new() }
+    /// A check that lets the pod pass where `holds`.
+    pub fn new(holds: bool, check: impl Into<FilterCheck>) -> Self {
+        Self { holds, check: check.into() }
     }
 
-    /// The fact with who is behind it.
-    pub fn whole(&self) -> String {
-        if self.who.is_empty() { self.text.clone() } else { format!("{} ({})", self.text, self.who) }
+    /// A check that lets the pod pass.
+    pub fn holding(check: impl Into<FilterCheck>) -> Self {
+        Self::new(true, check)
     }
 
-    /// A fact that speaks for the node.
-    pub fn holding(text: String) -> Self {
-        Self::new(true, text)
+    /// A check that does not.
+    pub fn refusing(check: impl Into<FilterCheck>) -> Self {
+        Self::new(false, check)
     }
 
-    /// A fact that speaks against it.
-    pub fn refusing(text: String) -> Self {
-        Self::new(false, text)
+    /// A requirement on a label of the node.
+    pub fn label(wanted: Requirement, labels: &Labels) -> Self {
+        let label = WantedLabel::of(wanted, labels);
+        Self::new(label.holds(), LabelCheck::Wanted(label))
+    }
+
+    /// What upstream itself says against the node.
+    pub(crate) fn upstream(reason: impl Into<Cow<'static, str>>) -> Self {
+        Self::refusing(FilterCheck::Upstream(vec![reason.into()]))
     }
 }

@@ -1,6 +1,7 @@
 //! What plugins and the code that runs them share, named as in upstream's `framework` package: the plugin's interface, the cycle passed to it, the
 //! profile that lists it, and the judgement. It knows no single plugin.
 
+mod check;
 mod cycle;
 mod fact;
 mod fix;
@@ -18,6 +19,10 @@ mod shape;
 mod unverifiable;
 mod verdict;
 
+pub use check::{
+    AllocatedDevice, ClassRequest, CountedVolume, DeviceCheck, FilterCheck, FoundPod, LabelCheck, NodeCheck, PodCheck, ResourceCheck,
+    SelectedNamespaces, SelectedPods, SpreadCheck, TermCheck, TopologyDomain, VolumeCheck, WantedLabel,
+};
 pub use cycle::Cycle;
 pub use fact::Fact;
 pub(crate) use fix::is_free_label;

@@ -30,7 +30,6 @@ pub(crate) mod volume_binding;
 mod volume_limits;
 pub(crate) mod volume_restrictions;
 pub(crate) mod volume_zone;
-mod wording;
 mod workload_selector;
 
 pub(crate) use node_affinity::named_nodes;

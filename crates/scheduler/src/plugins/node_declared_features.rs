@@ -2,7 +2,7 @@
 
 use crate::cluster::PodSpec;
 use crate::framework::WithoutState;
-use crate::framework::{Candidate, Fact, Need, Obstacle};
+use crate::framework::{Candidate, Fact, Need, NodeCheck, Obstacle};
 use crate::release::Rules;
 use crate::{Cycle, Plugin, PreFilter, Verdict};
 
@@ -54,11 +54,9 @@ Differs from upstream
     }
 
     fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
-        let told = needed(&cycle.pod.spec, &cycle.profile.rules).into_iter().map(|feature| {
-            let declared = node.declared_features.iter().any(|declared| &**declared == feature);
-            Fact::new(declared, format!("feature {feature} is {}", if declared { "declared" } else { "not declared" }))
-        });
-        told.collect()
+        let declared = |feature: &str| node.declared_features.iter().any(|declared| &**declared == feature);
+        let needed = needed(&cycle.pod.spec, &cycle.profile.rules).into_iter();
+        needed.map(|feature| Fact::new(declared(feature), NodeCheck::DeclaredFeature(feature))).collect()
     }
 
     fn needs(&self, _cycle: &Cycle, _node: &Candidate) -> Vec<Need> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::framework::{Candidate, Fact, Need, Obstacle};
+use crate::framework::{Candidate, Fact, Need, NodeCheck, Obstacle};
 use crate::{Cycle, Filter, Plugin, PreFilter, Verdict};
 
 /// Upstream: `plugins/nodename/node_name.go`; up to 1.16 the predicate HostName.
@@ -43,10 +43,8 @@ Differs from upstream
     }
 
     fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
-        vec![match &cycle.pod.node_name {
-            None => Fact::holding("the pod names no node".to_owned()),
-            Some(wanted) => Fact::new(*wanted == node.name, format!("the pod names node {wanted}")),
-        }]
+        let wanted = cycle.pod.node_name.clone();
+        vec![Fact::new(wanted.as_ref().is_none_or(|wanted| *wanted == node.name), NodeCheck::Name(wanted))]
     }
 
     fn needs_of_unnamed(&self, _cycle: &Cycle) -> Vec<Need> {

@@ -2,7 +2,7 @@
 
 use crate::cluster::{HostPort, host_ports};
 use crate::framework::WithoutState;
-use crate::framework::{Candidate, Fact, Fix, Need};
+use crate::framework::{Candidate, Fact, Fix, Need, NodeCheck};
 use crate::release::Rules;
 use crate::{Cycle, Plugin, PreFilter, Verdict};
 
@@ -76,17 +76,13 @@ pub(crate) fn conflicts(wanted: &HostPort, used: &HostPort) -> bool {
     wanted.port == used.port && wanted.protocol == used.protocol && (any(wanted) || any(used) || wanted.ip == used.ip)
 }
 
-/// Each host port the pod wants, and whose it is.
+/// Each host port the pod wants, and who uses it.
 fn ports(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
-    let told = wanted(cycle).into_iter().map(|wanted| {
-        let address = if matches!(&*wanted.ip, "" | "0.0.0.0") { String::new() } else { format!(" of {}", wanted.ip) };
-        let port = format!("port {}/{}{address}", wanted.port, wanted.protocol);
+    let of_port = |wanted: &HostPort| {
         let mut used = node.used_ports(cycle.profile.rules.sidecar_ports);
-        match used.find(|(used, _)| conflicts(wanted, used)) {
-            Some((_, holder)) => Fact::refusing(format!("{port} is {}'s", holder.full_name())),
-            None => Fact::holding(format!("{port} is free")),
-        }
-    });
-    let told: Vec<Fact> = told.collect();
-    if told.is_empty() { vec![Fact::holding("the pod wants no host port".to_owned())] } else { told }
+        let user = used.find(|(used, _)| conflicts(wanted, used)).map(|(_, user)| user.key());
+        Fact::new(user.is_none(), NodeCheck::HostPort { port: wanted.clone(), user })
+    };
+    let facts: Vec<Fact> = wanted(cycle).into_iter().map(of_port).collect();
+    if facts.is_empty() { vec![Fact::holding(NodeCheck::NoHostPorts)] } else { facts }
 }

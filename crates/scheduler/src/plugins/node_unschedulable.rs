@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use crate::cluster::Taint;
-use crate::framework::{Candidate, ChangeOf, Fact, Fix, Need};
+use crate::framework::{Candidate, ChangeOf, Fact, Fix, Need, NodeCheck};
 use crate::{Cycle, Plugin, PreFilter, Verdict};
 
 use super::tolerates;
@@ -43,7 +43,7 @@ Differs from upstream
     }
 
     fn compared(&self, _cycle: &Cycle, node: &Candidate, verdict: &Verdict) -> Vec<Fact> {
-        cordon(node, verdict.passes())
+        vec![Fact::new(!node.unschedulable || verdict.passes(), NodeCheck::Unschedulable(node.unschedulable))]
     }
 
     fn needs(&self, _cycle: &Cycle, _node: &Candidate) -> Vec<Need> {
@@ -57,13 +57,4 @@ Differs from upstream
     fn looks_at_pods(&self) -> bool {
         false
     }
-}
-
-/// Whether the node is cordoned.
-pub(crate) fn cordon(node: &Candidate, passes: bool) -> Vec<Fact> {
-    vec![match (node.unschedulable, passes) {
-        (false, _) => Fact::holding("it is not cordoned".to_owned()),
-        (true, true) => Fact::holding("it is cordoned, which the pod tolerates".to_owned()),
-        (true, false) => Fact::refusing("it is cordoned (spec.unschedulable)".to_owned()),
-    }]
 }

@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::cluster::{PodInfo, VolumeSource};
-use crate::framework::{Fact, Need, WithoutState};
-use crate::plugins::volume_limits::{self, NAMED, missing};
-use crate::plugins::wording::some;
+use crate::framework::{CountedVolume, Fact, FilterCheck, Need, VolumeCheck, WithoutState};
+use crate::plugins::volume_limits::{self, missing};
 use crate::release::Rules;
 use crate::volumes::{
     InTreePlugin, claim_class, claim_needs, claim_refs, inline_csi_volume, is_migrated, owner_problem, spec_class, volume_plugin,
@@ -110,8 +109,8 @@ pub(crate) struct Count {
     pub wanted: i64,
     /// How many there may be.
     pub limit: i64,
-    /// What they are called, those the pod would add.
-    pub names: Vec<String>,
+    /// Which they are, those the pod would add.
+    pub volumes: Vec<CountedVolume>,
 }
 
 /// What is compared on a node, for each driver that the pod needs and that has a limit there; none where a volume cannot be looked up.
@@ -151,7 +150,7 @@ fn counts(
         attached: count(&attached, driver),
         wanted: count(&wanted, driver),
         limit,
-        names: wanted.iter().filter(|(_, of)| *of == driver).map(|((_, handle), _)| handle.replace('\0', "claim ")).collect(),
+        volumes: wanted.iter().filter(|(_, of)| *of == driver).map(|((_, handle), _)| CountedVolume::of(handle, "\0")).collect(),
     });
     Ok(counted.collect())
 }
@@ -269,15 +268,16 @@ fn csi_limits(cycle: &Cycle, node: &Candidate, verdict: &Verdict) -> Vec<Fact> {
     if !verdict.passes() && !missing(cycle).is_empty() {
         return missing(cycle);
     }
-    let told = compared(cycle, node).into_iter().map(|of| {
-        let adds = if of.names.is_empty() { String::new() } else { format!(" ({})", some(&of.names, NAMED)) };
+    let of_driver = |of: Count| {
         let holds = of.attached + of.wanted <= of.limit;
-        Fact::new(holds, format!("{}: {} attached, {} more asked{adds}, limit {}", of.driver, of.attached, of.wanted, of.limit))
-    });
-    let told: Vec<Fact> = told.collect();
+        Fact::new(holds, VolumeCheck::CsiLimit { driver: of.driver.into(), attached: of.attached, added: of.volumes, limit: of.limit })
+    };
+    let facts: Vec<Fact> = compared(cycle, node).into_iter().map(of_driver).collect();
     match verdict {
-        Verdict::Reject(refusal) if told.iter().all(|fact| fact.holds) => vec![Fact::refusing(refusal.reasons.join(", "))],
-        _ if told.is_empty() => vec![Fact::holding("the pod adds no volume of a driver with a limit here".to_owned())],
-        _ => told,
+        Verdict::Reject(refusal) if facts.iter().all(|fact| fact.holds) => {
+            vec![Fact::refusing(FilterCheck::Upstream(refusal.reasons.clone()))]
+        }
+        _ if facts.is_empty() => vec![Fact::holding(VolumeCheck::NoneLimited)],
+        _ => facts,
     }
 }

@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::cluster::{Node, PodInfo, VolumeSource};
-use crate::framework::{Fact, Need, WithoutState};
-use crate::plugins::volume_limits::{self, NAMED, missing};
-use crate::plugins::wording::some;
+use crate::framework::{CountedVolume, Fact, Need, VolumeCheck, WithoutState};
+use crate::plugins::volume_limits::{self, missing};
 use crate::release::Rules;
 use crate::volumes::{InTreePlugin, claim_needs, claim_refs, is_migrated, owner_problem, spec_class};
 use crate::{Candidate, Cycle, Plugin, PreFilter, Verdict};
@@ -244,22 +243,13 @@ fn is_nitro(node: &Node, rules: &Rules) -> bool {
 fn disk_limits(rule: &str, cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
     let Some(of) = compared(rule, cycle, node) else { return missing(cycle) };
     if of.migrated {
-        return vec![Fact::holding("the node's CSI driver took these disks over: NodeVolumeLimits counts them".to_owned())];
+        return vec![Fact::holding(VolumeCheck::InTreeMigrated)];
     }
     if of.wanted.is_empty() {
-        return vec![Fact::holding("the pod has no disk of this kind".to_owned())];
+        return vec![Fact::holding(VolumeCheck::NoneOfKind)];
     }
-    let named = |disks: Vec<&String>| {
-        let names: Vec<String> =
-            disks.iter().map(|disk| disk.strip_prefix("//").map_or((*disk).clone(), |claim| format!("claim {claim}"))).collect();
-        if names.is_empty() { String::new() } else { format!(" ({})", some(&names, NAMED)) }
-    };
-    let more: Vec<&String> = of.wanted.difference(&of.attached).collect();
-    let total = of.attached.len() + more.len();
-    let holds = i64::try_from(total).is_ok_and(|total| total <= of.limit);
-    let (attached, asked) = (of.attached.len(), more.len());
-    vec![Fact::new(
-        holds,
-        format!("{attached} attached{}, {asked} more asked{}, limit {}", named(of.attached.iter().collect()), named(more), of.limit),
-    )]
+    let attached: Vec<CountedVolume> = of.attached.iter().map(|disk| CountedVolume::of(disk, "//")).collect();
+    let added: Vec<CountedVolume> = of.wanted.difference(&of.attached).map(|disk| CountedVolume::of(disk, "//")).collect();
+    let holds = i64::try_from(attached.len() + added.len()).is_ok_and(|total| total <= of.limit);
+    vec![Fact::new(holds, VolumeCheck::InTreeLimit { attached, added, limit: of.limit })]
 }

@@ -2,7 +2,7 @@
 
 use crate::cluster::{NodeInfo, Taint, Toleration};
 use crate::framework::WithoutState;
-use crate::framework::{Candidate, ChangeOf, Fact, Fix, Need, Obstacle};
+use crate::framework::{Candidate, ChangeOf, Fact, Fix, Need, NodeCheck, Obstacle};
 use crate::release::Rules;
 use crate::{Cycle, Feasible, Plugin, PreFilter, PreScore, Verdict};
 
@@ -110,34 +110,14 @@ pub(crate) fn tolerates(toleration: &Toleration, taint: &Taint, comparisons: boo
 }
 
 /// Each taint of these effects, and what tolerates it.
-pub(crate) fn taints(cycle: &Cycle, node: &Candidate, effects: &[&str]) -> Vec<Fact> {
+pub(crate) fn taints(cycle: &Cycle, node: &Candidate, effects: &'static [&'static str]) -> Vec<Fact> {
     let comparisons = cycle.profile.rules.taint_comparisons;
-    let told = node.taints.iter().filter(|taint| effects.contains(&&*taint.effect)).map(|taint| {
-        let by = cycle.pod.spec.tolerations.iter().find(|toleration| tolerates(toleration, taint, comparisons));
-        match by {
-            None => Fact::refusing(format!("taint {} is not tolerated", written(taint))),
-            Some(toleration) => Fact::holding(format!("taint {} is tolerated by {}", written(taint), toleration_text(toleration))),
-        }
-    });
-    let told: Vec<Fact> = told.collect();
-    if told.is_empty() { vec![Fact::holding(format!("it has no {} taint", effects.join(" or ")))] } else { told }
-}
-
-fn written(taint: &Taint) -> String {
-    match &*taint.value {
-        "" => format!("{}:{}", taint.key, taint.effect),
-        value => format!("{}={value}:{}", taint.key, taint.effect),
-    }
-}
-
-fn toleration_text(toleration: &Toleration) -> String {
-    let effect = if toleration.effect.is_empty() { String::new() } else { format!(":{}", toleration.effect) };
-    match (&*toleration.operator, &*toleration.key) {
-        ("Exists", "") => format!("a toleration of every key{effect}"),
-        ("Exists", key) => format!("{key} Exists{effect}"),
-        ("" | "Equal", key) => format!("{key}={}{effect}", toleration.value),
-        (operator, key) => format!("{key} {operator} {}{effect}", toleration.value),
-    }
+    let of_taint = |taint: &Taint| {
+        let toleration = cycle.pod.spec.tolerations.iter().find(|toleration| tolerates(toleration, taint, comparisons)).cloned();
+        Fact::new(toleration.is_some(), NodeCheck::Taint { taint: taint.clone(), toleration })
+    };
+    let facts: Vec<Fact> = node.taints.iter().filter(|taint| effects.contains(&&*taint.effect)).map(of_taint).collect();
+    if facts.is_empty() { vec![Fact::holding(NodeCheck::NoTaints { effects })] } else { facts }
 }
 
 /// Taints that people set are tolerated or taken off; those that report an unhealthy node stay.

@@ -1,12 +1,9 @@
 //! What the two plugins that count attached volumes have in common.
 
 use crate::cluster::PodInfo;
-use crate::framework::{Candidate, Cycle, Fact, Fix, Need, Obstacle, Verdict};
+use crate::framework::{Candidate, Cycle, Fact, Fix, Need, Obstacle, Verdict, VolumeCheck};
 use crate::release::MissingClaim;
 use crate::volumes::{claim_needs, claim_refs};
-
-/// So many volumes are named.
-pub(super) const NAMED: usize = 4;
 
 /// What a claim that does not exist makes of the pod that names it, where it does not pass over it.
 pub(super) fn not_found(pod: &PodInfo, claim: &str, cycle: &Cycle) -> Option<Verdict> {
@@ -22,7 +19,7 @@ pub(super) fn not_found(pod: &PodInfo, claim: &str, cycle: &Cycle) -> Option<Ver
 pub(super) fn missing(cycle: &Cycle) -> Vec<Fact> {
     let known = |name: &str| cycle.state.listers().claims.get(&cycle.pod.namespace, name).is_some();
     let refs = claim_refs(cycle.pod, true).filter(|of| !known(&of.name));
-    refs.map(|of| Fact::refusing(format!("claim {} does not exist", of.name))).collect()
+    refs.map(|of| Fact::refusing(VolumeCheck::ClaimMissing { claim: of.name })).collect()
 }
 
 /// More volumes than may be attached: a pod with volumes less. What is missing of the pod's own claims comes first.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::cluster::{ClusterState, PodInfo, VolumeSource};
-use crate::framework::{Fact, Fix, Need, Obstacle, WithoutState};
+use crate::framework::{Fact, Fix, Need, Obstacle, VolumeCheck, WithoutState};
 use crate::release::Rules;
 use crate::volumes::{claim_needs, claim_refs};
 use crate::{Candidate, Cycle, Filter, Plugin, PreFilter, Refusal, Verdict};
@@ -180,12 +180,9 @@ pub(crate) fn conflicts(volume: &VolumeSource, other: &VolumeSource) -> bool {
 fn restrictions(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
     let mut facts = Vec::new();
     for volume in cycle.pod.spec.volumes.iter().filter(|volume| is_restricted(&volume.source)) {
-        let disk = disk(&volume.source);
-        let mut holders = node.pods.iter().filter(|pod| pod.spec.volumes.iter().any(|other| conflicts(&volume.source, &other.source)));
-        facts.push(match holders.next() {
-            Some(holder) => Fact::refusing(format!("{disk} is {}'s", holder.full_name())),
-            None => Fact::holding(format!("{disk} is nobody's here")),
-        });
+        let mut users = node.pods.iter().filter(|pod| pod.spec.volumes.iter().any(|other| conflicts(&volume.source, &other.source)));
+        let user = users.next().map(|user| user.key());
+        facts.push(Fact::new(user.is_none(), VolumeCheck::Disk { disk: volume.source.clone(), user }));
     }
     let once = if cycle.profile.gates.on("ReadWriteOncePod") {
         once_claims(cycle.pod, cycle.state).unwrap_or_default()
@@ -195,25 +192,11 @@ fn restrictions(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
     for claim in once {
         let gone = |pod: &&Arc<PodInfo>| !node.removed.iter().any(|removed| removed.key() == pod.key());
         let coming = node.added.iter().find(|pod| claim_refs(pod, false).any(|used| used.name == claim));
-        facts.push(match users(&cycle.pod.namespace, &claim, cycle.state).find(gone).or(coming) {
-            Some(user) => {
-                let place = user.node_name.as_deref().unwrap_or(&node.name);
-                Fact::refusing(format!("claim {claim} (ReadWriteOncePod) is used by {} on {place}", user.full_name()))
-            }
-            None => Fact::holding(format!("claim {claim} (ReadWriteOncePod) is used by no other pod")),
-        });
+        let user = users(&cycle.pod.namespace, &claim, cycle.state).find(gone).or(coming);
+        let user = user.map(|user| (user.key(), user.node_name.as_ref().unwrap_or(&node.name).clone()));
+        facts.push(Fact::new(user.is_none(), VolumeCheck::ReadWriteOncePod { claim, user }));
     }
-    if facts.is_empty() { vec![Fact::holding("the pod has no disk that cannot be shared".to_owned())] } else { facts }
-}
-
-fn disk(source: &VolumeSource) -> String {
-    match source {
-        VolumeSource::GcePersistentDisk { name, .. } => format!("Google disk {name}"),
-        VolumeSource::AwsElasticBlockStore { id, .. } => format!("Amazon disk {id}"),
-        VolumeSource::Iscsi { iqn, .. } => format!("iSCSI target {iqn}"),
-        VolumeSource::Rbd { pool, image, .. } => format!("Ceph image {pool}/{image}"),
-        _ => "disk".to_owned(),
-    }
+    if facts.is_empty() { vec![Fact::holding(VolumeCheck::NothingExclusive)] } else { facts }
 }
 
 /// The users of claims that only one pod may use, each gone.

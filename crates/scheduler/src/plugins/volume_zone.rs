@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::framework::{Fact, Need, Obstacle, WithoutState};
+use crate::framework::{Fact, Need, Obstacle, VolumeCheck, WithoutState};
 use crate::release::Rules;
 use crate::volumes::{claim_class, claim_needs, claim_refs, spec_class};
 use crate::{Candidate, Cycle, Plugin, PreFilter, Refusal, Verdict};
@@ -199,15 +199,15 @@ fn zones(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
     let rules = &cycle.profile.rules;
     let keys = keys(rules);
     if !keys.iter().any(|key| node.labels.has(key)) {
-        return vec![Fact::holding("it has no zone or region label, so every volume does".to_owned())];
+        return vec![Fact::holding(VolumeCheck::NodeWithoutZone)];
     }
     let (topologies, problem) = topologies(cycle, keys);
-    let told = topologies.iter().map(|of| {
-        let own = of.value(node, rules);
-        let values = of.values.iter().map(String::as_str).collect::<Vec<_>>().join(" or ");
-        let is = own.map_or_else(|| "has no such label".to_owned(), |own| format!("is in {own}"));
-        Fact::new(own.is_some_and(|own| of.values.contains(own)), format!("volume {} is in {}={values}, the node {is}", of.volume, of.key))
-    });
-    let told: Vec<Fact> = told.chain(problem.map(Fact::refusing)).collect();
-    if told.is_empty() { vec![Fact::holding("none of the pod's volumes has a zone or region label".to_owned())] } else { told }
+    let of_label = |of: Topology| {
+        let value = of.value(node, rules);
+        let holds = value.is_some_and(|value| of.values.contains(value));
+        let wanted = of.values.iter().map(|value| value.as_str().into()).collect();
+        Fact::new(holds, VolumeCheck::Zone { volume: of.volume.as_str().into(), key: of.key, wanted, value: value.map(Into::into) })
+    };
+    let facts: Vec<Fact> = topologies.into_iter().map(of_label).chain(problem.map(Fact::upstream)).collect();
+    if facts.is_empty() { vec![Fact::holding(VolumeCheck::VolumesWithoutZone)] } else { facts }
 }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::cluster::{ClusterState, PodInfo, UndoLog, WhenUnsatisfiable};
-use crate::framework::Fix;
+use crate::framework::{Fix, SpreadCheck};
+use crate::plugins::node_resources_fit;
 use crate::plugins::pod_topology_spread::filter::comparisons;
-use crate::plugins::{node_resources_fit, pod_topology_spread};
 use crate::{Candidate, Cycle, Profile};
 
 use super::needs::{self, FilterNeed};
@@ -83,7 +83,7 @@ impl<'s> Trial<'s> {
         let cycle = self.cycle(profile);
         let Some(info) = self.state.node(node) else { return 0 };
         let compared = comparisons(&cycle, &Candidate::plain(info)).into_iter().nth(number).and_then(Result::ok);
-        let needed = compared.filter(pod_topology_spread::filter::Comparison::is_skewed).map(|of| of.count + of.own - of.least);
+        let needed = compared.filter(SpreadCheck::is_skewed).map(|of| of.skew());
         needed.and_then(|skew| i32::try_from(skew).ok()).unwrap_or(0)
     }
 

@@ -8,6 +8,7 @@ use serde::Serialize;
 use ketcd_scheduler::{Explanation, FilterMode, NodeJudgement, Scores, Verdict, WholePod};
 
 use super::devices;
+use crate::render::explanation::facts;
 
 /// A node, and what every rule says of it.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -122,7 +123,7 @@ pub(super) fn node<'a>(
         let plugin = judgement.filters[at];
         let evidence = explanation.evidence.iter().filter(|evidence| evidence.node == node.name && evidence.plugin == plugin);
         let facts = evidence.flat_map(|evidence| &evidence.facts);
-        let compared = facts.map(|fact| Compared { holds: fact.holds, fact: fact.whole() }).collect();
+        let compared = facts.map(|fact| Compared { holds: fact.holds, fact: facts::whole(fact) }).collect();
         Filter { plugin, status, reasons, reached: reached(at), compared }
     });
     let scores = scored.into_iter().flat_map(|(scores, at)| {

@@ -87,15 +87,15 @@ pub struct NodeAffinity {
 
 /// A toleration.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Toleration {
+pub struct Toleration {
     /// Empty: any key.
-    pub(crate) key: Arc<str>,
+    pub key: Arc<str>,
     /// `Equal` where empty.
     pub(crate) operator: Arc<str>,
     /// The value, compared by `Equal`.
     pub(crate) value: Arc<str>,
     /// Empty: any effect.
-    pub(crate) effect: Arc<str>,
+    pub effect: Arc<str>,
 }
 
 /// What a spread constraint does when it cannot be satisfied.
@@ -136,7 +136,7 @@ pub(crate) struct HostPort {
     /// `TCP` where it is empty.
     pub(crate) protocol: Arc<str>,
     /// The port.
-    pub(crate) port: i32,
+    pub port: i32,
 }
 
 /// Parses a resource list; amounts that are not valid quantities are added to `problems`.

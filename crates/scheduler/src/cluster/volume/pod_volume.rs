@@ -16,7 +16,7 @@ pub(crate) struct PodVolume {
 
 /// Sources that some plugin reads; others are omitted.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum VolumeSource {
+pub enum VolumeSource {
     /// A claim of the pod's namespace.
     Claim(Arc<str>),
     /// A generic ephemeral volume: its claim is named `<pod>-<volume>` and owned by the pod.

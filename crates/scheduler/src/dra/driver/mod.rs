@@ -12,7 +12,7 @@ use std::sync::Arc;
 use crate::cluster::Claim as ResourceClaim;
 use crate::cluster::NodeInfo;
 use crate::cluster::device::classic::{ClaimSchedulingStatus, DriverClaim, PodSchedulingContext};
-use crate::framework::Fact;
+use crate::framework::{DeviceCheck, Fact};
 use crate::volumes::is_controlled_by;
 use crate::{Cycle, PreFilter, Refusal, Verdict};
 use ketcd_kube::api::core::v1::NodeSelector;
@@ -256,19 +256,11 @@ impl<'a> Wanted<'a> {
     pub(crate) fn facts(&self, node: &NodeInfo) -> Vec<Fact> {
         let away = self.unavailable(node);
         let fact = |(at, claim): (usize, &Claim)| {
-            let name = claim_name(&claim.claim);
-            match (&claim.way, self.refuses(claim, node)) {
-                (Way::Allocated, _) if away.contains(&at) => Fact::refusing(format!("claim {name} has devices, not reached from here")),
-                (Way::Allocated, _) => Fact::holding(format!("claim {name} has devices, reached from here")),
-                (Way::Driver { told: None, .. }, None) => {
-                    Fact::holding(format!("claim {name} waits for its driver, which said nothing yet"))
-                }
-                (Way::Driver { .. }, None) => {
-                    Fact::holding(format!("claim {name} waits for its driver, which does not rule this node out"))
-                }
-                (Way::Driver { .. }, Some(_)) => Fact::refusing(format!("claim {name} waits for its driver, which cannot serve it here")),
-                (_, None) => Fact::holding(format!("claim {name} is to get its devices from the scheduler")),
-                (_, Some(_)) => Fact::refusing(format!("claim {name} is to get its devices from the scheduler, and cannot here")),
+            let (name, refused) = (claim_name(&claim.claim), self.refuses(claim, node).is_some());
+            match &claim.way {
+                Way::Allocated => Fact::new(!away.contains(&at), DeviceCheck::AllocatedClassic { claim: name }),
+                Way::Driver { told, .. } => Fact::new(!refused, DeviceCheck::ByDriver { claim: name, answered: told.is_some() }),
+                _ => Fact::new(!refused, DeviceCheck::ByScheduler { claim: name }),
             }
         };
         self.claims.iter().enumerate().map(fact).collect()

@@ -1,10 +1,12 @@
 //! CheckNodeCondition and the three pressure predicates: they read the node's conditions, which later releases turned into taints.
 //! Source: `algorithm/predicates/predicates.go` (1.9–1.16).
 
+use std::sync::Arc;
+
 use crate::cluster::{ContainerRequests, NodeInfo, PodInfo, ResourceList};
 
 use super::{Prepared, pages, prefilter};
-use crate::framework::{ChangeOf, Fact, Fix, Need, Obstacle};
+use crate::framework::{ChangeOf, Fact, Fix, Need, NodeCheck, Obstacle};
 use crate::legacy::reason::Reason;
 use crate::release::Rules;
 use crate::{Candidate, Cycle, Plugin, PreFilter, Verdict, plugins};
@@ -38,7 +40,8 @@ impl Plugin for CheckNodeCondition {
                 "OutOfDisk" if cycle.profile.rules.knows_out_of_disk() => "False",
                 _ => continue,
             };
-            facts.push(Fact::new(&*condition.status == wanted, format!("condition {} is {}", condition.kind, condition.status)));
+            let check = NodeCheck::Condition { kind: condition.kind.clone(), status: Some(condition.status.clone()) };
+            facts.push(Fact::new(&*condition.status == wanted, check));
         }
         facts
     }
@@ -137,16 +140,12 @@ impl Plugin for Pressure {
     }
 
     fn compared(&self, _cycle: &Cycle, node: &Candidate, verdict: &Verdict) -> Vec<Fact> {
-        let kind = self.condition;
-        let status = node.conditions.iter().rev().find(|condition| &*condition.kind == kind).map(|condition| &*condition.status);
-        let text = match status {
-            None => format!("it has no condition {kind}"),
-            Some("True") if verdict.passes() => {
-                format!("condition {kind} is True, which keeps only pods away that ask for no cpu and memory")
-            }
-            Some(status) => format!("condition {kind} is {status}"),
+        let kind = self.condition.into();
+        let check = match status(node, self.condition) {
+            Some(status) if verdict.passes() && &**status == "True" => NodeCheck::PressureOnBestEffort { kind },
+            status => NodeCheck::Condition { kind, status: status.cloned() },
         };
-        vec![Fact::new(verdict.passes(), text)]
+        vec![Fact::new(verdict.passes(), check)]
     }
 
     fn looks_at_pods(&self) -> bool {
@@ -154,10 +153,13 @@ impl Plugin for Pressure {
     }
 }
 
-/// The cache keeps one status per condition: that of the last condition of the type.
 fn under(node: &NodeInfo, kind: &str, concerned: bool, reason: &Reason) -> Vec<Reason> {
-    let status = node.conditions.iter().rev().find(|condition| &*condition.kind == kind).map(|condition| &*condition.status);
-    if concerned && status == Some("True") { vec![reason.clone()] } else { Vec::new() }
+    if concerned && status(node, kind).is_some_and(|status| &**status == "True") { vec![reason.clone()] } else { Vec::new() }
+}
+
+/// The cache keeps one status per condition: that of the last condition of the type.
+fn status<'n>(node: &'n NodeInfo, kind: &str) -> Option<&'n Arc<str>> {
+    node.conditions.iter().rev().find(|condition| &*condition.kind == kind).map(|condition| &condition.status)
 }
 
 /// Whether no container that counts asks for or is limited in cpu or memory, or in huge pages where these count (`helper/qos/qos.go`).

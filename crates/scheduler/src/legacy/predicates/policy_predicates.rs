@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::node_label_presence::check_node_label_presence;
 use super::service_affinity::{ServiceAffinity, check_service_affinity};
 use super::{pages, prefilter};
+use crate::cluster::{Operator, Requirement};
 use crate::framework::{Fix, Need, Obstacle, WithoutState, is_free_label};
 use crate::release::Rules;
 use crate::{Candidate, Cycle, Fact, Plugin, PreFilter, Verdict};
@@ -55,15 +56,12 @@ impl Plugin for ArguedPredicate {
     }
 
     fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
-        let is = |label: &Arc<str>| node.labels.get(label).map_or_else(|| "is absent".to_owned(), |value| format!("is {value}"));
+        let label = |(key, wanted): &(Arc<str>, bool)| {
+            let operator = if *wanted { Operator::Exists } else { Operator::DoesNotExist };
+            Fact::label(Requirement { key: key.clone(), operator, values: Vec::new() }, &node.labels)
+        };
         match &self.argument {
-            Argument::Labels(labels) => labels
-                .iter()
-                .map(|(label, wanted)| {
-                    let not = if *wanted { "" } else { "no " };
-                    Fact::new(node.labels.has(label) == *wanted, format!("{not}label {label} wanted, {}", is(label)))
-                })
-                .collect(),
+            Argument::Labels(labels) => labels.iter().map(label).collect(),
             Argument::ServiceLabels(labels) => ServiceAffinity::new(cycle, labels.clone()).compared(node),
         }
     }

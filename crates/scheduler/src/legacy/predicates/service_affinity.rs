@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::cluster::{Labels, NodeId, NodeInfo};
 
 use super::Prepared;
+use crate::framework::LabelCheck;
 use crate::legacy::reason::Reason;
 use crate::{Candidate, Cycle, Fact, Verdict};
 
@@ -79,18 +80,16 @@ impl<'a> ServiceAffinity<'a> {
     /// Each label: what is wanted, by the pod's nodeSelector or as the nodes of its Service's pods have it, and what the node has.
     pub(super) fn compared(&self, node: &Candidate) -> Vec<Fact> {
         let examples = if self.has_service { self.examples(node) } else { Vec::new() };
-        let of_label = |(at, label): (usize, &Arc<str>)| {
-            let is = node.labels.get(label);
-            let told = is.map_or_else(|| "is absent".to_owned(), |value| format!("is {value}"));
-            match &self.own[at] {
-                Some(wanted) => Fact::new(is == Some(wanted), format!("label {label}={wanted} wanted by the nodeSelector, {told}")),
+        let of_label = |(at, key): (usize, &Arc<str>)| {
+            let (key, value) = (key.clone(), node.labels.shared(key).cloned());
+            match self.own[at].clone() {
+                Some(wanted) => Fact::new(value.as_ref() == Some(&wanted), LabelCheck::ServiceSelected { key, wanted, value }),
                 None => {
-                    let mut values: Vec<&str> = examples.iter().filter_map(|example| example[at].as_deref()).collect();
-                    values.sort_unstable();
-                    values.dedup();
-                    let holds = values.is_empty() || is.is_some_and(|is| values.contains(&is));
-                    let others = if values.is_empty() { "no pod of its Service says which".to_owned() } else { values.join(" or ") };
-                    Fact::new(holds, format!("label {label} as for its Service's pods ({others}), {told}"))
+                    let mut wanted: Vec<Arc<str>> = examples.iter().filter_map(|example| example[at].clone()).collect();
+                    wanted.sort_unstable();
+                    wanted.dedup();
+                    let holds = wanted.is_empty() || value.as_ref().is_some_and(|value| wanted.contains(value));
+                    Fact::new(holds, LabelCheck::ServiceNodes { key, wanted, value })
                 }
             }
         };

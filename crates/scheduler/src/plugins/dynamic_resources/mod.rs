@@ -15,7 +15,7 @@ use crate::framework::{
 use crate::release::Rules;
 
 pub(crate) use available::{is_allocated, is_reachable};
-pub(crate) use evidence::by_request;
+pub(crate) use evidence::allocated_devices;
 use footprint::Lacking;
 pub(crate) use wanted::Wanted;
 

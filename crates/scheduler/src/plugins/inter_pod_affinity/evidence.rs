@@ -2,16 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::cluster::{AffinityTerm, NodeInfo, Operator, PodInfo, Requirement, TermKind};
-use crate::framework::Fact;
-use crate::plugins::wording::some;
+use crate::cluster::{AffinityTerm, NodeInfo, PodInfo, TermKind};
+use crate::framework::{Fact, FoundPod, LabelCheck, PodCheck, SelectedNamespaces, SelectedPods, TopologyDomain};
 use crate::release::TermGrouping;
 use crate::{Candidate, Cycle};
 
 use super::{HOSTNAME, by_hostname, others_term_matches, own_term_matches};
-
-/// So many pods are named beside the first.
-const NAMED: usize = 3;
 
 /// The pods that each term of the pod means in the node's domain, and those whose own anti-affinity means this pod.
 pub(super) fn affinity(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
@@ -19,7 +15,7 @@ pub(super) fn affinity(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
     facts.extend(avoided(cycle, node));
     let objections = objections(cycle, node);
     if objections.is_empty() {
-        facts.push(Fact::holding("no pod in its domains avoids the pod".to_owned()));
+        facts.push(Fact::holding(PodCheck::NoExistingAntiAffinity));
     }
     facts.extend(objections);
     facts
@@ -33,22 +29,21 @@ fn avoided(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
         return vec![avoided_at_once(cycle, node)];
     }
     let of_term = |term: &Arc<AffinityTerm>| {
-        let (key, selected) = (&term.topology_key, selected(term, cycle));
+        let key = &term.topology_key;
+        let fact = |domain: TopologyDomain, found: Vec<FoundPod>| {
+            Fact::new(found.is_empty(), PodCheck::AntiAffinity { selected: vec![selected(term, cycle)], domain, found })
+        };
         let own_pods_only = rules.hostname_terms_see_own_pods() && by_hostname(term);
-        let lost = lost(cycle, |pod| rules.affinity_walks_all_pods() && !own_pods_only && own_term_matches(term, pod, cycle));
+        let lost = lost(cycle, node, |pod| rules.affinity_walks_all_pods() && !own_pods_only && own_term_matches(term, pod, cycle));
         if !lost.is_empty() {
-            return told(false, format!("the pod avoids {selected}, and the node is gone of {}", some(&lost, 1)), &lost);
+            return fact(TopologyDomain::AbsentNodes, lost);
         }
-        let Some(value) = node.labels.get(key) else {
-            return Fact::holding(format!("it has no label {key}, so no pod is near by that term"));
+        let Some(value) = node.labels.shared(key) else {
+            return Fact::holding(PodCheck::OutsideTopology { key: key.clone() });
         };
         let alone = left_to_nodes(cycle, term);
-        let place = place(cycle, node, key, value, alone);
-        let near = named(node, in_domain(cycle, node, key, value, alone).filter(|pod| own_term_matches(term, pod, cycle)));
-        match near.is_empty() {
-            true => Fact::holding(format!("the pod avoids {selected}, and none is {place}")),
-            false => told(false, format!("the pod avoids {selected}, and {place} is {}", some(&near, 1)), &near),
-        }
+        let near = in_domain(cycle, node, key, value, alone).filter(|pod| own_term_matches(term, pod, cycle));
+        fact(domain(cycle, node, key, value, alone), found(node, near))
     };
     terms.iter().map(of_term).collect()
 }
@@ -62,26 +57,22 @@ fn avoided_at_once(cycle: &Cycle, node: &Candidate) -> Fact {
         terms.iter().all(|term| value(&term.topology_key).is_some_and(|own| other.labels.get(&term.topology_key) == Some(own)))
     };
     let others = cycle.state.nodes().filter(|other| other.id != node.id).chain([node.node]).filter(|other| near(other));
-    let mut found = named(node, others.flat_map(|other| &other.pods).filter(|pod| all(pod)));
-    let selected: Vec<String> = terms.iter().map(|term| selected(term, cycle)).collect();
-    let avoids = format!("the pod avoids {}", selected.join(" that is at once "));
-    let lost = lost(cycle, all);
+    let fact = |domain: TopologyDomain, found: Vec<FoundPod>| {
+        let selected = terms.iter().map(|term| selected(term, cycle)).collect();
+        Fact::new(found.is_empty(), PodCheck::AntiAffinity { selected, domain, found })
+    };
+    let lost = lost(cycle, node, all);
     if !lost.is_empty() {
-        return told(false, format!("{avoids}, and the node is gone of {}", some(&lost, 1)), &lost);
+        return fact(TopologyDomain::AbsentNodes, lost);
     }
-    found.dedup();
-    match found.is_empty() {
-        true => Fact::holding(format!("{avoids}, and none is near by")),
-        false => told(false, format!("{avoids}, and near by is {}", some(&found, 1)), &found),
-    }
+    let mut near = found(node, others.flat_map(|other| &other.pods).filter(|pod| all(pod)));
+    near.dedup();
+    fact(TopologyDomain::EveryTerm, near)
 }
 
 /// Pods of a kind whose nodes are gone.
-fn lost(cycle: &Cycle, meant: impl Fn(&PodInfo) -> bool) -> Vec<String> {
-    let pods = cycle.state.absent_nodes().flat_map(|node| &node.pods).filter(|pod| meant(pod));
-    let mut names: Vec<String> = pods.map(|pod| pod.full_name()).collect();
-    names.sort_unstable();
-    names
+fn lost(cycle: &Cycle, node: &Candidate, meant: impl Fn(&PodInfo) -> bool) -> Vec<FoundPod> {
+    found(node, cycle.state.absent_nodes().flat_map(|node| &node.pods).filter(|pod| meant(pod)))
 }
 
 /// Whether a term is held against each node's own pods alone.
@@ -105,17 +96,13 @@ fn together(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
     let mut facts = Vec::new();
     for term in terms {
         let key = &term.topology_key;
-        let selected = selected(term, cycle);
-        let Some(value) = node.labels.get(key) else {
-            facts.push(Fact::refusing(format!("it has no label {key}")));
+        let Some(value) = node.labels.shared(key) else {
+            facts.push(Fact::refusing(LabelCheck::Missing { key: key.clone() }));
             continue;
         };
-        let place = place(cycle, node, key, value, alone);
-        let near = named(node, in_domain(cycle, node, key, value, alone).filter(|pod| means(term, pod)));
-        facts.push(match near.is_empty() {
-            false => told(true, format!("the pod seeks {selected}, and {place} is {}", some(&near, 1)), &near),
-            true => Fact::refusing(format!("the pod seeks {selected}, and none is {place}")),
-        });
+        let near = found(node, in_domain(cycle, node, key, value, alone).filter(|pod| means(term, pod)));
+        let (selected, domain) = (selected(term, cycle), domain(cycle, node, key, value, alone));
+        facts.push(Fact::new(!near.is_empty(), PodCheck::Affinity { selected, domain, found: near }));
     }
     let first_of_its_kind = || {
         let anywhere = alone || cycle.profile.rules.first_pod_looks_everywhere();
@@ -129,7 +116,7 @@ fn together(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
     let lacks_key = terms.iter().any(|term| !node.labels.has(&term.topology_key));
     let needs_keys = cycle.profile.rules.first_pod_needs_keys && lacks_key;
     if facts.iter().any(|fact| !fact.holds) && !needs_keys && first_of_its_kind() {
-        return vec![Fact::holding("no pod anywhere matches its affinity, but it does itself: it is the first of its kind".to_owned())];
+        return vec![Fact::holding(PodCheck::FirstOfItsKind)];
     }
     facts
 }
@@ -147,41 +134,32 @@ fn objections(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
     keys.sort_unstable();
     keys.dedup();
     for key in keys {
-        let Some(value) = node.labels.get(key) else { continue };
+        let Some(value) = node.labels.shared(key) else { continue };
         let objects = |pod: &&Arc<PodInfo>| {
             pod.spec.pod_anti_affinity.required.iter().any(|term| term.topology_key == *key && others_term_matches(term, cycle))
         };
         let alone = &**key == HOSTNAME && cycle.profile.gates.on("InterPodAffinityHostnameFastPath");
-        let against = named(node, in_domain(cycle, node, key, value, alone).filter(objects));
+        let against = found(node, in_domain(cycle, node, key, value, alone).filter(objects));
         if !against.is_empty() {
-            let place = place(cycle, node, key, value, alone);
-            facts.push(told(false, format!("the pod is avoided {place} by {}", some(&against, 1)), &against));
+            let domain = domain(cycle, node, key, value, alone);
+            facts.push(Fact::refusing(PodCheck::ExistingAntiAffinity { domain, found: against }));
         }
     }
     facts
 }
 
-/// A fact that names one pod, and behind it some more of them.
-fn told(holds: bool, text: String, pods: &[String]) -> Fact {
-    let who = if pods.len() > 1 { format!("also {}", some(&pods[1..], NAMED)) } else { String::new() };
-    Fact { who, ..Fact::new(holds, text) }
+/// A domain: often it is the node alone.
+fn domain(cycle: &Cycle, node: &Candidate, key: &Arc<str>, value: &Arc<str>, alone: bool) -> TopologyDomain {
+    let shared = !alone && cycle.state.nodes().any(|other| other.id != node.id && other.labels.shared(key) == Some(value));
+    if shared { TopologyDomain::Label { key: key.clone(), value: value.clone() } } else { TopologyDomain::Node }
 }
 
-/// A domain in words: often it is the node alone.
-fn place(cycle: &Cycle, node: &Candidate, key: &str, value: &str, alone: bool) -> String {
-    let shared = !alone && cycle.state.nodes().any(|other| other.id != node.id && other.labels.get(key) == Some(value));
-    if shared { format!("within {key}={value}") } else { "on this node".to_owned() }
-}
-
-/// Pods, in order, with the nodes they are on where it is another one.
-fn named<'a>(node: &Candidate, pods: impl Iterator<Item = &'a Arc<PodInfo>>) -> Vec<String> {
-    let name = |pod: &'a Arc<PodInfo>| match pod.node_name.as_deref().filter(|other| **other != *node.name) {
-        Some(other) => format!("{} on {other}", pod.full_name()),
-        None => pod.full_name(),
-    };
-    let mut names: Vec<String> = pods.map(name).collect();
-    names.sort_unstable();
-    names
+/// Pods, by name, with the nodes they are on where it is another one.
+fn found<'a>(node: &Candidate, pods: impl Iterator<Item = &'a Arc<PodInfo>>) -> Vec<FoundPod> {
+    let other = |pod: &PodInfo| pod.node_name.clone().filter(|other| *other != node.name);
+    let mut found: Vec<FoundPod> = pods.map(|pod| FoundPod { pod: pod.key(), node: other(pod) }).collect();
+    found.sort_by_cached_key(|FoundPod { pod: (namespace, name), node }| (format!("{namespace}/{name}"), node.clone()));
+    found
 }
 
 /// The pods on all nodes of a domain, with the candidate as it is thought to be; `alone`: on the candidate only.
@@ -196,25 +174,13 @@ fn in_domain<'a>(
     others.chain([node.node]).flat_map(|node: &NodeInfo| node.pods.iter())
 }
 
-/// The pods a term means, in a selector's notation, and their namespaces where these are not the pod's own.
-fn selected(term: &AffinityTerm, cycle: &Cycle) -> String {
-    let told = |requirement: &Requirement| match requirement.operator {
-        Operator::In if requirement.values.len() > 1 => format!("{} in ({})", requirement.key, requirement.values.join(",")),
-        Operator::In => format!("{}={}", requirement.key, requirement.values.join("")),
-        Operator::NotIn => format!("{} notin ({})", requirement.key, requirement.values.join(",")),
-        Operator::Exists => requirement.key.to_string(),
-        _ => format!("!{}", requirement.key),
-    };
-    let all: Vec<String> = term.selector.iter().flat_map(|selector| &selector.requirements).map(told).collect();
-    let labels = match (&term.selector, all.is_empty()) {
-        (None, _) => "a missing selector, which matches none".to_owned(),
-        (Some(_), true) => "any labels".to_owned(),
-        (Some(_), false) => all.join(","),
-    };
+/// The pods a term selects.
+fn selected(term: &AffinityTerm, cycle: &Cycle) -> SelectedPods {
     let own = term.namespaces.is_empty() || term.namespaces.iter().all(|namespace| *namespace == cycle.pod.namespace);
-    match (own, &term.namespace_selector) {
-        (true, None) => labels,
-        (_, Some(_)) => format!("{labels} (in namespaces by selector)"),
-        (false, None) => format!("{labels} (in {})", term.namespaces.join(", ")),
-    }
+    let namespaces = match (own, &term.namespace_selector) {
+        (true, None) => SelectedNamespaces::Own,
+        (_, Some(_)) => SelectedNamespaces::BySelector,
+        (false, None) => SelectedNamespaces::Listed(term.namespaces.clone()),
+    };
+    SelectedPods { labels: term.selector.as_ref().map(|selector| selector.requirements.clone()), namespaces }
 }

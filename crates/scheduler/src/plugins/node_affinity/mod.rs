@@ -10,7 +10,6 @@ use super::unparsed_terms;
 use crate::cluster::{NodeInfo, NodeSelectorTerm, Operator, PodSpec};
 use crate::framework::{Candidate, ChangeOf, Fact, Fix, Need, Obstacle, Touches, WithoutState};
 use crate::{Cycle, Feasible, Plugin, PreFilter, PreScore, Refusal, Rules, Verdict};
-pub(super) use evidence::label as label_fact;
 pub(super) use needs::label as label_fix;
 
 /// Upstream: `plugins/nodeaffinity/node_affinity.go`; up to 1.16 MatchNodeSelector and NodeAffinityPriority.

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::cluster::{NodeInfo, PodInfo};
-use crate::framework::Fact;
-use crate::plugins::wording::amount;
+use crate::cluster::{NodeInfo, PodKey};
+use crate::framework::{Fact, ResourceCheck};
 use crate::{Candidate, Cycle};
 
 use super::{device_resources, shortages};
@@ -18,42 +17,30 @@ pub(super) fn room(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
     let lacks = |name: &str| short.iter().any(|shortage| &*shortage.resource == name);
     let standard = ["cpu", "memory", "ephemeral-storage"].map(Arc::from).into_iter();
     let names = standard.chain(request.scalars.iter().map(|(name, _)| name.clone()));
-    let mut facts = vec![Fact::new(!lacks("pods"), format!("pods: {} of {} there", node.pods.len(), node.allowed_pods))];
+    let mut facts = vec![Fact::new(!lacks("pods"), ResourceCheck::Pods { count: node.pods.len(), allowed: node.allowed_pods })];
     if rules.sidecars_refused && cycle.pod.spec.requests.init_containers.iter().any(|container| container.restartable) {
-        facts.push(Fact::refusing("it has a sidecar, and the feature gate SidecarContainers is off".to_owned()));
+        facts.push(Fact::refusing(ResourceCheck::Sidecar));
     }
-    for name in names.filter(|name| request.get(name) > 0 || lacks(name)) {
-        let [asked, taken, capacity] = [request.get(&name), node.requested.get(&name), node.allocatable.get(&name)];
-        if !lacks(&name) && capacity < asked {
-            facts.push(Fact::holding(format!("{name}: {} asked, not looked at here", amount(&name, asked))));
-            continue;
+    let of_resource = |resource: Arc<str>| {
+        let [requested, used, allocatable] = [request.get(&resource), node.requested.get(&resource), node.allocatable.get(&resource)];
+        if !lacks(&resource) && allocatable < requested {
+            return Fact::holding(ResourceCheck::Ignored { resource, requested });
         }
-        if capacity == 0 {
-            facts.push(Fact::refusing(format!("{name}: {} asked, the node has none", amount(&name, asked))));
-            continue;
+        if allocatable == 0 {
+            return Fact::refusing(ResourceCheck::Absent { resource, requested });
         }
-        let takers = takers(cycle, node, &name);
-        let who = if takers.is_empty() { String::new() } else { format!("by {}", takers.join(", ")) };
-        let [asked, free, taken, capacity] = [asked, capacity.saturating_sub(taken), taken, capacity].map(|value| amount(&name, value));
-        let free = if free.starts_with('-') { "0" } else { &free };
-        let text = format!("{name}: {asked} asked, {free} free; {taken} of {capacity} taken");
-        facts.push(Fact { who, ..Fact::new(!lacks(&name), text) });
-    }
+        let pods = requesting(cycle, node, &resource);
+        Fact::new(!lacks(&resource), ResourceCheck::Requested { resource, requested, used, allocatable, pods })
+    };
+    facts.extend(names.filter(|name| request.get(name) > 0 || lacks(name)).map(of_resource));
     facts
 }
 
-/// The pods that take most of a resource on a node.
-fn takers(cycle: &Cycle, node: &NodeInfo, resource: &str) -> Vec<String> {
-    const SHOWN: usize = 3;
+/// The pods on a node that request a resource, each with how much, the largest first.
+fn requesting(cycle: &Cycle, node: &NodeInfo, resource: &str) -> Vec<(PodKey, i64)> {
     let rules = &cycle.profile.rules.requests;
-    let mut takers: Vec<(i64, &Arc<PodInfo>)> =
-        node.pods.iter().map(|pod| (rules.existing(pod).get(resource), pod)).filter(|(taken, _)| *taken > 0).collect();
-    takers.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.key().cmp(&b.1.key())));
-    let more = takers.len().saturating_sub(SHOWN);
-    let mut told: Vec<String> =
-        takers.iter().take(SHOWN).map(|(taken, pod)| format!("{} {}", pod.full_name(), amount(resource, *taken))).collect();
-    if more > 0 {
-        told.push(format!("{more} more"));
-    }
-    told
+    let requested = node.pods.iter().map(|pod| (pod.key(), rules.existing(pod).get(resource)));
+    let mut pods: Vec<(PodKey, i64)> = requested.filter(|(_, requested)| *requested > 0).collect();
+    pods.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    pods
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::cluster::WhenUnsatisfiable;
+use crate::framework::SpreadCheck;
 use crate::{Candidate, Cycle, PreFilter, Verdict};
 
 use super::{Constraint, constraints, has_all_keys};
@@ -50,35 +51,6 @@ pub(super) struct Counted {
     pub(super) own: Vec<i64>,
 }
 
-/// What a constraint compares on a node that has its label.
-pub(crate) struct Comparison {
-    /// The topology key.
-    pub key: Arc<str>,
-    /// The node's value.
-    pub value: Arc<str>,
-    /// Matching pods in the node's domain.
-    pub count: i64,
-    /// 1 where the pod itself matches, else 0.
-    pub own: i64,
-    /// Matching pods in the emptiest domain; 0 while there are fewer domains than minDomains.
-    pub least: i64,
-    /// How much more than the least there may be.
-    pub max_skew: i64,
-    /// Whether there are fewer domains than minDomains.
-    pub few: bool,
-    /// How many domains there should be.
-    pub min_domains: i64,
-    /// Every domain with its count, the emptiest first; only where it was asked for.
-    pub domains: Vec<(Arc<str>, i64)>,
-}
-
-impl Comparison {
-    /// Whether the node's domain would hold too many.
-    pub(crate) fn is_skewed(&self) -> bool {
-        self.count + self.own - self.least > self.max_skew
-    }
-}
-
 impl Counted {
     pub(super) fn new(cycle: &Cycle) -> Option<Self> {
         let constraints = constraints(cycle, WhenUnsatisfiable::DoNotSchedule);
@@ -95,7 +67,7 @@ impl Counted {
     }
 
     /// What the constraint at a place compares on a node; `None` where the node has no such label.
-    fn compare(&self, at: usize, node: &Candidate, cycle: &Cycle) -> Option<Comparison> {
+    fn compare(&self, at: usize, node: &Candidate, cycle: &Cycle) -> Option<SpreadCheck> {
         let constraint = &self.constraints[at];
         let value = node.labels.shared(&constraint.key)?;
         let domains = &self.domains[self.place[at]];
@@ -104,7 +76,7 @@ impl Counted {
         let few = i64::try_from(domains.counts.len()).unwrap_or(i64::MAX) < constraint.min_domains;
         let least = if few { 0 } else { domains.least(value, count) };
         let (key, max_skew, min_domains) = (constraint.key.clone(), constraint.max_skew, constraint.min_domains);
-        Some(Comparison { key, value: value.clone(), count, own: self.own[at], least, max_skew, few, min_domains, domains: Vec::new() })
+        Some(SpreadCheck { key, value: value.clone(), count, own: self.own[at], least, max_skew, few, min_domains, domains: Vec::new() })
     }
 
     /// Every domain of a constraint with its count, the emptiest first.
@@ -116,10 +88,10 @@ impl Counted {
 }
 
 /// What every constraint with DoNotSchedule compares on a node, in order; an error is the key of a label the node lacks.
-pub(crate) fn comparisons(cycle: &Cycle, node: &Candidate) -> Vec<Result<Comparison, Arc<str>>> {
+pub(crate) fn comparisons(cycle: &Cycle, node: &Candidate) -> Vec<Result<SpreadCheck, Arc<str>>> {
     let Some(counted) = Counted::new(cycle) else { return Vec::new() };
     let compare = |at: usize| match counted.compare(at, node, cycle) {
-        Some(compared) => Ok(Comparison { domains: counted.ranked(at), ..compared }),
+        Some(compared) => Ok(SpreadCheck { domains: counted.ranked(at), ..compared }),
         None => Err(counted.constraints[at].key.clone()),
     };
     (0..counted.constraints.len()).map(compare).collect()

@@ -1,0 +1,88 @@
+//! What filters check about devices and ResourceClaims. Claims are written `namespace/name`.
+
+/// A check on the devices of the pod's claims.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DeviceCheck {
+    /// No claim is needed: device plugins serve all the pod requests.
+    DevicePlugins,
+    /// A claim that has its devices, reached from the node or not.
+    Allocated {
+        /// The claim.
+        claim: String,
+        /// Its devices.
+        devices: Vec<AllocatedDevice>,
+    },
+    /// A claim whose devices the node would allocate.
+    WouldAllocate {
+        /// The claim.
+        claim: String,
+        /// The devices.
+        devices: Vec<AllocatedDevice>,
+        /// Whether it would be these: the release takes pools in random order otherwise (up to 1.35).
+        certain: bool,
+    },
+    /// A claim without devices for which the node has none.
+    Wants {
+        /// The claim.
+        claim: String,
+        /// Its requests, each with its alternatives.
+        requests: Vec<Vec<ClassRequest>>,
+    },
+    /// The devices the node reaches.
+    Available {
+        /// How many there are.
+        devices: usize,
+        /// How many of these are taken.
+        taken: usize,
+    },
+    /// The devices a claim was recorded to get.
+    Recorded {
+        /// The claim.
+        claim: String,
+        /// The devices.
+        devices: Vec<AllocatedDevice>,
+        /// The revision that wrote them.
+        revision: i64,
+        /// Whether the rules say the same; `None`: they say nothing certain.
+        agrees: Option<bool>,
+    },
+    /// A claim that has its devices, reached from the node or not (1.26 to 1.31).
+    AllocatedClassic {
+        /// The claim.
+        claim: String,
+    },
+    /// A claim whose driver allocates it (1.26 to 1.31), and serves it on the node or not.
+    ByDriver {
+        /// The claim.
+        claim: String,
+        /// Whether the driver has said where it can serve the claim.
+        answered: bool,
+    },
+    /// A claim that the scheduler itself allocates (1.30 and 1.31), and can on the node or not.
+    ByScheduler {
+        /// The claim.
+        claim: String,
+    },
+}
+
+/// A device that a claim has or would get (`DeviceRequestAllocationResult`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AllocatedDevice {
+    /// The request it serves (`request/alternative`).
+    pub request: String,
+    /// Its driver.
+    pub driver: String,
+    /// Its pool.
+    pub pool: String,
+    /// Its name.
+    pub device: String,
+}
+
+/// Devices of one class that a request asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClassRequest {
+    /// The DeviceClass.
+    pub class: String,
+    /// How many; `None`: all there are.
+    pub count: Option<i64>,
+}
