@@ -74,7 +74,7 @@ fn measure(criterion: &mut Criterion, name: &str, file: &str) {
     group.bench_function("the state, and its last attempt explained", |bencher| bencher.iter(|| walk(&events, &decoder, |at| at == last)));
     let title = format!("the state, and all {} attempts explained", attempts.len());
     group.bench_function(title, |bencher| bencher.iter(|| walk(&events, &decoder, |_| true)));
-    let evaluated = |attempt: &Attempt| black_box(Cycle::new(&attempt.pod, replay.state(), profile).judge());
+    let evaluated = |attempt: &Attempt| black_box(Cycle::new(&attempt.pod, replay.state(), profile).evaluate());
     let title = format!("the last pod evaluated on {} nodes, {} pods", replay.state().node_count(), replay.state().pods().count());
     group.bench_function(title, |bencher| bencher.iter(|| evaluated(&attempts[last])));
     let title = format!("all {} pods evaluated there", attempts.len());
@@ -146,7 +146,7 @@ fn devices(criterion: &mut Criterion) {
     for nodes in [1000, 5000] {
         let (state, profile) = with_devices(nodes);
         let pod = state.pod("a", "p").unwrap().clone();
-        let evaluated = || Cycle::new(&pod, &state, &profile).judge();
+        let evaluated = || Cycle::new(&pod, &state, &profile).evaluate();
         assert!(evaluated().nodes.iter().all(|node| node.fits()), "every node has devices left");
         group.bench_function(format!("a pod with a claim evaluated on {nodes} nodes of 8 devices"), |bencher| {
             bencher.iter(|| black_box(evaluated()))

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use ketcd_scheduler::{Gates, NEWEST_SCHEDULER, OLDEST_SCHEDULER, Plugin, Profile, Release, judged_as};
+use ketcd_scheduler::{Gates, NEWEST_SCHEDULER, OLDEST_SCHEDULER, Plugin, Profile, Release, applied_release};
 
 use super::style::{FAINT, STRONG, paint};
 use super::value::columns;
@@ -33,7 +33,7 @@ impl PluginRow {
 
     /// Whether the defaults of a release run it.
     pub fn runs_in(&self, release: Release) -> bool {
-        let minor = judged_as(release).0;
+        let minor = applied_release(release).0;
         self.filters.contains(&minor) || self.scores.contains(&minor)
     }
 

@@ -8,8 +8,8 @@ use futures_util::StreamExt;
 use ketcd_kube::Decoder;
 use ketcd_scheduler::cluster::{ClusterState, ObjectKey, RawObject};
 use ketcd_scheduler::{
-    Agreement, Explanation, Gates, NEWEST_SCHEDULER, NodeJudgement, Outcome, PluginScore, Profile, Release, Replay, Rules, Scheduler,
-    SchedulerConfiguration, Verdict, VersionEvidence, VersionFrom, detect,
+    Agreement, AttemptOutcome, Explanation, Gates, NEWEST_SCHEDULER, NodeJudgement, PluginScore, Profile, Release, Replay, Rules,
+    Scheduler, SchedulerConfiguration, Verdict, VersionEvidence, VersionFrom, detect,
 };
 use ketcd_store::{Event, EventKind, KeyRange, Revision, Until, WatchItem, load};
 use serde_json::Value;
@@ -181,8 +181,8 @@ fn is_of_line(line: &Value, explanation: &Explanation) -> bool {
     let attempt = &explanation.attempt;
     match (line["revision"].as_i64(), line["message"].as_str()) {
         (Some(revision), _) => explanation.evaluated_revision == revision,
-        (None, None) => attempt.outcome == Outcome::Scheduled,
-        (None, Some(message)) => attempt.outcome == Outcome::Unschedulable && attempt.recorded_message.as_deref() == Some(message),
+        (None, None) => attempt.outcome == AttemptOutcome::Scheduled,
+        (None, Some(message)) => attempt.outcome == AttemptOutcome::Unschedulable && attempt.recorded_message.as_deref() == Some(message),
     }
 }
 

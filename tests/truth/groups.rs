@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use ketcd_scheduler::cluster::PodInfo;
 use ketcd_scheduler::{
-    Explanation, Gates, GroupCaveat, GroupCycle, GroupOutcome, Judgement, MemberTried, NodeJudgement, Profile, Release, Replay, Scheduler,
+    Explanation, Gates, GroupCaveat, GroupCycle, GroupOutcome, Judgement, MemberResult, NodeJudgement, Profile, Release, Replay, Scheduler,
     SchedulerConfiguration, Verdict, VersionEvidence, VersionFrom, WholePod,
 };
 use serde_json::{Value, json};
@@ -114,7 +114,7 @@ impl Checks<'_> {
     }
 }
 
-fn member<'g>(group: &'g GroupCycle, name: &str) -> Option<&'g MemberTried> {
+fn member<'g>(group: &'g GroupCycle, name: &str) -> Option<&'g MemberResult> {
     group.placements[group.chosen?].members.iter().find(|member| &*member.pod.1 == name)
 }
 

@@ -169,7 +169,7 @@ fn run(table: &Table, case: &Case, release: Release, patch: Option<u16>) -> Vec<
 
 fn gated(table: &Table, case: &Case, profile: &Profile) -> String {
     let (state, pod) = state(table, case, &profile.rules);
-    match (Cycle { pod: &pod, state: &state, profile, scope: None }).judge().whole_pod {
+    match (Cycle { pod: &pod, state: &state, profile, scope: None }).evaluate().whole_pod {
         Some(WholePod::Gated { reason, .. }) => reason,
         _ => "no".to_owned(),
     }
@@ -178,7 +178,7 @@ fn gated(table: &Table, case: &Case, profile: &Profile) -> String {
 fn victims(table: &Table, case: &Case, profile: &Profile) -> BTreeMap<String, BTreeSet<String>> {
     let (state, pod) = state(table, case, &profile.rules);
     let cycle = Cycle { pod: &pod, state: &state, profile, scope: None };
-    let judgement = cycle.judge();
+    let judgement = cycle.evaluate();
     let found = if judgement.preemption_helps { candidates(&cycle, &judgement) } else { Vec::new() };
     let names = |place: &PreemptionCandidate| place.victims.iter().map(|victim| victim.pod.name.to_string()).collect();
     found.iter().map(|place| (place.node.to_string(), names(place))).collect()

@@ -276,7 +276,7 @@ fn evaluated_with(config: &Value, minor: u16, volumes: Value) -> Judgement {
     let spec = json!({"containers": [{"name": "c"}], "volumes": volumes});
     let pod = json!({"kind": "Pod", "metadata": {"name": "pod", "namespace": "default", "uid": "u"}, "spec": spec});
     let pod = PodInfo::compile(&PodFields::of(pod).unwrap(), 0, state.interner(), &mut Vec::new());
-    Cycle { pod: &pod, state: &state, profile, scope: None }.judge()
+    Cycle { pod: &pod, state: &state, profile, scope: None }.evaluate()
 }
 
 fn read() -> Table {

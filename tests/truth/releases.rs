@@ -35,7 +35,7 @@ fn released_code_says_the_same() {
             let (namespace, pod) = truth["pod"].as_str().unwrap().split_once('/').unwrap();
             let pod = state.pod(namespace, pod).unwrap().clone();
             let cycle = Cycle { pod: &pod, state: &state, profile: &profile, scope: None };
-            let judgement = cycle.judge();
+            let judgement = cycle.evaluate();
             let busy: BTreeSet<&str> =
                 state.nominated().filter(|other| other.name != pod.name).filter_map(|other| other.nominated_node_name.as_deref()).collect();
             let mut found = compare(truth, &judgement, &busy, &mut compared);

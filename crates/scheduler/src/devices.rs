@@ -65,7 +65,7 @@ pub(crate) fn recorded<'c>(
     changes: impl Iterator<Item = (i64, &'c ObjectChange)>,
     chosen: &[NodeDevices],
 ) -> Vec<RecordedDevices> {
-    let said = chosen.iter().find(|devices| Some(&*devices.node) == node);
+    let expected = chosen.iter().find(|devices| Some(&*devices.node) == node);
     let given = changes.filter_map(|(revision, change)| {
         let Some(CachedObject::ResourceClaim(after)) = &change.after else { return None };
         let had = matches!(&change.before, Some(CachedObject::ResourceClaim(before)) if Allocation::recorded(before).is_some());
@@ -74,7 +74,7 @@ pub(crate) fn recorded<'c>(
         let devices = ClaimDevices { claim: claim_name(after), allocation };
         let own = format!("{}/{OWN_CLAIM}", pod.namespace);
         let is = |known: &&ClaimDevices| known.claim == devices.claim || known.claim == own && is_own(after);
-        let rules = said.and_then(|said| said.claims.iter().find(is).map(|claim| (said.certain, claim)));
+        let rules = expected.and_then(|expected| expected.claims.iter().find(is).map(|claim| (expected.certain, claim)));
         let agrees = rules.and_then(|(certain, claim)| Some(claim.allocation == devices.allocation).filter(|same| certain || *same));
         Some(RecordedDevices { devices, revision, agrees })
     });

@@ -1,4 +1,4 @@
-//! An attempt and its outcome, compared with what the rules say.
+//! An attempt and its outcome, compared with the rules.
 
 mod caveat;
 
@@ -14,7 +14,7 @@ use super::{Fact, Judgement, PreemptionCandidate, VersionFrom};
 
 /// How a recorded attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum AttemptOutcome {
     /// The pod was bound.
     Scheduled,
     /// It was unschedulable.
@@ -31,7 +31,7 @@ pub struct Attempt {
     /// The pod as it was before the outcome.
     pub pod: Arc<PodInfo>,
     /// How it ended.
-    pub outcome: Outcome,
+    pub outcome: AttemptOutcome,
     /// The node the pod was bound to.
     pub node: Option<Arc<str>>,
     /// The revision that wrote the outcome; for a pod that waits, the one evaluated.

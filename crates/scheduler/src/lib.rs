@@ -30,7 +30,7 @@ pub use devices::{ClaimDevices, NodeDevices, RecordedDevices, chosen as chosen_d
 pub use dra::Allocation;
 pub use evidence::compared;
 pub use explanation::{
-    Agreement, Assumption, Attempt, Caveat, DecidedBy, Depth, Evidence, Explanation, Help, Hopeless, Outcome, Remedy, StateSeen,
+    Agreement, Assumption, Attempt, AttemptOutcome, Caveat, DecidedBy, Depth, Evidence, Explanation, Help, Hopeless, Remedy, StateSeen,
     UnreadObject,
 };
 pub use framework::{
@@ -46,6 +46,6 @@ pub use preemption::victims::{PreemptionCandidate, Victim, candidates};
 pub use profile::scheduler::Scheduler;
 pub use release::{
     Arguments, Gates, NEWEST_SCHEDULER, OLDEST_SCHEDULER, PodTopologySpreadDefaults, Rules, ScoringStrategy, UnknownRelease,
-    VersionEvidence, VersionFrom, detect, gate_refusals, judged_as, scheduler_patch, scheduler_release,
+    VersionEvidence, VersionFrom, applied_release, detect, gate_refusals, scheduler_patch, scheduler_release,
 };
 pub use replay::Replay;

@@ -84,7 +84,7 @@ fn each_form_of_a_comparison_is_seen() {
     for body in seen {
         assert_eq!(count(body), 1, "{body}");
     }
-    for body in ["release.rules", "judged_as(release)", "Release(minor)", "release < newest", "let minor = 3;"] {
+    for body in ["release.rules", "applied_release(release)", "Release(minor)", "release < newest", "let minor = 3;"] {
         assert_eq!(count(body), 0, "{body}");
     }
 }

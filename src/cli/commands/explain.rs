@@ -12,8 +12,8 @@ use crate::render::explanation::{json, text};
 use ketcd_history::clock::Clock;
 use ketcd_scheduler::cluster::{ObjectKey, WatchedKind};
 use ketcd_scheduler::{
-    Agreement, Attempt, Depth, Explanation, Gates, Profile, Release, Replay, Scheduler, SchedulerConfiguration, VersionFrom, gate_refusals,
-    judged_as,
+    Agreement, Attempt, Depth, Explanation, Gates, Profile, Release, Replay, Scheduler, SchedulerConfiguration, VersionFrom,
+    applied_release, gate_refusals,
 };
 use ketcd_store::{At, Revision};
 
@@ -119,7 +119,7 @@ async fn one(
         let refusals = attempts
             .into_iter()
             .map(|(_, attempt, _)| attempt)
-            .filter(|attempt| attempt.outcome == ketcd_scheduler::Outcome::Unschedulable)
+            .filter(|attempt| attempt.outcome == ketcd_scheduler::AttemptOutcome::Unschedulable)
             .collect();
         let revision = last.revision;
         // Some of what the scheduler's cache keeps depends on every attempt before; only a history too long to walk is entered midway.
@@ -158,10 +158,10 @@ async fn scheduler(args: &ExplainArgs, feed: &mut Feed<'_>, at: Revision) -> Res
     let recorded = found.release;
     let version = match &args.scheduler_version {
         None => found,
-        Some(text) => VersionFrom::said(text, &found).map_err(|error| Error::new(error.to_string()))?,
+        Some(text) => VersionFrom::given(text, &found).map_err(|error| Error::new(error.to_string()))?,
     }
     .with_assumption();
-    let gates = Gates::new(judged_as(version.release)).at_patch(version.patch);
+    let gates = Gates::new(applied_release(version.release)).at_patch(version.patch);
     let gates = gates.parse(args.feature_gates.as_deref().unwrap_or_default()).map_err(Error::new)?;
     let refused = gate_refusals(&gates);
     if !refused.is_empty() {

@@ -18,9 +18,9 @@ pub struct Blame<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Line {
-    /// The field manager or component; null where nothing tells.
+    /// The field manager or component; null where the data does not show it.
     pub by: Option<String>,
-    /// How that is known; null where nothing tells who it was.
+    /// How that is known; null where the data does not show who it was.
     pub by_from: Option<ActorFrom>,
     /// Where the leaf is, as a JSON Pointer.
     pub path: String,

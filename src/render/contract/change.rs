@@ -49,9 +49,9 @@ pub struct Change<'a> {
     pub time_error_seconds: Option<f64>,
     /// The best of the places that hold it.
     pub source: Source,
-    /// Who made it; null where nothing tells.
+    /// Who made it; null where the data does not show it.
     pub by: Option<String>,
-    /// How that is known; null where nothing tells who made it.
+    /// How that is known; null where the data does not show who made it.
     pub by_from: Option<ActorFrom>,
     /// Why the new value cannot be decoded; absent where it can. For people: the words are not part of the contract.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,9 +67,9 @@ pub struct Change<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ObjectChange<'a> {
-    /// Who made it; null where nothing tells.
+    /// Who made it; null where the data does not show it.
     pub by: Option<String>,
-    /// How that is known; null where nothing tells who made it.
+    /// How that is known; null where the data does not show who made it.
     pub by_from: Option<ActorFrom>,
     /// Why the new value cannot be decoded; absent where it can. For people: the words are not part of the contract.
     #[serde(skip_serializing_if = "Option::is_none")]

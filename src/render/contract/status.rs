@@ -9,7 +9,7 @@ use super::common::Time;
 use crate::render::duration;
 use crate::render::status::StatusPage;
 
-/// What a source can tell.
+/// What a source holds.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Status<'a> {
@@ -60,9 +60,9 @@ pub struct Sealed<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Kubernetes<'a> {
-    /// The API server's most likely release, such as `1.36`; null where nothing in the data tells it.
+    /// The API server's most likely release, such as `1.36`; null where nothing in the data shows it.
     pub apiserver: Option<String>,
-    /// The oldest and the newest release that fit the data; null where nothing in the data tells.
+    /// The oldest and the newest release that fit the data; null where nothing in the data shows them.
     pub apiserver_bounds: Option<[String; 2]>,
     /// The number of nodes by their kubelet's version.
     pub kubelets: &'a BTreeMap<String, u64>,

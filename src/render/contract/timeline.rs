@@ -69,9 +69,9 @@ pub struct Timeline<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Phase<'a> {
-    /// Who did it; null where nothing tells.
+    /// Who did it; null where the data does not show it.
     pub by: Option<String>,
-    /// How that is known; null where nothing tells who did it.
+    /// How that is known; null where the data does not show who did it.
     pub by_from: Option<ActorFrom>,
     /// More about it; may be empty. For people: the words are not part of the contract.
     pub detail: String,
@@ -107,7 +107,7 @@ pub struct Gap<'a> {
 pub struct Event<'a> {
     /// How often it happened.
     pub count: i64,
-    /// When it happened first; null where the Event does not say.
+    /// When it happened first; null where the Event does not record it.
     pub first_time: Option<Time>,
     /// The Event's message.
     pub message: &'a str,
@@ -119,7 +119,7 @@ pub struct Event<'a> {
     pub revision: i64,
     /// The component that reported it, with its node where it has one.
     pub source: &'a str,
-    /// When it happened last, by the reporter's clock; null where the Event does not say.
+    /// When it happened last, by the reporter's clock; null where the Event does not record it.
     pub time: Option<Time>,
     /// `Normal` or `Warning`.
     #[serde(rename = "type")]
@@ -166,23 +166,23 @@ pub struct Finalizer<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Rollout<'a> {
-    /// Who set the template; null where nothing tells.
+    /// Who set the template; null where the data does not show it.
     pub by: Option<String>,
-    /// How that is known; null where nothing tells who it was.
+    /// How that is known; null where the data does not show who it was.
     pub by_from: Option<ActorFrom>,
     /// What changed in the template, or its images where it is the first. For people: the words are not part of the contract.
     pub change: String,
     /// The annotation `kubernetes.io/change-cause`; null where it is not set.
     pub change_cause: Option<&'a str>,
-    /// The revision in which it ended; null while it goes on.
+    /// The revision in which it ended; null while it continues.
     pub end_revision: Option<i64>,
     /// The number or name that the controller gave it; null where it gave none.
     pub number: Option<&'a str>,
-    /// How it ended; null while it goes on.
+    /// How it ended; null while it continues.
     pub outcome: Option<RolloutEnd>,
     /// The revision that set the template.
     pub revision: i64,
-    /// How long it took, in seconds; null while it goes on, and where either end cannot be dated.
+    /// How long it took, in seconds; null while it continues, and where either end cannot be dated.
     pub seconds: Option<f64>,
     /// Why it is stuck, in the controller's words; null where its deadline did not pass.
     pub stuck: Option<String>,
@@ -242,7 +242,7 @@ pub struct Waiting<'a> {
     pub since_time: Option<Time>,
 }
 
-/// A time in which nothing was heard of a node's kubelet.
+/// A time without heartbeats of a node's kubelet.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Outage<'a> {
@@ -258,13 +258,13 @@ pub struct Outage<'a> {
     pub lost_after_seconds: Option<f64>,
     /// The revision in which the control plane marked the node's condition as unknown.
     pub lost_revision: i64,
-    /// Seconds from `fromRevision` to `untilRevision`; null while the outage goes on, and where either cannot be dated.
+    /// Seconds from `fromRevision` to `untilRevision`; null while the outage continues, and where either cannot be dated.
     pub seconds: Option<f64>,
     /// The pods that stayed on it.
     pub stayed: Vec<Stayed<'a>>,
     /// The revision that set the taint that evicts pods; null where none was set.
     pub tainted_revision: Option<i64>,
-    /// The revision of the first sign of life after it; null while the outage goes on.
+    /// The revision of the first sign of life after it; null while the outage continues.
     pub until_revision: Option<i64>,
 }
 
@@ -282,7 +282,7 @@ pub struct Stayed<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Cordon<'a> {
-    /// Who cordoned it; null where nothing tells.
+    /// Who cordoned it; null where the data does not show it.
     pub by: Option<String>,
     /// The revision that cordoned it.
     pub from_revision: i64,

@@ -1,4 +1,4 @@
-//! The words of caveats: why a scheduler may have decided otherwise, and what is assumed of it.
+//! The words of caveats: why a scheduler may have decided differently, and what is assumed of it.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub(super) fn assumptions(explanation: &Explanation) -> Vec<String> {
     explanation.assumptions.iter().map(sentence).collect()
 }
 
-/// From what a scheduler's release is known, a fragment.
+/// The evidence for a scheduler's release, a fragment.
 pub fn version_evidence(evidence: &VersionEvidence) -> String {
     match evidence {
         VersionEvidence::Given => "--scheduler-version".to_owned(),
@@ -71,7 +71,9 @@ fn sentences(caveat: &Caveat) -> Vec<String> {
         }
         Caveat::OneOfSeveralResources { nodes } => one_of_several(nodes),
         Caveat::ClaimUseForgotten { release, claim } => {
-            format!("{release} no longer counts claim {claim} as used after it tried preemption on its user's node: the filter may have passed")
+            format!(
+                "{release} no longer counts claim {claim} as used after it tried preemption on its user's node: the filter may have passed"
+            )
         }
         Caveat::ClaimUseOvercounted { release, claim } => format!(
             "{release} may count claim {claim} as used, because a pod that uses it was nominated to a node: the filter may have refused"
@@ -94,7 +96,9 @@ fn sentences(caveat: &Caveat) -> Vec<String> {
 /// Why a pod without an attempt is evaluated all the same.
 fn no_attempt(decided_by: DecidedBy) -> &'static str {
     match decided_by {
-        DecidedBy::Kubelet => "it is a static pod: its kubelet runs it and no scheduler decided; evaluated as if it were to be scheduled now",
+        DecidedBy::Kubelet => {
+            "it is a static pod: its kubelet runs it and no scheduler decided; evaluated as if it were to be scheduled now"
+        }
         DecidedBy::Creator => "it was created with its node, so no scheduler decided; evaluated as if it were to be scheduled now",
         DecidedBy::Unreadable | DecidedBy::Scheduler => {
             "when the pod was bound cannot be read: it is evaluated as if it were to be scheduled now"

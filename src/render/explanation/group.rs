@@ -1,9 +1,9 @@
-//! The cycle of a pod's whole group as text: the placements tried, which pod found no node, and what became of the group.
+//! The cycle of a pod's group as text: the placements tried, which pod found no node, and the result for the group.
 
 use std::io::{self, Write};
 
 use crate::render::style::{PLAIN, STRONG, paint};
-use ketcd_scheduler::{CompositeTried, Explanation, GroupCycle, GroupOutcome, PlacementTried};
+use ketcd_scheduler::{CompositeGroupResult, Explanation, GroupCycle, GroupOutcome, PlacementResult};
 
 use super::words::{count, hanging};
 
@@ -56,7 +56,7 @@ fn title(cycle: &GroupCycle) -> String {
 }
 
 /// A line about a group that the pod's belongs to.
-fn above(group: &CompositeTried) -> String {
+fn above(group: &CompositeGroupResult) -> String {
     let fitting = group.groups.iter().filter(|(_, fits)| *fits == Some(true)).count();
     let wanted = group.min_group_count.map(|least| format!(", {least} wanted")).unwrap_or_default();
     let place = group.topology_key.as_ref().zip(group.chosen.and_then(|at| group.placements[at].name.as_ref()));
@@ -66,7 +66,7 @@ fn above(group: &CompositeTried) -> String {
     format!("part of {}, {fitting} of {} {verb}{wanted}{place}: {became}", group.name, count(group.groups.len(), "group"))
 }
 
-fn placement(cycle: &GroupCycle, placement: &PlacementTried, chosen: bool, width: usize, out: &mut dyn Write) -> io::Result<()> {
+fn placement(cycle: &GroupCycle, placement: &PlacementResult, chosen: bool, width: usize, out: &mut dyn Write) -> io::Result<()> {
     if let (Some(key), Some(name)) = (&cycle.topology_key, &placement.name) {
         let scores: Vec<String> =
             placement.scores.iter().map(|(plugin, _, normalized, weight)| format!("{plugin} {}", normalized * weight)).collect();

@@ -27,9 +27,7 @@ pub(super) fn group_caveat(caveat: &GroupCaveat) -> String {
             format!("placement {} is as good as {chosen}: one is chosen at random", tied.first().map_or("", |first| &**first))
         }
         GroupCaveat::MismatchDrawn => "several pods differ from their group; which one is reported is random".to_owned(),
-        GroupCaveat::VictimsDrawn => {
-            "other pods may be the group's victims: the scheduler's choice is random".to_owned()
-        }
+        GroupCaveat::VictimsDrawn => "other pods may be the group's victims: the scheduler's choice is random".to_owned(),
         GroupCaveat::ErrorDrawn => "which node or pod the error names is random".to_owned(),
         GroupCaveat::TriedTogether { pods, composite, order } => tried_together(*pods, composite.as_deref(), *order),
         GroupCaveat::HeldBack(gated) => {

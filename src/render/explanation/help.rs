@@ -1,4 +1,4 @@
-//! What would help a pod that fits nowhere, and whom preemption would evict for it.
+//! What would make a pod that fits on no node fit, and the pods that preemption would evict for it.
 
 use std::io::{self, Write};
 
@@ -53,30 +53,29 @@ pub(super) fn preemption(explanation: &Explanation, all: bool, width: usize, out
 pub(super) fn remedies(explanation: &Explanation, all: bool, width: usize, out: &mut dyn Write) -> io::Result<()> {
     const NODES: usize = 4;
     let shown = if all { usize::MAX } else { 5 };
-    let mut alike: Vec<(&[Fix], Vec<&str>)> = Vec::new();
+    let mut equal: Vec<(&[Fix], Vec<&str>)> = Vec::new();
     for remedy in &explanation.help.remedies {
-        match alike.iter_mut().find(|(fixes, _)| *fixes == remedy.fixes) {
+        match equal.iter_mut().find(|(fixes, _)| *fixes == remedy.fixes) {
             Some((_, nodes)) => nodes.push(&remedy.node),
-            None => alike.push((&remedy.fixes, vec![&remedy.node])),
+            None => equal.push((&remedy.fixes, vec![&remedy.node])),
         }
     }
     let help = &explanation.help;
-    if alike.is_empty() {
+    if equal.is_empty() {
         return nothing(explanation, shown, width, out);
     }
     writeln!(out, "\n{}", paint(STRONG, "what would help"))?;
-    for (fixes, nodes) in alike.iter().take(shown) {
+    for (fixes, nodes) in equal.iter().take(shown) {
         let changes: Vec<String> = fixes.iter().map(|fix| fixes::fix(fix, "the node")).collect();
         let line = format!("{} → {}", changes.join(" and "), names(nodes.iter().copied(), NODES, width / 2));
         hanging("  ", &line, 4, width, PLAIN, out)?;
     }
-    let more = alike.len().saturating_sub(shown);
+    let more = equal.len().saturating_sub(shown);
     if more > 0 {
         writeln!(out, "  {}", paint(FAINT, format!("… and {} more (-o wide has them)", grouped(more))))?;
     }
     if help.searched < help.of {
-        let line =
-            format!("searched on the {} of {} nodes that seem to need the fewest changes", grouped(help.searched), grouped(help.of));
+        let line = format!("searched on the {} of {} nodes that seem to need the fewest changes", grouped(help.searched), grouped(help.of));
         hanging("  ", &line, 2, width, FAINT, out)?;
     }
     if !help.cut.is_empty() {
@@ -89,26 +88,26 @@ pub(super) fn remedies(explanation: &Explanation, all: bool, width: usize, out: 
     Ok(())
 }
 
-/// Says why nothing helps, where that was looked for: what cannot be met, nodes alike together.
+/// Writes why nothing helps, where that was searched for: the obstacles, equal nodes together.
 fn nothing(explanation: &Explanation, shown: usize, width: usize, out: &mut dyn Write) -> io::Result<()> {
     const NODES: usize = 4;
-    let mut alike: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut equal: Vec<(String, Vec<&str>)> = Vec::new();
     for hopeless in &explanation.help.hopeless {
         let why = fixes::obstacles(&hopeless.obstacles);
-        match alike.iter_mut().find(|(known, _)| *known == why) {
+        match equal.iter_mut().find(|(known, _)| *known == why) {
             Some((_, nodes)) => nodes.push(&hopeless.node),
-            None => alike.push((why, vec![&hopeless.node])),
+            None => equal.push((why, vec![&hopeless.node])),
         }
     }
-    alike.sort_by_key(|(_, nodes)| std::cmp::Reverse(nodes.len()));
-    if alike.is_empty() {
+    equal.sort_by_key(|(_, nodes)| std::cmp::Reverse(nodes.len()));
+    if equal.is_empty() {
         return Ok(());
     }
     writeln!(out, "\n{}", paint(STRONG, "no change to the pod or to a node is known to help"))?;
-    for (why, nodes) in alike.iter().take(shown) {
+    for (why, nodes) in equal.iter().take(shown) {
         hanging("  ", &format!("{}: {why}", names(nodes.iter().copied(), NODES, width / 2)), 4, width, PLAIN, out)?;
     }
-    let more = alike.len().saturating_sub(shown);
+    let more = equal.len().saturating_sub(shown);
     if more > 0 {
         writeln!(out, "  {}", paint(FAINT, format!("… and {} more reasons (-o wide has them)", grouped(more))))?;
     }

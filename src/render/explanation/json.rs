@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use ketcd_history::clock::Dated;
-use ketcd_scheduler::{Agreement, DecidedBy, Explanation, FilterMode, Judgement, Outcome, WholePod};
+use ketcd_scheduler::{Agreement, DecidedBy, Explanation, FilterMode, Judgement, WholePod};
 
 use crate::render::contract::common::Time;
 
@@ -40,7 +40,7 @@ pub struct List<'a> {
     pub items: Vec<Document<'a>>,
 }
 
-/// A scheduling decision, and why it fell as it did.
+/// A scheduling decision, and the reasons for it.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Explanation")]
 #[serde(rename_all = "camelCase")]
@@ -49,13 +49,13 @@ pub struct Document<'a> {
     pod: Pod<'a>,
     /// The decision.
     attempt: Attempt<'a>,
-    /// The scheduler by whose rules it is judged.
+    /// The scheduler by whose rules it is evaluated.
     profile: Profile<'a>,
-    /// Whether the rules say what was recorded.
+    /// Whether the rules give the recorded outcome.
     verdict: Verdict,
     /// What limits the answer: missing evidence, assumptions. For people: the words are not part of the contract.
     caveats: Vec<String>,
-    /// The scheduler's own sentence for a pod that fits nowhere; null for one that does.
+    /// The scheduler's own message for a pod that fits on no node; null for one that fits.
     message: Option<&'a str>,
     /// What keeps the pod from being tried or from being bound; absent where nothing does.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,10 +64,10 @@ pub struct Document<'a> {
     nodes: Vec<node::Node<'a>>,
     /// The smallest changes that would make the pod fit, the best first; empty for a pod that found a node.
     remedies: Vec<help::Remedy<'a>>,
-    /// What no known change makes fit; absent where there is nothing such.
+    /// Nodes that no known change makes fit; absent where there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     beyond_help: Vec<help::Hopeless<'a>>,
-    /// How far remedies were looked for; absent where they were not.
+    /// How far remedies were searched for; absent where they were not.
     #[serde(skip_serializing_if = "Option::is_none")]
     search: Option<help::Search<'a>>,
     /// What preemption would do and did; absent where it does nothing.
@@ -107,7 +107,7 @@ struct Attempt<'a> {
     node: Option<&'a str>,
     /// The revision that shows the decision.
     revision: i64,
-    /// The revision on whose state it is judged.
+    /// The revision on whose state it is evaluated.
     evaluated_revision: i64,
     /// When `revision` was written; null where nothing dates it.
     time: Option<Time>,
@@ -115,7 +115,7 @@ struct Attempt<'a> {
     recorded_message: Option<&'a str>,
 }
 
-/// The scheduler by whose rules a decision is judged.
+/// The scheduler by whose rules a decision is evaluated.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Profile<'a> {
@@ -123,7 +123,7 @@ struct Profile<'a> {
     scheduler_name: &'a str,
     /// Its release, such as `1.28`.
     version: String,
-    /// What says so. For people: the words are not part of the contract.
+    /// The evidence for it. For people: the words are not part of the contract.
     version_from: String,
 }
 
@@ -158,13 +158,13 @@ enum Decider {
     Scheduler,
     /// The node's kubelet: a static pod.
     Kubelet,
-    /// Whoever created the pod with its node's name set.
+    /// The client that created the pod with its node's name set.
     Creator,
-    /// Unknown: what would tell cannot be read.
+    /// Unknown: the evidence cannot be read.
     Unreadable,
 }
 
-/// Whether the rules say what was recorded.
+/// Whether the rules give the recorded outcome.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 enum Verdict {
     /// The recorded node is the only best one, or the recorded refusal follows from the state.
@@ -239,13 +239,13 @@ fn waits(judgement: &Judgement) -> Option<Waits<'_>> {
     judgement.permit.map(|reason| Waits { plugin: "GangScheduling", status: "Wait", reason }).or_else(of_driver)
 }
 
-impl From<Outcome> for AttemptOutcome {
-    fn from(outcome: Outcome) -> Self {
+impl From<ketcd_scheduler::AttemptOutcome> for AttemptOutcome {
+    fn from(outcome: ketcd_scheduler::AttemptOutcome) -> Self {
         match outcome {
-            Outcome::Scheduled => Self::Scheduled,
-            Outcome::Unschedulable => Self::Unschedulable,
-            Outcome::Pending => Self::Pending,
-            Outcome::Gated => Self::Gated,
+            ketcd_scheduler::AttemptOutcome::Scheduled => Self::Scheduled,
+            ketcd_scheduler::AttemptOutcome::Unschedulable => Self::Unschedulable,
+            ketcd_scheduler::AttemptOutcome::Pending => Self::Pending,
+            ketcd_scheduler::AttemptOutcome::Gated => Self::Gated,
         }
     }
 }

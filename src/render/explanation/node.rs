@@ -1,4 +1,4 @@
-//! One node in depth: what every filter compared there, and how each score came to be.
+//! One node in depth: what every filter compared there, and how each score was computed.
 
 use std::io::{self, Write};
 
@@ -16,7 +16,9 @@ pub(super) fn write(explanation: &Explanation, node: &NodeJudgement, width: usiz
     let judgement = &explanation.judgement;
     let first = node.first_refusal().map(|(at, _)| at);
     let answer = match first {
-        _ if node.absent && judgement.whole_pod.is_none() => paint(REMOVED, "is not evaluated: the pod can run only on other nodes".to_owned()),
+        _ if node.absent && judgement.whole_pod.is_none() => {
+            paint(REMOVED, "is not evaluated: the pod can run only on other nodes".to_owned())
+        }
         Some(at) => paint(REMOVED, format!("does not fit: {} refuses", judgement.filters[at])),
         None if node.fits() && judgement.whole_pod.is_none() => paint(ADDED, "fits".to_owned()),
         None => paint(REMOVED, "does not fit".to_owned()),
@@ -38,7 +40,7 @@ pub(super) fn write(explanation: &Explanation, node: &NodeJudgement, width: usiz
     }
 }
 
-/// What one filter says, and each thing it compared on a line of its own.
+/// The verdict of one filter, and each thing it compared on a line of its own.
 fn filter(
     explanation: &Explanation,
     node: &NodeJudgement,
@@ -49,7 +51,7 @@ fn filter(
 ) -> io::Result<()> {
     let indent = longest + 6;
     let reached = if after { "; not reached" } else { "" };
-    let (mark, style, said) = match verdict {
+    let (mark, style, text) = match verdict {
         Verdict::Skip => return Ok(()),
         Verdict::Pass => ("✓", ADDED, None),
         Verdict::Reject(refusal) => {

@@ -37,7 +37,7 @@ pub(super) fn write(explanation: &Explanation, all: bool, width: usize, out: &mu
     if filters.is_empty() {
         return Ok(());
     }
-    let told: HashMap<(&str, &str), &[Fact]> =
+    let compared: HashMap<(&str, &str), &[Fact]> =
         explanation.evidence.iter().map(|evidence| ((&*evidence.node, evidence.plugin), &*evidence.facts)).collect();
     let digits = filters.iter().map(|filter| grouped(filter.count).len()).max().unwrap_or(0);
     let noun = if filters.iter().all(|filter| filter.count == 1) { "node" } else { "nodes" };
@@ -72,7 +72,7 @@ pub(super) fn write(explanation: &Explanation, all: bool, width: usize, out: &mu
                 hanging(&format!("{:indent$}{} × ", "", grouped(group.nodes.len())), &group.reasons, indent + 4, width, PLAIN, out)?;
             }
             let lines = if single || all { lines } else { 1 };
-            details(group, filter.plugin, &told, lines, (indent + if single { 0 } else { 4 }, width), out)?;
+            details(group, filter.plugin, &compared, lines, (indent + if single { 0 } else { 4 }, width), out)?;
         }
         let left: usize = filter.groups.iter().skip(shown).map(|group| group.nodes.len()).sum();
         if left > 0 {
@@ -126,33 +126,33 @@ impl Group<'_> {
 fn details(
     group: &Group,
     plugin: &str,
-    told: &HashMap<(&str, &str), &[Fact]>,
+    compared: &HashMap<(&str, &str), &[Fact]>,
     lines: usize,
     (indent, width): (usize, usize),
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let mut nodes = group.nodes.clone();
     nodes.sort_by_key(|node| (node.distance(), &node.name));
-    let mut alike: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut equal: Vec<(String, Vec<&str>)> = Vec::new();
     for node in nodes {
         let checked = told.get(&(&*node.name, plugin)).copied().unwrap_or_default();
         let against: Vec<String> = checked.iter().filter(|fact| !fact.holds).map(facts::text).collect();
         let text = against.join("; ");
-        match alike.iter_mut().find(|(known, _)| *known == text) {
+        match equal.iter_mut().find(|(known, _)| *known == text) {
             Some((_, names)) => names.push(&node.name),
-            None => alike.push((text, vec![&node.name])),
+            None => equal.push((text, vec![&node.name])),
         }
     }
-    // Nodes that nothing is told of come last, all on one line.
-    alike.sort_by_key(|(text, _)| text.is_empty());
-    let told_of = alike.iter().filter(|(text, _)| !text.is_empty()).count();
+    // Nodes without facts come last, all on one line.
+    equal.sort_by_key(|(text, _)| text.is_empty());
+    let described = equal.iter().filter(|(text, _)| !text.is_empty()).count();
     let room = width - indent.min(width / 2);
-    let mut texts: Vec<String> = alike
+    let mut texts: Vec<String> = equal
         .iter()
-        .take(lines.min(told_of))
+        .take(lines.min(described))
         .map(|(text, members)| format!("{}: {text}", names(members.iter().copied(), NAMES, room)))
         .collect();
-    let left: Vec<&str> = alike.iter().skip(texts.len()).flat_map(|(_, members)| members.iter().copied()).collect();
+    let left: Vec<&str> = equal.iter().skip(texts.len()).flat_map(|(_, members)| members.iter().copied()).collect();
     if !left.is_empty() {
         let left = names(left.into_iter(), 2 * NAMES, room);
         match texts.last_mut() {

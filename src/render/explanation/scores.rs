@@ -71,8 +71,8 @@ pub(super) fn write(
         }
     }
     if !same.is_empty() {
-        let told: Vec<String> = same.iter().map(|score| format!("{} {}", head(score), score.normalized[0] * score.weight)).collect();
-        for line in fold(&format!("equal on all of them: {}", told.join(", ")), width) {
+        let points: Vec<String> = same.iter().map(|score| format!("{} {}", head(score), score.normalized[0] * score.weight)).collect();
+        for line in fold(&format!("equal on all of them: {}", points.join(", ")), width) {
             writeln!(out, "{}", paint(FAINT, line))?;
         }
     }

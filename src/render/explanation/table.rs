@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use crate::render::style::{ADDED, FAINT, PLAIN, REMOVED, STRONG, Style, WARNING, paint};
 use crate::render::value::{beginning, columns};
 use crate::render::visible::visible;
-use ketcd_scheduler::{Agreement, Explanation, Outcome, WholePod};
+use ketcd_scheduler::{Agreement, AttemptOutcome, Explanation, WholePod};
 
 use super::text::{self, Shown};
 
@@ -59,12 +59,12 @@ impl Line {
     pub fn new(explanation: &Explanation) -> Self {
         let attempt = &explanation.attempt;
         let verdict = match attempt.outcome {
-            Outcome::Scheduled | Outcome::Unschedulable => Verdict::Decided(explanation.agreement),
-            Outcome::Pending => Verdict::Waits,
-            Outcome::Gated => Verdict::Gated,
+            AttemptOutcome::Scheduled | AttemptOutcome::Unschedulable => Verdict::Decided(explanation.agreement),
+            AttemptOutcome::Pending => Verdict::Waits,
+            AttemptOutcome::Gated => Verdict::Gated,
         };
         let gate = match &explanation.judgement.whole_pod {
-            Some(WholePod::Gated { reason, .. }) if attempt.outcome == Outcome::Gated => Some(reason.as_str()),
+            Some(WholePod::Gated { reason, .. }) if attempt.outcome == AttemptOutcome::Gated => Some(reason.as_str()),
             _ => None,
         };
         let sentence = attempt.recorded_message.as_deref().or(explanation.judgement.message.as_deref()).filter(|_| attempt.node.is_none());
@@ -148,7 +148,7 @@ mod tests {
         Line { namespace: "shop".to_owned(), pod: shown(pod), node: node.unwrap_or(NONE).to_owned(), verdict, why: shown(why) }
     }
 
-    fn told(lines: &[Line], namespaces: bool, width: Option<usize>) -> String {
+    fn printed(lines: &[Line], namespaces: bool, width: Option<usize>) -> String {
         let mut out = Vec::new();
         write(lines.iter(), namespaces, Shown { width, ..Shown::default() }, &mut out).unwrap();
         crate::render::style::plain(&String::from_utf8(out).unwrap())
@@ -162,15 +162,15 @@ mod tests {
         let whole = "POD      NODE     VERDICT   WHY\n\
                      web-0    n1       tie       one of 2 best among 3 that fit\n\
                      web-10   <none>   agrees    waits: 0/3 nodes are available: 3 Insufficient cpu.\n";
-        assert_eq!(told(&lines, false, None), whole);
-        let cut = told(&lines, false, Some(60));
+        assert_eq!(printed(&lines, false, None), whole);
+        let cut = printed(&lines, false, Some(60));
         assert!(cut.lines().all(|line| columns(line) <= 60) && cut.ends_with("waits: 0/3 nodes are available:…\n"), "{cut}");
-        assert!(told(&lines, true, None).starts_with("NAMESPACE   POD      NODE     VERDICT   WHY\nshop        web-0 "));
+        assert!(printed(&lines, true, None).starts_with("NAMESPACE   POD      NODE     VERDICT   WHY\nshop        web-0 "));
     }
 
     #[test]
     fn data_stays_on_its_line() {
-        let told = told(&[line("a", None, Verdict::Waits, "one\ntwo\u{1b}[31m")], false, None);
-        assert_eq!(told.lines().last(), Some("a     <none>   waits     one\\ntwo\\x1b[31m"));
+        let printed = printed(&[line("a", None, Verdict::Waits, "one\ntwo\u{1b}[31m")], false, None);
+        assert_eq!(printed.lines().last(), Some("a     <none>   waits     one\\ntwo\\x1b[31m"));
     }
 }

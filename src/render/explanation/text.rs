@@ -7,18 +7,18 @@ use crate::render::style::{ADDED, FAINT, REMOVED, STRONG, WARNING, paint};
 use crate::render::value::columns;
 use crate::render::visible::visible;
 use ketcd_history::clock::{Clock, Dated};
-use ketcd_scheduler::{Agreement, Attempt, DecidedBy, Explanation, Outcome, WholePod};
+use ketcd_scheduler::{Agreement, Attempt, AttemptOutcome, DecidedBy, Explanation, WholePod};
 use ketcd_store::Revision;
 
 use super::caveats::{assumptions, caveats, version_evidence};
 use super::words::{count, fold, grouped, hanging};
 use super::{group, help, node, refusals, scores};
 
-/// How wide a text may be where the terminal does not say.
+/// How wide a text may be where the terminal's width is not known.
 const WIDTH: usize = 100;
 /// How wide prose is at most.
 const PROSE: usize = 140;
-/// Of the scheduler's sentence so many lines are shown, unless all is asked for.
+/// How many lines of the scheduler's message are shown, unless all are requested.
 const SENTENCE: usize = 3;
 
 /// What to show.
@@ -85,7 +85,7 @@ fn headline(explanation: &Explanation, clock: Option<&Clock>, all: bool, width: 
         format!("; evaluated on r{}", explanation.evaluated_revision)
     };
     let (subject, context) = match attempt.outcome {
-        Outcome::Scheduled => {
+        AttemptOutcome::Scheduled => {
             let node = visible(attempt.node.as_deref().unwrap_or_default());
             let bound = if evaluated.is_empty() {
                 format!("runs there as of {at}; evaluated by the rules of {scheduler}")
@@ -94,11 +94,11 @@ fn headline(explanation: &Explanation, clock: Option<&Clock>, all: bool, width: 
             };
             (format!("{pod} → {node}"), bound)
         }
-        Outcome::Unschedulable => {
+        AttemptOutcome::Unschedulable => {
             (format!("{pod} → nowhere"), format!("refused at {at} by {scheduler}{evaluated}{}", since(explanation, clock)))
         }
-        Outcome::Pending => (format!("{pod} waits"), format!("evaluated on {at} by the rules of {scheduler}")),
-        Outcome::Gated => (format!("{pod} is gated"), format!("as of {at}")),
+        AttemptOutcome::Pending => (format!("{pod} waits"), format!("evaluated on {at} by the rules of {scheduler}")),
+        AttemptOutcome::Gated => (format!("{pod} is gated"), format!("as of {at}")),
     };
     let context = visible(&format!("{context}{}", meant(explanation))).into_owned();
     let answer = visible(&answer(explanation)).into_owned();
@@ -124,7 +124,7 @@ fn headline(explanation: &Explanation, clock: Option<&Clock>, all: bool, width: 
     }
     let sentence = explanation.judgement.message.as_deref();
     let mut lines = sentence.map(|sentence| fold(sentence, width)).unwrap_or_default();
-    // A sentence that was recorded is never cut.
+    // A recorded message is never truncated.
     if lines.len() > SENTENCE && !all && attempt.recorded_message.as_deref() != sentence {
         lines.truncate(SENTENCE);
         let last = fold(&lines[SENTENCE - 1], width.saturating_sub(2)).remove(0);
@@ -143,11 +143,11 @@ fn headline(explanation: &Explanation, clock: Option<&Clock>, all: bool, width: 
 
 /// How long a pod waited that was refused before it got its node, how often it was refused, and with what last message.
 fn waited(explanation: &Explanation, clock: Option<&Clock>, refusals: &[Attempt], width: usize, out: &mut dyn Write) -> io::Result<()> {
-    let Some(last) = refusals.last().filter(|_| explanation.attempt.outcome == Outcome::Scheduled) else { return Ok(()) };
+    let Some(last) = refusals.last().filter(|_| explanation.attempt.outcome == AttemptOutcome::Scheduled) else { return Ok(()) };
     let long = age(explanation, clock).map(|long| format!(" {long}")).unwrap_or_default();
     let message = last.recorded_message.as_deref().unwrap_or_default();
-    let said = format!("waited{long}; {} recorded, the last at r{}: {message}", count(refusals.len(), "refusal"), last.revision);
-    hanging("", &said, 2, width, WARNING, out)
+    let text = format!("waited{long}; {} recorded, the last at r{}: {message}", count(refusals.len(), "refusal"), last.revision);
+    hanging("", &text, 2, width, WARNING, out)
 }
 
 /// The one node a pod is meant for.
@@ -199,16 +199,18 @@ fn answer(explanation: &Explanation) -> String {
         DecidedBy::Scheduler | DecidedBy::Unreadable => {}
     }
     match (explanation.attempt.outcome, explanation.agreement) {
-        (Outcome::Pending, _) => fits,
-        (Outcome::Gated, _) => "it never enters the queue".to_owned(),
-        (Outcome::Unschedulable, Agreement::Agrees)
+        (AttemptOutcome::Pending, _) => fits,
+        (AttemptOutcome::Gated, _) => "it never enters the queue".to_owned(),
+        (AttemptOutcome::Unschedulable, Agreement::Agrees)
             if explanation.attempt.recorded_message == judgement.message.as_deref().map(Into::into) =>
         {
             "as recorded: agrees".to_owned()
         }
         (_, Agreement::Agrees) if judgement.nominated.is_some() => "it was nominated there: agrees".to_owned(),
-        (Outcome::Scheduled, Agreement::Agrees) if fitting == 1 => format!("the only one of {} that fits: agrees", count(nodes, "node")),
-        (Outcome::Scheduled, Agreement::Agrees) => format!("the only best of {fitting} that fit: agrees"),
+        (AttemptOutcome::Scheduled, Agreement::Agrees) if fitting == 1 => {
+            format!("the only one of {} that fits: agrees", count(nodes, "node"))
+        }
+        (AttemptOutcome::Scheduled, Agreement::Agrees) => format!("the only best of {fitting} that fit: agrees"),
         (_, Agreement::Agrees) => format!("{fits}: agrees"),
         (_, Agreement::Tie) => format!("one of {best} best among {fitting} that fit: a tie"),
         (_, Agreement::Disagrees) => format!("{fits}: disagrees"),
@@ -216,7 +218,7 @@ fn answer(explanation: &Explanation) -> String {
     }
 }
 
-/// What is assumed of the scheduler, and from what its release is known.
+/// What is assumed of the scheduler, and the evidence for its release.
 fn assumed(explanation: &Explanation) -> Vec<String> {
     let version = format!("version {}: {}", explanation.version.release, version_evidence(&explanation.version.evidence));
     assumptions(explanation).into_iter().chain([version]).collect()
@@ -270,11 +272,11 @@ impl Summary {
             (disagree, if disagree == 1 { "disagrees" } else { "disagree" }, REMOVED),
             (unverifiable, "cannot be verified", WARNING),
         ];
-        let told = parts.iter().filter(|(number, ..)| *number > 0);
-        let told: Vec<String> =
-            told.map(|(number, what, style)| paint(*style, format!("{} {what}", grouped(*number))).to_string()).collect();
+        let counts = parts.iter().filter(|(number, ..)| *number > 0);
+        let counts: Vec<String> =
+            counts.map(|(number, what, style)| paint(*style, format!("{} {what}", grouped(*number))).to_string()).collect();
         let decisions = count(self.verdicts.iter().sum(), "decision");
-        writeln!(out, "\n{}: {}", paint(STRONG, decisions), told.join(", "))?;
+        writeln!(out, "\n{}: {}", paint(STRONG, decisions), counts.join(", "))?;
         list(&self.assumed, shown.prose(), out)
     }
 }

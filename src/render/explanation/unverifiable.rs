@@ -16,7 +16,9 @@ pub(super) fn unverifiable(of: &Unverifiable) -> String {
         }
         Unverifiable::ExtenderFiles { url, files } => {
             let files = files.join(", ");
-            format!("The extender {url} reads {files} when kube-scheduler starts, which fails without them; whether it could is not in etcd.")
+            format!(
+                "The extender {url} reads {files} when kube-scheduler starts, which fails without them; whether it could is not in etcd."
+            )
         }
         Unverifiable::OutOfTreePlugin(name) => format!("The plugin {name} is not in-tree; its results are not in etcd."),
         Unverifiable::UnknownPlugin(name) => format!("ketcd has no rule for the plugin {name}."),

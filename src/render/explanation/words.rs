@@ -14,32 +14,32 @@ pub(super) fn count(number: usize, noun: &str) -> String {
 /// `4,812`.
 pub(super) fn grouped(number: usize) -> String {
     let digits = number.to_string();
-    let mut told = String::new();
+    let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {
         if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            told.push(',');
+            text.push(',');
         }
-        told.push(digit);
+        text.push(digit);
     }
-    told
+    text
 }
 
 /// The first of some names, and how many more there are: `n1 n2 n3 and 12 more`; so many at most, and as they fit into `width` columns.
 pub(super) fn names<'a>(all: impl ExactSizeIterator<Item = &'a str>, shown: usize, width: usize) -> String {
     const AND_MORE: usize = "and 1,000 more".len();
     let count = all.len();
-    let mut told: Vec<&str> = Vec::new();
+    let mut text: Vec<&str> = Vec::new();
     let mut taken = AND_MORE;
     for name in all.take(shown) {
         taken += columns(name) + 1;
-        if taken > width && !told.is_empty() {
+        if taken > width && !text.is_empty() {
             break;
         }
-        told.push(name);
+        text.push(name);
     }
-    let more = count - told.len();
-    let told = told.join(" ");
-    if more > 0 { format!("{told} and {} more", grouped(more)) } else { told }
+    let more = count - text.len();
+    let text = text.join(" ");
+    if more > 0 { format!("{text} and {} more", grouped(more)) } else { text }
 }
 
 /// Whether a resource is counted in bytes.

@@ -12,7 +12,7 @@ fn the_last_terms_key_up_to_1_11() {
     let cluster = Cluster::new([zoned("n1"), zoned("n2"), placed("old", "n1", json!({}), anti)]);
     for release in 9..=17 {
         let want: &[&str] = if release <= 11 { &["n2"] } else { &[] };
-        assert_eq!(fitting(&cluster.judge(release, &pod(json!({})))), want, "1.{release}");
+        assert_eq!(fitting(&cluster.evaluate(release, &pod(json!({})))), want, "1.{release}");
     }
 }
 
@@ -25,7 +25,7 @@ fn affinity_terms_alone_or_together() {
         Cluster::new([node("n1"), placed("a", "n1", json!({"app": "a"}), json!({})), placed("b", "n1", json!({"app": "b"}), json!({}))]);
     let both = affinity(json!([term(host, "a"), term(host, "b")]));
     for release in 9..=17 {
-        assert_eq!(fitting(&cluster.judge(release, &both)).len(), usize::from(release <= 10), "1.{release}");
+        assert_eq!(fitting(&cluster.evaluate(release, &both)).len(), usize::from(release <= 10), "1.{release}");
     }
     // One pod for one key, another for the other: 1.11 wants one node's pods to share both, later releases do not.
     let labelled = |name: &str, zone: &str, rack: &str| {
@@ -42,7 +42,7 @@ fn affinity_terms_alone_or_together() {
     let keys = affinity(json!([term("zone", "a"), term("rack", "a")]));
     for release in 9..=17 {
         let want: &[&str] = if release == 11 { &["n2", "n3"] } else { &["n1", "n2", "n3"] };
-        assert_eq!(fitting(&cluster.judge(release, &keys)), want, "1.{release}");
+        assert_eq!(fitting(&cluster.evaluate(release, &keys)), want, "1.{release}");
     }
 }
 
@@ -53,11 +53,11 @@ fn the_first_pod_of_a_series() {
     let zoned = with(node("n1"), "/metadata/labels/zone", json!("a"));
     for release in 9..=17 {
         let cluster = Cluster::new([zoned.clone(), node("n2")]);
-        assert_eq!(fitting(&cluster.judge(release, &own)), ["n1", "n2"], "1.{release}");
+        assert_eq!(fitting(&cluster.evaluate(release, &own)), ["n1", "n2"], "1.{release}");
         let sibling = placed("old", "n2", json!({"app": "web"}), json!({}));
         let cluster = Cluster::new([zoned.clone(), node("n2"), sibling]);
         let want: &[&str] = if release <= 11 { &[] } else { &["n1", "n2"] };
-        assert_eq!(fitting(&cluster.judge(release, &own)), want, "1.{release}");
+        assert_eq!(fitting(&cluster.evaluate(release, &own)), want, "1.{release}");
     }
 }
 
@@ -70,7 +70,7 @@ fn anti_affinity_terms_of_1_11_are_held_together() {
     );
     let cluster = Cluster::new([node("n1"), placed("a", "n1", json!({"app": "a"}), json!({}))]);
     for release in 9..=17 {
-        assert_eq!(fitting(&cluster.judge(release, &anti)).len(), usize::from(release == 11), "1.{release}");
+        assert_eq!(fitting(&cluster.evaluate(release, &anti)).len(), usize::from(release == 11), "1.{release}");
     }
 }
 
@@ -85,7 +85,7 @@ fn pods_are_spread_over_those_of_every_namespace_up_to_1_17() {
     let cluster = Cluster { gates: "EvenPodsSpread=true", ..Cluster::new([node("n1"), node("n2"), running]) };
     let points = [(16, "EvenPodsSpreadPriority", [0, 10]), (17, "PodTopologySpread", [0, 100]), (18, "PodTopologySpread", [100, 100])];
     for (release, plugin, expected) in points {
-        let scores = cluster.judge(release, &pod).scores.unwrap();
+        let scores = cluster.evaluate(release, &pod).scores.unwrap();
         let scored = scores.plugins.iter().find(|scored| scored.plugin == plugin).unwrap();
         assert_eq!(scored.normalized, expected, "1.{release}");
     }

@@ -17,7 +17,7 @@ impl Cluster {
         Self { objects: objects.into_iter().collect(), gates: "" }
     }
 
-    pub(crate) fn judge(&self, release: u16, pod: &Value) -> Judgement {
+    pub(crate) fn evaluate(&self, release: u16, pod: &Value) -> Judgement {
         let release = Release(release);
         let gates = Gates::new(release).parse(self.gates).unwrap();
         let profile = Profile::new(release, gates.clone());
@@ -27,11 +27,11 @@ impl Cluster {
         }
         let pod = PodFields::of(pod.clone()).unwrap();
         let pod = PodInfo::compile(&pod, 0, state.interner(), &mut Vec::new());
-        Cycle { pod: &pod, state: &state, profile: &profile, scope: None }.judge()
+        Cycle { pod: &pod, state: &state, profile: &profile, scope: None }.evaluate()
     }
 
     pub(crate) fn message(&self, release: u16, pod: &Value) -> String {
-        self.judge(release, pod).message.unwrap_or_default()
+        self.evaluate(release, pod).message.unwrap_or_default()
     }
 }
 

@@ -43,7 +43,7 @@ fn a_term_with_fields_only_matches_nothing_before_1_11() {
         {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n2"]}]}]}}}}));
     for release in 9..=17 {
         let want: &[&str] = if release <= 10 { &[] } else { &["n2"] };
-        assert_eq!(fitting(&cluster.judge(release, &daemon)), want, "1.{release}");
+        assert_eq!(fitting(&cluster.evaluate(release, &daemon)), want, "1.{release}");
     }
 }
 
@@ -56,7 +56,7 @@ fn cordoned_nodes() {
     for release in 9..=17 {
         let text = if release == 9 { "NodeUnschedulable" } else { "node(s) were unschedulable" };
         assert_eq!(cluster.message(release, &asking("1")), format!("0/1 nodes are available: 1 {text}."), "1.{release}");
-        assert_eq!(fitting(&cluster.judge(release, &tolerant)).len(), usize::from(release >= 12), "1.{release}");
+        assert_eq!(fitting(&cluster.evaluate(release, &tolerant)).len(), usize::from(release >= 12), "1.{release}");
     }
 }
 
@@ -69,7 +69,7 @@ fn conditions_keep_pods_away_up_to_1_11_unless_a_gate_says_so() {
     assert_eq!(cluster.message(9, &asking("1")), text(&["1 NodeNetworkUnavailable", "1 NodeNotReady", "1 NodeOutOfDisk"]));
     let long = ["1 node(s) had unavailable network", "1 node(s) were not ready", "1 node(s) were out of disk space"];
     assert_eq!(cluster.message(11, &asking("1")), text(&long));
-    assert_eq!(fitting(&cluster.judge(12, &asking("1"))), ["n1"]);
+    assert_eq!(fitting(&cluster.evaluate(12, &asking("1"))), ["n1"]);
     let cluster = Cluster { gates: "TaintNodesByCondition=false", ..Cluster::new(objects) };
     assert_eq!(cluster.message(13, &asking("1")), text(&long));
     assert_eq!(cluster.message(14, &asking("1")), text(&long[..2]), "1.14 no longer knows OutOfDisk");
@@ -83,9 +83,9 @@ fn memory_pressure_and_best_effort() {
     let init = pod(json!({"initContainers": [{"name": "i", "resources": {"limits": {"cpu": "1"}}}]}));
     let cluster = Cluster { gates: "TaintNodesByCondition=false", ..Cluster::new([pressed]) };
     for release in 9..=16 {
-        assert_eq!(fitting(&cluster.judge(release, &asking("1"))), ["n1"], "1.{release}");
-        assert!(fitting(&cluster.judge(release, &pod(json!({})))).is_empty(), "1.{release}");
-        assert_eq!(fitting(&cluster.judge(release, &init)).len(), usize::from(release >= 16), "1.{release}");
+        assert_eq!(fitting(&cluster.evaluate(release, &asking("1"))), ["n1"], "1.{release}");
+        assert!(fitting(&cluster.evaluate(release, &pod(json!({})))).is_empty(), "1.{release}");
+        assert_eq!(fitting(&cluster.evaluate(release, &init)).len(), usize::from(release >= 16), "1.{release}");
     }
 }
 
@@ -96,7 +96,7 @@ fn what_pods_on_a_node_take() {
         "containers": [{"name": "c"}], "initContainers": [{"name": "i", "resources": {"requests": {"cpu": "4"}}}]}});
     let cluster = Cluster::new([node("n1"), existing]);
     for release in 9..=17 {
-        assert_eq!(fitting(&cluster.judge(release, &asking("1"))).len(), usize::from(release <= 15), "1.{release}");
+        assert_eq!(fitting(&cluster.evaluate(release, &asking("1"))).len(), usize::from(release <= 15), "1.{release}");
     }
 }
 
@@ -107,7 +107,7 @@ fn nominated_pods_count_from_1_11_on() {
         "spec": {"priority": 5, "containers": [{"name": "c", "resources": {"requests": {"cpu": "4"}}}]}});
     let cluster = Cluster::new([node("n1"), nominated]);
     for release in 9..=17 {
-        assert_eq!(fitting(&cluster.judge(release, &asking("1"))).len(), usize::from(release <= 10), "1.{release}");
+        assert_eq!(fitting(&cluster.evaluate(release, &asking("1"))).len(), usize::from(release <= 10), "1.{release}");
     }
 }
 
@@ -120,7 +120,7 @@ fn preemption_looks_at_nodes_it_can_help() {
     let wanting = |spec: Value| with(pod(spec), "/spec/priority", json!(10));
     let cpu = json!([{"name": "c", "resources": {"requests": {"cpu": "1"}}}]);
     let cluster = Cluster::new([node("n1"), lower]);
-    let helps = |release, pod: &Value| cluster.judge(release, pod).preemption_helps;
+    let helps = |release, pod: &Value| cluster.evaluate(release, pod).preemption_helps;
     for release in 11..=17 {
         assert!(helps(release, &wanting(json!({"containers": cpu}))), "1.{release}");
         assert!(!helps(release, &wanting(json!({"containers": cpu, "nodeSelector": {"disk": "ssd"}}))), "1.{release}");

@@ -38,8 +38,8 @@ fn a_claim_that_is_missing_or_going_ends_the_attempt_from_1_10_on() {
         assert_eq!(cluster.message(release, &claiming("none")), "persistentvolumeclaim \"none\" not found", "1.{release}");
         assert_eq!(cluster.message(release, &claiming("data")), "persistentvolumeclaim \"data\" is being deleted", "1.{release}");
     }
-    assert_eq!(fitting(&cluster.judge(9, &claiming("none"))).len(), 3);
-    assert!(matches!(cluster.judge(13, &claiming("none")).whole_pod, Some(WholePod::Error(_))));
+    assert_eq!(fitting(&cluster.evaluate(9, &claiming("none"))).len(), 3);
+    assert!(matches!(cluster.evaluate(13, &claiming("none")).whole_pod, Some(WholePod::Error(_))));
 }
 
 /// An unbound claim on a node with a zone label: up to 1.14 in one word, from 1.15 on in another.
@@ -50,7 +50,7 @@ fn zones_and_unbound_claims() {
     let cluster = Cluster::new([zoned, node("n2"), claim]);
     assert_eq!(cluster.message(9, &claiming("data")), "PersistentVolumeClaim is not bound: \"data\"");
     let zone = |release| {
-        let judgement = cluster.judge(release, &claiming("data"));
+        let judgement = cluster.evaluate(release, &claiming("data"));
         let at = judgement.filters.iter().position(|name| matches!(*name, "NoVolumeZoneConflict" | "VolumeZone")).unwrap();
         (judgement.nodes[0].verdicts[at].clone(), judgement.nodes[1].verdicts[at].clone())
     };
@@ -77,7 +77,7 @@ fn claims_that_name_their_volume() {
     // Up to 1.12 the phase of a volume does not matter; from 1.12 on the class may provision one.
     let cluster = Cluster::new([node("n1"), class.clone(), claim(json!({})), free.clone()]);
     for release in 10..=17 {
-        assert_eq!(fitting(&cluster.judge(release, &claiming("data"))), ["n1"], "1.{release}");
+        assert_eq!(fitting(&cluster.evaluate(release, &claiming("data"))), ["n1"], "1.{release}");
     }
     let static_only = with(class.clone(), "/provisioner", json!("kubernetes.io/no-provisioner"));
     let cluster = Cluster::new([node("n1"), static_only, claim(json!({})), free]);
@@ -109,7 +109,7 @@ fn disks_behind_claims_without_volumes() {
     let claim = json!({"kind": "PersistentVolumeClaim", "metadata": {"name": "data", "namespace": "default"}, "spec": {}});
     let cluster = Cluster::new([full, claim]);
     let refused = |release| {
-        let judgement = cluster.judge(release, &claiming("data"));
+        let judgement = cluster.evaluate(release, &claiming("data"));
         let at = judgement.filters.iter().position(|name| matches!(*name, "MaxGCEPDVolumeCount" | "GCEPDLimits")).unwrap();
         judgement.nodes[0].verdicts[at].clone()
     };

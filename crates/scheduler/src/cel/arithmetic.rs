@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::{Fault, Result, Value};
+use super::{CelError, Result, Value};
 
 /// Whether `function` is a binary operator.
 pub(super) fn is_operator(function: &str) -> bool {
@@ -15,7 +15,7 @@ pub(super) fn unary(operator: &str, operand: &Value) -> Result<Value> {
         ("!", Value::Bool(value)) => Ok(Value::Bool(!value)),
         ("neg", Value::Int(value)) => value.checked_neg().map(Value::Int).ok_or_else(|| error("integer overflow")),
         ("neg", Value::Double(value)) => Ok(Value::Double(-value)),
-        _ => Err(Fault::no_overload()),
+        _ => Err(CelError::no_overload()),
     }
 }
 
@@ -24,7 +24,7 @@ pub(super) fn binary(operator: &str, left: &Value, right: &Value) -> Result<Valu
     // These know only their own kind.
     let alone = |value: &Value| matches!(value, Value::Quantity(_) | Value::Semver(_));
     if matches!(operator, "==" | "!=") && alone(left) && std::mem::discriminant(left) != std::mem::discriminant(right) {
-        return Err(Fault::no_overload());
+        return Err(CelError::no_overload());
     }
     match operator {
         "==" => return Ok(Value::Bool(left == right)),
@@ -40,7 +40,7 @@ pub(super) fn binary(operator: &str, left: &Value, right: &Value) -> Result<Valu
         }
         let ordered =
             matches!(left, Value::Bool(_) | Value::Int(_) | Value::Uint(_) | Value::Double(_) | Value::String(_) | Value::Bytes(_));
-        let untaken = || if ordered { Fault::no_overload() } else { Fault::no_overload_of(&format!("_{operator}_")) };
+        let untaken = || if ordered { CelError::no_overload() } else { CelError::no_overload_of(&format!("_{operator}_")) };
         let ordering = left.compare(right).ok_or_else(untaken)?;
         return Ok(Value::Bool(match operator {
             "<" => ordering == Ordering::Less,
@@ -56,7 +56,7 @@ pub(super) fn binary(operator: &str, left: &Value, right: &Value) -> Result<Valu
         (Value::String(a), Value::String(b)) if operator == "+" => Ok(Value::string(&format!("{a}{b}"))),
         (Value::Bytes(a), Value::Bytes(b)) if operator == "+" => Ok(Value::Bytes([&**a, &**b].concat().into())),
         (Value::List(a), Value::List(b)) if operator == "+" => Ok(Value::list([&**a, &**b].concat())),
-        _ => Err(Fault::no_overload()),
+        _ => Err(CelError::no_overload()),
     }
 }
 
@@ -64,7 +64,7 @@ fn contains(container: &Value, element: &Value) -> Result<bool> {
     match container {
         Value::List(list) => Ok(list.contains(element)),
         Value::Map(map) => Ok(map.find(element).is_some()),
-        _ => Err(Fault::no_overload()),
+        _ => Err(CelError::no_overload()),
     }
 }
 
@@ -97,10 +97,10 @@ fn double(operator: &str, a: f64, b: f64) -> Result<Value> {
         "-" => a - b,
         "*" => a * b,
         "/" => a / b,
-        _ => return Err(Fault::no_overload()),
+        _ => return Err(CelError::no_overload()),
     }))
 }
 
-fn error(text: &str) -> Fault {
-    Fault::Error(text.to_owned())
+fn error(text: &str) -> CelError {
+    CelError::Error(text.to_owned())
 }

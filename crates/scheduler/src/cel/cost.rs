@@ -3,7 +3,7 @@
 //! `dynamic-resource-allocation/cel/compile.go` (CostLimit). Which optimizer a release's cel-go has moves the count a little.
 
 use super::parse::Expr;
-use super::{Fault, Result, Value};
+use super::{CelError, Result, Value};
 
 /// `CELSelectorExpressionMaxCost` (`api/resource/v1/types.go`).
 const MAX_COST: u64 = 1_000_000;
@@ -59,16 +59,18 @@ impl Meter {
     }
 }
 
-fn too_costly() -> Fault {
-    Fault::Limit(format!("costs more than {CERTAIN_COST}: upstream ends at {MAX_COST} (operation cancelled: actual cost limit exceeded)"))
+fn too_costly() -> CelError {
+    CelError::Limit(format!(
+        "costs more than {CERTAIN_COST}: upstream ends at {MAX_COST} (operation cancelled: actual cost limit exceeded)"
+    ))
 }
 
-fn too_large() -> Fault {
-    Fault::Limit(format!("takes more than {} MiB", MAX_BYTES >> 20))
+fn too_large() -> CelError {
+    CelError::Limit(format!("takes more than {} MiB", MAX_BYTES >> 20))
 }
 
 fn visit(value: &Value, left: &mut usize) -> Result<()> {
-    *left = left.checked_sub(1).ok_or_else(|| Fault::Limit(format!("compares more than {MAX_VISITS} values")))?;
+    *left = left.checked_sub(1).ok_or_else(|| CelError::Limit(format!("compares more than {MAX_VISITS} values")))?;
     match value {
         Value::List(list) => list.iter().try_for_each(|element| visit(element, left)),
         Value::Map(map) => map.entries.iter().try_for_each(|(key, value)| visit(key, left).and_then(|()| visit(value, left))),

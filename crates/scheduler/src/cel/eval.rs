@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::cost::{self, Meter};
 use super::parse::{Expr, Expression};
 use super::value::Map;
-use super::{Fault, Result, Value, arithmetic, functions, macros, static_types};
+use super::{CelError, Result, Value, arithmetic, functions, macros, static_types};
 
 /// Variables and their values, innermost last.
-pub(super) struct Scope<'a> {
+pub(super) struct Evaluator<'a> {
     names: Vec<(&'a str, Value)>,
     pub(super) meter: Meter,
 }
@@ -17,7 +17,7 @@ impl Expression {
     /// Evaluates the expression with these variables.
     pub(crate) fn evaluate(&self, variables: &[(&str, Value)]) -> Result<Value> {
         fold(&self.root)?;
-        let mut scope = Scope { names: variables.to_vec(), meter: Meter::default() };
+        let mut scope = Evaluator { names: variables.to_vec(), meter: Meter::default() };
         scope.evaluate(&self.root)
     }
 }
@@ -26,13 +26,13 @@ impl Expression {
 impl Expression {
     /// The cost of evaluating it.
     pub(super) fn cost(&self, variables: &[(&str, Value)]) -> u64 {
-        let mut scope = Scope { names: variables.to_vec(), meter: Meter::default() };
+        let mut scope = Evaluator { names: variables.to_vec(), meter: Meter::default() };
         let _ = scope.evaluate(&self.root);
         scope.meter.cost()
     }
 }
 
-impl<'a> Scope<'a> {
+impl<'a> Evaluator<'a> {
     // Each kind of expression has its own function, so that deep nesting uses little stack.
     pub(super) fn evaluate(&mut self, expr: &'a Expr) -> Result<Value> {
         match expr {
@@ -86,7 +86,7 @@ impl<'a> Scope<'a> {
         match self.evaluate(&parts[0])? {
             Value::Bool(true) => self.branch(&parts[1]),
             Value::Bool(false) => self.branch(&parts[2]),
-            _ => static_types::operands("? :", &parts[..1], Err(Fault::no_overload())),
+            _ => static_types::operands("? :", &parts[..1], Err(CelError::no_overload())),
         }
     }
 
@@ -114,7 +114,7 @@ impl<'a> Scope<'a> {
 
     fn lookup(&self, name: &str) -> Result<Value> {
         let found = self.names.iter().rev().find(|(known, _)| *known == name);
-        found.map(|(_, value)| value.clone()).ok_or_else(|| Fault::Unsupported(format!("the name {name}")))
+        found.map(|(_, value)| value.clone()).ok_or_else(|| CelError::Unsupported(format!("the name {name}")))
     }
 
     fn call(&mut self, target: Option<&'a Expr>, function: &str, arguments: &'a [Expr]) -> Result<Value> {
@@ -140,7 +140,7 @@ impl<'a> Scope<'a> {
         if let ("==" | "!=", [_, Expr::Call { target: Some(_), function, .. }]) = (function, sides)
             && matches!(function.as_str(), "add" | "sub")
         {
-            return Err(Fault::no_overload());
+            return Err(CelError::no_overload());
         }
         let operands: Vec<&Value> = target.into_iter().chain(arguments).collect();
         self.meter.reserve_call(function, &operands)?;
@@ -152,19 +152,19 @@ impl<'a> Scope<'a> {
     /// `&&` and `||`: either side may decide, whatever the other one is.
     fn logical(&mut self, left: &'a Expr, right: &'a Expr, deciding: bool) -> Result<Value> {
         let left = self.evaluate(left);
-        if left == Ok(Value::Bool(deciding)) || matches!(left, Err(Fault::Limit(_))) {
+        if left == Ok(Value::Bool(deciding)) || matches!(left, Err(CelError::Limit(_))) {
             return left;
         }
         let right = self.evaluate(right);
         match (left, right) {
-            (_, Err(fault @ Fault::Limit(_))) => Err(fault),
+            (_, Err(fault @ CelError::Limit(_))) => Err(fault),
             (_, Ok(Value::Bool(value))) if value == deciding => Ok(Value::Bool(deciding)),
             (Ok(Value::Bool(_)), Ok(Value::Bool(value))) => Ok(Value::Bool(value)),
             // What is not modelled might have decided; an error of CEL cannot.
-            (Err(fault @ (Fault::Unsupported(_) | Fault::Compile(_))), _)
-            | (_, Err(fault @ (Fault::Unsupported(_) | Fault::Compile(_)))) => Err(fault),
+            (Err(fault @ (CelError::Unsupported(_) | CelError::Compile(_))), _)
+            | (_, Err(fault @ (CelError::Unsupported(_) | CelError::Compile(_)))) => Err(fault),
             (Err(fault), _) | (_, Err(fault)) => Err(fault),
-            _ => Err(Fault::no_overload()),
+            _ => Err(CelError::no_overload()),
         }
     }
 }
@@ -209,7 +209,7 @@ fn fold(expr: &Expr) -> Result<()> {
             arguments.iter().try_for_each(fold)?;
             match (arguments.as_slice(), function.as_str()) {
                 ([Expr::Literal(value)], function) => match functions::call(function, std::slice::from_ref(value)) {
-                    Err(Fault::Error(error)) => Err(Fault::Compile(format!("program instantiation failed: {error}"))),
+                    Err(CelError::Error(error)) => Err(CelError::Compile(format!("program instantiation failed: {error}"))),
                     _ => Ok(()),
                 },
                 _ => Ok(()),
@@ -238,9 +238,9 @@ fn access(operand: &Value, key: &Value, optional: bool) -> Result<Value> {
         Some(value) => Ok(value),
         // Upstream's spelling of them is not modelled, and they may be huge.
         None if matches!(key, Value::List(_) | Value::Map(_) | Value::Optional(_)) => {
-            Err(Fault::Unsupported("a key of this type".to_owned()))
+            Err(CelError::Unsupported("a key of this type".to_owned()))
         }
-        None => Err(Fault::Error(match (operand, key) {
+        None => Err(CelError::Error(match (operand, key) {
             (Value::List(_), key) => format!("index out of bounds: {}", functions::text(key)),
             (_, key) => format!("no such key: {}", functions::text(key)),
         })),
@@ -255,7 +255,7 @@ fn lookup(operand: &Value, key: &Value) -> Result<Option<Value>> {
         }),
         (Value::List(list), Value::Int(at)) => Ok(usize::try_from(*at).ok().and_then(|at| list.get(at)).cloned()),
         (Value::List(list), Value::Uint(at)) => Ok(usize::try_from(*at).ok().and_then(|at| list.get(at)).cloned()),
-        (Value::List(_), _) => Err(Fault::no_overload()),
+        (Value::List(_), _) => Err(CelError::no_overload()),
         // A value without keys does not have this one.
         _ => Ok(None),
     }

@@ -4,7 +4,7 @@ use regex::Regex;
 
 use crate::cluster::Amount;
 
-use super::{Fault, Result, Semver, Value};
+use super::{CelError, Result, Semver, Value};
 
 /// A function without a target.
 pub(super) fn call(function: &str, arguments: &[Value]) -> Result<Value> {
@@ -60,7 +60,7 @@ pub(super) fn method(target: &Value, function: &str, arguments: &[Value]) -> Res
             ("or", [other]) => Ok(if inner.is_some() { target.clone() } else { other.clone() }),
             _ => Err(unsupported(function, arguments)),
         },
-        _ if is_known_method(function) => Err(Fault::no_overload()),
+        _ if is_known_method(function) => Err(CelError::no_overload()),
         _ => Err(unsupported(function, arguments)),
     }
 }
@@ -136,7 +136,7 @@ fn list_method(list: &[Value], function: &str, arguments: &[Value]) -> Result<Va
         ("join", []) => join(list, ""),
         ("join", [Value::String(separator)]) => join(list, separator),
         ("isSorted", []) => {
-            let sorted = list.windows(2).map(|pair| Ok(pair[0].compare(&pair[1]).ok_or_else(Fault::no_overload)?.is_le()));
+            let sorted = list.windows(2).map(|pair| Ok(pair[0].compare(&pair[1]).ok_or_else(CelError::no_overload)?.is_le()));
             Ok(Value::Bool(sorted.collect::<Result<Vec<bool>>>()?.into_iter().all(|sorted| sorted)))
         }
         _ => Err(mistyped(function, arguments)),
@@ -146,7 +146,7 @@ fn list_method(list: &[Value], function: &str, arguments: &[Value]) -> Result<Va
 fn join(list: &[Value], separator: &str) -> Result<Value> {
     let texts = list.iter().map(|element| match element {
         Value::String(text) => Ok(&**text),
-        _ => Err(Fault::no_overload()),
+        _ => Err(CelError::no_overload()),
     });
     Ok(Value::string(&texts.collect::<Result<Vec<_>>>()?.join(separator)))
 }
@@ -172,7 +172,7 @@ fn quantity_method(quantity: Amount, function: &str, arguments: &[Value]) -> Res
 
 fn semver_method(version: &Semver, function: &str, arguments: &[Value]) -> Result<Value> {
     let part = |at: usize| {
-        i64::try_from(version.core[at]).map(Value::Int).map_err(|_| Fault::Unsupported("a version number this large".to_owned()))
+        i64::try_from(version.core[at]).map(Value::Int).map_err(|_| CelError::Unsupported("a version number this large".to_owned()))
     };
     match (function, arguments) {
         ("compareTo", [Value::Semver(other)]) => Ok(Value::Int(version.cmp(other) as i64)),
@@ -186,7 +186,7 @@ fn semver_method(version: &Semver, function: &str, arguments: &[Value]) -> Resul
 }
 
 fn semver(version: std::result::Result<Semver, String>) -> Result<Value> {
-    version.map(Value::Semver).map_err(Fault::Error)
+    version.map(Value::Semver).map_err(CelError::Error)
 }
 
 /// The error in a quantity's text (`apimachinery/pkg/api/resource/quantity.go`).
@@ -206,9 +206,9 @@ fn quantity_problem(text: &str) -> &'static str {
 /// Compiles a pattern. RE2's classes are ASCII, those here Unicode: where the difference could matter the result is unknown.
 fn regex(pattern: &str, subject: &str) -> Result<Regex> {
     if !subject.is_ascii() && ["\\d", "\\w", "\\s", "\\b", "\\D", "\\W", "\\S", "\\B"].iter().any(|class| pattern.contains(class)) {
-        return Err(Fault::Unsupported(format!("the pattern {pattern:?} on text that is not ASCII")));
+        return Err(CelError::Unsupported(format!("the pattern {pattern:?} on text that is not ASCII")));
     }
-    Regex::new(pattern).map_err(|_| Fault::Unsupported(format!("the pattern {pattern:?}")))
+    Regex::new(pattern).map_err(|_| CelError::Unsupported(format!("the pattern {pattern:?}")))
 }
 
 fn size(value: &Value) -> Result<Value> {
@@ -217,7 +217,7 @@ fn size(value: &Value) -> Result<Value> {
         Value::Bytes(bytes) => count(bytes.len()),
         Value::List(list) => count(list.len()),
         Value::Map(map) => count(map.entries.len()),
-        _ => return Err(Fault::no_overload_of("size")),
+        _ => return Err(CelError::no_overload_of("size")),
     }))
 }
 
@@ -225,7 +225,7 @@ fn string(value: &Value) -> Result<Value> {
     match value {
         Value::String(_) => Ok(value.clone()),
         Value::Int(_) | Value::Uint(_) | Value::Bool(_) => Ok(Value::string(&text(value))),
-        _ => Err(Fault::Unsupported("string() of this type".to_owned())),
+        _ => Err(CelError::Unsupported("string() of this type".to_owned())),
     }
 }
 
@@ -238,8 +238,8 @@ fn int(value: &Value) -> Result<Value> {
         #[allow(clippy::cast_possible_truncation, reason = "it is within the range")]
         Value::Double(value) if value.abs() < 9_223_372_036_854_775_807.0 => Ok(Value::Int(*value as i64)),
         Value::Double(_) => Err(error("integer overflow")),
-        Value::Bool(_) => Err(Fault::no_overload_of("int(bool)")),
-        _ => Err(Fault::Unsupported("int() of this type".to_owned())),
+        Value::Bool(_) => Err(CelError::no_overload_of("int(bool)")),
+        _ => Err(CelError::Unsupported("int() of this type".to_owned())),
     }
 }
 
@@ -250,12 +250,12 @@ fn double(value: &Value) -> Result<Value> {
         Value::Int(value) => Ok(Value::Double(*value as f64)),
         Value::Uint(value) => Ok(Value::Double(*value as f64)),
         Value::String(text) => text.parse().map(Value::Double).map_err(|_| conversion("string", "double")),
-        Value::Bool(_) => Err(Fault::no_overload_of("double(bool)")),
-        _ => Err(Fault::Unsupported("double() of this type".to_owned())),
+        Value::Bool(_) => Err(CelError::no_overload_of("double(bool)")),
+        _ => Err(CelError::Unsupported("double() of this type".to_owned())),
     }
 }
 
-fn conversion(from: &str, to: &str) -> Fault {
+fn conversion(from: &str, to: &str) -> CelError {
     error(&format!("type conversion error from '{from}' to '{to}'"))
 }
 
@@ -268,8 +268,8 @@ fn count(length: usize) -> i64 {
 }
 
 /// A known method with wrong operands is CEL's error; an unknown one is not modelled here.
-fn mistyped(function: &str, arguments: &[Value]) -> Fault {
-    if is_known_method(function) { Fault::no_overload() } else { unsupported(function, arguments) }
+fn mistyped(function: &str, arguments: &[Value]) -> CelError {
+    if is_known_method(function) { CelError::no_overload() } else { unsupported(function, arguments) }
 }
 
 fn is_known_method(function: &str) -> bool {
@@ -290,10 +290,10 @@ fn is_known_method(function: &str) -> bool {
     known.contains(&function)
 }
 
-fn unsupported(function: &str, arguments: &[Value]) -> Fault {
-    Fault::Unsupported(format!("{function}() with {} arguments", arguments.len()))
+fn unsupported(function: &str, arguments: &[Value]) -> CelError {
+    CelError::Unsupported(format!("{function}() with {} arguments", arguments.len()))
 }
 
-fn error(text: &str) -> Fault {
-    Fault::Error(text.to_owned())
+fn error(text: &str) -> CelError {
+    CelError::Error(text.to_owned())
 }

@@ -1,6 +1,6 @@
 //! Tokens of a CEL expression.
 
-use super::{Fault, Result};
+use super::{CelError, Result};
 
 /// One token.
 #[derive(Clone, Debug, PartialEq)]
@@ -171,6 +171,6 @@ fn escape<'a>(text: &'a str, bytes: bool, out: &mut Vec<u8>) -> Result<&'a str> 
     Ok(rest)
 }
 
-fn unsupported(what: &str) -> Fault {
-    Fault::Unsupported(what.to_owned())
+fn unsupported(what: &str) -> CelError {
+    CelError::Unsupported(what.to_owned())
 }

@@ -1,23 +1,28 @@
 //! CEL's macros: calls whose arguments are expressions, not values.
 
 use super::cost::LIST;
-use super::eval::Scope;
+use super::eval::Evaluator;
 use super::parse::Expr;
-use super::{Fault, Result, Value};
+use super::{CelError, Result, Value};
 
 /// Evaluates the call if it is a macro.
-pub(super) fn expand<'a>(scope: &mut Scope<'a>, target: Option<&'a Expr>, function: &str, arguments: &'a [Expr]) -> Option<Result<Value>> {
+pub(super) fn expand<'a>(
+    scope: &mut Evaluator<'a>,
+    target: Option<&'a Expr>,
+    function: &str,
+    arguments: &'a [Expr],
+) -> Option<Result<Value>> {
     let Some(target) = target else {
         return match (function, arguments) {
             ("has", [Expr::Select { operand, field, optional: false }]) => Some(has(scope, operand, field)),
-            ("has", _) => Some(Err(Fault::Unsupported("has() of something that is no field".to_owned()))),
+            ("has", _) => Some(Err(CelError::Unsupported("has() of something that is no field".to_owned()))),
             _ => None,
         };
     };
     if *target == Expr::Ident("cel".to_owned()) && function == "bind" {
         return Some(match arguments {
             [Expr::Ident(name), value, body] => scope.evaluate(value).and_then(|value| scope.with(name, value, body)),
-            _ => Err(Fault::Unsupported("cel.bind of this form".to_owned())),
+            _ => Err(CelError::Unsupported("cel.bind of this form".to_owned())),
         });
     }
     if let (Expr::Ident(namespace), "of" | "none" | "ofNonZeroValue") = (target, function)
@@ -33,25 +38,25 @@ pub(super) fn expand<'a>(scope: &mut Scope<'a>, target: Option<&'a Expr>, functi
             Some(over(scope, target, function, Body { name, condition: Some(condition), body }))
         }
         ("all" | "exists" | "existsOne" | "transformList" | "transformMap" | "transformMapEntry", [_, _, ..]) => {
-            Some(Err(Fault::Unsupported(format!("{function}() over two variables"))))
+            Some(Err(CelError::Unsupported(format!("{function}() over two variables"))))
         }
         _ => None,
     }
 }
 
-fn has<'a>(scope: &mut Scope<'a>, operand: &'a Expr, field: &str) -> Result<Value> {
+fn has<'a>(scope: &mut Evaluator<'a>, operand: &'a Expr, field: &str) -> Result<Value> {
     match scope.evaluate(operand)? {
         Value::Map(map) => Ok(Value::Bool(map.find(&Value::string(field)).is_some())),
         Value::Optional(Some(inner)) => match *inner {
             Value::Map(map) => Ok(Value::Bool(map.find(&Value::string(field)).is_some())),
-            _ => Err(Fault::no_overload()),
+            _ => Err(CelError::no_overload()),
         },
         Value::Optional(None) => Ok(Value::Bool(false)),
-        _ => Err(Fault::no_overload()),
+        _ => Err(CelError::no_overload()),
     }
 }
 
-fn optional<'a>(scope: &mut Scope<'a>, function: &str, arguments: &'a [Expr]) -> Result<Value> {
+fn optional<'a>(scope: &mut Evaluator<'a>, function: &str, arguments: &'a [Expr]) -> Result<Value> {
     match (function, arguments) {
         ("none", []) => Ok(Value::Optional(None)),
         ("of", [value]) => Ok(Value::Optional(Some(Box::new(scope.evaluate(value)?)))),
@@ -71,7 +76,7 @@ fn optional<'a>(scope: &mut Scope<'a>, function: &str, arguments: &'a [Expr]) ->
             };
             Ok(Value::Optional((!zero).then(|| Box::new(value))))
         }
-        _ => Err(Fault::Unsupported(format!("optional.{function} of this form"))),
+        _ => Err(CelError::Unsupported(format!("optional.{function} of this form"))),
     }
 }
 
@@ -83,19 +88,19 @@ struct Body<'a> {
 }
 
 /// The comprehensions, over a list's elements or a map's keys.
-fn over<'a>(scope: &mut Scope<'a>, target: &'a Expr, function: &str, body: Body<'a>) -> Result<Value> {
+fn over<'a>(scope: &mut Evaluator<'a>, target: &'a Expr, function: &str, body: Body<'a>) -> Result<Value> {
     let target = scope.evaluate(target)?;
     comprehend(scope, target, function, body)
 }
 
-fn comprehend<'a>(scope: &mut Scope<'a>, target: Value, function: &str, Body { name, condition, body }: Body<'a>) -> Result<Value> {
+fn comprehend<'a>(scope: &mut Evaluator<'a>, target: Value, function: &str, Body { name, condition, body }: Body<'a>) -> Result<Value> {
     let elements: Vec<Value> = match target {
         Value::List(list) => list.to_vec(),
         Value::Map(map) => map.entries.iter().map(|(key, _)| key.clone()).collect(),
         Value::Optional(inner) if function.starts_with("opt") => {
             return optional_map(scope, inner.map(|inner| *inner), function, name, body);
         }
-        _ => return Err(Fault::no_overload()),
+        _ => return Err(CelError::no_overload()),
     };
     scope.meter.reserve(size_of::<Value>().saturating_mul(elements.len()))?;
     // The comprehension's result is its accumulator, an attribute.
@@ -136,7 +141,7 @@ fn comprehend<'a>(scope: &mut Scope<'a>, target: Value, function: &str, Body { n
             }
             Ok(Value::list(mapped))
         }
-        _ => Err(Fault::no_overload()),
+        _ => Err(CelError::no_overload()),
     }
 }
 
@@ -144,8 +149,8 @@ fn comprehend<'a>(scope: &mut Scope<'a>, target: Value, function: &str, Body { n
 const APPEND: u64 = 1 + LIST + 1;
 
 /// `all` and `exists`: one element may decide, whatever the others are.
-fn quantifier<'a>(scope: &mut Scope<'a>, elements: Vec<Value>, name: &'a str, body: &'a Expr, deciding: bool) -> Result<Value> {
-    let mut fault: Option<Fault> = None;
+fn quantifier<'a>(scope: &mut Evaluator<'a>, elements: Vec<Value>, name: &'a str, body: &'a Expr, deciding: bool) -> Result<Value> {
+    let mut fault: Option<CelError> = None;
     // The loop condition costs the accumulator's name and one call, for `exists` two; the loop step the accumulator's name again.
     let goes_on = if deciding { 3 } else { 2 };
     let last = elements.len();
@@ -157,10 +162,10 @@ fn quantifier<'a>(scope: &mut Scope<'a>, elements: Vec<Value>, name: &'a str, bo
                 return Ok(Value::Bool(deciding));
             }
             Ok(_) => {}
-            Err(limit @ Fault::Limit(_)) => return Err(limit),
+            Err(limit @ CelError::Limit(_)) => return Err(limit),
             Err(new) => {
                 fault = Some(match fault {
-                    Some(old @ Fault::Unsupported(_)) => old,
+                    Some(old @ CelError::Unsupported(_)) => old,
                     _ => new,
                 })
             }
@@ -169,7 +174,7 @@ fn quantifier<'a>(scope: &mut Scope<'a>, elements: Vec<Value>, name: &'a str, bo
     fault.map_or(Ok(Value::Bool(!deciding)), Err)
 }
 
-fn optional_map<'a>(scope: &mut Scope<'a>, inner: Option<Value>, function: &str, name: &'a str, body: &'a Expr) -> Result<Value> {
+fn optional_map<'a>(scope: &mut Evaluator<'a>, inner: Option<Value>, function: &str, name: &'a str, body: &'a Expr) -> Result<Value> {
     // Checking for a value, the value, and the result are calls.
     scope.meter.spend(3)?;
     let Some(inner) = inner else { return Ok(Value::Optional(None)) };
@@ -180,6 +185,6 @@ fn optional_map<'a>(scope: &mut Scope<'a>, inner: Option<Value>, function: &str,
 fn boolean(value: Value) -> Result<bool> {
     match value {
         Value::Bool(value) => Ok(value),
-        _ => Err(Fault::no_overload()),
+        _ => Err(CelError::no_overload()),
     }
 }

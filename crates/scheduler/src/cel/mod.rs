@@ -20,7 +20,7 @@ pub(crate) use value::Value;
 
 /// Why an expression has no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub(crate) enum CelError {
     /// CEL's own runtime error, in its words (`no such key: model`).
     Error(String),
     /// The compiler's message for an expression it rejects.
@@ -31,7 +31,7 @@ pub(crate) enum Fault {
     Unsupported(String),
 }
 
-impl Fault {
+impl CelError {
     /// The error of an operator or function for operands of wrong types.
     fn no_overload_of(name: &str) -> Self {
         Self::Error(format!("no such overload: {name}"))
@@ -43,11 +43,11 @@ impl Fault {
     }
 }
 
-type Result<T> = std::result::Result<T, Fault>;
+type Result<T> = std::result::Result<T, CelError>;
 
 #[cfg(test)]
 mod tests {
-    use super::{Expression, Fault, Semver, Value};
+    use super::{CelError, Expression, Semver, Value};
     use crate::cluster::Amount;
 
     fn device() -> Value {
@@ -65,7 +65,7 @@ mod tests {
         ])
     }
 
-    fn run(expression: &str) -> Result<Value, Fault> {
+    fn run(expression: &str) -> Result<Value, CelError> {
         Expression::parse(expression)?.evaluate(&[("device", device())])
     }
 
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn errors_are_those_of_cel() {
-        let error = |text: &str| Err(Fault::Error(text.to_owned()));
+        let error = |text: &str| Err(CelError::Error(text.to_owned()));
         assert_eq!(run("device.attributes['gpu.example.com'].model.x == 1"), error("no such key: x"));
         assert_eq!(run("device.attributes['gpu.example.com'].version == 'x'"), error("no such overload"));
         assert_eq!(run("device.attributes['gpu.example.com'].version > 1"), error("no such overload: _>_"));
@@ -114,11 +114,11 @@ mod tests {
 
     #[test]
     fn what_the_compiler_refuses() {
-        let compile = |text: &str| Err::<Value, _>(Fault::Compile(text.to_owned()));
+        let compile = |text: &str| Err::<Value, _>(CelError::Compile(text.to_owned()));
         assert_eq!(run("int('x') == 1"), compile("program instantiation failed: type conversion error from 'string' to 'int'"));
         let unknown = Expression::parse("true || device.nope == 1").unwrap().refuse_fields("device", &["driver"]);
-        let says = "compilation failed: ERROR: <input>:1:15: undefined field 'nope'\n | true || device.nope == 1\n | ..............^";
-        assert_eq!(unknown, Err(Fault::Compile(says.to_owned())));
+        let message = "compilation failed: ERROR: <input>:1:15: undefined field 'nope'\n | true || device.nope == 1\n | ..............^";
+        assert_eq!(unknown, Err(CelError::Compile(message.to_owned())));
         let pattern = "compilation failed: ERROR: <input>:1:13: invalid matches argument\n | 'a'.matches('*')\n | ............^";
         assert_eq!(run("'a'.matches('*')"), compile(pattern));
     }
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn limits() {
         let limited = |text: &str| match run(text) {
-            Err(Fault::Limit(what)) => what,
+            Err(CelError::Limit(what)) => what,
             other => panic!("{:.60}: {other:?}", text),
         };
         let doubled = |first: &str, times: usize| format!("{first}{}", ".map(a, a + a)".repeat(times));
@@ -138,7 +138,7 @@ mod tests {
                 .starts_with("takes more than")
         );
         assert_eq!(limited(&"!".repeat(100_000)), "is 100000 bytes long, more than the 10240 that the API server takes");
-        assert!(matches!(run(&"!".repeat(10_000)), Err(Fault::Unsupported(_))));
+        assert!(matches!(run(&"!".repeat(10_000)), Err(CelError::Unsupported(_))));
         // Lists that share their elements are small, but take too long to traverse.
         let shared = format!("[1]{}", ".map(a, [a, a])".repeat(60));
         assert!(limited(&format!("cel.bind(x, {shared}, x == x)")).starts_with("compares more than"));
@@ -187,14 +187,14 @@ mod tests {
 
     #[test]
     fn what_is_not_modelled_is_named() {
-        assert!(matches!(run("url('https://x').getHost() == 'x'"), Err(Fault::Unsupported(_))));
-        assert!(matches!(run("device.driver =="), Err(Fault::Unsupported(_))));
+        assert!(matches!(run("url('https://x').getHost() == 'x'"), Err(CelError::Unsupported(_))));
+        assert!(matches!(run("device.driver =="), Err(CelError::Unsupported(_))));
         // The compiler rejects these; its messages are not modelled.
         for refused in ["1 == 'a'", "1 + 'a' == 2", "!1", "1 ? true : false", "quantity('1') > quantity('2')", "[1, 'a'] == [1]"] {
-            assert!(matches!(run(refused), Err(Fault::Unsupported(_))), "{refused}");
+            assert!(matches!(run(refused), Err(CelError::Unsupported(_))), "{refused}");
         }
         let mixed = "2 in [1, device.attributes['gpu.example.com'].index]";
-        assert!(matches!(run(mixed), Err(Fault::Unsupported(_))));
-        assert!(matches!(run(&"(".repeat(10_000)), Err(Fault::Unsupported(_))));
+        assert!(matches!(run(mixed), Err(CelError::Unsupported(_))));
+        assert!(matches!(run(&"(".repeat(10_000)), Err(CelError::Unsupported(_))));
     }
 }

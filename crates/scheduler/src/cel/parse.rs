@@ -1,7 +1,7 @@
 //! Parses tokens of CEL into a tree.
 
 use super::lexer::{Token, tokens};
-use super::{Fault, Result, Value};
+use super::{CelError, Result, Value};
 
 /// A parsed expression.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,14 +60,14 @@ impl Expression {
         match (unknown.next(), unknown.next()) {
             (None, _) => Ok(()),
             (Some((_, field, place)), None) => Err(refusal(&self.text, *place, &format!("undefined field '{field}'"))),
-            _ => Err(Fault::Unsupported("several fields that are not defined".to_owned())),
+            _ => Err(CelError::Unsupported("several fields that are not defined".to_owned())),
         }
     }
 
     /// Parses `text`. Errors name the part of the language that is not modelled, or the limit that the text exceeds.
     pub(crate) fn parse(text: &str) -> Result<Self> {
         if text.len() > MAX_LENGTH {
-            return Err(Fault::Limit(format!("is {} bytes long, more than the {MAX_LENGTH} that the API server takes", text.len())));
+            return Err(CelError::Limit(format!("is {} bytes long, more than the {MAX_LENGTH} that the API server takes", text.len())));
         }
         let (tokens, places) = tokens(text)?.into_iter().unzip();
         let mut parser = Parser { tokens, places, at: 0, depth: 0, links: 0, fields: Vec::new(), patterns: Vec::new() };
@@ -78,21 +78,21 @@ impl Expression {
                 let wrong = parser.patterns.iter().find(wrong).map(|(_, place)| refusal(text, *place, "invalid matches argument"));
                 wrong.map_or(Ok(Self { root, text: text.to_owned(), fields: parser.fields }), Err)
             }
-            Some(token) => Err(Fault::Unsupported(format!("{token:?} behind the end of the expression"))),
+            Some(token) => Err(CelError::Unsupported(format!("{token:?} behind the end of the expression"))),
         }
     }
 }
 
 /// The compiler's message for an offset in the text (`common/error.go`); offsets after non-ASCII characters are not reported.
-fn refusal(text: &str, place: usize, what: &str) -> Fault {
+fn refusal(text: &str, place: usize, what: &str) -> CelError {
     let start = text[..place].rfind('\n').map_or(0, |at| at + 1);
     let line = text[start..].lines().next().unwrap_or_default();
     if !line.is_ascii() {
-        return Fault::Unsupported("what the compiler refuses".to_owned());
+        return CelError::Unsupported("what the compiler refuses".to_owned());
     }
     let (number, column) = (text[..place].matches('\n').count() + 1, place - start);
     let dots = ".".repeat(column);
-    Fault::Compile(format!("compilation failed: ERROR: <input>:{number}:{}: {what}\n | {line}\n | {dots}^", column + 1))
+    CelError::Compile(format!("compilation failed: ERROR: <input>:{number}:{}: {what}\n | {line}\n | {dots}^", column + 1))
 }
 
 struct Parser {
@@ -110,7 +110,7 @@ impl Parser {
     fn expression(&mut self) -> Result<Expr> {
         self.depth += 1;
         if self.depth > DEPTH {
-            return Err(Fault::Unsupported("an expression nested this deep".to_owned()));
+            return Err(CelError::Unsupported("an expression nested this deep".to_owned()));
         }
         let condition = self.binary(0)?;
         let expression = if self.take("?") {
@@ -157,7 +157,7 @@ impl Parser {
         self.expect(symbol)?;
         self.depth += 1;
         if self.depth > DEPTH {
-            return Err(Fault::Unsupported("an expression nested this deep".to_owned()));
+            return Err(CelError::Unsupported("an expression nested this deep".to_owned()));
         }
         let operand = self.unary()?;
         self.depth -= 1;
@@ -200,11 +200,12 @@ impl Parser {
 
     fn link(&mut self) -> Result<()> {
         self.links += 1;
-        if self.links > LINKS { Err(Fault::Unsupported("an expression this long".to_owned())) } else { Ok(()) }
+        if self.links > LINKS { Err(CelError::Unsupported("an expression this long".to_owned())) } else { Ok(()) }
     }
 
     fn primary(&mut self) -> Result<Expr> {
-        let token = self.tokens.get(self.at).cloned().ok_or_else(|| Fault::Unsupported("an expression that ends too early".to_owned()))?;
+        let token =
+            self.tokens.get(self.at).cloned().ok_or_else(|| CelError::Unsupported("an expression that ends too early".to_owned()))?;
         self.at += 1;
         Ok(Expr::Literal(match token {
             Token::Int(value) => Value::Int(value),
@@ -236,7 +237,7 @@ impl Parser {
             }
             Token::Symbol("[") => return Ok(Expr::List(self.list("]")?)),
             Token::Symbol("{") => return self.map(),
-            other => return Err(Fault::Unsupported(format!("{other:?} where a value should be"))),
+            other => return Err(CelError::Unsupported(format!("{other:?} where a value should be"))),
         }))
     }
 
@@ -247,7 +248,7 @@ impl Parser {
             self.expect(":")?;
             entries.push((key, self.expression()?));
             if !self.take(",") && !self.peek("}") {
-                return Err(Fault::Unsupported("a map without its closing brace".to_owned()));
+                return Err(CelError::Unsupported("a map without its closing brace".to_owned()));
             }
         }
         Ok(Expr::Map(entries))
@@ -258,7 +259,7 @@ impl Parser {
         while !self.take(end) {
             elements.push(self.expression()?);
             if !self.take(",") && !self.peek(end) {
-                return Err(Fault::Unsupported(format!("a list without its closing {end}")));
+                return Err(CelError::Unsupported(format!("a list without its closing {end}")));
             }
         }
         Ok(elements)
@@ -270,7 +271,7 @@ impl Parser {
                 self.at += 1;
                 Ok(name.clone())
             }
-            other => Err(Fault::Unsupported(format!("{other:?} where a field's name should be"))),
+            other => Err(CelError::Unsupported(format!("{other:?} where a field's name should be"))),
         }
     }
 
@@ -289,6 +290,6 @@ impl Parser {
     }
 
     fn expect(&mut self, symbol: &str) -> Result<()> {
-        if self.take(symbol) { Ok(()) } else { Err(Fault::Unsupported(format!("an expression without the {symbol} that belongs here"))) }
+        if self.take(symbol) { Ok(()) } else { Err(CelError::Unsupported(format!("an expression without the {symbol} that belongs here"))) }
     }
 }

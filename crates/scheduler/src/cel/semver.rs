@@ -138,7 +138,7 @@ mod tests {
     use super::Semver;
 
     #[test]
-    fn orders_as_the_specification_says() {
+    fn orders_as_the_specification_does() {
         let ordered =
             ["1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-alpha.beta", "1.0.0-beta.2", "1.0.0-beta.11", "1.0.0-rc.1", "1.0.0", "1.2.0", "1.10.0"];
         let versions: Vec<_> = ordered.iter().map(|text| Semver::parse(text).unwrap()).collect();
@@ -146,12 +146,12 @@ mod tests {
     }
 
     #[test]
-    fn says_what_is_wrong() {
-        let says = |text: &str| Semver::parse(text).unwrap_err();
-        assert_eq!(says("1.2"), "No Major.Minor.Patch elements found");
-        assert_eq!(says("1.2.3.4"), "Invalid character(s) found in patch number \"3.4\"");
-        assert_eq!(says("1.02.3"), "Minor number must not contain leading zeroes \"02\"");
-        assert_eq!(says("1.2.3-"), "Prerelease is empty");
+    fn errors_are_the_librarys() {
+        let error = |text: &str| Semver::parse(text).unwrap_err();
+        assert_eq!(error("1.2"), "No Major.Minor.Patch elements found");
+        assert_eq!(error("1.2.3.4"), "Invalid character(s) found in patch number \"3.4\"");
+        assert_eq!(error("1.02.3"), "Minor number must not contain leading zeroes \"02\"");
+        assert_eq!(error("1.2.3-"), "Prerelease is empty");
     }
 
     #[test]

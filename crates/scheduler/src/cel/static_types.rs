@@ -2,7 +2,7 @@
 //! Its messages are not modelled; that it rejects is (`cel-go` checker/checker.go).
 
 use super::parse::Expr;
-use super::{Fault, Result, Value};
+use super::{CelError, Result, Value};
 
 /// Whether the compiler knows the type: attributes and variables of macros may have any.
 pub(super) fn is_typed(expr: &Expr) -> bool {
@@ -27,7 +27,7 @@ pub(super) fn is_typed(expr: &Expr) -> bool {
 /// Rejects operands an operator does not accept, where they are typed.
 pub(super) fn operands(function: &str, arguments: &[Expr], result: Result<Value>) -> Result<Value> {
     match &result {
-        Err(Fault::Error(error)) if error.starts_with("no such overload") && arguments.iter().all(is_typed) => Err(refused(function)),
+        Err(CelError::Error(error)) if error.starts_with("no such overload") && arguments.iter().all(is_typed) => Err(refused(function)),
         _ => result,
     }
 }
@@ -45,6 +45,6 @@ pub(super) fn elements(elements: &[Expr], values: &[Value]) -> Result<()> {
     if typed > 0 && (typed < elements.len() || values.windows(2).any(kinds)) { Err(refused("a list")) } else { Ok(()) }
 }
 
-fn refused(what: &str) -> Fault {
-    Fault::Unsupported(format!("operands of {what} that the compiler refuses"))
+fn refused(what: &str) -> CelError {
+    CelError::Unsupported(format!("operands of {what} that the compiler refuses"))
 }

@@ -5,7 +5,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use super::device::classic::PodSchedulingContext;
-use super::namespaced_name::{Named, NamespacedName};
+use super::namespaced_name::{Namespaced, NamespacedName};
 use super::unreadable::Unreadables;
 use super::{Listers, Unreadable};
 
@@ -26,7 +26,7 @@ impl<T> Default for Lister<T> {
 impl<T> Lister<T> {
     /// Returns one object.
     pub(crate) fn get(&self, namespace: &str, name: &str) -> Option<&Arc<T>> {
-        let found = self.objects.get(&(namespace, name) as &dyn Named);
+        let found = self.objects.get(&(namespace, name) as &dyn Namespaced);
         if found.is_none() {
             self.unreadable.report(namespace, name);
         }
@@ -43,8 +43,8 @@ impl<T> Lister<T> {
     pub(crate) fn in_namespace(&self, namespace: &str) -> impl Iterator<Item = (&Arc<str>, &Arc<T>)> {
         self.unreadable.report_in(namespace);
         let first = (namespace, "");
-        let from: Bound<&dyn Named> = Bound::Included(&first);
-        let objects = self.objects.range::<dyn Named, _>((from, Bound::Unbounded));
+        let from: Bound<&dyn Namespaced> = Bound::Included(&first);
+        let objects = self.objects.range::<dyn Namespaced, _>((from, Bound::Unbounded));
         objects.take_while(move |((of, _), _)| **of == *namespace).map(|((_, name), object)| (name, object))
     }
 

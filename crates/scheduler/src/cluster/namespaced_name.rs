@@ -9,50 +9,50 @@ use std::sync::Arc;
 pub(crate) type NamespacedName = (Arc<str>, Arc<str>);
 
 /// What has a namespace and a name, whoever owns them. Maps of [`NamespacedName`]s are looked up with `&(namespace, name) as &dyn Named`.
-pub(super) trait Named {
+pub(super) trait Namespaced {
     fn namespace_and_name(&self) -> (&str, &str);
 }
 
-impl Named for NamespacedName {
+impl Namespaced for NamespacedName {
     fn namespace_and_name(&self) -> (&str, &str) {
         (&self.0, &self.1)
     }
 }
 
-impl Named for (&str, &str) {
+impl Namespaced for (&str, &str) {
     fn namespace_and_name(&self) -> (&str, &str) {
         *self
     }
 }
 
-impl<'a> Borrow<dyn Named + 'a> for NamespacedName {
-    fn borrow(&self) -> &(dyn Named + 'a) {
+impl<'a> Borrow<dyn Namespaced + 'a> for NamespacedName {
+    fn borrow(&self) -> &(dyn Namespaced + 'a) {
         self
     }
 }
 
 // Hashed and compared like the owned pair, as `Borrow` requires.
-impl Hash for dyn Named + '_ {
+impl Hash for dyn Namespaced + '_ {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.namespace_and_name().hash(state);
     }
 }
 
-impl PartialEq for dyn Named + '_ {
+impl PartialEq for dyn Namespaced + '_ {
     fn eq(&self, other: &Self) -> bool {
         self.namespace_and_name() == other.namespace_and_name()
     }
 }
 
-impl Eq for dyn Named + '_ {}
+impl Eq for dyn Namespaced + '_ {}
 
-impl PartialOrd for dyn Named + '_ {
+impl PartialOrd for dyn Namespaced + '_ {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for dyn Named + '_ {
+impl Ord for dyn Namespaced + '_ {
     fn cmp(&self, other: &Self) -> Ordering {
         self.namespace_and_name().cmp(&other.namespace_and_name())
     }
@@ -70,10 +70,10 @@ mod tests {
         let owned = names.map(|(namespace, name)| (NamespacedName::from((namespace.into(), name.into())), name));
         let (hashed, sorted) = (HashMap::from(owned.clone()), BTreeMap::from(owned));
         for (namespace, name) in names {
-            let key: &dyn Named = &(namespace, name);
+            let key: &dyn Namespaced = &(namespace, name);
             assert_eq!((hashed.get(key), sorted.get(key)), (Some(&name), Some(&name)));
         }
-        let absent: &dyn Named = &("a", "c");
+        let absent: &dyn Namespaced = &("a", "c");
         assert!(!hashed.contains_key(absent) && !sorted.contains_key(absent));
     }
 }

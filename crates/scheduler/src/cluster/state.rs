@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::cached_object::Compiler;
-use super::namespaced_name::Named;
+use super::namespaced_name::Namespaced;
 use super::node::images::Images;
 use super::pod::index::{self, PodIndex};
 use super::undo::RecordedChanges;
@@ -110,7 +110,7 @@ impl ClusterState {
 
     /// Returns a pod.
     pub fn pod(&self, namespace: &str, name: &str) -> Option<&Arc<PodInfo>> {
-        let found = self.pods.get(&(namespace, name) as &dyn Named);
+        let found = self.pods.get(&(namespace, name) as &dyn Namespaced);
         if found.is_none() {
             self.unreadable_pods.report(namespace, name);
         }
@@ -256,11 +256,11 @@ impl ClusterState {
             Some(pod) => self.pods.insert(place.clone(), pod),
             None => self.pods.remove(&place),
         };
-        let indexed_alike = before.as_ref().zip(after.as_ref()).is_some_and(|(before, after)| index::alike(before, after));
+        let same_entries = before.as_ref().zip(after.as_ref()).is_some_and(|(before, after)| index::same_entries(before, after));
         if let Some(pod) = before.as_ref().filter(|pod| pod.is_on_node()) {
             let id = self.node_id(&pod.node_name.clone().unwrap_or_default());
             self.nodes[id as usize].remove_pod(pod, &self.rules);
-            if !indexed_alike {
+            if !same_entries {
                 self.index.remove(pod, id);
             }
         }
@@ -269,7 +269,7 @@ impl ClusterState {
             if pod.is_on_node() {
                 let id = self.node_id(&pod.node_name.clone().unwrap_or_default());
                 self.nodes[id as usize].add_pod(pod.clone(), &self.rules);
-                if !indexed_alike {
+                if !same_entries {
                     self.index.add(pod, id);
                 }
             } else if pod.node_name.is_none() && pod.nominated_node_name.is_some() && !pod.finished {

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::ObjectKey;
-use super::namespaced_name::{Named, NamespacedName};
+use super::namespaced_name::{Namespaced, NamespacedName};
 
 /// An object, or a part of one, that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ impl Unreadables {
 
     /// Reports one, if it is among them.
     pub(super) fn report(&self, namespace: &str, name: &str) {
-        self.0.get(&(namespace, name) as &dyn Named).into_iter().for_each(report);
+        self.0.get(&(namespace, name) as &dyn Namespaced).into_iter().for_each(report);
     }
 
     /// Reports all of one namespace.

@@ -8,7 +8,7 @@ use crate::Release;
 use crate::release::ConfigRules;
 
 use super::schema::{self, Kind};
-use super::source_tree::{File, Written};
+use super::source_tree::{File, SourceValue};
 use super::{ConfigVersion, Context};
 
 const GROUP: &str = "kubescheduler.config.k8s.io";
@@ -71,8 +71,8 @@ pub(super) fn fault(args: &Value, plugin: &str, context: &Context<'_>) -> Option
         "PodTopologySpread" => ("podtopologyspread", "Args"),
         _ => ("serviceaffinity", "Args"),
     };
-    let args = Written::of(args);
-    if !matches!(args, Written::Fields(_) | Written::Scalar(Value::Null)) {
+    let args = SourceValue::of(args);
+    if !matches!(args, SourceValue::Fields(_) | SourceValue::Scalar(Value::Null)) {
         return Some(format!("json: cannot unmarshal {} into Go value of type {package}.{own}", shape(&args)));
     }
     let fault = strictly(&args, &kind, context).err()?;
@@ -98,7 +98,7 @@ enum Nested {
     Unknown(String),
 }
 
-fn nested(config: &Written, context: &Context<'_>) -> Result<Nested, String> {
+fn nested(config: &SourceValue, context: &Context<'_>) -> Result<Nested, String> {
     let name = config.text("name").unwrap_or_default();
     let own = format!("{name}Args");
     let Some(args) = config.field("args").filter(|args| !args.is_null()) else { return Ok(Nested::Known) };
@@ -126,15 +126,15 @@ fn nested(config: &Written, context: &Context<'_>) -> Result<Nested, String> {
 }
 
 /// A value's `kind` and `apiVersion`; both must be strings.
-pub(super) fn type_meta(value: &Written) -> Result<(String, String), String> {
+pub(super) fn type_meta(value: &SourceValue) -> Result<(String, String), String> {
     let broken = |fault: String| format!("couldn't get version/kind; json parse error: json: cannot unmarshal {fault}");
-    let Written::Fields(fields) = value else {
+    let SourceValue::Fields(fields) = value else {
         let fields = r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
         return Err(broken(format!("{} into Go value of type {fields}", shape(value))));
     };
     let named = fields.iter().filter(|(_, name, _)| matches!(name.as_str(), "kind" | "apiVersion"));
     for (_, name, value) in named {
-        if !matches!(value, Written::Scalar(Value::String(_) | Value::Null)) {
+        if !matches!(value, SourceValue::Scalar(Value::String(_) | Value::Null)) {
             return Err(broken(format!("{} into Go struct field .{name} of type string", shape(value))));
         }
     }
@@ -148,7 +148,7 @@ pub(super) fn not_registered(kind: &str, version: &str, release: Release) -> Str
 }
 
 /// Returns the errors for fields that are unknown or duplicate; or the error of the first value that its field cannot hold.
-fn strictly(value: &Written, of: &str, context: &Context<'_>) -> Result<Vec<String>, String> {
+fn strictly(value: &SourceValue, of: &str, context: &Context<'_>) -> Result<Vec<String>, String> {
     let mut walk = Walk { context, names: Vec::new(), wrong: None, ended: None, unknown: Vec::new() };
     walk.fields(value, of, "");
     walk.ended.or(walk.wrong).map_or(Ok(walk.unknown), Err)
@@ -166,20 +166,20 @@ struct Walk<'c, 'v> {
 }
 
 impl<'v> Walk<'_, 'v> {
-    fn fields(&mut self, value: &'v Written, of: &str, path: &str) {
-        let Written::Fields(fields) = value else { return };
+    fn fields(&mut self, value: &'v SourceValue, of: &str, path: &str) {
+        let SourceValue::Fields(fields) = value else { return };
         for (at, (_, name, value)) in fields.iter().enumerate() {
             let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-            let told = if self.context.rules().names_path_of_unknown_field() { &path } else { name };
+            let shown = if self.context.rules().names_path_of_unknown_field() { &path } else { name };
             let Some(field) = schema::field_of(of, name, self.context) else {
                 if self.context.rules().decodes_extenders_apart() && schema::is_of_extender(of) {
                     continue;
                 }
-                self.strict(format!("unknown field {told:?}"));
+                self.strict(format!("unknown field {shown:?}"));
                 continue;
             };
             if self.context.rules().reports_duplicate_fields() && fields[..at].iter().any(|(_, known, _)| known == name) {
-                self.strict(format!("duplicate field {told:?}"));
+                self.strict(format!("duplicate field {shown:?}"));
             }
             self.names.push(name);
             self.value(value, field.kind, of, &path);
@@ -187,26 +187,28 @@ impl<'v> Walk<'_, 'v> {
         }
     }
 
-    fn value(&mut self, value: &'v Written, kind: Kind, of: &str, path: &str) {
+    fn value(&mut self, value: &'v SourceValue, kind: Kind, of: &str, path: &str) {
         match (kind, value) {
             _ if self.ended.is_some() || self.wrong.is_some() && self.context.rules().quotes_first_fault() => {}
-            (Kind::Duration, Written::Scalar(Value::Null)) if of != "DynamicResourcesArgs" => {
+            (Kind::Duration, SourceValue::Scalar(Value::Null)) if of != "DynamicResourcesArgs" => {
                 self.ended = ketcd_kube::go_duration::parse_go_duration("").err()
             }
-            (_, Written::Scalar(Value::Null)) | (Kind::Raw, _) => {}
-            (kind, Written::Scalar(scalar)) if holds(kind, scalar) => {}
-            (Kind::Duration, Written::Scalar(Value::String(text))) => self.ended = ketcd_kube::go_duration::parse_go_duration(text).err(),
-            (Kind::Bytes, Written::Scalar(Value::String(text))) => {
+            (_, SourceValue::Scalar(Value::Null)) | (Kind::Raw, _) => {}
+            (kind, SourceValue::Scalar(scalar)) if holds(kind, scalar) => {}
+            (Kind::Duration, SourceValue::Scalar(Value::String(text))) => {
+                self.ended = ketcd_kube::go_duration::parse_go_duration(text).err()
+            }
+            (Kind::Bytes, SourceValue::Scalar(Value::String(text))) => {
                 if let Some(at) = text.find(|letter: char| !(letter.is_ascii_alphanumeric() || "+/=\r\n".contains(letter))) {
                     self.wrong.get_or_insert(format!("illegal base64 data at input byte {at}"));
                 }
             }
-            (Kind::Struct(name), Written::Fields(_)) => self.fields(value, name, path),
-            (Kind::Texts, Written::Fields(fields)) => {
+            (Kind::Struct(name), SourceValue::Fields(_)) => self.fields(value, name, path),
+            (Kind::Texts, SourceValue::Fields(fields)) => {
                 fields.iter().for_each(|(.., text)| self.value(text, Kind::Text("string"), of, path));
             }
-            (Kind::TextList, Written::List(list)) => list.iter().for_each(|text| self.value(text, Kind::Text("string"), of, path)),
-            (Kind::List(name), Written::List(list)) => {
+            (Kind::TextList, SourceValue::List(list)) => list.iter().for_each(|text| self.value(text, Kind::Text("string"), of, path)),
+            (Kind::List(name), SourceValue::List(list)) => {
                 for (at, element) in list.iter().enumerate() {
                     self.value(element, Kind::Struct(name), of, &format!("{path}[{at}]"));
                 }
@@ -216,7 +218,7 @@ impl<'v> Walk<'_, 'v> {
     }
 
     /// Go records the first value of the wrong type and continues, except where the type decodes itself, as durations do.
-    fn mismatch(&mut self, value: &Written, kind: Kind, of: &str) {
+    fn mismatch(&mut self, value: &SourceValue, kind: Kind, of: &str) {
         let (what, names) = (literal(value, kind), self.names.join("."));
         let wanted = schema::go_type(kind, self.context);
         let reason = format!("json: cannot unmarshal {what} into Go struct field {of}.{names} of type {wanted}");
@@ -242,20 +244,20 @@ fn holds(kind: Kind, value: &Value) -> bool {
 }
 
 /// Describes a value of the wrong type; a number that its field is too small for is shown itself.
-fn literal(value: &Written, kind: Kind) -> String {
+fn literal(value: &SourceValue, kind: Kind) -> String {
     match (value, kind) {
-        (Written::Scalar(Value::Number(number)), Kind::Int(_)) => format!("number {number}"),
+        (SourceValue::Scalar(Value::Number(number)), Kind::Int(_)) => format!("number {number}"),
         _ => shape(value).to_owned(),
     }
 }
 
-fn shape(value: &Written) -> &'static str {
+fn shape(value: &SourceValue) -> &'static str {
     match value {
-        Written::List(_) | Written::Scalar(Value::Array(_)) => "array",
-        Written::Fields(_) | Written::Scalar(Value::Object(_)) => "object",
-        Written::Scalar(Value::Null) => "null",
-        Written::Scalar(Value::Bool(_)) => "bool",
-        Written::Scalar(Value::Number(_)) => "number",
-        Written::Scalar(Value::String(_)) => "string",
+        SourceValue::List(_) | SourceValue::Scalar(Value::Array(_)) => "array",
+        SourceValue::Fields(_) | SourceValue::Scalar(Value::Object(_)) => "object",
+        SourceValue::Scalar(Value::Null) => "null",
+        SourceValue::Scalar(Value::Bool(_)) => "bool",
+        SourceValue::Scalar(Value::Number(_)) => "number",
+        SourceValue::Scalar(Value::String(_)) => "string",
     }
 }

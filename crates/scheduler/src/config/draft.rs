@@ -78,8 +78,8 @@ fn ratio_without_shape<'d>(
     if context.version > ConfigVersion::V1Beta1 || has(NAME) || !needed(plugins).any(|name| name == NAME) {
         return None;
     }
-    let argued = |name: &&str| *name < NAME && !has(name) && schema::is_args(&format!("{name}Args"), context);
-    let before: BTreeSet<&str> = needed(plugins).filter(argued).collect();
+    let takes_arguments = |name: &&str| *name < NAME && !has(name) && schema::is_args(&format!("{name}Args"), context);
+    let before: BTreeSet<&str> = needed(plugins).filter(takes_arguments).collect();
     let entry = place.field("pluginConfig").absent_element(given.len() + before.len());
     Some((entry, NAME, Document::new(&NOTHING)))
 }

@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use crate::release::ConfigRules;
 use crate::validation::Document;
-use crate::{Gates, Profile, Release, judged_as};
+use crate::{Gates, Profile, Release, applied_release};
 
 use draft::Draft;
 use source_tree::File;
@@ -69,8 +69,8 @@ impl SchedulerConfiguration {
             let repeated = file.repeated.clone().map_or(Ok(()), |reason| Err(vec![reason]));
             return repeated.and_then(|()| policy::read(&file.value, release, gates));
         }
-        let version = ConfigVersion::of(file, judged_as(release), gates).map_err(|reason| vec![reason])?;
-        let context = Context { version, release: judged_as(release), gates };
+        let version = ConfigVersion::of(file, applied_release(release), gates).map_err(|reason| vec![reason])?;
+        let context = Context { version, release: applied_release(release), gates };
         let notes = match decode::check(file, &context) {
             // v1alpha1 is decoded leniently where strict decoding fails.
             Err(reason) if version == ConfigVersion::V1Alpha1 && reason.starts_with("strict") => vec![reason],

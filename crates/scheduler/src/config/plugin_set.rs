@@ -71,7 +71,7 @@ impl PluginSet {
     }
 
     /// Formats the set as an error message shows it.
-    pub(super) fn told(&self, release: Release) -> String {
+    pub(super) fn text(&self, release: Release) -> String {
         let json = ValidationWords::of(release).shows_values_as_json();
         let plugin = |name: &str, weight: i64| {
             if json {

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::framework::Gang;
+use crate::framework::GangPoints;
 use crate::legacy::{ArguedPredicate, NodeLabel, ServiceAntiAffinity};
 use crate::profile::PLACEMENT_SCORES;
 use crate::release::{ConfigRules, Point, WeightCheck, extends};
@@ -67,11 +67,15 @@ fn queue_sort(draft: &Draft<'_>, first: &Draft<'_>, context: &Context<'_>) -> Re
 /// The QueueSort plugin must have the same arguments in every profile.
 fn queue_sort_arguments(draft: &Draft<'_>, first: &Draft<'_>) -> Result<(), String> {
     let sorts = |draft: &Draft<'_>| draft.plugins.get(&Point::QueueSort).and_then(|set| Some(set.enabled.first()?.name.clone()));
-    let told = |draft: &Draft<'_>| {
+    let arguments = |draft: &Draft<'_>| {
         let name = sorts(draft).unwrap_or_else(|| "PrioritySort".to_owned());
         draft.arguments_of(&name).map(|args| args.value().clone()).unwrap_or_default()
     };
-    if told(draft) == told(first) { Ok(()) } else { Err(format!("different queue sort plugin args for profile {:?}", draft.name)) }
+    if arguments(draft) == arguments(first) {
+        Ok(())
+    } else {
+        Err(format!("different queue sort plugin args for profile {:?}", draft.name))
+    }
 }
 
 fn one(draft: &Draft<'_>, context: &Context<'_>) -> Result<Profile, String> {
@@ -155,7 +159,8 @@ fn fill(profile: &mut Profile, made: &Framework, draft: &Draft<'_>) {
     }
     profile.pre_enqueues.retain(|name| made.runs(name, Point::PreEnqueue));
     let gang = |point: Point| made.runs("GangScheduling", point);
-    profile.gang = Gang { permit: gang(Point::Permit), feasible: [Point::PreEnqueue, Point::Reserve, Point::Permit].into_iter().any(gang) };
+    profile.gang =
+        GangPoints { permit: gang(Point::Permit), feasible: [Point::PreEnqueue, Point::Reserve, Point::Permit].into_iter().any(gang) };
 }
 
 /// Whether a plugin scores although its PreScore is disabled.

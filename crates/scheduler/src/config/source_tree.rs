@@ -10,19 +10,19 @@ use serde_saphyr::{DuplicateKeyPolicy, Spanned};
 
 /// A value with its fields in order.
 #[derive(Clone, Debug)]
-pub(crate) enum Written {
+pub(crate) enum SourceValue {
     /// Neither a list nor a mapping.
     Scalar(Value),
     /// A list.
-    List(Vec<Written>),
+    List(Vec<SourceValue>),
     /// A mapping: the line each field begins in, its name, its value.
-    Fields(Vec<(u64, String, Written)>),
+    Fields(Vec<(u64, String, SourceValue)>),
 }
 
 /// A file.
 pub(crate) struct File {
     /// The tree that is decoded.
-    pub root: Written,
+    pub root: SourceValue,
     /// Its value: of duplicate fields the last.
     pub value: Value,
     /// The error of upstream's YAML decoder for duplicate fields.
@@ -35,27 +35,27 @@ impl File {
     /// Parses JSON or YAML. The error is the parser's own.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let options = serde_saphyr::options! { duplicate_keys: DuplicateKeyPolicy::LastWins };
-        let root: Written = serde_saphyr::from_str_with_options(text, options).map_err(|error| {
-            let said = error.to_string();
-            let said = said.lines().next().unwrap_or_default();
-            format!("no YAML: {}", said.strip_prefix("error: ").unwrap_or(said))
+        let root: SourceValue = serde_saphyr::from_str_with_options(text, options).map_err(|error| {
+            let message = error.to_string();
+            let message = message.lines().next().unwrap_or_default();
+            format!("no YAML: {}", message.strip_prefix("error: ").unwrap_or(message))
         })?;
         let value = root.value();
         let mut repeated = Vec::new();
         root.repeated(&mut repeated);
         let repeated = (!repeated.is_empty()).then(|| format!("yaml: unmarshal errors:\n{}", repeated.join("\n")));
         let is_json = text.trim_start().starts_with('{');
-        let root = if is_json { root } else { Written::of(&value) };
+        let root = if is_json { root } else { SourceValue::of(&value) };
         Ok(Self { root, value, repeated, is_json })
     }
 
     /// A file of which only the value is known.
     pub(crate) fn of(value: &Value) -> Self {
-        Self { root: Written::of(value), value: value.clone(), repeated: None, is_json: false }
+        Self { root: SourceValue::of(value), value: value.clone(), repeated: None, is_json: false }
     }
 }
 
-impl Written {
+impl SourceValue {
     /// Makes the tree of a value, with its fields sorted.
     pub(crate) fn of(value: &Value) -> Self {
         match value {
@@ -120,7 +120,7 @@ impl Written {
     }
 }
 
-impl<'de> Deserialize<'de> for Written {
+impl<'de> Deserialize<'de> for SourceValue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(Reader)
     }
@@ -129,65 +129,65 @@ impl<'de> Deserialize<'de> for Written {
 struct Reader;
 
 impl<'de> Visitor<'de> for Reader {
-    type Value = Written;
+    type Value = SourceValue;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a value")
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Written, E> {
-        Ok(Written::Scalar(value.into()))
+    fn visit_bool<E>(self, value: bool) -> Result<SourceValue, E> {
+        Ok(SourceValue::Scalar(value.into()))
     }
 
-    fn visit_i64<E>(self, value: i64) -> Result<Written, E> {
-        Ok(Written::Scalar(value.into()))
+    fn visit_i64<E>(self, value: i64) -> Result<SourceValue, E> {
+        Ok(SourceValue::Scalar(value.into()))
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<Written, E> {
-        Ok(Written::Scalar(value.into()))
+    fn visit_u64<E>(self, value: u64) -> Result<SourceValue, E> {
+        Ok(SourceValue::Scalar(value.into()))
     }
 
-    fn visit_i128<E>(self, value: i128) -> Result<Written, E> {
-        Ok(Written::Scalar(serde_json::Number::from_i128(value).map_or(Value::Null, Value::Number)))
+    fn visit_i128<E>(self, value: i128) -> Result<SourceValue, E> {
+        Ok(SourceValue::Scalar(serde_json::Number::from_i128(value).map_or(Value::Null, Value::Number)))
     }
 
-    fn visit_u128<E>(self, value: u128) -> Result<Written, E> {
-        Ok(Written::Scalar(serde_json::Number::from_u128(value).map_or(Value::Null, Value::Number)))
+    fn visit_u128<E>(self, value: u128) -> Result<SourceValue, E> {
+        Ok(SourceValue::Scalar(serde_json::Number::from_u128(value).map_or(Value::Null, Value::Number)))
     }
 
-    fn visit_f64<E>(self, value: f64) -> Result<Written, E> {
-        Ok(Written::Scalar(value.into()))
+    fn visit_f64<E>(self, value: f64) -> Result<SourceValue, E> {
+        Ok(SourceValue::Scalar(value.into()))
     }
 
-    fn visit_str<E>(self, value: &str) -> Result<Written, E> {
-        Ok(Written::Scalar(value.into()))
+    fn visit_str<E>(self, value: &str) -> Result<SourceValue, E> {
+        Ok(SourceValue::Scalar(value.into()))
     }
 
-    fn visit_unit<E>(self) -> Result<Written, E> {
-        Ok(Written::Scalar(Value::Null))
+    fn visit_unit<E>(self) -> Result<SourceValue, E> {
+        Ok(SourceValue::Scalar(Value::Null))
     }
 
-    fn visit_none<E>(self) -> Result<Written, E> {
-        Ok(Written::Scalar(Value::Null))
+    fn visit_none<E>(self) -> Result<SourceValue, E> {
+        Ok(SourceValue::Scalar(Value::Null))
     }
 
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Written, D::Error> {
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<SourceValue, D::Error> {
         deserializer.deserialize_any(self)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Written, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<SourceValue, A::Error> {
         let mut found = Vec::new();
         while let Some(value) = list.next_element()? {
             found.push(value);
         }
-        Ok(Written::List(found))
+        Ok(SourceValue::List(found))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Written, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<SourceValue, A::Error> {
         let mut found = Vec::new();
-        while let Some((name, value)) = fields.next_entry::<Spanned<String>, Written>()? {
+        while let Some((name, value)) = fields.next_entry::<Spanned<String>, SourceValue>()? {
             found.push((name.defined.line(), name.value, value));
         }
-        Ok(Written::Fields(found))
+        Ok(SourceValue::Fields(found))
     }
 }

@@ -162,11 +162,11 @@ fn common_queue_sort(drafts: &[Draft<'_>], context: &Context<'_>) -> Vec<String>
         let same =
             if rules.queue_sort_may_be_nil() { own == canon } else { own.clone().unwrap_or_default() == canon.clone().unwrap_or_default() };
         if !same {
-            let told = match &own {
+            let shown = match &own {
                 None if rules.queue_sort_may_be_nil() => "\"null\"".to_owned(),
-                own => own.as_ref().unwrap_or(&PluginSet::default()).told(context.release),
+                own => own.as_ref().unwrap_or(&PluginSet::default()).text(context.release),
             };
-            wrong.push(queue_sort(draft).invalid(told, rules.other_queue_sort()));
+            wrong.push(queue_sort(draft).invalid(shown, rules.other_queue_sort()));
         }
         if merged {
             wrong.extend(queue_sort_arguments(draft, first, &canon.clone().unwrap_or_default(), context));
@@ -182,7 +182,7 @@ fn queue_sort_arguments(draft: &Draft<'_>, first: &Draft<'_>, canon: &PluginSet,
     let others = draft.arguments.iter().filter(|(_, known, args)| *known == name && args.value() != wanted);
     // Arguments that were not decoded are shown as the bytes of a Go struct.
     let undecoded = !ValidationWords::of(context.release).shows_values_as_json() && !schema::is_args(&format!("{name}Args"), context);
-    let told = |(.., args): &Configured<'_>| {
+    let shown = |(.., args): &Configured<'_>| {
         let bytes = if undecoded { " (kube-scheduler shows its bytes)" } else { "" };
         draft
             .place
@@ -190,7 +190,7 @@ fn queue_sort_arguments(draft: &Draft<'_>, first: &Draft<'_>, canon: &PluginSet,
             .field("args")
             .invalid(format!("{}{bytes}", args.value()), context.rules().other_queue_sort_arguments())
     };
-    others.map(told).collect()
+    others.map(shown).collect()
 }
 
 fn queue_sort<'d>(draft: &Draft<'d>) -> Document<'d> {

@@ -19,12 +19,12 @@ impl Cycle<'_> {
             .map(|entry| entry.plugin)
             .chain(profile.scores.iter().map(|entry| entry.plugin))
             .all(|plugin| plugin.signs(self));
-        on && signed && self.state.pods().any(|other| other.is_on_node() && alike(pod, other))
+        on && signed && self.state.pods().any(|other| other.is_on_node() && share_signature(pod, other))
     }
 }
 
 /// Whether two pods agree in the parts of the signature that are always compared.
-fn alike(pod: &PodInfo, other: &Arc<PodInfo>) -> bool {
+fn share_signature(pod: &PodInfo, other: &Arc<PodInfo>) -> bool {
     let (own, of) = (&pod.spec, &other.spec);
     let itself = pod.namespace == other.namespace && pod.name == other.name;
     let placed = own.node_selector == of.node_selector && own.node_affinity == of.node_affinity && own.tolerations == of.tolerations;

@@ -54,13 +54,13 @@ pub(crate) fn filter_errors(cycle: &Cycle, nodes: &[NodeJudgement]) -> Vec<Strin
     let tried = nodes.iter().filter(|node| !node.absent);
     let errors = tried.filter_map(|node| reached_error(node, cycle.profile.filter_mode));
     if cycle.profile.rules.equal_errors_are_one() {
-        let mut told: Vec<String> = Vec::new();
+        let mut distinct: Vec<String> = Vec::new();
         for error in errors.map(|(at, error)| filter_error(cycle, cycle.profile.filters[at].name, error)) {
-            if !told.contains(&error) {
-                told.push(error);
+            if !distinct.contains(&error) {
+                distinct.push(error);
             }
         }
-        return told;
+        return distinct;
     }
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     errors.for_each(|(_, error)| *counts.entry(error).or_default() += 1);
@@ -120,7 +120,7 @@ fn reasons<'j>(cycle: &Cycle, prepared: &Prepared, judgement: &'j Judgement) -> 
         let each = || refusal.reasons.iter().map(|reason| Cow::Borrowed(reason.as_ref()));
         return judgement.nodes.iter().flat_map(|_| each()).collect();
     }
-    let narrowed = prepared.subset.as_ref().filter(|_| rules.absent_nodes_told);
+    let narrowed = prepared.subset.as_ref().filter(|_| rules.absent_nodes_reported);
     let absent = narrowed.map(|(_, plugins)| {
         // The plugin that rejected the nominated node, which is evaluated first, is added to the same set (`UnschedulablePlugins`).
         let own = cycle.pod.nominated_node_name.as_ref().filter(|_| rules.nominated_first);
@@ -131,7 +131,7 @@ fn reasons<'j>(cycle: &Cycle, prepared: &Prepared, judgement: &'j Judgement) -> 
     });
     let mut found = Vec::new();
     for node in &judgement.nodes {
-        if node.absent && rules.filtered_out_told {
+        if node.absent && rules.filtered_out_reported {
             found.push(Cow::Borrowed("node is filtered out by the prefilter result"));
         } else if node.absent {
             found.extend(absent.clone().map(Cow::Owned));
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn errors_of_nodes_come_in_every_order() {
         let texts = ["a".to_owned(), "b".to_owned(), "c".to_owned()];
-        let told: Vec<String> = orders(&texts).iter().map(|order| order.concat()).collect();
-        assert_eq!(told, ["abc", "acb", "bac", "bca", "cab", "cba"]);
+        let distinct: Vec<String> = orders(&texts).iter().map(|order| order.concat()).collect();
+        assert_eq!(distinct, ["abc", "acb", "bac", "bca", "cab", "cba"]);
     }
 }

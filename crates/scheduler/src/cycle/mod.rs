@@ -64,24 +64,24 @@ impl<'a> Cycle<'a> {
     /// Runs the filters on all nodes (upstream's `findNodesThatFitPod`).
     fn filtered(&self, nodes: &[&NodeInfo], prepared: &Prepared<'a>) -> Judgement {
         // Up to 1.17 an error that ends the attempt early does not hide the verdicts of the predicates.
-        let told = |whole: &&WholePod| !matches!(whole, WholePod::Error(_)) || !self.profile.rules.errors_leave_verdicts();
-        if let Some(whole) = prepared.whole_pod.as_ref().filter(told) {
+        let ends = |whole: &&WholePod| !matches!(whole, WholePod::Error(_)) || !self.profile.rules.errors_leave_verdicts();
+        if let Some(whole) = prepared.whole_pod.as_ref().filter(ends) {
             return Judgement::new(self.filters(), self.refuse_all(nodes, whole), Some(whole.clone()));
         }
-        let mut judged = self.judge_nodes(nodes, prepared);
-        prepared.spread_unread(&mut judged);
-        let unread = self.unread_nodes(judged.first().map_or(self.filters().len(), |node| node.verdicts.len()));
-        judged.extend(unread);
-        let nominated = if prepared.whole_pod.is_none() { self.nominated(&judged) } else { None };
+        let mut evaluated = self.filter_nodes(nodes, prepared);
+        prepared.spread_unread(&mut evaluated);
+        let unread = self.unread_nodes(evaluated.first().map_or(self.filters().len(), |node| node.verdicts.len()));
+        evaluated.extend(unread);
+        let nominated = if prepared.whole_pod.is_none() { self.nominated(&evaluated) } else { None };
         // Where the nominated node fits, no other node is evaluated, so none can fail.
-        let errors = || self.unknown_node(prepared).map_or_else(|| fit_error::filter_errors(self, &judged), |error| vec![error]);
+        let errors = || self.unknown_node(prepared).map_or_else(|| fit_error::filter_errors(self, &evaluated), |error| vec![error]);
         let mut errors = if prepared.whole_pod.is_none() && nominated.is_none() { errors() } else { Vec::new() }.into_iter();
         let whole_pod = prepared.whole_pod.clone().or_else(|| errors.next().map(WholePod::Error));
-        let unread = judged.len() - nodes.len();
+        let unread = evaluated.len() - nodes.len();
         let tried =
             unread + nodes.iter().filter(|node| prepared.subset.as_ref().is_none_or(|(names, _)| names.contains(&node.name))).count();
-        let sample = Sample::new(self.profile, tried, judged.iter().filter(|node| node.fits()).count());
-        Judgement { nominated, sample, equal_messages: errors.collect(), ..Judgement::new(self.filters(), judged, whole_pod) }
+        let sample = Sample::new(self.profile, tried, evaluated.iter().filter(|node| node.fits()).count());
+        Judgement { nominated, sample, equal_messages: errors.collect(), ..Judgement::new(self.filters(), evaluated, whole_pod) }
     }
 
     /// Adds what a pod that fits waits for before it is bound: Permit, and DRA drivers.
@@ -109,31 +109,31 @@ impl<'a> Cycle<'a> {
         nodes.iter().map(|node| NodeJudgement { name: node.name.clone(), id: node.id, verdicts: verdicts(node), absent: true }).collect()
     }
 
-    fn judge_nodes(&self, nodes: &[&NodeInfo], prepared: &Prepared<'a>) -> Vec<NodeJudgement> {
+    fn filter_nodes(&self, nodes: &[&NodeInfo], prepared: &Prepared<'a>) -> Vec<NodeJudgement> {
         let nominated = self.nominated_pods();
-        let judge = |node: &NodeInfo| {
-            let mut verdicts = self.judge_node(node, prepared, &nominated, Moved::default());
+        let filter = |node: &NodeInfo| {
+            let mut verdicts = self.filter_node(node, prepared, &nominated, Moved::default());
             verdicts.extend(self.profile.prefilters_only.iter().map(|entry| prepared.left_out(entry.name, &node.name)));
             let absent = prepared.subset.as_ref().is_some_and(|(names, _)| !names.contains(&node.name)) && !self.tries_first(&node.name);
             NodeJudgement { name: node.name.clone(), id: node.id, verdicts, absent }
         };
-        in_parallel(nodes, |node| judge(node))
+        in_parallel(nodes, |node| filter(node))
     }
 
     /// Returns nodes that exist but cannot be read. Every filter's verdict on them is unknown.
     fn unread_nodes(&self, filters: usize) -> Vec<NodeJudgement> {
         let within = self.scope.and_then(|scope| scope.within.as_ref());
         let unread = self.state.unreadable_nodes().filter(|node| within.is_none_or(|names| names.contains(&node.key.name)));
-        let judged = |(name, missing): (Arc<str>, String)| {
+        let evaluated = |(name, missing): (Arc<str>, String)| {
             let verdicts = vec![Verdict::Unknown { missing: missing.into() }; filters];
             Some(NodeJudgement { id: self.state.id_of(&name)?, name, verdicts, absent: false })
         };
-        unread.map(|node| (node.key.name.clone(), node.to_string())).filter_map(judged).collect()
+        unread.map(|node| (node.key.name.clone(), node.to_string())).filter_map(evaluated).collect()
     }
 
     /// Runs all filters on one node (upstream's `RunFilterPluginsWithNominatedPods`), from which `removed` pods were taken. Nominated pods that this
     /// pod may not displace are added first; the pod must fit with and without them.
-    pub fn judge_node(
+    pub fn filter_node(
         &self,
         node: &NodeInfo,
         prepared: &Prepared<'a>,

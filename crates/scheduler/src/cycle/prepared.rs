@@ -160,13 +160,13 @@ impl<'a> Prepared<'a> {
     /// Runs every filter on a node. In 1.17 each rejection has one reason.
     pub fn run(&self, candidate: &Candidate, mode: FilterMode) -> Vec<Verdict> {
         let filters = self.filters.iter().zip(&self.idle);
-        let judged = filters.enumerate().map(|(at, (filter, idle))| match filter {
+        let verdicts = filters.enumerate().map(|(at, (filter, idle))| match filter {
             Some(filter) => self.unread.or_unknown(at, candidate, || filter(candidate)),
             None => idle.clone(),
         });
         match mode {
-            FilterMode::FirstReason => judged.map(first_reason).collect(),
-            FilterMode::All | FilterMode::FirstRefusal => judged.collect(),
+            FilterMode::FirstReason => verdicts.map(first_reason).collect(),
+            FilterMode::All | FilterMode::FirstRefusal => verdicts.collect(),
         }
     }
 }

@@ -10,7 +10,7 @@ use super::counters::Counters;
 use super::groups::Before;
 use super::pool::{Pool, PoolDevice};
 use super::request::{Alternative, problem};
-use super::search::{DeviceResult, RequestIndices, Search};
+use super::search::{DeviceResult, DeviceSearch, RequestIndices};
 use super::{Fault, can_skip_operations};
 
 /// What deallocating a device restores.
@@ -25,7 +25,7 @@ pub(super) struct Undo<'s> {
     groups: Before<'s>,
 }
 
-impl<'s> Search<'s, '_> {
+impl<'s> DeviceSearch<'s, '_> {
     /// Allocates a device for a request, if it is available. `must`: it is an error if a constraint rejects it.
     pub(super) fn take(
         &mut self,

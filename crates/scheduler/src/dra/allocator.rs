@@ -11,7 +11,7 @@ use crate::release::DeviceRules;
 use super::capacity::{Amounts, amount};
 use super::pool::{Pool, gather};
 use super::reserve::Given;
-use super::search::Search;
+use super::search::DeviceSearch;
 use super::selector::Selectors;
 use super::slices::Slices;
 use super::taint_rules::published;
@@ -161,7 +161,7 @@ impl<'a> Allocator<'a> {
     }
 
     fn search(&self, node: &Node, claims: &[&Claim], pools: &[Pool<'_>]) -> Result<Option<Vec<Allocation>>, Fault> {
-        let mut search = Search::new(self, node, claims, pools, &self.taken);
+        let mut search = DeviceSearch::new(self, node, claims, pools, &self.taken);
         search.prepare()?;
         if search.run()? {
             return Ok(Some(search.result()));
@@ -176,7 +176,7 @@ impl<'a> Allocator<'a> {
     pub(crate) fn give(&self, node: &Node, claims: &[&Claim]) -> Vec<Given> {
         let Ok(slices) = &self.slices else { return Vec::new() };
         let pools = gather(slices, node, self.rules);
-        let mut search = Search::new(self, node, claims, &pools, &self.taken);
+        let mut search = DeviceSearch::new(self, node, claims, &pools, &self.taken);
         match search.prepare().and_then(|()| search.run()) {
             Ok(true) => search.given(),
             _ => Vec::new(),

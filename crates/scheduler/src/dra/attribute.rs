@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use crate::cel::{Fault as CelFault, Value};
+use crate::cel::{CelError, Value};
 use crate::cluster::DerivedAttribute;
 use crate::release::DeviceRules;
 use ketcd_kube::api::resource::v1::DeviceAttribute;
@@ -49,12 +49,12 @@ fn derive(
     let unknown = |what: &str| Fault::Unknown(format!("the derived attribute {name} is {what}, which is not modelled"));
     match selectors.evaluate(&derived.expression, device, rules) {
         Ok(value) => attribute(&value).ok_or_else(|| unknown("of a type that the compiler may refuse")),
-        Err(CelFault::Error(error)) => {
+        Err(CelError::Error(error)) => {
             Err(Fault::Error(format!("evaluate derived attribute {name} on device {driver}/{pool}/{id} failed: {error}")))
         }
-        Err(CelFault::Compile(error)) => Err(Fault::Error(format!("compile derived attribute {name} failed: {error}"))),
-        Err(CelFault::Limit(what)) => Err(unknown(&format!("made by an expression that {what}"))),
-        Err(CelFault::Unsupported(what)) => Err(unknown(&format!("made with {what}"))),
+        Err(CelError::Compile(error)) => Err(Fault::Error(format!("compile derived attribute {name} failed: {error}"))),
+        Err(CelError::Limit(what)) => Err(unknown(&format!("made by an expression that {what}"))),
+        Err(CelError::Unsupported(what)) => Err(unknown(&format!("made with {what}"))),
     }
 }
 

@@ -8,7 +8,7 @@ use ketcd_kube::api::resource::v1::{DeviceAttribute, DeviceConstraint};
 use super::{DeviceId, Fault};
 
 /// A constraint and the devices added to it so far.
-pub(super) struct Constraint<'a> {
+pub(super) struct ConstraintState<'a> {
     requests: Vec<&'a str>,
     attribute: &'a str,
     /// All values differ; otherwise all are the same.
@@ -22,7 +22,7 @@ pub(super) struct Constraint<'a> {
     differing: Vec<(&'a str, DeviceId<'a>, Option<Values>)>,
 }
 
-impl<'a> Constraint<'a> {
+impl<'a> ConstraintState<'a> {
     /// Reads a constraint; `None` for a kind that the allocator does not know.
     pub(super) fn new(constraint: &'a DeviceConstraint, rules: DeviceRules) -> Option<Self> {
         let (attribute, distinct) = match (&constraint.match_attribute, &constraint.distinct_attribute) {

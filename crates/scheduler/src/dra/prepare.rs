@@ -4,12 +4,12 @@ use crate::cluster::{Claim, DerivedAttribute};
 use ketcd_kube::api::resource::v1::DeviceRequest;
 
 use super::Fault;
-use super::constraint::Constraint;
+use super::constraint::ConstraintState;
 use super::pool::{Pool, PoolDevice};
-use super::request::{Alternative, Request, Written, claim_name, problem, requests, written};
-use super::search::{MOST_DEVICES, RequestIndices, Search};
+use super::request::{Alternative, Request, StoredRequest, claim_name, problem, requests, written};
+use super::search::{DeviceSearch, MOST_DEVICES, RequestIndices};
 
-impl<'s> Search<'s, '_> {
+impl<'s> DeviceSearch<'s, '_> {
     /// Validates the claims and counts the devices they request.
     ///
     /// # Errors
@@ -51,7 +51,7 @@ impl<'s> Search<'s, '_> {
             let mut known = Vec::new();
             for (at, constraint) in constraints.iter().enumerate() {
                 let what = || format!("claim {}, constraint #{at}: empty constraint (unsupported constraint type?)", claim_name(claim));
-                known.push(Constraint::new(constraint, rules).ok_or_else(|| Fault::Error(what()))?);
+                known.push(ConstraintState::new(constraint, rules).ok_or_else(|| Fault::Error(what()))?);
             }
             self.requests.push(prepared);
             self.constraints.push(known);
@@ -77,7 +77,7 @@ impl<'s> Search<'s, '_> {
     }
 
     /// `validateDeviceRequest`.
-    fn alternative(&mut self, claim: &'s Claim, written: Written<'s>, place: RequestIndices) -> Result<Alternative<'s>, Fault> {
+    fn alternative(&mut self, claim: &'s Claim, written: StoredRequest<'s>, place: RequestIndices) -> Result<Alternative<'s>, Fault> {
         let rules = self.allocator.rules;
         let derived = derived_attributes(claim, place, written.name);
         if !derived.is_empty() && rules.refuses_derived_attributes() {

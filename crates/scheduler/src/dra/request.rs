@@ -42,7 +42,7 @@ pub(super) struct Alternative<'a> {
 }
 
 /// A request as stored, plain or alternative.
-pub(crate) struct Written<'a> {
+pub(crate) struct StoredRequest<'a> {
     /// Its name.
     pub name: &'a str,
     /// Its class's name.
@@ -62,13 +62,13 @@ pub(crate) struct Written<'a> {
 }
 
 /// The alternatives of a request, as stored.
-pub(crate) fn written<'a>(request: &'a DeviceRequest) -> Vec<Written<'a>> {
+pub(crate) fn written<'a>(request: &'a DeviceRequest) -> Vec<StoredRequest<'a>> {
     if let Some(exactly) = &request.exactly {
         return vec![exact(&request.name, exactly)];
     }
     let subrequests = request.first_available.iter().flatten();
     subrequests
-        .map(|sub| Written {
+        .map(|sub| StoredRequest {
             name: &sub.name,
             class: &sub.device_class_name,
             selectors: sub.selectors.as_deref().unwrap_or_default(),
@@ -81,8 +81,8 @@ pub(crate) fn written<'a>(request: &'a DeviceRequest) -> Vec<Written<'a>> {
         .collect()
 }
 
-fn exact<'a>(name: &'a str, exactly: &'a ExactDeviceRequest) -> Written<'a> {
-    Written {
+fn exact<'a>(name: &'a str, exactly: &'a ExactDeviceRequest) -> StoredRequest<'a> {
+    StoredRequest {
         name,
         class: &exactly.device_class_name,
         selectors: exactly.selectors.as_deref().unwrap_or_default(),

@@ -6,7 +6,7 @@ use ketcd_kube::api::resource::v1::{AllocationResult, DeviceAllocationResult, De
 use ketcd_kube::apimachinery::pkg::api::resource::Quantity;
 
 use super::capacity::Amounts;
-use super::search::{DeviceResult, Search};
+use super::search::{DeviceResult, DeviceSearch};
 
 /// The devices allocated to a claim.
 pub(crate) fn results(claim: &Claim) -> &[DeviceRequestAllocationResult] {
@@ -47,7 +47,7 @@ impl Given {
     }
 }
 
-impl Search<'_, '_> {
+impl DeviceSearch<'_, '_> {
     /// Returns what the search found, as claims would hold it.
     pub(super) fn given(&self) -> Vec<Given> {
         let one = |found: &Vec<DeviceResult<'_>>| Given {

@@ -6,7 +6,7 @@ use crate::cluster::{Claim, Node};
 
 use super::allocator::{Allocation, Allocator, Taken};
 use super::capacity::{Amounts, Consumed};
-use super::constraint::Constraint;
+use super::constraint::ConstraintState;
 use super::counters::Counters;
 use super::groups::Groups;
 use super::pool::{Pool, PoolDevice, device_matches};
@@ -39,7 +39,7 @@ pub(super) struct RequestIndices {
 }
 
 /// Why a branch of the search ends without a result of its own.
-pub(super) enum Stop {
+pub(super) enum SearchEnd {
     /// The claim would hold too many devices.
     TooMany,
     /// The whole search ends without a result.
@@ -48,7 +48,7 @@ pub(super) enum Stop {
     Fault(Fault),
 }
 
-impl From<Fault> for Stop {
+impl From<Fault> for SearchEnd {
     fn from(fault: Fault) -> Self {
         Self::Fault(fault)
     }
@@ -58,14 +58,14 @@ impl From<Fault> for Stop {
 type Start = (usize, usize);
 
 /// The search on one node.
-pub(super) struct Search<'s, 'a> {
+pub(super) struct DeviceSearch<'s, 'a> {
     pub(super) allocator: &'s Allocator<'a>,
     pub(super) taken: &'s Taken<'s>,
     pub(super) node: &'s Node,
     pub(super) claims: &'s [&'s Claim],
     pub(super) pools: &'s [Pool<'s>],
     pub(super) requests: Vec<Vec<Request<'s>>>,
-    pub(super) constraints: Vec<Vec<Constraint<'s>>>,
+    pub(super) constraints: Vec<Vec<ConstraintState<'s>>>,
     pub(super) counters: Counters<'s>,
     pub(super) consumed: Consumed<'s>,
     pub(super) groups: Groups<'s>,
@@ -75,7 +75,7 @@ pub(super) struct Search<'s, 'a> {
     steps: u32,
 }
 
-impl<'s, 'a> Search<'s, 'a> {
+impl<'s, 'a> DeviceSearch<'s, 'a> {
     /// Begins a search.
     pub(super) fn new(
         allocator: &'s Allocator<'a>,
@@ -109,9 +109,9 @@ impl<'s, 'a> Search<'s, 'a> {
     pub(super) fn run(&mut self) -> Result<bool, Fault> {
         match self.request(0, 0) {
             Ok(done) => Ok(done),
-            Err(Stop::Ended) => Ok(false),
-            Err(Stop::TooMany) => Err(Fault::Error("allocation max size exceeded".to_owned())),
-            Err(Stop::Fault(fault)) => Err(fault),
+            Err(SearchEnd::Ended) => Ok(false),
+            Err(SearchEnd::TooMany) => Err(Fault::Error("allocation max size exceeded".to_owned())),
+            Err(SearchEnd::Fault(fault)) => Err(fault),
         }
     }
 
@@ -121,13 +121,13 @@ impl<'s, 'a> Search<'s, 'a> {
     }
 
     /// `allocateOne`, at the start of a request.
-    fn request(&mut self, claim: usize, request: usize) -> Result<bool, Stop> {
+    fn request(&mut self, claim: usize, request: usize) -> Result<bool, SearchEnd> {
         if claim >= self.claims.len() {
             return Ok(true);
         }
         let Some(wanted) = self.requests[claim].get(request) else {
             return match self.request(claim + 1, 0) {
-                Err(Stop::TooMany) => Ok(false),
+                Err(SearchEnd::TooMany) => Ok(false),
                 other => other,
             };
         };
@@ -138,17 +138,17 @@ impl<'s, 'a> Search<'s, 'a> {
         let mut all_too_many = true;
         for alternative in 0..alternatives {
             match self.device(RequestIndices { claim, request, alternative }, 0, (0, 0)) {
-                Err(Stop::TooMany) => continue,
+                Err(SearchEnd::TooMany) => continue,
                 Err(stop) => return Err(stop),
                 Ok(true) => return Ok(true),
                 Ok(false) => all_too_many = false,
             }
         }
-        if all_too_many && self.allocator.rules.reports_too_many_devices() { Err(Stop::TooMany) } else { Ok(false) }
+        if all_too_many && self.allocator.rules.reports_too_many_devices() { Err(SearchEnd::TooMany) } else { Ok(false) }
     }
 
     /// `allocateOne`, for the next device of a request, searched from a place on.
-    fn device(&mut self, place: RequestIndices, number: usize, from: Start) -> Result<bool, Stop> {
+    fn device(&mut self, place: RequestIndices, number: usize, from: Start) -> Result<bool, SearchEnd> {
         self.steps += 1;
         if self.steps > STEPS {
             return Err(Fault::Unknown(format!("the search for devices was given up after {STEPS} steps")).into());
@@ -163,7 +163,7 @@ impl<'s, 'a> Search<'s, 'a> {
             return self.request(place.claim, place.request + 1);
         }
         if rules.limits_devices_in_search() && self.found[place.claim].len() + count - number > MOST_DEVICES {
-            return if rules.reports_too_many_devices() { Err(Stop::TooMany) } else { Ok(false) };
+            return if rules.reports_too_many_devices() { Err(SearchEnd::TooMany) } else { Ok(false) };
         }
         if let Some(all) = all {
             let (pool, device) = all[number];
@@ -202,13 +202,13 @@ impl<'s, 'a> Search<'s, 'a> {
     }
 
     /// One of the devices of a request for all.
-    fn the_device(&mut self, place: RequestIndices, number: usize, pool: &'s Pool<'s>, device: PoolDevice<'s>) -> Result<bool, Stop> {
+    fn the_device(&mut self, place: RequestIndices, number: usize, pool: &'s Pool<'s>, device: PoolDevice<'s>) -> Result<bool, SearchEnd> {
         let rules = self.allocator.rules;
         let Some(undo) = self.take(place, number, (pool, device), true)? else {
             if rules.all_passes_over_refused() {
                 return self.rest_of_all(place, number);
             }
-            return if rules.all_ends_search() { Err(Stop::Ended) } else { Ok(false) };
+            return if rules.all_ends_search() { Err(SearchEnd::Ended) } else { Ok(false) };
         };
         if rules.all_passes_over_refused() {
             return self.rest_of_all(place, number);
@@ -222,7 +222,7 @@ impl<'s, 'a> Search<'s, 'a> {
     }
 
     /// Continues after one of all devices, whether or not it was available.
-    fn rest_of_all(&mut self, place: RequestIndices, number: usize) -> Result<bool, Stop> {
+    fn rest_of_all(&mut self, place: RequestIndices, number: usize) -> Result<bool, SearchEnd> {
         match self.device(place, number + 1, (0, 0)) {
             Ok(false) => Err(Fault::Error("stop allocation".to_owned()).into()),
             other => other,

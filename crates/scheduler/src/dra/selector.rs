@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use crate::cel::{Expression, Fault as CelFault, Semver, Value};
+use crate::cel::{CelError, Expression, Semver, Value};
 use crate::cluster::Amount;
 use crate::release::DeviceRules;
 use ketcd_kube::api::resource::v1::{DeviceAttribute, DeviceSelector};
@@ -20,7 +20,7 @@ const SHOWN: usize = 80;
 
 /// Expressions about devices, each parsed once.
 #[derive(Default)]
-pub(super) struct Selectors(RwLock<HashMap<String, Arc<Result<Expression, CelFault>>>>);
+pub(super) struct Selectors(RwLock<HashMap<String, Arc<Result<Expression, CelError>>>>);
 
 impl Selectors {
     /// Returns whether every selector matches the device; `whose` begins upstream's error.
@@ -40,12 +40,12 @@ impl Selectors {
                 Ok(Value::Bool(true)) => {}
                 Ok(Value::Bool(false)) => return Ok(false),
                 Ok(_) => return Err(Fault::Unknown(format!("the expression {:?} of {whose} is no condition", cel.expression))),
-                Err(CelFault::Error(error)) => return Err(Fault::Error(rules.selector_error(whose, at, device.id, &error))),
-                Err(CelFault::Compile(error)) => return Err(Fault::Error(format!("{whose}: selector #{at}: CEL compile error: {error}"))),
-                Err(CelFault::Limit(what)) => {
+                Err(CelError::Error(error)) => return Err(Fault::Error(rules.selector_error(whose, at, device.id, &error))),
+                Err(CelError::Compile(error)) => return Err(Fault::Error(format!("{whose}: selector #{at}: CEL compile error: {error}"))),
+                Err(CelError::Limit(what)) => {
                     return Err(Fault::Unknown(format!("the expression {} of {whose} {what}", quoted(&cel.expression))));
                 }
-                Err(CelFault::Unsupported(what)) => {
+                Err(CelError::Unsupported(what)) => {
                     let what = format!("the expression {:?} of {whose} uses {what}, which is not modelled", cel.expression);
                     return Err(Fault::Unknown(what));
                 }
@@ -55,7 +55,7 @@ impl Selectors {
     }
 
     /// The value of an expression for a device.
-    pub(super) fn evaluate(&self, text: &str, device: &PoolDevice<'_>, rules: DeviceRules) -> Result<Value, CelFault> {
+    pub(super) fn evaluate(&self, text: &str, device: &PoolDevice<'_>, rules: DeviceRules) -> Result<Value, CelError> {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner).get(text).cloned();
         let parsed = known.unwrap_or_else(|| {
             let parsed = Arc::new(parse(text, rules));
@@ -77,25 +77,25 @@ pub(super) fn quoted(text: &str) -> String {
     }
 }
 
-fn parse(text: &str, rules: DeviceRules) -> Result<Expression, CelFault> {
+fn parse(text: &str, rules: DeviceRules) -> Result<Expression, CelError> {
     let expression = Expression::parse(text)?;
     expression.refuse_fields("device", if rules.selects_multiple_allocations() { &FIELDS[..] } else { &FIELDS[..3] })?;
     Ok(expression)
 }
 
 /// The variable `device` of selectors: `k8s.io/dynamic-resource-allocation/cel`.
-fn described(device: &PoolDevice<'_>, rules: DeviceRules) -> Result<Value, CelFault> {
+fn described(device: &PoolDevice<'_>, rules: DeviceRules) -> Result<Value, CelError> {
     let (driver, ..) = device.id;
     let mut attributes: HashMap<&str, Vec<(&str, Value)>> = HashMap::new();
     for (name, attribute) in device.device.attributes.iter().flatten() {
         let value = described_attribute(attribute, rules)
-            .unwrap_or_else(|| Err(CelFault::Error(format!("attribute {name}: unsupported attribute value"))))?;
+            .unwrap_or_else(|| Err(CelError::Error(format!("attribute {name}: unsupported attribute value"))))?;
         let (domain, id) = name.split_once('/').unwrap_or((driver, name));
         attributes.entry(domain).or_default().push((id, value));
     }
     let mut capacity: HashMap<&str, Vec<(&str, Value)>> = HashMap::new();
     for (name, offered) in device.device.capacity.iter().flatten() {
-        let value = Amount::parse(&offered.value.0).ok_or_else(|| CelFault::Unsupported(format!("the quantity {:?}", offered.value.0)))?;
+        let value = Amount::parse(&offered.value.0).ok_or_else(|| CelError::Unsupported(format!("the quantity {:?}", offered.value.0)))?;
         let (domain, id) = name.split_once('/').unwrap_or((driver, name));
         capacity.entry(domain).or_default().push((id, Value::Quantity(value)));
     }
@@ -111,12 +111,12 @@ fn described(device: &PoolDevice<'_>, rules: DeviceRules) -> Result<Value, CelFa
 }
 
 /// The value of an attribute; `None`: its type is not supported (lists are behind a gate).
-fn described_attribute(attribute: &DeviceAttribute, rules: DeviceRules) -> Option<Result<Value, CelFault>> {
-    fn list<T>(values: Option<&Vec<T>>, lists: bool, value: impl Fn(&T) -> Result<Value, CelFault>) -> Option<Result<Value, CelFault>> {
+fn described_attribute(attribute: &DeviceAttribute, rules: DeviceRules) -> Option<Result<Value, CelError>> {
+    fn list<T>(values: Option<&Vec<T>>, lists: bool, value: impl Fn(&T) -> Result<Value, CelError>) -> Option<Result<Value, CelError>> {
         values.filter(|_| lists).map(|values| Ok(Value::list(values.iter().map(value).collect::<Result<_, _>>()?)))
     }
     let version =
-        |text: &String| Semver::parse(text).map(Value::Semver).map_err(|error| CelFault::Error(format!("parse semantic version: {error}")));
+        |text: &String| Semver::parse(text).map(Value::Semver).map_err(|error| CelError::Error(format!("parse semantic version: {error}")));
     let lists = rules.sees_lists();
     list(attribute.ints.as_ref(), lists, |value| Ok(Value::Int(*value)))
         .or_else(|| list(attribute.bools.as_ref(), lists, |value| Ok(Value::Bool(*value))))

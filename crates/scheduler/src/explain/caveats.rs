@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use crate::cluster::{ClusterState, PodInfo};
-use crate::explanation::{Assumption, Attempt, Caveat, Outcome, StateSeen, UnreadObject};
+use crate::explanation::{Assumption, Attempt, AttemptOutcome, Caveat, StateSeen, UnreadObject};
 use crate::framework::{Judgement, NodeJudgement, WholePod};
 use crate::plugins::volume_restrictions::once_claims;
 use crate::preemption::victims::PreemptionCandidate;
 use crate::profile::scheduler::Scheduler;
 use crate::volumes::claim_refs;
-use crate::{Profile, Verdict, judged_as};
+use crate::{Profile, Verdict, applied_release};
 
 /// The circumstances of a judgement.
 pub(super) struct Circumstances<'a> {
@@ -43,10 +43,10 @@ pub(super) fn caveats(of: &Circumstances) -> Vec<Caveat> {
         let requested = of.attempt.pod.spec.scheduler_name.clone();
         found.push(Caveat::OtherProfile { requested, applied: of.profile.scheduler_name.clone() });
     }
-    if judged_as(release) != release {
-        found.push(Caveat::UnknownRelease { release, applied: judged_as(release) });
+    if applied_release(release) != release {
+        found.push(Caveat::UnknownRelease { release, applied: applied_release(release) });
     }
-    if judged_as(of.scheduler.recorded) != judged_as(release) {
+    if applied_release(of.scheduler.recorded) != applied_release(release) {
         found.push(Caveat::OtherReleaseRecorded { applied: release, recorded: of.scheduler.recorded });
     }
     if of.attempt.event_only {
@@ -56,11 +56,11 @@ pub(super) fn caveats(of: &Circumstances) -> Vec<Caveat> {
     unknown_rules(of, &mut found);
     found.extend(one_of_several(of));
     found.extend(miscounted_claims(of));
-    if !of.same_message && of.attempt.outcome == Outcome::Unschedulable && of.judgement.message.is_some() {
+    if !of.same_message && of.attempt.outcome == AttemptOutcome::Unschedulable && of.judgement.message.is_some() {
         found.push(Caveat::OtherMessage);
     }
     found.extend(other_messages(of));
-    found.extend(unseen(of.judgement).filter(|_| of.attempt.outcome != Outcome::Unschedulable));
+    found.extend(unseen(of.judgement).filter(|_| of.attempt.outcome != AttemptOutcome::Unschedulable));
     found.extend(of.judgement.nominated.clone().map(Caveat::Nominated));
     if !of.complete
         && of.judgement.scores.as_ref().is_some_and(|scores| {
@@ -88,9 +88,9 @@ pub(super) fn assumptions(scheduler: &Scheduler, profile: &Profile) -> Vec<Assum
 
 /// The caveat with other possible messages, where upstream's choice is random and nothing recorded decides.
 fn other_messages(of: &Circumstances) -> Option<Caveat> {
-    let settled = of.same_message && of.attempt.recorded_message.is_some();
+    let is_recorded = of.same_message && of.attempt.recorded_message.is_some();
     let others = &of.judgement.equal_messages;
-    (!others.is_empty() && of.judgement.message.is_some() && !settled).then(|| Caveat::EqualMessages(others.clone()))
+    (!others.is_empty() && of.judgement.message.is_some() && !is_recorded).then(|| Caveat::EqualMessages(others.clone()))
 }
 
 /// The caveat that the scheduler stops before it has evaluated every node that fits, and what depends on which it evaluated.
@@ -187,7 +187,7 @@ fn unknown_rules(of: &Circumstances, found: &mut Vec<Caveat>) {
     for (plugin, missing) in of.judgement.scores.iter().flat_map(|scores| &scores.unknown) {
         found.push(Caveat::UnknownScore { plugin, missing: missing.clone() });
     }
-    if let (Some(WholePod::Error(_)), Outcome::Scheduled) = (&of.judgement.whole_pod, of.attempt.outcome) {
+    if let (Some(WholePod::Error(_)), AttemptOutcome::Scheduled) = (&of.judgement.whole_pod, of.attempt.outcome) {
         found.push(Caveat::EndsWithError);
     }
     let unread = unread(of);

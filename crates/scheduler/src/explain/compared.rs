@@ -26,8 +26,8 @@ impl Replay {
             Depth::Refusals => nearest(judgement).into_iter().map(|(node, at)| of(node, at)).collect(),
             Depth::Node(name) => {
                 let node = judgement.nodes.iter().filter(|node| *node.name == **name);
-                let told = |verdict: &Verdict| !matches!(verdict, Verdict::Skip);
-                node.flat_map(|node| (0..node.verdicts.len()).filter(|at| told(&node.verdicts[*at])).map(|at| of(node, at))).collect()
+                let ran = |verdict: &Verdict| !matches!(verdict, Verdict::Skip);
+                node.flat_map(|node| (0..node.verdicts.len()).filter(|at| ran(&node.verdicts[*at])).map(|at| of(node, at))).collect()
             }
         };
         found.retain(|evidence| !evidence.facts.is_empty());

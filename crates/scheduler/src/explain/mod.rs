@@ -10,7 +10,7 @@ use crate::plugins::dynamic_resources::allocated_devices;
 use crate::preemption::{kept, victims};
 use crate::remedies::help;
 use crate::replay::agreement::{may_be_next_best, rests_on_doubt};
-use crate::replay::look_back::Judged;
+use crate::replay::look_back::EvaluatedAttempt;
 use crate::replay::origin::meant_for;
 use crate::replay::{Replay, attempt};
 
@@ -31,12 +31,12 @@ impl Replay {
         let mut undone = UndoLog::new(self);
         let end = undone.journal.len();
         let back = undone.undo_after(attempt.revision - 1, end);
-        let (judged, evaluated, found) = if undone.scheduler.is_as_recorded() {
+        let (evaluation, evaluated, found) = if undone.scheduler.is_as_recorded() {
             undone.look_back(&attempt, begun, &first, back)
         } else {
-            (undone.judge(&attempt, &attempt.pod.clone(), attempt.revision - 1), attempt.revision - 1, None)
+            (undone.evaluate(&attempt, &attempt.pod.clone(), attempt.revision - 1), attempt.revision - 1, None)
         };
-        let mut explanation = undone.explained(attempt.clone(), judged, evaluated, found);
+        let mut explanation = undone.explained(attempt.clone(), evaluation, evaluated, found);
         // An attempt evaluated on an earlier state than its last one leaves the counts of the chosen state behind.
         let Self { state, images, .. } = &mut *undone;
         images.conclude(state, explanation.evaluated_revision);
@@ -57,8 +57,8 @@ impl Replay {
     pub fn explain_waiting(&mut self, pod: &Arc<PodInfo>, revision: i64) -> Explanation {
         let gated = self.scheduler.profile_for(pod).0.waits_at_gates(pod);
         let attempt = attempt::waiting(pod, gated, revision);
-        let judged = self.judge(&attempt, pod, revision);
-        self.explained(attempt, judged, revision, None)
+        let evaluation = self.evaluate(&attempt, pod, revision);
+        self.explained(attempt, evaluation, revision, None)
     }
 
     /// Explains a bound pod whose binding can no longer be read: on the state as it is, as if the pod were to be scheduled now.
@@ -69,22 +69,28 @@ impl Replay {
         let unbound = Arc::new(PodInfo { node_name: None, nominated_node_name: None, ..(**pod).clone() });
         let attempt = Attempt {
             pod: unbound.clone(),
-            outcome: Outcome::Scheduled,
+            outcome: AttemptOutcome::Scheduled,
             node: pod.node_name.clone(),
             revision,
             recorded_message: None,
             at_once: false,
             event_only: false,
         };
-        let mut judged = replay.judge(&attempt, &unbound, revision);
-        judged.agreement = Agreement::Unverifiable;
-        let mut explanation = replay.explained(attempt, judged, revision, None);
+        let mut evaluation = replay.evaluate(&attempt, &unbound, revision);
+        evaluation.agreement = Agreement::Unverifiable;
+        let mut explanation = replay.explained(attempt, evaluation, revision, None);
         explanation.decided_by = DecidedBy::without_attempt(pod, replay.complete);
         explanation.caveats.insert(0, Caveat::NoAttempt(explanation.decided_by));
         explanation
     }
 
-    fn explained(&mut self, attempt: Attempt, judged: Judged, evaluated_revision: i64, found: Option<StateSeen>) -> Explanation {
+    fn explained(
+        &mut self,
+        attempt: Attempt,
+        evaluation: EvaluatedAttempt,
+        evaluated_revision: i64,
+        found: Option<StateSeen>,
+    ) -> Explanation {
         let mut log = UndoLog::new(self);
         let replay = &mut *log;
         let (profile, own_profile) = replay.scheduler.profile_for(&attempt.pod);
@@ -94,27 +100,27 @@ impl Replay {
             own_profile,
             state: &replay.state,
             attempt: &attempt,
-            judgement: &judged.judgement,
-            same_message: judged.same_message,
+            judgement: &evaluation.judgement,
+            same_message: evaluation.same_message,
             found,
             evaluated_revision,
             complete: replay.complete,
         };
         let mut caveats = caveats::caveats(&circumstances);
-        let doubt = rests_on_doubt(&attempt, &judged.judgement) || may_be_next_best(&attempt, &judged.judgement);
-        let in_doubt = judged.agreement == Agreement::Disagrees && doubt;
-        let agreement = if own_profile && !in_doubt { judged.agreement } else { Agreement::Unverifiable };
-        for (key, stored) in &judged.before {
+        let doubt = rests_on_doubt(&attempt, &evaluation.judgement) || may_be_next_best(&attempt, &evaluation.judgement);
+        let in_doubt = evaluation.agreement == Agreement::Disagrees && doubt;
+        let agreement = if own_profile && !in_doubt { evaluation.agreement } else { Agreement::Unverifiable };
+        for (key, stored) in &evaluation.before {
             replay.state.set(key, Some(stored.clone()));
         }
-        let evidence = replay.evidence(&attempt.pod, profile, &judged.judgement);
-        let devices = devices::chosen(&Cycle::new(&attempt.pod, &replay.state, profile), &judged.judgement);
-        let sought = replay.remedies && matches!(attempt.outcome, Outcome::Unschedulable | Outcome::Pending);
+        let evidence = replay.evidence(&attempt.pod, profile, &evaluation.judgement);
+        let devices = devices::chosen(&Cycle::new(&attempt.pod, &replay.state, profile), &evaluation.judgement);
+        let sought = replay.remedies && matches!(attempt.outcome, AttemptOutcome::Unschedulable | AttemptOutcome::Pending);
         let mut preemption = Vec::new();
-        if sought && judged.judgement.preemption_helps {
-            let cycle = Cycle { scope: judged.scope.as_ref(), ..Cycle::new(&attempt.pod, &replay.state, profile) };
-            preemption = victims::candidates(&cycle, &judged.judgement);
-            caveats.extend(caveats::unseen_candidates(kept(&cycle, &judged.judgement), preemption.len()));
+        if sought && evaluation.judgement.preemption_helps {
+            let cycle = Cycle { scope: evaluation.scope.as_ref(), ..Cycle::new(&attempt.pod, &replay.state, profile) };
+            preemption = victims::candidates(&cycle, &evaluation.judgement);
+            caveats.extend(caveats::unseen_candidates(kept(&cycle, &evaluation.judgement), preemption.len()));
         }
         caveats.extend(caveats::equal_victims(&preemption));
         caveats.extend(caveats::budgets_in_any_order(&preemption));
@@ -122,7 +128,7 @@ impl Replay {
             Depth::Node(name) => Some(name.as_str()),
             Depth::Verdicts | Depth::Refusals => None,
         };
-        let help = if sought { help(&attempt.pod, &mut replay.state, profile, &judged.judgement, only) } else { Help::default() };
+        let help = if sought { help(&attempt.pod, &mut replay.state, profile, &evaluation.judgement, only) } else { Help::default() };
         Explanation {
             decided_by: DecidedBy::Scheduler,
             meant_for: meant_for(&attempt.pod),
@@ -130,7 +136,7 @@ impl Replay {
             version: replay.scheduler.version.clone(),
             attempt,
             evaluated_revision,
-            judgement: judged.judgement,
+            judgement: evaluation.judgement,
             agreement,
             caveats,
             assumptions: caveats::assumptions(&replay.scheduler, profile),
@@ -146,11 +152,11 @@ impl Replay {
 
 /// The fact that a claim was seen to get its devices.
 fn seen(of: &RecordedDevices) -> Fact {
-    let judged = match of.agrees {
-        Some(true) => "as the rules say",
-        Some(false) => "which is not what the rules say",
-        None => "of which the rules say nothing certain",
+    let comparison = match of.agrees {
+        Some(true) => "as the rules allocate",
+        Some(false) => "which is not what the rules allocate",
+        None => "about which the rules are not certain",
     };
     let (claim, revision) = (&of.devices.claim, of.revision);
-    Fact::new(of.agrees != Some(false), format!("claim {claim} got {} (r{revision}), {judged}", by_request(&of.devices.allocation)))
+    Fact::new(of.agrees != Some(false), format!("claim {claim} got {} (r{revision}), {comparison}", by_request(&of.devices.allocation)))
 }

@@ -20,15 +20,15 @@ pub struct GroupCycle {
     /// The label whose values make placements.
     pub topology_key: Option<String>,
     /// The placements tried, in order of their names.
-    pub placements: Vec<PlacementTried>,
+    pub placements: Vec<PlacementResult>,
     /// The placement that the result is taken from.
     pub chosen: Option<usize>,
     /// Other placements that are as good.
     pub tied: Vec<usize>,
     /// The composite groups above it, the topmost first.
-    pub above: Vec<CompositeTried>,
+    pub above: Vec<CompositeGroupResult>,
     /// Pods of other groups of the hierarchy that got nodes before.
-    pub before: Vec<MemberTried>,
+    pub before: Vec<MemberResult>,
     /// The result for the group.
     pub outcome: GroupOutcome,
     /// The message written to the group's status.
@@ -50,7 +50,7 @@ impl GroupCycle {
     }
 
     /// The pods tried: those of groups before, and its own on the chosen placement.
-    fn members(&self) -> impl Iterator<Item = &MemberTried> {
+    fn members(&self) -> impl Iterator<Item = &MemberResult> {
         self.before.iter().chain(self.chosen.into_iter().flat_map(|at| &self.placements[at].members))
     }
 
@@ -94,13 +94,13 @@ pub enum GroupOutcome {
 
 /// A placement (a set of nodes) that the group was tried on.
 #[derive(Clone, Debug)]
-pub struct PlacementTried {
+pub struct PlacementResult {
     /// The label's value; `None`: all nodes.
     pub name: Option<Arc<str>>,
     /// How many nodes it has.
     pub nodes: usize,
     /// The pods tried, in order.
-    pub members: Vec<MemberTried>,
+    pub members: Vec<MemberResult>,
     /// Whether the group fits, possibly after a preemption.
     pub feasible: bool,
     /// The message of its status.
@@ -109,7 +109,7 @@ pub struct PlacementTried {
     pub scores: Vec<(&'static str, i64, i64, i64)>,
 }
 
-impl PlacementTried {
+impl PlacementResult {
     /// The weighted sum.
     pub fn total(&self) -> Option<i64> {
         (!self.scores.is_empty()).then(|| self.scores.iter().map(|(_, _, normalized, weight)| normalized * weight).sum())
@@ -118,7 +118,7 @@ impl PlacementTried {
 
 /// The result for a composite group.
 #[derive(Clone, Debug)]
-pub struct CompositeTried {
+pub struct CompositeGroupResult {
     /// Its name.
     pub name: Arc<str>,
     /// How many of its child groups must fit; `None`: one.
@@ -128,7 +128,7 @@ pub struct CompositeTried {
     /// The label whose values make placements.
     pub topology_key: Option<String>,
     /// The placements tried, in order of their names, without pods.
-    pub placements: Vec<PlacementTried>,
+    pub placements: Vec<PlacementResult>,
     /// The placement that the result is taken from.
     pub chosen: Option<usize>,
     /// Other placements that are as good.
@@ -141,7 +141,7 @@ pub struct CompositeTried {
 
 /// The result for one pod on one placement.
 #[derive(Clone, Debug)]
-pub struct MemberTried {
+pub struct MemberResult {
     /// The pod.
     pub pod: PodKey,
     /// The node it got.

@@ -159,10 +159,10 @@ pub enum WithoutState {
 }
 
 impl WithoutState {
-    /// Returns the failure of an extension point that reads the state of plugin `name`'s `kind` (PreFilter, PreScore) that was not written; `said` is
+    /// Returns the failure of an extension point that reads the state of plugin `name`'s `kind` (PreFilter, PreScore) that was not written; `prefix` is
     /// how the release begins its error.
-    pub(crate) fn fails(said: &str, kind: &str, name: &str) -> Self {
-        Self::Fails(format!("{said} \"{kind}{name}\" from cycleState: not found"))
+    pub(crate) fn fails(prefix: &str, kind: &str, name: &str) -> Self {
+        Self::Fails(format!("{prefix} \"{kind}{name}\" from cycleState: not found"))
     }
 
     /// The error it fails with, if it does.

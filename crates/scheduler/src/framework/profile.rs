@@ -77,7 +77,7 @@ pub struct Profile {
     /// Plugins that may keep a pod out of the queue (PreEnqueue).
     pub pre_enqueues: Vec<&'static str>,
     /// The extension points at which GangScheduling takes part.
-    pub gang: Gang,
+    pub gang: GangPoints,
     /// Whether a group's placements are generated from its topology constraint; otherwise there is one placement of all nodes.
     pub generates_placements: bool,
     /// Scores of placements, in order, with their weights.
@@ -100,7 +100,7 @@ pub struct Profile {
 
 /// The extension points of GangScheduling besides PreEnqueue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Gang {
+pub struct GangPoints {
     /// Whether pods that found nodes wait for each other (Permit).
     pub permit: bool,
     /// Whether it decides if a group can still fit (PlacementFeasible, since 1.37): it is enabled at any point at all.

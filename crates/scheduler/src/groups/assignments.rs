@@ -144,7 +144,7 @@ impl Assignment {
             let of_node = other.nominated_node_name.iter().filter(|name| **name == node.name);
             of_node.for_each(|name| nominated.entry(name.clone()).or_default().push(Arc::new((*other).clone())));
         }
-        let verdicts = cycle.judge_node(node, &prepared, &nominated, Moved::default());
+        let verdicts = cycle.filter_node(node, &prepared, &nominated, Moved::default());
         let refuses = |(verdict, idle): (&Verdict, &bool)| !idle && matches!(verdict, Verdict::Reject(_) | Verdict::Error(_));
         !verdicts.iter().zip(&self.idle).any(refuses)
     }

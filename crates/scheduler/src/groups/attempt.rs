@@ -4,19 +4,19 @@ use std::sync::Arc;
 
 use crate::cluster::{CachedObject, Claim, ClusterState, NodeAllocatableClaim, NodeInfo, ObjectKey, PodInfo, UndoLog, WatchedKind};
 use crate::dra::claim_name;
-use crate::framework::{Cycle, Judgement, MemberTried, NodeJudgement, PlacementDoubt, PostFilters, Scope, WholePod};
+use crate::framework::{Cycle, Judgement, MemberResult, NodeJudgement, PlacementDoubt, PostFilters, Scope, WholePod};
 use crate::plugins::dynamic_resources::Wanted;
 use crate::plugins::volume_binding::reserved as volumes_reserved;
 use crate::preemption::victims;
 
 use super::placement::PodGroupAlgorithmResult;
 use super::status::Status;
-use super::{Around, Group, Mode, object_key};
+use super::{Group, Mode, ParentScope, object_key};
 
 /// The result of an attempt.
-pub(crate) struct Tried {
+pub(crate) struct GroupAttempt {
     /// Each pod that was tried.
-    pub members: Vec<Attempted>,
+    pub members: Vec<PodAttempt>,
     /// The result of each child group that was tried.
     pub groups: Vec<PodGroupAlgorithmResult>,
     /// The group's status.
@@ -28,21 +28,20 @@ pub(crate) struct Tried {
 }
 
 /// One pod of an attempt.
-pub(crate) struct Attempted {
+pub(crate) struct PodAttempt {
     /// The pod.
     pub pod: Arc<PodInfo>,
     /// The judgement of the rules.
     pub judgement: Judgement,
     /// The result as it is reported.
-    pub tried: MemberTried,
+    pub tried: MemberResult,
     /// Whether Permit allows it; `None` where it found no node.
     pub permitted: Option<bool>,
-    /// The objects that assuming it changes: the pod bound to its node, its claims with the devices allocated, its volumes as they are until they are
-    /// bound.
+    /// The objects as assumed: the pod on its node, its claims with their devices, its volumes until they are bound.
     pub brings: Vec<(ObjectKey, CachedObject)>,
 }
 
-impl Attempted {
+impl PodAttempt {
     /// Returns the pod as assumed: as if it were bound to its node (upstream's `assume`).
     pub(crate) fn assumed(&self) -> Option<Arc<PodInfo>> {
         let node = self.tried.node.clone()?;
@@ -50,14 +49,14 @@ impl Attempted {
     }
 }
 
-impl Tried {
+impl GroupAttempt {
     /// An attempt that ended before a pod was tried.
     pub(crate) fn without_pods(status: Status) -> Self {
         Self { members: Vec::new(), groups: Vec::new(), status, waits: false, scope: Scope::default() }
     }
 
     /// Returns the pods that get nodes from it, including those of child groups that fit.
-    pub(crate) fn given(&self) -> Vec<&Attempted> {
+    pub(crate) fn given(&self) -> Vec<&PodAttempt> {
         let own = self.members.iter().filter(|member| member.tried.node.is_some());
         own.chain(self.groups.iter().flat_map(PodGroupAlgorithmResult::kept)).collect()
     }
@@ -70,12 +69,12 @@ impl Tried {
 
 impl Group<'_> {
     /// `podGroupSchedulingDefaultAlgorithm`, `compositePodGroupSchedulingDefaultAlgorithm`. The state is as it was afterwards.
-    pub(crate) fn try_on(&self, state: &mut ClusterState, around: &Around, mode: Mode) -> Tried {
-        let (Mode { post_filter, on_copies }, Around { within, elsewhere }) = (mode, around.clone());
+    pub(crate) fn try_on(&self, state: &mut ClusterState, around: &ParentScope, mode: Mode) -> GroupAttempt {
+        let (Mode { post_filter, on_copies }, ParentScope { within, elsewhere }) = (mode, around.clone());
         let (listed, scheduled) = (self.listed.clone(), self.scheduled);
         let scope = Scope { within, post_filter, listed, elsewhere, scheduled, on_copies, ..Scope::default() };
         let mut state = UndoLog::new(state);
-        let mut tried = Tried { scope, ..Tried::without_pods(Status::marked(&[])) };
+        let mut tried = GroupAttempt { scope, ..GroupAttempt::without_pods(Status::marked(&[])) };
         if self.id.composite {
             self.groups_in_turn(&mut state, around, mode, &mut tried);
         } else if self.newer() {
@@ -87,7 +86,7 @@ impl Group<'_> {
     }
 
     /// Tries a composite group: PlacementFeasible reports after each child group whether the composite group can still fit.
-    fn groups_in_turn(&self, state: &mut ClusterState, around: &Around, mode: Mode, tried: &mut Tried) {
+    fn groups_in_turn(&self, state: &mut ClusterState, around: &ParentScope, mode: Mode, tried: &mut GroupAttempt) {
         let mut around = around.clone();
         let (mut left, mut fitting) = (self.children.len(), 0);
         tried.status = self.progress(left, fitting).status();
@@ -118,7 +117,7 @@ impl Group<'_> {
     }
 
     /// Tries all pods, as 1.36 does: Permit of each pod that found a node decides whether the group fits.
-    fn all_in_turn(&self, state: &mut ClusterState, tried: &mut Tried) {
+    fn all_in_turn(&self, state: &mut ClusterState, tried: &mut GroupAttempt) {
         let (mut given, mut preempts) = (0, false);
         for pod in &self.queue {
             let mut member = self.attempt(pod, state, &tried.scope);
@@ -147,7 +146,7 @@ impl Group<'_> {
     }
 
     /// Tries pods until the result is certain, as 1.37 does: PlacementFeasible reports after each pod whether the group can still fit.
-    fn until_decided(&self, state: &mut ClusterState, tried: &mut Tried) {
+    fn until_decided(&self, state: &mut ClusterState, tried: &mut GroupAttempt) {
         let (mut left, mut with_node) = (self.queue.len(), self.scheduled);
         match self.progress(left, with_node) {
             Progress::Impossible(reason) => {
@@ -177,7 +176,7 @@ impl Group<'_> {
     }
 
     /// Assumes a pod on its node: adds what its devices take there, writes the devices found into its claims, and sets its volumes aside.
-    fn assume(&self, mut pod: Arc<PodInfo>, member: &mut Attempted, state: &mut ClusterState, scope: &mut Scope) {
+    fn assume(&self, mut pod: Arc<PodInfo>, member: &mut PodAttempt, state: &mut ClusterState, scope: &mut Scope) {
         let pending = PodInfo { node_name: None, ..(*pod).clone() };
         let cycle = Cycle { pod: &pending, state, profile: self.profile, scope: Some(scope) };
         let Some(node) = pod.node_name.as_deref().and_then(|node| state.node(node)) else { return };
@@ -218,10 +217,10 @@ impl Group<'_> {
     }
 
     /// Evaluates one pod.
-    fn attempt(&self, pod: &Arc<PodInfo>, state: &ClusterState, scope: &Scope) -> Attempted {
+    fn attempt(&self, pod: &Arc<PodInfo>, state: &ClusterState, scope: &Scope) -> PodAttempt {
         let cycle = Cycle { pod, state, profile: self.profile, scope: Some(scope) };
-        let judgement = cycle.judge();
-        let mut tried = MemberTried {
+        let judgement = cycle.evaluate();
+        let mut tried = MemberResult {
             pod: pod.key(),
             node: None,
             preempts: false,
@@ -238,21 +237,21 @@ impl Group<'_> {
         } else {
             Vec::new()
         };
-        let fitting = |node: &Arc<str>| judgement.nodes.iter().any(|judged| judged.name == *node && (tried.preempts || judged.fits()));
+        let fitting =
+            |node: &Arc<str>| judgement.nodes.iter().any(|evaluated| evaluated.name == *node && (tried.preempts || evaluated.fits()));
         let known = self.known.get(&pod.key()).filter(|node| fitting(node)).cloned();
         tried.node = known.clone().or_else(|| places.first().cloned());
         tried.preempts &= tried.node.is_some();
         tried.tied = if known.is_some() { Vec::new() } else { places.into_iter().skip(1).collect() };
-        let chosen = judgement.nodes.iter().find(|judged| Some(&judged.name) == tried.node.as_ref());
+        let chosen = judgement.nodes.iter().find(|evaluated| Some(&evaluated.name) == tried.node.as_ref());
         let score = judgement.scores.as_ref().and_then(|scores| scores.unknown.first());
         let score = score.map(|(plugin, missing)| PlacementDoubt::Score { plugin, missing: missing.clone() });
-        let unknown = judgement
-            .nodes
-            .iter()
-            .filter(|judged| judged.fits())
-            .find_map(|judged| Some(PlacementDoubt::Filter { node: judged.name.clone(), missing: judged.unknown()?.to_owned() }));
+        let unknown =
+            judgement.nodes.iter().filter(|evaluated| evaluated.fits()).find_map(|evaluated| {
+                Some(PlacementDoubt::Filter { node: evaluated.name.clone(), missing: evaluated.unknown()?.to_owned() })
+            });
         tried.unknown = chosen.and(unknown.or(score));
-        Attempted { pod: pod.clone(), judgement, tried, permitted: None, brings: Vec::new() }
+        PodAttempt { pod: pod.clone(), judgement, tried, permitted: None, brings: Vec::new() }
     }
 }
 

@@ -6,12 +6,12 @@ use crate::pod_groups::GroupId;
 
 use super::Group;
 use super::placement::PodGroupAlgorithmResult;
-use super::preemption::Answer;
+use super::preemption::PodGroupPostFilterResult;
 use super::status::Status;
 use super::turn::Turn;
 
 /// The final status of the pod's group.
-pub(super) struct Standing {
+pub(super) struct FinalStatus {
     /// Its status before preemption.
     pub before: Status,
     /// Its status after preemption.
@@ -24,15 +24,15 @@ pub(super) struct Standing {
 
 /// The final statuses of all groups of a tree.
 #[derive(Default)]
-struct Settled {
+struct FinalStatuses {
     /// Each status, with the number of groups that have it.
     statuses: Vec<(Status, usize)>,
     /// The index of the status that the pod's group has, and whether it is the group's own.
     leaf: Option<(usize, bool)>,
 }
 
-impl Settled {
-    fn settle(&mut self, group: &Group, outcome: Option<&PodGroupAlgorithmResult>, above: usize, leaf: &GroupId) {
+impl FinalStatuses {
+    fn complete(&mut self, group: &Group, outcome: Option<&PodGroupAlgorithmResult>, above: usize, leaf: &GroupId) {
         let fails = self.statuses[above].0 != Status::Success;
         let own = outcome.filter(|outcome| !fails || outcome.status != Status::Success);
         let at = own.map_or(above, |outcome| {
@@ -45,27 +45,27 @@ impl Settled {
         }
         let below = outcome.map_or(&[][..], PodGroupAlgorithmResult::below);
         for (place, child) in group.children.iter().enumerate() {
-            self.settle(child, below.get(place), at, leaf);
+            self.complete(child, below.get(place), at, leaf);
         }
     }
 }
 
 impl Turn<'_, '_> {
     /// Returns the final status of the pod's own group. `answer`: the result of preemption, if it was tried.
-    pub(super) fn standing(&self, outcome: &PodGroupAlgorithmResult, answer: Option<&Answer>) -> Standing {
-        let mut settled = Settled { statuses: vec![(Status::Success, 0)], leaf: None };
-        settled.settle(self.root, Some(outcome), 0, &self.leaf.id);
-        let (at, own) = settled.leaf.unwrap_or((0, false));
-        let (before, shared) = settled.statuses.swap_remove(at);
+    pub(super) fn final_status(&self, outcome: &PodGroupAlgorithmResult, answer: Option<&PodGroupPostFilterResult>) -> FinalStatus {
+        let mut statuses = FinalStatuses { statuses: vec![(Status::Success, 0)], leaf: None };
+        statuses.complete(self.root, Some(outcome), 0, &self.leaf.id);
+        let (at, own) = statuses.leaf.unwrap_or((0, false));
+        let (before, shared) = statuses.statuses.swap_remove(at);
         let mut after = before.clone();
         // The text is appended once for each group that shares the status (`applyPodGroupPostFilterResult`).
-        let mut say = |what: &String| (0..shared).for_each(|_| after.append(what.clone()));
+        let mut append = |what: &String| (0..shared).for_each(|_| after.append(what.clone()));
         match answer {
-            Some(Answer::Helps { message, .. }) if self.root.newer() => say(message),
-            Some(Answer::Declines(why)) => say(why),
-            Some(Answer::Fails { why, .. }) => after = Status::Error(why.clone()),
+            Some(PodGroupPostFilterResult::Helps { message, .. }) if self.root.newer() => append(message),
+            Some(PodGroupPostFilterResult::Declines(why)) => append(why),
+            Some(PodGroupPostFilterResult::Fails { why, .. }) => after = Status::Error(why.clone()),
             _ => {}
         }
-        Standing { before, after, own, waits: outcome.waits || matches!(answer, Some(Answer::Helps { .. })) }
+        FinalStatus { before, after, own, waits: outcome.waits || matches!(answer, Some(PodGroupPostFilterResult::Helps { .. })) }
     }
 }

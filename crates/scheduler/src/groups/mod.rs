@@ -20,11 +20,11 @@ mod status;
 mod turn;
 mod verdict;
 
-pub(crate) use verdict::judge;
+pub(crate) use verdict::evaluate;
 
 /// What the parent's attempt imposes on a child group.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Around {
+pub(crate) struct ParentScope {
     /// The nodes of the parent's placement; `None`: all.
     pub within: Option<BTreeSet<Arc<str>>>,
     /// As in `Scope`.
@@ -111,7 +111,7 @@ impl Group<'_> {
 }
 
 /// The judgement of one pod by its group's cycle, and the pods that were assumed before it.
-pub(crate) struct Judged {
+pub(crate) struct GroupEvaluation {
     /// The judgement.
     pub judgement: Judgement,
     /// The scope the pod was evaluated in: the nodes of its placement.

@@ -9,9 +9,9 @@ use crate::cluster::{ClusterState, PodInfo};
 use crate::plugins::{placement_fill, placement_pods};
 use crate::pod_groups::{MAX_DEPTH, placed};
 
-use super::attempt::{Attempted, Tried};
+use super::attempt::{GroupAttempt, PodAttempt};
 use super::status::Status;
-use super::{Around, Group, Mode};
+use super::{Group, Mode, ParentScope};
 
 /// A set of nodes.
 pub(crate) struct Placement {
@@ -24,7 +24,7 @@ pub(crate) struct Placement {
 /// The result of a group's algorithm.
 pub(crate) struct PodGroupAlgorithmResult {
     /// Each placement with its attempt, by name.
-    pub tries: Vec<(Placement, Tried)>,
+    pub tries: Vec<(Placement, GroupAttempt)>,
     /// The placement whose pods are reported.
     pub chosen: Option<usize>,
     /// The placements it was drawn from at random, itself included, if there are several.
@@ -41,20 +41,20 @@ impl Group<'_> {
     /// Runs the algorithm on the root group. A group none of whose pods found a node does not fit, even if other pods of it are bound
     /// (`runRootSchedulingAlgorithm`, 1.37).
     pub(crate) fn run(&self, state: &mut ClusterState, mode: Mode) -> PodGroupAlgorithmResult {
-        let outcome = self.run_within(state, &Around::default(), mode);
+        let outcome = self.run_within(state, &ParentScope::default(), mode);
         let empty = outcome.status == Status::Success && outcome.kept().is_empty();
         if empty { PodGroupAlgorithmResult { status: Status::marked(&[]), ..outcome } } else { outcome }
     }
 
     /// Tries the group on each placement in turn and chooses the best.
-    pub(crate) fn run_within(&self, state: &mut ClusterState, around: &Around, mode: Mode) -> PodGroupAlgorithmResult {
+    pub(crate) fn run_within(&self, state: &mut ClusterState, around: &ParentScope, mode: Mode) -> PodGroupAlgorithmResult {
         let placements = match self.placements(state, around) {
             Ok(placements) => placements,
             Err(status) => return PodGroupAlgorithmResult::failed(status),
         };
         let mut outcome = PodGroupAlgorithmResult::failed(Status::Success);
         for placement in placements {
-            let tried = self.try_on(state, &Around { within: placement.nodes.clone(), ..around.clone() }, mode);
+            let tried = self.try_on(state, &ParentScope { within: placement.nodes.clone(), ..around.clone() }, mode);
             let failed = matches!(tried.status, Status::Error(_));
             outcome.tries.push((placement, tried));
             if failed {
@@ -103,7 +103,7 @@ impl Group<'_> {
     }
 
     /// `GeneratePlacements`: all nodes where the group has no constraint, else the nodes with one value of its label.
-    fn placements(&self, state: &ClusterState, around: &Around) -> Result<Vec<Placement>, Status> {
+    fn placements(&self, state: &ClusterState, around: &ParentScope) -> Result<Vec<Placement>, Status> {
         let all = || Ok(vec![Placement { name: None, nodes: around.within.clone() }]);
         if !self.by_topology() || !self.profile.generates_placements {
             return all();
@@ -193,7 +193,7 @@ impl PodGroupAlgorithmResult {
 
     /// Whether the nodes of its pods, as far as they are known, are random.
     pub(crate) fn is_drawn(&self) -> bool {
-        let drawn = |tried: &Tried| {
+        let drawn = |tried: &GroupAttempt| {
             let mut members = tried.members.iter().map(|member| &member.tried);
             members.any(|member| member.unknown.is_some() || !member.tied.is_empty()) || tried.groups.iter().any(Self::is_drawn)
         };
@@ -201,14 +201,14 @@ impl PodGroupAlgorithmResult {
     }
 
     /// Returns the pods that get nodes from it, if its parent fits as well.
-    pub(crate) fn kept(&self) -> Vec<&Attempted> {
+    pub(crate) fn kept(&self) -> Vec<&PodAttempt> {
         let chosen = self.chosen.filter(|_| self.status == Status::Success);
         chosen.map(|at| self.tries[at].1.given()).unwrap_or_default()
     }
 
     /// Takes the result of one placement as the group's.
     fn reported(self, at: usize) -> Self {
-        let Tried { status, waits, .. } = &self.tries[at].1;
+        let GroupAttempt { status, waits, .. } = &self.tries[at].1;
         Self { status: status.clone(), waits: *waits, chosen: Some(at), ..self }
     }
 }

@@ -14,12 +14,12 @@ use super::assignments::Assignments;
 use super::placement::PodGroupAlgorithmResult;
 use super::status::Status;
 use crate::pod_groups::Hierarchy;
-use crate::preemption::evict::{Reprieved, Together, Unit, lost, missing_nodes, repeated, reprieve};
+use crate::preemption::evict::{DisruptionGroups, Reprieved, Unit, missing_nodes, node_not_found, repeated, reprieve};
 
 use super::{Group, PREEMPTION, object_key};
 
 /// The result of preemption for a group.
-pub(crate) enum Answer {
+pub(crate) enum PodGroupPostFilterResult {
     /// It makes room: the text it adds, the victims, and whether equally important pods might be victims instead.
     Helps { message: String, victims: Vec<Arc<PodInfo>>, tied: bool },
     /// It does not make room, for this reason.
@@ -37,70 +37,83 @@ const TRIALS: usize = 400_000;
 
 impl Group<'_> {
     /// Runs PostFilter for a group that does not fit. `outcome`: the result of its algorithm.
-    pub(crate) fn preempt(&self, state: &mut ClusterState, outcome: &PodGroupAlgorithmResult) -> Option<Answer> {
+    pub(crate) fn preempt(&self, state: &mut ClusterState, outcome: &PodGroupAlgorithmResult) -> Option<PodGroupPostFilterResult> {
         let refused = matches!(outcome.status, Status::Rejected { .. });
         let runs = self.newer() || self.profile.gates.on("WorkloadAwarePreemption");
         let runs = refused && runs;
         let claims = if runs && self.newer() && self.claims_are_freed() { Some(self.freed(state, outcome)) } else { None };
         match claims {
             _ if !runs => None,
-            Some(PostFilter::Ends(said)) => Some(Answer::Declines(said.to_owned())),
-            Some(PostFilter::Fails(why)) => {
-                Some(Answer::Fails { why: format!("error in \"DynamicResources\" PodGroupPostFilter plugins: {why}"), drawn: false })
-            }
-            Some(PostFilter::Says(said)) => Some(self.told(self.sought(state), said)),
-            Some(PostFilter::Preempts) | None => Some(self.told(self.sought(state), "")),
+            Some(PostFilter::Ends(message)) => Some(PodGroupPostFilterResult::Declines(message.to_owned())),
+            Some(PostFilter::Fails(why)) => Some(PodGroupPostFilterResult::Fails {
+                why: format!("error in \"DynamicResources\" PodGroupPostFilter plugins: {why}"),
+                drawn: false,
+            }),
+            Some(PostFilter::Says(message)) => Some(self.worded(self.sought(state), message)),
+            Some(PostFilter::Preempts) | None => Some(self.worded(self.sought(state), "")),
         }
     }
 
     /// Words the result. 1.37 runs the PodGroupPostFilter plugins and names each in the message: DynamicResources, whose text is `claims` and which
     /// never helps, and DefaultPreemption. Where there are no victims at all no other text is added (`RunPodGroupPostFilterPlugins` of
     /// `framework/runtime/framework.go`).
-    fn told(&self, answer: Answer, claims: &str) -> Answer {
+    fn worded(&self, answer: PodGroupPostFilterResult, claims: &str) -> PodGroupPostFilterResult {
         let named = |text: String| if self.newer() && !text.is_empty() { format!("pod group preemption: {text}") } else { text };
         match answer {
-            Answer::Helps { message, victims, tied } => Answer::Helps { message: named(message), victims, tied },
-            Answer::Declines(why) if self.newer() && why != NO_VICTIMS => {
-                let said = (!claims.is_empty()).then(|| claims.to_owned()).into_iter().chain((!why.is_empty()).then(|| named(why)));
-                Answer::Declines(said.collect::<Vec<_>>().join(", "))
+            PodGroupPostFilterResult::Helps { message, victims, tied } => {
+                PodGroupPostFilterResult::Helps { message: named(message), victims, tied }
             }
-            Answer::Declines(why) => Answer::Declines(named(why)),
-            Answer::Fails { why, drawn } if self.newer() => {
-                Answer::Fails { why: format!("error in \"DefaultPreemption\" PodGroupPostFilter plugins: {}", named(why)), drawn }
+            PodGroupPostFilterResult::Declines(why) if self.newer() && why != NO_VICTIMS => {
+                let message = (!claims.is_empty()).then(|| claims.to_owned()).into_iter().chain((!why.is_empty()).then(|| named(why)));
+                PodGroupPostFilterResult::Declines(message.collect::<Vec<_>>().join(", "))
             }
+            PodGroupPostFilterResult::Declines(why) => PodGroupPostFilterResult::Declines(named(why)),
+            PodGroupPostFilterResult::Fails { why, drawn } if self.newer() => PodGroupPostFilterResult::Fails {
+                why: format!("error in \"DefaultPreemption\" PodGroupPostFilter plugins: {}", named(why)),
+                drawn,
+            },
             other => other,
         }
     }
 
-    fn sought(&self, state: &mut ClusterState) -> Answer {
+    fn sought(&self, state: &mut ClusterState) -> PodGroupPostFilterResult {
         if !self.profile.preempts {
             let missing = "default preemption plugin is not registered, workload aware preemption is disabled";
-            return Answer::Declines(if self.newer() { String::new() } else { missing.to_owned() });
+            return PodGroupPostFilterResult::Declines(if self.newer() { String::new() } else { missing.to_owned() });
         }
         let gone = if self.newer() { missing_nodes(state, self.profile) } else { BTreeSet::new() };
         if let Some(node) = gone.first() {
-            return Answer::Fails { why: format!("failed to create domain: {}", lost(node)), drawn: gone.len() > 1 };
+            return PodGroupPostFilterResult::Fails {
+                why: format!("failed to create domain: {}", node_not_found(node)),
+                drawn: gone.len() > 1,
+            };
         }
         if !self.newer() && self.spec.topology_key().is_some() {
-            return Answer::Declines("workload aware preemption is not supported for pod groups with scheduling constraints".to_owned());
+            return PodGroupPostFilterResult::Declines(
+                "workload aware preemption is not supported for pod groups with scheduling constraints".to_owned(),
+            );
         }
         if self.never_preempts() {
-            return Answer::Declines("not eligible due to preemptionPolicy=Never.".to_owned());
+            return PodGroupPostFilterResult::Declines("not eligible due to preemptionPolicy=Never.".to_owned());
         }
         if self.newer() && self.waits_for_victims(state) {
-            return Answer::Helps { message: "ongoing preemption on nominated nodes".to_owned(), victims: Vec::new(), tied: false };
+            return PodGroupPostFilterResult::Helps {
+                message: "ongoing preemption on nominated nodes".to_owned(),
+                victims: Vec::new(),
+                tied: false,
+            };
         }
-        let mut lower = Together::new(state, self.profile).units(state.nodes());
+        let mut lower = DisruptionGroups::new(state, self.profile).units(state.nodes());
         lower.retain(|unit| unit.priority < self.spec.priority.unwrap_or(0));
         if lower.is_empty() {
-            return Answer::Declines(NO_VICTIMS.to_owned());
+            return PodGroupPostFilterResult::Declines(NO_VICTIMS.to_owned());
         }
         if let Some(why) = repeated(&lower, |_| true) {
-            return Answer::Fails { why, drawn: true };
+            return PodGroupPostFilterResult::Fails { why, drawn: true };
         }
         let cost = (lower.len() + 1).saturating_mul(self.pods().count()).saturating_mul(state.node_count().max(1));
         if cost > TRIALS {
-            return Answer::NotTried { victims: lower.len(), nodes: state.node_count() };
+            return PodGroupPostFilterResult::NotTried { victims: lower.len(), nodes: state.node_count() };
         }
         let mut state = UndoLog::new(state);
         for pod in lower.iter().flat_map(|unit| &unit.pods) {
@@ -143,12 +156,12 @@ impl Group<'_> {
 
     /// `selectVictimsOnDomain`, after all units of lower priority are removed: reprieves each that may stay, first those whose budget would be
     /// violated.
-    fn spare(&self, state: &mut ClusterState, lower: Vec<Unit>) -> Answer {
+    fn spare(&self, state: &mut ClusterState, lower: Vec<Unit>) -> PodGroupPostFilterResult {
         let alone = self.run(state, PREEMPTION);
         match &alone.status {
             Status::Success => {}
-            Status::Error(error) => return Answer::Fails { why: error.clone(), drawn: false },
-            refused @ Status::Rejected { .. } => return Answer::Declines(refused.message()),
+            Status::Error(error) => return PodGroupPostFilterResult::Fails { why: error.clone(), drawn: false },
+            refused @ Status::Rejected { .. } => return PodGroupPostFilterResult::Declines(refused.message()),
         }
         let mut assignments = self.newer().then(|| Assignments::new(self, state, &alone));
         let budgets = budgets(state);
@@ -157,7 +170,7 @@ impl Group<'_> {
         let tied = tied || alone.is_drawn() || assignments.is_some_and(|assignments| assignments.are_drawn());
         let victims: Vec<Arc<PodInfo>> = victims.into_iter().flat_map(|(unit, _)| unit.pods).collect();
         let found = format!("found a placement for podgroup, preempting {} victims", victims.len());
-        Answer::Helps { message: if self.newer() { found } else { String::new() }, victims, tied }
+        PodGroupPostFilterResult::Helps { message: if self.newer() { found } else { String::new() }, victims, tied }
     }
 
     /// Puts a unit back; removes it again if the group no longer fits.

@@ -3,20 +3,25 @@
 use std::collections::BTreeSet;
 
 use crate::cluster::ClusterState;
-use crate::framework::{CompositeTried, GroupCaveat, GroupCycle, GroupOutcome, PlacementTried};
+use crate::framework::{CompositeGroupResult, GroupCaveat, GroupCycle, GroupOutcome, PlacementResult};
 
 use super::Group;
-use super::attempt::Tried;
+use super::attempt::GroupAttempt;
 use super::placement::{Placement, PodGroupAlgorithmResult};
-use super::preemption::Answer;
+use super::preemption::PodGroupPostFilterResult;
 use super::status::Status;
 use super::turn::Turn;
 
 impl Turn<'_, '_> {
     /// Returns the cycle as it is reported. `answer`: the result of preemption, if it was tried.
-    pub(super) fn described(&self, outcome: &PodGroupAlgorithmResult, answer: Option<&Answer>, state: &ClusterState) -> GroupCycle {
+    pub(super) fn described(
+        &self,
+        outcome: &PodGroupAlgorithmResult,
+        answer: Option<&PodGroupPostFilterResult>,
+        state: &ClusterState,
+    ) -> GroupCycle {
         let (reached, before) = self.reach(outcome);
-        let (leaf, standing) = (self.leaf, self.standing(outcome, answer));
+        let (leaf, final_status) = (self.leaf, self.final_status(outcome, answer));
         let mut cycle = GroupCycle {
             name: leaf.id.name.to_string(),
             min_count: leaf.min_count(),
@@ -28,24 +33,24 @@ impl Turn<'_, '_> {
             tied: reached.map(PodGroupAlgorithmResult::tied).unwrap_or_default(),
             above: self.above(outcome, state),
             before: before.into_iter().map(|member| member.tried.clone()).collect(),
-            outcome: match &standing.after {
+            outcome: match &final_status.after {
                 Status::Success => GroupOutcome::Scheduled,
                 Status::Error(_) => GroupOutcome::Error,
-                Status::Rejected { .. } if standing.waits => GroupOutcome::WaitsForPreemption,
+                Status::Rejected { .. } if final_status.waits => GroupOutcome::WaitsForPreemption,
                 Status::Rejected { .. } => GroupOutcome::Unschedulable,
             },
-            message: standing.after.message(),
+            message: final_status.after.message(),
             victims: Vec::new(),
             inferred: Vec::new(),
             unknown: Vec::new(),
         };
         match answer {
-            Some(Answer::Helps { victims, tied, .. }) => {
+            Some(PodGroupPostFilterResult::Helps { victims, tied, .. }) => {
                 cycle.victims.clone_from(victims);
                 cycle.inferred.extend(tied.then_some(GroupCaveat::VictimsDrawn));
             }
-            Some(Answer::Fails { drawn: true, .. }) => cycle.inferred.push(GroupCaveat::ErrorDrawn),
-            Some(Answer::NotTried { victims, nodes }) => {
+            Some(PodGroupPostFilterResult::Fails { drawn: true, .. }) => cycle.inferred.push(GroupCaveat::ErrorDrawn),
+            Some(PodGroupPostFilterResult::NotTried { victims, nodes }) => {
                 cycle.unknown.push(GroupCaveat::PreemptionNotTried { victims: *victims, nodes: *nodes });
             }
             _ => {}
@@ -54,12 +59,12 @@ impl Turn<'_, '_> {
     }
 
     /// Returns the results of the composite groups above the pod's group, the topmost first.
-    fn above(&self, outcome: &PodGroupAlgorithmResult, state: &ClusterState) -> Vec<CompositeTried> {
+    fn above(&self, outcome: &PodGroupAlgorithmResult, state: &ClusterState) -> Vec<CompositeGroupResult> {
         let (mut group, mut reached, mut above) = (self.root, Some(outcome), Vec::new());
         while let Some(place) = self.place_in(group) {
             let below = reached.map_or(&[][..], PodGroupAlgorithmResult::below);
             let fits = |at: usize| below.get(at).map(|outcome| outcome.status == Status::Success);
-            above.push(CompositeTried {
+            above.push(CompositeGroupResult {
                 name: group.id.name.clone(),
                 min_group_count: group.min_count(),
                 groups: group.children.iter().enumerate().map(|(at, child)| (child.id.name.clone(), fits(at))).collect(),
@@ -88,11 +93,11 @@ impl PodGroupAlgorithmResult {
         self.drawn.iter().copied().filter(|at| Some(*at) != self.chosen).collect()
     }
 
-    fn described(&self, state: &ClusterState) -> Vec<PlacementTried> {
-        let described = |(at, (placement, tried)): (usize, &(Placement, Tried))| {
+    fn described(&self, state: &ClusterState) -> Vec<PlacementResult> {
+        let described = |(at, (placement, tried)): (usize, &(Placement, GroupAttempt))| {
             let seen = tried.members.first().map(|member| member.judgement.nodes.len());
             let of_groups = || if tried.groups.is_empty() { 0 } else { state.node_count() };
-            PlacementTried {
+            PlacementResult {
                 name: placement.name.clone(),
                 nodes: seen.unwrap_or_else(|| placement.nodes.as_ref().map_or_else(of_groups, BTreeSet::len)),
                 members: tried.members.iter().map(|member| member.tried.clone()).collect(),

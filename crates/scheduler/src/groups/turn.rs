@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::cluster::PodInfo;
 
 use super::Group;
-use super::attempt::Attempted;
+use super::attempt::PodAttempt;
 use super::placement::PodGroupAlgorithmResult;
 use super::status::Status;
 
@@ -21,7 +21,7 @@ pub(super) struct Turn<'g, 'a> {
 
 impl Turn<'_, '_> {
     /// Returns the result of the pod's group, if it was tried, and the pods of other groups that got nodes before.
-    pub(super) fn reach<'o>(&self, outcome: &'o PodGroupAlgorithmResult) -> (Option<&'o PodGroupAlgorithmResult>, Vec<&'o Attempted>) {
+    pub(super) fn reach<'o>(&self, outcome: &'o PodGroupAlgorithmResult) -> (Option<&'o PodGroupAlgorithmResult>, Vec<&'o PodAttempt>) {
         let (mut group, mut reached, mut before) = (self.root, Some(outcome), Vec::new());
         while let Some(place) = self.place_in(group) {
             let below = reached.map_or(&[][..], PodGroupAlgorithmResult::below);
@@ -37,7 +37,7 @@ impl Turn<'_, '_> {
     }
 
     /// Returns the attempt of the pod itself, if it was tried.
-    pub(super) fn member<'o>(&self, outcome: &'o PodGroupAlgorithmResult) -> Option<&'o Attempted> {
+    pub(super) fn member<'o>(&self, outcome: &'o PodGroupAlgorithmResult) -> Option<&'o PodAttempt> {
         let reached = self.reach(outcome).0?;
         reached.tries[reached.chosen?].1.members.iter().find(|member| member.tried.pod == self.pod.key())
     }

@@ -7,12 +7,12 @@ use crate::Profile;
 use crate::cluster::{ClusterState, PodInfo, PodKey, WatchedKind};
 use crate::framework::{Cycle, GroupCaveat, GroupCycle, GroupOutcome, Judgement, PostFilters, Refusal, Scope, WholePod};
 
-use super::final_status::Standing;
+use super::final_status::FinalStatus;
 use super::placement::PodGroupAlgorithmResult;
-use super::preemption::Answer;
+use super::preemption::PodGroupPostFilterResult;
 use super::status::Status;
 use super::turn::Turn;
-use super::{Judged, Mode, members};
+use super::{GroupEvaluation, Mode, members};
 
 /// Permit's message for a pod whose group lacks others, as `RunPermitPlugins` completes it.
 const WAITS: &str = "waiting for minCount pods from a gang to be scheduled";
@@ -21,13 +21,13 @@ const ASKED_TO_WAIT: &str = "one or more plugins asked to wait and no plugin rej
 /// Evaluates a pod in the cycle of its group; `None` where there is none: it has no group, this release has no such cycle, or the pod is kept out of
 /// the queue.
 /// `known`: nodes that pods of the group are known to have been bound to; `recorded`: the message written for the pod.
-pub(crate) fn judge(
+pub(crate) fn evaluate(
     pod: &Arc<PodInfo>,
     state: &mut ClusterState,
     profile: &Profile,
     known: &BTreeMap<PodKey, Arc<str>>,
     recorded: Option<&str>,
-) -> Option<Judged> {
+) -> Option<GroupEvaluation> {
     if !profile.rules.group_cycles || Cycle::new(pod, state, profile).gated().is_some() {
         return None;
     }
@@ -50,7 +50,7 @@ pub(crate) fn judge(
     let answer = root.preempt(state, &outcome);
     let mut cycle = turn.described(&outcome, answer.as_ref(), state);
     cycle.inferred.extend(members::inferred(&root).into_iter().chain(members::held_back(&root)));
-    Some(turn.judged(state, outcome, answer.as_ref(), cycle))
+    Some(turn.evaluation(state, outcome, answer.as_ref(), cycle))
 }
 
 impl Turn<'_, '_> {
@@ -60,7 +60,7 @@ impl Turn<'_, '_> {
         let now = self.chosen(outcome);
         for choice in self.alternatives(self.root, outcome) {
             self.choose(outcome, &choice);
-            if self.message(outcome, &self.standing(outcome, None)).as_deref() == Some(recorded) {
+            if self.message(outcome, &self.final_status(outcome, None)).as_deref() == Some(recorded) {
                 return;
             }
         }
@@ -69,9 +69,11 @@ impl Turn<'_, '_> {
 
     /// Returns the message written for the pod; `None`: it is bound, no message is written.
     /// Source: `submitPodGroupAlgorithmResult`.
-    fn message(&self, outcome: &PodGroupAlgorithmResult, standing: &Standing) -> Option<String> {
-        let Standing { after: status, waits, .. } = standing;
-        let Some(member) = self.member(outcome).filter(|_| standing.own) else { return Some(self.told(standing).message()) };
+    fn message(&self, outcome: &PodGroupAlgorithmResult, final_status: &FinalStatus) -> Option<String> {
+        let FinalStatus { after: status, waits, .. } = final_status;
+        let Some(member) = self.member(outcome).filter(|_| final_status.own) else {
+            return Some(self.reported_status(final_status).message());
+        };
         let own = || member.tried.message.clone();
         match status {
             Status::Error(_) if matches!(member.judgement.whole_pod, Some(WholePod::Error(_))) => own(),
@@ -89,51 +91,62 @@ impl Turn<'_, '_> {
     }
 
     /// The status reported for a pod that has none of its own: 1.37 fills it in before preemption.
-    fn told<'s>(&self, standing: &'s Standing) -> &'s Status {
-        let early = self.root.newer() && !matches!(standing.after, Status::Error(_));
-        if early { &standing.before } else { &standing.after }
+    fn reported_status<'s>(&self, final_status: &'s FinalStatus) -> &'s Status {
+        let early = self.root.newer() && !matches!(final_status.after, Status::Error(_));
+        if early { &final_status.before } else { &final_status.after }
     }
 
-    fn judged(&self, state: &ClusterState, mut outcome: PodGroupAlgorithmResult, answer: Option<&Answer>, mut cycle: GroupCycle) -> Judged {
-        let standing = self.standing(&outcome, answer);
-        let message = self.message(&outcome, &standing);
+    fn evaluation(
+        &self,
+        state: &ClusterState,
+        mut outcome: PodGroupAlgorithmResult,
+        answer: Option<&PodGroupPostFilterResult>,
+        mut cycle: GroupCycle,
+    ) -> GroupEvaluation {
+        let final_status = self.final_status(&outcome, answer);
+        let message = self.message(&outcome, &final_status);
         cycle.inferred.extend(self.drawn(&mut outcome, answer, &message));
         let (reached, before) = self.reach(&outcome);
         let tried = reached.and_then(|reached| Some(&reached.tries[reached.chosen?].1));
         let place = tried.and_then(|tried| tried.members.iter().position(|member| member.tried.pod == self.pod.key()));
-        let Some((tried, place)) = tried.zip(place) else { return self.unreached(state, self.told(&standing), cycle) };
+        let Some((tried, place)) = tried.zip(place) else { return self.unreached(state, self.reported_status(&final_status), cycle) };
         let member = &tried.members[place];
         let mut judgement = Judgement { message, ..member.judgement.clone() };
-        let waits = member.permitted == Some(false) && standing.after != Status::Success && !standing.waits;
+        let waits = member.permitted == Some(false) && final_status.after != Status::Success && !final_status.waits;
         judgement.permit = waits.then_some(WAITS);
         judgement.group = Some(Box::new(cycle));
         let own: Vec<_> = tried.members[..place].iter().flat_map(|member| member.brings.clone()).collect();
         let claims = own.iter().filter(|(key, _)| key.kind == WatchedKind::ResourceClaim);
         let pending = claims.map(|(key, _)| format!("{}/{}", key.namespace, key.name)).collect();
         let assumed = before.into_iter().flat_map(|member| member.brings.clone()).chain(own.iter().cloned()).collect();
-        Judged { judgement, scope: Scope { pending, ..tried.scope.clone() }, assumed }
+        GroupEvaluation { judgement, scope: Scope { pending, ..tried.scope.clone() }, assumed }
     }
 
     /// The caveat where another placement may be reported with another message for the pod.
-    fn drawn(&self, outcome: &mut PodGroupAlgorithmResult, answer: Option<&Answer>, message: &Option<String>) -> Option<GroupCaveat> {
+    fn drawn(
+        &self,
+        outcome: &mut PodGroupAlgorithmResult,
+        answer: Option<&PodGroupPostFilterResult>,
+        message: &Option<String>,
+    ) -> Option<GroupCaveat> {
         let now = self.chosen(outcome);
         let differ = self.alternatives(self.root, outcome).iter().any(|choice| {
             self.choose(outcome, choice);
-            self.message(outcome, &self.standing(outcome, answer)) != *message
+            self.message(outcome, &self.final_status(outcome, answer)) != *message
         });
         self.choose(outcome, &now);
-        let (mut group, mut told) = (self.root, Some(&*outcome));
-        while let Some(above) = told.filter(|outcome| outcome.drawn.len() < 2 || outcome.status == Status::Success) {
+        let (mut group, mut current) = (self.root, Some(&*outcome));
+        while let Some(above) = current.filter(|outcome| outcome.drawn.len() < 2 || outcome.status == Status::Success) {
             let place = self.place_in(group)?;
-            (group, told) = (&group.children[place], above.below().get(place));
+            (group, current) = (&group.children[place], above.below().get(place));
         }
-        let drawn = told.filter(|_| differ)?;
+        let drawn = current.filter(|_| differ)?;
         let name = drawn.chosen.and_then(|at| drawn.tries[at].0.name.clone()).unwrap_or_default();
         Some(GroupCaveat::PlacementReported { name, tried: drawn.tries.len() })
     }
 
     /// The judgement of a pod that was not tried.
-    fn unreached(&self, state: &ClusterState, status: &Status, cycle: GroupCycle) -> Judged {
+    fn unreached(&self, state: &ClusterState, status: &Status, cycle: GroupCycle) -> GroupEvaluation {
         let scope = Scope { post_filter: PostFilters::Skip, ..Scope::default() };
         let plain = Cycle { scope: Some(&scope), ..Cycle::new(self.pod, state, self.root.profile) };
         let whole = match status {
@@ -143,16 +156,16 @@ impl Turn<'_, '_> {
         let mut judgement: Judgement = plain.refused(whole);
         judgement.message = Some(status.message());
         judgement.group = Some(Box::new(cycle));
-        Judged { judgement, scope: Scope::default(), assumed: Vec::new() }
+        GroupEvaluation { judgement, scope: Scope::default(), assumed: Vec::new() }
     }
 
     /// The judgement of a pod that is not tried until the groups above its own exist, where no other plugin keeps it out of the queue.
-    fn kept_aside(&self, state: &ClusterState, error: &str) -> Judged {
+    fn kept_aside(&self, state: &ClusterState, error: &str) -> GroupEvaluation {
         let mut cycle = self.described(&PodGroupAlgorithmResult::failed(Status::Success), None, state);
         cycle.outcome = GroupOutcome::Unknown;
         cycle.unknown.push(GroupCaveat::KeptAside { error: error.to_owned() });
-        let mut judgement = Cycle::new(self.pod, state, self.root.profile).judge();
+        let mut judgement = Cycle::new(self.pod, state, self.root.profile).evaluate();
         judgement.group = Some(Box::new(cycle));
-        Judged { judgement, scope: Scope::default(), assumed: Vec::new() }
+        GroupEvaluation { judgement, scope: Scope::default(), assumed: Vec::new() }
     }
 }

@@ -36,7 +36,7 @@ pub(crate) struct Importance(Reverse<i32>, Reverse<UnitKind>, Reverse<usize>, i6
 
 impl Importance {
     /// The importance without the names, which upstream does not compare.
-    pub(crate) fn alike(self) -> Self {
+    pub(crate) fn without_names(self) -> Self {
         Self(self.0, self.1, self.2, self.3, Arc::default(), Arc::default())
     }
 }
@@ -73,21 +73,21 @@ fn goes_with(pod: &PodInfo, hierarchy: Hierarchy) -> Option<GroupId> {
 }
 
 /// Pods on nodes, by the groups that are evicted as one (`disruptionMode: all`).
-pub(crate) struct Together<'s> {
+pub(crate) struct DisruptionGroups<'s> {
     hierarchy: Hierarchy<'s>,
     rules: &'s Rules,
     groups: BTreeMap<GroupId, Vec<Arc<PodInfo>>>,
 }
 
-impl<'s> Together<'s> {
+impl<'s> DisruptionGroups<'s> {
     /// Finds those of a state.
     pub(crate) fn new(state: &'s ClusterState, profile: &'s Profile) -> Self {
         let (hierarchy, rules) = (Hierarchy::new(state, profile), &profile.rules);
         let with_lost = rules.groups_have_pods_of_lost_nodes();
         let (mut groups, mut leaves): (BTreeMap<_, Vec<Arc<PodInfo>>>, BTreeMap<_, Vec<Arc<PodInfo>>>) = Default::default();
-        let lost =
+        let unplaced =
             |pod: &&Arc<PodInfo>| with_lost && pod.is_on_node() && pod.node_name.as_deref().is_some_and(|name| state.node(name).is_none());
-        for pod in state.nodes().flat_map(|node| &node.pods).chain(state.pods().filter(lost)) {
+        for pod in state.nodes().flat_map(|node| &node.pods).chain(state.pods().filter(unplaced)) {
             let Some(group) = goes_with(pod, hierarchy) else { continue };
             let leaf = pod.spec.pod_group.as_deref().map(|name| GroupId::of_pods(&pod.namespace, name));
             leaves.entry(leaf).or_default().push(pod.clone());
@@ -147,7 +147,7 @@ pub(crate) fn reprieve(mut units: Vec<Unit>, budgets: &[Budget], rules: &Rules, 
     units.sort_by_key(Unit::importance);
     let violating = violating(&units, budgets, rules);
     let (first, then): (Vec<_>, Vec<_>) = units.into_iter().zip(violating).partition(|(_, violates)| violates.contains(&true));
-    let rank = |(unit, violates): &(Unit, Vec<bool>)| (unit.importance().alike(), violates.contains(&true));
+    let rank = |(unit, violates): &(Unit, Vec<bool>)| (unit.importance().without_names(), violates.contains(&true));
     let (staying, mut victims): (Vec<_>, Vec<_>) = first.into_iter().chain(then).partition(|(unit, _)| may_stay(unit));
     let staying: Vec<_> = staying.iter().map(rank).collect();
     let tied = victims.iter().any(|victim| staying.contains(&rank(victim)));
@@ -156,7 +156,7 @@ pub(crate) fn reprieve(mut units: Vec<Unit>, budgets: &[Budget], rules: &Rules, 
 }
 
 /// The error for a pod whose node does not exist (`newDomainVictim`).
-pub(crate) fn lost(node: &str) -> String {
+pub(crate) fn node_not_found(node: &str) -> String {
     format!("failed to get node info for node \"{node}\" from snapshot: nodeinfo not found for node name \"{node}\"")
 }
 
@@ -165,7 +165,7 @@ pub(crate) fn lost(node: &str) -> String {
 pub(crate) fn missing_nodes(state: &ClusterState, profile: &Profile) -> BTreeSet<Arc<str>> {
     let hierarchy = Hierarchy::new(state, profile);
     let reached: BTreeSet<GroupId> = state.nodes().flat_map(|node| &node.pods).filter_map(|pod| goes_with(pod, hierarchy)).collect();
-    let lost = state.pods().filter(|pod| pod.is_on_node() && pod.node_name.as_deref().is_some_and(|name| state.node(name).is_none()));
-    let lost = lost.filter(|pod| goes_with(pod, hierarchy).is_some_and(|group| reached.contains(&group)));
-    lost.filter_map(|pod| pod.node_name.clone()).collect()
+    let unplaced = state.pods().filter(|pod| pod.is_on_node() && pod.node_name.as_deref().is_some_and(|name| state.node(name).is_none()));
+    let unplaced = unplaced.filter(|pod| goes_with(pod, hierarchy).is_some_and(|group| reached.contains(&group)));
+    unplaced.filter_map(|pod| pod.node_name.clone()).collect()
 }

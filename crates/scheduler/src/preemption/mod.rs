@@ -16,16 +16,16 @@ use crate::release::{FitErrorFormat, PreemptionCandidates};
 
 pub(crate) mod budgets;
 pub(crate) mod evict;
-mod judge;
+mod scheduling_cycle;
 mod units;
 pub(crate) mod victims;
 
-use evict::Together;
+use evict::DisruptionGroups;
 use victims::{PreemptionCandidate, candidates};
 
 /// The result of the PostFilter plugins (upstream's `PostFilterResult` and status).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub(crate) struct PostFilterResult {
     /// The text they add to the message; empty where they add nothing.
     pub message: String,
     /// Other texts they may add: of nodes with equal rank one is picked at random, and since 1.37 the message names it.
@@ -40,44 +40,46 @@ const NOT_HELPFUL: &str = "Preemption is not helpful for scheduling";
 const NO_VICTIMS: &str = "No preemption victims found for incoming pod";
 
 /// Runs the profile's PostFilter plugins, up to the first that succeeds or fails.
-pub(crate) fn post_filter<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement: &Judgement) -> Answer {
+pub(crate) fn post_filter<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement: &Judgement) -> PostFilterResult {
     let profile = cycle.profile;
     if matches!(judgement.whole_pod, Some(WholePod::Gated { .. } | WholePod::Error(_))) {
-        return Answer::default();
+        return PostFilterResult::default();
     }
     let of_group = cycle.scope.map_or(PostFilters::Run, |scope| scope.post_filter);
     if of_group == PostFilters::Skip {
-        return Answer::default();
+        return PostFilterResult::default();
     }
     let mut parts: Vec<String> = Vec::new();
     for plugin in &profile.post_filters {
         match registry::named(plugin).post_filter(cycle, judgement) {
-            PostFilter::Says(said) => parts.push(said.to_owned()),
-            PostFilter::Ends(said) | PostFilter::Fails(said) => return Answer { message: said.to_owned(), ..Answer::default() },
+            PostFilter::Says(text) => parts.push(text.to_owned()),
+            PostFilter::Ends(text) | PostFilter::Fails(text) => {
+                return PostFilterResult { message: text.to_owned(), ..PostFilterResult::default() };
+            }
             PostFilter::Preempts if !profile.preempts => {}
             PostFilter::Preempts if let PostFilters::Declines(why) = of_group => parts.push(format!("preemption: {why}")),
             PostFilter::Preempts => {
                 let preemption = dry_run(cycle, prepared, judgement);
                 if preemption.nominates || preemption.failed {
-                    let told = profile.rules.fit_error != FitErrorFormat::Reasons;
-                    return Answer { message: if told { preemption.message } else { String::new() }, ..preemption };
+                    let reported = profile.rules.fit_error != FitErrorFormat::Reasons;
+                    return PostFilterResult { message: if reported { preemption.message } else { String::new() }, ..preemption };
                 }
                 parts.push(preemption.message);
             }
         }
     }
     if profile.rules.fit_error == FitErrorFormat::Reasons {
-        return Answer::default();
+        return PostFilterResult::default();
     }
     parts.retain(|part| !part.is_empty());
     let message = parts.join(", ");
     parts.reverse();
     let equals = if profile.rules.post_filters_in_random_order() && parts.len() > 1 { vec![parts.join(", ")] } else { Vec::new() };
-    Answer { message, equals, ..Answer::default() }
+    PostFilterResult { message, equals, ..PostFilterResult::default() }
 }
 
-fn dry_run<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement: &Judgement) -> Answer {
-    let ineligible = |why: &str| Answer { message: format!("preemption: {why}"), ..Answer::default() };
+fn dry_run<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement: &Judgement) -> PostFilterResult {
+    let ineligible = |why: &str| PostFilterResult { message: format!("preemption: {why}"), ..PostFilterResult::default() };
     if cycle.pod.spec.never_preempts && cycle.profile.rules.preemption_never {
         return ineligible("not eligible due to preemptionPolicy=Never.");
     }
@@ -88,7 +90,7 @@ fn dry_run<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement: &Judgem
     let stateless = cannot_take_off(cycle, prepared, judgement);
     let nodes: Vec<&NodeInfo> = judgement.nodes.iter().map(|node| cycle.state.node_by_id(node.id)).collect();
     let by_id: std::collections::HashMap<u32, &NodeJudgement> = judgement.nodes.iter().map(|node| (node.id, node)).collect();
-    let together = units::apply(cycle.profile).then(|| Together::new(cycle.state, cycle.profile));
+    let together = units::apply(cycle.profile).then(|| DisruptionGroups::new(cycle.state, cycle.profile));
     let mut answers: Vec<DryRun> = in_parallel(&nodes, |node| {
         if !is_candidate(cycle, judgement, by_id[&node.id]) {
             return DryRun::Refused(vec![NOT_HELPFUL.to_owned()]);
@@ -108,16 +110,21 @@ fn dry_run<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement: &Judgem
         if let Some(error) = &stateless {
             return DryRun::Failed(error.clone());
         }
-        let verdicts = cycle.judge_node(&cleared(cycle, node, &victims), prepared, &nominated, Moved { removed: &victims, returned: &[] });
+        let verdicts = cycle.filter_node(&cleared(cycle, node, &victims), prepared, &nominated, Moved { removed: &victims, returned: &[] });
         answer(cycle, &verdicts)
     });
     if answers.iter().any(|answer| matches!(answer, DryRun::Fits)) {
         if kept(cycle, judgement) > 0 {
-            let mut said = placements(cycle, judgement).into_iter();
-            return Answer { message: said.next().unwrap_or_default(), equals: said.collect(), nominates: true, failed: false };
+            let mut messages = placements(cycle, judgement).into_iter();
+            return PostFilterResult {
+                message: messages.next().unwrap_or_default(),
+                equals: messages.collect(),
+                nominates: true,
+                failed: false,
+            };
         }
         // A node that would fit but is not among the candidates kept has no status, like nodes that were not evaluated.
-        answers.retain(|answer| cycle.profile.rules.absent_nodes_told || !matches!(answer, DryRun::Fits));
+        answers.retain(|answer| cycle.profile.rules.absent_nodes_reported || !matches!(answer, DryRun::Fits));
     }
     let errors: BTreeSet<&str> = answers.iter().filter_map(DryRun::error).collect();
     match errors.into_iter().collect::<Vec<_>>().as_slice() {
@@ -125,8 +132,8 @@ fn dry_run<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement: &Judgem
             let reasons = histogram(answers.iter().flat_map(DryRun::reasons));
             ineligible(&format!("0/{} nodes are available: {reasons}.", answers.len()))
         }
-        [one] => Answer { failed: true, ..ineligible(one) },
-        several => Answer { failed: true, ..ineligible(&format!("[{}]", several.join(", "))) },
+        [one] => PostFilterResult { failed: true, ..ineligible(one) },
+        several => PostFilterResult { failed: true, ..ineligible(&format!("[{}]", several.join(", "))) },
     }
 }
 
@@ -139,11 +146,11 @@ fn placements(cycle: &Cycle, judgement: &Judgement) -> Vec<String> {
     // Where not all candidates are kept, the best ones may not be among them.
     let all = found.len() > kept(cycle, judgement);
     let possible = found.iter().filter(|place| all || place.picked);
-    let said = |place: &PreemptionCandidate| {
+    let message = |place: &PreemptionCandidate| {
         let (node, victims) = (&place.node, place.victims.len());
         format!("preemption: found a potential placement for pod on node {node}, preempting {victims} victims")
     };
-    possible.map(said).collect()
+    possible.map(message).collect()
 }
 
 /// The result of removing the lower-priority pods from one node (upstream's `DryRunPreemption`).
@@ -237,7 +244,7 @@ pub(crate) fn is_candidate(cycle: &Cycle, judgement: &Judgement, node: &NodeJudg
         None => {}
     }
     if node.absent {
-        return rules.preemption_candidates == PreemptionCandidates::AllButUnresolvable && !rules.filtered_out_told;
+        return rules.preemption_candidates == PreemptionCandidates::AllButUnresolvable && !rules.filtered_out_reported;
     }
     !node.fits() && may_help(node, cycle.profile.filter_mode)
 }
@@ -258,14 +265,15 @@ fn may_help(node: &NodeJudgement, mode: FilterMode) -> bool {
 fn waits_for_victims(cycle: &Cycle, judgement: &Judgement) -> bool {
     let Some(nominated) = &cycle.pod.nominated_node_name else { return false };
     let Some(node) = cycle.state.node(nominated) else { return false };
-    let judged = judgement.nodes.iter().find(|judged| judged.id == node.id);
+    let evaluated = judgement.nodes.iter().find(|evaluated| evaluated.id == node.id);
     let rules = &cycle.profile.rules;
-    let told = rules.unresolvable_nodes_are_not_awaited() && !(rules.prefilter_refusal_unknown && judgement.whole_pod.is_some());
-    let unresolvable = judged.is_some_and(|judged| judged.first_refusal().is_some() && !may_help(judged, cycle.profile.filter_mode));
+    let reported = rules.unresolvable_nodes_are_not_awaited() && !(rules.prefilter_refusal_unknown && judgement.whole_pod.is_some());
+    let unresolvable =
+        evaluated.is_some_and(|evaluated| evaluated.first_refusal().is_some() && !may_help(evaluated, cycle.profile.filter_mode));
     let by_condition = rules.awaits_preempted_pods() && cycle.profile.gates.on("PodDisruptionConditions");
     let hierarchy = Hierarchy::new(cycle.state, cycle.profile);
     let by_group = units::apply(cycle.profile);
     let priority = |pod: &PodInfo| if by_group { evict::priority(pod, hierarchy) } else { pod.spec.priority };
     let waits = |pod: &Arc<PodInfo>| pod.terminating && priority(pod) < cycle.pod.spec.priority && (!by_condition || pod.preempted);
-    !(unresolvable && told) && node.pods.iter().any(waits)
+    !(unresolvable && reported) && node.pods.iter().any(waits)
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::evict::{Reprieved, Together, Unit, lost, repeated, reprieve, violating};
+use super::evict::{DisruptionGroups, Reprieved, Unit, node_not_found, repeated, reprieve, violating};
 use crate::cluster::{NodeInfo, PodInfo};
 use crate::cycle::Moved;
 use crate::cycle::prepared::Prepared;
@@ -23,11 +23,11 @@ pub(super) fn apply(profile: &Profile) -> bool {
 ///
 /// # Errors
 /// As upstream: a pod of a unit is on a node that does not exist, or its groups form a cycle.
-pub(super) fn lower(cycle: &Cycle, node: &NodeInfo, together: &Together) -> Result<Vec<Unit>, String> {
+pub(super) fn lower(cycle: &Cycle, node: &NodeInfo, together: &DisruptionGroups) -> Result<Vec<Unit>, String> {
     let mut units = together.units([node].into_iter());
     let gone = units.iter().flat_map(|unit| &unit.pods).filter_map(|pod| pod.node_name.as_deref());
     if let Some(name) = gone.into_iter().find(|name| cycle.state.node(name).is_none()) {
-        return Err(lost(name));
+        return Err(node_not_found(name));
     }
     units.retain(|unit| unit.priority < cycle.pod.spec.priority);
     repeated(&units, |pod| pod.node_name.as_ref() == Some(&node.name)).map_or(Ok(units), Err)
@@ -72,7 +72,7 @@ impl<'a> Cleared<'a> {
     pub(super) fn verdicts(&self) -> Vec<Verdict> {
         let prepared = self.spread.as_ref().map_or(self.prepared, |(_, prepared)| prepared);
         let moved = Moved { removed: &self.removed, returned: &self.returned };
-        self.cycle.judge_node(&self.info, prepared, self.nominated, moved)
+        self.cycle.filter_node(&self.info, prepared, self.nominated, moved)
     }
 
     fn take(&mut self, unit: &Unit) {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::cluster::{NodeInfo, PodInfo};
 
 use super::budgets::{Budget, Violating, budgets, violating};
-use super::evict::Together;
+use super::evict::DisruptionGroups;
 use super::{cleared, is_candidate, lower_pods, units};
 use crate::Verdict;
 use crate::cycle::{Moved, in_parallel};
@@ -34,8 +34,7 @@ pub struct PreemptionCandidate {
     pub victims: Vec<Victim>,
     /// Whether upstream picks this node; several are picked where the rules do not decide.
     pub picked: bool,
-    /// Whether a victim and a reprieved pod, or a victim that would not violate its budget, are equally important: which one is evicted depends on
-    /// their order in the scheduler's cache.
+    /// Whether a victim is as important as a pod that stays, or that violates no budget: the order in the scheduler's cache decides.
     pub tied: bool,
     /// Whether the victims, or the node's rank, depend on the order of a Go map: of the disruption budgets, or of the pods of one group.
     pub drawn: bool,
@@ -46,17 +45,17 @@ pub fn candidates(cycle: &Cycle, judgement: &Judgement) -> Vec<PreemptionCandida
     let prepared = cycle.prepare();
     let nominated = cycle.nominated_pods();
     let budgets = budgets(cycle.state);
-    let judged: HashMap<u32, &NodeJudgement> = judgement.nodes.iter().map(|node| (node.id, node)).collect();
+    let evaluated: HashMap<u32, &NodeJudgement> = judgement.nodes.iter().map(|node| (node.id, node)).collect();
     let nodes: Vec<&NodeInfo> = judgement.nodes.iter().map(|node| cycle.state.node_by_id(node.id)).collect();
-    let together = units::apply(cycle.profile).then(|| Together::new(cycle.state, cycle.profile));
+    let together = units::apply(cycle.profile).then(|| DisruptionGroups::new(cycle.state, cycle.profile));
     let places = in_parallel(&nodes, |node| {
         if let Some(together) = &together {
-            let lower = is_candidate(cycle, judgement, judged[&node.id]).then(|| units::lower(cycle, node, together).ok())??;
+            let lower = is_candidate(cycle, judgement, evaluated[&node.id]).then(|| units::lower(cycle, node, together).ok())??;
             return units::Cleared::new(cycle, &nominated, &prepared, node, &lower).candidate(lower, &budgets);
         }
         let refuses = |verdict: &Verdict| matches!(verdict, Verdict::Reject(_) | Verdict::Error(_));
-        let fits = |node: &NodeInfo, moved: Moved<'_>| !cycle.judge_node(node, &prepared, &nominated, moved).iter().any(refuses);
-        is_candidate(cycle, judgement, judged[&node.id]).then(|| candidate(cycle, node, &budgets, fits))?
+        let fits = |node: &NodeInfo, moved: Moved<'_>| !cycle.filter_node(node, &prepared, &nominated, moved).iter().any(refuses);
+        is_candidate(cycle, judgement, evaluated[&node.id]).then(|| candidate(cycle, node, &budgets, fits))?
     });
     let mut found: Vec<PreemptionCandidate> = places.into_iter().flatten().collect();
     let rules = &cycle.profile.rules;
@@ -101,8 +100,8 @@ fn candidate(
     let mut answers = violating.iter().map(|violating| reprieve(cycle, &cleared, &lower, violating, &fits));
     let (victims, tied) = answers.next()?;
     let tied = tied || violating.first().is_some_and(|violating| counts_by_order(&victims, &lower, budgets, violating, rules));
-    let told = |victims: &[Victim]| victims.iter().map(|victim| (victim.pod.key(), victim.violates_budget)).collect::<Vec<_>>();
-    let drawn = answers.any(|(others, _)| told(&others) != told(&victims));
+    let named = |victims: &[Victim]| victims.iter().map(|victim| (victim.pod.key(), victim.violates_budget)).collect::<Vec<_>>();
+    let drawn = answers.any(|(others, _)| named(&others) != named(&victims));
     Some(PreemptionCandidate { node: node.name.clone(), victims, picked: false, tied, drawn })
 }
 
@@ -206,7 +205,7 @@ mod tests {
         let pod = json!({"metadata": {"name": "p", "namespace": "default"}, "spec": {"priority": 1000, "containers": [container]}});
         let pod = PodInfo::compile(&PodFields::of(pod).unwrap(), 0, state.interner(), &mut Vec::new());
         let cycle = Cycle { pod: &pod, state: &state, profile: &profile, scope: None };
-        let found = candidates(&cycle, &cycle.judge());
+        let found = candidates(&cycle, &cycle.evaluate());
         let lines: Vec<String> = found
             .iter()
             .map(|place| {

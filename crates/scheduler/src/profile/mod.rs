@@ -1,7 +1,7 @@
 //! A scheduler's profile: its release, the plugins it runs in order and with their weights, and their arguments.
 
-use crate::framework::{FilterEntry, FilterMode, Gang, Profile, ScoreEntry};
-use crate::release::{Arguments, FILTERS, Gates, PREFILTERS, Rules, SCORES, added_scores, judged_as, row, takes_part};
+use crate::framework::{FilterEntry, FilterMode, GangPoints, Profile, ScoreEntry};
+use crate::release::{Arguments, FILTERS, Gates, PREFILTERS, Rules, SCORES, added_scores, applied_release, row, takes_part};
 use crate::{Release, legacy, registry};
 
 pub(crate) mod scheduler;
@@ -15,7 +15,7 @@ pub(crate) const PRE_ENQUEUES: &[&str] = &["SchedulingGates", "DynamicResources"
 impl Profile {
     /// The profile `default-scheduler` of a release without any configuration, under `gates`. Releases newer than the newest known get its rules.
     pub fn new(release: Release, gates: Gates) -> Self {
-        let release = judged_as(release);
+        let release = applied_release(release);
         let rules = Rules::new(release, &gates);
         let enabled = |name: &str| takes_part(name, release, &gates);
         let filters = row(FILTERS, release)
@@ -39,7 +39,7 @@ impl Profile {
             without_prescore: Vec::new(),
             scores,
             pre_enqueues: PRE_ENQUEUES.to_vec(),
-            gang: Gang { permit: true, feasible: true },
+            gang: GangPoints { permit: true, feasible: true },
             generates_placements: gates.on("TopologyAwareWorkloadScheduling"),
             placement_scores: PLACEMENT_SCORES.iter().map(|name| (*name, 1)).collect(),
             scoring: true,

@@ -2,7 +2,7 @@
 
 use crate::cluster::PodInfo;
 
-use crate::{Gates, Profile, Release, VersionFrom, judged_as};
+use crate::{Gates, Profile, Release, VersionFrom, applied_release};
 
 /// A scheduler.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ pub struct Scheduler {
 impl Scheduler {
     /// The scheduler of a release as it runs without a configuration file.
     pub fn with_defaults(version: VersionFrom) -> Self {
-        let profile = Profile::new(version.release, Gates::new(judged_as(version.release)).at_patch(version.patch));
+        let profile = Profile::new(version.release, Gates::new(applied_release(version.release)).at_patch(version.patch));
         Self { profiles: vec![profile], recorded: version.release, version, configured: false }
     }
 
@@ -32,6 +32,6 @@ impl Scheduler {
 
     /// Whether the recorded outcomes are of the release whose rules are applied.
     pub fn is_as_recorded(&self) -> bool {
-        judged_as(self.version.release) == judged_as(self.recorded)
+        applied_release(self.version.release) == applied_release(self.recorded)
     }
 }

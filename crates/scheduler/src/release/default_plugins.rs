@@ -161,19 +161,19 @@ pub(crate) const SCORES: &[Row<(&str, i64)>] = &[
 ];
 
 /// When a row's plugin is enabled: in which releases, and while which gate is on (or off).
-struct Condition {
+struct EnablingCondition {
     plugin: &'static str,
     minors: RangeInclusive<u16>,
     gate: &'static str,
     on: bool,
 }
 
-const fn only(plugin: &'static str, minors: RangeInclusive<u16>, gate: &'static str, on: bool) -> Condition {
-    Condition { plugin, minors, gate, on }
+const fn only(plugin: &'static str, minors: RangeInclusive<u16>, gate: &'static str, on: bool) -> EnablingCondition {
+    EnablingCondition { plugin, minors, gate, on }
 }
 
 /// Plugins that are enabled only while a gate is on or off, or in some of their row's releases; sources as for the rows.
-const CONDITIONS: &[Condition] = &[
+const CONDITIONS: &[EnablingCondition] = &[
     only("CheckNodeCondition", 9..=16, "TaintNodesByCondition", false),
     only("CheckNodeMemoryPressure", 9..=10, "", true),
     only("CheckNodeDiskPressure", 9..=10, "", true),

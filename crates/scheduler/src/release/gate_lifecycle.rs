@@ -84,7 +84,7 @@ const LIVES: &[Life] = &[
 /// The errors of kube-scheduler for the gates that the user set; gates that do not affect scheduling are not known here.
 pub fn refusals(gates: &Gates) -> Vec<String> {
     let minor = gates.release().0;
-    let known = gates.said().filter_map(|(name, on)| Some((LIVES.iter().find(|life| life.0 == name)?, on)));
+    let known = gates.given().filter_map(|(name, on)| Some((LIVES.iter().find(|life| life.0 == name)?, on)));
     let refused = |((name, first, last, locked), on): (&Life, bool)| {
         if !(*first..=*last).contains(&minor) {
             return Some(format!("unrecognized feature gate: {name}"));

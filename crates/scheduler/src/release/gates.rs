@@ -151,7 +151,7 @@ impl Gates {
     }
 
     /// The gates that the user set.
-    pub fn said(&self) -> impl Iterator<Item = (&str, bool)> {
+    pub fn given(&self) -> impl Iterator<Item = (&str, bool)> {
         self.set.iter().map(|(name, on)| (name.as_str(), *on))
     }
 

@@ -7,7 +7,7 @@ pub const OLDEST_SCHEDULER: Release = Release(9);
 /// The newest release whose rules are known.
 pub const NEWEST_SCHEDULER: Release = Release(37);
 
-/// Parses a scheduler's version such as `1.28` or `v1.28.3+k3s1`. Versions newer than the newest known are accepted: see [`judged_as`].
+/// Parses a scheduler's version such as `1.28` or `v1.28.3+k3s1`. Versions newer than the newest known are accepted: see [`applied_release`].
 ///
 /// # Errors
 /// `text` is not a version, or is older than the oldest whose rules are known.
@@ -24,7 +24,7 @@ pub fn scheduler_patch(text: &str) -> Option<u16> {
 }
 
 /// Returns the release whose rules are applied to a scheduler of `release`: itself, or the newest known.
-pub fn judged_as(release: Release) -> Release {
+pub fn applied_release(release: Release) -> Release {
     release.min(NEWEST_SCHEDULER)
 }
 

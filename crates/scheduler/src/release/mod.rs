@@ -42,7 +42,7 @@ pub(crate) use formulas::{
 };
 pub use gate_lifecycle::refusals as gate_refusals;
 pub use gates::Gates;
-pub use known::{NEWEST_SCHEDULER, OLDEST_SCHEDULER, UnknownRelease, judged_as, scheduler_patch, scheduler_release};
+pub use known::{NEWEST_SCHEDULER, OLDEST_SCHEDULER, UnknownRelease, applied_release, scheduler_patch, scheduler_release};
 pub(crate) use policy_rules::PolicyRules;
 pub(crate) use predicate_affinity_rules::TermGrouping;
 pub(crate) use predicate_rules::runs_predicates_as_plugins;

@@ -68,9 +68,9 @@ pub struct Rules {
     pub fit_error: FitErrorFormat,
     pub all_filters_run: bool,
     pub prefilter_error_lost: bool,
-    pub absent_nodes_told: bool,
+    pub absent_nodes_reported: bool,
     pub named_nodes_must_be: bool,
-    pub filtered_out_told: bool,
+    pub filtered_out_reported: bool,
     pub prefilter_counts_nodes: bool,
     pub prefilter_refusal_unknown: bool,
     pub multi_point: MultiPointOrder,
@@ -244,11 +244,11 @@ impl Rules {
             all_filters_run: until(&[(24, 9), (25, 5), (26, 0)]),
             // RunPreFilterPlugins words an error by another plugin's status, which has none (read in 1.25.11, not so in 1.25.12).
             prefilter_error_lost: minor == 24 || until(&[(25, 11)]),
-            absent_nodes_told: minor >= 32,
+            absent_nodes_reported: minor >= 32,
             // `schedule_one.go`: a node of the PreFilterResult that does not exist ends the attempt (fixed by kubernetes#124765, #124764, #124559);
             // then nodes outside the PreFilterResult were reported, until kubernetes#125309, #125308, #125307 and #125306.
             named_nodes_must_be: (24..=26).contains(&minor) || until(&[(27, 13), (28, 9), (29, 4)]),
-            filtered_out_told: within(&[(27, 14, 14), (28, 10, 10), (29, 5, 5), (30, 0, 1)]),
+            filtered_out_reported: within(&[(27, 14, 14), (28, 10, 10), (29, 5, 5), (30, 0, 1)]),
             prefilter_counts_nodes: minor <= 25,
             // A rejection by PreFilter recorded no node statuses, so that preemption was tried everywhere (kubernetes#119953, #119952, #119951).
             prefilter_refusal_unknown: until(&[(26, 8), (27, 5), (28, 1)]),
@@ -304,7 +304,7 @@ mod tests {
         let at = |minor, patch| rules(minor, Some(patch));
         assert!(at(34, 1).taint_named && !at(34, 2).taint_named && !rules(34, None).taint_named);
         assert!(at(24, 9).all_filters_run && !at(24, 10).all_filters_run && !at(23, 0).all_filters_run);
-        assert!(at(30, 1).filtered_out_told && !at(30, 2).filtered_out_told && !at(29, 4).filtered_out_told);
+        assert!(at(30, 1).filtered_out_reported && !at(30, 2).filtered_out_reported && !at(29, 4).filtered_out_reported);
         assert!(at(28, 1).prefilter_refusal_unknown && !at(28, 2).prefilter_refusal_unknown);
         assert!(at(20, 10).balanced_clamps && !at(20, 8).balanced_clamps && !rules(20, None).balanced_clamps);
         assert!(!at(31, 2).victims_sorted && at(31, 3).victims_sorted && !rules(28, None).victims_sorted);

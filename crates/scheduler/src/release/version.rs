@@ -65,7 +65,7 @@ impl VersionFrom {
     ///
     /// # Errors
     /// `text` is not a version, or is older than the oldest whose rules are known.
-    pub fn said(text: &str, found: &Self) -> Result<Self, UnknownRelease> {
+    pub fn given(text: &str, found: &Self) -> Result<Self, UnknownRelease> {
         let release = scheduler_release(text)?;
         Ok(match scheduler_patch(text) {
             None if found.release == release && found.patch.is_some() && patches_differ(release) => {
@@ -142,13 +142,13 @@ mod tests {
     fn the_data_tells_the_patch_that_is_not_said() {
         let kubelets = VersionEvidence::Kubelets { control_plane: false, version: "v1.20.2".to_owned(), nodes: 4 };
         let found = VersionFrom { release: Release(20), patch: Some(2), evidence: kubelets.clone() };
-        let said = |text: &str| {
-            let version = VersionFrom::said(text, &found).unwrap().with_assumption();
+        let given = |text: &str| {
+            let version = VersionFrom::given(text, &found).unwrap().with_assumption();
             (version.patch, version.evidence)
         };
-        assert_eq!(said("1.20"), (Some(2), VersionEvidence::PatchFrom(Box::new(kubelets))));
-        assert_eq!(said("v1.20.15"), (Some(15), VersionEvidence::Given));
-        assert_eq!(said("1.21"), (None, VersionEvidence::NewestPatchAssumed(Box::new(VersionEvidence::Given))));
-        assert_eq!(said("1.33"), (None, VersionEvidence::Given));
+        assert_eq!(given("1.20"), (Some(2), VersionEvidence::PatchFrom(Box::new(kubelets))));
+        assert_eq!(given("v1.20.15"), (Some(15), VersionEvidence::Given));
+        assert_eq!(given("1.21"), (None, VersionEvidence::NewestPatchAssumed(Box::new(VersionEvidence::Given))));
+        assert_eq!(given("1.33"), (None, VersionEvidence::Given));
     }
 }

@@ -16,7 +16,7 @@ use super::explanation::{Help, Hopeless, Remedy};
 use super::framework::{NodeJudgement, Obstacle};
 use super::{Judgement, Profile, Verdict, WholePod};
 
-use search::Search;
+use search::RemedySearch;
 
 /// The search stops once remedies are found on this many nodes; nodes with the lowest lower bound on the number of changes come first.
 const NODES: usize = 48;
@@ -42,7 +42,7 @@ pub(crate) fn help(pod: &PodInfo, state: &mut ClusterState, profile: &Profile, j
     for node in nodes.into_iter().take(most * 8) {
         help.searched += 1;
         let plugins = refusing(node, judgement);
-        let search = Search::run(pod, state, profile, &node.name, trials);
+        let search = RemedySearch::run(pod, state, profile, &node.name, trials);
         if search.cut {
             help.cut.push(node.name.clone());
         }

@@ -27,7 +27,7 @@ enum Known {
 }
 
 /// The search on one node.
-pub(super) struct Search<'a> {
+pub(super) struct RemedySearch<'a> {
     pod: &'a PodInfo,
     profile: &'a Profile,
     node: &'a Arc<str>,
@@ -45,7 +45,7 @@ pub(super) struct Search<'a> {
     pub found: Vec<(i64, Vec<Fix>)>,
 }
 
-impl<'a> Search<'a> {
+impl<'a> RemedySearch<'a> {
     /// Searches, with this many trials.
     pub(super) fn run(pod: &'a PodInfo, state: &mut ClusterState, profile: &'a Profile, node: &'a Arc<str>, trials: usize) -> Self {
         let mut pods: Vec<Arc<PodInfo>> = state.node(node).map(|node| node.pods.clone()).unwrap_or_default();

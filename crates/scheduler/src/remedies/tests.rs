@@ -33,7 +33,7 @@ fn check_with(profile: &Profile, pod: Value, objects: &[(WatchedKind, &str, Valu
     pod["spec"]["containers"][0]["name"] = json!("c");
     let typed = PodFields::of(pod).unwrap();
     let pod = PodInfo::compile(&typed, 0, state.interner(), &mut Vec::new());
-    let judgement = Cycle::new(&pod, &state, profile).judge();
+    let judgement = Cycle::new(&pod, &state, profile).evaluate();
     let before = format!("{:?}", state.nodes().collect::<Vec<_>>());
     let found = help(&pod, &mut state, profile, &judgement, None).remedies;
     let found: Vec<(&str, &[Fix])> = found.iter().map(|remedy| (&*remedy.node, &*remedy.fixes)).collect();
@@ -227,13 +227,13 @@ fn no_smaller_set_of_the_changes_considered_is_enough() {
     for (file, text) in MADE_UP {
         let (profile, mut state, pods) = made_up(text);
         for (number, pod) in pods.iter().enumerate() {
-            let judgement = Cycle { pod, state: &state, profile: &profile, scope: None }.judge();
+            let judgement = Cycle { pod, state: &state, profile: &profile, scope: None }.evaluate();
             if judgement.nodes.iter().any(NodeJudgement::fits) || matches!(judgement.whole_pod, Some(WholePod::Gated { .. })) {
                 continue;
             }
             // Of each pod another few nodes.
             for node in judgement.nodes.iter().skip(number % 2).step_by(2) {
-                let search = Search::run(pod, &mut state, &profile, &node.name, TRIALS);
+                let search = RemedySearch::run(pod, &mut state, &profile, &node.name, TRIALS);
                 let smallest = search.found.first().map_or(3, |(_, fixes)| fixes.len());
                 sizes[search.found.first().map_or(0, |_| smallest)] += 1;
                 let all = search.considered();
@@ -257,8 +257,8 @@ fn no_smaller_set_of_the_changes_considered_is_enough() {
                 // Nor does another one of that size ask for less.
                 let least = search.found.first().map_or(0, |(cost, _)| *cost);
                 for fixes in sets(&all, smallest).into_iter().take(if least > 0 { MOST } else { 0 }) {
-                    let settled = enough(&fixes).filter(|fixes| search.cost(fixes) < least);
-                    assert!(settled.is_none(), "{file} {} on {}: {settled:?} asks for less than {found:?}", pod.full_name(), node.name);
+                    let cheaper = enough(&fixes).filter(|fixes| search.cost(fixes) < least);
+                    assert!(cheaper.is_none(), "{file} {} on {}: {cheaper:?} asks for less than {found:?}", pod.full_name(), node.name);
                 }
                 for (_, fixes) in &search.found {
                     assert!(enough(fixes).is_some(), "{file} {} on {}: {found:?} is not enough", pod.full_name(), node.name);

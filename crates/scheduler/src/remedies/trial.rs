@@ -99,7 +99,7 @@ impl<'s> Trial<'s> {
         if let Some((_, plugins)) = prepared.subset.as_ref().filter(|(names, _)| !names.contains(node)) {
             found.extend(plugins.first().into_iter().flat_map(|plugin| needs::of_unnamed(&cycle, plugin)));
         }
-        let verdicts = cycle.judge_node(info, &prepared, &cycle.nominated_pods(), crate::cycle::Moved::default());
+        let verdicts = cycle.filter_node(info, &prepared, &cycle.nominated_pods(), crate::cycle::Moved::default());
         found.extend(needs::of_node(&cycle, info, &verdicts));
         found
     }

@@ -1,6 +1,6 @@
 //! Whether the recorded outcome follows from the rules.
 
-use crate::explanation::{Agreement, Attempt, Outcome};
+use crate::explanation::{Agreement, Attempt, AttemptOutcome};
 use crate::framework::{DriverWait, GroupOutcome, Judgement, NodeJudgement, Scores, WholePod};
 
 /// Compares the recorded outcome with a judgement.
@@ -9,26 +9,26 @@ pub(crate) fn agreement(attempt: &Attempt, judgement: &Judgement) -> Agreement {
     match attempt.outcome {
         // The judgement depends on objects that cannot be read.
         _ if !judgement.unread.is_empty() => Agreement::Unverifiable,
-        Outcome::Pending => Agreement::Unverifiable,
-        Outcome::Gated if matches!(judgement.whole_pod, Some(WholePod::Gated { .. })) => Agreement::Agrees,
-        Outcome::Gated => Agreement::Disagrees,
-        Outcome::Scheduled | Outcome::Unschedulable if judgement.group.is_some() => by_group(attempt, judgement, known()),
+        AttemptOutcome::Pending => Agreement::Unverifiable,
+        AttemptOutcome::Gated if matches!(judgement.whole_pod, Some(WholePod::Gated { .. })) => Agreement::Agrees,
+        AttemptOutcome::Gated => Agreement::Disagrees,
+        AttemptOutcome::Scheduled | AttemptOutcome::Unschedulable if judgement.group.is_some() => by_group(attempt, judgement, known()),
         // A pod that waits for its group is rejected when Permit times out.
-        Outcome::Unschedulable if judgement.permit.is_some() => match attempt.recorded_message.as_deref().is_some_and(is_timeout) {
+        AttemptOutcome::Unschedulable if judgement.permit.is_some() => match attempt.recorded_message.as_deref().is_some_and(is_timeout) {
             true => Agreement::Agrees,
             false => Agreement::Unverifiable,
         },
         // Where a driver has yet to serve the pod's claims, the pod waits once a node is chosen.
-        Outcome::Unschedulable if !judgement.driver_waits.is_empty() => {
-            let said = |wait: &DriverWait| attempt.recorded_message.as_deref() == Some(wait.message.as_str());
-            if judgement.driver_waits.iter().any(said) { Agreement::Agrees } else { Agreement::Disagrees }
+        AttemptOutcome::Unschedulable if !judgement.driver_waits.is_empty() => {
+            let is_recorded = |wait: &DriverWait| attempt.recorded_message.as_deref() == Some(wait.message.as_str());
+            if judgement.driver_waits.iter().any(is_recorded) { Agreement::Agrees } else { Agreement::Disagrees }
         }
-        Outcome::Unschedulable => match judgement.whole_pod.is_none() && judgement.nodes.iter().any(NodeJudgement::fits) {
+        AttemptOutcome::Unschedulable => match judgement.whole_pod.is_none() && judgement.nodes.iter().any(NodeJudgement::fits) {
             false => Agreement::Agrees,
             true if known() => Agreement::Disagrees,
             true => Agreement::Unverifiable,
         },
-        Outcome::Scheduled => scheduled(attempt, judgement, known()),
+        AttemptOutcome::Scheduled => scheduled(attempt, judgement, known()),
     }
 }
 
@@ -56,8 +56,8 @@ fn by_group(attempt: &Attempt, judgement: &Judgement, known: bool) -> Agreement 
     let Some(group) = &judgement.group else { return Agreement::Unverifiable };
     let refused = judgement.message.is_some();
     let agreement = match attempt.outcome {
-        Outcome::Scheduled if refused => Agreement::Disagrees,
-        Outcome::Scheduled => scheduled(attempt, judgement, known),
+        AttemptOutcome::Scheduled if refused => Agreement::Disagrees,
+        AttemptOutcome::Scheduled => scheduled(attempt, judgement, known),
         _ if refused => Agreement::Agrees,
         _ => Agreement::Disagrees,
     };
@@ -72,7 +72,7 @@ fn by_group(attempt: &Attempt, judgement: &Judgement, known: bool) -> Agreement 
 
 fn scheduled(attempt: &Attempt, judgement: &Judgement, known: bool) -> Agreement {
     let Some(node) = &attempt.node else { return Agreement::Unverifiable };
-    let fits = judgement.nodes.iter().any(|judged| judged.name == *node && judged.fits());
+    let fits = judgement.nodes.iter().any(|evaluated| evaluated.name == *node && evaluated.fits());
     if fits && judgement.sample.unseen() > 0 && matches!(judgement.whole_pod, Some(WholePod::Error(_))) {
         // The scheduler may have stopped before it evaluated the node that ends the attempt.
         return Agreement::Unverifiable;

@@ -10,10 +10,10 @@ use crate::cluster::{ClusterState, PodInfo, PodKey};
 use super::own_writes::{SELECTED_NODE, delayed_claims};
 
 /// Returns those of `waiting` that the scheduler assumes on a node, as if they were bound there. Each comes with the revision since which it waits
-/// (its creation or its last rejection). `judged`, the pod under evaluation, is never among them.
-pub(super) fn pods<'a>(waiting: impl Iterator<Item = (&'a PodKey, i64)>, judged: &PodInfo, state: &ClusterState) -> Vec<Arc<PodInfo>> {
+/// (its creation or its last rejection). `evaluated`, the pod under evaluation, is never among them.
+pub(super) fn pods<'a>(waiting: impl Iterator<Item = (&'a PodKey, i64)>, evaluated: &PodInfo, state: &ClusterState) -> Vec<Arc<PodInfo>> {
     let current = waiting.filter_map(|((namespace, name), since)| Some((state.pod(namespace, name)?, since)));
-    let open = current.filter(|(pod, _)| pod.node_name.is_none() && !pod.finished && !pod.terminating && pod.uid != judged.uid);
+    let open = current.filter(|(pod, _)| pod.node_name.is_none() && !pod.finished && !pod.terminating && pod.uid != evaluated.uid);
     let mut found: Vec<Arc<PodInfo>> = open
         .filter_map(|(pod, since)| Some(Arc::new(PodInfo { node_name: Some(selected_node(pod, since, state)?), ..(**pod).clone() })))
         .collect();

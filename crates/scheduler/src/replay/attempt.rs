@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::cluster::PodInfo;
 
-use crate::explanation::{Attempt, Outcome};
+use crate::explanation::{Attempt, AttemptOutcome};
 
 /// Returns the attempt that a change of a pod shows, if it shows one. A pod that is created with its node was bound by nobody.
 pub(crate) fn attempt(before: Option<&Arc<PodInfo>>, after: &PodInfo, revision: i64) -> Option<Attempt> {
@@ -23,11 +23,11 @@ pub(crate) fn attempt(before: Option<&Arc<PodInfo>>, after: &PodInfo, revision: 
         })
     };
     if after.node_name.is_some() {
-        return made(Outcome::Scheduled, None);
+        return made(AttemptOutcome::Scheduled, None);
     }
     let condition = after.scheduled.as_ref().filter(|condition| !condition.status && &*condition.reason != "SchedulingGated")?;
     let known = before.scheduled.as_ref() == Some(condition);
-    if known { None } else { made(Outcome::Unschedulable, Some(condition.message.clone())) }
+    if known { None } else { made(AttemptOutcome::Unschedulable, Some(condition.message.clone())) }
 }
 
 /// Returns the attempt still to come for a pod that waits, evaluated as of `revision`.
@@ -35,7 +35,7 @@ pub(crate) fn waiting(pod: &Arc<PodInfo>, gated: bool, revision: i64) -> Attempt
     let condition = pod.scheduled.as_ref().filter(|condition| !condition.status);
     Attempt {
         pod: pod.clone(),
-        outcome: if gated { Outcome::Gated } else { Outcome::Pending },
+        outcome: if gated { AttemptOutcome::Gated } else { AttemptOutcome::Pending },
         node: None,
         revision,
         recorded_message: condition.map(|condition| condition.message.clone()),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::attempt;
 use crate::cluster::{CachedObject, ObjectChange, PodInfo, PodKey, RawObject};
-use crate::explanation::{Attempt, Outcome};
+use crate::explanation::{Attempt, AttemptOutcome};
 use ketcd_kube::api::core::v1::Event;
 
 use super::Replay;
@@ -51,7 +51,7 @@ impl FailedScheduling {
     fn attempt(self, pod: Arc<PodInfo>) -> Attempt {
         Attempt {
             pod,
-            outcome: Outcome::Unschedulable,
+            outcome: AttemptOutcome::Unschedulable,
             node: None,
             revision: self.revision,
             recorded_message: Some(self.message),
@@ -69,14 +69,14 @@ pub(super) struct EventOnly {
 
 impl EventOnly {
     /// Returns the rejection that a change of its pod shows to have remained in the Event only.
-    pub(super) fn settle(&mut self, change: &ObjectChange) -> Option<Attempt> {
+    pub(super) fn resolve(&mut self, change: &ObjectChange) -> Option<Attempt> {
         let key = (change.key.namespace.clone(), change.key.name.clone());
-        let (told, _) = self.pending.get(&key)?;
+        let (failed, _) = self.pending.get(&key)?;
         let waits = match &change.after {
-            Some(CachedObject::Pod(pod)) if *pod.uid == *told.uid && pod.node_name.is_none() => Some(pod),
+            Some(CachedObject::Pod(pod)) if *pod.uid == *failed.uid && pod.node_name.is_none() => Some(pod),
             _ => None,
         };
-        let written = waits.is_some_and(|pod| is_written(&told.message, pod));
+        let written = waits.is_some_and(|pod| is_written(&failed.message, pod));
         let another = match (&change.before, waits) {
             (Some(CachedObject::Pod(before)), Some(after)) => attempt::attempt(Some(before), after, 0).is_some(),
             _ => false,
@@ -84,38 +84,38 @@ impl EventOnly {
         if waits.is_some() && !written && !another {
             return None;
         }
-        let (told, pod) = self.pending.remove(&key)?;
-        (!written).then(|| told.attempt(pod))
+        let (failed, pod) = self.pending.remove(&key)?;
+        (!written).then(|| failed.attempt(pod))
     }
 }
 
 impl Replay {
     /// Records an Event; returns the rejection it reports, or an earlier one, that is not and will not be written to its pod.
     pub fn observe_event<'a>(&mut self, event: impl Into<RawObject<'a>>, revision: i64) -> Option<Attempt> {
-        let told = FailedScheduling::read(event.into(), revision)?;
+        let failed = FailedScheduling::read(event.into(), revision)?;
         let of_pod = |change: &ObjectChange| match &change.after {
-            Some(CachedObject::Pod(pod)) if *pod.uid == *told.uid => Some(pod.clone()),
+            Some(CachedObject::Pod(pod)) if *pod.uid == *failed.uid => Some(pod.clone()),
             _ => None,
         };
-        let now = self.state.pod(&told.key.0, &told.key.1).filter(|pod| *pod.uid == *told.uid);
-        let since = self.journal.partition_point(|(revision, _)| *revision < told.seen);
+        let now = self.state.pod(&failed.key.0, &failed.key.1).filter(|pod| *pod.uid == *failed.uid);
+        let since = self.journal.partition_point(|(revision, _)| *revision < failed.seen);
         let later = || self.journal.iter().skip(since).filter_map(|(revision, change)| Some((*revision, of_pod(change)?)));
-        let judged = later().find(|(revision, _)| *revision == told.seen).map(|(_, pod)| pod);
-        let judged = judged.or_else(|| now.filter(|pod| pod.mod_revision == told.seen).cloned())?;
-        if is_written(&told.message, &judged) || later().any(|(_, pod)| is_written(&told.message, &pod)) {
+        let evaluated = later().find(|(revision, _)| *revision == failed.seen).map(|(_, pod)| pod);
+        let evaluated = evaluated.or_else(|| now.filter(|pod| pod.mod_revision == failed.seen).cloned())?;
+        if is_written(&failed.message, &evaluated) || later().any(|(_, pod)| is_written(&failed.message, &pod)) {
             return None;
         }
         if now.is_none_or(|pod| pod.node_name.is_some()) {
-            return Some(told.attempt(judged));
+            return Some(failed.attempt(evaluated));
         }
-        let earlier = self.event_only.pending.insert(told.key.clone(), (told, judged.clone()));
-        earlier.map(|(told, pod)| told.attempt(pod)).filter(|earlier| earlier.pod.mod_revision < judged.mod_revision)
+        let earlier = self.event_only.pending.insert(failed.key.clone(), (failed, evaluated.clone()));
+        earlier.map(|(failed, pod)| failed.attempt(pod)).filter(|earlier| earlier.pod.mod_revision < evaluated.mod_revision)
     }
 }
 
 /// Whether the pod's condition has the message of an Event.
-fn is_written(told: &str, pod: &PodInfo) -> bool {
-    pod.scheduled.as_ref().is_some_and(|condition| !condition.status && is_cut_from(told, &condition.message))
+fn is_written(failed: &str, pod: &PodInfo) -> bool {
+    pod.scheduled.as_ref().is_some_and(|condition| !condition.status && is_cut_from(failed, &condition.message))
 }
 
 /// Whether an Event has this message, possibly truncated.

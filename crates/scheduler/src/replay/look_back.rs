@@ -8,7 +8,7 @@ use super::own_writes::{before_own_writes, first_own_write};
 use super::{assumed, attempt};
 use crate::cluster::unreadable;
 use crate::cluster::{CachedObject, ObjectChange, ObjectKey, PodInfo, PodKey, UndoLog, WatchedKind};
-use crate::explanation::{Agreement, Attempt, Outcome, StateSeen};
+use crate::explanation::{Agreement, Attempt, AttemptOutcome, StateSeen};
 use crate::framework::{Cycle, Judgement};
 use crate::plugins::image_locality;
 use crate::{Profile, Scope, groups};
@@ -18,7 +18,7 @@ use super::event_only::is_cut_from;
 
 /// A judgement compared with what was recorded.
 #[derive(Clone)]
-pub(crate) struct Judged {
+pub(crate) struct EvaluatedAttempt {
     pub judgement: Judgement,
     pub agreement: Agreement,
     pub same_message: bool,
@@ -31,10 +31,10 @@ pub(crate) struct Judged {
 }
 
 /// A judgement, the revision of its state, and how that state was found, where it is not simply the revision before.
-pub(crate) type Chosen = (Judged, i64, Option<StateSeen>);
+pub(crate) type ChosenState = (EvaluatedAttempt, i64, Option<StateSeen>);
 
 /// An attempt whose state is to be found.
-struct Sought<'a> {
+struct SoughtState<'a> {
     attempt: &'a Attempt,
     /// The pod without the node that this attempt nominated.
     pod: Arc<PodInfo>,
@@ -48,7 +48,7 @@ impl Replay {
     /// Evaluates on the revision before the outcome, without the attempt's own writes; where the outcome does not follow, on earlier revisions,
     /// newest first.
     /// `end`: the number of journal entries before the outcome.
-    pub(crate) fn look_back(&mut self, attempt: &Attempt, begun: i64, first: &Arc<PodInfo>, end: usize) -> Chosen {
+    pub(crate) fn look_back(&mut self, attempt: &Attempt, begun: i64, first: &Arc<PodInfo>, end: usize) -> ChosenState {
         let since: Vec<(i64, &ObjectChange)> =
             self.journal.iter().take(end).filter(|(revision, _)| *revision > begun).map(|(revision, change)| (*revision, change)).collect();
         let nominated = self.nominated_by(attempt);
@@ -57,20 +57,20 @@ impl Replay {
         // A node that the scheduler nominated only because it was about to bind the pod there is its own write too.
         let pod = Arc::new(PodInfo { nominated_node_name: first.nominated_node_name.clone(), ..(*attempt.pod).clone() });
         let changed = !own.is_empty() || pod.nominated_node_name != attempt.pod.nominated_node_name;
-        let sought = Sought { attempt, pod, begun, own };
+        let sought = SoughtState { attempt, pod, begun, own };
         began_writing
             .and_then(|revision| self.before_it_wrote(&sought, revision - 1, end))
             .unwrap_or_else(|| self.newest_it_follows_from(&sought, changed, end))
     }
 
     /// Evaluates on revision `limit`, after which the attempt began to write: it cannot have seen later changes.
-    fn before_it_wrote(&mut self, sought: &Sought, limit: i64, end: usize) -> Option<Chosen> {
+    fn before_it_wrote(&mut self, sought: &SoughtState, limit: i64, end: usize) -> Option<ChosenState> {
         let mut early = UndoLog::new(self);
         let end = early.undo_after(limit, end);
-        let turn = Sought { pod: sought.pod.clone(), own: Vec::new(), ..*sought };
+        let turn = SoughtState { pod: sought.pod.clone(), own: Vec::new(), ..*sought };
         let found = early.at_its_turn(&turn, limit, end).or_else(|| {
-            let judged = early.judge(sought.attempt, &sought.pod, limit);
-            judged.follows.then_some((judged, limit, Some(StateSeen::BeforeOwnWrites)))
+            let evaluation = early.evaluate(sought.attempt, &sought.pod, limit);
+            evaluation.follows.then_some((evaluation, limit, Some(StateSeen::BeforeOwnWrites)))
         });
         if found.is_some() {
             early.keep();
@@ -79,17 +79,17 @@ impl Replay {
     }
 
     /// Evaluates on the revision before the outcome with the attempt's own writes undone, then on earlier and earlier ones.
-    fn newest_it_follows_from(&mut self, sought: &Sought, changed: bool, end: usize) -> Chosen {
+    fn newest_it_follows_from(&mut self, sought: &SoughtState, changed: bool, end: usize) -> ChosenState {
         let attempt = sought.attempt;
         let before = attempt.revision - 1;
-        let plain = changed.then(|| self.judge(attempt, &attempt.pod.clone(), before));
+        let plain = changed.then(|| self.evaluate(attempt, &attempt.pod.clone(), before));
         for (key, stored) in &sought.own {
             self.state.set(key, stored.clone());
         }
         if let Some(chosen) = self.at_its_turn(sought, before, end) {
             return chosen;
         }
-        let less = self.judge(attempt, &sought.pod, before);
+        let less = self.evaluate(attempt, &sought.pod, before);
         if less.follows {
             return (less, before, changed.then_some(StateSeen::WithoutOwnWrites));
         }
@@ -109,7 +109,7 @@ impl Replay {
                 continue;
             }
             left -= 1;
-            let chosen = (self.judge(attempt, &sought.pod, evaluated), evaluated, Some(StateSeen::Earlier));
+            let chosen = (self.evaluate(attempt, &sought.pod, evaluated), evaluated, Some(StateSeen::Earlier));
             if chosen.0.follows {
                 return chosen;
             }
@@ -135,7 +135,7 @@ impl Replay {
     /// Evaluates a new pod that was scheduled at once on the state at its turn: after its creation and after the pods attempted before it. The
     /// scheduler cannot have seen what others wrote later, while the outcome was on its way to etcd. `None` where there was no such write, or where
     /// the outcome does not follow; the state is then as it was.
-    fn at_its_turn(&mut self, sought: &Sought, newest: i64, end: usize) -> Option<Chosen> {
+    fn at_its_turn(&mut self, sought: &SoughtState, newest: i64, end: usize) -> Option<ChosenState> {
         let new = sought.attempt.pod.scheduled.is_none() && sought.attempt.at_once;
         let mut early = UndoLog::new(self);
         let Self { journal, state, .. } = &mut *early;
@@ -152,9 +152,10 @@ impl Replay {
             disturbed |= matters(change);
             evaluated = revision - 1;
         }
-        let judged = disturbed.then(|| early.judge(sought.attempt, &sought.pod, evaluated)).filter(|judged| judged.follows)?;
+        let evaluation =
+            disturbed.then(|| early.evaluate(sought.attempt, &sought.pod, evaluated)).filter(|evaluation| evaluation.follows)?;
         early.keep();
-        Some((judged, evaluated, Some(StateSeen::AtItsTurn)))
+        Some((evaluation, evaluated, Some(StateSeen::AtItsTurn)))
     }
 
     /// Returns the node an attempt nominated with its outcome, or had before.
@@ -168,7 +169,7 @@ impl Replay {
     }
 
     /// Evaluates a pod on the state as it is, which is as of `revision`.
-    pub(crate) fn judge(&mut self, attempt: &Attempt, pod: &Arc<PodInfo>, revision: i64) -> Judged {
+    pub(crate) fn evaluate(&mut self, attempt: &Attempt, pod: &Arc<PodInfo>, revision: i64) -> EvaluatedAttempt {
         if self.scheduler.profiles[0].rules.image_counts_at_snapshot {
             self.images.look(&mut self.state, revision);
         }
@@ -181,10 +182,10 @@ impl Replay {
         let known = replay.known_nodes(attempt, pod, revision);
         let (profile, _) = replay.scheduler.profile_for(pod);
         let (of_group, unread) =
-            unreadable::collect(|| groups::judge(pod, &mut replay.state, profile, &known, attempt.recorded_message.as_deref()));
+            unreadable::collect(|| groups::evaluate(pod, &mut replay.state, profile, &known, attempt.recorded_message.as_deref()));
         let (mut judgement, scope, before) = match of_group {
-            Some(judged) => (judged.judgement, Some(judged.scope), judged.assumed),
-            None => (Cycle::new(pod, &replay.state, profile).judge(), None, Vec::new()),
+            Some(evaluation) => (evaluation.judgement, Some(evaluation.scope), evaluation.assumed),
+            None => (Cycle::new(pod, &replay.state, profile).evaluate(), None, Vec::new()),
         };
         judgement.unread.extend(unread);
         if profile.rules.image_counts_at_snapshot {
@@ -204,10 +205,10 @@ impl Replay {
         }
         let same_message = attempt.recorded_message.is_none() || judgement.message.as_deref().is_some_and(is);
         let follows = match attempt.outcome {
-            Outcome::Scheduled => agreement != Agreement::Disagrees,
+            AttemptOutcome::Scheduled => agreement != Agreement::Disagrees,
             _ => agreement == Agreement::Agrees && same_message,
         };
-        Judged { judgement, agreement, same_message, follows, scope, before }
+        EvaluatedAttempt { judgement, agreement, same_message, follows, scope, before }
     }
 
     /// Returns the nodes that this pod, and other pods of groups in its namespace, were bound to after `revision`, as far as the history was read.
@@ -235,7 +236,7 @@ impl Replay {
     }
 }
 
-impl Sought<'_> {
+impl SoughtState<'_> {
     /// Whether a change is not undone on the way back: the pod's own, and those undone already.
     fn keeps(&self, change: &ObjectChange) -> bool {
         is_of(change, &self.attempt.pod) || self.own.iter().any(|(key, _)| *key == change.key)
@@ -243,7 +244,7 @@ impl Sought<'_> {
 }
 
 /// Of judgements from which the outcome does not follow exactly, returns the first that at least agrees, else the first.
-fn better(known: Chosen, other: Chosen) -> Chosen {
+fn better(known: ChosenState, other: ChosenState) -> ChosenState {
     if known.0.agreement != Agreement::Disagrees || other.0.agreement == Agreement::Disagrees { known } else { other }
 }
 

@@ -119,7 +119,7 @@ impl Replay {
         if found.is_none() {
             self.note(&change, revision);
         }
-        let event_only = if change.key.kind == WatchedKind::Pod { self.event_only.settle(&change) } else { None };
+        let event_only = if change.key.kind == WatchedKind::Pod { self.event_only.resolve(&change) } else { None };
         self.journal.push_back((revision, change));
         event_only.into_iter().chain(found).collect()
     }

@@ -6,7 +6,7 @@ use crate::cluster::{CachedObject, ClusterState, ObjectChange, ObjectKey, PodInf
 use ketcd_kube::api::core::v1::PersistentVolumeClaim;
 use ketcd_kube::api::resource::v1::ResourceClaim;
 
-use crate::explanation::{Attempt, Outcome};
+use crate::explanation::{Attempt, AttemptOutcome};
 
 /// The annotation that names a claim's node.
 pub(super) const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
@@ -67,11 +67,11 @@ pub(crate) fn first_own_write(
         }
         (Some(CachedObject::Pod(before)), Some(CachedObject::Pod(after))) if before.uid == pod.uid => {
             // Since 1.35 (NominatedNodeNameForExpectation) a node is nominated before a binding that has to wait.
-            attempt.outcome == Outcome::Scheduled
+            attempt.outcome == AttemptOutcome::Scheduled
                 && before.nominated_node_name != after.nominated_node_name
                 && after.nominated_node_name == attempt.node
         }
-        _ => attempt.outcome == Outcome::Unschedulable && is_victim(change, pod, nominated),
+        _ => attempt.outcome == AttemptOutcome::Unschedulable && is_victim(change, pod, nominated),
     };
     changes.iter().find(|(_, change)| own(change)).map(|(revision, _)| *revision)
 }

@@ -19,7 +19,7 @@ pub(crate) fn node_selector_term(term: &Document<'_>, path: &str, release: Relea
         let (operator, values) = (requirement.field("operator"), requirement.field("values"));
         match operator.text() {
             "In" | "NotIn" if values.elements().len() == 1 => {}
-            "In" | "NotIn" => wrong.push(values.invalid(told(&values, release), "must have one element")),
+            "In" | "NotIn" => wrong.push(values.invalid(shown(&values, release), "must have one element")),
             _ => wrong.push(operator.unsupported(&["In", "NotIn"])),
         }
     }
@@ -38,7 +38,7 @@ fn expression(requirement: &Document<'_>, release: Release) -> Vec<String> {
     if !of_key.is_empty() {
         wrong.push(key.invalid_text(of_key.join("; ")));
     }
-    let mut count = |bad: bool, why: &str| wrong.extend(bad.then(|| values.invalid(told(&values, release), why)));
+    let mut count = |bad: bool, why: &str| wrong.extend(bad.then(|| values.invalid(shown(&values, release), why)));
     match operator.text() {
         "In" | "NotIn" => count(found.is_empty(), "for 'in', 'notin' operators, values set can't be empty"),
         "Exists" | "DoesNotExist" => count(!found.is_empty(), "values set must be empty for exists and does not exist"),
@@ -58,7 +58,7 @@ fn expression(requirement: &Document<'_>, release: Release) -> Vec<String> {
 }
 
 /// Formats values as an error message shows them.
-fn told(values: &Document<'_>, release: Release) -> String {
+fn shown(values: &Document<'_>, release: Release) -> String {
     let texts: Vec<String> = values.elements().iter().map(|value| format!("{:?}", value.text())).collect();
     match (ValidationWords::of(release).shows_values_as_json(), values.is_absent()) {
         (true, true) => "null".to_owned(),

@@ -54,16 +54,16 @@ fn terms(selector: &NodeSelector) -> Vec<NodeSelectorTerm> {
 
 /// The volumes of one class, prepared for matching.
 pub(super) struct VolumeList {
-    volumes: Vec<Listed>,
+    volumes: Vec<ListedVolume>,
 }
 
-struct Listed {
+struct ListedVolume {
     volume: Arc<PersistentVolume>,
     affinity: VolumeAffinity,
     capacity: Amount,
 }
 
-impl Listed {
+impl ListedVolume {
     /// Whether the two volumes match the same claims and nodes, apart from their size.
     fn is_like(&self, other: &Self) -> bool {
         let (own, others) = (self.volume.spec.as_ref(), other.volume.spec.as_ref());
@@ -90,7 +90,7 @@ impl VolumeList {
     /// The volumes of a storage class, ascending by name. (Upstream's order is that of a Go map.)
     pub(super) fn of_class(class: &str, state: &ClusterState, release: Release) -> Self {
         let volumes = state.listers().volumes.iter().filter(|volume| volume_class(volume) == class);
-        let listed = volumes.map(|volume| Listed {
+        let listed = volumes.map(|volume| ListedVolume {
             volume: volume.clone(),
             affinity: VolumeAffinity::of(volume, release),
             capacity: capacity(volume),
@@ -137,7 +137,7 @@ impl<'a> Matching<'a> {
             ));
         }
         let selector = self.selector.as_ref().map_err(Clone::clone)?;
-        let mut smallest: Option<(&Listed, bool)> = None;
+        let mut smallest: Option<(&ListedVolume, bool)> = None;
         for listed in &list.volumes {
             let volume = listed.volume.spec.as_ref();
             let field = |value: Option<&'v String>| value.map(String::as_str);

@@ -1,4 +1,4 @@
-//! Devices in an explanation: those a node would give, and those the claims were seen to get.
+//! Devices in an explanation: those that would be allocated on a node, and those that the claims were seen to get.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -26,7 +26,7 @@ pub(super) struct Device<'a> {
 pub(super) struct Recorded<'a> {
     /// The revision that allocated them.
     revision: i64,
-    /// Whether the rules give the same devices of that node; null where they are not certain.
+    /// Whether the rules allocate the same devices on that node; null where they are not certain.
     agrees: Option<bool>,
     /// The devices.
     devices: Vec<Device<'a>>,
@@ -38,7 +38,7 @@ pub(super) fn of_claim(of: &ClaimDevices) -> impl Iterator<Item = Device<'_>> {
     devices.map(|(request, driver, pool, device)| Device { claim: &of.claim, request, driver, pool, device })
 }
 
-/// The devices the attempt was seen to give.
+/// The devices that the attempt was seen to allocate.
 pub(super) fn recorded(explanation: &Explanation) -> Vec<Recorded<'_>> {
     let seen = explanation.recorded_devices.iter();
     seen.map(|of| Recorded { revision: of.revision, agrees: of.agrees, devices: of_claim(&of.devices).collect() }).collect()

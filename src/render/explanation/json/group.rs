@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use ketcd_scheduler::cluster::PodKey;
-use ketcd_scheduler::{CompositeTried, GroupCycle, GroupOutcome, MemberTried, PlacementTried};
+use ketcd_scheduler::{CompositeGroupResult, GroupCycle, GroupOutcome, MemberResult, PlacementResult};
 
 /// The cycle of a whole pod group.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -15,7 +15,7 @@ pub(super) struct Cycle<'a> {
     name: &'a str,
     /// How the cycle ends.
     outcome: CycleOutcome,
-    /// The scheduler's sentence for the group; may be empty.
+    /// The scheduler's message for the group; may be empty.
     message: &'a str,
     /// How many pods must fit together; null for a group that is no gang.
     min_count: Option<usize>,
@@ -43,7 +43,7 @@ struct Composite<'a> {
     name: &'a str,
     /// Whether it fits.
     fits: bool,
-    /// The scheduler's sentence for it; may be empty.
+    /// The scheduler's message for it; may be empty.
     message: &'a str,
     /// How many of its groups must fit together; null where all are independent.
     min_group_count: Option<usize>,
@@ -75,9 +75,9 @@ struct Placement<'a> {
     nodes: usize,
     /// Whether the group fits.
     feasible: bool,
-    /// Whether it is the one taken.
+    /// Whether it is the chosen one.
     chosen: bool,
-    /// The scheduler's sentence where the group does not fit; may be empty.
+    /// The scheduler's message where the group does not fit; may be empty.
     message: &'a str,
     /// Every plugin that scores placements.
     scores: Vec<Score>,
@@ -87,7 +87,7 @@ struct Placement<'a> {
     pods: Vec<Member<'a>>,
 }
 
-/// What a plugin says of a placement.
+/// The score of a placement by a plugin.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "PlacementScore")]
 struct Score {
@@ -111,12 +111,12 @@ struct Member<'a> {
     pod: String,
     /// Its node; null where it fits on none.
     node: Option<&'a str>,
-    /// Whether other pods must go first.
+    /// Whether other pods must be evicted first.
     preempts: bool,
     /// Nodes that are as good; absent where there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tied: Vec<&'a str>,
-    /// The scheduler's sentence where it fits on none; null elsewhere.
+    /// The scheduler's message where it fits on none; null elsewhere.
     message: Option<&'a str>,
 }
 
@@ -140,7 +140,7 @@ fn full_name((namespace, name): &PodKey) -> String {
     format!("{namespace}/{name}")
 }
 
-fn composite(group: &CompositeTried) -> Composite<'_> {
+fn composite(group: &CompositeGroupResult) -> Composite<'_> {
     Composite {
         name: &group.name,
         fits: group.fits,
@@ -152,8 +152,8 @@ fn composite(group: &CompositeTried) -> Composite<'_> {
     }
 }
 
-fn placements<'a>(tried: &'a [PlacementTried], chosen: Option<usize>) -> Vec<Placement<'a>> {
-    let placement = |(at, placement): (usize, &'a PlacementTried)| Placement {
+fn placements<'a>(tried: &'a [PlacementResult], chosen: Option<usize>) -> Vec<Placement<'a>> {
+    let placement = |(at, placement): (usize, &'a PlacementResult)| Placement {
         name: placement.name.as_deref(),
         nodes: placement.nodes,
         feasible: placement.feasible,
@@ -166,7 +166,7 @@ fn placements<'a>(tried: &'a [PlacementTried], chosen: Option<usize>) -> Vec<Pla
     tried.iter().enumerate().map(placement).collect()
 }
 
-fn member(tried: &MemberTried) -> Member<'_> {
+fn member(tried: &MemberResult) -> Member<'_> {
     Member {
         pod: full_name(&tried.pod),
         node: tried.node.as_deref(),
@@ -188,7 +188,7 @@ enum CycleOutcome {
     Scheduled,
     /// It does not.
     Unschedulable,
-    /// It fits once the victims are gone.
+    /// It fits once the victims have terminated.
     WaitingOnPreemption,
     /// The cycle ends with an error.
     Error,

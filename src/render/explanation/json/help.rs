@@ -1,4 +1,4 @@
-//! What would help a pod that fits nowhere, what would not, and how far was looked.
+//! What would make a pod that fits on no node fit, what would not, and how far the search went.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,7 +7,7 @@ use ketcd_scheduler::Explanation;
 
 use crate::render::explanation::fixes;
 
-/// Changes that make a node take the pod.
+/// Changes that make the pod fit on a node.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Remedy<'a> {
     /// The node.
@@ -18,7 +18,7 @@ pub(super) struct Remedy<'a> {
     plugins: &'a [&'static str],
 }
 
-/// A refusal that no known change lifts.
+/// A refusal that no known change resolves.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "BeyondHelp")]
 pub(super) struct Hopeless<'a> {
@@ -31,10 +31,10 @@ pub(super) struct Hopeless<'a> {
     why: String,
 }
 
-/// How far remedies were looked for.
+/// How far remedies were searched for.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Search<'a> {
-    /// The number of nodes looked at.
+    /// The number of nodes searched.
     nodes: usize,
     /// The number of nodes there are.
     of: usize,
@@ -57,7 +57,7 @@ pub(super) fn hopeless(explanation: &Explanation) -> Vec<Hopeless<'_>> {
     hopeless.map(|hopeless| Hopeless { node: &hopeless.node, plugin: hopeless.plugin, why: of(hopeless) }).collect()
 }
 
-/// How far was looked, if it was.
+/// How far the search went, if there was one.
 pub(super) fn search(explanation: &Explanation) -> Option<Search<'_>> {
     let help = &explanation.help;
     let cut = help.cut.iter().map(|node| &**node).collect();

@@ -1,4 +1,4 @@
-//! One node of an explanation: what every filter said, the scores, the devices it would give.
+//! One node of an explanation: the verdict of every filter, the scores, the devices that would be allocated.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use ketcd_scheduler::{Explanation, FilterMode, NodeJudgement, Scores, Verdict, W
 use super::devices;
 use crate::render::explanation::facts;
 
-/// A node, and what every rule says of it.
+/// A node, and the result of every plugin on it.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Node<'a> {
@@ -32,20 +32,20 @@ pub(super) struct Node<'a> {
     devices_uncertain: bool,
 }
 
-/// What a filter says of a node.
+/// The result of a filter on a node.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Filter<'a> {
     /// The plugin (before 1.15: the predicate).
     plugin: &'a str,
-    /// What it returns.
+    /// The status it returns.
     status: Status,
     /// Its reasons, in its own words; for `Unknown`, the missing evidence. Absent where there are none.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     #[schemars(with = "Vec<String>")]
     reasons: Cow<'a, [Cow<'static, str>]>,
-    /// Whether the scheduler runs it: after the first refusal it does not run the others.
+    /// Whether the scheduler runs it: after the first one that refuses it does not run the others.
     reached: bool,
-    /// What it compared; absent where nothing was kept of it.
+    /// What it compared; absent where that was not recorded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     compared: Vec<Compared>,
 }
@@ -77,7 +77,7 @@ struct Compared {
     fact: String,
 }
 
-/// What a scoring plugin says of a node.
+/// The score of a node by a scoring plugin.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Score<'a> {
     /// The plugin (before 1.15: the priority).

@@ -1,4 +1,4 @@
-//! Whom preemption would evict, and whom it did.
+//! The pods that preemption would evict, and those that it evicted.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -20,7 +20,7 @@ pub(super) struct Preemption<'a> {
 struct CandidateNode<'a> {
     /// The node.
     node: &'a str,
-    /// Whether preemption picks it; several are picked where its rules leave several.
+    /// Whether preemption picks it; several are picked where its rules do not decide.
     picked: bool,
     /// The pods that it would delete there.
     victims: Vec<Victim<'a>>,
@@ -36,7 +36,7 @@ struct Victim<'a> {
     name: &'a str,
     /// Its priority.
     priority: i32,
-    /// Whether a PodDisruptionBudget does not allow it.
+    /// Whether that violates a PodDisruptionBudget.
     violates_budget: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Named resources, the structured parameters of 1.30: fields that `resource.k8s.io/v1` does not have.
+//! NamedObject resources, the structured parameters of 1.30: fields that `resource.k8s.io/v1` does not have.
 //! Source: `api/resource/v1alpha2/types.go` (1.30).
 
 use serde::Deserialize;
@@ -22,14 +22,14 @@ pub(crate) struct StructuredData {
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
 pub(crate) struct DriverResult {
-    pub(crate) named_resources: Option<Named>,
+    pub(crate) named_resources: Option<NamedObject>,
 }
 
 /// An object with a name.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs, reason = "Kubernetes' own fields")]
-pub(crate) struct Named {
+pub(crate) struct NamedObject {
     pub(crate) name: String,
 }
 

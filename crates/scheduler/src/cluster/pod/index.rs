@@ -106,7 +106,7 @@ impl PodIndex {
 }
 
 /// Whether two versions of a pod have the same index entries.
-pub(in crate::cluster) fn alike(a: &PodInfo, b: &PodInfo) -> bool {
+pub(in crate::cluster) fn same_entries(a: &PodInfo, b: &PodInfo) -> bool {
     a.is_on_node() == b.is_on_node()
         && a.node_name == b.node_name
         && a.terminating == b.terminating

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ketcd_kube::api::core::v1 as core;
 
 use super::fields::{MetadataFields, ResourceFields, SpecFields, StatusFields};
-use super::requests::Allocation;
+use super::requests::ContainerAllocation;
 use super::spec::resource_list;
 use crate::cluster::namespaced_name::NamespacedName;
 use crate::cluster::{Interner, Labels, NodeAllocatableClaim, Pairs, PodFields, PodSpec, Text};
@@ -43,7 +43,7 @@ pub struct PodInfo {
     /// The condition PodScheduled, if it has one.
     pub(crate) scheduled: Option<Arc<ScheduledCondition>>,
     /// Allocated resources that differ from the requested ones.
-    pub(crate) allocations: Vec<Allocation>,
+    pub(crate) allocations: Vec<ContainerAllocation>,
     /// What its devices consume of the node (`status.nodeAllocatableResourceClaimStatuses`).
     pub(crate) node_allocatable_claims: Vec<NodeAllocatableClaim>,
     /// Whether `status.resize` says that a resize is infeasible (read by 1.27 to 1.31).
@@ -180,12 +180,12 @@ fn allocations(
     infeasible: bool,
     interner: &mut Interner,
     problems: &mut Vec<String>,
-) -> Vec<Allocation> {
+) -> Vec<ContainerAllocation> {
     let mut allocation = |name: &str, allocated: &Option<Pairs>, resources: &Option<ResourceFields>| {
         let mut listed = |list: &Option<Pairs>, place| resource_list(list.as_ref(), place, interner, problems);
         let allocated = listed(allocated, "status.allocatedResources");
         let actual = resources.as_ref().map(|resources| listed(&resources.requests, "status.resources.requests"));
-        Allocation { container: interner.string(name), allocated, actual }
+        ContainerAllocation { container: interner.string(name), allocated, actual }
     };
     let mut found = Vec::new();
     let statuses = status.container_statuses.iter().flatten().chain(status.init_container_statuses.iter().flatten());

@@ -213,9 +213,9 @@ impl RequestRules {
             }
             RequestSums::Pods => {
                 // Since 1.33 the scorers respect these gates, and NodeResourcesFit passes its own none (`fit.go`).
-                let told = !non_zero || self.gates_in_default_scores;
-                let rules = Self { pod_level: self.pod_level && told, devices: false, ..*self };
-                self.units(&rules.aggregate(pod, defaults, self.in_place && told))
+                let gated = !non_zero || self.gates_in_default_scores;
+                let rules = Self { pod_level: self.pod_level && gated, devices: false, ..*self };
+                self.units(&rules.aggregate(pod, defaults, self.in_place && gated))
             }
         }
     }

@@ -74,7 +74,7 @@ impl Hash for Memo {
 
 /// The kubelet's allocation for a container, stored only where it differs from the container's request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Allocation {
+pub(crate) struct ContainerAllocation {
     /// The container's name; empty for the pod itself.
     pub(crate) container: Arc<str>,
     /// `allocatedResources`.

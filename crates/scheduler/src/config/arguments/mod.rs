@@ -35,13 +35,13 @@ pub(super) fn read(plugin: &str, args: &Document<'_>, context: &Context<'_>, arg
 
 /// Words the error of a plugin that cannot be created for these reasons, in brackets if there are several.
 pub(super) fn not_made(plugin: &str, reasons: &[String], release: Release) -> Option<String> {
-    let told = match reasons {
+    let reason = match reasons {
         [] => return None,
         [one] => one.clone(),
         many => format!("[{}]", many.join(", ")),
     };
     let word = ConfigRules::of(release).initializing();
-    Some(format!("{word} plugin {plugin:?}: {told}"))
+    Some(format!("{word} plugin {plugin:?}: {reason}"))
 }
 
 /// Whether the plugin itself validates its arguments, when it is created: where validation does not, or misses it.
@@ -91,13 +91,13 @@ fn volume_binding(args: &Document<'_>, context: &Context<'_>, arguments: &mut Ar
         arguments.volume_shape = resources::shape(&points, context, &mut wrong);
     } else {
         let what = format!("unexpected field `shape`, remove it or turn on the feature gate {gate}");
-        wrong.push(points.invalid(told_shape(&points, context), what));
+        wrong.push(points.invalid(shape_text(&points, context), what));
     }
     wrong
 }
 
 /// Formats a shape as an error message shows it.
-fn told_shape(points: &Document<'_>, context: &Context<'_>) -> String {
+fn shape_text(points: &Document<'_>, context: &Context<'_>) -> String {
     let json = ValidationWords::of(context.release).shows_values_as_json();
     let point = |point: &Document<'_>| {
         let (utilization, score) = (point.field("utilization").whole().unwrap_or(0), point.field("score").whole().unwrap_or(0));

@@ -16,14 +16,14 @@ use crate::validation::Document;
 use crate::{Arguments, FilterMode, Gates, PodTopologySpreadDefaults, Profile, Release};
 
 /// The context of reading entries.
-pub(super) struct Context<'a> {
+pub(super) struct PolicyContext<'a> {
     /// The scheduler's release.
     pub release: Release,
     /// Its gates.
     pub gates: &'a Gates,
 }
 
-impl Context<'_> {
+impl PolicyContext<'_> {
     /// The release's rules for Policies.
     fn rules(&self) -> PolicyRules {
         PolicyRules::of(self.release)
@@ -40,7 +40,7 @@ pub(super) fn is_policy(value: &Value) -> bool {
 /// Reads a Policy for a scheduler of this release. Unknown fields are ignored, as upstream does.
 pub(super) fn read(value: &Value, release: Release, gates: &Gates) -> Result<SchedulerConfiguration, Vec<String>> {
     let document = Document::new(value);
-    let context = Context { release, gates };
+    let context = PolicyContext { release, gates };
     let rules = context.rules();
     if !rules.reads_policy() {
         return Err(vec![format!("kube-scheduler {release} reads no Policy: its last release is {}", PolicyRules::LAST)]);

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use super::refusals::got_nothing;
-use super::{Context, kept, registry};
+use super::{PolicyContext, kept, registry};
 use crate::legacy::{self, ArguedPredicate};
 use crate::validation::Document;
 use crate::{FilterEntry, Plugin, Unverifiable, registry as rules};
 
 /// An entry of the list: the name it runs under and its plugin.
-struct Entry {
+struct PredicateEntry {
     name: String,
-    rule: Rule,
+    rule: PredicateRule,
 }
 
-enum Rule {
+enum PredicateRule {
     Named,
     LabelPresence(Vec<(Arc<str>, bool)>),
     ServiceAffinity(Vec<Arc<str>>),
@@ -23,11 +23,11 @@ enum Rule {
 /// Reads the list; adds what cannot be verified or never runs to `unverifiable`.
 pub(super) fn read(
     list: &Document<'_>,
-    context: &Context<'_>,
+    context: &PolicyContext<'_>,
     unverifiable: &mut Vec<Unverifiable>,
 ) -> Result<Vec<FilterEntry>, Vec<String>> {
     let mut wrong = Vec::new();
-    let mut entries: Vec<Entry> = Vec::new();
+    let mut entries: Vec<PredicateEntry> = Vec::new();
     for document in list.elements() {
         match entry(&document, context, unverifiable) {
             Ok(entry) => add(entry, &mut entries, context),
@@ -35,12 +35,12 @@ pub(super) fn read(
         }
     }
     for name in registry::mandatory(context) {
-        add(Entry { name: name.to_owned(), rule: Rule::Named }, &mut entries, context);
+        add(PredicateEntry { name: name.to_owned(), rule: PredicateRule::Named }, &mut entries, context);
     }
     if !wrong.is_empty() {
         return Err(wrong);
     }
-    let place = |entry: &Entry| registry::ORDER.iter().position(|name| *name == entry.name);
+    let place = |entry: &PredicateEntry| registry::ORDER.iter().position(|name| *name == entry.name);
     if context.rules().runs_predicates_by_name() {
         entries.sort_by(|one, other| one.name.cmp(&other.name));
     } else {
@@ -52,7 +52,7 @@ pub(super) fn read(
     if context.rules().entries_are_plugins() { as_plugins(entries, context) } else { Ok(entries.into_iter().map(predicate).collect()) }
 }
 
-fn entry(document: &Document<'_>, context: &Context<'_>, unverifiable: &mut Vec<Unverifiable>) -> Result<Entry, String> {
+fn entry(document: &Document<'_>, context: &PolicyContext<'_>, unverifiable: &mut Vec<Unverifiable>) -> Result<PredicateEntry, String> {
     let rules = context.rules();
     let name = match document.field("name").text() {
         "PodFitsPorts" if rules.has_legacy_registry() => "PodFitsHostPorts".to_owned(),
@@ -68,67 +68,69 @@ fn entry(document: &Document<'_>, context: &Context<'_>, unverifiable: &mut Vec<
     }
     // A registered name wins over its argument, which is then ignored (`legacy_registry.go` ProcessPredicatePolicy).
     if rules.has_legacy_registry() && registry::is_predicate(&name, context) {
-        return Ok(Entry { name, rule: Rule::Named });
+        return Ok(PredicateEntry { name, rule: PredicateRule::Named });
     }
     let labels =
         |document: &Document<'_>| document.field("labels").elements().iter().map(|label| label.text().into()).collect::<Vec<Arc<str>>>();
     let own = |usual: &str| if rules.entries_are_plugins() { usual.to_owned() } else { name.clone() };
     if !affinity.is_absent() {
-        return Ok(Entry { name: own("CheckServiceAffinity"), rule: Rule::ServiceAffinity(labels(&affinity)) });
+        return Ok(PredicateEntry { name: own("CheckServiceAffinity"), rule: PredicateRule::ServiceAffinity(labels(&affinity)) });
     }
     if !presence.is_absent() {
         let wanted = presence.field("presence").truth().unwrap_or(false);
         let labels = labels(&presence).into_iter().map(|label| (label, wanted)).collect();
-        return Ok(Entry { name: own("CheckNodeLabelPresence"), rule: Rule::LabelPresence(labels) });
+        return Ok(PredicateEntry { name: own("CheckNodeLabelPresence"), rule: PredicateRule::LabelPresence(labels) });
     }
     if name == "PodToleratesNodeNoExecuteTaints" && !rules.has_legacy_registry() {
         unverifiable.push(Unverifiable::UnregisteredPredicate { name: name.clone(), release: context.release });
     } else if !registry::is_predicate(&name, context) {
         return Err(rules.not_found("predicate", &name));
     }
-    Ok(Entry { name, rule: Rule::Named })
+    Ok(PredicateEntry { name, rule: PredicateRule::Named })
 }
 
 /// A name has one predicate, the last of that name; where they are plugins, labels of several entries are merged.
-fn add(entry: Entry, entries: &mut Vec<Entry>, context: &Context<'_>) {
+fn add(entry: PredicateEntry, entries: &mut Vec<PredicateEntry>, context: &PolicyContext<'_>) {
     let Some(known) = entries.iter_mut().find(|known| known.name == entry.name) else { return entries.push(entry) };
     let together = context.rules().entries_are_plugins();
     match (&mut known.rule, entry.rule) {
-        (Rule::LabelPresence(labels), Rule::LabelPresence(more)) if together => labels.extend(more),
-        (Rule::ServiceAffinity(labels), Rule::ServiceAffinity(more)) if together => labels.extend(more),
-        (Rule::LabelPresence(_) | Rule::ServiceAffinity(_), Rule::Named) => {}
+        (PredicateRule::LabelPresence(labels), PredicateRule::LabelPresence(more)) if together => labels.extend(more),
+        (PredicateRule::ServiceAffinity(labels), PredicateRule::ServiceAffinity(more)) if together => labels.extend(more),
+        (PredicateRule::LabelPresence(_) | PredicateRule::ServiceAffinity(_), PredicateRule::Named) => {}
         (rule, other) => *rule = other,
     }
 }
 
-fn predicate(entry: Entry) -> FilterEntry {
+fn predicate(entry: PredicateEntry) -> FilterEntry {
     let name = kept(&entry.name);
     FilterEntry { name, plugin: rule(entry.rule, name) }
 }
 
-fn rule(rule: Rule, name: &'static str) -> &'static dyn Plugin {
+fn rule(rule: PredicateRule, name: &'static str) -> &'static dyn Plugin {
     match rule {
-        Rule::Named => rules::named(name),
-        Rule::LabelPresence(labels) => Box::leak(Box::new(ArguedPredicate::label_presence(name, labels))),
-        Rule::ServiceAffinity(labels) => Box::leak(Box::new(ArguedPredicate::service_affinity(name, labels))),
+        PredicateRule::Named => rules::named(name),
+        PredicateRule::LabelPresence(labels) => Box::leak(Box::new(ArguedPredicate::label_presence(name, labels))),
+        PredicateRule::ServiceAffinity(labels) => Box::leak(Box::new(ArguedPredicate::service_affinity(name, labels))),
     }
 }
 
 /// Predicates as Filter plugins, GeneralPredicates as four; a duplicate is an error, or the first wins.
-fn as_plugins(entries: Vec<Entry>, context: &Context<'_>) -> Result<Vec<FilterEntry>, Vec<String>> {
+fn as_plugins(entries: Vec<PredicateEntry>, context: &PolicyContext<'_>) -> Result<Vec<FilterEntry>, Vec<String>> {
     let mut filters: Vec<FilterEntry> = Vec::new();
     let mut wrong = Vec::new();
     for entry in entries {
-        let named = matches!(entry.rule, Rule::Named);
-        let (argued, of) = match entry.rule {
-            Rule::Named if entry.name == "CheckNodeLabelPresence" => (Some("NodeLabel"), Rule::LabelPresence(Vec::new())),
-            Rule::Named if entry.name == "CheckServiceAffinity" => (Some("ServiceAffinity"), Rule::ServiceAffinity(Vec::new())),
-            Rule::Named => (None, Rule::Named),
-            of @ Rule::LabelPresence(_) => (Some("NodeLabel"), of),
-            of @ Rule::ServiceAffinity(_) => (Some("ServiceAffinity"), of),
+        let named = matches!(entry.rule, PredicateRule::Named);
+        let (custom, of) = match entry.rule {
+            PredicateRule::Named if entry.name == "CheckNodeLabelPresence" => (Some("NodeLabel"), PredicateRule::LabelPresence(Vec::new())),
+            PredicateRule::Named if entry.name == "CheckServiceAffinity" => {
+                (Some("ServiceAffinity"), PredicateRule::ServiceAffinity(Vec::new()))
+            }
+            PredicateRule::Named => (None, PredicateRule::Named),
+            of @ PredicateRule::LabelPresence(_) => (Some("NodeLabel"), of),
+            of @ PredicateRule::ServiceAffinity(_) => (Some("ServiceAffinity"), of),
         };
         let predicate = kept(&entry.name);
-        if let Some(name) = argued {
+        if let Some(name) = custom {
             wrong.extend(if named && context.rules().named_plugins_lack_arguments() { got_nothing(name, context.release) } else { None });
             filters.push(FilterEntry { name, plugin: rule(of, name) });
             continue;

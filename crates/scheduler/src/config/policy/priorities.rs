@@ -5,20 +5,20 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::refusals::{got_nothing, plugin_refused};
-use super::{Context, kept, registry, shape};
+use super::{PolicyContext, kept, registry, shape};
 use crate::legacy::{self, CapacityRatio, NodeLabel, RequestedToCapacityRatio, ServiceAntiAffinity};
 use crate::validation::Document;
 use crate::{Arguments, Plugin, ScoreEntry, registry as rules};
 
 const RATIO: &str = "RequestedToCapacityRatio";
 
-struct Entry {
+struct PriorityEntry {
     name: String,
-    rule: Rule,
+    rule: PriorityRule,
     weight: i64,
 }
 
-enum Rule {
+enum PriorityRule {
     Named,
     AntiAffinity(Vec<Arc<str>>),
     Label(Vec<(Arc<str>, bool)>),
@@ -30,12 +30,12 @@ enum Rule {
 /// plugins.
 pub(super) fn read(
     list: &Document<'_>,
-    context: &Context<'_>,
+    context: &PolicyContext<'_>,
     extended: bool,
     arguments: &mut Arguments,
 ) -> Result<Vec<ScoreEntry>, Vec<String>> {
     let mut wrong = Vec::new();
-    let mut entries: Vec<Entry> = Vec::new();
+    let mut entries: Vec<PriorityEntry> = Vec::new();
     for document in list.elements() {
         match entry(&document, context, arguments) {
             Ok(Some(entry)) => add(entry, &mut entries, context),
@@ -49,7 +49,7 @@ pub(super) fn read(
     }
     entries.sort_by(|one, other| one.name.cmp(&other.name));
     if entries.is_empty() && !extended && !context.rules().entries_are_plugins() {
-        entries.push(Entry { name: "EqualPriority".to_owned(), rule: Rule::Named, weight: 1 });
+        entries.push(PriorityEntry { name: "EqualPriority".to_owned(), rule: PriorityRule::Named, weight: 1 });
     }
     let mut scores: Vec<ScoreEntry> = Vec::new();
     for scored in entries.into_iter().map(|entry| score(entry, context)) {
@@ -62,7 +62,7 @@ pub(super) fn read(
 }
 
 /// `None`: EqualPriority, which is not a plugin.
-fn entry(document: &Document<'_>, context: &Context<'_>, arguments: &mut Arguments) -> Result<Option<Entry>, String> {
+fn entry(document: &Document<'_>, context: &PolicyContext<'_>, arguments: &mut Arguments) -> Result<Option<PriorityEntry>, String> {
     let rules = context.rules();
     let name = match document.field("name").text() {
         "ServiceSpreadingPriority" if rules.has_legacy_registry() => "SelectorSpreadPriority".to_owned(),
@@ -84,16 +84,16 @@ fn entry(document: &Document<'_>, context: &Context<'_>, arguments: &mut Argumen
     }
     // As for predicates: the argument of a registered name is ignored.
     if rules.has_legacy_registry() && registry::is_priority(&name, context) {
-        return Ok(Some(Entry { name, rule: Rule::Named, weight }));
+        return Ok(Some(PriorityEntry { name, rule: PriorityRule::Named, weight }));
     }
     let own = |usual: &str| if rules.entries_are_plugins() { usual.to_owned() } else { name.clone() };
     if !service.is_absent() {
         let labels = vec![service.field("label").text().into()];
-        return Ok(Some(Entry { name: own("ServiceAffinity"), rule: Rule::AntiAffinity(labels), weight }));
+        return Ok(Some(PriorityEntry { name: own("ServiceAffinity"), rule: PriorityRule::AntiAffinity(labels), weight }));
     }
     if !label.is_absent() {
         let labels = vec![(label.field("label").text().into(), label.field("presence").truth().unwrap_or(false))];
-        return Ok(Some(Entry { name: own("NodeLabel"), rule: Rule::Label(labels), weight }));
+        return Ok(Some(PriorityEntry { name: own("NodeLabel"), rule: PriorityRule::Label(labels), weight }));
     }
     if counts_ratio {
         let old = if rules.has_legacy_registry() { None } else { Some(shape::read(&ratio, context)?) };
@@ -101,28 +101,30 @@ fn entry(document: &Document<'_>, context: &Context<'_>, arguments: &mut Argumen
         if rules.capacity_ratio_without_resources() && ratio.field("resources").elements().is_empty() {
             arguments.capacity_ratio.1.clear();
         }
-        return refused.map_or_else(|| Ok(Some(Entry { name: own(RATIO), rule: Rule::Ratio(old), weight })), Err);
+        return refused.map_or_else(|| Ok(Some(PriorityEntry { name: own(RATIO), rule: PriorityRule::Ratio(old), weight })), Err);
     }
     if !registry::is_priority(&name, context) {
         return Err(rules.not_found("priority", &name));
     }
-    Ok(Some(Entry { name, rule: Rule::Named, weight }))
+    Ok(Some(PriorityEntry { name, rule: PriorityRule::Named, weight }))
 }
 
 /// A name has one priority, the last of that name; where they are plugins, labels of several entries are merged, and so are their weights.
-fn add(entry: Entry, entries: &mut Vec<Entry>, context: &Context<'_>) {
+fn add(entry: PriorityEntry, entries: &mut Vec<PriorityEntry>, context: &PolicyContext<'_>) {
     let Some(known) = entries.iter_mut().find(|known| known.name == entry.name) else { return entries.push(entry) };
     let rules = context.rules();
     match (&mut known.rule, entry.rule) {
-        (Rule::AntiAffinity(labels), Rule::AntiAffinity(more)) if rules.entries_are_plugins() => {
+        (PriorityRule::AntiAffinity(labels), PriorityRule::AntiAffinity(more)) if rules.entries_are_plugins() => {
             labels.extend(more);
             known.weight += entry.weight;
         }
-        (Rule::Label(labels), Rule::Label(more)) if rules.entries_are_plugins() => {
+        (PriorityRule::Label(labels), PriorityRule::Label(more)) if rules.entries_are_plugins() => {
             labels.extend(more);
             known.weight += entry.weight;
         }
-        (Rule::AntiAffinity(_) | Rule::Label(_) | Rule::Ratio(_), Rule::Named) if rules.has_legacy_registry() => {
+        (PriorityRule::AntiAffinity(_) | PriorityRule::Label(_) | PriorityRule::Ratio(_), PriorityRule::Named)
+            if rules.has_legacy_registry() =>
+        {
             known.weight = entry.weight
         }
         (rule, other) => {
@@ -133,20 +135,20 @@ fn add(entry: Entry, entries: &mut Vec<Entry>, context: &Context<'_>) {
 }
 
 /// Why the scheduler does not start: a plugin named as a priority, and no entry with its arguments.
-fn lacks_arguments(entry: &Entry, context: &Context<'_>, arguments: &mut Arguments) -> Option<String> {
+fn lacks_arguments(entry: &PriorityEntry, context: &PolicyContext<'_>, arguments: &mut Arguments) -> Option<String> {
     let rules = context.rules();
     match (&entry.rule, entry.name.as_str()) {
         _ if !rules.has_legacy_registry() => None,
-        (Rule::Named, "NodeLabel" | "ServiceAffinity") => {
+        (PriorityRule::Named, "NodeLabel" | "ServiceAffinity") => {
             Some(format!("{}: kube-scheduler panics: runtime error: invalid memory address or nil pointer dereference", entry.name))
         }
-        (Rule::Named, RATIO) if rules.named_plugins_lack_arguments() => got_nothing(RATIO, context.release),
-        (Rule::Named, RATIO) => plugin_refused(RATIO, &Value::Null, arguments, context),
+        (PriorityRule::Named, RATIO) if rules.named_plugins_lack_arguments() => got_nothing(RATIO, context.release),
+        (PriorityRule::Named, RATIO) => plugin_refused(RATIO, &Value::Null, arguments, context),
         _ => None,
     }
 }
 
-fn score(entry: Entry, context: &Context<'_>) -> ScoreEntry {
+fn score(entry: PriorityEntry, context: &PolicyContext<'_>) -> ScoreEntry {
     let rules = context.rules();
     let name = if rules.entries_are_plugins() { legacy::score_plugin_of(&entry.name, context.release) } else { None };
     let mut name = name.unwrap_or_else(|| kept(&entry.name));
@@ -154,11 +156,11 @@ fn score(entry: Entry, context: &Context<'_>) -> ScoreEntry {
         name = "PodTopologySpread";
     }
     let plugin: &'static dyn Plugin = match entry.rule {
-        Rule::Named => rules::named(name),
-        Rule::AntiAffinity(labels) => Box::leak(Box::new(ServiceAntiAffinity { labels })),
-        Rule::Label(labels) => Box::leak(Box::new(NodeLabel { labels })),
-        Rule::Ratio(None) => rules::named(name),
-        Rule::Ratio(arguments) => Box::leak(Box::new(RequestedToCapacityRatio { arguments })),
+        PriorityRule::Named => rules::named(name),
+        PriorityRule::AntiAffinity(labels) => Box::leak(Box::new(ServiceAntiAffinity { labels })),
+        PriorityRule::Label(labels) => Box::leak(Box::new(NodeLabel { labels })),
+        PriorityRule::Ratio(None) => rules::named(name),
+        PriorityRule::Ratio(arguments) => Box::leak(Box::new(RequestedToCapacityRatio { arguments })),
     };
     ScoreEntry { name, plugin, weight: entry.weight }
 }

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{Context, extenders, registry};
+use super::{PolicyContext, extenders, registry};
 use crate::config::{self, ConfigVersion, arguments};
 use crate::release::PolicyRules;
 use crate::validation::Document;
 use crate::{Arguments, Profile, Release};
 
 /// Validation errors, before anything is made from the Policy.
-pub(super) fn check(document: &Document<'_>, context: &Context<'_>) -> Vec<String> {
+pub(super) fn check(document: &Document<'_>, context: &PolicyContext<'_>) -> Vec<String> {
     let rules = context.rules();
     let mut wrong = weights(document, rules);
     if rules.entries_are_plugins() {
@@ -70,7 +70,7 @@ fn weights(document: &Document<'_>, rules: PolicyRules) -> Vec<String> {
 }
 
 /// NodeLabel is one plugin with the labels of all entries, none of which may be both required and forbidden (`plugins/nodelabel/node_label.go`).
-pub(super) fn label_conflicts(predicates: &Document<'_>, priorities: &Document<'_>, context: &Context<'_>) -> Option<String> {
+pub(super) fn label_conflicts(predicates: &Document<'_>, priorities: &Document<'_>, context: &PolicyContext<'_>) -> Option<String> {
     let rules = context.rules();
     if !rules.entries_are_plugins() {
         return None;
@@ -98,13 +98,13 @@ pub(super) fn label_conflicts(predicates: &Document<'_>, priorities: &Document<'
 }
 
 /// Reads the arguments of a plugin as those of a configuration; returns why it is not created.
-pub(super) fn plugin_refused(plugin: &str, args: &Value, arguments: &mut Arguments, context: &Context<'_>) -> Option<String> {
+pub(super) fn plugin_refused(plugin: &str, args: &Value, arguments: &mut Arguments, context: &PolicyContext<'_>) -> Option<String> {
     let reasons = arguments::read(plugin, &Document::new(args), &configured(context), arguments);
     arguments::not_made(plugin, &reasons, context.release)
 }
 
 /// The context of a configuration of the same release.
-fn configured<'a>(context: &Context<'a>) -> config::Context<'a> {
+fn configured<'a>(context: &PolicyContext<'a>) -> config::Context<'a> {
     config::Context { version: ConfigVersion::V1Alpha2, release: context.release, gates: context.gates }
 }
 

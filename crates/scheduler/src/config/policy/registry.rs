@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use super::Context;
+use super::PolicyContext;
 use crate::release::{Span, between, since};
 
 /// In which releases a name is registered, and while which gate is on (or off).
@@ -110,7 +110,7 @@ pub(super) const ORDER: &[&str] = &[
 ];
 
 /// The defaults of lists that a Policy omits (`plugins/legacy_registry.go`); before there was a registry, they were those of the default profile.
-pub(super) fn defaults(context: &Context<'_>) -> Value {
+pub(super) fn defaults(context: &PolicyContext<'_>) -> Value {
     let rules = context.rules();
     let spreads = rules.spreads_by_default() || context.gates.on("EvenPodsSpread");
     if !rules.has_legacy_registry() {
@@ -146,24 +146,24 @@ pub(super) fn defaults(context: &Context<'_>) -> Value {
 }
 
 /// Whether a predicate of that name is registered.
-pub(super) fn is_predicate(name: &str, context: &Context<'_>) -> bool {
+pub(super) fn is_predicate(name: &str, context: &PolicyContext<'_>) -> bool {
     holds(PREDICATES, name, context)
 }
 
 /// Whether a priority of that name is registered.
-pub(super) fn is_priority(name: &str, context: &Context<'_>) -> bool {
+pub(super) fn is_priority(name: &str, context: &PolicyContext<'_>) -> bool {
     holds(PRIORITIES, name, context)
 }
 
 /// The mandatory predicates.
-pub(super) fn mandatory(context: &Context<'_>) -> impl Iterator<Item = &'static str> {
+pub(super) fn mandatory(context: &PolicyContext<'_>) -> impl Iterator<Item = &'static str> {
     MANDATORY.iter().filter(|entry| applies(entry, context)).map(|entry| entry.name)
 }
 
-fn holds(table: &[Registered], name: &str, context: &Context<'_>) -> bool {
+fn holds(table: &[Registered], name: &str, context: &PolicyContext<'_>) -> bool {
     table.iter().any(|entry| entry.name == name && applies(entry, context))
 }
 
-fn applies(entry: &Registered, context: &Context<'_>) -> bool {
+fn applies(entry: &Registered, context: &PolicyContext<'_>) -> bool {
     entry.releases.contains(context.release) && entry.gate.is_none_or(|(gate, on)| context.gates.on(gate) == on)
 }

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use super::Context;
+use super::PolicyContext;
 use crate::legacy::CapacityRatio;
 use crate::validation::Document;
 
 /// Reads shape and resources; where none are named, cpu and memory have equal weights.
-pub(super) fn read(argument: &Document<'_>, context: &Context<'_>) -> Result<CapacityRatio, String> {
+pub(super) fn read(argument: &Document<'_>, context: &PolicyContext<'_>) -> Result<CapacityRatio, String> {
     let number = |point: &Document<'_>, name: &str| point.field(name).whole().unwrap_or(0);
     let shape: Vec<(i64, i64)> =
         argument.field("shape").elements().iter().map(|point| (number(point, "utilization"), number(point, "score"))).collect();

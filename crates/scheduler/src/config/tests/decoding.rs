@@ -62,7 +62,7 @@ fn decoding_is_strict() {
 }
 
 #[test]
-fn json_is_told_in_its_order_and_yaml_sorted() {
+fn json_errors_keep_its_order_and_yaml_errors_are_sorted() {
     let json = r#"{"kind": "KubeSchedulerConfiguration", "apiVersion": "kubescheduler.config.k8s.io/v1", "b": 1, "a": 1,
         "percentageOfNodesToScore": 1, "b": 2, "percentageOfNodesToScore": 2}"#;
     refused(json, 36, &["strict decoding error: unknown field \"b\", unknown field \"a\", duplicate field \"percentageOfNodesToScore\""]);

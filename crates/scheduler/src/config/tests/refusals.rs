@@ -69,7 +69,7 @@ fn bad_files_get_upstreams_reasons() {
 }
 
 #[test]
-fn what_a_plugin_checks_itself_is_told_from_its_arguments_on() {
+fn what_a_plugin_checks_itself_is_reported_below_its_arguments() {
     let yaml = v1("
 profiles:
 - pluginConfig:
@@ -80,15 +80,15 @@ profiles:
         resources: [{name: cpu, weight: 1}]
         requestedToCapacityRatio: {shape: [{utilization: 50, score: 2}, {utilization: 40, score: 11}]}
 ");
-    let told = |path: &str, what: &str| {
+    let error = |path: &str, what: &str| {
         format!(
             "{MADE}initializing plugin \"NodeResourcesFit\": [{path}[1].utilization: Invalid value: 40: {what} must be sorted in increasing \
              order, {path}[1].score: Invalid value: 11: not in valid range [0, 10]]"
         )
     };
-    refused(&yaml, 29, &[&told("scoringStrategy.shape", "utilization values")]);
-    refused(&yaml, 34, &[&told("scoringStrategy.shape", "values")]);
-    refused(&yaml, 36, &[&told("scoringStrategy.requestedToCapacityRatio.shape", "values")]);
+    refused(&yaml, 29, &[&error("scoringStrategy.shape", "utilization values")]);
+    refused(&yaml, 34, &[&error("scoringStrategy.shape", "values")]);
+    refused(&yaml, 36, &[&error("scoringStrategy.requestedToCapacityRatio.shape", "values")]);
 }
 
 #[test]

@@ -29,13 +29,13 @@ const CANNOT_ALLOCATE: &str = "cannot allocate all claims";
 /// The claims of a pod, prepared.
 pub(crate) struct Wanted<'a> {
     cycle: &'a Cycle<'a>,
-    claims: Vec<Claim>,
-    context: Context,
+    claims: Vec<PodClaim>,
+    context: Negotiation,
     allocator: Allocator<'a>,
 }
 
 /// One of the pod's claims.
-struct Claim {
+struct PodClaim {
     claim: Arc<ResourceClaim>,
     driver: Arc<DriverClaim>,
     way: Way,
@@ -50,7 +50,7 @@ enum Way {
         /// The nodes its classes are for; `None`: a class does not exist.
         suitable: Option<Vec<NodeSelector>>,
         /// What the driver reported.
-        told: Option<ClaimSchedulingStatus>,
+        status: Option<ClaimSchedulingStatus>,
     },
     /// The scheduler allocates named resources; with the nodes its class is for.
     Named(Option<NodeSelector>, Controller),
@@ -61,7 +61,7 @@ enum Way {
 }
 
 /// The PodSchedulingContext in which scheduler and drivers negotiate.
-enum Context {
+enum Negotiation {
     None,
     Of(Arc<PodSchedulingContext>),
     /// It belongs to another pod: upstream's error.
@@ -96,7 +96,7 @@ impl<'a> Wanted<'a> {
             return Ok(None);
         }
         let mut wanted = Self { cycle, claims: Vec::new(), context: context(cycle), allocator: Allocator::new(cycle) };
-        if let (Context::Foreign(error), true) = (&wanted.context, cycle.profile.rules.foreign_context_ends_prefilter()) {
+        if let (Negotiation::Foreign(error), true) = (&wanted.context, cycle.profile.rules.foreign_context_ends_prefilter()) {
             return Err(Stop::Failed(error.clone()));
         }
         for claim in claims {
@@ -135,7 +135,7 @@ impl<'a> Wanted<'a> {
             true => self.by_devices(&claim, &driver)?,
             false => self.by_class(namespace, &driver)?,
         };
-        self.claims.push(Claim { claim, driver, way });
+        self.claims.push(PodClaim { claim, driver, way });
         Ok(())
     }
 
@@ -156,7 +156,7 @@ impl<'a> Wanted<'a> {
             return Err(Stop::Refused("unallocated immediate resourceclaim".to_owned()));
         }
         let suitable = class.map(|class| class.suitable_nodes.iter().cloned().collect());
-        Ok(Way::Driver { suitable, told: self.told() })
+        Ok(Way::Driver { suitable, status: self.status() })
     }
 
     /// How a claim with device requests is allocated.
@@ -178,13 +178,13 @@ impl<'a> Wanted<'a> {
         if driver.spec.controller.is_empty() {
             return Ok(Way::Devices);
         }
-        Ok(Way::Driver { suitable: Some(suitable), told: self.told() })
+        Ok(Way::Driver { suitable: Some(suitable), status: self.status() })
     }
 
     /// The driver's report for the claim that is added next. Upstream takes the pod's entry with the index of the claim among the pod's claims.
-    fn told(&self) -> Option<ClaimSchedulingStatus> {
+    fn status(&self) -> Option<ClaimSchedulingStatus> {
         let (name, ..) = self.cycle.pod.spec.resource_claims.get(self.claims.len())?;
-        let Context::Of(context) = &self.context else { return None };
+        let Negotiation::Of(context) = &self.context else { return None };
         context.status.resource_claims.iter().find(|status| *status.name == **name).cloned()
     }
 
@@ -209,7 +209,7 @@ impl<'a> Wanted<'a> {
     }
 
     /// Returns the verdict of an unallocated claim on a node, where it does not pass.
-    fn refuses(&self, claim: &Claim, node: &NodeInfo) -> Option<Verdict> {
+    fn refuses(&self, claim: &PodClaim, node: &NodeInfo) -> Option<Verdict> {
         let class = self.cycle.profile.rules.claim_class_kind();
         let excluded = || Some(Verdict::unresolvable(format!("excluded by {class} class node filter")));
         match &claim.way {
@@ -229,9 +229,11 @@ impl<'a> Wanted<'a> {
                 Some(Verdict::Error(format!("look up resource class: resourceclass.resource.k8s.io \"{class}\" not found")))
             }
             Way::Driver { suitable: Some(suitable), .. } if !suitable.iter().all(|suitable| selects(suitable, node)) => excluded(),
-            Way::Driver { told, .. } => match (&self.context, told) {
-                (Context::Foreign(error), _) => Some(Verdict::Error(error.clone())),
-                (_, Some(told)) if told.unsuitable_nodes.iter().any(|name| **name == *node.name) => Some(Verdict::unresolvable(UNSUITABLE)),
+            Way::Driver { status, .. } => match (&self.context, status) {
+                (Negotiation::Foreign(error), _) => Some(Verdict::Error(error.clone())),
+                (_, Some(status)) if status.unsuitable_nodes.iter().any(|name| **name == *node.name) => {
+                    Some(Verdict::unresolvable(UNSUITABLE))
+                }
                 _ => None,
             },
         }
@@ -244,7 +246,7 @@ impl<'a> Wanted<'a> {
 
     /// The indices of the claims whose devices are not available on a node.
     fn unavailable(&self, node: &NodeInfo) -> Vec<usize> {
-        let reaches = |claim: &Claim| {
+        let reaches = |claim: &PodClaim| {
             let allocation = claim.claim.status.as_ref().and_then(|status| status.allocation.as_ref());
             allocation.and_then(|allocation| allocation.node_selector.as_ref()).is_none_or(|selector| selects(selector, node))
         };
@@ -267,17 +269,17 @@ impl<'a> Wanted<'a> {
     }
 }
 
-fn context(cycle: &Cycle<'_>) -> Context {
+fn context(cycle: &Cycle<'_>) -> Negotiation {
     let (profile, pod) = (cycle.profile, cycle.pod);
     let known = cycle.state.listers().scheduling_context(&pod.namespace, &pod.name);
     let listed = profile.rules.reads_scheduling_contexts(&profile.gates);
     match known.filter(|_| listed) {
-        None => Context::None,
-        Some(context) if is_controlled_by(&context.metadata, pod) => Context::Of(context.clone()),
+        None => Negotiation::None,
+        Some(context) if is_controlled_by(&context.metadata, pod) => Negotiation::Of(context.clone()),
         Some(context) => {
             let kind = profile.rules.scheduling_context_kind();
             let uid = context.metadata.uid.as_deref().unwrap_or_default();
-            Context::Foreign(format!("{kind} object with UID {uid} is not owned by Pod {}", pod.full_name()))
+            Negotiation::Foreign(format!("{kind} object with UID {uid} is not owned by Pod {}", pod.full_name()))
         }
     }
 }

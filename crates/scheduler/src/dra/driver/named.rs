@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::cel::{Expression, Fault as CelFault, Semver, Value};
+use crate::cel::{CelError, Expression, Semver, Value};
 use crate::cluster::device::named_resources::{NamedAttribute, NamedResource, NamedResourcesSelector};
 use crate::cluster::{Amount, ClusterState, Node};
 
@@ -124,19 +124,19 @@ fn holds(text: &str, whose: &str, resource: &NamedResource) -> Result<bool, Faul
     match result {
         Ok(Value::Bool(holds)) => Ok(holds),
         Ok(_) => Err(Fault::Unknown(format!("the expression {text:?} is no condition"))),
-        Err(CelFault::Error(error)) => Err(Fault::Error(format!("evaluate {whose} CEL expression: {error}"))),
-        Err(CelFault::Compile(_)) => Err(Fault::Unknown(format!("the expression {text:?} is refused by the compiler"))),
-        Err(CelFault::Limit(what)) => Err(Fault::Unknown(format!("the expression {} {what}", quoted(text)))),
-        Err(CelFault::Unsupported(what)) => Err(Fault::Unknown(format!("the expression {text:?} uses {what}, which is not modelled"))),
+        Err(CelError::Error(error)) => Err(Fault::Error(format!("evaluate {whose} CEL expression: {error}"))),
+        Err(CelError::Compile(_)) => Err(Fault::Unknown(format!("the expression {text:?} is refused by the compiler"))),
+        Err(CelError::Limit(what)) => Err(Fault::Unknown(format!("the expression {} {what}", quoted(text)))),
+        Err(CelError::Unsupported(what)) => Err(Fault::Unknown(format!("the expression {text:?} uses {what}, which is not modelled"))),
     }
 }
 
 /// The variables `attributes.int` and so on.
-fn described(attributes: &[NamedAttribute]) -> Result<Value, CelFault> {
+fn described(attributes: &[NamedAttribute]) -> Result<Value, CelError> {
     let mut by_type: BTreeMap<&str, Vec<(&str, Value)>> =
         ["quantity", "bool", "int", "intslice", "string", "stringslice", "version"].map(|name| (name, Vec::new())).into();
     for attribute in attributes {
-        let unread = |text: &String| CelFault::Unsupported(format!("the value {text:?}"));
+        let unread = |text: &String| CelError::Unsupported(format!("the value {text:?}"));
         let quantity = attribute.quantity.as_ref().map(|text| Amount::parse(text).map(Value::Quantity).ok_or_else(|| unread(text)));
         let version = attribute.version.as_ref().map(|text| Semver::parse(text).map(Value::Semver).map_err(|_| unread(text)));
         let ints = attribute.int_slice.as_ref().map(|list| Value::list(list.ints.iter().map(|int| Value::Int(*int)).collect()));

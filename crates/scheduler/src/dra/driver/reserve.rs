@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::release::{DriverWaits, Rules};
 use crate::{Cycle, DriverWait, Judgement, NodeJudgement};
 
-use super::{Context, Wanted, Way};
+use super::{Negotiation, Wanted, Way};
 
 const ALLOCATE: &str = "waiting for resource driver to allocate resource";
 const INFORM: &str = "waiting for resource driver to provide information";
@@ -70,15 +70,15 @@ fn is_error(reason: &str) -> bool {
 impl Wanted<'_> {
     /// Returns the reason once a node is chosen.
     fn after(&self, node: &NodeJudgement, fitting: &[&NodeJudgement], scored: bool) -> Option<String> {
-        if let Context::Foreign(error) = &self.context {
+        if let Negotiation::Foreign(error) = &self.context {
             return Some(error.clone());
         }
         let of = |way: fn(&Way) -> bool| self.claims.iter().filter(|claim| way(&claim.way)).count();
         let asked = of(|way| matches!(way, Way::Driver { .. }));
-        let told = of(|way| matches!(way, Way::Driver { told: Some(_), .. }));
+        let answered = of(|way| matches!(way, Way::Driver { status: Some(_), .. }));
         let own = of(|way| matches!(way, Way::Named(..) | Way::Devices));
-        let ready = (asked == 1 && own == 0) || (told + own == asked && own < asked);
-        let spec = if let Context::Of(context) = &self.context { Some(&context.spec) } else { None };
+        let ready = (asked == 1 && own == 0) || (answered + own == asked && own < asked);
+        let spec = if let Negotiation::Of(context) = &self.context { Some(&context.spec) } else { None };
         let selected = spec.is_some_and(|spec| *spec.selected_node == *node.name);
         let potential = |name: &str| spec.is_some_and(|spec| spec.potential_nodes.iter().any(|known| known == name));
         if asked == 0 {

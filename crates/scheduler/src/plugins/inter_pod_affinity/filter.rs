@@ -149,11 +149,11 @@ impl Terms<'_> {
     }
 
     /// What pods added to or taken off the node change.
-    fn change(&self, node: &Candidate) -> Option<Change> {
+    fn change(&self, node: &Candidate) -> Option<CountDelta> {
         if node.added.is_empty() && node.removed.is_empty() {
             return None;
         }
-        let mut change = Change::default();
+        let mut change = CountDelta::default();
         for (pods, sign) in [(node.added, 1), (node.removed, -1)] {
             for pod in pods {
                 // Pods of a group may go from other nodes as well.
@@ -166,7 +166,7 @@ impl Terms<'_> {
         Some(change)
     }
 
-    fn note(&self, pod: &PodInfo, node: &NodeInfo, sign: i64, change: &mut Change) {
+    fn note(&self, pod: &PodInfo, node: &NodeInfo, sign: i64, change: &mut CountDelta) {
         let against = pod
             .spec
             .pod_anti_affinity
@@ -186,7 +186,7 @@ impl Terms<'_> {
         }
     }
 
-    fn no_objection(&self, node: &Candidate, change: &Option<Change>) -> bool {
+    fn no_objection(&self, node: &Candidate, change: &Option<CountDelta>) -> bool {
         if self.existing.total == 0 && change.is_none() {
             return true;
         }
@@ -196,7 +196,7 @@ impl Terms<'_> {
         !keys.any(|key| node.labels.get(key).is_some_and(|value| self.existing.get(key, value) + of_change(key, value) > 0))
     }
 
-    fn affinity_holds(&self, node: &Candidate, change: &Option<Change>) -> bool {
+    fn affinity_holds(&self, node: &Candidate, change: &Option<CountDelta>) -> bool {
         let mut all_found = true;
         for term in self.affinity {
             let Some(value) = node.labels.get(&term.topology_key) else {
@@ -213,7 +213,7 @@ impl Terms<'_> {
         all_found || none_anywhere && self.matches_itself
     }
 
-    fn apart_holds(&self, node: &Candidate, change: &Option<Change>) -> bool {
+    fn apart_holds(&self, node: &Candidate, change: &Option<CountDelta>) -> bool {
         !self.anti_affinity.iter().any(|term| {
             let key = &*term.topology_key;
             node.labels
@@ -224,7 +224,7 @@ impl Terms<'_> {
 }
 
 #[derive(Default)]
-struct Change {
+struct CountDelta {
     existing: PairCounts,
     near: PairCounts,
     apart: PairCounts,

@@ -7,7 +7,7 @@ use crate::framework::{Cycle, Judgement, NodeJudgement};
 
 impl<'a> Cycle<'a> {
     /// Evaluates the pod on every node, scores the nodes that fit, and returns the message the scheduler would write.
-    pub fn judge(&'a self) -> Judgement {
+    pub fn evaluate(&'a self) -> Judgement {
         let (judgement, unread) = unreadable::collect(|| self.attempted());
         Judgement { unread, ..judgement }
     }
