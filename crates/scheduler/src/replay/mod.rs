@@ -29,7 +29,8 @@ pub struct Replay {
     pub(crate) state: ClusterState,
     pub(crate) scheduler: Scheduler,
     pub(crate) journal: VecDeque<(i64, ObjectChange)>,
-    /// The revision since which each pod without a node waits for its next attempt, and the pod as it was then.
+    /// The revision since which each pod without a node waits for its next attempt, and the pod as it was then. Upstream's queues (activeQ, backoffQ,
+    /// unschedulablePods) are not in etcd.
     pub(crate) waiting: HashMap<PodKey, (i64, Arc<PodInfo>)>,
     pub(crate) images: ImageSnapshots,
     event_only: EventOnly,
