@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_wider_than_the_terminal_comes_in_parts() {
+    fn a_table_wider_than_the_terminal_is_split() {
         let score = |plugin| PluginScore { plugin, weight: 1, raw: vec![1], normalized: vec![1], doubtful: Vec::new(), sampled: false };
         let scores = [score("TaintToleration"), score("NodeAffinity"), score("ImageLocality")];
         let (columns, _) = within(usize::MAX, scores.iter().collect(), &[0]);

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_compiler_refuses() {
+    fn expressions_the_compiler_rejects() {
         let compile = |text: &str| Err::<Value, _>(CelError::Compile(text.to_owned()));
         assert_eq!(run("int('x') == 1"), compile("program instantiation failed: type conversion error from 'string' to 'int'"));
         let unknown = Expression::parse("true || device.nope == 1").unwrap().refuse_fields("device", &["driver"]);
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_modelled_is_named() {
+    fn unmodelled_parts_are_reported() {
         assert!(matches!(run("url('https://x').getHost() == 'x'"), Err(CelError::Unsupported(_))));
         assert!(matches!(run("device.driver =="), Err(CelError::Unsupported(_))));
         // The compiler rejects these; its messages are not modelled.

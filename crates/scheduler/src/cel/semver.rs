@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_the_librarys() {
+    fn errors_are_those_of_the_library() {
         let error = |text: &str| Semver::parse(text).unwrap_err();
         assert_eq!(error("1.2"), "No Major.Minor.Patch elements found");
         assert_eq!(error("1.2.3.4"), "Invalid character(s) found in patch number \"3.4\"");
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_none() {
+    fn rejects_invalid_text() {
         for text in ["", "1", "1.2", "v1.2.3", "01.2.3", "1.2.3-", "1.2.3-01", "1.2.3+", "1.2.3.4"] {
             assert!(Semver::parse(text).is_err(), "{text}");
         }

@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_resources_with_a_sealed_value_are_listed() {
+    fn only_resources_with_an_encrypted_value_are_listed() {
         let mut census = Census::default();
         let mut count = |resource: Option<&str>, value: &[u8]| census.count(resource.map(str::to_owned), Seal::read(value, []));
         count(Some("secrets"), b"k8s:enc:aescbc:v1:key1:x");
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_that_nobody_holds_names_no_scheduler() {
+    fn a_lease_without_a_holder_names_no_scheduler() {
         let mut census = Census::default();
         let lease = |holder: &str| json!({"metadata": {"name": "kube-scheduler"}, "spec": {"holderIdentity": holder}});
         census.add_scheduler_lease(&lease(""));

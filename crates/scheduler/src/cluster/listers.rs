@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn namespaces_are_listed_apart() {
+    fn namespaces_are_listed_separately() {
         let mut lister = Lister::default();
         let objects = [("a", "x"), ("a", "y"), ("ab", "x"), ("", "x")];
         for (namespace, name) in objects {

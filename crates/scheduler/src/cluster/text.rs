@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_lies_there_as_it_is_is_borrowed() {
+    fn unescaped_text_is_borrowed() {
         let json = r#"{"b": "1", "a": "2", "b": "3\n"}"#;
         let pairs: Pairs = serde_json::from_str(json).unwrap();
         assert_eq!(pairs.iter().collect::<Vec<_>>(), [("a", "2"), ("b", "3\n")]);

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_taken_back_unless_they_are_kept() {
+    fn changes_are_undone_unless_they_are_kept() {
         let mut state = ClusterState::new(RequestRules::FOR_TESTS);
         add(&mut state, "a");
         {

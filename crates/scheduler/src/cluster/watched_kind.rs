@@ -203,7 +203,7 @@ mod tests {
     use crate::cluster::{ClusterState, RequestRules, unreadable};
 
     #[test]
-    fn every_kind_enters_the_state_is_found_and_leaves_it() {
+    fn every_kind_is_added_found_and_deleted() {
         for &kind in WatchedKind::ALL {
             let rows = KINDS.iter().filter(|row| row.kind == kind.name());
             assert_eq!(rows.count(), 1, "{kind:?} is not the only kind of its name");

@@ -225,7 +225,7 @@ mod tests {
     use super::{parted, parted_in_place};
 
     #[test]
-    fn names_taken_out_while_walking_are_skipped_or_seen_twice() {
+    fn names_removed_during_iteration_are_skipped_or_repeated() {
         assert_eq!(parted(&["a", "b", "c"], &["a", "b"]), (vec!["a", "b"], vec!["c"]));
         assert_eq!(parted_in_place(vec!["a", "b"], &["a", "b"]), (vec!["a", "b"], vec![]));
         assert_eq!(parted_in_place(vec!["a", "x", "b"], &["a", "b"]), (vec!["a", "b", "b"], vec!["x"]));

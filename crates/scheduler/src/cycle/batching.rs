@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_like_another_that_nothing_keeps_from_it() {
+    fn pods_with_one_signature_may_be_batched() {
         let pod = |cpu: &str| json!({"containers": [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]});
         assert!(check(35, "", "List", pod("1"), pod("1")));
         assert!(!check(34, "", "List", pod("1"), pod("1")), "not before 1.35");

@@ -168,7 +168,7 @@ mod tests {
     use super::orders;
 
     #[test]
-    fn errors_of_nodes_come_in_every_order() {
+    fn errors_of_nodes_are_listed_in_every_order() {
         let texts = ["a".to_owned(), "b".to_owned(), "c".to_owned()];
         let distinct: Vec<String> = orders(&texts).iter().map(|order| order.concat()).collect();
         assert_eq!(distinct, ["abc", "acb", "bac", "bca", "cab", "cba"]);

@@ -38,7 +38,7 @@ mod tests {
     use crate::{Gates, Release};
 
     #[test]
-    fn enough_is_upstreams_number() {
+    fn feasible_nodes_to_find_equal_upstreams() {
         let profile = Profile::new(Release(30), Gates::new(Release(30)));
         let table = [(99, 99), (100, 100), (200, 100), (500, 230), (1000, 420), (5000, 500), (5625, 281), (10000, 500)];
         for (nodes, want) in table {

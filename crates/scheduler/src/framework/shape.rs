@@ -27,7 +27,7 @@ mod tests {
     use super::on_shape;
 
     #[test]
-    fn a_shape_is_broken_lines() {
+    fn a_shape_is_piecewise_linear() {
         let shape = [(0, 0), (50, 10), (100, 5)];
         for (at, want) in [(0, 0), (25, 50), (50, 100), (75, 75), (100, 50), (120, 50)] {
             assert_eq!(on_shape(&shape, at, 10), want, "{at}");

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn the_top_of_a_tree_is_found_or_what_is_missing_named() {
+    fn the_root_is_found_or_the_missing_group_is_reported() {
         check(&[("a", "", 0)], root("a"), "podgroup/n/a");
         check(&[("a", "B", 0), ("B", "C", 0), ("C", "", 0)], root("a"), "compositepodgroup/n/C");
         check(&[], root("a"), "pod group object not found in state for podgroup/n/a");

@@ -149,7 +149,7 @@ mod tests {
 
     /// Three pods of two budgets that allow one disruption each, and a fourth pod of one of them: in 1.18 which pod violates depends on the order.
     #[test]
-    fn orders_of_budgets_matter_where_the_first_violated_ends_it() {
+    fn the_order_of_budgets_matters_where_the_first_violation_stops() {
         let answers = |minor: u16, apart: bool| {
             let rules = Profile::new(Release(minor), Gates::new(Release(minor))).rules;
             let mut state = ClusterState::new(rules.requests);

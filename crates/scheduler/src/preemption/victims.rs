@@ -239,13 +239,13 @@ mod tests {
     }
 
     #[test]
-    fn the_lower_pod_goes_and_the_later_start_is_preferred() {
+    fn the_lowest_priority_is_evicted_first_then_the_latest_start() {
         let pods = [("x", 100, 2000, "a"), ("x", 10, 2000, "a"), ("y", 10, 3000, "a"), ("z", 5000, 4000, "a")];
         check(34, &pods, "2", &["y*: p2", "x: p1"]);
     }
 
     #[test]
-    fn the_start_counts_since_1_15() {
+    fn the_start_time_counts_since_1_15() {
         // Equal otherwise: the node whose pod started last wins.
         let pods = [("x", 10, 4000, "a"), ("y", 10, 4000, "a"), ("z", 5000, 4000, "a")];
         for minor in [11, 14] {
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_that_is_used_up_on_the_way() {
+    fn a_budget_exhausted_by_earlier_victims() {
         // Two disruptions are allowed; up to 1.17 every pod is compared with the budget as it stands.
         let pods =
             [("x", 50, 1300, "kept"), ("x", 50, 1300, "kept"), ("x", 50, 1300, "kept"), ("y", 5000, 4000, "a"), ("z", 5000, 4000, "a")];
@@ -270,14 +270,14 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_that_frees_nothing_stays() {
+    fn a_pod_whose_eviction_frees_nothing_is_reprieved() {
         let pods = [("x", 5000, 4000, "a"), ("y", 5000, 4000, "a"), ("z", 10, 4000, "a"), ("z", 20, 0, "a")];
         check(34, &pods, "2", &["z*: p2"]);
     }
 
     /// Two pods of equal importance under a budget that allows one disruption: which of them violates it depends on their order.
     #[test]
-    fn equals_of_one_budget_may_change_places() {
+    fn equally_important_pods_of_one_budget_are_tied() {
         let rules = Profile::new(Release(25), Gates::new(Release(25))).rules;
         let mut state = ClusterState::new(rules.requests);
         let budget = json!({"metadata": {"name": "b", "namespace": "n"}, "spec": {"selector": {"matchLabels": {"app": "kept"}}},

@@ -78,7 +78,7 @@ mod tests {
 
     /// The default predicates of each release, as the gates modify them.
     #[test]
-    fn predicates_came_and_went() {
+    fn default_predicates_differ_by_release() {
         let names = |release: u16, gates: &str| {
             let release = Release(release);
             let profile = Profile::new(release, Gates::new(release).parse(gates).unwrap());

@@ -102,7 +102,7 @@ mod tests {
     use crate::{Gates, Release};
 
     #[test]
-    fn gates_are_refused_as_their_minor_refuses_them() {
+    fn gates_are_refused_as_by_their_minor() {
         let of = |minor, text| refusals(&Gates::new(Release(minor)).parse(text).unwrap());
         let locked = "cannot set feature gate PodSchedulingReadiness to false, feature is locked to true";
         assert_eq!(of(30, "PodSchedulingReadiness=false"), [locked]);

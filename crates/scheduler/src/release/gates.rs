@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn the_user_wins() {
+    fn the_users_value_overrides_the_default() {
         let gates = Gates::new(Release(30)).parse("DynamicResourceAllocation=true, Other=false").unwrap();
         assert!(gates.on("DynamicResourceAllocation"));
         assert_eq!(gates.without_effect().collect::<Vec<_>>(), ["Other"]);

@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn patches_have_rules_of_their_own() {
+    fn some_patches_have_their_own_rules() {
         let at = |minor, patch| rules(minor, Some(patch));
         assert!(at(34, 1).taint_named && !at(34, 2).taint_named && !rules(34, None).taint_named);
         assert!(at(24, 9).all_filters_run && !at(24, 10).all_filters_run && !at(23, 0).all_filters_run);

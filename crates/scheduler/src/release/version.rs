@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_data_tells_the_patch_that_is_not_said() {
+    fn the_data_supplies_a_patch_that_is_not_given() {
         let kubelets = VersionEvidence::Kubelets { control_plane: false, version: "v1.20.2".to_owned(), nodes: 4 };
         let found = VersionFrom { release: Release(20), patch: Some(2), evidence: kubelets.clone() };
         let given = |text: &str| {

@@ -70,7 +70,7 @@ fn asks(cpu: &str) -> Value {
 }
 
 #[test]
-fn a_cordoned_node_and_a_tainted_one() {
+fn uncordon_a_node_or_tolerate_its_taint() {
     let cordoned =
         node(json!({"unschedulable": true, "taints": [{"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}]}), json!({}));
     let tainted = node(json!({"taints": [{"key": "dedicated", "value": "db", "effect": "NoSchedule"}]}), json!({}));
@@ -81,7 +81,7 @@ fn a_cordoned_node_and_a_tainted_one() {
 }
 
 #[test]
-fn room_by_asking_for_less_or_by_a_pod_less() {
+fn lower_the_request_or_delete_a_pod() {
     let mut running = json!({"metadata": {}, "spec": asks("3500m")});
     running["spec"]["nodeName"] = json!("n1");
     running["spec"]["containers"][0]["name"] = json!("c");
@@ -90,13 +90,13 @@ fn room_by_asking_for_less_or_by_a_pod_less() {
 }
 
 #[test]
-fn more_than_a_node_has_is_only_met_by_less() {
+fn a_request_above_allocatable_must_be_lowered() {
     let objects = [(WatchedKind::Node, "n1", node(json!({}), json!({})))];
     check(asks("6"), &objects, &[("n1", &[lower_cpu(2000)])]);
 }
 
 #[test]
-fn labels_that_people_set_and_labels_that_nodes_have() {
+fn labels_are_added_unless_they_identify_the_node() {
     let mut pod = asks("1");
     pod["nodeSelector"] = json!({"disk": "ssd"});
     let objects = [(WatchedKind::Node, "n1", node(json!({}), json!({})))];
@@ -107,7 +107,7 @@ fn labels_that_people_set_and_labels_that_nodes_have() {
 }
 
 #[test]
-fn several_refusals_need_several_changes() {
+fn several_rejections_need_several_changes() {
     let mut pod = asks("6");
     pod["nodeSelector"] = json!({"disk": "ssd"});
     let objects = [(WatchedKind::Node, "n1", node(json!({"unschedulable": true}), json!({})))];
@@ -116,7 +116,7 @@ fn several_refusals_need_several_changes() {
 }
 
 #[test]
-fn the_smallest_set_takes_of_each_filter_what_asks_for_least() {
+fn the_smallest_set_has_the_cheapest_change_of_each_filter() {
     // Two labels or no affinity; two requests or one pod: one and one.
     let mut pod = json!({"containers": [{"resources": {"requests": {"cpu": "2", "memory": "5Gi"}}}]});
     let terms = json!([{"key": "disk", "operator": "In", "values": ["ssd"]}, {"key": "rack", "operator": "In", "values": ["r"]}]);
@@ -130,7 +130,7 @@ fn the_smallest_set_takes_of_each_filter_what_asks_for_least() {
 }
 
 #[test]
-fn a_rival_elsewhere_in_the_zone() {
+fn an_anti_affine_pod_elsewhere_in_the_zone() {
     let rival = json!({"metadata": {}, "spec": {"nodeName": "n2", "containers": [{"name": "c"}], "affinity": {"podAntiAffinity": {
         "requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "a"}}}]}}}});
     let full =
@@ -145,7 +145,7 @@ fn a_rival_elsewhere_in_the_zone() {
 }
 
 #[test]
-fn claims_that_are_missing_or_unbound_concern_every_node() {
+fn missing_and_unbound_claims_affect_every_node() {
     let mut pod = asks("1");
     pod["volumes"] = json!([{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]);
     let one = [(WatchedKind::Node, "n1", node(json!({}), json!({})))];
@@ -221,7 +221,7 @@ fn sets<T: Clone>(of: &[T], size: usize) -> Vec<Vec<T>> {
 }
 
 #[test]
-fn no_smaller_set_of_the_changes_considered_is_enough() {
+fn no_smaller_set_of_the_considered_changes_suffices() {
     const MOST: usize = 1000;
     let (mut tried, mut searched, mut sizes) = (0, 0, [0; 8]);
     for (file, text) in MADE_UP {
@@ -270,7 +270,7 @@ fn no_smaller_set_of_the_changes_considered_is_enough() {
 }
 
 #[test]
-fn labels_that_a_policy_wants() {
+fn labels_required_by_a_policy() {
     let release = Release(14);
     let profile = |label: &str, presence: bool| {
         let policy = json!({"kind": "Policy", "apiVersion": "v1", "predicates": [

@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_v1_has_no_place_for_is_kept() {
+    fn fields_that_v1_lacks_are_kept() {
         let claim = json!({"apiVersion": "resource.k8s.io/v1alpha2", "spec": {"resourceClassName": "c", "allocationMode": "Immediate"},
             "status": {"deallocationRequested": true, "allocation": {"shareable": true, "resourceHandles": [{"driverName": "d",
                 "structuredData": {"nodeName": "n", "results": [{"namedResources": {"name": "r"}}]}}]}}});

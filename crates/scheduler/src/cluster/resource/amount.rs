@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_none() {
+    fn rejects_invalid_text() {
         for text in ["", "1x", "1.2.3", "abc", "1 Gi"] {
             assert_eq!(Amount::parse(text), None, "{text}");
         }

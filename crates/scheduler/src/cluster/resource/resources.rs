@@ -113,7 +113,7 @@ mod tests {
     use super::Resources;
 
     #[test]
-    fn what_is_taken_away_leaves_what_was_there() {
+    fn subtracting_restores_the_previous_amounts() {
         let there = Resources { memory: 5, scalars: vec![("example.com/gpu".into(), 2)], ..Resources::default() };
         let huge = Resources { memory: i64::MAX, scalars: vec![("example.com/gpu".into(), i64::MAX)], ..Resources::default() };
         let mut sum = there.clone();

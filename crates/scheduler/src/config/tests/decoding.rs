@@ -3,7 +3,7 @@
 use super::{beta, read, refused, v1};
 
 #[test]
-fn versions_have_their_releases() {
+fn each_version_is_read_by_its_releases() {
     let reason = |version: &str, minor| read(&beta(version, ""), minor).map(|_| ()).unwrap_err().remove(0);
     assert!(reason("v1", 24).ends_with(
         "kube-scheduler 1.24 reads KubeSchedulerConfiguration of kubescheduler.config.k8s.io/v1beta2, kubescheduler.config.k8s.io/v1beta3"
@@ -76,14 +76,14 @@ fn json_errors_keep_its_order_and_yaml_errors_are_sorted() {
 }
 
 #[test]
-fn a_duration_ends_the_reading() {
+fn an_invalid_duration_stops_decoding() {
     let yaml = v1("extenders: [{urlPrefix: 5, httpTimeout: 7}]");
     refused(&yaml, 30, &["json: cannot unmarshal number into Go struct field Extender.extenders.httpTimeout of type string"]);
     refused(&v1("leaderElection: {renewDeadline: null}"), 30, &["time: invalid duration \"\""]);
 }
 
 #[test]
-fn up_to_1_22_other_words_are_named() {
+fn up_to_1_22_the_release_of_the_wording_is_reported() {
     let reason = read(&beta("v1beta2", "profilez: []"), 22).map(|_| ()).unwrap_err().remove(0);
     assert_eq!(
         reason,

@@ -5,7 +5,7 @@ use crate::Unverifiable;
 use super::{MADE, beta, read, refused, scores, v1};
 
 #[test]
-fn bad_files_get_upstreams_reasons() {
+fn invalid_files_get_upstreams_errors() {
     let both = "profiles: [{schedulerName: a}, {schedulerName: a}, {}]";
     refused(&v1(both), 30, &["profiles[1].schedulerName: Duplicate value: \"a\"", "profiles[2].schedulerName: Required value"]);
     refused(&v1("percentageOfNodesToScore: 101"), 30, &["percentageOfNodesToScore: Invalid value: 101: not in valid range [0-100]"]);
@@ -128,7 +128,7 @@ fn names_of_labels_and_resources_are_checked() {
 }
 
 #[test]
-fn a_weight_below_zero_counts_as_it_stands_and_must_come_last() {
+fn a_negative_weight_counts_and_must_come_last() {
     let yaml = |first: &str, last: &str| {
         v1(&format!(
             "profiles: [{{plugins: {{score: {{disabled: [{{name: '*'}}], enabled: [{first}, {last}]}}, multiPoint: {{disabled: [{{name: '*'}}], enabled: [{{name: PrioritySort}}, {{name: DefaultBinder}}]}}}}}}]"
@@ -141,7 +141,7 @@ fn a_weight_below_zero_counts_as_it_stands_and_must_come_last() {
 }
 
 #[test]
-fn a_panic_is_a_refusal() {
+fn a_panic_is_an_error() {
     let yaml = v1("profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: RequestedToCapacityRatio}}}]}]");
     let reason = read(&yaml, 35).map(|_| ()).unwrap_err().remove(0);
     assert!(reason.ends_with(
@@ -150,7 +150,7 @@ fn a_panic_is_a_refusal() {
 }
 
 #[test]
-fn files_of_an_extender_are_named() {
+fn files_of_an_extender_are_reported() {
     let yaml = v1("extenders: [{urlPrefix: 'http://x', bindVerb: b, tlsConfig: {caFile: /etc/ca, certFile: /etc/c, certData: YQ==}}]");
     let profile = read(&yaml, 30).unwrap().profiles.remove(0);
     assert_eq!(profile.unverifiable[1], Unverifiable::ExtenderFiles { url: "http://x".to_owned(), files: vec!["/etc/ca".to_owned()] });

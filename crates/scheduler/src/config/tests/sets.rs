@@ -5,7 +5,7 @@ use crate::{Gates, Profile, Release, SchedulerConfiguration, ScoringStrategy, Un
 use super::{beta, filters, read, refused, scores, v1};
 
 #[test]
-fn nothing_said_is_the_default_profile_of_every_release() {
+fn an_empty_configuration_is_the_default_profile_of_every_release() {
     for (version, minors) in [("v1beta1", 19..=22), ("v1beta2", 22..=22), ("v1beta3", 23..=28), ("v1", 25..=37)] {
         for minor in minors.filter(|minor| (version, *minor) != ("v1beta1", 22)) {
             let profile = read(&beta(version, ""), minor).unwrap().profiles.remove(0);
@@ -26,7 +26,7 @@ fn an_older_api_keeps_its_own_weights() {
 }
 
 #[test]
-fn multi_point_and_points_together() {
+fn multi_point_and_extension_points() {
     let yaml = v1("
 profiles:
 - schedulerName: a
@@ -51,7 +51,7 @@ profiles:
 }
 
 #[test]
-fn disabling_everything_leaves_what_is_enabled() {
+fn disabling_all_keeps_enabled_plugins() {
     let yaml = v1(
         "profiles: [{plugins: {score: {disabled: [{name: '*'}], enabled: [{name: ImageLocality, weight: 3}]}, postFilter: {disabled: [{name: '*'}]}}}]",
     );
@@ -61,7 +61,7 @@ fn disabling_everything_leaves_what_is_enabled() {
 }
 
 #[test]
-fn an_enabled_default_takes_its_place_since_v1beta2_only() {
+fn an_enabled_plugin_replaces_its_default_since_v1beta2() {
     let plugins = "profiles: [{plugins: {score: {enabled: [{name: ImageLocality, weight: 5}]}}}]";
     let profile = &read(&beta("v1beta2", plugins), 22).unwrap().profiles[0];
     assert!(scores(profile).starts_with("NodeResourcesBalancedAllocation×1 ImageLocality×5 "), "{}", scores(profile));
@@ -92,7 +92,7 @@ profiles:
 }
 
 #[test]
-fn extenders_are_named() {
+fn extenders_are_reported() {
     let profile =
         read(&v1("extenders: [{urlPrefix: 'http://x', filterVerb: filter, prioritizeVerb: p, weight: 2}]"), 30).unwrap().profiles.remove(0);
     assert_eq!(profile.unverifiable, [Unverifiable::Extender { url: "http://x".to_owned(), filters: true, prioritizes: true }]);
@@ -104,7 +104,7 @@ fn extenders_are_named() {
 }
 
 #[test]
-fn v1beta2_overlooks_multi_point() {
+fn v1beta2_ignores_multi_point() {
     let disabled = "profiles: [{plugins: {multiPoint: {disabled: [{name: '*'}]}, preEnqueue: {disabled: [{name: '*'}]}}}]";
     let profile = &read(&beta("v1beta2", disabled), 27).unwrap().profiles[0];
     assert!(scores(profile).starts_with("NodeResourcesBalancedAllocation×1 ") && profile.pre_enqueues.contains(&"SchedulingGates"));
@@ -112,7 +112,7 @@ fn v1beta2_overlooks_multi_point() {
 }
 
 #[test]
-fn placements_have_plugins_and_weights_of_their_own() {
+fn placement_scores_have_their_own_plugins_and_weights() {
     for minor in [36, 37] {
         let gates = Gates::new(Release(minor)).parse("TopologyAwareWorkloadScheduling=true").unwrap();
         let made = |plugins: &str| {
@@ -134,7 +134,7 @@ fn placements_have_plugins_and_weights_of_their_own() {
 }
 
 #[test]
-fn up_to_1_25_a_plugin_enabled_twice_may_come_twice() {
+fn up_to_1_25_a_plugin_enabled_twice_may_run_twice() {
     let plugins =
         "profiles: [{plugins: {score: {enabled: [{name: ImageLocality}, {name: SelectorSpread}, {name: TaintToleration, weight: 5}]}}}]";
     let profile = &read(&beta("v1beta3", plugins), 25).unwrap().profiles[0];
