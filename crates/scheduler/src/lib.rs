@@ -34,12 +34,12 @@ pub use explanation::{
     UnreadObject,
 };
 pub use framework::{
-    AllocatedDevice, Candidate, ChangeOf, ClassRequest, CompositeTried, CountedVolume, Cycle, DeviceCheck, DriverWait, Fact, Feasible,
-    Filter, FilterCheck, FilterEntry, FilterMode, Fix, FoundPod, GroupCaveat, GroupCycle, GroupOutcome, Judgement, LabelCheck, Listed,
-    MOST_CHANGES, MemberTried, Need, NodeCheck, NodeJudgement, Normalize, Obstacle, PlacementDoubt, PlacementTried, Plugin, PluginScore,
-    PodCheck, PostFilter, PostFilters, PreFilter, PreFilterExtensions, PreScore, Profile, RawScore, Refusal, ResourceCheck, Sample, Scope,
-    Score, ScoreEntry, Scores, SelectedNamespaces, SelectedPods, SpreadCheck, TermCheck, TopologyDomain, Touches, Unverifiable, Verdict,
-    VolumeCheck, VolumeRequest, WantedLabel, WholePod, WithoutState,
+    AllocatedDevice, Candidate, ChangeOf, ClassRequest, CompositeGroupResult, CountedVolume, Cycle, DeviceCheck, DriverWait, Fact,
+    Feasible, Filter, FilterCheck, FilterEntry, FilterMode, Fix, FoundPod, GroupCaveat, GroupCycle, GroupOutcome, Judgement, LabelCheck,
+    Listed, MOST_CHANGES, MemberResult, Need, NodeCheck, NodeJudgement, Normalize, Obstacle, PlacementDoubt, PlacementResult, Plugin,
+    PluginScore, PodCheck, PostFilter, PostFilters, PreFilter, PreFilterExtensions, PreScore, Profile, RawScore, Refusal, ResourceCheck,
+    Sample, Scope, Score, ScoreEntry, Scores, SelectedNamespaces, SelectedPods, SpreadCheck, TermCheck, TopologyDomain, Touches,
+    Unverifiable, Verdict, VolumeCheck, VolumeRequest, WantedLabel, WholePod, WithoutState,
 };
 pub use ketcd_kube::Release;
 pub use preemption::victims::{PreemptionCandidate, Victim, candidates};

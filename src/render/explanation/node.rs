@@ -71,8 +71,8 @@ fn filter(
         lines.try_for_each(|line| writeln!(out, "{:indent$}{}", "", paint(style, line)))
     };
     // A filter that passes says what it compared in place of a verdict.
-    match &said {
-        Some(said) => first(said, style, out)?,
+    match &text {
+        Some(text) => first(text, style, out)?,
         None => first(&checked.next().map_or("passes".to_owned(), facts::whole), FAINT, out)?,
     }
     for fact in checked {

@@ -135,7 +135,7 @@ fn details(
     nodes.sort_by_key(|node| (node.distance(), &node.name));
     let mut equal: Vec<(String, Vec<&str>)> = Vec::new();
     for node in nodes {
-        let checked = told.get(&(&*node.name, plugin)).copied().unwrap_or_default();
+        let checked = compared.get(&(&*node.name, plugin)).copied().unwrap_or_default();
         let against: Vec<String> = checked.iter().filter(|fact| !fact.holds).map(facts::text).collect();
         let text = against.join("; ");
         match equal.iter_mut().find(|(known, _)| *known == text) {

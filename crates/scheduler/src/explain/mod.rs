@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::cluster::{ObjectKey, PodInfo, UndoLog, WatchedKind};
 use crate::devices::{self, RecordedDevices};
-use crate::explanation::{Agreement, Attempt, Caveat, DecidedBy, Depth, Evidence, Explanation, Help, Outcome, StateSeen};
+use crate::explanation::{Agreement, Attempt, AttemptOutcome, Caveat, DecidedBy, Depth, Evidence, Explanation, Help, StateSeen};
 use crate::framework::{Cycle, DeviceCheck, Fact};
 use crate::plugins::dynamic_resources::allocated_devices;
 use crate::preemption::{kept, victims};
@@ -150,13 +150,9 @@ impl Replay {
     }
 }
 
-/// The fact that a claim was seen to get its devices.
-fn seen(of: &RecordedDevices) -> Fact {
-    let comparison = match of.agrees {
-        Some(true) => "as the rules allocate",
-        Some(false) => "which is not what the rules allocate",
-        None => "about which the rules are not certain",
-    };
-    let (claim, revision) = (&of.devices.claim, of.revision);
-    Fact::new(of.agrees != Some(false), format!("claim {claim} got {} (r{revision}), {comparison}", by_request(&of.devices.allocation)))
+/// The devices a claim was recorded to get, as a fact of DynamicResources.
+fn recorded(of: &RecordedDevices) -> Fact {
+    let (claim, devices) = (of.devices.claim.clone(), allocated_devices(&of.devices.allocation));
+    let check = DeviceCheck::Recorded { claim, devices, revision: of.revision, agrees: of.agrees };
+    Fact::new(of.agrees != Some(false), check)
 }

@@ -91,9 +91,9 @@ pub struct Toleration {
     /// Empty: any key.
     pub key: Arc<str>,
     /// `Equal` where empty.
-    pub(crate) operator: Arc<str>,
+    pub operator: Arc<str>,
     /// The value, compared by `Equal`.
-    pub(crate) value: Arc<str>,
+    pub value: Arc<str>,
     /// Empty: any effect.
     pub effect: Arc<str>,
 }
@@ -130,11 +130,11 @@ pub struct SpreadConstraint {
 
 /// A host port.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct HostPort {
+pub struct HostPort {
     /// `0.0.0.0` where it is empty.
-    pub(crate) ip: Arc<str>,
+    pub ip: Arc<str>,
     /// `TCP` where it is empty.
-    pub(crate) protocol: Arc<str>,
+    pub protocol: Arc<str>,
     /// The port.
     pub port: i32,
 }

@@ -257,11 +257,11 @@ impl<'a> Wanted<'a> {
     /// What was compared on a node.
     pub(crate) fn facts(&self, node: &NodeInfo) -> Vec<Fact> {
         let away = self.unavailable(node);
-        let fact = |(at, claim): (usize, &Claim)| {
+        let fact = |(at, claim): (usize, &PodClaim)| {
             let (name, refused) = (claim_name(&claim.claim), self.refuses(claim, node).is_some());
             match &claim.way {
                 Way::Allocated => Fact::new(!away.contains(&at), DeviceCheck::AllocatedClassic { claim: name }),
-                Way::Driver { told, .. } => Fact::new(!refused, DeviceCheck::ByDriver { claim: name, answered: told.is_some() }),
+                Way::Driver { status, .. } => Fact::new(!refused, DeviceCheck::ByDriver { claim: name, answered: status.is_some() }),
                 _ => Fact::new(!refused, DeviceCheck::ByScheduler { claim: name }),
             }
         };
