@@ -22,9 +22,9 @@ pub(super) fn text(check: &DeviceCheck, holds: bool) -> String {
         DeviceCheck::Available { devices, taken } => format!("{devices} devices here, {taken} of them taken"),
         DeviceCheck::Recorded { claim, devices, revision, agrees } => {
             let rules = match agrees {
-                Some(true) => "as the rules say",
-                Some(false) => "which is not what the rules say",
-                None => "of which the rules say nothing certain",
+                Some(true) => "as the rules allocate",
+                Some(false) => "which is not what the rules allocate",
+                None => "about which the rules are not certain",
             };
             format!("claim {claim} got {} (r{revision}), {rules}", by_request(devices))
         }
