@@ -79,7 +79,7 @@ fn claims_that_point_nowhere() {
 }
 
 #[test]
-fn a_plugin_that_is_not_known_is_named_and_the_others_judge() {
+fn a_plugin_that_is_not_known_is_named_and_the_others_run() {
     let mut config = tempfile::Builder::new().suffix(".yaml").tempfile().unwrap();
     let text = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: [{plugins: {filter: {enabled: [{name: Homemade}]}}}]\n";
     config.write_all(text.as_bytes()).unwrap();
@@ -88,14 +88,14 @@ fn a_plugin_that_is_not_known_is_named_and_the_others_judge() {
         "",
         &["--scheduler-config", config.path().to_str().unwrap()],
     ));
-    assert!(printed.contains("Homemade is not of Kubernetes' tree"), "{printed}");
+    assert!(printed.contains("The plugin Homemade is not in-tree"), "{printed}");
     assert!(printed.contains("Insufficient cpu"), "{printed}");
 }
 
 #[test]
 fn versions_that_are_not_known() {
     let printed = printed_by(&explain("{containers: [{name: c}]}", "", &["--scheduler-version", "1.99"]));
-    assert!(printed.contains("the rules of 1.37 are applied to 1.99, whose own are not known here"), "{printed}");
+    assert!(printed.contains("the rules of 1.37 are applied to 1.99, whose own rules ketcd does not know"), "{printed}");
     for version in ["1.5", "banana"] {
         refused(
             &explain("{containers: [{name: c}]}", "", &["--scheduler-version", version]),
@@ -108,7 +108,7 @@ fn versions_that_are_not_known() {
 fn a_scheduler_that_is_not_known_is_a_hypothesis() {
     let printed = printed_by(&explain("{schedulerName: other, containers: [{name: c}]}", "", &[]));
     assert!(
-        printed.contains(r#"the pod asks for scheduler "other", whose rules are not known: those of default-scheduler are a hypothesis"#),
+        printed.contains(r#"the pod's schedulerName is "other", whose profile is not known: that of default-scheduler is applied as a hypothesis"#),
         "{printed}"
     );
 }
@@ -127,7 +127,7 @@ fn a_node_in_depth_shows_what_was_compared() {
     for passed in ["✓ NodeUnschedulable", "it is not cordoned", "it has no NoSchedule or NoExecute taint", "pods: 1 of 10 there"] {
         assert!(printed.contains(passed), "{passed}: {printed}");
     }
-    assert!(printed.contains("not run, as the pod asks for nothing they check: NodeAffinity, NodePorts"), "{printed}");
+    assert!(printed.contains("skipped, as the pod has nothing they check: NodeAffinity, NodePorts"), "{printed}");
 }
 
 /// What is wrong with the facts of a line of `explain --all --node … -o ndjson`: of a filter that passes all must speak for the node, of one that
@@ -237,11 +237,11 @@ fn a_claim_for_one_pod_that_may_be_miscounted_is_a_caveat() {
     let spec = format!("{{containers: [{{name: c}}], {VOLUMES}}}");
     let at = |release: &'static str| ["--scheduler-version", release, "--feature-gates", "ReadWriteOncePod=true"];
     let running = format!("{claim}{}", user(", nodeName: n1}"));
-    let forgotten = "1.23 forgets that claim data is used once it tried preemption on its user's node: the pod may have passed";
+    let forgotten = "1.23 no longer counts claim data as used after it tried preemption on its user's node: the filter may have passed";
     assert!(printed_by(&explain(&spec, &running, &at("1.23"))).contains(forgotten));
-    assert!(!printed_by(&explain(&spec, &running, &at("1.25"))).contains("forgets that claim"));
+    assert!(!printed_by(&explain(&spec, &running, &at("1.25"))).contains("no longer counts claim"));
     let nominated = format!("{claim}{}", user("}\nstatus: {nominatedNodeName: n1}"));
-    let taken = "1.24 may take claim data for used, as a pod that uses it was nominated to a node: the pod may have been refused";
+    let taken = "1.24 may count claim data as used, because a pod that uses it was nominated to a node: the filter may have refused";
     assert!(printed_by(&explain(&spec, &nominated, &at("1.24"))).contains(taken));
 }
 
