@@ -108,7 +108,9 @@ fn versions_that_are_not_known() {
 fn a_scheduler_that_is_not_known_is_a_hypothesis() {
     let printed = printed_by(&explain("{schedulerName: other, containers: [{name: c}]}", "", &[]));
     assert!(
-        printed.contains(r#"the pod's schedulerName is "other", whose profile is not known: that of default-scheduler is applied as a hypothesis"#),
+        printed.contains(
+            r#"the pod's schedulerName is "other", whose profile is not known: that of default-scheduler is applied as a hypothesis"#
+        ),
         "{printed}"
     );
 }

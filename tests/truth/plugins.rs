@@ -191,12 +191,12 @@ fn filters(case: &Case, cycle: &Cycle, plugin: &dyn Plugin) -> Vec<String> {
             wrong.push(format!("{what}: want {wanted}, got {got}"));
         }
     };
-    let (whole, narrowed, judge) = match plugin.filter(cycle) {
+    let (whole, narrowed, filter) = match plugin.filter(cycle) {
         PreFilter::Skip => (None, None, None),
         PreFilter::Refuse(refusal) => (Some(spell(&Verdict::Reject(refusal))), None, None),
         PreFilter::Error(error) => (Some(spell(&Verdict::Error(error))), None, None),
-        PreFilter::Judge(judge) => (None, None, Some(judge)),
-        PreFilter::Narrow(names, judge) => (None, Some(names.iter().map(|name| name.to_string()).collect::<BTreeSet<_>>()), Some(judge)),
+        PreFilter::Filter(filter) => (None, None, Some(filter)),
+        PreFilter::Narrow(names, filter) => (None, Some(names.iter().map(|name| name.to_string()).collect::<BTreeSet<_>>()), Some(filter)),
     };
     check("the pod", whole.unwrap_or_else(|| "no refusal".to_owned()), case.refused.as_deref().unwrap_or("no refusal"));
     if case.narrowed.is_some() || narrowed.is_some() {
@@ -208,7 +208,8 @@ fn filters(case: &Case, cycle: &Cycle, plugin: &dyn Plugin) -> Vec<String> {
         let added = nominated.get(&node.name).map_or(&[][..], Vec::as_slice);
         let mut with = node.clone();
         added.iter().for_each(|pod| with.add_pod(pod.clone(), cycle.state.rules()));
-        let verdict = judge.as_ref().map_or(Verdict::Skip, |judge| judge(&Candidate { node: &with, added, removed: &[], returned: &[] }));
+        let verdict =
+            filter.as_ref().map_or(Verdict::Skip, |filter| filter(&Candidate { node: &with, added, removed: &[], returned: &[] }));
         check(name, spell(&verdict), wanted);
         let facts = compared(cycle, node, 0, &verdict);
         let against = facts.iter().filter(|fact| !fact.holds).count();

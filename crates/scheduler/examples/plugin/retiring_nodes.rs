@@ -28,7 +28,7 @@ Differs from upstream
     }
 
     fn filter<'a>(&self, _cycle: &'a Cycle<'a>) -> PreFilter<'a> {
-        PreFilter::Judge(Box::new(
+        PreFilter::Filter(Box::new(
             |node| {
                 if node.labels.has(RETIRING) { Verdict::unresolvable("node(s) were retiring") } else { Verdict::Pass }
             },

@@ -45,7 +45,7 @@ impl<'a> Cycle<'a> {
             }
             match prefilter {
                 PreFilter::Skip => {}
-                PreFilter::Judge(filter) => {
+                PreFilter::Filter(filter) => {
                     if let Some(at) = at {
                         filters[at] = Some(filter);
                     }

@@ -79,7 +79,7 @@ pub trait Plugin: Sync {
     /// The filter where its PreFilter is disabled; `prefilter`: what that would have returned.
     fn filter_without_state<'a>(&self, cycle: &'a Cycle<'a>, prefilter: PreFilter<'a>) -> PreFilter<'a> {
         match (self.without_prefilter(&cycle.profile.rules), prefilter) {
-            (WithoutState::Fails(error), _) => PreFilter::Judge(Box::new(move |_| Verdict::Error(error.clone()))),
+            (WithoutState::Fails(error), _) => PreFilter::Filter(Box::new(move |_| Verdict::Error(error.clone()))),
             (_, prefilter) => prefilter.alone(),
         }
     }
@@ -144,7 +144,7 @@ pub trait PreFilterExtensions: Send + Sync {
     fn is_drawn(&self) -> bool;
 
     /// Filters a node, pods nominated to it counted.
-    fn judge(&self, node: &Candidate, cycle: &Cycle) -> Verdict;
+    fn filter(&self, node: &Candidate, cycle: &Cycle) -> Verdict;
 }
 
 /// What an extension point does that finds no CycleState to read.

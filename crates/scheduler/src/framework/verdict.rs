@@ -19,7 +19,7 @@ pub enum PreFilter<'a> {
     /// The attempt ends with this error, which upstream writes instead of a list of nodes.
     Error(String),
     /// The filter runs on every node.
-    Judge(Filter<'a>),
+    Filter(Filter<'a>),
     /// Only the named nodes can fit (`PreFilterResult.NodeNames`); the filter runs on those.
     Narrow(BTreeSet<Arc<str>>, Filter<'a>),
 }
@@ -28,8 +28,8 @@ impl<'a> PreFilter<'a> {
     /// The filter without its PreFilter, which then neither skips it nor restricts the nodes.
     pub(crate) fn alone(self) -> Self {
         match self {
-            Self::Skip => Self::Judge(Box::new(|_| Verdict::Pass)),
-            Self::Narrow(_, filter) => Self::Judge(filter),
+            Self::Skip => Self::Filter(Box::new(|_| Verdict::Pass)),
+            Self::Narrow(_, filter) => Self::Filter(filter),
             other => other,
         }
     }

@@ -137,7 +137,7 @@ impl Assignment {
         let Some(node) = state.node(&self.node) else { return true };
         let mut prepared = cycle.prepare();
         if let Some((at, counts)) = &self.counts {
-            prepared.replace(*at, Box::new(|node| counts.judge(node, &cycle)));
+            prepared.replace(*at, Box::new(|node| counts.filter(node, &cycle)));
         }
         let mut nominated = cycle.nominated_pods();
         for other in before.iter().filter(|other| other.spec.priority >= self.pending.spec.priority) {

@@ -40,10 +40,10 @@ macro_rules! as_its_successor {
 /// A predicate prepared for one pod, as a plugin's answer before any node is looked at.
 pub(super) fn prefilter<'a>(cycle: &'a Cycle<'a>, prepared: Prepared<'a>) -> PreFilter<'a> {
     let rules = &cycle.profile.rules;
-    PreFilter::Judge(Box::new(move |candidate| prepared(candidate).map_or_else(|verdict| verdict, |reasons| verdict(&reasons, rules))))
+    PreFilter::Filter(Box::new(move |candidate| prepared(candidate).map_or_else(|verdict| verdict, |reasons| verdict(&reasons, rules))))
 }
 
-/// A predicate that judges by itself what a framework plugin judges later.
+/// A predicate with a rule of its own, whose place a framework plugin took.
 pub(super) struct Predicate {
     /// Upstream's name.
     pub name: &'static str,
@@ -94,12 +94,12 @@ impl Plugin for Renamed {
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
         let rules = &cycle.profile.rules;
         match plugins::rule(self.successor).filter(cycle) {
-            PreFilter::Skip => PreFilter::Judge(Box::new(|_| Verdict::Pass)),
-            PreFilter::Refuse(refusal) => PreFilter::Judge(Box::new(move |_| translated(Verdict::Reject(refusal.clone()), rules))),
-            PreFilter::Judge(filter) | PreFilter::Narrow(_, filter) => {
-                PreFilter::Judge(Box::new(move |candidate| translated(filter(candidate), rules)))
+            PreFilter::Skip => PreFilter::Filter(Box::new(|_| Verdict::Pass)),
+            PreFilter::Refuse(refusal) => PreFilter::Filter(Box::new(move |_| translated(Verdict::Reject(refusal.clone()), rules))),
+            PreFilter::Filter(filter) | PreFilter::Narrow(_, filter) => {
+                PreFilter::Filter(Box::new(move |candidate| translated(filter(candidate), rules)))
             }
-            PreFilter::Error(error) => PreFilter::Judge(Box::new(move |_| Verdict::Error(error.clone()))),
+            PreFilter::Error(error) => PreFilter::Filter(Box::new(move |_| Verdict::Error(error.clone()))),
         }
     }
 

@@ -29,7 +29,7 @@ History
   1.20      of many candidates it is content with a tenth of the nodes, at least 100, from a start drawn by chance (arguments)
   1.21      a node without lower pods is no candidate
   1.37      with the gate GenericWorkload pods of a group that is disrupted as a whole go together, wherever they run, at the group's priority;
-            what is found is told: the node and the number of victims
+            what is found is shown: the node and the number of victims
 Differs from upstream
   Where candidates are more than upstream keeps, a caveat says that it may have picked another. Which of several equals goes depends on
   orders that are not in etcd: that is said. PreEnqueue (1.32–), which holds a pod back while its victims are being evicted, leaves no trace."

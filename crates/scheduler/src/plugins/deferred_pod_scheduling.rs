@@ -21,7 +21,7 @@ Reads
 History
   1.37– off by default (gate InPlacePodVerticalScalingSchedulerPreemption)
 Differs from upstream
-  A bound pod is judged as it was before it was bound, when no resize can wait: it is skipped. What the scheduler tries for the
-  resize of a bound pod, and whom it preempts for it, is not judged."
+  A bound pod is evaluated as it was before it was bound, when no resize can wait: it is skipped. What the scheduler tries for the
+  resize of a bound pod, and whom it preempts for it, is not evaluated."
     }
 }

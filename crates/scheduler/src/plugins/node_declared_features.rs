@@ -36,7 +36,7 @@ Differs from upstream
         if needed.is_empty() {
             return PreFilter::Skip;
         }
-        PreFilter::Judge(Box::new(move |node| {
+        PreFilter::Filter(Box::new(move |node| {
             let declared = |feature: &str| node.declared_features.iter().any(|declared| &**declared == feature);
             let missing: Vec<&str> = needed.iter().copied().filter(|feature| !declared(feature)).collect();
             if missing.is_empty() { Verdict::Pass } else { Verdict::unresolvable(cycle.profile.rules.features_missing(&missing)) }
@@ -50,7 +50,7 @@ Differs from upstream
     /// Without its gate it reads no state.
     fn filter_without_state<'a>(&self, cycle: &'a Cycle<'a>, _prefilter: PreFilter<'a>) -> PreFilter<'a> {
         let error = self.without_prefilter(&cycle.profile.rules).error().filter(|_| cycle.profile.gates.on("NodeDeclaredFeatures"));
-        PreFilter::Judge(Box::new(move |_| error.clone().map_or(Verdict::Pass, Verdict::Error)))
+        PreFilter::Filter(Box::new(move |_| error.clone().map_or(Verdict::Pass, Verdict::Error)))
     }
 
     fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {

@@ -25,7 +25,7 @@ History
   1.21–     node(s) didn't match the requested node name
   1.37–     only the node named is looked at (PreFilter)
 Differs from upstream
-  A bound pod is judged as it was before it was bound, without its node."
+  A bound pod is evaluated as it was before it was bound, without its node."
     }
 
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
@@ -38,7 +38,7 @@ Differs from upstream
         });
         match wanted {
             Some(wanted) if rules.node_name_narrows() => PreFilter::Narrow(BTreeSet::from([wanted.clone()]), filter),
-            _ => PreFilter::Judge(filter),
+            _ => PreFilter::Filter(filter),
         }
     }
 

@@ -35,9 +35,9 @@ Differs from upstream
         let sidecars = cycle.profile.rules.sidecar_ports;
         let wanted = wanted(cycle);
         if wanted.is_empty() {
-            return if cycle.profile.rules.skips(self.name()) { PreFilter::Skip } else { PreFilter::Judge(Box::new(|_| Verdict::Pass)) };
+            return if cycle.profile.rules.skips(self.name()) { PreFilter::Skip } else { PreFilter::Filter(Box::new(|_| Verdict::Pass)) };
         }
-        PreFilter::Judge(Box::new(move |node| {
+        PreFilter::Filter(Box::new(move |node| {
             let taken = node.used_ports(sidecars).any(|(used, _)| wanted.iter().any(|wanted| conflicts(wanted, used)));
             if taken { Verdict::unschedulable(REASON) } else { Verdict::Pass }
         }))

@@ -37,7 +37,7 @@ Differs from upstream
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
         let comparisons = cycle.profile.rules.taint_comparisons;
         let tolerated = cycle.pod.spec.tolerations.iter().any(|toleration| tolerates(toleration, &CORDON, comparisons));
-        PreFilter::Judge(Box::new(move |node| {
+        PreFilter::Filter(Box::new(move |node| {
             if node.unschedulable && !tolerated { Verdict::unresolvable("node(s) were unschedulable") } else { Verdict::Pass }
         }))
     }

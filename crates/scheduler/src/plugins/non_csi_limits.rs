@@ -91,7 +91,7 @@ impl Plugin for NonCsiLimits {
         let wanted = self.disks(pod, true, cycle);
         let (in_tree, limit_key, default_limit) = (self.in_tree, self.limit_key, self.default_limit);
         let rule = Self { name: self.name, doc: self.doc, in_tree, limit_key, default_limit };
-        PreFilter::Judge(Box::new(move |node: &Candidate| {
+        PreFilter::Filter(Box::new(move |node: &Candidate| {
             let wanted = match &wanted {
                 Ok(wanted) if wanted.is_empty() => return Verdict::Pass,
                 Ok(wanted) => wanted,

@@ -17,7 +17,7 @@ impl Plugin for Pending {
     }
 
     fn filter<'a>(&self, _cycle: &'a Cycle<'a>) -> PreFilter<'a> {
-        PreFilter::Judge(Box::new(|_| Verdict::Unknown { missing: MISSING.into() }))
+        PreFilter::Filter(Box::new(|_| Verdict::Unknown { missing: MISSING.into() }))
     }
 
     fn score<'a>(&self, _cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {

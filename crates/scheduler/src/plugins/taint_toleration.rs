@@ -35,7 +35,7 @@ Differs from upstream
         let rules = &cycle.profile.rules;
         let comparisons = rules.taint_comparisons;
         let tolerations = &cycle.pod.spec.tolerations;
-        PreFilter::Judge(Box::new(move |node| match untolerated(&node.taints, tolerations, comparisons) {
+        PreFilter::Filter(Box::new(move |node| match untolerated(&node.taints, tolerations, comparisons) {
             None => Verdict::Pass,
             Some(taint) => Verdict::unresolvable(rules.untolerated(&taint.key, &taint.value)),
         }))

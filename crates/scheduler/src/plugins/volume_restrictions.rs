@@ -54,7 +54,7 @@ Differs from upstream
             return PreFilter::Skip;
         }
         let disks = disks(pod);
-        PreFilter::Judge(Box::new(move |node: &Candidate| {
+        PreFilter::Filter(Box::new(move |node: &Candidate| {
             let conflict = disks(node);
             if conflict != Verdict::Pass {
                 return conflict;
@@ -79,7 +79,7 @@ Differs from upstream
     fn filter_without_state<'a>(&self, cycle: &'a Cycle<'a>, _prefilter: PreFilter<'a>) -> PreFilter<'a> {
         let error = self.remove_pod_error(&cycle.profile.rules).filter(|_| cycle.profile.gates.on("ReadWriteOncePod"));
         let disks = disks(cycle.pod);
-        PreFilter::Judge(Box::new(move |node| match (disks(node), &error) {
+        PreFilter::Filter(Box::new(move |node| match (disks(node), &error) {
             (Verdict::Pass, Some(error)) => Verdict::Error(error.clone()),
             (verdict, _) => verdict,
         }))

@@ -58,7 +58,7 @@ Differs from upstream
         } else if claim_refs(cycle.pod, false).next().is_none() {
             return PreFilter::Skip;
         }
-        PreFilter::Judge(Box::new(move |node: &Candidate| {
+        PreFilter::Filter(Box::new(move |node: &Candidate| {
             if !keys.iter().any(|key| node.labels.has(key)) {
                 return Verdict::Pass;
             }

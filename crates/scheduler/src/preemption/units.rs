@@ -59,7 +59,7 @@ impl<'a> Cleared<'a> {
         let spread = tracked.map(|(place, tracked)| {
             let (tracked, mut prepared) = (Arc::new(RwLock::new(tracked)), cycle.prepare());
             let shared = tracked.clone();
-            prepared.replace(place, Box::new(move |node| shared.read().unwrap_or_else(PoisonError::into_inner).judge(node, cycle)));
+            prepared.replace(place, Box::new(move |node| shared.read().unwrap_or_else(PoisonError::into_inner).filter(node, cycle)));
             (tracked, prepared)
         });
         let (removed, returned) = (Vec::new(), Vec::new());

@@ -189,7 +189,7 @@ impl<'a> Wanted<'a> {
     }
 
     /// `Filter`.
-    pub(crate) fn judge(&self, node: &NodeInfo) -> Verdict {
+    pub(crate) fn filter(&self, node: &NodeInfo) -> Verdict {
         for claim in &self.claims {
             if let Some(verdict) = self.refuses(claim, node) {
                 return verdict;

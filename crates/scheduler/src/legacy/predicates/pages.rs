@@ -152,7 +152,7 @@ Reads
 History
   1.9–1.17 in the code and in the order of predicates, but not registered: a released scheduler refuses a Policy that names it
 Differs from upstream
-  it is judged where a Policy names it, with a caveat";
+  it is evaluated where a Policy names it, with a caveat";
 
 pub(super) const CHECK_NODE_LABEL_PRESENCE: &str = "A node has certain labels, or has them not.
 

@@ -62,7 +62,7 @@ impl<'a> ServiceAffinity<'a> {
 
     /// Judges one node: the labels missing in the pod's nodeSelector are taken from the node of the first sibling in the scheduler's list, whose
     /// order is random; where siblings differ in what follows for this node the answer is unknown.
-    pub(super) fn judge(&self, candidate: &Candidate) -> Result<Vec<Reason>, Verdict> {
+    pub(super) fn filter(&self, candidate: &Candidate) -> Result<Vec<Reason>, Verdict> {
         let answer = |fits: bool| Ok(if fits { Vec::new() } else { vec![Reason::ServiceAffinityViolated] });
         let complete = self.own.iter().all(Option::is_some);
         let examples = if complete || !self.has_service { Vec::new() } else { self.examples(candidate) };
@@ -148,5 +148,5 @@ fn carries(labels: &Labels, wanted: &Labels) -> bool {
 /// CheckServiceAffinity as a prepared predicate.
 pub(super) fn check_service_affinity<'a>(cycle: &'a Cycle<'a>, labels: Vec<Arc<str>>) -> Prepared<'a> {
     let affinity = ServiceAffinity::new(cycle, labels);
-    Box::new(move |candidate| affinity.judge(candidate))
+    Box::new(move |candidate| affinity.filter(candidate))
 }

@@ -69,7 +69,7 @@ impl Wanted<'_> {
     /// What the devices of the pod's claims take of a node; `None`: they have none that could take anything.
     ///
     /// # Errors
-    /// It cannot be told.
+    /// It is unknown.
     pub(crate) fn takings(&self, node: &NodeInfo) -> Result<Option<Vec<NodeAllocatableClaim>>, Fault> {
         let allocated_count = self.cycle.profile.rules.allocated_claims_take_of_node();
         let Some(devices) = self.node_allocatable.as_ref().filter(|_| allocated_count || self.allocates()) else { return Ok(None) };

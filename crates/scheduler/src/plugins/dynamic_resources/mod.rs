@@ -85,7 +85,7 @@ Differs from upstream
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
         if cycle.profile.rules.drivers_allocate() {
             return match driver::Wanted::of(cycle) {
-                Ok(Some(wanted)) => PreFilter::Judge(Box::new(move |node: &Candidate| wanted.judge(node))),
+                Ok(Some(wanted)) => PreFilter::Filter(Box::new(move |node: &Candidate| wanted.filter(node))),
                 Ok(None) => PreFilter::Skip,
                 Err(stop) => stop.into(),
             };
@@ -116,7 +116,7 @@ Differs from upstream
     /// Without its gate it reads no state.
     fn filter_without_state<'a>(&self, cycle: &'a Cycle<'a>, _prefilter: PreFilter<'a>) -> PreFilter<'a> {
         let error = self.without_prefilter(&cycle.profile.rules).error().filter(|_| cycle.profile.gates.on("DynamicResourceAllocation"));
-        PreFilter::Judge(Box::new(move |_| error.clone().map_or(Verdict::Pass, Verdict::Error)))
+        PreFilter::Filter(Box::new(move |_| error.clone().map_or(Verdict::Pass, Verdict::Error)))
     }
 
     fn compared(&self, cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {

@@ -92,7 +92,7 @@ impl<'a> Wanted<'a> {
         self.claims.iter().map(|claim| &**claim).filter(|claim| !is_allocated(claim)).chain(own).collect()
     }
 
-    /// What the claims that are open would get on a node, each with its name; `None`: they do not, or it cannot be told.
+    /// What the claims that are open would get on a node, each with its name; `None`: they do not, or it is unknown.
     pub(crate) fn chosen(&self, node: &NodeInfo) -> Option<(Vec<String>, Allocations)> {
         let open = self.claims.iter().filter(|claim| !is_allocated(claim)).map(|claim| claim_name(claim));
         let own = match self.own(node) {
@@ -111,7 +111,7 @@ impl<'a> Wanted<'a> {
     }
 
     /// `Filter`.
-    fn judge(&self, node: &NodeInfo) -> Verdict {
+    fn filter(&self, node: &NodeInfo) -> Verdict {
         match self.own(node) {
             Some(NodeClaim::Refused(reason)) => return Verdict::unresolvable(reason),
             Some(NodeClaim::Nothing) => return Verdict::Pass,
@@ -179,7 +179,7 @@ pub(super) fn filter<'a>(cycle: &'a Cycle<'a>) -> PreFilter<'a> {
         claim if is_allocated(claim) => None,
         claim => problem(claim, cycle),
     });
-    problem.unwrap_or_else(|| PreFilter::Judge(Box::new(move |node: &Candidate| wanted.judge(node))))
+    problem.unwrap_or_else(|| PreFilter::Filter(Box::new(move |node: &Candidate| wanted.filter(node))))
 }
 
 /// `PreEnqueue`: why the pod is not even tried, if it is not.

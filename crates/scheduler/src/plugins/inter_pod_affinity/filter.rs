@@ -80,7 +80,7 @@ pub(super) fn filter<'a>(cycle: &'a Cycle<'a>) -> PreFilter<'a> {
     if affinity.is_empty() && anti_affinity.is_empty() && terms.existing.total == 0 && idle && rules.filters_skip {
         return PreFilter::Skip;
     }
-    PreFilter::Judge(Box::new(move |node| terms.judge(node)))
+    PreFilter::Filter(Box::new(move |node| terms.filter(node)))
 }
 
 impl Terms<'_> {
@@ -119,7 +119,7 @@ impl Terms<'_> {
         }
     }
 
-    fn judge(&self, node: &Candidate) -> Verdict {
+    fn filter(&self, node: &Candidate) -> Verdict {
         let change = self.change(node);
         let local = self.local.as_ref();
         let near = match local.filter(|local| local.takes_affinity()) {

@@ -31,7 +31,7 @@ pub(super) fn refusal<'a>(cycle: &Cycle) -> Option<PreFilter<'a>> {
         (Ok(said), _) if said.is_empty() => return None,
         (Err(which), _) => {
             let missing = format!("the affinity terms do not parse, and which of several reasons is reported is left to chance: {which}");
-            PreFilter::Judge(Box::new(move |_| Verdict::Unknown { missing: missing.clone().into() }))
+            PreFilter::Filter(Box::new(move |_| Verdict::Unknown { missing: missing.clone().into() }))
         }
         (Ok(said), UnparsedAffinity::RequiredFail) => {
             let why = said[0].split_once(": ").map_or("", |(_, why)| why);

@@ -51,7 +51,7 @@ Fails
         if rules.filters_skip && spec.node_selector.is_empty() && spec.node_affinity.required.is_none() && added.is_none() {
             return PreFilter::Skip;
         }
-        let judge = Box::new(move |node: &crate::Candidate| {
+        let filter = Box::new(move |node: &crate::Candidate| {
             if added.is_some_and(|terms| !any_term_matches(terms, node, rules)) {
                 Verdict::unresolvable(ADDED)
             } else if !required_matches(spec, node, rules) {
@@ -62,8 +62,8 @@ Fails
         });
         match named_nodes(spec).filter(|_| rules.node_subset) {
             Some(names) if names.is_empty() => PreFilter::Refuse(Refusal::unresolvable("pod affinity terms conflict")),
-            Some(names) => PreFilter::Narrow(names, judge),
-            None => PreFilter::Judge(judge),
+            Some(names) => PreFilter::Narrow(names, filter),
+            None => PreFilter::Filter(filter),
         }
     }
 

@@ -50,11 +50,11 @@ Differs from upstream
         if rules.sidecars_refused && cycle.pod.spec.requests.init_containers.iter().any(|container| container.restartable) {
             return match rules.sidecars_refused_at_once() {
                 true => PreFilter::Refuse(Refusal::unresolvable(SIDECARS_OFF)),
-                false => PreFilter::Judge(Box::new(|_| Verdict::unresolvable(SIDECARS_OFF))),
+                false => PreFilter::Filter(Box::new(|_| Verdict::unresolvable(SIDECARS_OFF))),
             };
         }
         let device_resources = device_resources(cycle);
-        PreFilter::Judge(Box::new(move |node| judge(node, &request, rules, &cycle.profile.arguments, &device_resources)))
+        PreFilter::Filter(Box::new(move |node| filter(node, &request, rules, &cycle.profile.arguments, &device_resources)))
     }
 
     fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
@@ -132,7 +132,7 @@ pub(crate) fn shortages(
     found
 }
 
-fn judge(node: &NodeInfo, request: &Resources, rules: &Rules, arguments: &Arguments, device_resources: &[Arc<str>]) -> Verdict {
+fn filter(node: &NodeInfo, request: &Resources, rules: &Rules, arguments: &Arguments, device_resources: &[Arc<str>]) -> Verdict {
     let found = shortages(node, request, rules, arguments, device_resources);
     if found.is_empty() {
         return Verdict::Pass;

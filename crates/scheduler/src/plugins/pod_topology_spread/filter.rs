@@ -101,12 +101,12 @@ pub(crate) fn comparisons(cycle: &Cycle, node: &Candidate) -> Vec<Result<SpreadC
 pub(crate) fn filter<'a>(cycle: &'a Cycle<'a>) -> PreFilter<'a> {
     let rules = &cycle.profile.rules;
     let Some(counted) = Counted::new(cycle) else {
-        return if rules.skips("PodTopologySpread") { PreFilter::Skip } else { PreFilter::Judge(Box::new(|_| Verdict::Pass)) };
+        return if rules.skips("PodTopologySpread") { PreFilter::Skip } else { PreFilter::Filter(Box::new(|_| Verdict::Pass)) };
     };
     if rules.spread_nothing_counted_passes && counted.domains.iter().all(|domains| domains.counts.is_empty()) {
-        return PreFilter::Judge(Box::new(|_| Verdict::Pass));
+        return PreFilter::Filter(Box::new(|_| Verdict::Pass));
     }
-    PreFilter::Judge(Box::new(move |node| {
+    PreFilter::Filter(Box::new(move |node| {
         for at in 0..counted.constraints.len() {
             match counted.compare(at, node, cycle) {
                 None if rules.spread_missing_label_unresolvable => return Verdict::unresolvable(MISSING_LABEL),

@@ -13,7 +13,7 @@ use crate::{Candidate, Cycle, Verdict};
 use super::filter::{Counted, MISSING_LABEL, NO_DOMAIN, SKEWED};
 use super::has_all_keys;
 
-/// More pairs of equally empty domains than this are not told apart.
+/// More pairs of equally empty domains than this are not distinguished.
 const PAIRS: usize = 256;
 
 /// The constraints of one pod, counted.
@@ -21,7 +21,7 @@ pub(super) struct Tracked {
     counted: Counted,
     /// For each constraint the pairs it may remember: which of equals it took first is chance.
     pairs: Vec<Vec<Pair>>,
-    /// Constraints with more pairs than are told apart.
+    /// Constraints with more pairs than are distinguished.
     too_many: Vec<bool>,
     drawn: AtomicBool,
 }
@@ -97,7 +97,7 @@ impl PreFilterExtensions for Tracked {
         self.drawn.load(Ordering::Relaxed)
     }
 
-    fn judge(&self, node: &Candidate, cycle: &Cycle) -> Verdict {
+    fn filter(&self, node: &Candidate, cycle: &Cycle) -> Verdict {
         let constraints = &self.counted.constraints;
         for (at, constraint) in constraints.iter().enumerate() {
             let Some(value) = node.labels.shared(&constraint.key) else { return Verdict::unresolvable(MISSING_LABEL) };

@@ -59,14 +59,14 @@ Differs from upstream
         }
         let sorted = match PodClaims::sort(claims, cycle.state) {
             Ok(sorted) => sorted,
-            Err(error) if rules.sorts_claims_by_node() => return PreFilter::Judge(Box::new(move |_| Verdict::Error(error.clone()))),
+            Err(error) if rules.sorts_claims_by_node() => return PreFilter::Filter(Box::new(move |_| Verdict::Error(error.clone()))),
             Err(error) => return PreFilter::Error(error),
         };
         if !sorted.immediate.is_empty() {
             return if rules.immediate_claims_fail {
-                PreFilter::Judge(Box::new(|_| Verdict::Error(UNBOUND_IMMEDIATE.to_owned())))
+                PreFilter::Filter(Box::new(|_| Verdict::Error(UNBOUND_IMMEDIATE.to_owned())))
             } else if rules.sorts_claims_by_node() {
-                PreFilter::Judge(Box::new(|_| Verdict::unresolvable(UNBOUND_IMMEDIATE)))
+                PreFilter::Filter(Box::new(|_| Verdict::unresolvable(UNBOUND_IMMEDIATE)))
             } else {
                 PreFilter::Refuse(Refusal::unresolvable(UNBOUND_IMMEDIATE))
             };
@@ -80,7 +80,7 @@ Differs from upstream
         });
         match eligible {
             Some(nodes) => PreFilter::Narrow(nodes, filter),
-            None => PreFilter::Judge(filter),
+            None => PreFilter::Filter(filter),
         }
     }
 
