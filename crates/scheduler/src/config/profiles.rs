@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::framework::GangPoints;
-use crate::legacy::{ArguedPredicate, NodeLabel, ServiceAntiAffinity};
+use crate::legacy::{NodeLabel, PolicyPredicate, ServiceAntiAffinity};
 use crate::profile::PLACEMENT_SCORES;
 use crate::release::{ConfigRules, Point, WeightCheck, extends};
 use crate::{FilterEntry, Plugin, Profile, Release, Rules, ScoreEntry, Unverifiable, registry};
@@ -183,14 +183,14 @@ fn rule(name: &str, point: Point, draft: &Draft<'_>) -> Option<(&'static str, &'
         }
         ("NodeLabel", _) => {
             let labels = labels("presentLabels", "absentLabels");
-            Some(("NodeLabel", Box::leak(Box::new(ArguedPredicate::label_presence("NodeLabel", labels)))))
+            Some(("NodeLabel", Box::leak(Box::new(PolicyPredicate::label_presence("NodeLabel", labels)))))
         }
         ("ServiceAffinity", Point::Score) => {
             Some(("ServiceAffinity", Box::leak(Box::new(ServiceAntiAffinity { labels: texts("antiAffinityLabelsPreference") }))))
         }
         ("ServiceAffinity", _) => {
             let labels = texts("affinityLabels");
-            Some(("ServiceAffinity", Box::leak(Box::new(ArguedPredicate::service_affinity("ServiceAffinity", labels)))))
+            Some(("ServiceAffinity", Box::leak(Box::new(PolicyPredicate::service_affinity("ServiceAffinity", labels)))))
         }
         _ => registry::find(name).filter(|rule| rule.name() == name).map(|rule| (rule.name(), rule)),
     }

@@ -6,7 +6,7 @@ mod priorities;
 mod reason;
 mod renamed;
 
-pub(crate) use predicates::ArguedPredicate;
+pub(crate) use predicates::PolicyPredicate;
 pub(crate) use priorities::{CapacityRatio, NodeLabel, RequestedToCapacityRatio, ServiceAntiAffinity};
 
 use renamed::{Predicate, Renamed};
@@ -16,7 +16,7 @@ use crate::release::{PolicyRules, runs_predicates_as_plugins};
 
 /// Every predicate and priority, in no order.
 pub(crate) fn all() -> impl Iterator<Item = &'static dyn Plugin> {
-    [predicates::PREDICATES, predicates::RENAMED, predicates::ARGUED, priorities::PRIORITIES, priorities::RENAMED]
+    [predicates::PREDICATES, predicates::RENAMED, predicates::POLICY_PREDICATES, priorities::PRIORITIES, priorities::RENAMED]
         .into_iter()
         .flatten()
         .copied()

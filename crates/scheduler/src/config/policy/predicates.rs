@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::refusals::got_nothing;
 use super::{PolicyContext, kept, registry};
-use crate::legacy::{self, ArguedPredicate};
+use crate::legacy::{self, PolicyPredicate};
 use crate::validation::Document;
 use crate::{FilterEntry, Plugin, Unverifiable, registry as rules};
 
@@ -109,8 +109,8 @@ fn predicate(entry: PredicateEntry) -> FilterEntry {
 fn rule(rule: PredicateRule, name: &'static str) -> &'static dyn Plugin {
     match rule {
         PredicateRule::Named => rules::named(name),
-        PredicateRule::LabelPresence(labels) => Box::leak(Box::new(ArguedPredicate::label_presence(name, labels))),
-        PredicateRule::ServiceAffinity(labels) => Box::leak(Box::new(ArguedPredicate::service_affinity(name, labels))),
+        PredicateRule::LabelPresence(labels) => Box::leak(Box::new(PolicyPredicate::label_presence(name, labels))),
+        PredicateRule::ServiceAffinity(labels) => Box::leak(Box::new(PolicyPredicate::service_affinity(name, labels))),
     }
 }
 

@@ -27,7 +27,7 @@ const UNSUITABLE: &str = "resourceclaim cannot be allocated for the node (unsuit
 const CANNOT_ALLOCATE: &str = "cannot allocate all claims";
 
 /// The claims of a pod, prepared.
-pub(crate) struct Wanted<'a> {
+pub(crate) struct ClaimsOfDrivers<'a> {
     cycle: &'a Cycle<'a>,
     claims: Vec<PodClaim>,
     context: Negotiation,
@@ -85,7 +85,7 @@ impl From<Stop> for PreFilter<'_> {
     }
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> ClaimsOfDrivers<'a> {
     /// `PreFilter`: the pod's claims, if it has any.
     ///
     /// # Errors

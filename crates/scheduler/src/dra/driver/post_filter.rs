@@ -4,9 +4,9 @@ use crate::cluster::NodeInfo;
 use crate::release::FreedClaims;
 use crate::{Cycle, Judgement, NodeJudgement};
 
-use super::{NOT_AVAILABLE, Wanted};
+use super::{ClaimsOfDrivers, NOT_AVAILABLE};
 
-impl Wanted<'_> {
+impl ClaimsOfDrivers<'_> {
     /// The indices of the claims that `PostFilter` may deallocate because they are not available on a node.
     fn could_free(&self, node: &NodeInfo) -> Vec<usize> {
         let waits = |at: usize| self.claims[at].driver.spec.allocation_mode == "WaitForFirstConsumer";
@@ -23,7 +23,7 @@ impl Wanted<'_> {
 
 /// `PostFilter`: the plugin's message where no node fits; `None`: no other plugin runs, because it requests deallocation of a claim.
 pub(crate) fn post_filter(cycle: &Cycle<'_>, judgement: &Judgement) -> Option<&'static str> {
-    let Ok(Some(wanted)) = Wanted::of(cycle) else { return Some("no new claims to deallocate") };
+    let Ok(Some(wanted)) = ClaimsOfDrivers::of(cycle) else { return Some("no new claims to deallocate") };
     let place = judgement.filters.iter().position(|name| *name == "DynamicResources");
     let unavailable = |node: &&NodeJudgement| {
         let refusal = node.first_refusal().filter(|(at, _)| !node.absent && Some(*at) == place);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::release::{DriverWaits, Rules};
 use crate::{Cycle, DriverWait, Judgement, NodeJudgement};
 
-use super::{Negotiation, Wanted, Way};
+use super::{ClaimsOfDrivers, Negotiation, Way};
 
 const ALLOCATE: &str = "waiting for resource driver to allocate resource";
 const INFORM: &str = "waiting for resource driver to provide information";
@@ -20,7 +20,7 @@ pub(crate) fn waits(cycle: &Cycle<'_>, judgement: &Judgement) -> Vec<DriverWait>
     if !rules.drivers_allocate() || !rules.dra || !plugin {
         return Vec::new();
     }
-    let Ok(Some(wanted)) = Wanted::of(cycle) else { return Vec::new() };
+    let Ok(Some(wanted)) = ClaimsOfDrivers::of(cycle) else { return Vec::new() };
     let fitting: Vec<&NodeJudgement> = judgement.nodes.iter().filter(|node| node.fits()).collect();
     let scored = judgement.scores.is_some();
     let mut waits: Vec<DriverWait> = Vec::new();
@@ -67,7 +67,7 @@ fn is_error(reason: &str) -> bool {
     !matches!(reason, ALLOCATE | INFORM | DRIVER)
 }
 
-impl Wanted<'_> {
+impl ClaimsOfDrivers<'_> {
     /// Returns the reason once a node is chosen.
     fn after(&self, node: &NodeJudgement, fitting: &[&NodeJudgement], scored: bool) -> Option<String> {
         if let Negotiation::Foreign(error) = &self.context {

@@ -10,7 +10,7 @@ mod policy_predicates;
 mod service_affinity;
 mod volume_binding;
 
-pub(crate) use policy_predicates::ArguedPredicate;
+pub(crate) use policy_predicates::PolicyPredicate;
 
 use super::reason::Reason;
 use super::renamed::prefilter;
@@ -21,9 +21,9 @@ use crate::{Candidate, Plugin, Verdict};
 pub(super) type Prepared<'a> = Box<dyn Fn(&Candidate) -> Result<Vec<Reason>, Verdict> + Sync + 'a>;
 
 /// Predicates that only a Policy enables, with its argument.
-pub(super) static ARGUED: &[&dyn Plugin] = &[
-    &ArguedPredicate::label_presence("CheckNodeLabelPresence", Vec::new()),
-    &ArguedPredicate::service_affinity("CheckServiceAffinity", Vec::new()),
+pub(super) static POLICY_PREDICATES: &[&dyn Plugin] = &[
+    &PolicyPredicate::label_presence("CheckNodeLabelPresence", Vec::new()),
+    &PolicyPredicate::service_affinity("CheckServiceAffinity", Vec::new()),
 ];
 
 /// A predicate with a rule of its own whose place a framework plugin took.

@@ -11,7 +11,7 @@ use crate::release::Rules;
 use crate::{Candidate, Cycle, Fact, Plugin, PreFilter, Verdict};
 
 /// A predicate with its argument.
-pub(crate) struct ArguedPredicate {
+pub(crate) struct PolicyPredicate {
     name: &'static str,
     argument: Argument,
 }
@@ -21,7 +21,7 @@ enum Argument {
     ServiceLabels(Vec<Arc<str>>),
 }
 
-impl ArguedPredicate {
+impl PolicyPredicate {
     /// CheckNodeLabelPresence under a name: labels, each with whether it must be there.
     pub(crate) const fn label_presence(name: &'static str, labels: Vec<(Arc<str>, bool)>) -> Self {
         Self { name, argument: Argument::Labels(labels) }
@@ -33,7 +33,7 @@ impl ArguedPredicate {
     }
 }
 
-impl Plugin for ArguedPredicate {
+impl Plugin for PolicyPredicate {
     fn name(&self) -> &'static str {
         self.name
     }

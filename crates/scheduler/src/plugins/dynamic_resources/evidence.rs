@@ -13,7 +13,7 @@ use super::{Lacking, Wanted, is_allocated, is_reachable};
 /// Each claim with the devices it has or would get; where it gets none, what it wants and how many devices are left.
 pub(super) fn claims(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
     if cycle.profile.rules.drivers_allocate() {
-        return match driver::Wanted::of(cycle) {
+        return match driver::ClaimsOfDrivers::of(cycle) {
             Ok(wanted) => wanted.map(|wanted| wanted.facts(node)).unwrap_or_default(),
             Err(driver::Stop::Refused(why) | driver::Stop::Failed(why)) => vec![Fact::upstream(why)],
         };

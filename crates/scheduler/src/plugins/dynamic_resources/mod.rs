@@ -84,7 +84,7 @@ Differs from upstream
 
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
         if cycle.profile.rules.drivers_allocate() {
-            return match driver::Wanted::of(cycle) {
+            return match driver::ClaimsOfDrivers::of(cycle) {
                 Ok(Some(wanted)) => PreFilter::Filter(Box::new(move |node: &Candidate| wanted.filter(node))),
                 Ok(None) => PreFilter::Skip,
                 Err(stop) => stop.into(),

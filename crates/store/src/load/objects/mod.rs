@@ -6,8 +6,8 @@
 
 mod copies;
 mod document;
+mod expansion;
 mod json;
-mod written;
 mod yaml;
 
 use std::collections::BTreeMap;

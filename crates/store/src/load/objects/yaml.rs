@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use serde_saphyr::{Options, with_deserializer_from_str_with_options};
 
 use super::document::{Document, Parts};
-use super::written::{EXPANDS, Written};
+use super::expansion::{EXPANDS, WithAllowance};
 use super::{Objects, is_list, is_named, name_after};
 
 /// Bytes that aliases may add to what a document says itself.
@@ -103,7 +103,7 @@ fn read_document(objects: &mut Objects<'_>, text: &str, line: usize) -> Vec<Stri
 /// Reads a document as one object.
 fn whole(objects: &mut Objects<'_>, text: &str, line: usize) -> Vec<String> {
     let mut left = text.len() + ALIASES;
-    match with_deserializer_from_str_with_options(text, options(), |deserializer| Written(&mut left).deserialize(deserializer)) {
+    match with_deserializer_from_str_with_options(text, options(), |deserializer| WithAllowance(&mut left).deserialize(deserializer)) {
         Ok(object) => {
             add(objects, object);
             Vec::new()
@@ -178,7 +178,7 @@ impl<'de> Parts<'de> for YamlParts<'_, '_> {
     type Part = Value;
 
     fn seed(&mut self) -> impl DeserializeSeed<'de, Value = Value> {
-        Written(&mut self.left)
+        WithAllowance(&mut self.left)
     }
 
     fn member(&mut self, name: String, value: Value) {

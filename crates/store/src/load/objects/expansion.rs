@@ -1,4 +1,4 @@
-//! A value as it is written, read with an allowance: aliases can make a few lines into more than memory holds.
+//! A value read with an allowance: aliases can make a few lines into more than memory holds.
 
 use std::fmt;
 
@@ -9,9 +9,9 @@ use serde_json::{Map, Number, Value};
 pub(super) const EXPANDS: &str = "its aliases expand to far more than the file holds";
 
 /// Reads a value that may have as many bytes as are left.
-pub(super) struct Written<'l>(pub(super) &'l mut usize);
+pub(super) struct WithAllowance<'l>(pub(super) &'l mut usize);
 
-impl Written<'_> {
+impl WithAllowance<'_> {
     fn take<E: Error>(&mut self, bytes: usize) -> Result<(), E> {
         let left = self.0.checked_sub(bytes + 1);
         *self.0 = left.ok_or_else(|| E::custom(EXPANDS))?;
@@ -19,7 +19,7 @@ impl Written<'_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Written<'_> {
+impl<'de> DeserializeSeed<'de> for WithAllowance<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -27,7 +27,7 @@ impl<'de> DeserializeSeed<'de> for Written<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Written<'_> {
+impl<'de> Visitor<'de> for WithAllowance<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -83,7 +83,7 @@ impl<'de> Visitor<'de> for Written<'_> {
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<Value, A::Error> {
         self.take(0)?;
         let mut list = Vec::new();
-        while let Some(item) = items.next_element_seed(Written(self.0))? {
+        while let Some(item) = items.next_element_seed(WithAllowance(self.0))? {
             list.push(item);
         }
         Ok(list.into())
@@ -94,7 +94,7 @@ impl<'de> Visitor<'de> for Written<'_> {
         let mut map = Map::new();
         while let Some(name) = members.next_key::<String>()? {
             self.take(name.len())?;
-            let value = members.next_value_seed(Written(self.0))?;
+            let value = members.next_value_seed(WithAllowance(self.0))?;
             map.insert(name, value);
         }
         Ok(map.into())
