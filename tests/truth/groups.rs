@@ -120,7 +120,7 @@ fn member<'g>(group: &'g GroupCycle, name: &str) -> Option<&'g MemberResult> {
 
 /// The victims of a group, unless chance chooses them.
 fn victims(group: &GroupCycle) -> Option<Value> {
-    let drawn = group.inferred.iter().any(|why| *why == GroupCaveat::VictimsDrawn);
+    let drawn = group.inferred.contains(&GroupCaveat::VictimsDrawn);
     let victims: BTreeSet<String> = group.victims.iter().filter(|pod| !pod.terminating).map(|pod| pod.full_name()).collect();
     (!drawn).then(|| json!(victims))
 }
