@@ -45,7 +45,7 @@ type File struct {
 	objects []Object
 	answers map[string]Recorded
 	// Names of groups, in their order.
-	groups []string
+	groupNames []string
 }
 
 // readFile reads a file, or its first two lines where there are no answers yet.
@@ -74,7 +74,7 @@ func readFile(in io.Reader) (*File, error) {
 			return nil, err
 		}
 		if recorded.Group != "" {
-			file.groups = append(file.groups, recorded.Group)
+			file.groupNames = append(file.groupNames, recorded.Group)
 			continue
 		}
 		file.answers[recorded.Pod] = recorded

@@ -47,8 +47,8 @@ func answerGroups(file *File, out io.Writer) error {
 
 // groups returns the groups that the file names, or those that pending pods name.
 func (file *File) groups(pods []*v1.Pod) []string {
-	if len(file.groups) > 0 {
-		return file.groups
+	if len(file.groupNames) > 0 {
+		return file.groupNames
 	}
 	names := []string{}
 	for _, pod := range pods {
