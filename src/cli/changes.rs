@@ -1,16 +1,21 @@
 //! Reads a source's events and changes: all that is readable of some keys, oldest first, with their gaps.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use async_stream::try_stream;
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt, TryStreamExt};
 
+use ketcd_history::clock::Clock;
 use ketcd_history::{Change, Follower};
 use ketcd_kube::{Address, Body};
-use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Origin, Revision, Source, Until, Want, WatchItem};
+use ketcd_store::{
+    At, Event, EventKind, KeyRange, KeyValue, Origin, Revision, RevisionSpan, Source, Unsearched, Until, Want, WatchItem,
+};
 
+use super::output::note;
 use super::session::Session;
 use super::{Error, Result};
 
@@ -61,6 +66,29 @@ impl Keys {
         KeyRange { start, end }
     }
 
+    /// The ranges without those that others hold, ascending.
+    pub(super) fn apart(&self) -> Vec<KeyRange> {
+        let mut ranges = self.ranges.clone();
+        ranges.sort_by(|a, b| a.start.cmp(&b.start).then_with(|| b.end.is_none().cmp(&a.end.is_none())).then_with(|| b.end.cmp(&a.end)));
+        let mut apart: Vec<KeyRange> = Vec::new();
+        for range in ranges {
+            match apart.last_mut().filter(|last| last.contains(&range.start)) {
+                None => apart.push(range),
+                Some(last) => {
+                    if last.end.is_some() && range.end.as_ref().is_none_or(|end| Some(end) > last.end.as_ref()) {
+                        last.end = range.end;
+                    }
+                }
+            }
+        }
+        apart
+    }
+
+    /// Whether each is one key, not the beginning of many.
+    pub(super) fn are_whole(&self) -> bool {
+        self.ranges.iter().all(|range| *range == KeyRange::key(&range.start[..]))
+    }
+
     /// Whether a key is among them.
     pub(super) fn contains(&self, key: &[u8]) -> bool {
         self.ranges.iter().any(|range| range.contains(key))
@@ -84,8 +112,8 @@ pub(super) enum Read<T> {
 /// that survived it come first, as they are the oldest that can be read.
 pub(super) fn events<'a>(source: &'a dyn Source, keys: Keys, until: Until) -> impl Stream<Item = Result<Read<Event>>> + Send + 'a {
     try_stream! {
-        let span = source.span().await?;
-        let mut items = source.watch(keys.hull(), Revision(1), until);
+        let mut span = source.span().await?;
+        let mut items = items(source, &keys, until, span).await?;
         let mut begun = false;
         while let Some(item) = items.try_next().await? {
             match item {
@@ -95,6 +123,8 @@ pub(super) fn events<'a>(source: &'a dyn Source, keys: Keys, until: Until) -> im
                 }
                 WatchItem::Gap { from, to } => {
                     if !begun && to.after() >= span.oldest {
+                        // A compaction since then has moved the begin of what is readable.
+                        span = source.span().await?;
                         for entry in alive(source, &keys, span.oldest).await?.into_iter().filter(|entry| entry.mod_revision <= to) {
                             yield Read::Item(Event { revision: entry.mod_revision, sub_revision: 0, kind: EventKind::Put, key_value: entry, origin: Origin::Live });
                         }
@@ -107,20 +137,94 @@ pub(super) fn events<'a>(source: &'a dyn Source, keys: Keys, until: Until) -> im
     }
 }
 
+/// So many keys are read one by one where a watch costs a live etcd its whole history.
+const ONE_BY_ONE: usize = 2_000;
+
+/// A watch of `keys`; of a live etcd that would have to read a long history for it, the histories of the keys.
+async fn items<'a>(source: &'a dyn Source, keys: &Keys, until: Until, span: RevisionSpan) -> Result<BoxStream<'a, Result<WatchItem>>> {
+    let until = match until {
+        Until::Revision(until) if source.is_shared() && keys.are_whole() && keys.ranges.len() <= ONE_BY_ONE => until,
+        _ => return Ok(source.watch(keys.hull(), Revision(1), until).map_err(Error::from).boxed()),
+    };
+    let mut found = Vec::new();
+    let mut gap = None;
+    for key in &keys.ranges {
+        let hints = if span.newest.0 - span.oldest.0 > FEW { alive_at(source, &key.start, span).await? } else { Vec::new() };
+        let history = source.key_history(key.start.clone(), until, hints).await?;
+        let mut items = history.items;
+        while let Some(item) = items.try_next().await? {
+            match item {
+                WatchItem::Gap { to, .. } => gap = gap.max(Some(to)),
+                item => found.push(item),
+            }
+        }
+        if let Some(unsearched) = history.unsearched {
+            note(&unsearched_words(&key.start, unsearched));
+        }
+    }
+    let revision = |item: &WatchItem| match item {
+        WatchItem::Event(event) => event.revision,
+        WatchItem::Gap { from, .. } => *from,
+        WatchItem::Progress(revision) => *revision,
+    };
+    found.retain(|item| matches!(item, WatchItem::Event(_)) && gap.is_none_or(|gap| revision(item) > gap));
+    found.sort_by_key(revision);
+    let gap = gap.map(|to| WatchItem::Gap { from: Revision(1), to });
+    Ok(futures_util::stream::iter(gap.into_iter().chain(found).map(Ok)).boxed())
+}
+
+/// A history of no more revisions needs no hints where a key may have been alive.
+const FEW: i64 = 5_000;
+
+/// Revisions at which an object may have been alive: those at which Events about it were written.
+async fn alive_at(source: &dyn Source, key: &[u8], span: RevisionSpan) -> Result<Vec<Revision>> {
+    let text = String::from_utf8_lossy(key);
+    let mut parts = text.rsplitn(3, '/');
+    let (Some(name), Some(namespace), Some(kind)) = (parts.next(), parts.next(), parts.next()) else { return Ok(Vec::new()) };
+    let Some((prefix, _)) = kind.rsplit_once('/') else { return Ok(Vec::new()) };
+    let events = KeyRange::prefix(format!("{prefix}/events/{namespace}/{name}."));
+    let mut found = Vec::new();
+    for at in [span.newest, span.oldest] {
+        let listing = match source.range(events.clone(), At::Revision(at), Want::Keys).await {
+            Err(error) if error.is_denied() => return Ok(Vec::new()),
+            Err(ketcd_store::Error::Compacted { .. }) => continue,
+            listing => listing?,
+        };
+        let entries: Vec<KeyValue> = listing.entries.try_collect().await?;
+        found.extend(entries.iter().flat_map(|entry| [entry.create_revision, entry.mod_revision]));
+    }
+    Ok(found)
+}
+
+fn unsearched_words(key: &[u8], unsearched: Unsearched) -> String {
+    format!(
+        "{}: between revisions {} and {} not each was looked at: a life of it that lasted for no more than {} revisions was not seen",
+        String::from_utf8_lossy(key),
+        unsearched.from,
+        unsearched.to,
+        unsearched.longest
+    )
+}
+
 /// The keys alive at a revision, in order of their last writes.
 async fn alive(source: &dyn Source, keys: &Keys, at: Revision) -> Result<Vec<KeyValue>> {
-    let listing = source.range(keys.hull(), At::Revision(at), Want::Values).await?;
-    let mut entries: Vec<KeyValue> =
-        listing.entries.try_filter(|entry| std::future::ready(keys.contains(&entry.key))).try_collect().await?;
+    let mut entries = Vec::new();
+    for range in keys.apart() {
+        let listing = source.range(range, At::Revision(at), Want::Values).await?;
+        entries.extend(listing.entries.try_collect::<Vec<KeyValue>>().await?);
+    }
     entries.sort_by_key(|entry| entry.mod_revision);
     Ok(entries)
 }
 
 /// The names of the keys alive at a revision: what is not among them is gone, whether or not its deletion can be read.
 pub(super) async fn alive_names(session: &Session, keys: &Keys, at: Revision) -> Result<HashSet<Bytes>> {
-    let listing = session.source.range(keys.hull(), At::Revision(at), Want::Keys).await?;
-    let names = listing.entries.try_filter_map(|entry| std::future::ready(Ok(keys.contains(&entry.key).then_some(entry.key))));
-    Ok(names.try_collect().await?)
+    let mut names = HashSet::new();
+    for range in keys.apart() {
+        let listing = session.source.range(range, At::Revision(at), Want::Keys).await?;
+        names.extend(listing.entries.map_ok(|entry| entry.key).try_collect::<Vec<_>>().await?);
+    }
+    Ok(names)
 }
 
 /// Every readable change of `keys` up to `until`, oldest first.
@@ -128,6 +232,27 @@ pub(super) fn changes<'a>(session: &'a Session, keys: Keys, until: Until) -> Box
     let mut follower = Follower::new(decoding(session));
     let read = events(session.source.as_ref(), keys, until);
     read.map_ok(move |read| follow(&mut follower, read)).boxed()
+}
+
+/// Every readable change of `keys` up to `until`, oldest first, with the clock that dates them. Of single objects all is read beforehand, so that a long
+/// history is dated where they changed.
+pub(super) async fn dated_changes(
+    session: &Session,
+    keys: Keys,
+    until: Revision,
+) -> Result<(BoxStream<'_, Result<Read<Change>>>, Arc<Clock>)> {
+    if !keys.are_whole() {
+        let clock = session.clock_around(&[], &[]).await?;
+        return Ok((changes(session, keys, Until::Revision(until)), clock));
+    }
+    let read: Vec<Read<Event>> = events(session.source.as_ref(), keys, Until::Revision(until)).try_collect().await?;
+    let events = || read.iter().filter_map(|read| if let Read::Item(event) = read { Some(event) } else { None });
+    let revisions: Vec<Revision> = events().map(|event| event.revision).collect();
+    let versions: Vec<KeyValue> = events().filter(|event| event.kind == EventKind::Put).map(|event| event.key_value.clone()).collect();
+    let clock = session.clock_around(&revisions, &versions).await?;
+    let mut follower = Follower::new(decoding(session));
+    let changes = read.into_iter().map(move |read| Ok(follow(&mut follower, read)));
+    Ok((futures_util::stream::iter(changes).boxed(), clock))
 }
 
 /// Every change of `keys` from revision `from` on; what was alive before it is known, so that the first changes have their patches too.

@@ -74,6 +74,7 @@ impl From<ketcd_store::Error> for Error {
             ketcd_store::Error::OneMoment { .. } => Some("leave the revision out".to_owned()),
             ketcd_store::Error::File { .. } => Some("check the path and that you may read it".to_owned()),
             ketcd_store::Error::Remote { hint, .. } => hint.clone(),
+            ketcd_store::Error::Denied { hint, .. } => Some(hint.clone()),
             _ => None,
         };
         Self { message: error.to_string(), hint, broken_pipe: false, nothing: false }

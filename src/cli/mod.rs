@@ -10,6 +10,7 @@ mod commands;
 mod complete;
 mod connection;
 mod cut_short;
+mod dating;
 mod destination;
 mod elsewhere;
 mod encryption;

@@ -25,6 +25,9 @@ impl Session {
         if self.args.files.is_empty() && self.at == At::Newest {
             return Ok(Timestamp::now());
         }
+        if self.source.is_shared() {
+            return self.dated_moment().await;
+        }
         match self.newest_sign().await? {
             Some(time) => Ok(time),
             None => self.dated_moment().await,
@@ -61,7 +64,7 @@ impl Session {
         let clock = self.clock().await?;
         let dated = match self.at {
             At::Newest => clock.newest(),
-            At::Revision(revision) => clock.date(revision).or_else(|| clock.newest()),
+            At::Revision(revision) => self.clock_around(&[revision], &[]).await?.date(revision).or_else(|| clock.newest()),
         };
         Ok(dated.map_or(Timestamp::UNIX_EPOCH, |dated| dated.time))
     }

@@ -1,7 +1,6 @@
 //! A source with what is needed to read it: opened once, used by every command.
 
 use std::cell::{Cell, RefCell};
-use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::{StreamExt, TryStreamExt};
@@ -9,15 +8,14 @@ use jiff::Timestamp;
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
-use crate::render::duration::{length, seconds_between};
-use ketcd_history::clock::{Clock, Evidence, Moment, newest_stamp};
+use ketcd_history::clock::{Moment, newest_stamp};
 use ketcd_kube::{self, Decoder, Kinds, RegistryKey, ReleaseEvidence, Resource};
 use ketcd_store::etcd::EtcdSource;
 use ketcd_store::load::Limits;
-use ketcd_store::{self, At, EventKind, KeyRange, KeyValue, Listing, Revision, Source, Until, Want};
+use ketcd_store::{self, At, KeyRange, Listing, Revision, Source, Want};
 
 use super::args::GlobalArgs;
-use super::changes::{Keys, Read, events};
+use super::dating::Dates;
 use super::encryption::{self, Encryption};
 use super::output::{self, Format};
 use super::problems::Problems;
@@ -47,7 +45,7 @@ pub(super) struct Session {
     pub encryption: Encryption,
     prefix: OnceCell<String>,
     kinds: OnceCell<Kinds>,
-    clock: OnceCell<Clock>,
+    pub(super) dates: Dates,
     /// The newest time that objects read from files of objects carry.
     pub(super) newest_stamp: Option<Timestamp>,
 }
@@ -76,7 +74,7 @@ impl Session {
             encryption,
             prefix: OnceCell::new_with(args.prefix.as_deref().map(ketcd_kube::normalize_prefix)),
             kinds: OnceCell::new(),
-            clock: OnceCell::new(),
+            dates: Dates::default(),
             newest_stamp,
         };
         session.decoder = match args.release {
@@ -124,80 +122,6 @@ impl Session {
             }
         }
         Ok(evidence)
-    }
-
-    /// The newest revision written at or before a moment.
-    async fn revision_at(&self, moment: Moment) -> Result<Revision> {
-        let clock = self.clock().await?;
-        let (Some(newest), Some((first, _))) = (clock.newest(), clock.dated_span()) else {
-            return Err(Error::new("nothing in this data dates its revisions").hint("use --rev"));
-        };
-        let found = moment.resolve(newest.time).and_then(|time| clock.revision_at(time));
-        found.ok_or_else(|| {
-            let begin = clock.date(first).map_or_else(String::new, |dated| dated.time.to_string());
-            Error::new("--at is before the readable history").hint(format!("it reaches from {begin} to {}", newest.time))
-        })
-    }
-
-    /// Dates the revisions; reads the whole readable history once.
-    pub(super) async fn clock(&self) -> Result<&Clock> {
-        self.clock.get_or_try_init(|| self.find_clock()).await
-    }
-
-    /// The newest time in the data: of the newest revision that can be dated or, of API objects, the newest time in them.
-    ///
-    /// # Errors
-    /// The source cannot be read.
-    pub(super) async fn newest_time(&self) -> Result<Option<Timestamp>> {
-        if self.source.is_one_moment() {
-            return Ok(self.newest_stamp);
-        }
-        Ok(self.clock().await?.newest().map(|dated| dated.time))
-    }
-
-    /// Says on standard error how far the history reaches back where it was compacted: what came before is unknown.
-    ///
-    /// # Errors
-    /// The source cannot be read.
-    pub(super) async fn note_reach(&self) -> Result<()> {
-        if self.source.is_one_moment() {
-            output::note("API objects are the state of one moment: what came before is known only from the times in them");
-            return Ok(());
-        }
-        let span = self.source.span().await?;
-        if span.compacted.is_none() {
-            return Ok(());
-        }
-        let clock = self.clock().await?;
-        let reach =
-            clock.date(span.oldest).zip(clock.newest()).map(|(oldest, newest)| format!(" {}", length(seconds_between(oldest, newest))));
-        output::note(&format!(
-            "the whole history reaches back{} to revision {}; earlier revisions were compacted; only what could be recovered is shown",
-            reach.unwrap_or_default(),
-            span.oldest
-        ));
-        Ok(())
-    }
-
-    async fn find_clock(&self) -> Result<Clock> {
-        // Versions that were read alone carry times of long before their writes: they date no revision, and accuse nobody's clock.
-        if self.source.is_one_moment() {
-            return Ok(Clock::default());
-        }
-        let newest = self.source.span().await?.newest;
-        let mut evidence = Evidence::default();
-        let mut sample = Sample::of(newest.0 - self.source.span().await?.oldest.0);
-        let mut events = pin!(events(self.source.as_ref(), Keys::all(), Until::Revision(newest)));
-        while let Some(read) = events.try_next().await? {
-            let Read::Item(event) = read else { continue };
-            let entry = &event.key_value;
-            if !sample.takes(entry) {
-                continue;
-            }
-            let decoded = (event.kind == EventKind::Put).then(|| self.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0));
-            evidence.observe(event.revision, &entry.key, entry.version == 1, decoded.as_ref().and_then(|decoded| decoded.object()));
-        }
-        Ok(evidence.finish())
     }
 
     /// What a key stands for, as a person would type it: `pod/lab/ubuntu`; the key itself where it is no object's.
@@ -285,31 +209,6 @@ impl Session {
     /// The namespace of namespaced kinds: `-n`, or `default`.
     pub(super) fn namespace(&self) -> &str {
         self.args.namespace.as_deref().unwrap_or("default")
-    }
-}
-
-/// Which changes of a long history are read for their times: all leases, and as many creations as dozens of them fall into each second.
-/// (A change of another kind could hold a time that a change left out has set.)
-struct Sample {
-    stride: usize,
-    seen: usize,
-}
-
-impl Sample {
-    /// Histories up to this length are read whole.
-    const WHOLE: i64 = 60_000;
-
-    fn of(revisions: i64) -> Self {
-        Self { stride: usize::try_from(1 + revisions / Self::WHOLE).unwrap_or(1), seen: 0 }
-    }
-
-    fn takes(&mut self, entry: &KeyValue) -> bool {
-        const LEASES: &[u8] = b"/leases/";
-        if self.stride == 1 || entry.key.windows(LEASES.len()).any(|part| part == LEASES) {
-            return true;
-        }
-        self.seen += usize::from(entry.version == 1);
-        entry.version == 1 && self.seen.is_multiple_of(self.stride)
     }
 }
 

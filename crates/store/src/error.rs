@@ -1,6 +1,6 @@
 //! What can go wrong when reading etcd, structured so that `cli` can say what to do next.
 
-use super::Revision;
+use super::{KeyRange, Revision};
 
 /// The result of reading a source.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -48,6 +48,16 @@ pub enum Error {
         /// What is wrong with it, and where.
         problem: String,
     },
+    /// A live cluster does not let the user read these keys.
+    #[error("{problem}")]
+    Denied {
+        /// The keys that were asked for.
+        keys: KeyRange,
+        /// What was refused, in a sentence that names the endpoint and the user.
+        problem: String,
+        /// What an administrator can do about it.
+        hint: String,
+    },
     /// A live cluster could not be reached or refused us.
     #[error("{problem}")]
     Remote {
@@ -58,4 +68,11 @@ pub enum Error {
         /// What the user can do about it.
         hint: Option<String>,
     },
+}
+
+impl Error {
+    /// Whether the user may not read what was asked for.
+    pub fn is_denied(&self) -> bool {
+        matches!(self, Self::Denied { .. })
+    }
 }

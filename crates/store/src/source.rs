@@ -1,7 +1,7 @@
 //! The trait that live clusters, database files and files of API objects implement.
 
 use futures_util::future::BoxFuture;
-use futures_util::stream::BoxStream;
+use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
 
 use super::{At, Event, KeyRange, KeyValue, Result, Revision, RevisionSpan};
 
@@ -41,6 +41,59 @@ pub trait Source: Send + Sync {
     /// Returns every change from revision `from` (included) on, ascending by revision and sub-revision, each once.
     /// Ends after `until`; `Until::Forever` follows a live cluster (on a file it ends at the newest revision).
     fn watch(&self, keys: KeyRange, from: Revision, until: Until) -> BoxStream<'_, Result<WatchItem>>;
+
+    /// Returns how many keys are alive at `at`.
+    fn count(&self, keys: KeyRange, at: At) -> BoxFuture<'_, Result<u64>> {
+        Box::pin(async move {
+            let listing = self.range(keys, at, Want::Keys).await?;
+            listing.entries.try_fold(0, |count, _| std::future::ready(Ok(count + 1))).await
+        })
+    }
+
+    /// Returns what became of one key up to revision `until`, at the cost of its own versions. `alive_at` are revisions at which it may
+    /// have been alive, where the caller knows some: a source that cannot search every revision looks there first.
+    fn key_history(&self, key: Vec<u8>, until: Revision, alive_at: Vec<Revision>) -> BoxFuture<'_, Result<KeyHistory<'_>>> {
+        let _ = alive_at;
+        let items = self.watch(KeyRange::key(key), Revision(1), Until::Revision(until));
+        Box::pin(std::future::ready(Ok(KeyHistory { items, unsearched: None })))
+    }
+
+    /// Whether the past costs another than the reader: a live etcd reads its history for whoever asks, beside its own work.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
+    /// Says which keys will be read: a user of few rights may ask for these where not for others.
+    fn will_read(&self, keys: &KeyRange) {
+        let _ = keys;
+    }
+}
+
+/// What became of one key.
+pub struct KeyHistory<'a> {
+    /// Its changes, ascending, as a watch brings them. Where the history was compacted, the version that survived it comes first, with the
+    /// revision of its write, then the gap.
+    pub items: BoxStream<'a, Result<WatchItem>>,
+    /// Where earlier lives of the key may have been missed.
+    pub unsearched: Option<Unsearched>,
+}
+
+impl<'a> KeyHistory<'a> {
+    /// A history without a doubt.
+    pub fn of(items: impl futures_util::Stream<Item = Result<WatchItem>> + Send + 'a) -> Self {
+        Self { items: items.boxed(), unsearched: None }
+    }
+}
+
+/// Revisions of which not each was looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unsearched {
+    /// The first of them.
+    pub from: Revision,
+    /// The last of them.
+    pub to: Revision,
+    /// The longest run that was not looked at: a life that fits into it was not seen.
+    pub longest: i64,
 }
 
 /// How much of each key a range should bring.

@@ -6,10 +6,10 @@ use futures_util::TryStreamExt;
 use crate::render::blame as render;
 use ketcd_history::AttributedChange;
 use ketcd_history::blame::Blame;
-use ketcd_store::{At, Until};
+use ketcd_store::At;
 
 use crate::cli::absence::{Missing, Question};
-use crate::cli::changes::{Keys, Read, changes};
+use crate::cli::changes::{Keys, Read, dated_changes};
 use crate::cli::output::{Format, Output, note};
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
@@ -38,14 +38,13 @@ pub(super) async fn run(session: &Session, args: &BlameArgs, out: &mut Output) -
     if session.source.is_one_moment() {
         session.note_reach().await?;
     }
-    let clock = session.clock().await?;
     let mut missing = Missing::of(session, &keys).await?;
     let mut blame = Blame::default();
-    let mut changes = changes(session, keys, Until::Revision(newest));
+    let (mut changes, clock) = dated_changes(session, keys, newest).await?;
     while let Some(read) = changes.try_next().await? {
         if let Read::Item(change) = read {
             missing.saw(&change.key);
-            blame.observe(&AttributedChange::new(change, clock));
+            blame.observe(&AttributedChange::new(change, &clock));
         }
     }
     let Some((object, lines)) = blame.finish() else {

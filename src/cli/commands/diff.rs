@@ -80,7 +80,7 @@ async fn revisions<'a>(session: &'a Session, text: &str) -> Result<[Side<'a>; 2]
         digits => digits.parse().map(Revision).map_err(|_| wrong()),
     };
     let (from, to) = (number(from, span.oldest)?, number(to, span.newest)?);
-    let clock = session.clock().await?;
+    let clock = session.clock_around(&[from, to], &[]).await?;
     let side = |revision: Revision| {
         let time = clock.date(revision).map(|dated| format!(" ({})", dated.time.strftime("%H:%M:%S"))).unwrap_or_default();
         Side { session, at: At::Revision(revision), name: format!("r{revision}{time}") }
@@ -133,8 +133,12 @@ async fn show(sides: [Side<'_>; 2], keys: &Keys, args: &DiffArgs, out: &mut Outp
 }
 
 async fn entries(side: &Side<'_>, keys: &Keys) -> Result<Vec<KeyValue>> {
-    let listing = side.session.source.range(keys.hull(), side.at, Want::Values).await?;
-    Ok(listing.entries.try_filter(|entry| std::future::ready(keys.contains(&entry.key))).try_collect().await?)
+    let mut found = Vec::new();
+    for range in keys.apart() {
+        let listing = side.session.source.range(range, side.at, Want::Values).await?;
+        found.extend(listing.entries.try_collect::<Vec<_>>().await?);
+    }
+    Ok(found)
 }
 
 async fn named(sides: &[Side<'_>; 2], before: Option<KeyValue>, after: Option<KeyValue>) -> Result<Named> {

@@ -9,10 +9,10 @@ use crate::render::change;
 use crate::render::change_text::{ChangeWriter, Options};
 use ketcd_history::AttributedChange;
 use ketcd_history::diff::ManagedFields;
-use ketcd_store::{At, Until};
+use ketcd_store::At;
 
 use crate::cli::absence::{Missing, Question};
-use crate::cli::changes::{Keys, Read, changes};
+use crate::cli::changes::{Keys, Read, dated_changes};
 use crate::cli::output::{Format, Output, note};
 use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
@@ -58,14 +58,13 @@ pub(super) async fn run(session: &Session, args: &HistoryArgs, out: &mut Output)
     session.note_reach().await?;
     let mut missing = Missing::of(session, &keys).await?;
     let mut writer = Writer::new(session, &args.telling, keys.many, out)?;
-    let clock = session.clock().await?;
+    let (mut changes, clock) = dated_changes(session, keys, newest).await?;
     clock.problems().iter().for_each(|problem| note(problem));
-    let mut changes = changes(session, keys, Until::Revision(newest));
     while let Some(read) = changes.try_next().await? {
         let Read::Item(change) = read else { continue };
         missing.saw(&change.key);
         if select.takes(&change) {
-            writer.write(session, AttributedChange::new(change, clock), out).await?;
+            writer.write(session, AttributedChange::new(change, &clock), out).await?;
         }
     }
     let outcome = writer.finish(out)?;

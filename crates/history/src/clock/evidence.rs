@@ -95,6 +95,17 @@ impl Evidence {
         self.seen.insert(key.into(), seen);
     }
 
+    /// Takes note that `key` was created by the change of this revision at this time, which later versions still say.
+    pub fn observe_creation(&mut self, revision: Revision, created: Timestamp) {
+        let kind = Kind::Now { lag: SERVER_LAG };
+        self.stamps.push(Stamp { revision: revision.0, at: created.as_microsecond(), unit: SECOND, writer: SERVER, kind });
+    }
+
+    /// Forgets what was seen of a key: changes of it were left out, and the next version may hold times that they set.
+    pub fn forget(&mut self, key: &[u8]) {
+        self.seen.remove(key);
+    }
+
     /// Makes the clock.
     pub fn finish(self) -> Clock {
         build(&self.stamps, &self.names)

@@ -1,6 +1,6 @@
 //! The members of a cluster, asked in order until one answers: an etcd-client per endpoint over a channel of ours.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -13,8 +13,10 @@ use super::config::EtcdConfig;
 use super::connector::{Connector, Failure, LastFailure};
 use super::endpoint::Endpoint;
 use super::errors::{Class, Trouble, none_answered};
+use super::pacer::Pacer;
+use super::range::nonempty;
 use super::tls;
-use crate::{Error, Result};
+use crate::{Error, KeyRange, Result};
 
 /// Reports to the user during a call: a lost connection, a read without a leader.
 pub type Notice = Arc<dyn Fn(&str) + Send + Sync>;
@@ -42,6 +44,10 @@ pub(super) struct Cluster {
     preferred: AtomicUsize,
     told_no_leader: AtomicBool,
     notice: Notice,
+    /// Spaces out the reads.
+    pub pacer: Pacer,
+    /// A key that is asked for anyway, so that the user may read it.
+    permitted: Mutex<Option<Vec<u8>>>,
 }
 
 /// One endpoint and its connection.
@@ -78,7 +84,25 @@ impl Cluster {
                 })
             })
             .collect();
-        Ok(Self { config, members, preferred: AtomicUsize::new(0), told_no_leader: AtomicBool::new(false), notice })
+        Ok(Self {
+            pacer: Pacer::new(config.qps),
+            permitted: Mutex::new(None),
+            config,
+            members,
+            preferred: AtomicUsize::new(0),
+            told_no_leader: AtomicBool::new(false),
+            notice,
+        })
+    }
+
+    /// Notes keys that will be asked for.
+    pub(super) fn will_read(&self, keys: &KeyRange) {
+        *self.permitted.lock().unwrap_or_else(PoisonError::into_inner) = Some(nonempty(&keys.start));
+    }
+
+    /// A key that will be asked for anyway.
+    pub(super) fn permitted(&self) -> Option<Vec<u8>> {
+        self.permitted.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The endpoints as the user gave them.

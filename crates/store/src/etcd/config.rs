@@ -29,6 +29,10 @@ pub struct EtcdConfig {
     pub insecure_skip_tls_verify: bool,
     /// Speak plain text to endpoints without a scheme, unless a certificate flag requires TLS.
     pub insecure_transport: bool,
+    /// About how many bytes of keys and values to ask for at once.
+    pub page_bytes: usize,
+    /// At most so many reads a second.
+    pub qps: Option<f64>,
 }
 
 impl Default for EtcdConfig {
@@ -45,6 +49,8 @@ impl Default for EtcdConfig {
             command_timeout: Duration::from_secs(5),
             insecure_skip_tls_verify: false,
             insecure_transport: true,
+            page_bytes: 4 << 20,
+            qps: None,
         }
     }
 }

@@ -104,7 +104,7 @@ fn of_status(status: &Status, failure: Option<Failure>, endpoint: &Endpoint, con
         Code::PermissionDenied if text.contains("etcdserver") => Trouble::new(
             Class::Denied,
             format!(
-                "{url} does not let {} read these keys",
+                "{url} does not let {}",
                 user_name(config).map_or("this client".to_owned(), |user| format!("user {user:?}"))
             ),
             "grant its role read permission on the prefix: etcdctl role grant-permission ROLE read --prefix=true /registry/",

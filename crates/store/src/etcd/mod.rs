@@ -7,6 +7,9 @@ mod config;
 mod connector;
 mod endpoint;
 mod errors;
+mod key_history;
+mod pacer;
+mod page;
 mod range;
 mod span;
 mod status;
@@ -18,7 +21,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 
-use crate::{At, KeyRange, Listing, Result, Revision, RevisionSpan, Source, SourceStatus, Until, Want, WatchItem};
+use crate::{At, KeyHistory, KeyRange, Listing, Result, Revision, RevisionSpan, Source, SourceStatus, Until, Want, WatchItem};
 use client::Cluster;
 
 pub use client::Notice;
@@ -56,5 +59,21 @@ impl Source for EtcdSource {
 
     fn watch(&self, keys: KeyRange, from: Revision, until: Until) -> BoxStream<'_, Result<WatchItem>> {
         watch::watch(Arc::clone(&self.cluster), keys, from, until)
+    }
+
+    fn count(&self, keys: KeyRange, at: At) -> BoxFuture<'_, Result<u64>> {
+        Box::pin(async move { range::count(&self.cluster, &keys, at).await })
+    }
+
+    fn key_history(&self, key: Vec<u8>, until: Revision, alive_at: Vec<Revision>) -> BoxFuture<'_, Result<KeyHistory<'_>>> {
+        Box::pin(async move { key_history::key_history(&self.cluster, key, until, alive_at).await })
+    }
+
+    fn is_shared(&self) -> bool {
+        true
+    }
+
+    fn will_read(&self, keys: &KeyRange) {
+        self.cluster.will_read(keys);
     }
 }

@@ -1,21 +1,19 @@
-//! Ranges: paged at one fixed revision, with pages sized to the values.
+//! Ranges: paged at one fixed revision, with pages sized to the values, one request in flight.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use async_stream::try_stream;
 use bytes::Bytes;
 use etcd_client::{GetOptions, GetResponse};
 use futures_util::stream::BoxStream;
+use tokio::task::JoinHandle;
 
 use super::client::{Cluster, Consistency, LARGEST_MESSAGE};
 use super::errors::{Class, Trouble};
+use super::page::{Page, PageSize};
 use super::span::span;
 use crate::{At, Error, KeyRange, KeyValue, Listing, Result, Revision, Want};
-use std::sync::Arc;
-
-/// The first page's limit; Kubernetes' own client pages by 500, but the first page is asked before any value's size is known.
-const FIRST_PAGE: i64 = 200;
-const LARGEST_PAGE: i64 = 10_000;
-/// Pages are sized so that their values come to about this many bytes.
-const PAGE_BYTES: usize = 2 << 20;
 
 /// Returns the keys of `keys` alive at `at`. The first page is read at once and fixes the revision, the others as they are wanted.
 pub(super) async fn range(cluster: &Arc<Cluster>, keys: KeyRange, at: At, want: Want) -> Result<Listing<'static>> {
@@ -23,74 +21,133 @@ pub(super) async fn range(cluster: &Arc<Cluster>, keys: KeyRange, at: At, want: 
         At::Newest => None,
         At::Revision(revision) => Some(revision),
     };
-    let mut page = Page { start: keys.start.clone(), limit: FIRST_PAGE, revision: asked, want };
-    let first = fetch(cluster, &keys, &page).await?;
+    let mut page = Page::first(&keys, asked, want, PageSize::of(cluster.config.page_bytes));
+    let (first, _) = fetch(cluster, &page).await?;
     let revision = asked.unwrap_or_else(|| header_revision(&first));
     page.revision = Some(revision);
     Ok(Listing { revision, entries: entries(Arc::clone(cluster), keys, page, first) })
 }
 
-/// One request of many.
-#[derive(Clone)]
-struct Page {
-    start: Vec<u8>,
-    limit: i64,
-    revision: Option<Revision>,
-    want: Want,
+/// Returns the key as it was at a revision, if it was there.
+pub(super) async fn get(cluster: &Cluster, key: &[u8], at: Revision, want: Want) -> Result<Option<KeyValue>> {
+    let page = Page::first(&KeyRange::key(key), Some(at), want, PageSize::of(0));
+    let (answer, _) = fetch(cluster, &page).await?;
+    Ok(answer.0.kvs.into_iter().next().map(key_value))
 }
 
-impl Page {
-    /// The request after the one that `answer` answers, if there is more.
-    fn next(&self, answer: &GetResponse) -> Option<Self> {
-        let last = answer.0.kvs.last().filter(|_| answer.0.more)?;
-        let mut start = last.key.clone();
-        start.push(0);
-        let bytes: usize = answer.0.kvs.iter().map(|kv| kv.key.len() + kv.value.len()).sum();
-        let average = bytes / answer.0.kvs.len() + 1;
-        let fitting = i64::try_from(PAGE_BYTES / average).unwrap_or(LARGEST_PAGE);
-        Some(Self { start, limit: fitting.clamp(1, LARGEST_PAGE.min(self.limit * 4)), ..self.clone() })
-    }
+/// Returns whether the key was there at a revision; etcd looks into its index alone.
+pub(super) async fn is_alive(cluster: &Cluster, key: &[u8], at: Revision) -> Result<bool> {
+    count(cluster, &KeyRange::key(key), At::Revision(at)).await.map(|count| count > 0)
+}
+
+/// Returns how many keys are alive at `at`; etcd looks into its index alone.
+pub(super) async fn count(cluster: &Cluster, keys: &KeyRange, at: At) -> Result<u64> {
+    let revision = match at {
+        At::Newest => None,
+        At::Revision(revision) => Some(revision),
+    };
+    let answer = ask(cluster, keys, revision, GetOptions::new().with_count_only()).await?;
+    Ok(u64::try_from(answer.count()).unwrap_or(0))
 }
 
 fn entries(cluster: Arc<Cluster>, keys: KeyRange, mut page: Page, first: GetResponse) -> BoxStream<'static, Result<KeyValue>> {
     Box::pin(try_stream! {
         let mut answer = first;
         loop {
-            let next = page.next(&answer);
-            // The next page is under way while this one is worked on.
-            let coming = next.clone().map(|next| {
-                let (cluster, keys) = (Arc::clone(&cluster), keys.clone());
-                tokio::spawn(async move { fetch(&cluster, &keys, &next).await })
-            });
-            for kv in std::mem::take(&mut answer.0.kvs) {
+            let next = page.next(&keys, &answer);
+            let mut coming: Option<JoinHandle<_>> = None;
+            let kvs = std::mem::take(&mut answer.0.kvs);
+            let half = kvs.len() / 2;
+            for (place, kv) in kvs.into_iter().enumerate() {
+                // The next page is under way while this one is worked on, once it is clear that more than its beginning is wanted.
+                if place == half {
+                    coming = next.clone().map(|next| ahead(&cluster, next));
+                }
                 yield key_value(kv);
             }
-            let (Some(next), Some(coming)) = (next, coming) else { break };
-            answer = coming.await.map_err(|error| Error::Remote { endpoint: cluster.name(), problem: error.to_string(), hint: None })??;
+            let Some(next) = next else { break };
+            let coming = coming.unwrap_or_else(|| ahead(&cluster, next.clone()));
+            let took;
+            (answer, took) = coming.await.map_err(|error| Error::Remote { endpoint: cluster.name(), problem: error.to_string(), hint: None })??;
             page = next;
+            let rest = page.size.rest(bytes(&answer), took);
+            tokio::time::sleep(rest).await;
         }
     })
 }
 
-async fn fetch(cluster: &Cluster, keys: &KeyRange, page: &Page) -> Result<GetResponse> {
+/// How many bytes of keys and values an answer brought.
+pub(super) fn bytes(answer: &GetResponse) -> usize {
+    answer.0.kvs.iter().map(|kv| kv.key.len() + kv.value.len()).sum()
+}
+
+fn ahead(cluster: &Arc<Cluster>, page: Page) -> JoinHandle<Result<(GetResponse, Duration)>> {
+    let cluster = Arc::clone(cluster);
+    tokio::spawn(async move { fetch(&cluster, &page).await })
+}
+
+/// Reads a page; returns how long etcd took.
+async fn fetch(cluster: &Cluster, page: &Page) -> Result<(GetResponse, Duration)> {
+    let mut options = GetOptions::new().with_limit(page.limit);
+    if page.want == Want::Keys {
+        options = options.with_keys_only();
+    }
+    let begun = Instant::now();
+    let answer = ask(cluster, &page.keys, page.revision, options).await?;
+    Ok((answer, begun.elapsed()))
+}
+
+async fn ask(cluster: &Cluster, keys: &KeyRange, revision: Option<Revision>, options: GetOptions) -> Result<GetResponse> {
+    let start = nonempty(&keys.start);
+    let mut options = range_of(keys, &keys.start, options);
+    if let Some(revision) = revision {
+        options = options.with_revision(revision.0);
+    }
+    cluster.pacer.turn().await;
     let answer = cluster
-        .ask(|client, consistency| async move {
-            let mut options = range_of(keys, &page.start, GetOptions::new()).with_limit(page.limit);
-            if let Some(revision) = page.revision {
-                options = options.with_revision(revision.0);
-            }
-            if page.want == Want::Keys {
-                options = options.with_keys_only();
-            }
+        .ask(|client, consistency| {
+            let (start, mut options) = (start.clone(), options.clone());
             if consistency == Consistency::Serializable {
                 options = options.with_serializable();
             }
-            client.kv_client().max_decoding_message_size(LARGEST_MESSAGE).get(nonempty(&page.start), Some(options)).await
+            async move { client.kv_client().max_decoding_message_size(LARGEST_MESSAGE).get(start, Some(options)).await }
         })
         .await;
     match answer {
         Ok(answer) => Ok(answer),
-        Err(troubles) => Err(of_revision(cluster, troubles, page.revision).await),
+        Err(troubles) => Err(match troubles.iter().find(|trouble| trouble.class == Class::Denied) {
+            Some(trouble) => denied(keys, trouble),
+            None => of_revision(cluster, troubles, revision).await,
+        }),
+    }
+}
+
+/// The error of keys that the user may not read: what to grant is exactly these.
+pub(super) fn denied(keys: &KeyRange, trouble: &Trouble) -> Error {
+    let hint = format!("grant its role what it lacks: {}", grant(keys));
+    Error::Denied { keys: keys.clone(), problem: format!("{} read {}", trouble.problem, shown(keys)), hint }
+}
+
+/// The range as etcdctl would be asked for it.
+fn shown(keys: &KeyRange) -> String {
+    let text = |key: &[u8]| String::from_utf8_lossy(key).into_owned();
+    match range_end(keys, &keys.start) {
+        None => text(&keys.start),
+        Some(_) if keys.start.is_empty() || *keys == KeyRange::all() => "all keys".to_owned(),
+        Some(_) if *keys == KeyRange::prefix(&keys.start[..]) => format!("{}*", text(&keys.start)),
+        Some(end) => format!("{} to {}", text(&keys.start), text(&end)),
+    }
+}
+
+/// The command that lets a role read these keys.
+pub(super) fn grant(keys: &KeyRange) -> String {
+    let text = |key: &[u8]| String::from_utf8_lossy(key).into_owned();
+    let command = "etcdctl role grant-permission ROLE read";
+    match range_end(keys, &keys.start) {
+        None => format!("{command} {}", text(&keys.start)),
+        Some(_) if keys.start.is_empty() || *keys == KeyRange::all() => format!("{command} --prefix=true ''"),
+        Some(_) if *keys == KeyRange::prefix(&keys.start[..]) => format!("{command} --prefix=true {}", text(&keys.start)),
+        Some(end) => format!("{command} {} {}", text(&keys.start), text(&end)),
     }
 }
 

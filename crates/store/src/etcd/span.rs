@@ -8,12 +8,12 @@ use super::watch;
 use crate::{KeyRange, Result, Revision, RevisionSpan};
 
 /// Keys that a client with few permissions may still ask for; what they hold does not matter.
-const ASKED_FOR: [&str; 3] = ["\0", "/registry/", "/kubernetes.io/"];
+const ASKED_FOR: [&[u8]; 3] = [b"\0", b"/registry/", b"/kubernetes.io/"];
 
 /// Returns the revisions that can be read.
 pub(super) async fn span(cluster: &Cluster) -> Result<RevisionSpan> {
     let (key, newest) = head(cluster).await?;
-    match revision_of(cluster, key, 1).await {
+    match revision_of(cluster, &key, 1).await {
         Ok(_) => Ok(RevisionSpan { oldest: Revision(1), newest, compacted: None }),
         Err(troubles) if has(&troubles, Class::Compacted) => {
             let compacted = watch::compacted_revision(cluster, &KeyRange::key(key)).await?;
@@ -29,10 +29,10 @@ pub(super) async fn newest(cluster: &Cluster) -> Result<Revision> {
 }
 
 /// A key we may ask for, and the newest revision.
-async fn head(cluster: &Cluster) -> Result<(&'static str, Revision)> {
+async fn head(cluster: &Cluster) -> Result<(Vec<u8>, Revision)> {
     let mut denied = Vec::new();
-    for key in ASKED_FOR {
-        match revision_of(cluster, key, 0).await {
+    for key in cluster.permitted().into_iter().chain(ASKED_FOR.map(<[u8]>::to_vec)) {
+        match revision_of(cluster, &key, 0).await {
             Ok(newest) => return Ok((key, newest)),
             Err(troubles) if has(&troubles, Class::Denied) => denied = troubles,
             Err(troubles) => return Err(cluster.error(troubles)),
@@ -42,7 +42,7 @@ async fn head(cluster: &Cluster) -> Result<(&'static str, Revision)> {
 }
 
 /// Asks for one key at a revision (0: the newest) and returns the header's revision.
-async fn revision_of(cluster: &Cluster, key: &str, revision: i64) -> Result<Revision, Vec<Trouble>> {
+async fn revision_of(cluster: &Cluster, key: &[u8], revision: i64) -> Result<Revision, Vec<Trouble>> {
     let answer = cluster
         .ask(|client, consistency| async move {
             let mut options = GetOptions::new().with_count_only().with_revision(revision);

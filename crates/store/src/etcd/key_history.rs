@@ -1,0 +1,195 @@
+//! The history of one key at the cost of its own versions: read backwards, from each version to the one before it.
+//!
+//! etcd answers a watch that begins in the past by reading every revision since, of all keys (server/storage/mvcc/watchable_store.go,
+//! `syncWatchers`, 3.4 to 3.7), however few it is asked for. A read of the key at the revision before a version costs that version alone. What reads cannot
+//! find by themselves is a deletion: between a revision at which the key was there and one at which it was not, its revision is found by
+//! bisection; whether it lived before is looked for at sample revisions.
+
+use std::sync::Arc;
+
+use async_stream::try_stream;
+
+use super::client::Cluster;
+use super::range::{get, is_alive};
+use super::span::span;
+use super::watch::watch;
+use crate::{Error, Event, EventKind, KeyHistory, KeyRange, KeyValue, Origin, Result, Revision, Unsearched, Until, Want, WatchItem};
+
+/// A history of no more revisions than this is watched: then no change of the key can be missed, and etcd reads little.
+const SHORT: i64 = 5_000;
+/// At so many revisions of a time in which the key was not there an earlier life is looked for.
+const SAMPLES: i64 = 512;
+/// Values of so many bytes are kept while the history is read backwards; the others are read again on the way forward.
+const KEPT: usize = 16 << 20;
+
+/// Returns the changes of `key` up to `until`, which is readable. `alive_at` are revisions at which it may have been alive.
+pub(super) async fn key_history(
+    cluster: &Arc<Cluster>,
+    key: Vec<u8>,
+    until: Revision,
+    alive_at: Vec<Revision>,
+) -> Result<KeyHistory<'static>> {
+    let span = span(cluster).await?;
+    if span.newest.0 - span.oldest.0 <= SHORT {
+        return Ok(KeyHistory::of(watch(Arc::clone(cluster), KeyRange::key(key), Revision(1), Until::Revision(until))));
+    }
+    let mut search = Search { cluster, key: &key, oldest: span.oldest, found: Vec::new(), kept: 0, unsearched: None };
+    search.run(until.min(span.newest), &alive_at).await?;
+    let Search { oldest, mut found, unsearched, .. } = search;
+    found.reverse();
+    let (cluster, to) = (Arc::clone(cluster), until);
+    let items = try_stream! {
+        if oldest > Revision(1) && oldest.before() <= to {
+            yield WatchItem::Gap { from: Revision(1), to: oldest.before() };
+        }
+        for change in found {
+            yield WatchItem::Event(change.read(&cluster, &key).await?);
+        }
+        yield WatchItem::Progress(to);
+    };
+    Ok(KeyHistory { items: Box::pin(items), unsearched })
+}
+
+/// A change that was found.
+enum Found {
+    /// A put, with its value.
+    Kept(KeyValue),
+    /// A put whose value was not kept.
+    Put(Revision),
+    /// A deletion.
+    Deleted(Revision),
+}
+
+impl Found {
+    async fn read(self, cluster: &Cluster, key: &[u8]) -> Result<Event> {
+        let (revision, kind, key_value) = match self {
+            Self::Kept(version) => (version.mod_revision, EventKind::Put, version),
+            Self::Put(revision) => {
+                let version = get(cluster, key, revision, Want::Values).await?;
+                let version = version.ok_or_else(|| Error::Compacted { asked: revision, oldest: revision.after() })?;
+                (revision, EventKind::Put, version)
+            }
+            Self::Deleted(revision) => (revision, EventKind::Delete, deleted(key, revision)),
+        };
+        Ok(Event { revision, sub_revision: 0, kind, key_value, origin: Origin::Live })
+    }
+}
+
+fn deleted(key: &[u8], revision: Revision) -> KeyValue {
+    KeyValue {
+        key: key.to_vec().into(),
+        value: bytes::Bytes::new(),
+        create_revision: Revision(0),
+        mod_revision: revision,
+        version: 0,
+        lease: 0,
+    }
+}
+
+/// A search under way, from the newest revision to the oldest.
+struct Search<'a> {
+    cluster: &'a Cluster,
+    key: &'a [u8],
+    /// The oldest readable revision; a compaction meanwhile moves it.
+    oldest: Revision,
+    /// The newest first.
+    found: Vec<Found>,
+    kept: usize,
+    unsearched: Option<Unsearched>,
+}
+
+impl Search<'_> {
+    /// A compaction during the search ends it where the history ends now.
+    async fn run(&mut self, until: Revision, alive_at: &[Revision]) -> Result<()> {
+        match self.lives(until, alive_at).await {
+            Err(Error::Compacted { oldest, .. }) => {
+                self.oldest = self.oldest.max(oldest);
+                self.found.retain(|found| match found {
+                    Found::Kept(version) => version.mod_revision >= oldest,
+                    Found::Put(revision) | Found::Deleted(revision) => *revision >= oldest,
+                });
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    async fn lives(&mut self, until: Revision, alive_at: &[Revision]) -> Result<()> {
+        let mut last = until;
+        while last >= self.oldest {
+            let Some(version) = get(self.cluster, self.key, last, Want::Values).await? else {
+                let Some(alive) = self.earlier_life(last, alive_at).await? else { return Ok(()) };
+                last = self.last_alive(alive, last).await?;
+                self.found.push(Found::Deleted(last.after()));
+                continue;
+            };
+            let Some(created) = self.life(version).await? else { return Ok(()) };
+            last = created.before();
+        }
+        Ok(())
+    }
+
+    /// Reads a life from its last version backwards; returns its first revision, or `None` where that is not readable.
+    async fn life(&mut self, last: KeyValue) -> Result<Option<Revision>> {
+        let mut version = last;
+        loop {
+            let (revision, is_first) = (version.mod_revision, version.version == 1);
+            if revision < self.oldest {
+                return Ok(None);
+            }
+            self.keep(version);
+            if is_first {
+                return Ok(Some(revision));
+            }
+            if revision == self.oldest {
+                return Ok(None);
+            }
+            match get(self.cluster, self.key, revision.before(), Want::Values).await? {
+                Some(before) => version = before,
+                None => return Ok(Some(revision)),
+            }
+        }
+    }
+
+    fn keep(&mut self, version: KeyValue) {
+        self.kept += version.value.len();
+        self.found.push(if self.kept <= KEPT { Found::Kept(version) } else { Found::Put(version.mod_revision) });
+    }
+
+    /// A revision before `gone`, at which the key is not there, at which it is: the newest of those looked at.
+    async fn earlier_life(&mut self, gone: Revision, alive_at: &[Revision]) -> Result<Option<Revision>> {
+        let length = gone.0 - self.oldest.0;
+        let step = (length / SAMPLES).max(1);
+        let mut samples: Vec<i64> = (1..=length / step).map(|place| gone.0 - place * step).collect();
+        samples.extend(alive_at.iter().map(|revision| revision.0).filter(|&hint| hint < gone.0 && hint >= self.oldest.0));
+        samples.push(self.oldest.0);
+        samples.sort_unstable();
+        samples.dedup();
+        for &sample in samples.iter().rev() {
+            if is_alive(self.cluster, self.key, Revision(sample)).await? {
+                self.note_unsearched(Revision(sample), gone, step);
+                return Ok(Some(Revision(sample)));
+            }
+        }
+        self.note_unsearched(self.oldest, gone, step);
+        Ok(None)
+    }
+
+    fn note_unsearched(&mut self, from: Revision, gone: Revision, step: i64) {
+        if step == 1 {
+            return;
+        }
+        let before = self.unsearched.unwrap_or(Unsearched { from, to: gone.before(), longest: 0 });
+        self.unsearched = Some(Unsearched { from, to: before.to, longest: before.longest.max(step - 1) });
+    }
+
+    /// The last revision at which the key is there, between one at which it is and one at which it is not.
+    async fn last_alive(&self, alive: Revision, gone: Revision) -> Result<Revision> {
+        let (mut low, mut high) = (alive.0, gone.0);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if is_alive(self.cluster, self.key, Revision(middle)).await? { low = middle } else { high = middle }
+        }
+        Ok(Revision(low))
+    }
+}

@@ -1,0 +1,160 @@
+//! The requests of one range: how many keys each asks for, where it ends, and how long etcd is left alone after it.
+
+use std::time::Duration;
+
+use etcd_client::GetResponse;
+
+use super::range::bytes;
+use crate::{KeyRange, Revision, Want};
+
+/// The first page's limit; Kubernetes' own client pages by 500, but the first page is asked before any value's size is known.
+const FIRST_PAGE: i64 = 200;
+const LARGEST_PAGE: i64 = 10_000;
+/// etcd counts the keys of a request's range to its end, whatever the limit (server/storage/mvcc/index.go, `Revisions`): a page whose range
+/// holds more keys than so many pages ends nearer.
+const COUNTED_PAGES: i64 = 16;
+
+/// One request of many.
+#[derive(Clone)]
+pub(super) struct Page {
+    /// What it asks for: from its first key to its own end, which may lie before the range's.
+    pub keys: KeyRange,
+    pub limit: i64,
+    pub revision: Option<Revision>,
+    pub want: Want,
+    pub size: PageSize,
+    /// How many bytes of its first key the end shares; none where it is the range's own end.
+    depth: Option<usize>,
+}
+
+impl Page {
+    pub(super) fn first(keys: &KeyRange, revision: Option<Revision>, want: Want, size: PageSize) -> Self {
+        Self { keys: keys.clone(), limit: FIRST_PAGE, revision, want, size, depth: None }
+    }
+
+    /// The request after the one that `answer` answers, if there is more of `whole`.
+    pub(super) fn next(&self, whole: &KeyRange, answer: &GetResponse) -> Option<Self> {
+        let mut next = self.clone();
+        if let Some(last) = answer.0.kvs.last() {
+            let average = bytes(answer) / answer.0.kvs.len() + 1;
+            let fitting = i64::try_from(self.size.bytes / average).unwrap_or(LARGEST_PAGE);
+            next.limit = fitting.clamp(1, LARGEST_PAGE.min(self.limit * 4));
+            if answer.0.more {
+                next.keys.start = [&last.key[..], &[0]].concat();
+                if answer.0.count > COUNTED_PAGES * next.limit.max(FIRST_PAGE) {
+                    let depth = self.depth.map_or_else(|| directory(&last.key), |depth| depth + 1);
+                    next.end_near(whole, depth.min(last.key.len()), &last.key);
+                }
+                return Some(next);
+            }
+        }
+        // This stretch is exhausted: the next begins where it ends, and is wider.
+        let depth = self.depth?;
+        next.keys.start = self.keys.end.clone()?;
+        let start = next.keys.start.clone();
+        next.end_near(whole, depth.saturating_sub(1), &start);
+        Some(next)
+    }
+
+    /// Ends before the first key that does not share `depth` bytes with `key`, or with the whole range if that comes first.
+    fn end_near(&mut self, whole: &KeyRange, depth: usize, key: &[u8]) {
+        let end = (depth > whole.start.len()).then(|| KeyRange::prefix(&key[..depth.min(key.len())]).end).flatten();
+        match end.filter(|end| whole.end.as_ref().is_none_or(|last| end < last)) {
+            Some(end) => (self.keys.end, self.depth) = (Some(end), Some(depth)),
+            None => (self.keys.end, self.depth) = (whole.end.clone(), None),
+        }
+    }
+}
+
+/// The length of a key's directory.
+fn directory(key: &[u8]) -> usize {
+    key.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1)
+}
+
+/// How large pages are, and how fast etcd gives them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PageSize {
+    bytes: usize,
+    /// The best time per megabyte so far.
+    best: Option<Duration>,
+}
+
+impl PageSize {
+    /// The longest that etcd is left alone between two pages.
+    const LONGEST_REST: Duration = Duration::from_secs(2);
+    /// A page smaller than this says little about etcd's pace.
+    const TELLING: usize = 256 << 10;
+
+    /// Pages of so many bytes.
+    pub(super) fn of(bytes: usize) -> Self {
+        Self { bytes, best: None }
+    }
+
+    /// How long to leave etcd alone after a page that took so long: not at all while it gives pages as fast as it did, else as long as it
+    /// took longer.
+    pub(super) fn rest(&mut self, bytes: usize, took: Duration) -> Duration {
+        if bytes < Self::TELLING {
+            return Duration::ZERO;
+        }
+        let pace = took.div_f64(bytes as f64 / f64::from(1 << 20));
+        let best = self.best.map_or(pace, |best| best.min(pace));
+        self.best = Some(best);
+        let expected = best.mul_f64(2.0 * bytes as f64 / f64::from(1 << 20));
+        took.saturating_sub(expected).min(Self::LONGEST_REST)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use etcd_client::proto::{PbKeyValue, PbRangeResponse};
+
+    use super::*;
+
+    /// Answers as etcd does, and counts the keys that it would have to walk over.
+    fn answer(keys: &BTreeSet<Vec<u8>>, page: &Page, walked: &mut usize) -> GetResponse {
+        let found: Vec<&Vec<u8>> = keys.range(page.keys.start.clone()..).take_while(|key| page.keys.contains(key)).collect();
+        *walked += found.len();
+        let limit = usize::try_from(page.limit).unwrap();
+        let kvs = found.iter().take(limit).map(|key| PbKeyValue { key: key.to_vec(), value: vec![0; 8192], ..PbKeyValue::default() });
+        GetResponse(PbRangeResponse { header: None, kvs: kvs.collect(), more: found.len() > limit, count: found.len() as i64 })
+    }
+
+    /// Reads all pages; returns how many keys etcd walked over for each that it gave.
+    fn check(keys: impl Iterator<Item = String>) -> usize {
+        let keys: BTreeSet<Vec<u8>> = keys.map(String::into_bytes).collect();
+        let whole = KeyRange::prefix("/registry/pods/");
+        let mut page = Page::first(&whole, None, Want::Values, PageSize::of(4 << 20));
+        let (mut found, mut walked) = (Vec::new(), 0);
+        loop {
+            let answer = answer(&keys, &page, &mut walked);
+            let next = page.next(&whole, &answer);
+            found.extend(answer.0.kvs.into_iter().map(|kv| kv.key));
+            let Some(next) = next else { break };
+            page = next;
+        }
+        assert!(found.iter().eq(keys.iter()));
+        walked / found.len()
+    }
+
+    #[test]
+    fn every_key_comes_once_and_etcd_walks_over_few() {
+        let pods = |namespaces: usize, pods: usize| {
+            (0..namespaces).flat_map(move |ns| (0..pods).map(move |pod| format!("/registry/pods/ns-{ns:03}/web-{:05x}", pod * 7919)))
+        };
+        let walked = [pods(300, 500), pods(1, 60_000), pods(40_000, 1)].map(check);
+        assert!(walked.iter().all(|&walked| walked < 16), "{walked:?}");
+        assert_eq!(check(pods(3, 50)), 1);
+    }
+
+    #[test]
+    fn etcd_is_left_alone_when_it_slows_down() {
+        let mut size = PageSize::of(1);
+        let megabyte = 1 << 20;
+        assert_eq!(size.rest(megabyte, Duration::from_millis(10)), Duration::ZERO);
+        assert_eq!(size.rest(megabyte, Duration::from_millis(19)), Duration::ZERO);
+        assert_eq!(size.rest(megabyte, Duration::from_millis(120)), Duration::from_millis(100));
+        assert_eq!(size.rest(100, Duration::from_secs(9)), Duration::ZERO);
+    }
+}

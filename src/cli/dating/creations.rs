@@ -1,0 +1,92 @@
+//! Creation times: an object says for ever when it was created, and etcd at which revision.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use futures_util::StreamExt;
+use jiff::Timestamp;
+use serde_json::Value;
+
+use ketcd_store::{At, Error as StoreError, KeyRange, KeyValue, Revision, RevisionSpan, Want};
+
+use super::samples::Samples;
+use crate::cli::Result;
+use crate::cli::session::Session;
+
+/// How much is read for creation times.
+struct Budget {
+    /// The history is cut into so many parts; of each an object is read that was created in it.
+    parts: i64,
+    /// In so many namespaces objects are looked for.
+    namespaces: usize,
+    /// So many keys of a kind in each.
+    keys: usize,
+}
+
+/// Of a live etcd.
+const LIVE: Budget = Budget { parts: 96, namespaces: 24, keys: 200 };
+/// Of a file, whose keys cost little.
+const FILE: Budget = Budget { parts: 4096, namespaces: 4096, keys: usize::MAX };
+/// Kinds whose objects come and go all the time.
+const KINDS: [&str; 2] = ["events", "pods"];
+
+/// Reads when objects were created whose creations are spread over the span.
+///
+/// # Errors
+/// The source cannot be read.
+pub(super) async fn read(session: &Session, span: RevisionSpan, samples: &mut Samples) -> Result<()> {
+    let budget = if session.source.is_shared() { LIVE } else { FILE };
+    let width = (span.newest.0 - span.oldest.0) / budget.parts + 1;
+    let mut parts: BTreeMap<i64, KeyValue> = BTreeMap::new();
+    for namespace in namespaces(session, span.newest, budget.namespaces).await? {
+        for kind in KINDS {
+            let below = format!("{}/{kind}/{namespace}/", session.prefix().await?);
+            for entry in keys(session, below, span.newest, budget.keys).await? {
+                if entry.create_revision > span.oldest {
+                    parts.entry((entry.create_revision.0 - span.oldest.0) / width).or_insert(entry);
+                }
+            }
+        }
+    }
+    for entry in parts.into_values() {
+        if let Some(created) = created(session, &entry).await? {
+            samples.add_creation(entry.key, entry.create_revision, created);
+        }
+    }
+    Ok(())
+}
+
+/// Some namespaces, spread over all.
+async fn namespaces(session: &Session, at: Revision, most: usize) -> Result<Vec<String>> {
+    let below = format!("{}/namespaces/", session.prefix().await?);
+    let entries = keys(session, below.clone(), at, usize::MAX).await?;
+    let name = |key: &Bytes| String::from_utf8_lossy(&key[below.len()..]).into_owned();
+    Ok(entries.iter().step_by(entries.len().div_ceil(most).max(1)).map(|entry| name(&entry.key)).collect())
+}
+
+/// The keys below a prefix, up to so many; none where the user may not read them.
+async fn keys(session: &Session, below: String, at: Revision, most: usize) -> Result<Vec<KeyValue>> {
+    let listing = match session.source.range(KeyRange::prefix(below), At::Revision(at), Want::Keys).await {
+        Err(error) if error.is_denied() => return Ok(Vec::new()),
+        listing => listing?,
+    };
+    let mut found = Vec::new();
+    let mut entries = listing.entries.take(most);
+    while let Some(entry) = entries.next().await.transpose()? {
+        found.push(entry);
+    }
+    Ok(found)
+}
+
+async fn created(session: &Session, entry: &KeyValue) -> Result<Option<Timestamp>> {
+    let range = KeyRange::key(entry.key.to_vec());
+    let listing = match session.source.range(range, At::Revision(entry.mod_revision), Want::Values).await {
+        Err(StoreError::Compacted { .. }) => return Ok(None),
+        listing => listing?,
+    };
+    let mut entries = listing.entries;
+    let Some(version) = entries.next().await.transpose()? else { return Ok(None) };
+    let decoded = session.decoder.decode(&version.key, &version.value, version.mod_revision.0);
+    let time = decoded.object().and_then(|object| object.pointer("/metadata/creationTimestamp")).and_then(Value::as_str);
+    Ok(time.and_then(|time| time.parse().ok()))
+}

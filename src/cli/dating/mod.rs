@@ -1,0 +1,168 @@
+//! When revisions were written: a short history is read whole for its times, of a long one as much as the revisions asked about need.
+
+mod creations;
+mod samples;
+mod tickers;
+mod whole;
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use tokio::sync::{Mutex, OnceCell};
+
+use crate::render::duration::{length, seconds_between};
+use ketcd_history::clock::{Clock, Moment};
+use ketcd_store::{KeyValue, Revision, RevisionSpan};
+
+use super::output::note;
+use super::session::Session;
+use super::{Error, Result};
+use samples::Samples;
+use tickers::Ticker;
+
+/// What is known of times so far.
+#[derive(Default)]
+pub(super) struct Dates {
+    /// Made of all that was read for it at first.
+    clock: OnceCell<Arc<Clock>>,
+    /// Of a long history, what was read.
+    sampled: Mutex<Option<Sampled>>,
+}
+
+/// What was read of a long history.
+struct Sampled {
+    span: RevisionSpan,
+    samples: Samples,
+    tickers: Vec<Ticker>,
+}
+
+/// Histories of files up to this many revisions are read whole.
+const WHOLE: i64 = 60_000;
+/// Those of a live etcd, which has other work to do.
+const WHOLE_LIVE: i64 = 5_000;
+/// So many of the revisions asked about are dated one by one.
+const REFINED: usize = 48;
+
+impl Session {
+    /// Dates the revisions. Of a long history the times of some hundred revisions are read; [`Session::clock_around`] reads more.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub(super) async fn clock(&self) -> Result<&Clock> {
+        self.first_clock().await.map(AsRef::as_ref)
+    }
+
+    async fn first_clock(&self) -> Result<&Arc<Clock>> {
+        self.dates.clock.get_or_try_init(|| async { self.find_clock().await.map(Arc::new) }).await
+    }
+
+    /// Dates revisions as closely as the data allows. `versions` were read for another reason and may show times; those of a key follow each other.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub(super) async fn clock_around(&self, revisions: &[Revision], versions: &[KeyValue]) -> Result<Arc<Clock>> {
+        let clock = self.first_clock().await?;
+        let mut sampled = self.dates.sampled.lock().await;
+        let Some(sampled) = sampled.as_mut() else { return Ok(Arc::clone(clock)) };
+        versions.iter().for_each(|version| sampled.samples.add(version.clone()));
+        self.refine(sampled, revisions).await?;
+        Ok(Arc::new(sampled.samples.clock(&self.decoder)))
+    }
+
+    async fn find_clock(&self) -> Result<Clock> {
+        // Versions that were read alone carry times of long before their writes: they date no revision, and accuse nobody's clock.
+        if self.source.is_one_moment() {
+            return Ok(Clock::default());
+        }
+        let span = self.source.span().await?;
+        if span.newest.0 - span.oldest.0 <= if self.source.is_shared() { WHOLE_LIVE } else { WHOLE } {
+            return whole::clock(self, span.newest).await;
+        }
+        let mut samples = Samples::default();
+        let tickers = tickers::find(self, span, &mut samples).await?;
+        creations::read(self, span, &mut samples).await?;
+        let sampled = Sampled { span, samples, tickers };
+        let clock = sampled.samples.clock(&self.decoder);
+        *self.dates.sampled.lock().await = Some(sampled);
+        Ok(clock)
+    }
+
+    async fn refine(&self, sampled: &mut Sampled, revisions: &[Revision]) -> Result<()> {
+        let Sampled { span, samples, tickers } = sampled;
+        let within = |revision: Revision| revision.max(span.oldest).min(span.newest);
+        let mut revisions: Vec<Revision> = revisions.iter().copied().map(within).collect();
+        revisions.sort_unstable();
+        revisions.dedup();
+        let stride = revisions.len().div_ceil(REFINED).max(1);
+        for &revision in revisions.iter().step_by(stride) {
+            for ticker in tickers.iter() {
+                ticker.read_around(self, revision, *span, samples).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The newest revision written at or before a moment.
+    ///
+    /// # Errors
+    /// The source cannot be read, or the moment is before its history.
+    pub(super) async fn revision_at(&self, moment: Moment) -> Result<Revision> {
+        /// After so many steps the revision does not come nearer.
+        const STEPS: usize = 12;
+        let mut clock = Arc::clone(self.first_clock().await?);
+        let (Some(newest), Some((first, _))) = (clock.newest(), clock.dated_span()) else {
+            return Err(Error::new("nothing in this data dates its revisions").hint("use --rev"));
+        };
+        let before_history = |clock: &Clock| {
+            let begin = clock.date(first).map_or_else(String::new, |dated| dated.time.to_string());
+            Error::new("--at is before the readable history").hint(format!("it reaches from {begin} to {}", newest.time))
+        };
+        let time = moment.resolve(newest.time).ok_or_else(|| before_history(&clock))?;
+        let mut revision = clock.revision_at(time).ok_or_else(|| before_history(&clock))?;
+        for _ in 0..STEPS {
+            clock = self.clock_around(&[revision, revision.after()], &[]).await?;
+            let nearer = clock.revision_at(time).ok_or_else(|| before_history(&clock))?;
+            if nearer == revision {
+                break;
+            }
+            revision = nearer;
+        }
+        Ok(revision)
+    }
+
+    /// The newest time in the data: of the newest revision that can be dated or, of API objects, the newest time in them.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub(super) async fn newest_time(&self) -> Result<Option<Timestamp>> {
+        if self.source.is_one_moment() {
+            return Ok(self.newest_stamp);
+        }
+        Ok(self.clock().await?.newest().map(|dated| dated.time))
+    }
+
+    /// Says on standard error how far the history reaches back where it was compacted: what came before is unknown.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub(super) async fn note_reach(&self) -> Result<()> {
+        if self.source.is_one_moment() {
+            note("API objects are the state of one moment: what came before is known only from the times in them");
+            return Ok(());
+        }
+        let span = self.source.span().await?;
+        if span.compacted.is_none() {
+            return Ok(());
+        }
+        let clock = self.clock().await?;
+        let reach =
+            clock.date(span.oldest).zip(clock.newest()).map(|(oldest, newest)| format!(" {}", length(seconds_between(oldest, newest))));
+        let more = if self.source.is_shared() { "; a member's data dir, read with -f, may hold more" } else { "" };
+        note(&format!(
+            "the whole history reaches back{} to revision {}; earlier revisions were compacted; only what could be recovered is shown{more}",
+            reach.unwrap_or_default(),
+            span.oldest
+        ));
+        Ok(())
+    }
+}

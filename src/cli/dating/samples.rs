@@ -1,0 +1,65 @@
+//! Versions of a few objects, read for the times in them.
+
+use std::collections::{BTreeMap, HashMap};
+
+use bytes::Bytes;
+use jiff::Timestamp;
+
+use ketcd_history::clock::{Clock, Evidence};
+use ketcd_kube::Decoder;
+use ketcd_store::{KeyValue, Revision};
+
+/// What was read, by revision.
+#[derive(Default)]
+pub(super) struct Samples(BTreeMap<(Revision, Bytes), Sample>);
+
+enum Sample {
+    /// A version.
+    Version(KeyValue),
+    /// When the object was created, as a later version of it says.
+    Creation(Timestamp),
+}
+
+impl Samples {
+    /// Adds a version.
+    pub(super) fn add(&mut self, version: KeyValue) {
+        self.0.insert((version.mod_revision, version.key.clone()), Sample::Version(version));
+    }
+
+    /// Adds when an object was created.
+    pub(super) fn add_creation(&mut self, key: Bytes, revision: Revision, created: Timestamp) {
+        self.0.entry((revision, key)).or_insert(Sample::Creation(created));
+    }
+
+    /// The version of a key at a revision, where it is known for sure: the next one is here, too, or was written at that revision.
+    pub(super) fn version_at(&self, key: &[u8], revision: Revision) -> Option<&KeyValue> {
+        let of_key = |((_, sampled), sample): (&(Revision, Bytes), &'_ Sample)| sampled == key && matches!(sample, Sample::Version(_));
+        let mut before = self.0.range(..=(revision, Bytes::from_static(&[0xff]))).rev();
+        let Some(Sample::Version(version)) = before.find(|&entry| of_key(entry)).map(|(_, sample)| sample) else { return None };
+        if version.mod_revision == revision {
+            return Some(version);
+        }
+        let mut after = self.0.range((revision.after(), Bytes::new())..);
+        let next = after.find(|&entry| of_key(entry)).map(|(_, sample)| sample);
+        matches!(next, Some(Sample::Version(next)) if next.version == version.version + 1).then_some(version)
+    }
+
+    /// Makes the clock.
+    pub(super) fn clock(&self, decoder: &Decoder) -> Clock {
+        let mut evidence = Evidence::default();
+        let mut last: HashMap<&[u8], i64> = HashMap::new();
+        for ((revision, key), sample) in &self.0 {
+            match sample {
+                Sample::Creation(created) => evidence.observe_creation(*revision, *created),
+                Sample::Version(version) => {
+                    if last.insert(key, version.version).is_none_or(|last| last + 1 != version.version) {
+                        evidence.forget(key);
+                    }
+                    let decoded = decoder.decode(key, &version.value, revision.0);
+                    evidence.observe(*revision, key, version.version == 1, decoded.object());
+                }
+            }
+        }
+        evidence.finish()
+    }
+}

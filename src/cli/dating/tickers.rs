@@ -1,0 +1,170 @@
+//! Objects that are renewed every few seconds, and say when: the leases of leaders and kubelets, and what leaders renewed before there were leases.
+
+use futures_util::StreamExt;
+
+use ketcd_store::{At, Error as StoreError, KeyRange, KeyValue, Revision, RevisionSpan, Want};
+
+use super::samples::Samples;
+use crate::cli::Result;
+use crate::cli::session::Session;
+
+/// An object that is renewed all the time.
+pub(super) struct Ticker {
+    key: Vec<u8>,
+    /// About how many revisions pass from one renewal to the next.
+    period: i64,
+}
+
+/// So many are read.
+const TICKERS: usize = 2;
+/// Of so many renewals each is read, of more as many at revisions spread over the history.
+const RENEWALS: i64 = 128;
+/// Leases of kubelets that are considered.
+const KUBELETS: usize = 8;
+
+/// Finds those renewed most often and reads them over the whole span.
+///
+/// # Errors
+/// The source cannot be read.
+pub(super) async fn find(session: &Session, span: RevisionSpan, samples: &mut Samples) -> Result<Vec<Ticker>> {
+    let mut renewed = Vec::new();
+    for version in candidates(session, span.newest).await? {
+        let before = match version.create_revision > span.oldest {
+            true => 0,
+            false => get(session, &version.key, span.oldest).await?.map_or(0, |before| before.version),
+        };
+        let renewals = version.version - before;
+        let since = version.create_revision.max(span.oldest);
+        if renewals > 1 {
+            renewed.push((renewals, (version.mod_revision.0 - since.0) / renewals, version));
+        }
+    }
+    renewed.sort_by_key(|(renewals, ..)| std::cmp::Reverse(*renewals));
+    let mut tickers = Vec::new();
+    for (renewals, period, newest) in renewed.into_iter().take(TICKERS) {
+        let ticker = Ticker { key: newest.key.to_vec(), period: period.max(1) };
+        if renewals <= RENEWALS {
+            ticker.read_back(session, newest, span.oldest, samples).await?;
+        } else {
+            let step = (span.newest.0 - span.oldest.0) / RENEWALS;
+            for place in 0..=RENEWALS {
+                ticker.read_at(session, Revision(span.newest.0 - place * step), span, samples).await?;
+            }
+        }
+        tickers.push(ticker);
+    }
+    Ok(tickers)
+}
+
+/// The newest versions of leases and of leaders' locks; those that the user may not read do not count.
+async fn candidates(session: &Session, newest: Revision) -> Result<Vec<KeyValue>> {
+    let prefix = session.prefix().await?;
+    let mut found = Vec::new();
+    for (below, most) in [("leases/kube-system/", usize::MAX), ("leases/kube-node-lease/", KUBELETS)] {
+        let range = KeyRange::prefix(format!("{prefix}/{below}"));
+        let listing = match session.source.range(range, At::Revision(newest), Want::Values).await {
+            Err(error) if error.is_denied() => continue,
+            listing => listing?,
+        };
+        let mut entries = listing.entries.take(most);
+        while let Some(entry) = entries.next().await.transpose()? {
+            found.push(entry);
+        }
+    }
+    for component in ["kube-scheduler", "kube-controller-manager"] {
+        for below in ["services/endpoints/kube-system", "configmaps/kube-system"] {
+            found.extend(get(session, format!("{prefix}/{below}/{component}").as_bytes(), newest).await?);
+        }
+    }
+    Ok(found)
+}
+
+/// The key at a revision, if it is there and may be read.
+async fn get(session: &Session, key: &[u8], at: Revision) -> Result<Option<KeyValue>> {
+    match session.source.range(KeyRange::key(key), At::Revision(at), Want::Values).await {
+        Err(error) if error.is_denied() => Ok(None),
+        // A compaction came between: what it took dates nothing any more.
+        Err(StoreError::Compacted { .. }) => Ok(None),
+        listing => Ok(listing?.entries.next().await.transpose()?),
+    }
+}
+
+impl Ticker {
+    /// Reads all versions from the newest back to the first that is readable.
+    async fn read_back(&self, session: &Session, newest: KeyValue, oldest: Revision, samples: &mut Samples) -> Result<()> {
+        let mut version = newest;
+        loop {
+            let (revision, is_first) = (version.mod_revision, version.version == 1);
+            samples.add(version);
+            if is_first || revision <= oldest {
+                return Ok(());
+            }
+            let Some(before) = get(session, &self.key, revision.before()).await? else { return Ok(()) };
+            version = before;
+        }
+    }
+
+    /// Reads the version at a revision, and the one before it: only beside that does it show when it was written.
+    async fn read_at(
+        &self,
+        session: &Session,
+        revision: Revision,
+        span: RevisionSpan,
+        samples: &mut Samples,
+    ) -> Result<Option<KeyValue>> {
+        let known = samples.version_at(&self.key, revision).cloned();
+        let version = match known {
+            Some(known) => known,
+            None => match get(session, &self.key, revision).await? {
+                Some(version) => version,
+                None => return Ok(None),
+            },
+        };
+        let before = version.mod_revision.before();
+        if version.version > 1 && before >= span.oldest && samples.version_at(&self.key, before).is_none() {
+            let before = get(session, &self.key, before).await?;
+            before.into_iter().for_each(|before| samples.add(before));
+        }
+        samples.add(version.clone());
+        Ok(Some(version))
+    }
+
+    /// Reads the last renewal up to a revision and the first after it.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub(super) async fn read_around(
+        &self,
+        session: &Session,
+        revision: Revision,
+        span: RevisionSpan,
+        samples: &mut Samples,
+    ) -> Result<()> {
+        let Some(before) = self.read_at(session, revision, span, samples).await? else { return Ok(()) };
+        let mut ahead = self.period;
+        let mut after = revision;
+        while after < span.newest {
+            after = Revision(after.0 + ahead).min(span.newest);
+            let Some(version) = get(session, &self.key, after).await? else { return Ok(()) };
+            if version.mod_revision > revision {
+                return self.read_from(session, version, before.mod_revision, samples).await;
+            }
+            ahead *= 2;
+        }
+        Ok(())
+    }
+
+    /// Reads back from a version to one that is known.
+    async fn read_from(&self, session: &Session, last: KeyValue, known: Revision, samples: &mut Samples) -> Result<()> {
+        let mut version = last;
+        while version.mod_revision > known {
+            let before = version.mod_revision.before();
+            samples.add(version);
+            match get(session, &self.key, before).await? {
+                Some(before) => version = before,
+                None => break,
+            }
+        }
+        Ok(())
+    }
+}
