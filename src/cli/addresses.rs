@@ -1,7 +1,5 @@
 //! What a person typed to addresses, reading no more of the cluster than the words ask for.
 
-use futures_util::StreamExt;
-
 use super::session::Session;
 use super::{Error, Result};
 use ketcd_kube::{Address, AddressError, Kind, Kinds, Scope, UnknownKind};
@@ -56,8 +54,8 @@ impl Session {
             return Ok(None);
         };
         let below = format!("{}/{group}/{plural}/", self.prefix().await?);
-        let first = self.range(KeyRange::prefix(below.as_str()), Want::Keys).await?.entries.next().await.transpose()?;
-        Ok(first.map(|entry| Kind::unlisted(group, plural, entry.key[below.len()..].contains(&b'/'))))
+        let first = self.source.first(KeyRange::prefix(below.as_str()), self.at, Want::Keys, 1).await?;
+        Ok(first.first().map(|entry| Kind::unlisted(group, plural, entry.key[below.len()..].contains(&b'/'))))
     }
 }
 

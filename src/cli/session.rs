@@ -1,7 +1,7 @@
 //! A source with what is needed to read it: opened once, used by every command.
 
 use std::cell::{Cell, RefCell};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use futures_util::{StreamExt, TryStreamExt};
 use jiff::Timestamp;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use ketcd_history::clock::{Moment, newest_stamp};
-use ketcd_kube::{self, Decoder, Kinds, RegistryKey, ReleaseEvidence, Resource};
+use ketcd_kube::{self, Decoder, Kinds, ObjectPath, RegistryKey, ReleaseEvidence, Resource};
 use ketcd_store::etcd::EtcdSource;
 use ketcd_store::load::Limits;
 use ketcd_store::{self, At, KeyRange, Listing, Revision, Source, Want};
@@ -23,6 +23,9 @@ use super::{Error, Outcome, Result, cautions, connection};
 
 /// The `--etcd-prefix` of nearly every API server.
 const DEFAULT_PREFIX: &str = "/registry";
+
+/// Kubernetes' own kinds.
+static BUILT_IN: OnceLock<Kinds> = OnceLock::new();
 
 /// An open source and the flags that say how to look at it.
 pub(super) struct Session {
@@ -113,9 +116,8 @@ impl Session {
         while let Some(entry) = found.entries.next().await.transpose()? {
             evidence.saw_api_service(&String::from_utf8_lossy(&entry.key[services.len()..]));
         }
-        let nodes = self.source.range(KeyRange::prefix(format!("{prefix}/minions/")), At::Newest, Want::Values).await?;
-        let mut nodes = nodes.entries.take(NODES);
-        while let Some(entry) = nodes.next().await.transpose()? {
+        let nodes = KeyRange::prefix(format!("{prefix}/minions/"));
+        for entry in self.source.first(nodes, At::Newest, Want::Values, NODES).await? {
             let node = self.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0);
             if let Some(version) = node.object().and_then(|node| node.pointer("/status/nodeInfo/kubeletVersion")).and_then(Value::as_str) {
                 evidence.saw_kubelet(version);
@@ -129,9 +131,14 @@ impl Session {
     /// # Errors
     /// The kinds cannot be read.
     pub(super) async fn name_of(&self, key: &[u8]) -> Result<String> {
-        let (prefix, kinds) = (self.prefix().await?, self.kinds().await?);
         let text = || String::from_utf8_lossy(key).into_owned();
-        let Some(object) = RegistryKey::parse(prefix, key, kinds).object() else { return Ok(text()) };
+        let (prefix, built_in) = (self.prefix().await?, BUILT_IN.get_or_init(Kinds::builtin));
+        let mut parsed = RegistryKey::parse(prefix, key, built_in).object();
+        // Definitions are read only where a key is of no built-in kind.
+        if !matches!(parsed, Some(ObjectPath { resource: Resource::Known(_), .. })) {
+            parsed = RegistryKey::parse(prefix, key, self.kinds().await?).object();
+        }
+        let Some(object) = parsed else { return Ok(text()) };
         let kind = match object.resource {
             Resource::Known(kind) => kind.singular_resource(),
             Resource::Unlisted { group, plural } => format!("{plural}.{group}"),
@@ -145,8 +152,12 @@ impl Session {
     }
 
     async fn find_prefix(&self) -> Result<String> {
-        let mut usual = self.range(KeyRange::prefix(format!("{DEFAULT_PREFIX}/")), Want::Keys).await?;
-        if usual.entries.next().await.transpose()?.is_some() {
+        // A namespace that every cluster has is found without counting all keys.
+        let usual = [KeyRange::key(format!("{DEFAULT_PREFIX}/namespaces/default")), KeyRange::prefix(format!("{DEFAULT_PREFIX}/"))];
+        for keys in usual {
+            if self.source.first(keys, self.at, Want::Keys, 1).await?.is_empty() {
+                continue;
+            }
             return Ok(DEFAULT_PREFIX.to_owned());
         }
         let all = self.range(KeyRange::all(), Want::Keys).await?;

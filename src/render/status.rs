@@ -30,6 +30,8 @@ pub struct StatusPage {
     pub release_bounds: Option<(Release, Release)>,
     /// What the values say.
     pub census: Census,
+    /// Whether only some of the values were read for the census.
+    pub is_sampled: bool,
     /// What else is odd, a sentence each.
     pub problems: Vec<String>,
 }
@@ -90,6 +92,9 @@ pub fn page(report: &StatusPage, out: &mut dyn Write) -> io::Result<()> {
             _ => format!("{scheme} under key {}", visible(key)),
         };
         line(out, if index == 0 { "encryption" } else { "" }, &format!("{}: {values} {how}", visible(resource)))?;
+    }
+    if report.is_sampled {
+        line(out, "", "counted: the keys; kubelets and encryption are of some values only (--full reads all)")?;
     }
     for problem in source.problems.iter().chain(&report.problems) {
         line(out, "problem", &paint(REMOVED, problem).to_string())?;

@@ -42,6 +42,11 @@ pub trait Source: Send + Sync {
     /// Ends after `until`; `Until::Forever` follows a live cluster (on a file it ends at the newest revision).
     fn watch(&self, keys: KeyRange, from: Revision, until: Until) -> BoxStream<'_, Result<WatchItem>>;
 
+    /// Returns the first keys of `keys` alive at `at`, no more than `most`.
+    fn first(&self, keys: KeyRange, at: At, want: Want, most: usize) -> BoxFuture<'_, Result<Vec<KeyValue>>> {
+        Box::pin(async move { self.range(keys, at, want).await?.entries.take(most).try_collect().await })
+    }
+
     /// Returns how many keys are alive at `at`.
     fn count(&self, keys: KeyRange, at: At) -> BoxFuture<'_, Result<u64>> {
         Box::pin(async move {

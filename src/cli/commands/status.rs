@@ -12,22 +12,33 @@ use crate::render::contract::status::Status;
 use crate::render::{json, status};
 use ketcd_kube::{RegistryKey, Resource};
 use ketcd_scheduler::cluster::Census;
-use ketcd_store::{KeyRange, Want};
+use ketcd_store::{KeyRange, KeyValue, Want};
 
 /// Show what a source holds
 ///
 /// Shows the source itself, the readable revisions and the time that they span, the sizes of the database, the versions of Kubernetes found
-/// in the data, encryption at rest, and problems found while reading.
+/// in the data, encryption at rest, and problems found while reading. Of a large live etcd only some values are read, unless --full is given.
 #[derive(Args, Debug)]
-pub(crate) struct StatusArgs {}
+pub(crate) struct StatusArgs {
+    /// Read every value of a large live etcd: count every node's kubelet and every encrypted value.
+    #[arg(long)]
+    full: bool,
+}
+
+/// A live etcd whose data come to no more bytes than this is read whole.
+const SMALL: u64 = 32 << 20;
+/// Of a larger one so many nodes are read, and so many values of a resource.
+const NODES: usize = 100;
+const VALUES: usize = 10;
 
 /// Gathers and prints.
-pub(super) async fn run(session: &Session, _args: &StatusArgs, out: &mut Output) -> Result<Outcome> {
+pub(super) async fn run(session: &Session, args: &StatusArgs, out: &mut Output) -> Result<Outcome> {
     let source = session.source.status().await?;
     let span = session.source.span().await?;
     let clock = session.clock().await?;
     let dated = clock.dated_span().and_then(|(first, last)| Some((clock.date(first.max(span.oldest))?, clock.date(last)?)));
     let problems = clock.problems().to_vec();
+    let is_sampled = session.source.is_shared() && !args.full && source.in_use_bytes > SMALL;
     let report = status::StatusPage {
         source,
         span,
@@ -35,7 +46,8 @@ pub(super) async fn run(session: &Session, _args: &StatusArgs, out: &mut Output)
         dated,
         release: session.release_evidence.release(),
         release_bounds: session.release_evidence.bounds(),
-        census: census(session).await?,
+        census: if is_sampled { sampled(session).await? } else { census(session).await? },
+        is_sampled,
         problems,
     };
     match &session.format {
@@ -47,6 +59,30 @@ pub(super) async fn run(session: &Session, _args: &StatusArgs, out: &mut Output)
         other => return Err(other.unsupported("status", "table, json")),
     }
     Ok(Outcome::Found)
+}
+
+/// Counts the keys, and reads some values.
+async fn sampled(session: &Session) -> Result<Census> {
+    let (prefix, source) = (session.prefix().await?, &session.source);
+    let mut census = Census::default();
+    let below = |path: &str| KeyRange::prefix(format!("{prefix}/{path}/"));
+    let decoded = |entry: &KeyValue| session.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0);
+    for node in source.first(below("minions"), session.at, Want::Values, NODES).await? {
+        decoded(&node).object().into_iter().for_each(|node| census.add_node(node));
+    }
+    let leases = KeyRange::prefix(format!("{prefix}/leases/kube-system/"));
+    for lease in source.first(leases, session.at, Want::Values, NODES).await? {
+        if lease.key.ends_with(b"scheduler") {
+            decoded(&lease).object().into_iter().for_each(|lease| census.add_scheduler_lease(lease));
+        }
+    }
+    for resource in ["secrets", "configmaps"] {
+        for entry in source.first(below(resource), session.at, Want::Values, VALUES).await? {
+            census.count(Some(resource.to_owned()), session.encryption.keys.seal_of(&entry.value));
+        }
+    }
+    census.keys = source.count(KeyRange::all(), session.at).await?;
+    Ok(census)
 }
 
 /// Counts every key alive at the revision looked at.

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use futures_util::StreamExt;
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -66,26 +65,19 @@ async fn namespaces(session: &Session, at: Revision, most: usize) -> Result<Vec<
 
 /// The keys below a prefix, up to so many; none where the user may not read them.
 async fn keys(session: &Session, below: String, at: Revision, most: usize) -> Result<Vec<KeyValue>> {
-    let listing = match session.source.range(KeyRange::prefix(below), At::Revision(at), Want::Keys).await {
-        Err(error) if error.is_denied() => return Ok(Vec::new()),
-        listing => listing?,
-    };
-    let mut found = Vec::new();
-    let mut entries = listing.entries.take(most);
-    while let Some(entry) = entries.next().await.transpose()? {
-        found.push(entry);
+    match session.source.first(KeyRange::prefix(below), At::Revision(at), Want::Keys, most).await {
+        Err(error) if error.is_denied() => Ok(Vec::new()),
+        found => Ok(found?),
     }
-    Ok(found)
 }
 
 async fn created(session: &Session, entry: &KeyValue) -> Result<Option<Timestamp>> {
-    let range = KeyRange::key(entry.key.to_vec());
-    let listing = match session.source.range(range, At::Revision(entry.mod_revision), Want::Values).await {
+    let key = KeyRange::key(entry.key.to_vec());
+    let found = match session.source.first(key, At::Revision(entry.mod_revision), Want::Values, 1).await {
         Err(StoreError::Compacted { .. }) => return Ok(None),
-        listing => listing?,
+        found => found?,
     };
-    let mut entries = listing.entries;
-    let Some(version) = entries.next().await.transpose()? else { return Ok(None) };
+    let Some(version) = found.first() else { return Ok(None) };
     let decoded = session.decoder.decode(&version.key, &version.value, version.mod_revision.0);
     let time = decoded.object().and_then(|object| object.pointer("/metadata/creationTimestamp")).and_then(Value::as_str);
     Ok(time.and_then(|time| time.parse().ok()))

@@ -1,7 +1,5 @@
 //! Objects that are renewed every few seconds, and say when: the leases of leaders and kubelets, and what leaders renewed before there were leases.
 
-use futures_util::StreamExt;
-
 use ketcd_store::{At, Error as StoreError, KeyRange, KeyValue, Revision, RevisionSpan, Want};
 
 use super::samples::Samples;
@@ -19,6 +17,8 @@ pub(super) struct Ticker {
 const TICKERS: usize = 2;
 /// Of so many renewals each is read, of more as many at revisions spread over the history.
 const RENEWALS: i64 = 128;
+/// Leases of leaders and API servers that are considered.
+const LEADERS: usize = 100;
 /// Leases of kubelets that are considered.
 const KUBELETS: usize = 8;
 
@@ -60,15 +60,11 @@ pub(super) async fn find(session: &Session, span: RevisionSpan, samples: &mut Sa
 async fn candidates(session: &Session, newest: Revision) -> Result<Vec<KeyValue>> {
     let prefix = session.prefix().await?;
     let mut found = Vec::new();
-    for (below, most) in [("leases/kube-system/", usize::MAX), ("leases/kube-node-lease/", KUBELETS)] {
+    for (below, most) in [("leases/kube-system/", LEADERS), ("leases/kube-node-lease/", KUBELETS)] {
         let range = KeyRange::prefix(format!("{prefix}/{below}"));
-        let listing = match session.source.range(range, At::Revision(newest), Want::Values).await {
-            Err(error) if error.is_denied() => continue,
-            listing => listing?,
-        };
-        let mut entries = listing.entries.take(most);
-        while let Some(entry) = entries.next().await.transpose()? {
-            found.push(entry);
+        match session.source.first(range, At::Revision(newest), Want::Values, most).await {
+            Err(error) if error.is_denied() => {}
+            entries => found.extend(entries?),
         }
     }
     for component in ["kube-scheduler", "kube-controller-manager"] {
@@ -81,11 +77,11 @@ async fn candidates(session: &Session, newest: Revision) -> Result<Vec<KeyValue>
 
 /// The key at a revision, if it is there and may be read.
 async fn get(session: &Session, key: &[u8], at: Revision) -> Result<Option<KeyValue>> {
-    match session.source.range(KeyRange::key(key), At::Revision(at), Want::Values).await {
+    match session.source.first(KeyRange::key(key), At::Revision(at), Want::Values, 1).await {
         Err(error) if error.is_denied() => Ok(None),
         // A compaction came between: what it took dates nothing any more.
         Err(StoreError::Compacted { .. }) => Ok(None),
-        listing => Ok(listing?.entries.next().await.transpose()?),
+        found => Ok(found?.pop()),
     }
 }
 

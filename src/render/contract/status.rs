@@ -27,6 +27,8 @@ pub struct Status<'a> {
     pub recoverable: Recoverable,
     /// The readable revisions.
     pub revisions: Revisions,
+    /// Whether only some values were read: `kubernetes.kubelets` and `encryption` then count those, not all. `--full` reads all.
+    pub sampled: bool,
     /// The source itself.
     pub source: Source<'a>,
 }
@@ -165,6 +167,7 @@ impl<'a> From<&'a StatusPage> for Status<'a> {
             problems: source.problems.iter().chain(&report.problems).map(String::as_str).collect(),
             recoverable: Recoverable { freepage: source.recoverable_freepage, wal: source.recoverable_wal },
             revisions: revisions(report),
+            sampled: report.is_sampled,
             source: Source {
                 cluster_id: source.cluster_id.as_deref(),
                 kind: source.kind.into(),

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 
-use crate::{At, KeyHistory, KeyRange, Listing, Result, Revision, RevisionSpan, Source, SourceStatus, Until, Want, WatchItem};
+use crate::{At, KeyHistory, KeyRange, KeyValue, Listing, Result, Revision, RevisionSpan, Source, SourceStatus, Until, Want, WatchItem};
 use client::Cluster;
 
 pub use client::Notice;
@@ -59,6 +59,10 @@ impl Source for EtcdSource {
 
     fn watch(&self, keys: KeyRange, from: Revision, until: Until) -> BoxStream<'_, Result<WatchItem>> {
         watch::watch(Arc::clone(&self.cluster), keys, from, until)
+    }
+
+    fn first(&self, keys: KeyRange, at: At, want: Want, most: usize) -> BoxFuture<'_, Result<Vec<KeyValue>>> {
+        Box::pin(async move { range::first(&self.cluster, &keys, at, want, most).await })
     }
 
     fn count(&self, keys: KeyRange, at: At) -> BoxFuture<'_, Result<u64>> {

@@ -32,6 +32,11 @@ impl Page {
         Self { keys: keys.clone(), limit: FIRST_PAGE, revision, want, size, depth: None }
     }
 
+    /// No more than `most` keys.
+    pub(super) fn limited(self, most: usize) -> Self {
+        Self { limit: i64::try_from(most).unwrap_or(i64::MAX), ..self }
+    }
+
     /// The request after the one that `answer` answers, if there is more of `whole`.
     pub(super) fn next(&self, whole: &KeyRange, answer: &GetResponse) -> Option<Self> {
         let mut next = self.clone();

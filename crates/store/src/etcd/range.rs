@@ -17,10 +17,7 @@ use crate::{At, Error, KeyRange, KeyValue, Listing, Result, Revision, Want};
 
 /// Returns the keys of `keys` alive at `at`. The first page is read at once and fixes the revision, the others as they are wanted.
 pub(super) async fn range(cluster: &Arc<Cluster>, keys: KeyRange, at: At, want: Want) -> Result<Listing<'static>> {
-    let asked = match at {
-        At::Newest => None,
-        At::Revision(revision) => Some(revision),
-    };
+    let asked = revision_of(at);
     let mut page = Page::first(&keys, asked, want, PageSize::of(cluster.config.page_bytes));
     let (first, _) = fetch(cluster, &page).await?;
     let revision = asked.unwrap_or_else(|| header_revision(&first));
@@ -30,9 +27,21 @@ pub(super) async fn range(cluster: &Arc<Cluster>, keys: KeyRange, at: At, want: 
 
 /// Returns the key as it was at a revision, if it was there.
 pub(super) async fn get(cluster: &Cluster, key: &[u8], at: Revision, want: Want) -> Result<Option<KeyValue>> {
-    let page = Page::first(&KeyRange::key(key), Some(at), want, PageSize::of(0));
+    Ok(first(cluster, &KeyRange::key(key), At::Revision(at), want, 1).await?.pop())
+}
+
+/// Returns the first keys of a range, no more than `most`.
+pub(super) async fn first(cluster: &Cluster, keys: &KeyRange, at: At, want: Want, most: usize) -> Result<Vec<KeyValue>> {
+    let page = Page::first(keys, revision_of(at), want, PageSize::of(0)).limited(most);
     let (answer, _) = fetch(cluster, &page).await?;
-    Ok(answer.0.kvs.into_iter().next().map(key_value))
+    Ok(answer.0.kvs.into_iter().map(key_value).collect())
+}
+
+fn revision_of(at: At) -> Option<Revision> {
+    match at {
+        At::Newest => None,
+        At::Revision(revision) => Some(revision),
+    }
 }
 
 /// Returns whether the key was there at a revision; etcd looks into its index alone.
@@ -42,11 +51,7 @@ pub(super) async fn is_alive(cluster: &Cluster, key: &[u8], at: Revision) -> Res
 
 /// Returns how many keys are alive at `at`; etcd looks into its index alone.
 pub(super) async fn count(cluster: &Cluster, keys: &KeyRange, at: At) -> Result<u64> {
-    let revision = match at {
-        At::Newest => None,
-        At::Revision(revision) => Some(revision),
-    };
-    let answer = ask(cluster, keys, revision, GetOptions::new().with_count_only()).await?;
+    let answer = ask(cluster, keys, revision_of(at), GetOptions::new().with_count_only()).await?;
     Ok(u64::try_from(answer.count()).unwrap_or(0))
 }
 
