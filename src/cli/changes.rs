@@ -1,6 +1,6 @@
 //! Reads a source's events and changes: all that is readable of some keys, oldest first, with their gaps.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use async_stream::try_stream;
@@ -10,9 +10,9 @@ use futures_util::{Stream, StreamExt, TryStreamExt};
 
 use ketcd_history::clock::Clock;
 use ketcd_history::{Change, Follower};
-use ketcd_kube::{Address, Body};
+use ketcd_kube::{Address, Body, Decoder};
 use ketcd_store::{
-    At, Event, EventKind, KeyRange, KeyValue, Origin, Revision, RevisionSpan, Source, Unsearched, Until, Want, WatchItem,
+    At, Event, EventKind, KeyRange, KeyValue, Lives, Origin, Revision, RevisionSpan, Source, Unsearched, Until, Want, WatchItem,
 };
 
 use super::output::note;
@@ -28,12 +28,14 @@ pub(super) struct Keys {
     pub many: bool,
     /// What was asked for; empty where it is everything.
     pub addresses: Vec<Address>,
+    /// Those of single keys that are read beside what was asked for, and revisions at which they were alive: of these the last life counts.
+    pub beside: BTreeMap<Vec<u8>, Vec<Revision>>,
 }
 
 impl Keys {
     /// Every key.
     pub(super) fn all() -> Self {
-        Self { ranges: vec![KeyRange::all()], many: true, addresses: Vec::new() }
+        Self { ranges: vec![KeyRange::all()], many: true, addresses: Vec::new(), beside: BTreeMap::new() }
     }
 
     /// The keys that addresses name.
@@ -52,7 +54,7 @@ impl Keys {
             asked.push(address);
         }
         many |= ranges.len() > 1;
-        Ok(Self { ranges, many, addresses: asked })
+        Ok(Self { ranges, many, addresses: asked, beside: BTreeMap::new() })
     }
 
     /// One range that holds them all.
@@ -142,35 +144,40 @@ const ONE_BY_ONE: usize = 2_000;
 
 /// A watch of `keys`; of a live etcd that would have to read a long history for it, the histories of the keys.
 async fn items<'a>(source: &'a dyn Source, keys: &Keys, until: Until, span: RevisionSpan) -> Result<BoxStream<'a, Result<WatchItem>>> {
+    let one_by_one = keys.are_whole() && keys.ranges.len() <= ONE_BY_ONE && (source.is_shared() || !keys.beside.is_empty());
     let until = match until {
-        Until::Revision(until) if source.is_shared() && keys.are_whole() && keys.ranges.len() <= ONE_BY_ONE => until,
+        Until::Revision(until) if one_by_one => until,
         _ => return Ok(source.watch(keys.hull(), Revision(1), until).map_err(Error::from).boxed()),
     };
     let mut found = Vec::new();
-    let mut gap = None;
+    let mut gaps: BTreeMap<Revision, Revision> = BTreeMap::new();
     for key in &keys.ranges {
-        let hints = if span.newest.0 - span.oldest.0 > FEW { alive_at(source, &key.start, span).await? } else { Vec::new() };
-        let history = source.key_history(key.start.clone(), until, hints).await?;
+        let lives = match keys.beside.get(&key.start) {
+            Some(alive_at) => Lives::Last(alive_at.clone()),
+            None if span.newest.0 - span.oldest.0 > FEW => Lives::All(alive_at(source, &key.start, span).await?),
+            None => Lives::All(Vec::new()),
+        };
+        let history = source.key_history(key.start.clone(), until, lives).await?;
         let mut items = history.items;
         while let Some(item) = items.try_next().await? {
             match item {
-                WatchItem::Gap { to, .. } => gap = gap.max(Some(to)),
-                item => found.push(item),
+                WatchItem::Gap { from, to } => {
+                    gaps.entry(from).and_modify(|known| *known = to.max(*known)).or_insert(to);
+                }
+                WatchItem::Event(event) => found.push(event),
+                WatchItem::Progress(_) => {}
             }
         }
-        if let Some(unsearched) = history.unsearched {
+        if let Some(unsearched) = history.unsearched.filter(|_| !is_generated(&key.start, &found)) {
             note(&unsearched_words(&key.start, unsearched));
         }
     }
-    let revision = |item: &WatchItem| match item {
-        WatchItem::Event(event) => event.revision,
-        WatchItem::Gap { from, .. } => *from,
-        WatchItem::Progress(revision) => *revision,
-    };
-    found.retain(|item| matches!(item, WatchItem::Event(_)) && gap.is_none_or(|gap| revision(item) > gap));
-    found.sort_by_key(revision);
-    let gap = gap.map(|to| WatchItem::Gap { from: Revision(1), to });
-    Ok(futures_util::stream::iter(gap.into_iter().chain(found).map(Ok)).boxed())
+    // What a compaction took while other keys were read is not there for any of them.
+    found.retain(|event| gaps.get(&Revision(1)).is_none_or(|gap| event.revision > *gap));
+    let gaps = gaps.into_iter().map(|(from, to)| (from, WatchItem::Gap { from, to }));
+    let mut items: Vec<(Revision, WatchItem)> = gaps.chain(found.into_iter().map(|event| (event.revision, WatchItem::Event(event)))).collect();
+    items.sort_by_key(|(revision, _)| *revision);
+    Ok(futures_util::stream::iter(items.into_iter().map(|(_, item)| Ok(item))).boxed())
 }
 
 /// A history of no more revisions needs no hints where a key may have been alive.
@@ -194,6 +201,15 @@ async fn alive_at(source: &dyn Source, key: &[u8], span: RevisionSpan) -> Result
         found.extend(entries.iter().flat_map(|entry| [entry.create_revision, entry.mod_revision]));
     }
     Ok(found)
+}
+
+/// Whether the API server chose the object's name at random: then no other ever had it.
+fn is_generated(key: &[u8], found: &[Event]) -> bool {
+    let version = found.iter().rev().find(|event| event.kind == EventKind::Put && event.key_value.key == key);
+    version.is_some_and(|Event { key_value: version, .. }| {
+        let decoded = Decoder::new().decode(&version.key, &version.value, version.mod_revision.0);
+        decoded.object().is_some_and(|object| object["metadata"]["generateName"].is_string())
+    })
 }
 
 fn unsearched_words(key: &[u8], unsearched: Unsearched) -> String {

@@ -1,6 +1,8 @@
 //! Gathers stories: which keys were asked for, what else their stories need, and which objects belong to a story.
 
-use std::collections::BTreeSet;
+mod family;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
 
 use futures_util::TryStreamExt;
@@ -11,7 +13,7 @@ use ketcd_history::timeline::{Story, Timeline};
 use ketcd_kube::{Address, Kinds};
 use ketcd_store::{At, Event, KeyRange, Until};
 
-use crate::cli::changes::{Keys, Read, alive_names, changes, events};
+use crate::cli::changes::{Keys, Read, alive_names, dated_changes, events};
 use crate::cli::output::note;
 use crate::cli::session::Session;
 use crate::cli::{Error, Result};
@@ -54,7 +56,7 @@ pub(super) async fn asked(session: &Session, addresses: &[String], everything: b
             );
         }
     };
-    Ok(Keys { ranges, many: true, addresses: Vec::new() })
+    Ok(Keys { ranges, many: true, addresses: Vec::new(), beside: BTreeMap::new() })
 }
 
 /// Reads the changes of what was asked for and of all that its story needs.
@@ -63,22 +65,28 @@ pub(super) async fn read(session: &Session, asked: &Keys) -> Result<Story> {
         At::Newest => session.source.span().await?.newest,
         At::Revision(revision) => revision,
     };
-    let clock = session.clock().await?;
-    clock.problems().iter().for_each(|problem| note(problem));
-    let (kinds, prefix) = (session.kinds().await?, session.prefix().await?);
-    let needed = needed(asked, kinds, prefix);
     let mut keys = asked.clone();
-    keys.ranges.extend(match nodes(asked) {
-        Some(nodes) => naming(session, needed, &nodes, Until::Revision(newest)).await?,
-        None => needed,
-    });
+    match family::beside(session, asked, newest).await? {
+        Some(beside) => {
+            keys.ranges.extend(beside.keys().map(|key| KeyRange::key(&key[..])));
+            keys.beside = beside;
+        }
+        None => {
+            let needed = needed(asked, session.kinds().await?, session.prefix().await?);
+            keys.ranges.extend(match nodes(asked) {
+                Some(nodes) => naming(session, needed, &nodes, Until::Revision(newest)).await?,
+                None => needed,
+            });
+        }
+    }
     let alive = alive_names(session, &keys, newest).await?;
     let mut story = Story::default();
-    let mut changes = changes(session, keys, Until::Revision(newest));
+    let (mut changes, clock) = dated_changes(session, keys, newest).await?;
+    clock.problems().iter().for_each(|problem| note(problem));
     while let Some(read) = changes.try_next().await? {
         if let Read::Item(change) = read {
             let keep = asked.contains(&change.key);
-            story.observe(AttributedChange::new(change, clock), keep);
+            story.observe(AttributedChange::new(change, &clock), keep);
         }
     }
     story.finish();
@@ -101,7 +109,7 @@ fn nodes(asked: &Keys) -> Option<Vec<&str>> {
 async fn naming(session: &Session, ranges: Vec<KeyRange>, nodes: &[&str], until: Until) -> Result<Vec<KeyRange>> {
     let names: Vec<String> = nodes.iter().map(|name| regex::escape(name)).collect();
     let names = Regex::new(&names.join("|")).map_err(|error| Error::new(error.to_string()))?;
-    let keys = Keys { ranges, many: true, addresses: Vec::new() };
+    let keys = Keys { ranges, many: true, addresses: Vec::new(), beside: BTreeMap::new() };
     let (mut naming, mut others) = (BTreeSet::new(), BTreeSet::new());
     let mut events = pin!(events(session.source.as_ref(), keys, until));
     while let Some(read) = events.try_next().await? {

@@ -15,4 +15,4 @@ mod versions;
 pub use error::{Error, Result};
 pub use key_value::{Event, EventKind, KeyRange, KeyValue, Origin};
 pub use revision::{At, Revision, RevisionSpan};
-pub use source::{KeyHistory, Listing, Member, Source, SourceKind, SourceStatus, Unsearched, Until, Want, WatchItem};
+pub use source::{KeyHistory, Listing, Lives, Member, Source, SourceKind, SourceStatus, Unsearched, Until, Want, WatchItem};

@@ -55,10 +55,10 @@ pub trait Source: Send + Sync {
         })
     }
 
-    /// Returns what became of one key up to revision `until`, at the cost of its own versions. `alive_at` are revisions at which it may
-    /// have been alive, where the caller knows some: a source that cannot search every revision looks there first.
-    fn key_history(&self, key: Vec<u8>, until: Revision, alive_at: Vec<Revision>) -> BoxFuture<'_, Result<KeyHistory<'_>>> {
-        let _ = alive_at;
+    /// Returns what became of one key up to revision `until`, at the cost of its own versions. A source that cannot search every revision for its
+    /// lives looks where `lives` says.
+    fn key_history(&self, key: Vec<u8>, until: Revision, lives: Lives) -> BoxFuture<'_, Result<KeyHistory<'_>>> {
+        let _ = lives;
         let items = self.watch(KeyRange::key(key), Revision(1), Until::Revision(until));
         Box::pin(std::future::ready(Ok(KeyHistory { items, unsearched: None })))
     }
@@ -74,10 +74,18 @@ pub trait Source: Send + Sync {
     }
 }
 
+/// Which lives of a key to look for: from a creation to the deletion after it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lives {
+    /// All of them; it may have been alive at these revisions.
+    All(Vec<Revision>),
+    /// The last one; it was alive at these revisions.
+    Last(Vec<Revision>),
+}
+
 /// What became of one key.
 pub struct KeyHistory<'a> {
-    /// Its changes, ascending, as a watch brings them. Where the history was compacted, the version that survived it comes first, with the
-    /// revision of its write, then the gap.
+    /// Its changes, ascending, as a watch brings them.
     pub items: BoxStream<'a, Result<WatchItem>>,
     /// Where earlier lives of the key may have been missed.
     pub unsearched: Option<Unsearched>,

@@ -69,13 +69,22 @@ impl Session {
         Ok(Arc::new(sampled.samples.clock(&self.decoder)))
     }
 
+    /// Whether the history is too long to be read whole for one object or one time.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub(super) async fn is_long(&self) -> Result<bool> {
+        let span = self.source.span().await?;
+        Ok(span.newest.0 - span.oldest.0 > if self.source.is_shared() { WHOLE_LIVE } else { WHOLE })
+    }
+
     async fn find_clock(&self) -> Result<Clock> {
         // Versions that were read alone carry times of long before their writes: they date no revision, and accuse nobody's clock.
         if self.source.is_one_moment() {
             return Ok(Clock::default());
         }
         let span = self.source.span().await?;
-        if span.newest.0 - span.oldest.0 <= if self.source.is_shared() { WHOLE_LIVE } else { WHOLE } {
+        if !self.is_long().await? {
             return whole::clock(self, span.newest).await;
         }
         let mut samples = Samples::default();

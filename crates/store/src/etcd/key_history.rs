@@ -13,7 +13,7 @@ use super::client::Cluster;
 use super::range::{get, is_alive};
 use super::span::span;
 use super::watch::watch;
-use crate::{Error, Event, EventKind, KeyHistory, KeyRange, KeyValue, Origin, Result, Revision, Unsearched, Until, Want, WatchItem};
+use crate::{Error, Event, EventKind, KeyHistory, KeyRange, KeyValue, Lives, Origin, Result, Revision, Unsearched, Until, Want, WatchItem};
 
 /// A history of no more revisions than this is watched: then no change of the key can be missed, and etcd reads little.
 const SHORT: i64 = 5_000;
@@ -22,19 +22,14 @@ const SAMPLES: i64 = 512;
 /// Values of so many bytes are kept while the history is read backwards; the others are read again on the way forward.
 const KEPT: usize = 16 << 20;
 
-/// Returns the changes of `key` up to `until`, which is readable. `alive_at` are revisions at which it may have been alive.
-pub(super) async fn key_history(
-    cluster: &Arc<Cluster>,
-    key: Vec<u8>,
-    until: Revision,
-    alive_at: Vec<Revision>,
-) -> Result<KeyHistory<'static>> {
+/// Returns the changes of `key` up to `until`.
+pub(super) async fn key_history(cluster: &Arc<Cluster>, key: Vec<u8>, until: Revision, lives: Lives) -> Result<KeyHistory<'static>> {
     let span = span(cluster).await?;
     if span.newest.0 - span.oldest.0 <= SHORT {
         return Ok(KeyHistory::of(watch(Arc::clone(cluster), KeyRange::key(key), Revision(1), Until::Revision(until))));
     }
     let mut search = Search { cluster, key: &key, oldest: span.oldest, found: Vec::new(), kept: 0, unsearched: None };
-    search.run(until.min(span.newest), &alive_at).await?;
+    search.run(until.min(span.newest), &lives).await?;
     let Search { oldest, mut found, unsearched, .. } = search;
     found.reverse();
     let (cluster, to) = (Arc::clone(cluster), until);
@@ -100,8 +95,8 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// A compaction during the search ends it where the history ends now.
-    async fn run(&mut self, until: Revision, alive_at: &[Revision]) -> Result<()> {
-        match self.lives(until, alive_at).await {
+    async fn run(&mut self, until: Revision, lives: &Lives) -> Result<()> {
+        match self.lives(until, lives).await {
             Err(Error::Compacted { oldest, .. }) => {
                 self.oldest = self.oldest.max(oldest);
                 self.found.retain(|found| match found {
@@ -114,16 +109,19 @@ impl Search<'_> {
         }
     }
 
-    async fn lives(&mut self, until: Revision, alive_at: &[Revision]) -> Result<()> {
+    async fn lives(&mut self, until: Revision, lives: &Lives) -> Result<()> {
         let mut last = until;
         while last >= self.oldest {
             let Some(version) = get(self.cluster, self.key, last, Want::Values).await? else {
-                let Some(alive) = self.earlier_life(last, alive_at).await? else { return Ok(()) };
+                let Some(alive) = self.earlier_life(last, lives).await? else { return Ok(()) };
                 last = self.last_alive(alive, last).await?;
                 self.found.push(Found::Deleted(last.after()));
                 continue;
             };
             let Some(created) = self.life(version).await? else { return Ok(()) };
+            if matches!(lives, Lives::Last(_)) {
+                return Ok(());
+            }
             last = created.before();
         }
         Ok(())
@@ -157,28 +155,32 @@ impl Search<'_> {
     }
 
     /// A revision before `gone`, at which the key is not there, at which it is: the newest of those looked at.
-    async fn earlier_life(&mut self, gone: Revision, alive_at: &[Revision]) -> Result<Option<Revision>> {
+    async fn earlier_life(&mut self, gone: Revision, lives: &Lives) -> Result<Option<Revision>> {
         let length = gone.0 - self.oldest.0;
         let step = (length / SAMPLES).max(1);
-        let mut samples: Vec<i64> = (1..=length / step).map(|place| gone.0 - place * step).collect();
-        samples.extend(alive_at.iter().map(|revision| revision.0).filter(|&hint| hint < gone.0 && hint >= self.oldest.0));
-        samples.push(self.oldest.0);
+        let mut samples: Vec<i64> = match lives {
+            Lives::All(_) => (1..=length / step).map(|place| gone.0 - place * step).chain([self.oldest.0]).collect(),
+            Lives::Last(_) => Vec::new(),
+        };
+        let (Lives::All(hints) | Lives::Last(hints)) = lives;
+        samples.extend(hints.iter().map(|revision| revision.0));
+        samples.retain(|&sample| sample < gone.0 && sample >= self.oldest.0);
         samples.sort_unstable();
         samples.dedup();
+        let mut found = None;
         for &sample in samples.iter().rev() {
             if is_alive(self.cluster, self.key, Revision(sample)).await? {
-                self.note_unsearched(Revision(sample), gone, step);
-                return Ok(Some(Revision(sample)));
+                found = Some(Revision(sample));
+                break;
             }
         }
-        self.note_unsearched(self.oldest, gone, step);
-        Ok(None)
+        if step > 1 && matches!(lives, Lives::All(_)) {
+            self.note_unsearched(found.unwrap_or(self.oldest), gone, step);
+        }
+        Ok(found)
     }
 
     fn note_unsearched(&mut self, from: Revision, gone: Revision, step: i64) {
-        if step == 1 {
-            return;
-        }
         let before = self.unsearched.unwrap_or(Unsearched { from, to: gone.before(), longest: 0 });
         self.unsearched = Some(Unsearched { from, to: before.to, longest: before.longest.max(step - 1) });
     }

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 
-use crate::{At, KeyHistory, KeyRange, KeyValue, Listing, Result, Revision, RevisionSpan, Source, SourceStatus, Until, Want, WatchItem};
+use crate::{At, KeyHistory, KeyRange, KeyValue, Listing, Lives, Result, Revision, RevisionSpan, Source, SourceStatus, Until, Want, WatchItem};
 use client::Cluster;
 
 pub use client::Notice;
@@ -69,8 +69,8 @@ impl Source for EtcdSource {
         Box::pin(async move { range::count(&self.cluster, &keys, at).await })
     }
 
-    fn key_history(&self, key: Vec<u8>, until: Revision, alive_at: Vec<Revision>) -> BoxFuture<'_, Result<KeyHistory<'_>>> {
-        Box::pin(async move { key_history::key_history(&self.cluster, key, until, alive_at).await })
+    fn key_history(&self, key: Vec<u8>, until: Revision, lives: Lives) -> BoxFuture<'_, Result<KeyHistory<'_>>> {
+        Box::pin(async move { key_history::key_history(&self.cluster, key, until, lives).await })
     }
 
     fn is_shared(&self) -> bool {

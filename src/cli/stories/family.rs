@@ -1,0 +1,281 @@
+//! The keys that the story of one object needs of a long history: its owners and owned, its volumes and claims, and the Events about them
+//! all. Each is found by its name, so that nothing else has to be read.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use ketcd_kube::{Address, Kind, Kinds};
+use ketcd_store::{At, KeyRange, KeyValue, Revision, RevisionSpan, Want};
+
+use super::WORKLOADS;
+use crate::cli::changes::Keys;
+use crate::cli::session::Session;
+use crate::cli::{Error, Result};
+
+/// Kinds whose stories are of more than what bears their name.
+const WIDE: [&str; 6] = ["Node", "Namespace", "Service", "HorizontalPodAutoscaler", "PersistentVolumeClaim", "PersistentVolume"];
+/// What was deleted since is looked for at so many revisions.
+const LOOKS: i64 = 5;
+/// A generated name keeps so much of its base (`maxGeneratedNameLength`, apiserver pkg/storage/names/generate.go).
+const BASE: usize = 58;
+
+/// The keys beside those asked for, with revisions at which they were alive; `None` where the whole history has to be read.
+///
+/// # Errors
+/// The source cannot be read.
+pub(super) async fn beside(session: &Session, asked: &Keys, newest: Revision) -> Result<Option<BTreeMap<Vec<u8>, Vec<Revision>>>> {
+    if !session.is_long().await? || asked.addresses.is_empty() || !asked.are_whole() {
+        return Ok(None);
+    }
+    let mut family = Family::new(session, newest).await?;
+    for address in &asked.addresses {
+        match address {
+            Address::Objects { kind, namespace: Some(namespace), name: Some(name) } if !WIDE.contains(&&*kind.kind) => {
+                family.add_subject(kind, namespace, name).await?;
+            }
+            _ => return Ok(None),
+        }
+    }
+    family.add_events().await?;
+    let asked: BTreeSet<&[u8]> = asked.ranges.iter().map(|range| &range.start[..]).collect();
+    family.members.retain(|key, _| !asked.contains(&key[..]));
+    Ok(Some(family.members))
+}
+
+/// What was found so far.
+struct Family<'s> {
+    session: &'s Session,
+    prefix: &'s str,
+    kinds: &'s Kinds,
+    /// The revisions that are looked at, the newest first.
+    looks: Vec<Revision>,
+    /// Keys, and revisions at which they were alive.
+    members: BTreeMap<Vec<u8>, Vec<Revision>>,
+    /// Namespaces and names whose Events count.
+    named: BTreeSet<(String, String)>,
+}
+
+impl<'s> Family<'s> {
+    async fn new(session: &'s Session, newest: Revision) -> Result<Self> {
+        let RevisionSpan { oldest, .. } = session.source.span().await?;
+        let step = (newest.0 - oldest.0) / (LOOKS - 1);
+        Ok(Self {
+            session,
+            prefix: session.prefix().await?,
+            kinds: session.kinds().await?,
+            looks: (0..LOOKS).map(|look| Revision((newest.0 - look * step).max(oldest.0))).collect(),
+            members: BTreeMap::new(),
+            named: BTreeSet::new(),
+        })
+    }
+
+    async fn add_subject(&mut self, kind: &Kind, namespace: &str, name: &str) -> Result<()> {
+        let namespaces = self.kind("namespaces")?.key(self.prefix, None, namespace);
+        self.members.insert(namespaces.into_bytes(), self.looks.clone());
+        self.named.insert((namespace.to_owned(), name.to_owned()));
+        let key = kind.key(self.prefix, Some(namespace), name);
+        let mut versions = Vec::new();
+        for &look in &self.looks {
+            versions.extend(self.get(key.as_bytes(), look).await?);
+        }
+        // What came and went between two looks is known from its Events.
+        for look in self.event_revisions(namespace, name).await? {
+            if versions.is_empty() {
+                versions.extend(self.get(key.as_bytes(), look).await?);
+            }
+        }
+        versions.dedup_by_key(|version| version.mod_revision);
+        for version in &versions {
+            let Some(object) = self.object(version) else { continue };
+            self.add_owners(&object, namespace, version.mod_revision).await?;
+            match &*kind.kind {
+                "Pod" => self.add_needs_of_pod(&object, namespace, version.mod_revision).await?,
+                _ => self.add_owned(&object, namespace, name).await?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The chain of owners.
+    async fn add_owners(&mut self, object: &Value, namespace: &str, at: Revision) -> Result<()> {
+        /// No chain of controllers is longer.
+        const LONGEST: usize = 8;
+        let mut object = object.clone();
+        for _ in 0..LONGEST {
+            let owner = object["metadata"]["ownerReferences"].as_array().and_then(|owners| {
+                owners.iter().find(|owner| owner["controller"] == true).or_else(|| owners.first()).cloned()
+            });
+            let Some(owner) = owner else { break };
+            let text = |field: &str| owner[field].as_str().unwrap_or_default();
+            let Some(kind) = self.kinds.of_object(text("apiVersion"), text("kind")) else { break };
+            let key = kind.key(self.prefix, Some(namespace), text("name")).into_bytes();
+            let Some(version) = self.get(&key, at).await? else { break };
+            self.members.entry(key).or_default().push(at);
+            self.named.insert((namespace.to_owned(), text("name").to_owned()));
+            let Some(found) = self.object(&version) else { break };
+            object = found;
+        }
+        Ok(())
+    }
+
+    /// Everything below an object, whose names begin with its own.
+    async fn add_owned(&mut self, object: &Value, namespace: &str, name: &str) -> Result<()> {
+        let mut uids: BTreeSet<String> = object["metadata"]["uid"].as_str().map(str::to_owned).into_iter().collect();
+        let base = &name[..name.floor_char_boundary(BASE.min(name.len()))];
+        let mut found: BTreeMap<Vec<u8>, (Value, Vec<Revision>)> = BTreeMap::new();
+        for word in WORKLOADS.iter().copied().chain(["pods", "persistentvolumeclaims"]) {
+            let below = self.kind(word)?.key(self.prefix, Some(namespace), base);
+            for &look in &self.looks.clone() {
+                for version in self.list(&below, look).await? {
+                    if let Some(object) = self.object(&version) {
+                        found.entry(version.key.to_vec()).or_insert_with(|| (object, Vec::new())).1.push(look);
+                    }
+                }
+            }
+        }
+        self.add_mentioned(namespace, base, &mut found).await?;
+        loop {
+            let is_owned = |object: &Value| {
+                let owners = object["metadata"]["ownerReferences"].as_array().into_iter().flatten();
+                owners.filter_map(|owner| owner["uid"].as_str()).any(|uid| uids.contains(uid))
+            };
+            let new: Vec<Vec<u8>> = found.iter().filter(|(_, (object, _))| is_owned(object)).map(|(key, _)| key.clone()).collect();
+            if new.is_empty() {
+                return Ok(());
+            }
+            for (key, (object, looks)) in new.into_iter().filter_map(|key| found.remove_entry(&key)) {
+                let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
+                uids.insert(text("uid"));
+                self.named.insert((namespace.to_owned(), text("name")));
+                self.members.entry(key).or_default().extend(looks);
+            }
+        }
+    }
+
+    /// Pods that Events alone still name.
+    async fn add_mentioned(&mut self, namespace: &str, base: &str, found: &mut BTreeMap<Vec<u8>, (Value, Vec<Revision>)>) -> Result<()> {
+        let events = self.kind("events")?.key(self.prefix, Some(namespace), base);
+        let (pods, below) = (self.kind("pods")?.key_prefix(self.prefix, Some(namespace)), events.len() - base.len());
+        for event in self.keys(&events, self.looks[0]).await? {
+            let name = String::from_utf8_lossy(&event.key[below..]).into_owned();
+            let Some((name, _)) = name.rsplit_once('.') else { continue };
+            let key = format!("{pods}{name}").into_bytes();
+            if found.contains_key(&key) {
+                continue;
+            }
+            if let Some(object) = self.get(&key, event.create_revision).await?.and_then(|version| self.object(&version)) {
+                found.insert(key, (object, vec![event.create_revision]));
+            }
+        }
+        Ok(())
+    }
+
+    /// The volumes and claims of a pod, and, where others made room for it, their Events.
+    async fn add_needs_of_pod(&mut self, pod: &Value, namespace: &str, at: Revision) -> Result<()> {
+        let name = pod["metadata"]["name"].as_str().unwrap_or_default();
+        for volume in pod["spec"]["volumes"].as_array().into_iter().flatten() {
+            let claim = match (volume["persistentVolumeClaim"]["claimName"].as_str(), volume["ephemeral"].is_object()) {
+                (Some(claim), _) => claim.to_owned(),
+                (None, true) => format!("{name}-{}", volume["name"].as_str().unwrap_or_default()),
+                (None, false) => continue,
+            };
+            self.add_claim(namespace, &claim, at).await?;
+        }
+        let statuses = pod["status"]["resourceClaimStatuses"].as_array().into_iter().flatten();
+        let claims = pod["spec"]["resourceClaims"].as_array().into_iter().flatten().chain(statuses);
+        for claim in claims.filter_map(|claim| claim["resourceClaimName"].as_str()) {
+            let key = self.kind("resourceclaims.resource.k8s.io")?.key(self.prefix, Some(namespace), claim);
+            self.members.entry(key.into_bytes()).or_default().push(at);
+            self.named.insert((namespace.to_owned(), claim.to_owned()));
+        }
+        if pod["status"]["nominatedNodeName"].is_string() {
+            self.add_preemptions(name, at).await?;
+        }
+        Ok(())
+    }
+
+    /// A claim, its volume and what attaches that.
+    async fn add_claim(&mut self, namespace: &str, claim: &str, at: Revision) -> Result<()> {
+        let key = self.kind("persistentvolumeclaims")?.key(self.prefix, Some(namespace), claim).into_bytes();
+        let Some(claim_object) = self.get(&key, at).await?.and_then(|version| self.object(&version)) else { return Ok(()) };
+        self.members.entry(key).or_default().push(at);
+        self.named.insert((namespace.to_owned(), claim.to_owned()));
+        let Some(volume) = claim_object["spec"]["volumeName"].as_str() else { return Ok(()) };
+        let key = self.kind("persistentvolumes")?.key(self.prefix, None, volume).into_bytes();
+        self.members.entry(key).or_default().push(at);
+        let attachments = self.kind("volumeattachments.storage.k8s.io")?.key_prefix(self.prefix, None);
+        for attachment in self.list(&attachments, at).await? {
+            let is_its = |object: Value| object.pointer("/spec/source/persistentVolumeName").is_some_and(|name| name == volume);
+            if self.object(&attachment).is_some_and(is_its) {
+                self.members.entry(attachment.key.to_vec()).or_default().push(at);
+            }
+        }
+        Ok(())
+    }
+
+    /// The Events of other pods, of any namespace, that name the one they made room for.
+    async fn add_preemptions(&mut self, name: &str, at: Revision) -> Result<()> {
+        let events = self.kind("events")?.key_prefix(self.prefix, None);
+        for event in self.list(&events, at.max(self.looks[0])).await? {
+            if event.value.windows(name.len()).any(|part| part == name.as_bytes()) {
+                self.members.entry(event.key.to_vec()).or_default().push(at);
+            }
+        }
+        Ok(())
+    }
+
+    /// The Events about all that was found.
+    async fn add_events(&mut self) -> Result<()> {
+        for (namespace, name) in std::mem::take(&mut self.named) {
+            let below = self.kind("events")?.key(self.prefix, Some(&namespace), &format!("{name}."));
+            for &look in &self.looks.clone() {
+                for event in self.keys(&below, look).await? {
+                    self.members.entry(event.key.to_vec()).or_default().push(look);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn event_revisions(&self, namespace: &str, name: &str) -> Result<Vec<Revision>> {
+        let below = self.kind("events")?.key(self.prefix, Some(namespace), &format!("{name}."));
+        let mut found = Vec::new();
+        for &look in &self.looks {
+            found.extend(self.keys(&below, look).await?.iter().map(|event| event.create_revision));
+        }
+        Ok(found)
+    }
+
+    fn kind(&self, word: &str) -> Result<&'s Kind> {
+        self.kinds.find(word).map(AsRef::as_ref).map_err(|error| Error::new(error.to_string()))
+    }
+
+    fn object(&self, version: &KeyValue) -> Option<Value> {
+        let decoded = self.session.decoder.decode(&version.key, &version.value, version.mod_revision.0);
+        decoded.object().cloned()
+    }
+
+    /// What the user may not read counts as nothing.
+    async fn get(&self, key: &[u8], at: Revision) -> Result<Option<KeyValue>> {
+        Ok(self.read(KeyRange::key(key), at, Want::Values).await?.pop())
+    }
+
+    async fn list(&self, below: &str, at: Revision) -> Result<Vec<KeyValue>> {
+        self.read(KeyRange::prefix(below), at, Want::Values).await
+    }
+
+    async fn keys(&self, below: &str, at: Revision) -> Result<Vec<KeyValue>> {
+        self.read(KeyRange::prefix(below), at, Want::Keys).await
+    }
+
+    async fn read(&self, keys: KeyRange, at: Revision, want: Want) -> Result<Vec<KeyValue>> {
+        use futures_util::TryStreamExt;
+        match self.session.source.range(keys, At::Revision(at), want).await {
+            Err(error) if error.is_denied() => Ok(Vec::new()),
+            // A compaction came between.
+            Err(ketcd_store::Error::Compacted { .. }) => Ok(Vec::new()),
+            listing => Ok(listing?.entries.try_collect().await?),
+        }
+    }
+}
