@@ -32,10 +32,16 @@ pub(super) struct Keys {
     pub beside: BTreeMap<Vec<u8>, Vec<Revision>>,
 }
 
+impl From<KeyRange> for Keys {
+    fn from(range: KeyRange) -> Self {
+        Self { ranges: vec![range], many: true, addresses: Vec::new(), beside: BTreeMap::new() }
+    }
+}
+
 impl Keys {
     /// Every key.
     pub(super) fn all() -> Self {
-        Self { ranges: vec![KeyRange::all()], many: true, addresses: Vec::new(), beside: BTreeMap::new() }
+        Self::from(KeyRange::all())
     }
 
     /// The keys that addresses name.
@@ -220,6 +226,34 @@ fn unsearched_words(key: &[u8], unsearched: Unsearched) -> String {
         unsearched.to,
         unsearched.longest
     )
+}
+
+/// The Events about an object of a long history, and revisions at which they were there.
+///
+/// # Errors
+/// The source cannot be read.
+pub(super) async fn event_keys(session: &Session, namespace: &str, name: &str, newest: Revision) -> Result<BTreeMap<Vec<u8>, Vec<Revision>>> {
+    let below = KeyRange::prefix(format!("{}/events/{namespace}/{name}.", session.prefix().await?));
+    let mut found: BTreeMap<Vec<u8>, Vec<Revision>> = BTreeMap::new();
+    for look in looks(session.source.span().await?.oldest, newest) {
+        let listing = match session.source.range(below.clone(), At::Revision(look), Want::Keys).await {
+            Err(error) if error.is_denied() => continue,
+            // A compaction came between.
+            Err(ketcd_store::Error::Compacted { .. }) => continue,
+            listing => listing?,
+        };
+        for key in listing.entries.map_ok(|entry| entry.key).try_collect::<Vec<_>>().await? {
+            found.entry(key.to_vec()).or_default().push(look);
+        }
+    }
+    Ok(found)
+}
+
+/// Revisions of a long history, the newest first, at which is looked for what is not there any more.
+pub(super) fn looks(oldest: Revision, newest: Revision) -> Vec<Revision> {
+    const LOOKS: i64 = 5;
+    let step = (newest.0 - oldest.0) / (LOOKS - 1);
+    (0..LOOKS).map(|look| Revision((newest.0 - look * step).max(oldest.0))).collect()
 }
 
 /// The keys alive at a revision, in order of their last writes.

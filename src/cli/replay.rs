@@ -1,8 +1,10 @@
 //! Feeds the scheduler's replay from a source: the state at some revision, then every change up to another.
 
+mod between;
+
 use std::convert::Infallible;
 
-use futures_util::StreamExt;
+use futures_util::{StreamExt, TryStreamExt};
 
 use ketcd_kube::Decoder;
 use ketcd_scheduler::cluster::{ClusterState, ObjectKey, RawObject, WatchedKind, prefetch};
@@ -10,6 +12,7 @@ use ketcd_scheduler::{Attempt, Gates, NEWEST_SCHEDULER, Replay, Rules, Scheduler
 use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Revision, Until, Want, WatchItem};
 
 use super::Result;
+use super::changes::{Keys, Read, event_keys, events};
 use super::output::note;
 use super::session::Session;
 
@@ -31,7 +34,9 @@ impl<'s> Feed<'s> {
     pub(super) async fn version(&mut self, at: Revision) -> Result<VersionFrom> {
         let rules = Rules::new(NEWEST_SCHEDULER, &Gates::new(NEWEST_SCHEDULER));
         let mut state = ClusterState::new(rules.requests);
-        for below in ["minions/", "pods/kube-system/"] {
+        // Of a long history the state is large: the control plane's pods are taken by their names.
+        let schedulers = if self.session.is_long().await? { "pods/kube-system/kube-scheduler" } else { "pods/kube-system/" };
+        for below in ["minions/", schedulers] {
             self.load(below, at, &mut |version| version.put(&mut state)).await?;
         }
         let found = detect(&state);
@@ -40,6 +45,27 @@ impl<'s> Feed<'s> {
         }
         self.load("pods/", at, &mut |version| version.put(&mut state)).await?;
         Ok(detect(&state))
+    }
+
+    /// Takes in the state at `at` as it is, without what led to it.
+    pub(super) async fn seed_state(&mut self, replay: &mut Replay, at: Revision) -> Result<()> {
+        for &kind in WatchedKind::ALL {
+            self.load(&format!("{}/", kind.storage_path()), at, &mut |version| version.seed(replay)).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes in the state at `begun`, then what changed of it up to `shown`, and hands each attempt to `each` as it comes.
+    pub(super) async fn walk_between(
+        &mut self,
+        replay: &mut Replay,
+        (begun, shown): (Revision, Revision),
+        mut each: impl FnMut(&mut Replay, Attempt) -> Result<()>,
+    ) -> Result<()> {
+        let changes = self.seed_and_changes(replay, begun, shown).await?;
+        prefetch(&changes, |event| self.read_event(event), &mut |version: WatchedVersion<'_>| {
+            version.advance(replay).into_iter().try_for_each(|attempt| each(replay, attempt))
+        })
     }
 
     /// Takes in the state at `at`: nodes by their history from `oldest` on, so that what the cache keeps of it is right, then the rest.
@@ -126,13 +152,19 @@ impl<'s> Feed<'s> {
         let mut replay = Replay::new(scheduler.clone(), false);
         let mut begun = None;
         let mut found = Vec::new();
-        let mut listing = self.session.source.range(range.clone(), At::Revision(oldest), Want::Values).await?;
-        while let Some(entry) = listing.entries.next().await.transpose()? {
+        for entry in self.session.source.first(range.clone(), At::Revision(oldest), Want::Values, 1).await? {
             begun = Some(oldest);
             self.read(&entry).into_iter().for_each(|version| version.seed(&mut replay));
         }
-        let mut changes = self.events(range, oldest, until).await?;
-        changes.extend(self.events(events, oldest, until).await?);
+        let mut changes = if self.session.is_long().await? {
+            let beside = event_keys(self.session, &key.namespace, &key.name, until).await?;
+            let ranges = std::iter::once(range).chain(beside.keys().map(|key| KeyRange::key(&key[..]))).collect();
+            self.read_events(Keys { ranges, many: false, addresses: Vec::new(), beside }, oldest, until).await?
+        } else {
+            let mut changes = self.read_events(Keys::from(range), oldest, until).await?;
+            changes.extend(self.read_events(Keys::from(events), oldest, until).await?);
+            changes
+        };
         changes.sort_by_key(|event| event.revision);
         for event in &changes {
             let of_pod = !self.is_event(&event.key_value.key);
@@ -153,15 +185,10 @@ impl<'s> Feed<'s> {
         Ok(found)
     }
 
-    async fn events(&self, range: KeyRange, oldest: Revision, until: Revision) -> Result<Vec<Event>> {
-        let mut found = Vec::new();
-        let mut changes = self.session.source.watch(range, oldest.after(), Until::Revision(until));
-        while let Some(item) = changes.next().await.transpose()? {
-            if let WatchItem::Event(event) = item {
-                found.push(event);
-            }
-        }
-        Ok(found)
+    async fn read_events(&self, keys: Keys, oldest: Revision, until: Revision) -> Result<Vec<Event>> {
+        let read: Vec<Read<Event>> = events(self.session.source.as_ref(), keys, Until::Revision(until)).try_collect().await?;
+        let events = read.into_iter().filter_map(|read| if let Read::Item(event) = read { Some(event) } else { None });
+        Ok(events.filter(|event| event.revision > oldest).collect())
     }
 
     async fn load(&self, below: &str, at: Revision, put: &mut dyn FnMut(WatchedVersion)) -> Result<()> {

@@ -5,6 +5,7 @@ mod pods;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
 
@@ -94,6 +95,7 @@ pub(super) async fn run(session: &Session, args: &ExplainArgs, out: &mut Output)
         for (namespace, name) in pods.named() {
             let (explanation, refusals, replay) =
                 one(&mut feed, session, &scheduler, (&depth, !args.no_remedies), (span.oldest, until), namespace, name).await?;
+            writer.date(session, &explanation, &refusals).await?;
             writer.write(&explanation, &refusals, &replay)?;
             unreadable += replay.unreadable();
         }
@@ -113,7 +115,8 @@ async fn one(
 ) -> Result<(Explanation, Vec<Attempt>, Replay)> {
     let key = ObjectKey { kind: WatchedKind::Pod, namespace: namespace.into(), name: name.into() };
     let mut attempts = if session.at == At::Newest { feed.attempts(&key, scheduler, oldest, until).await? } else { Vec::new() };
-    let complete = session.is_complete_from(oldest);
+    let is_entered_midway = session.source.is_shared() && session.is_long().await?;
+    let complete = session.is_complete_from(oldest) && !is_entered_midway;
     let mut replay = Replay::new(scheduler.clone(), complete).with_depth(depth.clone()).with_remedies(remedies);
     if let Some((begun, last, shown)) = attempts.pop() {
         let refusals = attempts
@@ -122,24 +125,31 @@ async fn one(
             .filter(|attempt| attempt.outcome == ketcd_scheduler::AttemptOutcome::Unschedulable)
             .collect();
         let revision = last.revision;
-        // Some of what the scheduler's cache keeps depends on every attempt before; only a history too long to walk is entered midway.
-        let begun = if shown.0 - oldest.0 <= LONG { oldest } else { begun };
-        feed.seed(&mut replay, oldest, begun).await?;
         let mut found = None;
-        feed.walk(&mut replay, begun.after(), shown, |replay, attempt| {
+        let each = |replay: &mut Replay, attempt: Attempt| {
             if attempt.revision == revision && *attempt.pod.namespace == *namespace && *attempt.pod.name == *name {
                 found = Some(replay.explain(attempt));
             } else {
                 replay.skip(&attempt);
             }
             Ok(())
-        })
-        .await?;
+        };
+        if is_entered_midway {
+            feed.walk_between(&mut replay, (begun, shown), each).await?;
+        } else {
+            // Some of what the scheduler's cache keeps depends on every attempt before; only a history too long to walk is entered midway.
+            let begun = if shown.0 - oldest.0 <= LONG { oldest } else { begun };
+            feed.seed(&mut replay, oldest, begun).await?;
+            feed.walk(&mut replay, begun.after(), shown, each).await?;
+        }
         return found
             .map(|found| (found, refusals, replay))
             .ok_or_else(|| Error::new(format!("pod {namespace}/{name}: its attempt at r{revision} was not found again")));
     }
-    feed.seed(&mut replay, oldest, until).await?;
+    match is_entered_midway {
+        true => feed.seed_state(&mut replay, until).await?,
+        false => feed.seed(&mut replay, oldest, until).await?,
+    }
     let Some(pod) = replay.state().pod(namespace, name).cloned() else {
         let object = format!("pods/{namespace}/{name}");
         if let Some(problem) = replay.state().problems().find(|problem| problem.object == object) {
@@ -197,7 +207,7 @@ struct Writer<'a> {
     args: &'a ExplainArgs,
     format: Format,
     out: &'a mut Output,
-    clock: &'a Clock,
+    clock: Arc<Clock>,
     /// Whether the list has begun.
     in_list: bool,
     /// Whether pods are addressed by their kind.
@@ -217,13 +227,21 @@ impl<'a> Writer<'a> {
             args,
             format,
             out,
-            clock: session.clock().await?,
+            clock: session.clock_around(&[], &[]).await?,
             in_list: false,
             listed,
             written: 0,
             differ: 0,
             summary: text::Summary::default(),
         })
+    }
+
+    /// Dates what is about to be written.
+    async fn date(&mut self, session: &Session, explanation: &Explanation, refusals: &[Attempt]) -> Result<()> {
+        let attempts = refusals.iter().chain([&explanation.attempt]).map(|attempt| Revision(attempt.revision));
+        let revisions: Vec<Revision> = attempts.chain([Revision(explanation.evaluated_revision)]).collect();
+        self.clock = session.clock_around(&revisions, &[]).await?;
+        Ok(())
     }
 
     fn write(&mut self, explanation: &Explanation, refusals: &[Attempt], replay: &Replay) -> Result<()> {
@@ -236,7 +254,7 @@ impl<'a> Writer<'a> {
             if self.written > 0 {
                 writeln!(self.out)?;
             }
-            text::write(explanation, Some(self.clock), text::Shown { refusals, ..self.shown() }, self.out)?;
+            text::write(explanation, Some(&self.clock), text::Shown { refusals, ..self.shown() }, self.out)?;
             self.summary.add(explanation);
             self.count(explanation);
             return Ok(());

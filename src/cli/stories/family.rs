@@ -9,14 +9,12 @@ use ketcd_kube::{Address, Kind, Kinds};
 use ketcd_store::{At, KeyRange, KeyValue, Revision, RevisionSpan, Want};
 
 use super::WORKLOADS;
-use crate::cli::changes::Keys;
+use crate::cli::changes::{Keys, event_keys, looks};
 use crate::cli::session::Session;
 use crate::cli::{Error, Result};
 
 /// Kinds whose stories are of more than what bears their name.
 const WIDE: [&str; 6] = ["Node", "Namespace", "Service", "HorizontalPodAutoscaler", "PersistentVolumeClaim", "PersistentVolume"];
-/// What was deleted since is looked for at so many revisions.
-const LOOKS: i64 = 5;
 /// A generated name keeps so much of its base (`maxGeneratedNameLength`, apiserver pkg/storage/names/generate.go).
 const BASE: usize = 58;
 
@@ -59,12 +57,11 @@ struct Family<'s> {
 impl<'s> Family<'s> {
     async fn new(session: &'s Session, newest: Revision) -> Result<Self> {
         let RevisionSpan { oldest, .. } = session.source.span().await?;
-        let step = (newest.0 - oldest.0) / (LOOKS - 1);
         Ok(Self {
             session,
             prefix: session.prefix().await?,
             kinds: session.kinds().await?,
-            looks: (0..LOOKS).map(|look| Revision((newest.0 - look * step).max(oldest.0))).collect(),
+            looks: looks(oldest, newest),
             members: BTreeMap::new(),
             named: BTreeSet::new(),
         })
@@ -228,11 +225,8 @@ impl<'s> Family<'s> {
     /// The Events about all that was found.
     async fn add_events(&mut self) -> Result<()> {
         for (namespace, name) in std::mem::take(&mut self.named) {
-            let below = self.kind("events")?.key(self.prefix, Some(&namespace), &format!("{name}."));
-            for &look in &self.looks.clone() {
-                for event in self.keys(&below, look).await? {
-                    self.members.entry(event.key.to_vec()).or_default().push(look);
-                }
+            for (key, looks) in event_keys(self.session, &namespace, &name, self.looks[0]).await? {
+                self.members.entry(key).or_default().extend(looks);
             }
         }
         Ok(())
