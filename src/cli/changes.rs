@@ -181,7 +181,8 @@ async fn items<'a>(source: &'a dyn Source, keys: &Keys, until: Until, span: Revi
     // What a compaction took while other keys were read is not there for any of them.
     found.retain(|event| gaps.get(&Revision(1)).is_none_or(|gap| event.revision > *gap));
     let gaps = gaps.into_iter().map(|(from, to)| (from, WatchItem::Gap { from, to }));
-    let mut items: Vec<(Revision, WatchItem)> = gaps.chain(found.into_iter().map(|event| (event.revision, WatchItem::Event(event)))).collect();
+    let mut items: Vec<(Revision, WatchItem)> =
+        gaps.chain(found.into_iter().map(|event| (event.revision, WatchItem::Event(event)))).collect();
     items.sort_by_key(|(revision, _)| *revision);
     Ok(futures_util::stream::iter(items.into_iter().map(|(_, item)| Ok(item))).boxed())
 }
@@ -232,7 +233,12 @@ fn unsearched_words(key: &[u8], unsearched: Unsearched) -> String {
 ///
 /// # Errors
 /// The source cannot be read.
-pub(super) async fn event_keys(session: &Session, namespace: &str, name: &str, newest: Revision) -> Result<BTreeMap<Vec<u8>, Vec<Revision>>> {
+pub(super) async fn event_keys(
+    session: &Session,
+    namespace: &str,
+    name: &str,
+    newest: Revision,
+) -> Result<BTreeMap<Vec<u8>, Vec<Revision>>> {
     let below = KeyRange::prefix(format!("{}/events/{namespace}/{name}.", session.prefix().await?));
     let mut found: BTreeMap<Vec<u8>, Vec<Revision>> = BTreeMap::new();
     for look in looks(session.source.span().await?.oldest, newest) {

@@ -3,6 +3,7 @@
 mod absence;
 mod addresses;
 mod args;
+mod attended;
 mod cautions;
 mod changes;
 mod command_line;
@@ -23,6 +24,7 @@ mod moment;
 mod output;
 mod password;
 mod problems;
+mod progress;
 mod replay;
 mod screen;
 mod select;
@@ -38,7 +40,8 @@ use clap::Parser;
 pub use command_line::command;
 pub(crate) use error::{Error, Result};
 
-/// Parses the command line, runs the command and returns the exit code: 0 found, 1 nothing found or a difference, 2 an error.
+/// Parses the command line, runs the command and returns the exit code: 0 found, 1 nothing found or a difference, 2 an error,
+/// 130 broken off.
 pub fn main() -> ExitCode {
     cut_short::install();
     complete::answer(command);
@@ -62,6 +65,8 @@ pub enum Outcome {
     Nothing,
     /// It showed what it could, but some data was damaged.
     Damaged,
+    /// It was broken off by Ctrl-C, and showed what it had found by then.
+    Interrupted,
 }
 
 impl From<Outcome> for ExitCode {
@@ -70,6 +75,8 @@ impl From<Outcome> for ExitCode {
             Outcome::Found => 0,
             Outcome::Nothing => 1,
             Outcome::Damaged => 2,
+            // As a shell has it for a process that ends by SIGINT.
+            Outcome::Interrupted => 130,
         })
     }
 }

@@ -6,7 +6,7 @@ use anstream::{AutoStream, ColorChoice};
 use clap::ValueEnum;
 
 use super::screen::{Content, Screen};
-use super::{Error, Result};
+use super::{Error, Result, progress};
 use crate::render::visible::visible;
 
 /// When to colour.
@@ -66,10 +66,17 @@ impl Output {
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // What does not fit the buffer goes out now.
+        if self.is_terminal && self.stream.buffer().len() + bytes.len() > BUFFER {
+            progress::end();
+        }
         self.stream.write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
+        if self.is_terminal {
+            progress::end();
+        }
         self.stream.flush()
     }
 }
@@ -155,5 +162,7 @@ pub(super) fn report_error(error: &Error) {
 
 /// Writes one line on standard error, whatever data is in it; a closed standard error is nobody's problem.
 pub(super) fn note(line: &str) {
-    let _ = writeln!(io::stderr(), "ketcd: {}", visible(line));
+    progress::beside(|| {
+        let _ = writeln!(io::stderr(), "ketcd: {}", visible(line));
+    });
 }

@@ -15,11 +15,12 @@ use ketcd_store::load::Limits;
 use ketcd_store::{self, At, KeyRange, Listing, Revision, Source, Want};
 
 use super::args::GlobalArgs;
+use super::attended::{Attended, Interrupt};
 use super::dating::Dates;
 use super::encryption::{self, Encryption};
 use super::output::{self, Format};
 use super::problems::Problems;
-use super::{Error, Outcome, Result, cautions, connection};
+use super::{Error, Outcome, Result, cautions, connection, progress};
 
 /// The `--etcd-prefix` of nearly every API server.
 const DEFAULT_PREFIX: &str = "/registry";
@@ -31,6 +32,8 @@ static BUILT_IN: OnceLock<Kinds> = OnceLock::new();
 pub(super) struct Session {
     /// Where the data comes from.
     pub source: Box<dyn Source>,
+    /// Whether the user broke the reading off.
+    pub interrupt: Interrupt,
     /// The flags of every command.
     pub args: GlobalArgs,
     /// What `-o` asks for.
@@ -65,8 +68,13 @@ impl Session {
             cautions::of_key("--encryption-config", config);
         }
         let (source, newest_stamp) = open_source(args)?;
+        let interrupt = Interrupt::default();
+        if !args.unattended {
+            progress::start();
+        }
         let mut session = Self {
-            source,
+            source: Box::new(Attended::new(source, interrupt.clone())),
+            interrupt,
             args: args.clone(),
             format,
             at,

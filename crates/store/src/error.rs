@@ -48,6 +48,9 @@ pub enum Error {
         /// What is wrong with it, and where.
         problem: String,
     },
+    /// The user broke the reading off.
+    #[error("interrupted")]
+    Interrupted,
     /// A live cluster does not let the user read these keys.
     #[error("{problem}")]
     Denied {

@@ -21,9 +21,9 @@ use std::io::Write;
 use clap::Subcommand;
 
 use super::args::GlobalArgs;
-use super::output::{Output, report_error};
+use super::output::{Output, note, report_error};
 use super::session::Session;
-use super::{Error, Outcome, Result};
+use super::{Error, Outcome, Result, progress};
 
 /// What to do.
 #[derive(Subcommand, Debug)]
@@ -67,6 +67,10 @@ pub(super) fn run(global: &GlobalArgs, command: &Command) -> Result<Outcome> {
 async fn run_on_source(global: &GlobalArgs, command: &Command, out: &mut Output) -> Result<Outcome> {
     let columns_only = matches!(command, Command::Ls(_)) && global.format()?.is_columns();
     let session = Session::open(global, columns_only).await?;
+    // Of other answers a part would say something else than the whole.
+    if matches!(command, Command::Get(_) | Command::History(_) | Command::Ls(_) | Command::Watch(_)) {
+        session.interrupt.listen();
+    }
     let outcome = match command {
         Command::Blame(args) => blame::run(&session, args, out).await,
         Command::Encryption(args) => encryption::run(&session, args, out).await,
@@ -87,6 +91,12 @@ async fn run_on_source(global: &GlobalArgs, command: &Command, out: &mut Output)
 
 /// Ends a command on `sessions`: what it showed goes out first, and where nobody takes it any more nothing is waited for.
 fn end(sessions: &[&Session], outcome: Result<Outcome>, out: &mut Output) -> Result<Outcome> {
+    progress::end();
+    if sessions.iter().any(|session| session.interrupt.is_set()) {
+        out.flush()?;
+        note("interrupted: what was found by then is shown");
+        return Ok(Outcome::Interrupted);
+    }
     let outcome = match outcome {
         Err(error) if error.is_nothing() => {
             report_error(&error);

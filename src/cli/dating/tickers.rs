@@ -101,13 +101,7 @@ impl Ticker {
     }
 
     /// Reads the version at a revision, and the one before it: only beside that does it show when it was written.
-    async fn read_at(
-        &self,
-        session: &Session,
-        revision: Revision,
-        span: RevisionSpan,
-        samples: &mut Samples,
-    ) -> Result<Option<KeyValue>> {
+    async fn read_at(&self, session: &Session, revision: Revision, span: RevisionSpan, samples: &mut Samples) -> Result<Option<KeyValue>> {
         let known = samples.version_at(&self.key, revision).cloned();
         let version = match known {
             Some(known) => known,
@@ -129,13 +123,7 @@ impl Ticker {
     ///
     /// # Errors
     /// The source cannot be read.
-    pub(super) async fn read_around(
-        &self,
-        session: &Session,
-        revision: Revision,
-        span: RevisionSpan,
-        samples: &mut Samples,
-    ) -> Result<()> {
+    pub(super) async fn read_around(&self, session: &Session, revision: Revision, span: RevisionSpan, samples: &mut Samples) -> Result<()> {
         let Some(before) = self.read_at(session, revision, span, samples).await? else { return Ok(()) };
         let mut ahead = self.period;
         let mut after = revision;

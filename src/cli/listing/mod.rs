@@ -89,7 +89,7 @@ pub(super) async fn list(
         }
     }
     sink.finish(out)?;
-    if found == 0 {
+    if found == 0 && !session.interrupt.is_set() {
         absence::note_nothing(session, wanted);
         return Ok(Outcome::Nothing);
     }

@@ -100,9 +100,9 @@ impl<'s> Family<'s> {
         const LONGEST: usize = 8;
         let mut object = object.clone();
         for _ in 0..LONGEST {
-            let owner = object["metadata"]["ownerReferences"].as_array().and_then(|owners| {
-                owners.iter().find(|owner| owner["controller"] == true).or_else(|| owners.first()).cloned()
-            });
+            let owner = object["metadata"]["ownerReferences"]
+                .as_array()
+                .and_then(|owners| owners.iter().find(|owner| owner["controller"] == true).or_else(|| owners.first()).cloned());
             let Some(owner) = owner else { break };
             let text = |field: &str| owner[field].as_str().unwrap_or_default();
             let Some(kind) = self.kinds.of_object(text("apiVersion"), text("kind")) else { break };

@@ -1,7 +1,7 @@
 //! The members of a cluster, asked in order until one answers: an etcd-client per endpoint over a channel of ours.
 
-use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use etcd_client::{Client, ConnectOptions};

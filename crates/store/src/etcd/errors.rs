@@ -103,10 +103,7 @@ fn of_status(status: &Status, failure: Option<Failure>, endpoint: &Endpoint, con
         Code::Unauthenticated => Trouble::new(Class::Final, format!("{url} does not know us: {text}"), "give --user NAME:PASSWORD"),
         Code::PermissionDenied if text.contains("etcdserver") => Trouble::new(
             Class::Denied,
-            format!(
-                "{url} does not let {}",
-                user_name(config).map_or("this client".to_owned(), |user| format!("user {user:?}"))
-            ),
+            format!("{url} does not let {}", user_name(config).map_or("this client".to_owned(), |user| format!("user {user:?}"))),
             "grant its role read permission on the prefix: etcdctl role grant-permission ROLE read --prefix=true /registry/",
         ),
         Code::Unimplemented => Trouble::new(

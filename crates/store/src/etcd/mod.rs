@@ -21,7 +21,9 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 
-use crate::{At, KeyHistory, KeyRange, KeyValue, Listing, Lives, Result, Revision, RevisionSpan, Source, SourceStatus, Until, Want, WatchItem};
+use crate::{
+    At, KeyHistory, KeyRange, KeyValue, Listing, Lives, Result, Revision, RevisionSpan, Source, SourceStatus, Until, Want, WatchItem,
+};
 use client::Cluster;
 
 pub use client::Notice;

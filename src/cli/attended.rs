@@ -1,0 +1,151 @@
+//! A source that somebody waits for: what is read of it is counted, and Ctrl-C ends the reading.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use futures_util::future::BoxFuture;
+use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
+use tokio::sync::Notify;
+
+use ketcd_store::{
+    At, Error, KeyHistory, KeyRange, KeyValue, Listing, Lives, Result, Revision, RevisionSpan, Source, SourceStatus, Until, Want, WatchItem,
+};
+
+use super::progress;
+
+/// Ctrl-C, seen by all who read.
+#[derive(Clone, Default)]
+pub(super) struct Interrupt(Arc<Interrupted>);
+
+#[derive(Default)]
+struct Interrupted {
+    is_set: AtomicBool,
+    notify: Notify,
+}
+
+impl Interrupt {
+    /// Waits for Ctrl-C from now on: the first ends the reading, and what was found is shown; the next ends the process. Must be called on a
+    /// tokio runtime.
+    pub(super) fn listen(&self) {
+        let interrupt = self.clone();
+        tokio::spawn(async move {
+            while tokio::signal::ctrl_c().await.is_ok() {
+                progress::end();
+                if interrupt.0.is_set.swap(true, Ordering::SeqCst) {
+                    std::process::exit(130);
+                }
+                interrupt.0.notify.notify_waiters();
+            }
+        });
+    }
+
+    /// Whether it came.
+    pub(super) fn is_set(&self) -> bool {
+        self.0.is_set.load(Ordering::SeqCst)
+    }
+
+    async fn wait(&self) {
+        let notified = self.0.notify.notified();
+        if !self.is_set() {
+            notified.await;
+        }
+    }
+
+    async fn or_end<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
+        tokio::select! {
+            done = work => done,
+            () = self.wait() => Err(Error::Interrupted),
+        }
+    }
+
+    fn until<'a, T: Send + 'a>(&self, stream: BoxStream<'a, T>) -> BoxStream<'a, T> {
+        let (interrupt, flag) = (self.clone(), self.clone());
+        // A stream that never waits does not see who wakes it.
+        let stream = stream.take_while(move |_| std::future::ready(!flag.is_set()));
+        stream.take_until(Box::pin(async move { interrupt.wait().await })).boxed()
+    }
+}
+
+/// The source.
+pub(super) struct Attended {
+    inner: Box<dyn Source>,
+    interrupt: Interrupt,
+}
+
+impl Attended {
+    /// Reads `inner` until an interrupt comes.
+    pub(super) fn new(inner: Box<dyn Source>, interrupt: Interrupt) -> Self {
+        Self { inner, interrupt }
+    }
+
+    fn counted<'a>(&self, items: BoxStream<'a, Result<WatchItem>>) -> BoxStream<'a, Result<WatchItem>> {
+        let items = items.inspect_ok(|item| {
+            if let WatchItem::Event(event) = item {
+                progress::count(event.key_value.value.len(), Some(event.revision));
+            }
+        });
+        self.interrupt.until(items.boxed())
+    }
+}
+
+impl Source for Attended {
+    fn status(&self) -> BoxFuture<'_, Result<SourceStatus>> {
+        Box::pin(self.interrupt.or_end(self.inner.status()))
+    }
+
+    fn damage(&self) -> &[String] {
+        self.inner.damage()
+    }
+
+    fn late_damage(&self) -> Vec<String> {
+        self.inner.late_damage()
+    }
+
+    fn left_out(&self) -> &[String] {
+        self.inner.left_out()
+    }
+
+    fn is_one_moment(&self) -> bool {
+        self.inner.is_one_moment()
+    }
+
+    fn span(&self) -> BoxFuture<'_, Result<RevisionSpan>> {
+        Box::pin(self.interrupt.or_end(self.inner.span()))
+    }
+
+    fn range(&self, keys: KeyRange, at: At, want: Want) -> BoxFuture<'_, Result<Listing<'_>>> {
+        Box::pin(async move {
+            let Listing { revision, entries } = self.interrupt.or_end(self.inner.range(keys, at, want)).await?;
+            let entries = entries.inspect_ok(|entry| progress::count(entry.value.len(), None)).boxed();
+            Ok(Listing { revision, entries: self.interrupt.until(entries) })
+        })
+    }
+
+    fn watch(&self, keys: KeyRange, from: Revision, until: Until) -> BoxStream<'_, Result<WatchItem>> {
+        self.counted(self.inner.watch(keys, from, until))
+    }
+
+    fn first(&self, keys: KeyRange, at: At, want: Want, most: usize) -> BoxFuture<'_, Result<Vec<KeyValue>>> {
+        Box::pin(self.interrupt.or_end(self.inner.first(keys, at, want, most)))
+    }
+
+    fn count(&self, keys: KeyRange, at: At) -> BoxFuture<'_, Result<u64>> {
+        Box::pin(self.interrupt.or_end(self.inner.count(keys, at)))
+    }
+
+    fn key_history(&self, key: Vec<u8>, until: Revision, lives: Lives) -> BoxFuture<'_, Result<KeyHistory<'_>>> {
+        Box::pin(async move {
+            let KeyHistory { items, unsearched } = self.interrupt.or_end(self.inner.key_history(key, until, lives)).await?;
+            Ok(KeyHistory { items: self.counted(items), unsearched })
+        })
+    }
+
+    fn is_shared(&self) -> bool {
+        self.inner.is_shared()
+    }
+
+    fn will_read(&self, keys: &KeyRange) {
+        self.inner.will_read(keys);
+    }
+}
