@@ -1,5 +1,7 @@
 //! The trait that live clusters, database files and files of API objects implement.
 
+use std::time::Duration;
+
 use futures_util::future::BoxFuture;
 use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
 
@@ -34,6 +36,17 @@ pub trait Source: Send + Sync {
 
     /// Returns the revisions that can be read.
     fn span(&self) -> BoxFuture<'_, Result<RevisionSpan>>;
+
+    /// Returns the member of a live cluster that answered last.
+    fn member(&self) -> Option<String> {
+        None
+    }
+
+    /// Returns how long before now a change of `revision` that arrives now was committed at most: a round trip, or longer after a lost
+    /// connection. `None` where the source cannot tell.
+    fn latest_delay(&self, _revision: Revision) -> Option<Duration> {
+        None
+    }
 
     /// Returns the keys alive at `at`, ascending. All entries are of one revision, the listing's.
     fn range(&self, keys: KeyRange, at: At, want: Want) -> BoxFuture<'_, Result<Listing<'_>>>;

@@ -6,6 +6,19 @@ use std::time::Duration;
 
 use zeroize::Zeroizing;
 
+/// What an answer must be: etcdctl's `--consistency`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReadConsistency {
+    /// The leader confirms the newest revision; a revision that is already known is read from one member. Without a leader everything is
+    /// what one member holds, and the user is told.
+    #[default]
+    Auto,
+    /// The newest the cluster agrees on; nothing is read without a leader.
+    Linearizable,
+    /// What one member holds, which may be behind.
+    Serializable,
+}
+
 /// Where etcd is and who we are. Names and defaults are etcdctl's.
 #[derive(Clone)]
 pub struct EtcdConfig {
@@ -33,6 +46,8 @@ pub struct EtcdConfig {
     pub page_bytes: usize,
     /// At most so many reads a second.
     pub qps: Option<f64>,
+    /// Whether the leader must confirm what is read.
+    pub consistency: ReadConsistency,
 }
 
 impl Default for EtcdConfig {
@@ -51,6 +66,7 @@ impl Default for EtcdConfig {
             insecure_transport: true,
             page_bytes: 4 << 20,
             qps: None,
+            consistency: ReadConsistency::Auto,
         }
     }
 }

@@ -9,17 +9,19 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use hyper_util::rt::TokioIo;
-use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 use tonic::codegen::Service;
 use tonic::codegen::http::Uri;
 
+use super::config::EtcdConfig;
 use super::endpoint::Endpoint;
 use super::tls;
+use crate::Error;
 
 /// Why a connection was not made, or broke.
 #[derive(Clone, Debug)]
@@ -38,6 +40,12 @@ pub(super) enum Failure {
     PlainServer,
     /// Plain text was spoken to a port that wants TLS.
     TlsServer,
+    /// etcd's peer port.
+    PeerPort,
+    /// A server that speaks HTTP but is not etcd: how it answers.
+    OtherServer(String),
+    /// The certificates cannot be read just now: the problem, and what to do about it.
+    Files(String, Option<String>),
     /// The connection broke later.
     Broken(String),
 }
@@ -61,9 +69,8 @@ impl LastFailure {
 #[derive(Clone)]
 pub(super) struct Connector {
     pub endpoint: Arc<Endpoint>,
-    /// Set where the endpoint speaks TLS.
-    pub tls: Option<Arc<ClientConfig>>,
-    pub dial_timeout: Duration,
+    /// Its certificates are read again by every connection: they may have been renewed.
+    pub config: Arc<EtcdConfig>,
     pub last_failure: Arc<LastFailure>,
 }
 
@@ -73,7 +80,8 @@ const FIRST_WORD: Duration = Duration::from_millis(700);
 
 impl Connector {
     async fn connect(self) -> io::Result<Connection> {
-        let made = timeout(self.dial_timeout, self.dial()).await.unwrap_or(Err(Failure::DialTimeout(self.dial_timeout)));
+        let limit = self.config.dial_timeout;
+        let made = timeout(limit, self.dial()).await.unwrap_or(Err(Failure::DialTimeout(limit)));
         match made {
             Ok(stream) => Ok(Connection { stream, last_failure: self.last_failure }),
             Err(failure) => {
@@ -85,12 +93,12 @@ impl Connector {
     }
 
     async fn dial(&self) -> Result<Box<dyn Stream>, Failure> {
-        let tcp = self.tcp().await?;
-        let Some(tls) = &self.tls else { return Ok(Box::new(tcp)) };
-        let name = ServerName::try_from(self.endpoint.host.clone()).map_err(|error| Failure::Resolve(error.to_string()))?;
-        let mut stream = match TlsConnector::from(Arc::clone(tls)).connect(name, tcp).await {
+        if !self.endpoint.tls {
+            return Ok(Box::new(self.tcp().await?));
+        }
+        let mut stream = match self.handshake(b"h2").await {
+            Err(failure) => return Err(self.explain_handshake(failure).await),
             Ok(stream) => stream,
-            Err(error) => return Err(self.explain_handshake(tls_failure(&error)).await),
         };
         if stream.get_ref().1.protocol_version() == Some(rustls::ProtocolVersion::TLSv1_3) {
             match timeout(FIRST_WORD, stream.fill_buf()).await {
@@ -103,7 +111,20 @@ impl Connector {
         Ok(Box::new(stream))
     }
 
-    async fn tcp(&self) -> Result<TcpStream, Failure> {
+    /// A TLS connection with the certificates as they are now.
+    pub(super) async fn handshake(&self, protocol: &'static [u8]) -> Result<TlsStream<TcpStream>, Failure> {
+        let config = Arc::clone(&self.config);
+        let read = tokio::task::spawn_blocking(move || tls::client_config(&config)).await;
+        let mut tls = read.map_err(|error| Failure::Broken(error.to_string()))?.map_err(|error| match error {
+            Error::Remote { problem, hint, .. } => Failure::Files(problem, hint),
+            other => Failure::Files(other.to_string(), None),
+        })?;
+        tls.alpn_protocols = vec![protocol.to_vec()];
+        let name = ServerName::try_from(self.endpoint.host.clone()).map_err(|error| Failure::Resolve(error.to_string()))?;
+        TlsConnector::from(Arc::new(tls)).connect(name, self.tcp().await?).await.map_err(|error| tls_failure(&error))
+    }
+
+    pub(super) async fn tcp(&self) -> Result<TcpStream, Failure> {
         let addresses: Vec<_> = tokio::net::lookup_host((self.endpoint.host.as_str(), self.endpoint.port))
             .await
             .map_err(|error| Failure::Resolve(error.to_string()))?
@@ -120,41 +141,24 @@ impl Connector {
         }
         Err(last)
     }
-
-    /// Asking in plain text shows whether a handshake failed because the server does not speak TLS.
-    async fn explain_handshake(&self, failure: Failure) -> Failure {
-        let maybe_plain =
-            matches!(&failure, Failure::ClosedInHandshake | Failure::Broken(_) | Failure::Tls(rustls::Error::InvalidMessage(_)));
-        if maybe_plain && self.speaks_plain_http2().await { Failure::PlainServer } else { failure }
-    }
-
-    /// Whether the port answers an HTTP/2 preface in plain text with its settings.
-    async fn speaks_plain_http2(&self) -> bool {
-        /// The client's preface and an empty SETTINGS frame (RFC 9113, section 3.4).
-        const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
-        let Ok(mut tcp) = self.tcp().await else { return false };
-        let mut header = [0; 9];
-        tcp.write_all(PREFACE).await.is_ok() && tcp.read_exact(&mut header).await.is_ok() && header[3] == 4
-    }
-
-    /// Whether the port answers a TLS client hello in TLS.
-    pub(super) async fn speaks_tls(&self) -> bool {
-        let (Ok(tcp), Some(config)) = (self.tcp().await, tls::probe_config()) else { return false };
-        let Ok(name) = ServerName::try_from(self.endpoint.host.clone()) else { return false };
-        match timeout(self.dial_timeout, TlsConnector::from(config).connect(name, tcp)).await {
-            Ok(Ok(_)) => true,
-            Ok(Err(error)) => matches!(tls_failure(&error), Failure::Tls(tls) if !matches!(tls, rustls::Error::InvalidMessage(_))),
-            Err(_) => false,
-        }
-    }
 }
 
 /// rustls hands its errors over inside of I/O errors.
-fn tls_failure(error: &io::Error) -> Failure {
+pub(super) fn tls_failure(error: &io::Error) -> Failure {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
         Some(tls) => Failure::Tls(tls.clone()),
         None if closed(error.kind()) => Failure::ClosedInHandshake,
-        None => Failure::Broken(error.to_string()),
+        None => Failure::Broken(in_words(error)),
+    }
+}
+
+/// How a connection broke. rustls' own words for a missing end are an address in its manual.
+fn in_words(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe => "the other side closed it".to_owned(),
+        io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted => "the other side reset it".to_owned(),
+        io::ErrorKind::TimedOut => "the other side no longer answers".to_owned(),
+        _ => error.to_string(),
     }
 }
 
@@ -195,7 +199,7 @@ impl Connection {
         if let Poll::Ready(Err(error)) = &polled {
             let failure = match tls_failure(error) {
                 Failure::Tls(tls) => Failure::Tls(tls),
-                _ => Failure::Broken(error.to_string()),
+                _ => Failure::Broken(in_words(error)),
             };
             self.last_failure.set(failure);
         }

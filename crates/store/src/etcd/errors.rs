@@ -1,12 +1,12 @@
 //! What a failed call means: which endpoint, in one sentence, what to do next, and whether another endpoint may do better.
 
-use jiff::Timestamp;
-use rustls::{AlertDescription, CertificateError};
 use tonic::{Code, Status};
 
-use super::config::EtcdConfig;
+use super::config::{EtcdConfig, ReadConsistency};
 use super::connector::Failure;
 use super::endpoint::Endpoint;
+use super::member::KEEPALIVE;
+use super::tls_errors::{of_tls, refused_certificate};
 use crate::Error;
 
 /// Why one endpoint did not answer one call.
@@ -26,6 +26,8 @@ pub(super) enum Class {
     Endpoint,
     /// The member can be reached but no leader confirms its answer: what it holds itself can be read all the same.
     NoLeader,
+    /// The member is a learner, which answers for itself only.
+    Learner,
     /// The requested revision was compacted.
     Compacted,
     /// The requested revision does not exist yet.
@@ -36,6 +38,18 @@ pub(super) enum Class {
     Denied,
     /// No endpoint will say otherwise.
     Final,
+}
+
+impl Class {
+    /// Whether another member may do better.
+    pub(super) fn is_of_one_member(self) -> bool {
+        matches!(self, Self::Endpoint | Self::NoLeader | Self::Learner)
+    }
+
+    /// Whether the member may answer for itself.
+    pub(super) fn may_be_read_serializably(self) -> bool {
+        matches!(self, Self::NoLeader | Self::Learner)
+    }
 }
 
 impl Trouble {
@@ -56,9 +70,9 @@ impl Trouble {
     pub(super) fn of_call(error: etcd_client::Error, failure: Option<Failure>, endpoint: &Endpoint, config: &EtcdConfig) -> Self {
         match error {
             etcd_client::Error::GRpcStatus(status) => of_status(&status, failure, endpoint, config),
-            other => match failure {
+            _ => match failure {
                 Some(failure) => of_failure(failure, endpoint, config),
-                None => Self { class: Class::Endpoint, problem: format!("{}: {other}", endpoint.url()), hint: None },
+                None => Self::new(Class::Endpoint, format!("the connection to {} broke", endpoint.url()), STILL_RUNS),
             },
         }
     }
@@ -106,25 +120,65 @@ fn of_status(status: &Status, failure: Option<Failure>, endpoint: &Endpoint, con
             format!("{url} does not let {}", user_name(config).map_or("this client".to_owned(), |user| format!("user {user:?}"))),
             "grant its role read permission on the prefix: etcdctl role grant-permission ROLE read --prefix=true /registry/",
         ),
-        Code::Unimplemented => Trouble::new(
-            Class::Endpoint,
-            format!("{url} does not know this call of etcd's v3 API: {text}"),
-            "check that the endpoint is an etcd 3.4 or newer",
+        _ if no_leader(text) => Trouble::new(Class::NoLeader, format!("{url} has no leader"), no_leader_hint(config)),
+        _ if text.contains("not supported for learner") => Trouble::new(
+            Class::Learner,
+            format!("{url} is a learner, which serves no watches and reads only for itself"),
+            "add the endpoint of a voting member to --endpoints (etcdctl member list)",
         ),
-        _ if no_leader(text) => Trouble::new(
-            Class::NoLeader,
-            format!("{url} has no leader: {text}"),
-            "bring back a majority of the members, or read a member's data with -f",
+        _ if text.contains("etcdserver: server stopped") || is_stopping(status) => {
+            Trouble::new(Class::Endpoint, format!("etcd at {url} is shutting down"), STILL_RUNS)
+        }
+        _ if keepalive_lost(status) => Trouble::new(
+            Class::Endpoint,
+            format!("{url} has not answered for {KEEPALIVE:?}: the connection was given up"),
+            "check that etcd's process is not stopped or starved, and the network to it",
         ),
         _ => match failure {
             Some(failure) => of_failure(failure, endpoint, config),
-            None => Trouble::new(
+            None if text.contains("etcdserver:") => {
+                Trouble::new(Class::Endpoint, format!("{url} reports: {}", first_line(text)), STILL_RUNS)
+            }
+            None if status.code() == Code::Unimplemented => Trouble::new(
                 Class::Endpoint,
-                format!("{url} answers, but not as etcd does: {}", first_line(text)),
-                "check that the endpoint is etcd's client port (2379, not the API server's 6443 nor etcd's peer port 2380)",
+                format!("{url} does not know this call of etcd's v3 API"),
+                "check that the endpoint is an etcd 3.4 or newer",
             ),
+            None if is_broken(status) => Trouble::new(Class::Endpoint, format!("the connection to {url} broke"), STILL_RUNS),
+            None => Trouble::new(Class::Endpoint, format!("{url} answers, but not as etcd does: {}", first_line(text)), CLIENT_PORT),
         },
     }
+}
+
+const STILL_RUNS: &str = "check that etcd still runs, and its log";
+const CLIENT_PORT: &str = "check that the endpoint is etcd's client port (2379, not the API server's 6443 nor etcd's peer port 2380)";
+
+fn no_leader_hint(config: &EtcdConfig) -> &'static str {
+    match config.consistency {
+        ReadConsistency::Linearizable => "bring back a majority of the members, or read what this member holds by itself: --consistency s",
+        _ => "bring back a majority of the members, or read a member's data with -f",
+    }
+}
+
+/// The errors that a status was made from, in their own words.
+fn causes(status: &Status) -> impl Iterator<Item = String> {
+    std::iter::successors(std::error::Error::source(status), |error| error.source()).map(ToString::to_string)
+}
+
+/// The client's own HTTP/2 said that a ping was not answered.
+fn keepalive_lost(status: &Status) -> bool {
+    status.message().contains("keep-alive timed out") || causes(status).any(|cause| cause.contains("keep-alive timed out"))
+}
+
+/// The server said that it takes no more calls (HTTP/2's GOAWAY without an error).
+fn is_stopping(status: &Status) -> bool {
+    let says_so = |text: &str| text.contains("not a result of an error") || text.contains("NO_ERROR");
+    says_so(status.message()) || causes(status).any(|cause| says_so(&cause))
+}
+
+/// Whether the status is the client's own, about a transport that broke, and not a server's answer.
+fn is_broken(status: &Status) -> bool {
+    std::error::Error::source(status).is_some()
 }
 
 /// The user without what follows a colon: given with --password, `NAME:PASSWORD` is taken for a whole name.
@@ -174,105 +228,14 @@ fn of_failure(failure: Failure, endpoint: &Endpoint, config: &EtcdConfig) -> Tro
             ),
         },
         Failure::Tls(error) => of_tls(&error, endpoint, config),
-        Failure::Broken(why) => at_endpoint(format!("the connection to {url} broke: {why}"), "check that etcd still runs and try again"),
-    }
-}
-
-fn refused_certificate(url: &str, cert: &str, how: &str) -> Trouble {
-    Trouble::new(
-        Class::Endpoint,
-        format!("{url} refused the client certificate in {cert} ({how})"),
-        "it must be signed by the CA that etcd trusts (--trusted-ca-file), be valid today and allow client authentication",
-    )
-}
-
-fn of_tls(error: &rustls::Error, endpoint: &Endpoint, config: &EtcdConfig) -> Trouble {
-    let url = endpoint.url();
-    match error {
-        rustls::Error::InvalidCertificate(why) => of_server_certificate(why, endpoint, config),
-        rustls::Error::AlertReceived(alert) if about_client_certificate(*alert) => match &config.cert {
-            Some(cert) => refused_certificate(&url, &cert.display().to_string(), &format!("TLS alert {alert:?}")),
-            None => Trouble::new(
-                Class::Endpoint,
-                format!("{url} wants a client certificate (TLS alert {alert:?})"),
-                "give --cert and --key (kubeadm: /etc/kubernetes/pki/etcd/healthcheck-client.crt and .key)",
-            ),
-        },
-        rustls::Error::AlertReceived(AlertDescription::ProtocolVersion) | rustls::Error::PeerIncompatible(_) => Trouble::new(
-            Class::Endpoint,
-            format!("{url} and ketcd cannot agree on TLS: {error}"),
-            "ketcd speaks TLS 1.2 and 1.3 with AEAD ciphers: allow one of them in etcd (--cipher-suites, --tls-min-version)",
+        Failure::PeerPort => at_endpoint(
+            format!("{url} is etcd's peer port, which serves other members only"),
+            "use its client port (2379; etcd's --listen-client-urls)",
         ),
-        other => Trouble::new(Class::Endpoint, format!("TLS to {url} failed: {other}"), "check that the endpoint is etcd's client port"),
+        Failure::OtherServer(answer) => {
+            at_endpoint(format!("{url} is not etcd: another server answers there ({answer}), perhaps an HTTP proxy"), CLIENT_PORT)
+        }
+        Failure::Files(problem, hint) => Trouble { class: Class::Endpoint, problem, hint },
+        Failure::Broken(why) => at_endpoint(format!("the connection to {url} broke: {why}"), STILL_RUNS),
     }
-}
-
-/// Alerts that Go's TLS server sends when it does not like the client's certificate, or misses it.
-fn about_client_certificate(alert: AlertDescription) -> bool {
-    matches!(
-        alert,
-        AlertDescription::BadCertificate
-            | AlertDescription::UnsupportedCertificate
-            | AlertDescription::CertificateRevoked
-            | AlertDescription::CertificateExpired
-            | AlertDescription::CertificateUnknown
-            | AlertDescription::UnknownCA
-            | AlertDescription::AccessDenied
-            | AlertDescription::CertificateRequired
-    )
-}
-
-fn of_server_certificate(why: &CertificateError, endpoint: &Endpoint, config: &EtcdConfig) -> Trouble {
-    const OR_UNCHECKED: &str = "or read without checking it: --insecure-skip-tls-verify";
-    let url = endpoint.url();
-    let trouble = |problem: String, hint: String| Trouble::new(Class::Endpoint, problem, hint);
-    match why {
-        CertificateError::UnknownIssuer | CertificateError::BadSignature => {
-            let trusted = config.cacert.as_ref().map_or("the system's CAs".to_owned(), |path| path.display().to_string());
-            trouble(
-                format!("the certificate of {url} is not signed by {trusted}"),
-                "give the CA that signed it with --cacert (kubeadm: /etc/kubernetes/pki/etcd/ca.crt)".to_owned(),
-            )
-        }
-        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
-            let when = match why {
-                CertificateError::ExpiredContext { not_after, .. } => format!(" on {}", utc(not_after.as_secs())),
-                _ => String::new(),
-            };
-            trouble(format!("the certificate of {url} expired{when}"), format!("renew it, {OR_UNCHECKED}"))
-        }
-        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-            let when = match why {
-                CertificateError::NotValidYetContext { not_before, .. } => format!(" before {}", utc(not_before.as_secs())),
-                _ => String::new(),
-            };
-            trouble(format!("the certificate of {url} is not valid{when}"), format!("check this machine's clock, {OR_UNCHECKED}"))
-        }
-        CertificateError::NotValidForNameContext { presented, .. } if presented.is_empty() => trouble(
-            format!("the certificate of {url} names no host: it has no subjectAltName, and its common name does not count"),
-            format!("issue it again with subjectAltName {}, {OR_UNCHECKED}", endpoint.host),
-        ),
-        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-            let names = match why {
-                CertificateError::NotValidForNameContext { presented, .. } => format!(" but for {}", presented.join(", ")),
-                _ => String::new(),
-            };
-            trouble(
-                format!("the certificate of {url} is not for {}{names}", endpoint.host),
-                format!("use an endpoint that it names, {OR_UNCHECKED}"),
-            )
-        }
-        other if other.to_string().contains("UnsupportedCertVersion") => trouble(
-            format!("the certificate of {url} is X.509 version 1, which has no subjectAltName and cannot be checked"),
-            format!("issue it again as version 3 with subjectAltName {}, {OR_UNCHECKED}", endpoint.host),
-        ),
-        other => trouble(format!("the certificate of {url} cannot be accepted: {other}"), format!("issue it again, {OR_UNCHECKED}")),
-    }
-}
-
-fn utc(seconds: u64) -> String {
-    i64::try_from(seconds)
-        .ok()
-        .and_then(|seconds| Timestamp::from_second(seconds).ok())
-        .map_or_else(|| seconds.to_string(), |time| time.to_string())
 }

@@ -1,6 +1,7 @@
 //! A live etcd, read over gRPC. Only four calls are ever made: KV.Range, Watch.Watch, Maintenance.Status and, where a user is given,
 //! Auth.Authenticate; nothing here can write.
 
+mod arrivals;
 mod assemble;
 mod client;
 mod config;
@@ -8,18 +9,23 @@ mod connector;
 mod endpoint;
 mod errors;
 mod key_history;
+mod member;
 mod pacer;
 mod page;
+mod probe;
 mod range;
 mod span;
 mod status;
 mod tls;
+mod tls_errors;
 mod watch;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
+use tokio::time::Instant;
 
 use crate::{
     At, KeyHistory, KeyRange, KeyValue, Listing, Lives, Result, Revision, RevisionSpan, Source, SourceStatus, Until, Want, WatchItem,
@@ -27,7 +33,7 @@ use crate::{
 use client::Cluster;
 
 pub use client::Notice;
-pub use config::{EtcdConfig, Password};
+pub use config::{EtcdConfig, Password, ReadConsistency};
 pub use endpoint::refuse_credentials;
 
 /// A running etcd cluster behind [`Source`].
@@ -53,6 +59,14 @@ impl Source for EtcdSource {
 
     fn span(&self) -> BoxFuture<'_, Result<RevisionSpan>> {
         Box::pin(span::span(&self.cluster))
+    }
+
+    fn member(&self) -> Option<String> {
+        Some(self.cluster.preferred().endpoint.url())
+    }
+
+    fn latest_delay(&self, revision: Revision) -> Option<Duration> {
+        self.cluster.arrivals.latest_delay(revision, Instant::now())
     }
 
     fn range(&self, keys: KeyRange, at: At, want: Want) -> BoxFuture<'_, Result<Listing<'_>>> {

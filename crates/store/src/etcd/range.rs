@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use async_stream::try_stream;
 use bytes::Bytes;
-use etcd_client::{GetOptions, GetResponse};
+use etcd_client::{Client, GetOptions, GetResponse};
 use futures_util::stream::BoxStream;
 use tokio::task::JoinHandle;
 
@@ -109,15 +109,14 @@ async fn ask(cluster: &Cluster, keys: &KeyRange, revision: Option<Revision>, opt
         options = options.with_revision(revision.0);
     }
     cluster.pacer.turn().await;
-    let answer = cluster
-        .ask(|client, consistency| {
-            let (start, mut options) = (start.clone(), options.clone());
-            if consistency == Consistency::Serializable {
-                options = options.with_serializable();
-            }
-            async move { client.kv_client().max_decoding_message_size(LARGEST_MESSAGE).get(start, Some(options)).await }
-        })
-        .await;
+    let get = |client: Client, consistency| {
+        let (start, mut options) = (start.clone(), options.clone());
+        if consistency == Consistency::Serializable {
+            options = options.with_serializable();
+        }
+        async move { client.kv_client().max_decoding_message_size(LARGEST_MESSAGE).get(start, Some(options)).await }
+    };
+    let answer = if revision.is_some() { cluster.ask_settled(get).await } else { cluster.ask(get).await };
     match answer {
         Ok(answer) => Ok(answer),
         Err(troubles) => Err(match troubles.iter().find(|trouble| trouble.class == Class::Denied) {

@@ -3,9 +3,10 @@
 use etcd_client::StatusResponse;
 use futures_util::future::join_all;
 
-use super::client::{Cluster, Consistency, Member};
+use super::client::{Cluster, Consistency};
 use super::config::EtcdConfig;
 use super::errors::Trouble;
+use super::member::Member;
 
 use crate::{Result, SourceKind, SourceStatus};
 
@@ -90,11 +91,15 @@ impl Member {
     }
 
     /// Whether this member answers a progress request only after the events the answer covers (etcd issue 15220: from 3.4.25, 3.5.8
-    /// and 3.6 on). A member that does not say its version is not trusted.
-    pub(super) async fn reports_progress_in_order(&self, config: &EtcdConfig) -> bool {
+    /// and 3.6 on). A member that does not tell its version is not trusted.
+    ///
+    /// # Errors
+    /// It does not answer at all.
+    pub(super) async fn reports_progress_in_order(&self, config: &EtcdConfig) -> Result<bool, Trouble> {
         match self.status(config).await {
-            Ok(status) => in_order(status.version()),
-            Err(_) => false,
+            Ok(status) => Ok(in_order(status.version())),
+            Err(trouble) if trouble.class.is_of_one_member() => Err(trouble),
+            Err(_) => Ok(false),
         }
     }
 }

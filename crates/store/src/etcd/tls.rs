@@ -18,7 +18,7 @@ use crate::{Error, Result};
 ///
 /// # Errors
 /// A file that cannot be read or holds no PEM of its kind, an encrypted key, a key that is not the certificate's.
-pub(super) fn client_config(config: &EtcdConfig) -> Result<Arc<ClientConfig>> {
+pub(super) fn client_config(config: &EtcdConfig) -> Result<ClientConfig> {
     let builder = ClientConfig::builder_with_provider(provider())
         .with_safe_default_protocol_versions()
         .map_err(|error| trouble(format!("TLS cannot be set up: {error}"), None))?;
@@ -27,24 +27,19 @@ pub(super) fn client_config(config: &EtcdConfig) -> Result<Arc<ClientConfig>> {
     } else {
         builder.with_root_certificates(trusted(config.cacert.as_deref())?)
     };
-    let mut tls = match (&config.cert, &config.key) {
+    match (&config.cert, &config.key) {
         (Some(cert), Some(key)) => {
             let chain = certificates("--cert", cert)?;
-            builder.with_client_auth_cert(chain, private_key(key)?).map_err(|error| mismatch(cert, key, &error))?
+            builder.with_client_auth_cert(chain, private_key(key)?).map_err(|error| mismatch(cert, key, &error))
         }
-        (None, None) => builder.with_no_client_auth(),
+        (None, None) => Ok(builder.with_no_client_auth()),
         (Some(cert), None) => {
-            return Err(trouble(format!("{} has no key with it", cert.display()), Some("give its private key with --key".to_owned())));
+            Err(trouble(format!("{} has no key with it", cert.display()), Some("give its private key with --key".to_owned())))
         }
         (None, Some(key)) => {
-            return Err(trouble(
-                format!("{} has no certificate with it", key.display()),
-                Some("give its certificate with --cert".to_owned()),
-            ));
+            Err(trouble(format!("{} has no certificate with it", key.display()), Some("give its certificate with --cert".to_owned())))
         }
-    };
-    tls.alpn_protocols.push(b"h2".to_vec());
-    Ok(Arc::new(tls))
+    }
 }
 
 /// A configuration that trusts everybody and says nothing of us: to find out whether a port speaks TLS at all.

@@ -1,32 +1,34 @@
 //! Watches that end only where they should: resumed after a lost connection, over compactions, and bounded ones proved complete.
 
+mod connection;
+mod outage;
+mod reconnect;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_stream::stream;
+use etcd_client::WatchResponse;
 use etcd_client::proto::PbWatchResponse;
-use etcd_client::{Client, WatchOptions, WatchResponse, WatchStream};
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, sleep_until};
 
-use super::assemble::Assembler;
-use super::client::{Cluster, Consistency, LARGEST_MESSAGE};
-use super::errors::{Class, Trouble, no_leader};
-use super::range::{nonempty, range, range_end};
-use super::span::{newest, span};
+use crate::etcd::assemble::Assembler;
+use crate::etcd::client::Cluster;
+use crate::etcd::errors::{Class, Trouble, no_leader};
+use crate::etcd::range::range;
+use crate::etcd::span::{newest, span};
 use crate::{At, Error, Event, EventKind, KeyRange, Origin, Result, Revision, Until, Want, WatchItem};
 
-/// How long a watch of the past tries to get a connection back. One that follows the cluster never gives up.
+pub(in crate::etcd) use connection::compacted_revision;
+use connection::{IDLE_ASK, MemberWatch};
+use outage::Outages;
+
+/// How long a watch of the past goes on without anything new. One that follows the cluster never gives up.
 const PATIENCE: Duration = Duration::from_secs(60);
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-/// How often a bounded watch asks whether the end is reached, at first and at most.
-const FIRST_ASK: Duration = Duration::from_millis(20);
+/// How often a bounded watch asks whether the end is reached, at most.
 const SLOWEST_ASK: Duration = Duration::from_secs(1);
-/// How often an endless watch asks, so that after a lost connection a quiet key does not resume behind a compaction (Kubernetes
-/// compacts every 5 minutes).
-const IDLE_ASK: Duration = Duration::from_secs(30);
 
 /// Returns every change of `keys` from revision `from` on, until `until`.
 ///
@@ -47,22 +49,6 @@ pub(super) fn watch(cluster: Arc<Cluster>, keys: KeyRange, from: Revision, until
     })
 }
 
-/// Finds the revision at which the history begins: etcd names it to a watch that starts before it.
-pub(super) async fn compacted_revision(cluster: &Cluster, keys: &KeyRange) -> Result<Revision> {
-    let answer = cluster
-        .ask(|client, _| async move {
-            let mut stream = open(client, keys, Revision(1)).await?;
-            while let Some(response) = stream.message().await? {
-                if response.compact_revision() > 0 {
-                    return Ok(Revision(response.compact_revision()));
-                }
-            }
-            Err(etcd_client::Error::WatchError("the watch ended without naming the compacted revision".to_owned()))
-        })
-        .await;
-    answer.map_err(|troubles| cluster.error(troubles))
-}
-
 /// A watch under way.
 struct Watch {
     cluster: Arc<Cluster>,
@@ -70,19 +56,13 @@ struct Watch {
     until: Until,
     assembler: Assembler,
     connection: Option<MemberWatch>,
-    /// When the connection was lost, and how long to wait before the next try.
-    lost: Option<(Instant, Duration)>,
+    outages: Outages,
+    /// When something was last received from a member that knew a leader.
+    heard: Instant,
+    /// When a revision was last passed on, or shown to bring nothing.
+    advanced: Instant,
+    next_leader_check: Instant,
     ended: bool,
-}
-
-struct MemberWatch {
-    stream: WatchStream,
-    member: usize,
-    /// Whether this member's answer to a progress request can be believed.
-    asks: bool,
-    ask_every: Duration,
-    /// Set where the whole key space is watched and keys outside the requested range are dropped here; see [`Watch::try_connect`].
-    dense: bool,
 }
 
 impl Watch {
@@ -97,11 +77,17 @@ impl Watch {
         if matches!(until, Until::Revision(end) if end < from.max(Revision(2))) {
             return Ok(None);
         }
-        Ok(Some(Self { cluster, keys, until, assembler: Assembler::new(from), connection: None, lost: None, ended: false }))
+        let (assembler, outages, now) = (Assembler::new(from), Outages::default(), Instant::now());
+        let (heard, advanced, next_leader_check) = (now, now, now);
+        Ok(Some(Self { cluster, keys, until, assembler, connection: None, outages, heard, advanced, next_leader_check, ended: false }))
     }
 
     fn finished(&self) -> bool {
         self.ended || matches!(self.until, Until::Revision(end) if self.assembler.next() > end)
+    }
+
+    fn is_bounded(&self) -> bool {
+        matches!(self.until, Until::Revision(_))
     }
 
     /// Does one thing: connects, or waits for one response. Returns what it brought.
@@ -110,10 +96,16 @@ impl Watch {
             self.connect().await?;
             return Ok(Vec::new());
         };
+        if let Some(created) = connection.created.take() {
+            return self.received(created, connection).await;
+        }
+        let (bounded, leaderless) = (self.is_bounded(), connection.leaderless);
         let response = tokio::select! {
             response = connection.stream.message() => response,
+            () = sleep_until(self.advanced + PATIENCE), if bounded => return Err(self.stuck(&connection)),
+            () = sleep_until(self.next_leader_check), if leaderless => return self.look_for_leader(connection).await,
             () = sleep(connection.ask_every), if connection.asks => {
-                let slowest = if matches!(self.until, Until::Forever) { IDLE_ASK } else { SLOWEST_ASK };
+                let slowest = if bounded { SLOWEST_ASK } else { IDLE_ASK };
                 connection.ask_every = (connection.ask_every * 2).min(slowest);
                 // Where the request cannot be sent the stream is about to say why.
                 let _ = connection.stream.request_progress().await;
@@ -123,16 +115,25 @@ impl Watch {
             () = sleep(SLOWEST_ASK), if connection.dense => return self.check_end_compacted(connection).await,
         };
         match response {
-            Ok(Some(response)) => {
-                self.lost = None;
-                if response.created() {
-                    self.check_not_restored(&response).await?;
-                }
-                self.take(response.0, connection).await
-            }
+            Ok(Some(response)) => self.received(response, connection).await,
             Ok(None) => self.disconnected(connection.member, None).await,
             Err(error) => self.disconnected(connection.member, Some(error)).await,
         }
+    }
+
+    async fn received(&mut self, response: WatchResponse, connection: MemberWatch) -> Result<Vec<WatchItem>> {
+        if !connection.leaderless {
+            self.heard = Instant::now();
+        }
+        if response.created() {
+            self.check_not_restored(&response).await?;
+        }
+        let before = self.assembler.next();
+        let items = self.take(response.0, connection).await?;
+        if self.assembler.next() > before {
+            self.advanced = Instant::now();
+        }
+        Ok(items)
     }
 
     /// A cluster whose newest revision lies before what we have seen was restored from a backup: its history is another one. A member
@@ -228,7 +229,8 @@ impl Watch {
 
     async fn canceled(&mut self, reason: &str, connection: &MemberWatch) -> Result<Vec<WatchItem>> {
         if no_leader(reason) {
-            return self.disconnected(connection.member, None).await;
+            let status = tonic::Status::unavailable(reason);
+            return self.disconnected(connection.member, Some(etcd_client::Error::GRpcStatus(status))).await;
         }
         let member = &self.cluster.members[connection.member];
         let status = match reason.contains("permission denied") {
@@ -245,82 +247,4 @@ impl Watch {
         }
         Err(trouble.into_error(&member.endpoint))
     }
-
-    async fn disconnected(&mut self, member: usize, error: Option<etcd_client::Error>) -> Result<Vec<WatchItem>> {
-        self.assembler.forget_incomplete();
-        let member = &self.cluster.members[member];
-        if let Some(error) = error {
-            let trouble = member.explain(error, &self.cluster.config).await;
-            if !matches!(trouble.class, Class::Endpoint | Class::NoLeader) {
-                return Err(trouble.into_error(&member.endpoint));
-            }
-            self.cluster.report(&format!(
-                "{}; the watch goes on from revision {} when etcd answers again",
-                trouble.problem,
-                self.assembler.next()
-            ));
-        }
-        self.lost = Some((Instant::now(), FIRST_PAUSE));
-        sleep(FIRST_PAUSE).await;
-        Ok(Vec::new())
-    }
-
-    /// Opens a stream on the first member that gives one. After a lost connection, tries again with growing pauses.
-    async fn connect(&mut self) -> Result<()> {
-        let troubles = match self.try_connect().await? {
-            Ok(connection) => {
-                self.connection = Some(connection);
-                return Ok(());
-            }
-            Err(troubles) => troubles,
-        };
-        let Some((since, pause)) = self.lost else { return Err(self.cluster.error(troubles)) };
-        if matches!(self.until, Until::Revision(_)) && since.elapsed() > PATIENCE {
-            return Err(self.cluster.error(troubles));
-        }
-        sleep(pause).await;
-        self.lost = Some((since, (pause * 2).min(LONGEST_PAUSE)));
-        Ok(())
-    }
-
-    /// Opens a stream on the first member that gives one.
-    ///
-    /// The end of a bounded watch is known by etcd's answer to a progress request. Releases before 3.4.25 and 3.5.8 may give that answer
-    /// before the events it covers (etcd issue 15220); there the whole key space is watched, in which every revision has an event.
-    async fn try_connect(&self) -> Result<Result<MemberWatch, Vec<Trouble>>> {
-        let bounded = matches!(self.until, Until::Revision(_));
-        let config = &self.cluster.config;
-        let mut troubles = Vec::new();
-        // A member that lost its leader serves no watch worth following, unless there is no other.
-        for consistency in [Consistency::Linearizable, Consistency::Serializable] {
-            for index in self.cluster.order() {
-                let member = &self.cluster.members[index];
-                let asks = member.reports_progress_in_order(config).await;
-                let dense = bounded && !asks;
-                let keys = if dense { &KeyRange::all() } else { &self.keys };
-                match member.ask(config, consistency, |client| open(client, keys, self.assembler.next())).await {
-                    Ok(stream) => {
-                        self.cluster.prefer(index);
-                        let ask_every = if bounded { FIRST_ASK } else { IDLE_ASK };
-                        return Ok(Ok(MemberWatch { stream, member: index, asks, ask_every, dense }));
-                    }
-                    Err(trouble) if matches!(trouble.class, Class::Endpoint | Class::NoLeader) => troubles.push(trouble),
-                    Err(trouble) => return Err(trouble.into_error(&member.endpoint)),
-                }
-            }
-            if !troubles.iter().any(|trouble| trouble.class == Class::NoLeader) {
-                break;
-            }
-        }
-        Ok(Err(troubles))
-    }
-}
-
-async fn open(client: Client, keys: &KeyRange, from: Revision) -> Result<WatchStream, etcd_client::Error> {
-    let start = nonempty(&keys.start);
-    let mut options = WatchOptions::new().with_start_revision(from.0).with_fragment().with_progress_notify();
-    if let Some(end) = range_end(keys, &start) {
-        options = options.with_range(end);
-    }
-    client.watch_client().max_decoding_message_size(LARGEST_MESSAGE).watch(start, Some(options)).await
 }

@@ -1,0 +1,106 @@
+//! One member of a cluster: an etcd-client over a channel of ours.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use etcd_client::{Client, ConnectOptions};
+use tokio::sync::OnceCell;
+use tokio::time::timeout;
+use tonic::transport::Channel;
+
+use super::client::Consistency;
+use super::config::EtcdConfig;
+use super::connector::{Connector, Failure, LastFailure};
+use super::endpoint::Endpoint;
+use super::errors::Trouble;
+
+/// etcd refuses clients that ping more often than every 5 s (`--grpc-keepalive-min-time`).
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
+const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a member that does not answer stays unnoticed.
+pub(super) const KEEPALIVE: Duration = Duration::from_secs(KEEPALIVE_INTERVAL.as_secs() + KEEPALIVE_TIMEOUT.as_secs());
+
+/// One endpoint and its connection.
+pub(super) struct Member {
+    pub endpoint: Arc<Endpoint>,
+    channel: Channel,
+    connector: Connector,
+    leader_required: OnceCell<Client>,
+    any_state: OnceCell<Client>,
+}
+
+impl Member {
+    /// Prepares a channel, which connects when it is first used.
+    pub(super) fn new(endpoint: Endpoint, config: &Arc<EtcdConfig>) -> Self {
+        let endpoint = Arc::new(endpoint);
+        let connector =
+            Connector { endpoint: Arc::clone(&endpoint), config: Arc::clone(config), last_failure: Arc::new(LastFailure::default()) };
+        // The connector speaks TLS itself, so the channel sees plain HTTP only; the name is for the :authority header.
+        let authority = if endpoint.host.contains(':') { format!("[{}]", endpoint.host) } else { endpoint.host.clone() };
+        let uri = format!("http://{authority}:{}", endpoint.port);
+        let channel = Channel::from_shared(uri)
+            .unwrap_or_else(|_| Channel::from_static("http://etcd.invalid"))
+            .http2_keep_alive_interval(KEEPALIVE_INTERVAL)
+            .keep_alive_timeout(KEEPALIVE_TIMEOUT)
+            .connect_with_connector_lazy(connector.clone());
+        Self { endpoint, channel, connector, leader_required: OnceCell::new(), any_state: OnceCell::new() }
+    }
+
+    /// Asks this member alone, within the timeouts.
+    pub(super) async fn ask<T, F>(&self, config: &EtcdConfig, consistency: Consistency, call: impl Fn(Client) -> F) -> Result<T, Trouble>
+    where
+        F: Future<Output = Result<T, etcd_client::Error>>,
+    {
+        self.connector.last_failure.take();
+        let asked = async {
+            let client = self.client(config, consistency).await?;
+            call(client).await
+        };
+        match timeout(config.dial_timeout + config.command_timeout, asked).await {
+            Err(_) => Err(Trouble::timeout(&self.endpoint, config)),
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(error)) => Err(self.explain(error, config).await),
+        }
+    }
+
+    /// What an error of this member's channel means. Where etcd's protocol was not spoken, the port is looked at once more.
+    pub(super) async fn explain(&self, error: etcd_client::Error, config: &EtcdConfig) -> Trouble {
+        let mut failure = self.connector.last_failure.take();
+        let is_of_transport = match &error {
+            etcd_client::Error::GRpcStatus(status) => {
+                use tonic::Code::{Cancelled, Internal, Unavailable, Unimplemented, Unknown};
+                matches!(status.code(), Unavailable | Unknown | Cancelled | Internal | Unimplemented)
+                    && !status.message().contains("etcdserver:")
+            }
+            _ => true,
+        };
+        if is_of_transport && matches!(failure, None | Some(Failure::Broken(_))) {
+            failure = self.connector.identify().await.or(failure);
+        }
+        Trouble::of_call(error, failure, &self.endpoint, config)
+    }
+
+    /// The member's client, authenticated where a user was given.
+    async fn client(&self, config: &EtcdConfig, consistency: Consistency) -> Result<Client, etcd_client::Error> {
+        let cell = match consistency {
+            Consistency::Linearizable => &self.leader_required,
+            Consistency::Serializable => &self.any_state,
+        };
+        cell.get_or_try_init(|| self.open(config, consistency)).await.cloned()
+    }
+
+    async fn open(&self, config: &EtcdConfig, consistency: Consistency) -> Result<Client, etcd_client::Error> {
+        let channel = || etcd_client::Channel::Tonic(self.channel.clone());
+        let anonymous = ConnectOptions::new().with_require_leader(consistency == Consistency::Linearizable);
+        let Some(user) = &config.user else { return Client::from_channel(channel(), Some(anonymous)).await };
+        let password = config.password.as_ref().map_or("", |password| password.reveal());
+        let known = anonymous.clone().with_user(user, password).with_auto_token_refresh(true);
+        match Client::from_channel(channel(), Some(known)).await {
+            // As etcdctl does: a user is no error where etcd asks for none.
+            Err(etcd_client::Error::GRpcStatus(status)) if status.message().contains("authentication is not enabled") => {
+                Client::from_channel(channel(), Some(anonymous)).await
+            }
+            opened => opened,
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! A watch's stream on one member: opened where a leader is known first, and proved to work before it counts.
+
+use std::time::Duration;
+
+use etcd_client::{Client, GetOptions, WatchOptions, WatchResponse, WatchStream};
+use futures_util::future::join_all;
+use tokio::time::Instant;
+
+use crate::etcd::client::{Cluster, Consistency, LARGEST_MESSAGE};
+use crate::etcd::config::ReadConsistency;
+use crate::etcd::errors::{Class, Trouble};
+use crate::etcd::range::{nonempty, range_end};
+use crate::{KeyRange, Result, Revision};
+
+/// How often a bounded watch asks whether the end is reached, at first.
+const FIRST_ASK: Duration = Duration::from_millis(20);
+/// How often an endless watch asks, so that after a lost connection a quiet key does not resume behind a compaction (Kubernetes
+/// compacts every 5 minutes).
+pub(super) const IDLE_ASK: Duration = Duration::from_secs(30);
+
+/// A stream that a member has confirmed.
+pub(super) struct MemberWatch {
+    pub stream: WatchStream,
+    /// The member's confirmation, until it is worked on.
+    pub created: Option<WatchResponse>,
+    pub member: usize,
+    /// Whether this member's answer to a progress request can be believed.
+    pub asks: bool,
+    pub ask_every: Duration,
+    /// Whether the member serves it without a leader.
+    pub leaderless: bool,
+    /// Set where the whole key space is watched and keys outside the requested range are dropped here; see [`Cluster::open_watch`].
+    pub dense: bool,
+}
+
+impl Cluster {
+    /// Opens a stream on the first member that gives one: a member that lost its leader serves no watch worth following, unless there is
+    /// no other.
+    ///
+    /// The end of a bounded watch is known by etcd's answer to a progress request. Releases before 3.4.25 and 3.5.8 may give that answer
+    /// before the events it covers (etcd issue 15220); there the whole key space is watched, in which every revision has an event.
+    pub(super) async fn open_watch(&self, keys: &KeyRange, from: Revision, bounded: bool) -> Result<Result<MemberWatch, Vec<Trouble>>> {
+        let mut refused = Vec::new();
+        for &consistency in self.config.consistency.attempts() {
+            let mut troubles = Vec::new();
+            for index in self.order() {
+                let member = &self.members[index];
+                if self.config.user.is_some() {
+                    // A request renews a token that the member has forgotten; a stream does not.
+                    let _ = self.reads(index, &nonempty(&keys.start), Revision(0)).await;
+                }
+                let asks = match member.reports_progress_in_order(&self.config).await {
+                    Ok(asks) => asks,
+                    Err(trouble) => {
+                        troubles.push(trouble);
+                        continue;
+                    }
+                };
+                let dense = bounded && !asks;
+                let keys = if dense { &KeyRange::all() } else { keys };
+                match member.ask(&self.config, consistency, |client| open(client, keys, from)).await {
+                    Ok((stream, created)) => {
+                        self.prefer(index);
+                        let leaderless = consistency == Consistency::Serializable && self.config.consistency == ReadConsistency::Auto;
+                        if leaderless {
+                            self.lost_leader(&refused, member);
+                        }
+                        let ask_every = if bounded { FIRST_ASK } else { IDLE_ASK };
+                        return Ok(Ok(MemberWatch { stream, created: Some(created), member: index, asks, ask_every, leaderless, dense }));
+                    }
+                    Err(trouble) if trouble.class.is_of_one_member() => troubles.push(trouble),
+                    Err(trouble) => return Err(trouble.into_error(&member.endpoint)),
+                }
+            }
+            if !troubles.iter().any(|trouble| trouble.class.may_be_read_serializably()) {
+                return Ok(Err(troubles));
+            }
+            refused = troubles;
+        }
+        Ok(Err(refused))
+    }
+
+    /// Whether a member, asked for one key at `revision`, has it. Also measures how long that takes.
+    pub(super) async fn reads(&self, member: usize, key: &[u8], revision: Revision) -> Result<(), Trouble> {
+        let begun = Instant::now();
+        let options = GetOptions::new().with_count_only().with_serializable().with_revision(revision.0);
+        let asked = |client: Client| {
+            let (options, key) = (options.clone(), key.to_vec());
+            async move { client.kv_client().get(key, Some(options)).await }
+        };
+        let answer = self.members[member].ask(&self.config, Consistency::Serializable, asked).await;
+        if matches!(&answer, Ok(_) | Err(Trouble { class: Class::Future | Class::Compacted, .. })) {
+            self.arrivals.measured(begun.elapsed());
+        }
+        answer.map(drop)
+    }
+
+    /// Whether some member knows a leader again.
+    pub(super) async fn has_leader_again(&self) -> bool {
+        let answers = join_all(self.members.iter().map(|member| member.status(&self.config))).await;
+        answers.into_iter().flatten().any(|status| status.leader() != 0 && !status.is_learner())
+    }
+}
+
+/// Opens a stream and waits for the member's confirmation: over TLS, etcd refuses a watch only on the open stream.
+async fn open(client: Client, keys: &KeyRange, from: Revision) -> Result<(WatchStream, WatchResponse), etcd_client::Error> {
+    let start = nonempty(&keys.start);
+    let mut options = WatchOptions::new().with_start_revision(from.0).with_fragment().with_progress_notify();
+    if let Some(end) = range_end(keys, &start) {
+        options = options.with_range(end);
+    }
+    let mut stream = client.watch_client().max_decoding_message_size(LARGEST_MESSAGE).watch(start, Some(options)).await?;
+    match stream.message().await? {
+        Some(created) => Ok((stream, created)),
+        None => Err(etcd_client::Error::WatchError("the stream ended before the watch began".to_owned())),
+    }
+}
+
+/// Finds the revision at which the history begins, given the newest: etcd names it to a watch that starts before it. A learner serves no
+/// watch; there the revisions are tried.
+pub(in crate::etcd) async fn compacted_revision(cluster: &Cluster, keys: &KeyRange) -> Result<Revision> {
+    let answer = cluster
+        .ask(|client, _| async move {
+            let (mut stream, mut response) = open(client, keys, Revision(1)).await?;
+            loop {
+                if response.compact_revision() > 0 {
+                    return Ok(Revision(response.compact_revision()));
+                }
+                let Some(next) = stream.message().await? else { break };
+                response = next;
+            }
+            Err(etcd_client::Error::WatchError("the watch ended without naming the compacted revision".to_owned()))
+        })
+        .await;
+    match answer {
+        Ok(compacted) => Ok(compacted),
+        Err(troubles) if troubles.iter().any(|trouble| trouble.class == Class::Learner) => search_compacted(cluster, keys).await,
+        Err(troubles) => Err(cluster.error(troubles)),
+    }
+}
+
+/// The first revision that can be read, found by halves.
+async fn search_compacted(cluster: &Cluster, keys: &KeyRange) -> Result<Revision> {
+    let key = nonempty(&keys.start);
+    let (mut compacted, mut readable) = (1, crate::etcd::span::newest(cluster).await?.0);
+    while readable - compacted > 1 {
+        let middle = compacted + (readable - compacted) / 2;
+        let key = &key;
+        let answer = cluster
+            .ask(|client, _| async move {
+                let options = GetOptions::new().with_count_only().with_serializable().with_revision(middle);
+                client.kv_client().get(key.clone(), Some(options)).await
+            })
+            .await;
+        match answer {
+            Ok(_) => readable = middle,
+            Err(troubles) if troubles.iter().any(|trouble| trouble.class == Class::Compacted) => compacted = middle,
+            Err(troubles) => return Err(cluster.error(troubles)),
+        }
+    }
+    Ok(Revision(readable))
+}

@@ -1,0 +1,114 @@
+//! A watch that lost its connection or its leader: tries again with growing pauses, and tells the user.
+
+use std::time::Duration;
+
+use etcd_client::WatchResponse;
+use tokio::time::{Instant, sleep};
+
+use super::connection::MemberWatch;
+use super::{PATIENCE, Watch};
+use crate::etcd::errors::{Class, Trouble};
+use crate::etcd::member::KEEPALIVE;
+use crate::etcd::range::nonempty;
+use crate::{Error, Result, Revision, WatchItem};
+
+/// How often a watch on a member without a leader looks for one.
+const LEADER_CHECK: Duration = Duration::from_secs(5);
+
+impl Watch {
+    /// A bounded watch that brings nothing: without a leader, a member that is behind never catches up.
+    pub(super) fn stuck(&self, connection: &MemberWatch) -> Error {
+        let member = &self.cluster.members[connection.member].endpoint;
+        let reached = self.assembler.next().before();
+        Error::Remote {
+            endpoint: member.to_string(),
+            problem: format!("{} sent no change after revision {reached} for {PATIENCE:?}, though there are newer ones", member.url()),
+            hint: Some("it is behind the other members: ask another endpoint, or wait until the cluster has a leader".to_owned()),
+        }
+    }
+
+    /// Where a leader is found, connects anew: only a stream that was opened with one ends where it is lost.
+    pub(super) async fn look_for_leader(&mut self, connection: MemberWatch) -> Result<Vec<WatchItem>> {
+        self.next_leader_check = Instant::now() + LEADER_CHECK;
+        if self.cluster.has_leader_again().await {
+            self.assembler.forget_incomplete();
+            self.outages.begin(Instant::now());
+        } else {
+            self.connection = Some(connection);
+        }
+        Ok(Vec::new())
+    }
+
+    pub(super) async fn disconnected(&mut self, member: usize, error: Option<etcd_client::Error>) -> Result<Vec<WatchItem>> {
+        self.assembler.forget_incomplete();
+        self.outages.begin(Instant::now());
+        let member = &self.cluster.members[member];
+        let problem = match error {
+            None => format!("{} ended the watch", member.endpoint.url()),
+            Some(error) => {
+                let trouble = member.explain(error, &self.cluster.config).await;
+                if !trouble.class.is_of_one_member() {
+                    return Err(trouble.into_error(&member.endpoint));
+                }
+                trouble.problem
+            }
+        };
+        if self.outages.is_time_to_tell(Instant::now()) {
+            let next = self.assembler.next();
+            self.cluster.report(&format!("{problem}; the watch goes on from revision {next} when etcd answers again"));
+        }
+        Ok(Vec::new())
+    }
+
+    /// Opens a stream on the first member that gives one. After a lost connection, tries again with growing pauses.
+    pub(super) async fn connect(&mut self) -> Result<()> {
+        if self.outages.since().is_some() {
+            sleep(self.outages.pause()).await;
+        }
+        let troubles = match self.cluster.open_watch(&self.keys, self.assembler.next(), self.is_bounded()).await? {
+            Ok(connection) => return self.connected(connection).await,
+            Err(troubles) => troubles,
+        };
+        let error = self.cluster.error(troubles);
+        let Some(since) = self.outages.since() else { return Err(error) };
+        if self.is_bounded() && since.elapsed() > PATIENCE {
+            return Err(error);
+        }
+        if self.outages.is_time_to_tell(Instant::now()) {
+            self.cluster.report(&format!("not connected for {} s: {error}", since.elapsed().as_secs()));
+        }
+        Ok(())
+    }
+
+    /// Notes a new connection, how late its changes are, and tells the user after an outage that was told.
+    async fn connected(&mut self, connection: MemberWatch) -> Result<()> {
+        let (member, next) = (connection.member, self.assembler.next());
+        let lost = self.outages.since();
+        // A member that stopped answering was found out later.
+        let since = lost.map(|_| self.heard.checked_sub(KEEPALIVE).unwrap_or(self.heard));
+        let up_to = match (connection.leaderless, connection.created.as_ref().and_then(WatchResponse::header)) {
+            (false, Some(header)) => Revision(header.revision()),
+            // What a member without a leader will bring once it has one may be of any age.
+            _ => Revision(i64::MAX),
+        };
+        self.cluster.arrivals.connected(up_to, since);
+        self.next_leader_check = Instant::now() + LEADER_CHECK;
+        let was_leaderless = !connection.leaderless && self.cluster.found_leader();
+        if !self.is_bounded() || lost.is_some() {
+            let found = self.cluster.reads(member, &nonempty(&self.keys.start), next).await;
+            if self.outages.end(Instant::now()) || was_leaderless {
+                let url = self.cluster.members[member].endpoint.url();
+                let leader = if was_leaderless { ", which has a leader" } else { "" };
+                let missed = match found {
+                    Ok(()) | Err(Trouble { class: Class::Future, .. }) => format!(", nothing missed since r{}", next.before()),
+                    // The gap itself comes as an item.
+                    Err(Trouble { class: Class::Compacted, .. }) => ", but revisions were compacted meanwhile".to_owned(),
+                    Err(_) => String::new(),
+                };
+                self.cluster.report(&format!("connected to {url} again{leader}{missed}"));
+            }
+        }
+        self.connection = Some(connection);
+        Ok(())
+    }
+}
