@@ -81,7 +81,10 @@ fn a_server_that_is_no_etcd() {
             let _ = std::io::copy(&mut stream, &mut std::io::sink());
         }
     });
-    refused(ketcd().args(["status", "--endpoints", &endpoint]), &[&endpoint, "not as etcd does", "2379"]);
+    refused(
+        ketcd().args(["status", "--endpoints", &endpoint]),
+        &[&endpoint, "is not etcd: another server answers there (HTTP/1.1 400 Bad Request)", "2379"],
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -22,13 +22,30 @@ pub(crate) enum Transport {
     Mutual(Pair, PathBuf),
 }
 
+/// The release of etcd to test with, as tools/etcd installs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Release {
+    /// 3.4 or newer: the machine's own, or Debian's.
+    Default,
+    /// 3.5.
+    V35,
+    /// 3.7.
+    V37,
+}
+
+/// Every release.
+pub(crate) const RELEASES: [Release; 3] = [Release::Default, Release::V35, Release::V37];
+
 /// A running etcd.
 pub(crate) struct Etcd {
     child: Option<Child>,
     folder: TempDir,
-    name: &'static str,
-    /// The peer address of another member, if there is one.
-    other: Option<(&'static str, u16)>,
+    pub(crate) name: String,
+    pub(crate) release: Release,
+    /// The other members, each with its peer port.
+    pub(crate) others: Vec<(String, u16)>,
+    /// Flags of this test.
+    pub(crate) flags: Vec<String>,
     transport: Transport,
     client_port: u16,
     plain_port: u16,
@@ -43,7 +60,13 @@ impl Etcd {
 
     /// Starts an empty etcd and waits until it answers.
     pub(crate) async fn start(transport: Transport) -> Self {
-        let mut etcd = Self::new("one", transport);
+        Self::start_with(Release::Default, transport, &[]).await
+    }
+
+    /// Starts an empty etcd of a release with flags of its own.
+    pub(crate) async fn start_with(release: Release, transport: Transport, flags: &[&str]) -> Self {
+        let mut etcd = Self::new("one", release, transport);
+        etcd.flags.extend(flags.iter().map(|flag| (*flag).to_owned()));
         // A free port may be taken by another test before etcd takes it: then etcd ends at once and other ports are tried.
         for _ in 0..5 {
             [etcd.client_port, etcd.plain_port, etcd.peer_port] = free_ports();
@@ -57,27 +80,20 @@ impl Etcd {
         panic!("no free ports for etcd");
     }
 
-    /// Two members of one cluster, in plain text.
-    pub(crate) async fn pair() -> [Self; 2] {
-        let mut pair = [Self::new("one", Transport::Plain), Self::new("two", Transport::Plain)];
-        let (first, second) = (pair[0].peer_port, pair[1].peer_port);
-        pair[0].other = Some(("two", second));
-        pair[1].other = Some(("one", first));
-        for etcd in &mut pair {
-            etcd.spawn();
-        }
-        for etcd in &mut pair {
-            assert!(etcd.is_ready().await, "etcd does not start: {}", etcd.log());
-        }
-        pair
-    }
-
-    fn new(name: &'static str, transport: Transport) -> Self {
+    /// A member that is not started yet.
+    pub(crate) fn new(name: &str, release: Release, transport: Transport) -> Self {
         // On a RAM disk, where there is one, etcd's fsyncs cost nothing.
         let shm = Path::new("/dev/shm");
         let folder = if shm.is_dir() { TempDir::new_in(shm) } else { TempDir::new() }.or_else(|_| TempDir::new()).unwrap();
         let [client_port, plain_port, peer_port] = free_ports();
-        Self { child: None, folder, name, other: None, transport, client_port, plain_port, peer_port }
+        let (name, others, flags) = (name.to_owned(), Vec::new(), Vec::new());
+        Self { child: None, folder, name, release, others, flags, transport, client_port, plain_port, peer_port }
+    }
+
+    /// Sends a signal: `TERM` stops it with good manners, `STOP` and `CONT` hold it up.
+    pub(crate) fn signal(&self, signal: &str) {
+        let pid = self.child.as_ref().expect("etcd runs").id().to_string();
+        assert!(Command::new("kill").args([&format!("-{signal}"), &pid]).status().unwrap().success());
     }
 
     /// Stops etcd; its data stay.
@@ -129,29 +145,45 @@ impl Etcd {
         self.folder.path().join("data/member/snap/db")
     }
 
-    fn spawn(&mut self) {
+    /// The peer port, which is for other members only.
+    pub(crate) fn peer_port(&self) -> u16 {
+        self.peer_port
+    }
+
+    /// The peer address.
+    pub(crate) fn peer(&self) -> String {
+        let scheme = if matches!(self.transport, Transport::Mutual(..)) && !self.others.is_empty() { "https" } else { "http" };
+        format!("{scheme}://127.0.0.1:{}", self.peer_port)
+    }
+
+    pub(crate) fn spawn(&mut self) {
         let log = File::create(self.folder.path().join("log")).unwrap();
         let client = self.endpoint();
         let plain = format!("http://127.0.0.1:{}", self.plain_port);
-        let peer = format!("http://127.0.0.1:{}", self.peer_port);
-        let mut command = Command::new(binary());
+        let peer = self.peer();
+        let mut command = Command::new(binary(self.release));
         command.env_clear().stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
         command.arg("--data-dir").arg(self.folder.path().join("data"));
-        command.args(["--name", self.name, "--logger", "zap", "--listen-client-urls", &format!("{client},{plain}")]);
+        command.args(["--name", &self.name, "--logger", "zap", "--listen-client-urls", &format!("{client},{plain}")]);
         command.args(["--advertise-client-urls", &client, "--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer]);
-        let other = self.other.map_or_else(String::new, |(name, port)| format!(",{name}=http://127.0.0.1:{port}"));
-        command.args(["--initial-cluster", &format!("{}={peer}{other}", self.name)]);
+        let scheme = peer.split_once(':').unwrap().0;
+        let others: String = self.others.iter().map(|(name, port)| format!(",{name}={scheme}://127.0.0.1:{port}")).collect();
+        command.args(["--initial-cluster", &format!("{}={peer}{others}", self.name)]).args(&self.flags);
         if let Transport::Tls(pair) | Transport::Mutual(pair, _) = &self.transport {
             command.arg("--cert-file").arg(&pair.cert).arg("--key-file").arg(&pair.key);
         }
-        if let Transport::Mutual(_, ca) = &self.transport {
+        if let Transport::Mutual(pair, ca) = &self.transport {
             command.arg("--client-cert-auth").arg("--trusted-ca-file").arg(ca);
+            if scheme == "https" {
+                command.arg("--peer-cert-file").arg(&pair.cert).arg("--peer-key-file").arg(&pair.key);
+                command.arg("--peer-client-cert-auth").arg("--peer-trusted-ca-file").arg(ca);
+            }
         }
-        self.child = Some(command.spawn().unwrap_or_else(|error| panic!("{}: {error}", binary().display())));
+        self.child = Some(command.spawn().unwrap_or_else(|error| panic!("{}: {error}", binary(self.release).display())));
     }
 
     /// Waits until it answers; `false` if it ended in place of that.
-    async fn is_ready(&mut self) -> bool {
+    pub(crate) async fn is_ready(&mut self) -> bool {
         let deadline = Instant::now() + Duration::from_secs(60);
         while Instant::now() < deadline {
             if self.child.as_mut().is_some_and(|child| child.try_wait().unwrap().is_some()) {
@@ -172,7 +204,7 @@ impl Etcd {
             .is_ok_and(|status| status.is_ok_and(|status| status.leader() != 0))
     }
 
-    fn log(&self) -> String {
+    pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
 }
@@ -183,14 +215,20 @@ impl Drop for Etcd {
     }
 }
 
-/// The etcd to test with: `KETCD_TEST_ETCD`, else the one on the PATH.
-fn binary() -> PathBuf {
-    if let Some(named) = env::var_os("KETCD_TEST_ETCD") {
+/// The etcd to test with: the one that tools/test names, else for the default one the PATH's.
+fn binary(release: Release) -> PathBuf {
+    let (variable, what, tool) = match release {
+        Release::Default => ("KETCD_TEST_ETCD", "etcd, 3.4 or newer", "tools/etcd"),
+        Release::V35 => ("KETCD_TEST_ETCD_3_5", "etcd 3.5", "tools/etcd 3.5"),
+        Release::V37 => ("KETCD_TEST_ETCD_3_7", "etcd 3.7", "tools/etcd 3.7"),
+    };
+    if let Some(named) = env::var_os(variable) {
         return named.into();
     }
     let path = env::var_os("PATH").unwrap_or_default();
-    env::split_paths(&path).map(|folder| folder.join("etcd")).find(|file| file.is_file()).unwrap_or_else(|| {
-        panic!("these tests need a real etcd, 3.4 or newer: run tools/test, which installs one, or name one in KETCD_TEST_ETCD")
+    let found = env::split_paths(&path).map(|folder| folder.join("etcd")).find(|file| file.is_file());
+    found.filter(|_| release == Release::Default).unwrap_or_else(|| {
+        panic!("these tests need a real {what}: run tools/test, which installs one, or name one in {variable} ({tool} prints its path)")
     })
 }
 

@@ -1,6 +1,7 @@
 //! Tests against a real etcd, started on loopback with certificates of their own. Without one they fail and say how to get it.
 
 mod bad_input;
+mod cluster;
 mod equality;
 mod etcd;
 mod hostile;
@@ -8,6 +9,7 @@ mod ketcd;
 mod pki;
 #[path = "../support/pty.rs"]
 mod pty;
+mod quorum;
 mod read_only;
 mod replay;
 mod secrets;

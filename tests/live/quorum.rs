@@ -1,0 +1,83 @@
+//! Clusters that lost their quorum, over mutual TLS: every command reads what a member still holds, says so once, and ends.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::cluster::{leader, three};
+use crate::etcd::{Etcd, RELEASES, Release};
+use crate::ketcd::{flags, ketcd, run, stderr};
+use crate::pki::Pki;
+use crate::replay::{changes, write};
+
+/// The longest that a command on a cluster of this size may take, in a debug build on a busy machine.
+const BOUND: Duration = Duration::from_secs(45);
+const SENTENCE: &str = "no leader of the cluster answers: what follows is what";
+
+/// Every command that reads a live etcd and ends by itself. The object is in the capture.
+const COMMANDS: [&str; 9] = [
+    "ls pods -A",
+    "get pod/lab/ubuntu -o yaml",
+    "history pod/lab/ubuntu",
+    "timeline pod/lab/ubuntu",
+    "blame pod/lab/ubuntu",
+    "diff pod/lab/ubuntu --rev 400..500",
+    "explain pod/lab/ubuntu",
+    "report --out -",
+    "status",
+];
+
+fn command(endpoints: &str, pki: &Pki, words: &str) -> Command {
+    let mut command = ketcd();
+    flags(&mut command, endpoints, &pki.ca(), &pki.client()).args(words.split(' '));
+    command
+}
+
+/// Three members with a capture in them; the endpoints of all.
+async fn filled(release: Release, pki: &Pki) -> (Vec<Etcd>, String) {
+    let members = three(release, pki).await;
+    let first = &members[leader(&members).await];
+    write(&mut first.writer().await, &changes("k120-story").await).await;
+    let endpoints: Vec<String> = members.iter().map(Etcd::endpoint).collect();
+    (members, endpoints.join(","))
+}
+
+async fn every_command_reads_what_is_left(release: Release) {
+    let pki = Pki::new();
+    let (mut members, endpoints) = filled(release, &pki).await;
+    let before: Vec<_> = COMMANDS.map(|words| run(&mut command(&endpoints, &pki, words))).into();
+    for (words, output) in COMMANDS.iter().zip(&before) {
+        assert!(!stderr(output).contains(SENTENCE), "{release:?} {words}: {}", stderr(output));
+    }
+    // The third is left, and not asked first.
+    members[0].stop();
+    members[1].stop();
+    for (words, before) in COMMANDS.iter().zip(&before) {
+        let begun = Instant::now();
+        let output = run(&mut command(&endpoints, &pki, words));
+        let (took, stderr) = (begun.elapsed(), stderr(&output));
+        assert!(took < BOUND, "{release:?} {words} took {took:?}: {stderr}");
+        assert_eq!(stderr.matches(SENTENCE).count(), 1, "{release:?} {words}: {stderr}");
+        assert!(stderr.contains(&format!("what {} holds by itself", members[2].endpoint())), "{release:?} {words}: {stderr}");
+        if *words == "status" {
+            assert!(String::from_utf8_lossy(&output.stdout).contains("has no leader"), "{release:?}: {output:?}");
+        } else {
+            assert_eq!(output.status.code(), before.status.code(), "{release:?} {words}: {stderr}");
+            assert_eq!(String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&before.stdout), "{release:?} {words}: {stderr}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_command_on_the_default_release() {
+    every_command_reads_what_is_left(Release::Default).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_command_on_3_5() {
+    every_command_reads_what_is_left(Release::V35).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_command_on_3_7() {
+    every_command_reads_what_is_left(Release::V37).await;
+}
