@@ -25,5 +25,6 @@ pub mod table;
 pub mod timeline;
 pub mod value;
 pub mod visible;
+pub mod watch;
 pub mod with_config;
 pub mod yaml;

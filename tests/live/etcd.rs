@@ -104,6 +104,16 @@ impl Etcd {
         }
     }
 
+    /// Waits until etcd, told to stop, has ended.
+    pub(crate) fn wait(&mut self) {
+        self.child.take().expect("etcd runs").wait().unwrap();
+    }
+
+    /// Changes how etcd speaks to its clients from its next start on.
+    pub(crate) fn set_transport(&mut self, transport: Transport) {
+        self.transport = transport;
+    }
+
     /// Starts a stopped etcd again with its data, but on a port that its clients do not know.
     pub(crate) async fn resume_in_hiding(&mut self) {
         let home = self.client_port;

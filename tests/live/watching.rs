@@ -1,55 +1,13 @@
 //! `ketcd watch` while a capture is replayed: a diff for every change, through restarts of etcd and through a compaction.
 
-use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, Stdio};
-use std::sync::mpsc::{Receiver, channel};
-use std::thread;
-use std::time::Duration;
-
 use ketcd_store::Event;
 use serde_json::Value;
 
 use crate::etcd::Etcd;
-use crate::ketcd::{flags, ketcd, run};
+use crate::ketcd::{ketcd, run};
 use crate::pki::Pki;
 use crate::replay::{changes, snapshot, write};
-
-/// A running `ketcd watch` and the lines it prints.
-struct Watching {
-    child: Child,
-    lines: Receiver<String>,
-}
-
-impl Watching {
-    fn start(etcd: &Etcd, pki: &Pki, words: &[&str]) -> Self {
-        let mut command = ketcd();
-        flags(&mut command, &etcd.endpoint(), &pki.ca(), &pki.client()).args(words).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let (sender, lines) = channel();
-        let stdout = BufReader::new(child.stdout.take().unwrap());
-        thread::spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
-        Self { child, lines }
-    }
-
-    fn line(&self) -> String {
-        self.lines.recv_timeout(Duration::from_secs(60)).expect("the watch prints another line")
-    }
-
-    /// Ends it; returns what it printed on standard error.
-    fn end(mut self) -> String {
-        let mut stderr = String::new();
-        self.child.kill().unwrap();
-        self.child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
-        self.child.wait().unwrap();
-        stderr
-    }
-}
-
-impl Drop for Watching {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-    }
-}
+use crate::watcher::Watching;
 
 /// The pod changes of a capture as `history` prints them from the file.
 fn recorded(capture: &str) -> Vec<Value> {
@@ -84,6 +42,9 @@ async fn every_change_with_its_patch_through_restarts_and_a_gap_through_a_compac
     write(&mut etcd.writer().await, between(1, first - 1)).await;
     let watching = Watching::start(&etcd, &pki, &["watch", "pods", "-A", "-o", "ndjson", "--from-rev", &first.to_string()]);
 
+    let initial: Value = serde_json::from_str(&watching.line()).unwrap();
+    assert_eq!((&initial["type"], &initial["revision"]), (&"INITIAL".into(), &(first - 1).into()));
+    assert_eq!((&initial["member"], &initial["key"]), (&etcd.endpoint().into(), &"/registry/pods/".into()));
     const WHOLE: [&str; 6] = ["revision", "subRevision", "type", "key", "object", "patch"];
     let mut recorded = recorded.iter().peekable();
     write(&mut etcd.writer().await, between(first - 1, at(1))).await;
@@ -106,6 +67,8 @@ async fn every_change_with_its_patch_through_restarts_and_a_gap_through_a_compac
     etcd.resume().await;
     write(&mut etcd.writer().await, between(at(3), i64::MAX)).await;
     while recorded.next_if(|change| revision(change) < at(3)).is_some() {}
+    let gap: Value = serde_json::from_str(&watching.line()).unwrap();
+    assert_eq!(gap, serde_json::json!({"type": "GAP", "from": at(2) + 1, "to": at(3) - 1}));
     for change in recorded {
         expect(&watching, change, &WHOLE[..5]);
     }

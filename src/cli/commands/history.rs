@@ -4,12 +4,14 @@ use std::io::Write;
 
 use clap::Args;
 use futures_util::TryStreamExt;
+use jiff::Timestamp;
 
 use crate::render::change;
 use crate::render::change_text::{ChangeWriter, Options};
+use crate::render::watch::{self, Beginning};
 use ketcd_history::AttributedChange;
 use ketcd_history::diff::ManagedFields;
-use ketcd_store::At;
+use ketcd_store::{At, Revision};
 
 use crate::cli::absence::{Missing, Question};
 use crate::cli::changes::{Keys, Read, dated_changes};
@@ -107,6 +109,32 @@ impl Writer {
         let telling = Options { diff: telling.diff, all_fields: telling.all_fields, many, width: out.width() };
         let text = (format == ChangeFormat::Text).then(|| ChangeWriter::new(telling));
         Ok(Self { format, managed_fields, text, written: 0 })
+    }
+
+    /// Writes what is there before the changes; nothing into one document of all changes.
+    ///
+    /// # Errors
+    /// The stream's.
+    pub(super) fn begin(&mut self, beginning: &Beginning<'_>, out: &mut Output) -> Result<()> {
+        match self.format {
+            ChangeFormat::Text => beginning.write_text(Timestamp::now(), out)?,
+            ChangeFormat::Lines => beginning.write_json(self.managed_fields, out)?,
+            ChangeFormat::Document => {}
+        }
+        Ok(())
+    }
+
+    /// Writes missing revisions between the changes. Returns whether people see them there.
+    ///
+    /// # Errors
+    /// The stream's.
+    pub(super) fn gap(&mut self, from: Revision, to: Revision, out: &mut Output) -> Result<bool> {
+        match self.format {
+            ChangeFormat::Text => watch::write_gap_text(from, to, out)?,
+            ChangeFormat::Lines => watch::write_gap_json(from, to, out)?,
+            ChangeFormat::Document => {}
+        }
+        Ok(self.format == ChangeFormat::Text)
     }
 
     /// Writes one change.

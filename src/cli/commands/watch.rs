@@ -1,14 +1,16 @@
 //! `ketcd watch`: follows the changes of some objects.
 
 use std::io::Write;
+use std::time::Instant;
 
 use clap::Args;
 use futures_util::TryStreamExt;
 use jiff::Timestamp;
 
 use ketcd_history::clock::LiveClock;
-use ketcd_history::{AttributedChange, Change, ChangeKind, actor};
-use ketcd_store::{At, Revision, SourceKind, Until};
+use ketcd_history::{AttributedChange, actor};
+use ketcd_kube::{Address, RegistryKey};
+use ketcd_store::{At, KeyRange, Revision, SourceKind, Until, Want};
 
 use super::history::{TellingArgs, Writer};
 use crate::cli::absence::{Missing, Question};
@@ -17,10 +19,12 @@ use crate::cli::output::{Output, note};
 use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
 use crate::cli::{Outcome, Result};
+use crate::render::watch::{Beginning, State, gap_words};
 
 /// Follow the changes of objects
 ///
-/// Prints each change of a live etcd as it comes, until it is interrupted. A file does not grow: its changes are printed from the oldest
+/// Prints each object of a live etcd as it is, then each change as it comes, until it is interrupted. A lost connection is made again, and
+/// what was missed is read; what was compacted meanwhile is shown as a gap. The time of a change is that of its arrival. A file does not grow: its changes are printed from the oldest
 /// readable revision on, and the command ends with the newest.
 #[derive(Args, Debug)]
 pub(crate) struct WatchArgs {
@@ -38,11 +42,13 @@ pub(crate) struct WatchArgs {
 
 /// Runs the command; each change is flushed as it comes.
 pub(super) async fn run(session: &Session, args: &WatchArgs, out: &mut Output) -> Result<Outcome> {
+    let begun = Instant::now();
     let keys = Keys::of(session, &args.addresses).await?;
     let span = session.source.span().await?;
+    let is_live = session.source.status().await?.kind == SourceKind::Live;
     let from = match (args.from_rev, session.at) {
         (Some(revision), _) | (None, At::Revision(Revision(revision))) => Revision(revision),
-        (None, At::Newest) if follows(session).await? => span.newest.after(),
+        (None, At::Newest) if is_live => span.newest.after(),
         (None, At::Newest) => {
             note(&format!("this source does not grow: showing its changes from revision {} on", span.oldest));
             Revision(1)
@@ -53,6 +59,11 @@ pub(super) async fn run(session: &Session, args: &WatchArgs, out: &mut Output) -
     let past = if from <= span.newest { Some(session.clock().await?) } else { None };
     let mut missing = Missing::of(session, &keys).await?;
     let mut live = LiveClock::default();
+    // Behind a compaction nobody knows what was there; the changes begin with a gap.
+    if is_live && from > span.oldest && from <= span.newest.after() {
+        begin(session, &keys, from.before(), &mut writer, out).await?;
+        out.flush()?;
+    }
     let mut changes = changes_from(session, keys, from, Until::Forever).await?;
     while let Some(read) = changes.try_next().await? {
         match read {
@@ -63,12 +74,21 @@ pub(super) async fn run(session: &Session, args: &WatchArgs, out: &mut Output) -
                 }
                 let attributed = match past.filter(|_| change.revision <= span.newest) {
                     Some(clock) => AttributedChange::new(change, clock),
-                    None => arrived(&mut live, change),
+                    None => {
+                        let delay = session.source.latest_delay(change.revision).unwrap_or_else(|| begun.elapsed());
+                        let (dated, actor) = (Some(live.date(Timestamp::now(), delay)), actor(&change));
+                        AttributedChange { change, dated, actor }
+                    }
                 };
                 writer.write(session, attributed, out).await?;
                 out.flush()?;
             }
-            Read::Gap { from, to } => note(&format!("revisions {from} to {to} were compacted away before they could be read: a gap")),
+            Read::Gap { from, to } => {
+                if !writer.gap(from, to, out)? || !out.is_terminal() {
+                    note(&gap_words(from, to));
+                }
+                out.flush()?;
+            }
         }
     }
     let outcome = writer.finish(out)?;
@@ -79,15 +99,28 @@ pub(super) async fn run(session: &Session, args: &WatchArgs, out: &mut Output) -
     Ok(outcome)
 }
 
-/// Dates a change that came after the watch began.
-fn arrived(clock: &mut LiveClock, change: Change) -> AttributedChange {
-    let created = change.kind == ChangeKind::Added;
-    let dated = clock.date(change.revision, &change.key, created, change.after.object(), Timestamp::now());
-    let actor = actor(&change);
-    AttributedChange { change, dated, actor }
-}
-
-/// Whether the source can bring anything new.
-async fn follows(session: &Session) -> Result<bool> {
-    Ok(session.source.status().await?.kind == SourceKind::Live)
+/// Shows what the addresses name at `revision`, before the first change.
+async fn begin(session: &Session, keys: &Keys, revision: Revision, writer: &mut Writer, out: &mut Output) -> Result<()> {
+    let (prefix, kinds) = (session.prefix().await?, session.kinds().await?);
+    for (key, is_whole) in keys.addresses.iter().map(|address: &Address| address.key(prefix)) {
+        let mut found = None;
+        if is_whole {
+            let listing = session.source.range(KeyRange::key(key.as_str()), At::Revision(revision), Want::Values).await?;
+            let mut entries = listing.entries;
+            found = entries
+                .try_next()
+                .await?
+                .map(|entry| session.reporting_decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body);
+        }
+        let path = RegistryKey::parse(prefix, key.as_bytes(), kinds).object();
+        let state = match (&found, is_whole) {
+            (_, false) => State::Many,
+            (None, true) => State::Absent,
+            (Some(body), true) => State::Present(body, path.as_ref().and_then(|path| path.kind())),
+        };
+        let name = if is_whole { session.name_of(key.as_bytes()).await? } else { key.clone() };
+        let beginning = Beginning { revision, member: session.source.member(), key: &key, name: &name, state };
+        writer.begin(&beginning, out)?;
+    }
+    Ok(())
 }

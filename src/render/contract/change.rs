@@ -1,4 +1,4 @@
-//! The JSON of `history` and `watch`.
+//! The JSON of `history`, and of the changes of `watch`.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 use super::common::{ActorFrom, KubernetesObject, PatchOperation, Time};
 use ketcd_store::Origin;
 
-/// What `history` and `watch` print.
+/// What `history` prints.
 #[derive(Debug, JsonSchema)]
 #[serde(untagged)]
 pub enum Changes<'a> {

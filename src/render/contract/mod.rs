@@ -13,6 +13,7 @@ pub mod plugins;
 mod registry;
 pub mod status;
 pub mod timeline;
+pub mod watch;
 pub mod with_config;
 
 pub use registry::{CONTRACTS, Contract, find};

@@ -5,7 +5,7 @@ use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
-use super::{blame, change, decode, diff, encryption, listing, plugins, status, timeline};
+use super::{blame, change, decode, diff, encryption, listing, plugins, status, timeline, watch};
 use crate::render::explanation;
 
 /// A command's machine output and the version of its schema.
@@ -34,7 +34,7 @@ pub const CONTRACTS: &[Contract] = &[
     Contract::new::<plugins::Plugins<'_>>("plugins", 1),
     Contract::new::<status::Status<'_>>("status", 1),
     Contract::new::<timeline::Timelines<'_>>("timeline", 1),
-    Contract::new::<change::Changes<'_>>("watch", 1),
+    Contract::new::<watch::Watched<'_>>("watch", 1),
 ];
 
 /// The contract of a command.

@@ -146,6 +146,14 @@ impl Table {
         self.rows.push(std::iter::once(namespace.to_owned()).chain(shown).chain(labels));
     }
 
+    /// Returns the columns of the first row but its name in one line: `READY 1/1, STATUS Running`.
+    pub fn summary(&self) -> String {
+        let shown = self.headings.iter().filter(|(_, is_wide)| self.view.is_wide || !is_wide).map(|(heading, _)| heading.as_str());
+        // The first cell is the namespace.
+        let cells = shown.zip(self.rows.row(0).skip(1)).filter(|(heading, _)| *heading != "NAME");
+        cells.map(|(heading, cell)| format!("{heading} {cell}")).collect::<Vec<_>>().join(", ")
+    }
+
     /// Whether no object was added.
     pub fn is_empty(&self) -> bool {
         self.rows.len() == 0

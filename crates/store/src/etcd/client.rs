@@ -1,6 +1,6 @@
 //! The members of a cluster, asked in order until one answers.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -53,6 +53,7 @@ pub(super) struct Cluster {
     pub arrivals: Arrivals,
     /// The member that answered last.
     preferred: AtomicUsize,
+    answered: AtomicBool,
     leader: Mutex<Leader>,
     notice: Notice,
     /// Spaces out the reads.
@@ -92,6 +93,7 @@ impl Cluster {
             members,
             arrivals: Arrivals::default(),
             preferred: AtomicUsize::new(0),
+            answered: AtomicBool::new(false),
             leader: Mutex::default(),
             notice,
         })
@@ -189,6 +191,12 @@ impl Cluster {
     /// Notes that this member answered.
     pub(super) fn prefer(&self, index: usize) {
         self.preferred.store(index, Ordering::Relaxed);
+        self.answered.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether any member ever answered: then it can be reached, and is only lost just now.
+    pub(super) fn has_answered(&self) -> bool {
+        self.answered.load(Ordering::Relaxed)
     }
 
     /// Whether the cluster had no leader a moment ago.

@@ -209,7 +209,11 @@ impl Connection {
 
 impl AsyncRead for Connection {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
         let polled = Pin::new(&mut self.stream).poll_read(cx, buffer);
+        if matches!(polled, Poll::Ready(Ok(()))) && buffer.filled().len() == before && buffer.remaining() > 0 {
+            self.last_failure.set(Failure::Broken(in_words(&io::ErrorKind::UnexpectedEof.into())));
+        }
         self.remember(polled)
     }
 }

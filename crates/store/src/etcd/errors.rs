@@ -129,7 +129,10 @@ fn of_status(status: &Status, failure: Option<Failure>, endpoint: &Endpoint, con
         _ if text.contains("etcdserver: server stopped") || is_stopping(status) => {
             Trouble::new(Class::Endpoint, format!("etcd at {url} is shutting down"), STILL_RUNS)
         }
-        _ if keepalive_lost(status) => Trouble::new(
+        _ if was_cut_off(status) => {
+            Trouble::new(Class::Endpoint, format!("{url} ended the watch in the middle, as etcd does when it shuts down"), STILL_RUNS)
+        }
+        _ if failure.is_none() && keepalive_lost(status) => Trouble::new(
             Class::Endpoint,
             format!("{url} has not answered for {KEEPALIVE:?}: the connection was given up"),
             "check that etcd's process is not stopped or starved, and the network to it",
@@ -165,9 +168,15 @@ fn causes(status: &Status) -> impl Iterator<Item = String> {
     std::iter::successors(std::error::Error::source(status), |error| error.source()).map(ToString::to_string)
 }
 
-/// The client's own HTTP/2 said that a ping was not answered.
+/// A ping was not answered: a call hears so, a stream only that its connection was dropped, by nobody else.
 fn keepalive_lost(status: &Status) -> bool {
-    status.message().contains("keep-alive timed out") || causes(status).any(|cause| cause.contains("keep-alive timed out"))
+    let says_so = |text: &str| text.contains("keep-alive timed out") || text.contains("stream closed because of a broken pipe");
+    says_so(status.message()) || causes(status).any(|cause| says_so(&cause))
+}
+
+/// The answer ended without its status.
+fn was_cut_off(status: &Status) -> bool {
+    status.message().contains("missing grpc-status trailer")
 }
 
 /// The server said that it takes no more calls (HTTP/2's GOAWAY without an error).

@@ -69,9 +69,12 @@ impl Watch {
     /// Prepares a watch; `None` if there is nothing to wait for.
     async fn start(cluster: Arc<Cluster>, keys: KeyRange, from: Revision, until: Until) -> Result<Option<Self>> {
         let from = from.max(Revision(1));
-        let newest = newest(&cluster).await?;
-        if from > newest.after() {
-            return Err(Error::Future { asked: from, newest });
+        match newest(&cluster).await {
+            Ok(newest) if from > newest.after() => return Err(Error::Future { asked: from, newest }),
+            // One that never gives up does not do so before it has begun.
+            Err(Error::Remote { .. }) if until == Until::Forever && cluster.has_answered() => {}
+            Ok(_) => {}
+            Err(error) => return Err(error),
         }
         // Revision 1 is the empty store: no change made it.
         if matches!(until, Until::Revision(end) if end < from.max(Revision(2))) {

@@ -69,15 +69,22 @@ impl Watch {
             Ok(connection) => return self.connected(connection).await,
             Err(troubles) => troubles,
         };
+        let now = Instant::now();
+        if !self.is_bounded() && self.cluster.has_answered() {
+            self.outages.begin(now);
+        }
         let error = self.cluster.error(troubles);
-        let Some(since) = self.outages.since() else { return Err(error) };
-        if self.is_bounded() && since.elapsed() > PATIENCE {
-            return Err(error);
+        let gone_for = self.outages.since().map(|since| now - since);
+        match (gone_for, error) {
+            (Some(gone_for), Error::Remote { problem, hint, .. }) if !self.is_bounded() || gone_for < PATIENCE => {
+                if self.outages.is_time_to_tell(now) {
+                    let hint = hint.map_or(String::new(), |hint| format!("; {hint}"));
+                    self.cluster.report(&format!("not connected for {} s: {problem}{hint}", gone_for.as_secs()));
+                }
+                Ok(())
+            }
+            (_, error) => Err(error),
         }
-        if self.outages.is_time_to_tell(Instant::now()) {
-            self.cluster.report(&format!("not connected for {} s: {error}", since.elapsed().as_secs()));
-        }
-        Ok(())
     }
 
     /// Notes a new connection, how late its changes are, and tells the user after an outage that was told.

@@ -1,0 +1,102 @@
+//! What `watch` says beside the changes: what is there at first, and which revisions are missing.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::contract::common::KubernetesObject;
+use super::contract::watch::{Gap, Initial};
+use super::style::{FAINT, STRONG, WARNING, paint};
+use super::table::{Labels, Table, View};
+use super::visible::visible;
+use ketcd_history::diff::ManagedFields;
+use ketcd_kube::{Body, Kind};
+use ketcd_store::Revision;
+
+/// An address before the changes.
+pub struct Beginning<'a> {
+    /// The revision it is of.
+    pub revision: Revision,
+    /// The member that is watched.
+    pub member: Option<String>,
+    /// The object's key, or the prefix of many.
+    pub key: &'a str,
+    /// What a person would type for the key.
+    pub name: &'a str,
+    /// What is there.
+    pub state: State<'a>,
+}
+
+/// What an address names before the changes.
+pub enum State<'a> {
+    /// Nothing.
+    Absent,
+    /// One object, and its kind where it is known.
+    Present(&'a Body, Option<&'a Arc<Kind>>),
+    /// Many objects, which are not read.
+    Many,
+}
+
+impl Beginning<'_> {
+    /// Writes it as a line for people; ages count to `now`.
+    ///
+    /// # Errors
+    /// The stream's.
+    pub fn write_text(&self, now: Timestamp, out: &mut dyn Write) -> io::Result<()> {
+        let member = self.member.as_ref().map_or(String::new(), |member| format!(" at {}", visible(member)));
+        let state = match &self.state {
+            State::Absent => "does not exist".to_owned(),
+            State::Many => "is watched".to_owned(),
+            State::Present(Body::Opaque(opaque), _) => format!("cannot be decoded: {}", visible(&opaque.reason)),
+            State::Present(Body::Object(object), kind) => {
+                let mut table = Table::new(*kind, View { now, is_wide: false }, Labels::default());
+                table.push(object);
+                visible(&table.summary()).into_owned()
+            }
+        };
+        let head = paint(FAINT, format!("r{}{member}", self.revision));
+        writeln!(out, "{head}  {}  {state}", paint(STRONG, visible(self.name)))
+    }
+
+    /// Writes it as a line of JSON.
+    ///
+    /// # Errors
+    /// The stream's.
+    pub fn write_json(&self, managed_fields: ManagedFields, out: &mut dyn Write) -> io::Result<()> {
+        let (exists, object, error) = match &self.state {
+            State::Absent => (Some(false), None, None),
+            State::Many => (None, None, None),
+            State::Present(Body::Opaque(opaque), _) => (Some(true), None, Some(opaque.reason.as_str())),
+            State::Present(Body::Object(object), _) => (Some(true), Some(KubernetesObject { object, managed_fields }), None),
+        };
+        let (revision, member, key) = (self.revision.0, self.member.clone(), self.key.into());
+        serde_json::to_writer(&mut *out, &Initial { kind: "INITIAL", revision, member, key, exists, object, error })?;
+        out.write_all(b"\n")
+    }
+}
+
+/// Writes missing revisions, both ends included, as a line for people.
+///
+/// # Errors
+/// The stream's.
+pub fn write_gap_text(from: Revision, to: Revision, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{}", paint(WARNING, gap_words(from, to)))
+}
+
+/// Writes missing revisions, both ends included, as a line of JSON.
+///
+/// # Errors
+/// The stream's.
+pub fn write_gap_json(from: Revision, to: Revision, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, &Gap { kind: "GAP", from: from.0, to: to.0 })?;
+    out.write_all(b"\n")
+}
+
+/// What is said of missing revisions.
+pub fn gap_words(from: Revision, to: Revision) -> String {
+    match from == to {
+        true => format!("revision {from} was compacted away before it could be read: a gap"),
+        false => format!("revisions {from} to {to} were compacted away before they could be read: a gap"),
+    }
+}

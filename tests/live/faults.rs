@@ -1,0 +1,207 @@
+//! A running `ketcd watch` through faults: it says what happened and when it is over, and misses nothing.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use etcd_client::PutOptions;
+use serde_json::Value;
+
+use crate::cluster::{leader, three};
+use crate::etcd::{Etcd, RELEASES, Release, Transport};
+use crate::ketcd::{flags, ketcd};
+use crate::pki::{Pair, Pki};
+use crate::watcher::Watching;
+
+const KEY: &str = "/registry/configmaps/lab/settings";
+
+/// Writes a ConfigMap whose data is `value`.
+async fn put(etcd: &Etcd, value: i64) {
+    let object =
+        format!(r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"settings","namespace":"lab"}},"data":{{"n":"{value}"}}}}"#);
+    // After a lost leader a write may fail and count all the same: it is written until it succeeds.
+    let mut writer = etcd.writer().await;
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while let Err(error) = writer.put(KEY, object.clone(), None::<PutOptions>).await {
+        assert!(Instant::now() < deadline, "nothing can be written: {error}");
+    }
+}
+
+fn watch(endpoints: &str, pki: &Pki) -> Watching {
+    let client = Pair { cert: pki.path("client.crt"), key: pki.path("client.key") };
+    Watching::run(flags(&mut ketcd(), endpoints, &pki.ca(), &client).args(["watch", "configmap/lab/settings", "-o", "ndjson"]))
+}
+
+/// The next line must be the change that wrote `value`, dated now.
+fn expect(watching: &Watching, value: i64) -> Value {
+    let line: Value = serde_json::from_str(&watching.line()).unwrap();
+    let written = &line["object"]["data"]["n"];
+    if *written == (value - 1).to_string() && line["patch"].as_array().is_some_and(Vec::is_empty) {
+        // Written twice.
+        return expect(watching, value);
+    }
+    assert_eq!(*written, value.to_string(), "{line}");
+    let time: jiff::Timestamp = line["time"].as_str().unwrap().parse().unwrap();
+    let (age, error) = (jiff::Timestamp::now().duration_since(time).as_secs_f64(), line["timeErrorSeconds"].as_f64().unwrap());
+    assert!(age >= -0.01 && age < 30.0 + error, "{line}");
+    line
+}
+
+fn initial(watching: &Watching) -> Value {
+    let line: Value = serde_json::from_str(&watching.line()).unwrap();
+    assert_eq!(line["type"], "INITIAL", "{line}");
+    line
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_watch_begins_with_what_is_there_and_dates_changes_by_their_arrival() {
+    let pki = Pki::new();
+    pki.client();
+    let etcd = Etcd::mutual(&pki).await;
+    let watching = watch(&etcd.endpoint(), &pki);
+    let absent = initial(&watching);
+    assert_eq!(
+        (&absent["exists"], &absent["revision"], &absent["member"]),
+        (&false.into(), &1.into(), &etcd.endpoint().into()),
+        "{absent}"
+    );
+    put(&etcd, 1).await;
+    let added = expect(&watching, 1);
+    assert!(added["timeErrorSeconds"].as_f64().unwrap() < 0.5, "{added}");
+    etcd.writer().await.delete(KEY, None).await.unwrap();
+    let deleted: Value = serde_json::from_str(&watching.line()).unwrap();
+    assert_eq!(deleted["type"], "DELETED");
+    assert!(deleted["time"].is_string() && deleted["timeErrorSeconds"].as_f64().unwrap() < 0.5, "{deleted}");
+    watching.end();
+
+    put(&etcd, 2).await;
+    let there = initial(&watch(&etcd.endpoint(), &pki));
+    assert_eq!((&there["exists"], &there["revision"], &there["object"]["data"]["n"]), (&true.into(), &4.into(), &"2".into()), "{there}");
+    let text = Watching::start(&etcd, &pki, &["watch", "configmap/lab/settings"]).line();
+    assert_eq!(text.split("  ").collect::<Vec<_>>()[..2], [&format!("r4 at {}", etcd.endpoint()), "configmap/lab/settings"], "{text}");
+    assert!(text.contains("DATA 1, AGE"), "{text}");
+    let text = Watching::start(&etcd, &pki, &["watch", "configmap/lab/none"]).line();
+    assert_eq!(text, format!("r4 at {}  configmap/lab/none  does not exist", etcd.endpoint()));
+    let text = Watching::start(&etcd, &pki, &["watch", "configmaps", "-n", "lab"]).line();
+    assert_eq!(text, format!("r4 at {}  /registry/configmaps/lab/  is watched", etcd.endpoint()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn certificates_rotate_under_a_running_watch() {
+    let (old, new) = (Pki::new(), Pki::new());
+    let client = old.client();
+    let mut etcd = Etcd::mutual(&old).await;
+    let mut watching = watch(&etcd.endpoint(), &old);
+    initial(&watching);
+    put(&etcd, 1).await;
+    expect(&watching, 1);
+
+    // etcd has the new certificates first.
+    etcd.stop();
+    etcd.set_transport(Transport::Mutual(new.server(), new.ca()));
+    etcd.resume().await;
+    put(&etcd, 2).await;
+    assert!(watching.says("the watch goes on from revision 3").contains("the connection to"));
+    let why = watching.says("not connected for");
+    assert!(why.contains("is not signed by") && why.contains("--cacert"), "{why}");
+    let renewed = new.client();
+    fs::copy(new.ca(), old.ca()).unwrap();
+    // Half of a pair is no pair: that is said, and tried again.
+    fs::copy(renewed.cert, client.cert).unwrap();
+    watching.says("is not that of the certificate in");
+    fs::copy(renewed.key, client.key).unwrap();
+    assert_eq!(watching.says("again"), format!("ketcd: connected to {} again, nothing missed since r2", etcd.endpoint()));
+    let late = expect(&watching, 2);
+    assert!(late["timeErrorSeconds"].as_f64().unwrap() > 5.0, "it may be as old as the outage: {late}");
+    put(&etcd, 3).await;
+    assert!(expect(&watching, 3)["timeErrorSeconds"].as_f64().unwrap() < 0.5);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_member_that_stops_with_good_manners() {
+    for release in RELEASES {
+        let pki = Pki::new();
+        pki.client();
+        let mut etcd = Etcd::start_with(release, Transport::Mutual(pki.server(), pki.ca()), &[]).await;
+        put(&etcd, 1).await;
+        let mut watching = watch(&etcd.endpoint(), &pki);
+        initial(&watching);
+        put(&etcd, 2).await;
+        expect(&watching, 2);
+        etcd.signal("TERM");
+        etcd.wait();
+        let why = watching.says("the watch goes on from revision 4");
+        assert!(why.contains(&format!("{} ended the watch in the middle, as etcd does when it shuts down", etcd.endpoint())), "{why}");
+        etcd.resume().await;
+        watching.says("again, nothing missed since r3");
+        put(&etcd, 3).await;
+        expect(&watching, 3);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_member_that_hangs_is_left_for_another() {
+    let pki = Pki::new();
+    pki.client();
+    let members = three(Release::V35, &pki).await;
+    let endpoints = [&members[0], &members[1], &members[2]].map(Etcd::endpoint).join(",");
+    let mut watching = watch(&endpoints, &pki);
+    assert_eq!(initial(&watching)["member"], members[0].endpoint());
+    put(&members[0], 1).await;
+    expect(&watching, 1);
+    members[0].signal("STOP");
+    put(&members[1], 2).await;
+    let why = watching.says("the watch goes on from revision 3");
+    assert!(why.contains(&format!("{} has not answered for 15s: the connection was given up", members[0].endpoint())), "{why}");
+    expect(&watching, 2);
+    members[0].signal("CONT");
+    let said = watching.end();
+    assert!(said.contains(&format!("connected to {} again, nothing missed since r2", members[1].endpoint())), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn leaders_are_killed_one_after_the_other() {
+    let pki = Pki::new();
+    pki.client();
+    let mut members = three(Release::V37, &pki).await;
+    let endpoints = [&members[0], &members[1], &members[2]].map(Etcd::endpoint).join(",");
+    let watching = watch(&endpoints, &pki);
+    initial(&watching);
+    for round in 0..6 {
+        let first = leader(&members).await;
+        members[first].stop();
+        put(&members[(first + 1) % 3], round).await;
+        expect(&watching, round);
+        members[first].resume().await;
+    }
+    watching.end();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_watch_without_a_leader_goes_on_when_there_is_one() {
+    for release in RELEASES {
+        let pki = Pki::new();
+        pki.client();
+        let mut members = three(release, &pki).await;
+        put(&members[0], 1).await;
+        let endpoints = [&members[0], &members[1], &members[2]].map(Etcd::endpoint).join(",");
+        let mut watching = watch(&endpoints, &pki);
+        initial(&watching);
+        members[0].stop();
+        members[1].stop();
+        watching.says(&format!("no leader of the cluster answers: what follows is what {} holds", members[2].endpoint()));
+        // Nothing is said again and again.
+        std::thread::sleep(Duration::from_secs(8));
+        assert!(watching.runs());
+        members[0].spawn();
+        assert!(members[0].is_ready().await);
+        put(&members[0], 2).await;
+        expect(&watching, 2);
+        watching.says(", which has a leader, nothing missed since r");
+        put(&members[0], 3).await;
+        expect(&watching, 3);
+        let said = watching.end();
+        assert!(said.lines().count() < 9, "{release:?}: {said}");
+        assert_eq!(said.matches("no leader of the cluster answers").count(), 1, "{release:?}: {said}");
+        eprintln!("{release:?}: {said}");
+    }
+}

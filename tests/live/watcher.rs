@@ -1,0 +1,80 @@
+//! A running `ketcd watch`, and what it prints.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::etcd::Etcd;
+use crate::ketcd::{flags, ketcd};
+use crate::pki::Pki;
+
+/// A running `ketcd watch` with the lines of its standard output and error.
+pub(crate) struct Watching {
+    child: Child,
+    stdout: Receiver<String>,
+    stderr: Receiver<String>,
+    /// What was received of standard error.
+    heard: String,
+}
+
+impl Watching {
+    /// Watches one member with a client certificate of `pki`.
+    pub(crate) fn start(etcd: &Etcd, pki: &Pki, words: &[&str]) -> Self {
+        Self::run(flags(&mut ketcd(), &etcd.endpoint(), &pki.ca(), &pki.client()).args(words))
+    }
+
+    /// Runs a command that goes on.
+    pub(crate) fn run(command: &mut Command) -> Self {
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let (stdout, stderr) = (lines(child.stdout.take().unwrap()), lines(child.stderr.take().unwrap()));
+        Self { child, stdout, stderr, heard: String::new() }
+    }
+
+    /// The next line on standard output.
+    pub(crate) fn line(&self) -> String {
+        self.stdout.recv_timeout(Duration::from_secs(60)).expect("the watch prints another line")
+    }
+
+    /// Waits until a line on standard error holds `text`; returns the line.
+    pub(crate) fn says(&mut self, text: &str) -> String {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        loop {
+            match self.stderr.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(line) => {
+                    self.heard.extend([line.as_str(), "\n"]);
+                    if line.contains(text) {
+                        return line;
+                    }
+                }
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => panic!("{text:?} is not said: {}", self.heard),
+            }
+        }
+    }
+
+    /// Ends it; returns all that it printed on standard error.
+    pub(crate) fn end(mut self) -> String {
+        let _ = self.child.kill();
+        self.child.wait().unwrap();
+        let rest: Vec<String> = self.stderr.iter().collect();
+        format!("{}{}", self.heard, rest.join("\n"))
+    }
+
+    /// Whether it still runs.
+    pub(crate) fn runs(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+    }
+}
+
+fn lines(stream: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, lines) = channel();
+    thread::spawn(move || BufReader::new(stream).lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+    lines
+}
