@@ -4,6 +4,7 @@ mod absence;
 mod credentials;
 mod damage;
 mod data_dir;
+mod decode;
 mod decoding_damage;
 mod encryption;
 mod explain;

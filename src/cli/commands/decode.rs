@@ -13,12 +13,12 @@ use crate::cli::problems::Problems;
 use crate::cli::screen::Content;
 use crate::cli::{Error, Outcome, Result};
 use crate::render::contract::decode::Failed;
-use ketcd_kube::{Decoder, Observer, Release};
+use ketcd_kube::{Decoder, Observer, Opaque, Release, UnknownField};
 
 /// Print the JSON of a raw value from etcd
 ///
 /// Reads one stored value (protobuf, JSON or CBOR, as the API server writes it) from a file or from standard input and prints the object as
-/// the API server would return it. With --lines, reads one base64 value per line and prints one JSON document per line, in the same order;
+/// the API server would return it. The newline that `etcdctl get --print-value-only` adds to a value does no harm. With --lines, reads one base64 value per line and prints one JSON document per line, in the same order;
 /// a value that cannot be decoded gives a line with the member `error`.
 #[derive(Args, Debug)]
 pub(crate) struct DecodeArgs {
@@ -43,7 +43,7 @@ pub(super) fn run(args: &DecodeArgs, global: &GlobalArgs, out: &mut Output) -> R
     let mut value = Vec::new();
     input.read_to_end(&mut value).map_err(|error| unreadable(args.file.as_deref(), &error))?;
     let mut text = Vec::new();
-    let unknown = decoder.decode_text(b"", &value, 0, &mut text).map_err(|opaque| {
+    let unknown = decode(&decoder, &value, &mut text).map_err(|opaque| {
         Error::new(format!("cannot decode the value of {} bytes: {}", opaque.length, opaque.reason)).hint(if opaque.expected {
             "give the bytes of one Kubernetes object as etcd holds them"
         } else {
@@ -57,6 +57,14 @@ pub(super) fn run(args: &DecodeArgs, global: &GlobalArgs, out: &mut Output) -> R
     text.push(b'\n');
     out.write_all(&text)?;
     Ok(Outcome::Found)
+}
+
+/// Decodes a value as it is or, where that fails, without the newline that `etcdctl get --print-value-only` puts behind a value.
+fn decode(decoder: &Decoder, value: &[u8], text: &mut Vec<u8>) -> Result<Vec<UnknownField>, Opaque> {
+    decoder.decode_text(b"", value, 0, text).or_else(|opaque| {
+        let printed = value.strip_suffix(b"\n").ok_or_else(|| opaque.clone())?;
+        decoder.decode_text(b"", printed, 0, text).map_err(|_| opaque)
+    })
 }
 
 fn decode_lines(args: &DecodeArgs, problems: &Problems, decoder: &Decoder, input: &mut dyn BufRead, out: &mut Output) -> Result<Outcome> {
