@@ -21,6 +21,7 @@ mod inventory;
 mod kms;
 mod listing;
 mod moment;
+mod namespace;
 mod output;
 mod password;
 mod problems;

@@ -17,6 +17,7 @@ mod history;
 mod ketcd;
 mod kms_plugin;
 mod listing;
+mod namespace;
 #[path = "../support/object_key.rs"]
 mod object_key;
 mod objects;

@@ -21,11 +21,12 @@ use crate::cli::{Error, Outcome, Result};
 
 /// Show what differs between two revisions or two files
 ///
-/// With --rev A..B, compares two revisions of the objects addressed, or of all objects. With two files, compares their newest states.
+/// With --rev A..B, compares two revisions of the objects addressed. With two files, compares their newest states. Where no object is
+/// addressed, all are compared, or with -n those of the namespace.
 /// The text is grouped by kind and namespace; changes of bookkeeping fields, heartbeats and Events are counted, and shown with --all-fields.
 #[derive(Args, Debug)]
 pub(crate) struct DiffArgs {
-    /// Two files, or with --rev the objects to compare (default: all).
+    /// Two files, or with --rev the objects to compare (default: all, or those of -n).
     #[arg(value_name = "ADDRESS|FILE")]
     targets: Vec<String>,
     /// Show every field that changed, with bookkeeping, heartbeats and Events.
@@ -46,14 +47,13 @@ pub(super) async fn run(global: &GlobalArgs, args: &DiffArgs, out: &mut Output) 
         ([first, second], None) => {
             let (before, after) = (open_file(global, first).await?, open_file(global, second).await?);
             let sides = [(&before, first), (&after, second)].map(|(session, name)| Side { session, at: At::Newest, name: name.clone() });
-            let outcome = show(sides, &Keys::all(), args, out).await;
+            let outcome = compare(sides, args, &[], out).await;
             super::end(&[&before, &after], outcome, out)
         }
         (_, Some(span)) => {
             let session = Session::open(&GlobalArgs { rev: None, ..global.clone() }, false).await?;
-            let keys = if args.targets.is_empty() { Keys::all() } else { Keys::of(&session, &args.targets).await? };
             let sides = revisions(&session, span).await?;
-            let outcome = show(sides, &keys, args, out).await;
+            let outcome = compare(sides, args, &args.targets, out).await;
             super::end(&[&session], outcome, out)
         }
         _ => Err(Error::new("diff needs two revisions or two files").hint("write diff ADDRESS --rev A..B, or diff FILE FILE")),
@@ -88,9 +88,34 @@ async fn revisions<'a>(session: &'a Session, text: &str) -> Result<[Side<'a>; 2]
     Ok([side(from), side(to)])
 }
 
-async fn show(sides: [Side<'_>; 2], keys: &Keys, args: &DiffArgs, out: &mut Output) -> Result<Outcome> {
+async fn compare(sides: [Side<'_>; 2], args: &DiffArgs, addresses: &[String], out: &mut Output) -> Result<Outcome> {
+    let keys = keys(&sides, addresses).await?;
+    let lists = [entries(&sides[0], &keys).await?, entries(&sides[1], &keys).await?];
+    if let (Some(namespace), [], true) = (&sides[0].session.args.namespace, addresses, lists.iter().all(Vec::is_empty)) {
+        let [before, after] = &sides;
+        return Err(Error::new(format!("nothing found in namespace {namespace:?}, neither in {} nor in {}", before.name, after.name))
+            .hint("ketcd ls namespaces lists the namespaces")
+            .nothing());
+    }
+    show(&sides, lists, &keys, args, out).await
+}
+
+/// The objects to compare: those addressed, else all of the namespace on either side, else all there are.
+async fn keys(sides: &[Side<'_>; 2], addresses: &[String]) -> Result<Keys> {
     let session = sides[1].session;
-    let lists = [entries(&sides[0], keys).await?, entries(&sides[1], keys).await?];
+    if !addresses.is_empty() {
+        return Keys::of(session, addresses).await;
+    }
+    let Some(namespace) = &session.args.namespace else { return Ok(Keys::all()) };
+    let mut keys = session.keys_of_namespace(namespace, sides[1].at).await?;
+    let mut before = sides[0].session.keys_of_namespace(namespace, sides[0].at).await?.ranges;
+    before.retain(|range| !keys.ranges.contains(range));
+    keys.ranges.append(&mut before);
+    Ok(keys)
+}
+
+async fn show(sides: &[Side<'_>; 2], lists: [Vec<KeyValue>; 2], keys: &Keys, args: &DiffArgs, out: &mut Output) -> Result<Outcome> {
+    let session = sides[1].session;
     let mut missing = Missing::of(session, keys).await?;
     lists.iter().flatten().for_each(|entry| missing.saw(&entry.key));
     let is_missing = match (sides[0].at, sides[1].at) {
@@ -102,7 +127,7 @@ async fn show(sides: [Side<'_>; 2], keys: &Keys, args: &DiffArgs, out: &mut Outp
     let [before, after] = lists;
     let mut found = Vec::new();
     for (before, after) in join(before, after) {
-        found.push(named(&sides, before, after).await?);
+        found.push(named(sides, before, after).await?);
     }
     found.retain(|named| named.difference.before != named.difference.after);
     let managed_fields = session.args.managed_fields();
@@ -132,6 +157,7 @@ async fn show(sides: [Side<'_>; 2], keys: &Keys, args: &DiffArgs, out: &mut Outp
     Ok(outcome)
 }
 
+/// What one side holds of some keys, ascending, each once however many of the ranges hold it.
 async fn entries(side: &Side<'_>, keys: &Keys) -> Result<Vec<KeyValue>> {
     let mut found = Vec::new();
     for range in keys.apart() {

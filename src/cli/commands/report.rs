@@ -14,6 +14,7 @@ use crate::cli::destination::{Destination, Replacing};
 use crate::cli::output::{Output, note};
 use crate::cli::replay::Feed;
 use crate::cli::session::Session;
+use crate::cli::stories;
 use crate::cli::{Outcome, Result};
 
 /// Write the history of a cluster as one HTML page
@@ -22,7 +23,7 @@ use crate::cli::{Outcome, Result};
 /// scheduling decisions. It holds everything in one file and loads nothing from the network.
 #[derive(Args, Debug)]
 pub(crate) struct ReportArgs {
-    /// The objects: kind/namespace/name, or a kind. Default: all but leases.
+    /// The objects: kind/namespace/name, or a kind. Default: all but leases, or with -n those of the namespace.
     #[arg(value_name = "ADDRESS")]
     addresses: Vec<String>,
     /// The page to write; `-` is standard output. A file that is a report of ketcd's is replaced.
@@ -47,10 +48,12 @@ pub(super) async fn run(session: &Session, args: &ReportArgs, out: &mut Output) 
     };
     let clock = session.clock().await?;
     let prefix = session.prefix().await?;
-    let (leases, events) = (format!("{prefix}/leases/"), KeyRange::prefix(format!("{prefix}/events/")));
-    let mut keys = if args.addresses.is_empty() { Keys::all() } else { Keys::of(session, &args.addresses).await? };
-    if !args.addresses.is_empty() {
-        keys.ranges.push(events);
+    let leases = format!("{prefix}/leases/");
+    let everything = args.addresses.is_empty() && session.args.namespace.is_none();
+    let mut keys = if everything { Keys::all() } else { stories::asked(session, &args.addresses, false).await? };
+    if !everything {
+        let namespace = session.args.namespace.as_deref().filter(|_| args.addresses.is_empty());
+        keys.ranges.push(KeyRange::prefix(format!("{prefix}/events/{}", namespace.map_or(String::new(), |name| format!("{name}/")))));
     }
     let managed_fields = session.args.managed_fields();
     let mut report = Report::new(managed_fields);
@@ -58,7 +61,7 @@ pub(super) async fn run(session: &Session, args: &ReportArgs, out: &mut Output) 
     let mut changes = changes(session, keys, Until::Revision(newest));
     while let Some(read) = changes.try_next().await? {
         match read {
-            Read::Item(change) if args.addresses.is_empty() && change.key.starts_with(leases.as_bytes()) => {}
+            Read::Item(change) if everything && change.key.starts_with(leases.as_bytes()) => {}
             Read::Item(change) => report.observe(&AttributedChange::new(change, clock)),
             Read::Gap { from, to } => {
                 if let (Some(from), Some(to)) = (clock.date(from), clock.date(to)) {

@@ -1,0 +1,40 @@
+//! The keys of one namespace.
+
+use futures_util::TryStreamExt;
+
+use super::Result;
+use super::changes::Keys;
+use super::session::Session;
+use ketcd_kube::Kinds;
+use ketcd_store::{At, KeyRange, Want};
+
+impl Session {
+    /// The keys of a namespace as it was at `at`: all its objects, of custom kinds as they were defined then, and the namespace itself.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub(super) async fn keys_of_namespace(&self, namespace: &str, at: At) -> Result<Keys> {
+        let (prefix, mut kinds) = (self.prefix().await?, self.kinds().await?.clone());
+        self.add_defined_at(at, &mut kinds).await?;
+        let stored = kinds.iter().filter(|kind| kind.is_stored());
+        let mut ranges: Vec<KeyRange> =
+            stored.filter(|kind| kind.namespaced).map(|kind| KeyRange::prefix(kind.key_prefix(prefix, Some(namespace)))).collect();
+        ranges.extend(kinds.find("namespaces").ok().map(|kind| KeyRange::key(kind.key(prefix, None, namespace))));
+        Ok(Keys { ranges, many: true, addresses: Vec::new() })
+    }
+
+    /// Adds the custom kinds of another revision, whose definitions may be gone at the one looked at.
+    async fn add_defined_at(&self, at: At, kinds: &mut Kinds) -> Result<()> {
+        if at == self.at {
+            return Ok(());
+        }
+        let definitions = KeyRange::prefix(format!("{}/apiextensions.k8s.io/customresourcedefinitions/", self.prefix().await?));
+        let mut found = self.source.range(definitions, at, Want::Values).await?.entries;
+        while let Some(entry) = found.try_next().await? {
+            if let Some(definition) = self.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).object() {
+                kinds.add_crd(definition);
+            }
+        }
+        Ok(())
+    }
+}
