@@ -29,6 +29,8 @@ pub(super) struct GlobalArgs {
     #[arg(long, value_name = "N", global = true, conflicts_with = "at", help_heading = "Source")]
     pub rev: Option<String>,
     /// Show the state at this time: RFC 3339, `14:03:20`, or `-10m`.
+    ///
+    /// `-10m` and times of day count back from now, or in files from the newest revision.
     #[arg(long, value_name = "TIME", global = true, allow_hyphen_values = true, help_heading = "Source")]
     pub at: Option<String>,
     /// The API server's --etcd-prefix. Default: found in the data.

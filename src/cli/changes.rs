@@ -32,16 +32,15 @@ pub(super) struct Keys {
     pub beside: BTreeMap<Vec<u8>, Vec<Revision>>,
 }
 
-impl From<KeyRange> for Keys {
-    fn from(range: KeyRange) -> Self {
-        Self { ranges: vec![range], many: true, addresses: Vec::new(), beside: BTreeMap::new() }
-    }
-}
-
 impl Keys {
+    /// The keys of many objects, which no address names.
+    pub(super) fn many(ranges: Vec<KeyRange>) -> Self {
+        Self { ranges, many: true, addresses: Vec::new(), beside: BTreeMap::new() }
+    }
+
     /// Every key.
     pub(super) fn all() -> Self {
-        Self::from(KeyRange::all())
+        Self::many(vec![KeyRange::all()])
     }
 
     /// The keys that addresses name.

@@ -55,8 +55,8 @@ impl Session {
         let text = self.args.at.as_deref().unwrap_or_default();
         let moment: Moment = text.parse().map_err(|error| Error::new(format!("--at: {error}")))?;
         // Of objects that carry no time only a whole date can be asked for, which no other time changes.
-        let newest = self.newest_time().await?.or(self.source.is_one_moment().then_some(Timestamp::UNIX_EPOCH));
-        let asked = newest.and_then(|newest| moment.resolve(newest));
+        let reference = self.reference_time().await?.or(self.source.is_one_moment().then_some(Timestamp::UNIX_EPOCH));
+        let asked = reference.and_then(|reference| moment.resolve(reference));
         asked.ok_or_else(|| Error::new("nothing in this data dates its revisions").hint("use --rev"))
     }
 

@@ -20,7 +20,7 @@ impl Session {
         let mut ranges: Vec<KeyRange> =
             stored.filter(|kind| kind.namespaced).map(|kind| KeyRange::prefix(kind.key_prefix(prefix, Some(namespace)))).collect();
         ranges.extend(kinds.find("namespaces").ok().map(|kind| KeyRange::key(kind.key(prefix, None, namespace))));
-        Ok(Keys { ranges, many: true, addresses: Vec::new() })
+        Ok(Keys::many(ranges))
     }
 
     /// Adds the custom kinds of another revision, whose definitions may be gone at the one looked at.

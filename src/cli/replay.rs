@@ -159,10 +159,10 @@ impl<'s> Feed<'s> {
         let mut changes = if self.session.is_long().await? {
             let beside = event_keys(self.session, &key.namespace, &key.name, until).await?;
             let ranges = std::iter::once(range).chain(beside.keys().map(|key| KeyRange::key(&key[..]))).collect();
-            self.read_events(Keys { ranges, many: false, addresses: Vec::new(), beside }, oldest, until).await?
+            self.read_events(Keys { beside, ..Keys::many(ranges) }, oldest, until).await?
         } else {
-            let mut changes = self.read_events(Keys::from(range), oldest, until).await?;
-            changes.extend(self.read_events(Keys::from(events), oldest, until).await?);
+            let mut changes = self.read_events(Keys::many(vec![range]), oldest, until).await?;
+            changes.extend(self.read_events(Keys::many(vec![events]), oldest, until).await?);
             changes
         };
         changes.sort_by_key(|event| event.revision);

@@ -2,7 +2,7 @@
 
 mod family;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::pin::pin;
 
 use futures_util::TryStreamExt;
@@ -56,7 +56,7 @@ pub(super) async fn asked(session: &Session, addresses: &[String], everything: b
             );
         }
     };
-    Ok(Keys { ranges, many: true, addresses: Vec::new(), beside: BTreeMap::new() })
+    Ok(Keys::many(ranges))
 }
 
 /// Reads the changes of what was asked for and of all that its story needs.
@@ -109,7 +109,7 @@ fn nodes(asked: &Keys) -> Option<Vec<&str>> {
 async fn naming(session: &Session, ranges: Vec<KeyRange>, nodes: &[&str], until: Until) -> Result<Vec<KeyRange>> {
     let names: Vec<String> = nodes.iter().map(|name| regex::escape(name)).collect();
     let names = Regex::new(&names.join("|")).map_err(|error| Error::new(error.to_string()))?;
-    let keys = Keys { ranges, many: true, addresses: Vec::new(), beside: BTreeMap::new() };
+    let keys = Keys::many(ranges);
     let (mut naming, mut others) = (BTreeSet::new(), BTreeSet::new());
     let mut events = pin!(events(session.source.as_ref(), keys, until));
     while let Some(read) = events.try_next().await? {

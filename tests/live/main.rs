@@ -1,5 +1,6 @@
 //! Tests against a real etcd, started on loopback with certificates of their own. Without one they fail and say how to get it.
 
+mod ago;
 mod bad_input;
 mod cluster;
 mod equality;

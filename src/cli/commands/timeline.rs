@@ -67,9 +67,9 @@ async fn around(session: &Session, args: &TimelineArgs) -> Result<Option<(Timest
     let moment: Moment = text.parse().map_err(|error| Error::new(format!("--around: {error}")))?;
     let window = duration(&args.window)
         .ok_or_else(|| Error::new(format!("--window {:?} is no duration", args.window)).hint("write 30s, 5m or 1h"))?;
-    let newest = session.newest_time().await?;
-    let newest = newest.ok_or_else(|| Error::new("nothing in this data dates its revisions").hint("leave --around out"))?;
-    let center = moment.resolve(newest).ok_or_else(|| Error::new("--around is beyond the calendar"))?;
+    let reference = session.reference_time().await?;
+    let reference = reference.ok_or_else(|| Error::new("nothing in this data dates its revisions").hint("leave --around out"))?;
+    let center = moment.resolve(reference).ok_or_else(|| Error::new("--around is beyond the calendar"))?;
     Ok(Some((center, window.as_secs_f64())))
 }
 

@@ -126,7 +126,8 @@ impl Session {
             let begin = clock.date(first).map_or_else(String::new, |dated| dated.time.to_string());
             Error::new("--at is before the readable history").hint(format!("it reaches from {begin} to {}", newest.time))
         };
-        let time = moment.resolve(newest.time).ok_or_else(|| before_history(&clock))?;
+        let reference = self.reference_time().await?.unwrap_or(newest.time);
+        let time = moment.resolve(reference).ok_or_else(|| before_history(&clock))?;
         let mut revision = clock.revision_at(time).ok_or_else(|| before_history(&clock))?;
         for _ in 0..STEPS {
             clock = self.clock_around(&[revision, revision.after()], &[]).await?;
@@ -148,6 +149,14 @@ impl Session {
             return Ok(self.newest_stamp);
         }
         Ok(self.clock().await?.newest().map(|dated| dated.time))
+    }
+
+    /// The time that `-10m` and `14:03:20` count from: now on a live etcd, else the newest in the data.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub(super) async fn reference_time(&self) -> Result<Option<Timestamp>> {
+        if self.asks_live_etcd() { Ok(Some(Timestamp::now())) } else { self.newest_time().await }
     }
 
     /// Says on standard error how far the history reaches back where it was compacted: what came before is unknown.
