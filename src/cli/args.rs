@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueHint};
 
 use ketcd_history::diff::ManagedFields;
 use ketcd_kube::{Quantity, QuantityError, Release};
@@ -17,7 +17,7 @@ pub(super) struct GlobalArgs {
     /// Read a file instead of a live etcd: a snapshot, a member's db file or data dir, or API objects as kubectl prints them.
     ///
     /// The file may be compressed with gzip or zstd; `-` is standard input. Several files are read as one history.
-    #[arg(short = 'f', long = "file", value_name = "PATH", global = true, help_heading = "Source")]
+    #[arg(short = 'f', long = "file", value_name = "PATH", value_hint = ValueHint::AnyPath, global = true, help_heading = "Source")]
     pub files: Vec<String>,
     /// The largest size to which a compressed file or a pipe may grow in TMPDIR.
     #[arg(long, value_name = "SIZE", default_value = "16Gi", value_parser = size, global = true, help_heading = "Source")]

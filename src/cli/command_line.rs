@@ -20,9 +20,12 @@ pub(super) struct Cli {
 pub fn command() -> clap::Command {
     let addresses = |arg: clap::Arg| match arg.get_id().as_str() {
         "addresses" | "kinds" => arg.add(complete::addresses(Cli::command)),
+        "targets" => arg.add(complete::addresses_or_files(Cli::command)),
         _ => arg,
     };
     Cli::command()
         .mut_arg("namespace", |arg| arg.add(complete::namespaces(Cli::command)))
+        .mut_arg("output", |arg| arg.add(complete::formats(Cli::command)))
+        .mut_subcommand("plugins", |command| command.mut_arg("name", |arg| arg.add(complete::plugins())))
         .mut_subcommands(|command| command.mut_args(addresses))
 }

@@ -1,6 +1,7 @@
 //! The process's own streams: the only place that prints.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstream::{AutoStream, ColorChoice};
 use clap::ValueEnum;
@@ -160,8 +161,19 @@ pub(super) fn report_error(error: &Error) {
     note(&format!("error: {error}"));
 }
 
+/// Whether notes are dropped.
+static SILENT: AtomicBool = AtomicBool::new(false);
+
+/// Drops all notes from now on: while a shell completes a word, they would stand in the line that is typed.
+pub(super) fn silence() {
+    SILENT.store(true, Ordering::Relaxed);
+}
+
 /// Writes one line on standard error, whatever data is in it; a closed standard error is nobody's problem.
 pub(super) fn note(line: &str) {
+    if SILENT.load(Ordering::Relaxed) {
+        return;
+    }
     progress::beside(|| {
         let _ = writeln!(io::stderr(), "ketcd: {}", visible(line));
     });

@@ -3,6 +3,7 @@
 mod ago;
 mod bad_input;
 mod cluster;
+mod complete;
 mod equality;
 mod etcd;
 mod faults;

@@ -12,7 +12,7 @@ use crate::cli::{Error, Outcome, Result};
 /// Print the completion script of a shell
 ///
 /// Load it with `source <(ketcd completion bash)`. The script calls ketcd itself for candidates: kinds, namespaces and names come from the
-/// source that the command line names so far.
+/// source that the command line or `ETCDCTL_*` variables name, as far as it answers within half a second.
 #[derive(Args, Debug)]
 pub(crate) struct CompletionArgs {
     /// bash, zsh, fish, elvish or powershell.

@@ -23,7 +23,7 @@ use ketcd_kube::{Decoder, Observer, Opaque, Release, UnknownField};
 #[derive(Args, Debug)]
 pub(crate) struct DecodeArgs {
     /// The file that holds the value. Default: standard input (`-`).
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     file: Option<String>,
     /// Read one base64 value per line, and print one JSON document per line.
     #[arg(long)]

@@ -27,7 +27,7 @@ pub(crate) struct ReportArgs {
     #[arg(value_name = "ADDRESS")]
     addresses: Vec<String>,
     /// The page to write; `-` is standard output. A file that is a report of ketcd's is replaced.
-    #[arg(long, value_name = "FILE.html")]
+    #[arg(long, value_name = "FILE.html", value_hint = clap::ValueHint::FilePath)]
     out: String,
     /// Replace FILE.html whatever it is, unless it is a file that the command reads.
     #[arg(long)]

@@ -1,0 +1,86 @@
+//! Asks the source of an unfinished command line, and waits no longer than a person would for a word.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use futures_util::TryStreamExt;
+
+use crate::cli::args::GlobalArgs;
+use crate::cli::commands::block_on;
+use crate::cli::session::Session;
+use crate::cli::{Result, output};
+use ketcd_store::{KeyRange, Want};
+
+/// So long a word is waited for in all.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// When the shell gets its answer.
+#[derive(Clone, Copy)]
+pub(super) struct Deadline(Instant);
+
+impl Deadline {
+    /// As long after now as a word is waited for.
+    pub(super) fn new() -> Self {
+        Self(Instant::now() + PATIENCE)
+    }
+}
+
+/// What was found so far.
+#[derive(Clone, Default)]
+pub(super) struct Found(Arc<Mutex<BTreeSet<String>>>);
+
+impl Found {
+    /// Adds words.
+    pub(super) fn extend(&self, words: impl IntoIterator<Item = String>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(words);
+    }
+
+    fn take(&self) -> BTreeSet<String> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Adds the names of the objects of some kinds, `kinds` joined by commas, each behind `before`; in all namespaces with the namespace.
+    ///
+    /// # Errors
+    /// The source cannot be read, or a kind is not known.
+    pub(super) async fn names(&self, session: &Session, kinds: &str, before: &str) -> Result<()> {
+        let prefix = session.prefix().await?;
+        for address in session.address(kinds).await? {
+            let (below, _) = address.key(prefix);
+            let mut entries = session.range(KeyRange::prefix(below.as_str()), Want::Keys).await?.entries;
+            while let Some(entry) = entries.try_next().await? {
+                self.extend(entry.key.strip_prefix(below.as_bytes()).map(|name| format!("{before}{}", String::from_utf8_lossy(name))));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Runs `work` on the source that the flags name, in silence, and returns what was found by the deadline; what goes wrong finds nothing.
+/// The work that is not done then ends with the process.
+pub(super) fn ask<W>(flags: Option<GlobalArgs>, deadline: Deadline, work: W) -> BTreeSet<String>
+where
+    W: AsyncFnOnce(&Session, &Found) -> Result<()> + Send + 'static,
+{
+    // Standard input is the shell's, and a pipe can be read only once.
+    let is_stored = |file: &String| Path::new(file).metadata().is_ok_and(|file| file.is_file() || file.is_dir());
+    let Some(mut flags) = flags.filter(|flags| flags.files.iter().all(is_stored)) else { return BTreeSet::new() };
+    flags.unattended = true;
+    // Names at a time would need the clock, which reads far more than names.
+    flags.at = None;
+    output::silence();
+    let found = Found::default();
+    let (done, waiting) = mpsc::channel::<()>();
+    let finding = found.clone();
+    thread::spawn(move || {
+        let _done = done;
+        let _ = block_on(async { work(&Session::open(&flags, true).await?, &finding).await });
+    });
+    // Nothing is sent: the other end is dropped when the work is done.
+    let _ = waiting.recv_timeout(deadline.0.saturating_duration_since(Instant::now()));
+    found.take()
+}
