@@ -8,6 +8,8 @@ use clap::ValueEnum;
 
 use super::screen::{Content, Screen};
 use super::{Error, Result, progress};
+use crate::render::fit;
+use crate::render::value::columns;
 use crate::render::visible::visible;
 
 /// When to colour.
@@ -28,6 +30,10 @@ pub(super) struct Output {
     stream: BufWriter<Screen<BufWriter<io::Stdout>>>,
     is_terminal: bool,
     width: Option<usize>,
+    /// Whether lines are broken that are wider than the terminal.
+    folds: bool,
+    /// The beginning of a line that may have to be broken.
+    line: Vec<u8>,
 }
 
 /// Bytes that are gathered.
@@ -45,13 +51,27 @@ impl Output {
         let is_terminal = stdout.is_terminal();
         let width = is_terminal.then(terminal_size::terminal_size).flatten().map(|(width, _)| usize::from(width.0));
         let stream = Screen::new(BufWriter::with_capacity(BUFFER, stdout), is_terminal, choice != ColorChoice::Never);
-        Self { stream: BufWriter::with_capacity(BUFFER, stream), is_terminal, width }
+        Self { stream: BufWriter::with_capacity(BUFFER, stream), is_terminal, width, folds: false, line: Vec::new() }
     }
 
     /// Says what is written from now on; text until then. Asked before anything is written.
     pub(super) fn set_content(&mut self, content: Content) {
         debug_assert!(self.stream.buffer().is_empty(), "some output is written already");
         self.stream.get_mut().set_content(content);
+    }
+
+    /// Breaks lines that are wider than the terminal from now on, between words: for text, not for tables as kubectl's or documents.
+    pub(super) fn fold_lines(&mut self) {
+        self.folds = self.width.is_some();
+    }
+
+    /// Writes the line that has come together.
+    fn end_line(&mut self) -> io::Result<()> {
+        let line = std::mem::take(&mut self.line);
+        match (self.width, std::str::from_utf8(&line)) {
+            (Some(width), Ok(text)) if self.folds => self.stream.write_all(fit::fold(text, width).as_bytes()),
+            _ => self.stream.write_all(&line),
+        }
     }
 
     /// Whether standard output is a terminal.
@@ -71,13 +91,25 @@ impl Write for Output {
         if self.is_terminal && self.stream.buffer().len() + bytes.len() > BUFFER {
             progress::end();
         }
-        self.stream.write(bytes)
+        if !self.folds {
+            return self.stream.write(bytes);
+        }
+        for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
+            let whole = piece.strip_suffix(b"\n");
+            self.line.extend_from_slice(whole.unwrap_or(piece));
+            if whole.is_some() {
+                self.end_line()?;
+                self.stream.write_all(b"\n")?;
+            }
+        }
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
         if self.is_terminal {
             progress::end();
         }
+        self.end_line()?;
         self.stream.flush()
     }
 }
@@ -169,12 +201,39 @@ pub(super) fn silence() {
     SILENT.store(true, Ordering::Relaxed);
 }
 
-/// Writes one line on standard error, whatever data is in it; a closed standard error is nobody's problem.
+/// Writes one line on standard error, whatever data is in it; a closed standard error is nobody's problem. On a terminal a line that is
+/// too wide is broken between words, but not the command that a hint ends with: it is there to be copied.
 pub(super) fn note(line: &str) {
     if SILENT.load(Ordering::Relaxed) {
         return;
     }
+    let line = format!("ketcd: {}", visible(line));
+    let width = io::stderr().is_terminal().then(|| terminal_size::terminal_size_of(io::stderr())).flatten();
+    let line = width.map_or_else(|| line.clone(), |(width, _)| folded(&line, usize::from(width.0)));
     progress::beside(|| {
-        let _ = writeln!(io::stderr(), "ketcd: {}", visible(line));
+        let _ = writeln!(io::stderr(), "{line}");
     });
+}
+
+/// A note in lines of `width` columns.
+fn folded(line: &str, width: usize) -> String {
+    const COMMAND: &str = ": ketcd ";
+    match line.rfind(COMMAND).filter(|_| columns(line) > width) {
+        Some(at) => format!("{}\n    {}", fit::fold(&line[..=at], width), &line[at + 2..]),
+        None => fit::fold(line, width),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_are_broken_but_the_command_to_copy_is_not() {
+        let note = "ketcd: error: pod \"a\" not found; it exists in namespace \"lab\": ketcd -f some/file.db get pod/lab/a";
+        assert_eq!(folded(note, 200), note);
+        let broken = "ketcd: error: pod \"a\" not found; it\n    exists in namespace \"lab\":\n    ketcd -f some/file.db get pod/lab/a";
+        assert_eq!(folded(note, 36), broken);
+        assert_eq!(folded("ketcd: one two", 10), "ketcd: one\n    two");
+    }
 }

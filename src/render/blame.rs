@@ -15,19 +15,30 @@ use ketcd_kube::Object;
 
 /// Columns of a manager's name.
 const WHO: usize = 24;
+/// The same on a terminal of fewer than 100 columns.
+const WHO_NARROW: usize = 16;
+/// Columns of the revision and the time.
+const MARGIN: usize = 8 + 14;
 
-/// Writes the object as YAML with its blame to the left: revision, time, manager.
+/// Writes the object as YAML with its blame to the left: revision, time, manager. Lines are cut to the terminal's `width`.
 ///
 /// # Errors
 /// The stream's.
-pub fn write_text(object: &Value, blamed: &Blamed, managed_fields: ManagedFields, out: &mut dyn Write) -> io::Result<()> {
-    let mut yaml = Yaml { blamed, managed_fields, out, last: None };
+pub fn write_text(
+    object: &Value,
+    blamed: &Blamed,
+    managed_fields: ManagedFields,
+    width: Option<usize>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut yaml = Yaml { blamed, managed_fields, width, out, last: None };
     yaml.members(object, &blamed.lines, 0, "")
 }
 
 struct Yaml<'a> {
     blamed: &'a Blamed,
     managed_fields: ManagedFields,
+    width: Option<usize>,
     out: &'a mut dyn Write,
     /// The setter named on the line before: it is not repeated.
     last: Option<usize>,
@@ -78,17 +89,20 @@ impl Yaml<'_> {
     }
 
     fn line(&mut self, setter: usize, text: &str) -> io::Result<()> {
-        let margin = if self.last == Some(setter) { " ".repeat(8 + 14 + WHO) } else { margin(&self.blamed.setters[setter]) };
+        let who = if self.width.is_some_and(|width| width < 100) { WHO_NARROW } else { WHO };
+        let margin = if self.last == Some(setter) { " ".repeat(MARGIN + who) } else { margin(&self.blamed.setters[setter], who) };
         self.last = Some(setter);
-        writeln!(self.out, "{}  {}", paint(style::FAINT, margin), visible(text))
+        let text = visible(text);
+        let text = self.width.map_or_else(|| text.to_string(), |width| value::cut(&text, width.saturating_sub(MARGIN + who + 2)));
+        writeln!(self.out, "{}  {text}", paint(style::FAINT, margin))
     }
 }
 
-fn margin(setter: &Setter) -> String {
+fn margin(setter: &Setter, width: usize) -> String {
     let revision = setter.revision.map_or_else(|| "earlier".to_owned(), |revision| format!("r{revision}"));
     let time = setter.dated.map_or_else(|| "?".to_owned(), |dated| dated.time.strftime("%H:%M:%S%.3f").to_string());
     let who = setter.by.as_ref().map(ToString::to_string).unwrap_or_default();
-    format!("{revision:>7} {time:>13} {:<WHO$}", value::cut(&visible(&who), WHO))
+    format!("{revision:>7} {time:>13} {:<width$}", value::cut(&visible(&who), width))
 }
 
 /// A scalar that YAML 1.1 and 1.2 readers read as the same value: text that could be taken for something else is quoted as in JSON.

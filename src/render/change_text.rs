@@ -14,10 +14,14 @@ use ketcd_store::Origin;
 
 /// Columns where the output has no width of its own.
 const WIDTH: usize = 100;
+/// Where the right column ends then.
+const EDGE: usize = 102;
 /// Columns of a field's path, before it runs over.
 const PATH: usize = 33;
 /// Columns of who and how long after, where they stand before what changed.
 const WHO: usize = 32;
+/// The fewest columns for what changed; where there are fewer it stands on a line of its own.
+const LEAST: usize = 30;
 
 /// How changes are printed.
 #[derive(Clone, Copy, Debug)]
@@ -143,12 +147,37 @@ impl ChangeWriter {
     /// One line for a whole change: object (among several), who, what.
     fn brief_line(&self, head: &str, rows: &[FieldRow], name: &str, who: &str, out: &mut dyn Write) -> io::Result<()> {
         let Some(row) = rows.first() else { return Ok(()) };
+        let sign = paint(sign_style(row.sign), row.sign);
+        let name_width = if self.options.many { columns(name).max(PATH) + 1 } else { 0 };
+        let taken = head.len() + 2 + name_width + columns(who).max(WHO) + 2;
+        if let Some(width) = self.options.width.filter(|width| *width < taken + LEAST) {
+            return self.brief_on_a_narrow_terminal(head, row, name, who, width, out);
+        }
         let name = if self.options.many { format!("{name:<PATH$} ") } else { String::new() };
         let who = format!("{who:<WHO$}");
-        let taken = head.len() + 2 + columns(&name) + columns(&who) + 2;
-        let width_left = self.options.width.unwrap_or(WIDTH).max(taken + 30) - taken;
-        let sign = paint(sign_style(row.sign), row.sign);
+        let width_left = self.options.width.unwrap_or(WIDTH).max(taken + LEAST) - taken;
         writeln!(out, "{}{sign} {name}{}  {}", paint(style::FAINT, head), paint(style::ACTOR, who), value::cut(&row.value, width_left))
+    }
+
+    /// Object and who; what on the same line if it fits there, else below.
+    fn brief_on_a_narrow_terminal(
+        &self,
+        head: &str,
+        row: &FieldRow,
+        name: &str,
+        who: &str,
+        width: usize,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let name = if self.options.many { name } else { "" };
+        let gap = if name.is_empty() || who.is_empty() { "" } else { "  " };
+        let taken = head.len() + 2 + columns(name) + gap.len() + columns(who);
+        write!(out, "{}{} {name}{gap}{}", paint(style::FAINT, head), paint(sign_style(row.sign), row.sign), paint(style::ACTOR, who))?;
+        if taken + 2 + columns(&row.value) <= width {
+            return writeln!(out, "  {}", row.value);
+        }
+        let indent = head.len() + 2;
+        writeln!(out, "\n{:indent$}{}", "", value::cut(&row.value, width.saturating_sub(indent)))
     }
 
     /// One line: margin, sign, path, value, and at its end who and how long after. The value gives way where the line is too long.
@@ -158,15 +187,20 @@ impl ChangeWriter {
         let path_width = columns(&row.path);
         let padded = if row.value.is_empty() && tail.is_empty() { path_width } else { path_width.max(PATH) };
         let tail_width = if tail.is_empty() { 0 } else { columns(tail) + 2 };
-        let width_left = width.saturating_sub(margin_width + 2 + padded + 1 + tail_width).max(12);
+        let beside = margin_width + 2 + padded + 1;
+        let is_below = self.options.width.is_some() && !tail.is_empty() && beside + 12.min(columns(&row.value)) + tail_width > width;
+        let width_left = width.saturating_sub(beside + if is_below { 0 } else { tail_width }).max(12);
         let value = if wide { row.value.clone() } else { row.cut_to(width_left) };
         let style = sign_style(row.sign);
         let text = format!("{margin}{} {}{} {value}", paint(style, row.sign), row.path, " ".repeat(padded - path_width));
         if tail.is_empty() {
             return writeln!(out, "{}", text.trim_end());
         }
+        if is_below {
+            return writeln!(out, "{}\n{}{}", text.trim_end(), " ".repeat(width.saturating_sub(columns(tail))), paint(style::ACTOR, tail));
+        }
         let used = margin_width + 2 + padded + 1 + columns(&value);
-        let gap = (width + 2).saturating_sub(tail_width + used);
+        let gap = self.options.width.unwrap_or(EDGE).saturating_sub(tail_width + used);
         writeln!(out, "{text}{}  {}", " ".repeat(gap), paint(style::ACTOR, tail))
     }
 }

@@ -13,6 +13,7 @@ pub mod document;
 pub mod duration;
 pub mod encryption;
 pub mod explanation;
+pub mod fit;
 pub mod json;
 pub mod json_path;
 pub mod plugins;

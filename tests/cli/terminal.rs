@@ -1,4 +1,4 @@
-//! What a terminal shows of `explain` and `timeline`: nothing wider than it is, and each decision on one screen.
+//! What a terminal shows: nothing wider than it is, and each decision on one screen.
 
 use std::path::Path;
 use std::process::Command;
@@ -60,5 +60,81 @@ fn one_node_in_depth_fits_the_terminal() {
 fn timelines_fit_the_terminal() {
     for columns in [80, 120] {
         narrow(&shown(columns, &["timeline", "-A", "-f", &capture("k136-story")]), columns);
+    }
+}
+
+/// What a command writes to a terminal of 80 columns, however it ends.
+fn on_80_columns(arguments: &[&str]) -> String {
+    let (text, status) = crate::pty::run(80, crate::ketcd::ketcd().args(arguments));
+    assert!(status.code().is_some_and(|code| code <= 2) && !text.trim().is_empty(), "{arguments:?}: {text}");
+    anstream::adapter::strip_str(&text).to_string().replace('\r', "")
+}
+
+#[test]
+fn every_command_fits_80_columns() {
+    // Not among them: tables of `ls` and `get`, as kubectl cuts none, and documents (YAML, JSON), which are data.
+    let commands = [
+        "status",
+        "encryption",
+        "history node/node1",
+        "history node/node1 --diff",
+        "history pods -A",
+        "history pods -A --diff",
+        "history --all",
+        "history --all --diff --all-fields",
+        "timeline node/node1",
+        "timeline node/node1 -o wide",
+        "timeline pod/lab/ubuntu",
+        "timeline deployments -A",
+        "timeline -n lab",
+        "explain pods -A",
+        "explain pod/lab/ubuntu",
+        "explain pod/lab/ubuntu -o wide",
+        "blame node/node1",
+        "blame pod/lab/ubuntu --rev 370",
+        "diff --rev 300..700",
+        "diff --rev 300..700 --all-fields",
+        "watch nodes --from-rev 300",
+        "watch pods -A --from-rev 300 --diff",
+        // Errors and notes; a command to copy is on a line of its own and never broken.
+        "get pod/default/ubuntu",
+        "get pod/lab/nope",
+        "get pod/lab/ubuntu -o foo",
+        "ls pods --rev 99999",
+        "ls pods --at yesterday",
+        "diff",
+        "report --out /nowhere/page.html",
+    ];
+    for name in ["k120-story", "k136-story"] {
+        for command in commands {
+            let file = capture(name);
+            let arguments: Vec<&str> = ["-f", &file].into_iter().chain(command.split(' ')).collect();
+            let text = on_80_columns(&arguments);
+            let text: String = text.lines().filter(|line| !line.starts_with("    ketcd ")).map(|line| format!("{line}\n")).collect();
+            narrow(&text, 80);
+        }
+    }
+}
+
+#[test]
+fn help_and_plugins_fit_80_columns() {
+    let mut commands = vec!["--help".to_owned(), "-h".to_owned(), "plugins".to_owned(), "schema".to_owned(), "plugins nope".to_owned()];
+    for command in ketcd::command().get_subcommands() {
+        commands.extend([format!("{} --help", command.get_name()), format!("{} -h", command.get_name())]);
+    }
+    let plugins = ["NodeResourcesFit", "PodTopologySpread", "VolumeBinding", "InterPodAffinity", "DynamicResources"];
+    commands.extend(plugins.map(|name| format!("plugins {name}")));
+    for command in commands {
+        narrow(&on_80_columns(&command.split(' ').collect::<Vec<_>>()), 80);
+    }
+}
+
+#[test]
+fn nothing_is_lost_where_lines_are_broken() {
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let piped = |arguments: &[&str]| String::from_utf8(crate::ketcd::ketcd().args(arguments).output().unwrap().stdout).unwrap();
+    let file = capture("k120-story");
+    for arguments in [&["plugins", "PodTopologySpread"][..], &["plugins"], &["-f", &file, "status"], &["-f", &file, "encryption"]] {
+        assert_eq!(words(&on_80_columns(arguments)), words(&piped(arguments)), "{arguments:?}");
     }
 }

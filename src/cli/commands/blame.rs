@@ -55,7 +55,7 @@ pub(super) async fn run(session: &Session, args: &BlameArgs, out: &mut Output) -
     };
     let managed_fields = session.args.managed_fields();
     match &session.format {
-        Format::Table | Format::Wide | Format::Yaml => render::write_text(&object, &lines, managed_fields, out)?,
+        Format::Table | Format::Wide | Format::Yaml => render::write_text(&object, &lines, managed_fields, out.width(), out)?,
         Format::Json | Format::Ndjson => render::write_json(&object, &lines, managed_fields, out)?,
         other => return Err(other.unsupported("blame", "yaml, json")),
     }

@@ -21,7 +21,7 @@ use std::io::Write;
 use clap::Subcommand;
 
 use super::args::GlobalArgs;
-use super::output::{Output, note, report_error};
+use super::output::{Format, Output, note, report_error};
 use super::session::Session;
 use super::{Error, Outcome, Result, progress};
 
@@ -45,11 +45,34 @@ pub(super) enum Command {
     Watch(watch::WatchArgs),
 }
 
+impl Command {
+    /// Whether its table is text for people. Tables as kubectl's are wider than the terminal rather than cut, as kubectl's are; a document
+    /// is never broken.
+    fn prints_text(&self) -> bool {
+        match self {
+            Self::Diff(_)
+            | Self::Encryption(_)
+            | Self::Explain(_)
+            | Self::History(_)
+            | Self::Plugins(_)
+            | Self::Status(_)
+            | Self::Timeline(_)
+            | Self::Watch(_) => true,
+            Self::Blame(_) | Self::Completion(_) | Self::Decode(_) | Self::Get(_) | Self::Ls(_) | Self::Report(_) | Self::Schema(_) => {
+                false
+            }
+        }
+    }
+}
+
 /// Runs the command and flushes what it printed.
 pub(super) fn run(global: &GlobalArgs, command: &Command) -> Result<Outcome> {
     let mut out = Output::new(global.color);
     if let Ok(format) = global.format() {
         out.set_content(format.content());
+        if matches!(format, Format::Table | Format::Wide) && command.prints_text() {
+            out.fold_lines();
+        }
     }
     let outcome = match command {
         Command::Completion(args) => completion::run(args, &mut out),

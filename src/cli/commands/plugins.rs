@@ -35,8 +35,8 @@ pub(super) fn run(args: &PluginsArgs, output: Option<&str>, out: &mut Output) ->
     let rows: Vec<page::PluginRow> =
         rules.into_iter().map(page::PluginRow::of).filter(|row| release.is_none_or(|release| row.runs_in(release))).collect();
     match format {
-        Format::Table | Format::Wide if args.name.is_some() => rows.iter().try_for_each(|row| page::page(row, out))?,
-        Format::Table | Format::Wide => page::list(&rows, out)?,
+        Format::Table | Format::Wide if args.name.is_some() => rows.iter().try_for_each(|row| page::page(row, out.width(), out))?,
+        Format::Table | Format::Wide => page::list(&rows, out.width(), out)?,
         Format::Name => rows.iter().try_for_each(|row| writeln!(out, "{}", row.name()))?,
         Format::Json => {
             let all: Vec<Plugin<'_>> = rows.iter().map(Plugin::from).collect();
