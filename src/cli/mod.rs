@@ -16,6 +16,7 @@ mod destination;
 mod elsewhere;
 mod encryption;
 mod error;
+mod first_page;
 mod flag_file;
 mod inventory;
 mod kms;
@@ -46,6 +47,10 @@ pub(crate) use error::{Error, Result};
 pub fn main() -> ExitCode {
     cut_short::install();
     complete::answer(command);
+    if std::env::args_os().len() == 1 {
+        output::report_usage(first_page::PAGE);
+        return ExitCode::from(2);
+    }
     let cli = command_line::Cli::parse();
     match commands::run(&cli.global, &cli.command) {
         Ok(outcome) => outcome.into(),

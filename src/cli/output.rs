@@ -193,6 +193,11 @@ pub(super) fn report_error(error: &Error) {
     note(&format!("error: {error}"));
 }
 
+/// Writes how ketcd is used on standard error, where clap writes it too when a command is missing.
+pub(super) fn report_usage(page: &str) {
+    let _ = io::stderr().write_all(page.as_bytes());
+}
+
 /// Whether notes are dropped.
 static SILENT: AtomicBool = AtomicBool::new(false);
 

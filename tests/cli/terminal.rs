@@ -138,3 +138,28 @@ fn nothing_is_lost_where_lines_are_broken() {
         assert_eq!(words(&on_80_columns(arguments)), words(&piped(arguments)), "{arguments:?}");
     }
 }
+
+#[test]
+fn the_first_page_fits_a_small_terminal_and_its_examples_are_commands() {
+    let (text, status) = crate::pty::run(80, &mut crate::ketcd::ketcd());
+    let page = text.replace('\r', "");
+    narrow(&page, 80);
+    // The prompt takes the last of 24 lines.
+    assert!(page.lines().count() < 24 && status.code() == Some(2), "{} lines:\n{page}", page.lines().count());
+    let examples: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("  ")).collect();
+    assert_eq!(examples.len(), 4);
+    for example in examples {
+        ketcd::command().try_get_matches_from(example.split(' ')).unwrap();
+    }
+    let output = crate::ketcd::ketcd().output().unwrap();
+    assert_eq!((output.stdout.as_slice(), String::from_utf8(output.stderr).unwrap()), (&b""[..], page));
+
+    // A flag without a command still is clap's error, and the help says all.
+    let output = crate::ketcd::ketcd().args(["-n", "lab"]).output().unwrap();
+    assert!(output.status.code() == Some(2) && String::from_utf8(output.stderr).unwrap().contains("subcommand"));
+    let output = crate::ketcd::ketcd().arg("--help").output().unwrap();
+    let help = String::from_utf8(output.stdout).unwrap();
+    for heading in ["Commands:", "Options:", "Source:", "Live etcd:", "Selection:", "Output:"] {
+        assert!(help.lines().any(|line| line == heading), "{heading}");
+    }
+}
