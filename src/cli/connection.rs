@@ -4,10 +4,11 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
-use ketcd_store::etcd::{EtcdConfig, Password, refuse_credentials};
+use ketcd_store::etcd::{EtcdConfig, Password, ReadConsistency, refuse_credentials};
 
+use super::args::size;
 use super::well_known::{WellKnown, find};
 use super::{Error, Result, cautions, output, password};
 
@@ -45,6 +46,31 @@ pub(super) struct ConnectionArgs {
     /// Connect without TLS where an endpoint has no scheme and no certificate flag is given [env: ETCDCTL_INSECURE_TRANSPORT] [default: true].
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", global = true, conflicts_with = "files")]
     pub insecure_transport: Option<String>,
+    /// Whether a leader must confirm what is newest (l), or each member's own word is taken (s). Default: l for the newest revision, and s for
+    /// all that is read at a revision already known, or where there is no leader.
+    #[arg(long, value_name = "l|s", global = true, conflicts_with = "files")]
+    pub consistency: Option<Consistency>,
+    /// Ask for about so many bytes at once.
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "4Mi", global = true, conflicts_with = "files")]
+    pub page_size: u64,
+    /// Make no more than so many requests a second.
+    #[arg(long, value_name = "N", value_parser = rate, global = true, conflicts_with = "files")]
+    pub qps: Option<f64>,
+}
+
+/// `--consistency`, as etcdctl has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Consistency {
+    /// Linearizable.
+    L,
+    /// Serializable.
+    S,
+}
+
+/// Requests a second.
+fn rate(text: &str) -> std::result::Result<f64, String> {
+    let rate = text.parse().ok().filter(|rate: &f64| rate.is_finite() && *rate > 0.0);
+    rate.ok_or_else(|| "it must be a number greater than 0".to_owned())
 }
 
 impl fmt::Debug for ConnectionArgs {
@@ -132,6 +158,13 @@ fn resolve(
     if !endpoints.is_empty() {
         config.endpoints = endpoints;
     }
+    config.consistency = match args.consistency {
+        None => ReadConsistency::Auto,
+        Some(Consistency::L) => ReadConsistency::Linearizable,
+        Some(Consistency::S) => ReadConsistency::Serializable,
+    };
+    config.page_bytes = usize::try_from(args.page_size).unwrap_or(usize::MAX);
+    config.qps = args.qps;
     let note = nothing_given.then(|| use_well_known(&mut config, find(root)));
     Ok((config, note))
 }

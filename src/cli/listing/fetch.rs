@@ -65,11 +65,18 @@ pub(super) struct Fetch<'a> {
     labels: LabelSelector,
     fields: FieldSelector,
     need: Need,
+    /// How many objects are still wanted.
+    wanted: usize,
 }
 
 impl<'a> Fetch<'a> {
     pub(super) fn new(session: &'a Session, labels: LabelSelector, fields: FieldSelector, need: Need) -> Self {
-        Self { session, decoder: decoder(session), labels, fields, need }
+        Self { session, decoder: decoder(session), labels, fields, need, wanted: usize::MAX }
+    }
+
+    /// No more than `limit` objects.
+    pub(super) fn up_to(self, limit: usize) -> Self {
+        Self { wanted: limit, ..self }
     }
 
     /// Whether a selector may have left something out.
@@ -93,7 +100,9 @@ impl<'a> Fetch<'a> {
         let mut found = 0;
         for range in ranges {
             let mut entries = self.session.range(range, self.want()).await?.entries;
-            while let Some(entry) = entries.next().await.transpose()? {
+            while self.wanted > 0
+                && let Some(entry) = entries.next().await.transpose()?
+            {
                 let object = match (address.kind(), kinds) {
                     (Some(kind), _) => own_key(kind, prefix, &entry),
                     (None, Some(kinds)) => RegistryKey::parse(prefix, &entry.key, kinds).object(),
@@ -114,7 +123,9 @@ impl<'a> Fetch<'a> {
         let kinds = self.session.kinds().await?;
         let mut entries = self.session.range(KeyRange::prefix(format!("{prefix}/")), self.want()).await?.entries;
         let mut found = 0;
-        while let Some(entry) = entries.next().await.transpose()? {
+        while self.wanted > 0
+            && let Some(entry) = entries.next().await.transpose()?
+        {
             let Some(object) = RegistryKey::parse(prefix, &entry.key, kinds).object() else { continue };
             if self.session.args.namespace.as_deref().is_none_or(|wanted| object.namespace == Some(wanted)) {
                 found += self.entry(&entry, Some(object), sink, out)?;
@@ -149,6 +160,7 @@ impl<'a> Fetch<'a> {
             _ => None,
         };
         sink.add(Item { kind, key, entry, body }, out)?;
+        self.wanted -= 1;
         Ok(1)
     }
 

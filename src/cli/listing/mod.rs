@@ -30,6 +30,9 @@ pub(super) struct ListArgs {
     /// Show only objects whose fields match, as in `status.phase!=Running,spec.nodeName=n1`.
     #[arg(long, value_name = "SELECTOR", help_heading = "Selection")]
     pub field_selector: Option<String>,
+    /// Show only the first so many objects.
+    #[arg(long, value_name = "N", help_heading = "Selection", value_parser = clap::value_parser!(u64).range(1..))]
+    pub limit: Option<u64>,
     /// Sort by the field at this path, such as `.metadata.creationTimestamp`.
     #[arg(long, value_name = "PATH", help_heading = "Output")]
     pub sort_by: Option<String>,
@@ -74,7 +77,8 @@ pub(super) async fn list(
     if let Some(path) = &args.sort_by {
         sink = Box::new(sort::Sorted::new(path, sink, fetch::decoder(session))?);
     }
-    let mut fetch = Fetch::new(session, labels, fields, sink.need());
+    let limit = args.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+    let mut fetch = Fetch::new(session, labels, fields, sink.need()).up_to(limit);
     let mut found = 0;
     match wanted {
         Wanted::Everything => found += fetch.everything(sink.as_mut(), out).await?,
