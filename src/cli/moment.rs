@@ -25,7 +25,8 @@ impl Session {
         if self.args.files.is_empty() && self.at == At::Newest {
             return Ok(Timestamp::now());
         }
-        if self.source.is_shared() {
+        // Its leases and Events are many then, and etcd reads all of their keys.
+        if self.source.is_shared() && self.is_long().await? {
             return self.dated_moment().await;
         }
         match self.newest_sign().await? {

@@ -7,7 +7,7 @@ use crate::ketcd::{flags, ketcd, run, stderr};
 use crate::pki::Pki;
 use crate::replay::{changes, snapshot, write};
 
-/// Commands for any capture. Ages are those of the revision shown, so tables name it: without `--rev` a live cluster's run on to now. `REV` stands for its middle revision, `NEWEST` for its newest.
+/// Commands for any capture. Ages are those of the revision shown, so tables name it: without `--rev` a live cluster's run on to now. `REV` stands for its middle revision, `NEWEST` for its newest, `TIME` for the time of that.
 const COMMANDS: &[&str] = &[
     "ls",
     "ls --all --rev NEWEST",
@@ -39,7 +39,7 @@ const COMMANDS: &[&str] = &[
     "explain --all",
     "explain --all -o ndjson",
     "encryption",
-    "ls pods -A --at -2m",
+    "ls pods -A --at TIME",
     "ls pods -A --rev 1",
     "ls pods -A --rev 999999",
     "ls nonsense",
@@ -109,10 +109,11 @@ async fn check(capture: &str, commands: &[&[&str]]) {
     write(&mut etcd.writer().await, &changes).await;
     let newest = changes.last().unwrap().revision.0;
     let (client, snapshot) = (pki.client(), snapshot(capture));
+    let time = newest_time(&snapshot);
     let mut different = Vec::new();
     for command in commands.iter().copied().flatten() {
         let words = command.replace("REV..", &format!("{}..", newest / 2)).replace("NEWEST", &newest.to_string());
-        let words = words.replace(" REV", &format!(" {}", newest / 2));
+        let words = words.replace(" REV", &format!(" {}", newest / 2)).replace("TIME", &time);
         let words: Vec<&str> = words.split(' ').collect();
         let file = answer(ketcd().args(&words).args(["-f", &snapshot]), &snapshot);
         let mut live = ketcd();
@@ -123,6 +124,12 @@ async fn check(capture: &str, commands: &[&[&str]]) {
         }
     }
     assert!(different.is_empty(), "{} of {capture}'s answers differ:\n{}", different.len(), different.join("\n"));
+}
+
+fn newest_time(file: &str) -> String {
+    let output = run(ketcd().args(["status", "-o", "json", "-f", file]));
+    let status: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    status["revisions"]["newestTime"].as_str().unwrap().to_owned()
 }
 
 /// Exit code, standard output and standard error, without the source's name, also in commands that are suggested.
