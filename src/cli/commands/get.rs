@@ -1,16 +1,17 @@
-//! `ketcd get`: objects as the API server would print them.
+//! `ketcd get`: objects as kubectl's `get` prints them.
 
 use clap::Args;
 
+use crate::cli::args::GlobalArgs;
 use crate::cli::listing::{self, ListArgs, Wanted};
-use crate::cli::output::{Format, Output};
+use crate::cli::output::Output;
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result, with_config};
 
-/// Print objects as the API server returns them
+/// Print objects as kubectl's `get` does
 ///
-/// Prints JSON unless -o says otherwise: one object, or a List of several. With --with-config, prints a pod together with the ConfigMaps and
-/// Secrets that its containers started with, and what changed in them since.
+/// Prints a table. With -o json or -o yaml, prints the objects as the API server returns them: one object, or a List of several. With
+/// --with-config, prints a pod together with the ConfigMaps and Secrets that its containers started with, and what changed in them since.
 #[derive(Args, Debug)]
 pub(crate) struct GetArgs {
     /// The objects: kind/namespace/name, kind/name, a kind, a kind followed by names, or a raw key.
@@ -23,6 +24,16 @@ pub(crate) struct GetArgs {
     list: ListArgs,
 }
 
+impl GetArgs {
+    /// Whether it prints columns or names alone, which look the same in every release.
+    ///
+    /// # Errors
+    /// A format that does not exist.
+    pub(super) fn is_columns(&self, global: &GlobalArgs) -> Result<bool> {
+        Ok(!self.with_config && global.format()?.is_columns())
+    }
+}
+
 /// Runs the command.
 pub(super) async fn run(session: &Session, args: &GetArgs, out: &mut Output) -> Result<Outcome> {
     if args.with_config {
@@ -32,6 +43,5 @@ pub(super) async fn run(session: &Session, args: &GetArgs, out: &mut Output) -> 
     if addresses.is_empty() {
         return Err(Error::new("no kind was named").hint("write kind/namespace/name, or a kind"));
     }
-    let format = if session.args.output.is_none() { &Format::Json } else { &session.format };
-    listing::list(session, ("get", &Wanted::Addresses(addresses)), &args.list, format, out).await
+    listing::list(session, ("get", &Wanted::Addresses(addresses)), &args.list, &session.format, out).await
 }

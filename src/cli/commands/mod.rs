@@ -10,6 +10,7 @@ mod get;
 mod history;
 mod ls;
 mod plugins;
+mod refused;
 mod report;
 mod schema;
 mod status;
@@ -43,6 +44,8 @@ pub(super) enum Command {
     Status(status::StatusArgs),
     Timeline(timeline::TimelineArgs),
     Watch(watch::WatchArgs),
+    #[command(flatten)]
+    Refused(refused::Refused),
 }
 
 impl Command {
@@ -78,6 +81,7 @@ pub(super) fn run(global: &GlobalArgs, command: &Command) -> Result<Outcome> {
         Command::Completion(args) => completion::run(args, &mut out),
         Command::Decode(args) => decode::run(args, global, &mut out),
         Command::Plugins(args) => plugins::run(args, global.output.as_deref(), &mut out),
+        Command::Refused(refused) => refused::run(refused),
         Command::Schema(args) => schema::run(args, &mut out),
         Command::Diff(args) => block_on(diff::run(global, args, &mut out)),
         _ => block_on(run_on_source(global, command, &mut out)),
@@ -88,7 +92,11 @@ pub(super) fn run(global: &GlobalArgs, command: &Command) -> Result<Outcome> {
 
 /// Runs a command that reads a source.
 async fn run_on_source(global: &GlobalArgs, command: &Command, out: &mut Output) -> Result<Outcome> {
-    let columns_only = matches!(command, Command::Ls(_)) && global.format()?.is_columns();
+    let columns_only = match command {
+        Command::Get(args) => args.is_columns(global)?,
+        Command::Ls(_) => global.format()?.is_columns(),
+        _ => false,
+    };
     let session = Session::open(global, columns_only).await?;
     // Of other answers a part would say something else than the whole.
     if matches!(command, Command::Get(_) | Command::History(_) | Command::Ls(_) | Command::Watch(_)) {
@@ -105,9 +113,12 @@ async fn run_on_source(global: &GlobalArgs, command: &Command, out: &mut Output)
         Command::Status(args) => status::run(&session, args, out).await,
         Command::Report(args) => report::run(&session, args, out).await,
         Command::Watch(args) => watch::run(&session, args, out).await,
-        Command::Completion(_) | Command::Decode(_) | Command::Diff(_) | Command::Plugins(_) | Command::Schema(_) => {
-            unreachable!("needs no source")
-        }
+        Command::Completion(_)
+        | Command::Decode(_)
+        | Command::Diff(_)
+        | Command::Plugins(_)
+        | Command::Refused(_)
+        | Command::Schema(_) => unreachable!("needs no source"),
     };
     end(&[&session], outcome, out)
 }
