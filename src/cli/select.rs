@@ -45,7 +45,8 @@ impl Select {
         all || [&change.before, &change.after].into_iter().filter_map(|version| version.object()).any(|object| self.fits(object))
     }
 
-    fn fits(&self, object: &Value) -> bool {
+    /// Whether an object fits.
+    pub(super) fn fits(&self, object: &Value) -> bool {
         self.labels.matches(&object["metadata"]["labels"].as_object()) && self.fields.matches(object)
     }
 }

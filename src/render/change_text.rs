@@ -94,6 +94,11 @@ impl ChangeWriter {
         Ok(())
     }
 
+    /// Whether who made a change was only inferred, which `*` marks.
+    pub fn has_inferred(&self) -> bool {
+        self.inferred
+    }
+
     fn write_day(&mut self, attributed: &AttributedChange, out: &mut dyn Write) -> io::Result<()> {
         let Some(day) = attributed.dated.map(|dated| dated.time.strftime("%Y-%m-%d").to_string()) else { return Ok(()) };
         if self.day.as_ref() != Some(&day) {

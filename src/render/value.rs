@@ -85,6 +85,32 @@ pub fn beginning(text: &str, width: usize) -> &str {
     end.map_or(text, |(end, _)| &text[..end])
 }
 
+/// Breaks `text` at spaces into lines of at most `width` columns; a word longer than that is broken where the line ends. Nothing is lost.
+pub fn broken(text: &str, width: usize) -> Vec<String> {
+    let width = width.max(1);
+    let mut lines = vec![String::new()];
+    for (place, word) in text.split(' ').enumerate() {
+        let line = lines.last_mut().filter(|line| place > 0 && columns(line) + 1 + columns(word) <= width);
+        match line {
+            Some(line) => *line += &format!(" {word}"),
+            None if place > 0 => lines.push(word.to_owned()),
+            None => lines[0] += word,
+        }
+        while let Some(last) = lines.pop() {
+            let fits = beginning(&last, width);
+            // A letter may be wider than the line.
+            let end = if fits.is_empty() { last.chars().next().map_or(0, char::len_utf8) } else { fits.len() };
+            let rest = last[end..].to_owned();
+            lines.push(last[..end].to_owned());
+            if rest.is_empty() {
+                break;
+            }
+            lines.push(rest);
+        }
+    }
+    lines
+}
+
 /// Returns how many columns of a terminal `text` takes: letters of East Asian scripts take two, combining marks none.
 pub fn columns(text: &str) -> usize {
     text.width()
@@ -101,6 +127,14 @@ mod tests {
         assert_eq!(condition(&json!({"status": "False", "reason": "X", "message": "y"})), "False X: y");
         assert_eq!(plain(&json!({"cpu": "1", "l": [1, ""]})), "{cpu: 1, l: [1, \"\"]}");
         assert_eq!(cut("Unschedulable", 6), "Unsch…");
+    }
+
+    #[test]
+    fn lines_are_broken_and_nothing_is_lost() {
+        assert_eq!(broken("a bc def", 4), ["a bc", "def"]);
+        assert_eq!(broken("abcdefgh i", 3), ["abc", "def", "gh", "i"]);
+        assert_eq!(broken("ノ", 1), ["ノ"]);
+        assert_eq!(broken("", 5), [""]);
     }
 
     #[test]

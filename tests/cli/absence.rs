@@ -114,6 +114,8 @@ fn every_command_that_takes_addresses() {
     for (command, when, suggestion) in [
         ("get", "at revision 9", "get pod/shop/web-0"),
         ("ls", "at revision 9", "ls pod/shop/web-0"),
+        ("describe", "at revision 9", "describe pod/shop/web-0"),
+        ("tree", "at revision 9", "tree pod/shop/web-0"),
         ("blame", "at any readable revision, 9 to 9", "blame pod/shop/web-0"),
         ("explain", "at revision 9", "explain pod/shop/web-0"),
         ("history", "at any readable revision, 9 to 9", "history pod/shop/web-0"),

@@ -24,6 +24,12 @@ const GOLDENS: &[(&str, &str, &[&str])] = &[
     ("timeline/around", "k136-story", &["timeline", "--around", "00:22:11", "--window", "2s"]),
     ("timeline/scratch", "k136-story", &["timeline", "-n", "scratch"]),
     ("blame/ubuntu", "k120-story", &["blame", "pod/lab/ubuntu"]),
+    ("describe/tomcat", "k120-story", &["describe", "deploy/web/tomcat"]),
+    ("describe/crasher", "k136-story", &["describe", "pod/web/crasher"]),
+    ("describe/node2", "k136-story", &["describe", "node/node2", "--rev", "2300"]),
+    ("describe/claim", "k136-story", &["describe", "pvc/web/data"]),
+    ("events/warnings", "k120-story", &["events", "-A", "--types", "Warning"]),
+    ("tree/web", "k136-story", &["tree", "deploy,sts,cj,job", "-n", "web"]),
     ("diff/nodes", "k120-story", &["diff", "--rev", "400..440"]),
     // A choice among nodes that fit, by weighted scores.
     ("explain/weighted", "k120-story", &["explain", "pod/lab/weighted"]),

@@ -76,9 +76,9 @@ fn the_same_objects_in_every_format() {
 
 #[test]
 fn one_object_is_no_list() {
-    let node = parsed(&["get", "node/node1"]);
+    let node = parsed(&["get", "node/node1", "-o", "json"]);
     assert_eq!((&node["kind"], &node["metadata"]["name"]), (&"Node".into(), &"node1".into()));
-    assert_eq!(parsed(&["get", "/registry/minions/node1"]), node);
+    assert_eq!(parsed(&["get", "/registry/minions/node1", "-o", "json"]), node);
     check(&["get", "node/node1", "-o", "jsonpath={.metadata.name} {.status.addresses[?(@.type==\"Hostname\")].address}"], "node1 node1", 0);
 }
 

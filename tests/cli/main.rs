@@ -17,6 +17,7 @@ mod history;
 #[path = "../support/ketcd.rs"]
 mod ketcd;
 mod kms_plugin;
+mod kubectl;
 mod listing;
 mod namespace;
 #[path = "../support/object_key.rs"]

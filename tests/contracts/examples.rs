@@ -172,6 +172,31 @@ fn pods_with_their_configuration() {
 }
 
 #[test]
+fn descriptions_events_and_trees() {
+    for from in SOURCES.into_iter().chain([From::Objects]) {
+        for (command, document) in [
+            ("describe pods -A -o json", "DescriptionList"),
+            ("describe pods,nodes,secrets,deployments -A -o ndjson", "Description"),
+            ("tree pods,deployments -A -o json", "TreeList"),
+            ("tree nodes -o ndjson", "TreeNode"),
+        ] {
+            let (printed, exit) = run(from, command, "");
+            assert!(!printed.is_empty(), "{command}");
+            check(from, command, document, exit);
+        }
+        let (_, exit) = run(from, "events -A -o json", "");
+        check(from, "events -A -o json", "List", exit);
+        check(from, "events -A -o ndjson", "KubernetesObject", exit);
+    }
+    let node = &check(STORY, "describe node/node1 -o json", "Description", 0)[0];
+    assert!(node["pods"]["count"].as_u64().unwrap() > 0);
+    let pod = &check(STORY, "describe pod/web/db-0 -o json", "Description", 0)[0];
+    assert!(["changes", "events", "owners"].iter().all(|part| !pod[part].as_array().unwrap().is_empty()), "{pod}");
+    assert_eq!(check(STORY, "tree pod/web/db-0 -o json", "TreeNode", 0)[0]["kind"], "StatefulSet");
+    check(STORY, "describe pods -n nowhere -o json", "DescriptionList", 1);
+}
+
+#[test]
 fn changes() {
     for from in SOURCES {
         for command in ["history", "watch"] {

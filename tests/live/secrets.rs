@@ -206,6 +206,13 @@ fn commands() -> Vec<String> {
             commands.push(format!("{what} -o {format}"));
         }
     }
+    for format in ["table", "json", "ndjson"] {
+        for what in ["describe secrets -A", "describe secret/lab/s --rev 5", "describe configmap/lab/owner", "tree secrets -A", "events -A"]
+        {
+            commands.push(format!("{what} -o {format}"));
+        }
+    }
+    commands.push("get secrets -A -w --rev 2 -o json".to_owned());
     for format in ["yaml", "json"] {
         for name in ["s", "text", "list", "other", "nothing", "custom", "kind", "protobuf", "bytes", "cut"] {
             commands.push(format!("blame secret/lab/{name} -o {format}"));

@@ -102,3 +102,31 @@ async fn a_diff_for_every_event() {
         assert_eq!(shown.matches(&format!("r{revision} ")).count(), 1, "revision {revision}:\n{shown}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn get_watch_follows_with_a_row_for_every_change() {
+    let (pki, capture) = (Pki::new(), "k120-story");
+    let changes = changes(capture).await;
+    let of_lab = |change: &&Event| change.key_value.key.starts_with(b"/registry/pods/lab/");
+    let first = changes.iter().find(of_lab).unwrap().revision.0;
+    let middle = changes.partition_point(|change| change.revision.0 <= first + 100);
+    let etcd = Etcd::mutual(&pki).await;
+    write(&mut etcd.writer().await, &changes[..middle]).await;
+    let at = (first + 100).to_string();
+    let table = run(ketcd().args(["ls", "pods", "-n", "lab", "-f", &snapshot(capture), "--rev", &at, "-o", "name"]));
+    let mut before: Vec<String> = String::from_utf8(table.stdout).unwrap().lines().map(str::to_owned).collect();
+    assert!(before.len() > 1);
+    let watching = Watching::start(&etcd, &pki, &["get", "pods", "-n", "lab", "-w"]);
+    assert!(watching.line().starts_with("NAME "));
+    let name = |line: &str| format!("pod/{}", line.split_whitespace().next().unwrap());
+    while !before.is_empty() {
+        let line = watching.line();
+        assert_eq!(name(&line), before.remove(0), "{line}");
+    }
+    write(&mut etcd.writer().await, &changes[middle..]).await;
+    for change in changes[middle..].iter().filter(of_lab) {
+        let key = String::from_utf8(change.key_value.key.to_vec()).unwrap();
+        assert_eq!(name(&watching.line()), format!("pod/{}", key.rsplit('/').next().unwrap()), "revision {}", change.revision);
+    }
+    assert_eq!(watching.end(), "");
+}

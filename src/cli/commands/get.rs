@@ -3,7 +3,7 @@
 use clap::Args;
 
 use crate::cli::args::GlobalArgs;
-use crate::cli::listing::{self, ListArgs, Wanted};
+use crate::cli::listing::{self, ListArgs, Wanted, Watched};
 use crate::cli::output::Output;
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result, with_config};
@@ -20,6 +20,12 @@ pub(crate) struct GetArgs {
     /// Show a pod with the ConfigMaps and Secrets that its containers started with, and what changed in them since.
     #[arg(long)]
     with_config: bool,
+    /// After the objects, print each change of one of them: on a live etcd until it is interrupted, on a file those after the revision looked at.
+    #[arg(short, long, conflicts_with_all = ["with_config", "sort_by"])]
+    watch: bool,
+    /// Print the changes alone, as --watch does after the objects.
+    #[arg(long, conflicts_with_all = ["watch", "with_config", "sort_by"])]
+    watch_only: bool,
     #[command(flatten)]
     list: ListArgs,
 }
@@ -42,6 +48,10 @@ pub(super) async fn run(session: &Session, args: &GetArgs, out: &mut Output) -> 
     let addresses = session.addresses(&args.addresses).await?;
     if addresses.is_empty() {
         return Err(Error::new("no kind was named").hint("write kind/namespace/name, or a kind"));
+    }
+    if args.watch || args.watch_only {
+        let watched = if args.watch_only { Watched::Changes } else { Watched::ObjectsAndChanges };
+        return listing::follow(session, &args.addresses, &args.list, watched, out).await;
     }
     listing::list(session, ("get", &Wanted::Addresses(addresses)), &args.list, &session.format, out).await
 }

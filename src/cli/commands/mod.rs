@@ -2,9 +2,13 @@
 
 mod blame;
 mod completion;
+#[cfg(test)]
+mod costs;
 mod decode;
+mod describe;
 mod diff;
 mod encryption;
+mod events;
 mod explain;
 mod get;
 mod history;
@@ -15,6 +19,7 @@ mod report;
 mod schema;
 mod status;
 mod timeline;
+mod tree;
 mod watch;
 
 use std::io::Write;
@@ -32,8 +37,10 @@ pub(super) enum Command {
     Blame(blame::BlameArgs),
     Completion(completion::CompletionArgs),
     Decode(decode::DecodeArgs),
+    Describe(describe::DescribeArgs),
     Encryption(encryption::EncryptionArgs),
     Diff(diff::DiffArgs),
+    Events(events::EventsArgs),
     Explain(explain::ExplainArgs),
     Get(get::GetArgs),
     History(history::HistoryArgs),
@@ -43,6 +50,7 @@ pub(super) enum Command {
     Schema(schema::SchemaArgs),
     Status(status::StatusArgs),
     Timeline(timeline::TimelineArgs),
+    Tree(tree::TreeArgs),
     Watch(watch::WatchArgs),
     #[command(flatten)]
     Refused(refused::Refused),
@@ -53,7 +61,8 @@ impl Command {
     /// is never broken.
     fn prints_text(&self) -> bool {
         match self {
-            Self::Diff(_)
+            Self::Describe(_)
+            | Self::Diff(_)
             | Self::Encryption(_)
             | Self::Explain(_)
             | Self::History(_)
@@ -61,9 +70,16 @@ impl Command {
             | Self::Status(_)
             | Self::Timeline(_)
             | Self::Watch(_) => true,
-            Self::Blame(_) | Self::Completion(_) | Self::Decode(_) | Self::Get(_) | Self::Ls(_) | Self::Report(_) | Self::Schema(_) => {
-                false
-            }
+            Self::Blame(_)
+            | Self::Completion(_)
+            | Self::Decode(_)
+            | Self::Events(_)
+            | Self::Get(_)
+            | Self::Ls(_)
+            | Self::Refused(_)
+            | Self::Report(_)
+            | Self::Schema(_)
+            | Self::Tree(_) => false,
         }
     }
 }
@@ -94,7 +110,7 @@ pub(super) fn run(global: &GlobalArgs, command: &Command) -> Result<Outcome> {
 async fn run_on_source(global: &GlobalArgs, command: &Command, out: &mut Output) -> Result<Outcome> {
     let columns_only = match command {
         Command::Get(args) => args.is_columns(global)?,
-        Command::Ls(_) => global.format()?.is_columns(),
+        Command::Describe(_) | Command::Events(_) | Command::Ls(_) | Command::Tree(_) => global.format()?.is_columns(),
         _ => false,
     };
     let session = Session::open(global, columns_only).await?;
@@ -105,20 +121,20 @@ async fn run_on_source(global: &GlobalArgs, command: &Command, out: &mut Output)
     let outcome = match command {
         Command::Blame(args) => blame::run(&session, args, out).await,
         Command::Encryption(args) => encryption::run(&session, args, out).await,
+        Command::Events(args) => events::run(&session, args, out).await,
         Command::Explain(args) => explain::run(&session, args, out).await,
         Command::Get(args) => get::run(&session, args, out).await,
         Command::Ls(args) => ls::run(&session, args, out).await,
         Command::History(args) => history::run(&session, args, out).await,
         Command::Timeline(args) => timeline::run(&session, args, out).await,
+        Command::Describe(args) => describe::run(&session, args, out).await,
+        Command::Tree(args) => tree::run(&session, args, out).await,
         Command::Status(args) => status::run(&session, args, out).await,
         Command::Report(args) => report::run(&session, args, out).await,
         Command::Watch(args) => watch::run(&session, args, out).await,
-        Command::Completion(_)
-        | Command::Decode(_)
-        | Command::Diff(_)
-        | Command::Plugins(_)
-        | Command::Refused(_)
-        | Command::Schema(_) => unreachable!("needs no source"),
+        Command::Completion(_) | Command::Decode(_) | Command::Diff(_) | Command::Plugins(_) | Command::Refused(_) | Command::Schema(_) => {
+            unreachable!("needs no source")
+        }
     };
     end(&[&session], outcome, out)
 }

@@ -104,7 +104,7 @@ impl<'a> Fetch<'a> {
                 && let Some(entry) = entries.next().await.transpose()?
             {
                 let object = match (address.kind(), kinds) {
-                    (Some(kind), _) => own_key(kind, prefix, &entry),
+                    (Some(kind), _) => own_key(kind, prefix, &entry.key),
                     (None, Some(kinds)) => RegistryKey::parse(prefix, &entry.key, kinds).object(),
                     (None, None) => None,
                 };
@@ -183,14 +183,14 @@ impl<'a> Fetch<'a> {
 }
 
 /// What decodes objects for a listing.
-pub(super) fn decoder(session: &Session) -> Decoder {
+pub(in crate::cli) fn decoder(session: &Session) -> Decoder {
     let decoder = session.reporting_decoder.clone();
     if session.args.show_managed_fields { decoder } else { decoder.without_managed_fields() }
 }
 
 /// What the key says of an object of a kind whose prefix it has.
-fn own_key<'a>(kind: &'a Arc<Kind>, prefix: &str, entry: &'a KeyValue) -> Option<ObjectPath<'a>> {
-    let rest = entry.key.get(kind.key_prefix(prefix, None).len()..)?;
+pub(super) fn own_key<'a>(kind: &'a Arc<Kind>, prefix: &str, key: &'a [u8]) -> Option<ObjectPath<'a>> {
+    let rest = key.get(kind.key_prefix(prefix, None).len()..)?;
     let rest = std::str::from_utf8(rest).ok()?;
     let (namespace, name) =
         if kind.namespaced { rest.split_once('/').map(|(namespace, name)| (Some(namespace), name))? } else { (None, rest) };

@@ -2,6 +2,7 @@
 
 mod documents;
 mod fetch;
+mod follow;
 mod names;
 mod sort;
 mod tables;
@@ -16,10 +17,12 @@ use super::output::{Format, Output};
 use super::session::Session;
 use super::{Error, Outcome, Result};
 use crate::render::table::{Labels, View};
-use ketcd_kube::{Address, FieldSelector, LabelSelector, SelectorError};
+use ketcd_kube::{Address, FieldSelector, Kinds, LabelSelector, RegistryKey, Resource, SelectorError};
+use ketcd_store::KeyValue;
 
 use fetch::Fetch;
-pub(super) use fetch::{Body, Item, Need};
+pub(super) use fetch::{Body, Item, Need, decoder};
+pub(super) use follow::{Watched, follow};
 
 /// Which objects, in what order, with what beside them.
 #[derive(Args, Clone, Debug, Default)]
@@ -98,6 +101,26 @@ pub(super) async fn list(
         return Ok(Outcome::Nothing);
     }
     Ok(Outcome::Found)
+}
+
+/// Prints objects of built-in kinds that were read already, in their order, as `-o` says.
+pub(super) async fn print_all(
+    session: &Session,
+    entries: impl IntoIterator<Item = KeyValue>,
+    args: &ListArgs,
+    out: &mut Output,
+) -> Result<Outcome> {
+    let (prefix, kinds, decoder) = (session.prefix().await?, Kinds::builtin(), fetch::decoder(session));
+    let mut sink = sink(session, &Wanted::Addresses(Vec::new()), args, &session.format, out.is_terminal()).await?;
+    let mut outcome = Outcome::Nothing;
+    for entry in entries {
+        let key = RegistryKey::parse(prefix, &entry.key, &kinds).object();
+        let kind = key.and_then(|key| if let Resource::Known(kind) = key.resource { Some(kind) } else { None });
+        sink.add(Item { kind, key, entry: &entry, body: Body::object(&decoder, &entry) }, out)?;
+        outcome = Outcome::Found;
+    }
+    sink.finish(out)?;
+    Ok(outcome)
 }
 
 async fn sink(session: &Session, wanted: &Wanted, args: &ListArgs, format: &Format, is_terminal: bool) -> Result<Box<dyn Sink>> {

@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 use super::{Body, Item, Need, Sink};
 use crate::cli::Result;
 use crate::cli::session::Session;
@@ -26,11 +28,60 @@ enum Section {
     Unknown(String),
 }
 
+impl Section {
+    fn of(item: &Item<'_>) -> Self {
+        match (item.kind, item.key) {
+            (Some(kind), _) => Self::Kind(Arc::clone(kind)),
+            (None, Some(ObjectPath { resource, .. })) => Self::Unknown(format!("{resource:?}")),
+            (None, None) => Self::Unknown(String::new()),
+        }
+    }
+}
+
+/// Adds the row of an object, or of what cannot be decoded.
+fn push(table: &mut Table, item: Item<'_>) {
+    match item.body {
+        Body::Object(object) => table.push(&object),
+        Body::Opaque(opaque) => {
+            let key = String::from_utf8_lossy(&item.entry.key);
+            table.push_opaque(item.key.and_then(|key| key.namespace), item.key.map_or(&key, |key| key.name), &opaque.reason);
+        }
+        Body::None | Body::Text(_) => {}
+    }
+}
+
 impl Tables {
     pub(super) fn new(session: &Session, view: View, labels: Labels, without_headings: bool, is_everything: bool) -> Self {
         let with_namespace = session.args.all_namespaces || (is_everything && session.args.namespace.is_none());
         let decoration = Decoration { with_kind: is_everything, with_namespace, without_headings };
         Self { view, labels, decoration, has_sections: is_everything, written: 0, tables: Vec::new() }
+    }
+
+    /// Writes the row of one object below those before it. Its age is counted to `now`.
+    pub(super) fn add_below(&mut self, item: Item<'_>, now: Timestamp, out: &mut dyn Write) -> Result<()> {
+        let section = Section::of(&item);
+        let place = self.tables.iter().position(|(known, _)| *known == section).unwrap_or_else(|| {
+            self.tables.push((section, Table::new(item.kind, self.view, self.labels.clone())));
+            self.tables.len() - 1
+        });
+        let table = &mut self.tables[place].1;
+        table.set_now(now);
+        push(table, item);
+        Ok(table.write_below(self.decoration, out)?)
+    }
+
+    /// Writes the rows added so far, so that others can come below them.
+    pub(super) fn write_rows(&mut self, out: &mut dyn Write) -> Result<()> {
+        for (_, table) in &mut self.tables {
+            table.write_below(self.decoration, out)?;
+        }
+        Ok(())
+    }
+
+    /// Says whether rows of several kinds will come, which then name them.
+    pub(super) fn with_kinds(mut self, several: bool) -> Self {
+        self.decoration.with_kind |= several;
+        self
     }
 
     fn write_section(&mut self, table: Table, out: &mut dyn Write) -> Result<()> {
@@ -48,11 +99,7 @@ impl Sink for Tables {
     }
 
     fn add(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()> {
-        let section = match (item.kind, item.key) {
-            (Some(kind), _) => Section::Kind(Arc::clone(kind)),
-            (None, Some(ObjectPath { resource, .. })) => Section::Unknown(format!("{resource:?}")),
-            (None, None) => Section::Unknown(String::new()),
-        };
+        let section = Section::of(&item);
         if self.tables.last().is_none_or(|(last, _)| *last != section) {
             if self.has_sections
                 && let Some((_, table)) = self.tables.pop()
@@ -63,14 +110,7 @@ impl Sink for Tables {
             self.tables.push((section, table));
         }
         let Some((_, table)) = self.tables.last_mut() else { return Ok(()) };
-        match item.body {
-            Body::Object(object) => table.push(&object),
-            Body::Opaque(opaque) => {
-                let key = String::from_utf8_lossy(&item.entry.key);
-                table.push_opaque(item.key.and_then(|key| key.namespace), item.key.map_or(&key, |key| key.name), &opaque.reason);
-            }
-            Body::None | Body::Text(_) => {}
-        }
+        push(table, item);
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! The JSON of `ls` and `get`.
+//! The JSON of `ls`, `get` and `events`.
 
 use std::borrow::Cow;
 
@@ -37,6 +37,16 @@ pub enum Get<'a> {
     Undecodable(Undecodable<'a>),
     /// `get --with-config`: a pod with its configuration.
     PodWithConfig(PodWithConfig<'a>),
+}
+
+/// What `events` prints.
+#[derive(Debug, JsonSchema)]
+#[serde(untagged)]
+pub enum Events<'a> {
+    /// `-o json`: a list of Events, oldest first.
+    List(List<'a>),
+    /// Each line of `-o ndjson`: an Event.
+    Object(KubernetesObject<'a>),
 }
 
 /// Objects, as kubectl prints several: a `v1` `List`. What cannot be decoded is left out and reported on standard error.

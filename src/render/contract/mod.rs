@@ -6,6 +6,7 @@ pub mod blame;
 pub mod change;
 pub mod common;
 pub mod decode;
+pub mod describe;
 pub mod diff;
 pub mod encryption;
 pub mod listing;
@@ -13,6 +14,7 @@ pub mod plugins;
 mod registry;
 pub mod status;
 pub mod timeline;
+pub mod tree;
 pub mod watch;
 pub mod with_config;
 

@@ -5,7 +5,7 @@ use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
-use super::{blame, change, decode, diff, encryption, listing, plugins, status, timeline, watch};
+use super::{blame, change, decode, describe, diff, encryption, listing, plugins, status, timeline, tree, watch};
 use crate::render::explanation;
 
 /// A command's machine output and the version of its schema.
@@ -25,8 +25,10 @@ pub struct Contract {
 pub const CONTRACTS: &[Contract] = &[
     Contract::new::<blame::Blame<'_>>("blame", 1),
     Contract::new::<decode::Decode<'_>>("decode", 1),
+    Contract::new::<describe::Descriptions<'_>>("describe", 1),
     Contract::new::<diff::Diff<'_>>("diff", 1),
     Contract::new::<encryption::Encryption<'_>>("encryption", 1),
+    Contract::new::<listing::Events<'_>>("events", 1),
     Contract::new::<explanation::json::Explanations<'_>>("explain", 1),
     Contract::new::<listing::Get<'_>>("get", 1),
     Contract::new::<change::Changes<'_>>("history", 1),
@@ -34,6 +36,7 @@ pub const CONTRACTS: &[Contract] = &[
     Contract::new::<plugins::Plugins<'_>>("plugins", 1),
     Contract::new::<status::Status<'_>>("status", 1),
     Contract::new::<timeline::Timelines<'_>>("timeline", 1),
+    Contract::new::<tree::Trees>("tree", 1),
     Contract::new::<watch::Watched<'_>>("watch", 1),
 ];
 

@@ -5,14 +5,16 @@ mod admission;
 mod cluster;
 mod custom;
 mod duration;
-mod fields;
+pub(super) mod fields;
 mod network;
 mod pod;
 mod resource;
 mod rows;
 mod storage;
+mod summary;
 mod tab_writer;
 mod workloads;
+mod wrapped;
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -25,7 +27,9 @@ use ketcd_kube::Kind;
 
 pub use duration::human_duration;
 use rows::Rows;
-pub use tab_writer::{CellText, TabbedLines, write_aligned};
+pub use summary::{Cell, cells, readiness};
+pub use tab_writer::{CellText, ColumnWidths, TabbedLines, write_aligned};
+pub use wrapped::write_wrapped;
 
 /// How a table is looked at.
 #[derive(Clone, Copy, Debug)]
@@ -85,6 +89,8 @@ pub struct Table {
     labels: Labels,
     /// Namespace, the columns shown, labels.
     rows: Rows,
+    /// Of the rows that were written already; `None` before the first.
+    widths: Option<ColumnWidths>,
 }
 
 /// What a table shows beside the columns of its kind.
@@ -112,18 +118,23 @@ impl Table {
         };
         let shown = headings.iter().filter(|(_, is_wide)| view.is_wide || !is_wide).count();
         let rows = Rows::of(1 + shown + labels.len());
-        Self { kind: kind.cloned(), view, printer, custom, headings, labels, rows }
+        Self { kind: kind.cloned(), view, printer, custom, headings, labels, rows, widths: None }
     }
 
     /// Adds the row of an object.
     pub fn push(&mut self, object: &Value) {
-        let cells = match (&self.printer, &self.custom) {
+        let cells = self.cells(object);
+        let labels: Vec<String> = self.labels.cells(object).collect();
+        self.push_row(fields::text(object, "metadata.namespace"), cells, labels);
+    }
+
+    /// A cell for each heading.
+    fn cells(&self, object: &Value) -> Vec<String> {
+        match (&self.printer, &self.custom) {
             (Some(printer), _) => (printer.cells)(object, self.view),
             (None, Some(custom)) => custom.cells(object, self.view),
             (None, None) => vec![fields::name(object), self.view.age(object)],
-        };
-        let labels: Vec<String> = self.labels.cells(object).collect();
-        self.push_row(fields::text(object, "metadata.namespace"), cells, labels);
+        }
     }
 
     /// Adds the row of an object of which only the key can be read, and why.
@@ -167,6 +178,31 @@ impl Table {
         if self.is_empty() {
             return Ok(());
         }
+        let lines = self.lines(decoration);
+        drop(self.rows);
+        lines.write(out)
+    }
+
+    /// Writes the rows added since the last time, below those written before, and forgets them. Headings come once.
+    ///
+    /// # Errors
+    /// The stream's.
+    pub fn write_below(&mut self, decoration: Decoration, out: &mut dyn Write) -> io::Result<()> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        let without_headings = decoration.without_headings || self.widths.is_some();
+        let lines = self.lines(Decoration { without_headings, ..decoration });
+        self.rows.clear();
+        lines.write_below(self.widths.get_or_insert_default(), out)
+    }
+
+    /// Counts the ages of rows added from now on to another moment.
+    pub fn set_now(&mut self, now: Timestamp) {
+        self.view.now = now;
+    }
+
+    fn lines(&self, decoration: Decoration) -> TabbedLines {
         let own = self.headings.iter().filter(|(_, is_wide)| self.view.is_wide || !is_wide).map(|(heading, _)| heading.clone());
         let headings: Vec<String> = std::iter::once("NAMESPACE".to_owned()).chain(own).chain(self.labels.headings()).collect();
         let mut order: Vec<usize> = (0..self.rows.len()).collect();
@@ -187,8 +223,7 @@ impl Table {
                 cells.map(|(index, cell)| if Some(index) == name { Cow::Owned(format!("{kind}{cell}")) } else { Cow::Borrowed(cell) }),
             );
         }
-        drop(self.rows);
-        lines.write(out)
+        lines
     }
 }
 

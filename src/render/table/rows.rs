@@ -24,6 +24,12 @@ impl Rows {
         self.ends.resize(before + self.cells, self.text.len());
     }
 
+    /// Forgets all rows.
+    pub(super) fn clear(&mut self) {
+        self.text.clear();
+        self.ends.clear();
+    }
+
     /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.ends.len() / self.cells

@@ -32,6 +32,20 @@ pub enum CellText {
     Raw,
 }
 
+/// How wide the columns of earlier rows were, so that later ones stand below them.
+#[derive(Clone, Debug, Default)]
+pub struct ColumnWidths(Vec<usize>);
+
+impl ColumnWidths {
+    /// How wide all columns but the last are together, with these rows and those before them.
+    pub fn before_last(&self, rows: &[Vec<String>]) -> usize {
+        let count = rows.iter().map(|row| row.len().saturating_sub(1)).max().unwrap_or(0);
+        let cell = |row: &Vec<String>, column: usize| row.get(column).map_or(0, |cell| visible(cell).chars().count());
+        let own = |column: usize| rows.iter().map(|row| cell(row, column) + PADDING).max().unwrap_or(0).max(MINIMUM);
+        (0..count).map(|column| own(column).max(self.0.get(column).copied().unwrap_or(0))).sum()
+    }
+}
+
 /// Rows on their way to being aligned, as text: cells with tabs between them.
 #[derive(Default)]
 pub struct TabbedLines {
@@ -85,9 +99,35 @@ impl TabbedLines {
     /// # Errors
     /// The stream's.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_block(&self.lines(), &mut Vec::new(), out)
+    }
+
+    /// Writes all rows in columns at least as wide as those of earlier rows, as kubectl does while it watches.
+    ///
+    /// # Errors
+    /// The stream's.
+    pub fn write_below(&self, widths: &mut ColumnWidths, out: &mut dyn Write) -> io::Result<()> {
+        let lines = self.lines();
+        for line in &lines {
+            // The last cell of a line belongs to no column.
+            let cells: Vec<&str> = line.split('\t').collect();
+            for (column, cell) in cells[..cells.len() - 1].iter().enumerate() {
+                let width = (cell.chars().count() + PADDING).max(MINIMUM);
+                match widths.0.get_mut(column) {
+                    Some(known) => *known = width.max(*known),
+                    None => widths.0.push(width),
+                }
+            }
+        }
+        lines.iter().try_for_each(|line| {
+            let columns = line.matches('\t').count().min(widths.0.len());
+            write_line(line, &widths.0[..columns], out)
+        })
+    }
+
+    fn lines(&self) -> Vec<&str> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        let lines: Vec<&str> = starts.zip(&self.ends).map(|(start, &end)| &self.text[start..end]).collect();
-        write_block(&lines, &mut Vec::new(), out)
+        starts.zip(&self.ends).map(|(start, &end)| &self.text[start..end]).collect()
     }
 }
 
@@ -143,6 +183,19 @@ mod tests {
         check(&[&["NAME", "AGE"], &["web-0-long", "5s"]], "NAME         AGE\nweb-0-long   5s\n");
         check(&[&["A", "B", "C"], &["x", "", ""]], "A     B     C\nx           \n");
         check(&[&["ä", "b"]], "ä     b\n");
+    }
+
+    #[test]
+    fn later_rows_stand_below_earlier_ones() {
+        let mut widths = ColumnWidths::default();
+        let mut out = Vec::new();
+        for row in [["NAME", "STATUS", "AGE"], ["web-0", "Pending", "5s"], ["web-0", "Running", "6s"]] {
+            let mut lines = TabbedLines::default();
+            lines.push(row);
+            lines.write_below(&mut widths, &mut out).unwrap();
+        }
+        let wanted = "NAME   STATUS   AGE\nweb-0   Pending   5s\nweb-0   Running   6s\n";
+        assert_eq!(String::from_utf8(out).unwrap(), wanted);
     }
 
     #[test]

@@ -1,0 +1,111 @@
+//! What commands about one object read of a live etcd: its keys and no others.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use clap::Parser as _;
+use futures_util::future::BoxFuture;
+use futures_util::stream::BoxStream;
+
+use super::describe::describe;
+use crate::cli::command_line::Cli;
+use crate::cli::family::Family;
+use crate::cli::session::Session;
+use crate::cli::subjects;
+use ketcd_store::{At, KeyRange, Listing, Result, Revision, RevisionSpan, Source, SourceStatus, Until, Want, WatchItem};
+
+/// How often each range was read.
+type Reads = BTreeMap<String, usize>;
+
+/// A file that notes what is read of it, and costs as a live etcd does.
+struct Noted {
+    file: Box<dyn Source>,
+    reads: Arc<Mutex<Reads>>,
+}
+
+impl Source for Noted {
+    fn status(&self) -> BoxFuture<'_, Result<SourceStatus>> {
+        self.file.status()
+    }
+
+    fn span(&self) -> BoxFuture<'_, Result<RevisionSpan>> {
+        self.file.span()
+    }
+
+    fn range(&self, keys: KeyRange, at: At, want: Want) -> BoxFuture<'_, Result<Listing<'_>>> {
+        *self.reads.lock().unwrap().entry(String::from_utf8_lossy(&keys.start).into_owned()).or_default() += 1;
+        self.file.range(keys, at, want)
+    }
+
+    fn watch(&self, keys: KeyRange, _: Revision, _: Until) -> BoxStream<'_, Result<WatchItem>> {
+        panic!("{} is watched, which reads the history of all keys", String::from_utf8_lossy(&keys.start));
+    }
+
+    fn is_shared(&self) -> bool {
+        true
+    }
+}
+
+/// Runs `work` on the recorded cluster and returns what it read.
+fn reads(work: impl AsyncFnOnce(&Session)) -> Reads {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/captures/k136-story/snapshot.db.zst");
+    let cli = Cli::parse_from(["ketcd", "-f", file, "--prefix", "/registry", "ls"]);
+    let reads = Arc::new(Mutex::new(Reads::new()));
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+        let mut session = Session::open(&cli.global, true).await.unwrap();
+        session.source = Box::new(Noted { file: session.source, reads: Arc::clone(&reads) });
+        work(&session).await;
+    });
+    Arc::into_inner(reads).unwrap().into_inner().unwrap()
+}
+
+#[track_caller]
+fn check(reads: &Reads, wanted: &[&str]) {
+    let found: Vec<&str> = reads.keys().map(String::as_str).collect();
+    let wanted: Vec<String> = wanted.iter().map(|key| format!("/registry/{key}")).collect();
+    assert_eq!(found, wanted);
+}
+
+const POD: &str = "pod/web/tomcat-c45c67fc-hb8fl";
+
+#[test]
+fn a_description_costs_the_keys_that_it_shows() {
+    let describes = |address: &'static str| {
+        reads(async move |session| {
+            let mut asked = subjects::read(session, "describe", &[address.to_owned()]).await.unwrap();
+            let description = describe(session, asked.objects.remove(0), None, asked.at).await.unwrap();
+            assert!(!description.events.is_empty() && description.changes.len() > 3, "{address}");
+        })
+    };
+    let pod = describes(POD);
+    check(
+        &pod,
+        &[
+            "deployments/web/tomcat",
+            "events/web/tomcat-c45c67fc-hb8fl.",
+            "pods/web/tomcat-c45c67fc-hb8fl",
+            "replicasets/web/tomcat-c45c67fc",
+        ],
+    );
+    assert!(pod.values().sum::<usize>() <= 1 + 1 + 2 + 10, "{pod:?}");
+    check(&describes("node/node2"), &["events/default/node2.", "minions/node2"]);
+}
+
+#[test]
+fn a_tree_costs_the_kinds_that_are_owned() {
+    let trees = |address: &'static str| {
+        reads(async move |session| {
+            let asked = subjects::read(session, "tree", &[address.to_owned()]).await.unwrap();
+            Family::of(session, asked.objects, asked.at).await.unwrap();
+        })
+    };
+    check(&trees("deploy/web/tomcat"), &["deployments/web/tomcat", "pods/web/", "replicasets/web/"]);
+    let pod = [
+        "deployments/web/tomcat",
+        "persistentvolumeclaims/web/",
+        "pods/web/tomcat-c45c67fc-hb8fl",
+        "replicasets/web/tomcat-c45c67fc",
+        "resourceclaims/web/",
+    ];
+    check(&trees(POD), &pod);
+}

@@ -1,0 +1,110 @@
+//! Reads single objects by their keys, and the owners that they name, one key each.
+
+use std::sync::Arc;
+
+use futures_util::TryStreamExt;
+use serde_json::Value;
+
+use super::Result;
+use super::session::Session;
+use ketcd_kube::{Body, Kind, Kinds, Object};
+use ketcd_store::{At, KeyRange, KeyValue, Want};
+
+/// So many owners above one another are followed: more would be a circle.
+const DEEPEST: usize = 16;
+
+/// A stored object with its key.
+pub(super) struct StoredObject {
+    /// Its kind; `None` where the kind is not known.
+    pub kind: Option<Arc<Kind>>,
+    /// The key and the stored value.
+    pub entry: KeyValue,
+    /// The object.
+    pub object: Object,
+}
+
+impl StoredObject {
+    /// Its uid; empty where it has none.
+    pub(super) fn uid(&self) -> &str {
+        self.object["metadata"]["uid"].as_str().unwrap_or_default()
+    }
+
+    /// Whether it is a Node.
+    pub(super) fn is_node(&self) -> bool {
+        self.kind.as_ref().is_some_and(|kind| kind.kind == "Node" && !kind.is_custom())
+    }
+
+    /// Its namespace, if it has one.
+    pub(super) fn namespace(&self) -> Option<&str> {
+        self.object["metadata"]["namespace"].as_str()
+    }
+}
+
+/// An object that an ownerReference names.
+pub(super) struct Owner {
+    /// The reference: `apiVersion`, `kind`, `name`, `uid`.
+    pub reference: Value,
+    /// The owner; `None` where there is none under its name, or another one by now, or its kind is not known.
+    pub found: Option<StoredObject>,
+}
+
+/// Reads the object of a key; `None` where there is none, or it cannot be decoded, which is reported when the command ends.
+///
+/// # Errors
+/// The source cannot be read.
+pub(super) async fn read(session: &Session, kind: Option<&Arc<Kind>>, key: &str, at: At) -> Result<Option<StoredObject>> {
+    let mut entries = session.source.range(KeyRange::key(key), at, Want::Values).await?.entries;
+    let Some(entry) = entries.try_next().await? else { return Ok(None) };
+    Ok(decoded(session, kind, entry))
+}
+
+/// Decodes an entry; `None` where it cannot be decoded, which is reported when the command ends.
+pub(super) fn decoded(session: &Session, kind: Option<&Arc<Kind>>, entry: KeyValue) -> Option<StoredObject> {
+    match session.reporting_decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body {
+        Body::Object(object) => Some(StoredObject { kind: kind.cloned(), entry, object }),
+        Body::Opaque(_) => None,
+    }
+}
+
+/// The owners above an object, the nearest first: each object's controller or, where it has none, its first owner.
+///
+/// # Errors
+/// The source cannot be read.
+pub(super) async fn owners(session: &Session, object: &Object, at: At) -> Result<Vec<Owner>> {
+    let namespace = object["metadata"]["namespace"].as_str().map(str::to_owned);
+    let mut chain = Vec::new();
+    let mut next = reference(object);
+    while let Some(reference) = next.take() {
+        let found = owner(session, &reference, namespace.as_deref(), at).await?;
+        if chain.len() + 1 < DEEPEST {
+            next = found.as_ref().and_then(|found| self::reference(&found.object));
+        }
+        chain.push(Owner { reference, found });
+    }
+    Ok(chain)
+}
+
+/// The reference to an object's controller or, where it has none, to its first owner.
+fn reference(object: &Object) -> Option<Value> {
+    let references = object["metadata"]["ownerReferences"].as_array()?;
+    references.iter().find(|reference| reference["controller"] == true).or_else(|| references.first()).cloned()
+}
+
+async fn owner(session: &Session, reference: &Value, namespace: Option<&str>, at: At) -> Result<Option<StoredObject>> {
+    let text = |field: &str| reference[field].as_str().unwrap_or_default();
+    let Some(kind) = kind_of(session, text("apiVersion"), text("kind")).await? else { return Ok(None) };
+    let key = kind.key(session.prefix().await?, namespace, text("name"));
+    let found = read(session, Some(&kind), &key, at).await?;
+    Ok(found.filter(|found| found.uid() == text("uid")))
+}
+
+/// The kind that `apiVersion` and `kind` name; the cluster's definitions are read only where no built-in kind is meant.
+///
+/// # Errors
+/// The source cannot be read.
+pub(super) async fn kind_of(session: &Session, api_version: &str, kind: &str) -> Result<Option<Arc<Kind>>> {
+    if let Some(built_in) = Kinds::builtin().of_object(api_version, kind) {
+        return Ok(Some(Arc::clone(built_in)));
+    }
+    Ok(session.kinds().await?.of_object(api_version, kind).cloned())
+}

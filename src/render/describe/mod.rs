@@ -1,0 +1,154 @@
+//! One page about one object: what it is, what is wrong with it, who owns it, what was said of it and what changed last.
+
+mod conditions;
+mod containers;
+mod generic;
+mod json;
+mod metadata;
+mod node;
+mod page;
+mod pod;
+mod workload;
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::change_text::{ChangeWriter, Options};
+use super::contract::describe::NodePods;
+use super::event::{EventTable, View as EventView};
+use super::style::{FAINT, STRONG, paint};
+use super::table::{View, cells, fields};
+use super::value::{broken, columns};
+use ketcd_history::AttributedChange;
+use ketcd_kube::{Kind, Object};
+
+pub use json::document;
+use page::Page;
+
+/// Everything that a page shows.
+pub struct Description {
+    /// The kind, where it is known.
+    pub kind: Option<Arc<Kind>>,
+    /// The object.
+    pub object: Object,
+    /// The object as it would be named to ketcd: `pod/lab/ubuntu`.
+    pub name: String,
+    /// The revision that wrote it last.
+    pub revision: i64,
+    /// Its owners, the nearest first.
+    pub owners: Vec<Owner>,
+    /// The Events about it, oldest first.
+    pub events: Vec<Object>,
+    /// Its last changes, oldest first.
+    pub changes: Vec<AttributedChange>,
+    /// Whether it had versions before them.
+    pub has_earlier_changes: bool,
+    /// Of a node: its pods.
+    pub pods: Option<NodePods>,
+}
+
+/// An owner.
+pub struct Owner {
+    /// The ownerReference.
+    pub reference: Value,
+    /// Whether the owner is stored.
+    pub found: bool,
+}
+
+/// How a page is looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct Look {
+    /// The moment ages are counted to.
+    pub now: Timestamp,
+    /// Columns of the terminal.
+    pub width: Option<usize>,
+    /// Whether the source holds the state of one moment, which has no changes.
+    pub is_one_moment: bool,
+}
+
+impl Look {
+    fn view(self) -> View {
+        View { now: self.now, is_wide: false }
+    }
+
+    /// How long ago a time of an object was, as kubectl writes it; empty where there is none.
+    fn ago(self, time: Option<&Value>) -> String {
+        match fields::time(time) {
+            Some(time) => format!("{} ago", super::table::human_duration(self.now.duration_since(time))),
+            None => String::new(),
+        }
+    }
+}
+
+/// Writes the page.
+///
+/// # Errors
+/// The stream's.
+pub fn write_text(description: &Description, look: Look, out: &mut dyn Write) -> io::Result<()> {
+    let headline = headline(description, look);
+    for line in look.width.map_or_else(|| vec![headline.clone()], |width| broken(&headline, width)) {
+        writeln!(out, "{}", paint(STRONG, line))?;
+    }
+    let mut page = Page::new(look.width);
+    metadata::add(description, look, &mut page);
+    let object: &Value = &description.object;
+    let kind = description.kind.as_deref().filter(|kind| !kind.is_custom()).map_or("", |kind| &*kind.kind);
+    match kind {
+        "Pod" => pod::add(object, look, &mut page),
+        "Node" => node::add(object, description.pods.as_ref(), look, &mut page),
+        _ if workload::is_workload(kind) => workload::add(kind, object, look, &mut page),
+        _ => generic::add(object, &mut page)?,
+    }
+    page.write(out)?;
+    conditions::write(object, look, out)?;
+    write_events(description, look, out)?;
+    write_changes(description, look, out)
+}
+
+/// The object and what its row in a table says: `pod/lab/ubuntu  READY 1/1, STATUS Running, …`.
+fn headline(description: &Description, look: Look) -> String {
+    let cells = cells(description.kind.as_ref(), &description.object, look.view());
+    let shown = cells.iter().filter(|(heading, cell)| heading != "NAME" && !cell.is_empty() && cell != "<none>" && cell != "<unset>");
+    let facts: Vec<String> = shown.map(|(heading, cell)| format!("{} {cell}", heading.to_lowercase())).collect();
+    format!("{}  {}", description.name, facts.join(", ")).trim_end().to_owned()
+}
+
+fn write_events(description: &Description, look: Look, out: &mut dyn Write) -> io::Result<()> {
+    if description.events.is_empty() {
+        return writeln!(out, "\n{}", paint(STRONG, "Events: none stored"));
+    }
+    writeln!(out, "\n{}", paint(STRONG, "Events"))?;
+    let view = EventView {
+        now: look.now,
+        with_namespace: false,
+        with_object: false,
+        with_source: true,
+        without_headings: false,
+        width: look.width,
+    };
+    let mut table = EventTable::new(view);
+    description.events.iter().for_each(|event| table.push(event));
+    table.write(out)
+}
+
+fn write_changes(description: &Description, look: Look, out: &mut dyn Write) -> io::Result<()> {
+    if look.is_one_moment {
+        return writeln!(out, "\n{}", paint(FAINT, "API objects are the state of one moment: they show no changes"));
+    }
+    writeln!(out, "\n{}", paint(STRONG, "Last changes"))?;
+    let mut writer = ChangeWriter::new(Options { diff: false, all_fields: false, many: false, width: look.width });
+    for change in &description.changes {
+        writer.write(change, &description.name, out)?;
+    }
+    if writer.has_inferred() {
+        writeln!(out, "{}", paint(FAINT, "* inferred from what changed"))?;
+    }
+    let what = if description.has_earlier_changes { "field by field, with the earlier ones:" } else { "field by field:" };
+    let command = format!("ketcd history {} --diff", description.name);
+    let fits = look.width.is_none_or(|width| columns(what) + 1 + columns(&command) <= width);
+    let between = if fits { " " } else { "\n  " };
+    writeln!(out, "{}{between}{}", paint(FAINT, what), paint(FAINT, command))
+}
