@@ -75,7 +75,7 @@ pub enum Outcome {
     Found,
     /// Nothing was found, or a comparison found a difference.
     Nothing,
-    /// It showed what it could, but some data was damaged.
+    /// It showed what it could, but some data was damaged, or etcd has an alarm raised.
     Damaged,
     /// It was broken off by Ctrl-C, and showed what it had found by then.
     Interrupted,

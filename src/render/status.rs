@@ -72,8 +72,11 @@ pub fn page(report: &StatusPage, out: &mut dyn Write) -> io::Result<()> {
             &format!("{} changes in free pages, {} in the write-ahead log", source.recoverable_freepage, source.recoverable_wal),
         )?;
     }
-    for (index, member) in source.members.iter().enumerate() {
-        line(out, if index == 0 { "members" } else { "" }, &member_line(member))?;
+    for alarm in &source.alarms {
+        line(out, "alarm", &paint(REMOVED, alarm.to_string()).to_string())?;
+    }
+    for (index, text) in source.members.iter().flat_map(member_lines).enumerate() {
+        line(out, if index == 0 { "members" } else { "" }, &text)?;
     }
     if let (Some(release), Some((oldest, newest))) = (release, report.release_bounds) {
         let doubt = if oldest == newest { String::new() } else { format!("  (its API versions and kubelets fit {oldest} to {newest})") };
@@ -112,16 +115,37 @@ fn described(source: &SourceStatus) -> String {
     source.cluster_id.as_ref().map_or_else(|| what.to_owned(), |id| format!("{what}, cluster {id}"))
 }
 
-fn member_line(member: &Member) -> String {
+/// A member in up to three lines: who it is, how large its database is, where it is in the raft log.
+fn member_lines(member: &Member) -> Vec<String> {
     let name = visible(if member.endpoint.is_empty() { &member.id } else { &member.endpoint });
-    match &member.error {
-        Some(error) => format!("{name}  {}", paint(REMOVED, error)),
-        None if member.version.is_empty() => name.into_owned(),
-        None => {
-            let size = bytes(u64::try_from(member.db_size).unwrap_or(0));
-            format!("{name}  {}  etcd {}  {size}{}", member.id, visible(&member.version), if member.is_leader { "  leader" } else { "" })
-        }
+    if let Some(error) = &member.error {
+        return vec![format!("{name}  {}", paint(REMOVED, error))];
     }
+    if member.version.is_empty() {
+        return vec![name.into_owned()];
+    }
+    let role = match member {
+        Member { is_leader: true, .. } => "  leader",
+        Member { is_learner: true, .. } => "  learner",
+        _ => "",
+    };
+    let size = |count: i64| bytes(u64::try_from(count).unwrap_or(0));
+    let quota = member
+        .db_size_quota
+        .map_or(String::new(), |quota| format!(", {:.0} % of the quota {}", 100.0 * member.db_size as f64 / quota as f64, size(quota)));
+    let mut lines = vec![
+        format!("{name}  {}  etcd {}{role}", member.id, visible(&member.version)),
+        format!("  {}, {} in use{quota}", size(member.db_size), size(member.db_size_in_use)),
+    ];
+    lines.extend(member.raft.map(|raft| {
+        let lag = match raft.behind_leader {
+            Some(0) => String::new(),
+            Some(behind) => format!(", {behind} behind the leader"),
+            None => ", how far behind the leader is unknown".to_owned(),
+        };
+        format!("  raft term {}, index {}, applied {}{lag}", raft.term, raft.index, raft.applied_index)
+    }));
+    lines
 }
 
 fn bytes(count: u64) -> String {

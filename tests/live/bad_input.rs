@@ -6,7 +6,8 @@ use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::etcd::{Etcd, Transport};
+use crate::cluster::three;
+use crate::etcd::{Etcd, RELEASES, Transport};
 use crate::ketcd::{flags, ketcd, run, stderr};
 use crate::pki::{Pair, Pki, expired};
 
@@ -167,6 +168,21 @@ async fn tls_on_one_side_only() {
     let plain = Etcd::start(Transport::Plain).await;
     let port = plain.port();
     refused(&mut status(&format!("https://127.0.0.1:{port}"), pki.ca(), &pki.client()), &["speaks plain text, not TLS", "use http://"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ports_of_others() {
+    let pki = Pki::new();
+    // In plain text the peer port of some releases serves clients too.
+    for release in RELEASES {
+        let members = three(release, &pki).await;
+        let peer = members[0].peer();
+        assert!(peer.starts_with("https://"));
+        refused(
+            &mut status(&peer, pki.ca(), &pki.client()),
+            &[&peer, "is etcd's peer port, which serves other members only", "use its client port (2379"],
+        );
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -9,6 +9,7 @@ mod etcd;
 mod faults;
 mod hostile;
 mod ketcd;
+mod members;
 mod pki;
 #[path = "../support/pty.rs"]
 mod pty;

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod alarm;
 mod error;
 pub mod etcd;
 mod key_value;
@@ -12,7 +13,10 @@ mod revision;
 mod source;
 mod versions;
 
+pub use alarm::Alarm;
 pub use error::{Error, Result};
 pub use key_value::{Event, EventKind, KeyRange, KeyValue, Origin};
 pub use revision::{At, Revision, RevisionSpan};
-pub use source::{KeyHistory, Listing, Lives, Member, Source, SourceKind, SourceStatus, Unsearched, Until, Want, WatchItem};
+pub use source::{
+    KeyHistory, Listing, Lives, Member, RaftStatus, Source, SourceKind, SourceStatus, Unsearched, Until, Want, WatchItem,
+};

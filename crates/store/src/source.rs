@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
 
-use super::{At, Event, KeyRange, KeyValue, Result, Revision, RevisionSpan};
+use super::{Alarm, At, Event, KeyRange, KeyValue, Result, Revision, RevisionSpan};
 
 /// A read-only view of etcd's key space over a span of revisions.
 pub trait Source: Send + Sync {
@@ -190,10 +190,29 @@ pub struct Member {
     pub db_size: i64,
     /// Bytes of it in use.
     pub db_size_in_use: i64,
+    /// The largest size that the database may grow to; `None` where etcd does not tell (before 3.6).
+    pub db_size_quota: Option<i64>,
     /// Whether this member leads.
     pub is_leader: bool,
+    /// Whether it is a learner, which does not vote.
+    pub is_learner: bool,
+    /// Where it is in the raft log; `None` where it did not answer or is known from a file.
+    pub raft: Option<RaftStatus>,
     /// Why it did not answer.
     pub error: Option<String>,
+}
+
+/// Where a member is in the raft log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RaftStatus {
+    /// The term of the leader it follows.
+    pub term: u64,
+    /// The index of the last entry it knows to be committed.
+    pub index: u64,
+    /// The index of the last entry it applied.
+    pub applied_index: u64,
+    /// How many entries it has still to apply, counted from the leader's index; `None` where the leader did not answer.
+    pub behind_leader: Option<u64>,
 }
 
 /// What a source reports about itself.
@@ -217,6 +236,8 @@ pub struct SourceStatus {
     pub recoverable_freepage: u64,
     /// Changes that only the write-ahead log still holds.
     pub recoverable_wal: u64,
-    /// Each a sentence: damage met, alarms raised, members that do not answer.
+    /// The alarms that are raised.
+    pub alarms: Vec<Alarm>,
+    /// Each a sentence: damage met, members that do not answer.
     pub problems: Vec<String>,
 }

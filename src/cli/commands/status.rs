@@ -58,7 +58,7 @@ pub(super) async fn run(session: &Session, args: &StatusArgs, out: &mut Output) 
         }
         other => return Err(other.unsupported("status", "table, json")),
     }
-    Ok(Outcome::Found)
+    Ok(if report.source.alarms.is_empty() { Outcome::Found } else { Outcome::Damaged })
 }
 
 /// Counts the keys, and reads some values.

@@ -1,5 +1,6 @@
 //! The JSON of `status`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -21,8 +22,8 @@ pub struct Status<'a> {
     pub keys: u64,
     /// Versions of Kubernetes found in the data.
     pub kubernetes: Kubernetes<'a>,
-    /// What is wrong or odd about the source. One message per item.
-    pub problems: Vec<&'a str>,
+    /// What is wrong or odd about the source, alarms of etcd among it. One message per item.
+    pub problems: Vec<Cow<'a, str>>,
     /// Changes that the database's current pages no longer hold, but that can be recovered.
     pub recoverable: Recoverable,
     /// The readable revisions.
@@ -139,6 +140,8 @@ pub struct Member<'a> {
     pub db_size: i64,
     /// The bytes of it in use.
     pub db_size_in_use: i64,
+    /// The largest size in bytes that the file may grow to; null where etcd does not tell (before 3.6).
+    pub db_size_quota: Option<i64>,
     /// The endpoint asked; empty where the member is known from a file.
     pub endpoint: &'a str,
     /// Why it did not answer; null where it did.
@@ -147,8 +150,26 @@ pub struct Member<'a> {
     pub id: &'a str,
     /// Whether it is the leader.
     pub is_leader: bool,
+    /// Whether it is a learner, which does not vote.
+    pub is_learner: bool,
+    /// Where it is in the raft log; null where it did not answer or is known from a file.
+    pub raft: Option<Raft>,
     /// Its etcd version; empty if it did not answer.
     pub version: &'a str,
+}
+
+/// Where a member is in the raft log.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Raft {
+    /// The index of the last entry it applied.
+    pub applied_index: u64,
+    /// How many entries it has still to apply, counted from the leader's index; null where the leader did not answer.
+    pub behind_leader: Option<u64>,
+    /// The index of the last entry it knows to be committed.
+    pub index: u64,
+    /// The term of the leader it follows.
+    pub term: u64,
 }
 
 impl<'a> From<&'a StatusPage> for Status<'a> {
@@ -164,7 +185,7 @@ impl<'a> From<&'a StatusPage> for Status<'a> {
                 kubelets: &census.kubelets,
                 schedulers: &census.schedulers,
             },
-            problems: source.problems.iter().chain(&report.problems).map(String::as_str).collect(),
+            problems: problems(report),
             recoverable: Recoverable { freepage: source.recoverable_freepage, wal: source.recoverable_wal },
             revisions: revisions(report),
             sampled: report.is_sampled,
@@ -187,6 +208,12 @@ fn sealed(report: &StatusPage) -> Vec<Sealed<'_>> {
         values,
     })
     .collect()
+}
+
+fn problems(report: &StatusPage) -> Vec<Cow<'_, str>> {
+    let alarms = report.source.alarms.iter().map(|alarm| Cow::Owned(alarm.to_string()));
+    let others = report.source.problems.iter().chain(&report.problems);
+    alarms.chain(others.map(|problem| Cow::Borrowed(problem.as_str()))).collect()
 }
 
 fn revisions(report: &StatusPage) -> Revisions {
@@ -219,11 +246,21 @@ impl<'a> From<&'a ketcd_store::Member> for Member<'a> {
         Self {
             db_size: member.db_size,
             db_size_in_use: member.db_size_in_use,
+            db_size_quota: member.db_size_quota,
             endpoint: &member.endpoint,
             error: member.error.as_deref(),
             id: &member.id,
             is_leader: member.is_leader,
+            is_learner: member.is_learner,
+            raft: member.raft.map(Raft::from),
             version: &member.version,
         }
+    }
+}
+
+impl From<ketcd_store::RaftStatus> for Raft {
+    fn from(raft: ketcd_store::RaftStatus) -> Self {
+        let ketcd_store::RaftStatus { term, index, applied_index, behind_leader } = raft;
+        Self { applied_index, behind_leader, index, term }
     }
 }

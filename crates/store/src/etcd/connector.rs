@@ -96,7 +96,7 @@ impl Connector {
         if !self.endpoint.tls {
             return Ok(Box::new(self.tcp().await?));
         }
-        let mut stream = match self.handshake(b"h2").await {
+        let mut stream = match self.handshake(Some(b"h2")).await {
             Err(failure) => return Err(self.explain_handshake(failure).await),
             Ok(stream) => stream,
         };
@@ -112,14 +112,14 @@ impl Connector {
     }
 
     /// A TLS connection with the certificates as they are now.
-    pub(super) async fn handshake(&self, protocol: &'static [u8]) -> Result<TlsStream<TcpStream>, Failure> {
+    pub(super) async fn handshake(&self, protocol: Option<&'static [u8]>) -> Result<TlsStream<TcpStream>, Failure> {
         let config = Arc::clone(&self.config);
         let read = tokio::task::spawn_blocking(move || tls::client_config(&config)).await;
         let mut tls = read.map_err(|error| Failure::Broken(error.to_string()))?.map_err(|error| match error {
             Error::Remote { problem, hint, .. } => Failure::Files(problem, hint),
             other => Failure::Files(other.to_string(), None),
         })?;
-        tls.alpn_protocols = vec![protocol.to_vec()];
+        tls.alpn_protocols = protocol.into_iter().map(<[u8]>::to_vec).collect();
         let name = ServerName::try_from(self.endpoint.host.clone()).map_err(|error| Failure::Resolve(error.to_string()))?;
         TlsConnector::from(Arc::new(tls)).connect(name, self.tcp().await?).await.map_err(|error| tls_failure(&error))
     }

@@ -1,5 +1,6 @@
 //! Looks at a port that did not answer as etcd's client port does: what else may it be?
 
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,9 +13,11 @@ use super::connector::{Connector, Failure, tls_failure};
 use super::tls;
 
 /// How long an answer to a probe may take.
-const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How long an answer that has begun may pause.
+const PAUSE: Duration = Duration::from_millis(300);
 /// The most that is read of an answer.
-const LONGEST_ANSWER: u64 = 4096;
+const LONGEST_ANSWER: usize = 4096;
 
 impl Connector {
     /// Asking in plain text shows whether a handshake failed because the server does not speak TLS.
@@ -34,10 +37,10 @@ impl Connector {
         if members.contains("\"peerURLs\"") {
             return Some(Failure::PeerPort);
         }
-        if self.get("/version").await?.contains("\"etcdserver\"") {
+        if self.get("/version").await.is_some_and(|version| version.contains("\"etcdserver\"")) {
             return None;
         }
-        let status = members.lines().next().filter(|line| line.starts_with("HTTP/"))?.trim();
+        let status = members.lines().next()?.trim();
         let server = members.lines().take_while(|line| !line.trim().is_empty()).find_map(|line| {
             let (name, value) = line.split_once(':')?;
             name.eq_ignore_ascii_case("server").then(|| format!(" from {}", value.trim()))
@@ -50,9 +53,9 @@ impl Connector {
         let request = format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.endpoint.host);
         let answered = async {
             if self.endpoint.tls {
-                exchange(self.handshake(b"http/1.1").await.ok()?, &request).await
+                exchange(self.handshake(None).await.ok()?, &request).await.ok()
             } else {
-                exchange(self.tcp().await.ok()?, &request).await
+                exchange(self.tcp().await.ok()?, &request).await.ok()
             }
         };
         timeout(PATIENCE, answered).await.ok()?
@@ -79,10 +82,17 @@ impl Connector {
     }
 }
 
-async fn exchange(mut stream: impl AsyncRead + AsyncWrite + Unpin, request: &str) -> Option<String> {
-    stream.write_all(request.as_bytes()).await.ok()?;
-    let mut answer = Vec::new();
-    // What came before an unclean end counts.
-    let _ = stream.take(LONGEST_ANSWER).read_to_end(&mut answer).await;
-    Some(String::from_utf8_lossy(&answer).into_owned())
+async fn exchange(mut stream: impl AsyncRead + AsyncWrite + Unpin, request: &str) -> io::Result<String> {
+    stream.write_all(request.as_bytes()).await?;
+    let (mut answer, mut piece) = (Vec::new(), [0; 4096]);
+    // The end may never come: etcd's peer port leaves some connections open that it was asked to close.
+    let mut patience = PATIENCE;
+    while let Ok(Ok(length @ 1..)) = timeout(patience, stream.read(&mut piece)).await {
+        answer.extend_from_slice(&piece[..length]);
+        patience = PAUSE;
+        if answer.len() >= LONGEST_ANSWER {
+            break;
+        }
+    }
+    if answer.starts_with(b"HTTP/") { Ok(String::from_utf8_lossy(&answer).into_owned()) } else { Err(io::ErrorKind::InvalidData.into()) }
 }

@@ -8,7 +8,7 @@ use super::config::EtcdConfig;
 use super::errors::Trouble;
 use super::member::Member;
 
-use crate::{Result, SourceKind, SourceStatus};
+use crate::{Alarm, RaftStatus, Result, SourceKind, SourceStatus};
 
 /// Returns the status of every endpoint; an error only if none answers. Alarms are read from the members' own status, because
 /// etcd's Alarm call goes through the raft log even when it only lists.
@@ -27,6 +27,7 @@ pub(super) async fn status(cluster: &Cluster) -> Result<SourceStatus> {
         free_bytes: 0,
         recoverable_freepage: 0,
         recoverable_wal: 0,
+        alarms: Vec::new(),
         problems: Vec::new(),
     };
     for (member, answer) in cluster.members.iter().zip(answers) {
@@ -39,7 +40,16 @@ pub(super) async fn status(cluster: &Cluster) -> Result<SourceStatus> {
             }
         }
     }
+    measure_lag(&mut status.members);
     Ok(status)
+}
+
+/// How far each member is behind the leader, where the leader answered.
+fn measure_lag(members: &mut [crate::Member]) {
+    let leader = members.iter().find(|member| member.is_leader).and_then(|member| member.raft).map(|raft| raft.index);
+    for raft in members.iter_mut().filter_map(|member| member.raft.as_mut()) {
+        raft.behind_leader = leader.map(|index| index.saturating_sub(raft.applied_index));
+    }
 }
 
 fn add(status: &mut SourceStatus, endpoint: String, answer: &StatusResponse) {
@@ -64,9 +74,12 @@ fn add(status: &mut SourceStatus, endpoint: String, answer: &StatusResponse) {
         status.problems.push(format!("{endpoint} is a learner and may be behind"));
     }
     for error in answer.errors() {
-        let problem = format!("{endpoint}: {}", error.trim());
-        if answer.leader() != 0 || !error.contains("no leader") {
-            status.problems.push(problem);
+        match Alarm::parse(error) {
+            // Every member reports the alarms of all.
+            Some(alarm) if status.alarms.contains(&alarm) => {}
+            Some(alarm) => status.alarms.push(alarm),
+            None if answer.leader() == 0 && error.contains("no leader") => {}
+            None => status.problems.push(format!("{endpoint} reports: {}", error.trim())),
         }
     }
     status.members.push(crate::Member {
@@ -75,7 +88,15 @@ fn add(status: &mut SourceStatus, endpoint: String, answer: &StatusResponse) {
         version: answer.version().to_owned(),
         db_size: answer.db_size(),
         db_size_in_use: answer.raft_used_db_size(),
+        db_size_quota: Some(answer.db_size_quota()).filter(|quota| *quota > 0),
         is_leader: answer.leader() != 0 && answer.leader() == member_id,
+        is_learner: answer.is_learner(),
+        raft: Some(RaftStatus {
+            term: answer.raft_term(),
+            index: answer.raft_index(),
+            applied_index: answer.raft_applied_index(),
+            behind_leader: None,
+        }),
         error: None,
     });
 }

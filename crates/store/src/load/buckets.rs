@@ -4,8 +4,8 @@ use super::bolt::{Bolt, Bucket, Walk};
 use prost::Message;
 
 use super::mvcc::RevisionKey;
-use crate::proto::etcdserverpb::{AlarmMember, AlarmType};
-use crate::{Member, Revision};
+use crate::proto::etcdserverpb::AlarmMember;
+use crate::{Alarm, Member, Revision};
 
 /// What the bucket `meta` says.
 #[derive(Default)]
@@ -85,13 +85,7 @@ pub(super) fn member(json: &[u8]) -> Option<Member> {
 }
 
 /// Reads a key of the bucket `alarm`.
-pub(super) fn alarm(bytes: &[u8]) -> Option<String> {
+pub(super) fn alarm(bytes: &[u8]) -> Option<Alarm> {
     let AlarmMember { member_id, alarm } = AlarmMember::decode(bytes).ok()?;
-    let what = match AlarmType::try_from(alarm) {
-        Ok(AlarmType::None) => return None,
-        Ok(AlarmType::Nospace) => "NOSPACE: the database is full and refuses writes",
-        Ok(AlarmType::Corrupt) => "CORRUPT: members disagree about the data",
-        Err(_) => "unknown to ketcd",
-    };
-    Some(format!("member {member_id:x} raised the alarm {what}"))
+    Alarm::new(member_id, alarm)
 }

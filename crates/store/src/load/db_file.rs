@@ -7,7 +7,7 @@ use super::buckets::{MetaBucket, alarm, member};
 use super::free_pages;
 use super::mvcc::{KeyValuePlaces, RevisionKey};
 use crate::versions::{Layer, Location, StoredChange, VersionsBuilder};
-use crate::{EventKind, Member, Origin, Revision, RevisionSpan};
+use crate::{Alarm, EventKind, Member, Origin, Revision, RevisionSpan};
 
 /// What a database says besides its revisions.
 #[derive(Debug, Default)]
@@ -24,8 +24,8 @@ pub(super) struct Facts {
     pub members: Vec<Member>,
     /// The oldest revision at which the whole key space can be read, and the newest.
     pub span: Option<RevisionSpan>,
-    /// The alarms that members raised, each a sentence.
-    pub alarms: Vec<String>,
+    /// The alarms that members raised.
+    pub alarms: Vec<Alarm>,
     /// What could not be read, each a sentence.
     pub damage: Vec<String>,
     /// Content that is not etcd data, one message per item.

@@ -265,6 +265,7 @@ fn join(name: &str, loaded: &[Loaded]) -> SourceStatus {
         free_bytes: 0,
         recoverable_freepage: 0,
         recoverable_wal: 0,
+        alarms: Vec::new(),
         problems: Vec::new(),
     };
     for file in loaded {
@@ -276,7 +277,12 @@ fn join(name: &str, loaded: &[Loaded]) -> SourceStatus {
                 status.members.push(member.clone());
             }
         }
-        let mut problems = [&file.facts.alarms[..], &file.facts.damage, &file.facts.left_out].concat();
+        for alarm in &file.facts.alarms {
+            if !status.alarms.contains(alarm) {
+                status.alarms.push(*alarm);
+            }
+        }
+        let mut problems = [&file.facts.damage[..], &file.facts.left_out].concat();
         problems.extend(file.checksum_problem().map(str::to_owned));
         let named = |problem| if loaded.len() > 1 { format!("{}: {problem}", file.path) } else { problem };
         status.problems.extend(problems.into_iter().map(named));

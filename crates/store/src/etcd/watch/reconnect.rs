@@ -70,16 +70,18 @@ impl Watch {
             Err(troubles) => troubles,
         };
         let now = Instant::now();
-        if !self.is_bounded() && self.cluster.has_answered() {
+        // A learner serves no watch however long one waits.
+        let may_come_back = troubles.iter().any(|trouble| trouble.class != Class::Learner);
+        if !self.is_bounded() && self.cluster.has_answered() && may_come_back {
             self.outages.begin(now);
         }
         let error = self.cluster.error(troubles);
         let gone_for = self.outages.since().map(|since| now - since);
         match (gone_for, error) {
-            (Some(gone_for), Error::Remote { problem, hint, .. }) if !self.is_bounded() || gone_for < PATIENCE => {
+            (Some(gone_for), Error::Remote { problem, hint, .. }) if may_come_back && (!self.is_bounded() || gone_for < PATIENCE) => {
                 if self.outages.is_time_to_tell(now) {
                     let hint = hint.map_or(String::new(), |hint| format!("; {hint}"));
-                    self.cluster.report(&format!("not connected for {} s: {problem}{hint}", gone_for.as_secs()));
+                    self.cluster.report(&format!("not connected for {} s: {problem}{hint}", gone_for.as_secs_f64().round()));
                 }
                 Ok(())
             }

@@ -1,0 +1,105 @@
+//! `status` of members: where they are in the raft log, learners, quotas, alarms; and what a learner can be asked.
+
+use serde_json::Value;
+
+use crate::cluster::{learner, three};
+use crate::etcd::{Etcd, RELEASES, Release, Transport};
+use crate::ketcd::{flags, ketcd, run, stderr};
+use crate::pki::Pki;
+
+fn stdout(words: &str, etcd: &Etcd, expected: i32) -> (String, String) {
+    let output = run(ketcd().args(["--endpoints", &etcd.endpoint()]).args(words.split(' ')));
+    let stderr = stderr(&output);
+    assert_eq!(output.status.code(), Some(expected), "{words}: {stderr}");
+    (String::from_utf8(output.stdout).unwrap(), stderr)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn members_tell_where_they_are() {
+    let pki = Pki::new();
+    let members = three(Release::V37, &pki).await;
+    for n in 0..20 {
+        members[0].writer().await.put("/registry/x", n.to_string(), None).await.unwrap();
+    }
+    let endpoints = [&members[0], &members[1], &members[2]].map(Etcd::endpoint).join(",");
+    let output = run(flags(&mut ketcd(), &endpoints, &pki.ca(), &pki.client()).args(["status", "-o", "json"]));
+    let status: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let found = status["source"]["members"].as_array().unwrap();
+    assert_eq!(found.iter().filter(|member| member["isLeader"] == true).count(), 1, "{status}");
+    for member in found {
+        let raft = &member["raft"];
+        assert!(raft["term"].as_u64().unwrap() >= 1 && raft["index"].as_u64().unwrap() > 20, "{status}");
+        assert!(raft["behindLeader"].as_u64().unwrap() < 5, "{status}");
+        assert_eq!((&member["dbSizeQuota"], &member["isLearner"]), (&(2_u64 << 30).into(), &false.into()), "{status}");
+    }
+    let text = run(flags(&mut ketcd(), &endpoints, &pki.ca(), &pki.client()).args(["status"]));
+    let text = String::from_utf8(text.stdout).unwrap();
+    assert!(text.contains("0 % of the quota 2.0 GiB") && text.contains("raft term "), "{text}");
+    let too_long: Vec<&str> =
+        text.lines().filter(|line| line.contains("https://127") && !line.contains("revisions") && line.len() > 80).collect();
+    assert!(too_long.is_empty(), "{too_long:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_learner_is_read_for_itself() {
+    for release in RELEASES {
+        let etcd = Etcd::start_with(release, Transport::Plain, &[]).await;
+        let mut writer = etcd.writer().await;
+        for n in 2..=40 {
+            writer
+                .put(
+                    "/registry/configmaps/lab/x",
+                    format!(r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"x","namespace":"lab"}},"data":{{"n":"{n}"}}}}"#),
+                    None,
+                )
+                .await
+                .unwrap();
+        }
+        writer.compact(17, None).await.unwrap();
+        let learner = learner(&etcd, Transport::Plain).await;
+        let sentence = format!("{0} is a learner: what follows is what {0} holds by itself, which may be behind", learner.endpoint());
+        let (text, _) = stdout("get configmap/lab/x -o yaml", &etcd, 0);
+        let (of_learner, said) = stdout("get configmap/lab/x -o yaml", &learner, 0);
+        assert_eq!(of_learner, text, "{release:?}");
+        assert_eq!(said.matches(&sentence).count(), 1, "{release:?}: {said}");
+        let (status, _) = stdout("get configmap/lab/x -o yaml --rev 17", &learner, 0);
+        assert!(status.contains("n: \"17\""), "{release:?}: {status}");
+        let (_, said) = stdout("get configmap/lab/x -o yaml --rev 16", &learner, 2);
+        assert!(said.contains("the oldest that can be read is 17"), "{release:?}: {said}");
+        let (_, said) = stdout("watch configmap/lab/x", &learner, 2);
+        assert!(said.contains("is a learner, which serves no watches") && said.contains("a voting member"), "{release:?}: {said}");
+        let both = format!("{},{}", learner.endpoint(), etcd.endpoint());
+        let output = run(ketcd().args(["--endpoints", &both, "history", "configmap/lab/x", "-o", "ndjson"]));
+        assert_eq!(
+            String::from_utf8(output.stdout).unwrap().lines().count(),
+            24,
+            "{release:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_database_is_an_alarm() {
+    for release in RELEASES {
+        let etcd = Etcd::start_with(release, Transport::Plain, &["--quota-backend-bytes", "2097152"]).await;
+        let mut writer = etcd.writer().await;
+        let full = async {
+            for n in 0.. {
+                writer.put(format!("/registry/{n}"), vec![b'x'; 500_000], None).await?;
+            }
+            Ok::<(), etcd_client::Error>(())
+        };
+        let refused = full.await.unwrap_err().to_string();
+        assert!(refused.contains("space exceeded"), "{refused}");
+        let status = etcd.writer().await.status().await.unwrap();
+        let id = format!("{:x}", status.header().unwrap().member_id());
+        let (text, said) = stdout("status", &etcd, 2);
+        let alarm = format!("member {id} raised the alarm NOSPACE");
+        assert_eq!(text.matches(&alarm).count(), 1, "{release:?}: {text}{said}");
+        assert!(text.contains("etcdctl defrag") && text.contains("etcdctl alarm disarm"), "{text}");
+        let (json, _) = stdout("status -o json", &etcd, 2);
+        let json: Value = serde_json::from_str(&json).unwrap();
+        assert!(json["problems"][0].as_str().unwrap().starts_with(&alarm), "{json}");
+    }
+}
