@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
@@ -108,6 +109,14 @@ impl Source for Attended {
 
     fn is_one_moment(&self) -> bool {
         self.inner.is_one_moment()
+    }
+
+    fn member(&self) -> Option<String> {
+        self.inner.member()
+    }
+
+    fn latest_delay(&self, revision: Revision) -> Option<Duration> {
+        self.inner.latest_delay(revision)
     }
 
     fn span(&self) -> BoxFuture<'_, Result<RevisionSpan>> {

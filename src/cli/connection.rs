@@ -46,8 +46,10 @@ pub(super) struct ConnectionArgs {
     /// Connect without TLS where an endpoint has no scheme and no certificate flag is given [env: ETCDCTL_INSECURE_TRANSPORT] [default: true].
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", global = true, conflicts_with = "files")]
     pub insecure_transport: Option<String>,
-    /// Whether a leader must confirm what is newest (l), or each member's own word is taken (s). Default: l for the newest revision, and s for
-    /// all that is read at a revision already known, or where there is no leader.
+    /// Whether the leader must confirm what is read (`l`, linearizable) or one member's word is enough (`s`, serializable).
+    ///
+    /// Default: the leader confirms the newest revision, and what belongs to a known revision is read from one member. Without a leader,
+    /// everything is, and that is said once.
     #[arg(long, value_name = "l|s", global = true, conflicts_with = "files")]
     pub consistency: Option<Consistency>,
     /// Ask for about so many bytes at once.

@@ -17,6 +17,4 @@ pub use alarm::Alarm;
 pub use error::{Error, Result};
 pub use key_value::{Event, EventKind, KeyRange, KeyValue, Origin};
 pub use revision::{At, Revision, RevisionSpan};
-pub use source::{
-    KeyHistory, Listing, Lives, Member, RaftStatus, Source, SourceKind, SourceStatus, Unsearched, Until, Want, WatchItem,
-};
+pub use source::{KeyHistory, Listing, Lives, Member, RaftStatus, Source, SourceKind, SourceStatus, Unsearched, Until, Want, WatchItem};

@@ -119,10 +119,10 @@ impl<'s> Family<'s> {
     /// Everything below an object, whose names begin with its own.
     async fn add_owned(&mut self, object: &Value, namespace: &str, name: &str) -> Result<()> {
         let mut uids: BTreeSet<String> = object["metadata"]["uid"].as_str().map(str::to_owned).into_iter().collect();
-        let base = &name[..name.floor_char_boundary(BASE.min(name.len()))];
+        let base: String = name.chars().take(BASE).collect();
         let mut found: BTreeMap<Vec<u8>, (Value, Vec<Revision>)> = BTreeMap::new();
         for word in WORKLOADS.iter().copied().chain(["pods", "persistentvolumeclaims"]) {
-            let below = self.kind(word)?.key(self.prefix, Some(namespace), base);
+            let below = self.kind(word)?.key(self.prefix, Some(namespace), &base);
             for &look in &self.looks.clone() {
                 for version in self.list(&below, look).await? {
                     if let Some(object) = self.object(&version) {
@@ -131,7 +131,7 @@ impl<'s> Family<'s> {
                 }
             }
         }
-        self.add_mentioned(namespace, base, &mut found).await?;
+        self.add_mentioned(namespace, &base, &mut found).await?;
         loop {
             let is_owned = |object: &Value| {
                 let owners = object["metadata"]["ownerReferences"].as_array().into_iter().flatten();
