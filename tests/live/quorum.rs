@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::cluster::{leader, three};
-use crate::etcd::{Etcd, RELEASES, Release};
+use crate::etcd::{Etcd, Release};
 use crate::ketcd::{flags, ketcd, run, stderr};
 use crate::pki::Pki;
 use crate::replay::{changes, write};

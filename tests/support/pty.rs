@@ -28,5 +28,12 @@ pub(crate) fn run(columns: u16, command: &mut Command) -> (String, ExitStatus) {
     while let Ok(read @ 1..) = controller.read(&mut piece) {
         bytes.extend_from_slice(&piece[..read]);
     }
-    (String::from_utf8(bytes).unwrap(), child.wait().unwrap())
+    (what_stays(&String::from_utf8(bytes).unwrap()), child.wait().unwrap())
+}
+
+/// Without the lines of progress that were erased again.
+fn what_stays(text: &str) -> String {
+    const ERASE_LINE: &str = "\x1b[2K";
+    let stays = |line: &str| line.rsplit(ERASE_LINE).next().unwrap_or_default().to_owned();
+    text.split('\n').map(stays).collect::<Vec<_>>().join("\n")
 }
