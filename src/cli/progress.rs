@@ -1,7 +1,7 @@
 //! How far a reading has come, on a terminal, once it lasts longer than a second.
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -20,7 +20,8 @@ struct Progress {
     bytes: AtomicU64,
     /// The revision that a walk over the history has reached; 0 before it begins.
     revision: AtomicI64,
-    is_over: AtomicBool,
+    /// Held while something is drawn, so that nothing is drawn after the end.
+    is_over: Mutex<bool>,
 }
 
 /// Begins to show progress on standard error, if that is a terminal. Must be called on a tokio runtime.
@@ -30,7 +31,7 @@ pub(super) fn start() {
         bar.set_style(style);
     }
     let values = (AtomicU64::new(0), AtomicU64::new(0));
-    let progress = Progress { bar, values: values.0, bytes: values.1, revision: AtomicI64::new(0), is_over: AtomicBool::new(false) };
+    let progress = Progress { bar, values: values.0, bytes: values.1, revision: AtomicI64::new(0), is_over: Mutex::new(false) };
     if PROGRESS.set(progress).is_err() {
         return;
     }
@@ -39,8 +40,7 @@ pub(super) fn start() {
         let Some(progress) = PROGRESS.get() else { return };
         // It draws nothing where standard error is no terminal.
         progress.bar.set_draw_target(ProgressDrawTarget::stderr());
-        while !progress.is_over.load(Ordering::Relaxed) {
-            progress.draw();
+        while progress.draw() {
             tokio::time::sleep(TICK).await;
         }
     });
@@ -58,21 +58,27 @@ pub(super) fn count(bytes: usize, revision: Option<Revision>) {
 
 /// Shows no more: the answer comes.
 pub(super) fn end() {
-    if let Some(progress) = PROGRESS.get().filter(|progress| !progress.is_over.swap(true, Ordering::Relaxed)) {
+    let Some(progress) = PROGRESS.get() else { return };
+    let mut is_over = progress.is_over.lock().unwrap_or_else(PoisonError::into_inner);
+    if !std::mem::replace(&mut *is_over, true) {
         progress.bar.finish_and_clear();
     }
 }
 
 /// Writes something else to standard error.
 pub(super) fn beside(write: impl FnOnce()) {
-    match PROGRESS.get().filter(|progress| !progress.is_over.load(Ordering::Relaxed)) {
-        Some(progress) => progress.bar.suspend(write),
-        None => write(),
-    }
+    let Some(progress) = PROGRESS.get() else { return write() };
+    let is_over = progress.is_over.lock().unwrap_or_else(PoisonError::into_inner);
+    if *is_over { write() } else { progress.bar.suspend(write) }
 }
 
 impl Progress {
-    fn draw(&self) {
+    /// Draws how far it came; returns false once nothing is to be drawn any more.
+    fn draw(&self) -> bool {
+        let is_over = self.is_over.lock().unwrap_or_else(PoisonError::into_inner);
+        if *is_over {
+            return false;
+        }
         let (values, bytes) = (self.values.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed));
         let at = match self.revision.load(Ordering::Relaxed) {
             0 => String::new(),
@@ -80,5 +86,6 @@ impl Progress {
         };
         self.bar.set_message(format!("{} values read, {}{at}", HumanCount(values), HumanBytes(bytes)));
         self.bar.tick();
+        true
     }
 }
