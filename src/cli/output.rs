@@ -29,6 +29,8 @@ pub(super) struct Output {
     /// Buffered on both sides: the screen looks at much text at once, and the terminal gets much at once.
     stream: BufWriter<Screen<BufWriter<io::Stdout>>>,
     is_terminal: bool,
+    /// Whether anything was written.
+    has_begun: bool,
     width: Option<usize>,
     /// Whether lines are broken that are wider than the terminal.
     folds: bool,
@@ -51,7 +53,7 @@ impl Output {
         let is_terminal = stdout.is_terminal();
         let width = is_terminal.then(terminal_size::terminal_size).flatten().map(|(width, _)| usize::from(width.0));
         let stream = Screen::new(BufWriter::with_capacity(BUFFER, stdout), is_terminal, choice != ColorChoice::Never);
-        Self { stream: BufWriter::with_capacity(BUFFER, stream), is_terminal, width, folds: false, line: Vec::new() }
+        Self { stream: BufWriter::with_capacity(BUFFER, stream), is_terminal, has_begun: false, width, folds: false, line: Vec::new() }
     }
 
     /// Says what is written from now on; text until then. Asked before anything is written.
@@ -87,8 +89,8 @@ impl Output {
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // What does not fit the buffer goes out now.
-        if self.is_terminal && self.stream.buffer().len() + bytes.len() > BUFFER {
+        // What is written may go out at any moment.
+        if self.is_terminal && !std::mem::replace(&mut self.has_begun, true) {
             progress::end();
         }
         if !self.folds {
