@@ -317,22 +317,40 @@ pub(super) async fn changes_from<'a>(
     from: Revision,
     until: Until,
 ) -> Result<BoxStream<'a, Result<Read<Change>>>> {
+    let source = session.source.as_ref();
     let mut follower = Follower::new(decoding(session));
-    let span = session.source.span().await?;
-    if from > span.oldest && from <= span.newest.after() {
-        for entry in alive(session.source.as_ref(), &keys, from.before()).await? {
+    let span = source.span().await?;
+    let is_readable = from > span.oldest && from <= span.newest.after();
+    if is_readable && !source.is_shared() {
+        for entry in alive(source, &keys, from.before()).await? {
             follower.seed(entry, Origin::Live);
         }
     }
-    let items = session.source.watch(keys.hull(), from, until).map_err(Error::from).try_filter_map(move |item| {
-        let read = match item {
-            WatchItem::Event(event) if keys.contains(&event.key_value.key) => Some(Read::Item(event)),
-            WatchItem::Gap { from, to } => Some(Read::Gap { from, to }),
-            WatchItem::Event(_) | WatchItem::Progress(_) => None,
-        };
-        std::future::ready(Ok(read))
-    });
-    Ok(items.map_ok(move |read| follow(&mut follower, read)).boxed())
+    Ok(Box::pin(try_stream! {
+        let mut items = source.watch(keys.hull(), from, until);
+        while let Some(item) = items.try_next().await? {
+            match item {
+                WatchItem::Event(event) if keys.contains(&event.key_value.key) => {
+                    // Of a live etcd's keys, which may be many, only those that change are read.
+                    if is_readable && source.is_shared() && event.key_value.version != 1 && !follower.knows(&event.key_value.key) {
+                        version_before(source, &event).await?.into_iter().for_each(|before| drop(follower.seed(before, Origin::Live)));
+                    }
+                    yield follow(&mut follower, Read::Item(event));
+                }
+                WatchItem::Gap { from, to } => yield follow(&mut follower, Read::Gap { from, to }),
+                WatchItem::Event(_) | WatchItem::Progress(_) => {}
+            }
+        }
+    }))
+}
+
+/// The version that a change replaced, if it is readable.
+async fn version_before(source: &dyn Source, event: &Event) -> Result<Option<KeyValue>> {
+    let key = KeyRange::key(event.key_value.key.to_vec());
+    match source.first(key, At::Revision(event.revision.before()), Want::Values, 1).await {
+        Err(ketcd_store::Error::Compacted { .. }) => Ok(None),
+        found => Ok(found?.pop()),
+    }
 }
 
 fn follow<D: Fn(&KeyValue) -> Body>(follower: &mut Follower<D>, read: Read<Event>) -> Read<Change> {

@@ -36,6 +36,11 @@ impl<D: Fn(&KeyValue) -> Body> Follower<D> {
         self.change(event)
     }
 
+    /// Whether a version of the key is known.
+    pub fn knows(&self, key: &[u8]) -> bool {
+        self.last.contains_key(key)
+    }
+
     /// Records that changes up to revision `to` are missing.
     pub fn gap(&mut self, to: Revision) {
         self.gap = to;
