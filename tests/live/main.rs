@@ -7,6 +7,7 @@ mod complete;
 mod equality;
 mod etcd;
 mod faults;
+mod gentle;
 mod hostile;
 mod ketcd;
 mod members;
