@@ -49,10 +49,7 @@ impl<'s> Feed<'s> {
 
     /// Takes in the state at `at` as it is, without what led to it.
     pub(super) async fn seed_state(&mut self, replay: &mut Replay, at: Revision) -> Result<()> {
-        for &kind in WatchedKind::ALL {
-            self.load(&format!("{}/", kind.storage_path()), at, &mut |version| version.seed(replay)).await?;
-        }
-        Ok(())
+        self.seed_and_changes(replay, at, at).await.map(drop)
     }
 
     /// Takes in the state at `begun`, then what changed of it up to `shown`, and hands each attempt to `each` as it comes.

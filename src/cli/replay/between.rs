@@ -18,27 +18,32 @@ impl Feed<'_> {
         let mut changes = Vec::new();
         for &kind in WatchedKind::ALL {
             let below = KeyRange::prefix(format!("{}{}/", self.prefix, kind.storage_path()));
-            let mut moved = Vec::new();
-            let survivors = self.seed_settled(replay, below.clone(), (begun, shown), &mut moved).await?;
-            let mut before = Vec::new();
+            let (mut moved, mut before) = (Vec::new(), Vec::new());
+            let mut settled = |entries: Vec<KeyValue>| match kind {
+                WatchedKind::Node => before.extend(entries),
+                _ => take_all(&entries, |entry| self.read(entry), |version| version.seed(replay)),
+            };
+            let survivors = self.listed(below.clone(), (begun, shown), &mut settled, &mut moved).await?;
             for version in moved {
                 self.read_back(version, begun, &mut before, &mut changes).await?;
             }
             for key in self.deleted(below, &survivors, begun).await? {
                 self.read_deleted(key, (begun, shown), &mut before, &mut changes).await?;
             }
+            // Schedulers know nodes in the order in which they were created.
+            before.sort_by_key(|entry| entry.create_revision);
             take_all(&before, |entry| self.read(entry), |version| version.seed(replay));
         }
         changes.sort_by_key(|event| event.revision);
         Ok(changes)
     }
 
-    /// Seeds what was last written up to `begun`; the others are `moved`. Returns the keys that were there at `begun`.
-    async fn seed_settled(
+    /// Hands on what was last written up to `begun`; the others are `moved`. Returns the keys that were there at `begun`.
+    async fn listed(
         &self,
-        replay: &mut Replay,
         below: KeyRange,
         (begun, shown): (Revision, Revision),
+        settled: &mut dyn FnMut(Vec<KeyValue>),
         moved: &mut Vec<KeyValue>,
     ) -> Result<Vec<Bytes>> {
         let mut survivors = Vec::new();
@@ -46,9 +51,9 @@ impl Feed<'_> {
         while let Some(chunk) = chunks.next().await {
             let entries = chunk.into_iter().collect::<std::result::Result<Vec<_>, _>>()?;
             survivors.extend(entries.iter().filter(|entry| entry.create_revision <= begun).map(|entry| entry.key.clone()));
-            let (settled, later): (Vec<_>, Vec<_>) = entries.into_iter().partition(|entry| entry.mod_revision <= begun);
+            let (unmoved, later): (Vec<_>, Vec<_>) = entries.into_iter().partition(|entry| entry.mod_revision <= begun);
             moved.extend(later);
-            take_all(&settled, |entry| self.read(entry), |version| version.seed(replay));
+            settled(unmoved);
         }
         Ok(survivors)
     }
