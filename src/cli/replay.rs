@@ -154,8 +154,12 @@ impl<'s> Feed<'s> {
             self.read(&entry).into_iter().for_each(|version| version.seed(&mut replay));
         }
         let mut changes = if self.session.is_long().await? {
-            let beside = event_keys(self.session, &key.namespace, &key.name, until).await?;
-            let ranges = std::iter::once(range).chain(beside.keys().map(|key| KeyRange::key(&key[..]))).collect();
+            let mut beside = event_keys(self.session, &key.namespace, &key.name, until).await?;
+            let ranges = std::iter::once(range.clone()).chain(beside.keys().map(|key| KeyRange::key(&key[..]))).collect();
+            // Of a pod that is there no earlier namesake is looked for.
+            if self.session.source.count(range.clone(), At::Revision(until)).await? > 0 {
+                beside.insert(range.start, vec![until]);
+            }
             self.read_events(Keys { beside, ..Keys::many(ranges) }, oldest, until).await?
         } else {
             let mut changes = self.read_events(Keys::many(vec![range]), oldest, until).await?;
