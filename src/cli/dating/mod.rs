@@ -87,6 +87,11 @@ impl Session {
         if !self.is_long().await? {
             return whole::clock(self, span.newest).await;
         }
+        self.sample(span).await
+    }
+
+    /// Reads the first samples of a long history.
+    async fn sample(&self, span: RevisionSpan) -> Result<Clock> {
         let mut samples = Samples::default();
         let tickers = tickers::find(self, span, &mut samples).await?;
         creations::read(self, span, &mut samples).await?;
@@ -184,3 +189,6 @@ impl Session {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;
