@@ -12,7 +12,8 @@ use ketcd_history::clock::Clock;
 use ketcd_history::{Change, Follower};
 use ketcd_kube::{Address, Body, Decoder};
 use ketcd_store::{
-    At, Event, EventKind, KeyRange, KeyValue, Lives, Origin, Revision, RevisionSpan, Source, Unsearched, Until, Want, WatchItem,
+    At, Error as StoreError, Event, EventKind, KeyRange, KeyValue, Lives, Origin, Revision, RevisionSpan, Source, Unsearched, Until, Want,
+    WatchItem,
 };
 
 use super::output::note;
@@ -30,12 +31,14 @@ pub(super) struct Keys {
     pub addresses: Vec<Address>,
     /// Those of single keys that are read beside what was asked for, and revisions at which they were alive: of these the last life counts.
     pub beside: BTreeMap<Vec<u8>, Vec<Revision>>,
+    /// Whether the newest revision is only where the reading ends: where a compaction overtakes it, what is there after that is wanted.
+    pub to_newest: bool,
 }
 
 impl Keys {
     /// The keys of many objects, which no address names.
     pub(super) fn many(ranges: Vec<KeyRange>) -> Self {
-        Self { ranges, many: true, addresses: Vec::new(), beside: BTreeMap::new() }
+        Self { ranges, many: true, addresses: Vec::new(), beside: BTreeMap::new(), to_newest: false }
     }
 
     /// Every key.
@@ -59,7 +62,7 @@ impl Keys {
             asked.push(address);
         }
         many |= ranges.len() > 1;
-        Ok(Self { ranges, many, addresses: asked, beside: BTreeMap::new() })
+        Ok(Self { ranges, many, addresses: asked, beside: BTreeMap::new(), to_newest: false })
     }
 
     /// One range that holds them all.
@@ -116,7 +119,7 @@ pub(super) enum Read<T> {
 }
 
 /// Every readable event of `keys` up to `until`, oldest first. Where the source's own history begins after a compaction, the versions
-/// that survived it come first, as they are the oldest that can be read.
+/// that survived it come first, as they are the oldest that can be read; those that survived a later one come with its gap.
 pub(super) fn events<'a>(source: &'a dyn Source, keys: Keys, until: Until) -> impl Stream<Item = Result<Read<Event>>> + Send + 'a {
     try_stream! {
         let mut span = source.span().await?;
@@ -128,11 +131,18 @@ pub(super) fn events<'a>(source: &'a dyn Source, keys: Keys, until: Until) -> im
                     begun = true;
                     yield Read::Item(event);
                 }
-                WatchItem::Gap { from, to } => {
-                    if !begun && to.after() >= span.oldest {
+                WatchItem::Gap { from, mut to } => {
+                    let mut last = to;
+                    let is_overtaken = keys.to_newest && matches!(until, Until::Revision(end) if to >= end);
+                    if (!begun || source.is_shared()) && (is_overtaken || to.after() >= span.oldest) {
                         // A compaction since then has moved the begin of what is readable.
                         span = source.span().await?;
-                        for entry in alive(source, &keys, span.oldest).await?.into_iter().filter(|entry| entry.mod_revision <= to) {
+                        let (at, survivors) = alive(source, &keys, span.oldest, Want::Values).await?;
+                        if is_overtaken {
+                            to = to.max(at.before());
+                            last = last.max(at);
+                        }
+                        for entry in survivors.into_iter().filter(|entry| entry.mod_revision >= from && entry.mod_revision <= last) {
                             yield Read::Item(Event { revision: entry.mod_revision, sub_revision: 0, kind: EventKind::Put, key_value: entry, origin: Origin::Live });
                         }
                     }
@@ -178,7 +188,7 @@ async fn items<'a>(source: &'a dyn Source, keys: &Keys, until: Until, span: Revi
         }
     }
     // What a compaction took while other keys were read is not there for any of them.
-    found.retain(|event| gaps.get(&Revision(1)).is_none_or(|gap| event.revision > *gap));
+    found.retain(|event| gaps.range(..=event.revision).all(|(_, to)| event.revision > *to));
     let gaps = gaps.into_iter().map(|(from, to)| (from, WatchItem::Gap { from, to }));
     let mut items: Vec<(Revision, WatchItem)> =
         gaps.chain(found.into_iter().map(|event| (event.revision, WatchItem::Event(event)))).collect();
@@ -198,12 +208,11 @@ async fn alive_at(source: &dyn Source, key: &[u8], span: RevisionSpan) -> Result
     let events = KeyRange::prefix(format!("{prefix}/events/{namespace}/{name}."));
     let mut found = Vec::new();
     for at in [span.newest, span.oldest] {
-        let listing = match source.range(events.clone(), At::Revision(at), Want::Keys).await {
+        let entries = match all(source, events.clone(), at, Want::Keys).await {
             Err(error) if error.is_denied() => return Ok(Vec::new()),
-            Err(ketcd_store::Error::Compacted { .. }) => continue,
-            listing => listing?,
+            Err(StoreError::Compacted { .. }) => continue,
+            entries => entries?,
         };
-        let entries: Vec<KeyValue> = listing.entries.try_collect().await?;
         found.extend(entries.iter().flat_map(|entry| [entry.create_revision, entry.mod_revision]));
     }
     Ok(found)
@@ -241,14 +250,14 @@ pub(super) async fn event_keys(
     let below = KeyRange::prefix(format!("{}/events/{namespace}/{name}.", session.prefix().await?));
     let mut found: BTreeMap<Vec<u8>, Vec<Revision>> = BTreeMap::new();
     for look in looks(session.source.span().await?.oldest, newest) {
-        let listing = match session.source.range(below.clone(), At::Revision(look), Want::Keys).await {
+        let entries = match all(session.source.as_ref(), below.clone(), look, Want::Keys).await {
             Err(error) if error.is_denied() => continue,
             // A compaction came between.
-            Err(ketcd_store::Error::Compacted { .. }) => continue,
-            listing => listing?,
+            Err(StoreError::Compacted { .. }) => continue,
+            entries => entries?,
         };
-        for key in listing.entries.map_ok(|entry| entry.key).try_collect::<Vec<_>>().await? {
-            found.entry(key.to_vec()).or_default().push(look);
+        for entry in entries {
+            found.entry(entry.key.to_vec()).or_default().push(look);
         }
     }
     Ok(found)
@@ -261,25 +270,37 @@ pub(super) fn looks(oldest: Revision, newest: Revision) -> Vec<Revision> {
     (0..LOOKS).map(|look| Revision((newest.0 - look * step).max(oldest.0))).collect()
 }
 
-/// The keys alive at a revision, in order of their last writes.
-async fn alive(source: &dyn Source, keys: &Keys, at: Revision) -> Result<Vec<KeyValue>> {
-    let mut entries = Vec::new();
-    for range in keys.apart() {
-        let listing = source.range(range, At::Revision(at), Want::Values).await?;
-        entries.extend(listing.entries.try_collect::<Vec<KeyValue>>().await?);
+/// All entries of a range at a revision.
+///
+/// # Errors
+/// The source cannot be read, or the revision not any more.
+pub(super) async fn all(source: &dyn Source, keys: KeyRange, at: Revision, want: Want) -> Result<Vec<KeyValue>, StoreError> {
+    source.range(keys, At::Revision(at), want).await?.entries.try_collect().await
+}
+
+/// The entries alive at a revision, in order of their last writes; where compactions come between, at the oldest that is left.
+async fn alive(source: &dyn Source, keys: &Keys, at: Revision, want: Want) -> Result<(Revision, Vec<KeyValue>)> {
+    let (mut at, ranges) = (at, keys.apart());
+    'again: loop {
+        let mut entries = Vec::new();
+        for range in &ranges {
+            match all(source, range.clone(), at, want).await {
+                Err(StoreError::Compacted { oldest, .. }) if oldest > at => {
+                    at = oldest;
+                    continue 'again;
+                }
+                found => entries.extend(found?),
+            }
+        }
+        entries.sort_by_key(|entry| entry.mod_revision);
+        return Ok((at, entries));
     }
-    entries.sort_by_key(|entry| entry.mod_revision);
-    Ok(entries)
 }
 
 /// The names of the keys alive at a revision: what is not among them is gone, whether or not its deletion can be read.
 pub(super) async fn alive_names(session: &Session, keys: &Keys, at: Revision) -> Result<HashSet<Bytes>> {
-    let mut names = HashSet::new();
-    for range in keys.apart() {
-        let listing = session.source.range(range, At::Revision(at), Want::Keys).await?;
-        names.extend(listing.entries.map_ok(|entry| entry.key).try_collect::<Vec<_>>().await?);
-    }
-    Ok(names)
+    let (_, entries) = alive(session.source.as_ref(), keys, at, Want::Keys).await?;
+    Ok(entries.into_iter().map(|entry| entry.key).collect())
 }
 
 /// Every readable change of `keys` up to `until`, oldest first.
@@ -296,6 +317,7 @@ pub(super) async fn dated_changes(
     keys: Keys,
     until: Revision,
 ) -> Result<(BoxStream<'_, Result<Read<Change>>>, Arc<Clock>)> {
+    let keys = Keys { to_newest: session.at == At::Newest, ..keys };
     if !keys.are_whole() {
         let clock = session.clock_around(&[], &[]).await?;
         return Ok((changes(session, keys, Until::Revision(until)), clock));
@@ -322,7 +344,8 @@ pub(super) async fn changes_from<'a>(
     let span = source.span().await?;
     let is_readable = from > span.oldest && from <= span.newest.after();
     if is_readable && !source.is_shared() {
-        for entry in alive(source, &keys, from.before()).await? {
+        let (_, before) = alive(source, &keys, from.before(), Want::Values).await?;
+        for entry in before.into_iter().filter(|entry| entry.mod_revision < from) {
             follower.seed(entry, Origin::Live);
         }
     }

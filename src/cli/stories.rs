@@ -84,9 +84,12 @@ pub(super) async fn read(session: &Session, asked: &Keys) -> Result<Story> {
     let (mut changes, clock) = dated_changes(session, keys, newest).await?;
     clock.problems().iter().for_each(|problem| note(problem));
     while let Some(read) = changes.try_next().await? {
-        if let Read::Item(change) = read {
-            let keep = asked.contains(&change.key);
-            story.observe(AttributedChange::new(change, &clock), keep);
+        match read {
+            Read::Gap { from, to } => session.note_gap(from, to),
+            Read::Item(change) => {
+                let keep = asked.contains(&change.key);
+                story.observe(AttributedChange::new(change, &clock), keep);
+            }
         }
     }
     story.finish();

@@ -63,10 +63,14 @@ pub(super) async fn run(session: &Session, args: &HistoryArgs, out: &mut Output)
     let (mut changes, clock) = dated_changes(session, keys, newest).await?;
     clock.problems().iter().for_each(|problem| note(problem));
     while let Some(read) = changes.try_next().await? {
-        let Read::Item(change) = read else { continue };
-        missing.saw(&change.key);
-        if select.takes(&change) {
-            writer.write(session, AttributedChange::new(change, &clock), out).await?;
+        match read {
+            Read::Gap { from, to } => session.note_gap(from, to),
+            Read::Item(change) => {
+                missing.saw(&change.key);
+                if select.takes(&change) {
+                    writer.write(session, AttributedChange::new(change, &clock), out).await?;
+                }
+            }
         }
     }
     let outcome = writer.finish(out)?;

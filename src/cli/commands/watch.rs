@@ -14,7 +14,7 @@ use ketcd_store::{At, KeyRange, Revision, SourceKind, Until, Want};
 
 use super::history::{TellingArgs, Writer};
 use crate::cli::absence::{Missing, Question};
-use crate::cli::changes::{Keys, Read, changes_from};
+use crate::cli::changes::{Keys, Read, all, changes_from};
 use crate::cli::output::{Output, note};
 use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
@@ -44,9 +44,9 @@ pub(crate) struct WatchArgs {
 pub(super) async fn run(session: &Session, args: &WatchArgs, out: &mut Output) -> Result<Outcome> {
     let begun = Instant::now();
     let keys = Keys::of(session, &args.addresses).await?;
-    let span = session.source.span().await?;
+    let mut span = session.source.span().await?;
     let is_live = session.source.status().await?.kind == SourceKind::Live;
-    let from = match (args.from_rev, session.at) {
+    let mut from = match (args.from_rev, session.at) {
         (Some(revision), _) | (None, At::Revision(Revision(revision))) => Revision(revision),
         (None, At::Newest) if is_live => span.newest.after(),
         (None, At::Newest) => {
@@ -60,10 +60,14 @@ pub(super) async fn run(session: &Session, args: &WatchArgs, out: &mut Output) -
     let mut missing = Missing::of(session, &keys).await?;
     let mut live = LiveClock::default();
     // Behind a compaction nobody knows what was there; the changes begin with a gap.
-    if is_live && from > span.oldest && from <= span.newest.after() {
-        begin(session, &keys, from.before(), &mut writer, out).await?;
-        out.flush()?;
+    while is_live && from > span.oldest && from <= span.newest.after() && !begin(session, &keys, from.before(), &mut writer, out).await? {
+        let is_next = from == span.newest.after();
+        span = session.source.span().await?;
+        if is_next {
+            from = span.newest.after();
+        }
     }
+    out.flush()?;
     let mut changes = changes_from(session, keys, from, Until::Forever).await?;
     while let Some(read) = changes.try_next().await? {
         match read {
@@ -99,21 +103,24 @@ pub(super) async fn run(session: &Session, args: &WatchArgs, out: &mut Output) -
     Ok(outcome)
 }
 
-/// Shows what the addresses name at `revision`, before the first change.
-async fn begin(session: &Session, keys: &Keys, revision: Revision, writer: &mut Writer, out: &mut Output) -> Result<()> {
+/// Shows what the addresses name at `revision`, before the first change; nothing if a compaction took that revision meanwhile.
+async fn begin(session: &Session, keys: &Keys, revision: Revision, writer: &mut Writer, out: &mut Output) -> Result<bool> {
     let (prefix, kinds) = (session.prefix().await?, session.kinds().await?);
+    let mut found = Vec::new();
     for (key, is_whole) in keys.addresses.iter().map(|address: &Address| address.key(prefix)) {
-        let mut found = None;
-        if is_whole {
-            let listing = session.source.range(KeyRange::key(key.as_str()), At::Revision(revision), Want::Values).await?;
-            let mut entries = listing.entries;
-            found = entries
-                .try_next()
-                .await?
-                .map(|entry| session.reporting_decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body);
+        let entries = match is_whole {
+            true => all(session.source.as_ref(), KeyRange::key(key.as_str()), revision, Want::Values).await,
+            false => Ok(Vec::new()),
+        };
+        match entries {
+            Err(ketcd_store::Error::Compacted { .. }) => return Ok(false),
+            entries => found.push((key, is_whole, entries?.pop())),
         }
+    }
+    for (key, is_whole, entry) in found {
+        let body = entry.map(|entry| session.reporting_decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body);
         let path = RegistryKey::parse(prefix, key.as_bytes(), kinds).object();
-        let state = match (&found, is_whole) {
+        let state = match (&body, is_whole) {
             (_, false) => State::Many,
             (None, true) => State::Absent,
             (Some(body), true) => State::Present(body, path.as_ref().and_then(|path| path.kind())),
@@ -122,5 +129,5 @@ async fn begin(session: &Session, keys: &Keys, revision: Revision, writer: &mut 
         let beginning = Beginning { revision, member: session.source.member(), key: &key, name: &name, state };
         writer.begin(&beginning, out)?;
     }
-    Ok(())
+    Ok(true)
 }

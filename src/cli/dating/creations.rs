@@ -67,6 +67,8 @@ async fn namespaces(session: &Session, at: Revision, most: usize) -> Result<Vec<
 async fn keys(session: &Session, below: String, at: Revision, most: usize) -> Result<Vec<KeyValue>> {
     match session.source.first(KeyRange::prefix(below), At::Revision(at), Want::Keys, most).await {
         Err(error) if error.is_denied() => Ok(Vec::new()),
+        // A compaction came between: other evidence dates what is left.
+        Err(StoreError::Compacted { .. }) => Ok(Vec::new()),
         found => Ok(found?),
     }
 }

@@ -5,12 +5,13 @@ mod samples;
 mod tickers;
 mod whole;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use jiff::Timestamp;
 use tokio::sync::{Mutex, OnceCell};
 
 use crate::render::duration::{length, seconds_between};
+use crate::render::watch::gap_words;
 use ketcd_history::clock::{Clock, Moment};
 use ketcd_store::{KeyValue, Revision, RevisionSpan};
 
@@ -27,6 +28,8 @@ pub(super) struct Dates {
     clock: OnceCell<Arc<Clock>>,
     /// Of a long history, what was read.
     sampled: Mutex<Option<Sampled>>,
+    /// The first readable revision, once the user was told of it.
+    reach: OnceLock<Revision>,
 }
 
 /// What was read of a long history.
@@ -174,6 +177,7 @@ impl Session {
             return Ok(());
         }
         let span = self.source.span().await?;
+        let _ = self.dates.reach.set(span.oldest);
         if span.compacted.is_none() {
             return Ok(());
         }
@@ -187,6 +191,13 @@ impl Session {
             span.oldest
         ));
         Ok(())
+    }
+
+    /// Says on standard error what a compaction took of the history since [`Session::note_reach`] told how far it reaches.
+    pub(super) fn note_gap(&self, from: Revision, to: Revision) {
+        if let Some(&reach) = self.dates.reach.get().filter(|&&reach| self.source.is_shared() && to >= reach) {
+            note(&gap_words(from.max(reach), to));
+        }
     }
 }
 

@@ -64,6 +64,7 @@ async fn candidates(session: &Session, newest: Revision) -> Result<Vec<KeyValue>
         let range = KeyRange::prefix(format!("{prefix}/{below}"));
         match session.source.first(range, At::Revision(newest), Want::Values, most).await {
             Err(error) if error.is_denied() => {}
+            Err(StoreError::Compacted { .. }) => {}
             entries => found.extend(entries?),
         }
     }

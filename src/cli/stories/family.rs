@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use ketcd_kube::{Address, Kind, Kinds};
-use ketcd_store::{At, KeyRange, KeyValue, Revision, RevisionSpan, Want};
+use ketcd_store::{KeyRange, KeyValue, Revision, RevisionSpan, Want};
 
 use super::WORKLOADS;
-use crate::cli::changes::{Keys, event_keys, looks};
+use crate::cli::changes::{Keys, all, event_keys, looks};
 use crate::cli::session::Session;
 use crate::cli::{Error, Result};
 
@@ -264,12 +264,11 @@ impl<'s> Family<'s> {
     }
 
     async fn read(&self, keys: KeyRange, at: Revision, want: Want) -> Result<Vec<KeyValue>> {
-        use futures_util::TryStreamExt;
-        match self.session.source.range(keys, At::Revision(at), want).await {
+        match all(self.session.source.as_ref(), keys, at, want).await {
             Err(error) if error.is_denied() => Ok(Vec::new()),
             // A compaction came between.
             Err(ketcd_store::Error::Compacted { .. }) => Ok(Vec::new()),
-            listing => Ok(listing?.entries.try_collect().await?),
+            entries => Ok(entries?),
         }
     }
 }

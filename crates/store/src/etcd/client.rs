@@ -1,6 +1,6 @@
 //! The members of a cluster, asked in order until one answers.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -54,6 +54,8 @@ pub(super) struct Cluster {
     /// The member that answered last.
     preferred: AtomicUsize,
     answered: AtomicBool,
+    /// The revision of the last compaction that was seen; 0 before that.
+    pub compacted: AtomicI64,
     leader: Mutex<Leader>,
     notice: Notice,
     /// Spaces out the reads.
@@ -94,6 +96,7 @@ impl Cluster {
             arrivals: Arrivals::default(),
             preferred: AtomicUsize::new(0),
             answered: AtomicBool::new(false),
+            compacted: AtomicI64::new(0),
             leader: Mutex::default(),
             notice,
         })

@@ -28,17 +28,31 @@ pub(super) async fn key_history(cluster: &Arc<Cluster>, key: Vec<u8>, until: Rev
     if span.newest.0 - span.oldest.0 <= SHORT {
         return Ok(KeyHistory::of(watch(Arc::clone(cluster), KeyRange::key(key), Revision(1), Until::Revision(until))));
     }
-    let mut search = Search { cluster, key: &key, oldest: span.oldest, found: Vec::new(), kept: 0, unsearched: None };
-    search.run(until.min(span.newest), &lives).await?;
+    let last = until.min(span.newest);
+    let mut search = Search { cluster, key: &key, oldest: span.oldest, last, found: Vec::new(), kept: 0, unsearched: None };
+    search.run(&lives).await?;
     let Search { oldest, mut found, unsearched, .. } = search;
     found.reverse();
     let (cluster, to) = (Arc::clone(cluster), until);
     let items = try_stream! {
-        if oldest > Revision(1) && oldest.before() <= to {
-            yield WatchItem::Gap { from: Revision(1), to: oldest.before() };
+        if oldest > Revision(1) {
+            yield WatchItem::Gap { from: Revision(1), to: oldest.before().min(to) };
         }
+        let mut lost = None;
         for change in found {
-            yield WatchItem::Event(change.read(&cluster, &key).await?);
+            let revision = change.revision();
+            match change.read(&cluster, &key).await {
+                Err(Error::Compacted { .. }) => lost = Some((lost.map_or(revision, |(from, _)| from), revision)),
+                event => {
+                    if let Some((from, to)) = lost.take() {
+                        yield WatchItem::Gap { from, to };
+                    }
+                    yield WatchItem::Event(event?);
+                }
+            }
+        }
+        if let Some((from, to)) = lost {
+            yield WatchItem::Gap { from, to };
         }
         yield WatchItem::Progress(to);
     };
@@ -56,6 +70,14 @@ enum Found {
 }
 
 impl Found {
+    fn revision(&self) -> Revision {
+        match self {
+            Self::Kept(version) => version.mod_revision,
+            Self::Put(revision) | Self::Deleted(revision) => *revision,
+        }
+    }
+
+    /// Reads the change; a compaction may have taken it since it was found.
     async fn read(self, cluster: &Cluster, key: &[u8]) -> Result<Event> {
         let (revision, kind, key_value) = match self {
             Self::Kept(version) => (version.mod_revision, EventKind::Put, version),
@@ -87,6 +109,8 @@ struct Search<'a> {
     key: &'a [u8],
     /// The oldest readable revision; a compaction meanwhile moves it.
     oldest: Revision,
+    /// What is after this revision has been searched.
+    last: Revision,
     /// The newest first.
     found: Vec<Found>,
     kept: usize,
@@ -94,57 +118,54 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// A compaction during the search ends it where the history ends now.
-    async fn run(&mut self, until: Revision, lives: &Lives) -> Result<()> {
-        match self.lives(until, lives).await {
-            Err(Error::Compacted { oldest, .. }) => {
-                self.oldest = self.oldest.max(oldest);
-                self.found.retain(|found| match found {
-                    Found::Kept(version) => version.mod_revision >= oldest,
-                    Found::Put(revision) | Found::Deleted(revision) => *revision >= oldest,
-                });
-                Ok(())
+    /// A compaction during the search shortens the history; the search goes on in what is left.
+    async fn run(&mut self, lives: &Lives) -> Result<()> {
+        loop {
+            match self.lives(lives).await {
+                Err(Error::Compacted { oldest, .. }) if oldest > self.oldest => self.oldest = oldest,
+                Err(error) => return Err(error),
+                Ok(()) => break,
             }
-            other => other,
         }
+        let oldest = self.oldest;
+        self.found.retain(|found| found.revision() >= oldest);
+        Ok(())
     }
 
-    async fn lives(&mut self, until: Revision, lives: &Lives) -> Result<()> {
-        let mut last = until;
-        while last >= self.oldest {
-            let Some(version) = get(self.cluster, self.key, last, Want::Values).await? else {
-                let Some(alive) = self.earlier_life(last, lives).await? else { return Ok(()) };
-                last = self.last_alive(alive, last).await?;
+    async fn lives(&mut self, lives: &Lives) -> Result<()> {
+        while self.last >= self.oldest {
+            let Some(version) = get(self.cluster, self.key, self.last, Want::Values).await? else {
+                let Some(alive) = self.earlier_life(self.last, lives).await? else { return Ok(()) };
+                let last = self.last_alive(alive, self.last).await?;
                 self.found.push(Found::Deleted(last.after()));
+                self.last = last;
                 continue;
             };
-            let Some(created) = self.life(version).await? else { return Ok(()) };
+            self.life(version).await?;
             if matches!(lives, Lives::Last(_)) {
                 return Ok(());
             }
-            last = created.before();
         }
         Ok(())
     }
 
-    /// Reads a life from its last version backwards; returns its first revision, or `None` where that is not readable.
-    async fn life(&mut self, last: KeyValue) -> Result<Option<Revision>> {
+    /// Reads a life from its last version backwards, to its first revision or to the first that is readable.
+    async fn life(&mut self, last: KeyValue) -> Result<()> {
         let mut version = last;
         loop {
             let (revision, is_first) = (version.mod_revision, version.version == 1);
+            // Before this version there is nothing but older ones of this life; where it begins, another may have ended.
+            self.last = revision.before();
             if revision < self.oldest {
-                return Ok(None);
+                return Ok(());
             }
             self.keep(version);
-            if is_first {
-                return Ok(Some(revision));
+            if is_first || revision == self.oldest {
+                return Ok(());
             }
-            if revision == self.oldest {
-                return Ok(None);
-            }
-            match get(self.cluster, self.key, revision.before(), Want::Values).await? {
+            match get(self.cluster, self.key, self.last, Want::Values).await? {
                 Some(before) => version = before,
-                None => return Ok(Some(revision)),
+                None => return Ok(()),
             }
         }
     }

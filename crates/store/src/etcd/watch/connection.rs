@@ -1,5 +1,6 @@
 //! A watch's stream on one member: opened where a leader is known first, and proved to work before it counts.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use etcd_client::{Client, GetOptions, WatchOptions, WatchResponse, WatchStream};
@@ -118,7 +119,14 @@ async fn open(client: Client, keys: &KeyRange, from: Revision) -> Result<(WatchS
 
 /// Finds the revision at which the history begins, given the newest: etcd names it to a watch that starts before it. A learner serves no
 /// watch; there the revisions are tried.
+///
+/// etcd takes up to 100 ms to answer such a watch (server/storage/mvcc/watchable_store.go, `syncWatchersLoop`). A compaction that is known is the last
+/// one while its revision can be read.
 pub(in crate::etcd) async fn compacted_revision(cluster: &Cluster, keys: &KeyRange) -> Result<Revision> {
+    let known = cluster.compacted.load(Ordering::Relaxed);
+    if known > 0 && is_readable(cluster, &nonempty(&keys.start), known).await? {
+        return Ok(Revision(known));
+    }
     let answer = cluster
         .ask(|client, _| async move {
             let (mut stream, mut response) = open(client, keys, Revision(1)).await?;
@@ -132,11 +140,13 @@ pub(in crate::etcd) async fn compacted_revision(cluster: &Cluster, keys: &KeyRan
             Err(etcd_client::Error::WatchError("the watch ended without naming the compacted revision".to_owned()))
         })
         .await;
-    match answer {
-        Ok(compacted) => Ok(compacted),
-        Err(troubles) if troubles.iter().any(|trouble| trouble.class == Class::Learner) => search_compacted(cluster, keys).await,
-        Err(troubles) => Err(cluster.error(troubles)),
-    }
+    let compacted = match answer {
+        Ok(compacted) => compacted,
+        Err(troubles) if troubles.iter().any(|trouble| trouble.class == Class::Learner) => search_compacted(cluster, keys).await?,
+        Err(troubles) => return Err(cluster.error(troubles)),
+    };
+    cluster.compacted.fetch_max(compacted.0, Ordering::Relaxed);
+    Ok(compacted)
 }
 
 /// The first revision that can be read, found by halves.
@@ -145,18 +155,28 @@ async fn search_compacted(cluster: &Cluster, keys: &KeyRange) -> Result<Revision
     let (mut compacted, mut readable) = (1, crate::etcd::span::newest(cluster).await?.0);
     while readable - compacted > 1 {
         let middle = compacted + (readable - compacted) / 2;
-        let key = &key;
-        let answer = cluster
-            .ask(|client, _| async move {
-                let options = GetOptions::new().with_count_only().with_serializable().with_revision(middle);
-                client.kv_client().get(key.clone(), Some(options)).await
-            })
-            .await;
-        match answer {
-            Ok(_) => readable = middle,
-            Err(troubles) if troubles.iter().any(|trouble| trouble.class == Class::Compacted) => compacted = middle,
-            Err(troubles) => return Err(cluster.error(troubles)),
+        match is_readable(cluster, &key, middle).await? {
+            true => readable = middle,
+            false => compacted = middle,
         }
     }
     Ok(Revision(readable))
+}
+
+/// Whether a revision is not compacted.
+async fn is_readable(cluster: &Cluster, key: &[u8], revision: i64) -> Result<bool> {
+    let answer = cluster
+        .ask(|client, consistency| async move {
+            let mut options = GetOptions::new().with_count_only().with_revision(revision);
+            if consistency == Consistency::Serializable {
+                options = options.with_serializable();
+            }
+            client.kv_client().get(key, Some(options)).await
+        })
+        .await;
+    match answer {
+        Ok(_) => Ok(true),
+        Err(troubles) if troubles.iter().any(|trouble| trouble.class == Class::Compacted) => Ok(false),
+        Err(troubles) => Err(cluster.error(troubles)),
+    }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use async_stream::stream;
 use etcd_client::WatchResponse;
 use etcd_client::proto::PbWatchResponse;
-use futures_util::StreamExt;
+use futures_util::TryStreamExt;
 use futures_util::stream::BoxStream;
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -19,7 +19,7 @@ use crate::etcd::client::Cluster;
 use crate::etcd::errors::{Class, Trouble, no_leader};
 use crate::etcd::range::range;
 use crate::etcd::span::{newest, span};
-use crate::{At, Error, Event, EventKind, KeyRange, Origin, Result, Revision, Until, Want, WatchItem};
+use crate::{At, Error, Event, EventKind, KeyRange, KeyValue, Origin, Result, Revision, Until, Want, WatchItem};
 
 pub(in crate::etcd) use connection::compacted_revision;
 use connection::{IDLE_ASK, MemberWatch};
@@ -165,8 +165,14 @@ impl Watch {
             Some(compacted) if next < compacted && compacted >= end => Ok(Vec::new()),
             Some(compacted) if next == compacted && compacted == end => {
                 let mut items: Vec<WatchItem> = Vec::new();
-                let mut listing = range(&self.cluster, self.keys.clone(), At::Revision(end), Want::Values).await?;
-                while let Some(entry) = listing.entries.next().await.transpose()? {
+                let listing =
+                    async { range(&self.cluster, self.keys.clone(), At::Revision(end), Want::Values).await?.entries.try_collect().await };
+                let alive: Vec<KeyValue> = match listing.await {
+                    // Another compaction came between: it is met when the watch begins anew.
+                    Err(Error::Compacted { .. }) => return Ok(Vec::new()),
+                    alive => alive?,
+                };
+                for entry in alive {
                     if entry.mod_revision == end {
                         let (revision, kind, origin) = (end, EventKind::Put, Origin::Live);
                         items.push(WatchItem::Event(Event { revision, sub_revision: items.len() as i64, kind, key_value: entry, origin }));
