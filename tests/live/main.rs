@@ -3,6 +3,7 @@
 mod ago;
 mod bad_input;
 mod cluster;
+mod compaction;
 mod complete;
 mod equality;
 mod etcd;
@@ -10,6 +11,7 @@ mod faults;
 mod gentle;
 mod hostile;
 mod ketcd;
+mod load;
 mod members;
 mod pki;
 #[path = "../support/pty.rs"]

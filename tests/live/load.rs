@@ -1,0 +1,66 @@
+//! What others do to an etcd while it is read: writes, and compactions under way.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+
+use crate::etcd::Etcd;
+
+/// Work that goes on until it is ended.
+pub(crate) struct Work {
+    end: Arc<AtomicBool>,
+    task: JoinHandle<usize>,
+}
+
+impl Work {
+    /// Ends it; returns how often it was done.
+    pub(crate) async fn end(self) -> usize {
+        self.end.store(true, Ordering::Relaxed);
+        self.task.await.unwrap()
+    }
+}
+
+/// Compacts again and again, each time all but the newest `kept` revisions.
+pub(crate) async fn compactor(etcd: &Etcd, every: Duration, kept: i64) -> Work {
+    let (end, mut client) = (Arc::new(AtomicBool::new(false)), etcd.writer().await);
+    let ended = Arc::clone(&end);
+    let task = tokio::spawn(async move {
+        let (mut last, mut count) = (0, 0);
+        while !ended.load(Ordering::Relaxed) {
+            let newest = client.get("x", None).await.unwrap().header().unwrap().revision();
+            if newest - kept > last {
+                last = newest - kept;
+                client.compact(last, None).await.unwrap();
+                count += 1;
+            }
+            tokio::time::sleep(every).await;
+        }
+        count
+    });
+    Work { end, task }
+}
+
+/// Writes a ConfigMap of another name in turn.
+pub(crate) async fn writer(etcd: &Etcd, every: Duration) -> Work {
+    let (end, mut client) = (Arc::new(AtomicBool::new(false)), etcd.writer().await);
+    let ended = Arc::clone(&end);
+    let task = tokio::spawn(async move {
+        let mut count = 0;
+        while !ended.load(Ordering::Relaxed) {
+            let name = format!("noise-{}", count % 7);
+            client.put(format!("/registry/configmaps/lab/{name}"), config_map(&name, count), None).await.unwrap();
+            count += 1;
+            tokio::time::sleep(every).await;
+        }
+        count
+    });
+    Work { end, task }
+}
+
+/// A ConfigMap as the API server stores it in JSON.
+pub(crate) fn config_map(name: &str, value: usize) -> String {
+    let metadata = serde_json::json!({"name": name, "namespace": "lab", "uid": name});
+    serde_json::json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"n": value.to_string()}}).to_string()
+}
