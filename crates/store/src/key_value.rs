@@ -96,6 +96,20 @@ impl KeyRange {
         Self { start, end: None }
     }
 
+    /// The smallest range that holds all of `ranges`; every key where there are none.
+    pub fn hull(ranges: &[Self]) -> Self {
+        let Some(start) = ranges.iter().map(|range| range.start.clone()).min() else { return Self::all() };
+        let is_open = ranges.iter().any(|range| range.end.is_none());
+        Self { start, end: if is_open { None } else { ranges.iter().filter_map(|range| range.end.clone()).max() } }
+    }
+
+    /// Whether all keys of `other` lie in the range.
+    pub fn covers(&self, other: &Self) -> bool {
+        let ends_before = |end: &Vec<u8>| other.end.as_ref().is_some_and(|last| last <= end);
+        // No key is empty: the first possible one is `\0`.
+        (self.start <= other.start || self.start == [0]) && self.end.as_ref().is_none_or(ends_before)
+    }
+
     /// Whether `key` lies in the range.
     pub fn contains(&self, key: &[u8]) -> bool {
         key >= self.start.as_slice() && self.end.as_deref().is_none_or(|end| key < end)

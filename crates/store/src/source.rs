@@ -55,6 +55,16 @@ pub trait Source: Send + Sync {
     /// Ends after `until`; `Until::Forever` follows a live cluster (on a file it ends at the newest revision).
     fn watch(&self, keys: KeyRange, from: Revision, until: Until) -> BoxStream<'_, Result<WatchItem>>;
 
+    /// Returns every change of some ranges, as [`Source::watch`] does of one. Changes of keys between them may come with them.
+    fn watch_ranges(&self, ranges: Vec<KeyRange>, from: Revision, until: Until) -> BoxStream<'_, Result<WatchItem>> {
+        self.watch(KeyRange::hull(&ranges), from, until)
+    }
+
+    /// Returns the keys that a bounded watch of `keys` reads: more than these of an etcd whose release says too early that a watch has ended.
+    fn bounded_watch_reads(&self, keys: KeyRange) -> BoxFuture<'_, Result<KeyRange>> {
+        Box::pin(std::future::ready(Ok(keys)))
+    }
+
     /// Returns the first keys of `keys` alive at `at`, no more than `most`.
     fn first(&self, keys: KeyRange, at: At, want: Want, most: usize) -> BoxFuture<'_, Result<Vec<KeyValue>>> {
         Box::pin(async move { self.range(keys, at, want).await?.entries.take(most).try_collect().await })

@@ -13,7 +13,6 @@ use super::endpoint::Endpoint;
 use super::errors::{Class, Trouble, none_answered};
 use super::member::Member;
 use super::pacer::Pacer;
-use super::range::nonempty;
 use super::tls;
 use crate::{Error, KeyRange, Result};
 
@@ -60,8 +59,8 @@ pub(super) struct Cluster {
     notice: Notice,
     /// Spaces out the reads.
     pub pacer: Pacer,
-    /// A key that is asked for anyway, so that the user may read it.
-    permitted: Mutex<Option<Vec<u8>>>,
+    /// Keys that are asked for anyway, so that the user may read them; one that may be read comes first.
+    announced: Mutex<Vec<KeyRange>>,
 }
 
 /// What is known of the cluster's leader.
@@ -90,7 +89,7 @@ impl Cluster {
         let members = endpoints.into_iter().map(|endpoint| Member::new(endpoint, &config)).collect();
         Ok(Self {
             pacer: Pacer::new(config.qps),
-            permitted: Mutex::new(None),
+            announced: Mutex::default(),
             config,
             members,
             arrivals: Arrivals::default(),
@@ -104,12 +103,22 @@ impl Cluster {
 
     /// Notes keys that will be asked for.
     pub(super) fn will_read(&self, keys: &KeyRange) {
-        *self.permitted.lock().unwrap_or_else(PoisonError::into_inner) = Some(nonempty(&keys.start));
+        let mut announced = self.announced.lock().unwrap_or_else(PoisonError::into_inner);
+        if !announced.contains(keys) {
+            announced.push(keys.clone());
+        }
     }
 
-    /// A key that will be asked for anyway.
-    pub(super) fn permitted(&self) -> Option<Vec<u8>> {
-        self.permitted.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// Keys that will be asked for anyway.
+    pub(super) fn announced(&self) -> Vec<KeyRange> {
+        self.announced.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Notes keys that the user may read: they are asked for first from now on.
+    pub(super) fn may_read(&self, keys: &KeyRange) {
+        let mut announced = self.announced.lock().unwrap_or_else(PoisonError::into_inner);
+        announced.retain(|known| known != keys);
+        announced.insert(0, keys.clone());
     }
 
     /// The endpoints as the user gave them.

@@ -6,6 +6,7 @@ use super::config::{EtcdConfig, ReadConsistency};
 use super::connector::Failure;
 use super::endpoint::Endpoint;
 use super::member::KEEPALIVE;
+use super::rights::who;
 use super::tls_errors::{of_tls, refused_certificate};
 use crate::Error;
 
@@ -117,8 +118,8 @@ fn of_status(status: &Status, failure: Option<Failure>, endpoint: &Endpoint, con
         Code::Unauthenticated => Trouble::new(Class::Final, format!("{url} does not know us: {text}"), "give --user NAME:PASSWORD"),
         Code::PermissionDenied if text.contains("etcdserver") => Trouble::new(
             Class::Denied,
-            format!("{url} does not let {}", user_name(config).map_or("this client".to_owned(), |user| format!("user {user:?}"))),
-            "grant its role read permission on the prefix: etcdctl role grant-permission ROLE read --prefix=true /registry/",
+            format!("{url} does not let {}", who(config)),
+            "grant its role what it lacks: etcdctl role grant-permission",
         ),
         _ if no_leader(text) => Trouble::new(Class::NoLeader, format!("{url} has no leader"), no_leader_hint(config)),
         _ if text.contains("not supported for learner") => Trouble::new(
@@ -191,7 +192,7 @@ fn is_broken(status: &Status) -> bool {
 }
 
 /// The user without what follows a colon: given with --password, `NAME:PASSWORD` is taken for a whole name.
-fn user_name(config: &EtcdConfig) -> Option<&str> {
+pub(super) fn user_name(config: &EtcdConfig) -> Option<&str> {
     config.user.as_deref().map(|user| user.split(':').next().unwrap_or_default())
 }
 

@@ -5,9 +5,11 @@
 //! find by themselves is a deletion: between a revision at which the key was there and one at which it was not, its revision is found by
 //! bisection; whether it lived before is looked for at sample revisions.
 
+use std::pin::Pin;
 use std::sync::Arc;
 
 use async_stream::try_stream;
+use futures_util::StreamExt;
 
 use super::client::Cluster;
 use super::range::{get, is_alive};
@@ -17,7 +19,7 @@ use crate::{Error, Event, EventKind, KeyHistory, KeyRange, KeyValue, Lives, Orig
 
 /// A history of no more revisions than this is watched: then no change of the key can be missed, and etcd reads little.
 const SHORT: i64 = 5_000;
-/// At so many revisions of a time in which the key was not there an earlier life is looked for.
+/// At so many revisions of a long time in which the key was not there an earlier life is looked for.
 const SAMPLES: i64 = 512;
 /// Values of so many bytes are kept while the history is read backwards; the others are read again on the way forward.
 const KEPT: usize = 16 << 20;
@@ -26,10 +28,17 @@ const KEPT: usize = 16 << 20;
 pub(super) async fn key_history(cluster: &Arc<Cluster>, key: Vec<u8>, until: Revision, lives: Lives) -> Result<KeyHistory<'static>> {
     let span = span(cluster).await?;
     if span.newest.0 - span.oldest.0 <= SHORT {
-        return Ok(KeyHistory::of(watch(Arc::clone(cluster), KeyRange::key(key), Revision(1), Until::Revision(until))));
+        let mut items = watch(Arc::clone(cluster), KeyRange::key(&key[..]), Revision(1), Until::Revision(until)).peekable();
+        // Of some releases of etcd a watch needs more keys than the one that the user may read.
+        let is_beyond_rights = matches!(Pin::new(&mut items).peek().await, Some(Err(error)) if error.is_denied());
+        if !is_beyond_rights {
+            return Ok(KeyHistory::of(items));
+        }
     }
     let last = until.min(span.newest);
-    let mut search = Search { cluster, key: &key, oldest: span.oldest, last, found: Vec::new(), kept: 0, unsearched: None };
+    // Of a short history each revision is looked at.
+    let samples = if span.newest.0 - span.oldest.0 <= SHORT { SHORT } else { SAMPLES };
+    let mut search = Search { cluster, key: &key, oldest: span.oldest, last, found: Vec::new(), kept: 0, samples, unsearched: None };
     search.run(&lives).await?;
     let Search { oldest, mut found, unsearched, .. } = search;
     found.reverse();
@@ -114,6 +123,8 @@ struct Search<'a> {
     /// The newest first.
     found: Vec<Found>,
     kept: usize,
+    /// At so many revisions of a time in which the key was not there an earlier life is looked for.
+    samples: i64,
     unsearched: Option<Unsearched>,
 }
 
@@ -178,7 +189,7 @@ impl Search<'_> {
     /// A revision before `gone`, at which the key is not there, at which it is: the newest of those looked at.
     async fn earlier_life(&mut self, gone: Revision, lives: &Lives) -> Result<Option<Revision>> {
         let length = gone.0 - self.oldest.0;
-        let step = (length / SAMPLES).max(1);
+        let step = (length / self.samples).max(1);
         let mut samples: Vec<i64> = match lives {
             Lives::All(_) => (1..=length / step).map(|place| gone.0 - place * step).chain([self.oldest.0]).collect(),
             Lives::Last(_) => Vec::new(),

@@ -14,6 +14,7 @@ mod pacer;
 mod page;
 mod probe;
 mod range;
+mod rights;
 mod span;
 mod status;
 mod tls;
@@ -35,6 +36,7 @@ use client::Cluster;
 pub use client::Notice;
 pub use config::{EtcdConfig, Password, ReadConsistency};
 pub use endpoint::refuse_credentials;
+pub use rights::grant_command;
 
 /// A running etcd cluster behind [`Source`].
 pub struct EtcdSource {
@@ -83,6 +85,14 @@ impl Source for EtcdSource {
 
     fn count(&self, keys: KeyRange, at: At) -> BoxFuture<'_, Result<u64>> {
         Box::pin(async move { range::count(&self.cluster, &keys, at).await })
+    }
+
+    fn watch_ranges(&self, ranges: Vec<KeyRange>, from: Revision, until: Until) -> BoxStream<'_, Result<WatchItem>> {
+        watch::watch_ranges(Arc::clone(&self.cluster), ranges, from, until)
+    }
+
+    fn bounded_watch_reads(&self, keys: KeyRange) -> BoxFuture<'_, Result<KeyRange>> {
+        Box::pin(async move { self.cluster.bounded_watch_reads(keys).await })
     }
 
     fn key_history(&self, key: Vec<u8>, until: Revision, lives: Lives) -> BoxFuture<'_, Result<KeyHistory<'_>>> {

@@ -12,6 +12,7 @@ use tokio::task::JoinHandle;
 use super::client::{Cluster, Consistency, LARGEST_MESSAGE};
 use super::errors::{Class, Trouble};
 use super::page::{Page, PageSize};
+use super::rights::denied;
 use super::span::span;
 use crate::{At, Error, KeyRange, KeyValue, Listing, Result, Revision, Want};
 
@@ -123,35 +124,6 @@ async fn ask(cluster: &Cluster, keys: &KeyRange, revision: Option<Revision>, opt
             Some(trouble) => denied(keys, trouble),
             None => of_revision(cluster, troubles, revision).await,
         }),
-    }
-}
-
-/// The error of keys that the user may not read: what to grant is exactly these.
-pub(super) fn denied(keys: &KeyRange, trouble: &Trouble) -> Error {
-    let hint = format!("grant its role what it lacks: {}", grant(keys));
-    Error::Denied { keys: keys.clone(), problem: format!("{} read {}", trouble.problem, shown(keys)), hint }
-}
-
-/// The range as etcdctl would be asked for it.
-fn shown(keys: &KeyRange) -> String {
-    let text = |key: &[u8]| String::from_utf8_lossy(key).into_owned();
-    match range_end(keys, &keys.start) {
-        None => text(&keys.start),
-        Some(_) if keys.start.is_empty() || *keys == KeyRange::all() => "all keys".to_owned(),
-        Some(_) if *keys == KeyRange::prefix(&keys.start[..]) => format!("{}*", text(&keys.start)),
-        Some(end) => format!("{} to {}", text(&keys.start), text(&end)),
-    }
-}
-
-/// The command that lets a role read these keys.
-pub(super) fn grant(keys: &KeyRange) -> String {
-    let text = |key: &[u8]| String::from_utf8_lossy(key).into_owned();
-    let command = "etcdctl role grant-permission ROLE read";
-    match range_end(keys, &keys.start) {
-        None => format!("{command} {}", text(&keys.start)),
-        Some(_) if keys.start.is_empty() || *keys == KeyRange::all() => format!("{command} --prefix=true ''"),
-        Some(_) if *keys == KeyRange::prefix(&keys.start[..]) => format!("{command} --prefix=true {}", text(&keys.start)),
-        Some(end) => format!("{command} {} {}", text(&keys.start), text(&end)),
     }
 }
 

@@ -4,6 +4,7 @@ use etcd_client::GetOptions;
 
 use super::client::{Cluster, Consistency};
 use super::errors::{Class, Trouble};
+use super::range::nonempty;
 use super::watch;
 use crate::{KeyRange, Result, Revision, RevisionSpan};
 
@@ -19,7 +20,7 @@ pub(super) async fn span(cluster: &Cluster) -> Result<RevisionSpan> {
             let compacted = watch::compacted_revision(cluster, &KeyRange::key(key)).await?;
             Ok(RevisionSpan { oldest: compacted, newest, compacted: Some(compacted) })
         }
-        Err(troubles) => Err(cluster.error(troubles)),
+        Err(troubles) => Err(cluster.error_reading(&KeyRange::key(key), troubles)),
     }
 }
 
@@ -30,15 +31,23 @@ pub(super) async fn newest(cluster: &Cluster) -> Result<Revision> {
 
 /// A key we may ask for, and the newest revision.
 async fn head(cluster: &Cluster) -> Result<(Vec<u8>, Revision)> {
+    let announced = cluster.announced();
+    let wanted = announced.first().cloned().unwrap_or_else(KeyRange::all);
     let mut denied = Vec::new();
-    for key in cluster.permitted().into_iter().chain(ASKED_FOR.map(<[u8]>::to_vec)) {
+    for keys in announced.into_iter().chain(ASKED_FOR.map(KeyRange::key)) {
+        let key = nonempty(&keys.start);
         match revision_of(cluster, &key, 0).await {
-            Ok(newest) => return Ok((key, newest)),
+            Ok(newest) => {
+                if !denied.is_empty() {
+                    cluster.may_read(&keys);
+                }
+                return Ok((key, newest));
+            }
             Err(troubles) if has(&troubles, Class::Denied) => denied = troubles,
             Err(troubles) => return Err(cluster.error(troubles)),
         }
     }
-    Err(cluster.error(denied))
+    Err(cluster.error_reading(&wanted, denied))
 }
 
 /// Asks for one key at a revision (0: the newest) and returns the header's revision.

@@ -52,6 +52,13 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
 }
 
+/// The common name of the first certificate in a file: the user that etcd takes its owner for.
+pub(super) fn common_name(path: &Path) -> Option<String> {
+    let chain = certificates("--cert", path).ok()?;
+    let (_, certificate) = x509_parser::parse_x509_certificate(chain.first()?).ok()?;
+    certificate.subject().iter_common_name().next()?.as_str().ok().map(str::to_owned)
+}
+
 fn trusted(cacert: Option<&Path>) -> Result<RootCertStore> {
     let mut roots = RootCertStore::empty();
     let Some(path) = cacert else {

@@ -7,10 +7,12 @@ use etcd_client::{Client, GetOptions, WatchOptions, WatchResponse, WatchStream};
 use futures_util::future::join_all;
 use tokio::time::Instant;
 
+use super::dense_denied;
 use crate::etcd::client::{Cluster, Consistency, LARGEST_MESSAGE};
 use crate::etcd::config::ReadConsistency;
 use crate::etcd::errors::{Class, Trouble};
 use crate::etcd::range::{nonempty, range_end};
+use crate::etcd::rights::denied;
 use crate::{KeyRange, Result, Revision};
 
 /// How often a bounded watch asks whether the end is reached, at first.
@@ -70,6 +72,8 @@ impl Cluster {
                         return Ok(Ok(MemberWatch { stream, created: Some(created), member: index, asks, ask_every, leaderless, dense }));
                     }
                     Err(trouble) if trouble.class.is_of_one_member() => troubles.push(trouble),
+                    Err(trouble) if trouble.class == Class::Denied && dense => return Err(dense_denied(&trouble)),
+                    Err(trouble) if trouble.class == Class::Denied => return Err(denied(keys, &trouble)),
                     Err(trouble) => return Err(trouble.into_error(&member.endpoint)),
                 }
             }
@@ -79,6 +83,12 @@ impl Cluster {
             refused = troubles;
         }
         Ok(Err(refused))
+    }
+
+    /// The keys that a bounded watch of `keys` reads on the members that answer; see [`Cluster::open_watch`].
+    pub(in crate::etcd) async fn bounded_watch_reads(&self, keys: KeyRange) -> Result<KeyRange> {
+        let orderly = join_all(self.members.iter().map(|member| member.reports_progress_in_order(&self.config))).await;
+        Ok(if orderly.into_iter().all(|orderly| orderly.unwrap_or(true)) { keys } else { KeyRange::all() })
     }
 
     /// Whether a member, asked for one key at `revision`, has it. Also measures how long that takes.
@@ -143,7 +153,7 @@ pub(in crate::etcd) async fn compacted_revision(cluster: &Cluster, keys: &KeyRan
     let compacted = match answer {
         Ok(compacted) => compacted,
         Err(troubles) if troubles.iter().any(|trouble| trouble.class == Class::Learner) => search_compacted(cluster, keys).await?,
-        Err(troubles) => return Err(cluster.error(troubles)),
+        Err(troubles) => return Err(cluster.error_reading(keys, troubles)),
     };
     cluster.compacted.fetch_max(compacted.0, Ordering::Relaxed);
     Ok(compacted)

@@ -1,5 +1,6 @@
 //! Watches that end only where they should: resumed after a lost connection, over compactions, and bounded ones proved complete.
 
+mod apart;
 mod connection;
 mod outage;
 mod reconnect;
@@ -16,11 +17,14 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::etcd::assemble::Assembler;
 use crate::etcd::client::Cluster;
+use crate::etcd::endpoint::Endpoint;
 use crate::etcd::errors::{Class, Trouble, no_leader};
 use crate::etcd::range::range;
+use crate::etcd::rights::{denied, grant_command};
 use crate::etcd::span::{newest, span};
 use crate::{At, Error, Event, EventKind, KeyRange, KeyValue, Origin, Result, Revision, Until, Want, WatchItem};
 
+pub(super) use apart::watch_ranges;
 pub(in crate::etcd) use connection::compacted_revision;
 use connection::{IDLE_ASK, MemberWatch};
 use outage::Outages;
@@ -246,14 +250,29 @@ impl Watch {
             true => tonic::Status::permission_denied(reason),
             false => tonic::Status::failed_precondition(reason),
         };
-        let mut trouble = Trouble::of_call(etcd_client::Error::GRpcStatus(status), None, &member.endpoint, &self.cluster.config);
-        if connection.dense && trouble.class == Class::Denied {
-            trouble.hint = Some(
-                "this release of etcd says too early that a watch has ended (etcd issue 15220), so its whole key space must be read: \
-                 upgrade etcd to 3.4.25, 3.5.8 or newer, or take a user who may read all keys"
-                    .to_owned(),
-            );
+        let trouble = Trouble::of_call(etcd_client::Error::GRpcStatus(status), None, &member.endpoint, &self.cluster.config);
+        Err(self.refused(trouble, &member.endpoint, connection.dense))
+    }
+
+    /// The error of a member that serves no such watch. `dense` says whether the whole key space was to be watched.
+    fn refused(&self, trouble: Trouble, endpoint: &Endpoint, dense: bool) -> Error {
+        match trouble.class {
+            Class::Denied if dense => dense_denied(&trouble),
+            Class::Denied => denied(&self.keys, &trouble),
+            _ => trouble.into_error(endpoint),
         }
-        Err(trouble.into_error(&member.endpoint))
+    }
+}
+
+/// The error of a bounded watch for which all keys would have to be read; see [`Cluster::open_watch`].
+fn dense_denied(trouble: &Trouble) -> Error {
+    let keys = KeyRange::all();
+    Error::Denied {
+        problem: format!(
+            "{} read all keys, as a past watch needs of this release of etcd, which says too early that one has ended (etcd issue 15220)",
+            trouble.problem
+        ),
+        hint: format!("upgrade etcd to 3.4.25, 3.5.8 or newer, or grant its role what it lacks: {}", grant_command(&keys)),
+        keys,
     }
 }

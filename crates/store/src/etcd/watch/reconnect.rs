@@ -48,7 +48,7 @@ impl Watch {
             Some(error) => {
                 let trouble = member.explain(error, &self.cluster.config).await;
                 if !trouble.class.is_of_one_member() {
-                    return Err(trouble.into_error(&member.endpoint));
+                    return Err(self.refused(trouble, &member.endpoint, false));
                 }
                 trouble.problem
             }

@@ -1,0 +1,86 @@
+//! What a user may not read: who was refused which keys, and the commands that grant them.
+
+use super::client::Cluster;
+use super::config::EtcdConfig;
+use super::errors::{Class, Trouble, user_name};
+use super::range::range_end;
+use super::tls;
+use crate::{Error, KeyRange};
+
+impl Cluster {
+    /// The error for troubles met on the way to `keys`.
+    pub(super) fn error_reading(&self, keys: &KeyRange, troubles: Vec<Trouble>) -> Error {
+        match troubles.iter().find(|trouble| trouble.class == Class::Denied) {
+            Some(trouble) => denied(keys, trouble),
+            None => self.error(troubles),
+        }
+    }
+}
+
+/// The error of keys that the user may not read: what to grant is exactly these.
+pub(super) fn denied(keys: &KeyRange, trouble: &Trouble) -> Error {
+    let hint = format!("grant its role what it lacks: {}", grant_command(keys));
+    Error::Denied { keys: keys.clone(), problem: format!("{} read {}", trouble.problem, shown(keys)), hint }
+}
+
+/// Who etcd takes us for: the user given or, without one, the common name of the client certificate.
+pub(super) fn who(config: &EtcdConfig) -> String {
+    if let Some(user) = user_name(config) {
+        return format!("user {user:?}");
+    }
+    let Some(cert) = &config.cert else { return "this client".to_owned() };
+    match tls::common_name(cert) {
+        Some(name) => format!("user {name:?} (the common name in {})", cert.display()),
+        None => format!("the user of the client certificate in {}", cert.display()),
+    }
+}
+
+/// Keys as a sentence names them.
+fn shown(keys: &KeyRange) -> String {
+    let text = |key: &[u8]| String::from_utf8_lossy(key).into_owned();
+    match range_end(keys, &keys.start) {
+        None => text(&keys.start),
+        Some(_) if is_everything(keys) => "all keys".to_owned(),
+        Some(_) if *keys == KeyRange::prefix(&keys.start[..]) => format!("{}*", text(&keys.start)),
+        Some(end) => format!("{} to {}", text(&keys.start), text(&end)),
+    }
+}
+
+/// The command by which an administrator lets a role read these keys.
+pub fn grant_command(keys: &KeyRange) -> String {
+    let command = "etcdctl role grant-permission ROLE read";
+    match range_end(keys, &keys.start) {
+        None => format!("{command} {}", quoted(&keys.start)),
+        Some(_) if is_everything(keys) => format!("{command} --prefix=true ''"),
+        Some(_) if *keys == KeyRange::prefix(&keys.start[..]) => format!("{command} --prefix=true {}", quoted(&keys.start)),
+        Some(end) => format!("{command} {} {}", quoted(&keys.start), quoted(&end)),
+    }
+}
+
+fn is_everything(keys: &KeyRange) -> bool {
+    keys.end.is_none() && matches!(&keys.start[..], [] | [0])
+}
+
+/// A key as a shell takes it.
+fn quoted(key: &[u8]) -> String {
+    let text = String::from_utf8_lossy(key);
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@%+=,".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) { text.into_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grants_are_of_exactly_the_keys() {
+        let grant = |keys: &KeyRange| grant_command(keys).replace("etcdctl role grant-permission ROLE read ", "");
+        assert_eq!(grant(&KeyRange::key("/registry/pods/lab/a")), "/registry/pods/lab/a");
+        assert_eq!(grant(&KeyRange::prefix("/registry/pods/")), "--prefix=true /registry/pods/");
+        assert_eq!(grant(&KeyRange::all()), "--prefix=true ''");
+        assert_eq!(grant(&KeyRange::key("/a b'c")), r"'/a b'\''c'");
+        let between = KeyRange { start: b"/a".to_vec(), end: Some(b"/q".to_vec()) };
+        assert_eq!((grant(&between), shown(&between)), ("/a /q".to_owned(), "/a to /q".to_owned()));
+        assert_eq!(shown(&KeyRange::prefix("/registry/pods/")), "/registry/pods/*");
+    }
+}
