@@ -74,7 +74,13 @@ impl<'a> Question<'a> {
             }
             other => format!("key {} not found {revisions}", other.key(session.prefix().await?).0),
         };
-        let other = match elsewhere::find(session, address, self.looked).await? {
+        let found = match elsewhere::find(session, address, self.looked).await {
+            Err(error) if error.refusal().is_some() => {
+                return Ok(Error::new(what).hint("whether it is anywhere else may not be read by this user").nothing());
+            }
+            found => found?,
+        };
+        let other = match found {
             Some(found) => self.shown(session, &found),
             None if matches!(self.looked, Looked::UpTo(last) if last >= span.newest) => return Ok(Error::new(what).nothing()),
             None => format!("nor at any other readable revision, {} to {}", span.oldest, span.newest),

@@ -1,5 +1,6 @@
 //! What a person typed to addresses, reading no more of the cluster than the words ask for.
 
+use super::rights::unless_denied;
 use super::session::Session;
 use super::{Error, Result};
 use ketcd_kube::{Address, AddressError, Kind, Kinds, Scope, UnknownKind};
@@ -37,7 +38,9 @@ impl Session {
                     kinds.push(unlisted);
                     Address::parse(word, &kinds, &scope).map_err(Error::from)
                 }
-                None => Err(AddressError::Kind(UnknownKind::Unknown { word: kind, nearest }).into()),
+                None => {
+                    Err(self.undefined(&kind).unwrap_or_else(|| AddressError::Kind(UnknownKind::Unknown { word: kind, nearest }).into()))
+                }
             },
             other => other.map_err(Error::from),
         }
@@ -54,8 +57,11 @@ impl Session {
             return Ok(None);
         };
         let below = format!("{}/{group}/{plural}/", self.prefix().await?);
-        let first = self.source.first(KeyRange::prefix(below.as_str()), self.at, Want::Keys, 1).await?;
-        Ok(first.first().map(|entry| Kind::unlisted(group, plural, entry.key[below.len()..].contains(&b'/'))))
+        let first = self.source.first(KeyRange::prefix(below.as_str()), self.at, Want::Keys, 1).await;
+        Ok(unless_denied(first)?
+            .unwrap_or_default()
+            .first()
+            .map(|entry| Kind::unlisted(group, plural, entry.key[below.len()..].contains(&b'/'))))
     }
 }
 
@@ -66,7 +72,7 @@ impl From<AddressError> for Error {
 }
 
 /// kubectl takes `pod web-0` for `pod/web-0`, and `po,svc web` for both: bare kinds before bare names.
-fn joined(words: &[String]) -> Vec<String> {
+pub(super) fn joined(words: &[String]) -> Vec<String> {
     match words {
         [kinds, names @ ..] if !names.is_empty() && words.iter().all(|word| !word.contains('/')) => {
             let kinds = kinds.split(',').filter(|kind| !kind.is_empty());

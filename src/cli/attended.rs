@@ -135,6 +135,14 @@ impl Source for Attended {
         self.counted(self.inner.watch(keys, from, until))
     }
 
+    fn watch_ranges(&self, ranges: Vec<KeyRange>, from: Revision, until: Until) -> BoxStream<'_, Result<WatchItem>> {
+        self.counted(self.inner.watch_ranges(ranges, from, until))
+    }
+
+    fn bounded_watch_reads(&self, keys: KeyRange) -> BoxFuture<'_, Result<KeyRange>> {
+        Box::pin(self.interrupt.or_end(self.inner.bounded_watch_reads(keys)))
+    }
+
     fn first(&self, keys: KeyRange, at: At, want: Want, most: usize) -> BoxFuture<'_, Result<Vec<KeyValue>>> {
         Box::pin(self.interrupt.or_end(self.inner.first(keys, at, want, most)))
     }

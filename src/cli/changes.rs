@@ -65,17 +65,6 @@ impl Keys {
         Ok(Self { ranges, many, addresses: asked, beside: BTreeMap::new(), to_newest: false })
     }
 
-    /// One range that holds them all.
-    pub(super) fn hull(&self) -> KeyRange {
-        let start = self.ranges.iter().map(|range| range.start.clone()).min().unwrap_or_else(|| vec![0]);
-        let end = if self.ranges.iter().any(|range| range.end.is_none()) {
-            None
-        } else {
-            self.ranges.iter().filter_map(|range| range.end.clone()).max()
-        };
-        KeyRange { start, end }
-    }
-
     /// The ranges without those that others hold, ascending.
     pub(super) fn apart(&self) -> Vec<KeyRange> {
         let mut ranges = self.ranges.clone();
@@ -162,7 +151,7 @@ async fn items<'a>(source: &'a dyn Source, keys: &Keys, until: Until, span: Revi
     let one_by_one = keys.are_whole() && keys.ranges.len() <= ONE_BY_ONE && (source.is_shared() || !keys.beside.is_empty());
     let until = match until {
         Until::Revision(until) if one_by_one => until,
-        _ => return Ok(source.watch(keys.hull(), Revision(1), until).map_err(Error::from).boxed()),
+        _ => return Ok(source.watch_ranges(keys.apart(), Revision(1), until).map_err(Error::from).boxed()),
     };
     let mut found = Vec::new();
     let mut gaps: BTreeMap<Revision, Revision> = BTreeMap::new();
@@ -251,7 +240,10 @@ pub(super) async fn event_keys(
     let mut found: BTreeMap<Vec<u8>, Vec<Revision>> = BTreeMap::new();
     for look in looks(session.source.span().await?.oldest, newest) {
         let entries = match all(session.source.as_ref(), below.clone(), look, Want::Keys).await {
-            Err(error) if error.is_denied() => continue,
+            Err(error) if error.is_denied() => {
+                session.refused.miss(&below);
+                break;
+            }
             // A compaction came between.
             Err(StoreError::Compacted { .. }) => continue,
             entries => entries?,
@@ -350,7 +342,7 @@ pub(super) async fn changes_from<'a>(
         }
     }
     Ok(Box::pin(try_stream! {
-        let mut items = source.watch(keys.hull(), from, until);
+        let mut items = source.watch_ranges(keys.apart(), from, until);
         while let Some(item) = items.try_next().await? {
             match item {
                 WatchItem::Event(event) if keys.contains(&event.key_value.key) => {

@@ -9,7 +9,7 @@ use super::Result;
 use super::absence::Looked;
 use super::session::Session;
 use ketcd_kube::{Address, Kind, RegistryKey, Resource};
-use ketcd_store::{At, EventKind, KeyRange, Revision, Until, Want, WatchItem};
+use ketcd_store::{At, EventKind, KeyRange, Lives, Revision, Until, Want, WatchItem};
 
 /// What was found, the nearest first.
 pub(super) enum Elsewhere {
@@ -186,7 +186,10 @@ struct Life {
 async fn lives(session: &Session, keys: KeyRange, is_meant: impl Fn(&[u8]) -> bool) -> Result<BTreeMap<Bytes, Vec<Life>>> {
     let span = session.source.span().await?;
     let mut found: BTreeMap<Bytes, Vec<Life>> = BTreeMap::new();
-    let mut changes = session.source.watch(keys, span.oldest, Until::Revision(span.newest));
+    let mut changes = match session.source.is_shared() && keys == KeyRange::key(&keys.start[..]) {
+        true => session.source.key_history(keys.start, span.newest, Lives::All(Vec::new())).await?.items,
+        false => session.source.watch(keys, span.oldest, Until::Revision(span.newest)),
+    };
     while let Some(item) = changes.next().await.transpose()? {
         let WatchItem::Event(event) = item else { continue };
         if !is_meant(&event.key_value.key) {

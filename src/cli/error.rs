@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io;
 
+use ketcd_store::KeyRange;
+
 /// The result of a command.
 pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -11,20 +13,54 @@ pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 pub(crate) struct Error {
     message: String,
     hint: Option<String>,
+    /// To be copied, one a line.
+    commands: Vec<String>,
+    refusal: Option<Box<Refusal>>,
     broken_pipe: bool,
     nothing: bool,
+}
+
+/// Keys that the user may not read.
+#[derive(Clone, Debug)]
+pub(super) struct Refusal {
+    /// The keys that were asked for.
+    pub keys: KeyRange,
+    /// What was refused, in a sentence that names the user.
+    pub problem: String,
 }
 
 impl Error {
     /// An error that says `message`, a sentence without its full stop.
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), hint: None, broken_pipe: false, nothing: false }
+        Self { message: message.into(), hint: None, commands: Vec::new(), refusal: None, broken_pipe: false, nothing: false }
     }
 
     /// Adds what to do next.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    /// Adds commands that the hint ends with.
+    pub(crate) fn commands(mut self, commands: Vec<String>) -> Self {
+        self.commands = commands;
+        self
+    }
+
+    /// The commands that the hint ends with.
+    pub(super) fn commands_to_copy(&self) -> &[String] {
+        &self.commands
+    }
+
+    /// Makes it the error of a refusal.
+    pub(super) fn refused(mut self, refusal: Refusal) -> Self {
+        self.refusal = Some(Box::new(refusal));
+        self
+    }
+
+    /// What the user may not read, where that is the error.
+    pub(super) fn refusal(&self) -> Option<&Refusal> {
+        self.refusal.as_deref()
     }
 
     /// Makes it say that what was asked for is not there, which is an answer: exit code 1.
@@ -56,7 +92,7 @@ impl fmt::Display for Error {
 
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
-        Self { message: error.to_string(), hint: None, broken_pipe: error.kind() == io::ErrorKind::BrokenPipe, nothing: false }
+        Self { broken_pipe: error.kind() == io::ErrorKind::BrokenPipe, ..Self::new(error.to_string()) }
     }
 }
 
@@ -77,6 +113,10 @@ impl From<ketcd_store::Error> for Error {
             ketcd_store::Error::Denied { hint, .. } => Some(hint.clone()),
             _ => None,
         };
-        Self { message: error.to_string(), hint, broken_pipe: false, nothing: false }
+        let refusal = match &error {
+            ketcd_store::Error::Denied { keys, problem, .. } => Some(Box::new(Refusal { keys: keys.clone(), problem: problem.clone() })),
+            _ => None,
+        };
+        Self { hint, refusal, ..Self::new(error.to_string()) }
     }
 }

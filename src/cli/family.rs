@@ -91,7 +91,8 @@ impl Family {
         let mut known: BTreeSet<String> = waiting.iter().map(|kind| kind.resource()).collect();
         while let Some(kind) = waiting.pop() {
             let range = KeyRange::prefix(kind.key_prefix(session.prefix().await?, namespace));
-            let mut entries = session.source.range(range, at, Want::Values).await?.entries;
+            let Some(listing) = session.range_or_miss(range, at, Want::Values).await? else { continue };
+            let mut entries = listing.entries;
             let mut named: BTreeSet<(String, String)> = BTreeSet::new();
             while let Some(entry) = entries.try_next().await? {
                 let Some(object) = stored::decoded(session, Some(&kind), entry).map(Arc::new) else { continue };

@@ -125,7 +125,11 @@ pub(super) async fn keys(session: &Session, addresses: &[Address], without_headi
         let (key, _) = address.key("");
         let below = KeyRange::prefix(if key.ends_with('/') { key.clone() } else { format!("{key}/") });
         for range in [KeyRange::key(key.as_bytes()), below] {
-            let mut entries = session.range(range, Want::Values).await?.entries;
+            let mut entries = match session.range(range, Want::Values).await {
+                // The key itself was it.
+                Err(error) if error.refusal().is_some() && lines.len() > before => break,
+                listing => listing?.entries,
+            };
             while let Some(entry) = entries.next().await.transpose()? {
                 lines.push(key_row(&entry));
             }

@@ -4,6 +4,7 @@ use futures_util::StreamExt;
 use jiff::Timestamp;
 
 use super::output::note;
+use super::rights::unless_denied;
 use super::session::Session;
 use super::{Error, Result};
 use ketcd_history::clock::Moment;
@@ -83,7 +84,8 @@ impl Session {
     }
 
     async fn last_written(&self, prefix: &str, want: Want, counts: impl Fn(&KeyValue) -> bool) -> Result<Option<KeyValue>> {
-        let mut entries = self.range(KeyRange::prefix(prefix), want).await?.entries;
+        let Some(listing) = unless_denied(self.source.range(KeyRange::prefix(prefix), self.at, want).await)? else { return Ok(None) };
+        let mut entries = listing.entries;
         let mut last: Option<KeyValue> = None;
         while let Some(entry) = entries.next().await.transpose()? {
             if counts(&entry) && last.as_ref().is_none_or(|last| last.mod_revision < entry.mod_revision) {

@@ -4,6 +4,7 @@ use futures_util::TryStreamExt;
 
 use super::Result;
 use super::changes::Keys;
+use super::rights::unless_denied;
 use super::session::Session;
 use ketcd_kube::Kinds;
 use ketcd_store::{At, KeyRange, Want};
@@ -16,6 +17,7 @@ impl Session {
     pub(super) async fn keys_of_namespace(&self, namespace: &str, at: At) -> Result<Keys> {
         let (prefix, mut kinds) = (self.prefix().await?, self.kinds().await?.clone());
         self.add_defined_at(at, &mut kinds).await?;
+        self.note_undefined();
         let stored = kinds.iter().filter(|kind| kind.is_stored());
         let mut ranges: Vec<KeyRange> =
             stored.filter(|kind| kind.namespaced).map(|kind| KeyRange::prefix(kind.key_prefix(prefix, Some(namespace)))).collect();
@@ -29,7 +31,8 @@ impl Session {
             return Ok(());
         }
         let definitions = KeyRange::prefix(format!("{}/apiextensions.k8s.io/customresourcedefinitions/", self.prefix().await?));
-        let mut found = self.source.range(definitions, at, Want::Values).await?.entries;
+        let Some(listing) = unless_denied(self.source.range(definitions, at, Want::Values).await)? else { return Ok(()) };
+        let mut found = listing.entries;
         while let Some(entry) = found.try_next().await? {
             if let Some(definition) = self.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).object() {
                 kinds.add_crd(definition);

@@ -40,7 +40,8 @@ pub(super) async fn read(session: &Session, subjects: &[StoredObject], at: At) -
     let kinds = Kinds::builtin();
     let pods = kinds.find("pods").map_err(|error| Error::new(error.to_string()))?;
     let range = KeyRange::prefix(pods.key_prefix(session.prefix().await?, None));
-    let mut entries = session.source.range(range, at, Want::Values).await?.entries;
+    let Some(listing) = session.range_or_miss(range, at, Want::Values).await? else { return Ok(HashMap::new()) };
+    let mut entries = listing.entries;
     while let Some(entry) = entries.try_next().await? {
         // Sealed values may name any node.
         if !entry.value.starts_with(b"k8s:enc:") && named.as_ref().is_some_and(|named| !named.is_match(&entry.value)) {

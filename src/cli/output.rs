@@ -190,9 +190,12 @@ impl Format {
     }
 }
 
-/// Writes an error as one line on standard error.
+/// Writes an error as one line on standard error, and below it the commands that help, each as it is to be copied.
 pub(super) fn report_error(error: &Error) {
     note(&format!("error: {error}"));
+    for command in error.commands_to_copy() {
+        let _ = writeln!(io::stderr(), "    {}", visible(command));
+    }
 }
 
 /// Writes how ketcd is used on standard error, where clap writes it too when a command is missing.

@@ -14,6 +14,7 @@ use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Revision, Until, Wan
 use super::Result;
 use super::changes::{Keys, Read, event_keys, events};
 use super::output::note;
+use super::rights::scheduling;
 use super::session::Session;
 
 /// Reads what a scheduler watches.
@@ -86,7 +87,7 @@ impl<'s> Feed<'s> {
         first.sort_by_key(|entry| entry.mod_revision);
         take_all(&first, |entry| self.read(entry), |version| version.seed(replay));
         if at > oldest {
-            self.follow(range, oldest.after(), at, &mut |version| {
+            self.follow(vec![range], oldest.after(), at, &mut |version| {
                 version.advance(replay);
                 Ok(())
             })
@@ -106,20 +107,20 @@ impl<'s> Feed<'s> {
         if from > until {
             return Ok(());
         }
-        let all = KeyRange::prefix(self.prefix.clone());
-        self.follow(all, from, until, &mut |version| version.advance(replay).into_iter().try_for_each(|attempt| each(replay, attempt)))
+        let watched = scheduling(self.prefix.trim_end_matches('/'));
+        self.follow(watched, from, until, &mut |version| version.advance(replay).into_iter().try_for_each(|attempt| each(replay, attempt)))
             .await
     }
 
     /// Hands on every change of some keys that concerns a scheduler; the next ones are read meanwhile.
     async fn follow(
         &self,
-        keys: KeyRange,
+        ranges: Vec<KeyRange>,
         from: Revision,
         until: Revision,
         take: &mut dyn FnMut(WatchedVersion) -> Result<()>,
     ) -> Result<()> {
-        let mut chunks = self.session.source.watch(keys, from, Until::Revision(until)).ready_chunks(CHUNK);
+        let mut chunks = self.session.source.watch_ranges(ranges, from, Until::Revision(until)).ready_chunks(CHUNK);
         while let Some(chunk) = chunks.next().await {
             let mut events = Vec::with_capacity(chunk.len());
             for item in chunk {

@@ -18,15 +18,17 @@ use super::args::GlobalArgs;
 use super::attended::{Attended, Interrupt};
 use super::dating::Dates;
 use super::encryption::{self, Encryption};
+use super::error::Refusal;
 use super::output::{self, Format};
 use super::problems::Problems;
+use super::rights::{DEFINITIONS, Refused, unless_denied};
 use super::{Error, Outcome, Result, cautions, connection, progress};
 
 /// The `--etcd-prefix` of nearly every API server.
-const DEFAULT_PREFIX: &str = "/registry";
+pub(super) const DEFAULT_PREFIX: &str = "/registry";
 
 /// Kubernetes' own kinds.
-static BUILT_IN: OnceLock<Kinds> = OnceLock::new();
+pub(super) static BUILT_IN: OnceLock<Kinds> = OnceLock::new();
 
 /// An open source and the flags that say how to look at it.
 pub(super) struct Session {
@@ -51,6 +53,8 @@ pub(super) struct Session {
     pub encryption: Encryption,
     prefix: OnceCell<String>,
     kinds: OnceCell<Kinds>,
+    /// What the user may not read.
+    pub(super) refused: Refused,
     pub(super) dates: Dates,
     /// The newest time that objects read from files of objects carry.
     pub(super) newest_stamp: Option<Timestamp>,
@@ -60,9 +64,19 @@ impl Session {
     /// Opens the source that the flags name and resolves `--rev`. Columns look the same in every release, so for them alone
     /// (`columns_only`) none is looked for in the data.
     pub(super) async fn open(args: &GlobalArgs, columns_only: bool) -> Result<Self> {
+        let mut session = Self::new(args)?;
+        session.begin(columns_only).await?;
+        Ok(session)
+    }
+
+    /// Opens the source that the flags name; nothing is read of a live etcd yet.
+    ///
+    /// # Errors
+    /// Flags that cannot be used, a file that cannot be read.
+    pub(super) fn new(args: &GlobalArgs) -> Result<Self> {
         let format = args.format()?;
         let at = revision_asked(args)?;
-        let moment = args.at.as_deref().map(str::parse::<Moment>).transpose().map_err(|error| Error::new(format!("--at: {error}")))?;
+        moment_asked(args)?;
         let encryption = encryption::open(args.encryption_config.as_deref())?;
         if let Some(config) = args.encryption_config.as_deref().filter(|_| !args.unattended) {
             cautions::of_key("--encryption-config", config);
@@ -72,7 +86,7 @@ impl Session {
         if !args.unattended {
             progress::start();
         }
-        let mut session = Self {
+        Ok(Self {
             source: Box::new(Attended::new(source, interrupt.clone())),
             interrupt,
             args: args.clone(),
@@ -85,24 +99,34 @@ impl Session {
             encryption,
             prefix: OnceCell::new_with(args.prefix.as_deref().map(ketcd_kube::normalize_prefix)),
             kinds: OnceCell::new(),
+            refused: Refused::default(),
             dates: Dates::default(),
             newest_stamp,
-        };
-        session.decoder = match args.release {
-            Some(release) => session.decoder.with_release(release),
-            None if columns_only => session.decoder,
+        })
+    }
+
+    /// Finds the release that objects are printed as, and the revision that `--at` means.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub(super) async fn begin(&mut self, columns_only: bool) -> Result<()> {
+        let moment = moment_asked(&self.args)?;
+        let decoder = self.decoder.clone();
+        self.decoder = match self.args.release {
+            Some(release) => decoder.with_release(release),
+            None if columns_only => decoder,
             None => {
-                session.release_evidence = session.find_release().await?;
-                session.decoder.with_release_found(session.release_evidence.release().unwrap_or_default())
+                self.release_evidence = self.find_release().await?;
+                decoder.with_release_found(self.release_evidence.release().unwrap_or_default())
             }
         };
-        session.reporting_decoder = session.decoder.clone().with_observer(session.problems.clone());
-        if session.source.is_one_moment() {
-            session.check_one_moment(moment).await?;
+        self.reporting_decoder = self.decoder.clone().with_observer(self.problems.clone());
+        if self.source.is_one_moment() {
+            self.check_one_moment(moment).await?;
         } else if let Some(moment) = moment {
-            session.at = At::Revision(session.revision_at(moment).await?);
+            self.at = At::Revision(self.revision_at(moment).await?);
         }
-        Ok(session)
+        Ok(())
     }
 
     /// Says what decoding left out and what was found out beside it, and returns how the command ended: damaged, if data was. What the
@@ -112,26 +136,6 @@ impl Session {
         late_damage.iter().for_each(|problem| output::note(problem));
         let is_damaged = self.problems.report() || !self.source.damage().is_empty() || !late_damage.is_empty();
         if is_damaged { Outcome::Damaged } else { outcome }
-    }
-
-    /// The release of the API server, as far as its own objects and the nodes show it.
-    async fn find_release(&self) -> Result<ReleaseEvidence> {
-        const NODES: usize = 100;
-        let prefix = self.prefix().await?;
-        let mut evidence = ReleaseEvidence::default();
-        let services = format!("{prefix}/apiregistration.k8s.io/apiservices/");
-        let mut found = self.source.range(KeyRange::prefix(services.as_str()), At::Newest, Want::Keys).await?;
-        while let Some(entry) = found.entries.next().await.transpose()? {
-            evidence.saw_api_service(&String::from_utf8_lossy(&entry.key[services.len()..]));
-        }
-        let nodes = KeyRange::prefix(format!("{prefix}/minions/"));
-        for entry in self.source.first(nodes, At::Newest, Want::Values, NODES).await? {
-            let node = self.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0);
-            if let Some(version) = node.object().and_then(|node| node.pointer("/status/nodeInfo/kubeletVersion")).and_then(Value::as_str) {
-                evidence.saw_kubelet(version);
-            }
-        }
-        Ok(evidence)
     }
 
     /// What a key stands for, as a person would type it: `pod/lab/ubuntu`; the key itself where it is no object's.
@@ -161,11 +165,17 @@ impl Session {
 
     async fn find_prefix(&self) -> Result<String> {
         // A namespace that every cluster has is found without counting all keys.
+        let mut is_denied = false;
         let usual = [KeyRange::key(format!("{DEFAULT_PREFIX}/namespaces/default")), KeyRange::prefix(format!("{DEFAULT_PREFIX}/"))];
         for keys in usual {
-            if self.source.first(keys, self.at, Want::Keys, 1).await?.is_empty() {
-                continue;
+            match unless_denied(self.source.first(keys, self.at, Want::Keys, 1).await)? {
+                None => is_denied = true,
+                Some(found) if found.is_empty() => {}
+                Some(_) => return Ok(DEFAULT_PREFIX.to_owned()),
             }
+        }
+        if is_denied {
+            self.refused.assume_prefix();
             return Ok(DEFAULT_PREFIX.to_owned());
         }
         let all = self.range(KeyRange::all(), Want::Keys).await?;
@@ -192,8 +202,14 @@ impl Session {
         if prefix == "/kubernetes.io" {
             kinds.add_openshift();
         }
-        let definitions = format!("{prefix}/apiextensions.k8s.io/customresourcedefinitions/");
-        let mut found = self.range(KeyRange::prefix(definitions), Want::Values).await?;
+        let definitions = KeyRange::prefix(format!("{prefix}/{DEFINITIONS}/"));
+        let mut found = match self.source.range(definitions, self.at, Want::Values).await {
+            Err(ketcd_store::Error::Denied { keys, problem, .. }) => {
+                self.refused.definitions(Refusal { keys, problem });
+                return Ok(kinds);
+            }
+            found => found?,
+        };
         while let Some(entry) = found.entries.next().await.transpose()? {
             match self.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body {
                 ketcd_kube::Body::Object(definition) => {
@@ -229,6 +245,11 @@ impl Session {
     pub(super) fn namespace(&self) -> &str {
         self.args.namespace.as_deref().unwrap_or("default")
     }
+}
+
+/// `--at`.
+fn moment_asked(args: &GlobalArgs) -> Result<Option<Moment>> {
+    args.at.as_deref().map(str::parse::<Moment>).transpose().map_err(|error| Error::new(format!("--at: {error}")))
 }
 
 /// Opens `-f`'s files, or the live etcd where there are none; with the newest time in them where they hold objects.

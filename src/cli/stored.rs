@@ -44,18 +44,8 @@ impl StoredObject {
 pub(super) struct Owner {
     /// The reference: `apiVersion`, `kind`, `name`, `uid`.
     pub reference: Value,
-    /// The owner; `None` where there is none under its name, or another one by now, or its kind is not known.
+    /// The owner; `None` where there is none under its name, or another one by now, or its kind is not known, or it may not be read.
     pub found: Option<StoredObject>,
-}
-
-/// Reads the object of a key; `None` where there is none, or it cannot be decoded, which is reported when the command ends.
-///
-/// # Errors
-/// The source cannot be read.
-pub(super) async fn read(session: &Session, kind: Option<&Arc<Kind>>, key: &str, at: At) -> Result<Option<StoredObject>> {
-    let mut entries = session.source.range(KeyRange::key(key), at, Want::Values).await?.entries;
-    let Some(entry) = entries.try_next().await? else { return Ok(None) };
-    Ok(decoded(session, kind, entry))
 }
 
 /// Decodes an entry; `None` where it cannot be decoded, which is reported when the command ends.
@@ -94,7 +84,8 @@ async fn owner(session: &Session, reference: &Value, namespace: Option<&str>, at
     let text = |field: &str| reference[field].as_str().unwrap_or_default();
     let Some(kind) = kind_of(session, text("apiVersion"), text("kind")).await? else { return Ok(None) };
     let key = kind.key(session.prefix().await?, namespace, text("name"));
-    let found = read(session, Some(&kind), &key, at).await?;
+    let Some(mut listing) = session.range_or_miss(KeyRange::key(key), at, Want::Values).await? else { return Ok(None) };
+    let found = listing.entries.try_next().await?.and_then(|entry| decoded(session, Some(&kind), entry));
     Ok(found.filter(|found| found.uid() == text("uid")))
 }
 

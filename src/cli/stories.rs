@@ -38,6 +38,7 @@ pub(super) async fn asked(session: &Session, addresses: &[String], everything: b
         return Keys::of(session, addresses).await;
     }
     let (kinds, prefix) = (session.kinds().await?, session.prefix().await?);
+    session.note_undefined();
     let quiet = |plural: &str| matches!(plural, "events" | "leases");
     let ranges = match &session.args.namespace {
         Some(namespace) => {
@@ -72,7 +73,7 @@ pub(super) async fn read(session: &Session, asked: &Keys) -> Result<Story> {
             keys.beside = beside;
         }
         None => {
-            let needed = needed(asked, session.kinds().await?, session.prefix().await?);
+            let needed = readable(session, needed(asked, session.kinds().await?, session.prefix().await?)).await?;
             keys.ranges.extend(match nodes(asked) {
                 Some(nodes) => naming(session, needed, &nodes, Until::Revision(newest)).await?,
                 None => needed,
@@ -94,7 +95,28 @@ pub(super) async fn read(session: &Session, asked: &Keys) -> Result<Story> {
     }
     story.finish();
     story.mark_vanished(&alive);
+    session.note_missed().await?;
     Ok(story)
+}
+
+/// Whether the user may read all that a watch of the story would read.
+async fn may_watch(session: &Session, asked: &Keys) -> Result<bool> {
+    let mut ranges = needed(asked, session.kinds().await?, session.prefix().await?);
+    ranges.extend(asked.ranges.iter().cloned());
+    let hull = KeyRange::hull(&ranges);
+    Ok(session.may_read(&hull).await? && session.may_read(&session.source.bounded_watch_reads(hull).await?).await?)
+}
+
+/// Those of the ranges that the user may read; what is in the others is missing.
+async fn readable(session: &Session, ranges: Vec<KeyRange>) -> Result<Vec<KeyRange>> {
+    let mut readable = Vec::new();
+    for range in ranges {
+        match session.may_read(&range).await? {
+            true => readable.push(range),
+            false => session.refused.miss(&range),
+        }
+    }
+    Ok(readable)
 }
 
 /// The names of the nodes asked for, where nothing else was.

@@ -11,6 +11,7 @@ use ketcd_store::At;
 use crate::cli::absence::{Missing, Question};
 use crate::cli::changes::{Keys, Read, dated_changes};
 use crate::cli::output::{Format, Output, note};
+use crate::cli::rights::Reads;
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
 
@@ -23,6 +24,13 @@ pub(crate) struct BlameArgs {
     /// The object: kind/namespace/name, or a raw key.
     #[arg(value_name = "ADDRESS", required = true)]
     addresses: Vec<String>,
+}
+
+impl BlameArgs {
+    /// What it reads.
+    pub(super) fn reads(&self) -> Reads<'_> {
+        Reads::of(&self.addresses)
+    }
 }
 
 /// Runs the command.

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::cli::object_events::{self, About, EventFilter};
 use crate::cli::output::{Format, Output};
+use crate::cli::rights::Reads;
 use crate::cli::session::Session;
 use crate::cli::stored::StoredObject;
 use crate::cli::{Outcome, Result, last_changes, node_pods, stored, subjects};
@@ -30,6 +31,13 @@ pub(crate) struct DescribeArgs {
     addresses: Vec<String>,
 }
 
+impl DescribeArgs {
+    /// What it reads.
+    pub(super) fn reads(&self) -> Reads<'_> {
+        Reads::of(&self.addresses)
+    }
+}
+
 /// Runs the command.
 pub(super) async fn run(session: &Session, args: &DescribeArgs, out: &mut Output) -> Result<Outcome> {
     if !matches!(session.format, Format::Table | Format::Json | Format::Ndjson) {
@@ -51,6 +59,7 @@ pub(super) async fn run(session: &Session, args: &DescribeArgs, out: &mut Output
         write(session, &description, (place, asked.many), look, out)?;
         out.flush()?;
     }
+    session.note_missed().await?;
     if session.format == Format::Json && asked.many {
         writeln!(out, "],\"kind\":\"List\"}}")?;
     }
@@ -87,7 +96,13 @@ pub(super) async fn describe(session: &Session, subject: StoredObject, pods: Opt
     let filter = EventFilter { about: vec![About::object(&subject.object)], types: Vec::new() };
     let name = subject.object["metadata"]["name"].as_str().unwrap_or_default();
     let keys = object_events::keys_of(session, subject.namespace(), name).await?;
-    let events = object_events::read(session, &[keys], at, &filter).await?;
+    let events = match session.may_read(&keys).await? {
+        true => object_events::read(session, &[keys], at, &filter).await?,
+        false => {
+            session.refused.miss(&keys);
+            Vec::new()
+        }
+    };
     let decoder = session.decoder.clone().without_managed_fields();
     let events = events.iter().filter_map(|held| held.object(&decoder)).collect();
     let last = last_changes::read(session, &subject.entry, CHANGES).await?;

@@ -16,6 +16,7 @@ use crate::cli::absence::{Looked, Missing, Question};
 use crate::cli::args::GlobalArgs;
 use crate::cli::changes::Keys;
 use crate::cli::output::{Format, Output};
+use crate::cli::rights::{Reads, Unaddressed};
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
 
@@ -51,13 +52,24 @@ pub(super) async fn run(global: &GlobalArgs, args: &DiffArgs, out: &mut Output) 
             super::end(&[&before, &after], outcome, out)
         }
         (_, Some(span)) => {
-            let session = Session::open(&GlobalArgs { rev: None, ..global.clone() }, false).await?;
-            let sides = revisions(&session, span).await?;
-            let outcome = compare(sides, args, &args.targets, out).await;
+            let mut session = Session::new(&GlobalArgs { rev: None, ..global.clone() })?;
+            let reads = Reads { unless: Unaddressed::NamespaceOrAll, ..Reads::of(&args.targets) };
+            session.announce(&reads);
+            if let Err(error) = session.begin(false).await {
+                return Err(session.with_grants(error, &reads).await);
+            }
+            let outcome = match compare_revisions(&session, span, args, out).await {
+                Err(error) => Err(session.with_grants(error, &reads).await),
+                found => found,
+            };
             super::end(&[&session], outcome, out)
         }
         _ => Err(Error::new("diff needs two revisions or two files").hint("write diff ADDRESS --rev A..B, or diff FILE FILE")),
     }
+}
+
+async fn compare_revisions(session: &Session, span: &str, args: &DiffArgs, out: &mut Output) -> Result<Outcome> {
+    compare(revisions(session, span).await?, args, &args.targets, out).await
 }
 
 async fn open_file(global: &GlobalArgs, path: &str) -> Result<Session> {

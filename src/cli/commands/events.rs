@@ -10,6 +10,7 @@ use crate::cli::changes::{Keys, Read, changes_from};
 use crate::cli::listing::{self, ListArgs};
 use crate::cli::object_events::{self, About, EventFilter, HeldEvent};
 use crate::cli::output::{Format, Output, note};
+use crate::cli::rights::{Beside, Reads, Unaddressed};
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
 use crate::render::event::{EventTable, View};
@@ -38,6 +39,14 @@ pub(crate) struct EventsArgs {
     /// After the Events, print each that comes: on a live etcd until it is interrupted, on a file those after the revision looked at.
     #[arg(short, long)]
     watch: bool,
+}
+
+impl EventsArgs {
+    /// What it reads.
+    pub(super) fn reads(&self) -> Reads<'_> {
+        let words = self.about.as_ref().map_or(&self.addresses[..], std::slice::from_ref);
+        Reads { words, unless: Unaddressed::Nothing, beside: Beside::Events, past: false }
+    }
 }
 
 /// Runs the command.

@@ -20,6 +20,7 @@ use ketcd_store::{At, Revision};
 
 use crate::cli::output::{Format, Output, note};
 use crate::cli::replay::Feed;
+use crate::cli::rights::{Beside, Reads, Unaddressed};
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result, absence, flag_file};
 
@@ -58,6 +59,13 @@ pub(crate) struct ExplainArgs {
 
 /// Revisions beyond which a history is not walked as a whole for one answer.
 const LONG: i64 = 100_000;
+
+impl ExplainArgs {
+    /// What it reads.
+    pub(super) fn reads(&self) -> Reads<'_> {
+        Reads { words: &self.addresses, unless: Unaddressed::Nothing, beside: Beside::Scheduling, past: true }
+    }
+}
 
 /// Runs the command.
 pub(super) async fn run(session: &Session, args: &ExplainArgs, out: &mut Output) -> Result<Outcome> {

@@ -5,6 +5,7 @@ use clap::Args;
 use crate::cli::args::GlobalArgs;
 use crate::cli::listing::{self, ListArgs, Wanted, Watched};
 use crate::cli::output::Output;
+use crate::cli::rights::{Beside, Reads};
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result, with_config};
 
@@ -37,6 +38,12 @@ impl GetArgs {
     /// A format that does not exist.
     pub(super) fn is_columns(&self, global: &GlobalArgs) -> Result<bool> {
         Ok(!self.with_config && global.format()?.is_columns())
+    }
+
+    /// What it reads.
+    pub(super) fn reads(&self) -> Reads<'_> {
+        let beside = if self.with_config { Beside::Configuration } else { Beside::Nothing };
+        Reads { beside, ..Reads::of(&self.addresses) }
     }
 }
 

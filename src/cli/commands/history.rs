@@ -16,6 +16,7 @@ use ketcd_store::{At, Revision};
 use crate::cli::absence::{Missing, Question};
 use crate::cli::changes::{Keys, Read, dated_changes};
 use crate::cli::output::{Format, Output, note};
+use crate::cli::rights::Reads;
 use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
@@ -47,6 +48,13 @@ pub(super) struct TellingArgs {
     /// With --diff, show every field that changed, with bookkeeping and heartbeats.
     #[arg(long, requires = "diff")]
     pub all_fields: bool,
+}
+
+impl HistoryArgs {
+    /// What it reads.
+    pub(super) fn reads(&self) -> Reads<'_> {
+        Reads { past: true, ..Reads::of(&self.addresses) }
+    }
 }
 
 /// Runs the command.

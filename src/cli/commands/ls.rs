@@ -5,6 +5,7 @@ use clap::Args;
 use crate::cli::inventory;
 use crate::cli::listing::{self, ListArgs, Wanted};
 use crate::cli::output::{Format, Output};
+use crate::cli::rights::{Reads, Unaddressed};
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
 use ketcd_kube::Address;
@@ -22,6 +23,14 @@ pub(crate) struct LsArgs {
     all: bool,
     #[command(flatten)]
     list: ListArgs,
+}
+
+impl LsArgs {
+    /// What it reads.
+    pub(super) fn reads(&self) -> Reads<'_> {
+        let unless = if self.all { Unaddressed::Objects } else { Unaddressed::All };
+        Reads { unless, ..Reads::of(&self.kinds) }
+    }
 }
 
 /// Runs the command.

@@ -28,6 +28,7 @@ use clap::Subcommand;
 
 use super::args::GlobalArgs;
 use super::output::{Format, Output, note, report_error};
+use super::rights::Reads;
 use super::session::Session;
 use super::{Error, Outcome, Result, progress};
 
@@ -57,6 +58,24 @@ pub(super) enum Command {
 }
 
 impl Command {
+    /// What it cannot do without of a source.
+    fn reads(&self) -> Reads<'_> {
+        match self {
+            Self::Blame(args) => args.reads(),
+            Self::Describe(args) => args.reads(),
+            Self::Events(args) => args.reads(),
+            Self::Explain(args) => args.reads(),
+            Self::Get(args) => args.reads(),
+            Self::History(args) => args.reads(),
+            Self::Ls(args) => args.reads(),
+            Self::Report(args) => args.reads(),
+            Self::Timeline(args) => args.reads(),
+            Self::Tree(args) => args.reads(),
+            Self::Watch(args) => args.reads(),
+            _ => Reads::of(&[]),
+        }
+    }
+
     /// Whether its table is text for people. Tables as kubectl's are wider than the terminal rather than cut, as kubectl's are; a document
     /// is never broken.
     fn prints_text(&self) -> bool {
@@ -113,7 +132,12 @@ async fn run_on_source(global: &GlobalArgs, command: &Command, out: &mut Output)
         Command::Describe(_) | Command::Events(_) | Command::Ls(_) | Command::Tree(_) => global.format()?.is_columns(),
         _ => false,
     };
-    let session = Session::open(global, columns_only).await?;
+    let mut session = Session::new(global)?;
+    let reads = command.reads();
+    session.announce(&reads);
+    if let Err(error) = session.begin(columns_only).await {
+        return Err(session.with_grants(error, &reads).await);
+    }
     // Of other answers a part would say something else than the whole.
     if matches!(command, Command::Get(_) | Command::History(_) | Command::Ls(_) | Command::Watch(_)) {
         session.interrupt.listen();
@@ -135,6 +159,10 @@ async fn run_on_source(global: &GlobalArgs, command: &Command, out: &mut Output)
         Command::Completion(_) | Command::Decode(_) | Command::Diff(_) | Command::Plugins(_) | Command::Refused(_) | Command::Schema(_) => {
             unreachable!("needs no source")
         }
+    };
+    let outcome = match outcome {
+        Err(error) => Err(session.with_grants(error, &reads).await),
+        found => found,
     };
     end(&[&session], outcome, out)
 }

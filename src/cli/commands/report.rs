@@ -13,6 +13,7 @@ use crate::cli::changes::{Keys, Read, alive_names, changes};
 use crate::cli::destination::{Destination, Replacing};
 use crate::cli::output::{Output, note};
 use crate::cli::replay::Feed;
+use crate::cli::rights::{Beside, Reads, Unaddressed};
 use crate::cli::session::Session;
 use crate::cli::stories;
 use crate::cli::{Outcome, Result};
@@ -35,6 +36,13 @@ pub(crate) struct ReportArgs {
     /// The page's title.
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
+}
+
+impl ReportArgs {
+    /// What it reads.
+    pub(super) fn reads(&self) -> Reads<'_> {
+        Reads { words: &self.addresses, unless: Unaddressed::NamespaceOrAll, beside: Beside::Scheduling, past: true }
+    }
 }
 
 /// Runs the command.

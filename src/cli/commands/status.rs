@@ -6,12 +6,14 @@ use clap::Args;
 use futures_util::StreamExt;
 
 use crate::cli::output::{Format, Output};
+use crate::cli::rights::unless_denied;
 use crate::cli::session::Session;
 use crate::cli::{Outcome, Result};
 use crate::render::contract::status::Status;
 use crate::render::{json, status};
-use ketcd_kube::{RegistryKey, Resource};
+use ketcd_kube::{Kinds, RegistryKey, Resource};
 use ketcd_scheduler::cluster::Census;
+use ketcd_store::etcd::grant_command;
 use ketcd_store::{KeyRange, KeyValue, Want};
 
 /// Show what a source holds
@@ -34,11 +36,28 @@ const VALUES: usize = 10;
 /// Gathers and prints.
 pub(super) async fn run(session: &Session, args: &StatusArgs, out: &mut Output) -> Result<Outcome> {
     let source = session.source.status().await?;
+    // Any key will do to ask for the revisions.
+    let prefix = session.prefix().await?;
+    let kinds = Kinds::builtin();
+    let namespace = session.args.namespace.as_deref();
+    let stored = kinds.iter().filter(|kind| kind.is_stored());
+    let below: Vec<KeyRange> = stored.map(|kind| KeyRange::prefix(kind.key_prefix(prefix, namespace))).collect();
+    below.iter().for_each(|keys| session.source.will_read(keys));
     let span = session.source.span().await?;
     let clock = session.clock().await?;
     let dated = clock.dated_span().and_then(|(first, last)| Some((clock.date(first.max(span.oldest))?, clock.date(last)?)));
-    let problems = clock.problems().to_vec();
-    let is_sampled = session.source.is_shared() && !args.full && source.in_use_bytes > SMALL;
+    let mut problems = clock.problems().to_vec();
+    let mut is_sampled = session.source.is_shared() && !args.full && source.in_use_bytes > SMALL;
+    let census = match if is_sampled { sampled(session).await } else { census(session).await } {
+        Err(error) => {
+            let Some(refusal) = error.refusal() else { return Err(error) };
+            is_sampled = true;
+            let all = grant_command(&KeyRange::all());
+            problems.push(format!("{}: counted are the keys of the kinds that may be read; to count all: {all}", refusal.problem));
+            readable(session, &below).await?
+        }
+        Ok(census) => census,
+    };
     let report = status::StatusPage {
         source,
         span,
@@ -46,7 +65,7 @@ pub(super) async fn run(session: &Session, args: &StatusArgs, out: &mut Output) 
         dated,
         release: session.release_evidence.release(),
         release_bounds: session.release_evidence.bounds(),
-        census: if is_sampled { sampled(session).await? } else { census(session).await? },
+        census,
         is_sampled,
         problems,
     };
@@ -63,25 +82,45 @@ pub(super) async fn run(session: &Session, args: &StatusArgs, out: &mut Output) 
 
 /// Counts the keys, and reads some values.
 async fn sampled(session: &Session) -> Result<Census> {
+    let keys = session.source.count(KeyRange::all(), session.at).await?;
+    let mut census = values(session).await?;
+    census.keys = keys;
+    Ok(census)
+}
+
+/// Reads some values, as far as the user may.
+async fn values(session: &Session) -> Result<Census> {
     let (prefix, source) = (session.prefix().await?, &session.source);
     let mut census = Census::default();
     let below = |path: &str| KeyRange::prefix(format!("{prefix}/{path}/"));
     let decoded = |entry: &KeyValue| session.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0);
-    for node in source.first(below("minions"), session.at, Want::Values, NODES).await? {
+    let first = async |keys: KeyRange, most: usize| -> Result<Vec<KeyValue>> {
+        Ok(unless_denied(source.first(keys, session.at, Want::Values, most).await)?.unwrap_or_default())
+    };
+    for node in first(below("minions"), NODES).await? {
         decoded(&node).object().into_iter().for_each(|node| census.add_node(node));
     }
     let leases = KeyRange::prefix(format!("{prefix}/leases/kube-system/"));
-    for lease in source.first(leases, session.at, Want::Values, NODES).await? {
+    for lease in first(leases, NODES).await? {
         if lease.key.ends_with(b"scheduler") {
             decoded(&lease).object().into_iter().for_each(|lease| census.add_scheduler_lease(lease));
         }
     }
     for resource in ["secrets", "configmaps"] {
-        for entry in source.first(below(resource), session.at, Want::Values, VALUES).await? {
+        for entry in first(below(resource), VALUES).await? {
             census.count(Some(resource.to_owned()), session.encryption.keys.seal_of(&entry.value));
         }
     }
-    census.keys = source.count(KeyRange::all(), session.at).await?;
+    Ok(census)
+}
+
+/// Counts the keys of the kinds that the user may read, and reads some values of them.
+async fn readable(session: &Session, kinds: &[KeyRange]) -> Result<Census> {
+    let mut census = values(session).await?;
+    census.keys = 0;
+    for keys in kinds {
+        census.keys += unless_denied(session.source.count(keys.clone(), session.at).await)?.unwrap_or(0);
+    }
     Ok(census)
 }
 

@@ -14,6 +14,7 @@ use ketcd_store::Revision;
 
 use crate::cli::absence::{Missing, Question};
 use crate::cli::output::{Format, Output, note};
+use crate::cli::rights::{Beside, Reads, Unaddressed};
 use crate::cli::session::Session;
 use crate::cli::stories::{self, related};
 use crate::cli::{Error, Outcome, Result};
@@ -33,6 +34,13 @@ pub(crate) struct TimelineArgs {
     /// How long before and after --around: `30s`, `5m`.
     #[arg(long, value_name = "DURATION", default_value = "5m", requires = "around")]
     window: String,
+}
+
+impl TimelineArgs {
+    /// What it reads.
+    pub(super) fn reads(&self) -> Reads<'_> {
+        Reads { words: &self.addresses, unless: Unaddressed::NamespaceOrObjects, beside: Beside::Nothing, past: true }
+    }
 }
 
 /// Runs the command.

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 
 use crate::cli::family::Family;
 use crate::cli::output::{Format, Output};
+use crate::cli::rights::Reads;
 use crate::cli::session::Session;
 use crate::cli::stored::{Owner, StoredObject};
 use crate::cli::subjects;
@@ -28,6 +29,13 @@ pub(crate) struct TreeArgs {
     addresses: Vec<String>,
 }
 
+impl TreeArgs {
+    /// What it reads.
+    pub(super) fn reads(&self) -> Reads<'_> {
+        Reads::of(&self.addresses)
+    }
+}
+
 /// Runs the command.
 pub(super) async fn run(session: &Session, args: &TreeArgs, out: &mut Output) -> Result<Outcome> {
     if !matches!(session.format, Format::Table | Format::Json | Format::Ndjson) {
@@ -40,6 +48,7 @@ pub(super) async fn run(session: &Session, args: &TreeArgs, out: &mut Output) ->
     }
     let now = session.moment().await?;
     let family = Family::of(session, asked.objects, at).await?;
+    session.note_missed().await?;
     let view = View { now, is_wide: false };
     let items: Vec<TreeNode> = family.subjects.iter().map(|(subject, owners)| tree(&family, subject, owners, view)).collect();
     match session.format {

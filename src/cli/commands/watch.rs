@@ -16,6 +16,7 @@ use super::history::{TellingArgs, Writer};
 use crate::cli::absence::{Missing, Question};
 use crate::cli::changes::{Keys, Read, all, changes_from};
 use crate::cli::output::{Output, note};
+use crate::cli::rights::Reads;
 use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
 use crate::cli::{Outcome, Result};
@@ -38,6 +39,13 @@ pub(crate) struct WatchArgs {
     select: SelectArgs,
     #[command(flatten)]
     telling: TellingArgs,
+}
+
+impl WatchArgs {
+    /// What it reads.
+    pub(super) fn reads(&self) -> Reads<'_> {
+        Reads::of(&self.addresses)
+    }
 }
 
 /// Runs the command; each change is flushed as it comes.

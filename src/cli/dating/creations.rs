@@ -34,12 +34,18 @@ const KINDS: [&str; 2] = ["events", "pods"];
 /// # Errors
 /// The source cannot be read.
 pub(super) async fn read(session: &Session, span: RevisionSpan, samples: &mut Samples) -> Result<()> {
-    let budget = if session.source.is_shared() { LIVE } else { FILE };
+    let (prefix, budget) = (session.prefix().await?, if session.source.is_shared() { LIVE } else { FILE });
     let width = (span.newest.0 - span.oldest.0) / budget.parts + 1;
     let mut parts: BTreeMap<i64, KeyValue> = BTreeMap::new();
-    for namespace in namespaces(session, span.newest, budget.namespaces).await? {
+    let namespaces = namespaces(session, span.newest, budget.namespaces).await?;
+    let mut places: Vec<String> = namespaces.iter().map(|namespace| format!("{namespace}/")).collect();
+    if places.is_empty() {
+        // They may not be read: then what comes first of a kind, or of the namespace asked about.
+        places.extend([String::new(), format!("{}/", session.namespace())]);
+    }
+    for place in places {
         for kind in KINDS {
-            let below = format!("{}/{kind}/{namespace}/", session.prefix().await?);
+            let below = format!("{prefix}/{kind}/{place}");
             for entry in keys(session, below, span.newest, budget.keys).await? {
                 if entry.create_revision > span.oldest {
                     parts.entry((entry.create_revision.0 - span.oldest.0) / width).or_insert(entry);

@@ -99,7 +99,11 @@ impl<'a> Fetch<'a> {
         }
         let mut found = 0;
         for range in ranges {
-            let mut entries = self.session.range(range, self.want()).await?.entries;
+            let mut entries = match self.session.range(range, self.want()).await {
+                // The key itself was it.
+                Err(error) if error.refusal().is_some() && found > 0 => break,
+                listing => listing?.entries,
+            };
             while self.wanted > 0
                 && let Some(entry) = entries.next().await.transpose()?
             {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use ketcd_kube::{Address, Kind, Kinds};
 use ketcd_store::{KeyRange, KeyValue, Revision, RevisionSpan, Want};
 
-use super::WORKLOADS;
+use super::{WORKLOADS, may_watch};
 use crate::cli::changes::{Keys, all, event_keys, looks};
 use crate::cli::session::Session;
 use crate::cli::{Error, Result};
@@ -23,7 +23,10 @@ const BASE: usize = 58;
 /// # Errors
 /// The source cannot be read.
 pub(super) async fn beside(session: &Session, asked: &Keys, newest: Revision) -> Result<Option<BTreeMap<Vec<u8>, Vec<Revision>>>> {
-    if !session.is_long().await? || asked.addresses.is_empty() || !asked.are_whole() {
+    if asked.addresses.is_empty() || !asked.are_whole() {
+        return Ok(None);
+    }
+    if !session.is_long().await? && may_watch(session, asked).await? {
         return Ok(None);
     }
     let mut family = Family::new(session, newest).await?;
@@ -69,7 +72,9 @@ impl<'s> Family<'s> {
 
     async fn add_subject(&mut self, kind: &Kind, namespace: &str, name: &str) -> Result<()> {
         let namespaces = self.kind("namespaces")?.key(self.prefix, None, namespace);
-        self.members.insert(namespaces.into_bytes(), self.looks.clone());
+        if self.may_read(namespaces.as_bytes()).await? {
+            self.members.insert(namespaces.into_bytes(), self.looks.clone());
+        }
         self.named.insert((namespace.to_owned(), name.to_owned()));
         let key = kind.key(self.prefix, Some(namespace), name);
         let mut versions = Vec::new();
@@ -183,7 +188,9 @@ impl<'s> Family<'s> {
         let claims = pod["spec"]["resourceClaims"].as_array().into_iter().flatten().chain(statuses);
         for claim in claims.filter_map(|claim| claim["resourceClaimName"].as_str()) {
             let key = self.kind("resourceclaims.resource.k8s.io")?.key(self.prefix, Some(namespace), claim);
-            self.members.entry(key.into_bytes()).or_default().push(at);
+            if self.may_read(key.as_bytes()).await? {
+                self.members.entry(key.into_bytes()).or_default().push(at);
+            }
             self.named.insert((namespace.to_owned(), claim.to_owned()));
         }
         if pod["status"]["nominatedNodeName"].is_string() {
@@ -200,7 +207,9 @@ impl<'s> Family<'s> {
         self.named.insert((namespace.to_owned(), claim.to_owned()));
         let Some(volume) = claim_object["spec"]["volumeName"].as_str() else { return Ok(()) };
         let key = self.kind("persistentvolumes")?.key(self.prefix, None, volume).into_bytes();
-        self.members.entry(key).or_default().push(at);
+        if self.may_read(&key).await? {
+            self.members.entry(key).or_default().push(at);
+        }
         let attachments = self.kind("volumeattachments.storage.k8s.io")?.key_prefix(self.prefix, None);
         for attachment in self.list(&attachments, at).await? {
             let is_its = |object: Value| object.pointer("/spec/source/persistentVolumeName").is_some_and(|name| name == volume);
@@ -250,7 +259,17 @@ impl<'s> Family<'s> {
         decoded.object().cloned()
     }
 
-    /// What the user may not read counts as nothing.
+    /// Whether the user may read a key; one that may not be is missing.
+    async fn may_read(&self, key: &[u8]) -> Result<bool> {
+        let keys = KeyRange::key(key);
+        let may_read = self.session.may_read(&keys).await?;
+        if !may_read {
+            self.session.refused.miss(&keys);
+        }
+        Ok(may_read)
+    }
+
+    /// What the user may not read is missing.
     async fn get(&self, key: &[u8], at: Revision) -> Result<Option<KeyValue>> {
         Ok(self.read(KeyRange::key(key), at, Want::Values).await?.pop())
     }
@@ -264,8 +283,11 @@ impl<'s> Family<'s> {
     }
 
     async fn read(&self, keys: KeyRange, at: Revision, want: Want) -> Result<Vec<KeyValue>> {
-        match all(self.session.source.as_ref(), keys, at, want).await {
-            Err(error) if error.is_denied() => Ok(Vec::new()),
+        match all(self.session.source.as_ref(), keys.clone(), at, want).await {
+            Err(error) if error.is_denied() => {
+                self.session.refused.miss(&keys);
+                Ok(Vec::new())
+            }
             // A compaction came between.
             Err(ketcd_store::Error::Compacted { .. }) => Ok(Vec::new()),
             entries => Ok(entries?),
