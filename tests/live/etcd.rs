@@ -140,6 +140,11 @@ impl Etcd {
         self.client_port
     }
 
+    /// The port in plain text that the tests' own clients use.
+    pub(crate) fn plain_endpoint(&self) -> String {
+        format!("http://127.0.0.1:{}", self.plain_port)
+    }
+
     /// A client that may write. Tests alone have one.
     pub(crate) async fn writer(&self) -> Client {
         Client::connect([format!("http://127.0.0.1:{}", self.plain_port)], None).await.unwrap()

@@ -19,6 +19,7 @@ mod pty;
 mod quorum;
 mod read_only;
 mod replay;
+mod rights;
 mod secrets;
 mod source;
 mod watcher;

@@ -1,0 +1,252 @@
+//! Users of few rights: what may be read is enough for what is asked, and what a refusal says to grant is enough for the command.
+
+use std::process::{Command, Output};
+
+use etcd_client::{Client, ConnectOptions, Permission};
+
+use crate::etcd::{Etcd, Release, Transport};
+use crate::ketcd::{flags, ketcd, run, stderr};
+use crate::pki::Pki;
+use crate::replay::{changes, write};
+use crate::watcher::Watching;
+
+const GRANT: &str = "etcdctl role grant-permission ROLE read ";
+
+/// Every command that ends by itself. The objects are in the capture.
+const COMMANDS: [&str; 28] = [
+    "ls",
+    "ls --all -o name",
+    "ls pods -A",
+    "ls nodes,pods -A",
+    "get pod/lab/ubuntu -o yaml",
+    "get pods -n lab -o yaml",
+    "get pod/lab/ubuntu --with-config",
+    "get /registry/pods/lab/ubuntu -o json",
+    "get widgets.example.com -n lab -o name",
+    "describe pod/lab/ubuntu",
+    "events",
+    "events -n lab",
+    "events pod/lab/ubuntu",
+    "tree pod/lab/ubuntu",
+    "history pod/lab/ubuntu",
+    "history pods -A",
+    "history --all",
+    "blame pod/lab/ubuntu",
+    "diff pods -A --rev 400..500",
+    "diff --rev 400..500 -n lab",
+    "timeline pod/lab/ubuntu",
+    "timeline node/node3",
+    "timeline -n lab",
+    "explain pod/lab/ubuntu",
+    "explain pods -A",
+    "report --out -",
+    "status",
+    "encryption",
+];
+
+/// etcd with a capture in it and a user without rights.
+struct Guarded {
+    etcd: Etcd,
+    root: Client,
+}
+
+impl Guarded {
+    /// Authentication is not on yet.
+    async fn start(release: Release, transport: Transport) -> Self {
+        let etcd = Etcd::start_with(release, transport, &[]).await;
+        let mut writer = etcd.writer().await;
+        write(&mut writer, &changes("k120-story").await).await;
+        writer.user_add("root", "rootpw", None).await.unwrap();
+        writer.user_grant_role("root", "root").await.unwrap();
+        for user in ["guest", "client"] {
+            writer.user_add(user, "guestpw", None).await.unwrap();
+            writer.role_add("guest").await.ok();
+            writer.user_grant_role(user, "guest").await.unwrap();
+        }
+        Self { etcd, root: writer }
+    }
+
+    async fn enable(&mut self) {
+        self.root.auth_enable().await.unwrap();
+        let root = ConnectOptions::new().with_user("root", "rootpw");
+        self.root = Client::connect([self.etcd.plain_endpoint()], Some(root)).await.unwrap();
+    }
+
+    /// Takes all rights away and gives these.
+    async fn grant_only(&mut self, permissions: Vec<Permission>) {
+        self.root.role_delete("guest").await.unwrap();
+        self.root.role_add("guest").await.unwrap();
+        for user in ["guest", "client"] {
+            self.root.user_grant_role(user, "guest").await.unwrap();
+        }
+        for permission in permissions {
+            self.root.role_grant_permission("guest", permission).await.unwrap();
+        }
+    }
+
+    fn command(&self, words: &str) -> Command {
+        let mut command = ketcd();
+        command.args(["--endpoints", &self.etcd.endpoint(), "--user", "guest:guestpw"]).args(words.split(' '));
+        command
+    }
+
+    fn run(&self, words: &str) -> Output {
+        run(&mut self.command(words))
+    }
+}
+
+/// The permissions that the commands of a refusal grant.
+fn granted(refusal: &str) -> Vec<Permission> {
+    let commands = refusal.lines().filter_map(|line| line.trim_start().strip_prefix(GRANT));
+    commands
+        .map(|words| match words.split(' ').collect::<Vec<_>>()[..] {
+            ["--prefix=true", "''"] => Permission::read(vec![0]).with_from_key(),
+            ["--prefix=true", prefix] => Permission::read(prefix).with_prefix(),
+            [key] => Permission::read(key),
+            [start, end] => Permission::read(start).with_range_end(end),
+            _ => panic!("no grant: {words}"),
+        })
+        .collect()
+}
+
+async fn every_command_says_what_to_grant(release: Release) {
+    let mut guarded = Guarded::start(release, Transport::Plain).await;
+    let before: Vec<Output> = COMMANDS.iter().map(|words| guarded.run(words)).collect();
+    guarded.enable().await;
+    for (words, before) in COMMANDS.iter().zip(before) {
+        guarded.grant_only(Vec::new()).await;
+        let refused = guarded.run(words);
+        let refusal = stderr(&refused);
+        assert_eq!(refused.status.code(), Some(2), "{release:?} {words}: {refusal}");
+        assert!(refusal.contains("does not let user \"guest\" read "), "{release:?} {words}: {refusal}");
+        assert!(refused.stdout.is_empty(), "{release:?} {words}");
+        let permissions = granted(&refusal);
+        assert!(!permissions.is_empty(), "{release:?} {words}: {refusal}");
+        guarded.grant_only(permissions).await;
+        let answered = guarded.run(words);
+        let notes = stderr(&answered);
+        assert_eq!(answered.status.code(), before.status.code(), "{release:?} {words}: {refusal}\nthen: {notes}");
+        // A story is told without what it is only nice to have.
+        let least = if words.starts_with("timeline") { 1 } else { before.stdout.len() / 2 };
+        assert!(answered.stdout.len() >= least, "{release:?} {words}: {notes}\n{answered:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn granted_what_is_refused_every_command_works_on_the_default_release() {
+    every_command_says_what_to_grant(Release::Default).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn granted_what_is_refused_every_command_works_on_3_5() {
+    every_command_says_what_to_grant(Release::V35).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn granted_what_is_refused_every_command_works_on_3_7() {
+    every_command_says_what_to_grant(Release::V37).await;
+}
+
+/// What is asked of pods needs no right but theirs, of a namespace no right but its own, of a pod no right but its own.
+async fn what_is_asked_is_enough(release: Release) {
+    const OF_ONE: &[&str] = &[
+        "get pod/lab/ubuntu -o yaml",
+        "ls pod/lab/ubuntu",
+        "describe pod/lab/ubuntu",
+        "tree pod/lab/ubuntu",
+        "get pod/lab/ubuntu -o yaml --rev 480",
+        "history pod/lab/ubuntu",
+        "history pod/lab/ubuntu --diff",
+        "blame pod/lab/ubuntu",
+        "diff pod/lab/ubuntu --rev 400..500",
+        "timeline pod/lab/ubuntu",
+    ];
+    const OF_NAMESPACE: &[&str] =
+        &["ls pods -n lab", "get pods -n lab -o yaml", "diff pods -n lab --rev 400..500", "get pods -n lab -o name"];
+    const OF_ALL: &[&str] = &["ls pods -A", "ls pods -A --rev 480", "get pods -A -o json", "diff pods -A --rev 400..500", "status"];
+    let mut guarded = Guarded::start(release, Transport::Plain).await;
+    let roles: [(Permission, &[&[&str]]); 3] = [
+        (Permission::read("/registry/pods/").with_prefix(), &[OF_ALL, OF_NAMESPACE, OF_ONE]),
+        (Permission::read("/registry/pods/lab/").with_prefix(), &[OF_NAMESPACE, OF_ONE]),
+        (Permission::read("/registry/pods/lab/ubuntu"), &[OF_ONE]),
+    ];
+    let codes = |guarded: &Guarded, words: &str| guarded.run(words).status.code();
+    let before: Vec<(&str, Option<i32>)> =
+        [OF_ALL, OF_NAMESPACE, OF_ONE].concat().into_iter().map(|words| (words, codes(&guarded, words))).collect();
+    guarded.enable().await;
+    for (permission, commands) in roles {
+        guarded.grant_only(vec![permission.clone()]).await;
+        for words in commands.concat() {
+            let output = guarded.run(words);
+            let notes = stderr(&output);
+            let expected = before.iter().find(|(known, _)| *known == words).unwrap().1;
+            assert_eq!(output.status.code(), expected, "{release:?} {permission:?} {words}: {notes}");
+            assert!(!notes.contains("error:") && !output.stdout.is_empty(), "{release:?} {permission:?} {words}: {notes}");
+            assert!(notes.matches("--release").count() <= 1, "{release:?} {words}: {notes}");
+            let is_missing = notes.lines().filter(|line| line.contains("what this user may not read is missing: ")).count();
+            assert_eq!(
+                is_missing,
+                usize::from(["timeline", "describe", "tree"].iter().any(|command| words.starts_with(command))),
+                "{release:?} {permission:?} {words}: {notes}"
+            );
+        }
+        let watching = Watching::run(guarded.command("watch pod/lab/ubuntu -o ndjson").args(["--release", "1.20"]));
+        assert!(watching.line().contains("INITIAL"), "{release:?} {permission:?}");
+        let mut writer = guarded.root.clone();
+        let pod = writer.get("/registry/pods/lab/ubuntu", None).await.unwrap();
+        let value = pod.kvs().first().map_or_else(|| b"{}".to_vec(), |pod| pod.value().to_vec());
+        writer.put("/registry/pods/lab/ubuntu", value, None).await.unwrap();
+        assert!(watching.line().contains("\"/registry/pods/lab/ubuntu\""), "{release:?} {permission:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_asked_is_enough_on_the_default_release() {
+    what_is_asked_is_enough(Release::Default).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_asked_is_enough_on_3_5() {
+    what_is_asked_is_enough(Release::V35).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_asked_is_enough_on_3_7() {
+    what_is_asked_is_enough(Release::V37).await;
+}
+
+/// A custom kind's name says nothing while its definition may not be read; what is Kubernetes' own needs none.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_names_the_user_and_what_cannot_be_known() {
+    let pki = Pki::new();
+    let transport = Transport::Mutual(pki.server(), pki.ca());
+    let mut guarded = Guarded::start(Release::Default, transport).await;
+    guarded.enable().await;
+    let endpoint = guarded.etcd.endpoint();
+    let certified = |words: &str| {
+        let mut command = ketcd();
+        run(flags(&mut command, &endpoint, &pki.ca(), &pki.client()).args(words.split(' ')))
+    };
+    let refused = certified("ls pods -A");
+    let refusal = stderr(&refused);
+    let named = format!("does not let user \"client\" (the common name in {}) read /registry/pods/", pki.client().cert.display());
+    assert!(refusal.contains(&named), "{refusal}");
+    assert!(refusal.contains("where the API server's --etcd-prefix is not /registry, give --prefix"), "{refusal}");
+    assert!(refusal.contains(&format!("{GRANT}--prefix=true /registry/pods/\n")), "{refusal}");
+    let refusal = stderr(&certified("ls pods -A --prefix /k8s"));
+    assert!(!refusal.contains("give --prefix") && refusal.contains(&format!("{GRANT}--prefix=true /k8s/pods/\n")), "{refusal}");
+
+    guarded.grant_only(vec![Permission::read("/registry/pods/").with_prefix()]).await;
+    assert_eq!(certified("ls pods -A").status.code(), Some(0));
+    let refused = certified("get widgets -n lab");
+    let refusal = stderr(&refused);
+    assert_eq!(refused.status.code(), Some(2), "{refusal}");
+    assert!(refusal.contains("no kind of Kubernetes' own is called \"widgets\""), "{refusal}");
+    assert!(refusal.contains(&format!("{GRANT}--prefix=true /registry/apiextensions.k8s.io/customresourcedefinitions/")), "{refusal}");
+    let absent = certified("get pod/lab/none");
+    let notes = stderr(&absent);
+    assert_eq!(absent.status.code(), Some(1), "{notes}");
+    assert!(notes.contains("pod \"none\" not found in namespace \"lab\""), "{notes}");
+    let released = certified("get pod/lab/ubuntu -o yaml --release 1.20");
+    assert_eq!((released.status.code(), stderr(&released).as_str()), (Some(0), ""));
+}
