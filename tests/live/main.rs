@@ -12,6 +12,7 @@ mod gentle;
 mod hostile;
 mod ketcd;
 mod load;
+mod long_history;
 mod members;
 mod pki;
 #[path = "../support/pty.rs"]

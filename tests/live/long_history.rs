@@ -1,0 +1,226 @@
+//! Histories too long to be read whole, on a live etcd: the same answers as from its database file, and as what was written.
+
+use std::time::Duration;
+
+use etcd_client::{Client, CompactionOptions};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use crate::etcd::{Etcd, Release, Transport};
+use crate::ketcd::{ketcd, run, stderr};
+use crate::load::compactor;
+
+/// The newest revision.
+const LENGTH: i64 = 6_500;
+/// When `configmap/lab/phoenix` was alive, both ends included; deleted after it.
+const LIVES: [(i64, i64); 4] = [(300, 700), (1_500, 1_699), (2_500, 2_539), (6_000, LENGTH)];
+/// In a life every seventh revision changes it.
+const STRIDE: i64 = 7;
+
+/// Revisions are a tenth of a second apart, the newest is of now.
+fn time(now: Timestamp, revision: i64) -> String {
+    let time = now.checked_sub(SignedDuration::from_millis((LENGTH - revision) * 100)).unwrap();
+    time.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
+}
+
+fn object(api_version: &str, kind: &str, name: &str, namespace: Option<&str>, mut rest: Value) -> String {
+    rest["apiVersion"] = api_version.into();
+    rest["kind"] = kind.into();
+    let mut metadata = json!({"name": name, "uid": format!("uid-{name}")});
+    if let Some(namespace) = namespace {
+        metadata["namespace"] = namespace.into();
+    }
+    if let Value::Object(more) = rest["metadata"].take() {
+        metadata.as_object_mut().unwrap().extend(more);
+    }
+    rest["metadata"] = metadata;
+    rest.to_string()
+}
+
+fn pod(name: &str, created: &str, node: Option<&str>, phase: &str) -> String {
+    let requests = json!({"cpu": "100m", "memory": "64Mi"});
+    let container = json!({"name": "app", "image": "app:1", "resources": {"requests": requests}});
+    let mut spec = json!({"containers": [container], "schedulerName": "default-scheduler", "priority": 0});
+    let mut status = json!({"phase": phase});
+    if let Some(node) = node {
+        spec["nodeName"] = node.into();
+        status["conditions"] = json!([{"type": "PodScheduled", "status": "True", "lastTransitionTime": created}]);
+    }
+    object("v1", "Pod", name, Some("lab"), json!({"metadata": {"creationTimestamp": created}, "spec": spec, "status": status}))
+}
+
+/// The key that a revision changes and its value; none where it is deleted.
+fn change(revision: i64, now: Timestamp) -> (String, Option<String>) {
+    let at = time(now, revision);
+    let second = format!("{}Z", &at[..19]);
+    let map = |name: &str| object("v1", "ConfigMap", name, Some("lab"), json!({"data": {"n": revision.to_string()}}));
+    let key = |path: &str| format!("/registry/{path}");
+    let (path, value) = match revision {
+        2 => ("namespaces/default".into(), object("v1", "Namespace", "default", None, json!({"metadata": {"creationTimestamp": second}}))),
+        3 => ("namespaces/lab".into(), object("v1", "Namespace", "lab", None, json!({"metadata": {"creationTimestamp": second}}))),
+        4 | 5 => {
+            let name = format!("node-{revision}");
+            let room = json!({"cpu": "4", "memory": "8Gi", "pods": "110"});
+            let info = json!({"kubeletVersion": "v1.33.0"});
+            let status = json!({"allocatable": room, "capacity": room, "nodeInfo": info, "conditions": [{"type": "Ready", "status": "True"}]});
+            (format!("minions/{name}"), object("v1", "Node", &name, None, json!({"spec": {}, "status": status})))
+        }
+        2_000 | 3_000 => {
+            let name = if revision == 2_000 { "gone" } else { "web" };
+            (format!("pods/lab/{name}"), pod(name, &second, None, "Pending"))
+        }
+        2_003 | 3_003 => {
+            let name = if revision == 2_003 { "gone" } else { "web" };
+            (format!("pods/lab/{name}"), pod(name, &second, Some("node-4"), "Pending"))
+        }
+        3_033 => ("pods/lab/web".into(), pod("web", &format!("{}Z", &time(now, 3_000)[..19]), Some("node-4"), "Running")),
+        2_601 => return (key("pods/lab/gone"), None),
+        _ if LIVES.iter().any(|(_, last)| revision == last + 1) => return (key("configmaps/lab/phoenix"), None),
+        _ if LIVES.iter().any(|(first, last)| (*first..=*last).contains(&revision) && (revision - first) % STRIDE == 0) => {
+            ("configmaps/lab/phoenix".into(), map("phoenix"))
+        }
+        _ if revision % 20 == 11 => {
+            let spec = json!({"holderIdentity": "one", "leaseDurationSeconds": 15, "renewTime": at});
+            let lease = object("coordination.k8s.io/v1", "Lease", "kube-scheduler", Some("kube-system"), json!({"spec": spec}));
+            ("leases/kube-system/kube-scheduler".into(), lease)
+        }
+        _ if revision % 100 == 50 => ("configmaps/lab/steady".into(), map("steady")),
+        _ => {
+            let name = format!("noise-{}", revision % 7);
+            (format!("configmaps/lab/{name}"), map(&name))
+        }
+    };
+    (key(&path), Some(value))
+}
+
+async fn filled() -> (Etcd, Client, Timestamp) {
+    let etcd = Etcd::start_with(Release::V37, Transport::Plain, &[]).await;
+    let (mut client, now) = (etcd.writer().await, Timestamp::now());
+    for revision in 2..=LENGTH {
+        let written = match change(revision, now) {
+            (key, Some(value)) => client.put(key, value, None).await.unwrap().header().unwrap().revision(),
+            (key, None) => client.delete(key, None).await.unwrap().header().unwrap().revision(),
+        };
+        assert_eq!(written, revision);
+    }
+    (etcd, client, now)
+}
+
+/// The revisions that changed `phoenix`, from one on.
+fn written(from: i64) -> Vec<i64> {
+    let phoenix = |revision: &i64| change(*revision, Timestamp::UNIX_EPOCH).0.ends_with("/phoenix");
+    (from..=LENGTH).filter(phoenix).collect()
+}
+
+fn live(etcd: &Etcd, words: &str) -> (Option<i32>, String, String) {
+    let output = run(ketcd().args(["--endpoints", &etcd.endpoint()]).args(words.split(' ')));
+    (output.status.code(), String::from_utf8(output.stdout.clone()).unwrap(), stderr(&output))
+}
+
+fn revisions(ndjson: &str) -> Vec<i64> {
+    ndjson.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["revision"].as_i64().unwrap()).collect()
+}
+
+/// JSON without the times that revisions are dated with, and what is counted from them.
+fn undated(text: &str) -> Vec<Value> {
+    fn strip(value: &mut Value) {
+        match value {
+            Value::Object(fields) => {
+                fields.retain(|name, _| !["time", "timeErrorSeconds", "source", "origin", "seconds", "errorSeconds"].contains(&name.as_str()));
+                fields.values_mut().for_each(strip);
+            }
+            Value::Array(items) => items.iter_mut().for_each(strip),
+            _ => {}
+        }
+    }
+    let read = |text: &str| serde_json::Deserializer::from_str(text).into_iter::<Value>().collect::<Result<Vec<Value>, _>>();
+    let mut values = read(text).unwrap_or_else(|_| vec![Value::from(text)]);
+    values.iter_mut().for_each(strip);
+    values
+}
+
+/// Commands whose answers must be those of the file. `T1` to `T4` are times within the lives of `phoenix`.
+const COMMANDS: [&str; 15] = [
+    "history configmap/lab/phoenix -o ndjson",
+    "history configmap/lab/steady -o ndjson",
+    "history configmap/lab/steady configmap/lab/phoenix -o ndjson",
+    "history pod/lab/web -o ndjson",
+    "history pod/lab/gone -o ndjson",
+    "history configmap/lab/phoenix -o ndjson --rev 2520",
+    "timeline pod/lab/web -o json",
+    "blame configmap/lab/steady -o json",
+    "blame configmap/lab/phoenix -o json --rev 1600",
+    "diff configmap/lab/steady --rev 3000..6000 -o json",
+    "diff configmap/lab/phoenix --rev 2539..2540 -o json",
+    "get configmap/lab/phoenix -o yaml --at T3",
+    "get configmap/lab/phoenix -o yaml --at T4",
+    "get pod/lab/gone -o yaml --rev 2600",
+    "explain pod/lab/web -o json",
+];
+
+fn differences(etcd: &Etcd, now: Timestamp) -> Vec<String> {
+    let file = etcd.db();
+    let mut different = Vec::new();
+    for command in COMMANDS {
+        let mut words = command.to_owned();
+        for (place, (first, _)) in LIVES.iter().enumerate() {
+            words = words.replace(&format!("T{}", place + 1), &time(now, first + 32));
+        }
+        let of_file = run(ketcd().arg("-f").arg(&file).args(words.split(' ')));
+        let (code, stdout, said) = live(etcd, &words);
+        let of_file_text = String::from_utf8(of_file.stdout.clone()).unwrap();
+        if (code, undated(&stdout)) != (of_file.status.code(), undated(&of_file_text)) {
+            different.push(format!("{words}: {code:?}\n{stdout}{said}file: {:?}\n{of_file_text}{}", of_file.status.code(), stderr(&of_file)));
+        }
+    }
+    different
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_history_is_answered_as_from_its_file() {
+    let (etcd, mut client, now) = filled().await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let (code, found, said) = live(&etcd, "history configmap/lab/phoenix -o ndjson");
+    assert_eq!((code, revisions(&found)), (Some(0), written(2)), "{said}");
+    let different = differences(&etcd, now);
+    assert!(different.is_empty(), "{} answers differ:\n{}", different.len(), different.join("\n"));
+
+    // In the middle of a life. Without its free pages, the file knows no more than etcd does.
+    client.compact(1_600, Some(CompactionOptions::new().with_physical())).await.unwrap();
+    client.defragment().await.unwrap();
+    let different = differences(&etcd, now);
+    assert!(different.is_empty(), "{} answers differ after a compaction:\n{}", different.len(), different.join("\n"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_history_is_searched_while_it_is_compacted() {
+    let (etcd, client, _) = filled().await;
+    // The history stays long, and what is compacted moves through the lives.
+    for base in [250, 310, 655, 705, 1_000] {
+        let step = tokio::spawn({
+            let mut client = client.clone();
+            async move {
+                for n in 0..10 {
+                    client.compact(base + n * 5, None).await.unwrap();
+                    tokio::time::sleep(Duration::from_millis(30)).await;
+                }
+            }
+        });
+        while !step.is_finished() {
+            let (code, found, said) = live(&etcd, "history configmap/lab/phoenix -o ndjson");
+            let found = revisions(&found);
+            // At most one version survives the compaction.
+            let begin = found.iter().position(|revision| *revision >= base).unwrap_or(0);
+            assert!(begin <= 1 && code == Some(0), "{base}: {found:?} {said}");
+            assert!(written(2).ends_with(&found), "{base}: {found:?} {said}");
+            assert!(found.len() >= written(base + 50).len(), "{base}: {found:?} {said}");
+        }
+        step.await.unwrap();
+    }
+    let compacting = compactor(&etcd, Duration::from_millis(50), 3).await;
+    for _ in 0..3 {
+        let (code, found, said) = live(&etcd, "history configmap/lab/phoenix -o ndjson");
+        assert!(code == Some(0) && written(2).ends_with(&revisions(&found)), "{found} {said}");
+    }
+    assert!(compacting.end().await > 0);
+}
