@@ -62,7 +62,8 @@ fn change(revision: i64, now: Timestamp) -> (String, Option<String>) {
             let name = format!("node-{revision}");
             let room = json!({"cpu": "4", "memory": "8Gi", "pods": "110"});
             let info = json!({"kubeletVersion": "v1.33.0"});
-            let status = json!({"allocatable": room, "capacity": room, "nodeInfo": info, "conditions": [{"type": "Ready", "status": "True"}]});
+            let status =
+                json!({"allocatable": room, "capacity": room, "nodeInfo": info, "conditions": [{"type": "Ready", "status": "True"}]});
             (format!("minions/{name}"), object("v1", "Node", &name, None, json!({"spec": {}, "status": status})))
         }
         2_000 | 3_000 => {
@@ -126,7 +127,9 @@ fn undated(text: &str) -> Vec<Value> {
     fn strip(value: &mut Value) {
         match value {
             Value::Object(fields) => {
-                fields.retain(|name, _| !["time", "timeErrorSeconds", "source", "origin", "seconds", "errorSeconds"].contains(&name.as_str()));
+                fields.retain(|name, _| {
+                    !["time", "timeErrorSeconds", "source", "origin", "seconds", "errorSeconds"].contains(&name.as_str())
+                });
                 fields.values_mut().for_each(strip);
             }
             Value::Array(items) => items.iter_mut().for_each(strip),
@@ -170,7 +173,11 @@ fn differences(etcd: &Etcd, now: Timestamp) -> Vec<String> {
         let (code, stdout, said) = live(etcd, &words);
         let of_file_text = String::from_utf8(of_file.stdout.clone()).unwrap();
         if (code, undated(&stdout)) != (of_file.status.code(), undated(&of_file_text)) {
-            different.push(format!("{words}: {code:?}\n{stdout}{said}file: {:?}\n{of_file_text}{}", of_file.status.code(), stderr(&of_file)));
+            different.push(format!(
+                "{words}: {code:?}\n{stdout}{said}file: {:?}\n{of_file_text}{}",
+                of_file.status.code(),
+                stderr(&of_file)
+            ));
         }
     }
     different

@@ -15,8 +15,8 @@ use crate::cli::replay::Feed;
 use crate::cli::session::Session;
 use crate::cli::{Outcome, Result};
 
-use super::Writer;
 use super::pods::Pods;
+use super::writer::{Writer, outcome};
 
 /// What is kept of a pod's last decision until the walk ends.
 struct Last {
@@ -119,5 +119,5 @@ pub(super) async fn run(
     if writer.format == Format::Json {
         writer.end_list()?;
     }
-    Ok(super::outcome(found, replay.unreadable()))
+    Ok(outcome(found, replay.unreadable()))
 }

@@ -1,0 +1,81 @@
+//! What is there at a revision, and which Events were there about an object.
+
+use std::collections::{BTreeMap, HashSet};
+
+use bytes::Bytes;
+use futures_util::TryStreamExt;
+
+use ketcd_store::{At, Error as StoreError, KeyRange, KeyValue, Revision, Source, Want};
+
+use super::Keys;
+use crate::cli::Result;
+use crate::cli::session::Session;
+
+/// The Events about an object of a long history, and revisions at which they were there.
+///
+/// # Errors
+/// The source cannot be read.
+pub(in crate::cli) async fn event_keys(
+    session: &Session,
+    namespace: &str,
+    name: &str,
+    newest: Revision,
+) -> Result<BTreeMap<Vec<u8>, Vec<Revision>>> {
+    let below = KeyRange::prefix(format!("{}/events/{namespace}/{name}.", session.prefix().await?));
+    let mut found: BTreeMap<Vec<u8>, Vec<Revision>> = BTreeMap::new();
+    for look in looks(session.source.span().await?.oldest, newest) {
+        let entries = match all(session.source.as_ref(), below.clone(), look, Want::Keys).await {
+            Err(error) if error.is_denied() => {
+                session.refused.miss(&below);
+                break;
+            }
+            // A compaction came between.
+            Err(StoreError::Compacted { .. }) => continue,
+            entries => entries?,
+        };
+        for entry in entries {
+            found.entry(entry.key.to_vec()).or_default().push(look);
+        }
+    }
+    Ok(found)
+}
+
+/// Revisions of a long history, the newest first, at which is looked for what is not there any more.
+pub(in crate::cli) fn looks(oldest: Revision, newest: Revision) -> Vec<Revision> {
+    const LOOKS: i64 = 5;
+    let step = (newest.0 - oldest.0) / (LOOKS - 1);
+    (0..LOOKS).map(|look| Revision((newest.0 - look * step).max(oldest.0))).collect()
+}
+
+/// All entries of a range at a revision.
+///
+/// # Errors
+/// The source cannot be read, or the revision not any more.
+pub(in crate::cli) async fn all(source: &dyn Source, keys: KeyRange, at: Revision, want: Want) -> Result<Vec<KeyValue>, StoreError> {
+    source.range(keys, At::Revision(at), want).await?.entries.try_collect().await
+}
+
+/// The entries alive at a revision, in order of their last writes; where compactions come between, at the oldest that is left.
+pub(super) async fn alive(source: &dyn Source, keys: &Keys, at: Revision, want: Want) -> Result<(Revision, Vec<KeyValue>)> {
+    let (mut at, ranges) = (at, keys.apart());
+    'again: loop {
+        let mut entries = Vec::new();
+        for range in &ranges {
+            match all(source, range.clone(), at, want).await {
+                Err(StoreError::Compacted { oldest, .. }) if oldest > at => {
+                    at = oldest;
+                    continue 'again;
+                }
+                found => entries.extend(found?),
+            }
+        }
+        entries.sort_by_key(|entry| entry.mod_revision);
+        return Ok((at, entries));
+    }
+}
+
+/// The names of the keys alive at a revision: what is not among them is gone, whether or not its deletion can be read.
+pub(in crate::cli) async fn alive_names(session: &Session, keys: &Keys, at: Revision) -> Result<HashSet<Bytes>> {
+    let (_, entries) = alive(session.source.as_ref(), keys, at, Want::Keys).await?;
+    Ok(entries.into_iter().map(|entry| entry.key).collect())
+}
