@@ -65,6 +65,9 @@ const STORY: &[&str] = &[
     "explain pod/lab/ubuntu -o json",
 ];
 
+/// Other tests may keep the machine busy.
+const PATIENT: [&str; 4] = ["--dial-timeout", "60s", "--command-timeout", "60s"];
+
 #[tokio::test(flavor = "multi_thread")]
 async fn k120_story() {
     check("k120-story", &[COMMANDS, STORY]).await;
@@ -120,7 +123,7 @@ async fn check(capture: &str, commands: &[&[&str]]) {
         let words: Vec<&str> = words.split(' ').collect();
         let file = answer(ketcd().args(&words).args(["-f", &snapshot]), &snapshot);
         let mut live = ketcd();
-        let live = answer(flags(&mut live, &etcd.endpoint(), &pki.ca(), &client).args(&words), &etcd.endpoint());
+        let live = answer(flags(&mut live, &etcd.endpoint(), &pki.ca(), &client).args(&words).args(PATIENT), &etcd.endpoint());
         assert!(!file.2.contains("panicked") && !file.2.contains("unexpected argument"), "ketcd {command}: {}", file.2);
         if file != live {
             different.push(format!("ketcd {command}\n{}", first_difference(&file, &live)));
