@@ -72,17 +72,22 @@ class Once:
 
     def wrong(self, newest, limit=60):
         """What is wrong with what came until the newest revision did; and how many changes came."""
-        self.watching.says(f'"revision":{newest},', limit, "out")
-        expected, count = self.begin, 0
-        for _, line in list(self.watching.stdout):
-            change = json.loads(line)
-            if change["type"] == "INITIAL":
-                continue
-            begin, end = (change["from"], change["to"]) if change["type"] == "GAP" else (change["revision"], change["revision"])
-            if begin != expected:
-                return f"revision {begin} comes where {expected} should", count
-            expected, count = end + 1, count + 1
-        return (None if expected > newest else f"ends before revision {expected}"), count
+        deadline, expected, count, place = time.monotonic() + limit, self.begin, 0, 0
+        while expected <= newest:
+            if time.monotonic() > deadline:
+                return f"ends before revision {expected}", count
+            lines = self.watching.stdout[place:]
+            place += len(lines)
+            for _, line in lines:
+                change = json.loads(line)
+                if change["type"] == "INITIAL":
+                    continue
+                begin, end = (change["from"], change["to"]) if change["type"] == "GAP" else (change["revision"], change["revision"])
+                if begin != expected:
+                    return f"revision {begin} comes where {expected} should", count
+                expected, count = end + 1, count + 1
+            time.sleep(0.05)
+        return None, count
 
 
 def leaders(ketcd, etcd, table, arguments):
@@ -91,7 +96,7 @@ def leaders(ketcd, etcd, table, arguments):
 
     with filled(ketcd, etcd) as cluster:
         reach, begin = flags(cluster), cluster.members[0].revision() + 1
-        watching = started(ketcd, reach)
+        watching = started(ketcd, reach, cluster.members[0])
         turn = [0]
 
         def write():
@@ -119,6 +124,7 @@ def leaders(ketcd, etcd, table, arguments):
             time.sleep(0.3)
             leader.spawn()
             leader.wait()
+            time.sleep(1)
         asking.end()
         written = sum(writer.end() for writer in writers)
         newest = put(cluster.leader()[0])
@@ -174,7 +180,8 @@ def defragmentation(ketcd, etcd, table, _):
 
     with filled(ketcd, etcd) as cluster:
         reach, begin = flags(cluster), cluster.members[0].revision() + 1
-        before, watching = ketcd.answers(reach), started(ketcd, reach)
+        watching = started(ketcd, reach, cluster.members[0])
+        before = ketcd.answers(reach)
         working = [Work(lambda member=member: member.call("maintenance/defragment"), 0.05) for member in cluster.members]
         check(ketcd, table, reach, before)
         for _ in range(200):
