@@ -54,7 +54,9 @@ struct Run {
 /// Runs a command and waits for it.
 fn run(words: &[&str], endpoint: &str) -> Run {
     let begun = Instant::now();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ketcd"));
+    // Another build can be measured in its place.
+    let binary = std::env::var("KETCD_BENCH_BINARY").unwrap_or_else(|_| env!("CARGO_BIN_EXE_ketcd").to_owned());
+    let mut command = Command::new(binary);
     let child = command.args(words).args(["--endpoints", endpoint]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let (mut status, pid) = (0, i32::try_from(child.id()).unwrap());
     // SAFETY: `usage` is plain data that the call fills; the child is waited for here alone.

@@ -58,15 +58,15 @@ pub(super) async fn count(cluster: &Cluster, keys: &KeyRange, at: At) -> Result<
 
 fn entries(cluster: Arc<Cluster>, keys: KeyRange, mut page: Page, first: GetResponse) -> BoxStream<'static, Result<KeyValue>> {
     Box::pin(try_stream! {
-        let mut answer = first;
+        let (mut answer, mut is_first) = (first, true);
         loop {
             let next = page.next(&keys, &answer);
             let mut coming: Option<JoinHandle<_>> = None;
             let kvs = std::mem::take(&mut answer.0.kvs);
-            let half = kvs.len() / 2;
+            // The next page is under way while this one is worked on; the second one, once it is clear that more than the beginning is wanted.
+            let ahead_at = if std::mem::take(&mut is_first) { kvs.len() / 2 } else { 0 };
             for (place, kv) in kvs.into_iter().enumerate() {
-                // The next page is under way while this one is worked on, once it is clear that more than its beginning is wanted.
-                if place == half {
+                if place == ahead_at {
                     coming = next.clone().map(|next| ahead(&cluster, next));
                 }
                 yield key_value(kv);
