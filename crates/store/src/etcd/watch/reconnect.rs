@@ -109,6 +109,8 @@ impl Watch {
                 let url = self.cluster.members[member].endpoint.url();
                 let leader = if was_leaderless { ", which has a leader" } else { "" };
                 let missed = match found {
+                    // Nothing was read yet.
+                    _ if next <= Revision(1) => String::new(),
                     Ok(()) | Err(Trouble { class: Class::Future, .. }) => format!(", nothing missed since r{}", next.before()),
                     // The gap itself comes as an item.
                     Err(Trouble { class: Class::Compacted, .. }) => ", but revisions were compacted meanwhile".to_owned(),
