@@ -13,11 +13,6 @@ use ketcd_kube::{
 };
 use ketcd_store::{KeyRange, KeyValue, Want};
 
-/// How many entries are decoded before they are handed on, if that many are at hand.
-const CHUNK: usize = 512;
-/// Fewer are not worth a thread.
-const PART: usize = 64;
-
 /// How much of an object is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::cli) enum Need {
@@ -104,24 +99,23 @@ impl<'a> Fetch<'a> {
         }
         let mut found = 0;
         for range in ranges {
-            let entries = match self.session.range(range, self.want()).await {
+            let mut entries = match self.session.range(range, self.want()).await {
                 // The key itself was it.
                 Err(error) if error.refusal().is_some() && found > 0 => break,
                 listing => listing?.entries,
             };
-            let mut chunks = entries.ready_chunks(CHUNK);
             while self.wanted > 0
-                && let Some(chunk) = chunks.next().await
+                && let Some(entry) = entries.next().await.transpose()?
             {
-                let chunk: Vec<KeyValue> = chunk.into_iter().collect::<std::result::Result<_, _>>()?;
-                let object = |entry| match (address.kind(), kinds) {
-                    (Some(kind), _) => own_key(kind, prefix, entry),
-                    (None, Some(kinds)) => RegistryKey::parse(prefix, entry, kinds).object(),
+                let object = match (address.kind(), kinds) {
+                    (Some(kind), _) => own_key(kind, prefix, &entry.key),
+                    (None, Some(kinds)) => RegistryKey::parse(prefix, &entry.key, kinds).object(),
                     (None, None) => None,
                 };
-                let objects = chunk.iter().map(|entry| (entry, object(&entry.key)));
                 // Below a kind's prefix, a key of another shape is none of its objects.
-                found += self.entries(objects.filter(|(_, object)| object.is_some() || address.kind().is_none()).collect(), sink, out)?;
+                if object.is_some() || address.kind().is_none() {
+                    found += self.entry(&entry, object, sink, out)?;
+                }
             }
         }
         Ok(found)
@@ -131,51 +125,15 @@ impl<'a> Fetch<'a> {
     pub(super) async fn everything(&mut self, sink: &mut dyn Sink, out: &mut dyn Write) -> Result<usize> {
         let prefix = self.session.prefix().await?;
         let kinds = self.session.kinds().await?;
-        let mut chunks = self.session.range(KeyRange::prefix(format!("{prefix}/")), self.want()).await?.entries.ready_chunks(CHUNK);
-        let namespace = self.session.args.namespace.as_deref();
+        let mut entries = self.session.range(KeyRange::prefix(format!("{prefix}/")), self.want()).await?.entries;
         let mut found = 0;
         while self.wanted > 0
-            && let Some(chunk) = chunks.next().await
+            && let Some(entry) = entries.next().await.transpose()?
         {
-            let chunk: Vec<KeyValue> = chunk.into_iter().collect::<std::result::Result<_, _>>()?;
-            let objects = chunk.iter().filter_map(|entry| {
-                let object = RegistryKey::parse(prefix, &entry.key, kinds).object()?;
-                namespace.is_none_or(|wanted| object.namespace == Some(wanted)).then_some((entry, Some(object)))
-            });
-            found += self.entries(objects.collect(), sink, out)?;
-        }
-        Ok(found)
-    }
-
-    /// Hands on those of some entries that are selected, in their order; they are decoded on all cores.
-    fn entries(
-        &mut self,
-        mut entries: Vec<(&KeyValue, Option<ObjectPath<'_>>)>,
-        sink: &mut dyn Sink,
-        out: &mut dyn Write,
-    ) -> Result<usize> {
-        entries.retain(|(_, key)| !key.is_some_and(|key| self.fields.rules_out(key.namespace, key.name)));
-        if !self.filters_objects() {
-            entries.truncate(self.wanted);
-        }
-        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let mut found = 0;
-        let part = entries.len().div_ceil(cores).max(PART);
-        let fetch = &*self;
-        let decode = |part: &[(&KeyValue, Option<ObjectPath<'_>>)]| part.iter().map(|(entry, _)| fetch.body(entry)).collect::<Vec<Body>>();
-        let bodies: Vec<Vec<Body>> = std::thread::scope(|scope| {
-            let (first, rest) = entries.split_at(part.min(entries.len()));
-            let others: Vec<_> = rest.chunks(part).map(|part| scope.spawn(move || decode(part))).collect();
-            let first = decode(first);
-            std::iter::once(first)
-                .chain(others.into_iter().map(|other| other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))))
-                .collect()
-        });
-        for ((entry, key), body) in entries.into_iter().zip(bodies.into_iter().flatten()) {
-            if self.wanted == 0 {
-                break;
+            let Some(object) = RegistryKey::parse(prefix, &entry.key, kinds).object() else { continue };
+            if self.session.args.namespace.as_deref().is_none_or(|wanted| object.namespace == Some(wanted)) {
+                found += self.entry(&entry, Some(object), sink, out)?;
             }
-            found += self.entry(entry, key, body, sink, out)?;
         }
         Ok(found)
     }
@@ -188,14 +146,11 @@ impl<'a> Fetch<'a> {
         !self.labels.is_empty() || !self.fields.is_decided_by_key()
     }
 
-    fn entry(
-        &mut self,
-        entry: &KeyValue,
-        key: Option<ObjectPath<'_>>,
-        body: Body,
-        sink: &mut dyn Sink,
-        out: &mut dyn Write,
-    ) -> Result<usize> {
+    fn entry(&mut self, entry: &KeyValue, key: Option<ObjectPath<'_>>, sink: &mut dyn Sink, out: &mut dyn Write) -> Result<usize> {
+        if key.is_some_and(|key| self.fields.rules_out(key.namespace, key.name)) {
+            return Ok(0);
+        }
+        let body = self.body(entry);
         if let Body::Object(object) = &body
             && !(self.labels.matches(&object["metadata"]["labels"].as_object()) && self.fields.matches(object))
         {
