@@ -90,9 +90,11 @@ impl<'s> Family<'s> {
         versions.dedup_by_key(|version| version.mod_revision);
         for version in &versions {
             let Some(object) = self.object(version) else { continue };
-            self.add_owners(&object, namespace, version.mod_revision).await?;
+            // What was written last before a compaction is read where the history begins now.
+            let at = self.looks.last().map_or(version.mod_revision, |oldest| version.mod_revision.max(*oldest));
+            self.add_owners(&object, namespace, at).await?;
             match &*kind.kind {
-                "Pod" => self.add_needs_of_pod(&object, namespace, version.mod_revision).await?,
+                "Pod" => self.add_needs_of_pod(&object, namespace, at).await?,
                 _ => self.add_owned(&object, namespace, name).await?,
             }
         }

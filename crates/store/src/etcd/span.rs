@@ -51,7 +51,7 @@ async fn head(cluster: &Cluster) -> Result<(Vec<u8>, Revision)> {
 }
 
 /// Asks for one key at a revision (0: the newest) and returns the header's revision.
-async fn revision_of(cluster: &Cluster, key: &[u8], revision: i64) -> Result<Revision, Vec<Trouble>> {
+pub(super) async fn revision_of(cluster: &Cluster, key: &[u8], revision: i64) -> Result<Revision, Vec<Trouble>> {
     let answer = cluster
         .ask(|client, consistency| async move {
             let mut options = GetOptions::new().with_count_only().with_revision(revision);

@@ -13,6 +13,7 @@ use crate::etcd::config::ReadConsistency;
 use crate::etcd::errors::{Class, Trouble};
 use crate::etcd::range::{nonempty, range_end};
 use crate::etcd::rights::denied;
+use crate::etcd::span::revision_of;
 use crate::{KeyRange, Result, Revision};
 
 /// How often a bounded watch asks whether the end is reached, at first.
@@ -175,16 +176,7 @@ async fn search_compacted(cluster: &Cluster, keys: &KeyRange) -> Result<Revision
 
 /// Whether a revision is not compacted.
 async fn is_readable(cluster: &Cluster, key: &[u8], revision: i64) -> Result<bool> {
-    let answer = cluster
-        .ask(|client, consistency| async move {
-            let mut options = GetOptions::new().with_count_only().with_revision(revision);
-            if consistency == Consistency::Serializable {
-                options = options.with_serializable();
-            }
-            client.kv_client().get(key, Some(options)).await
-        })
-        .await;
-    match answer {
+    match revision_of(cluster, key, revision).await {
         Ok(_) => Ok(true),
         Err(troubles) if troubles.iter().any(|trouble| trouble.class == Class::Compacted) => Ok(false),
         Err(troubles) => Err(cluster.error(troubles)),
