@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::session::Session;
 use super::stored::{self, Owner, StoredObject};
+use super::stories::WORKLOADS;
 use super::{Error, Result};
 use ketcd_kube::{Kind, Kinds};
 use ketcd_store::{At, KeyRange, Want};
@@ -26,21 +27,8 @@ const OWNED: &[(&str, &[&str])] = &[
     ("Node", &["pods", "leases.coordination.k8s.io"]),
 ];
 
-/// What an object of any other kind may own.
-const OWNED_BY_OTHERS: &[&str] = &[
-    "deployments.apps",
-    "replicasets.apps",
-    "statefulsets.apps",
-    "daemonsets.apps",
-    "jobs.batch",
-    "cronjobs.batch",
-    "replicationcontrollers",
-    "pods",
-    "services",
-    "persistentvolumeclaims",
-    "configmaps",
-    "secrets",
-];
+/// What an object of any other kind may own, besides workloads.
+const OWNED_BY_OTHERS: &[&str] = &["pods", "services", "persistentvolumeclaims", "configmaps", "secrets"];
 
 /// The family of some objects.
 pub(super) struct Family {
@@ -120,7 +108,7 @@ async fn owned_kinds(session: &Session, subject: &StoredObject) -> Result<Vec<St
     if let Some(owned) = kind.filter(|kind| !kind.is_custom()).and_then(|kind| of(&kind.kind)) {
         return Ok(owned.iter().map(|&resource| resource.to_owned()).collect());
     }
-    let mut owned: Vec<String> = OWNED_BY_OTHERS.iter().map(|&resource| resource.to_owned()).collect();
+    let mut owned: Vec<String> = WORKLOADS.iter().chain(OWNED_BY_OTHERS).map(|&resource| resource.to_owned()).collect();
     if let Some(custom) = kind.filter(|kind| kind.is_custom()) {
         // Controllers that bring kinds of their own make them own one another.
         let same_group = session.kinds().await?.iter().filter(|other| other.group == custom.group && other.is_stored());

@@ -1,6 +1,6 @@
 //! Gathers stories: which keys were asked for, what else their stories need, and which objects belong to a story.
 
-mod family;
+mod beside;
 
 use std::collections::BTreeSet;
 use std::pin::pin;
@@ -22,7 +22,7 @@ use crate::cli::{Error, Result};
 const RANDOM: usize = 5;
 
 /// Kinds that own others or are owned, so that a namespaced object's story needs them.
-const WORKLOADS: &[&str] = &[
+pub(super) const WORKLOADS: &[&str] = &[
     "deployments.apps",
     "replicasets.apps",
     "statefulsets.apps",
@@ -67,7 +67,7 @@ pub(super) async fn read(session: &Session, asked: &Keys) -> Result<Story> {
         At::Revision(revision) => revision,
     };
     let mut keys = asked.clone();
-    match family::beside(session, asked, newest).await? {
+    match beside::beside(session, asked, newest).await? {
         Some(beside) => {
             keys.ranges.extend(beside.keys().map(|key| KeyRange::key(&key[..])));
             keys.beside = beside;

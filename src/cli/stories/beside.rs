@@ -29,23 +29,23 @@ pub(super) async fn beside(session: &Session, asked: &Keys, newest: Revision) ->
     if !session.is_long().await? && may_watch(session, asked).await? {
         return Ok(None);
     }
-    let mut family = Family::new(session, newest).await?;
+    let mut needs = Beside::new(session, newest).await?;
     for address in &asked.addresses {
         match address {
             Address::Objects { kind, namespace: Some(namespace), name: Some(name) } if !WIDE.contains(&&*kind.kind) => {
-                family.add_subject(kind, namespace, name).await?;
+                needs.add_subject(kind, namespace, name).await?;
             }
             _ => return Ok(None),
         }
     }
-    family.add_events().await?;
+    needs.add_events().await?;
     let asked: BTreeSet<&[u8]> = asked.ranges.iter().map(|range| &range.start[..]).collect();
-    family.members.retain(|key, _| !asked.contains(&key[..]));
-    Ok(Some(family.members))
+    needs.members.retain(|key, _| !asked.contains(&key[..]));
+    Ok(Some(needs.members))
 }
 
 /// What was found so far.
-struct Family<'s> {
+struct Beside<'s> {
     session: &'s Session,
     prefix: &'s str,
     kinds: &'s Kinds,
@@ -57,7 +57,7 @@ struct Family<'s> {
     named: BTreeSet<(String, String)>,
 }
 
-impl<'s> Family<'s> {
+impl<'s> Beside<'s> {
     async fn new(session: &'s Session, newest: Revision) -> Result<Self> {
         let RevisionSpan { oldest, .. } = session.source.span().await?;
         Ok(Self {
