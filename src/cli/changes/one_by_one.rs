@@ -103,7 +103,7 @@ fn is_generated(key: &[u8], found: &[Event]) -> bool {
 
 fn unsearched_words(key: &[u8], unsearched: Unsearched) -> String {
     format!(
-        "{}: between revisions {} and {} not each was looked at: a life of it that lasted for no more than {} revisions was not seen",
+        "{}: not every revision from {} to {} was searched; if it existed there for {} revisions or fewer, that is not shown",
         String::from_utf8_lossy(key),
         unsearched.from,
         unsearched.to,
