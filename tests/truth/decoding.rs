@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use futures_util::StreamExt;
-use ketcd_kube::{Body, Decoder, Release};
+use ketcd_kube::{Body, Decoder, FieldSet, Release};
 use ketcd_store::{At, KeyRange, KeyValue, Want};
 use serde_json::Value;
 
@@ -141,6 +141,25 @@ fn values_of_every_kind_equal_upstreams_json() {
 #[test]
 fn values_of_the_newest_release_equal_upstreams_json() {
     equal_upstreams_json("k137-pairs", Release::NEWEST, 174);
+}
+
+/// An object of which only some members are wanted has those of the whole one, and a damaged one is found as damaged.
+#[test]
+fn a_part_is_a_part_of_the_whole() {
+    let wanted = FieldSet::of(["kind", "metadata.name", "metadata.labels", "spec.containers.name", "spec.rules", "status.conditions.type"]);
+    let decoder = Decoder::for_stored_values().showing_secrets(true);
+    for row in json_lines("values/k136-pairs.jsonl.zst") {
+        let (id, value) = pair(&row);
+        for damaged_at in (0..30).map(|step| (step > 0).then(|| 8 + step * value.len() / 30)) {
+            let mut value = value.clone();
+            damaged_at.and_then(|at| value.get_mut(at)).into_iter().for_each(|byte| *byte ^= 0x55);
+            let (whole, part) = (decoder.decode(b"", &value, 7), decoder.decode_only(b"", &value, 7, &wanted));
+            assert_eq!(part.unknown_fields.len(), whole.unknown_fields.len(), "{id}, damaged at {damaged_at:?}");
+            let mut kept = whole.object().cloned();
+            kept.iter_mut().for_each(|object| wanted.keep(object));
+            assert_eq!(part.object(), kept.as_ref(), "{id}, damaged at {damaged_at:?}");
+        }
+    }
 }
 
 /// Counts the kinds of `T` among the pairs, each read from the bytes and from the JSON with the same result.

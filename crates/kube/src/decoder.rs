@@ -31,6 +31,7 @@ use serde_json::Value;
 use self::fault::Fault;
 use self::stored::Stored;
 use super::encryption::{KeyRing, Seal};
+use super::field_set::FieldSet;
 use super::object::{Body, Decoded, Opaque, UnknownField};
 use super::observer::Observer;
 use super::release::Release;
@@ -46,6 +47,20 @@ pub struct Decoder {
     shows_secrets: bool,
     keys: KeyRing,
     observer: Option<Arc<dyn Observer>>,
+}
+
+/// How much of an object is made.
+#[derive(Clone, Copy)]
+struct Part<'w> {
+    /// Without `metadata.managedFields`.
+    lean: bool,
+    /// Only these members; all of them where there is none.
+    wanted: Option<&'w FieldSet>,
+}
+
+impl Part<'_> {
+    /// What types are read from.
+    const LEAN: Part<'static> = Part { lean: true, wanted: None };
 }
 
 /// The values etcd takes are far smaller (1.5 MiB by default).
@@ -99,8 +114,23 @@ impl Decoder {
 
     /// Decodes the object in a value. `mod_revision` becomes its `metadata.resourceVersion`; 0 leaves the stored one, which API servers keep empty.
     pub fn decode(&self, key: &[u8], value: &[u8], mod_revision: i64) -> Decoded {
+        self.decode_part(key, value, mod_revision, self.whole())
+    }
+
+    /// As [`Decoder::decode`], but with these members alone. The others are passed over: faults in them are faults of the object all the same,
+    /// and their unknown fields are noted.
+    pub fn decode_only(&self, key: &[u8], value: &[u8], mod_revision: i64, wanted: &FieldSet) -> Decoded {
+        let mut decoded = self.decode_part(key, value, mod_revision, Part { wanted: Some(wanted), ..self.whole() });
+        if let Body::Object(object) = &mut decoded.body {
+            // Not every value can be made in part.
+            object.keep(wanted);
+        }
+        decoded
+    }
+
+    fn decode_part(&self, key: &[u8], value: &[u8], mod_revision: i64, part: Part<'_>) -> Decoded {
         let decoded = self.unsealed(key, value).and_then(|value| {
-            let decoded = self.recognise(&value).map(|stored| self.object(key, stored, &value, mod_revision, self.lean))?;
+            let decoded = self.recognise(&value).map(|stored| self.object(key, stored, &value, mod_revision, part))?;
             decoded.map_err(|fault| broken(&fault, &value))
         });
         match decoded {
@@ -113,6 +143,11 @@ impl Decoder {
                 Decoded { body: Body::Opaque(opaque), unknown_fields: Vec::new() }
             }
         }
+    }
+
+    /// As much of an object as is shown.
+    fn whole(&self) -> Part<'static> {
+        Part { lean: self.lean, wanted: None }
     }
 
     fn report_unknown(&self, key: &[u8], fields: &[UnknownField]) {
@@ -147,7 +182,7 @@ impl Decoder {
                 let identity = wire.identity(mod_revision);
                 text::append_object(&mut context, wire.message, wire.object, identity, self.lean, out).map(|()| context.unknown)
             }
-            stored => self.object(key, stored, &value, mod_revision, self.lean).map(|(object, unknown)| {
+            stored => self.object(key, stored, &value, mod_revision, self.whole()).map(|(object, unknown)| {
                 go_text::append_value(out, &object);
                 unknown
             }),
@@ -169,10 +204,10 @@ impl Decoder {
         let result = match self.recognise(&value)? {
             Stored::Protobuf(wire) if !self.changes(&wire) && !self.masks(key, &value) => {
                 let mut context = wire.context(self, &value);
-                let result = T::deserialize(wire.deserializer(&mut context, mod_revision, true)).map_err(|unfit| unfit.0);
+                let result = T::deserialize(wire.deserializer(&mut context, mod_revision, Part::LEAN)).map_err(|unfit| unfit.0);
                 result.map(|object| (object, context.unknown))
             }
-            stored => self.object(key, stored, &value, mod_revision, true).and_then(|(object, unknown)| {
+            stored => self.object(key, stored, &value, mod_revision, Part::LEAN).and_then(|(object, unknown)| {
                 let object = serde_json::from_value(object.into_value()).map_err(|error| Fault::new(error.to_string(), 0))?;
                 Ok((object, unknown))
             }),
@@ -193,7 +228,7 @@ impl Decoder {
             && !self.masks(key, value)
         {
             let mut context = wire.context(self, value);
-            let typed = T::deserialize(wire.deserializer(&mut context, mod_revision, true));
+            let typed = T::deserialize(wire.deserializer(&mut context, mod_revision, Part::LEAN));
             let typed = typed.map_err(|unfit| broken(&unfit.0, value))?;
             self.report_unknown(key, &context.unknown);
             return Ok(typed);

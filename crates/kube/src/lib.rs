@@ -9,6 +9,7 @@ mod custom_kind;
 mod decoder;
 pub mod encryption;
 mod field_selector;
+mod field_set;
 pub mod go_duration;
 mod kinds;
 mod label_name;
@@ -31,6 +32,7 @@ pub use decoder::Decoder;
 #[doc(hidden)]
 pub use decoder::counted::decodes;
 pub use field_selector::FieldSelector;
+pub use field_set::FieldSet;
 pub use kinds::{Kind, Kinds, UnknownKind};
 pub use label_name::{LabelWords, is_label_key, is_label_value};
 pub use object::{Body, Decoded, Object, Opaque, UnknownField, condition};

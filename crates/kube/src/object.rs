@@ -7,6 +7,8 @@ use std::ops::Deref;
 use json_patch::jsonptr::{Pointer, PointerBuf};
 use serde_json::Value;
 
+use super::field_set::FieldSet;
+
 /// A stored value after decoding. Decoding never fails: what cannot be understood is [`Body::Opaque`] with its reason.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decoded {
@@ -65,6 +67,11 @@ impl Object {
             }
         }
         Cow::Owned(value)
+    }
+
+    /// Leaves out what is not wanted.
+    pub(super) fn keep(&mut self, wanted: &FieldSet) {
+        wanted.keep(&mut self.value);
     }
 
     /// Leaves out `metadata.managedFields`.

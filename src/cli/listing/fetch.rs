@@ -8,6 +8,7 @@ use futures_util::StreamExt;
 use super::Sink;
 use crate::cli::Result;
 use crate::cli::session::Session;
+use crate::render::table::row_fields;
 use ketcd_kube::{
     Address, Body as Decoded, Decoder, FieldSelector, Kind, LabelSelector, Object, ObjectPath, Opaque, RegistryKey, Resource,
 };
@@ -20,6 +21,8 @@ pub(in crate::cli) enum Need {
     Key,
     /// Its JSON as text.
     Text,
+    /// As much of the object as the row of a table shows.
+    Row,
     /// The object.
     Object,
 }
@@ -51,7 +54,13 @@ pub(in crate::cli) enum Body {
 impl Body {
     /// The whole object.
     pub(super) fn object(decoder: &Decoder, entry: &KeyValue) -> Self {
-        match decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body {
+        decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body.into()
+    }
+}
+
+impl From<Decoded> for Body {
+    fn from(decoded: Decoded) -> Self {
+        match decoded {
             Decoded::Object(object) => Self::Object(object),
             Decoded::Opaque(opaque) => Self::Opaque(opaque),
         }
@@ -150,7 +159,11 @@ impl<'a> Fetch<'a> {
         if key.is_some_and(|key| self.fields.rules_out(key.namespace, key.name)) {
             return Ok(0);
         }
-        let body = self.body(entry);
+        let kind = match key.map(|key| key.resource) {
+            Some(Resource::Known(kind)) => Some(kind),
+            _ => None,
+        };
+        let body = self.body(kind, entry);
         if let Body::Object(object) = &body
             && !(self.labels.matches(&object["metadata"]["labels"].as_object()) && self.fields.matches(object))
         {
@@ -159,20 +172,20 @@ impl<'a> Fetch<'a> {
         if matches!(body, Body::Opaque(_)) && self.filters_objects() {
             return Ok(0);
         }
-        let kind = match key.map(|key| key.resource) {
-            Some(Resource::Known(kind)) => Some(kind),
-            _ => None,
-        };
         sink.add(Item { kind, key, entry, body }, out)?;
         self.wanted -= 1;
         Ok(1)
     }
 
     /// Decodes as far as sink and selectors need.
-    fn body(&self, entry: &KeyValue) -> Body {
-        let need = if self.filters_objects() { Need::Object } else { self.need };
+    fn body(&self, kind: Option<&Arc<Kind>>, entry: &KeyValue) -> Body {
         let (key, value, revision) = (&entry.key, &entry.value, entry.mod_revision.0);
-        match need {
+        match self.need {
+            Need::Row if self.fields.is_decided_by_key() => match kind.and_then(|kind| row_fields(kind)) {
+                Some(fields) => self.decoder.decode_only(key, value, revision, fields).body.into(),
+                None => Body::object(&self.decoder, entry),
+            },
+            _ if self.filters_objects() => Body::object(&self.decoder, entry),
             Need::Key => Body::None,
             Need::Text => {
                 let mut text = Vec::with_capacity(value.len() * 2);
@@ -181,7 +194,7 @@ impl<'a> Fetch<'a> {
                     Err(opaque) => Body::Opaque(opaque),
                 }
             }
-            Need::Object => Body::object(&self.decoder, entry),
+            Need::Row | Need::Object => Body::object(&self.decoder, entry),
         }
     }
 }

@@ -95,7 +95,7 @@ impl Tables {
 
 impl Sink for Tables {
     fn need(&self) -> Need {
-        Need::Object
+        Need::Row
     }
 
     fn add(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()> {

@@ -9,6 +9,7 @@ pub(super) mod fields;
 mod network;
 mod pod;
 mod resource;
+mod row_fields;
 mod rows;
 mod storage;
 mod summary;
@@ -26,6 +27,7 @@ use serde_json::Value;
 use ketcd_kube::Kind;
 
 pub use duration::human_duration;
+pub use row_fields::row_fields;
 use rows::Rows;
 pub use summary::{Cell, cells, readiness};
 pub use tab_writer::{CellText, ColumnWidths, TabbedLines, write_aligned};

@@ -2,7 +2,7 @@
 
 use super::fault::Result;
 use super::stored::Stored;
-use super::{Decoder, secret};
+use super::{Decoder, Part, secret};
 use crate::object::{Object, UnknownField};
 
 impl Decoder {
@@ -18,12 +18,14 @@ impl Decoder {
         stored: Stored,
         value: &[u8],
         mod_revision: i64,
-        lean: bool,
+        part: Part<'_>,
     ) -> Result<(Object, Vec<UnknownField>)> {
-        let (object, mut unknown) = self.value(stored, value, mod_revision, lean)?;
         if !self.masks(key, value) {
+            let (object, unknown) = self.value(stored, value, mod_revision, part)?;
             return Ok((object.into(), unknown));
         }
+        // What is to be masked depends on the whole object.
+        let (object, mut unknown) = self.value(stored, value, mod_revision, Part { wanted: None, ..part })?;
         let object = secret::mask(key, object);
         unknown.iter_mut().for_each(UnknownField::mask);
         Ok((object, unknown))

@@ -9,7 +9,7 @@ use super::fault::{Fault, Result};
 use super::text::Identity;
 use super::view::Context;
 use super::wire::Span;
-use super::{Decoder, broken, cbor, custom_resource_definition, foreign_reason, opaque, raw_json, served, typed, versions};
+use super::{Decoder, Part, broken, cbor, custom_resource_definition, foreign_reason, opaque, raw_json, served, typed, versions};
 use crate::object::{Opaque, UnknownField};
 use crate::proto::kubernetes::{MESSAGES, ROOTS};
 use crate::proto::table::Message;
@@ -35,17 +35,22 @@ impl Decoder {
         !self.stored && served::changes(&wire.api_version, &wire.kind)
     }
 
-    pub(super) fn value(&self, stored: Stored, value: &[u8], mod_revision: i64, lean: bool) -> Result<(Value, Vec<UnknownField>)> {
+    pub(super) fn value(&self, stored: Stored, value: &[u8], mod_revision: i64, part: Part<'_>) -> Result<(Value, Vec<UnknownField>)> {
         let Stored::Protobuf(wire) = stored else {
             let (mut object, unknown) = self.dynamic(value, mod_revision)?;
-            if lean && let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+            if part.lean
+                && let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut)
+            {
                 metadata.remove("managedFields");
             }
             return Ok((object, unknown));
         };
+        let changes = self.changes(&wire);
+        // What the server changes may depend on other members.
+        let part = if changes { Part { wanted: None, ..part } } else { part };
         let mut context = wire.context(self, value);
-        let mut object = Value::deserialize(wire.deserializer(&mut context, mod_revision, lean)).map_err(|unfit| unfit.0)?;
-        if self.changes(&wire) {
+        let mut object = Value::deserialize(wire.deserializer(&mut context, mod_revision, part)).map_err(|unfit| unfit.0)?;
+        if changes {
             served::serve(&mut object, &wire.api_version, &wire.kind, self.minor(wire.message));
         }
         Ok((object, context.unknown))
@@ -121,8 +126,8 @@ impl Wire {
         Identity { api_version: &self.api_version, kind: &self.kind, mod_revision }
     }
 
-    pub(super) fn deserializer<'c, 'v>(&'c self, context: &'c mut Context<'v>, mod_revision: i64, lean: bool) -> typed::Object<'c, 'v> {
-        typed::Object { context, message: self.message, span: self.object, identity: self.identity(mod_revision), lean }
+    pub(super) fn deserializer<'c, 'v>(&'c self, context: &'c mut Context<'v>, mod_revision: i64, part: Part<'c>) -> typed::Object<'c, 'v> {
+        typed::Object { context, message: self.message, span: self.object, identity: self.identity(mod_revision), part }
     }
 }
 

@@ -10,6 +10,7 @@ use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visit
 use serde::forward_to_deserialize_any;
 use serde_json::Value;
 
+use super::Part;
 use super::fault::Fault;
 use super::go_text;
 use super::go_time;
@@ -17,6 +18,7 @@ use super::text::{self, Identity};
 use super::values::{Entry, Items, JsonValue};
 use super::view::{Context, View};
 use super::wire::Span;
+use crate::field_set::FieldSet;
 use crate::proto::table::{Message, Row, Type};
 
 /// What a type has against a value.
@@ -55,16 +57,16 @@ pub(super) struct Object<'c, 'de> {
     pub message: &'static Message,
     pub span: Span,
     pub identity: Identity<'c>,
-    /// Whether `metadata.managedFields` is left out.
-    pub lean: bool,
+    /// How much of it is made.
+    pub part: Part<'c>,
 }
 
 impl<'de> Deserializer<'de> for Object<'_, 'de> {
     type Error = Unfit;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
-        let place = IdentityPart::Root(self.identity, self.lean);
-        visit_struct(self.context, self.message, self.span, place, visitor)
+        let place = IdentityPart::Root(self.identity, self.part.lean);
+        visit_struct(self.context, self.message, self.span, place, self.part.wanted, visitor)
     }
 
     forward_to_deserialize_any! {
@@ -86,10 +88,11 @@ fn visit_struct<'de, V: Visitor<'de>>(
     message: &'static Message,
     span: Span,
     place: IdentityPart<'_>,
+    wanted: Option<&FieldSet>,
     visitor: V,
 ) -> Result<V::Value, Unfit> {
     let view = context.open(message, span)?;
-    let value = visitor.visit_map(Members { context, message, view, place, pending: None })?;
+    let value = visitor.visit_map(Members { context, message, view, place, wanted, pending: None })?;
     context.close(view);
     Ok(value)
 }
@@ -100,6 +103,7 @@ struct Members<'c, 'p, 'de> {
     message: &'static Message,
     view: View,
     place: IdentityPart<'p>,
+    wanted: Option<&'p FieldSet>,
     pending: Option<(&'static Row, JsonValue<'de>)>,
 }
 
@@ -116,6 +120,10 @@ impl<'de> MapAccess<'de> for Members<'_, '_, 'de> {
                 (_, IdentityPart::Metadata(_, true)) if name == "managedFields" => JsonValue::Hidden,
                 (member, _) => member,
             };
+            if self.wanted.is_some_and(|wanted| wanted.member(name).is_none()) {
+                text::check(self.context, &shown, name)?;
+                continue;
+            }
             if !matches!(shown, JsonValue::Hidden) {
                 self.pending = Some((row, shown));
                 return seed.deserialize(BorrowedStrDeserializer::new(name)).map(Some);
@@ -138,7 +146,8 @@ impl<'de> MapAccess<'de> for Members<'_, '_, 'de> {
             }
             _ => IdentityPart::Elsewhere,
         };
-        let result = seed.deserialize(Field { context: self.context, shown, place });
+        let wanted = self.wanted.and_then(|wanted| wanted.member(name)).filter(|wanted| !wanted.is_whole());
+        let result = seed.deserialize(Field { context: self.context, shown, place, wanted });
         self.context.locate(before, || name.to_owned());
         result.map_err(|unfit: Unfit| unfit.within(name))
     }
@@ -149,13 +158,14 @@ struct Field<'c, 'p, 'de> {
     context: &'c mut Context<'de>,
     shown: JsonValue<'de>,
     place: IdentityPart<'p>,
+    wanted: Option<&'p FieldSet>,
 }
 
 impl<'de> Deserializer<'de> for Field<'_, '_, 'de> {
     type Error = Unfit;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
-        let Self { context, shown, place } = self;
+        let Self { context, shown, place, wanted } = self;
         match shown {
             JsonValue::Null | JsonValue::Hidden | JsonValue::ApiVersion | JsonValue::Kind => visitor.visit_unit(),
             JsonValue::Bool(value) => visitor.visit_bool(value),
@@ -179,8 +189,8 @@ impl<'de> Deserializer<'de> for Field<'_, '_, 'de> {
                 text::append_raw(context.slice(span), span.start, &mut text)?;
                 visit_json(&text, visitor)
             }
-            JsonValue::Struct(message, span) => visit_struct(context, message, span, place, visitor),
-            JsonValue::List(ty, items) => visitor.visit_seq(List { context, ty, items, index: 0 }),
+            JsonValue::Struct(message, span) => visit_struct(context, message, span, place, wanted, visitor),
+            JsonValue::List(ty, items) => visitor.visit_seq(List { context, ty, items, index: 0, wanted }),
             JsonValue::Map(ty, items) => {
                 let entries = context.sorted_entries(items)?.into_iter();
                 visitor.visit_map(Map { context, ty, entries, pending: None })
@@ -213,14 +223,16 @@ fn visit_json<'de, V: Visitor<'de>>(text: &[u8], visitor: V) -> Result<V::Value,
 }
 
 /// The items of a list.
-struct List<'c, 'de> {
+struct List<'c, 'p, 'de> {
     context: &'c mut Context<'de>,
     ty: Type,
     items: Items,
     index: usize,
+    /// Which members of each are wanted.
+    wanted: Option<&'p FieldSet>,
 }
 
-impl<'de> SeqAccess<'de> for List<'_, 'de> {
+impl<'de> SeqAccess<'de> for List<'_, '_, 'de> {
     type Error = Unfit;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Unfit> {
@@ -231,7 +243,7 @@ impl<'de> SeqAccess<'de> for List<'_, 'de> {
             JsonValue::Hidden => Ok(None),
             shown => {
                 let before = self.context.unknown.len();
-                let item = seed.deserialize(Field { context: self.context, shown, place: IdentityPart::Elsewhere });
+                let item = seed.deserialize(Field { context: self.context, shown, place: IdentityPart::Elsewhere, wanted: self.wanted });
                 self.context.locate(before, || format!("[{index}]"));
                 item.map(Some).map_err(|unfit| segment(unfit, index))
             }
@@ -269,7 +281,7 @@ impl<'de> MapAccess<'de> for Map<'_, 'de> {
         let Some(entry) = self.pending.take() else { return Err(de::Error::custom("a value before its key")) };
         let shown = self.context.entry_value(self.ty, &entry)?;
         let before = self.context.unknown.len();
-        let value = seed.deserialize(Field { context: self.context, shown, place: IdentityPart::Elsewhere });
+        let value = seed.deserialize(Field { context: self.context, shown, place: IdentityPart::Elsewhere, wanted: None });
         let segment = |context: &Context<'_>| format!("[{:?}]", go_text::utf8(context.key(&entry)));
         let name = if self.context.unknown.len() > before || value.is_err() { segment(self.context) } else { String::new() };
         self.context.locate(before, || name.clone());

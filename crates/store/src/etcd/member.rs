@@ -20,6 +20,9 @@ const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a member that does not answer stays unnoticed.
 pub(super) const KEEPALIVE: Duration = Duration::from_secs(KEEPALIVE_INTERVAL.as_secs() + KEEPALIVE_TIMEOUT.as_secs());
 
+/// How many bytes of answers etcd may send ahead: a page and some more, rather than 64 KiB at a time.
+const WINDOW: u32 = 8 << 20;
+
 /// One endpoint and its connection.
 pub(super) struct Member {
     pub endpoint: Arc<Endpoint>,
@@ -42,6 +45,8 @@ impl Member {
             .unwrap_or_else(|_| Channel::from_static("http://etcd.invalid"))
             .http2_keep_alive_interval(KEEPALIVE_INTERVAL)
             .keep_alive_timeout(KEEPALIVE_TIMEOUT)
+            .initial_stream_window_size(WINDOW)
+            .initial_connection_window_size(WINDOW)
             .connect_with_connector_lazy(connector.clone());
         Self { endpoint, channel, connector, leader_required: OnceCell::new(), any_state: OnceCell::new() }
     }

@@ -1,0 +1,78 @@
+//! Which members of an object are wanted, so that the others need not be made.
+
+use serde_json::Value;
+
+/// Members of objects by their paths. A member that is wanted without members of its own is wanted whole; a path goes through lists, to the members of
+/// each item.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FieldSet {
+    /// Sorted by name.
+    members: Vec<(String, FieldSet)>,
+}
+
+impl FieldSet {
+    /// The members at these dotted paths: `spec.containers.name` is the name of each container.
+    pub fn of<'p>(paths: impl IntoIterator<Item = &'p str>) -> Self {
+        let mut set = Self::default();
+        paths.into_iter().for_each(|path| set.add(path.split('.')));
+        set
+    }
+
+    fn add<'p>(&mut self, mut path: impl Iterator<Item = &'p str>) {
+        let Some(name) = path.next() else {
+            // Wanted whole, whatever was wanted of it before.
+            self.members.clear();
+            return;
+        };
+        match self.members.binary_search_by(|(known, _)| known.as_str().cmp(name)) {
+            Ok(at) if self.members[at].1.is_whole() => {}
+            Ok(at) => self.members[at].1.add(path),
+            Err(at) => {
+                let mut member = Self::default();
+                member.add(path);
+                self.members.insert(at, (name.to_owned(), member));
+            }
+        }
+    }
+
+    /// Takes out of an object, or of each item of a list, what is not wanted.
+    pub fn keep(&self, value: &mut Value) {
+        match value {
+            Value::Object(members) if !self.is_whole() => {
+                members.retain(|name, _| self.member(name).is_some());
+                for (name, wanted) in &self.members {
+                    members.get_mut(name).into_iter().for_each(|member| wanted.keep(member));
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.keep(item)),
+            _ => {}
+        }
+    }
+
+    /// What is wanted of the member of this name; `None` if it is not wanted.
+    pub(crate) fn member(&self, name: &str) -> Option<&Self> {
+        self.members.iter().find(|(known, _)| known == name).map(|(_, member)| member)
+    }
+
+    /// Whether everything is wanted.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.members.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_whole_member_is_not_narrowed() {
+        for paths in [["spec.containers", "spec.containers.name"], ["spec.containers.name", "spec.containers"]] {
+            let set = FieldSet::of(paths);
+            assert!(set.member("spec").unwrap().member("containers").unwrap().is_whole(), "{paths:?}");
+            assert!(set.member("status").is_none() && set.member("spec").unwrap().member("volumes").is_none());
+        }
+        let set = FieldSet::of(["metadata.name", "metadata.labels"]);
+        assert!(set.member("metadata").unwrap().member("labels").unwrap().is_whole());
+        assert!(FieldSet::of([]).is_whole());
+    }
+}
