@@ -2,6 +2,7 @@
 
 mod canonical;
 mod cbor;
+mod check;
 mod conform;
 pub(crate) mod counted;
 mod custom_resource_definition;
@@ -61,6 +62,11 @@ struct Part<'w> {
 impl Part<'_> {
     /// What types are read from.
     const LEAN: Part<'static> = Part { lean: true, wanted: None };
+
+    /// Leaves out what is not wanted.
+    fn keep(self, object: &mut Value) {
+        self.wanted.into_iter().for_each(|wanted| wanted.keep(object));
+    }
 }
 
 /// The values etcd takes are far smaller (1.5 MiB by default).
@@ -120,12 +126,7 @@ impl Decoder {
     /// As [`Decoder::decode`], but with these members alone. The others are passed over: faults in them are faults of the object all the same,
     /// and their unknown fields are noted.
     pub fn decode_only(&self, key: &[u8], value: &[u8], mod_revision: i64, wanted: &FieldSet) -> Decoded {
-        let mut decoded = self.decode_part(key, value, mod_revision, Part { wanted: Some(wanted), ..self.whole() });
-        if let Body::Object(object) = &mut decoded.body {
-            // Not every value can be made in part.
-            object.keep(wanted);
-        }
-        decoded
+        self.decode_part(key, value, mod_revision, Part { wanted: Some(wanted), ..self.whole() })
     }
 
     fn decode_part(&self, key: &[u8], value: &[u8], mod_revision: i64, part: Part<'_>) -> Decoded {

@@ -26,7 +26,8 @@ impl Decoder {
         }
         // What is to be masked depends on the whole object.
         let (object, mut unknown) = self.value(stored, value, mod_revision, Part { wanted: None, ..part })?;
-        let object = secret::mask(key, object);
+        let mut object = secret::mask(key, object);
+        part.wanted.into_iter().for_each(|wanted| object.keep(wanted));
         unknown.iter_mut().for_each(UnknownField::mask);
         Ok((object, unknown))
     }

@@ -43,15 +43,17 @@ impl Decoder {
             {
                 metadata.remove("managedFields");
             }
+            part.keep(&mut object);
             return Ok((object, unknown));
         };
         let changes = self.changes(&wire);
         // What the server changes may depend on other members.
-        let part = if changes { Part { wanted: None, ..part } } else { part };
+        let made = if changes { Part { wanted: None, ..part } } else { part };
         let mut context = wire.context(self, value);
-        let mut object = Value::deserialize(wire.deserializer(&mut context, mod_revision, part)).map_err(|unfit| unfit.0)?;
+        let mut object = Value::deserialize(wire.deserializer(&mut context, mod_revision, made)).map_err(|unfit| unfit.0)?;
         if changes {
             served::serve(&mut object, &wire.api_version, &wire.kind, self.minor(wire.message));
+            part.keep(&mut object);
         }
         Ok((object, context.unknown))
     }

@@ -117,17 +117,6 @@ fn nested<'a>(context: &mut Context<'a>, segment: &str, write: impl FnOnce(&mut 
     result.map_err(|fault| fault.within(segment))
 }
 
-/// Passes over a member that is not wanted: faults in it are faults of the object all the same, and unknown fields are noted.
-pub(super) fn check(context: &mut Context<'_>, shown: &JsonValue<'_>, name: &str) -> Result<()> {
-    if let JsonValue::Struct(..) | JsonValue::List(..) | JsonValue::Map(..) | JsonValue::Raw(_) = shown {
-        let mut scratch = std::mem::take(&mut context.scratch);
-        scratch.clear();
-        append_shown(context, shown, name, &mut scratch)?;
-        context.scratch = scratch;
-    }
-    Ok(())
-}
-
 fn append_shown(context: &mut Context<'_>, shown: &JsonValue<'_>, segment: &str, out: &mut Vec<u8>) -> Result<()> {
     match *shown {
         JsonValue::Text(text) => go_text::append_string(out, text),

@@ -11,6 +11,7 @@ use serde::forward_to_deserialize_any;
 use serde_json::Value;
 
 use super::Part;
+use super::check::check;
 use super::fault::Fault;
 use super::go_text;
 use super::go_time;
@@ -104,7 +105,7 @@ struct Members<'c, 'p, 'de> {
     view: View,
     place: IdentityPart<'p>,
     wanted: Option<&'p FieldSet>,
-    pending: Option<(&'static Row, JsonValue<'de>)>,
+    pending: Option<(&'static Row, JsonValue<'de>, Option<&'p FieldSet>)>,
 }
 
 impl<'de> MapAccess<'de> for Members<'_, '_, 'de> {
@@ -120,12 +121,16 @@ impl<'de> MapAccess<'de> for Members<'_, '_, 'de> {
                 (_, IdentityPart::Metadata(_, true)) if name == "managedFields" => JsonValue::Hidden,
                 (member, _) => member,
             };
-            if self.wanted.is_some_and(|wanted| wanted.member(name).is_none()) {
-                text::check(self.context, &shown, name)?;
-                continue;
-            }
+            let wanted = match self.wanted.map(|wanted| wanted.member(name)) {
+                None => None,
+                Some(Some(wanted)) => Some(wanted).filter(|wanted| !wanted.is_whole()),
+                Some(None) => {
+                    check(self.context, &shown, name)?;
+                    continue;
+                }
+            };
             if !matches!(shown, JsonValue::Hidden) {
-                self.pending = Some((row, shown));
+                self.pending = Some((row, shown, wanted));
                 return seed.deserialize(BorrowedStrDeserializer::new(name)).map(Some);
             }
         }
@@ -133,7 +138,7 @@ impl<'de> MapAccess<'de> for Members<'_, '_, 'de> {
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Unfit> {
-        let Some((row, shown)) = self.pending.take() else { return Err(de::Error::custom("a value before its key")) };
+        let Some((row, shown, wanted)) = self.pending.take() else { return Err(de::Error::custom("a value before its key")) };
         let name = row.name;
         let before = self.context.unknown.len();
         let place = match (&shown, self.place) {
@@ -146,7 +151,6 @@ impl<'de> MapAccess<'de> for Members<'_, '_, 'de> {
             }
             _ => IdentityPart::Elsewhere,
         };
-        let wanted = self.wanted.and_then(|wanted| wanted.member(name)).filter(|wanted| !wanted.is_whole());
         let result = seed.deserialize(Field { context: self.context, shown, place, wanted });
         self.context.locate(before, || name.to_owned());
         result.map_err(|unfit: Unfit| unfit.within(name))

@@ -23,8 +23,6 @@ pub(super) struct Context<'a> {
     lenient: bool,
     /// Fields that are not shown.
     pub unknown: Vec<UnknownField>,
-    /// For text that is written and not kept.
-    pub scratch: Vec<u8>,
 }
 
 /// Where a field lies. Two words, which are read as they were written: parts of them would wait for one another.
@@ -86,7 +84,7 @@ impl View {
 
 impl<'a> Context<'a> {
     pub(super) fn new(bytes: &'a [u8], minor: u8, lenient: bool) -> Self {
-        Self { bytes, slots: Vec::with_capacity(256), depth: 0, minor, lenient, unknown: Vec::new(), scratch: Vec::new() }
+        Self { bytes, slots: Vec::with_capacity(256), depth: 0, minor, lenient, unknown: Vec::new() }
     }
 
     /// Says of the unknown fields found since there were `before` that they lie within `segment`.

@@ -1,10 +1,12 @@
 //! Label sets, shared: a cluster's pods repeat the same few thousand sets, so each set is kept once.
 
-use std::collections::hash_map::DefaultHasher;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::fmt;
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
+
+use foldhash::fast::FixedState;
+use foldhash::{HashMap, HashSet};
 
 use super::{Pairs, PodSpec};
 
@@ -33,7 +35,7 @@ impl Hash for Labels {
 /// The hash of labels, however they are stored.
 fn hash_of<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> u64 {
     // The keys of the hash must be the same for all sets; the maps that use it add their own.
-    let mut hasher = DefaultHasher::new();
+    let mut hasher = FixedState::default().build_hasher();
     pairs.for_each(|pair| pair.hash(&mut hasher));
     hasher.finish()
 }

@@ -1,7 +1,9 @@
 //! The objects that exist at one revision, changed key by key; every change can be undone.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
+
+use foldhash::HashMap;
 
 use super::cached_object::Compiler;
 use super::namespaced_name::Namespaced;
@@ -53,14 +55,14 @@ impl ClusterState {
             rules,
             interner: Interner::default(),
             nodes: Vec::new(),
-            node_ids: HashMap::new(),
+            node_ids: HashMap::default(),
             node_count: 0,
-            pods: HashMap::new(),
+            pods: HashMap::default(),
             nominated: BTreeSet::new(),
             images: Images::default(),
             index: PodIndex::default(),
             listers: Listers::default(),
-            problems: HashMap::new(),
+            problems: HashMap::default(),
             unreadable_pods: Unreadables::default(),
             unreadable_nodes: Unreadables::default(),
             unreadable: 0,

@@ -1,7 +1,9 @@
 //! Which nodes have which images, as the scheduler's cache counts them.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
+
+use foldhash::HashMap;
 
 use crate::cluster::NodeId;
 

@@ -1,8 +1,10 @@
 //! Indices over pods for the plugins that count other pods: groups of equal labels, and the affinity terms of pods.
 //! A query over 150,000 pods becomes one over a few thousand groups.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use foldhash::HashMap;
 
 use crate::cluster::{AffinityTerm, Labels, NodeId, PodInfo};
 
@@ -91,7 +93,7 @@ impl PodIndex {
 
     /// The groups of one namespace.
     pub(in crate::cluster) fn groups_in(&self, namespace: &str) -> impl Iterator<Item = &LabelGroup> {
-        self.groups.get(namespace).into_iter().flat_map(HashMap::values)
+        self.groups.get(namespace).into_iter().flat_map(|groups| groups.values())
     }
 
     /// Namespaces that have bound pods.
