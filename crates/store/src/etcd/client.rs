@@ -57,6 +57,8 @@ pub(super) struct Cluster {
     pub compacted: AtomicI64,
     leader: Mutex<Leader>,
     notice: Notice,
+    /// Whether a member was asked for a stream and did not know what that is.
+    pub has_no_stream: AtomicBool,
     /// Spaces out the reads.
     pub pacer: Pacer,
     /// Keys that are asked for anyway, so that the user may read them; one that may be read comes first.
@@ -88,6 +90,7 @@ impl Cluster {
         let config = Arc::new(config);
         let members = endpoints.into_iter().map(|endpoint| Member::new(endpoint, &config)).collect();
         Ok(Self {
+            has_no_stream: AtomicBool::new(false),
             pacer: Pacer::new(config.qps),
             announced: Mutex::default(),
             config,

@@ -19,6 +19,9 @@ pub enum ReadConsistency {
     Serializable,
 }
 
+/// How many bytes are asked for at once, unless the user says otherwise.
+pub(super) const PAGE_BYTES: usize = 4 << 20;
+
 /// Where etcd is and who we are. Names and defaults are etcdctl's.
 #[derive(Clone)]
 pub struct EtcdConfig {
@@ -64,7 +67,7 @@ impl Default for EtcdConfig {
             command_timeout: Duration::from_secs(5),
             insecure_skip_tls_verify: false,
             insecure_transport: true,
-            page_bytes: 4 << 20,
+            page_bytes: PAGE_BYTES,
             qps: None,
             consistency: ReadConsistency::Auto,
         }

@@ -1,6 +1,7 @@
-//! A live etcd, read over gRPC. Only four calls are ever made: KV.Range, Watch.Watch, Maintenance.Status and, where a user is given,
+//! A live etcd, read over gRPC. Only five calls are ever made: KV.Range, KV.RangeStream, Watch.Watch, Maintenance.Status and, where a user is given,
 //! Auth.Authenticate; nothing here can write.
 
+mod ahead;
 mod arrivals;
 mod assemble;
 mod client;

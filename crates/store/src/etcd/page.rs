@@ -37,11 +37,21 @@ impl Page {
         Self { limit: i64::try_from(most).unwrap_or(i64::MAX), ..self }
     }
 
+    /// From this page's first key to the end of `whole`.
+    pub(super) fn whole(&self, whole: &KeyRange) -> KeyRange {
+        KeyRange { start: self.keys.start.clone(), end: whole.end.clone() }
+    }
+
+    /// The page that begins after `key`.
+    pub(super) fn after(self, whole: &KeyRange, key: &[u8]) -> Self {
+        Self { keys: KeyRange { start: [key, &[0]].concat(), end: whole.end.clone() }, depth: None, ..self }
+    }
+
     /// The request after the one that `answer` answers, if there is more of `whole`.
     pub(super) fn next(&self, whole: &KeyRange, answer: &GetResponse) -> Option<Self> {
         let mut next = self.clone();
         if let Some(last) = answer.0.kvs.last() {
-            let average = bytes(answer) / answer.0.kvs.len() + 1;
+            let average = bytes(&answer.0.kvs) / answer.0.kvs.len() + 1;
             let fitting = i64::try_from(self.size.bytes / average).unwrap_or(LARGEST_PAGE);
             next.limit = fitting.clamp(1, LARGEST_PAGE.min(self.limit * 4));
             if answer.0.more {
@@ -87,12 +97,19 @@ pub(super) struct PageSize {
 impl PageSize {
     /// The longest that etcd is left alone between two pages.
     const LONGEST_REST: Duration = Duration::from_secs(2);
+    /// etcd is at work elsewhere when a message of a stream is so long in coming.
+    const SLOW: Duration = Duration::from_millis(250);
     /// A page smaller than this says little about etcd's pace.
     const TELLING: usize = 256 << 10;
 
     /// Pages of so many bytes.
     pub(super) fn of(bytes: usize) -> Self {
         Self { bytes, best: None }
+    }
+
+    /// How long to leave etcd alone after one of a stream's messages, which come many a second while etcd is well.
+    pub(super) fn rest_of_stream(took: Duration) -> Duration {
+        if took < Self::SLOW { Duration::ZERO } else { took.min(Self::LONGEST_REST) }
     }
 
     /// How long to leave etcd alone after a page that took so long: not at all while it gives pages as fast as it did, else as long as it

@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 
 use async_stream::try_stream;
 use bytes::Bytes;
+use etcd_client::proto::PbKeyValue;
 use etcd_client::{Client, GetOptions, GetResponse};
 use futures_util::stream::BoxStream;
-use tokio::task::JoinHandle;
 
+use super::ahead::read_ahead;
 use super::client::{Cluster, Consistency, LARGEST_MESSAGE};
 use super::errors::{Class, Trouble};
 use super::page::{Page, PageSize};
@@ -56,44 +57,37 @@ pub(super) async fn count(cluster: &Cluster, keys: &KeyRange, at: At) -> Result<
     Ok(u64::try_from(answer.count()).unwrap_or(0))
 }
 
-fn entries(cluster: Arc<Cluster>, keys: KeyRange, mut page: Page, first: GetResponse) -> BoxStream<'static, Result<KeyValue>> {
+fn entries(cluster: Arc<Cluster>, keys: KeyRange, page: Page, mut first: GetResponse) -> BoxStream<'static, Result<KeyValue>> {
     Box::pin(try_stream! {
-        let (mut answer, mut is_first) = (first, true);
-        loop {
-            let next = page.next(&keys, &answer);
-            let mut coming: Option<JoinHandle<_>> = None;
-            let kvs = std::mem::take(&mut answer.0.kvs);
-            // The next page is under way while this one is worked on; the second one, once it is clear that more than the beginning is wanted.
-            let ahead_at = if std::mem::take(&mut is_first) { kvs.len() / 2 } else { 0 };
-            for (place, kv) in kvs.into_iter().enumerate() {
-                if place == ahead_at {
-                    coming = next.clone().map(|next| ahead(&cluster, next));
-                }
+        let mut next = page.next(&keys, &first);
+        let mut coming = None;
+        let values = std::mem::take(&mut first.0.kvs);
+        // What comes after the first page is asked for once it is clear that more than the beginning is wanted.
+        let ahead_at = values.len() / 2;
+        for (place, kv) in values.into_iter().enumerate() {
+            if place == ahead_at {
+                coming = next.take().map(|next| read_ahead(&cluster, &keys, next));
+            }
+            yield key_value(kv);
+        }
+        let mut coming = coming.or_else(|| next.map(|next| read_ahead(&cluster, &keys, next)));
+        while let Some(pages) = &mut coming
+            && let Some(values) = pages.recv().await
+        {
+            for kv in values? {
                 yield key_value(kv);
             }
-            let Some(next) = next else { break };
-            let coming = coming.unwrap_or_else(|| ahead(&cluster, next.clone()));
-            let took;
-            (answer, took) = coming.await.map_err(|error| Error::Remote { endpoint: cluster.name(), problem: error.to_string(), hint: None })??;
-            page = next;
-            let rest = page.size.rest(bytes(&answer), took);
-            tokio::time::sleep(rest).await;
         }
     })
 }
 
-/// How many bytes of keys and values an answer brought.
-pub(super) fn bytes(answer: &GetResponse) -> usize {
-    answer.0.kvs.iter().map(|kv| kv.key.len() + kv.value.len()).sum()
-}
-
-fn ahead(cluster: &Arc<Cluster>, page: Page) -> JoinHandle<Result<(GetResponse, Duration)>> {
-    let cluster = Arc::clone(cluster);
-    tokio::spawn(async move { fetch(&cluster, &page).await })
+/// How many bytes of keys and values these are.
+pub(super) fn bytes(values: &[PbKeyValue]) -> usize {
+    values.iter().map(|kv| kv.key.len() + kv.value.len()).sum()
 }
 
 /// Reads a page; returns how long etcd took.
-async fn fetch(cluster: &Cluster, page: &Page) -> Result<(GetResponse, Duration)> {
+pub(super) async fn fetch(cluster: &Cluster, page: &Page) -> Result<(GetResponse, Duration)> {
     let mut options = GetOptions::new().with_limit(page.limit);
     if page.want == Want::Keys {
         options = options.with_keys_only();
@@ -104,11 +98,7 @@ async fn fetch(cluster: &Cluster, page: &Page) -> Result<(GetResponse, Duration)
 }
 
 async fn ask(cluster: &Cluster, keys: &KeyRange, revision: Option<Revision>, options: GetOptions) -> Result<GetResponse> {
-    let start = nonempty(&keys.start);
-    let mut options = range_of(keys, &keys.start, options);
-    if let Some(revision) = revision {
-        options = options.with_revision(revision.0);
-    }
+    let (start, options) = options_of(keys, revision, options);
     cluster.pacer.turn().await;
     let get = |client: Client, consistency| {
         let (start, mut options) = (start.clone(), options.clone());
@@ -125,6 +115,12 @@ async fn ask(cluster: &Cluster, keys: &KeyRange, revision: Option<Revision>, opt
             None => of_revision(cluster, troubles, revision).await,
         }),
     }
+}
+
+/// The first key and the options that ask for a range.
+pub(super) fn options_of(keys: &KeyRange, revision: Option<Revision>, options: GetOptions) -> (Vec<u8>, GetOptions) {
+    let options = range_of(keys, &keys.start, options);
+    (nonempty(&keys.start), options.with_revision(revision.map_or(0, |revision| revision.0)))
 }
 
 /// The error of a revision that cannot be read names the oldest one that can.
@@ -164,7 +160,7 @@ fn header_revision(answer: &GetResponse) -> Revision {
     Revision(answer.0.header.as_ref().map_or(0, |header| header.revision))
 }
 
-pub(super) fn key_value(kv: etcd_client::proto::PbKeyValue) -> KeyValue {
+pub(super) fn key_value(kv: PbKeyValue) -> KeyValue {
     KeyValue {
         key: Bytes::from(kv.key),
         value: Bytes::from(kv.value),

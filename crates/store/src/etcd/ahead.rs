@@ -1,0 +1,122 @@
+//! The pages of a range after the first, read ahead of who takes them: in one stream where etcd has one (RangeStream, since 3.7), else page by page
+//! with one request in flight. Whatever ends the stream early, pages go on where it ended.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use etcd_client::proto::PbKeyValue;
+use etcd_client::{GetOptions, GetStreamResponse};
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::time::{sleep, timeout};
+use tonic::Code;
+
+use super::client::{Cluster, Consistency, LARGEST_MESSAGE};
+use super::config::{PAGE_BYTES, ReadConsistency};
+use super::page::{Page, PageSize};
+use super::range::{bytes, fetch, options_of};
+use crate::{KeyRange, Result, Want};
+
+/// The key-values of one page.
+pub(super) type Values = Vec<PbKeyValue>;
+
+/// Begins to read `page` and those after it to the end of `keys`. One page waits while one is worked on.
+pub(super) fn read_ahead(cluster: &Arc<Cluster>, keys: &KeyRange, page: Page) -> Receiver<Result<Values>> {
+    let (sender, receiver) = channel(1);
+    let ahead = Ahead { cluster: Arc::clone(cluster), keys: keys.clone(), sender };
+    tokio::spawn(ahead.run(page));
+    receiver
+}
+
+struct Ahead {
+    cluster: Arc<Cluster>,
+    keys: KeyRange,
+    sender: Sender<Result<Values>>,
+}
+
+impl Ahead {
+    async fn run(self, first: Page) {
+        let mut next = if self.may_stream(&first) { self.stream(first).await } else { Some(first) };
+        while let Some(mut page) = next {
+            let (mut answer, took) = match fetch(&self.cluster, &page).await {
+                Ok(answered) => answered,
+                Err(error) => return drop(self.sender.send(Err(error)).await),
+            };
+            let rest = page.size.rest(bytes(&answer.0.kvs), took);
+            next = page.next(&self.keys, &answer);
+            if self.sender.send(Ok(std::mem::take(&mut answer.0.kvs))).await.is_err() {
+                return;
+            }
+            sleep(rest).await;
+        }
+    }
+
+    /// Whoever sets a pace or a size of pages gets pages.
+    fn may_stream(&self, page: &Page) -> bool {
+        let config = &self.cluster.config;
+        let is_free = config.qps.is_none() && config.page_bytes >= PAGE_BYTES;
+        is_free && page.want == Want::Values && !self.cluster.has_no_stream.load(Ordering::Relaxed)
+    }
+
+    /// Reads in one stream. Returns the page to go on with where it does not come to the end; `None` if it does, or if no one takes any more.
+    async fn stream(&self, page: Page) -> Option<Page> {
+        let mut stream = match self.open(&page).await {
+            Stream::Open(stream) => stream,
+            Stream::Unknown => {
+                self.cluster.has_no_stream.store(true, Ordering::Relaxed);
+                return Some(page);
+            }
+            Stream::Failed => return Some(page),
+        };
+        let mut last = page;
+        loop {
+            let begun = Instant::now();
+            // Why it ends early is told by the page that follows.
+            let Ok(Ok(Some(mut answer))) = timeout(self.cluster.config.command_timeout, stream.message()).await else { return Some(last) };
+            let took = begun.elapsed();
+            // Only the last message has a header.
+            let is_last = answer.0.header.is_some();
+            let values = std::mem::take(&mut answer.0.kvs);
+            if let Some(value) = values.last() {
+                last = last.after(&self.keys, &value.key);
+            }
+            if self.sender.send(Ok(values)).await.is_err() || is_last {
+                return None;
+            }
+            sleep(PageSize::rest_of_stream(took)).await;
+        }
+    }
+
+    /// Asks the member that answered the first page.
+    async fn open(&self, page: &Page) -> Stream {
+        let consistency = match self.cluster.config.consistency {
+            ReadConsistency::Linearizable => Consistency::Linearizable,
+            // The revision is known.
+            ReadConsistency::Auto | ReadConsistency::Serializable => Consistency::Serializable,
+        };
+        let (start, options) = options_of(&page.whole(&self.keys), page.revision, GetOptions::new());
+        self.cluster.pacer.turn().await;
+        let open = |client: etcd_client::Client| {
+            let (start, mut options) = (start.clone(), options.clone());
+            if consistency == Consistency::Serializable {
+                options = options.with_serializable();
+            }
+            async move {
+                match client.kv_client().max_decoding_message_size(LARGEST_MESSAGE).get_stream(start, Some(options)).await {
+                    Err(etcd_client::Error::GRpcStatus(status)) if status.code() == Code::Unimplemented => Ok(Stream::Unknown),
+                    opened => opened.map(Stream::Open),
+                }
+            }
+        };
+        // Why it failed is told by the page that follows.
+        self.cluster.preferred().ask(&self.cluster.config, consistency, open).await.unwrap_or(Stream::Failed)
+    }
+}
+
+/// What became of a stream.
+enum Stream {
+    Open(GetStreamResponse),
+    /// The member knows no such call: it is older than 3.7.
+    Unknown,
+    Failed,
+}
