@@ -55,7 +55,7 @@ pub(super) struct ConnectionArgs {
     /// Ask for about so many bytes at once.
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "4Mi", global = true, conflicts_with = "files")]
     pub page_size: u64,
-    /// Make no more than so many requests a second.
+    /// Make no more than so many requests a second [default: 1000, after the first 32].
     #[arg(long, value_name = "N", value_parser = rate, global = true, conflicts_with = "files")]
     pub qps: Option<f64>,
 }
