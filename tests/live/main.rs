@@ -23,5 +23,6 @@ mod replay;
 mod rights;
 mod secrets;
 mod source;
+mod streamed;
 mod watcher;
 mod watching;

@@ -3,7 +3,7 @@
 use std::fs;
 
 /// Calls the client makes, to show that the search finds what is there.
-const MADE: [&str; 4] = [
+const MADE: [&str; 5] = [
     "/etcdserverpb.KV/Range",
     "/etcdserverpb.KV/RangeStream",
     "/etcdserverpb.Watch/Watch",
