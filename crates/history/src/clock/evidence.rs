@@ -70,11 +70,14 @@ pub struct Evidence {
     names: Vec<String>,
     writers: HashMap<String, WriterId>,
     seen: HashMap<Box<[u8]>, Seen>,
+    /// The newest time of the API server so far.
+    newest: Micros,
 }
 
 impl Default for Evidence {
     fn default() -> Self {
-        Self { stamps: Vec::new(), names: vec!["API server".to_owned()], writers: HashMap::new(), seen: HashMap::new() }
+        let names = vec!["API server".to_owned()];
+        Self { stamps: Vec::new(), names, writers: HashMap::new(), seen: HashMap::new(), newest: Micros::MIN }
     }
 }
 
@@ -127,6 +130,11 @@ impl Evidence {
         if let Some(at) = newest.filter(|&at| at > seen.server) {
             seen.server = at;
             let kind = if fresh { Kind::Now { lag: SERVER_LAG } } else { Kind::Past };
+            // A time of before bounds nothing where a newer one is known, and contradicts nobody.
+            if kind == Kind::Past && at <= self.newest {
+                return;
+            }
+            self.newest = self.newest.max(at);
             self.stamps.push(Stamp { revision, at, unit: SECOND, writer: SERVER, kind });
         }
     }

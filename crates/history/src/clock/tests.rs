@@ -99,6 +99,24 @@ fn a_few_wild_times_do_no_harm() {
 }
 
 #[test]
+fn what_old_objects_hold_accuses_nobody() {
+    let writes = writes([0; 3], 0);
+    let mut evidence = Evidence::default();
+    for (place, write) in writes.iter().enumerate() {
+        // Of leases, versions between are left out: each may hold times of long before.
+        let is_lease = write.object["kind"] == "Lease";
+        let mut object = write.object.clone();
+        if is_lease {
+            evidence.forget(write.key.as_bytes());
+            object["metadata"]["managedFields"][0]["time"] = Value::from(time(START, false));
+        }
+        evidence.observe(Revision(place as i64 + 2), write.key.as_bytes(), write.created && !is_lease, Some(&object));
+    }
+    let clock = evidence.finish();
+    assert!(clock.problems().is_empty() && clock.dated_span().is_some(), "{:?}", clock.problems());
+}
+
+#[test]
 fn without_stamps_nothing_is_dated() {
     let clock = clock(&[]);
     assert_eq!(clock.date(Revision(5)), None);
