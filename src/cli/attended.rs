@@ -143,6 +143,10 @@ impl Source for Attended {
         Box::pin(self.interrupt.or_end(self.inner.bounded_watch_reads(keys)))
     }
 
+    fn serves_watches(&self) -> BoxFuture<'_, bool> {
+        self.inner.serves_watches()
+    }
+
     fn first(&self, keys: KeyRange, at: At, want: Want, most: usize) -> BoxFuture<'_, Result<Vec<KeyValue>>> {
         Box::pin(self.interrupt.or_end(self.inner.first(keys, at, want, most)))
     }

@@ -122,14 +122,15 @@ fn revisions(ndjson: &str) -> Vec<i64> {
     ndjson.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["revision"].as_i64().unwrap()).collect()
 }
 
+/// Times that revisions are dated with, what is counted from them, and where a version was read.
+const UNDATED: [&str; 8] = ["time", "timeErrorSeconds", "source", "origin", "seconds", "errorSeconds", "sincePreviousSeconds", "longest"];
+
 /// JSON without the times that revisions are dated with, and what is counted from them.
-fn undated(text: &str) -> Vec<Value> {
+pub(crate) fn undated(text: &str) -> Vec<Value> {
     fn strip(value: &mut Value) {
         match value {
             Value::Object(fields) => {
-                fields.retain(|name, _| {
-                    !["time", "timeErrorSeconds", "source", "origin", "seconds", "errorSeconds"].contains(&name.as_str())
-                });
+                fields.retain(|name, _| !UNDATED.contains(&name.as_str()));
                 fields.values_mut().for_each(strip);
             }
             Value::Array(items) => items.iter_mut().for_each(strip),

@@ -5,7 +5,9 @@ use serde_json::Value;
 use crate::cluster::{learner, three};
 use crate::etcd::{Etcd, RELEASES, Release, Transport};
 use crate::ketcd::{flags, ketcd, run, stderr};
+use crate::long_history::undated;
 use crate::pki::Pki;
+use crate::replay::{changes, write};
 
 fn stdout(words: &str, etcd: &Etcd, expected: i32) -> (String, String) {
     let output = run(ketcd().args(["--endpoints", &etcd.endpoint()]).args(words.split(' ')));
@@ -76,6 +78,51 @@ async fn a_learner_is_read_for_itself() {
             "{release:?}: {}",
             String::from_utf8_lossy(&output.stderr)
         );
+    }
+}
+
+/// An answer without its times; nodes in the order of their names.
+fn answer(json: &str) -> Vec<Value> {
+    let mut answer = undated(json);
+    for nodes in answer.iter_mut().filter_map(|value| value.get_mut("nodes")?.as_array_mut()) {
+        nodes.sort_by_key(|node| node["name"].to_string());
+    }
+    answer
+}
+
+/// What reads the past of single objects needs no watch of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lone_learner_tells_the_past() {
+    const OF_ONE: [&str; 8] = [
+        "history pod/lab/ubuntu -o ndjson",
+        "history pod/lab/ubuntu pod/lab/never -o ndjson",
+        "blame pod/lab/ubuntu -o json",
+        "timeline pod/lab/ubuntu -o json",
+        "diff pod/lab/ubuntu --rev 480..500 -o json",
+        "diff pods -A --rev 480..500 -o json",
+        "explain pod/lab/ubuntu -o json",
+        "describe pod/lab/ubuntu -o json",
+    ];
+    for (release, compacted) in RELEASES.into_iter().zip([None, Some(470), None]) {
+        let etcd = Etcd::start_with(release, Transport::Plain, &[]).await;
+        let mut writer = etcd.writer().await;
+        write(&mut writer, &changes("k120-story").await).await;
+        let learner = learner(&etcd, Transport::Plain).await;
+        if let Some(revision) = compacted {
+            writer.compact(revision, None).await.unwrap();
+        }
+        for words in OF_ONE {
+            let of_voter = run(ketcd().args(["--endpoints", &etcd.endpoint()]).args(words.split(' ')));
+            let (of_learner, said) = stdout(words, &learner, of_voter.status.code().unwrap());
+            assert_eq!(said.matches("is a learner: what follows is what").count(), 1, "{release:?} {words}: {said}");
+            let of_voter = String::from_utf8(of_voter.stdout).unwrap();
+            assert!(!of_voter.is_empty() && !said.contains("contradict"), "{release:?} {words}: {said}");
+            assert_eq!(answer(&of_learner), answer(&of_voter), "{release:?} {words}: {said}");
+        }
+        for words in ["history --all", "history pods -A", "explain pods -A", "watch pod/lab/ubuntu"] {
+            let (_, said) = stdout(words, &learner, 2);
+            assert!(said.contains("is a learner, which serves no watches"), "{release:?} {words}: {said}");
+        }
     }
 }
 

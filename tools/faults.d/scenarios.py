@@ -184,9 +184,8 @@ def learner(ketcd, etcd, table, _):
         before = ketcd.answers(flags(cluster))
         reach = flags(cluster, [cluster.learner(etcd).endpoint])
         time.sleep(2)
-        # What follows a history of few revisions is a watch, which a learner refuses.
-        refused = {command: (2, []) for command in before if command.startswith(("history", "blame", "timeline", "diff", "explain"))}
-        check(ketcd, table, reach, {**before, **refused}, "is a learner: what follows is what", compared=("get",))
+        # A learner's history is dated by some of its revisions, so times differ within their errors.
+        check(ketcd, table, reach, before, "is a learner: what follows is what", compared=("get", "explain"))
         watching = ketcd.start(reach, WATCH)
         code, line = watching.wait(), " ".join(line for _, line in watching.stderr)
         wrong = None if code == 2 and "serves no watches" in line else "is not refused"

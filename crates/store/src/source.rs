@@ -65,6 +65,11 @@ pub trait Source: Send + Sync {
         Box::pin(std::future::ready(Ok(keys)))
     }
 
+    /// Returns whether the member that answered last serves watches: a learner of a live cluster does not.
+    fn serves_watches(&self) -> BoxFuture<'_, bool> {
+        Box::pin(std::future::ready(true))
+    }
+
     /// Returns the first keys of `keys` alive at `at`, no more than `most`.
     fn first(&self, keys: KeyRange, at: At, want: Want, most: usize) -> BoxFuture<'_, Result<Vec<KeyValue>>> {
         Box::pin(async move { self.range(keys, at, want).await?.entries.take(most).try_collect().await })

@@ -72,13 +72,15 @@ impl Session {
         Ok(Arc::new(sampled.samples.clock(&self.decoder)))
     }
 
-    /// Whether the history is too long to be read whole for one object or one time.
+    /// Whether the history is too long to be read whole for one object or one time, or cannot be: without watches, only single keys are read
+    /// through it.
     ///
     /// # Errors
     /// The source cannot be read.
     pub(super) async fn is_long(&self) -> Result<bool> {
         let span = self.source.span().await?;
-        Ok(span.newest.0 - span.oldest.0 > if self.source.is_shared() { WHOLE_LIVE } else { WHOLE })
+        let most = if self.source.is_shared() { WHOLE_LIVE } else { WHOLE };
+        Ok(span.newest.0 - span.oldest.0 > most || !self.source.serves_watches().await)
     }
 
     async fn find_clock(&self) -> Result<Clock> {

@@ -203,6 +203,11 @@ impl Cluster {
         &self.members[self.preferred.load(Ordering::Relaxed)]
     }
 
+    /// Whether the member that answered last serves watches: a learner does not.
+    pub(super) async fn serves_watches(&self) -> bool {
+        !self.preferred().is_learner(&self.config).await
+    }
+
     /// Notes that this member answered.
     pub(super) fn prefer(&self, index: usize) {
         self.preferred.store(index, Ordering::Relaxed);

@@ -30,6 +30,7 @@ pub(super) struct Member {
     connector: Connector,
     leader_required: OnceCell<Client>,
     any_state: OnceCell<Client>,
+    pub(super) is_learner: OnceCell<bool>,
 }
 
 impl Member {
@@ -48,7 +49,7 @@ impl Member {
             .initial_stream_window_size(WINDOW)
             .initial_connection_window_size(WINDOW)
             .connect_with_connector_lazy(connector.clone());
-        Self { endpoint, channel, connector, leader_required: OnceCell::new(), any_state: OnceCell::new() }
+        Self { endpoint, channel, connector, leader_required: OnceCell::new(), any_state: OnceCell::new(), is_learner: OnceCell::new() }
     }
 
     /// Asks this member alone, within the timeouts.

@@ -96,6 +96,10 @@ impl Source for EtcdSource {
         Box::pin(async move { self.cluster.bounded_watch_reads(keys).await })
     }
 
+    fn serves_watches(&self) -> BoxFuture<'_, bool> {
+        Box::pin(self.cluster.serves_watches())
+    }
+
     fn key_history(&self, key: Vec<u8>, until: Revision, lives: Lives) -> BoxFuture<'_, Result<KeyHistory<'_>>> {
         Box::pin(async move { key_history::key_history(&self.cluster, key, until, lives).await })
     }

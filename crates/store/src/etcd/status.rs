@@ -111,6 +111,12 @@ impl Member {
         self.ask(config, Consistency::Serializable, |client| async move { client.maintenance_client().status().await }).await
     }
 
+    /// Whether this member is a learner, which serves no watches. One that does not tell is taken for none: what it is asked next says why.
+    pub(super) async fn is_learner(&self, config: &EtcdConfig) -> bool {
+        let asked = self.is_learner.get_or_try_init(|| async { self.status(config).await.map(|status| status.is_learner()) });
+        asked.await.copied().unwrap_or(false)
+    }
+
     /// Whether this member answers a progress request only after the events the answer covers (etcd issue 15220: from 3.4.25, 3.5.8
     /// and 3.6 on). A member that does not tell its version is not trusted.
     ///
