@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{Read, Write};
-use std::net::TcpListener;
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -78,7 +78,7 @@ fn a_server_that_is_no_etcd() {
             let _ = stream.read(&mut [0; 1024]);
             let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
             // Closed with bytes unread, the connection would be reset before the answer is read.
-            let _ = stream.shutdown(std::net::Shutdown::Write);
+            let _ = stream.shutdown(Shutdown::Write);
             let _ = std::io::copy(&mut stream, &mut std::io::sink());
         }
     });
@@ -86,6 +86,39 @@ fn a_server_that_is_no_etcd() {
         ketcd().args(["status", "--endpoints", &endpoint]),
         &[&endpoint, "is not etcd: another server answers there (HTTP/1.1 400 Bad Request)", "2379"],
     );
+}
+
+/// A port that closes every connection: at once, or, where there is a server behind it, once the client has sent its part of the handshake.
+fn closing(server: Option<u16>) -> String {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("https://{}", port.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for client in port.incoming() {
+            let (Ok(mut client), Some(server)) = (client, server) else { continue };
+            let mut server = TcpStream::connect(("127.0.0.1", server)).unwrap();
+            let mut said = vec![0; 1 << 16];
+            let Ok(hello) = client.read(&mut said) else { continue };
+            let _ = server.write_all(&said[..hello]);
+            let (mut from_server, mut to_client) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+            std::thread::spawn(move || std::io::copy(&mut from_server, &mut to_client));
+            let _ = client.read(&mut said);
+            let _ = client.shutdown(Shutdown::Both);
+            let _ = server.shutdown(Shutdown::Both);
+        }
+    });
+    endpoint
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_is_closed_refuses_no_certificate() {
+    let pki = Pki::new();
+    let etcd = Etcd::mutual(&pki).await;
+    for endpoint in [closing(None), closing(Some(etcd.port()))] {
+        refused(
+            &mut status(&endpoint, pki.ca(), &pki.client()),
+            &[&format!("{endpoint} closed the connection in the TLS handshake or right after it"), "a proxy, a load balancer, a firewall"],
+        );
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -7,7 +7,7 @@ use super::connector::Failure;
 use super::endpoint::Endpoint;
 use super::member::KEEPALIVE;
 use super::rights::who;
-use super::tls_errors::{of_tls, refused_certificate};
+use super::tls_errors::of_tls;
 use crate::Error;
 
 /// Why one endpoint did not answer one call.
@@ -230,13 +230,13 @@ fn of_failure(failure: Failure, endpoint: &Endpoint, config: &EtcdConfig) -> Tro
             format!("{url} wants TLS, and was spoken to in plain text"),
             "use https:// in its place, with --cacert, --cert and --key",
         ),
-        Failure::ClosedInHandshake => match &config.cert {
-            Some(cert) => refused_certificate(&url, &cert.display().to_string(), "it closed the connection in the TLS handshake"),
-            None => at_endpoint(
-                format!("{url} closed the connection in the TLS handshake"),
-                "it may want a client certificate: give --cert and --key",
-            ),
-        },
+        Failure::ClosedInHandshake => at_endpoint(
+            format!("{url} closed the connection in the TLS handshake or right after it, without a word why"),
+            match config.cert {
+                Some(_) => "check that etcd still runs, its log, and what stands between: a proxy, a load balancer, a firewall",
+                None => "it may want a client certificate: give --cert and --key",
+            },
+        ),
         Failure::Tls(error) => of_tls(&error, endpoint, config),
         Failure::PeerPort => at_endpoint(
             format!("{url} is etcd's peer port, which serves other members only"),

@@ -7,22 +7,17 @@ use super::config::EtcdConfig;
 use super::endpoint::Endpoint;
 use super::errors::{Class, Trouble};
 
-/// The trouble of a server that does not accept our certificate.
-pub(super) fn refused_certificate(url: &str, cert: &str, how: &str) -> Trouble {
-    Trouble::new(
-        Class::Endpoint,
-        format!("{url} refused the client certificate in {cert} ({how})"),
-        "it must be signed by the CA that etcd trusts (--trusted-ca-file), be valid today and allow client authentication",
-    )
-}
-
 /// The trouble of a handshake that TLS itself ended.
 pub(super) fn of_tls(error: &rustls::Error, endpoint: &Endpoint, config: &EtcdConfig) -> Trouble {
     let url = endpoint.url();
     match error {
         rustls::Error::InvalidCertificate(why) => of_server_certificate(why, endpoint, config),
         rustls::Error::AlertReceived(alert) if about_client_certificate(*alert) => match &config.cert {
-            Some(cert) => refused_certificate(&url, &cert.display().to_string(), &format!("TLS alert {}", alert_name(*alert))),
+            Some(cert) => Trouble::new(
+                Class::Endpoint,
+                format!("{url} refused the client certificate in {} (TLS alert {})", cert.display(), alert_name(*alert)),
+                "it must be signed by the CA that etcd trusts (--trusted-ca-file), be valid today and allow client authentication",
+            ),
             None => Trouble::new(
                 Class::Endpoint,
                 format!("{url} wants a client certificate (TLS alert {})", alert_name(*alert)),
