@@ -1,7 +1,7 @@
 //! The moment ages are counted to: that of the revision looked at or, of objects without a history, the newest time in them.
 
 use futures_util::StreamExt;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::output::note;
 use super::rights::unless_denied;
@@ -10,28 +10,32 @@ use super::{Error, Result};
 use ketcd_history::clock::Moment;
 use ketcd_store::{self, At, KeyRange, KeyValue, Want};
 
+/// Leases are renewed every few seconds: so long after the newest time in a live etcd, others may not be read.
+const NEAR: SignedDuration = SignedDuration::from_secs(60);
+
 impl Session {
     /// Returns the moment the revision looked at stands for: now on a live etcd, `--at`'s, else what the newest heartbeat or event in it
-    /// says; the whole history is dated only where there is neither. Of objects without a history it is the newest time they carry.
+    /// says; the whole history is dated only where there is neither. Of objects without a history it is the newest time they carry. `None`
+    /// where nothing that may be read shows it.
     ///
     /// # Errors
-    /// The source cannot be read, or nothing in it shows a time.
-    pub(super) async fn moment(&self) -> Result<Timestamp> {
+    /// The source cannot be read, or `--at` is given and nothing shows a time.
+    pub(super) async fn moment(&self) -> Result<Option<Timestamp>> {
         if self.args.at.is_some() {
-            return self.asked_moment().await;
+            return self.asked_moment().await.map(Some);
         }
         if self.source.is_one_moment() {
-            return Ok(self.newest_time().await?.unwrap_or(Timestamp::UNIX_EPOCH));
+            return self.newest_time().await;
         }
         if self.args.files.is_empty() && self.at == At::Newest {
-            return Ok(Timestamp::now());
+            return Ok(Some(Timestamp::now()));
         }
         // Its leases and Events are many then, and etcd reads all of their keys.
         if self.source.is_shared() && self.is_long().await? {
             return self.dated_moment().await;
         }
         match self.newest_sign().await? {
-            Some(time) => Ok(time),
+            Some(time) => Ok(Some(time)),
             None => self.dated_moment().await,
         }
     }
@@ -62,19 +66,28 @@ impl Session {
         asked.ok_or_else(|| Error::new("nothing in this data dates its revisions").hint("use --rev"))
     }
 
-    async fn dated_moment(&self) -> Result<Timestamp> {
-        let clock = self.clock().await?;
-        let dated = match self.at {
-            At::Newest => clock.newest(),
-            At::Revision(revision) => self.clock_around(&[revision], &[]).await?.date(revision).or_else(|| clock.newest()),
-        };
-        Ok(dated.map_or(Timestamp::UNIX_EPOCH, |dated| dated.time))
+    async fn dated_moment(&self) -> Result<Option<Timestamp>> {
+        let newest = self.clock().await?.newest().map(|dated| dated.time);
+        let At::Revision(revision) = self.at else { return Ok(newest) };
+        let clock = self.clock_around(&[revision], &[]).await?;
+        if let Some(dated) = clock.date(revision) {
+            return Ok(Some(dated.time));
+        }
+        // What is newer than all that is dated is of about the newest time; of a live etcd, only where that is near now.
+        let is_after = clock.dated_span().is_some_and(|(_, last)| revision > last);
+        let is_near = |newest: &Timestamp| !self.source.is_shared() || Timestamp::now().duration_since(*newest) <= NEAR;
+        Ok(newest.filter(|newest| is_after && is_near(newest)))
     }
 
-    /// The time of the lease renewed last or of the event that came last, whichever is later. One value is decoded.
+    /// The time of the lease renewed last or of the event that came last, whichever is later; none where leases may not be read, as events
+    /// alone may be of long before. One value is decoded.
     async fn newest_sign(&self) -> Result<Option<Timestamp>> {
         let prefix = self.prefix().await?;
-        let lease = self.last_written(&format!("{prefix}/leases/"), Want::Values, |_| true).await?;
+        let leases = format!("{prefix}/leases/");
+        if !self.may_read(&KeyRange::prefix(leases.as_str())).await? {
+            return Ok(None);
+        }
+        let lease = self.last_written(&leases, Want::Values, |_| true).await?;
         let renewed = lease.and_then(|lease| {
             let lease = self.decoder.decode(&lease.key, &lease.value, lease.mod_revision.0);
             lease.object()?.pointer("/spec/renewTime")?.as_str()?.parse().ok()

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::table::fields::{at, int, text, text_or, time};
-use super::table::{ColumnWidths, human_duration, write_wrapped};
+use super::table::{ColumnWidths, age, write_wrapped};
 use super::visible::visible;
 
 /// The object that an Event is about; `regarding` is what events.k8s.io calls it.
@@ -21,8 +21,8 @@ pub fn last_time(event: &Value) -> Option<Timestamp> {
 }
 
 /// `3m`, or `3m (x12 over 40m)` of an Event that occurred several times.
-pub fn last_seen(event: &Value, now: Timestamp) -> String {
-    let since = |time: Option<Timestamp>| time.map_or("<unknown>".to_owned(), |time| human_duration(now.duration_since(time)));
+pub fn last_seen(event: &Value, now: Option<Timestamp>) -> String {
+    let since = |time: Option<Timestamp>| time.map_or("<unknown>".to_owned(), |time| age(now, time));
     let first = ["firstTimestamp", "deprecatedFirstTimestamp", "eventTime"].iter().find_map(|path| time(at(event, path)));
     let count = int(event, "series.count").max(int(event, "count")).max(int(event, "deprecatedCount"));
     let last = since(last_time(event));
@@ -50,8 +50,8 @@ pub fn message(event: &Value) -> &str {
 /// How Events are shown.
 #[derive(Clone, Copy, Debug)]
 pub struct View {
-    /// The moment ages are counted to.
-    pub now: Timestamp,
+    /// The moment ages are counted to; unknown where nothing dates it.
+    pub now: Option<Timestamp>,
     /// A first column NAMESPACE.
     pub with_namespace: bool,
     /// A column OBJECT.
@@ -78,7 +78,7 @@ impl EventTable {
     }
 
     /// Counts the ages of Events added from now on to another moment.
-    pub fn set_now(&mut self, now: Timestamp) {
+    pub fn set_now(&mut self, now: Option<Timestamp>) {
         self.view.now = now;
     }
 
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn both_apis_events_are_read() {
-        let now = "2026-01-01T01:00:00Z".parse().unwrap();
+        let now = "2026-01-01T01:00:00Z".parse().ok();
         let old = json!({"firstTimestamp": "2026-01-01T00:20:00Z", "lastTimestamp": "2026-01-01T00:57:00Z", "count": 12, "message": " a\n",
             "source": {"component": "kubelet", "host": "n1"}, "involvedObject": {"name": "web-0"}});
         assert_eq!((last_seen(&old, now).as_str(), message(&old), source(&old).as_str()), ("3m (x12 over 40m)", "a", "kubelet, n1"));

@@ -42,7 +42,6 @@ pub struct StatusPage {
 /// The stream's.
 pub fn page(report: &StatusPage, out: &mut dyn Write) -> io::Result<()> {
     let StatusPage { source, span, dated, release, census, .. } = report;
-    let line = |out: &mut dyn Write, label: &str, text: &str| writeln!(out, "{:<14}{text}", label);
     let reach = dated.map_or_else(
         || "undated: nothing in the data shows the time".to_owned(),
         |(oldest, newest)| {
@@ -60,24 +59,7 @@ pub fn page(report: &StatusPage, out: &mut dyn Write) -> io::Result<()> {
         line(out, "compacted", &format!("at revision {compacted}: older states and changes are gone"))?;
     }
     line(out, "keys", &census.keys.to_string())?;
-    line(
-        out,
-        "bytes",
-        &format!("{} in the file, {} in use, {} free", bytes(source.file_bytes), bytes(source.in_use_bytes), bytes(source.free_bytes)),
-    )?;
-    if source.recoverable_freepage + source.recoverable_wal > 0 {
-        line(
-            out,
-            "recoverable",
-            &format!("{} changes in free pages, {} in the write-ahead log", source.recoverable_freepage, source.recoverable_wal),
-        )?;
-    }
-    for alarm in &source.alarms {
-        line(out, "alarm", &paint(REMOVED, alarm.to_string()).to_string())?;
-    }
-    for (index, text) in source.members.iter().flat_map(member_lines).enumerate() {
-        line(out, if index == 0 { "members" } else { "" }, &text)?;
-    }
+    database(source, out)?;
     if let (Some(release), Some((oldest, newest))) = (release, report.release_bounds) {
         let doubt = if oldest == newest { String::new() } else { format!("  (its API versions and kubelets fit {oldest} to {newest})") };
         line(out, "API server", &format!("{release}{}", paint(FAINT, doubt)))?;
@@ -101,6 +83,48 @@ pub fn page(report: &StatusPage, out: &mut dyn Write) -> io::Result<()> {
     }
     for problem in source.problems.iter().chain(&report.problems) {
         line(out, "problem", &paint(REMOVED, problem).to_string())?;
+    }
+    Ok(())
+}
+
+/// Writes what is known of an etcd none of whose keys may be read, and why it is no more.
+///
+/// # Errors
+/// The stream's.
+pub fn page_of_unread(source: &SourceStatus, problem: &str, out: &mut dyn Write) -> io::Result<()> {
+    let newest = source.newest.map_or("unknown".to_owned(), |newest| newest.to_string());
+    writeln!(out, "{}  newest revision {newest}, the oldest that can be read is unknown", paint(STRONG, &source.name))?;
+    line(out, "source", &described(source))?;
+    database(source, out)?;
+    for problem in source.problems.iter().map(String::as_str).chain([problem]) {
+        line(out, "problem", &paint(REMOVED, problem).to_string())?;
+    }
+    Ok(())
+}
+
+fn line(out: &mut dyn Write, label: &str, text: &str) -> io::Result<()> {
+    writeln!(out, "{label:<14}{text}")
+}
+
+/// The database's sizes, alarms and members.
+fn database(source: &SourceStatus, out: &mut dyn Write) -> io::Result<()> {
+    line(
+        out,
+        "bytes",
+        &format!("{} in the file, {} in use, {} free", bytes(source.file_bytes), bytes(source.in_use_bytes), bytes(source.free_bytes)),
+    )?;
+    if source.recoverable_freepage + source.recoverable_wal > 0 {
+        line(
+            out,
+            "recoverable",
+            &format!("{} changes in free pages, {} in the write-ahead log", source.recoverable_freepage, source.recoverable_wal),
+        )?;
+    }
+    for alarm in &source.alarms {
+        line(out, "alarm", &paint(REMOVED, alarm.to_string()).to_string())?;
+    }
+    for (index, text) in source.members.iter().flat_map(member_lines).enumerate() {
+        line(out, if index == 0 { "members" } else { "" }, &text)?;
     }
     Ok(())
 }

@@ -5,14 +5,14 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::contract::tree::TreeNode;
-use super::table::{human_duration, write_aligned};
+use super::table::{age, write_aligned};
 use jiff::Timestamp;
 
 /// Writes trees as one table.
 ///
 /// # Errors
 /// The stream's.
-pub fn write_text(trees: &[TreeNode], now: Timestamp, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_text(trees: &[TreeNode], now: Option<Timestamp>, out: &mut dyn Write) -> io::Result<()> {
     let mut rows = vec![["NAME", "READY", "STATUS", "AGE"].map(str::to_owned).to_vec()];
     for tree in trees {
         push(tree, "", "", asked(tree).and_then(|node| node.namespace.as_deref()), now, &mut rows);
@@ -26,10 +26,10 @@ fn asked(node: &TreeNode) -> Option<&TreeNode> {
 }
 
 /// Adds the rows of a tree; `lead` stands before its own name, `below` before the names under it.
-fn push(node: &TreeNode, lead: &str, below: &str, namespace: Option<&str>, now: Timestamp, rows: &mut Vec<Vec<String>>) {
+fn push(node: &TreeNode, lead: &str, below: &str, namespace: Option<&str>, now: Option<Timestamp>, rows: &mut Vec<Vec<String>>) {
     let place = node.namespace.as_deref().filter(|own| Some(*own) != namespace).map_or(String::new(), |own| format!("{own}/"));
     let age = match (&node.created, node.found) {
-        (Some(created), _) => human_duration(now.duration_since(created.0)),
+        (Some(created), _) => age(now, created.0),
         (None, true) => "<unknown>".to_owned(),
         (None, false) => String::new(),
     };

@@ -50,7 +50,7 @@ impl Beginning<'_> {
             State::Many => "is watched".to_owned(),
             State::Present(Body::Opaque(opaque), _) => format!("cannot be decoded: {}", visible(&opaque.reason)),
             State::Present(Body::Object(object), kind) => {
-                let mut table = Table::new(*kind, View { now, is_wide: false }, Labels::default());
+                let mut table = Table::new(*kind, View { now: Some(now), is_wide: false }, Labels::default());
                 table.push(object);
                 visible(&table.summary()).into_owned()
             }

@@ -241,6 +241,8 @@ pub struct SourceStatus {
     pub cluster_id: Option<String>,
     /// The members asked (live) or recorded in the file.
     pub members: Vec<Member>,
+    /// The newest revision that a member says it has, which it says to users without rights too; `None` for files.
+    pub newest: Option<Revision>,
     /// Bytes of the database file.
     pub file_bytes: u64,
     /// Bytes of it in use.

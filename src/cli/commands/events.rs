@@ -143,8 +143,10 @@ async fn follow(
             // What is deleted was shown before.
             Read::Item(change) => {
                 let Some(event) = change.after.whole().filter(|event| filter.fits(event)) else { continue };
-                let dated = past.filter(|_| change.revision <= newest).and_then(|clock| clock.date(change.revision));
-                table.set_now(dated.map_or_else(Timestamp::now, |dated| dated.time));
+                table.set_now(match past.filter(|_| change.revision <= newest) {
+                    Some(clock) => clock.date(change.revision).map(|dated| dated.time),
+                    None => Some(Timestamp::now()),
+                });
                 table.push(event);
                 table.write(out)?;
                 out.flush()?;

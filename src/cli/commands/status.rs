@@ -8,13 +8,13 @@ use futures_util::StreamExt;
 use crate::cli::output::{Format, Output};
 use crate::cli::rights::unless_denied;
 use crate::cli::session::Session;
-use crate::cli::{Outcome, Result};
+use crate::cli::{Error, Outcome, Result};
 use crate::render::contract::status::Status;
 use crate::render::{json, status};
 use ketcd_kube::{Kinds, RegistryKey, Resource};
 use ketcd_scheduler::cluster::Census;
 use ketcd_store::etcd::grant_command;
-use ketcd_store::{KeyRange, KeyValue, Want};
+use ketcd_store::{KeyRange, KeyValue, SourceStatus, Want};
 
 /// Show what a source holds
 ///
@@ -43,7 +43,12 @@ pub(super) async fn run(session: &Session, args: &StatusArgs, out: &mut Output) 
     let stored = kinds.iter().filter(|kind| kind.is_stored());
     let below: Vec<KeyRange> = stored.map(|kind| KeyRange::prefix(kind.key_prefix(prefix, namespace))).collect();
     below.iter().for_each(|keys| session.source.will_read(keys));
-    let span = session.source.span().await?;
+    let span = match session.source.span().await {
+        Err(error) if error.is_denied() && matches!(session.format, Format::Table | Format::Wide) => {
+            return unread(&source, error.into(), out);
+        }
+        span => span?,
+    };
     let clock = session.clock().await?;
     let dated = clock.dated_span().and_then(|(first, last)| Some((clock.date(first.max(span.oldest))?, clock.date(last)?)));
     let mut problems = clock.problems().to_vec();
@@ -78,6 +83,15 @@ pub(super) async fn run(session: &Session, args: &StatusArgs, out: &mut Output) 
         other => return Err(other.unsupported("status", "table, json")),
     }
     Ok(if report.source.alarms.is_empty() { Outcome::Found } else { Outcome::Damaged })
+}
+
+/// Prints what members tell a user who may not read any key that is known to be there.
+fn unread(source: &SourceStatus, error: Error, out: &mut Output) -> Result<Outcome> {
+    let Some(refusal) = error.refusal() else { return Err(error) };
+    let all = grant_command(&KeyRange::all());
+    let problem = format!("{}: the readable revisions and what the keys hold are not known; to read all: {all}", refusal.problem);
+    status::page_of_unread(source, &problem, out)?;
+    Ok(if source.alarms.is_empty() { Outcome::Found } else { Outcome::Damaged })
 }
 
 /// Counts the keys, and reads some values.

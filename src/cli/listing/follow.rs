@@ -67,8 +67,10 @@ pub(in crate::cli) async fn follow(
     while let Some(read) = changes.try_next().await? {
         match read {
             Read::Item(change) if select.takes(&change) => {
-                let dated = past.filter(|_| change.revision <= newest).and_then(|clock| clock.date(change.revision));
-                printer.now = dated.map_or_else(Timestamp::now, |dated| dated.time);
+                printer.now = match past.filter(|_| change.revision <= newest) {
+                    Some(clock) => clock.date(change.revision).map(|dated| dated.time),
+                    None => Some(Timestamp::now()),
+                };
                 printer.print_change(session, &keys, change, out).await?;
                 out.flush()?;
             }
@@ -86,7 +88,7 @@ struct Printer<'a> {
     tables: Option<Tables>,
     is_terminal: bool,
     shows_managed_fields: bool,
-    now: Timestamp,
+    now: Option<Timestamp>,
     printed: usize,
 }
 

@@ -58,7 +58,7 @@ impl Tables {
     }
 
     /// Writes the row of one object below those before it. Its age is counted to `now`.
-    pub(super) fn add_below(&mut self, item: Item<'_>, now: Timestamp, out: &mut dyn Write) -> Result<()> {
+    pub(super) fn add_below(&mut self, item: Item<'_>, now: Option<Timestamp>, out: &mut dyn Write) -> Result<()> {
         let section = Section::of(&item);
         let place = self.tables.iter().position(|(known, _)| *known == section).unwrap_or_else(|| {
             self.tables.push((section, Table::new(item.kind, self.view, self.labels.clone())));

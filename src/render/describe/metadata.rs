@@ -40,7 +40,7 @@ impl Look {
     fn ago_before(self, time: &Value, seconds: i64) -> String {
         let begin =
             crate::render::table::fields::time(Some(time)).and_then(|time| time.checked_sub(jiff::SignedDuration::from_secs(seconds)).ok());
-        begin.map_or_else(|| "an unknown time".to_owned(), |begin| crate::render::table::human_duration(self.now.duration_since(begin)))
+        begin.map_or_else(|| "an unknown time".to_owned(), |begin| crate::render::table::age(self.now, begin))
     }
 }
 

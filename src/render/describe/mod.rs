@@ -61,8 +61,8 @@ pub struct Owner {
 /// How a page is looked at.
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
-    /// The moment ages are counted to.
-    pub now: Timestamp,
+    /// The moment ages are counted to; unknown where nothing dates it.
+    pub now: Option<Timestamp>,
     /// Columns of the terminal.
     pub width: Option<usize>,
     /// Whether the source holds the state of one moment, which has no changes.
@@ -77,7 +77,7 @@ impl Look {
     /// How long ago a time of an object was, as kubectl writes it; empty where there is none.
     fn ago(self, time: Option<&Value>) -> String {
         match fields::time(time) {
-            Some(time) => format!("{} ago", super::table::human_duration(self.now.duration_since(time))),
+            Some(time) => format!("{} ago", super::table::age(self.now, time)),
             None => String::new(),
         }
     }

@@ -1,6 +1,6 @@
 //! Durations for people, as k8s.io/apimachinery pkg/util/duration writes them: two or three significant figures.
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 /// Returns a duration as kubectl shows ages: `45s`, `3m12s`, `25m`, `5h3m`, `30h`, `3d4h`, `400d`, `2y30d`.
 /// More than a second in the future is `<invalid>`.
@@ -23,6 +23,11 @@ pub fn human_duration(duration: SignedDuration) -> String {
         _ if hours < 24 * 365 * 8 => with(hours / 24 / 365, 'y', hours / 24 % 365, 'd'),
         _ => format!("{}y", hours / 24 / 365),
     }
+}
+
+/// Returns how long before a moment a time was, as kubectl shows ages; `<unknown>` where the moment is not known.
+pub fn age(now: Option<Timestamp>, begin: Timestamp) -> String {
+    now.map_or_else(|| "<unknown>".to_owned(), |now| human_duration(now.duration_since(begin)))
 }
 
 #[cfg(test)]

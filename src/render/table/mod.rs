@@ -26,7 +26,7 @@ use serde_json::Value;
 
 use ketcd_kube::Kind;
 
-pub use duration::human_duration;
+pub use duration::{age, human_duration};
 pub use row_fields::row_fields;
 use rows::Rows;
 pub use summary::{Cell, cells, readiness};
@@ -36,8 +36,8 @@ pub use wrapped::write_wrapped;
 /// How a table is looked at.
 #[derive(Clone, Copy, Debug)]
 pub struct View {
-    /// The moment ages are counted to.
-    pub now: Timestamp,
+    /// The moment ages are counted to; unknown where nothing dates it.
+    pub now: Option<Timestamp>,
     /// Whether `-o wide` asked for every column.
     pub is_wide: bool,
 }
@@ -200,7 +200,7 @@ impl Table {
     }
 
     /// Counts the ages of rows added from now on to another moment.
-    pub fn set_now(&mut self, now: Timestamp) {
+    pub fn set_now(&mut self, now: Option<Timestamp>) {
         self.view.now = now;
     }
 
@@ -249,7 +249,7 @@ impl View {
     /// Returns how long ago a time was, as kubectl writes it.
     fn since(&self, time: Option<&Value>) -> String {
         match fields::time(time) {
-            Some(time) => human_duration(self.now.duration_since(time)),
+            Some(time) => age(self.now, time),
             None => "<unknown>".to_owned(),
         }
     }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::fields::{at, containers, count, flag, int, int_or, is_true, labels, list, name, quantity, scalar, selector, text, time};
-use super::{Cells, Printer, View, human_duration};
+use super::{Cells, Printer, View, age};
 
 pub(super) fn printer(group: &str, kind: &str) -> Option<Printer> {
     let (columns, cells): (&str, Cells) = match (group, kind) {
@@ -99,8 +99,8 @@ fn job(object: &Value, view: View) -> Vec<String> {
         (None, parallelism @ 2..) => format!("{succeeded}/1 of {parallelism}"),
         _ => format!("{succeeded}/1"),
     };
-    let end = time(at(object, "status.completionTime")).unwrap_or(view.now);
-    let duration = time(at(object, "status.startTime")).map_or(String::new(), |start| human_duration(end.duration_since(start)));
+    let end = time(at(object, "status.completionTime")).or(view.now);
+    let duration = time(at(object, "status.startTime")).map_or(String::new(), |start| age(end, start));
     let is_deleting = at(object, "metadata.deletionTimestamp").is_some();
     let status = match () {
         () if is_true(object, "Complete") => "Complete",

@@ -8,7 +8,7 @@ use super::config::EtcdConfig;
 use super::errors::Trouble;
 use super::member::Member;
 
-use crate::{Alarm, RaftStatus, Result, SourceKind, SourceStatus};
+use crate::{Alarm, RaftStatus, Result, Revision, SourceKind, SourceStatus};
 
 /// Returns the status of every endpoint; an error only if none answers. Alarms are read from the members' own status, because
 /// etcd's Alarm call goes through the raft log even when it only lists.
@@ -22,6 +22,7 @@ pub(super) async fn status(cluster: &Cluster) -> Result<SourceStatus> {
         name: cluster.name(),
         cluster_id: None,
         members: Vec::new(),
+        newest: None,
         file_bytes: 0,
         in_use_bytes: 0,
         free_bytes: 0,
@@ -54,6 +55,7 @@ fn measure_lag(members: &mut [crate::Member]) {
 
 fn add(status: &mut SourceStatus, endpoint: String, answer: &StatusResponse) {
     let (cluster_id, member_id) = answer.header().map_or((0, 0), |header| (header.cluster_id(), header.member_id()));
+    status.newest = status.newest.max(answer.header().map(|header| Revision(header.revision())));
     let cluster_id = format!("{cluster_id:x}");
     match &status.cluster_id {
         None => {

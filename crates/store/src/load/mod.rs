@@ -260,6 +260,7 @@ fn join(name: &str, loaded: &[Loaded]) -> SourceStatus {
         name: name.to_owned(),
         cluster_id: loaded.iter().find_map(|file| file.cluster_id).map(|id| format!("{id:x}")),
         members: Vec::new(),
+        newest: None,
         file_bytes: 0,
         in_use_bytes: 0,
         free_bytes: 0,
