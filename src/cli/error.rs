@@ -18,6 +18,7 @@ pub(crate) struct Error {
     refusal: Option<Box<Refusal>>,
     broken_pipe: bool,
     nothing: bool,
+    compacted: bool,
 }
 
 /// Keys that the user may not read.
@@ -32,7 +33,8 @@ pub(super) struct Refusal {
 impl Error {
     /// An error that says `message`, a sentence without its full stop.
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), hint: None, commands: Vec::new(), refusal: None, broken_pipe: false, nothing: false }
+        let message = message.into();
+        Self { message, hint: None, commands: Vec::new(), refusal: None, broken_pipe: false, nothing: false, compacted: false }
     }
 
     /// Adds what to do next.
@@ -72,6 +74,11 @@ impl Error {
     /// Whether it says that what was asked for is not there.
     pub(crate) fn is_nothing(&self) -> bool {
         self.nothing
+    }
+
+    /// Whether it says that a revision was compacted away.
+    pub(super) fn is_compacted(&self) -> bool {
+        self.compacted
     }
 
     /// Whether the reader of our output went away, which is no error.
@@ -117,6 +124,7 @@ impl From<ketcd_store::Error> for Error {
             ketcd_store::Error::Denied { keys, problem, .. } => Some(Box::new(Refusal { keys: keys.clone(), problem: problem.clone() })),
             _ => None,
         };
-        Self { hint, refusal, ..Self::new(error.to_string()) }
+        let compacted = matches!(error, ketcd_store::Error::Compacted { .. });
+        Self { hint, refusal, compacted, ..Self::new(error.to_string()) }
     }
 }

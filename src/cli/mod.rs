@@ -28,6 +28,7 @@ mod namespace;
 mod node_pods;
 mod object_events;
 mod output;
+mod overtaken;
 mod password;
 mod problems;
 mod progress;

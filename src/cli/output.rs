@@ -76,6 +76,11 @@ impl Output {
         }
     }
 
+    /// Whether anything was written.
+    pub(super) fn has_begun(&self) -> bool {
+        self.has_begun
+    }
+
     /// Whether standard output is a terminal.
     pub(super) fn is_terminal(&self) -> bool {
         self.is_terminal
@@ -90,7 +95,7 @@ impl Output {
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // What is written may go out at any moment.
-        if self.is_terminal && !std::mem::replace(&mut self.has_begun, true) {
+        if !std::mem::replace(&mut self.has_begun, true) && self.is_terminal {
             progress::end();
         }
         if !self.folds {

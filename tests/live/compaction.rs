@@ -1,5 +1,7 @@
 //! Compactions while a command reads: what they take is a gap, and the command goes on behind it.
 
+use std::io::{BufRead, BufReader, Read};
+use std::process::Stdio;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -95,4 +97,64 @@ async fn a_watch_of_the_past_goes_on_behind_compactions() {
         }
         assert!(writing.end().await > 100 && compacting.end().await > 10);
     }
+}
+
+/// A listing of several pages is of one revision, which a compaction may take before the last page.
+async fn overtaken(release: Release) {
+    /// How long tables are read before the revision is gone: within their pages, with one request a second.
+    const MIDST: Duration = Duration::from_millis(4_500);
+    let etcd = Etcd::start_with(release, Transport::Plain, &[]).await;
+    let mut client = etcd.writer().await;
+    for n in 0..1_000 {
+        let name = format!("map-{n:04}");
+        client.put(format!("/registry/configmaps/lab/{name}"), config_map(&name, n), None).await.unwrap();
+    }
+    let begun = |words: &str| {
+        let mut command = ketcd();
+        command.args(["--endpoints", &etcd.endpoint(), "--page-size", "24Ki"]).args(words.split(' '));
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let compactor = client.clone();
+    let compact = async || {
+        let mut client = compactor.clone();
+        let newest = client.put("/registry/other", "{}", None).await.unwrap().header().unwrap().revision();
+        client.compact(newest, None).await.unwrap();
+    };
+    // What is printed at the end is read again.
+    for words in ["ls configmaps -A --qps 1", "get configmaps -A --sort-by .metadata.name -o json --qps 1", "ls --qps 1"] {
+        let child = begun(words);
+        tokio::time::sleep(MIDST).await;
+        compact().await;
+        let output = child.wait_with_output().unwrap();
+        let (text, said) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+        assert_eq!(output.status.code(), Some(0), "{release:?} {words}: {said}");
+        assert!(said.contains("a compaction took the revision that was listed: the newest is listed instead"), "{words}: {said}");
+        let found = if words == "ls --qps 1" { usize::from(text.contains("1000")) * 1_000 } else { text.matches("map-").count() };
+        assert!([1_000, 2_000].contains(&found), "{release:?} {words}: {found}\n{said}");
+    }
+    // What was printed stays the answer, and is said to be a part; so does what is asked for at a revision.
+    for words in ["get configmaps -A -o ndjson --qps 2", "get configmaps -A -o name --sort-by .metadata.name --qps 1 --rev NEWEST"] {
+        let newest = client.get("x", None).await.unwrap().header().unwrap().revision();
+        let mut child = begun(&words.replace("NEWEST", &newest.to_string()));
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let mut text = String::new();
+        if words.contains("ndjson") {
+            out.read_line(&mut text).unwrap();
+        } else {
+            tokio::time::sleep(MIDST).await;
+        }
+        compact().await;
+        out.read_to_string(&mut text).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{release:?} {words}: {said}");
+        let found = text.lines().count();
+        assert!((200..1_000).contains(&found), "{release:?} {words}: {found} {said}");
+        assert!(said.contains(&format!("error: the listing is cut short after {found} objects")), "{release:?} {words}: {said}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_listing_that_is_overtaken_is_read_again_or_said_to_be_cut_short() {
+    overtaken(Release::Default).await;
 }

@@ -60,5 +60,5 @@ pub(super) async fn run(session: &Session, args: &GetArgs, out: &mut Output) -> 
         let watched = if args.watch_only { Watched::Changes } else { Watched::ObjectsAndChanges };
         return listing::follow(session, &args.addresses, &args.list, watched, out).await;
     }
-    listing::list(session, ("get", &Wanted::Addresses(addresses)), &args.list, &session.format, out).await
+    listing::list(session, "get", &Wanted::Addresses(addresses), &args.list, out).await
 }

@@ -5,6 +5,7 @@ use clap::Args;
 use crate::cli::inventory;
 use crate::cli::listing::{self, ListArgs, Wanted};
 use crate::cli::output::{Format, Output};
+use crate::cli::overtaken::repeated;
 use crate::cli::rights::{Reads, Unaddressed};
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
@@ -36,13 +37,13 @@ impl LsArgs {
 /// Runs the command.
 pub(super) async fn run(session: &Session, args: &LsArgs, out: &mut Output) -> Result<Outcome> {
     if args.all {
-        return listing::list(session, ("ls", &Wanted::Everything), &args.list, &session.format, out).await;
+        return listing::list(session, "ls", &Wanted::Everything, &args.list, out).await;
     }
     if args.kinds.is_empty() {
         if args.list.selector.is_some() || args.list.field_selector.is_some() {
             return Err(Error::new("selectors select objects of a kind").hint("name one, or use --all"));
         }
-        return inventory::kinds(session, args.list.no_headers, out).await;
+        return repeated(session, out, async |out, _| inventory::kinds(session, args.list.no_headers, out).await).await;
     }
     let mut addresses = Vec::new();
     for word in &args.kinds {
@@ -50,7 +51,7 @@ pub(super) async fn run(session: &Session, args: &LsArgs, out: &mut Output) -> R
     }
     let is_table = matches!(session.format, Format::Table | Format::Wide);
     if is_table && addresses.iter().all(|address| matches!(address, Address::Key(_))) && !addresses.is_empty() {
-        return inventory::keys(session, &addresses, args.list.no_headers, out).await;
+        return repeated(session, out, async |out, _| inventory::keys(session, &addresses, args.list.no_headers, out).await).await;
     }
-    listing::list(session, ("ls", &Wanted::Addresses(addresses)), &args.list, &session.format, out).await
+    listing::list(session, "ls", &Wanted::Addresses(addresses), &args.list, out).await
 }

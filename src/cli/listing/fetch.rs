@@ -76,16 +76,23 @@ pub(super) struct Fetch<'a> {
     need: Need,
     /// How many objects are still wanted.
     wanted: usize,
+    /// How many there were.
+    found: usize,
 }
 
 impl<'a> Fetch<'a> {
     pub(super) fn new(session: &'a Session, labels: LabelSelector, fields: FieldSelector, need: Need) -> Self {
-        Self { session, decoder: decoder(session), labels, fields, need, wanted: usize::MAX }
+        Self { session, decoder: decoder(session), labels, fields, need, wanted: usize::MAX, found: 0 }
     }
 
     /// No more than `limit` objects.
     pub(super) fn up_to(self, limit: usize) -> Self {
         Self { wanted: limit, ..self }
+    }
+
+    /// How many objects the sink got.
+    pub(super) fn found(&self) -> usize {
+        self.found
     }
 
     /// Whether a selector may have left something out.
@@ -174,6 +181,7 @@ impl<'a> Fetch<'a> {
         }
         sink.add(Item { kind, key, entry, body }, out)?;
         self.wanted -= 1;
+        self.found += 1;
         Ok(1)
     }
 

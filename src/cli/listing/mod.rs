@@ -14,6 +14,7 @@ use clap::Args;
 
 use super::absence::{self, Question};
 use super::output::{Format, Output};
+use super::overtaken::{self, Overtaken};
 use super::session::Session;
 use super::{Error, Outcome, Result};
 use crate::render::table::{Labels, View};
@@ -64,43 +65,65 @@ trait Sink {
     fn finish(self: Box<Self>, out: &mut dyn Write) -> Result<()>;
 }
 
-/// Lists what is wanted of a command as `format` says.
-pub(super) async fn list(
+/// Lists what is wanted of a command as `-o` says.
+pub(super) async fn list(session: &Session, command: &str, wanted: &Wanted, args: &ListArgs, out: &mut Output) -> Result<Outcome> {
+    out.set_content(session.format.content());
+    overtaken::repeated(session, out, async |out, overtaken| once(session, (command, wanted), args, overtaken, out).await).await
+}
+
+/// Reads the listing once.
+async fn once(
     session: &Session,
     (command, wanted): (&str, &Wanted),
     args: &ListArgs,
-    format: &Format,
+    overtaken: Overtaken,
     out: &mut Output,
 ) -> Result<Outcome> {
     let selector = |error: SelectorError| Error::new(error.to_string()).hint("write it as kubectl does, for example app=web,tier!=db");
     let labels = args.selector.as_deref().map(LabelSelector::parse).transpose().map_err(selector)?.unwrap_or_default();
     let fields = args.field_selector.as_deref().map(FieldSelector::parse).transpose().map_err(selector)?.unwrap_or_default();
-    out.set_content(format.content());
-    let mut sink = sink(session, wanted, args, format, out.is_terminal()).await?;
+    let mut sink = sink(session, wanted, args, &session.format, out.is_terminal()).await?;
     if let Some(path) = &args.sort_by {
         sink = Box::new(sort::Sorted::new(path, sink, fetch::decoder(session))?);
     }
     let limit = args.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
     let mut fetch = Fetch::new(session, labels, fields, sink.need()).up_to(limit);
-    let mut found = 0;
-    match wanted {
-        Wanted::Everything => found += fetch.everything(sink.as_mut(), out).await?,
-        Wanted::Addresses(addresses) => {
-            for address in addresses {
-                let here = fetch.address(address, sink.as_mut(), out).await?;
-                if here == 0 && matches!(address, Address::Objects { name: Some(_), .. } | Address::Key(_)) && !fetch.is_filtered() {
-                    Question::at(session, command).await?.report(session, address).await?;
-                }
-                found += here;
-            }
-        }
+    let mut absent = Vec::new();
+    let is_cut_short = match read(&mut fetch, wanted, sink.as_mut(), &mut absent, out).await {
+        Err(error) if error.is_compacted() && fetch.found() > 0 && (out.has_begun() || overtaken == Overtaken::ShowFound) => true,
+        read => read.map(|()| false)?,
+    };
+    for address in absent {
+        Question::at(session, command).await?.report(session, address).await?;
     }
     sink.finish(out)?;
-    if found == 0 && !session.interrupt.is_set() {
+    if is_cut_short {
+        overtaken::note_cut_short(fetch.found());
+        return Ok(Outcome::Damaged);
+    }
+    if fetch.found() == 0 && !session.interrupt.is_set() {
         absence::note_nothing(session, wanted);
         return Ok(Outcome::Nothing);
     }
     Ok(Outcome::Found)
+}
+
+/// Hands what is wanted to the sink; single objects that are not there are `absent`.
+async fn read<'w>(
+    fetch: &mut Fetch<'_>,
+    wanted: &'w Wanted,
+    sink: &mut dyn Sink,
+    absent: &mut Vec<&'w Address>,
+    out: &mut Output,
+) -> Result<()> {
+    let Wanted::Addresses(addresses) = wanted else { return fetch.everything(sink, out).await.map(drop) };
+    for address in addresses {
+        let here = fetch.address(address, sink, out).await?;
+        if here == 0 && matches!(address, Address::Objects { name: Some(_), .. } | Address::Key(_)) && !fetch.is_filtered() {
+            absent.push(address);
+        }
+    }
+    Ok(())
 }
 
 /// Prints objects of built-in kinds that were read already, in their order, as `-o` says.
