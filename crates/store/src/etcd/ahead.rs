@@ -104,7 +104,7 @@ impl Ahead {
             async move {
                 match client.kv_client().max_decoding_message_size(LARGEST_MESSAGE).get_stream(start, Some(options)).await {
                     Err(etcd_client::Error::GRpcStatus(status)) if status.code() == Code::Unimplemented => Ok(Stream::Unknown),
-                    opened => opened.map(Stream::Open),
+                    opened => opened.map(|stream| Stream::Open(Box::new(stream))),
                 }
             }
         };
@@ -115,7 +115,7 @@ impl Ahead {
 
 /// What became of a stream.
 enum Stream {
-    Open(GetStreamResponse),
+    Open(Box<GetStreamResponse>),
     /// The member knows no such call: it is older than 3.7.
     Unknown,
     Failed,
