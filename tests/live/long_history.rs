@@ -10,8 +10,8 @@ use crate::etcd::{Etcd, Release, Transport};
 use crate::ketcd::{ketcd, run, stderr};
 use crate::load::compactor;
 
-/// The newest revision.
-const LENGTH: i64 = 6_500;
+/// The newest revision. More than 5,000 come after the compaction at 1,600.
+const LENGTH: i64 = 6_700;
 /// When `configmap/lab/phoenix` was alive, both ends included; deleted after it.
 const LIVES: [(i64, i64); 4] = [(300, 700), (1_500, 1_699), (2_500, 2_539), (6_000, LENGTH)];
 /// In a life every seventh revision changes it.
@@ -66,6 +66,15 @@ fn change(revision: i64, now: Timestamp) -> (String, Option<String>) {
                 json!({"allocatable": room, "capacity": room, "nodeInfo": info, "conditions": [{"type": "Ready", "status": "True"}]});
             (format!("minions/{name}"), object("v1", "Node", &name, None, json!({"spec": {}, "status": status})))
         }
+        // An owner and its pod, both last written long before they are deleted.
+        200 => ("replicasets/lab/shop".into(), object("apps/v1", "ReplicaSet", "shop", Some("lab"), json!({"spec": {"replicas": 1}}))),
+        210 => {
+            let owner = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "shop", "uid": "uid-shop", "controller": true});
+            let metadata = json!({"creationTimestamp": second, "ownerReferences": [owner]});
+            ("pods/lab/owned".into(), object("v1", "Pod", "owned", Some("lab"), json!({"metadata": metadata, "spec": {}, "status": {}})))
+        }
+        5_001 => return (key("replicasets/lab/shop"), None),
+        5_004 => return (key("pods/lab/owned"), None),
         2_000 | 3_000 => {
             let name = if revision == 2_000 { "gone" } else { "web" };
             (format!("pods/lab/{name}"), pod(name, &second, None, "Pending"))
@@ -144,7 +153,7 @@ pub(crate) fn undated(text: &str) -> Vec<Value> {
 }
 
 /// Commands whose answers must be those of the file. `T1` to `T4` are times within the lives of `phoenix`.
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 17] = [
     "history configmap/lab/phoenix -o ndjson",
     "history configmap/lab/steady -o ndjson",
     "history configmap/lab/steady configmap/lab/phoenix -o ndjson",
@@ -152,6 +161,8 @@ const COMMANDS: [&str; 15] = [
     "history pod/lab/gone -o ndjson",
     "history configmap/lab/phoenix -o ndjson --rev 2520",
     "timeline pod/lab/web -o json",
+    "timeline pod/lab/owned -o json",
+    "describe configmap/lab/steady -o json",
     "blame configmap/lab/steady -o json",
     "blame configmap/lab/phoenix -o json --rev 1600",
     "diff configmap/lab/steady --rev 3000..6000 -o json",
@@ -193,7 +204,17 @@ async fn a_long_history_is_answered_as_from_its_file() {
     let different = differences(&etcd, now);
     assert!(different.is_empty(), "{} answers differ:\n{}", different.len(), different.join("\n"));
 
-    // In the middle of a life. Without its free pages, the file knows no more than etcd does.
+    // Nothing in the object says when it was changed; the leases around do.
+    let (_, described, said) = live(&etcd, "describe configmap/lab/steady -o json");
+    let described: Value = serde_json::from_str(&described).unwrap();
+    for change in described["changes"].as_array().unwrap() {
+        let dated: Timestamp = change["time"].as_str().unwrap_or_else(|| panic!("{change} {said}")).parse().unwrap();
+        let written: Timestamp = time(now, change["revision"].as_i64().unwrap()).parse().unwrap();
+        let error = change["timeErrorSeconds"].as_f64().unwrap();
+        assert!(error < 5.0 && dated.duration_since(written).as_secs_f64().abs() <= error + 0.35, "{change}, written {written}");
+    }
+
+    // In the middle of a life; it is still long. Without its free pages, the file knows no more than etcd does.
     client.compact(1_600, Some(CompactionOptions::new().with_physical())).await.unwrap();
     client.defragment().await.unwrap();
     let different = differences(&etcd, now);

@@ -44,16 +44,25 @@ impl Source for Noted {
     fn is_shared(&self) -> bool {
         true
     }
+
+    /// As if its history were too long to be watched.
+    fn serves_watches(&self) -> BoxFuture<'_, bool> {
+        Box::pin(std::future::ready(false))
+    }
 }
 
-/// Runs `work` on the recorded cluster and returns what it read.
-fn reads(work: impl AsyncFnOnce(&Session)) -> Reads {
+/// Runs `work` on the recorded cluster and returns what it read; where revisions `are_dated` already, without what dates them.
+fn reads(are_dated: bool, work: impl AsyncFnOnce(&Session)) -> Reads {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/captures/k136-story/snapshot.db.zst");
     let cli = Cli::parse_from(["ketcd", "-f", file, "--prefix", "/registry", "ls"]);
     let reads = Arc::new(Mutex::new(Reads::new()));
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
         let mut session = Session::open(&cli.global, true).await.unwrap();
         session.source = Box::new(Noted { file: session.source, reads: Arc::clone(&reads) });
+        if are_dated {
+            session.clock().await.unwrap();
+            reads.lock().unwrap().clear();
+        }
         work(&session).await;
     });
     Arc::into_inner(reads).unwrap().into_inner().unwrap()
@@ -69,11 +78,11 @@ fn check(reads: &Reads, wanted: &[&str]) {
 const POD: &str = "pod/web/tomcat-c45c67fc-hb8fl";
 
 #[test]
-fn a_description_costs_the_keys_that_it_shows() {
+fn a_description_costs_the_keys_that_it_shows_and_two_that_date_them() {
     let describes = |address: &'static str| {
-        reads(async move |session| {
+        reads(true, async move |session| {
             let mut asked = subjects::read(session, "describe", &[address.to_owned()]).await.unwrap();
-            let description = describe(session, asked.objects.remove(0), None, asked.at).await.unwrap();
+            let description = describe(session, asked.objects.remove(0), None, asked.at, true).await.unwrap();
             assert!(!description.events.is_empty() && description.changes.len() > 3, "{address}");
         })
     };
@@ -83,18 +92,24 @@ fn a_description_costs_the_keys_that_it_shows() {
         &[
             "deployments/web/tomcat",
             "events/web/tomcat-c45c67fc-hb8fl.",
+            "leases/kube-system/kube-controller-manager",
+            "leases/kube-system/kube-scheduler",
             "pods/web/tomcat-c45c67fc-hb8fl",
             "replicasets/web/tomcat-c45c67fc",
         ],
     );
-    assert!(pod.values().sum::<usize>() <= 1 + 1 + 2 + 10, "{pod:?}");
-    check(&describes("node/node2"), &["events/default/node2.", "minions/node2"]);
+    let (dating, shown): (Vec<_>, Vec<_>) = pod.iter().partition(|(key, _)| key.contains("/leases/"));
+    let sum = |reads: Vec<(&String, &usize)>| reads.into_iter().map(|(_, count)| count).sum::<usize>();
+    assert!(sum(shown) <= 1 + 1 + 2 + 10 && (1..=10 * 2 * 4).contains(&sum(dating)), "{pod:?}");
+    let node =
+        ["events/default/node2.", "leases/kube-system/kube-controller-manager", "leases/kube-system/kube-scheduler", "minions/node2"];
+    check(&describes("node/node2"), &node);
 }
 
 #[test]
 fn a_tree_costs_the_kinds_that_are_owned() {
     let trees = |address: &'static str| {
-        reads(async move |session| {
+        reads(false, async move |session| {
             let asked = subjects::read(session, "tree", &[address.to_owned()]).await.unwrap();
             Family::of(session, asked.objects, asked.at).await.unwrap();
         })

@@ -18,6 +18,8 @@ use ketcd_store::At;
 
 /// So many of the last changes are shown.
 const CHANGES: usize = 10;
+/// Of no more objects each change is dated as closely as a long history allows.
+const CLOSELY: usize = 8;
 
 /// Show one page about an object
 ///
@@ -51,11 +53,12 @@ pub(super) async fn run(session: &Session, args: &DescribeArgs, out: &mut Output
         return Ok(Outcome::Nothing);
     }
     let look = Look { now: session.moment().await?, width: out.width(), is_one_moment: session.source.is_one_moment() };
+    let closely = asked.objects.len() <= CLOSELY;
     let mut pods = node_pods::read(session, &asked.objects, asked.at).await?;
     for (place, object) in asked.objects.into_iter().enumerate() {
         let name = object.object["metadata"]["name"].as_str().filter(|_| object.is_node());
         let pods = name.and_then(|name| pods.remove(name));
-        let description = describe(session, object, pods, asked.at).await?;
+        let description = describe(session, object, pods, asked.at, closely).await?;
         write(session, &description, (place, asked.many), look, out)?;
         out.flush()?;
     }
@@ -91,7 +94,13 @@ fn write(session: &Session, description: &Description, (place, many): (usize, bo
 }
 
 /// Reads what belongs to an object.
-pub(super) async fn describe(session: &Session, subject: StoredObject, pods: Option<NodePods>, at: At) -> Result<Description> {
+pub(super) async fn describe(
+    session: &Session,
+    subject: StoredObject,
+    pods: Option<NodePods>,
+    at: At,
+    closely: bool,
+) -> Result<Description> {
     let owners = stored::owners(session, &subject.object, at).await?;
     let filter = EventFilter { about: vec![About::object(&subject.object)], types: Vec::new() };
     let name = subject.object["metadata"]["name"].as_str().unwrap_or_default();
@@ -105,7 +114,7 @@ pub(super) async fn describe(session: &Session, subject: StoredObject, pods: Opt
     };
     let decoder = session.decoder.clone().without_managed_fields();
     let events = events.iter().filter_map(|held| held.object(&decoder)).collect();
-    let last = last_changes::read(session, &subject.entry, CHANGES).await?;
+    let last = last_changes::read(session, &subject.entry, CHANGES, closely).await?;
     Ok(Description {
         name: named(&subject),
         revision: subject.entry.mod_revision.0,

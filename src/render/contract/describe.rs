@@ -84,7 +84,7 @@ pub struct LastChange {
     pub patch: Option<Patch>,
     /// The revision that made it.
     pub revision: i64,
-    /// When it was made, by the times in the object's own versions; null where they do not say.
+    /// When it was made, as `history` dates it; null where nothing dates it.
     pub time: Option<Time>,
     /// How far `time` may be off, in seconds; null where it is.
     pub time_error_seconds: Option<f64>,
