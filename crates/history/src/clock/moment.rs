@@ -11,9 +11,9 @@ use jiff::{SignedDuration, Timestamp};
 pub enum Moment {
     /// RFC 3339.
     Absolute(Timestamp),
-    /// A time of day in UTC: the last one at or before the newest dated revision.
+    /// A time of day in UTC: the last one at or before the reference time.
     TimeOfDay(Time),
-    /// So long before the newest dated revision.
+    /// So long before the reference time.
     Ago(SignedDuration),
 }
 
@@ -26,15 +26,15 @@ pub struct ParseMomentError {
 }
 
 impl Moment {
-    /// Returns the moment as a time, given the time of the newest dated revision. `None` beyond the calendar.
-    pub fn resolve(self, newest: Timestamp) -> Option<Timestamp> {
+    /// Returns the moment as a time, given the reference time: now on a live etcd, else the newest time in the data. `None` beyond the calendar.
+    pub fn resolve(self, reference: Timestamp) -> Option<Timestamp> {
         match self {
             Self::Absolute(time) => Some(time),
-            Self::Ago(duration) => newest.checked_sub(duration).ok(),
+            Self::Ago(duration) => reference.checked_sub(duration).ok(),
             Self::TimeOfDay(time) => {
-                let now = newest.to_zoned(TimeZone::UTC);
+                let now = reference.to_zoned(TimeZone::UTC);
                 let today = now.date().to_datetime(time).to_zoned(TimeZone::UTC).ok()?.timestamp();
-                if today <= newest { Some(today) } else { today.checked_sub(SignedDuration::from_hours(24)).ok() }
+                if today <= reference { Some(today) } else { today.checked_sub(SignedDuration::from_hours(24)).ok() }
             }
         }
     }
@@ -71,8 +71,8 @@ mod tests {
     use super::*;
 
     fn resolved(text: &str) -> String {
-        let newest = "2026-11-20T22:16:12Z".parse().unwrap();
-        text.parse::<Moment>().unwrap().resolve(newest).unwrap().to_string()
+        let reference = "2026-11-20T22:16:12Z".parse().unwrap();
+        text.parse::<Moment>().unwrap().resolve(reference).unwrap().to_string()
     }
 
     #[test]
