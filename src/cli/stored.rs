@@ -60,7 +60,7 @@ pub(super) fn decoded(session: &Session, kind: Option<&Arc<Kind>>, entry: KeyVal
 ///
 /// # Errors
 /// The source cannot be read.
-pub(super) async fn owners(session: &Session, object: &Object, at: At) -> Result<Vec<Owner>> {
+pub(super) async fn owners(session: &Session, object: &Value, at: At) -> Result<Vec<Owner>> {
     let namespace = object["metadata"]["namespace"].as_str().map(str::to_owned);
     let mut chain = Vec::new();
     let mut next = reference(object);
@@ -75,7 +75,7 @@ pub(super) async fn owners(session: &Session, object: &Object, at: At) -> Result
 }
 
 /// The reference to an object's controller or, where it has none, to its first owner.
-fn reference(object: &Object) -> Option<Value> {
+fn reference(object: &Value) -> Option<Value> {
     let references = object["metadata"]["ownerReferences"].as_array()?;
     references.iter().find(|reference| reference["controller"] == true).or_else(|| references.first()).cloned()
 }

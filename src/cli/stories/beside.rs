@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use ketcd_kube::{Address, Kind, Kinds};
-use ketcd_store::{KeyRange, KeyValue, Revision, RevisionSpan, Want};
+use ketcd_store::{At, KeyRange, KeyValue, Revision, RevisionSpan, Want};
 
 use super::{WORKLOADS, may_watch};
 use crate::cli::changes::{Keys, all, event_keys, looks};
 use crate::cli::session::Session;
-use crate::cli::{Error, Result};
+use crate::cli::{Error, Result, stored};
 
 /// Kinds whose stories are of more than what bears their name.
 const WIDE: [&str; 6] = ["Node", "Namespace", "Service", "HorizontalPodAutoscaler", "PersistentVolumeClaim", "PersistentVolume"];
@@ -101,24 +101,17 @@ impl<'s> Beside<'s> {
         Ok(())
     }
 
-    /// The chain of owners.
+    /// The chain of owners, as far as it is there.
     async fn add_owners(&mut self, object: &Value, namespace: &str, at: Revision) -> Result<()> {
-        /// No chain of controllers is longer.
-        const LONGEST: usize = 8;
-        let mut object = object.clone();
-        for _ in 0..LONGEST {
-            let owner = object["metadata"]["ownerReferences"]
-                .as_array()
-                .and_then(|owners| owners.iter().find(|owner| owner["controller"] == true).or_else(|| owners.first()).cloned());
-            let Some(owner) = owner else { break };
-            let text = |field: &str| owner[field].as_str().unwrap_or_default();
-            let Some(kind) = self.kinds.of_object(text("apiVersion"), text("kind")) else { break };
-            let key = kind.key(self.prefix, Some(namespace), text("name")).into_bytes();
-            let Some(version) = self.get(&key, at).await? else { break };
-            self.members.entry(key).or_default().push(at);
-            self.named.insert((namespace.to_owned(), text("name").to_owned()));
-            let Some(found) = self.object(&version) else { break };
-            object = found;
+        let owners = match stored::owners(self.session, object, At::Revision(at)).await {
+            // A compaction came between.
+            Err(error) if error.is_compacted() => return Ok(()),
+            owners => owners?,
+        };
+        for owner in owners.into_iter().filter_map(|owner| owner.found) {
+            let name = owner.object["metadata"]["name"].as_str().unwrap_or_default();
+            self.named.insert((namespace.to_owned(), name.to_owned()));
+            self.members.entry(owner.entry.key.to_vec()).or_default().push(at);
         }
         Ok(())
     }
