@@ -13,7 +13,7 @@ use futures_util::{Stream, StreamExt, TryStreamExt};
 use ketcd_history::clock::Clock;
 use ketcd_history::{Change, Follower};
 use ketcd_kube::Body;
-use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Origin, Revision, Source, Until, Want, WatchItem};
+use ketcd_store::{At, Event, EventKind, KeyValue, Origin, Revision, Source, Until, Want, WatchItem};
 
 use super::Result;
 use super::session::Session;
@@ -125,7 +125,7 @@ pub(super) async fn changes_from<'a>(
                 WatchItem::Event(event) if keys.contains(&event.key_value.key) => {
                     // Of a live etcd's keys, which may be many, only those that change are read.
                     if is_readable && source.is_shared() && event.key_value.version != 1 && !follower.knows(&event.key_value.key) {
-                        version_before(source, &event).await?.into_iter().for_each(|before| drop(follower.seed(before, Origin::Live)));
+                        source.version_before(&event.key_value).await?.into_iter().for_each(|before| drop(follower.seed(before, Origin::Live)));
                     }
                     yield follow(&mut follower, Read::Item(event));
                 }
@@ -134,15 +134,6 @@ pub(super) async fn changes_from<'a>(
             }
         }
     }))
-}
-
-/// The version that a change replaced, if it is readable.
-async fn version_before(source: &dyn Source, event: &Event) -> Result<Option<KeyValue>> {
-    let key = KeyRange::key(event.key_value.key.to_vec());
-    match source.first(key, At::Revision(event.revision.before()), Want::Values, 1).await {
-        Err(ketcd_store::Error::Compacted { .. }) => Ok(None),
-        found => Ok(found?.pop()),
-    }
 }
 
 fn follow<D: Fn(&KeyValue) -> Body>(follower: &mut Follower<D>, read: Read<Event>) -> Read<Change> {

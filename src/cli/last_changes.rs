@@ -1,11 +1,9 @@
 //! The last changes of one object, read backwards by its own key: each version names the revision before which the one before it is found.
 
-use futures_util::TryStreamExt;
-
+use super::Result;
 use super::session::Session;
-use super::{Error, Result};
 use ketcd_history::{AttributedChange, Change, Follower};
-use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Origin, Revision, Want};
+use ketcd_store::{Event, EventKind, KeyValue, Origin, Revision};
 
 /// The last changes of an object, and what came before them.
 pub(super) struct LastChanges {
@@ -24,7 +22,7 @@ pub(super) async fn read(session: &Session, newest: &KeyValue, most: usize, clos
     let mut versions = vec![newest.clone()];
     // One more shows what the first change changed.
     while versions.len() <= most
-        && let Some(before) = before(session, &versions[versions.len() - 1]).await?
+        && let Some(before) = session.source.version_before(&versions[versions.len() - 1]).await?
     {
         versions.push(before);
     }
@@ -49,21 +47,4 @@ pub(super) async fn read(session: &Session, newest: &KeyValue, most: usize, clos
     let surplus = changes.len().saturating_sub(most);
     let changes = changes.into_iter().skip(surplus).map(|change| AttributedChange::new(change, clock)).collect();
     Ok(LastChanges { changes, has_earlier })
-}
-
-/// The version before another one; `None` for an object's first, and where it cannot be read any more.
-async fn before(session: &Session, version: &KeyValue) -> Result<Option<KeyValue>> {
-    if version.version <= 1 || session.source.is_one_moment() {
-        return Ok(None);
-    }
-    let at = At::Revision(version.mod_revision.before());
-    let listing = match session.source.range(KeyRange::key(version.key.clone()), at, Want::Values).await {
-        Err(ketcd_store::Error::Compacted { .. }) => return Ok(None),
-        other => other?,
-    };
-    let mut entries = listing.entries;
-    match entries.try_next().await {
-        Err(ketcd_store::Error::Compacted { .. }) => Ok(None),
-        other => other.map_err(Error::from),
-    }
 }

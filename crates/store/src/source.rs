@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
 
-use super::{Alarm, At, Event, KeyRange, KeyValue, Result, Revision, RevisionSpan};
+use super::{Alarm, At, Error, Event, KeyRange, KeyValue, Result, Revision, RevisionSpan};
 
 /// A read-only view of etcd's key space over a span of revisions.
 pub trait Source: Send + Sync {
@@ -73,6 +73,20 @@ pub trait Source: Send + Sync {
     /// Returns the first keys of `keys` alive at `at`, no more than `most`.
     fn first(&self, keys: KeyRange, at: At, want: Want, most: usize) -> BoxFuture<'_, Result<Vec<KeyValue>>> {
         Box::pin(async move { self.range(keys, at, want).await?.entries.take(most).try_collect().await })
+    }
+
+    /// Returns the version that another one, or a deletion, replaced; `None` where there was none, and where a compaction took it.
+    fn version_before(&self, version: &KeyValue) -> BoxFuture<'_, Result<Option<KeyValue>>> {
+        let (key, before, is_first) = (KeyRange::key(&version.key[..]), version.mod_revision.before(), version.version == 1);
+        Box::pin(async move {
+            if is_first || self.is_one_moment() {
+                return Ok(None);
+            }
+            match self.first(key, At::Revision(before), Want::Values, 1).await {
+                Err(Error::Compacted { .. }) => Ok(None),
+                found => Ok(found?.pop()),
+            }
+        })
     }
 
     /// Returns how many keys are alive at `at`.

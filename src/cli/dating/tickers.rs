@@ -91,13 +91,16 @@ impl Ticker {
     async fn read_back(&self, session: &Session, newest: KeyValue, oldest: Revision, samples: &mut Samples) -> Result<()> {
         let mut version = newest;
         loop {
-            let (revision, is_first) = (version.mod_revision, version.version == 1);
-            samples.add(version);
-            if is_first || revision <= oldest {
+            if version.mod_revision <= oldest {
+                samples.add(version);
                 return Ok(());
             }
-            let Some(before) = get(session, &self.key, revision.before()).await? else { return Ok(()) };
-            version = before;
+            let before = session.source.version_before(&version).await?;
+            samples.add(version);
+            version = match before {
+                Some(before) => before,
+                None => return Ok(()),
+            };
         }
     }
 
@@ -113,7 +116,7 @@ impl Ticker {
         };
         let before = version.mod_revision.before();
         if version.version > 1 && before >= span.oldest && samples.version_at(&self.key, before).is_none() {
-            let before = get(session, &self.key, before).await?;
+            let before = session.source.version_before(&version).await?;
             before.into_iter().for_each(|before| samples.add(before));
         }
         samples.add(version.clone());
@@ -143,9 +146,9 @@ impl Ticker {
     async fn read_from(&self, session: &Session, last: KeyValue, known: Revision, samples: &mut Samples) -> Result<()> {
         let mut version = last;
         while version.mod_revision > known {
-            let before = version.mod_revision.before();
+            let before = session.source.version_before(&version).await?;
             samples.add(version);
-            match get(session, &self.key, before).await? {
+            match before {
                 Some(before) => version = before,
                 None => break,
             }

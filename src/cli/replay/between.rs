@@ -6,7 +6,7 @@ use futures_util::{StreamExt, TryStreamExt};
 
 use ketcd_scheduler::Replay;
 use ketcd_scheduler::cluster::WatchedKind;
-use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Lives, Origin, Revision, Want, WatchItem};
+use ketcd_store::{At, Error as StoreError, Event, EventKind, KeyRange, KeyValue, Lives, Origin, Revision, Want, WatchItem};
 
 use super::{CHUNK, Feed, take_all};
 use crate::cli::Result;
@@ -66,9 +66,10 @@ impl Feed<'_> {
                 before.push(entry);
                 return Ok(());
             }
-            if entry.version > 1 {
-                let earlier = At::Revision(entry.mod_revision.before());
-                version = self.session.source.first(KeyRange::key(&entry.key[..]), earlier, Want::Values, 1).await?.pop();
+            version = self.session.source.version_before(&entry).await?;
+            if version.is_none() && entry.version > 1 {
+                let oldest = self.session.source.span().await?.oldest;
+                return Err(StoreError::Compacted { asked: entry.mod_revision.before(), oldest }.into());
             }
             let revision = entry.mod_revision;
             changes.push(Event { revision, sub_revision: 0, kind: EventKind::Put, key_value: entry, origin: Origin::Live });
