@@ -101,7 +101,7 @@ fn served_versions(spec: &Value) -> Vec<(String, Option<&Value>)> {
 
 /// Orders versions as apimachinery's `version.CompareKubeAwareVersionStrings` does, the preferred first: released before beta before
 /// alpha, the higher number first; what is no such version comes last, by name.
-fn compare_versions(a: &str, b: &str) -> std::cmp::Ordering {
+pub fn compare_versions(a: &str, b: &str) -> std::cmp::Ordering {
     match (rank(a), rank(b)) {
         (Some(a), Some(b)) => b.cmp(&a),
         (Some(_), None) => std::cmp::Ordering::Less,

@@ -27,7 +27,7 @@ mod selector;
 
 pub use address::{Address, AddressError, Scope};
 pub use as_decoded::as_decoded;
-pub use custom_kind::PrinterColumn;
+pub use custom_kind::{PrinterColumn, compare_versions};
 pub use decoder::Decoder;
 #[doc(hidden)]
 pub use decoder::counted::decodes;
