@@ -21,22 +21,30 @@ impl Session {
     /// # Errors
     /// The source cannot be read, or `--at` is given and nothing shows a time.
     pub(super) async fn moment(&self) -> Result<Option<Timestamp>> {
-        if self.args.at.is_some() {
+        self.moment_of(self.at).await
+    }
+
+    /// Returns the moment that a revision stands for, as [`Session::moment`] does of the one looked at.
+    ///
+    /// # Errors
+    /// As there.
+    pub(super) async fn moment_of(&self, at: At) -> Result<Option<Timestamp>> {
+        if self.args.at.is_some() && at == self.at {
             return self.asked_moment().await.map(Some);
         }
         if self.source.is_one_moment() {
             return self.newest_time().await;
         }
-        if self.args.files.is_empty() && self.at == At::Newest {
+        if self.args.files.is_empty() && at == At::Newest {
             return Ok(Some(Timestamp::now()));
         }
         // Its leases and Events are many then, and etcd reads all of their keys.
         if self.source.is_shared() && self.is_long().await? {
-            return self.dated_moment().await;
+            return self.dated_moment(at).await;
         }
-        match self.newest_sign().await? {
+        match self.newest_sign(at).await? {
             Some(time) => Ok(Some(time)),
-            None => self.dated_moment().await,
+            None => self.dated_moment(at).await,
         }
     }
 
@@ -66,9 +74,9 @@ impl Session {
         asked.ok_or_else(|| Error::new("nothing in this data dates its revisions").hint("use --rev"))
     }
 
-    async fn dated_moment(&self) -> Result<Option<Timestamp>> {
+    async fn dated_moment(&self, at: At) -> Result<Option<Timestamp>> {
         let newest = self.clock().await?.newest().map(|dated| dated.time);
-        let At::Revision(revision) = self.at else { return Ok(newest) };
+        let At::Revision(revision) = at else { return Ok(newest) };
         let clock = self.clock_around(&[revision], &[]).await?;
         if let Some(dated) = clock.date(revision) {
             return Ok(Some(dated.time));
@@ -81,23 +89,23 @@ impl Session {
 
     /// The time of the lease renewed last or of the event that came last, whichever is later; none where leases may not be read, as events
     /// alone may be of long before. One value is decoded.
-    async fn newest_sign(&self) -> Result<Option<Timestamp>> {
+    async fn newest_sign(&self, at: At) -> Result<Option<Timestamp>> {
         let prefix = self.prefix().await?;
         let leases = format!("{prefix}/leases/");
         if !self.may_read(&KeyRange::prefix(leases.as_str())).await? {
             return Ok(None);
         }
-        let lease = self.last_written(&leases, Want::Values, |_| true).await?;
+        let lease = self.last_written(&leases, at, Want::Values, |_| true).await?;
         let renewed = lease.and_then(|lease| {
             let lease = self.decoder.decode(&lease.key, &lease.value, lease.mod_revision.0);
             lease.object()?.pointer("/spec/renewTime")?.as_str()?.parse().ok()
         });
-        let event = self.last_written(&format!("{prefix}/events/"), Want::Keys, |event| event.version == 1).await?;
+        let event = self.last_written(&format!("{prefix}/events/"), at, Want::Keys, |event| event.version == 1).await?;
         Ok(renewed.max(event.and_then(|event| first_occurrence(&event.key))))
     }
 
-    async fn last_written(&self, prefix: &str, want: Want, counts: impl Fn(&KeyValue) -> bool) -> Result<Option<KeyValue>> {
-        let Some(listing) = unless_denied(self.source.range(KeyRange::prefix(prefix), self.at, want).await)? else { return Ok(None) };
+    async fn last_written(&self, prefix: &str, at: At, want: Want, counts: impl Fn(&KeyValue) -> bool) -> Result<Option<KeyValue>> {
+        let Some(listing) = unless_denied(self.source.range(KeyRange::prefix(prefix), at, want).await)? else { return Ok(None) };
         let mut entries = listing.entries;
         let mut last: Option<KeyValue> = None;
         while let Some(entry) = entries.next().await.transpose()? {

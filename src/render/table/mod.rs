@@ -130,8 +130,13 @@ impl Table {
         self.push_row(fields::text(object, "metadata.namespace"), cells, labels);
     }
 
-    /// A cell for each heading.
-    fn cells(&self, object: &Value) -> Vec<String> {
+    /// Returns the headings, wide ones included.
+    pub fn headings(&self) -> impl Iterator<Item = &str> {
+        self.headings.iter().map(|(heading, _)| heading.as_str())
+    }
+
+    /// Returns a cell for each heading.
+    pub fn cells(&self, object: &Value) -> Vec<String> {
         match (&self.printer, &self.custom) {
             (Some(printer), _) => (printer.cells)(object, self.view),
             (None, Some(custom)) => custom.cells(object, self.view),
@@ -141,6 +146,12 @@ impl Table {
 
     /// Adds the row of an object of which only the key can be read, and why.
     pub fn push_opaque(&mut self, namespace: Option<&str>, name: &str, reason: &str) {
+        let cells = self.opaque_cells(name, reason);
+        self.push_row(namespace.unwrap_or_default(), cells, vec!["<unknown>".to_owned(); self.labels.len()]);
+    }
+
+    /// Returns a cell for each heading of an object of which only the key can be read, and why.
+    pub fn opaque_cells(&self, name: &str, reason: &str) -> Vec<String> {
         // The advice is printed elsewhere.
         let reason = reason.split(';').next().unwrap_or(reason);
         let first_free = self.headings.iter().position(|(heading, is_wide)| heading != "NAME" && !is_wide);
@@ -149,8 +160,7 @@ impl Table {
             _ if Some(index) == first_free => format!("<{reason}>"),
             _ => "<unknown>".to_owned(),
         };
-        let cells = self.headings.iter().enumerate().map(cell).collect();
-        self.push_row(namespace.unwrap_or_default(), cells, vec!["<unknown>".to_owned(); self.labels.len()]);
+        self.headings.iter().enumerate().map(cell).collect()
     }
 
     fn push_row(&mut self, namespace: &str, cells: Vec<String>, labels: Vec<String>) {
