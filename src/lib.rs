@@ -8,5 +8,6 @@
 
 mod cli;
 pub mod render;
+mod serve;
 
 pub use cli::{command, main};

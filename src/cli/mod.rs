@@ -82,6 +82,8 @@ pub enum Outcome {
     Damaged,
     /// It was broken off by Ctrl-C, and showed what it had found by then.
     Interrupted,
+    /// The command that it ran ended with this code.
+    Ended(u8),
 }
 
 impl From<Outcome> for ExitCode {
@@ -92,6 +94,7 @@ impl From<Outcome> for ExitCode {
             Outcome::Damaged => 2,
             // As a shell has it for a process that ends by SIGINT.
             Outcome::Interrupted => 130,
+            Outcome::Ended(code) => code,
         })
     }
 }

@@ -17,6 +17,7 @@ mod plugins;
 mod refused;
 mod report;
 mod schema;
+mod serve;
 mod status;
 mod timeline;
 mod tree;
@@ -49,6 +50,7 @@ pub(super) enum Command {
     Plugins(plugins::PluginsArgs),
     Report(report::ReportArgs),
     Schema(schema::SchemaArgs),
+    Serve(serve::ServeArgs),
     Status(status::StatusArgs),
     Timeline(timeline::TimelineArgs),
     Tree(tree::TreeArgs),
@@ -98,6 +100,7 @@ impl Command {
             | Self::Refused(_)
             | Self::Report(_)
             | Self::Schema(_)
+            | Self::Serve(_)
             | Self::Tree(_) => false,
         }
     }
@@ -119,6 +122,7 @@ pub(super) fn run(global: &GlobalArgs, command: &Command) -> Result<Outcome> {
         Command::Refused(refused) => refused::run(refused),
         Command::Schema(args) => schema::run(args, &mut out),
         Command::Diff(args) => block_on(diff::run(global, args, &mut out)),
+        Command::Serve(args) => block_on(serve::run(global, args)),
         _ => block_on(run_on_source(global, command, &mut out)),
     }?;
     out.flush()?;
@@ -156,7 +160,13 @@ async fn run_on_source(global: &GlobalArgs, command: &Command, out: &mut Output)
         Command::Status(args) => status::run(&session, args, out).await,
         Command::Report(args) => report::run(&session, args, out).await,
         Command::Watch(args) => watch::run(&session, args, out).await,
-        Command::Completion(_) | Command::Decode(_) | Command::Diff(_) | Command::Plugins(_) | Command::Refused(_) | Command::Schema(_) => {
+        Command::Completion(_)
+        | Command::Decode(_)
+        | Command::Diff(_)
+        | Command::Plugins(_)
+        | Command::Refused(_)
+        | Command::Schema(_)
+        | Command::Serve(_) => {
             unreachable!("needs no source")
         }
     };

@@ -1,0 +1,164 @@
+//! What all requests share: the data, the catalogs of the moments looked at, and counts that continued lists need.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use futures_util::TryStreamExt;
+use jiff::Timestamp;
+use ketcd_kube::Body;
+use ketcd_store::{At, KeyRange, Revision, Want};
+
+use super::access::Access;
+use super::data::Data;
+use super::path::MomentPath;
+use super::resources::Catalog;
+use super::status::{Result, Status};
+
+/// So many catalogs, times and counts are kept.
+const KEPT: usize = 64;
+
+/// So long the newest catalog of a live source is used before its definitions are read again.
+const FRESH: Duration = Duration::from_secs(2);
+
+/// The server's state.
+pub(super) struct App {
+    /// The data.
+    pub data: Arc<dyn Data>,
+    /// Who may ask.
+    pub access: Access,
+    catalogs: Mutex<BTreeMap<Revision, Arc<Catalog>>>,
+    newest: Mutex<Option<(Instant, Arc<Catalog>)>>,
+    times: Mutex<BTreeMap<Revision, Timestamp>>,
+    /// How many keys of a range are left from a start key on, at a revision.
+    counts: Mutex<HashMap<(Revision, Vec<u8>), u64>>,
+}
+
+/// A moment that is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Moment {
+    /// The revision.
+    pub revision: Revision,
+    /// The time that was asked for, where it was.
+    pub time: Option<Timestamp>,
+    /// Whether the source goes on after it and watches follow it.
+    pub is_live: bool,
+}
+
+impl App {
+    /// The state of a server that has answered nothing yet.
+    pub(super) fn new(data: Arc<dyn Data>, access: Access) -> Self {
+        Self { data, access, catalogs: Mutex::default(), newest: Mutex::default(), times: Mutex::default(), counts: Mutex::default() }
+    }
+
+    /// Returns the moment that a path asks for.
+    pub(super) async fn moment(&self, path: &MomentPath) -> Result<Moment> {
+        let at = match path {
+            MomentPath::Asked => self.data.at(),
+            MomentPath::Newest => At::Newest,
+            MomentPath::Revision(number) => At::Revision(Revision(*number)),
+            MomentPath::Time(text) => {
+                let (revision, time) = self.data.revision_at(text).await.map_err(Status::bad_request)?;
+                return Ok(Moment { revision, time: Some(time), is_live: false });
+            }
+        };
+        let span = self.data.source().span().await.map_err(|error| Status::internal(&error))?;
+        match at {
+            At::Newest => Ok(Moment { revision: span.newest, time: None, is_live: self.data.is_live() }),
+            At::Revision(revision) if revision > span.newest => {
+                Err(Status::bad_request(format!("revision {revision} is in the future; the newest is {}", span.newest)))
+            }
+            At::Revision(revision) if revision < span.oldest => {
+                Err(Status::expired(format!("revision {revision} was compacted away; the oldest that can be read is {}", span.oldest)))
+            }
+            At::Revision(revision) => Ok(Moment { revision, time: None, is_live: false }),
+        }
+    }
+
+    /// Returns the time that ages are counted to.
+    pub(super) async fn time_of(&self, moment: Moment) -> Result<Timestamp> {
+        if let Some(time) = moment.time {
+            return Ok(time);
+        }
+        if moment.is_live {
+            return self.data.time_of(At::Newest).await.map_err(Status::internal);
+        }
+        if let Some(time) = lock(&self.times).get(&moment.revision) {
+            return Ok(*time);
+        }
+        let newest = self.data.source().span().await.map_err(|error| Status::internal(&error))?.newest;
+        let is_asked = self.data.at() == At::Newest && moment.revision == newest;
+        let at = if is_asked { At::Newest } else { At::Revision(moment.revision) };
+        let time = self.data.time_of(at).await.map_err(Status::internal)?;
+        keep(&mut lock(&self.times), moment.revision, time);
+        Ok(time)
+    }
+
+    /// Returns what is served at a moment.
+    pub(super) async fn catalog(&self, moment: Moment) -> Result<Arc<Catalog>> {
+        if moment.is_live {
+            let newest = lock(&self.newest).clone();
+            if let Some((_, catalog)) = newest.filter(|(read, _)| read.elapsed() < FRESH) {
+                return Ok(catalog);
+            }
+        } else if let Some(catalog) = lock(&self.catalogs).get(&moment.revision) {
+            return Ok(Arc::clone(catalog));
+        }
+        let catalog = Arc::new(self.read_catalog(moment.revision).await?);
+        if moment.is_live {
+            *lock(&self.newest) = Some((Instant::now(), Arc::clone(&catalog)));
+        } else {
+            keep(&mut lock(&self.catalogs), moment.revision, Arc::clone(&catalog));
+        }
+        Ok(catalog)
+    }
+
+    async fn read_catalog(&self, revision: Revision) -> Result<Catalog> {
+        let keys = KeyRange::prefix(format!("{}/apiextensions.k8s.io/customresourcedefinitions/", self.data.prefix()));
+        let unreadable = |error: &ketcd_store::Error| Status::of_store(error, "the revision was compacted away");
+        let found = match self.data.source().range(keys, At::Revision(revision), Want::Values).await {
+            // Kubernetes' own resources can be read all the same.
+            Err(error) if error.is_denied() => return Ok(Catalog::new(self.data.release(), &[])),
+            found => found.map_err(|error| unreadable(&error))?,
+        };
+        let entries: Vec<_> = found.entries.try_collect().await.map_err(|error| unreadable(&error))?;
+        let decoded = entries.iter().map(|entry| self.data.decoder().decode(&entry.key, &entry.value, entry.mod_revision.0).body);
+        let definitions: Vec<_> = decoded
+            .filter_map(|body| match body {
+                Body::Object(object) => Some(object.into_value()),
+                Body::Opaque(_) => None,
+            })
+            .collect();
+        Ok(Catalog::new(self.data.release(), &definitions))
+    }
+
+    /// Returns how many keys there are in a range, of which a list reads some: counted once for all its pages.
+    pub(super) async fn count(&self, keys: KeyRange, revision: Revision) -> Result<u64> {
+        if let Some(count) = lock(&self.counts).remove(&(revision, keys.start.clone())) {
+            return Ok(count);
+        }
+        let count = self.data.source().count(keys, At::Revision(revision)).await;
+        count.map_err(|error| Status::of_store(&error, "the revision was compacted away"))
+    }
+
+    /// Remembers how many keys are left from `start` on.
+    pub(super) fn set_count(&self, start: Vec<u8>, revision: Revision, count: u64) {
+        let mut counts = lock(&self.counts);
+        if counts.len() >= KEPT {
+            counts.clear();
+        }
+        counts.insert((revision, start), count);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Adds an entry; the oldest revision makes room for it.
+fn keep<T>(kept: &mut BTreeMap<Revision, T>, revision: Revision, value: T) {
+    if kept.len() >= KEPT {
+        kept.pop_first();
+    }
+    kept.insert(revision, value);
+}

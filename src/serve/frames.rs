@@ -1,0 +1,170 @@
+//! The events of a watch, written as frames of JSON.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Revision, Want};
+use serde_json::{Value, json};
+
+use super::accept::Shape;
+use super::app::App;
+use super::call::{Call, Filter};
+use super::objects::{Objects, append_json, partial};
+use super::resources::Resource;
+use super::status::Status;
+use super::table::Table;
+
+/// Writes frames.
+pub(super) struct Frames {
+    app: Arc<App>,
+    resource: Arc<Resource>,
+    objects: Objects,
+    filter: Filter,
+    form: Form,
+    is_live: bool,
+}
+
+enum Form {
+    Objects,
+    Metadata(&'static str),
+    /// Only the first frame heads its columns.
+    Table {
+        table: Box<Table>,
+        is_headed: bool,
+        now: Timestamp,
+    },
+}
+
+impl Frames {
+    /// The frames of a watch. `now` is what ages are counted to, which tables need.
+    pub(super) fn new(call: &Call, filter: Filter, now: Option<Timestamp>) -> Self {
+        let form = match (call.accepted.shape, now) {
+            (Shape::Table(version), Some(now)) => {
+                let table = Box::new(Table::new(&call.resource, call.params.include, version, now));
+                Form::Table { table, is_headed: false, now }
+            }
+            (Shape::Metadata(version), _) => Form::Metadata(version),
+            _ => Form::Objects,
+        };
+        let objects = Objects::of(&call.app, &call.resource);
+        let is_live = call.moment.is_live;
+        Self { app: Arc::clone(&call.app), resource: Arc::clone(&call.resource), objects, filter, form, is_live }
+    }
+
+    /// Appends the frame of an object that is there when the watch begins.
+    pub(super) fn added(&mut self, entry: &KeyValue, out: &mut Vec<u8>) {
+        if self.objects.name(&entry.key).is_none() {
+            return;
+        }
+        let stored = self.objects.stored(entry);
+        if self.is_wanted(&stored) {
+            self.frame("ADDED", entry, stored, out);
+        }
+    }
+
+    /// Appends the frame of a change: as objects that a selector picks come and go, if there is one.
+    pub(super) async fn change(&mut self, event: &Event, out: &mut Vec<u8>) {
+        let entry = &event.key_value;
+        if self.objects.name(&entry.key).is_none() {
+            return;
+        }
+        self.set_now(event.revision).await;
+        let is_put = event.kind == EventKind::Put;
+        let is_new = is_put && (entry.create_revision == entry.mod_revision || entry.version == 1);
+        let before = if is_new || is_put && self.filter.is_empty() { None } else { self.before(event).await };
+        let before_stored = before.as_ref().map(|before| self.objects.stored(before));
+        // What cannot be read any more may have been wanted.
+        let was_wanted = !is_new && before_stored.as_ref().is_none_or(|stored| self.is_wanted(stored));
+        if is_put {
+            let stored = self.objects.stored(entry);
+            let kind = match (was_wanted, self.is_wanted(&stored)) {
+                (true, true) => "MODIFIED",
+                (false, true) => "ADDED",
+                (true, false) => "DELETED",
+                (false, false) => return,
+            };
+            if kind != "DELETED" {
+                return self.frame(kind, entry, stored, out);
+            }
+        }
+        if was_wanted {
+            let gone = before_stored.unwrap_or_else(|| Err("its last version was compacted away".to_owned()));
+            let gone = gone.map(|mut object| {
+                object["metadata"]["resourceVersion"] = event.revision.to_string().into();
+                object
+            });
+            self.frame("DELETED", entry, gone, out);
+        }
+    }
+
+    /// Appends a frame that says that nothing more happened up to a revision; `is_initial` where it ends the objects that were there at the beginning.
+    pub(super) fn bookmark(&self, revision: Revision, is_initial: bool, out: &mut Vec<u8>) {
+        let mut metadata = json!({"resourceVersion": revision.to_string()});
+        if is_initial {
+            metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
+        }
+        let object = match &self.form {
+            Form::Objects => json!({"kind": self.resource.kind.kind, "apiVersion": self.resource.api_version(), "metadata": metadata}),
+            Form::Metadata(version) => partial(&json!({"metadata": metadata}), version),
+            Form::Table { table, .. } => {
+                json!({"kind": "Table", "apiVersion": table.api_version(), "metadata": metadata, "columnDefinitions": null, "rows": []})
+            }
+        };
+        line("BOOKMARK", &object, out);
+    }
+
+    /// Appends the frame of a failure, which is the last.
+    pub(super) fn error(&self, status: &Status, out: &mut Vec<u8>) {
+        line("ERROR", &status.to_json(), out);
+    }
+
+    fn is_wanted(&self, stored: &Result<Value, String>) -> bool {
+        self.filter.is_empty() || stored.as_ref().is_ok_and(|object| self.filter.matches(object))
+    }
+
+    /// The version before a change.
+    async fn before(&self, event: &Event) -> Option<KeyValue> {
+        let (key, at) = (KeyRange::key(event.key_value.key.to_vec()), At::Revision(event.revision.before()));
+        self.app.data.source().first(key, at, Want::Values, 1).await.ok()?.into_iter().next()
+    }
+
+    /// Counts ages to when a change was made.
+    async fn set_now(&mut self, revision: Revision) {
+        if let Form::Table { table, now, .. } = &mut self.form {
+            let date = if self.is_live { Some(Timestamp::now()) } else { self.app.data.date(revision).await };
+            table.set_now(date.unwrap_or(*now));
+        }
+    }
+
+    fn frame(&mut self, kind: &str, entry: &KeyValue, stored: Result<Value, String>, out: &mut Vec<u8>) {
+        let object = match &mut self.form {
+            Form::Objects => self.objects.served(entry, stored),
+            Form::Metadata(version) => partial(&stored.unwrap_or_else(|reason| self.objects.stub(entry, &reason)), version),
+            Form::Table { table, is_headed, .. } => {
+                let row = match &stored {
+                    Ok(object) => table.row(object, || self.objects.served(entry, stored.clone())),
+                    Err(reason) => {
+                        let name = self.objects.name(&entry.key).map_or("", |named| named.name);
+                        table.opaque_row(&self.objects.stub(entry, reason), name, reason)
+                    }
+                };
+                let definitions = if std::mem::replace(is_headed, true) { Value::Null } else { table.definitions() };
+                let revision = match &stored {
+                    Ok(object) => object["metadata"]["resourceVersion"].clone(),
+                    Err(_) => entry.mod_revision.to_string().into(),
+                };
+                json!({
+                    "kind": "Table", "apiVersion": table.api_version(), "metadata": {"resourceVersion": revision},
+                    "columnDefinitions": definitions, "rows": [row],
+                })
+            }
+        };
+        line(kind, &object, out);
+    }
+}
+
+fn line(kind: &str, object: &Value, out: &mut Vec<u8>) {
+    out.extend(format!("{{\"type\":\"{kind}\",\"object\":").bytes());
+    append_json(out, object);
+    out.extend(b"}\n");
+}

@@ -1,0 +1,77 @@
+//! `get`: one object, whole or one of its subresources.
+
+use axum::response::Response;
+use ketcd_store::{At, KeyRange, KeyValue, Want};
+use serde_json::{Value, json};
+
+use super::accept::Shape;
+use super::call::Call;
+use super::continuation::EXPIRED_LIST;
+use super::objects::{Objects, partial};
+use super::scale;
+use super::status::{Result, Status};
+use super::table::Table;
+
+/// Answers the get of an object.
+pub(super) async fn get(call: &Call, name: &str, subresource: Option<&str>) -> Result<Response> {
+    let objects = Objects::of(&call.app, &call.resource);
+    let entry = read(call, name).await?;
+    let stored = objects.stored(&entry);
+    match subresource {
+        Some("log") => {
+            return Err(Status::not_allowed(format!(
+                "etcd holds no logs: {name} is shown as it was at revision {}, and what its containers wrote is on its node",
+                call.moment.revision
+            )));
+        }
+        Some("scale") => {
+            let stored = stored.map_err(|reason| undecoded(call, name, &reason))?;
+            return Ok(call.respond(&scale::of(&call.resource, &stored)?));
+        }
+        _ => {}
+    }
+    match call.accepted.shape {
+        Shape::Object => {
+            let mut object = stored.map_err(|reason| undecoded(call, name, &reason))?;
+            objects.convert(&mut object).map_err(Status::not_acceptable)?;
+            Ok(call.respond(&object))
+        }
+        Shape::Metadata(version) => {
+            let object = stored.map_err(|reason| undecoded(call, name, &reason))?;
+            Ok(call.respond(&partial(&object, version)))
+        }
+        Shape::Table(version) => {
+            let now = call.app.time_of(call.moment).await?;
+            let table = Table::new(&call.resource, call.params.include, version, now);
+            let row = match stored {
+                Ok(stored) => table.row(&stored, || objects.served(&entry, Ok(stored.clone()))),
+                Err(reason) => table.opaque_row(&objects.stub(&entry, &reason), name, &reason),
+            };
+            Ok(call.respond(&json!({
+                "kind": "Table", "apiVersion": table.api_version(), "metadata": {"resourceVersion": entry.mod_revision.to_string()},
+                "columnDefinitions": table.definitions(), "rows": [row],
+            })))
+        }
+        Shape::Discovery(_) => Err(Status::not_acceptable("an object is no list of groups")),
+    }
+}
+
+/// Reads the key of an object at the moment looked at.
+async fn read(call: &Call, name: &str) -> Result<KeyValue> {
+    if let Some(asked) = call.params.revision.filter(|asked| *asked > call.moment.revision.0) {
+        return Err(Status::too_large_version(asked, call.moment.revision.0));
+    }
+    let key = KeyRange::key(call.key_prefix() + name);
+    let found = call.app.data.source().first(key, At::Revision(call.moment.revision), Want::Values, 1).await;
+    let found = found.map_err(|error| Status::of_store(&error, EXPIRED_LIST))?;
+    found.into_iter().next().ok_or_else(|| Status::not_found(&call.resource, name))
+}
+
+fn undecoded(call: &Call, name: &str, reason: &str) -> Box<Status> {
+    Status::internal(format!("{} {name:?} cannot be decoded: {reason}", call.resource.qualified()))
+}
+
+/// Returns the text at a dotted path such as `.spec.replicas`.
+pub(super) fn at_path<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
+    path.split('.').filter(|part| !part.is_empty()).try_fold(object, |value, part| value.get(part))
+}

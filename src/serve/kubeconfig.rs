@@ -1,0 +1,66 @@
+//! The kubeconfig by which clients find the server: one context for the moment asked for, which is the current one, and one for the newest.
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+use tempfile::NamedTempFile;
+
+/// A kubeconfig on disk, readable by its owner alone.
+pub(super) enum Kubeconfig {
+    /// Where the user wanted it: it stays.
+    Kept(PathBuf),
+    /// A private file, removed at the end.
+    Private(NamedTempFile),
+}
+
+impl Kubeconfig {
+    /// Writes it for a server at this address; it is there as a whole or not at all.
+    ///
+    /// # Errors
+    /// The file system's.
+    pub(super) fn write(path: Option<&Path>, address: SocketAddr, token: &str, certificate: &str) -> std::io::Result<Self> {
+        let mut text = Vec::new();
+        crate::render::yaml::write(&document(address, token, certificate), &mut text)?;
+        let mut builder = tempfile::Builder::new();
+        builder.prefix("ketcd-").suffix(".kubeconfig");
+        let folder = path.map(|path| path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")));
+        // A new file of these is for its owner only.
+        let mut file = match folder {
+            Some(folder) => builder.tempfile_in(folder)?,
+            None => builder.tempfile()?,
+        };
+        file.write_all(&text)?;
+        match path {
+            Some(path) => {
+                file.persist(path)?;
+                Ok(Self::Kept(path.to_owned()))
+            }
+            None => Ok(Self::Private(file)),
+        }
+    }
+
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        match self {
+            Self::Kept(path) => path,
+            Self::Private(file) => file.path(),
+        }
+    }
+}
+
+fn document(address: SocketAddr, token: &str, certificate: &str) -> Value {
+    let server = format!("https://{address}");
+    let authority = STANDARD.encode(certificate);
+    let named = |name: &str, server: String| json!({"name": name, "cluster": {"server": server, "certificate-authority-data": authority}});
+    let context = |name: &str| json!({"name": name, "context": {"cluster": name, "user": "ketcd"}});
+    json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "ketcd", "preferences": {},
+        "clusters": [named("ketcd", server.clone()), named("newest", format!("{server}/newest"))],
+        "contexts": [context("ketcd"), context("newest")],
+        "users": [{"name": "ketcd", "user": {"token": token}}],
+    })
+}

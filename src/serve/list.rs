@@ -1,0 +1,257 @@
+//! `list`: the objects of a collection at one revision, written while they are read.
+
+use std::sync::Arc;
+
+use async_stream::stream;
+use axum::body::{Body, Bytes};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use futures_util::{Stream, StreamExt};
+use ketcd_store::{At, KeyRange, KeyValue, Revision, Want};
+use serde_json::{Map, Value, json};
+
+use super::accept::{Encoding, Shape};
+use super::app::Moment;
+use super::call::{Call, Filter, respond};
+use super::continuation::{Continuation, EXPIRED_LIST};
+use super::objects::{Objects, append_json, partial};
+use super::params::Match;
+use super::status::{Result, Status};
+use super::table::Table;
+
+/// The text that is gathered before it is sent.
+const CHUNK: usize = 1 << 16;
+
+/// A list on its way.
+struct List {
+    call: Call,
+    objects: Objects,
+    filter: Filter,
+    form: Form,
+    keys: KeyRange,
+    revision: Revision,
+    continuation: Option<Continuation>,
+}
+
+/// What the items of a list are.
+enum Form {
+    Objects,
+    Metadata(&'static str),
+    Table(Box<Table>),
+}
+
+/// Answers a list.
+pub(super) async fn list(call: Call) -> Result<Response> {
+    let encoding = call.accepted.encoding;
+    let list = Arc::new(List::new(call).await?);
+    let mut chunks = Box::pin(list.chunks());
+    // What fails before the first text can still be said.
+    let first = chunks.next().await.unwrap_or_else(|| Err(Status::internal("an empty answer")))?;
+    let all = futures_util::stream::once(std::future::ready(Ok(first))).chain(chunks);
+    if encoding == Encoding::Yaml {
+        let text: Vec<Bytes> = futures_util::TryStreamExt::try_collect(all).await?;
+        let value: Value = serde_json::from_slice(&text.concat()).map_err(Status::internal)?;
+        return Ok(respond(encoding, &value));
+    }
+    let body = Body::from_stream(all.map(|chunk| chunk.map_err(|status| std::io::Error::other(status.to_json().to_string()))));
+    Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
+}
+
+impl List {
+    async fn new(call: Call) -> Result<Self> {
+        let filter = call.filter()?;
+        let (params, now) = (&call.params, call.moment.revision);
+        let continuation = match params.continue_token.as_str() {
+            "" => None,
+            _ if params.revision.is_some_and(|revision| revision > 0) => {
+                return Err(Status::bad_request("specifying resource version is not allowed when using continue"));
+            }
+            token => Some(Continuation::decode(token)?),
+        };
+        let is_exact = params.revision_match == Some(Match::Exact) || params.revision_match.is_none() && params.limit > 0;
+        let revision = match (&continuation, params.revision) {
+            (Some(continuation), _) => continuation.revision.unwrap_or(now),
+            (None, Some(asked @ 1..)) if is_exact => Revision(asked),
+            (None, Some(asked)) if asked > now.0 => return Err(Status::too_large_version(asked, now.0)),
+            (None, _) => now,
+        };
+        let mut keys = call.keys(&filter);
+        if let Some(continuation) = &continuation {
+            keys.start = (call.key_prefix() + &continuation.start).into_bytes();
+        }
+        let moment = if revision == now { call.moment } else { Moment { revision, time: None, is_live: false } };
+        let form = match call.accepted.shape {
+            Shape::Object => Form::Objects,
+            Shape::Metadata(version) => Form::Metadata(version),
+            Shape::Table(version) => {
+                Form::Table(Box::new(Table::new(&call.resource, params.include, version, call.app.time_of(moment).await?)))
+            }
+            Shape::Discovery(_) => return Err(Status::not_acceptable("a list of objects is no list of groups")),
+        };
+        let objects = Objects::of(&call.app, &call.resource);
+        Ok(Self { call, objects, filter, form, keys, revision, continuation })
+    }
+
+    /// The text of the list. It is an error only before the first text, or where the source fails amid the list.
+    fn chunks(self: Arc<Self>) -> impl Stream<Item = Result<Bytes>> + Send {
+        stream! {
+            let limit = self.call.params.limit;
+            let source = self.call.app.data.source();
+            let mut entries = match source.range(self.keys.clone(), At::Revision(self.revision), Want::Values).await {
+                Ok(listing) => listing.entries,
+                Err(error) => return yield Err(self.unreadable(&error)),
+            };
+            let mut page = Page::default();
+            let mut out = self.head();
+            while let Some(entry) = entries.next().await {
+                let entry = match entry {
+                    Ok(entry) => entry,
+                    Err(error) => return yield Err(self.unreadable(&error)),
+                };
+                if limit > 0 && page.items == limit {
+                    page.has_more = true;
+                    break;
+                }
+                page.keys += 1;
+                if self.item(&entry, &mut page, &mut out) {
+                    page.items += 1;
+                    page.last_key = entry.key;
+                }
+                if out.len() >= CHUNK {
+                    yield Ok(std::mem::take(&mut out).into());
+                }
+            }
+            page.write_sorted(&mut out);
+            match self.tail(&page).await {
+                Ok(tail) => out.extend(tail),
+                Err(status) => return yield Err(status),
+            }
+            yield Ok(out.into());
+        }
+    }
+
+    /// Appends an item, if the object is wanted, and returns whether.
+    fn item(&self, entry: &KeyValue, page: &mut Page, out: &mut Vec<u8>) -> bool {
+        let Some(named) = self.objects.name(&entry.key) else { return false };
+        let is_text = matches!(self.form, Form::Objects) && self.filter.is_empty();
+        let stored = (!is_text).then(|| self.objects.stored(entry));
+        if let (false, Some(stored)) = (self.filter.is_empty(), &stored)
+            && !stored.as_ref().is_ok_and(|object| self.filter.matches(object))
+        {
+            return false;
+        }
+        let start = out.len();
+        if page.items > 0 && !self.is_sorted() {
+            out.push(b',');
+        }
+        match (&self.form, stored) {
+            (_, None) => self.objects.append(entry, self.call.resource.custom.is_some(), out),
+            (Form::Objects, Some(stored)) => {
+                let mut object = self.objects.served(entry, stored);
+                if let (None, Value::Object(members)) = (&self.call.resource.custom, &mut object) {
+                    members.remove("apiVersion");
+                    members.remove("kind");
+                }
+                append_json(out, &object);
+            }
+            (Form::Metadata(version), Some(stored)) => {
+                append_json(out, &partial(&stored.unwrap_or_else(|reason| self.objects.stub(entry, &reason)), version));
+            }
+            (Form::Table(table), Some(stored)) => {
+                let row = match &stored {
+                    Ok(stored) => table.row(stored, || self.objects.served(entry, Ok(stored.clone()))),
+                    Err(reason) => table.opaque_row(&self.objects.stub(entry, reason), named.name, reason),
+                };
+                append_json(out, &row);
+                if self.is_sorted() {
+                    let precedence = stored.ok().and_then(|stored| stored["spec"]["matchingPrecedence"].as_i64()).unwrap_or(0);
+                    page.sorted.push((precedence, named.name.to_owned(), out.split_off(start)));
+                }
+            }
+        }
+        true
+    }
+
+    /// Whether the rows are not in the order of their keys: the API server sorts FlowSchemas by precedence, then name.
+    fn is_sorted(&self) -> bool {
+        matches!(self.form, Form::Table(_)) && self.call.resource.kind.kind == "FlowSchema"
+    }
+
+    /// The text before the items. What a page of a list says of the next one is known only after its items, so its metadata comes last.
+    fn head(&self) -> Vec<u8> {
+        let resource = &self.call.resource;
+        let (kind, api_version, items) = match &self.form {
+            Form::Objects => (resource.list_kind(), resource.api_version(), "items"),
+            Form::Metadata(version) => ("PartialObjectMetadataList".to_owned(), format!("meta.k8s.io/{version}"), "items"),
+            Form::Table(table) => ("Table".to_owned(), table.api_version(), "rows"),
+        };
+        let mut head = format!("{{\"kind\":{},\"apiVersion\":{}", json!(kind), json!(api_version)).into_bytes();
+        if self.call.params.limit == 0 {
+            head.extend(format!(",\"metadata\":{}", Value::from(self.metadata())).bytes());
+        }
+        if let Form::Table(table) = &self.form {
+            head.extend(format!(",\"columnDefinitions\":{}", table.definitions()).bytes());
+        }
+        head.extend(format!(",\"{items}\":[").bytes());
+        head
+    }
+
+    fn metadata(&self) -> Map<String, Value> {
+        let mut metadata = Map::new();
+        metadata.insert("resourceVersion".to_owned(), self.revision.to_string().into());
+        if self.call.resource.custom.is_some() {
+            metadata.insert("continue".to_owned(), "".into());
+        }
+        metadata
+    }
+
+    /// The text after the items.
+    async fn tail(&self, page: &Page) -> Result<Vec<u8>> {
+        let mut tail = b"]".to_vec();
+        if self.call.params.limit > 0 {
+            let mut metadata = self.metadata();
+            if page.has_more {
+                let prefix = self.call.key_prefix().len();
+                let last = String::from_utf8_lossy(page.last_key.get(prefix..).unwrap_or_default()).into_owned();
+                metadata.insert("continue".to_owned(), Continuation::after(&last, self.revision).into());
+                // Of objects that a selector picks nobody knows how many are left.
+                if self.filter.is_empty() {
+                    let left = self.call.app.count(self.keys.clone(), self.revision).await?.saturating_sub(page.keys);
+                    let next = [&page.last_key[..], &[0]].concat();
+                    self.call.app.set_count(next, self.revision, left);
+                    metadata.insert("remainingItemCount".to_owned(), left.into());
+                }
+            }
+            tail.extend(format!(",\"metadata\":{}", Value::from(metadata)).bytes());
+        }
+        tail.push(b'}');
+        Ok(tail)
+    }
+
+    fn unreadable(&self, error: &ketcd_store::Error) -> Box<Status> {
+        match (&self.continuation, error) {
+            (Some(continuation), ketcd_store::Error::Compacted { .. }) => continuation.expired(),
+            _ => Status::of_store(error, EXPIRED_LIST),
+        }
+    }
+}
+
+/// What was written of a list so far.
+#[derive(Default)]
+struct Page {
+    items: u64,
+    /// Keys read, those that were not wanted included.
+    keys: u64,
+    last_key: Bytes,
+    has_more: bool,
+    /// Rows that are written when all are there, with what they are sorted by.
+    sorted: Vec<(i64, String, Vec<u8>)>,
+}
+
+impl Page {
+    fn write_sorted(&mut self, out: &mut Vec<u8>) {
+        self.sorted.sort();
+        let rows: Vec<&[u8]> = self.sorted.iter().map(|(_, _, row)| row.as_slice()).collect();
+        out.extend(rows.join(&b","[..]));
+    }
+}

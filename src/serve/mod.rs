@@ -1,0 +1,35 @@
+//! `ketcd serve`: the data as a read-only Kubernetes API, so that kubectl, k9s and other clients work on it.
+//!
+//! It knows a [`Data`] and the table renderer, and is known by `cli::commands::serve` alone. A request goes through [`access`], [`path`] and
+//! [`router`] to what answers it: [`discovery`], [`get`], [`list`], [`watch`], [`reviews`].
+
+mod accept;
+mod access;
+mod app;
+mod call;
+mod continuation;
+mod convert;
+mod data;
+mod discovery;
+mod frames;
+mod get;
+mod kubeconfig;
+mod list;
+mod objects;
+mod openapi;
+mod params;
+mod path;
+mod resources;
+mod reviews;
+mod router;
+mod scale;
+mod selectors;
+mod server;
+mod status;
+mod table;
+mod tls;
+mod version;
+mod watch;
+
+pub(crate) use data::Data;
+pub(crate) use server::{Options, Server};

@@ -1,0 +1,139 @@
+//! Stored values to objects as a resource serves them: decoded, converted to its version, values of Secrets masked so that clients can decode them.
+
+use std::sync::Arc;
+
+use ketcd_kube::{Body, MASK};
+use ketcd_store::KeyValue;
+use serde_json::{Map, Value, json};
+
+use super::app::App;
+use super::convert;
+use super::resources::Resource;
+
+/// The mask of a Secret's values, in base64 as all of them are.
+const MASKED_BYTES: &str = "Kioq";
+
+/// Reads objects of one resource.
+#[derive(Clone)]
+pub(super) struct Objects {
+    app: Arc<App>,
+    resource: Arc<Resource>,
+    prefix: String,
+    /// How the text of an object begins that needs no conversion.
+    type_meta: String,
+}
+
+/// What a key says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Named<'a> {
+    /// `None` where cluster-scoped.
+    pub namespace: Option<&'a str>,
+    pub name: &'a str,
+}
+
+impl Objects {
+    /// The objects of a resource.
+    pub(super) fn of(app: &Arc<App>, resource: &Arc<Resource>) -> Self {
+        let type_meta = format!("{{\"apiVersion\":{},\"kind\":{}", json!(resource.api_version()), json!(resource.kind.kind));
+        let prefix = resource.kind.key_prefix(app.data.prefix(), None);
+        Self { app: Arc::clone(app), resource: Arc::clone(resource), prefix, type_meta }
+    }
+
+    /// Returns the namespace and name in a key; `None` where it is none of the resource's.
+    pub(super) fn name<'k>(&self, key: &'k [u8]) -> Option<Named<'k>> {
+        let rest = std::str::from_utf8(key.get(self.prefix.len()..)?).ok()?;
+        let (namespace, name) = if self.resource.kind.namespaced {
+            rest.split_once('/').map(|(namespace, name)| (Some(namespace), name))?
+        } else {
+            (None, rest)
+        };
+        (!name.is_empty() && !name.contains('/')).then_some(Named { namespace, name })
+    }
+
+    /// Returns the object in a value as it is stored. The error says why there is none.
+    pub(super) fn stored(&self, entry: &KeyValue) -> Result<Value, String> {
+        match self.app.data.decoder().decode(&entry.key, &entry.value, entry.mod_revision.0).body {
+            Body::Object(object) => {
+                let mut object = object.into_value();
+                if self.is_secret() {
+                    unmask(&mut object);
+                }
+                Ok(object)
+            }
+            Body::Opaque(opaque) => Err(opaque.reason),
+        }
+    }
+
+    /// Makes a stored object what the resource serves. The error says what is missing for it.
+    pub(super) fn convert(&self, object: &mut Value) -> Result<(), String> {
+        convert::to(object, &self.resource)
+    }
+
+    /// Returns a stored object as the resource serves it or, where it cannot be, what its key says of it, with the reason in an annotation.
+    pub(super) fn served(&self, entry: &KeyValue, stored: Result<Value, String>) -> Value {
+        let served = stored.and_then(|mut object| convert::to(&mut object, &self.resource).map(|()| object));
+        served.unwrap_or_else(|reason| self.stub(entry, &reason))
+    }
+
+    /// Appends the JSON of an object, as [`Objects::served`] returns it; `with_type` says whether with its `apiVersion` and `kind`, which
+    /// items of lists of Kubernetes' own kinds lack.
+    pub(super) fn append(&self, entry: &KeyValue, with_type: bool, out: &mut Vec<u8>) {
+        let start = out.len();
+        // Its members are sorted, so these come first.
+        if !self.is_secret() && self.app.data.decoder().decode_text(&entry.key, &entry.value, entry.mod_revision.0, out).is_ok() {
+            let text = &out[start..];
+            let after = text.get(self.type_meta.len()).copied();
+            if text.starts_with(self.type_meta.as_bytes()) && matches!(after, Some(b',' | b'}')) {
+                if !with_type {
+                    let comma = usize::from(after == Some(b','));
+                    out.drain(start + 1..start + self.type_meta.len() + comma);
+                }
+                return;
+            }
+        }
+        out.truncate(start);
+        let mut object = self.served(entry, self.stored(entry));
+        if let (false, Value::Object(members)) = (with_type, &mut object) {
+            members.remove("apiVersion");
+            members.remove("kind");
+        }
+        append_json(out, &object);
+    }
+
+    fn is_secret(&self) -> bool {
+        self.resource.custom.is_none() && self.resource.kind.kind == "Secret"
+    }
+
+    /// Returns what the key says of an object that cannot be served.
+    pub(super) fn stub(&self, entry: &KeyValue, reason: &str) -> Value {
+        let mut metadata = Map::new();
+        if let Some(named) = self.name(&entry.key) {
+            metadata.insert("name".to_owned(), named.name.into());
+            if let Some(namespace) = named.namespace {
+                metadata.insert("namespace".to_owned(), namespace.into());
+            }
+        }
+        metadata.insert("resourceVersion".to_owned(), entry.mod_revision.to_string().into());
+        metadata.insert("annotations".to_owned(), json!({"ketcd/undecoded": reason}));
+        json!({"apiVersion": self.resource.api_version(), "kind": self.resource.kind.kind, "metadata": metadata})
+    }
+}
+
+/// Appends a value's JSON.
+pub(super) fn append_json(out: &mut Vec<u8>, value: &Value) {
+    serde_json::to_writer(out, value).expect("a value has only text for keys, and memory takes every byte");
+}
+
+/// Returns an object's `PartialObjectMetadata`.
+pub(super) fn partial(object: &Value, version: &str) -> Value {
+    let metadata = object.get("metadata").cloned().unwrap_or_else(|| json!({}));
+    json!({"kind": "PartialObjectMetadata", "apiVersion": format!("meta.k8s.io/{version}"), "metadata": metadata})
+}
+
+fn unmask(secret: &mut Value) {
+    for value in secret.get_mut("data").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut) {
+        if value == MASK {
+            *value = MASKED_BYTES.into();
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! From a request to what answers it.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, Method, Request, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+
+use super::accept::{Accepted, Shape, negotiate};
+use super::app::{App, Moment};
+use super::call::{Call, respond};
+use super::params::Params;
+use super::path::{ApiPath, ResourcePath};
+use super::resources::{Catalog, Resource};
+use super::status::{Result, Status};
+use super::{discovery, get, list, openapi, reviews, version, watch};
+
+/// Answers a request.
+pub(super) async fn handle(State(app): State<Arc<App>>, request: Request<Body>) -> Response {
+    answer(app, request).await.unwrap_or_else(IntoResponse::into_response)
+}
+
+async fn answer(app: Arc<App>, request: Request<Body>) -> Result<Response> {
+    let (head, body) = request.into_parts();
+    app.access.check(&head.uri, &head.headers)?;
+    let path = ApiPath::parse(head.uri.path())?;
+    let parts: Vec<&str> = path.parts.iter().map(String::as_str).collect();
+    let (method, headers) = (&head.method, &head.headers);
+    let is_read = matches!(*method, Method::GET | Method::HEAD);
+    if let (["healthz" | "livez" | "readyz", ..], true) = (&parts[..], is_read) {
+        return Ok(([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], "ok").into_response());
+    }
+    let moment = app.moment(&path.moment).await?;
+    let (group, version, rest) = match &parts[..] {
+        ["api", "v1", ..] => ("", "v1", &path.parts[2..]),
+        ["apis", group, version, ..] => (*group, *version, &path.parts[3..]),
+        _ if is_read => return document(&app, moment, &path.parts, headers).await,
+        _ => return Err(read_only(moment)),
+    };
+    let catalog = app.catalog(moment).await?;
+    if rest.is_empty() {
+        let found = discovery::resources(&catalog, group, version).filter(|_| is_read).ok_or_else(Status::no_such_path)?;
+        return Ok(respond(negotiate(headers)?.encoding, &found));
+    }
+    let asked = ResourcePath::parse(rest).ok_or_else(Status::no_such_path)?;
+    let resource = catalog.find(group, version, asked.plural).ok_or_else(Status::no_such_path)?;
+    if asked.namespace.is_some() && !resource.kind.namespaced {
+        return Err(Status::no_such_path());
+    }
+    if !is_read {
+        let is_review = *method == Method::POST && reviews::answers(resource) && asked.name.is_none();
+        return if is_review { reviews::review(&app.access, resource, headers, body).await } else { Err(read_only(moment)) };
+    }
+    let query = head.uri.query().unwrap_or_default();
+    read(app, moment, resource, &asked, query, headers).await
+}
+
+/// Answers a get, list or watch.
+async fn read(
+    app: Arc<App>,
+    moment: Moment,
+    resource: &Arc<Resource>,
+    asked: &ResourcePath<'_>,
+    query: &str,
+    headers: &HeaderMap,
+) -> Result<Response> {
+    let mut params = Params::parse(query)?;
+    params.watch |= asked.is_watch;
+    if let Some(subresource) = asked.subresource {
+        if !resource.subresources.iter().any(|own| own == subresource) || !asked.rest.is_empty() {
+            return Err(if is_connection(subresource) { read_only(moment) } else { Status::no_such_path() });
+        }
+    }
+    let verb = if params.watch {
+        "watch"
+    } else if asked.name.is_some() {
+        "get"
+    } else {
+        "list"
+    };
+    if !resource.verbs().contains(&verb) {
+        return Err(Status::method_not_supported(resource, verb));
+    }
+    // What the API server finds out by asking others is not in etcd.
+    if !resource.kind.is_stored() {
+        return Err(Status::not_allowed(format!("{} are not stored: etcd holds none", resource.qualified())));
+    }
+    let is_collection = asked.name.is_none() || params.watch;
+    if is_collection && asked.namespace.is_none() && asked.name.is_some() && resource.kind.namespaced {
+        return Err(Status::no_such_path());
+    }
+    let call = Call {
+        moment,
+        resource: Arc::clone(resource),
+        namespace: asked.namespace.map(str::to_owned),
+        name: asked.name.map(str::to_owned),
+        params,
+        accepted: negotiate(headers)?,
+        app,
+    };
+    match asked.name {
+        _ if call.params.watch => watch::watch(call).await,
+        Some(_) if resource.kind.namespaced && asked.namespace.is_none() => Err(Status::no_such_path()),
+        Some(name) => get::get(&call, name, asked.subresource).await,
+        None => list::list(call).await,
+    }
+}
+
+/// Whether a subresource connects to something that runs, which nothing does here.
+fn is_connection(subresource: &str) -> bool {
+    matches!(subresource, "attach" | "binding" | "eviction" | "exec" | "finalize" | "portforward" | "proxy" | "token")
+}
+
+fn read_only(moment: Moment) -> Box<Status> {
+    Status::not_allowed(format!(
+        "ketcd serves a recording, the cluster as it was at revision {}: it can be read, and nothing in it can be changed or connected to",
+        moment.revision
+    ))
+}
+
+/// Answers a read of what is no resource.
+async fn document(app: &App, moment: Moment, parts: &[String], headers: &HeaderMap) -> Result<Response> {
+    let parts_text: Vec<&str> = parts.iter().map(String::as_str).collect();
+    if let ["openapi", ..] = &parts_text[..] {
+        return openapi::answer(&parts[1..]);
+    }
+    let accepted = negotiate(headers)?;
+    let found = match &parts_text[..] {
+        [] => roots(&*app.catalog(moment).await?),
+        ["version"] => version::document(app.data.release()),
+        ["api" | "apis"] => {
+            let catalog = app.catalog(moment).await?;
+            let is_core = parts_text[0] == "api";
+            match accepted.shape {
+                Shape::Discovery(version) => return Ok(aggregated(&catalog, is_core, accepted, version)),
+                _ if is_core => discovery::core_versions(app.access.address()),
+                _ => discovery::groups(&catalog),
+            }
+        }
+        ["apis", name] => discovery::group(&*app.catalog(moment).await?, name).ok_or_else(Status::no_such_path)?,
+        _ => return Err(Status::no_such_path()),
+    };
+    Ok(respond(accepted.encoding, &found))
+}
+
+fn aggregated(catalog: &Catalog, is_core: bool, accepted: Accepted, version: &str) -> Response {
+    let document = discovery::aggregated(catalog, is_core, version);
+    let media_type = format!("{};g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList", accepted.encoding.media_type());
+    let mut response = respond(accepted.encoding, &document);
+    if let Ok(value) = media_type.parse() {
+        response.headers_mut().insert(header::CONTENT_TYPE, value);
+    }
+    response
+}
+
+/// The paths there are.
+fn roots(catalog: &Catalog) -> Value {
+    let mut paths = vec!["/api".to_owned(), "/api/v1".to_owned(), "/apis".to_owned()];
+    for group in catalog.groups.iter().filter(|group| !group.name.is_empty()) {
+        paths.push(format!("/apis/{}", group.name));
+        paths.extend(group.versions.iter().map(|version| format!("/apis/{}/{}", group.name, version.name)));
+    }
+    paths.extend(["/healthz", "/livez", "/readyz", "/version"].map(str::to_owned));
+    paths.sort();
+    json!({"paths": paths})
+}

@@ -1,0 +1,151 @@
+//! Objects as rows of a `Table` of meta.k8s.io: the columns are the API server's, the cells those that `ketcd get` prints.
+
+mod columns;
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::objects::partial;
+use super::params::Include;
+use super::resources::{Column, Resource};
+use crate::render::table::{Labels, Table as Cells, View};
+
+/// How one column is headed and typed.
+struct Definition {
+    name: String,
+    column_type: String,
+    format: String,
+    description: String,
+    priority: i64,
+    /// Whether its cells are numbers, or true and false, where they can be.
+    is_typed: bool,
+}
+
+/// The table of one resource.
+pub(super) struct Table {
+    definitions: Vec<Definition>,
+    cells: Cells,
+    is_custom: bool,
+    include: Include,
+    version: &'static str,
+}
+
+impl Table {
+    /// A table in this version of meta.k8s.io, whose ages are counted to `now`.
+    pub(super) fn new(resource: &Arc<Resource>, include: Include, version: &'static str, now: Timestamp) -> Self {
+        let definitions = match &resource.custom {
+            Some(custom) => std::iter::once(read("Name=")).chain(custom.columns.iter().map(of_custom)).collect(),
+            None => {
+                let own = columns::COLUMNS.iter().find(|row| (row.0, row.1) == (&*resource.kind.group, &*resource.kind.kind));
+                own.map_or(columns::DEFAULT, |row| row.2).split('|').map(read).collect()
+            }
+        };
+        let cells = Cells::new(Some(&resource.kind), View { now, is_wide: true }, Labels::default());
+        Self { definitions, cells, is_custom: resource.custom.is_some(), include, version }
+    }
+
+    /// Counts the ages of rows made from now on to another moment.
+    pub(super) fn set_now(&mut self, now: Timestamp) {
+        self.cells.set_now(now);
+    }
+
+    /// The version of the table's API.
+    pub(super) fn api_version(&self) -> String {
+        format!("meta.k8s.io/{}", self.version)
+    }
+
+    /// `columnDefinitions`.
+    pub(super) fn definitions(&self) -> Value {
+        let definition = |own: &Definition| json!({"name": own.name, "type": own.column_type, "format": own.format, "description": own.description, "priority": own.priority});
+        self.definitions.iter().map(definition).collect()
+    }
+
+    /// The row of an object. `stored` is as it was decoded, `served` as its resource serves it.
+    pub(super) fn row(&self, stored: &Value, served: impl FnOnce() -> Value) -> Value {
+        self.row_of(self.cells.cells(stored), stored, served)
+    }
+
+    /// The row of an object that cannot be decoded.
+    pub(super) fn opaque_row(&self, stub: &Value, name: &str, reason: &str) -> Value {
+        self.row_of(self.cells.opaque_cells(name, reason), stub, || stub.clone())
+    }
+
+    fn row_of(&self, cells: Vec<String>, stored: &Value, served: impl FnOnce() -> Value) -> Value {
+        let cells: Vec<Value> = cells.into_iter().zip(&self.definitions).map(|(cell, definition)| self.cell(cell, definition)).collect();
+        let object = match self.include {
+            Include::None => Value::Null,
+            Include::Metadata => partial(stored, self.version),
+            Include::Object => served(),
+        };
+        json!({"cells": cells, "object": object})
+    }
+
+    fn cell(&self, text: String, definition: &Definition) -> Value {
+        if self.is_custom && text.is_empty() {
+            return Value::Null;
+        }
+        match text.as_str() {
+            "true" | "false" if definition.column_type == "boolean" => Value::Bool(text == "true"),
+            _ if definition.is_typed => match text.parse::<serde_json::Number>() {
+                Ok(number) => Value::Number(number),
+                Err(_) => Value::String(text),
+            },
+            _ => Value::String(text),
+        }
+    }
+}
+
+/// A column of [`columns::COLUMNS`].
+fn read(text: &str) -> Definition {
+    let (text, is_wide) = text.strip_suffix('+').map_or((text, false), |text| (text, true));
+    let (text, is_number) = text.strip_suffix('#').map_or((text, false), |text| (text, true));
+    let (text, column_type) = match text.split_once(':') {
+        Some((text, "i")) => (text, "integer"),
+        Some((text, "b")) => (text, "boolean"),
+        Some((text, _)) => (text, "date"),
+        None => (text, "string"),
+    };
+    let (name, format) = text.strip_suffix('=').map_or((text, ""), |text| (text, "name"));
+    Definition {
+        name: name.to_owned(),
+        column_type: column_type.to_owned(),
+        format: format.to_owned(),
+        description: String::new(),
+        priority: i64::from(is_wide),
+        is_typed: is_number || column_type == "integer",
+    }
+}
+
+fn of_custom(column: &Column) -> Definition {
+    Definition {
+        name: column.name.clone(),
+        column_type: column.column_type.clone(),
+        format: column.format.clone(),
+        description: column.description.clone(),
+        priority: column.priority,
+        is_typed: matches!(column.column_type.as_str(), "integer" | "number"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ketcd_kube::Release;
+
+    use super::*;
+    use crate::serve::resources::Catalog;
+
+    #[test]
+    fn columns_are_those_of_the_renderer() {
+        for release in [20, 36, 37] {
+            let catalog = Catalog::new(Release(release), &[]);
+            let all = catalog.groups.iter().flat_map(|group| &group.versions).flat_map(|version| &version.resources);
+            for resource in all.filter(|resource| resource.kind.is_stored()) {
+                let table = Table::new(resource, Include::None, "v1", Timestamp::UNIX_EPOCH);
+                let own: Vec<String> = table.definitions.iter().map(|column| column.name.to_uppercase()).collect();
+                assert_eq!(own, table.cells.headings().collect::<Vec<_>>(), "{}", resource.qualified());
+            }
+        }
+    }
+}

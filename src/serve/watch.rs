@@ -1,0 +1,195 @@
+//! `watch`: what happened to the objects of a collection after a revision, up to the moment looked at; then nothing happens any more, and the watch
+//! stays open until its time is up. On a live source it goes on.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_stream::stream;
+use axum::body::{Body, Bytes};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use futures_util::{FutureExt, Stream, StreamExt};
+use ketcd_store::{At, KeyRange, Revision, Until, Want, WatchItem};
+use tokio::time::Instant;
+
+use super::accept::{Encoding, Shape};
+use super::call::Call;
+use super::frames::Frames;
+use super::status::{Result, Status};
+
+/// The text that is gathered before it is sent.
+const CHUNK: usize = 1 << 16;
+/// How often a quiet watch says up to where nothing happened.
+const BOOKMARKS: Duration = Duration::from_secs(60);
+/// How long a watch lasts that asks for no time: as long again at most, as an API server has it.
+const LASTS: Duration = Duration::from_secs(1800);
+
+/// A watch on its way.
+struct Watch {
+    call: Call,
+    keys: KeyRange,
+    begin: Begin,
+    deadline: Instant,
+}
+
+/// Where a watch begins.
+enum Begin {
+    /// With the objects there are; `is_marked` says whether a bookmark tells when they have come.
+    Objects { is_marked: bool },
+    /// With the changes after a revision.
+    After(Revision),
+    /// It cannot.
+    Failed(Box<Status>),
+}
+
+/// Answers a watch.
+pub(super) async fn watch(call: Call) -> Result<Response> {
+    if call.accepted.encoding != Encoding::Json || matches!(call.accepted.shape, Shape::Discovery(_)) {
+        return Err(Status::not_acceptable("only the following media types are accepted: application/json, application/json;stream=watch"));
+    }
+    let filter = call.filter()?;
+    let keys = call.keys(&filter);
+    let begin = begin(&call).await?;
+    let deadline = Instant::now() + call.params.timeout_seconds.filter(|seconds| *seconds > 0).map_or_else(usual_time, Duration::from_secs);
+    let now = match call.accepted.shape {
+        Shape::Table(_) => Some(call.app.time_of(call.moment).await?),
+        _ => None,
+    };
+    let frames = Frames::new(&call, filter, now);
+    let body = Watch { call, keys, begin, deadline }.chunks(frames);
+    let body = Body::from_stream(body.map(Ok::<_, std::io::Error>));
+    Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
+}
+
+/// Between the usual time and twice that, so that watches begun together do not all end together.
+fn usual_time() -> Duration {
+    let random = getrandom::u32().unwrap_or(0);
+    LASTS + LASTS.mul_f64(f64::from(random) / f64::from(u32::MAX))
+}
+
+async fn begin(call: &Call) -> Result<Begin> {
+    let (params, now) = (&call.params, call.moment.revision);
+    if params.revision.is_some_and(|asked| asked > now.0) {
+        return Ok(Begin::Failed(Status::too_large_version(params.revision.unwrap_or(0), now.0)));
+    }
+    match (params.send_initial_events, params.revision) {
+        (Some(true), _) => Ok(Begin::Objects { is_marked: params.allow_bookmarks }),
+        (None, None | Some(0)) => Ok(Begin::Objects { is_marked: false }),
+        (Some(false), None | Some(0)) => Ok(Begin::After(now)),
+        (_, Some(asked)) => {
+            let span = call.app.data.source().span().await.map_err(|error| Status::internal(&error))?;
+            if asked < span.oldest.0 {
+                return Ok(Begin::Failed(Status::expired(format!("too old resource version: {asked} ({})", span.oldest))));
+            }
+            Ok(Begin::After(Revision(asked)))
+        }
+    }
+}
+
+impl Watch {
+    fn chunks(self, mut frames: Frames) -> impl Stream<Item = Bytes> + Send {
+        stream! {
+            let mut out = Vec::new();
+            let app = Arc::clone(&self.call.app);
+            let source = app.data.source();
+            let end = self.call.moment.revision;
+            let from = match self.begin {
+                Begin::Failed(status) => {
+                    frames.error(&status, &mut out);
+                    yield out.into();
+                    return;
+                }
+                Begin::After(revision) => revision,
+                Begin::Objects { is_marked } => {
+                    match source.range(self.keys.clone(), At::Revision(end), Want::Values).await {
+                        Ok(mut listing) => while let Some(entry) = listing.entries.next().await {
+                            match entry {
+                                Ok(entry) => frames.added(&entry, &mut out),
+                                Err(error) => {
+                                    frames.error(&Status::of_store(&error, "too old resource version"), &mut out);
+                                    yield out.into();
+                                    return;
+                                }
+                            }
+                            if out.len() >= CHUNK {
+                                yield std::mem::take(&mut out).into();
+                            }
+                        },
+                        Err(error) => {
+                            frames.error(&Status::of_store(&error, "too old resource version"), &mut out);
+                            yield out.into();
+                            return;
+                        }
+                    }
+                    if is_marked {
+                        frames.bookmark(end, true, &mut out);
+                    }
+                    end
+                }
+            };
+            // The response begins though nothing happened yet.
+            yield std::mem::take(&mut out).into();
+            let until = if self.call.moment.is_live { Until::Forever } else { Until::Revision(end) };
+            let mut items = source.watch(self.keys.clone(), from.after(), until);
+            let mut reached = from;
+            loop {
+                let item = match items.next().now_or_never() {
+                    Some(item) => item,
+                    None => {
+                        if !out.is_empty() {
+                            yield std::mem::take(&mut out).into();
+                        }
+                        tokio::select! {
+                            item = items.next() => item,
+                            () = tokio::time::sleep(BOOKMARKS) => {
+                                if self.call.params.allow_bookmarks {
+                                    frames.bookmark(reached, false, &mut out);
+                                }
+                                continue;
+                            }
+                            () = tokio::time::sleep_until(self.deadline) => return,
+                        }
+                    }
+                };
+                match item {
+                    None => break,
+                    Some(Ok(WatchItem::Event(event))) => {
+                        reached = event.revision;
+                        frames.change(&event, &mut out).await;
+                    }
+                    Some(Ok(WatchItem::Progress(revision))) => reached = reached.max(revision),
+                    Some(Ok(WatchItem::Gap { from, to })) => {
+                        let lost = Status::expired(format!("too old resource version: revisions {from} to {to} were compacted away"));
+                        frames.error(&lost, &mut out);
+                        yield out.into();
+                        return;
+                    }
+                    Some(Err(error)) => {
+                        frames.error(&Status::of_store(&error, "The resourceVersion for the provided watch is too old."), &mut out);
+                        yield out.into();
+                        return;
+                    }
+                }
+                if out.len() >= CHUNK {
+                    yield std::mem::take(&mut out).into();
+                }
+                if Instant::now() >= self.deadline {
+                    break;
+                }
+            }
+            loop {
+                if self.call.params.allow_bookmarks {
+                    frames.bookmark(end.max(reached), false, &mut out);
+                }
+                if !out.is_empty() {
+                    yield std::mem::take(&mut out).into();
+                }
+                if Instant::now() + BOOKMARKS >= self.deadline {
+                    break;
+                }
+                tokio::time::sleep(BOOKMARKS).await;
+            }
+            tokio::time::sleep_until(self.deadline).await;
+        }
+    }
+}
