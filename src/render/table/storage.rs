@@ -24,10 +24,6 @@ pub(super) fn printer(group: &str, kind: &str) -> Option<Printer> {
         ("storage.k8s.io", "CSIDriver") => {
             ("NAME|ATTACHREQUIRED|PODINFOONMOUNT|STORAGECAPACITY|TOKENREQUESTS|REQUIRESREPUBLISH|MODES|AGE", csi_driver)
         }
-        ("storage.k8s.io", "CSIStorageCapacity") => ("NAME|STORAGECLASSNAME|CAPACITY", |object, _| {
-            let capacity = at(object, "capacity").map_or("<unset>".to_owned(), |capacity| quantity(Some(capacity)));
-            vec![name(object), text(object, "storageClassName").to_owned(), capacity]
-        }),
         _ => return None,
     };
     Some(Printer { columns, cells })
