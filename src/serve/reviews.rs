@@ -3,6 +3,7 @@
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use ketcd_kube::{Body as Decoded, Decoder};
 use serde_json::{Value, json};
 
 use super::access::Access;
@@ -23,13 +24,23 @@ pub(super) fn answers(resource: &Resource) -> bool {
 /// Answers a review.
 pub(super) async fn review(access: &Access, resource: &Resource, headers: &HeaderMap, body: Body) -> Result<Response> {
     let media_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("application/json");
-    if media_type.split(';').next().map(str::trim) != Some("application/json") {
-        return Err(Status::unsupported_media_type(format!(
-            "the body of the request was in an unknown format - accepted media types include: application/json (got {media_type})"
-        )));
-    }
     let body = to_bytes(body, LONGEST).await.map_err(|error| Status::bad_request(format!("the body cannot be read: {error}")))?;
-    let mut review: Value = serde_json::from_slice(&body).map_err(|error| Status::bad_request(format!("the body is not JSON: {error}")))?;
+    let mut review: Value = match media_type.split(';').next().map(str::trim) {
+        Some("application/json") => {
+            serde_json::from_slice(&body).map_err(|error| Status::bad_request(format!("the body is not JSON: {error}")))?
+        }
+        // As client-go's typed clients send it, and as etcd holds objects.
+        Some("application/vnd.kubernetes.protobuf") => match Decoder::new().decode(b"", &body, 0).body {
+            Decoded::Object(review) => review.into_value(),
+            Decoded::Opaque(opaque) => return Err(Status::bad_request(format!("the body cannot be decoded: {}", opaque.reason))),
+        },
+        _ => {
+            return Err(Status::unsupported_media_type(format!(
+                "the body of the request was in an unknown format - accepted media types include: application/json, \
+                 application/vnd.kubernetes.protobuf (got {media_type})"
+            )));
+        }
+    };
     if !review.is_object() {
         return Err(Status::bad_request("the body is not an object"));
     }
