@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::body::Bytes;
 use jiff::Timestamp;
 use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Revision, Want};
 use serde_json::{Value, json};
@@ -11,7 +12,7 @@ use super::app::App;
 use super::call::{Call, Filter};
 use super::objects::{Objects, append_json, partial};
 use super::resources::Resource;
-use super::status::Status;
+use super::status::{Result, Status};
 use super::table::Table;
 
 /// Writes frames.
@@ -52,21 +53,25 @@ impl Frames {
     }
 
     /// Appends the frame of an object that is there when the watch begins.
-    pub(super) fn added(&mut self, entry: &KeyValue, out: &mut Vec<u8>) {
+    ///
+    /// # Errors
+    /// It cannot be served in this version.
+    pub(super) fn added(&mut self, entry: &KeyValue, out: &mut Vec<u8>) -> Result<()> {
         if self.objects.name(&entry.key).is_none() {
-            return;
+            return Ok(());
         }
         let stored = self.objects.stored(entry);
-        if self.is_wanted(&stored) {
-            self.frame("ADDED", entry, stored, out);
-        }
+        if self.is_wanted(&stored) { self.frame("ADDED", entry, stored, out) } else { Ok(()) }
     }
 
     /// Appends the frame of a change: as objects that a selector picks come and go, if there is one.
-    pub(super) async fn change(&mut self, event: &Event, out: &mut Vec<u8>) {
+    ///
+    /// # Errors
+    /// As [`Frames::added`].
+    pub(super) async fn change(&mut self, event: &Event, out: &mut Vec<u8>) -> Result<()> {
         let entry = &event.key_value;
         if self.objects.name(&entry.key).is_none() {
-            return;
+            return Ok(());
         }
         self.set_now(event.revision).await;
         let is_put = event.kind == EventKind::Put;
@@ -81,20 +86,21 @@ impl Frames {
                 (true, true) => "MODIFIED",
                 (false, true) => "ADDED",
                 (true, false) => "DELETED",
-                (false, false) => return,
+                (false, false) => return Ok(()),
             };
             if kind != "DELETED" {
                 return self.frame(kind, entry, stored, out);
             }
         }
-        if was_wanted {
-            let gone = before_stored.unwrap_or_else(|| Err("its last version was compacted away".to_owned()));
-            let gone = gone.map(|mut object| {
-                object["metadata"]["resourceVersion"] = event.revision.to_string().into();
-                object
-            });
-            self.frame("DELETED", entry, gone, out);
+        if !was_wanted {
+            return Ok(());
         }
+        let gone = before_stored.unwrap_or_else(|| Err("its last version was compacted away".to_owned()));
+        let gone = gone.map(|mut object| {
+            object["metadata"]["resourceVersion"] = event.revision.to_string().into();
+            object
+        });
+        self.frame("DELETED", entry, gone, out)
     }
 
     /// Appends a frame that says that nothing more happened up to a revision; `is_initial` where it ends the objects that were there at the beginning.
@@ -113,9 +119,10 @@ impl Frames {
         line("BOOKMARK", &object, out);
     }
 
-    /// Appends the frame of a failure, which is the last.
-    pub(super) fn error(&self, status: &Status, out: &mut Vec<u8>) {
-        line("ERROR", &status.to_json(), out);
+    /// Returns the frames with that of a failure, which is the last.
+    pub(super) fn last(&self, status: &Status, mut out: Vec<u8>) -> Bytes {
+        line("ERROR", &status.to_json(), &mut out);
+        out.into()
     }
 
     fn is_wanted(&self, stored: &Result<Value, String>) -> bool {
@@ -136,16 +143,16 @@ impl Frames {
         }
     }
 
-    fn frame(&mut self, kind: &str, entry: &KeyValue, stored: Result<Value, String>, out: &mut Vec<u8>) {
+    fn frame(&mut self, kind: &str, entry: &KeyValue, stored: Result<Value, String>, out: &mut Vec<u8>) -> Result<()> {
         let object = match &mut self.form {
-            Form::Objects => self.objects.served(entry, stored),
+            Form::Objects => self.objects.served(entry, stored)?,
             Form::Metadata(version) => partial(&stored.unwrap_or_else(|reason| self.objects.stub(entry, &reason)), version),
             Form::Table { table, is_headed, .. } => {
                 let row = match &stored {
-                    Ok(object) => table.row(object, || self.objects.served(entry, stored.clone())),
+                    Ok(object) => table.row(object, || self.objects.served(entry, stored.clone()))?,
                     Err(reason) => {
                         let name = self.objects.name(&entry.key).map_or("", |named| named.name);
-                        table.opaque_row(&self.objects.stub(entry, reason), name, reason)
+                        table.opaque_row(&self.objects.stub(entry, reason), name, reason)?
                     }
                 };
                 let definitions = if std::mem::replace(is_headed, true) { Value::Null } else { table.definitions() };
@@ -160,6 +167,7 @@ impl Frames {
             }
         };
         line(kind, &object, out);
+        Ok(())
     }
 }
 

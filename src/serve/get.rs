@@ -32,9 +32,8 @@ pub(super) async fn get(call: &Call, name: &str, subresource: Option<&str>) -> R
     }
     match call.accepted.shape {
         Shape::Object => {
-            let mut object = stored.map_err(|reason| undecoded(call, name, &reason))?;
-            objects.convert(&mut object).map_err(Status::not_acceptable)?;
-            Ok(call.respond(&object))
+            let object = stored.map_err(|reason| undecoded(call, name, &reason))?;
+            Ok(call.respond(&objects.served(&entry, Ok(object))?))
         }
         Shape::Metadata(version) => {
             let object = stored.map_err(|reason| undecoded(call, name, &reason))?;
@@ -44,8 +43,8 @@ pub(super) async fn get(call: &Call, name: &str, subresource: Option<&str>) -> R
             let now = call.app.time_of(call.moment).await?;
             let table = Table::new(&call.resource, call.params.include, version, now);
             let row = match stored {
-                Ok(stored) => table.row(&stored, || objects.served(&entry, Ok(stored.clone()))),
-                Err(reason) => table.opaque_row(&objects.stub(&entry, &reason), name, &reason),
+                Ok(stored) => table.row(&stored, || objects.served(&entry, Ok(stored.clone())))?,
+                Err(reason) => table.opaque_row(&objects.stub(&entry, &reason), name, &reason)?,
             };
             Ok(call.respond(&json!({
                 "kind": "Table", "apiVersion": table.api_version(), "metadata": {"resourceVersion": entry.mod_revision.to_string()},

@@ -113,9 +113,13 @@ impl List {
                     break;
                 }
                 page.keys += 1;
-                if self.item(&entry, &mut page, &mut out) {
-                    page.items += 1;
-                    page.last_key = entry.key;
+                match self.item(&entry, &mut page, &mut out) {
+                    Ok(true) => {
+                        page.items += 1;
+                        page.last_key = entry.key;
+                    }
+                    Ok(false) => {}
+                    Err(status) => return yield Err(status),
                 }
                 if out.len() >= CHUNK {
                     yield Ok(std::mem::take(&mut out).into());
@@ -131,36 +135,29 @@ impl List {
     }
 
     /// Appends an item, if the object is wanted, and returns whether.
-    fn item(&self, entry: &KeyValue, page: &mut Page, out: &mut Vec<u8>) -> bool {
-        let Some(named) = self.objects.name(&entry.key) else { return false };
+    fn item(&self, entry: &KeyValue, page: &mut Page, out: &mut Vec<u8>) -> Result<bool> {
+        let Some(named) = self.objects.name(&entry.key) else { return Ok(false) };
         let is_text = matches!(self.form, Form::Objects) && self.filter.is_empty();
         let stored = (!is_text).then(|| self.objects.stored(entry));
         if let (false, Some(stored)) = (self.filter.is_empty(), &stored)
             && !stored.as_ref().is_ok_and(|object| self.filter.matches(object))
         {
-            return false;
+            return Ok(false);
         }
-        let start = out.len();
+        let (start, with_type) = (out.len(), self.call.resource.custom.is_some());
         if page.items > 0 && !self.is_sorted() {
             out.push(b',');
         }
         match (&self.form, stored) {
-            (_, None) => self.objects.append(entry, self.call.resource.custom.is_some(), out),
-            (Form::Objects, Some(stored)) => {
-                let mut object = self.objects.served(entry, stored);
-                if let (None, Value::Object(members)) = (&self.call.resource.custom, &mut object) {
-                    members.remove("apiVersion");
-                    members.remove("kind");
-                }
-                append_json(out, &object);
-            }
+            (_, None) => self.objects.append(entry, with_type, out)?,
+            (Form::Objects, Some(stored)) => self.objects.append_served(self.objects.served(entry, stored)?, with_type, out),
             (Form::Metadata(version), Some(stored)) => {
                 append_json(out, &partial(&stored.unwrap_or_else(|reason| self.objects.stub(entry, &reason)), version));
             }
             (Form::Table(table), Some(stored)) => {
                 let row = match &stored {
-                    Ok(stored) => table.row(stored, || self.objects.served(entry, Ok(stored.clone()))),
-                    Err(reason) => table.opaque_row(&self.objects.stub(entry, reason), named.name, reason),
+                    Ok(stored) => table.row(stored, || self.objects.served(entry, Ok(stored.clone())))?,
+                    Err(reason) => table.opaque_row(&self.objects.stub(entry, reason), named.name, reason)?,
                 };
                 append_json(out, &row);
                 if self.is_sorted() {
@@ -169,7 +166,7 @@ impl List {
                 }
             }
         }
-        true
+        Ok(true)
     }
 
     /// Whether the rows are not in the order of their keys: the API server sorts FlowSchemas by precedence, then name.

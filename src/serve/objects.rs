@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use super::app::App;
 use super::convert;
 use super::resources::Resource;
+use super::status::{self, Status};
 
 /// The mask of a Secret's values, in base64 as all of them are.
 const MASKED_BYTES: &str = "Kioq";
@@ -64,20 +65,31 @@ impl Objects {
         }
     }
 
-    /// Makes a stored object what the resource serves. The error says what is missing for it.
-    pub(super) fn convert(&self, object: &mut Value) -> Result<(), String> {
-        convert::to(object, &self.resource)
+    /// Makes a stored object what the resource serves.
+    fn convert(&self, object: &mut Value) -> status::Result<()> {
+        convert::to(object, &self.resource).map_err(|reason| {
+            let name = object["metadata"]["name"].as_str().unwrap_or_default();
+            Status::not_acceptable(format!("{} {name:?} is {reason}", self.resource.qualified()))
+        })
     }
 
-    /// Returns a stored object as the resource serves it or, where it cannot be, what its key says of it, with the reason in an annotation.
-    pub(super) fn served(&self, entry: &KeyValue, stored: Result<Value, String>) -> Value {
-        let served = stored.and_then(|mut object| convert::to(&mut object, &self.resource).map(|()| object));
-        served.unwrap_or_else(|reason| self.stub(entry, &reason))
+    /// Returns a stored object as the resource serves it or, where it could not be decoded, what its key says of it, with the reason in an annotation.
+    ///
+    /// # Errors
+    /// It cannot be served in this version.
+    pub(super) fn served(&self, entry: &KeyValue, stored: Result<Value, String>) -> status::Result<Value> {
+        match stored {
+            Ok(mut object) => self.convert(&mut object).map(|()| object),
+            Err(reason) => Ok(self.stub(entry, &reason)),
+        }
     }
 
     /// Appends the JSON of an object, as [`Objects::served`] returns it; `with_type` says whether with its `apiVersion` and `kind`, which
     /// items of lists of Kubernetes' own kinds lack.
-    pub(super) fn append(&self, entry: &KeyValue, with_type: bool, out: &mut Vec<u8>) {
+    ///
+    /// # Errors
+    /// As there.
+    pub(super) fn append(&self, entry: &KeyValue, with_type: bool, out: &mut Vec<u8>) -> status::Result<()> {
         let start = out.len();
         // Its members are sorted, so these come first.
         if !self.is_secret() && self.app.data.decoder().decode_text(&entry.key, &entry.value, entry.mod_revision.0, out).is_ok() {
@@ -88,11 +100,16 @@ impl Objects {
                     let comma = usize::from(after == Some(b','));
                     out.drain(start + 1..start + self.type_meta.len() + comma);
                 }
-                return;
+                return Ok(());
             }
         }
         out.truncate(start);
-        let mut object = self.served(entry, self.stored(entry));
+        self.append_served(self.served(entry, self.stored(entry))?, with_type, out);
+        Ok(())
+    }
+
+    /// Appends the JSON of an object that is served, as [`Objects::append`] does.
+    pub(super) fn append_served(&self, mut object: Value, with_type: bool, out: &mut Vec<u8>) {
         if let (false, Value::Object(members)) = (with_type, &mut object) {
             members.remove("apiVersion");
             members.remove("kind");

@@ -1,7 +1,6 @@
 //! `watch`: what happened to the objects of a collection after a revision, up to the moment looked at; then nothing happens any more, and the watch
 //! stays open until its time is up. On a live source it goes on.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use async_stream::stream;
@@ -86,39 +85,31 @@ async fn begin(call: &Call) -> Result<Begin> {
     }
 }
 
+/// What a watch says whose revision was compacted.
+const EXPIRED: &str = "The resourceVersion for the provided watch is too old.";
+
 impl Watch {
+    /// The frames. The last is an error, if something fails.
     fn chunks(self, mut frames: Frames) -> impl Stream<Item = Bytes> + Send {
         stream! {
+            let Self { call, keys, begin, deadline } = self;
+            let (source, end) = (call.app.data.source(), call.moment.revision);
             let mut out = Vec::new();
-            let app = Arc::clone(&self.call.app);
-            let source = app.data.source();
-            let end = self.call.moment.revision;
-            let from = match self.begin {
-                Begin::Failed(status) => {
-                    frames.error(&status, &mut out);
-                    yield out.into();
-                    return;
-                }
+            let from = match begin {
+                Begin::Failed(status) => return yield frames.last(&status, out),
                 Begin::After(revision) => revision,
                 Begin::Objects { is_marked } => {
-                    match source.range(self.keys.clone(), At::Revision(end), Want::Values).await {
-                        Ok(mut listing) => while let Some(entry) = listing.entries.next().await {
-                            match entry {
-                                Ok(entry) => frames.added(&entry, &mut out),
-                                Err(error) => {
-                                    frames.error(&Status::of_store(&error, "too old resource version"), &mut out);
-                                    yield out.into();
-                                    return;
-                                }
-                            }
-                            if out.len() >= CHUNK {
-                                yield std::mem::take(&mut out).into();
-                            }
-                        },
-                        Err(error) => {
-                            frames.error(&Status::of_store(&error, "too old resource version"), &mut out);
-                            yield out.into();
-                            return;
+                    let mut listing = match source.range(keys.clone(), At::Revision(end), Want::Values).await {
+                        Ok(listing) => listing,
+                        Err(error) => return yield frames.last(&Status::of_store(&error, EXPIRED), out),
+                    };
+                    while let Some(entry) = listing.entries.next().await {
+                        let entry = entry.map_err(|error| Status::of_store(&error, EXPIRED));
+                        if let Err(status) = entry.and_then(|entry| frames.added(&entry, &mut out)) {
+                            return yield frames.last(&status, out);
+                        }
+                        if out.len() >= CHUNK {
+                            yield std::mem::take(&mut out).into();
                         }
                     }
                     if is_marked {
@@ -129,67 +120,63 @@ impl Watch {
             };
             // The response begins though nothing happened yet.
             yield std::mem::take(&mut out).into();
-            let until = if self.call.moment.is_live { Until::Forever } else { Until::Revision(end) };
-            let mut items = source.watch(self.keys.clone(), from.after(), until);
+            let until = if call.moment.is_live { Until::Forever } else { Until::Revision(end) };
+            let mut items = source.watch(keys, from.after(), until);
             let mut reached = from;
+            let mut is_over = false;
             loop {
-                let item = match items.next().now_or_never() {
+                let next = if is_over { None } else { items.next().now_or_never() };
+                let item = match next {
                     Some(item) => item,
+                    // Nothing happens now: what has come together goes out, and the time passes.
                     None => {
                         if !out.is_empty() {
                             yield std::mem::take(&mut out).into();
                         }
                         tokio::select! {
-                            item = items.next() => item,
+                            item = items.next(), if !is_over => item,
+                            () = tokio::time::sleep_until(deadline) => return,
                             () = tokio::time::sleep(BOOKMARKS) => {
-                                if self.call.params.allow_bookmarks {
+                                if call.params.allow_bookmarks {
                                     frames.bookmark(reached, false, &mut out);
                                 }
                                 continue;
                             }
-                            () = tokio::time::sleep_until(self.deadline) => return,
                         }
                     }
                 };
-                match item {
-                    None => break,
+                let done = match item {
                     Some(Ok(WatchItem::Event(event))) => {
                         reached = event.revision;
-                        frames.change(&event, &mut out).await;
+                        frames.change(&event, &mut out).await
                     }
-                    Some(Ok(WatchItem::Progress(revision))) => reached = reached.max(revision),
+                    Some(Ok(WatchItem::Progress(revision))) => {
+                        reached = reached.max(revision);
+                        Ok(())
+                    }
                     Some(Ok(WatchItem::Gap { from, to })) => {
-                        let lost = Status::expired(format!("too old resource version: revisions {from} to {to} were compacted away"));
-                        frames.error(&lost, &mut out);
-                        yield out.into();
-                        return;
+                        Err(Status::expired(format!("too old resource version: revisions {from} to {to} were compacted away")))
                     }
-                    Some(Err(error)) => {
-                        frames.error(&Status::of_store(&error, "The resourceVersion for the provided watch is too old."), &mut out);
-                        yield out.into();
-                        return;
+                    Some(Err(error)) => Err(Status::of_store(&error, EXPIRED)),
+                    None => {
+                        is_over = true;
+                        reached = reached.max(end);
+                        if call.params.allow_bookmarks {
+                            frames.bookmark(reached, false, &mut out);
+                        }
+                        Ok(())
                     }
+                };
+                if let Err(status) = done {
+                    return yield frames.last(&status, out);
                 }
                 if out.len() >= CHUNK {
                     yield std::mem::take(&mut out).into();
                 }
-                if Instant::now() >= self.deadline {
-                    break;
+                if Instant::now() >= deadline {
+                    return;
                 }
             }
-            loop {
-                if self.call.params.allow_bookmarks {
-                    frames.bookmark(end.max(reached), false, &mut out);
-                }
-                if !out.is_empty() {
-                    yield std::mem::take(&mut out).into();
-                }
-                if Instant::now() + BOOKMARKS >= self.deadline {
-                    break;
-                }
-                tokio::time::sleep(BOOKMARKS).await;
-            }
-            tokio::time::sleep_until(self.deadline).await;
         }
     }
 }

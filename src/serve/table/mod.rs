@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::objects::partial;
 use super::params::Include;
 use super::resources::{Column, Resource};
+use super::status::Result;
 use crate::render::table::{Labels, Table as Cells, View};
 
 /// How one column is headed and typed.
@@ -62,24 +63,30 @@ impl Table {
         self.definitions.iter().map(definition).collect()
     }
 
-    /// The row of an object. `stored` is as it was decoded, `served` as its resource serves it.
-    pub(super) fn row(&self, stored: &Value, served: impl FnOnce() -> Value) -> Value {
+    /// The row of an object, as it is stored. `served` returns it as its resource serves it, if the rows carry whole objects.
+    ///
+    /// # Errors
+    /// Those of `served`.
+    pub(super) fn row(&self, stored: &Value, served: impl FnOnce() -> Result<Value>) -> Result<Value> {
         self.row_of(self.cells.cells(stored), stored, served)
     }
 
     /// The row of an object that cannot be decoded.
-    pub(super) fn opaque_row(&self, stub: &Value, name: &str, reason: &str) -> Value {
-        self.row_of(self.cells.opaque_cells(name, reason), stub, || stub.clone())
+    ///
+    /// # Errors
+    /// None.
+    pub(super) fn opaque_row(&self, stub: &Value, name: &str, reason: &str) -> Result<Value> {
+        self.row_of(self.cells.opaque_cells(name, reason), stub, || Ok(stub.clone()))
     }
 
-    fn row_of(&self, cells: Vec<String>, stored: &Value, served: impl FnOnce() -> Value) -> Value {
+    fn row_of(&self, cells: Vec<String>, stored: &Value, served: impl FnOnce() -> Result<Value>) -> Result<Value> {
         let cells: Vec<Value> = cells.into_iter().zip(&self.definitions).map(|(cell, definition)| self.cell(cell, definition)).collect();
         let object = match self.include {
             Include::None => Value::Null,
             Include::Metadata => partial(stored, self.version),
-            Include::Object => served(),
+            Include::Object => served()?,
         };
-        json!({"cells": cells, "object": object})
+        Ok(json!({"cells": cells, "object": object}))
     }
 
     fn cell(&self, text: String, definition: &Definition) -> Value {
