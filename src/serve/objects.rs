@@ -67,7 +67,7 @@ impl Objects {
 
     /// Makes a stored object what the resource serves.
     fn convert(&self, object: &mut Value) -> status::Result<()> {
-        convert::to(object, &self.resource).map_err(|reason| {
+        convert::to(object, &self.resource, self.app.data.release()).map_err(|reason| {
             let name = object["metadata"]["name"].as_str().unwrap_or_default();
             Status::not_acceptable(format!("{} {name:?} is {reason}", self.resource.qualified()))
         })

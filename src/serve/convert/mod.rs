@@ -1,7 +1,11 @@
 //! Objects from the version they are stored in to the version they are asked for in.
 
+mod autoscaling;
+mod definition;
 mod events;
+mod ingress;
 
+use ketcd_kube::Release;
 use serde_json::Value;
 
 use super::resources::Resource;
@@ -21,7 +25,7 @@ const SAME_FIELDS: &[(&str, &[&str])] = &[
 ];
 
 /// Makes a stored object what the resource serves. The error says what is missing for it.
-pub(super) fn to(object: &mut Value, resource: &Resource) -> Result<(), String> {
+pub(super) fn to(object: &mut Value, resource: &Resource, release: Release) -> Result<(), String> {
     let wanted = resource.api_version();
     let stored = object["apiVersion"].as_str().unwrap_or_default();
     if stored == wanted {
@@ -41,6 +45,17 @@ pub(super) fn to(object: &mut Value, resource: &Resource) -> Result<(), String> 
     match (stored_group, resource.group.as_str(), kind) {
         ("", "events.k8s.io", "Event") => events::from_core(object),
         ("events.k8s.io", "", "Event") => events::to_core(object),
+        ("autoscaling", "autoscaling", _) => match (stored, resource.version.as_str()) {
+            ("autoscaling/v2" | "autoscaling/v2beta2", "v1") => autoscaling::to_v1(object, release.0),
+            ("autoscaling/v2", "v2beta2") | ("autoscaling/v2beta2", "v2") => {}
+            _ => return Err(refusal),
+        },
+        ("apiextensions.k8s.io", _, _) if wanted == "apiextensions.k8s.io/v1" => definition::to_v1(object),
+        (_, _, "Ingress") => match (stored.ends_with("/v1"), resource.version == "v1") {
+            (false, true) => ingress::to_v1(object),
+            (true, false) => ingress::from_v1(object),
+            _ => {}
+        },
         (from, to, _) if from == to && SAME_FIELDS.iter().any(is_same) => {}
         _ => return Err(refusal),
     }
