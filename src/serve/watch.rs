@@ -49,11 +49,15 @@ pub(super) async fn watch(call: Call) -> Result<Response> {
     let filter = call.filter()?;
     let keys = call.keys(&filter);
     let begin = begin(&call).await?;
-    let deadline = Instant::now() + call.params.timeout_seconds.filter(|seconds| *seconds > 0).map_or_else(usual_time, Duration::from_secs);
     let now = match call.accepted.shape {
-        Shape::Table(_) => Some(call.app.time_of(call.moment).await?),
+        Shape::Table(_) => {
+            // What dates the revisions is read once, which may take long, and not in the watch's own time.
+            call.app.data.date(call.moment.revision).await;
+            Some(call.app.time_of(call.moment).await?)
+        }
         _ => None,
     };
+    let deadline = Instant::now() + call.params.timeout_seconds.filter(|seconds| *seconds > 0).map_or_else(usual_time, Duration::from_secs);
     let frames = Frames::new(&call, filter, now);
     let body = Watch { call, keys, begin, deadline }.chunks(frames);
     let body = Body::from_stream(body.map(Ok::<_, std::io::Error>));

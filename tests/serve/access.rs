@@ -1,0 +1,93 @@
+//! Who may ask what: the token, the host, the origin; reviews; and that nothing can be changed.
+
+use serde_json::{Value, json};
+
+use crate::ketcd::ketcd;
+use crate::server::{Server, capture};
+
+const STORY: &str = "k136-story/snapshot.db.zst";
+
+#[test]
+fn every_path_needs_the_token_and_the_servers_own_name() {
+    let server = Server::start(STORY, &[]);
+    for path in ["/", "/healthz", "/version", "/api", "/apis", "/api/v1/pods", "/rev/5/api", "/nonsense"] {
+        for token in ["", "Bearer", "Bearer x", "Basic eDp5"] {
+            let (code, text) = server.send("GET", path, &[("authorization", token)], "");
+            assert_eq!(code, 401, "{path} {token}: {text}");
+        }
+        assert_eq!(server.send("GET", path, &[("host", "evil.example")], "").0, 403, "{path}");
+        assert_eq!(server.send("GET", path, &[("origin", "https://evil.example")], "").0, 403, "{path}");
+    }
+    let own = server.address().to_owned();
+    assert_eq!(server.send("GET", "/version", &[("origin", &own)], "").0, 200);
+    let port = own.rsplit(':').next().unwrap();
+    assert_eq!(server.send("GET", "/version", &[("host", &format!("localhost:{port}"))], "").0, 200);
+}
+
+#[test]
+fn nothing_can_be_changed_or_connected_to() {
+    let server = Server::start(STORY, &[]);
+    let pod = "/api/v1/namespaces/web/pods/db-0";
+    for (method, path) in [
+        ("POST", "/api/v1/namespaces/web/pods"),
+        ("PUT", pod),
+        ("PATCH", pod),
+        ("DELETE", pod),
+        ("DELETE", "/api/v1/namespaces/web/pods"),
+        ("POST", &format!("{pod}/exec")),
+        ("POST", &format!("{pod}/eviction")),
+        ("GET", &format!("{pod}/exec")),
+        ("GET", &format!("{pod}/portforward")),
+        ("POST", "/api/v1/namespaces/web/bindings"),
+    ] {
+        let (code, text) = server.send(method, path, &[], "");
+        let status: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!((code, &status["reason"]), (405, &json!("MethodNotAllowed")), "{method} {path}");
+        assert!(status["message"].as_str().unwrap().contains("at revision 3190"), "{method} {path}: {text}");
+    }
+    let (code, status) = server.get(&format!("{pod}/log"));
+    assert_eq!(code, 405);
+    assert!(status["message"].as_str().unwrap().contains("etcd holds no logs"), "{status}");
+}
+
+#[test]
+fn reviews_allow_reading_alone() {
+    let server = Server::start(STORY, &[]);
+    let review = |kind: &str, spec: Value| -> Value {
+        let path = format!("/apis/authorization.k8s.io/v1/{}s", kind.to_lowercase());
+        let body = json!({"apiVersion": "authorization.k8s.io/v1", "kind": kind, "spec": spec}).to_string();
+        let (code, text) = server.send("POST", &path, &[("content-type", "application/json")], &body);
+        assert_eq!(code, 201, "{text}");
+        serde_json::from_str(&text).unwrap()
+    };
+    for (verb, allowed) in [("get", true), ("list", true), ("watch", true), ("delete", false), ("create", false), ("*", false)] {
+        for kind in ["SelfSubjectAccessReview", "SubjectAccessReview"] {
+            let answer = review(kind, json!({"resourceAttributes": {"verb": verb, "resource": "pods"}}));
+            assert_eq!((&answer["kind"], &answer["status"]["allowed"]), (&json!(kind), &json!(allowed)), "{verb}");
+        }
+    }
+    let rules = review("SelfSubjectRulesReview", json!({"namespace": "web"}));
+    assert_eq!(rules["status"]["resourceRules"][0]["verbs"], json!(["get", "list", "watch"]));
+}
+
+#[test]
+fn what_cannot_be_listened_on_is_refused() {
+    let output = ketcd().arg("-f").arg(capture(STORY)).args(["serve", "--listen", "0.0.0.0:0"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(text.contains("0.0.0.0:0 can be reached from other machines"), "{text}");
+}
+
+/// The kubeconfig of a command is its own, and its exit code is ketcd's.
+#[test]
+fn a_command_has_a_private_kubeconfig_and_its_exit_code_is_the_end() {
+    let script = "stat -c %a \"$KUBECONFIG\"; echo \"$KUBECONFIG\"; grep -c 'current-context: ketcd' \"$KUBECONFIG\"; exit 7";
+    let output = ketcd().arg("-f").arg(capture(STORY)).args(["serve", "--", "sh", "-c", script]).output().unwrap();
+    assert_eq!(output.status.code(), Some(7));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!((lines[0], lines[2]), ("600", "1"));
+    assert!(!std::path::Path::new(lines[1]).exists(), "{} is still there", lines[1]);
+    let output = ketcd().arg("-f").arg(capture(STORY)).args(["serve", "--", "/no/such/program"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+}

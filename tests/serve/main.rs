@@ -1,0 +1,13 @@
+//! `ketcd serve`: the real binary on recorded clusters, asked over HTTP.
+
+mod access;
+mod collections;
+mod discovery;
+#[path = "../support/ketcd.rs"]
+mod ketcd;
+mod kubectl;
+mod moments;
+mod objects;
+mod server;
+mod tables;
+mod watches;

@@ -1,0 +1,124 @@
+//! A server on a recorded cluster, and a client of it.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+use ureq::Agent;
+use ureq::http::Request;
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
+
+use crate::ketcd::ketcd;
+
+/// A file of a recorded cluster.
+pub(crate) fn capture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/captures").join(name)
+}
+
+/// A server that ends with it.
+pub(crate) struct Server {
+    process: Child,
+    folder: TempDir,
+    agent: Agent,
+    address: String,
+    token: String,
+}
+
+impl Server {
+    /// Serves a file of a recorded cluster, with flags before the command.
+    pub(crate) fn start(file: &str, flags: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let kubeconfig = folder.path().join("kubeconfig");
+        let mut command = ketcd();
+        command.arg("-f").arg(capture(file)).args(flags).arg("serve").arg("--kubeconfig").arg(&kubeconfig);
+        let process = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let begun = Instant::now();
+        while !kubeconfig.exists() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "no kubeconfig");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let config: Value = serde_saphyr::from_str(&std::fs::read_to_string(&kubeconfig).unwrap()).unwrap();
+        let cluster = &config["clusters"][0]["cluster"];
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let pem = base64::Engine::decode(&base64::engine::general_purpose::STANDARD, text(&cluster["certificate-authority-data"])).unwrap();
+        let certificate = Certificate::from_pem(&pem).unwrap().to_owned();
+        let tls = TlsConfig::builder().root_certs(RootCerts::Specific(Arc::new(vec![certificate]))).build();
+        let agent = Agent::config_builder().tls_config(tls).http_status_as_error(false).build().into();
+        Self { process, folder, agent, address: text(&cluster["server"]), token: text(&config["users"][0]["user"]["token"]) }
+    }
+
+    /// The kubeconfig.
+    pub(crate) fn kubeconfig(&self) -> PathBuf {
+        self.folder.path().join("kubeconfig")
+    }
+
+    /// `https://HOST:PORT`.
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Sends a request with these headers; the token is among them, unless they have an authorization.
+    pub(crate) fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> (u16, String) {
+        let mut request = Request::builder().method(method).uri(format!("{}{path}", self.address));
+        if !headers.iter().any(|(name, _)| *name == "authorization") {
+            request = request.header("authorization", format!("Bearer {}", self.token));
+        }
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let config = self.agent.configure_request(request.body(body.to_owned()).unwrap()).allow_non_standard_methods(true).build();
+        let mut response = self.agent.run(config).unwrap();
+        (response.status().as_u16(), response.body_mut().with_config().limit(1 << 30).read_to_string().unwrap())
+    }
+
+    /// The document at a path, with its code.
+    pub(crate) fn get(&self, path: &str) -> (u16, Value) {
+        self.get_as(path, "application/json")
+    }
+
+    /// The document at a path in this media type.
+    pub(crate) fn get_as(&self, path: &str, accept: &str) -> (u16, Value) {
+        let (code, text) = self.send("GET", path, &[("accept", accept)], "");
+        (code, serde_json::from_str(&text).unwrap_or_else(|error| panic!("{path}: {error}: {text}")))
+    }
+
+    /// The document at a path that is there.
+    #[track_caller]
+    pub(crate) fn found(&self, path: &str) -> Value {
+        let (code, document) = self.get(path);
+        assert_eq!(code, 200, "{path}: {document}");
+        document
+    }
+
+    /// The items of a list.
+    #[track_caller]
+    pub(crate) fn items(&self, path: &str) -> Vec<Value> {
+        self.found(path)["items"].as_array().unwrap().clone()
+    }
+
+    /// The frames of a watch until it ends.
+    pub(crate) fn frames(&self, path: &str, accept: &str) -> Vec<Value> {
+        let request = self.agent.get(format!("{}{path}", self.address)).header("accept", accept);
+        let response = request.header("authorization", format!("Bearer {}", self.token)).call().unwrap();
+        assert_eq!(response.status().as_u16(), 200, "{path}");
+        let lines = BufReader::new(response.into_body().into_reader()).lines();
+        lines.map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// `namespace/name` of an object.
+pub(crate) fn name(object: &Value) -> String {
+    let metadata = &object["metadata"];
+    format!("{}/{}", metadata["namespace"].as_str().unwrap_or_default(), metadata["name"].as_str().unwrap_or_default())
+}

@@ -1,0 +1,129 @@
+//! Watches: a list and what a watch brings after it are the list at the end.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::server::{Server, name};
+
+const JSON: &str = "application/json";
+const STORY: &str = "k136-story/snapshot.db.zst";
+
+/// Objects without what items of lists lack, by name.
+fn by_name(items: impl IntoIterator<Item = Value>) -> BTreeMap<String, Value> {
+    let bare = |mut item: Value| {
+        let members = item.as_object_mut().unwrap();
+        members.remove("kind");
+        members.remove("apiVersion");
+        (name(&item), item)
+    };
+    items.into_iter().map(bare).collect()
+}
+
+/// Applies frames to a store as an informer does, and holds each against what the store has.
+fn apply(store: &mut BTreeMap<String, Value>, frames: Vec<Value>) -> usize {
+    let mut last = 0;
+    let count = frames.len();
+    for frame in frames {
+        let object = frame["object"].clone();
+        let revision: i64 = object["metadata"]["resourceVersion"].as_str().unwrap().parse().unwrap();
+        assert!(revision >= last, "{revision} after {last}");
+        last = revision;
+        let (key, object) = by_name([object]).pop_first().unwrap();
+        match frame["type"].as_str().unwrap() {
+            "ADDED" => assert!(store.insert(key.clone(), object).is_none(), "{key} was there"),
+            "MODIFIED" => assert!(store.insert(key.clone(), object).is_some(), "{key} was not there"),
+            "DELETED" => assert!(store.remove(&key).is_some(), "{key} was not there"),
+            other => panic!("{other}"),
+        }
+    }
+    count
+}
+
+#[test]
+fn a_list_and_its_watch_are_the_list_at_the_end() {
+    let server = Server::start(STORY, &[]);
+    for (path, query) in [
+        ("/api/v1/pods", ""),
+        ("/api/v1/namespaces/lab/pods", "&labelSelector=app"),
+        ("/api/v1/pods", "&fieldSelector=status.phase%3DRunning"),
+        ("/api/v1/pods", "&fieldSelector=spec.nodeName%3Dnode2"),
+        ("/apis/events.k8s.io/v1/events", ""),
+        ("/apis/apps/v1/replicasets", ""),
+        ("/apis/autoscaling/v1/horizontalpodautoscalers", ""),
+        ("/apis/example.com/v1beta1/gadgets", ""),
+        ("/api/v1/nodes", "&fieldSelector=metadata.name%3Dnode1"),
+    ] {
+        let mut changes = 0;
+        for revision in [50, 900, 1700, 2500] {
+            let list = server.found(&format!("/api/v1/pods?resourceVersion={revision}&resourceVersionMatch=Exact"));
+            assert_eq!(list["metadata"]["resourceVersion"], revision.to_string());
+            // Definitions are those of the server's moment, so custom resources have lists of any revision.
+            let mut store = by_name(server.items(&format!("{path}?resourceVersion={revision}&resourceVersionMatch=Exact{query}")));
+            let frames = server.frames(&format!("{path}?watch=true&resourceVersion={revision}&timeoutSeconds=1{query}"), JSON);
+            changes += apply(&mut store, frames);
+            assert_eq!(
+                store,
+                by_name(server.items(&format!("{path}?{}", query.trim_start_matches('&')))),
+                "{path} {query} from {revision}"
+            );
+        }
+        assert!(changes > 0, "{path} {query} shows nothing");
+    }
+}
+
+#[test]
+fn a_watch_ends_with_the_moment_looked_at_and_stays_open() {
+    let server = Server::start(STORY, &["--rev", "1700"]);
+    let begun = Instant::now();
+    let frames = server.frames("/api/v1/pods?watch=true&resourceVersion=1600&timeoutSeconds=2&allowWatchBookmarks=true", JSON);
+    assert!(begun.elapsed() >= Duration::from_secs(2), "the watch ended early");
+    let (bookmark, changes) = frames.split_last().unwrap();
+    assert_eq!((&bookmark["type"], &bookmark["object"]["metadata"]["resourceVersion"]), (&json!("BOOKMARK"), &json!("1700")));
+    assert!(changes.iter().all(|frame| frame["object"]["metadata"]["resourceVersion"].as_str().unwrap().parse::<i64>().unwrap() <= 1700));
+}
+
+#[test]
+fn initial_events_are_the_list_and_end_with_a_bookmark() {
+    let server = Server::start(STORY, &[]);
+    let list = by_name(server.items("/api/v1/pods"));
+    let options = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
+    let frames = server.frames(&format!("/api/v1/pods?watch=true&{options}&timeoutSeconds=1"), JSON);
+    let mark = frames.iter().position(|frame| frame["type"] == "BOOKMARK").unwrap();
+    assert_eq!(frames[mark]["object"]["metadata"]["annotations"]["k8s.io/initial-events-end"], "true");
+    assert!(frames[..mark].iter().all(|frame| frame["type"] == "ADDED"));
+    assert_eq!(by_name(frames[..mark].iter().map(|frame| frame["object"].clone())), list);
+    // Without a revision the objects come first too, without a mark.
+    let frames = server.frames("/api/v1/pods?watch=true&timeoutSeconds=1", JSON);
+    assert_eq!(by_name(frames.into_iter().map(|frame| frame["object"].clone())), list);
+}
+
+#[test]
+fn what_cannot_be_watched_is_an_error_in_the_stream() {
+    let server = Server::start("k136-story/compacted.db.zst", &[]);
+    let only = |path: &str| {
+        let frames = server.frames(path, JSON);
+        assert_eq!(frames.len(), 1, "{frames:?}");
+        assert_eq!(frames[0]["type"], "ERROR");
+        frames[0]["object"].clone()
+    };
+    let expired = only("/api/v1/pods?watch=true&resourceVersion=100");
+    assert_eq!((&expired["code"], &expired["reason"]), (&json!(410), &json!("Expired")));
+    assert_eq!(expired["message"], "too old resource version: 100 (1920)");
+    assert_eq!(only("/api/v1/pods?watch=true&resourceVersion=99999")["code"], 504);
+}
+
+#[test]
+fn tables_are_watched_row_by_row() {
+    let server = Server::start(STORY, &[]);
+    let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
+    let frames = server.frames("/api/v1/namespaces/web/pods?watch=true&resourceVersion=1000&timeoutSeconds=1", table);
+    assert!(frames.len() > 1);
+    for (index, frame) in frames.iter().enumerate() {
+        let object = &frame["object"];
+        assert_eq!((&object["kind"], object["rows"].as_array().unwrap().len()), (&json!("Table"), 1));
+        assert_eq!(object["columnDefinitions"].is_array(), index == 0);
+        assert_eq!(object["rows"][0]["object"]["kind"], "PartialObjectMetadata");
+    }
+}
