@@ -68,10 +68,9 @@ async fn read(
 ) -> Result<Response> {
     let mut params = Params::parse(query)?;
     params.watch |= asked.is_watch;
-    if let Some(subresource) = asked.subresource {
-        if !resource.subresources.iter().any(|own| own == subresource) || !asked.rest.is_empty() {
-            return Err(if is_connection(subresource) { read_only(moment) } else { Status::no_such_path() });
-        }
+    let is_served = |subresource: &str| resource.subresources.iter().any(|own| own == subresource) && asked.rest.is_empty();
+    if let Some(subresource) = asked.subresource.filter(|subresource| !is_served(subresource)) {
+        return Err(if is_connection(subresource) { read_only(moment) } else { Status::no_such_path() });
     }
     let verb = if params.watch {
         "watch"
@@ -87,8 +86,7 @@ async fn read(
     if !resource.kind.is_stored() {
         return Err(Status::not_allowed(format!("{} are not stored: etcd holds none", resource.qualified())));
     }
-    let is_collection = asked.name.is_none() || params.watch;
-    if is_collection && asked.namespace.is_none() && asked.name.is_some() && resource.kind.namespaced {
+    if asked.name.is_some() && asked.namespace.is_none() && resource.kind.namespaced {
         return Err(Status::no_such_path());
     }
     let call = Call {
@@ -102,7 +100,6 @@ async fn read(
     };
     match asked.name {
         _ if call.params.watch => watch::watch(call).await,
-        Some(_) if resource.kind.namespaced && asked.namespace.is_none() => Err(Status::no_such_path()),
         Some(name) => get::get(&call, name, asked.subresource).await,
         None => list::list(call).await,
     }

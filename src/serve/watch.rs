@@ -8,7 +8,7 @@ use axum::body::{Body, Bytes};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use futures_util::{FutureExt, Stream, StreamExt};
-use ketcd_store::{At, KeyRange, Revision, Until, Want, WatchItem};
+use ketcd_store::{At, KeyRange, KeyValue, Revision, Until, Want, WatchItem};
 use tokio::time::Instant;
 
 use super::accept::{Encoding, Shape};
@@ -97,18 +97,14 @@ impl Watch {
     fn chunks(self, mut frames: Frames) -> impl Stream<Item = Bytes> + Send {
         stream! {
             let Self { call, keys, begin, deadline } = self;
-            let (source, end) = (call.app.data.source(), call.moment.revision);
+            let end = call.moment.revision;
             let mut out = Vec::new();
             let from = match begin {
                 Begin::Failed(status) => return yield frames.last(&status, out),
                 Begin::After(revision) => revision,
                 Begin::Objects { is_marked } => {
-                    let mut listing = match source.range(keys.clone(), At::Revision(end), Want::Values).await {
-                        Ok(listing) => listing,
-                        Err(error) => return yield frames.last(&Status::of_store(&error, EXPIRED), out),
-                    };
-                    while let Some(entry) = listing.entries.next().await {
-                        let entry = entry.map_err(|error| Status::of_store(&error, EXPIRED));
+                    let mut entries = Box::pin(entries(&call, keys.clone()));
+                    while let Some(entry) = entries.next().await {
                         if let Err(status) = entry.and_then(|entry| frames.added(&entry, &mut out)) {
                             return yield frames.last(&status, out);
                         }
@@ -125,50 +121,25 @@ impl Watch {
             // The response begins though nothing happened yet.
             yield std::mem::take(&mut out).into();
             let until = if call.moment.is_live { Until::Forever } else { Until::Revision(end) };
-            let mut items = source.watch(keys, from.after(), until);
-            let mut reached = from;
-            let mut is_over = false;
-            loop {
-                let next = if is_over { None } else { items.next().now_or_never() };
-                let item = match next {
-                    Some(item) => item,
+            let mut items = call.app.data.source().watch(keys, from.after(), until);
+            let mut reached = Reached { revision: from, is_over: false };
+            while Instant::now() < deadline {
+                let next = if reached.is_over { None } else { items.next().now_or_never() };
+                let done = match next {
+                    Some(item) => reached.with(item, &call, &mut frames, &mut out).await,
                     // Nothing happens now: what has come together goes out, and the time passes.
                     None => {
                         if !out.is_empty() {
                             yield std::mem::take(&mut out).into();
                         }
                         tokio::select! {
-                            item = items.next(), if !is_over => item,
+                            item = items.next(), if !reached.is_over => reached.with(item, &call, &mut frames, &mut out).await,
                             () = tokio::time::sleep_until(deadline) => return,
                             () = tokio::time::sleep(BOOKMARKS) => {
-                                if call.params.allow_bookmarks {
-                                    frames.bookmark(reached, false, &mut out);
-                                }
-                                continue;
+                                reached.mark(&call, &frames, &mut out);
+                                Ok(())
                             }
                         }
-                    }
-                };
-                let done = match item {
-                    Some(Ok(WatchItem::Event(event))) => {
-                        reached = event.revision;
-                        frames.change(&event, &mut out).await
-                    }
-                    Some(Ok(WatchItem::Progress(revision))) => {
-                        reached = reached.max(revision);
-                        Ok(())
-                    }
-                    Some(Ok(WatchItem::Gap { from, to })) => {
-                        Err(Status::expired(format!("too old resource version: revisions {from} to {to} were compacted away")))
-                    }
-                    Some(Err(error)) => Err(Status::of_store(&error, EXPIRED)),
-                    None => {
-                        is_over = true;
-                        reached = reached.max(end);
-                        if call.params.allow_bookmarks {
-                            frames.bookmark(reached, false, &mut out);
-                        }
-                        Ok(())
                     }
                 };
                 if let Err(status) = done {
@@ -177,10 +148,64 @@ impl Watch {
                 if out.len() >= CHUNK {
                     yield std::mem::take(&mut out).into();
                 }
-                if Instant::now() >= deadline {
-                    return;
-                }
             }
+        }
+    }
+}
+
+/// The objects there are when a watch begins.
+fn entries(call: &Call, keys: KeyRange) -> impl Stream<Item = Result<KeyValue>> + Send {
+    stream! {
+        let found = call.app.data.source().range(keys, At::Revision(call.moment.revision), Want::Values).await;
+        match found {
+            Ok(mut listing) => while let Some(entry) = listing.entries.next().await {
+                yield entry.map_err(|error| Status::of_store(&error, EXPIRED));
+            },
+            Err(error) => yield Err(Status::of_store(&error, EXPIRED)),
+        }
+    }
+}
+
+/// How far a watch has come.
+struct Reached {
+    /// Everything up to this revision was sent.
+    revision: Revision,
+    /// Nothing more will happen.
+    is_over: bool,
+}
+
+impl Reached {
+    /// Appends the frame of what came next.
+    async fn with(
+        &mut self,
+        item: Option<ketcd_store::Result<WatchItem>>,
+        call: &Call,
+        frames: &mut Frames,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        match item {
+            Some(Ok(WatchItem::Event(event))) => {
+                self.revision = event.revision;
+                return frames.change(&event, out).await;
+            }
+            Some(Ok(WatchItem::Progress(revision))) => self.revision = self.revision.max(revision),
+            Some(Ok(WatchItem::Gap { from, to })) => {
+                return Err(Status::expired(format!("too old resource version: revisions {from} to {to} were compacted away")));
+            }
+            Some(Err(error)) => return Err(Status::of_store(&error, EXPIRED)),
+            None => {
+                self.is_over = true;
+                self.revision = self.revision.max(call.moment.revision);
+                self.mark(call, frames, out);
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends a bookmark, if the client takes them.
+    fn mark(&self, call: &Call, frames: &Frames, out: &mut Vec<u8>) {
+        if call.params.allow_bookmarks {
+            frames.bookmark(self.revision, false, out);
         }
     }
 }

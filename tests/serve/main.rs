@@ -3,6 +3,7 @@
 mod access;
 mod collections;
 mod discovery;
+#[expect(dead_code, reason = "other tests look at what it prints")]
 #[path = "../support/ketcd.rs"]
 mod ketcd;
 mod kubectl;

@@ -51,7 +51,7 @@ pub(super) async fn run(global: &GlobalArgs, args: &ServeArgs) -> Result<Outcome
     let prefix = session.prefix().await?.to_owned();
     progress::end();
     let session = Arc::new(session);
-    let served = Arc::new(Served { session: Arc::clone(&session), prefix, release });
+    let served = Arc::new(Served { decoder: session.reporting_decoder.clone(), session: Arc::clone(&session), prefix, release });
     let options = Options { listen: args.listen, kubeconfig: args.kubeconfig.clone() };
     let hint = "listen on an address of this machine, such as 127.0.0.1:0";
     let server = Server::start(served, &options).await.map_err(|problem| Error::new(problem).hint(hint))?;
@@ -59,9 +59,9 @@ pub(super) async fn run(global: &GlobalArgs, args: &ServeArgs) -> Result<Outcome
         let address = server.address();
         note(&format!("a Kubernetes {release} API, read-only, on https://{address}"));
         note(&format!("use it with: export KUBECONFIG={}", server.kubeconfig().display()));
-        note(&format!(
-            "contexts: ketcd (the moment asked for), newest; the paths /rev/N and /at/TIME in front of its own show others; Ctrl-C ends it"
-        ));
+        note(
+            "contexts: ketcd (the moment asked for), newest; the paths /rev/N and /at/TIME in front of its own show others; Ctrl-C ends it",
+        );
         interrupted().await?;
         return Ok(session.end(Outcome::Found));
     };
@@ -107,6 +107,7 @@ fn exit_code(status: ExitStatus) -> u8 {
 /// A session as what is served.
 struct Served {
     session: Arc<Session>,
+    decoder: Decoder,
     prefix: String,
     release: Release,
 }
@@ -117,7 +118,7 @@ impl Data for Served {
     }
 
     fn decoder(&self) -> &Decoder {
-        &self.session.reporting_decoder
+        &self.decoder
     }
 
     fn prefix(&self) -> &str {
@@ -140,7 +141,6 @@ impl Data for Served {
         Box::pin(async move {
             let moment: Moment = time.parse().map_err(|error| format!("{time:?}: {error}"))?;
             let revision = self.session.revision_at(moment).await.map_err(|error| error.to_string())?;
-            let moment: Moment = time.parse().map_err(|error| format!("{time:?}: {error}"))?;
             let reference = self.session.reference_time().await.map_err(|error| error.to_string())?;
             let resolved = reference.and_then(|reference| moment.resolve(reference));
             Ok((revision, resolved.ok_or_else(|| "nothing in this data dates its revisions".to_owned())?))
