@@ -21,8 +21,12 @@ impl Kubeconfig {
     /// Writes it for a server at this address; it is there as a whole or not at all.
     ///
     /// # Errors
-    /// The file system's.
+    /// The file system's; another file is there, such as the user's own kubeconfig.
     pub(super) fn write(path: Option<&Path>, address: SocketAddr, token: &str, certificate: &str) -> std::io::Result<Self> {
+        if let Some(path) = path.filter(|path| !is_free(path)) {
+            let problem = "another file is there already, and no kubeconfig of ketcd";
+            return Err(std::io::Error::new(std::io::ErrorKind::AlreadyExists, problem));
+        }
         let mut text = Vec::new();
         crate::render::yaml::write(&document(address, token, certificate), &mut text)?;
         let mut builder = tempfile::Builder::new();
@@ -49,6 +53,14 @@ impl Kubeconfig {
             Self::Kept(path) => path,
             Self::Private(file) => file.path(),
         }
+    }
+}
+
+/// Whether nothing is lost when a path is written to: it does not exist, or is what an earlier run left.
+fn is_free(path: &Path) -> bool {
+    match std::fs::read_to_string(path) {
+        Ok(text) => text.lines().any(|line| line == "current-context: ketcd"),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
     }
 }
 

@@ -47,7 +47,7 @@ impl Server {
     pub(crate) async fn start(data: Arc<dyn Data>, options: &Options) -> Result<Self, String> {
         let listen = options.listen;
         if !listen.ip().is_loopback() {
-            return Err(format!("{listen} can be reached from other machines, which is not supported"));
+            return Err(format!("{listen} can be reached from other machines, which is not supported; listen on 127.0.0.1:0"));
         }
         let listener = TcpListener::bind(listen).await.map_err(|error| format!("cannot listen on {listen}: {error}"))?;
         let address = listener.local_addr().map_err(|error| format!("cannot listen on {listen}: {error}"))?;

@@ -78,6 +78,25 @@ fn what_cannot_be_listened_on_is_refused() {
     assert!(text.contains("0.0.0.0:0 can be reached from other machines"), "{text}");
 }
 
+#[test]
+fn a_kubeconfig_of_the_users_own_is_not_overwritten() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("config");
+    let run = || {
+        let mut command = ketcd();
+        command.arg("-f").arg(capture(STORY)).arg("serve").arg("--kubeconfig").arg(&path).args(["--", "true"]);
+        command.output().unwrap()
+    };
+    std::fs::write(&path, "current-context: production\n").unwrap();
+    let output = run();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("another file is there already"), "{output:?}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "current-context: production\n");
+    std::fs::remove_file(&path).unwrap();
+    // What an earlier run left is.
+    assert_eq!((run().status.code(), run().status.code()), (Some(0), Some(0)));
+}
+
 /// The kubeconfig of a command is its own, and its exit code is ketcd's.
 #[test]
 fn a_command_has_a_private_kubeconfig_and_its_exit_code_is_the_end() {

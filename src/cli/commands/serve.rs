@@ -53,8 +53,7 @@ pub(super) async fn run(global: &GlobalArgs, args: &ServeArgs) -> Result<Outcome
     let session = Arc::new(session);
     let served = Arc::new(Served { decoder: session.reporting_decoder.clone(), session: Arc::clone(&session), prefix, release });
     let options = Options { listen: args.listen, kubeconfig: args.kubeconfig.clone() };
-    let hint = "listen on an address of this machine, such as 127.0.0.1:0";
-    let server = Server::start(served, &options).await.map_err(|problem| Error::new(problem).hint(hint))?;
+    let server = Server::start(served, &options).await.map_err(Error::new)?;
     let Some((program, rest)) = args.command.split_first() else {
         let address = server.address();
         note(&format!("a Kubernetes {release} API, read-only, on https://{address}"));
