@@ -75,22 +75,22 @@ impl App {
         }
     }
 
-    /// Returns the time that ages are counted to.
-    pub(super) async fn time_of(&self, moment: Moment) -> Result<Timestamp> {
+    /// Returns the time that ages are counted to; none where nothing shows it.
+    pub(super) async fn time_of(&self, moment: Moment) -> Result<Option<Timestamp>> {
         if let Some(time) = moment.time {
-            return Ok(time);
+            return Ok(Some(time));
         }
         if moment.is_live {
             return self.data.time_of(At::Newest).await.map_err(Status::internal);
         }
         if let Some(time) = lock(&self.times).get(&moment.revision) {
-            return Ok(*time);
+            return Ok(Some(*time));
         }
         let newest = self.data.source().span().await.map_err(|error| Status::internal(&error))?.newest;
         let is_asked = self.data.at() == At::Newest && moment.revision == newest;
         let at = if is_asked { At::Newest } else { At::Revision(moment.revision) };
         let time = self.data.time_of(at).await.map_err(Status::internal)?;
-        keep(&mut lock(&self.times), moment.revision, time);
+        time.into_iter().for_each(|time| keep(&mut lock(&self.times), moment.revision, time));
         Ok(time)
     }
 

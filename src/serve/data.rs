@@ -28,8 +28,8 @@ pub(crate) trait Data: Send + Sync + 'static {
     /// Returns the newest revision written at or before a time, and that time. The error is a sentence for the user.
     fn revision_at<'a>(&'a self, time: &'a str) -> BoxFuture<'a, Result<(Revision, Timestamp), String>>;
 
-    /// Returns the time that ages are counted to when `at` is looked at.
-    fn time_of(&self, at: At) -> BoxFuture<'_, Result<Timestamp, String>>;
+    /// Returns the time that ages are counted to when `at` is looked at; none where nothing shows it.
+    fn time_of(&self, at: At) -> BoxFuture<'_, Result<Option<Timestamp>, String>>;
 
     /// Returns when a revision was written, as far as the history shows it.
     fn date(&self, revision: Revision) -> BoxFuture<'_, Option<Timestamp>>;

@@ -32,19 +32,19 @@ enum Form {
     Table {
         table: Box<Table>,
         is_headed: bool,
-        now: Timestamp,
+        now: Option<Timestamp>,
     },
 }
 
 impl Frames {
     /// The frames of a watch. `now` is what ages are counted to, which tables need.
     pub(super) fn new(call: &Call, filter: Filter, now: Option<Timestamp>) -> Self {
-        let form = match (call.accepted.shape, now) {
-            (Shape::Table(version), Some(now)) => {
+        let form = match call.accepted.shape {
+            Shape::Table(version) => {
                 let table = Box::new(Table::new(&call.resource, call.params.include, version, now));
                 Form::Table { table, is_headed: false, now }
             }
-            (Shape::Metadata(version), _) => Form::Metadata(version),
+            Shape::Metadata(version) => Form::Metadata(version),
             _ => Form::Objects,
         };
         let objects = Objects::of(&call.app, &call.resource);
@@ -139,7 +139,7 @@ impl Frames {
     async fn set_now(&mut self, revision: Revision) {
         if let Form::Table { table, now, .. } = &mut self.form {
             let date = if self.is_live { Some(Timestamp::now()) } else { self.app.data.date(revision).await };
-            table.set_now(date.unwrap_or(*now));
+            table.set_now(date.or(*now));
         }
     }
 

@@ -53,7 +53,7 @@ pub(super) async fn watch(call: Call) -> Result<Response> {
         Shape::Table(_) => {
             // What dates the revisions is read once, which may take long, and not in the watch's own time.
             call.app.data.date(call.moment.revision).await;
-            Some(call.app.time_of(call.moment).await?)
+            call.app.time_of(call.moment).await?
         }
         _ => None,
     };

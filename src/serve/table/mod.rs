@@ -35,7 +35,7 @@ pub(super) struct Table {
 
 impl Table {
     /// A table in this version of meta.k8s.io, whose ages are counted to `now`.
-    pub(super) fn new(resource: &Arc<Resource>, include: Include, version: &'static str, now: Timestamp) -> Self {
+    pub(super) fn new(resource: &Arc<Resource>, include: Include, version: &'static str, now: Option<Timestamp>) -> Self {
         let definitions = match &resource.custom {
             Some(custom) => std::iter::once(read("Name=")).chain(custom.columns.iter().map(of_custom)).collect(),
             None => {
@@ -48,7 +48,7 @@ impl Table {
     }
 
     /// Counts the ages of rows made from now on to another moment.
-    pub(super) fn set_now(&mut self, now: Timestamp) {
+    pub(super) fn set_now(&mut self, now: Option<Timestamp>) {
         self.cells.set_now(now);
     }
 
