@@ -146,7 +146,7 @@ impl Data for Served {
         })
     }
 
-    fn time_of(&self, at: At) -> BoxFuture<'_, Result<Timestamp, String>> {
+    fn time_of(&self, at: At) -> BoxFuture<'_, Result<Option<Timestamp>, String>> {
         Box::pin(async move { self.session.moment_of(at).await.map_err(|error| error.to_string()) })
     }
 
