@@ -23,7 +23,7 @@ impl Kubeconfig {
     /// # Errors
     /// The file system's; another file is there, such as the user's own kubeconfig.
     pub(super) fn write(path: Option<&Path>, address: SocketAddr, token: &str, certificate: &str) -> std::io::Result<Self> {
-        if let Some(path) = path.filter(|path| !is_free(path)) {
+        if path.is_some_and(|path| !is_free(path)) {
             let problem = "another file is there already, and no kubeconfig of ketcd";
             return Err(std::io::Error::new(std::io::ErrorKind::AlreadyExists, problem));
         }
