@@ -13,6 +13,7 @@ use super::accept::{Accepted, Encoding};
 use super::app::{App, Moment};
 use super::objects::append_json;
 use super::params::Params;
+use super::protobuf;
 use super::resources::Resource;
 use super::selectors::{Fields, parse_labels};
 use super::status::{Result, Status};
@@ -83,21 +84,21 @@ impl Call {
     }
 
     /// Returns the response of one object.
-    pub(super) fn respond(&self, value: &Value) -> Response {
-        respond(self.accepted.encoding, value)
+    pub(super) fn respond(&self, value: &Value) -> Result<Response> {
+        match self.accepted.encoding {
+            Encoding::Protobuf => protobuf::respond(value, self.app.data.release()),
+            encoding => respond(encoding, value),
+        }
     }
 }
 
-/// Returns the response of one document.
-pub(super) fn respond(encoding: Encoding, value: &Value) -> Response {
+/// Returns the response of one document, in JSON or YAML.
+pub(super) fn respond(encoding: Encoding, value: &Value) -> Result<Response> {
     let mut text = Vec::new();
     match encoding {
         Encoding::Json => append_json(&mut text, value),
-        Encoding::Yaml => {
-            if let Err(error) = crate::render::yaml::write(value, &mut text) {
-                return Status::internal(error).into_response();
-            }
-        }
+        Encoding::Yaml => crate::render::yaml::write(value, &mut text).map_err(Status::internal)?,
+        Encoding::Protobuf => return Err(Status::not_acceptable("this document has no protobuf")),
     }
-    ([(header::CONTENT_TYPE, encoding.media_type())], Body::from(text)).into_response()
+    Ok(([(header::CONTENT_TYPE, encoding.media_type())], Body::from(text)).into_response())
 }

@@ -1,4 +1,4 @@
-//! The events of a watch, written as frames of JSON.
+//! The events of a watch, written as frames of JSON or protobuf.
 
 use std::sync::Arc;
 
@@ -7,10 +7,11 @@ use jiff::Timestamp;
 use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Revision, Want};
 use serde_json::{Value, json};
 
-use super::accept::Shape;
+use super::accept::{Encoding, Shape};
 use super::app::App;
 use super::call::{Call, Filter};
 use super::objects::{Objects, append_json, partial};
+use super::protobuf;
 use super::resources::Resource;
 use super::status::{Result, Status};
 use super::table::Table;
@@ -23,6 +24,7 @@ pub(super) struct Frames {
     filter: Filter,
     form: Form,
     is_live: bool,
+    is_protobuf: bool,
 }
 
 enum Form {
@@ -49,7 +51,8 @@ impl Frames {
         };
         let objects = Objects::of(&call.app, &call.resource);
         let is_live = call.moment.is_live;
-        Self { app: Arc::clone(&call.app), resource: Arc::clone(&call.resource), objects, filter, form, is_live }
+        let is_protobuf = call.accepted.encoding == Encoding::Protobuf;
+        Self { app: Arc::clone(&call.app), resource: Arc::clone(&call.resource), objects, filter, form, is_live, is_protobuf }
     }
 
     /// Appends the frame of an object that is there when the watch begins.
@@ -116,12 +119,12 @@ impl Frames {
                 json!({"kind": "Table", "apiVersion": table.api_version(), "metadata": metadata, "columnDefinitions": null, "rows": []})
             }
         };
-        line("BOOKMARK", &object, out);
+        self.line("BOOKMARK", &object, out).expect("metadata alone fits every kind");
     }
 
     /// Returns the frames with that of a failure, which is the last.
     pub(super) fn last(&self, status: &Status, mut out: Vec<u8>) -> Bytes {
-        line("ERROR", &status.to_json(), &mut out);
+        self.line("ERROR", &status.to_json(), &mut out).expect("a status fits its kind");
         out.into()
     }
 
@@ -166,13 +169,16 @@ impl Frames {
                 })
             }
         };
-        line(kind, &object, out);
+        self.line(kind, &object, out)
+    }
+
+    fn line(&self, kind: &str, object: &Value, out: &mut Vec<u8>) -> Result<()> {
+        if self.is_protobuf {
+            return protobuf::frame(kind, object, self.app.data.release(), out);
+        }
+        out.extend(format!("{{\"type\":\"{kind}\",\"object\":").bytes());
+        append_json(out, object);
+        out.extend(b"}\n");
         Ok(())
     }
-}
-
-fn line(kind: &str, object: &Value, out: &mut Vec<u8>) {
-    out.extend(format!("{{\"type\":\"{kind}\",\"object\":").bytes());
-    append_json(out, object);
-    out.extend(b"}\n");
 }

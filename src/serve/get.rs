@@ -26,18 +26,18 @@ pub(super) async fn get(call: &Call, name: &str, subresource: Option<&str>) -> R
         }
         Some("scale") => {
             let stored = stored.map_err(|reason| undecoded(call, name, &reason))?;
-            return Ok(call.respond(&scale::of(&call.resource, &stored)?));
+            return call.respond(&scale::of(&call.resource, &stored)?);
         }
         _ => {}
     }
     match call.accepted.shape {
         Shape::Object => {
             let object = stored.map_err(|reason| undecoded(call, name, &reason))?;
-            Ok(call.respond(&objects.served(&entry, Ok(object))?))
+            call.respond(&objects.served(&entry, Ok(object))?)
         }
         Shape::Metadata(version) => {
             let object = stored.map_err(|reason| undecoded(call, name, &reason))?;
-            Ok(call.respond(&partial(&object, version)))
+            call.respond(&partial(&object, version))
         }
         Shape::Table(version) => {
             let now = call.app.time_of(call.moment).await?;
@@ -46,10 +46,10 @@ pub(super) async fn get(call: &Call, name: &str, subresource: Option<&str>) -> R
                 Ok(stored) => table.row(&stored, || objects.served(&entry, Ok(stored.clone())))?,
                 Err(reason) => table.opaque_row(&objects.stub(&entry, &reason), name, &reason)?,
             };
-            Ok(call.respond(&json!({
+            call.respond(&json!({
                 "kind": "Table", "apiVersion": table.api_version(), "metadata": {"resourceVersion": entry.mod_revision.to_string()},
                 "columnDefinitions": table.definitions(), "rows": [row],
-            })))
+            }))
         }
         Shape::Discovery(_) => Err(Status::not_acceptable("an object is no list of groups")),
     }

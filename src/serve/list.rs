@@ -16,6 +16,7 @@ use super::call::{Call, Filter, respond};
 use super::continuation::{Continuation, EXPIRED_LIST};
 use super::objects::{Objects, append_json, partial};
 use super::params::Match;
+use super::protobuf::ListEncoder;
 use super::status::{Result, Status};
 use super::table::Table;
 
@@ -28,6 +29,8 @@ struct List {
     objects: Objects,
     filter: Filter,
     form: Form,
+    /// What writes the list where it is wanted in protobuf.
+    protobuf: Option<ListEncoder>,
     keys: KeyRange,
     revision: Revision,
     continuation: Option<Continuation>,
@@ -44,6 +47,9 @@ enum Form {
 pub(super) async fn list(call: Call) -> Result<Response> {
     let encoding = call.accepted.encoding;
     let list = Arc::new(List::new(call).await?);
+    if let Some(encoder) = &list.protobuf {
+        return encoder.respond(Arc::clone(&list).chunks()).await;
+    }
     let mut chunks = Box::pin(list.chunks());
     // What fails before the first text can still be said.
     let first = chunks.next().await.unwrap_or_else(|| Err(Status::internal("an empty answer")))?;
@@ -51,7 +57,7 @@ pub(super) async fn list(call: Call) -> Result<Response> {
     if encoding == Encoding::Yaml {
         let text: Vec<Bytes> = futures_util::TryStreamExt::try_collect(all).await?;
         let value: Value = serde_json::from_slice(&text.concat()).map_err(Status::internal)?;
-        return Ok(respond(encoding, &value));
+        return respond(encoding, &value);
     }
     let body = Body::from_stream(all.map(|chunk| chunk.map_err(|status| std::io::Error::other(status.to_json().to_string()))));
     Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
@@ -89,7 +95,12 @@ impl List {
             Shape::Discovery(_) => return Err(Status::not_acceptable("a list of objects is no list of groups")),
         };
         let objects = Objects::of(&call.app, &call.resource);
-        Ok(Self { call, objects, filter, form, keys, revision, continuation })
+        let mut list = Self { call, objects, filter, form, protobuf: None, keys, revision, continuation };
+        if list.call.accepted.encoding == Encoding::Protobuf {
+            let (kind, api_version) = list.type_meta();
+            list.protobuf = Some(ListEncoder::new(api_version, kind, list.call.app.data.release())?);
+        }
+        Ok(list)
     }
 
     /// The text of the list. It is an error only before the first text, or where the source fails amid the list.
@@ -126,24 +137,35 @@ impl List {
                 }
             }
             page.write_sorted(&mut out);
-            match self.tail(&page).await {
-                Ok(tail) => out.extend(tail),
+            let tail = match self.tail(&page).await {
+                Ok(tail) => tail,
                 Err(status) => return yield Err(status),
-            }
+            };
             yield Ok(out.into());
+            yield Ok(tail.into());
         }
     }
 
     /// Appends an item, if the object is wanted, and returns whether.
     fn item(&self, entry: &KeyValue, page: &mut Page, out: &mut Vec<u8>) -> Result<bool> {
         let Some(named) = self.objects.name(&entry.key) else { return Ok(false) };
-        let is_text = matches!(self.form, Form::Objects) && self.filter.is_empty();
+        let is_text = matches!(self.form, Form::Objects) && self.filter.is_empty() && self.protobuf.is_none();
         let stored = (!is_text).then(|| self.objects.stored(entry));
         if let (false, Some(stored)) = (self.filter.is_empty(), &stored)
             && !stored.as_ref().is_ok_and(|object| self.filter.matches(object))
         {
             return Ok(false);
         }
+        let stored = match (&self.protobuf, stored) {
+            (Some(encoder), Some(stored)) => {
+                let item = match self.form {
+                    Form::Metadata(version) => partial(&stored.unwrap_or_else(|reason| self.objects.stub(entry, &reason)), version),
+                    _ => self.objects.served(entry, stored)?,
+                };
+                return encoder.item(&item, out).map(|()| true);
+            }
+            (_, stored) => stored,
+        };
         let (start, with_type) = (out.len(), self.call.resource.custom.is_some());
         if page.items > 0 && !self.is_sorted() {
             out.push(b',');
@@ -176,12 +198,11 @@ impl List {
 
     /// The text before the items. What a page of a list says of the next one is known only after its items, so its metadata comes last.
     fn head(&self) -> Vec<u8> {
-        let resource = &self.call.resource;
-        let (kind, api_version, items) = match &self.form {
-            Form::Objects => (resource.list_kind(), resource.api_version(), "items"),
-            Form::Metadata(version) => ("PartialObjectMetadataList".to_owned(), format!("meta.k8s.io/{version}"), "items"),
-            Form::Table(table) => ("Table".to_owned(), table.api_version(), "rows"),
-        };
+        if self.protobuf.is_some() {
+            return Vec::new();
+        }
+        let (kind, api_version) = self.type_meta();
+        let items = if matches!(self.form, Form::Table(_)) { "rows" } else { "items" };
         let mut head = format!("{{\"kind\":{},\"apiVersion\":{}", json!(kind), json!(api_version)).into_bytes();
         if self.call.params.limit == 0 {
             head.extend(format!(",\"metadata\":{}", Value::from(self.metadata())).bytes());
@@ -191,6 +212,15 @@ impl List {
         }
         head.extend(format!(",\"{items}\":[").bytes());
         head
+    }
+
+    /// The list's kind and version.
+    fn type_meta(&self) -> (String, String) {
+        match &self.form {
+            Form::Objects => (self.call.resource.list_kind(), self.call.resource.api_version()),
+            Form::Metadata(version) => ("PartialObjectMetadataList".to_owned(), format!("meta.k8s.io/{version}")),
+            Form::Table(table) => ("Table".to_owned(), table.api_version()),
+        }
     }
 
     fn metadata(&self) -> Map<String, Value> {
@@ -205,8 +235,8 @@ impl List {
     /// The text after the items.
     async fn tail(&self, page: &Page) -> Result<Vec<u8>> {
         let mut tail = b"]".to_vec();
+        let mut metadata = self.metadata();
         if self.call.params.limit > 0 {
-            let mut metadata = self.metadata();
             if page.has_more {
                 let prefix = self.call.key_prefix().len();
                 let last = String::from_utf8_lossy(page.last_key.get(prefix..).unwrap_or_default()).into_owned();
@@ -219,6 +249,11 @@ impl List {
                     metadata.insert("remainingItemCount".to_owned(), left.into());
                 }
             }
+        }
+        if let Some(encoder) = &self.protobuf {
+            return encoder.metadata(&metadata.into());
+        }
+        if self.call.params.limit > 0 {
             tail.extend(format!(",\"metadata\":{}", Value::from(metadata)).bytes());
         }
         tail.push(b'}');

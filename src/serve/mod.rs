@@ -19,6 +19,7 @@ mod objects;
 mod openapi;
 mod params;
 mod path;
+mod protobuf;
 mod resources;
 mod reviews;
 mod router;

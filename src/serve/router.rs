@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, Method, Request, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
-use super::accept::{Accepted, Shape, negotiate};
+use super::accept::{Accepted, Encoding, Shape, negotiate};
 use super::app::{App, Moment};
 use super::call::{Call, respond};
 use super::params::Params;
@@ -19,7 +19,8 @@ use super::{discovery, get, list, openapi, reviews, version, watch};
 
 /// Answers a request.
 pub(super) async fn handle(State(app): State<Arc<App>>, request: Request<Body>) -> Response {
-    answer(app, request).await.unwrap_or_else(IntoResponse::into_response)
+    let is_protobuf = negotiate(request.headers(), true).is_ok_and(|accepted| accepted.encoding == Encoding::Protobuf);
+    answer(app, request).await.unwrap_or_else(|status| if is_protobuf { status.in_protobuf() } else { status.into_response() })
 }
 
 async fn answer(app: Arc<App>, request: Request<Body>) -> Result<Response> {
@@ -42,7 +43,7 @@ async fn answer(app: Arc<App>, request: Request<Body>) -> Result<Response> {
     let catalog = app.catalog(moment).await?;
     if rest.is_empty() {
         let found = discovery::resources(&catalog, group, version).filter(|_| is_read).ok_or_else(Status::no_such_path)?;
-        return Ok(respond(negotiate(headers)?.encoding, &found));
+        return respond(negotiate(headers, false)?.encoding, &found);
     }
     let asked = ResourcePath::parse(rest).ok_or_else(Status::no_such_path)?;
     let resource = catalog.find(group, version, asked.plural).ok_or_else(Status::no_such_path)?;
@@ -95,7 +96,7 @@ async fn read(
         namespace: asked.namespace.map(str::to_owned),
         name: asked.name.map(str::to_owned),
         params,
-        accepted: negotiate(headers)?,
+        accepted: negotiate(headers, resource.custom.is_none())?,
         app,
     };
     match asked.name {
@@ -123,7 +124,7 @@ async fn document(app: &App, moment: Moment, parts: &[String], headers: &HeaderM
     if let ["openapi", ..] = &parts_text[..] {
         return openapi::answer(&parts[1..]);
     }
-    let accepted = negotiate(headers)?;
+    let accepted = negotiate(headers, false)?;
     let found = match &parts_text[..] {
         [] => roots(&*app.catalog(moment).await?),
         ["version"] => version::document(app.data.release()),
@@ -131,7 +132,7 @@ async fn document(app: &App, moment: Moment, parts: &[String], headers: &HeaderM
             let catalog = app.catalog(moment).await?;
             let is_core = parts_text[0] == "api";
             match accepted.shape {
-                Shape::Discovery(version) => return Ok(aggregated(&catalog, is_core, accepted, version)),
+                Shape::Discovery(version) => return aggregated(&catalog, is_core, accepted, version),
                 _ if is_core => discovery::core_versions(app.access.address()),
                 _ => discovery::groups(&catalog),
             }
@@ -139,17 +140,17 @@ async fn document(app: &App, moment: Moment, parts: &[String], headers: &HeaderM
         ["apis", name] => discovery::group(&*app.catalog(moment).await?, name).ok_or_else(Status::no_such_path)?,
         _ => return Err(Status::no_such_path()),
     };
-    Ok(respond(accepted.encoding, &found))
+    respond(accepted.encoding, &found)
 }
 
-fn aggregated(catalog: &Catalog, is_core: bool, accepted: Accepted, version: &str) -> Response {
+fn aggregated(catalog: &Catalog, is_core: bool, accepted: Accepted, version: &str) -> Result<Response> {
     let document = discovery::aggregated(catalog, is_core, version);
     let media_type = format!("{};g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList", accepted.encoding.media_type());
-    let mut response = respond(accepted.encoding, &document);
+    let mut response = respond(accepted.encoding, &document)?;
     if let Ok(value) = media_type.parse() {
         response.headers_mut().insert(header::CONTENT_TYPE, value);
     }
-    response
+    Ok(response)
 }
 
 /// The paths there are.

@@ -2,11 +2,14 @@
 //!
 //! Source of reasons and messages: apimachinery v0.36 `pkg/api/errors/errors.go`.
 
+use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use ketcd_kube::Release;
 use ketcd_store::Error as StoreError;
 use serde_json::{Map, Value, json};
 
+use super::protobuf;
 use super::resources::Resource;
 
 /// The result of answering a request.
@@ -151,12 +154,27 @@ fn details(resource: &Resource, name: &str) -> Value {
     details.into()
 }
 
-impl IntoResponse for Box<Status> {
-    fn into_response(self) -> Response {
-        let mut response = (self.code, [(header::CONTENT_TYPE, "application/json")], self.to_json().to_string()).into_response();
+impl Status {
+    /// Returns its response in protobuf.
+    pub(super) fn in_protobuf(&self) -> Response {
+        // A status has the same fields in every release.
+        match protobuf::document(&self.to_json(), Release::NEWEST) {
+            Ok(bytes) => self.response(protobuf::MEDIA_TYPE, bytes.into()),
+            Err(other) => other.into_response(),
+        }
+    }
+
+    fn response(&self, media_type: &'static str, body: Body) -> Response {
+        let mut response = (self.code, [(header::CONTENT_TYPE, media_type)], body).into_response();
         if self.code == StatusCode::UNAUTHORIZED {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         response
+    }
+}
+
+impl IntoResponse for Box<Status> {
+    fn into_response(self) -> Response {
+        self.response("application/json", self.to_json().to_string().into())
     }
 }

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use super::accept::{Encoding, Shape};
 use super::call::Call;
 use super::frames::Frames;
+use super::protobuf;
 use super::status::{Result, Status};
 
 /// The text that is gathered before it is sent.
@@ -43,8 +44,11 @@ enum Begin {
 
 /// Answers a watch.
 pub(super) async fn watch(call: Call) -> Result<Response> {
-    if call.accepted.encoding != Encoding::Json || matches!(call.accepted.shape, Shape::Discovery(_)) {
-        return Err(Status::not_acceptable("only the following media types are accepted: application/json, application/json;stream=watch"));
+    if call.accepted.encoding == Encoding::Yaml || matches!(call.accepted.shape, Shape::Discovery(_)) {
+        return Err(Status::not_acceptable(
+            "only the following media types are accepted: application/json, application/json;stream=watch, \
+             application/vnd.kubernetes.protobuf, application/vnd.kubernetes.protobuf;stream=watch",
+        ));
     }
     let filter = call.filter()?;
     let keys = call.keys(&filter);
@@ -58,10 +62,11 @@ pub(super) async fn watch(call: Call) -> Result<Response> {
         _ => None,
     };
     let deadline = Instant::now() + call.params.timeout_seconds.filter(|seconds| *seconds > 0).map_or_else(usual_time, Duration::from_secs);
+    let media_type = if call.accepted.encoding == Encoding::Protobuf { protobuf::WATCH_MEDIA_TYPE } else { "application/json" };
     let frames = Frames::new(&call, filter, now);
     let body = Watch { call, keys, begin, deadline }.chunks(frames);
     let body = Body::from_stream(body.map(Ok::<_, std::io::Error>));
-    Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
+    Ok(([(header::CONTENT_TYPE, media_type)], body).into_response())
 }
 
 /// Between the usual time and twice that, so that watches begun together do not all end together.

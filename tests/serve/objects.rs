@@ -139,6 +139,6 @@ fn what_is_not_there_has_upstreams_words() {
         let (found, status) = server.get(path);
         assert_eq!((found, status["message"].as_str().unwrap(), &status["kind"]), (code, message, &json!("Status")), "{path}");
     }
-    let (code, _) = server.get_as("/api/v1/pods", "application/vnd.kubernetes.protobuf");
+    let (code, _) = server.get_as("/api/v1/pods", "text/html");
     assert_eq!(code, 406);
 }

@@ -75,6 +75,14 @@ impl Server {
         (response.status().as_u16(), response.body_mut().with_config().limit(1 << 30).read_to_string().unwrap())
     }
 
+    /// What is at a path in this media type: its code, its own media type, its bytes.
+    pub(crate) fn bytes(&self, path: &str, accept: &str) -> (u16, String, Vec<u8>) {
+        let request = self.agent.get(format!("{}{path}", self.address)).header("accept", accept);
+        let mut response = request.header("authorization", format!("Bearer {}", self.token)).call().unwrap();
+        let media_type = response.headers()["content-type"].to_str().unwrap().to_owned();
+        (response.status().as_u16(), media_type, response.body_mut().with_config().limit(1 << 30).read_to_vec().unwrap())
+    }
+
     /// The document at a path, with its code.
     pub(crate) fn get(&self, path: &str) -> (u16, Value) {
         self.get_as(path, "application/json")

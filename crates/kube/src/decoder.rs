@@ -255,6 +255,13 @@ impl Decoder {
     }
 }
 
+/// The JSON of a value as Go writes it.
+pub(crate) fn go_json(value: &Value) -> Vec<u8> {
+    let mut out = Vec::new();
+    go_text::append_value(&mut out, value);
+    out
+}
+
 fn opaque(reason: String, expected: bool, value: &[u8]) -> Opaque {
     Opaque { reason, expected, length: value.len() }
 }

@@ -7,6 +7,7 @@ mod address;
 mod as_decoded;
 mod custom_kind;
 mod decoder;
+mod encoder;
 pub mod encryption;
 mod field_selector;
 mod field_set;
@@ -31,6 +32,7 @@ pub use custom_kind::{PrinterColumn, compare_versions};
 pub use decoder::Decoder;
 #[doc(hidden)]
 pub use decoder::counted::decodes;
+pub use encoder::{ENVELOPE_TAIL, EncodeError, Encoder, append_watch_event, encode, envelope_head};
 pub use field_selector::FieldSelector;
 pub use field_set::FieldSet;
 pub use kinds::{Kind, Kinds, UnknownKind};

@@ -1,0 +1,131 @@
+//! Protobuf: what is sent decodes to what is sent as JSON.
+
+use ketcd_kube::{Body, Decoder, Release};
+use serde_json::{Value, json};
+
+use crate::server::Server;
+
+const STORY: &str = "k136-story/snapshot.db.zst";
+const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+
+fn decode(bytes: &[u8]) -> Value {
+    match Decoder::for_stored_values().with_release(Release(36)).showing_secrets(true).decode(b"", bytes, 0).body {
+        Body::Object(object) => object.into_value(),
+        Body::Opaque(opaque) => panic!("{}: {:?}", opaque.reason, bytes.get(..80)),
+    }
+}
+
+/// Every collection that has protobuf, in every version, as a list and one by one.
+#[test]
+fn lists_are_those_in_json() {
+    let server = Server::start(STORY, &[]);
+    let mut compared = 0;
+    for root in server.found("/").get("paths").and_then(Value::as_array).unwrap() {
+        let root = root.as_str().unwrap();
+        if !root.starts_with("/api") || root.contains("example.com") {
+            continue;
+        }
+        let found = server.found(root);
+        for resource in found.get("resources").and_then(Value::as_array).into_iter().flatten() {
+            let plural = resource["name"].as_str().unwrap();
+            if plural.contains('/') || !resource["verbs"].as_array().unwrap().contains(&json!("watch")) {
+                continue;
+            }
+            let path = format!("{root}/{plural}");
+            let (code, media_type, bytes) = server.bytes(&path, PROTOBUF);
+            assert_eq!((code, media_type.as_str()), (200, PROTOBUF), "{path}");
+            let mut wanted = server.found(&path);
+            // A list without items is null once it went over the wire.
+            if wanted["items"] == json!([]) {
+                wanted["items"] = Value::Null;
+            }
+            assert_eq!(decode(&bytes), wanted, "{path}");
+            compared += wanted["items"].as_array().map_or(0, Vec::len);
+        }
+    }
+    assert!(compared > 1000, "{compared}");
+}
+
+#[test]
+fn an_object_is_the_one_in_json() {
+    let server = Server::start(STORY, &[]);
+    for path in
+        ["/api/v1/nodes/node1", "/api/v1/namespaces/web/secrets/db-password", "/apis/apps/v1/namespaces/web/deployments/tomcat/scale"]
+    {
+        let (code, media_type, bytes) = server.bytes(path, &format!("{PROTOBUF}, */*"));
+        assert_eq!((code, media_type.as_str()), (200, PROTOBUF), "{path}");
+        assert_eq!(decode(&bytes), server.found(path), "{path}");
+    }
+}
+
+#[test]
+fn pages_and_selectors_are_those_in_json() {
+    let server = Server::start(STORY, &[]);
+    for path in ["/api/v1/pods?limit=3", "/api/v1/pods?labelSelector=app", "/apis/events.k8s.io/v1/events?limit=5"] {
+        let (_, _, bytes) = server.bytes(path, PROTOBUF);
+        assert_eq!(decode(&bytes), server.found(path), "{path}");
+    }
+}
+
+#[test]
+fn metadata_of_custom_resources_has_protobuf_and_they_have_none() {
+    let server = Server::start(STORY, &[]);
+    let gadgets = server.found("/apis").get("groups").and_then(Value::as_array).unwrap().clone();
+    let group = gadgets.iter().map(|group| group["name"].as_str().unwrap()).find(|name| name.contains("example.com")).unwrap();
+    let path = format!("/apis/{group}/v1/gadgets");
+    let accept = "as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+    let (code, _, bytes) = server.bytes(&path, &format!("{PROTOBUF};{accept}"));
+    assert_eq!(code, 200);
+    let mut wanted = server.get_as(&path, &format!("application/json;{accept}")).1;
+    // Items of a list do not say what they are.
+    for item in wanted["items"].as_array_mut().unwrap() {
+        item.as_object_mut().unwrap().retain(|name, _| name == "metadata");
+    }
+    wanted["metadata"].as_object_mut().unwrap().remove("continue");
+    assert_eq!(decode(&bytes), wanted);
+    let (code, media_type, bytes) = server.bytes(&path, PROTOBUF);
+    assert_eq!((code, media_type.as_str()), (406, PROTOBUF));
+    assert!(bytes.starts_with(b"k8s\0") && String::from_utf8_lossy(&bytes).contains("custom resources and discovery are JSON"));
+    let (code, media_type, _) = server.bytes(&path, &format!("{PROTOBUF}, */*"));
+    assert_eq!((code, media_type.as_str()), (200, "application/json"));
+}
+
+#[test]
+fn failures_are_statuses() {
+    let server = Server::start(STORY, &[]);
+    let (code, media_type, bytes) = server.bytes("/api/v1/namespaces/web/pods/nobody", PROTOBUF);
+    assert_eq!((code, media_type.as_str()), (404, PROTOBUF));
+    let wanted = b"k8s\0\n\x0c\n\x02v1\x12\x06Status\x12G\n\x08\n\0\x12\0\x1a\0\x12\x07Failure";
+    assert_eq!(bytes[..18], wanted[..18], "{}", String::from_utf8_lossy(&bytes));
+    assert!(String::from_utf8_lossy(&bytes).contains("pods \"nobody\" not found"));
+}
+
+/// The frames of a watch are those in JSON: four bytes of length, then the event, in whose object an envelope is.
+#[test]
+fn watches_are_those_in_json() {
+    let server = Server::start(STORY, &[]);
+    for collection in ["/api/v1/namespaces/web/pods", "/apis/apps/v1/deployments"] {
+        let path = format!(
+            "{collection}?watch=true&resourceVersion=1&timeoutSeconds=2&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
+        );
+        let (code, media_type, bytes) = server.bytes(&path, PROTOBUF);
+        assert_eq!((code, media_type.as_str()), (200, "application/vnd.kubernetes.protobuf;stream=watch"));
+        let wanted = server.frames(&path, "application/json");
+        let (mut found, mut rest) = (Vec::new(), &bytes[..]);
+        while let Some((length, tail)) = rest.split_first_chunk::<4>() {
+            let (frame, tail) = tail.split_at(u32::from_be_bytes(*length) as usize);
+            let kind = String::from_utf8(frame[2..2 + usize::from(frame[1])].to_vec()).unwrap();
+            let envelope = frame.windows(4).position(|window| window == b"k8s\0").unwrap();
+            let mut object = decode(&frame[envelope..]);
+            // A bookmark has metadata alone, and in protobuf the zero values of everything.
+            if kind == "BOOKMARK" {
+                object.as_object_mut().unwrap().retain(|name, _| matches!(name.as_str(), "kind" | "apiVersion" | "metadata"));
+                object["metadata"].as_object_mut().unwrap().remove("creationTimestamp");
+            }
+            found.push(json!({"type": kind, "object": object}));
+            rest = tail;
+        }
+        assert!(found.len() > 2, "{collection}");
+        assert_eq!(found, wanted, "{collection}");
+    }
+}
