@@ -37,6 +37,11 @@ async fn answer(app: Arc<App>, request: Request<Body>) -> Result<Response> {
     let (group, version, rest) = match &parts[..] {
         ["api", "v1", ..] => ("", "v1", &path.parts[2..]),
         ["apis", group, version, ..] => (*group, *version, &path.parts[3..]),
+        ["openapi", ..] if is_read => {
+            let catalog = app.catalog(moment).await?;
+            let root = head.uri.path().trim_end_matches('/').strip_suffix("/openapi/v3").unwrap_or_default();
+            return openapi::answer(&catalog, &path.parts[1..], root, headers);
+        }
         _ if is_read => return document(&app, moment, &path.parts, headers).await,
         _ => return Err(read_only(moment)),
     };
@@ -121,9 +126,6 @@ fn read_only(moment: Moment) -> Box<Status> {
 /// Answers a read of what is no resource.
 async fn document(app: &App, moment: Moment, parts: &[String], headers: &HeaderMap) -> Result<Response> {
     let parts_text: Vec<&str> = parts.iter().map(String::as_str).collect();
-    if let ["openapi", ..] = &parts_text[..] {
-        return openapi::answer(&parts[1..]);
-    }
     let accepted = negotiate(headers, false)?;
     let found = match &parts_text[..] {
         [] => roots(&*app.catalog(moment).await?),
@@ -160,7 +162,7 @@ fn roots(catalog: &Catalog) -> Value {
         paths.push(format!("/apis/{}", group.name));
         paths.extend(group.versions.iter().map(|version| format!("/apis/{}/{}", group.name, version.name)));
     }
-    paths.extend(["/healthz", "/livez", "/readyz", "/version"].map(str::to_owned));
+    paths.extend(["/healthz", "/livez", "/openapi/v3", "/readyz", "/version"].map(str::to_owned));
     paths.sort();
     json!({"paths": paths})
 }

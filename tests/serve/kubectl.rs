@@ -39,6 +39,29 @@ fn kubectl_prints_what_get_prints() {
 }
 
 #[test]
+fn kubectl_explains() {
+    if !is_installed() {
+        return;
+    }
+    let server = Server::start(STORY, &[]);
+    for (arguments, wanted) in [
+        (
+            &["explain", "pod.spec.containers"][..],
+            &["KIND:       Pod\n", "FIELD: containers <[]Container>", "  imagePullPolicy\t<string>", "  name\t<string> -required-"][..],
+        ),
+        (&["explain", "gadgets.spec"], &["GROUP:      example.com\n", "FIELD: spec <Object>", "  replicas\t<integer>"]),
+        (&["explain", "events", "--api-version=events.k8s.io/v1"], &["GROUP:      events.k8s.io", "  note\t<string>"]),
+        (&["explain", "hpa.spec.metrics.resource", "--recursive"], &["VERSION:    v2\n", "    averageUtilization\t<integer>"]),
+    ] {
+        let output = run(&server, arguments);
+        let text = String::from_utf8_lossy(&output.stdout);
+        for wanted in wanted {
+            assert!(text.contains(wanted), "{arguments:?}: no {wanted:?} in {text}{}", String::from_utf8_lossy(&output.stderr));
+        }
+    }
+}
+
+#[test]
 fn kubectl_describes_asks_and_is_refused() {
     if !is_installed() {
         return;

@@ -9,6 +9,7 @@ mod ketcd;
 mod kubectl;
 mod moments;
 mod objects;
+mod openapi;
 mod protobuf;
 mod server;
 mod tables;

@@ -39,6 +39,11 @@ fn lists_are_those_in_json() {
             if wanted["items"] == json!([]) {
                 wanted["items"] = Value::Null;
             }
+            // Nor does protobuf say of what kind the objects within an object are.
+            let claims = wanted["items"].as_array_mut().into_iter().flatten();
+            for claim in claims.filter_map(|item| item.pointer_mut("/spec/volumeClaimTemplates")?.as_array_mut()).flatten() {
+                claim.as_object_mut().unwrap().retain(|name, _| name != "kind" && name != "apiVersion");
+            }
             assert_eq!(decode(&bytes), wanted, "{path}");
             compared += wanted["items"].as_array().map_or(0, Vec::len);
         }

@@ -16,6 +16,8 @@ pub(in crate::serve) struct Custom {
     pub selectable_fields: Vec<String>,
     /// `spec.versions[].subresources.scale`.
     pub scale: Option<Value>,
+    /// `spec.versions[].schema.openAPIV3Schema`.
+    pub schema: Option<Value>,
     /// Whether only a webhook converts between its versions.
     pub needs_webhook: bool,
 }
@@ -66,6 +68,7 @@ fn resource(spec: &Value, version: &Value, release: Release) -> Option<Resource>
             list_kind,
             columns: columns(field("additionalPrinterColumns")),
             selectable_fields: texts(selectable, "jsonPath"),
+            schema: field("schema").or_else(|| field("validation")).and_then(|own| own.get("openAPIV3Schema")).cloned(),
             needs_webhook: spec["conversion"]["strategy"] == "Webhook",
             scale: subresources.and_then(|own| own.get("scale")).cloned(),
         }),
