@@ -4,10 +4,10 @@
 
 use serde_json::{Value, json};
 
-const METRICS: &str = "autoscaling.alpha.kubernetes.io/metrics";
-const CURRENT_METRICS: &str = "autoscaling.alpha.kubernetes.io/current-metrics";
-const CONDITIONS: &str = "autoscaling.alpha.kubernetes.io/conditions";
-const BEHAVIOR: &str = "autoscaling.alpha.kubernetes.io/behavior";
+pub(super) const METRICS: &str = "autoscaling.alpha.kubernetes.io/metrics";
+pub(super) const CURRENT_METRICS: &str = "autoscaling.alpha.kubernetes.io/current-metrics";
+pub(super) const CONDITIONS: &str = "autoscaling.alpha.kubernetes.io/conditions";
+pub(super) const BEHAVIOR: &str = "autoscaling.alpha.kubernetes.io/behavior";
 
 /// The first release whose scaling rules have a tolerance.
 const WITH_TOLERANCE: u16 = 33;
@@ -45,6 +45,23 @@ pub(super) fn to_v1(object: &mut Value, release: u16) {
     if let Some(status) = object.get_mut("status").and_then(Value::as_object_mut) {
         status.entry("currentReplicas").or_insert_with(|| 0.into());
         status.entry("desiredReplicas").or_insert_with(|| 0.into());
+    }
+}
+
+/// Makes an autoscaler of v2 one of v2beta1, which names the fields of metrics as v1's annotations do and keeps the scaling rules in one.
+pub(super) fn to_v2beta1(object: &mut Value, release: u16) {
+    for (part, list, side) in [("spec", "metrics", "target"), ("status", "currentMetrics", "current")] {
+        let listed = object.get_mut(part).and_then(|own| own.get_mut(list)).and_then(Value::as_array_mut);
+        for own in listed.into_iter().flatten() {
+            *own = serde_json::from_str(&metric(own, side)).expect("what was written as JSON is JSON");
+        }
+    }
+    let rules = object.get_mut("spec").and_then(Value::as_object_mut).and_then(|spec| spec.remove("behavior"));
+    if let (Some(rules), Some(metadata)) = (rules, object.get_mut("metadata").and_then(Value::as_object_mut)) {
+        let annotations = metadata.entry("annotations").or_insert_with(|| json!({}));
+        if let Some(annotations) = annotations.as_object_mut() {
+            annotations.insert(BEHAVIOR.to_owned(), behavior(&rules, release).into());
+        }
     }
 }
 

@@ -18,6 +18,8 @@ pub(in crate::serve) struct Custom {
     pub scale: Option<Value>,
     /// `spec.versions[].schema.openAPIV3Schema`.
     pub schema: Option<Value>,
+    /// Whether fields that no schema has are kept, as before apiextensions v1.
+    pub keeps_unknown_fields: bool,
     /// Whether only a webhook converts between its versions.
     pub needs_webhook: bool,
 }
@@ -69,6 +71,7 @@ fn resource(spec: &Value, version: &Value, release: Release) -> Option<Resource>
             columns: columns(field("additionalPrinterColumns")),
             selectable_fields: texts(selectable, "jsonPath"),
             schema: field("schema").or_else(|| field("validation")).and_then(|own| own.get("openAPIV3Schema")).cloned(),
+            keeps_unknown_fields: spec["preserveUnknownFields"] == true,
             needs_webhook: spec["conversion"]["strategy"] == "Webhook",
             scale: subresources.and_then(|own| own.get("scale")).cloned(),
         }),
