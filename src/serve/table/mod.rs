@@ -149,7 +149,7 @@ mod tests {
             let catalog = Catalog::new(Release(release), &[]);
             let all = catalog.groups.iter().flat_map(|group| &group.versions).flat_map(|version| &version.resources);
             for resource in all.filter(|resource| resource.kind.is_stored()) {
-                let table = Table::new(resource, Include::None, "v1", Timestamp::UNIX_EPOCH);
+                let table = Table::new(resource, Include::None, "v1", None);
                 let own: Vec<String> = table.definitions.iter().map(|column| column.name.to_uppercase()).collect();
                 assert_eq!(own, table.cells.headings().collect::<Vec<_>>(), "{}", resource.qualified());
             }
