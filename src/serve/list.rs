@@ -236,18 +236,16 @@ impl List {
     async fn tail(&self, page: &Page) -> Result<Vec<u8>> {
         let mut tail = b"]".to_vec();
         let mut metadata = self.metadata();
-        if self.call.params.limit > 0 {
-            if page.has_more {
-                let prefix = self.call.key_prefix().len();
-                let last = String::from_utf8_lossy(page.last_key.get(prefix..).unwrap_or_default()).into_owned();
-                metadata.insert("continue".to_owned(), Continuation::after(&last, self.revision).into());
-                // Of objects that a selector picks nobody knows how many are left.
-                if self.filter.is_empty() {
-                    let left = self.call.app.count(self.keys.clone(), self.revision).await?.saturating_sub(page.keys);
-                    let next = [&page.last_key[..], &[0]].concat();
-                    self.call.app.set_count(next, self.revision, left);
-                    metadata.insert("remainingItemCount".to_owned(), left.into());
-                }
+        if self.call.params.limit > 0 && page.has_more {
+            let prefix = self.call.key_prefix().len();
+            let last = String::from_utf8_lossy(page.last_key.get(prefix..).unwrap_or_default()).into_owned();
+            metadata.insert("continue".to_owned(), Continuation::after(&last, self.revision).into());
+            // Of objects that a selector picks nobody knows how many are left.
+            if self.filter.is_empty() {
+                let left = self.call.app.count(self.keys.clone(), self.revision).await?.saturating_sub(page.keys);
+                let next = [&page.last_key[..], &[0]].concat();
+                self.call.app.set_count(next, self.revision, left);
+                metadata.insert("remainingItemCount".to_owned(), left.into());
             }
         }
         if let Some(encoder) = &self.protobuf {

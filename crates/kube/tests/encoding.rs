@@ -1,5 +1,7 @@
 //! Objects written in protobuf again, against the bytes of upstream's own serialiser.
 
+#![allow(clippy::disallowed_methods, reason = "the test reads recorded values")]
+
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::Path;
