@@ -11,11 +11,11 @@ use serde_json::Value;
 
 use super::accept::{Accepted, Encoding};
 use super::app::{App, Moment};
+use super::fields::Fields;
 use super::objects::append_json;
 use super::params::Params;
 use super::protobuf;
 use super::resources::Resource;
-use super::selectors::{Fields, parse_labels};
 use super::status::{Result, Status};
 
 /// One read of a resource.
@@ -58,7 +58,8 @@ impl Filter {
 impl Call {
     /// Returns which objects the query wants.
     pub(super) fn filter(&self) -> Result<Filter> {
-        let labels = parse_labels(&self.params.label_selector, self.app.data.release()).map_err(Status::bad_request)?;
+        let labels = LabelSelector::parse_for(&self.params.label_selector, self.app.data.release());
+        let labels = labels.map_err(|error| Status::bad_request(error.problem))?;
         let mut fields = Fields::parse(&self.params.field_selector, &self.resource).map_err(Status::bad_request)?;
         if let Some(name) = &self.name {
             if !fields.is_empty() && fields.exact_name() != Some(name) {

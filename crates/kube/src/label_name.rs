@@ -1,6 +1,8 @@
 //! Keys and values of labels, checked in upstream's words: `apimachinery/pkg/util/validation` IsQualifiedName and IsValidLabelValue, since
 //! 1.35 `apimachinery/pkg/api/validate/content` IsLabelKey and IsLabelValue.
 
+use crate::release::Release;
+
 const NAME: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character \
                     (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 const SUBDOMAIN: &str = "subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an \
@@ -27,6 +29,12 @@ pub struct LabelWords {
 }
 
 impl LabelWords {
+    /// Those of a release (`validation.go`): worded differently for a DNS subdomain since 1.20, for a key since 1.35.
+    pub fn of(release: Release) -> Self {
+        let (key, unit) = if release.0 >= 35 { ("valid label key", "bytes") } else { ("qualified name", "characters") };
+        Self { key, unit, standard: if release.0 >= 20 { "a lowercase RFC 1123" } else { "a DNS-1123" } }
+    }
+
     /// Returns what is wrong with a label's key, or with another qualified name.
     pub fn key_problems(&self, text: &str) -> Vec<String> {
         let parts: Vec<&str> = text.split('/').collect();

@@ -16,10 +16,9 @@ impl ValidationWords {
         Self { minor: release.0 }
     }
 
-    /// The messages for label keys and values (`validation.go`): worded differently for a DNS subdomain since 1.20, for a key since 1.35.
+    /// The messages for label keys and values.
     pub(crate) fn labels(self) -> LabelWords {
-        let (key, unit) = if self.minor >= 35 { ("valid label key", "bytes") } else { ("qualified name", "characters") };
-        LabelWords { key, unit, standard: if self.minor >= 20 { "a lowercase RFC 1123" } else { "a DNS-1123" } }
+        LabelWords::of(Release(self.minor))
     }
 
     /// Whether the message for an invalid selector operator lists the valid ones (`apimachinery/pkg/labels/selector.go`, since 1.28).

@@ -1,28 +1,24 @@
-//! Label selectors as the API server reads them, with its words where it refuses one.
+//! The text of label selectors, read as the API server reads it, with its words where it refuses one.
 //!
-//! Source: apimachinery v0.36 `pkg/labels/selector.go`. `LabelSelector::parse` reads the same language for people and has words of its own.
+//! Source: apimachinery v0.36 `pkg/labels/selector.go`.
 
 use std::collections::BTreeSet;
 
-use ketcd_kube::{LabelSelector, LabelWords, Operator, Release, Requirement};
+use crate::label_name::LabelWords;
+use crate::requirement::{Operator, Requirement};
+use crate::selector::Term;
 
-/// The words of the release about keys and values.
-fn words(release: Release) -> LabelWords {
-    let (key, unit) = if release.0 >= 35 { ("valid label key", "bytes") } else { ("qualified name", "characters") };
-    LabelWords { key, unit, standard: if release.0 >= 20 { "a lowercase RFC 1123" } else { "a DNS-1123" } }
-}
-
-/// Reads a selector. The error is the API server's message.
-pub(in crate::serve) fn parse(text: &str, release: Release) -> Result<LabelSelector, String> {
-    let mut parser = Parser { tokens: tokens(text), next: 0, words: words(release) };
-    let mut requirements = Vec::new();
+/// Reads the requirements of a selector. The error is the API server's message.
+pub(super) fn terms(text: &str, words: LabelWords) -> Result<Vec<Term>, String> {
+    let mut parser = Parser { tokens: tokens(text), next: 0, words };
+    let mut terms = Vec::new();
     loop {
         match parser.peek() {
             Token::Word(_) | Token::Symbol("!") => {}
             Token::End => break,
             other => return Err(format!("found '{}', expected: !, identifier, or 'end of string'", other.text())),
         }
-        requirements.push(parser.requirement().map_err(|problem| format!("unable to parse requirement: {problem}"))?);
+        terms.push(parser.term().map_err(|problem| format!("unable to parse requirement: {problem}"))?);
         match parser.take() {
             Token::End => break,
             Token::Symbol(",") => {
@@ -33,7 +29,7 @@ pub(in crate::serve) fn parse(text: &str, release: Release) -> Result<LabelSelec
             other => return Err(format!("found '{}', expected: ',' or 'end of string'", other.text())),
         }
     }
-    Ok(LabelSelector::new(requirements))
+    Ok(terms)
 }
 
 /// A piece of a selector. `in` and `notin` are words where a value can stand, else operators.
@@ -94,7 +90,7 @@ impl Parser {
         token
     }
 
-    fn requirement(&mut self) -> Result<Requirement, String> {
+    fn term(&mut self) -> Result<Term, String> {
         let is_negated = *self.peek() == Token::Symbol("!");
         if is_negated {
             self.take();
@@ -108,13 +104,14 @@ impl Parser {
             return Err(format!("<nil>: Invalid value: {key:?}: {}", wrong.join("; ")));
         }
         if is_negated {
-            return Ok(Requirement { key, operator: Operator::DoesNotExist, values: Vec::new() });
+            return Ok(Term::set(key, Operator::DoesNotExist, Vec::new()));
         }
         if matches!(self.peek(), Token::End | Token::Symbol(",")) {
-            return Ok(Requirement { key, operator: Operator::Exists, values: Vec::new() });
+            return Ok(Term::set(key, Operator::Exists, Vec::new()));
         }
-        let operator = self.take();
-        let (operator, values) = match operator.text() {
+        let sign = self.take();
+        let is_set = matches!(sign.text(), "in" | "notin");
+        let (operator, values) = match sign.text() {
             "in" => (Operator::In, self.values()?),
             "notin" => (Operator::NotIn, self.values()?),
             "=" | "==" => (Operator::In, self.value()?),
@@ -124,7 +121,8 @@ impl Parser {
             other => return Err(format!("found '{other}', expected: in, notin, =, ==, !=, gt, lt")),
         };
         self.check(&key, operator, &values)?;
-        Ok(Requirement { key, operator, values: values.into_iter().collect() })
+        let requirement = Requirement { key, operator, values: values.into_iter().collect() };
+        Ok(Term { requirement, is_equality: !is_set })
     }
 
     fn check(&self, key: &str, operator: Operator, values: &BTreeSet<String>) -> Result<(), String> {
@@ -207,11 +205,10 @@ impl Parser {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::selector::LabelSelector;
 
     fn check(text: &str, wanted: &str) {
-        let found = parse(text, Release(36));
-        let found = found.map_or_else(|problem| problem, |selector| selector.to_string());
+        let found = LabelSelector::parse(text).map_or_else(|error| error.problem, |selector| selector.to_string());
         assert_eq!(found, wanted, "{text}");
     }
 
@@ -220,10 +217,10 @@ mod tests {
         check("", "");
         check("app", "app");
         check("!app", "!app");
-        check("app=web, tier != back", "app in (web),tier notin (back)");
+        check("app=web, tier != back", "app=web,tier!=back");
         check("x in (foo,,baz),y,z notin ()", "x in (,baz,foo),y,z notin ()");
-        check("in=notin", "in in (notin)");
-        check("a=", "a in ()");
+        check("in=notin", "in=notin");
+        check("a=", "a=");
     }
 
     #[test]

@@ -1,17 +1,18 @@
 //! Field selectors as the API server reads them: only the fields it knows for a kind, with its words for others.
 //!
-//! Sources: apimachinery v0.36 `pkg/fields/selector.go`; the `AddFieldLabelConversionFunc`s of `pkg/apis/*/v1/conversion.go` for the fields and
+//! Sources: the `AddFieldLabelConversionFunc`s of `pkg/apis/*/v1/conversion.go` for the fields and
 //! `ToSelectableFields` of `pkg/registry/*/*/strategy.go` for their values (Kubernetes 1.36).
 
 use std::borrow::Cow;
 
+use ketcd_kube::FieldTerm;
 use serde_json::Value;
 
 use crate::serve::resources::Resource;
 
 /// A conjunction of terms.
 #[derive(Clone, Debug, Default)]
-pub(in crate::serve) struct Fields {
+pub(super) struct Fields {
     terms: Vec<Term>,
 }
 
@@ -37,39 +38,30 @@ enum Field {
 
 impl Fields {
     /// Reads a selector for objects of a resource. The error is the API server's message.
-    pub(in crate::serve) fn parse(text: &str, resource: &Resource) -> Result<Self, String> {
-        let mut parts = split(text);
-        parts.sort_unstable();
-        let mut terms = Vec::new();
-        for part in parts.into_iter().filter(|part| !part.is_empty()) {
-            let misread = || format!("invalid selector: '{text}'; can't understand '{part}'");
-            let at = part.find('=').ok_or_else(misread)?;
-            let (label, is_equal) = part[..at].strip_suffix('!').map_or((&part[..at], true), |label| (label, false));
-            let wanted = part[at + 1..].strip_prefix('=').filter(|_| is_equal).unwrap_or(&part[at + 1..]);
-            terms.push((label, unescape(wanted)?, is_equal));
-        }
-        let terms = terms.into_iter().map(|(label, wanted, is_equal)| Ok(Term { field: field(resource, label)?, wanted, is_equal }));
+    pub(super) fn parse(text: &str, resource: &Resource) -> Result<Self, String> {
+        let terms = FieldTerm::read(text).map_err(|error| error.problem)?.into_iter();
+        let terms = terms.map(|FieldTerm { label, value, is_equal }| Ok(Term { field: field(resource, &label)?, wanted: value, is_equal }));
         Ok(Self { terms: terms.collect::<Result<_, String>>()? })
     }
 
     /// Selects the object of one name beside what it selects.
-    pub(in crate::serve) fn and_name(mut self, name: &str) -> Self {
+    pub(super) fn and_name(mut self, name: &str) -> Self {
         self.terms.push(Term { field: Field::Name, wanted: name.to_owned(), is_equal: true });
         self
     }
 
     /// Whether it selects everything.
-    pub(in crate::serve) fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.terms.is_empty()
     }
 
     /// The only name that it selects, if it is one.
-    pub(in crate::serve) fn exact_name(&self) -> Option<&str> {
+    pub(super) fn exact_name(&self) -> Option<&str> {
         self.terms.iter().find(|term| term.field == Field::Name && term.is_equal).map(|term| term.wanted.as_str())
     }
 
     /// Whether an object is selected, as it is stored.
-    pub(in crate::serve) fn matches(&self, object: &Value) -> bool {
+    pub(super) fn matches(&self, object: &Value) -> bool {
         self.terms.iter().all(|term| (term.field.value(object) == term.wanted) == term.is_equal)
     }
 }
@@ -185,44 +177,6 @@ fn new_event_field(label: &str) -> Option<Field> {
         ("reportingController", _) => Some(Field::At("/reportingComponent".to_owned(), "")),
         _ => None,
     }
-}
-
-/// Splits at commas that no backslash stands before.
-fn split(text: &str) -> Vec<&str> {
-    let (mut parts, mut start, mut is_escaped) = (Vec::new(), 0, false);
-    for (index, c) in text.char_indices() {
-        match c {
-            _ if is_escaped => is_escaped = false,
-            '\\' => is_escaped = true,
-            ',' => {
-                parts.push(&text[start..index]);
-                start = index + 1;
-            }
-            _ => {}
-        }
-    }
-    parts.push(&text[start..]);
-    parts
-}
-
-fn unescape(text: &str) -> Result<String, String> {
-    let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            '\\' => match chars.next() {
-                Some(escaped @ ('\\' | ',' | '=')) => out.push(escaped),
-                other => {
-                    let other = other.map_or_else(String::new, String::from);
-                    return Err(format!("invalid field selector: invalid escape sequence: \\{other}"));
-                }
-            },
-            // Upstream prints the character's number.
-            ',' | '=' => return Err(format!("invalid field selector: unescaped character in value: {}", c as u32)),
-            _ => out.push(c),
-        }
-    }
-    Ok(out)
 }
 
 #[cfg(test)]
