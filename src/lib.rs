@@ -11,3 +11,5 @@ pub mod render;
 mod serve;
 
 pub use cli::{command, main};
+#[doc(hidden)]
+pub use serve::read_request;

@@ -81,6 +81,7 @@ parsers! {
     cel 3_000
     json_path 3_000
     selectors 10_000
+    request 10_000
     encryption_configuration 2_000
     scheduler_configuration 600
 }

@@ -91,3 +91,15 @@ pub fn selectors(data: &[u8]) {
         }
     }
 }
+
+/// What `ketcd serve` is asked, a URL and an `Accept`: the same answer each time, and a refusal is the client's fault.
+pub fn request(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let (url, accept) = text.split_once('\n').unwrap_or((text, ""));
+    let answer = ketcd::read_request(url, accept);
+    assert_eq!(answer, ketcd::read_request(url, accept));
+    if let Some(Err(status)) = answer {
+        let status: Value = serde_json::from_str(&status).unwrap();
+        assert!((400..500).contains(&status["code"].as_u64().unwrap()), "{url}: {status}");
+    }
+}

@@ -5,14 +5,15 @@ use std::net::SocketAddr;
 use axum::http::{HeaderMap, Uri, header};
 use sha2::{Digest, Sha256};
 
+use super::address::Address;
 use super::status::{Result, Status};
 
 /// What a request must show.
 pub(super) struct Access {
     /// The hash of the token: comparing hashes takes as long whatever the token.
     token: [u8; 32],
-    /// The `Host`s that are the server.
-    hosts: Vec<String>,
+    /// Where the server is.
+    address: Address,
 }
 
 impl Access {
@@ -20,29 +21,24 @@ impl Access {
     ///
     /// # Errors
     /// The system gives no random bytes.
-    pub(super) fn new(address: SocketAddr) -> Result<(Self, String), String> {
+    pub(super) fn new(address: Address) -> Result<(Self, String), String> {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes).map_err(|error| format!("no random bytes for a token: {error}"))?;
         let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        let port = address.port();
-        let mut hosts = vec![address.to_string(), format!("localhost:{port}")];
-        if port == 443 {
-            hosts.extend([address.ip().to_string(), "localhost".to_owned()]);
-        }
-        Ok((Self { token: Sha256::digest(&token).into(), hosts }, token))
+        Ok((Self { token: Sha256::digest(&token).into(), address }, token))
     }
 
     /// Checks that the request was meant for this server, which a page of the web that had its name point here did not, and that it shows the token.
     pub(super) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<()> {
         let header = headers.get(header::HOST).map(|host| host.to_str().unwrap_or_default());
         let named: Vec<&str> = uri.authority().map(|authority| authority.as_str()).into_iter().chain(header).collect();
-        if named.is_empty() || !named.iter().all(|host| self.is_own(host)) {
+        if named.is_empty() || !named.iter().all(|host| self.address.is_own(host)) {
             let named = named.join(", ");
-            return Err(Status::forbidden(format!("the host {named:?} is not this server: it answers to {}", self.hosts.join(" and "))));
+            return Err(Status::forbidden(format!("the host {named:?} is not this server: it answers to {}", self.address.told)));
         }
         if let Some(origin) = headers.get(header::ORIGIN) {
             let origin = origin.to_str().unwrap_or_default();
-            if !origin.strip_prefix("https://").is_some_and(|host| self.is_own(host)) {
+            if !origin.strip_prefix("https://").is_some_and(|host| self.address.is_own(host)) {
                 return Err(Status::forbidden(format!("requests of pages of {origin:?} are refused")));
             }
         }
@@ -52,17 +48,13 @@ impl Access {
     }
 
     /// The server's own address.
-    pub(super) fn address(&self) -> &str {
-        &self.hosts[0]
+    pub(super) fn address(&self) -> SocketAddr {
+        self.address.told
     }
 
     /// Whether this is the run's token.
     pub(super) fn is_token(&self, token: &str) -> bool {
         <[u8; 32]>::from(Sha256::digest(token)) == self.token
-    }
-
-    fn is_own(&self, host: &str) -> bool {
-        self.hosts.iter().any(|own| own.eq_ignore_ascii_case(host))
     }
 }
 
@@ -71,7 +63,7 @@ mod tests {
     use super::*;
 
     fn check(headers: &[(header::HeaderName, &str)], wanted: bool) {
-        let (access, token) = Access::new("127.0.0.1:4321".parse().unwrap()).unwrap();
+        let (access, token) = Access::new(Address::new("127.0.0.1:4321".parse().unwrap())).unwrap();
         let mut map = HeaderMap::new();
         for (name, value) in headers {
             map.insert(name, value.replace("TOKEN", &token).parse().unwrap());

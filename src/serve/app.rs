@@ -11,14 +11,16 @@ use ketcd_store::{At, KeyRange, Revision, Want};
 
 use super::access::Access;
 use super::data::Data;
+use super::limits::Limits;
 use super::path::MomentPath;
+use super::replay::Replay;
 use super::resources::Catalog;
 use super::status::{Result, Status};
 
 /// So many catalogs, times and counts are kept.
 const KEPT: usize = 64;
 
-/// So long the newest catalog of a live source is used before its definitions are read again.
+/// So long the newest catalog of a source that goes on is used before its definitions are read again.
 const FRESH: Duration = Duration::from_secs(2);
 
 /// The server's state.
@@ -27,6 +29,10 @@ pub(super) struct App {
     pub data: Arc<dyn Data>,
     /// Who may ask.
     pub access: Access,
+    /// How much is answered at once.
+    pub limits: Limits,
+    /// What is replayed; else the moment asked for stays.
+    pub replay: Option<Arc<Replay>>,
     catalogs: Mutex<BTreeMap<Revision, Arc<Catalog>>>,
     newest: Mutex<Option<(Instant, Arc<Catalog>)>>,
     times: Mutex<BTreeMap<Revision, Timestamp>>,
@@ -41,37 +47,58 @@ pub(super) struct Moment {
     pub revision: Revision,
     /// The time that was asked for, where it was.
     pub time: Option<Timestamp>,
-    /// Whether the source goes on after it and watches follow it.
-    pub is_live: bool,
+    /// What comes after it.
+    pub after: After,
+}
+
+/// What comes after a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum After {
+    /// Nothing: it is looked at as it was.
+    Nothing,
+    /// What happens from now on.
+    Live,
+    /// What happened then, as it is replayed.
+    Replay,
 }
 
 impl App {
     /// The state of a server that has answered nothing yet.
-    pub(super) fn new(data: Arc<dyn Data>, access: Access) -> Self {
-        Self { data, access, catalogs: Mutex::default(), newest: Mutex::default(), times: Mutex::default(), counts: Mutex::default() }
+    pub(super) fn new(data: Arc<dyn Data>, access: Access, replay: Option<Arc<Replay>>) -> Self {
+        let (catalogs, newest, times, counts) = (Mutex::default(), Mutex::default(), Mutex::default(), Mutex::default());
+        Self { data, access, limits: Limits::default(), replay, catalogs, newest, times, counts }
     }
 
     /// Returns the moment that a path asks for.
     pub(super) async fn moment(&self, path: &MomentPath) -> Result<Moment> {
         let at = match path {
-            MomentPath::Asked => self.data.at(),
+            MomentPath::Asked => match &self.replay {
+                Some(replay) => {
+                    let revision = replay.revision().await;
+                    return Ok(Moment { revision, time: Some(replay.now()), after: After::Replay });
+                }
+                None => self.data.at(),
+            },
             MomentPath::Newest => At::Newest,
             MomentPath::Revision(number) => At::Revision(Revision(*number)),
             MomentPath::Time(text) => {
                 let (revision, time) = self.data.revision_at(text).await.map_err(Status::bad_request)?;
-                return Ok(Moment { revision, time: Some(time), is_live: false });
+                return Ok(Moment { revision, time: Some(time), after: After::Nothing });
             }
         };
         let span = self.data.source().span().await.map_err(|error| Status::internal(&error))?;
         match at {
-            At::Newest => Ok(Moment { revision: span.newest, time: None, is_live: self.data.is_live() }),
+            At::Newest => {
+                let after = if self.data.is_live() { After::Live } else { After::Nothing };
+                Ok(Moment { revision: span.newest, time: None, after })
+            }
             At::Revision(revision) if revision > span.newest => {
                 Err(Status::bad_request(format!("revision {revision} is in the future; the newest is {}", span.newest)))
             }
             At::Revision(revision) if revision < span.oldest => {
                 Err(Status::expired(format!("revision {revision} was compacted away; the oldest that can be read is {}", span.oldest)))
             }
-            At::Revision(revision) => Ok(Moment { revision, time: None, is_live: false }),
+            At::Revision(revision) => Ok(Moment { revision, time: None, after: After::Nothing }),
         }
     }
 
@@ -80,7 +107,7 @@ impl App {
         if let Some(time) = moment.time {
             return Ok(Some(time));
         }
-        if moment.is_live {
+        if moment.after == After::Live {
             return self.data.time_of(At::Newest).await.map_err(Status::internal);
         }
         if let Some(time) = lock(&self.times).get(&moment.revision) {
@@ -96,7 +123,7 @@ impl App {
 
     /// Returns what is served at a moment.
     pub(super) async fn catalog(&self, moment: Moment) -> Result<Arc<Catalog>> {
-        if moment.is_live {
+        if moment.after != After::Nothing {
             let newest = lock(&self.newest).clone();
             if let Some((_, catalog)) = newest.filter(|(read, _)| read.elapsed() < FRESH) {
                 return Ok(catalog);
@@ -105,7 +132,7 @@ impl App {
             return Ok(Arc::clone(catalog));
         }
         let catalog = Arc::new(self.read_catalog(moment.revision).await?);
-        if moment.is_live {
+        if moment.after != After::Nothing {
             *lock(&self.newest) = Some((Instant::now(), Arc::clone(&catalog)));
         } else {
             keep(&mut lock(&self.catalogs), moment.revision, Arc::clone(&catalog));

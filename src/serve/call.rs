@@ -49,6 +49,11 @@ impl Filter {
         self.labels.is_empty() && self.fields.is_empty()
     }
 
+    /// Whether it looks at names, namespaces and labels alone.
+    pub(super) fn is_of_metadata(&self) -> bool {
+        self.fields.are_of_metadata()
+    }
+
     /// Whether an object passes, as it is stored.
     pub(super) fn matches(&self, object: &Value) -> bool {
         self.labels.matches(&object["metadata"]["labels"].as_object()) && self.fields.matches(object)

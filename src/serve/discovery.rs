@@ -2,6 +2,8 @@
 //!
 //! Sources: k8s.io/api v0.36 `apidiscovery/v2`, apimachinery v0.36 `pkg/apis/meta/v1`.
 
+use std::net::SocketAddr;
+
 use serde_json::{Value, json};
 
 use super::resources::{Catalog, Group, Resource, Version, api_version};
@@ -66,7 +68,8 @@ fn response_kind<'a>(resource: &'a Resource, subresource: &str) -> (&'a str, &'a
 }
 
 /// Returns `/api`.
-pub(super) fn core_versions(address: &str) -> Value {
+pub(super) fn core_versions(address: SocketAddr) -> Value {
+    let address = address.to_string();
     json!({"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": address}]})
 }
 

@@ -55,6 +55,11 @@ impl Fields {
         self.terms.is_empty()
     }
 
+    /// Whether it looks at names and namespaces alone.
+    pub(super) fn are_of_metadata(&self) -> bool {
+        self.terms.iter().all(|term| matches!(term.field, Field::Name | Field::Namespace))
+    }
+
     /// The only name that it selects, if it is one.
     pub(super) fn exact_name(&self) -> Option<&str> {
         self.terms.iter().find(|term| term.field == Field::Name && term.is_equal).map(|term| term.wanted.as_str())

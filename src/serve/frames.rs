@@ -8,9 +8,9 @@ use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Revision, Want};
 use serde_json::{Value, json};
 
 use super::accept::{Encoding, Shape};
-use super::app::App;
+use super::app::{After, App};
 use super::call::{Call, Filter};
-use super::objects::{Objects, append_json, partial};
+use super::objects::{Objects, Stored, append_json, partial};
 use super::protobuf;
 use super::resources::Resource;
 use super::status::{Result, Status};
@@ -50,7 +50,7 @@ impl Frames {
             _ => Form::Objects,
         };
         let objects = Objects::of(&call.app, &call.resource);
-        let is_live = call.moment.is_live;
+        let is_live = call.moment.after == After::Live;
         let is_protobuf = call.accepted.encoding == Encoding::Protobuf;
         Self { app: Arc::clone(&call.app), resource: Arc::clone(&call.resource), objects, filter, form, is_live, is_protobuf }
     }
@@ -98,12 +98,15 @@ impl Frames {
         if !was_wanted {
             return Ok(());
         }
-        let gone = before_stored.unwrap_or_else(|| Err("its last version was compacted away".to_owned()));
-        let gone = gone.map(|mut object| {
-            object["metadata"]["resourceVersion"] = event.revision.to_string().into();
-            object
-        });
-        self.frame("DELETED", entry, gone, out)
+        // What is gone is shown as it was, at the revision of its going.
+        match before {
+            Some(before) => {
+                let gone = KeyValue { mod_revision: event.revision, ..before };
+                let stored = self.objects.stored(&gone);
+                self.frame("DELETED", &gone, stored, out)
+            }
+            None => self.frame("DELETED", entry, Err("its last version was compacted away".to_owned()), out),
+        }
     }
 
     /// Appends a frame that says that nothing more happened up to a revision; `is_initial` where it ends the objects that were there at the beginning.
@@ -128,7 +131,7 @@ impl Frames {
         out.into()
     }
 
-    fn is_wanted(&self, stored: &Result<Value, String>) -> bool {
+    fn is_wanted(&self, stored: &Stored) -> bool {
         self.filter.is_empty() || stored.as_ref().is_ok_and(|object| self.filter.matches(object))
     }
 
@@ -146,27 +149,25 @@ impl Frames {
         }
     }
 
-    fn frame(&mut self, kind: &str, entry: &KeyValue, stored: Result<Value, String>, out: &mut Vec<u8>) -> Result<()> {
+    fn frame(&mut self, kind: &str, entry: &KeyValue, stored: Stored, out: &mut Vec<u8>) -> Result<()> {
         let object = match &mut self.form {
             Form::Objects => self.objects.served(entry, stored)?,
             Form::Metadata(version) => partial(&stored.unwrap_or_else(|reason| self.objects.stub(entry, &reason)), version),
             Form::Table { table, is_headed, .. } => {
-                let row = match &stored {
-                    Ok(object) => table.row(object, || self.objects.served(entry, stored.clone()))?,
-                    Err(reason) => {
-                        let name = self.objects.name(&entry.key).map_or("", |named| named.name);
-                        table.opaque_row(&self.objects.stub(entry, reason), name, reason)?
-                    }
-                };
                 let definitions = if std::mem::replace(is_headed, true) { Value::Null } else { table.definitions() };
-                let revision = match &stored {
-                    Ok(object) => object["metadata"]["resourceVersion"].clone(),
-                    Err(_) => entry.mod_revision.to_string().into(),
-                };
-                json!({
-                    "kind": "Table", "apiVersion": table.api_version(), "metadata": {"resourceVersion": revision},
-                    "columnDefinitions": definitions, "rows": [row],
-                })
+                let head = json!({
+                    "kind": "Table", "apiVersion": table.api_version(), "metadata": {"resourceVersion": entry.mod_revision.to_string()},
+                    "columnDefinitions": definitions,
+                });
+                return append_event(kind, out, |out| {
+                    append_json(out, &head);
+                    // The rows become its last member.
+                    out.pop();
+                    out.extend(b",\"rows\":[");
+                    table.append_row(&self.objects, entry, &stored, out)?;
+                    out.extend(b"]}");
+                    Ok(())
+                });
             }
         };
         self.line(kind, &object, out)
@@ -176,9 +177,18 @@ impl Frames {
         if self.is_protobuf {
             return protobuf::frame(kind, object, self.app.data.release(), out);
         }
-        out.extend(format!("{{\"type\":\"{kind}\",\"object\":").bytes());
-        append_json(out, object);
-        out.extend(b"}\n");
-        Ok(())
+        append_event(kind, out, |out| {
+            append_json(out, object);
+            Ok(())
+        })
     }
+}
+
+/// Appends an event in JSON, whose object `append` writes.
+fn append_event(kind: &str, out: &mut Vec<u8>, append: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
+    let start = out.len();
+    out.extend(format!("{{\"type\":\"{kind}\",\"object\":").bytes());
+    append(out).inspect_err(|_| out.truncate(start))?;
+    out.extend(b"}\n");
+    Ok(())
 }

@@ -42,10 +42,9 @@ pub(super) async fn get(call: &Call, name: &str, subresource: Option<&str>) -> R
         Shape::Table(version) => {
             let now = call.app.time_of(call.moment).await?;
             let table = Table::new(&call.resource, call.params.include, version, now);
-            let row = match stored {
-                Ok(stored) => table.row(&stored, || objects.served(&entry, Ok(stored.clone())))?,
-                Err(reason) => table.opaque_row(&objects.stub(&entry, &reason), name, &reason)?,
-            };
+            let mut row = Vec::new();
+            table.append_row(&objects, &entry, &stored, &mut row)?;
+            let row: Value = serde_json::from_slice(&row).map_err(Status::internal)?;
             call.respond(&json!({
                 "kind": "Table", "apiVersion": table.api_version(), "metadata": {"resourceVersion": entry.mod_revision.to_string()},
                 "columnDefinitions": table.definitions(), "rows": [row],

@@ -1,13 +1,14 @@
 //! The kubeconfig by which clients find the server: one context for the moment asked for, which is the current one, and one for the newest.
 
 use std::io::Write;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
+
+use super::address::Address;
 
 /// A kubeconfig on disk, readable by its owner alone.
 pub(super) enum Kubeconfig {
@@ -22,7 +23,7 @@ impl Kubeconfig {
     ///
     /// # Errors
     /// The file system's; another file is there, such as the user's own kubeconfig.
-    pub(super) fn write(path: Option<&Path>, address: SocketAddr, token: &str, certificate: &str) -> std::io::Result<Self> {
+    pub(super) fn write(path: Option<&Path>, address: &Address, token: &str, certificate: &str) -> std::io::Result<Self> {
         if path.is_some_and(|path| !is_free(path)) {
             let problem = "another file is there already, and no kubeconfig of ketcd";
             return Err(std::io::Error::new(std::io::ErrorKind::AlreadyExists, problem));
@@ -64,10 +65,16 @@ fn is_free(path: &Path) -> bool {
     }
 }
 
-fn document(address: SocketAddr, token: &str, certificate: &str) -> Value {
-    let server = format!("https://{address}");
+fn document(address: &Address, token: &str, certificate: &str) -> Value {
+    let server = format!("https://{}", address.told);
     let authority = STANDARD.encode(certificate);
-    let named = |name: &str, server: String| json!({"name": name, "cluster": {"server": server, "certificate-authority-data": authority}});
+    let named = |name: &str, server: String| {
+        let mut cluster = json!({"server": server, "certificate-authority-data": authority});
+        if let Some(certified) = address.certified_name() {
+            cluster["tls-server-name"] = certified.into();
+        }
+        json!({"name": name, "cluster": cluster})
+    };
     let context = |name: &str| json!({"name": name, "context": {"cluster": name, "user": "ketcd"}});
     json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "ketcd", "preferences": {},

@@ -7,14 +7,15 @@ use axum::body::{Body, Bytes};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use futures_util::{Stream, StreamExt};
+use ketcd_kube::FieldSet;
 use ketcd_store::{At, KeyRange, KeyValue, Revision, Want};
 use serde_json::{Map, Value, json};
 
 use super::accept::{Encoding, Shape};
-use super::app::Moment;
+use super::app::{After, Moment};
 use super::call::{Call, Filter, respond};
 use super::continuation::{Continuation, EXPIRED_LIST};
-use super::objects::{Objects, append_json, partial};
+use super::objects::{Objects, partial};
 use super::params::Match;
 use super::protobuf::ListEncoder;
 use super::status::{Result, Status};
@@ -41,6 +42,14 @@ enum Form {
     Objects,
     Metadata(&'static str),
     Table(Box<Table>),
+}
+
+/// How much of an object is decoded before it is written.
+enum Decoded {
+    /// It is written from its bytes.
+    Nothing,
+    Members(&'static FieldSet),
+    Whole,
 }
 
 /// Answers a list.
@@ -85,7 +94,7 @@ impl List {
         if let Some(continuation) = &continuation {
             keys.start = (call.key_prefix() + &continuation.start).into_bytes();
         }
-        let moment = if revision == now { call.moment } else { Moment { revision, time: None, is_live: false } };
+        let moment = if revision == now { call.moment } else { Moment { revision, time: None, after: After::Nothing } };
         let form = match call.accepted.shape {
             Shape::Object => Form::Objects,
             Shape::Metadata(version) => Form::Metadata(version),
@@ -149,8 +158,11 @@ impl List {
     /// Appends an item, if the object is wanted, and returns whether.
     fn item(&self, entry: &KeyValue, page: &mut Page, out: &mut Vec<u8>) -> Result<bool> {
         let Some(named) = self.objects.name(&entry.key) else { return Ok(false) };
-        let is_text = matches!(self.form, Form::Objects) && self.filter.is_empty() && self.protobuf.is_none();
-        let stored = (!is_text).then(|| self.objects.stored(entry));
+        let stored = match self.decoded() {
+            Decoded::Nothing => None,
+            Decoded::Members(fields) => Some(self.objects.stored_part(entry, Some(fields))),
+            Decoded::Whole => Some(self.objects.stored(entry)),
+        };
         if let (false, Some(stored)) = (self.filter.is_empty(), &stored)
             && !stored.as_ref().is_ok_and(|object| self.filter.matches(object))
         {
@@ -171,24 +183,30 @@ impl List {
             out.push(b',');
         }
         match (&self.form, stored) {
-            (_, None) => self.objects.append(entry, with_type, out)?,
-            (Form::Objects, Some(stored)) => self.objects.append_served(self.objects.served(entry, stored)?, with_type, out),
-            (Form::Metadata(version), Some(stored)) => {
-                append_json(out, &partial(&stored.unwrap_or_else(|reason| self.objects.stub(entry, &reason)), version));
+            (Form::Metadata(version), stored) => {
+                self.objects.append_partial(entry, stored.and_then(Result::err).as_ref(), version, out);
             }
             (Form::Table(table), Some(stored)) => {
-                let row = match &stored {
-                    Ok(stored) => table.row(stored, || self.objects.served(entry, Ok(stored.clone())))?,
-                    Err(reason) => table.opaque_row(&self.objects.stub(entry, reason), named.name, reason)?,
-                };
-                append_json(out, &row);
+                table.append_row(&self.objects, entry, &stored, out)?;
                 if self.is_sorted() {
                     let precedence = stored.ok().and_then(|stored| stored["spec"]["matchingPrecedence"].as_i64()).unwrap_or(0);
                     page.sorted.push((precedence, named.name.to_owned(), out.split_off(start)));
                 }
             }
+            (_, Some(stored)) => self.objects.append_served(self.objects.served(entry, stored)?, with_type, out),
+            (_, None) => self.objects.append(entry, with_type, out)?,
         }
         Ok(true)
+    }
+
+    /// How much of each object must be decoded before it can be written.
+    fn decoded(&self) -> Decoded {
+        match &self.form {
+            _ if self.protobuf.is_some() => Decoded::Whole,
+            Form::Table(table) if self.filter.is_of_metadata() => table.fields().map_or(Decoded::Whole, Decoded::Members),
+            Form::Objects | Form::Metadata(_) if self.filter.is_empty() => Decoded::Nothing,
+            _ => Decoded::Whole,
+        }
     }
 
     /// Whether the rows are not in the order of their keys: the API server sorts FlowSchemas by precedence, then name.

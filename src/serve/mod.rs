@@ -5,22 +5,27 @@
 
 mod accept;
 mod access;
+mod address;
 mod app;
 mod call;
 mod continuation;
 mod convert;
 mod data;
 mod discovery;
+mod door;
 mod fields;
 mod frames;
 mod get;
 mod kubeconfig;
+mod limits;
 mod list;
 mod objects;
 mod openapi;
+mod outflow;
 mod params;
 mod path;
 mod protobuf;
+mod replay;
 mod resources;
 mod reviews;
 mod router;
@@ -33,4 +38,6 @@ mod version;
 mod watch;
 
 pub(crate) use data::Data;
+pub use door::read_request;
 pub(crate) use server::{Options, Server};
+pub(crate) use tls::CertificateFiles;

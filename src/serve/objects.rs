@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ketcd_kube::{Body, MASK};
+use ketcd_kube::{Body, FieldSet, MASK};
 use ketcd_store::KeyValue;
 use serde_json::{Map, Value, json};
 
@@ -23,6 +23,9 @@ pub(super) struct Objects {
     /// How the text of an object begins that needs no conversion.
     type_meta: String,
 }
+
+/// An object as it is stored, or why it cannot be decoded.
+pub(super) type Stored = Result<Value, String>;
 
 /// What a key says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,9 +54,19 @@ impl Objects {
         (!name.is_empty() && !name.contains('/')).then_some(Named { namespace, name })
     }
 
-    /// Returns the object in a value as it is stored. The error says why there is none.
-    pub(super) fn stored(&self, entry: &KeyValue) -> Result<Value, String> {
-        match self.app.data.decoder().decode(&entry.key, &entry.value, entry.mod_revision.0).body {
+    /// Returns the object in a value as it is stored.
+    pub(super) fn stored(&self, entry: &KeyValue) -> Stored {
+        self.stored_part(entry, None)
+    }
+
+    /// Returns these members of the object in a value, all of them where none are named.
+    pub(super) fn stored_part(&self, entry: &KeyValue, fields: Option<&FieldSet>) -> Stored {
+        let (decoder, revision) = (self.app.data.decoder(), entry.mod_revision.0);
+        let decoded = match fields {
+            Some(fields) => decoder.decode_only(&entry.key, &entry.value, revision, fields),
+            None => decoder.decode(&entry.key, &entry.value, revision),
+        };
+        match decoded.body {
             Body::Object(object) => {
                 let mut object = object.into_value();
                 if self.is_secret() {
@@ -77,7 +90,7 @@ impl Objects {
     ///
     /// # Errors
     /// It cannot be served in this version.
-    pub(super) fn served(&self, entry: &KeyValue, stored: Result<Value, String>) -> status::Result<Value> {
+    pub(super) fn served(&self, entry: &KeyValue, stored: Stored) -> status::Result<Value> {
         match stored {
             Ok(mut object) => self.convert(&mut object).map(|()| object),
             Err(reason) => Ok(self.stub(entry, &reason)),
@@ -115,6 +128,22 @@ impl Objects {
             members.remove("kind");
         }
         append_json(out, &object);
+    }
+
+    /// Appends the JSON of an object's `PartialObjectMetadata`; what its key says where it cannot be decoded, for the reason given.
+    pub(super) fn append_partial(&self, entry: &KeyValue, undecoded: Option<&String>, version: &str, out: &mut Vec<u8>) {
+        out.extend(format!("{{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/{version}\",\"metadata\":").bytes());
+        let written = match undecoded {
+            Some(reason) => Err(reason.clone()),
+            None => {
+                let written = self.app.data.decoder().decode_metadata_text(&entry.key, &entry.value, entry.mod_revision.0, out);
+                written.map_err(|opaque| opaque.reason)
+            }
+        };
+        if let Err(reason) = written {
+            append_json(out, &self.stub(entry, &reason)["metadata"]);
+        }
+        out.push(b'}');
     }
 
     fn is_secret(&self) -> bool {

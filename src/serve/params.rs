@@ -2,6 +2,8 @@
 //!
 //! Source: apimachinery v0.36 `pkg/apis/meta/internalversion/validation`.
 
+use axum::http::Uri;
+
 use super::status::{Result, Status};
 
 /// What `resourceVersion` means for a list.
@@ -75,6 +77,12 @@ impl Params {
             _ => None,
         };
         Ok(params)
+    }
+
+    /// Whether a request asks for a watch, as far as its URL shows at once.
+    pub(super) fn ask_watch(uri: &Uri) -> bool {
+        let mut asked = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
+        asked.any(|(name, value)| name == "watch" && flag(&name, &value).unwrap_or(false)) || uri.path().contains("/watch/")
     }
 
     fn check(&self, revision_match: &str) -> Result<()> {

@@ -1,8 +1,12 @@
 //! Access reviews: whoever shows the token may read everything and change nothing, whoever is asked about.
 
-use axum::body::{Body, to_bytes};
+use std::error::Error;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, to_bytes};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use http_body_util::LengthLimitError;
 use ketcd_kube::{Body as Decoded, Decoder};
 use serde_json::{Value, json};
 
@@ -13,6 +17,9 @@ use super::status::{Result, Status};
 /// More than any review needs.
 const LONGEST: usize = 1 << 18;
 
+/// So long a body may take to come.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// The user that the token stands for.
 const USER: &str = "ketcd";
 
@@ -21,10 +28,20 @@ pub(super) fn answers(resource: &Resource) -> bool {
     matches!(resource.group.as_str(), "authentication.k8s.io" | "authorization.k8s.io")
 }
 
+/// Reads the body of a request.
+async fn read(body: Body) -> Result<Bytes> {
+    match tokio::time::timeout(PATIENCE, to_bytes(body, LONGEST)).await {
+        Ok(Ok(body)) => Ok(body),
+        Ok(Err(error)) if error.source().is_some_and(|source| source.is::<LengthLimitError>()) => Err(Status::too_large(LONGEST)),
+        Ok(Err(error)) => Err(Status::bad_request(format!("the body cannot be read: {error}"))),
+        Err(_) => Err(Status::bad_request("the body did not come in time")),
+    }
+}
+
 /// Answers a review.
 pub(super) async fn review(access: &Access, resource: &Resource, headers: &HeaderMap, body: Body) -> Result<Response> {
     let media_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("application/json");
-    let body = to_bytes(body, LONGEST).await.map_err(|error| Status::bad_request(format!("the body cannot be read: {error}")))?;
+    let body = read(body).await?;
     let mut review: Value = match media_type.split(';').next().map(str::trim) {
         Some("application/json") => {
             serde_json::from_slice(&body).map_err(|error| Status::bad_request(format!("the body is not JSON: {error}")))?

@@ -1,9 +1,12 @@
 //! From a request to what answers it.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, Request, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
@@ -11,21 +14,31 @@ use serde_json::{Value, json};
 use super::accept::{Accepted, Encoding, Shape, negotiate};
 use super::app::{App, Moment};
 use super::call::{Call, respond};
+use super::outflow::pumped;
 use super::params::Params;
 use super::path::{ApiPath, ResourcePath};
 use super::resources::{Catalog, Resource};
+use super::server::Known;
 use super::status::{Result, Status};
 use super::{discovery, get, list, openapi, reviews, version, watch};
 
 /// Answers a request.
-pub(super) async fn handle(State(app): State<Arc<App>>, request: Request<Body>) -> Response {
+pub(super) async fn handle(State(app): State<Arc<App>>, Extension(known): Extension<Known>, request: Request<Body>) -> Response {
     let is_protobuf = negotiate(request.headers(), true).is_ok_and(|accepted| accepted.encoding == Encoding::Protobuf);
-    answer(app, request).await.unwrap_or_else(|status| if is_protobuf { status.in_protobuf() } else { status.into_response() })
+    let answered = answer(app, &known, request).await;
+    answered.unwrap_or_else(|status| if is_protobuf { status.in_protobuf() } else { status.into_response() })
 }
 
-async fn answer(app: Arc<App>, request: Request<Body>) -> Result<Response> {
+/// Answers a request in its turn, if it may be asked.
+async fn answer(app: Arc<App>, known: &Known, request: Request<Body>) -> Result<Response> {
     let (head, body) = request.into_parts();
     app.access.check(&head.uri, &head.headers)?;
+    known.store(true, Ordering::Relaxed);
+    let place = app.limits.place(Params::ask_watch(&head.uri)).await?;
+    Ok(pumped(route(app, head, body).await?, place))
+}
+
+async fn route(app: Arc<App>, head: Parts, body: Body) -> Result<Response> {
     let path = ApiPath::parse(head.uri.path())?;
     let parts: Vec<&str> = path.parts.iter().map(String::as_str).collect();
     let (method, headers) = (&head.method, &head.headers);

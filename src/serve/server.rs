@@ -3,39 +3,52 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use axum::Router;
+use axum::{Extension, Router};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_rustls::TlsAcceptor;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use super::access::Access;
+use super::address::Address;
 use super::app::App;
 use super::data::Data;
 use super::kubeconfig::Kubeconfig;
+use super::limits::CONNECTIONS;
+use super::replay::Replay;
 use super::router;
-use super::tls::Certificate;
+use super::tls::{Certificate, CertificateFiles};
 
-/// So long a client may take for its handshake, and for the head of a request.
+/// So long a client may take for its handshake, for the head of a request, and until it shows the token.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// So long is the head of a request at most, its URL and its headers.
+const HEAD: usize = 64 << 10;
 
 /// How to serve.
 pub(crate) struct Options {
     /// The address to listen on; port 0 takes a free one.
     pub listen: SocketAddr,
+    /// The user's certificate; else one is made for the run.
+    pub certificate: Option<CertificateFiles>,
     /// Where to write the kubeconfig; else a private file that goes away with the server.
     pub kubeconfig: Option<PathBuf>,
+    /// How many times as fast as it did time passes, from the moment asked for on; else it stands still.
+    pub speed: Option<f64>,
 }
 
 /// A server that answers until it is dropped.
 pub(crate) struct Server {
     address: SocketAddr,
     kubeconfig: Kubeconfig,
+    replay: Option<Arc<Replay>>,
     task: JoinHandle<()>,
 }
 
@@ -43,27 +56,33 @@ impl Server {
     /// Starts to serve; the kubeconfig is written when requests are answered. Must be called on a tokio runtime.
     ///
     /// # Errors
-    /// A sentence: the address cannot be listened on, the kubeconfig not be written.
+    /// A sentence: the address cannot be listened on, the certificate not be used, the kubeconfig not be written, the data not be replayed.
     pub(crate) async fn start(data: Arc<dyn Data>, options: &Options) -> Result<Self, String> {
         let listen = options.listen;
-        if !listen.ip().is_loopback() {
-            return Err(format!("{listen} can be reached from other machines, which is not supported; listen on 127.0.0.1:0"));
-        }
         let listener = TcpListener::bind(listen).await.map_err(|error| format!("cannot listen on {listen}: {error}"))?;
-        let address = listener.local_addr().map_err(|error| format!("cannot listen on {listen}: {error}"))?;
-        let (access, token) = Access::new(address)?;
-        let app = Arc::new(App::new(data, access));
+        let bound = listener.local_addr().map_err(|error| format!("cannot listen on {listen}: {error}"))?;
+        let address = Address::new(bound);
+        let certificate = match &options.certificate {
+            Some(files) => Certificate::read(files)?,
+            None => Certificate::for_run(address.subjects()).map_err(|error| format!("cannot make a certificate: {error}"))?,
+        };
+        let address = address.with_names(&certificate.names);
+        let (access, token) = Access::new(address.clone())?;
+        let replay = match options.speed {
+            Some(speed) => Some(Arc::new(Replay::begin(Arc::clone(&data), speed).await?)),
+            None => None,
+        };
+        let app = Arc::new(App::new(data, access, replay.clone()));
         let routes = Router::new().fallback(router::handle).with_state(app).layer(CatchPanicLayer::new());
-        let certificate = Certificate::for_run(address.ip()).map_err(|error| format!("cannot make a certificate: {error}"))?;
         let task = tokio::spawn(accept(listener, certificate.acceptor, routes));
-        let kubeconfig = Kubeconfig::write(options.kubeconfig.as_deref(), address, &token, &certificate.pem).map_err(|error| {
+        let kubeconfig = Kubeconfig::write(options.kubeconfig.as_deref(), &address, &token, &certificate.pem).map_err(|error| {
             let path = options.kubeconfig.as_deref().unwrap_or(Path::new("a temporary file"));
             format!("cannot write the kubeconfig to {}: {error}", path.display())
         })?;
-        Ok(Self { address, kubeconfig, task })
+        Ok(Self { address: address.told, kubeconfig, replay, task })
     }
 
-    /// Where it listens.
+    /// Where clients find it.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
@@ -71,6 +90,11 @@ impl Server {
     /// Where the kubeconfig is.
     pub(crate) fn kubeconfig(&self) -> &Path {
         self.kubeconfig.path()
+    }
+
+    /// What is replayed.
+    pub(crate) fn replay(&self) -> Option<&Replay> {
+        self.replay.as_deref()
     }
 }
 
@@ -81,17 +105,26 @@ impl Drop for Server {
     }
 }
 
+/// Whether the token was shown on a connection.
+pub(super) type Known = Arc<AtomicBool>;
+
 /// Accepts connections. They end with it.
 async fn accept(listener: TcpListener, tls: TlsAcceptor, routes: Router) {
+    let places = Arc::new(Semaphore::new(CONNECTIONS));
     let mut connections = JoinSet::new();
     loop {
-        tokio::select! {
-            accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => drop(connections.spawn(connection(stream, tls.clone(), routes.clone()))),
-                // Too many open files, mostly: others may close theirs.
-                Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
-            },
-            Some(_) = connections.join_next() => {}
+        while connections.try_join_next().is_some() {}
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let connection = connection(stream, tls.clone(), routes.clone());
+                connections.spawn(async move {
+                    connection.await;
+                    drop(place);
+                });
+            }
+            // Too many open files, mostly: others may close theirs.
+            Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
         }
     }
 }
@@ -99,8 +132,23 @@ async fn accept(listener: TcpListener, tls: TlsAcceptor, routes: Router) {
 /// Serves one connection. What goes wrong with it concerns its client alone, who sees it end.
 async fn connection(stream: TcpStream, tls: TlsAcceptor, routes: Router) {
     let Ok(Ok(stream)) = tokio::time::timeout(PATIENCE, tls.accept(stream)).await else { return };
+    let known = Known::default();
     let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(PATIENCE);
-    builder.http2().timer(TokioTimer::new());
-    let _ = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(routes)).await;
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(HEAD);
+    // Clients that vanished are noticed.
+    builder.http2().timer(TokioTimer::new()).keep_alive_interval(PATIENCE).max_header_list_size(HEAD as u32);
+    let routes = routes.layer(Extension(Arc::clone(&known)));
+    let served = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(routes));
+    tokio::select! {
+        _ = served => {}
+        () = stranger(&known) => {}
+    }
+}
+
+/// Ends when a client had long enough to show the token.
+async fn stranger(known: &AtomicBool) {
+    tokio::time::sleep(PATIENCE).await;
+    if known.load(Ordering::Relaxed) {
+        std::future::pending::<()>().await;
+    }
 }

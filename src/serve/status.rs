@@ -108,6 +108,17 @@ impl Status {
         )
     }
 
+    /// The body of a request is longer than it may be.
+    pub(super) fn too_large(limit: usize) -> Box<Self> {
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "RequestEntityTooLarge", format!("limit is {limit}"))
+    }
+
+    /// So many are answered that this one must wait.
+    pub(super) fn too_many_requests() -> Box<Self> {
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests", "Too many requests, please try again later.")
+            .with_details(json!({"retryAfterSeconds": 1}))
+    }
+
     pub(super) fn internal(problem: impl std::fmt::Display) -> Box<Self> {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", format!("Internal error occurred: {problem}"))
             .with_details(json!({"causes": [{"message": problem.to_string()}]}))
@@ -169,6 +180,8 @@ impl Status {
         if self.code == StatusCode::UNAUTHORIZED {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
+        let seconds = self.details.as_ref().and_then(|details| details["retryAfterSeconds"].as_u64());
+        seconds.into_iter().for_each(|seconds| drop(response.headers_mut().insert(header::RETRY_AFTER, seconds.into())));
         response
     }
 }

@@ -1,6 +1,7 @@
 //! `watch`: what happened to the objects of a collection after a revision, up to the moment looked at; then nothing happens any more, and the watch
-//! stays open until its time is up. On a live source it goes on.
+//! stays open until its time is up. On a live source, and in a replay, it goes on.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_stream::stream;
@@ -12,9 +13,11 @@ use ketcd_store::{At, KeyRange, KeyValue, Revision, Until, Want, WatchItem};
 use tokio::time::Instant;
 
 use super::accept::{Encoding, Shape};
+use super::app::After;
 use super::call::Call;
 use super::frames::Frames;
 use super::protobuf;
+use super::replay::Changes;
 use super::status::{Result, Status};
 
 /// The text that is gathered before it is sent.
@@ -125,8 +128,7 @@ impl Watch {
             };
             // The response begins though nothing happened yet.
             yield std::mem::take(&mut out).into();
-            let until = if call.moment.is_live { Until::Forever } else { Until::Revision(end) };
-            let mut items = call.app.data.source().watch(keys, from.after(), until);
+            let mut items = changes(&call, keys, from);
             let mut reached = Reached { revision: from, is_over: false };
             while Instant::now() < deadline {
                 let next = if reached.is_over { None } else { items.next().now_or_never() };
@@ -155,6 +157,20 @@ impl Watch {
                 }
             }
         }
+    }
+}
+
+/// What happens after a revision.
+fn changes(call: &Call, keys: KeyRange, from: Revision) -> Changes<'_> {
+    let until = match (call.moment.after, &call.app.replay) {
+        (After::Live, _) => Until::Forever,
+        (After::Replay, Some(replay)) => Until::Revision(replay.last()),
+        _ => Until::Revision(call.moment.revision),
+    };
+    let changes = call.app.data.source().watch(keys, from.after(), until);
+    match &call.app.replay {
+        Some(replay) if call.moment.after == After::Replay => Arc::clone(replay).paced(changes),
+        _ => changes,
     }
 }
 

@@ -22,6 +22,7 @@ mod read_only;
 mod replay;
 mod rights;
 mod secrets;
+mod serve;
 mod source;
 mod streamed;
 mod watcher;

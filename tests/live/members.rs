@@ -1,10 +1,12 @@
 //! `status` of members: where they are in the raft log, learners, quotas, alarms; and what a learner can be asked.
 
+use etcd_client::{AlarmAction, AlarmOptions, AlarmType};
 use serde_json::Value;
 
 use crate::cluster::{learner, three};
 use crate::etcd::{Etcd, RELEASES, Release, Transport};
 use crate::ketcd::{flags, ketcd, run, stderr};
+use crate::load::config_map;
 use crate::long_history::undated;
 use crate::pki::Pki;
 use crate::replay::{changes, write};
@@ -148,5 +150,24 @@ async fn a_full_database_is_an_alarm() {
         let (json, _) = stdout("status -o json", &etcd, 2);
         let json: Value = serde_json::from_str(&json).unwrap();
         assert!(json["problems"][0].as_str().unwrap().starts_with(&alarm), "{json}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_member_with_other_data_is_an_alarm() {
+    for release in RELEASES {
+        let etcd = Etcd::start_with(release, Transport::Plain, &[]).await;
+        let mut writer = etcd.writer().await;
+        writer.put("/registry/configmaps/lab/a", config_map("a", 1), None).await.unwrap();
+        let id = writer.status().await.unwrap().header().unwrap().member_id();
+        let mut raised = AlarmOptions::new();
+        raised.with_member(id);
+        writer.alarm(AlarmAction::Activate, AlarmType::Corrupt, Some(raised)).await.unwrap();
+        let (text, said) = stdout("status", &etcd, 2);
+        let alarm = format!("member {id:x} raised the alarm CORRUPT");
+        assert_eq!(text.matches(&alarm).count(), 1, "{release:?}: {text}{said}");
+        assert!(text.contains("Do not trust what it shows") && text.contains("etcdctl alarm disarm"), "{text}");
+        // What it has can be read all the same.
+        assert!(stdout("ls configmaps -n lab", &etcd, 0).0.contains("/registry/configmaps/lab/a"), "{release:?}");
     }
 }

@@ -1,8 +1,12 @@
 //! Who may ask what: the token, the host, the origin; reviews; and that nothing can be changed.
 
+use std::path::{Path, PathBuf};
+
+use rcgen::{CertificateParams, KeyPair};
 use serde_json::{Value, json};
 
 use crate::ketcd::ketcd;
+use crate::kubectl;
 use crate::server::{Server, capture};
 
 const STORY: &str = "k136-story/snapshot.db.zst";
@@ -70,12 +74,57 @@ fn reviews_allow_reading_alone() {
     assert_eq!(rules["status"]["resourceRules"][0]["verbs"], json!(["get", "list", "watch"]));
 }
 
+/// A certificate for these names, signed by none but itself, and its key.
+fn certificate(folder: &Path, names: &[&str]) -> (PathBuf, PathBuf) {
+    let key = KeyPair::generate().unwrap();
+    let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    let made = CertificateParams::new(names).unwrap().self_signed(&key).unwrap();
+    let (certificate, private) = (folder.join("tls.crt"), folder.join("tls.key"));
+    std::fs::write(&certificate, made.pem()).unwrap();
+    std::fs::write(&private, key.serialize_pem()).unwrap();
+    (certificate, private)
+}
+
+/// On every address of the machine, with the user's certificate: clients look for its name, and are let in by any address of the machine.
 #[test]
-fn what_cannot_be_listened_on_is_refused() {
-    let output = ketcd().arg("-f").arg(capture(STORY)).args(["serve", "--listen", "0.0.0.0:0"]).output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    let text = String::from_utf8(output.stderr).unwrap();
-    assert!(text.contains("0.0.0.0:0 can be reached from other machines"), "{text}");
+fn others_reach_it_by_tls_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let (certificate, key) = certificate(folder.path(), &["etcd-1.example"]);
+    let flags = ["--listen", "0.0.0.0:0", "--tls-cert", certificate.to_str().unwrap(), "--tls-key", key.to_str().unwrap()];
+    let server = Server::start_with(STORY, &[], &flags);
+    let config = std::fs::read_to_string(server.kubeconfig()).unwrap();
+    assert!(config.contains("tls-server-name: etcd-1.example"), "{config}");
+    let output = kubectl::run(&server, &["get", "namespaces", "-o", "name"]);
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), 6);
+    // One that is made for the run is for the machine's own addresses.
+    let server = Server::start_with(STORY, &[], &["--listen", "0.0.0.0:0"]);
+    let port = server.address().rsplit(':').next().unwrap().to_owned();
+    for host in [format!("127.0.0.1:{port}"), format!("localhost:{port}"), format!("10.1.2.3:{port}")] {
+        assert_eq!(server.send("GET", "/version", &[("host", &host)], "").0, 200, "{host}");
+    }
+    assert_eq!(server.send("GET", "/version", &[("host", &format!("evil.example:{port}"))], "").0, 403);
+}
+
+#[test]
+fn certificates_and_addresses_that_cannot_be_used_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (certificate, key) = certificate(folder.path(), &["localhost"]);
+    let other = folder.path().join("other.key");
+    std::fs::write(&other, KeyPair::generate().unwrap().serialize_pem()).unwrap();
+    let (certificate, key, other) = (certificate.to_str().unwrap(), key.to_str().unwrap(), other.to_str().unwrap());
+    for (flags, wanted) in [
+        (&["--tls-cert", certificate, "--tls-key", other][..], "other.key: "),
+        (&["--tls-cert", key, "--tls-key", key], "tls.key: no certificate is in it"),
+        (&["--tls-cert", "/no/such/file", "--tls-key", key], "/no/such/file: "),
+        (&["--tls-cert", certificate], "--tls-key"),
+        (&["--listen", "203.0.113.7:0"], "cannot listen on 203.0.113.7:0"),
+    ] {
+        let output = ketcd().arg("-f").arg(capture(STORY)).arg("serve").args(flags).args(["--", "true"]).output().unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(text.contains(wanted), "{flags:?}: {text}");
+    }
 }
 
 #[test]

@@ -7,7 +7,8 @@ use crate::server::{Server, capture};
 
 const STORY: &str = "k136-story/snapshot.db.zst";
 
-fn run(server: &Server, arguments: &[&str]) -> Output {
+/// Runs it with the server's kubeconfig.
+pub(crate) fn run(server: &Server, arguments: &[&str]) -> Output {
     let kubectl = std::env::var("KETCD_TEST_KUBECTL").unwrap_or_else(|_| "kubectl".to_owned());
     let output = Command::new(&kubectl).arg("--kubeconfig").arg(server.kubeconfig()).args(arguments).output();
     output.unwrap_or_else(|error| panic!("{kubectl}: {error}; tools/test installs it, or name one in KETCD_TEST_KUBECTL"))

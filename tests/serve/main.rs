@@ -3,6 +3,7 @@
 mod access;
 mod collections;
 mod discovery;
+mod hostile;
 #[expect(dead_code, reason = "other tests look at what it prints")]
 #[path = "../support/ketcd.rs"]
 mod ketcd;
@@ -11,6 +12,7 @@ mod moments;
 mod objects;
 mod openapi;
 mod protobuf;
+mod replay;
 mod server;
 mod tables;
 mod watches;

@@ -31,10 +31,15 @@ pub(crate) struct Server {
 impl Server {
     /// Serves a file of a recorded cluster, with flags before the command.
     pub(crate) fn start(file: &str, flags: &[&str]) -> Self {
+        Self::start_with(file, flags, &[])
+    }
+
+    /// Serves a file of a recorded cluster, with flags before and after the command.
+    pub(crate) fn start_with(file: &str, flags: &[&str], of_serve: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let kubeconfig = folder.path().join("kubeconfig");
         let mut command = ketcd();
-        command.arg("-f").arg(capture(file)).args(flags).arg("serve").arg("--kubeconfig").arg(&kubeconfig);
+        command.arg("-f").arg(capture(file)).args(flags).arg("serve").args(of_serve).arg("--kubeconfig").arg(&kubeconfig);
         let process = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let begun = Instant::now();
         while !kubeconfig.exists() {
@@ -56,6 +61,20 @@ impl Server {
         self.folder.path().join("kubeconfig")
     }
 
+    /// Opens a watch and reads its frames as they come, each with when it came.
+    pub(crate) fn watch(&self, path: &str) -> impl Iterator<Item = (Instant, Value)> + use<> {
+        let request = self.agent.get(format!("{}{path}", self.address)).header("authorization", format!("Bearer {}", self.token));
+        let response = request.call().unwrap();
+        assert_eq!(response.status().as_u16(), 200, "{path}");
+        let lines = BufReader::new(response.into_body().into_reader()).lines();
+        lines.map(|line| (Instant::now(), serde_json::from_str(&line.unwrap()).unwrap()))
+    }
+
+    /// Whether it still runs.
+    pub(crate) fn runs(&mut self) -> bool {
+        self.process.try_wait().unwrap().is_none()
+    }
+
     /// `https://HOST:PORT`.
     pub(crate) fn address(&self) -> &str {
         &self.address
@@ -73,6 +92,15 @@ impl Server {
         let config = self.agent.configure_request(request.body(body.to_owned()).unwrap()).allow_non_standard_methods(true).build();
         let mut response = self.agent.run(config).unwrap();
         (response.status().as_u16(), response.body_mut().with_config().limit(1 << 30).read_to_string().unwrap())
+    }
+
+    /// The code of the answer to a read with these headers; `None` where the connection is cut.
+    pub(crate) fn code(&self, path: &str, headers: &[(&str, &str)]) -> Option<u16> {
+        let mut request = self.agent.get(format!("{}{path}", self.address)).header("authorization", format!("Bearer {}", self.token));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        request.call().ok().map(|response| response.status().as_u16())
     }
 
     /// What is at a path in this media type: its code, its own media type, its bytes.

@@ -174,6 +174,29 @@ impl Decoder {
         written
     }
 
+    /// Appends the JSON of the object's `metadata` as [`Decoder::decode_text`] does of the object. The rest is not looked at, and nothing is reported.
+    ///
+    /// # Errors
+    /// The value is opaque, as far as that shows; nothing is appended.
+    pub fn decode_metadata_text(&self, key: &[u8], value: &[u8], mod_revision: i64, out: &mut Vec<u8>) -> Result<(), Opaque> {
+        let value = self.unsealed(key, value)?;
+        let start = out.len();
+        let result = match self.recognise(&value)? {
+            Stored::Protobuf(wire) if !self.changes(&wire) && !self.masks(key, &value) => {
+                let mut context = wire.context(self, &value);
+                text::append_metadata(&mut context, wire.message, wire.object, mod_revision, self.lean, out)
+            }
+            stored => self.object(key, stored, &value, mod_revision, self.whole()).map(|(object, _)| match object.get("metadata") {
+                Some(metadata) => go_text::append_value(out, metadata),
+                None => out.extend_from_slice(b"{}"),
+            }),
+        };
+        result.map_err(|fault| {
+            out.truncate(start);
+            broken(&fault, &value)
+        })
+    }
+
     fn text(&self, key: &[u8], value: &[u8], mod_revision: i64, out: &mut Vec<u8>) -> Result<Vec<UnknownField>, Opaque> {
         let value = self.unsealed(key, value)?;
         let start = out.len();

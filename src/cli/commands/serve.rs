@@ -1,5 +1,6 @@
 //! `ketcd serve`: the data as a read-only Kubernetes API.
 
+use std::convert::Infallible;
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -9,14 +10,14 @@ use std::sync::Arc;
 use clap::{Args, ValueHint};
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
-use tokio::process::Command;
+use tokio::process::{Child, Command};
 
 use crate::cli::args::GlobalArgs;
 use crate::cli::output::note;
 use crate::cli::rights::Reads;
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result, progress};
-use crate::serve::{Data, Options, Server};
+use crate::serve::{CertificateFiles, Data, Options, Server};
 use ketcd_history::clock::Moment;
 use ketcd_kube::{Decoder, Release};
 use ketcd_store::{At, Revision, Source};
@@ -28,12 +29,22 @@ use ketcd_store::{At, Revision, Source};
 /// it is interrupted. A path that begins with /rev/N or /at/TIME, before the API's own, shows that moment instead.
 #[derive(Args, Debug)]
 pub(crate) struct ServeArgs {
-    /// The address to listen on, of this machine only; port 0 takes a free one.
+    /// The address to listen on; port 0 takes a free one. Others than this machine's own can be reached from elsewhere, by whoever has the token.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
     listen: SocketAddr,
+    /// The server's certificate in PEM, with those that vouch for it. Default: one made for the run, which the kubeconfig trusts.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// Its key in PEM.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
     /// Write the kubeconfig here, readable by its owner. Default: a private temporary file, removed at the end.
     #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
     kubeconfig: Option<PathBuf>,
+    /// Let time pass from the moment of --rev or --at on, else from the oldest revision, so many times as fast as it did: 10x. Watches see
+    /// what happens when it happens.
+    #[arg(long, value_name = "SPEED", value_parser = speed)]
+    replay: Option<f64>,
     /// A command to run with KUBECONFIG set, after `--`.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -41,6 +52,10 @@ pub(crate) struct ServeArgs {
 
 /// Runs the command.
 pub(super) async fn run(global: &GlobalArgs, args: &ServeArgs) -> Result<Outcome> {
+    if args.replay.is_some() && global.files.is_empty() {
+        let what = "--replay plays what a file holds; a live etcd is followed as it goes";
+        return Err(Error::new(what).hint("replay a snapshot of it: etcdctl snapshot save FILE, then ketcd -f FILE serve --replay"));
+    }
     let mut session = Session::new(global)?;
     let reads = Reads::of(&[]);
     session.announce(&reads);
@@ -52,7 +67,9 @@ pub(super) async fn run(global: &GlobalArgs, args: &ServeArgs) -> Result<Outcome
     progress::end();
     let session = Arc::new(session);
     let served = Arc::new(Served { decoder: session.reporting_decoder.clone(), session: Arc::clone(&session), prefix, release });
-    let options = Options { listen: args.listen, kubeconfig: args.kubeconfig.clone() };
+    let certificate = args.tls_cert.clone().zip(args.tls_key.clone()).map(|(certificate, key)| CertificateFiles { certificate, key });
+    let options = Options { listen: args.listen, certificate, kubeconfig: args.kubeconfig.clone(), speed: args.replay };
+    open_many();
     let server = Server::start(served, &options).await.map_err(Error::new)?;
     let Some((program, rest)) = args.command.split_first() else {
         let address = server.address();
@@ -61,36 +78,94 @@ pub(super) async fn run(global: &GlobalArgs, args: &ServeArgs) -> Result<Outcome
         note(
             "contexts: ketcd (the moment asked for), newest; the paths /rev/N and /at/TIME in front of its own show others; Ctrl-C ends it",
         );
-        interrupted().await?;
+        if let Some(replay) = server.replay() {
+            note(&format!("the clock runs from {:.0} on", replay.now()));
+        }
+        tokio::select! {
+            ended = replayed(&server) => match ended {},
+            signal = interrupted() => drop(signal?),
+        }
         return Ok(session.end(Outcome::Found));
     };
     let command = Command::new(program).args(rest).env("KUBECONFIG", server.kubeconfig()).spawn();
     let mut command = command.map_err(|error| Error::new(format!("cannot run {}: {error}", program.display())))?;
-    // Ctrl-C is the command's own to take: the terminal sends it to both.
     let ended = loop {
         tokio::select! {
             ended = command.wait() => break ended?,
-            signal = interrupted() => signal?,
+            // Ctrl-C is the command's own to take: the terminal sends it to both. Other requests come to this process alone.
+            signal = interrupted() => if signal? == Interrupted::Terminate { terminate(&command) },
         }
     };
     session.end(Outcome::Found);
     Ok(Outcome::Ended(exit_code(ended)))
 }
 
+/// Says when a replay has come to its end; the server goes on.
+async fn replayed(server: &Server) -> Infallible {
+    let end = match server.replay() {
+        Some(replay) => replay.end().await,
+        None => None,
+    };
+    if let Some(end) = end {
+        tokio::time::sleep_until(end).await;
+        note("the newest revision is reached: nothing happens any more; Ctrl-C ends it");
+    }
+    std::future::pending().await
+}
+
+/// Reads a speed such as `10x`.
+fn speed(text: &str) -> std::result::Result<f64, String> {
+    let number = text.strip_suffix(['x', 'X']).unwrap_or(text).parse::<f64>().ok();
+    let is_speed = |speed: &f64| (0.001..=1_000_000.0).contains(speed);
+    number.filter(is_speed).ok_or_else(|| "give how many times as fast time passes, from 0.001x to 1000000x".to_owned())
+}
+
+/// What ends a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Interrupted {
+    /// Ctrl-C.
+    Keyboard,
+    /// A request to terminate.
+    Terminate,
+}
+
 /// Waits for Ctrl-C or a request to terminate.
-async fn interrupted() -> Result<()> {
+async fn interrupted() -> Result<Interrupted> {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
         let mut terminate = signal(SignalKind::terminate())?;
         tokio::select! {
             pressed = tokio::signal::ctrl_c() => pressed?,
-            _ = terminate.recv() => {}
+            _ = terminate.recv() => return Ok(Interrupted::Terminate),
         }
     }
     #[cfg(not(unix))]
     tokio::signal::ctrl_c().await?;
-    Ok(())
+    Ok(Interrupted::Keyboard)
+}
+
+/// Lets the process open as many files as it may: each connection is one.
+fn open_many() {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, getrlimit, setrlimit};
+        let mut limit = getrlimit(Resource::Nofile);
+        limit.current = limit.maximum;
+        // With fewer, more clients wait.
+        let _ = setrlimit(Resource::Nofile, limit);
+    }
+}
+
+/// Asks a command to end.
+fn terminate(command: &Child) {
+    #[cfg(unix)]
+    if let Some(pid) = command.id().and_then(|pid| rustix::process::Pid::from_raw(pid.cast_signed())) {
+        // One that has ended needs no asking.
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+    }
+    #[cfg(not(unix))]
+    let _ = command;
 }
 
 /// As a shell has it: 128 and the signal for a command that one ended.

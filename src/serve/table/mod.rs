@@ -5,13 +5,15 @@ mod columns;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use ketcd_kube::FieldSet;
+use ketcd_store::KeyValue;
 use serde_json::{Value, json};
 
-use super::objects::partial;
+use super::objects::{Objects, Stored, append_json};
 use super::params::Include;
 use super::resources::{Column, Resource};
 use super::status::Result;
-use crate::render::table::{Labels, Table as Cells, View};
+use crate::render::table::{Labels, Table as Cells, View, row_fields};
 
 /// How one column is headed and typed.
 struct Definition {
@@ -31,6 +33,7 @@ pub(super) struct Table {
     is_custom: bool,
     include: Include,
     version: &'static str,
+    fields: Option<&'static FieldSet>,
 }
 
 impl Table {
@@ -44,7 +47,7 @@ impl Table {
             }
         };
         let cells = Cells::new(Some(&resource.kind), View { now, is_wide: true }, Labels::default());
-        Self { definitions, cells, is_custom: resource.custom.is_some(), include, version }
+        Self { definitions, cells, is_custom: resource.custom.is_some(), include, version, fields: row_fields(&resource.kind) }
     }
 
     /// Counts the ages of rows made from now on to another moment.
@@ -63,30 +66,34 @@ impl Table {
         self.definitions.iter().map(definition).collect()
     }
 
-    /// The row of an object, as it is stored. `served` returns it as its resource serves it, if the rows carry whole objects.
-    ///
-    /// # Errors
-    /// Those of `served`.
-    pub(super) fn row(&self, stored: &Value, served: impl FnOnce() -> Result<Value>) -> Result<Value> {
-        self.row_of(self.cells.cells(stored), stored, served)
+    /// The members of an object that its cells are made of; `None` where it may be any.
+    pub(super) fn fields(&self) -> Option<&'static FieldSet> {
+        self.fields
     }
 
-    /// The row of an object that cannot be decoded.
+    /// Appends the row of an object; `stored` holds at least the members that its cells are made of, or why it cannot be decoded.
     ///
     /// # Errors
-    /// None.
-    pub(super) fn opaque_row(&self, stub: &Value, name: &str, reason: &str) -> Result<Value> {
-        self.row_of(self.cells.opaque_cells(name, reason), stub, || Ok(stub.clone()))
-    }
-
-    fn row_of(&self, cells: Vec<String>, stored: &Value, served: impl FnOnce() -> Result<Value>) -> Result<Value> {
-        let cells: Vec<Value> = cells.into_iter().zip(&self.definitions).map(|(cell, definition)| self.cell(cell, definition)).collect();
-        let object = match self.include {
-            Include::None => Value::Null,
-            Include::Metadata => partial(stored, self.version),
-            Include::Object => served()?,
+    /// The row carries the object, which cannot be served in this version.
+    pub(super) fn append_row(&self, objects: &Objects, entry: &KeyValue, stored: &Stored, out: &mut Vec<u8>) -> Result<()> {
+        let cells = match stored {
+            Ok(object) => self.cells.cells(object),
+            Err(reason) => self.cells.opaque_cells(objects.name(&entry.key).map_or("", |named| named.name), reason),
         };
-        Ok(json!({"cells": cells, "object": object}))
+        out.extend(b"{\"cells\":");
+        let separators = std::iter::once(b'[').chain(std::iter::repeat(b','));
+        for ((cell, definition), separator) in cells.into_iter().zip(&self.definitions).zip(separators) {
+            out.push(separator);
+            append_json(out, &self.cell(cell, definition));
+        }
+        out.extend(b"],\"object\":");
+        match self.include {
+            Include::None => out.extend(b"null"),
+            Include::Metadata => objects.append_partial(entry, stored.as_ref().err(), self.version, out),
+            Include::Object => objects.append(entry, true, out)?,
+        }
+        out.push(b'}');
+        Ok(())
     }
 
     fn cell(&self, text: String, definition: &Definition) -> Value {

@@ -8,7 +8,12 @@ const MAX_DEPTH: usize = 32;
 /// Whether `text` is one JSON value, compact, its members sorted, its strings escaped as Go does, its numbers integers of few digits: what
 /// [`super::raw_json::append`] would write without change. Some canonical text is not recognised; no other text is.
 pub(super) fn is_canonical(text: &[u8]) -> bool {
-    Scanner { text, pos: 0, levels: [Level::Array; MAX_DEPTH], depth: 0 }.value().is_some()
+    Scanner { text, pos: 0, levels: [Level::Array; MAX_DEPTH], depth: 0, is_ordered: true }.value().is_some()
+}
+
+/// Whether `text` is one JSON value that is canonical but for the order of its members, and of members of one name. Some such text is not recognised.
+pub(super) fn is_well_formed(text: &[u8]) -> bool {
+    Scanner { text, pos: 0, levels: [Level::Array; MAX_DEPTH], depth: 0, is_ordered: false }.value().is_some()
 }
 
 /// An object or array that is not at its end.
@@ -27,6 +32,8 @@ struct Scanner<'a> {
     pos: usize,
     levels: [Level; MAX_DEPTH],
     depth: usize,
+    /// Whether members must be in their order.
+    is_ordered: bool,
 }
 
 impl Scanner<'_> {
@@ -92,7 +99,7 @@ impl Scanner<'_> {
         Some(())
     }
 
-    /// A key greater than the one before it, and its colon.
+    /// A key, greater than the one before it if they are ordered, and its colon.
     #[inline]
     fn key(&mut self) -> Option<()> {
         let quote = self.take()?;
@@ -101,7 +108,8 @@ impl Scanner<'_> {
             return None;
         }
         let level = &mut self.levels[self.depth - 1];
-        if let Level::Object { start: before @ 1.., end: before_end } = *level
+        if self.is_ordered
+            && let Level::Object { start: before @ 1.., end: before_end } = *level
             && !is_less(&self.text[before as usize..before_end as usize], &self.text[start..end])
         {
             return None;

@@ -1,6 +1,6 @@
 //! JSON text made canonical: compact, members sorted, strings escaped as Go does, numbers kept or written as Go does.
 
-use super::canonical::is_canonical;
+use super::canonical::{is_canonical, is_well_formed};
 use super::fault::{Fault, Result};
 use super::go_text;
 use super::sorted::Members;
@@ -15,6 +15,11 @@ pub(super) enum Numbers {
     Keep,
     /// They become int64 or float64 and are written anew, as in a custom resource.
     Go,
+}
+
+/// Fails where [`append`] does.
+pub(super) fn check(text: &[u8]) -> Result<()> {
+    if is_well_formed(text) { Ok(()) } else { append(text, Numbers::Keep, &mut Vec::new()) }
 }
 
 /// Appends the one JSON value that `text` is. Offsets of faults are counted from `text`'s beginning.

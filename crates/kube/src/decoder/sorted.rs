@@ -1,5 +1,7 @@
 //! Objects written as text member by member and put in order of their keys afterwards, if they were not already.
 
+use std::cmp::Ordering;
+
 use super::go_text;
 
 /// The members of the objects that are being written, innermost last.
@@ -71,13 +73,43 @@ impl Members {
     }
 }
 
-fn compare(out: &[u8], a: &Member, b: &Member) -> std::cmp::Ordering {
+fn compare(out: &[u8], a: &Member, b: &Member) -> Ordering {
     let escaped = a.escaped || b.escaped;
     let (a, b) = (&out[a.key.0..a.key.1], &out[b.key.0..b.key.1]);
-    if escaped { unescaped(a).cmp(&unescaped(b)) } else { a.cmp(b) }
+    if escaped { compare_escaped(a, b) } else { a.cmp(b) }
+}
+
+/// Compares what two texts with escapes stand for: escapes are read only where an escape decides.
+fn compare_escaped(a: &[u8], b: &[u8]) -> Ordering {
+    let same = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    // The backslashes before the first difference: an odd number of them escapes it, and `\u` has digits of its own.
+    let has_escape = |text: &[u8]| text.get(same) == Some(&b'\\');
+    let backslashes = a[..same].iter().rev().take_while(|byte| **byte == b'\\').count();
+    let is_within_escape = backslashes % 2 == 1 || a[same.saturating_sub(5)..same].windows(2).any(|pair| pair == b"\\u");
+    if has_escape(a) || has_escape(b) || is_within_escape { unescaped(a).cmp(&unescaped(b)) } else { a[same..].cmp(&b[same..]) }
 }
 
 fn unescaped(key: &[u8]) -> String {
     let quoted = [b"\"", key, b"\""].concat();
     serde_json::from_slice(&quoted).unwrap_or_else(|_| String::from_utf8_lossy(key).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn keys_are_compared_by_what_they_stand_for(a in "[ab\"\\\\<\u{1}\u{2028}é]{0,6}", b in "[ab\"\\\\<\u{1}\u{2028}é]{0,6}", same in "[a\\\\<]{0,3}") {
+            let (a, b) = (format!("{same}{a}"), format!("{same}{b}"));
+            let written = |text: &str| {
+                let mut out = Vec::new();
+                go_text::append_string(&mut out, text.as_bytes());
+                out[1..out.len() - 1].to_vec()
+            };
+            prop_assert_eq!(compare_escaped(&written(&a), &written(&b)), a.cmp(&b));
+        }
+    }
 }

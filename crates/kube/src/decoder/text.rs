@@ -42,6 +42,34 @@ pub(super) fn append_object(
     append_struct(context, message, span, Some(&IdentityPart::Root(identity, lean)), out)
 }
 
+/// Appends the JSON of an object's metadata alone, `{}` where it has none.
+pub(super) fn append_metadata(
+    context: &mut Context<'_>,
+    message: &'static Message,
+    span: Span,
+    mod_revision: i64,
+    lean: bool,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let mut view = context.open(message, span)?;
+    let mut found = None;
+    while let Some(row) = view.next_row(message) {
+        if row.name == "metadata"
+            && let JsonValue::Struct(inner, span) = context.member(view, message, row).map_err(|fault| fault.within(row.name))?
+        {
+            found = Some((inner, span));
+            break;
+        }
+    }
+    context.close(view);
+    let Some((inner, span)) = found else {
+        out.extend_from_slice(b"{}");
+        return Ok(());
+    };
+    let place = IdentityPart::Metadata(Some(mod_revision).filter(|revision| *revision > 0), lean);
+    nested(context, "metadata", |context| append_struct(context, inner, span, Some(&place), out))
+}
+
 fn append_struct(
     context: &mut Context<'_>,
     message: &'static Message,
@@ -212,14 +240,25 @@ fn append_base64(out: &mut Vec<u8>, bytes: &[u8]) {
     out.push(b'"');
 }
 
+/// Fails where [`append_raw`] does.
+pub(super) fn check_raw(raw: &[u8], offset: usize) -> Result<()> {
+    let result = match raw.strip_prefix(&cbor::MAGIC) {
+        Some(_) => cbor::append(raw, &mut Vec::new()),
+        None => raw_json::check(raw),
+    };
+    result.map_err(|fault| displaced(fault, offset))
+}
+
 /// Appends JSON or CBOR that lies `offset` bytes into the value as canonical JSON.
 pub(super) fn append_raw(raw: &[u8], offset: usize, out: &mut Vec<u8>) -> Result<()> {
     let result = match raw.strip_prefix(&cbor::MAGIC) {
         Some(_) => cbor::append(raw, out),
         None => raw_json::append(raw, raw_json::Numbers::Keep, out),
     };
-    result.map_err(|mut fault| {
-        fault.offset += offset;
-        fault
-    })
+    result.map_err(|fault| displaced(fault, offset))
+}
+
+fn displaced(mut fault: Box<Fault>, offset: usize) -> Box<Fault> {
+    fault.offset += offset;
+    fault
 }

@@ -1,0 +1,109 @@
+//! Where the server is found: the address it listens on, the one that clients are told, and every name it answers to.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+
+use rustls::pki_types::ServerName;
+
+/// The addresses of one server.
+#[derive(Clone, Debug)]
+pub(super) struct Address {
+    /// The address that clients are told.
+    pub told: SocketAddr,
+    /// Whether it answers on every address of this machine.
+    is_any: bool,
+    /// The certificate's names that are none of its own.
+    names: Vec<String>,
+}
+
+impl Address {
+    /// The address of a server that listens on `bound`.
+    pub(super) fn new(bound: SocketAddr) -> Self {
+        let is_any = bound.ip().is_unspecified();
+        let ip = if is_any { outward(bound.ip()) } else { bound.ip() };
+        Self { told: SocketAddr::new(ip, bound.port()), is_any, names: Vec::new() }
+    }
+
+    /// Adds the names of its certificate.
+    pub(super) fn with_names(self, names: &[String]) -> Self {
+        Self { names: names.to_vec(), ..self }
+    }
+
+    /// What a certificate for it names.
+    pub(super) fn subjects(&self) -> Vec<String> {
+        let mut subjects = vec![self.told.ip().to_string(), "localhost".to_owned()];
+        if self.is_any && !self.told.ip().is_loopback() {
+            subjects.push(loopback(self.told.ip()).to_string());
+        }
+        subjects
+    }
+
+    /// The name that clients must look for in the certificate, where that is not for the address they are told.
+    pub(super) fn certified_name(&self) -> Option<&str> {
+        let told = self.told.ip().to_string();
+        if self.names.contains(&told) {
+            return None;
+        }
+        self.names.iter().find(|name| matches!(ServerName::try_from(name.as_str()), Ok(ServerName::DnsName(_)))).map(String::as_str)
+    }
+
+    /// Whether a `Host` is this server's. What no page of the web can have its own name point to is: an address itself.
+    pub(super) fn is_own(&self, host: &str) -> bool {
+        let (name, port) = match host.rsplit_once(':') {
+            Some((name, port)) if !port.ends_with(']') => (name, port),
+            _ => (host, "443"),
+        };
+        let name = name.trim_start_matches('[').trim_end_matches(']');
+        let is_address = name.parse::<IpAddr>().is_ok_and(|ip| ip == self.told.ip() || self.is_any);
+        let is_name = || name.eq_ignore_ascii_case("localhost") || self.names.iter().any(|own| own.eq_ignore_ascii_case(name));
+        port == self.told.port().to_string() && (is_address || is_name())
+    }
+}
+
+/// The address of this machine from which it would reach others; nothing is sent.
+fn outward(any: IpAddr) -> IpAddr {
+    let (bound, far): (SocketAddr, SocketAddr) = match any {
+        // Addresses for documentation, which are nobody's.
+        IpAddr::V4(_) => ((Ipv4Addr::UNSPECIFIED, 0).into(), (Ipv4Addr::new(192, 0, 2, 1), 9).into()),
+        IpAddr::V6(_) => ((Ipv6Addr::UNSPECIFIED, 0).into(), (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1), 9).into()),
+    };
+    let found = UdpSocket::bind(bound).and_then(|socket| socket.connect(far).and_then(|()| socket.local_addr()));
+    found.map_or_else(|_| loopback(any), |found| found.ip())
+}
+
+fn loopback(like: IpAddr) -> IpAddr {
+    if like.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(bound: &str, names: &[&str], host: &str, wanted: bool) {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let address = Address::new(bound.parse().unwrap()).with_names(&names);
+        assert_eq!(address.is_own(host), wanted, "{bound} {host}");
+    }
+
+    #[test]
+    fn hosts_are_the_servers_own_addresses_and_names() {
+        check("127.0.0.1:4321", &[], "127.0.0.1:4321", true);
+        check("127.0.0.1:4321", &[], "LOCALHOST:4321", true);
+        check("127.0.0.1:4321", &[], "127.0.0.1:80", false);
+        check("127.0.0.1:4321", &[], "127.0.0.1", false);
+        check("127.0.0.1:4321", &[], "10.0.0.1:4321", false);
+        check("127.0.0.1:4321", &[], "evil.example:4321", false);
+        check("[::1]:4321", &[], "[::1]:4321", true);
+        check("[::1]:443", &[], "[::1]", true);
+        check("0.0.0.0:4321", &[], "10.0.0.1:4321", true);
+        check("0.0.0.0:4321", &["etcd-1.example"], "etcd-1.example:4321", true);
+        check("0.0.0.0:4321", &["etcd-1.example"], "etcd-2.example:4321", false);
+    }
+
+    #[test]
+    fn a_certificate_for_another_name_is_looked_at_by_that_name() {
+        let address = Address::new("127.0.0.1:4321".parse().unwrap());
+        assert_eq!(address.clone().with_names(&address.subjects()).certified_name(), None);
+        let names = ["10.0.0.1".to_owned(), "etcd-1.example".to_owned()];
+        assert_eq!(address.with_names(&names).certified_name(), Some("etcd-1.example"));
+    }
+}

@@ -1,0 +1,65 @@
+//! `ketcd serve` over a live etcd: it follows what is written.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::etcd::Etcd;
+use crate::ketcd::{flags, ketcd, run};
+use crate::load::{config_map, writer};
+use crate::pki::Pki;
+use crate::watcher::Watching;
+
+/// The kubectl that tools/test installs.
+fn kubectl() -> String {
+    std::env::var("KETCD_TEST_KUBECTL").unwrap_or_else(|_| "kubectl".to_owned())
+}
+
+/// Each write comes once and in order to a running `kubectl get -w`, and a list has what was written before it.
+#[tokio::test(flavor = "multi_thread")]
+async fn kubectl_follows_what_is_written() {
+    let (pki, kubectl) = (Pki::new(), kubectl());
+    let etcd = Etcd::mutual(&pki).await;
+    let mut client = etcd.writer().await;
+    client.put("/registry/configmaps/lab/first", config_map("first", 0), None).await.unwrap();
+    let shown = "-o=jsonpath={.metadata.resourceVersion} {.metadata.name} {.data.n}{\"\\n\"}";
+    let watching = Watching::start(&etcd, &pki, &["serve", "--", &kubectl, "get", "configmaps", "-n", "lab", "-w", shown]);
+    assert_eq!(watching.line(), "2 first 0");
+    let work = writer(&etcd, Duration::from_millis(5)).await;
+    let mut last = 2;
+    for count in 0..300 {
+        let line = watching.line();
+        assert_eq!(line, format!("{} noise-{} {count}", last + 1, count % 7), "after revision {last}");
+        last += 1;
+    }
+    let listed = || {
+        let mut command = ketcd();
+        flags(&mut command, &etcd.endpoint(), &pki.ca(), &pki.client()).args([
+            "serve",
+            "--",
+            &kubectl,
+            "get",
+            "configmaps",
+            "-n",
+            "lab",
+            "-o",
+            "json",
+        ]);
+        let output = run(&mut command);
+        assert!(output.status.success(), "{output:?}");
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    };
+    // While writes go on, a list is of one revision that is no older than what was seen before.
+    let list = listed();
+    let items = list["items"].as_array().unwrap();
+    let counts: Vec<i64> = items.iter().skip(1).map(|item| item["data"]["n"].as_str().unwrap().parse().unwrap()).collect();
+    let (least, most) = (counts.iter().min().unwrap(), counts.iter().max().unwrap());
+    assert_eq!((items.len(), most - least), (8, 6), "{counts:?}");
+    assert!(*most >= 299, "{counts:?}");
+    let written = work.end().await;
+    for count in 300..written {
+        assert!(watching.line().ends_with(&format!(" {count}")));
+    }
+    client.delete("/registry/configmaps/lab/first", None).await.unwrap();
+    assert_eq!(listed()["items"].as_array().unwrap().len(), 7);
+}
