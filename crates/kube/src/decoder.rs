@@ -45,6 +45,7 @@ pub struct Decoder {
     lenient: bool,
     stored: bool,
     lean: bool,
+    keeps_order: bool,
     shows_secrets: bool,
     keys: KeyRing,
     observer: Option<Arc<dyn Observer>>,
@@ -96,6 +97,12 @@ impl Decoder {
     /// Leaves out `metadata.managedFields`, which few look at and which is often half of an object.
     pub fn without_managed_fields(self) -> Self {
         Self { lean: true, ..self }
+    }
+
+    /// Keeps the order of members within stored JSON, such as `managedFields`, in text: as API servers answer, and with less work than sorting them
+    /// as kubectl does.
+    pub fn keeping_order(self) -> Self {
+        Self { keeps_order: true, ..self }
     }
 
     /// Shows the values of Secrets, where `shows`, instead of [`secret::MASK`].

@@ -121,7 +121,9 @@ pub(super) struct Wire {
 
 impl Wire {
     pub(super) fn context<'v>(&self, decoder: &Decoder, value: &'v [u8]) -> Context<'v> {
-        Context::new(value, decoder.minor(self.message), decoder.lenient)
+        let mut context = Context::new(value, decoder.minor(self.message), decoder.lenient);
+        context.keeps_order = decoder.keeps_order;
+        context
     }
 
     pub(super) fn identity(&self, mod_revision: i64) -> Identity<'_> {

@@ -21,6 +21,8 @@ pub(super) struct Context<'a> {
     minor: u8,
     /// Whether fields that the release does not have are shown nevertheless.
     lenient: bool,
+    /// Whether stored JSON keeps the order of its members.
+    pub keeps_order: bool,
     /// Fields that are not shown.
     pub unknown: Vec<UnknownField>,
 }
@@ -84,7 +86,7 @@ impl View {
 
 impl<'a> Context<'a> {
     pub(super) fn new(bytes: &'a [u8], minor: u8, lenient: bool) -> Self {
-        Self { bytes, slots: Vec::with_capacity(256), depth: 0, minor, lenient, unknown: Vec::new() }
+        Self { bytes, slots: Vec::with_capacity(256), depth: 0, minor, lenient, keeps_order: false, unknown: Vec::new() }
     }
 
     /// Says of the unknown fields found since there were `before` that they lie within `segment`.
