@@ -32,9 +32,9 @@ fn a_watch_sees_each_change_when_it_is_due() {
     let list = server.found("/api/v1/pods");
     let from = revision(&list);
     let mut wanted = recorded(from).into_iter();
-    let (mut frames, mut seen) = (server.watch(&format!("/api/v1/pods?watch=true&resourceVersion={from}&timeoutSeconds=8")), Vec::new());
+    let (frames, mut seen) = (server.watch(&format!("/api/v1/pods?watch=true&resourceVersion={from}&timeoutSeconds=8")), 0);
     let mut first = None;
-    for (arrived, frame) in frames.by_ref() {
+    for (arrived, frame) in frames {
         let (revision, made) = (revision(&frame["object"]), wanted.next().expect("no more changes than there were"));
         assert_eq!(revision, made.0, "{frame}");
         let (first_arrived, first_made) = *first.get_or_insert((arrived, made.1));
@@ -45,15 +45,12 @@ fn a_watch_sees_each_change_when_it_is_due() {
             since + Duration::from_secs(2) >= due && since <= due + Duration::from_secs(2),
             "r{revision} came after {since:?}, due at {due:?}"
         );
-        seen.push((since, due));
+        seen += 1;
     }
-    assert!(seen.len() > 20, "{seen:?}");
-    let mut off: Vec<Duration> = seen.iter().map(|(since, due)| since.abs_diff(*due)).collect();
-    off.sort();
-    println!("{} changes; half of them off by {:?} at most, all by {:?}", off.len(), off[off.len() / 2], off[off.len() - 1]);
+    assert!(seen > 20, "only {seen} changes");
     // What a list shows by then is what the watch brought.
     let after = revision(&server.found("/api/v1/pods"));
-    assert!(after >= from + i64::try_from(seen.len()).unwrap());
+    assert!(after >= from + seen);
 }
 
 /// The moment asked for moves on; the others stay what they are. At the end nothing happens any more.
