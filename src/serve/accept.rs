@@ -66,7 +66,7 @@ pub(super) fn negotiate(headers: &HeaderMap, has_protobuf: bool) -> Result<Accep
         let (types, why) = match (has_protobuf, known.is_empty()) {
             (true, _) => (", application/vnd.kubernetes.protobuf", ""),
             (false, true) => ("", ""),
-            (false, false) => ("", "; this has no protobuf: custom resources and discovery are JSON"),
+            (false, false) => ("", "; this has no protobuf: custom resources are JSON"),
         };
         let asked = accepted.join(",");
         Status::not_acceptable(format!(

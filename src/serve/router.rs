@@ -20,7 +20,7 @@ use super::path::{ApiPath, ResourcePath};
 use super::resources::{Catalog, Resource};
 use super::server::Known;
 use super::status::{Result, Status};
-use super::{discovery, get, list, openapi, reviews, version, watch};
+use super::{discovery, get, list, openapi, protobuf, reviews, version, watch};
 
 /// Answers a request.
 pub(super) async fn handle(State(app): State<Arc<App>>, Extension(known): Extension<Known>, request: Request<Body>) -> Response {
@@ -61,7 +61,7 @@ async fn route(app: Arc<App>, head: Parts, body: Body) -> Result<Response> {
     let catalog = app.catalog(moment).await?;
     if rest.is_empty() {
         let found = discovery::resources(&catalog, group, version).filter(|_| is_read).ok_or_else(Status::no_such_path)?;
-        return respond(negotiate(headers, false)?.encoding, &found);
+        return written(&app, negotiate(headers, true)?, found);
     }
     let asked = ResourcePath::parse(rest).ok_or_else(Status::no_such_path)?;
     let resource = catalog.find(group, version, asked.plural).ok_or_else(Status::no_such_path)?;
@@ -139,10 +139,14 @@ fn read_only(moment: Moment) -> Box<Status> {
 /// Answers a read of what is no resource.
 async fn document(app: &App, moment: Moment, parts: &[String], headers: &HeaderMap) -> Result<Response> {
     let parts_text: Vec<&str> = parts.iter().map(String::as_str).collect();
-    let accepted = negotiate(headers, false)?;
+    // These two have no protobuf and are JSON to whoever asks: client-go asks for the version in what it asks for everything in.
+    match &parts_text[..] {
+        [] => return respond(Encoding::Json, &roots(&*app.catalog(moment).await?)),
+        ["version"] => return respond(Encoding::Json, &version::document(app.data.release())),
+        _ => {}
+    }
+    let accepted = negotiate(headers, true)?;
     let found = match &parts_text[..] {
-        [] => roots(&*app.catalog(moment).await?),
-        ["version"] => version::document(app.data.release()),
         ["api" | "apis"] => {
             let catalog = app.catalog(moment).await?;
             let is_core = parts_text[0] == "api";
@@ -155,7 +159,17 @@ async fn document(app: &App, moment: Moment, parts: &[String], headers: &HeaderM
         ["apis", name] => discovery::group(&*app.catalog(moment).await?, name).ok_or_else(Status::no_such_path)?,
         _ => return Err(Status::no_such_path()),
     };
-    respond(accepted.encoding, &found)
+    written(app, accepted, found)
+}
+
+/// Returns the response of a document of discovery.
+fn written(app: &App, accepted: Accepted, mut document: Value) -> Result<Response> {
+    if accepted.encoding != Encoding::Protobuf {
+        return respond(accepted.encoding, &document);
+    }
+    // The envelope needs the version that the JSON of `/api` lacks.
+    document["apiVersion"] = "v1".into();
+    protobuf::respond(&document, app.data.release())
 }
 
 fn aggregated(catalog: &Catalog, is_core: bool, accepted: Accepted, version: &str) -> Result<Response> {

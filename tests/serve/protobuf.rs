@@ -15,6 +15,13 @@ fn decode(bytes: &[u8]) -> Value {
     }
 }
 
+/// An object whose envelope says `v1`, with one that says `meta.k8s.io/v1`.
+fn of_meta(bytes: &[u8]) -> Vec<u8> {
+    assert_eq!(bytes[..5], *b"k8s\0\n");
+    assert_eq!(bytes[6..10], *b"\n\x02v1");
+    [b"k8s\0\n", &[bytes[5] + 12][..], b"\n\x0emeta.k8s.io/v1", &bytes[10..]].concat()
+}
+
 /// Every collection that has protobuf, in every version, as a list and one by one.
 #[test]
 fn lists_are_those_in_json() {
@@ -90,9 +97,28 @@ fn metadata_of_custom_resources_has_protobuf_and_they_have_none() {
     assert_eq!(decode(&bytes), wanted);
     let (code, media_type, bytes) = server.bytes(&path, PROTOBUF);
     assert_eq!((code, media_type.as_str()), (406, PROTOBUF));
-    assert!(bytes.starts_with(b"k8s\0") && String::from_utf8_lossy(&bytes).contains("custom resources and discovery are JSON"));
+    assert!(bytes.starts_with(b"k8s\0") && String::from_utf8_lossy(&bytes).contains("custom resources are JSON"));
     let (code, media_type, _) = server.bytes(&path, &format!("{PROTOBUF}, */*"));
     assert_eq!((code, media_type.as_str()), (200, "application/json"));
+}
+
+/// A typed client that takes protobuf alone asks for these too.
+#[test]
+fn discovery_is_that_in_json_and_the_version_is_json() {
+    let server = Server::start(STORY, &[]);
+    for path in ["/api", "/apis", "/apis/apps", "/api/v1", "/apis/apps/v1", "/apis/example.com/v1"] {
+        let (code, media_type, bytes) = server.bytes(path, PROTOBUF);
+        assert_eq!((code, media_type.as_str()), (200, PROTOBUF), "{path}");
+        let mut wanted = server.found(path);
+        // The decoder knows these kinds, which every group serves, by the group they are defined in.
+        wanted["apiVersion"] = json!("meta.k8s.io/v1");
+        assert_eq!(decode(&of_meta(&bytes)), wanted, "{path}");
+    }
+    for path in ["/version", "/"] {
+        let (code, media_type, bytes) = server.bytes(path, PROTOBUF);
+        assert_eq!((code, media_type.as_str()), (200, "application/json"), "{path}");
+        assert_eq!(serde_json::from_slice::<Value>(&bytes).unwrap(), server.found(path), "{path}");
+    }
 }
 
 #[test]
