@@ -143,6 +143,8 @@ async fn document(app: &App, moment: Moment, parts: &[String], headers: &HeaderM
     match &parts_text[..] {
         [] => return respond(Encoding::Json, &roots(&*app.catalog(moment).await?)),
         ["version"] => return respond(Encoding::Json, &version::document(app.data.release())),
+        // Where client-go looks when there is no `/openapi/v2`.
+        ["swagger-2.0.0.pb-v1"] => return Ok(openapi::no_old_documents()),
         _ => {}
     }
     let accepted = negotiate(headers, true)?;

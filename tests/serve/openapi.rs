@@ -108,3 +108,13 @@ fn documents_belong_to_their_moment() {
     let first = server.found("/openapi/v3");
     assert_eq!(first, server.found("/openapi/v3"));
 }
+
+/// kubectl before 1.27 explains by these alone, and shows what is said here.
+#[test]
+fn the_old_documents_are_named_as_missing() {
+    let server = Server::start("k136-story/snapshot.db.zst", &[]);
+    for path in ["/openapi/v2", "/swagger-2.0.0.pb-v1"] {
+        let (code, text) = server.send("GET", path, &[("accept", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf")], "");
+        assert!(code == 406 && text.contains("from 1.27 on"), "{path}: {code} {text}");
+    }
+}

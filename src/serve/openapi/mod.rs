@@ -7,8 +7,8 @@ mod descriptions;
 mod operations;
 mod schemas;
 
-use axum::http::HeaderMap;
-use axum::response::Response;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -26,10 +26,18 @@ pub(super) fn answer(catalog: &Catalog, parts: &[String], root: &str, headers: &
         ["v3"] => return respond(negotiate(headers, false)?.encoding, &index(catalog, root)),
         ["v3", "api", version] => ("", version),
         ["v3", "apis", group, version] => (group, version),
+        ["v2", ..] => return Ok(no_old_documents()),
         _ => return Err(Status::no_such_path()),
     };
     let version = catalog.version(group, name).ok_or_else(Status::no_such_path)?;
     respond(negotiate(headers, false)?.encoding, &document(catalog, version))
+}
+
+/// What the paths of the old documents say, in the form in which kubectl before 1.27 passes it on to its user: it shows the text of a 406, and of other
+/// failures its own.
+pub(super) fn no_old_documents() -> Response {
+    let text = "OpenAPI v2 is not written here; kubectl explains by OpenAPI v3 from 1.27 on";
+    (StatusCode::NOT_ACCEPTABLE, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], text).into_response()
 }
 
 /// Every document with a hash, by which clients know whether theirs is still the same.
