@@ -129,7 +129,6 @@ fn what_is_not_there_has_upstreams_words() {
         ("/api/v1/pods?labelSelector=a%3Db%3Dc", 400, "found '=', expected: ',' or 'end of string'"),
         ("/api/v1/nothings", 404, "the server could not find the requested resource"),
         ("/api/v1/namespaces/web/nodes", 404, "the server could not find the requested resource"),
-        ("/openapi/v2", 404, "the server could not find the requested resource"),
     ] {
         let (found, status) = server.get(path);
         assert_eq!((found, status["message"].as_str().unwrap(), &status["kind"]), (code, message, &json!("Status")), "{path}");

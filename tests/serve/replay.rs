@@ -28,6 +28,7 @@ fn revision(object: &Value) -> i64 {
 #[test]
 fn a_watch_sees_each_change_when_it_is_due() {
     const SPEED: i32 = 20;
+    const SLACK: Duration = Duration::from_secs(10);
     let server = Server::start_with(STORY, &["--rev", "900"], &["--replay", "20x"]);
     let list = server.found("/api/v1/pods");
     let from = revision(&list);
@@ -41,10 +42,7 @@ fn a_watch_sees_each_change_when_it_is_due() {
         let due = Duration::try_from(made.1.duration_since(first_made)).unwrap() / SPEED as u32;
         let since = arrived.duration_since(first_arrived);
         // The first one may have come late by as much.
-        assert!(
-            since + Duration::from_secs(2) >= due && since <= due + Duration::from_secs(2),
-            "r{revision} came after {since:?}, due at {due:?}"
-        );
+        assert!(since + SLACK >= due && since <= due + SLACK, "r{revision} came after {since:?}, due at {due:?}");
         seen += 1;
     }
     assert!(seen > 20, "only {seen} changes");

@@ -61,7 +61,7 @@ fn a_list_and_its_watch_are_the_list_at_the_end() {
             assert_eq!(list["metadata"]["resourceVersion"], revision.to_string());
             // Definitions are those of the server's moment, so custom resources have lists of any revision.
             let mut store = by_name(server.items(&format!("{path}?resourceVersion={revision}&resourceVersionMatch=Exact{query}")));
-            let frames = server.frames(&format!("{path}?watch=true&resourceVersion={revision}&timeoutSeconds=1{query}"), JSON);
+            let frames = server.frames(&format!("{path}?watch=true&resourceVersion={revision}&timeoutSeconds=2{query}"), JSON);
             changes += apply(&mut store, frames);
             assert_eq!(
                 store,

@@ -66,8 +66,12 @@ pub(super) async fn run(global: &GlobalArgs, args: &ServeArgs) -> Result<Outcome
     let prefix = session.prefix().await?.to_owned();
     progress::end();
     let session = Arc::new(session);
-    let served =
-        Arc::new(Served { decoder: session.reporting_decoder.clone().keeping_order(), session: Arc::clone(&session), prefix, release });
+    let served = Arc::new(Served {
+        decoder: session.reporting_decoder.clone().keeping_order().passing_over_the_rest(),
+        session: Arc::clone(&session),
+        prefix,
+        release,
+    });
     let certificate = args.tls_cert.clone().zip(args.tls_key.clone()).map(|(certificate, key)| CertificateFiles { certificate, key });
     let options = Options { listen: args.listen, certificate, kubeconfig: args.kubeconfig.clone(), speed: args.replay };
     open_many();

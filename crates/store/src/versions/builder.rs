@@ -159,7 +159,8 @@ impl VersionsBuilder {
 
 /// Sorts the different keys; returns them in one piece, where each begins, and for each given key its place among them.
 fn keys<'a>(given: impl Iterator<Item = &'a [u8]>) -> (Bytes, Vec<usize>, Vec<u32>) {
-    let mut known: HashMap<&[u8], u32> = HashMap::new();
+    // Some hundred thousand keys are hashed each time a large file is opened.
+    let mut known: HashMap<&[u8], u32, foldhash::fast::RandomState> = HashMap::default();
     let mut ids: Vec<u32> = given
         .map(|key| {
             let next = known.len() as u32;
