@@ -11,7 +11,7 @@ pub(super) struct Address {
     pub told: SocketAddr,
     /// Whether it answers on every address of this machine.
     is_any: bool,
-    /// The certificate's names that are none of its own.
+    /// What its certificate is for: names, and addresses as text.
     names: Vec<String>,
 }
 

@@ -46,7 +46,6 @@ pub struct Decoder {
     stored: bool,
     lean: bool,
     keeps_order: bool,
-    passes_over: bool,
     shows_secrets: bool,
     keys: KeyRing,
     observer: Option<Arc<dyn Observer>>,
@@ -98,11 +97,6 @@ impl Decoder {
     /// Leaves out `metadata.managedFields`, which few look at and which is often half of an object.
     pub fn without_managed_fields(self) -> Self {
         Self { lean: true, ..self }
-    }
-
-    /// [`Decoder::decode_only`] does not look at what is not wanted, which takes a third of the time: damage and unknown fields in it stay unseen.
-    pub fn passing_over_the_rest(self) -> Self {
-        Self { passes_over: true, ..self }
     }
 
     /// Keeps the order of members within stored JSON, such as `managedFields`, in text: as API servers answer, and with less work than sorting them

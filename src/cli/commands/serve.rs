@@ -16,7 +16,7 @@ use crate::cli::args::GlobalArgs;
 use crate::cli::output::note;
 use crate::cli::rights::Reads;
 use crate::cli::session::Session;
-use crate::cli::{Error, Outcome, Result, progress};
+use crate::cli::{Error, Outcome, Result, cautions, progress};
 use crate::serve::{CertificateFiles, Data, Options, Server};
 use ketcd_history::clock::Moment;
 use ketcd_kube::{Decoder, Release};
@@ -66,12 +66,9 @@ pub(super) async fn run(global: &GlobalArgs, args: &ServeArgs) -> Result<Outcome
     let prefix = session.prefix().await?.to_owned();
     progress::end();
     let session = Arc::new(session);
-    let served = Arc::new(Served {
-        decoder: session.reporting_decoder.clone().keeping_order().passing_over_the_rest(),
-        session: Arc::clone(&session),
-        prefix,
-        release,
-    });
+    let served =
+        Arc::new(Served { decoder: session.reporting_decoder.clone().keeping_order(), session: Arc::clone(&session), prefix, release });
+    args.tls_key.iter().for_each(|key| cautions::of_key("--tls-key", key));
     let certificate = args.tls_cert.clone().zip(args.tls_key.clone()).map(|(certificate, key)| CertificateFiles { certificate, key });
     let options = Options { listen: args.listen, certificate, kubeconfig: args.kubeconfig.clone(), speed: args.replay };
     open_many();

@@ -1,7 +1,6 @@
 //! JSON text made canonical: compact, members sorted, strings escaped as Go does, numbers kept or written as Go does.
 
-use super::canonical::is_canonical;
-pub(super) use super::canonical::is_well_formed;
+use super::canonical::{is_canonical, is_well_formed};
 use super::fault::{Fault, Result};
 use super::go_text;
 use super::sorted::Members;

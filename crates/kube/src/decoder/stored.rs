@@ -123,7 +123,6 @@ impl Wire {
     pub(super) fn context<'v>(&self, decoder: &Decoder, value: &'v [u8]) -> Context<'v> {
         let mut context = Context::new(value, decoder.minor(self.message), decoder.lenient);
         context.keeps_order = decoder.keeps_order;
-        context.passes_over = decoder.passes_over;
         context
     }
 

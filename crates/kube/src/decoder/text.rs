@@ -9,7 +9,7 @@ use super::go_time::{self, TimeText};
 use super::values::{Items, JsonValue};
 use super::view::{Context, View};
 use super::wire::Span;
-use super::{cbor, raw_json};
+use super::{canonical, cbor, raw_json};
 use crate::proto::table::{Message, Row, Type};
 
 /// What a stored object's JSON has that its bytes have not.
@@ -164,7 +164,7 @@ fn append_shown(context: &mut Context<'_>, shown: &JsonValue<'_>, segment: &str,
         JsonValue::Duration(nanos) => go_text::append_string(out, crate::go_duration::go_duration(nanos).as_bytes()),
         JsonValue::Revision(revision) => go_text::append_string(out, revision.to_string().as_bytes()),
         JsonValue::Base64(bytes) => append_base64(out, bytes),
-        JsonValue::Raw(span) if context.keeps_order && raw_json::is_well_formed(context.slice(span)) => {
+        JsonValue::Raw(span) if context.keeps_order && canonical::is_well_formed(context.slice(span)) => {
             out.extend_from_slice(context.slice(span));
         }
         JsonValue::Raw(span) => return append_raw(context.slice(span), span.start, out).map_err(|fault| fault.within(segment)),

@@ -124,7 +124,6 @@ impl<'de> MapAccess<'de> for Members<'_, '_, 'de> {
             let wanted = match self.wanted.map(|wanted| wanted.member(name)) {
                 None => None,
                 Some(Some(wanted)) => Some(wanted).filter(|wanted| !wanted.is_whole()),
-                Some(None) if self.context.passes_over => continue,
                 Some(None) => {
                     check(self.context, &shown, name)?;
                     continue;

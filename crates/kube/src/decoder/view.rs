@@ -23,8 +23,6 @@ pub(super) struct Context<'a> {
     lenient: bool,
     /// Whether stored JSON keeps the order of its members.
     pub keeps_order: bool,
-    /// Whether what is not wanted is not looked at.
-    pub passes_over: bool,
     /// Fields that are not shown.
     pub unknown: Vec<UnknownField>,
 }
@@ -88,16 +86,7 @@ impl View {
 
 impl<'a> Context<'a> {
     pub(super) fn new(bytes: &'a [u8], minor: u8, lenient: bool) -> Self {
-        Self {
-            bytes,
-            slots: Vec::with_capacity(256),
-            depth: 0,
-            minor,
-            lenient,
-            keeps_order: false,
-            passes_over: false,
-            unknown: Vec::new(),
-        }
+        Self { bytes, slots: Vec::with_capacity(256), depth: 0, minor, lenient, keeps_order: false, unknown: Vec::new() }
     }
 
     /// Says of the unknown fields found since there were `before` that they lie within `segment`.
