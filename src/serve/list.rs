@@ -49,6 +49,8 @@ enum Decoded {
     /// It is written from its bytes.
     Nothing,
     Members(&'static FieldSet),
+    /// These members, and the text of its metadata.
+    Row(&'static FieldSet),
     Whole,
 }
 
@@ -158,9 +160,11 @@ impl List {
     /// Appends an item, if the object is wanted, and returns whether.
     fn item(&self, entry: &KeyValue, page: &mut Page, out: &mut Vec<u8>) -> Result<bool> {
         let Some(named) = self.objects.name(&entry.key) else { return Ok(false) };
+        let mut metadata = Vec::new();
         let stored = match self.decoded() {
             Decoded::Nothing => None,
-            Decoded::Members(fields) => Some(self.objects.stored_part(entry, Some(fields))),
+            Decoded::Members(fields) => Some(self.objects.stored_part(entry, fields)),
+            Decoded::Row(fields) => Some(self.objects.stored_part_with_metadata(entry, fields, &mut metadata)),
             Decoded::Whole => Some(self.objects.stored(entry)),
         };
         if let (false, Some(stored)) = (self.filter.is_empty(), &stored)
@@ -184,10 +188,10 @@ impl List {
         }
         match (&self.form, stored) {
             (Form::Metadata(version), stored) => {
-                self.objects.append_partial(entry, stored.and_then(Result::err).as_ref(), version, out);
+                self.objects.append_partial(entry, stored.and_then(Result::err).as_ref(), &metadata, version, out);
             }
             (Form::Table(table), Some(stored)) => {
-                table.append_row(&self.objects, entry, &stored, out)?;
+                table.append_row(&self.objects, entry, &stored, &metadata, out)?;
                 if self.is_sorted() {
                     let precedence = stored.ok().and_then(|stored| stored["spec"]["matchingPrecedence"].as_i64()).unwrap_or(0);
                     page.sorted.push((precedence, named.name.to_owned(), out.split_off(start)));
@@ -203,7 +207,11 @@ impl List {
     fn decoded(&self) -> Decoded {
         match &self.form {
             _ if self.protobuf.is_some() => Decoded::Whole,
-            Form::Table(table) if self.filter.is_of_metadata() => table.fields().map_or(Decoded::Whole, Decoded::Members),
+            Form::Table(table) if self.filter.is_of_metadata() => match table.fields() {
+                Some(fields) if table.has_metadata() && self.filter.is_empty() => Decoded::Row(fields),
+                Some(fields) => Decoded::Members(fields),
+                None => Decoded::Whole,
+            },
             Form::Objects | Form::Metadata(_) if self.filter.is_empty() => Decoded::Nothing,
             _ => Decoded::Whole,
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ketcd_kube::{Body, FieldSet, MASK};
+use ketcd_kube::{Body, Decoded, FieldSet, MASK};
 use ketcd_store::KeyValue;
 use serde_json::{Map, Value, json};
 
@@ -56,16 +56,21 @@ impl Objects {
 
     /// Returns the object in a value as it is stored.
     pub(super) fn stored(&self, entry: &KeyValue) -> Stored {
-        self.stored_part(entry, None)
+        self.unmasked(self.app.data.decoder().decode(&entry.key, &entry.value, entry.mod_revision.0))
     }
 
-    /// Returns these members of the object in a value, all of them where none are named.
-    pub(super) fn stored_part(&self, entry: &KeyValue, fields: Option<&FieldSet>) -> Stored {
-        let (decoder, revision) = (self.app.data.decoder(), entry.mod_revision.0);
-        let decoded = match fields {
-            Some(fields) => decoder.decode_only(&entry.key, &entry.value, revision, fields),
-            None => decoder.decode(&entry.key, &entry.value, revision),
-        };
+    /// Returns these members of the object in a value.
+    pub(super) fn stored_part(&self, entry: &KeyValue, fields: &FieldSet) -> Stored {
+        self.unmasked(self.app.data.decoder().decode_only(&entry.key, &entry.value, entry.mod_revision.0, fields))
+    }
+
+    /// As [`Objects::stored_part`], and appends the JSON of the object's metadata, if it can be decoded.
+    pub(super) fn stored_part_with_metadata(&self, entry: &KeyValue, fields: &FieldSet, metadata: &mut Vec<u8>) -> Stored {
+        let decoder = self.app.data.decoder();
+        self.unmasked(decoder.decode_only_with_metadata(&entry.key, &entry.value, entry.mod_revision.0, fields, metadata))
+    }
+
+    fn unmasked(&self, decoded: Decoded) -> Stored {
         match decoded.body {
             Body::Object(object) => {
                 let mut object = object.into_value();
@@ -130,11 +135,16 @@ impl Objects {
         append_json(out, &object);
     }
 
-    /// Appends the JSON of an object's `PartialObjectMetadata`; what its key says where it cannot be decoded, for the reason given.
-    pub(super) fn append_partial(&self, entry: &KeyValue, undecoded: Option<&String>, version: &str, out: &mut Vec<u8>) {
+    /// Appends the JSON of an object's `PartialObjectMetadata`; what its key says where it cannot be decoded, for the reason given. `metadata` is
+    /// the text of its metadata where that was written already, else empty.
+    pub(super) fn append_partial(&self, entry: &KeyValue, undecoded: Option<&String>, metadata: &[u8], version: &str, out: &mut Vec<u8>) {
         out.extend(format!("{{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/{version}\",\"metadata\":").bytes());
         let written = match undecoded {
             Some(reason) => Err(reason.clone()),
+            None if !metadata.is_empty() => {
+                out.extend_from_slice(metadata);
+                Ok(())
+            }
             None => {
                 let written = self.app.data.decoder().decode_metadata_text(&entry.key, &entry.value, entry.mod_revision.0, out);
                 written.map_err(|opaque| opaque.reason)

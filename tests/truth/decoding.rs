@@ -143,23 +143,42 @@ fn values_of_the_newest_release_equal_upstreams_json() {
     equal_upstreams_json("k137-pairs", Release::NEWEST, 174);
 }
 
-/// An object of which only some members are wanted has those of the whole one, and a damaged one is found as damaged.
+/// An object of which only some members are wanted has those of the whole one, and a damaged one is found as damaged; so too beside its metadata.
 #[test]
 fn a_part_is_a_part_of_the_whole() {
     let wanted = FieldSet::of(["kind", "metadata.name", "metadata.labels", "spec.containers.name", "spec.rules", "status.conditions.type"]);
-    let decoder = Decoder::for_stored_values().showing_secrets(true);
-    for row in json_lines("values/k136-pairs.jsonl.zst") {
-        let (id, value) = pair(&row);
-        for damaged_at in (0..30).map(|step| (step > 0).then(|| 8 + step * value.len() / 30)) {
-            let mut value = value.clone();
-            damaged_at.and_then(|at| value.get_mut(at)).into_iter().for_each(|byte| *byte ^= 0x55);
-            let (whole, part) = (decoder.decode(b"", &value, 7), decoder.decode_only(b"", &value, 7, &wanted));
-            assert_eq!(part.unknown_fields.len(), whole.unknown_fields.len(), "{id}, damaged at {damaged_at:?}");
-            let mut kept = whole.object().cloned();
-            kept.iter_mut().for_each(|object| wanted.keep(object));
-            assert_eq!(part.object(), kept.as_ref(), "{id}, damaged at {damaged_at:?}");
+    for wanted in [FieldSet::of(["kind"]), wanted] {
+        for decoder in [Decoder::for_stored_values(), Decoder::for_stored_values().with_release(Release(20))] {
+            let decoder = decoder.showing_secrets(true);
+            for row in json_lines("values/k136-pairs.jsonl.zst") {
+                let (id, value) = pair(&row);
+                for damaged_at in (0..15).map(|step| (step > 0).then(|| 8 + step * value.len() / 15)) {
+                    let mut value = value.clone();
+                    damaged_at.and_then(|at| value.get_mut(at)).into_iter().for_each(|byte| *byte ^= 0x55);
+                    is_a_part(&decoder, &value, &wanted, &format!("{id}, damaged at {damaged_at:?}"));
+                }
+            }
         }
     }
+}
+
+fn is_a_part(decoder: &Decoder, value: &[u8], wanted: &FieldSet, which: &str) {
+    let whole = decoder.decode(b"", value, 7);
+    let (mut metadata, mut text) = (Vec::new(), Vec::new());
+    let beside = decoder.decode_only_with_metadata(b"", value, 7, wanted, &mut metadata);
+    let mut kept = whole.object().cloned();
+    kept.iter_mut().for_each(|object| wanted.keep(object));
+    for part in [&decoder.decode_only(b"", value, 7, wanted), &beside] {
+        assert_eq!(part.unknown_fields, whole.unknown_fields, "{which}");
+        assert_eq!(part.object(), kept.as_ref(), "{which}");
+        if let (Body::Opaque(part), Body::Opaque(whole)) = (&part.body, &whole.body) {
+            assert_eq!(part.reason, whole.reason, "{which}");
+        }
+    }
+    if whole.object().is_some() {
+        decoder.decode_metadata_text(b"", value, 7, &mut text).unwrap();
+    }
+    assert_eq!(String::from_utf8_lossy(&metadata), String::from_utf8_lossy(&text), "{which}");
 }
 
 /// Counts the kinds of `T` among the pairs, each read from the bytes and from the JSON with the same result.

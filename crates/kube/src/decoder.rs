@@ -14,6 +14,7 @@ mod masking;
 mod raw_json;
 mod served;
 mod sorted;
+mod sound;
 mod stored;
 mod text;
 mod typed;
@@ -33,7 +34,7 @@ use self::fault::Fault;
 use self::stored::Stored;
 use super::encryption::{KeyRing, Seal};
 use super::field_set::FieldSet;
-use super::object::{Body, Decoded, Opaque, UnknownField};
+use super::object::{Body, Decoded, Object, Opaque, UnknownField};
 use super::observer::Observer;
 use super::release::Release;
 use super::secret;
@@ -58,11 +59,13 @@ struct Part<'w> {
     lean: bool,
     /// Only these members; all of them where there is none.
     wanted: Option<&'w FieldSet>,
+    /// Whether `metadata` was found sound already: what is not wanted of it need not be looked through.
+    has_sound_metadata: bool,
 }
 
 impl Part<'_> {
     /// What types are read from.
-    const LEAN: Part<'static> = Part { lean: true, wanted: None };
+    const LEAN: Part<'static> = Part { lean: true, wanted: None, has_sound_metadata: false };
 
     /// Leaves out what is not wanted.
     fn keep(self, object: &mut Value) {
@@ -127,20 +130,60 @@ impl Decoder {
 
     /// Decodes the object in a value. `mod_revision` becomes its `metadata.resourceVersion`; 0 leaves the stored one, which API servers keep empty.
     pub fn decode(&self, key: &[u8], value: &[u8], mod_revision: i64) -> Decoded {
-        self.decode_part(key, value, mod_revision, self.whole())
+        self.decoded(key, value, mod_revision, |stored, value| self.object(key, stored, value, mod_revision, self.whole()))
     }
 
     /// As [`Decoder::decode`], but with these members alone. The others are passed over: faults in them are faults of the object all the same,
     /// and their unknown fields are noted.
     pub fn decode_only(&self, key: &[u8], value: &[u8], mod_revision: i64, wanted: &FieldSet) -> Decoded {
-        self.decode_part(key, value, mod_revision, Part { wanted: Some(wanted), ..self.whole() })
+        let part = Part { wanted: Some(wanted), ..self.whole() };
+        self.decoded(key, value, mod_revision, |stored, value| self.object(key, stored, value, mod_revision, part))
     }
 
-    fn decode_part(&self, key: &[u8], value: &[u8], mod_revision: i64, part: Part<'_>) -> Decoded {
-        let decoded = self.unsealed(key, value).and_then(|value| {
-            let decoded = self.recognise(&value).map(|stored| self.object(key, stored, &value, mod_revision, part))?;
-            decoded.map_err(|fault| broken(&fault, &value))
-        });
+    /// As [`Decoder::decode_only`], and appends the JSON of `metadata` to `out`, as [`Decoder::decode_metadata_text`] does: with one look at what both
+    /// need. Nothing is appended where the value is opaque.
+    pub fn decode_only_with_metadata(&self, key: &[u8], value: &[u8], mod_revision: i64, wanted: &FieldSet, out: &mut Vec<u8>) -> Decoded {
+        let part = Part { wanted: Some(wanted), ..self.whole() };
+        self.decoded(key, value, mod_revision, |stored, value| self.object_with_metadata(key, stored, value, mod_revision, part, out))
+    }
+
+    fn object_with_metadata(
+        &self,
+        key: &[u8],
+        stored: Stored,
+        value: &[u8],
+        mod_revision: i64,
+        part: Part<'_>,
+        out: &mut Vec<u8>,
+    ) -> fault::Result<(Object, Vec<UnknownField>)> {
+        let start = out.len();
+        if let Stored::Protobuf(wire) = &stored
+            && !self.changes(wire)
+            && !self.masks(key, value)
+        {
+            let mut context = wire.context(self, value);
+            let written = text::append_metadata(&mut context, wire.message, wire.object, mod_revision, self.lean, out);
+            if written.is_ok() {
+                let part = Part { has_sound_metadata: context.unknown.is_empty(), ..part };
+                let made = self.value(stored, value, mod_revision, part).inspect_err(|_| out.truncate(start));
+                return made.map(|(object, unknown)| (object.into(), unknown));
+            }
+            out.truncate(start);
+        }
+        let (mut object, unknown) = self.object(key, stored, value, mod_revision, self.whole())?;
+        append_metadata(&object, out);
+        part.wanted.into_iter().for_each(|wanted| object.keep(wanted));
+        Ok((object, unknown))
+    }
+
+    fn decoded(
+        &self,
+        key: &[u8],
+        value: &[u8],
+        mod_revision: i64,
+        make: impl FnOnce(Stored, &[u8]) -> fault::Result<(Object, Vec<UnknownField>)>,
+    ) -> Decoded {
+        let decoded = self.unsealed(key, value).and_then(|value| make(self.recognise(&value)?, &value).map_err(|fault| broken(&fault, &value)));
         match decoded {
             Ok((object, unknown_fields)) => {
                 self.report_unknown(key, &unknown_fields);
@@ -155,7 +198,7 @@ impl Decoder {
 
     /// As much of an object as is shown.
     fn whole(&self) -> Part<'static> {
-        Part { lean: self.lean, wanted: None }
+        Part { lean: self.lean, wanted: None, has_sound_metadata: false }
     }
 
     fn report_unknown(&self, key: &[u8], fields: &[UnknownField]) {
@@ -193,10 +236,7 @@ impl Decoder {
                 let mut context = wire.context(self, &value);
                 text::append_metadata(&mut context, wire.message, wire.object, mod_revision, self.lean, out)
             }
-            stored => self.object(key, stored, &value, mod_revision, self.whole()).map(|(object, _)| match object.get("metadata") {
-                Some(metadata) => go_text::append_value(out, metadata),
-                None => out.extend_from_slice(b"{}"),
-            }),
+            stored => self.object(key, stored, &value, mod_revision, self.whole()).map(|(object, _)| append_metadata(&object, out)),
         };
         result.map_err(|fault| {
             out.truncate(start);
@@ -282,6 +322,14 @@ impl Decoder {
             return Err(opaque("sealed twice, which no API server does".to_owned(), false, value));
         }
         Ok(Cow::Owned(plain.to_vec()))
+    }
+}
+
+/// Appends the JSON of an object's `metadata`.
+fn append_metadata(object: &Object, out: &mut Vec<u8>) {
+    match object.get("metadata") {
+        Some(metadata) => go_text::append_value(out, metadata),
+        None => out.extend_from_slice(b"{}"),
     }
 }
 

@@ -71,11 +71,17 @@ impl Table {
         self.fields
     }
 
-    /// Appends the row of an object; `stored` holds at least the members that its cells are made of, or why it cannot be decoded.
+    /// Whether rows carry their objects' metadata.
+    pub(super) fn has_metadata(&self) -> bool {
+        matches!(self.include, Include::Metadata)
+    }
+
+    /// Appends the row of an object; `stored` holds at least the members that its cells are made of, or why it cannot be decoded. `metadata` is
+    /// the text of its metadata where that was written already, else empty.
     ///
     /// # Errors
     /// The row carries the object, which cannot be served in this version.
-    pub(super) fn append_row(&self, objects: &Objects, entry: &KeyValue, stored: &Stored, out: &mut Vec<u8>) -> Result<()> {
+    pub(super) fn append_row(&self, objects: &Objects, entry: &KeyValue, stored: &Stored, metadata: &[u8], out: &mut Vec<u8>) -> Result<()> {
         let cells = match stored {
             Ok(object) => self.cells.cells(object),
             Err(reason) => self.cells.opaque_cells(objects.name(&entry.key).map_or("", |named| named.name), reason),
@@ -89,7 +95,7 @@ impl Table {
         out.extend(b"],\"object\":");
         match self.include {
             Include::None => out.extend(b"null"),
-            Include::Metadata => objects.append_partial(entry, stored.as_ref().err(), self.version, out),
+            Include::Metadata => objects.append_partial(entry, stored.as_ref().err(), metadata, self.version, out),
             Include::Object => objects.append(entry, true, out)?,
         }
         out.push(b'}');

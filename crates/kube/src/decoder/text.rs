@@ -196,7 +196,7 @@ fn append_list(context: &mut Context<'_>, ty: Type, mut items: Items, segment: &
                     out.push(b',');
                     append_shown(context, shown, "", out)?;
                 }
-                Err(fault) => return Err(fault),
+                Err(fault) => return Err(fault.within(&format!("[{index}]"))),
             }
             index += 1;
         }

@@ -66,7 +66,7 @@ impl<'de> Deserializer<'de> for Object<'_, 'de> {
     type Error = Unfit;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
-        let place = IdentityPart::Root(self.identity, self.part.lean);
+        let place = IdentityPart::Root(self.identity, self.part);
         visit_struct(self.context, self.message, self.span, place, self.part.wanted, visitor)
     }
 
@@ -79,8 +79,8 @@ impl<'de> Deserializer<'de> for Object<'_, 'de> {
 /// Which of the identity a message shows.
 #[derive(Clone, Copy)]
 enum IdentityPart<'c> {
-    Root(Identity<'c>, bool),
-    Metadata(i64, bool),
+    Root(Identity<'c>, Part<'c>),
+    Metadata(i64, Part<'c>),
     Elsewhere,
 }
 
@@ -114,14 +114,18 @@ impl<'de> MapAccess<'de> for Members<'_, '_, 'de> {
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Unfit> {
         while let Some(row) = self.view.next_row(self.message) {
             let name = row.name;
+            let wanted = self.wanted.map(|wanted| wanted.member(name));
+            if let (Some(None), IdentityPart::Metadata(_, Part { has_sound_metadata: true, .. })) = (wanted, self.place) {
+                continue;
+            }
             let member = self.context.member(self.view, self.message, row).map_err(|fault| fault.within(name))?;
             let shown = match (member, self.place) {
                 (JsonValue::ApiVersion | JsonValue::Kind, IdentityPart::Metadata(..) | IdentityPart::Elsewhere) => JsonValue::Hidden,
                 (_, IdentityPart::Metadata(revision @ 1.., _)) if name == "resourceVersion" => JsonValue::Revision(revision),
-                (_, IdentityPart::Metadata(_, true)) if name == "managedFields" => JsonValue::Hidden,
+                (_, IdentityPart::Metadata(_, Part { lean: true, .. })) if name == "managedFields" => JsonValue::Hidden,
                 (member, _) => member,
             };
-            let wanted = match self.wanted.map(|wanted| wanted.member(name)) {
+            let wanted = match wanted {
                 None => None,
                 Some(Some(wanted)) => Some(wanted).filter(|wanted| !wanted.is_whole()),
                 Some(None) => {
@@ -146,8 +150,8 @@ impl<'de> MapAccess<'de> for Members<'_, '_, 'de> {
                 return seed.deserialize(CowStrDeserializer::new(identity.api_version.into()));
             }
             (JsonValue::Kind, IdentityPart::Root(identity, _)) => return seed.deserialize(CowStrDeserializer::new(identity.kind.into())),
-            (JsonValue::Struct(..), IdentityPart::Root(identity, lean)) if name == "metadata" => {
-                IdentityPart::Metadata(identity.mod_revision, lean)
+            (JsonValue::Struct(..), IdentityPart::Root(identity, part)) if name == "metadata" => {
+                IdentityPart::Metadata(identity.mod_revision, part)
             }
             _ => IdentityPart::Elsewhere,
         };

@@ -83,6 +83,16 @@ impl JsonValue<'_> {
     }
 }
 
+/// How one value of a type lies on the wire.
+#[inline]
+pub(super) fn wire_type_of(ty: Type) -> u8 {
+    match ty {
+        Type::Bool | Type::Int32 | Type::Int64 => wire::VARINT,
+        Type::Double => wire::FIXED64,
+        _ => wire::LEN,
+    }
+}
+
 /// Fails where a payload at `at` lies otherwise than its type wants.
 #[inline]
 pub(super) fn expect(expected: u8, wire_type: u8, at: usize) -> Result<()> {
@@ -93,12 +103,7 @@ impl<'a> Context<'a> {
     /// The value whose payload is at hand.
     #[inline]
     pub(super) fn read(&mut self, ty: Type, reader: &mut Reader<'a>, wire_type: u8) -> Result<JsonValue<'a>> {
-        let expected = match ty {
-            Type::Bool | Type::Int32 | Type::Int64 => wire::VARINT,
-            Type::Double => wire::FIXED64,
-            _ => wire::LEN,
-        };
-        expect(expected, wire_type, reader.pos)?;
+        expect(wire_type_of(ty), wire_type, reader.pos)?;
         Ok(match ty {
             Type::Bool => JsonValue::Bool(reader.varint()? != 0),
             Type::Int32 => JsonValue::Int(i64::from(reader.varint()? as i32)),
@@ -137,7 +142,7 @@ impl<'a> Context<'a> {
     }
 
     /// A message that writes itself otherwise than as an object of its fields.
-    fn special(&mut self, message: &'static Message, span: Span) -> Result<JsonValue<'a>> {
+    pub(super) fn special(&mut self, message: &'static Message, span: Span) -> Result<JsonValue<'a>> {
         if span.start == span.end && matches!(message.render, Render::Time | Render::MicroTime) {
             return Ok(JsonValue::Null);
         }

@@ -7,16 +7,16 @@ use crate::UnknownField;
 use crate::proto::table::{Card, Emit, Message, Numbers, Row, Type};
 
 /// Messages within messages. Kubernetes' own types need about 15; only schemas within schemas go deeper.
-const MAX_DEPTH: usize = 100;
+pub(super) const MAX_DEPTH: usize = 100;
 
 /// Messages inlined in inlined ones.
-const MAX_INLINED: usize = 8;
+pub(super) const MAX_INLINED: usize = 8;
 
 /// What one value needs while it is read: its bytes and the scratch space of all levels, reused by the next.
 pub(super) struct Context<'a> {
     pub bytes: &'a [u8],
     slots: Vec<Slot>,
-    depth: usize,
+    pub depth: usize,
     /// The release whose rules hold, a minor of 1.x.
     minor: u8,
     /// Whether fields that the release does not have are shown nevertheless.
@@ -89,6 +89,12 @@ impl<'a> Context<'a> {
         Self { bytes, slots: Vec::with_capacity(256), depth: 0, minor, lenient, keeps_order: false, unknown: Vec::new() }
     }
 
+    /// Whether the release has this row.
+    #[inline]
+    pub(super) fn has(&self, row: &Row) -> bool {
+        row.holds_in(self.minor)
+    }
+
     /// Says of the unknown fields found since there were `before` that they lie within `segment`.
     #[inline]
     pub(super) fn locate(&mut self, before: usize, segment: impl FnOnce() -> String) {
@@ -157,12 +163,12 @@ impl<'a> Context<'a> {
         if slot.is_absent() {
             return match row.emit {
                 Emit::IfSet | Emit::IfNotEmpty => Ok(JsonValue::Hidden),
-                _ if !row.holds_in(self.minor) => Ok(JsonValue::Hidden),
+                _ if !self.has(row) => Ok(JsonValue::Hidden),
                 Emit::Always if row.card == Card::One => self.zero(row.ty),
                 Emit::Always | Emit::AlwaysOrNull => Ok(JsonValue::Null),
             };
         }
-        if !row.holds_in(self.minor) && !self.shown_nevertheless(view, message, row, slot) {
+        if !self.has(row) && !self.shown_nevertheless(view, message, row, slot) {
             return Ok(JsonValue::Hidden);
         }
         match row.card {
