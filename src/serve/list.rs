@@ -22,7 +22,7 @@ use super::status::{Result, Status};
 use super::table::Table;
 
 /// The text that is gathered before it is sent.
-const CHUNK: usize = 1 << 16;
+const CHUNK: usize = 1 << 18;
 
 /// A list on its way.
 struct List {
@@ -144,7 +144,7 @@ impl List {
                     Err(status) => return yield Err(status),
                 }
                 if out.len() >= CHUNK {
-                    yield Ok(std::mem::take(&mut out).into());
+                    yield Ok(std::mem::replace(&mut out, Vec::with_capacity(CHUNK + CHUNK / 4)).into());
                 }
             }
             page.write_sorted(&mut out);
@@ -164,7 +164,10 @@ impl List {
         let stored = match self.decoded() {
             Decoded::Nothing => None,
             Decoded::Members(fields) => Some(self.objects.stored_part(entry, fields)),
-            Decoded::Row(fields) => Some(self.objects.stored_part_with_metadata(entry, fields, &mut metadata)),
+            Decoded::Row(fields) => {
+                metadata.reserve(entry.value.len());
+                Some(self.objects.stored_part_with_metadata(entry, fields, &mut metadata))
+            }
             Decoded::Whole => Some(self.objects.stored(entry)),
         };
         if let (false, Some(stored)) = (self.filter.is_empty(), &stored)
@@ -208,8 +211,8 @@ impl List {
         match &self.form {
             _ if self.protobuf.is_some() => Decoded::Whole,
             Form::Table(table) if self.filter.is_of_metadata() => match table.fields() {
-                Some(fields) if table.has_metadata() && self.filter.is_empty() => Decoded::Row(fields),
-                Some(fields) => Decoded::Members(fields),
+                Some(fields) if table.has_metadata() && self.filter.is_empty() => Decoded::Row(&fields.cells),
+                Some(fields) => Decoded::Members(&fields.all),
                 None => Decoded::Whole,
             },
             Form::Objects | Form::Metadata(_) if self.filter.is_empty() => Decoded::Nothing,

@@ -183,7 +183,8 @@ impl Decoder {
         mod_revision: i64,
         make: impl FnOnce(Stored, &[u8]) -> fault::Result<(Object, Vec<UnknownField>)>,
     ) -> Decoded {
-        let decoded = self.unsealed(key, value).and_then(|value| make(self.recognise(&value)?, &value).map_err(|fault| broken(&fault, &value)));
+        let decoded =
+            self.unsealed(key, value).and_then(|value| make(self.recognise(&value)?, &value).map_err(|fault| broken(&fault, &value)));
         match decoded {
             Ok((object, unknown_fields)) => {
                 self.report_unknown(key, &unknown_fields);

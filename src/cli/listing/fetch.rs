@@ -190,7 +190,7 @@ impl<'a> Fetch<'a> {
         let (key, value, revision) = (&entry.key, &entry.value, entry.mod_revision.0);
         match self.need {
             Need::Row if self.fields.is_decided_by_key() => match kind.and_then(|kind| row_fields(kind)) {
-                Some(fields) => self.decoder.decode_only(key, value, revision, fields).body.into(),
+                Some(fields) => self.decoder.decode_only(key, value, revision, &fields.all).body.into(),
                 None => Body::object(&self.decoder, entry),
             },
             _ if self.filters_objects() => Body::object(&self.decoder, entry),

@@ -27,7 +27,7 @@ use serde_json::Value;
 use ketcd_kube::Kind;
 
 pub use duration::{age, human_duration};
-pub use row_fields::row_fields;
+pub use row_fields::{RowFields, row_fields};
 use rows::Rows;
 pub use summary::{Cell, cells, readiness};
 pub use tab_writer::{CellText, ColumnWidths, TabbedLines, write_aligned};

@@ -4,9 +4,11 @@ use std::sync::LazyLock;
 
 use ketcd_kube::{FieldSet, Kind};
 
-/// What every row may show: the name, ages, and columns for labels.
-const METADATA: [&str; 5] =
-    ["metadata.name", "metadata.namespace", "metadata.labels", "metadata.creationTimestamp", "metadata.deletionTimestamp"];
+/// What the cells of every row may show: the name and ages.
+const METADATA: [&str; 3] = ["metadata.name", "metadata.creationTimestamp", "metadata.deletionTimestamp"];
+
+/// What is shown before and after the cells, or selected by.
+const AROUND: [&str; 2] = ["metadata.namespace", "metadata.labels"];
 
 const POD: [&str; 18] = [
     "spec.nodeName",
@@ -31,19 +33,30 @@ const POD: [&str; 18] = [
 
 const NODE: [&str; 5] = ["spec.unschedulable", "status.conditions.type", "status.conditions.status", "status.addresses", "status.nodeInfo"];
 
-static POD_ROW: LazyLock<FieldSet> = LazyLock::new(|| row(&POD));
-static NODE_ROW: LazyLock<FieldSet> = LazyLock::new(|| row(&NODE));
+static POD_ROW: LazyLock<RowFields> = LazyLock::new(|| RowFields::of(&POD));
+static NODE_ROW: LazyLock<RowFields> = LazyLock::new(|| RowFields::of(&NODE));
 
-fn row(fields: &[&'static str]) -> FieldSet {
-    FieldSet::of(METADATA.iter().chain(fields).copied())
+/// The members of an object that its row is made of.
+pub struct RowFields {
+    /// Those that the columns of its kind show.
+    pub cells: FieldSet,
+    /// Those, its namespace and its labels.
+    pub all: FieldSet,
+}
+
+impl RowFields {
+    fn of(fields: &[&'static str]) -> Self {
+        let cells = || METADATA.iter().chain(fields).copied();
+        Self { cells: FieldSet::of(cells()), all: FieldSet::of(cells().chain(AROUND)) }
+    }
 }
 
 /// The members that the row of an object of `kind` shows; `None` where it may show any.
-pub fn row_fields(kind: &Kind) -> Option<&'static FieldSet> {
+pub fn row_fields(kind: &Kind) -> Option<&'static RowFields> {
     if kind.is_custom() { None } else { of_kind(&kind.group, &kind.kind) }
 }
 
-fn of_kind(group: &str, kind: &str) -> Option<&'static FieldSet> {
+fn of_kind(group: &str, kind: &str) -> Option<&'static RowFields> {
     match (group, kind) {
         ("", "Pod") => Some(&POD_ROW),
         ("", "Node") => Some(&NODE_ROW),
@@ -67,7 +80,7 @@ mod tests {
             let kind = object["kind"].as_str().unwrap();
             let Some(fields) = of_kind("", kind).filter(|_| object["apiVersion"] == "v1") else { continue };
             let mut part = object.clone();
-            fields.keep(&mut part);
+            fields.cells.keep(&mut part);
             let cells = printer("", kind).cells;
             assert_eq!(cells(&part, view), cells(&object, view), "{object}");
             seen += 1;

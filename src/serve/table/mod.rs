@@ -5,7 +5,6 @@ mod columns;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use ketcd_kube::FieldSet;
 use ketcd_store::KeyValue;
 use serde_json::{Value, json};
 
@@ -13,7 +12,7 @@ use super::objects::{Objects, Stored, append_json};
 use super::params::Include;
 use super::resources::{Column, Resource};
 use super::status::Result;
-use crate::render::table::{Labels, Table as Cells, View, row_fields};
+use crate::render::table::{Labels, RowFields, Table as Cells, View, row_fields};
 
 /// How one column is headed and typed.
 struct Definition {
@@ -33,7 +32,7 @@ pub(super) struct Table {
     is_custom: bool,
     include: Include,
     version: &'static str,
-    fields: Option<&'static FieldSet>,
+    fields: Option<&'static RowFields>,
 }
 
 impl Table {
@@ -66,8 +65,8 @@ impl Table {
         self.definitions.iter().map(definition).collect()
     }
 
-    /// The members of an object that its cells are made of; `None` where it may be any.
-    pub(super) fn fields(&self) -> Option<&'static FieldSet> {
+    /// The members of an object that its row is made of; `None` where it may be any.
+    pub(super) fn fields(&self) -> Option<&'static RowFields> {
         self.fields
     }
 
@@ -81,7 +80,14 @@ impl Table {
     ///
     /// # Errors
     /// The row carries the object, which cannot be served in this version.
-    pub(super) fn append_row(&self, objects: &Objects, entry: &KeyValue, stored: &Stored, metadata: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    pub(super) fn append_row(
+        &self,
+        objects: &Objects,
+        entry: &KeyValue,
+        stored: &Stored,
+        metadata: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
         let cells = match stored {
             Ok(object) => self.cells.cells(object),
             Err(reason) => self.cells.opaque_cells(objects.name(&entry.key).map_or("", |named| named.name), reason),

@@ -6,6 +6,7 @@
 use std::fs::File;
 use std::io;
 use std::ptr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use bytes::Bytes;
@@ -42,10 +43,40 @@ pub(super) fn map(name: &str, file: &File) -> io::Result<Bytes> {
     // SAFETY: the mapping is read-only and private to us; every reader bounds-checks what it finds and tolerates bytes that change. Of a
     // file that is cut short while it is mapped the binary's handler of SIGBUS makes an error; etcd never shortens its database in place
     // (a defragmentation renames a new file over it), and a file that a running etcd owns is copied, not mapped.
-    let map = unsafe { Mmap::map(file)? };
+    let map = Arc::new(unsafe { Mmap::map(file)? });
     remember(name, &map);
-    Ok(Bytes::from_owner(map))
+    populate(&map);
+    Ok(Bytes::from_owner(Mapped(map)))
 }
+
+/// A mapping that its reader shares with the thread that fills its page table.
+struct Mapped(Arc<Mmap>);
+
+impl AsRef<[u8]> for Mapped {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// Has the kernel map the pages of a large file beside its reader, who looks at nearly every one and else would stop at each sixteenth.
+#[cfg(target_os = "linux")]
+fn populate(map: &Arc<Mmap>) {
+    /// Smaller files are read before a thread is ready.
+    const LARGE: usize = 64 << 20;
+    const PIECE: usize = 16 << 20;
+    if map.len() < LARGE {
+        return;
+    }
+    let map = Arc::clone(map);
+    std::thread::spawn(move || {
+        // Kernels before 5.14 refuse: then the reader maps page after page, as it does where it is ahead.
+        let fill = |start| map.advise_range(memmap2::Advice::PopulateRead, start, PIECE.min(map.len() - start));
+        (0..map.len()).step_by(PIECE).take_while(|_| Arc::strong_count(&map) > 1).try_for_each(fill)
+    });
+}
+
+#[cfg(not(target_os = "linux"))]
+fn populate(_: &Arc<Mmap>) {}
 
 fn remember(name: &str, map: &Mmap) {
     let Some(region) = REGIONS.get(USED.fetch_add(1, Ordering::Relaxed)) else { return };

@@ -1,8 +1,11 @@
 //! What loaders find, sorted and joined into the index.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
+use std::hash::BuildHasher;
 
 use bytes::Bytes;
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 
 use super::{Layer, Location, MAX_LAYERS, StoredChange, Version, Versions, missing};
 use crate::{EventKind, Origin, Revision, RevisionSpan};
@@ -159,27 +162,59 @@ impl VersionsBuilder {
 
 /// Sorts the different keys; returns them in one piece, where each begins, and for each given key its place among them.
 fn keys<'a>(given: impl Iterator<Item = &'a [u8]>) -> (Bytes, Vec<usize>, Vec<u32>) {
-    // Some hundred thousand keys are hashed each time a large file is opened.
-    let mut known: HashMap<&[u8], u32, foldhash::fast::RandomState> = HashMap::default();
-    let mut ids: Vec<u32> = given
-        .map(|key| {
-            let next = known.len() as u32;
-            *known.entry(key).or_insert(next)
-        })
-        .collect();
-    let mut sorted: Vec<(&[u8], u32)> = known.into_iter().collect();
-    sorted.sort_unstable();
+    let mut known = Known::default();
+    let mut ids: Vec<u32> = given.map(|key| known.id(key)).collect();
+    let mut sorted: Vec<u32> = (0..known.ends.len() as u32).collect();
+    sorted.sort_unstable_by_key(|&id| known.key(id));
     let mut rank = vec![0; sorted.len()];
     let mut starts = Vec::with_capacity(sorted.len() + 1);
-    let mut bytes = Vec::with_capacity(sorted.iter().map(|(key, _)| key.len()).sum());
-    for (place, (key, id)) in sorted.into_iter().enumerate() {
+    let mut bytes = Vec::with_capacity(known.bytes.len());
+    for (place, id) in sorted.into_iter().enumerate() {
         rank[id as usize] = place as u32;
         starts.push(bytes.len());
-        bytes.extend_from_slice(key);
+        bytes.extend_from_slice(known.key(id));
     }
     starts.push(bytes.len());
     ids.iter_mut().for_each(|id| *id = rank[*id as usize]);
     (bytes.into(), starts, ids)
+}
+
+/// The different keys in the order in which they came. Their bytes lie side by side: those of a large file are pages apart, and each look at one
+/// there is a miss of every cache.
+#[derive(Default)]
+struct Known {
+    bytes: Vec<u8>,
+    /// Where each ends.
+    ends: Vec<usize>,
+    ids: HashTable<u32>,
+    hasher: foldhash::fast::RandomState,
+}
+
+impl Known {
+    fn id(&mut self, key: &[u8]) -> u32 {
+        let Self { bytes, ends, ids, hasher } = self;
+        let known = |id: &u32| slice(bytes, ends, *id);
+        match ids.entry(hasher.hash_one(key), |id| known(id) == key, |id| hasher.hash_one(known(id))) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(free) => {
+                let id = ends.len() as u32;
+                free.insert(id);
+                bytes.extend_from_slice(key);
+                ends.push(bytes.len());
+                id
+            }
+        }
+    }
+
+    fn key(&self, id: u32) -> &[u8] {
+        slice(&self.bytes, &self.ends, id)
+    }
+}
+
+/// Of pieces of `bytes` that lie side by side and end at `ends`, the one of this number.
+fn slice<'b>(bytes: &'b [u8], ends: &[usize], number: u32) -> &'b [u8] {
+    let number = number as usize;
+    &bytes[number.checked_sub(1).map_or(0, |before| ends[before])..ends[number]]
 }
 
 fn group_by_key(versions: &[Version], keys: usize) -> (Vec<u32>, Vec<u32>) {
