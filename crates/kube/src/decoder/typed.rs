@@ -1,10 +1,13 @@
-//! Protobuf to any type that serde reads, straight from the bytes: the same members as the JSON has, without the JSON.
+//! Protobuf to any type that serde reads, straight from the bytes: the same members as the JSON has, without the JSON. What a type has no field for
+//! is not looked at.
 
+use std::cell::RefCell;
 use std::fmt::Display;
 use std::vec;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use foldhash::HashMap;
 use serde::de::value::{BorrowedStrDeserializer, CowStrDeserializer};
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::forward_to_deserialize_any;
@@ -66,14 +69,43 @@ impl<'de> Deserializer<'de> for Object<'_, 'de> {
     type Error = Unfit;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
-        let place = IdentityPart::Root(self.identity, self.part);
-        visit_struct(self.context, self.message, self.span, place, self.part.wanted, visitor)
+        self.visit(ALL, visitor)
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(self, _: &'static str, fields: Fields, visitor: V) -> Result<V::Value, Unfit> {
+        let rows = rows_of(self.message, fields, self.context);
+        self.visit(rows, visitor)
     }
 
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf option unit unit_struct newtype_struct seq tuple tuple_struct map
-        struct enum identifier ignored_any
+        enum identifier ignored_any
     }
+}
+
+impl<'de> Object<'_, 'de> {
+    fn visit<V: Visitor<'de>>(self, rows: u64, visitor: V) -> Result<V::Value, Unfit> {
+        let place = IdentityPart::Root(self.identity, self.part);
+        visit_struct(self.context, self.message, self.span, rows, place, self.part.wanted, visitor)
+    }
+}
+
+/// The names of the fields that a type has, as serde tells them.
+type Fields = &'static [&'static str];
+
+/// All rows of a message.
+const ALL: u64 = u64::MAX;
+
+thread_local! {
+    /// The rows that types have fields for, by message, fields and release: the names are compared once, not in each value.
+    static ROWS: RefCell<HashMap<(usize, usize, usize, u8), u64>> = RefCell::default();
+}
+
+/// The rows of a message that a type has fields for, and those that the release does not have, which are noted.
+fn rows_of(message: &'static Message, fields: Fields, context: &Context<'_>) -> u64 {
+    let of_row = |(number, row): (usize, &Row)| u64::from(!context.has(row) || fields.contains(&row.name)) << number;
+    let key = (std::ptr::from_ref(message) as usize, fields.as_ptr() as usize, fields.len(), context.minor);
+    ROWS.with_borrow_mut(|known| *known.entry(key).or_insert_with(|| message.rows.iter().enumerate().map(of_row).sum()))
 }
 
 /// Which of the identity a message shows.
@@ -88,11 +120,12 @@ fn visit_struct<'de, V: Visitor<'de>>(
     context: &mut Context<'de>,
     message: &'static Message,
     span: Span,
+    rows: u64,
     place: IdentityPart<'_>,
     wanted: Option<&FieldSet>,
     visitor: V,
 ) -> Result<V::Value, Unfit> {
-    let view = context.open(message, span)?;
+    let view = context.open(message, span)?.with_rows(rows);
     let value = visitor.visit_map(Members { context, message, view, place, wanted, pending: None })?;
     context.close(view);
     Ok(value)
@@ -197,13 +230,19 @@ impl<'de> Deserializer<'de> for Field<'_, '_, 'de> {
                 text::append_raw(context.slice(span), span.start, &mut text)?;
                 visit_json(&text, visitor)
             }
-            JsonValue::Struct(message, span) => visit_struct(context, message, span, place, wanted, visitor),
+            JsonValue::Struct(message, span) => visit_struct(context, message, span, ALL, place, wanted, visitor),
             JsonValue::List(ty, items) => visitor.visit_seq(List { context, ty, items, index: 0, wanted }),
             JsonValue::Map(ty, items) => {
                 let entries = context.sorted_entries(items)?.into_iter();
                 visitor.visit_map(Map { context, ty, entries, pending: None })
             }
         }
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(self, _: &'static str, fields: Fields, visitor: V) -> Result<V::Value, Unfit> {
+        let JsonValue::Struct(message, span) = self.shown else { return self.deserialize_any(visitor) };
+        let rows = rows_of(message, fields, self.context);
+        visit_struct(self.context, message, span, rows, self.place, self.wanted, visitor)
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
@@ -219,7 +258,7 @@ impl<'de> Deserializer<'de> for Field<'_, '_, 'de> {
     }
 
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map struct enum identifier
+        bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map enum identifier
     }
 }
 

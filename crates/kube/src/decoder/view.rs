@@ -18,7 +18,7 @@ pub(super) struct Context<'a> {
     slots: Vec<Slot>,
     pub depth: usize,
     /// The release whose rules hold, a minor of 1.x.
-    minor: u8,
+    pub minor: u8,
     /// Whether fields that the release does not have are shown nevertheless.
     lenient: bool,
     /// Whether stored JSON keeps the order of its members.
@@ -75,6 +75,11 @@ pub(super) struct View {
 }
 
 impl View {
+    /// Shows no other rows than these.
+    pub(super) fn with_rows(self, rows: u64) -> Self {
+        Self { rows: self.rows & rows, ..self }
+    }
+
     /// The next row that may be shown, in the order of the JSON. Each is returned once.
     #[inline]
     pub(super) fn next_row(&mut self, message: &'static Message) -> Option<&'static Row> {

@@ -46,6 +46,7 @@ pub(super) fn read(bolt: &Bolt, builder: &mut VersionsBuilder) -> Result<(usize,
     let mut walk = Walk::new(bolt);
     let image = builder.image(bolt.image.clone()).ok_or("too many files at once")?;
     let layer = builder.layer(Layer::default()).ok_or("too many files at once")?;
+    builder.reserve_for(bolt.image.len());
     let mut reader = Reader { image: &bolt.image, id: image, layer, builder, last: None, newest: 0, bad: Vec::new() };
     let tree = Tree::read(bolt, &mut walk, &mut reader, &mut facts);
     let Reader { newest, bad, .. } = reader;

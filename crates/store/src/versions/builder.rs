@@ -67,6 +67,11 @@ impl VersionsBuilder {
         !missing::gaps(mains, &self.skipped, first, span.newest.0).is_empty()
     }
 
+    /// Makes room for the changes in a file of this length. Most take some kilobytes.
+    pub(crate) fn reserve_for(&mut self, file: usize) {
+        self.found.reserve(file / (8 << 10));
+    }
+
     /// Adds a change of `layer`.
     pub(crate) fn push(&mut self, layer: usize, found: StoredChange) {
         self.found.push((found, 1 << layer));
