@@ -31,7 +31,8 @@ const POD: [&str; 18] = [
     "status.initContainerStatuses",
 ];
 
-const NODE: [&str; 5] = ["spec.unschedulable", "status.conditions.type", "status.conditions.status", "status.addresses", "status.nodeInfo"];
+const NODE: [&str; 6] =
+    ["metadata.labels", "spec.unschedulable", "status.conditions.type", "status.conditions.status", "status.addresses", "status.nodeInfo"];
 
 static POD_ROW: LazyLock<RowFields> = LazyLock::new(|| RowFields::of(&POD));
 static NODE_ROW: LazyLock<RowFields> = LazyLock::new(|| RowFields::of(&NODE));
