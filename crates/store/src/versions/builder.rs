@@ -67,9 +67,9 @@ impl VersionsBuilder {
         !missing::gaps(mains, &self.skipped, first, span.newest.0).is_empty()
     }
 
-    /// Makes room for the changes in a file of this length. Most take some kilobytes.
+    /// Makes room for the changes in a file of this length. Most take more than a page.
     pub(crate) fn reserve_for(&mut self, file: usize) {
-        self.found.reserve(file / (8 << 10));
+        self.found.reserve(file / (4 << 10));
     }
 
     /// Adds a change of `layer`.
