@@ -28,7 +28,7 @@ fn revision(object: &Value) -> i64 {
 #[test]
 fn a_watch_sees_each_change_when_it_is_due() {
     const SPEED: i32 = 20;
-    const SLACK: Duration = Duration::from_secs(10);
+    const SLACK: Duration = Duration::from_secs(2);
     let server = Server::start_with(STORY, &["--rev", "900"], &["--replay", "20x"]);
     let list = server.found("/api/v1/pods");
     let from = revision(&list);

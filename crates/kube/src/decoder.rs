@@ -143,39 +143,28 @@ impl Decoder {
     /// As [`Decoder::decode_only`], and appends the JSON of `metadata` to `out`, as [`Decoder::decode_metadata_text`] does: with one look at what both
     /// need. Nothing is appended where the value is opaque.
     pub fn decode_only_with_metadata(&self, key: &[u8], value: &[u8], mod_revision: i64, wanted: &FieldSet, out: &mut Vec<u8>) -> Decoded {
-        let part = Part { wanted: Some(wanted), ..self.whole() };
-        self.decoded(key, value, mod_revision, |stored, value| self.object_with_metadata(key, stored, value, mod_revision, part, out))
-    }
-
-    fn object_with_metadata(
-        &self,
-        key: &[u8],
-        stored: Stored,
-        value: &[u8],
-        mod_revision: i64,
-        part: Part<'_>,
-        out: &mut Vec<u8>,
-    ) -> fault::Result<(Object, Vec<UnknownField>)> {
-        let start = out.len();
-        if let Stored::Protobuf(wire) = &stored
-            && !self.changes(wire)
-            && !self.masks(key, value)
-        {
-            let mut context = wire.context(self, value);
-            let written = text::append_metadata(&mut context, wire.message, wire.object, mod_revision, self.lean, out);
-            if written.is_ok() {
-                let part = Part { has_sound_metadata: context.unknown.is_empty(), ..part };
-                let made = self.value(stored, value, mod_revision, part).inspect_err(|_| out.truncate(start));
-                return made.map(|(object, unknown)| (object.into(), unknown));
+        self.decoded(key, value, mod_revision, |stored, value| {
+            let start = out.len();
+            if let Stored::Protobuf(wire) = &stored
+                && !self.changes(wire)
+                && !self.masks(key, value)
+            {
+                let mut context = wire.context(self, value);
+                if text::append_metadata(&mut context, wire.message, wire.object, mod_revision, self.lean, out).is_ok() {
+                    let part = Part { wanted: Some(wanted), has_sound_metadata: context.unknown.is_empty(), ..self.whole() };
+                    let made = self.value(stored, value, mod_revision, part).inspect_err(|_| out.truncate(start));
+                    return made.map(|(object, unknown)| (object.into(), unknown));
+                }
+                out.truncate(start);
             }
-            out.truncate(start);
-        }
-        let (mut object, unknown) = self.object(key, stored, value, mod_revision, self.whole())?;
-        append_metadata(&object, out);
-        part.wanted.into_iter().for_each(|wanted| object.keep(wanted));
-        Ok((object, unknown))
+            let (mut object, unknown) = self.object(key, stored, value, mod_revision, self.whole())?;
+            append_metadata(&object, out);
+            object.keep(wanted);
+            Ok((object, unknown))
+        })
     }
 
+    /// Makes an object of what is stored, and reports what was found on the way.
     fn decoded(
         &self,
         key: &[u8],
