@@ -59,7 +59,7 @@ struct Part<'w> {
     lean: bool,
     /// Only these members; all of them where there is none.
     wanted: Option<&'w FieldSet>,
-    /// Whether `metadata` was found sound already: what is not wanted of it need not be looked through.
+    /// Whether `metadata` is already known to be sound, so that its unwanted members need no check.
     has_sound_metadata: bool,
 }
 
@@ -140,8 +140,8 @@ impl Decoder {
         self.decoded(key, value, mod_revision, |stored, value| self.object(key, stored, value, mod_revision, part))
     }
 
-    /// As [`Decoder::decode_only`], and appends the JSON of `metadata` to `out`, as [`Decoder::decode_metadata_text`] does: with one look at what both
-    /// need. Nothing is appended where the value is opaque.
+    /// As [`Decoder::decode_only`], and also appends the JSON of `metadata` to `out`, as [`Decoder::decode_metadata_text`] does, but checks `metadata`
+    /// only once. Appends nothing if the value is opaque.
     pub fn decode_only_with_metadata(&self, key: &[u8], value: &[u8], mod_revision: i64, wanted: &FieldSet, out: &mut Vec<u8>) -> Decoded {
         self.decoded(key, value, mod_revision, |stored, value| {
             let start = out.len();
@@ -164,7 +164,7 @@ impl Decoder {
         })
     }
 
-    /// Makes an object of what is stored, and reports what was found on the way.
+    /// Decodes a value with `make` and reports unknown fields, or why the value is opaque.
     fn decoded(
         &self,
         key: &[u8],

@@ -7,7 +7,7 @@ use ketcd_kube::{FieldSet, Kind};
 /// What the cells of every row may show: the name and ages.
 const METADATA: [&str; 3] = ["metadata.name", "metadata.creationTimestamp", "metadata.deletionTimestamp"];
 
-/// What is shown before and after the cells, or selected by.
+/// What tables show beside the cells, or select by.
 const AROUND: [&str; 2] = ["metadata.namespace", "metadata.labels"];
 
 const POD: [&str; 18] = [
@@ -37,11 +37,11 @@ const NODE: [&str; 6] =
 static POD_ROW: LazyLock<RowFields> = LazyLock::new(|| RowFields::of(&POD));
 static NODE_ROW: LazyLock<RowFields> = LazyLock::new(|| RowFields::of(&NODE));
 
-/// The members of an object that its row is made of.
+/// The members of an object that its row needs.
 pub struct RowFields {
-    /// Those that the columns of its kind show.
+    /// Needed for the columns of its kind.
     pub cells: FieldSet,
-    /// Those, its namespace and its labels.
+    /// The same, with namespace and labels.
     pub all: FieldSet,
 }
 

@@ -1,5 +1,5 @@
-//! Whether [`super::check`] would have nothing to tell of a message: one pass over its bytes, in their order, which makes nothing. It looks at every
-//! occurrence of every field, so what does not pass may be sound all the same: then the check decides, and says what is wrong.
+//! A fast test that runs before [`super::check`]: one pass over a message's bytes that allocates nothing. A message that passes has no faults and no
+//! unknown fields. One that fails may still be sound, because every occurrence of a field is tested here; the check then decides and names the fault.
 
 use super::values::JsonValue;
 use super::view::{Context, MAX_DEPTH, MAX_INLINED};
@@ -8,12 +8,12 @@ use super::{text, values};
 use crate::proto::kubernetes::MESSAGES;
 use crate::proto::table::{Card, Message, Numbers, Render, Row, Type};
 
-/// Whether this message, which lies `depth` messages deep, is known to be sound.
+/// Returns whether this message, nested `depth` messages deep, is known to be sound.
 pub(super) fn is_sound(context: &mut Context<'_>, message: &'static Message, span: Span, depth: usize) -> bool {
     depth < MAX_DEPTH && fields(context, message, &message.numbers, span, depth, 0).is_some()
 }
 
-/// The fields of a message, or of one whose members stand in its JSON. `None` where something may be wrong.
+/// Tests the fields of a message, or of a message inlined in its JSON. `None` means that something may be wrong.
 fn fields(context: &mut Context<'_>, message: &'static Message, numbers: &Numbers, span: Span, depth: usize, inlined: usize) -> Option<()> {
     let mut reader = Reader::new(context.bytes, span);
     while !reader.at_end() {
@@ -35,7 +35,7 @@ fn fields(context: &mut Context<'_>, message: &'static Message, numbers: &Number
     Some(())
 }
 
-/// The one row of these that holds in the release.
+/// Returns the row that holds in the release, if exactly one of these does.
 #[inline]
 fn only_row(context: &Context<'_>, message: &'static Message, mut rows: u64) -> Option<&'static Row> {
     let mut found = None;
@@ -67,7 +67,7 @@ fn field(context: &mut Context<'_>, row: &'static Row, wire_type: u8, payload: S
     (wire_type == wire::LEN).then_some(())
 }
 
-/// One value. Packed numbers, schemas and the few messages that stand for lists and maps are left to the check.
+/// Tests one value. Packed numbers, schemas and messages rendered as lists or maps are left to the check.
 #[inline]
 fn value(context: &mut Context<'_>, ty: Type, wire_type: u8, payload: Span, depth: usize) -> Option<()> {
     let is_sound = wire_type == values::wire_type_of(ty)

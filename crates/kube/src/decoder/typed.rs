@@ -1,5 +1,5 @@
-//! Protobuf to any type that serde reads, straight from the bytes: the same members as the JSON has, without the JSON. What a type has no field for
-//! is not looked at.
+//! Protobuf to any type that serde reads, straight from the bytes: the same members as the JSON has, without the JSON. Members that
+//! the type has no field for are skipped without a check.
 
 use std::cell::RefCell;
 use std::fmt::Display;
@@ -90,18 +90,18 @@ impl<'de> Object<'_, 'de> {
     }
 }
 
-/// The names of the fields that a type has, as serde tells them.
+/// The names of a type's fields, as serde passes them.
 type Fields = &'static [&'static str];
 
 /// All rows of a message.
 const ALL: u64 = u64::MAX;
 
 thread_local! {
-    /// The rows that types have fields for, by message, fields and release: the names are compared once, not in each value.
+    /// Which rows a type has fields for, cached by message, fields and release, so that names are not compared for every value.
     static ROWS: RefCell<HashMap<(usize, usize, usize, u8), u64>> = RefCell::default();
 }
 
-/// The rows of a message that a type has fields for, and those that the release does not have, which are noted.
+/// Returns the rows of a message that a type has fields for, and the rows that the release lacks, which are reported as unknown fields.
 fn rows_of(message: &'static Message, fields: Fields, context: &Context<'_>) -> u64 {
     let of_row = |(number, row): (usize, &Row)| u64::from(!context.has(row) || fields.contains(&row.name)) << number;
     let key = (std::ptr::from_ref(message) as usize, fields.as_ptr() as usize, fields.len(), context.minor);

@@ -49,7 +49,7 @@ pub(super) fn map(name: &str, file: &File) -> io::Result<Bytes> {
     Ok(Bytes::from_owner(Mapped(map)))
 }
 
-/// A mapping that its reader shares with the thread that fills its page table.
+/// A mapping shared with the thread that populates its page table.
 struct Mapped(Arc<Mmap>);
 
 impl AsRef<[u8]> for Mapped {
@@ -58,10 +58,10 @@ impl AsRef<[u8]> for Mapped {
     }
 }
 
-/// Has the kernel map the pages of a large file beside its reader, who looks at nearly every one and else would stop at each sixteenth.
+/// Populates the page table of a large mapping on another thread. The reader touches nearly every page and would otherwise fault on each sixteenth.
 #[cfg(target_os = "linux")]
 fn populate(map: &Arc<Mmap>) {
-    /// Smaller files are read before a thread is ready.
+    /// Smaller files are read before a thread would have started.
     const LARGE: usize = 64 << 20;
     const PIECE: usize = 16 << 20;
     if map.len() < LARGE {
@@ -69,7 +69,7 @@ fn populate(map: &Arc<Mmap>) {
     }
     let map = Arc::clone(map);
     std::thread::spawn(move || {
-        // Kernels before 5.14 refuse: then the reader maps page after page, as it does where it is ahead.
+        // Kernels before 5.14 refuse this advice; the reader then faults pages in by itself.
         let fill = |start| map.advise_range(memmap2::Advice::PopulateRead, start, PIECE.min(map.len() - start));
         (0..map.len()).step_by(PIECE).take_while(|_| Arc::strong_count(&map) > 1).try_for_each(fill)
     });

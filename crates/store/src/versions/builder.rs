@@ -67,7 +67,7 @@ impl VersionsBuilder {
         !missing::gaps(mains, &self.skipped, first, span.newest.0).is_empty()
     }
 
-    /// Makes room for the changes in a file of this length. Most take more than a page.
+    /// Reserves memory for the changes in a file of `file` bytes, on the assumption that each takes a page.
     pub(crate) fn reserve_for(&mut self, file: usize) {
         self.found.reserve(file / (4 << 10));
     }
@@ -184,8 +184,8 @@ fn keys<'a>(given: impl Iterator<Item = &'a [u8]>) -> (Bytes, Vec<usize>, Vec<u3
     (bytes.into(), starts, ids)
 }
 
-/// The different keys in the order in which they came. Their bytes lie side by side: those of a large file are pages apart, and each look at one
-/// there is a miss of every cache.
+/// Interned keys, numbered in the order of their first occurrence. Their bytes are copied side by side, because in a large file they lie pages
+/// apart and every comparison there would miss the caches.
 #[derive(Default)]
 struct Known {
     bytes: Vec<u8>,
