@@ -1,9 +1,11 @@
 //! Custom kinds: what a CustomResourceDefinition says about names, scope, versions and columns.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::custom_schemas::CustomSchemas;
 use crate::kinds::{Kind, Kinds};
 
 /// One of a CustomResourceDefinition's `additionalPrinterColumns`.
@@ -49,6 +51,7 @@ impl Kind {
             categories: Vec::new(),
             namespaced,
             columns: Some(default_columns()),
+            schemas: None,
         }
     }
 }
@@ -79,6 +82,7 @@ fn parse(crd: &Value) -> Option<Kind> {
         categories: texts("categories"),
         namespaced: text(spec, "scope").is_none_or(|scope| scope == "Namespaced"),
         columns: Some(columns),
+        schemas: CustomSchemas::of(crd).map(Arc::new),
     })
 }
 

@@ -7,6 +7,7 @@ mod conform;
 pub(crate) mod counted;
 mod custom_resource_definition;
 mod envelope;
+mod excerpt;
 mod fault;
 mod go_text;
 mod go_time;
@@ -30,8 +31,10 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+pub use self::excerpt::{Excerpt, Shown, ShownValue};
 use self::fault::Fault;
 use self::stored::Stored;
+use super::custom_schemas::CustomSchemas;
 use super::encryption::{KeyRing, Seal};
 use super::field_set::FieldSet;
 use super::object::{Body, Decoded, Object, Opaque, UnknownField};
@@ -49,6 +52,7 @@ pub struct Decoder {
     keeps_order: bool,
     shows_secrets: bool,
     keys: KeyRing,
+    schemas: Option<Arc<CustomSchemas>>,
     observer: Option<Arc<dyn Observer>>,
 }
 
@@ -118,6 +122,11 @@ impl Decoder {
         Self { observer: Some(observer), ..self }
     }
 
+    /// Reads custom resources of one definition by its schemas, as API servers do; without them they are shown as they are stored.
+    pub fn with_schemas(self, schemas: Arc<CustomSchemas>) -> Self {
+        Self { schemas: Some(schemas), ..self }
+    }
+
     /// Opens values sealed by encryption at rest with these keys.
     pub fn with_key_ring(self, keys: KeyRing) -> Self {
         Self { keys, ..self }
@@ -140,28 +149,52 @@ impl Decoder {
         self.decoded(key, value, mod_revision, |stored, value| self.object(key, stored, value, mod_revision, part))
     }
 
-    /// As [`Decoder::decode_only`], and also appends the JSON of `metadata` to `out`, as [`Decoder::decode_metadata_text`] does, but checks `metadata`
-    /// only once. Appends nothing if the value is opaque.
-    pub fn decode_only_with_metadata(&self, key: &[u8], value: &[u8], mod_revision: i64, wanted: &FieldSet, out: &mut Vec<u8>) -> Decoded {
-        self.decoded(key, value, mod_revision, |stored, value| {
-            let start = out.len();
-            if let Stored::Protobuf(wire) = &stored
-                && !self.changes(wire)
-                && !self.masks(key, value)
-            {
+    /// As [`Decoder::decode_only`], but into a type that borrows its text from the value where it lies there as it is, and also appends the JSON of
+    /// `metadata` to `out`, as [`Decoder::decode_metadata_text`] does, but checks `metadata` only once. Appends nothing if the value is opaque.
+    ///
+    /// # Errors
+    /// The value is opaque, or an object the type does not fit.
+    pub fn decode_row<'v, T: Deserialize<'v>>(
+        &self,
+        key: &[u8],
+        value: &'v [u8],
+        mod_revision: i64,
+        wanted: &FieldSet,
+        out: &mut Vec<u8>,
+    ) -> Result<(T, Vec<UnknownField>), Opaque> {
+        let start = out.len();
+        if !Seal::is_on(value)
+            && let Ok(Stored::Protobuf(wire)) = self.recognise(value)
+            && !self.changes(&wire)
+            && !self.masks(key, value)
+        {
+            let mut context = wire.context(self, value);
+            if text::append_metadata(&mut context, wire.message, wire.object, mod_revision, self.lean, out).is_ok() {
+                let part = Part { wanted: Some(wanted), has_sound_metadata: context.unknown.is_empty(), ..self.whole() };
                 let mut context = wire.context(self, value);
-                if text::append_metadata(&mut context, wire.message, wire.object, mod_revision, self.lean, out).is_ok() {
-                    let part = Part { wanted: Some(wanted), has_sound_metadata: context.unknown.is_empty(), ..self.whole() };
-                    let made = self.value(stored, value, mod_revision, part).inspect_err(|_| out.truncate(start));
-                    return made.map(|(object, unknown)| (object.into(), unknown));
+                if let Ok(row) = T::deserialize(wire.deserializer(&mut context, mod_revision, part)) {
+                    self.report_unknown(key, &context.unknown);
+                    return Ok((row, context.unknown));
                 }
-                out.truncate(start);
             }
+            out.truncate(start);
+        }
+        let Decoded { body, unknown_fields } = self.decoded(key, value, mod_revision, |stored, value| {
             let (mut object, unknown) = self.object(key, stored, value, mod_revision, self.whole())?;
             append_metadata(&object, out);
             object.keep(wanted);
             Ok((object, unknown))
-        })
+        });
+        match body {
+            Body::Object(object) => match T::deserialize(object.into_value()) {
+                Ok(row) => Ok((row, unknown_fields)),
+                Err(error) => {
+                    out.truncate(start);
+                    Err(broken(&Fault::new(error.to_string(), 0), value))
+                }
+            },
+            Body::Opaque(opaque) => Err(opaque),
+        }
     }
 
     /// Decodes a value with `make` and reports unknown fields, or why the value is opaque.

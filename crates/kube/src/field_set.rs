@@ -35,6 +35,31 @@ impl FieldSet {
         }
     }
 
+    /// Everything.
+    pub(crate) const WHOLE: Self = Self { members: Vec::new() };
+
+    /// The same with the member at this dotted path.
+    pub fn with(mut self, path: &str) -> Self {
+        self.add(path.split('.'));
+        self
+    }
+
+    /// The same without the member at this dotted path, if it is named.
+    pub fn without(mut self, path: &str) -> Self {
+        self.remove(path);
+        self
+    }
+
+    /// Returns whether nothing is left of it.
+    fn remove(&mut self, path: &str) -> bool {
+        let (name, below) = path.split_once('.').map_or((path, None), |(name, below)| (name, Some(below)));
+        let Some(at) = self.members.iter().position(|(known, _)| known == name) else { return false };
+        if below.is_none_or(|below| self.members[at].1.remove(below)) {
+            self.members.remove(at);
+        }
+        self.members.is_empty()
+    }
+
     /// Takes out of an object, or of each item of a list, what is not wanted.
     pub fn keep(&self, value: &mut Value) {
         match value {
@@ -52,6 +77,11 @@ impl FieldSet {
     /// What is wanted of the member of this name; `None` if it is not wanted.
     pub(crate) fn member(&self, name: &str) -> Option<&Self> {
         self.members.iter().find(|(known, _)| known == name).map(|(_, member)| member)
+    }
+
+    /// The same, where everything may be wanted of the whole.
+    pub(crate) fn member_of(&self, name: &str) -> Option<&Self> {
+        if self.is_whole() { Some(const { &Self::WHOLE }) } else { self.member(name) }
     }
 
     /// Whether everything is wanted.
@@ -74,5 +104,13 @@ mod tests {
         let set = FieldSet::of(["metadata.name", "metadata.labels"]);
         assert!(set.member("metadata").unwrap().member("labels").unwrap().is_whole());
         assert!(FieldSet::of([]).is_whole());
+    }
+
+    #[test]
+    fn a_member_is_taken_out() {
+        let set = FieldSet::of(["metadata.name", "spec.containers.name", "spec.containers.image"]);
+        assert_eq!(set.clone().without("spec.containers.name"), FieldSet::of(["metadata.name", "spec.containers.image"]));
+        assert_eq!(set.clone().without("metadata.name"), FieldSet::of(["spec.containers.name", "spec.containers.image"]));
+        assert_eq!(set.clone().without("status.phase"), set);
     }
 }

@@ -8,6 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::custom_kind::PrinterColumn;
+use crate::custom_schemas::CustomSchemas;
 use crate::nearest::nearest;
 use crate::proto::kinds::{KINDS, KindRow};
 
@@ -38,6 +39,8 @@ pub struct Kind {
     pub namespaced: bool,
     /// For a custom kind, the columns its CustomResourceDefinition wants printed.
     pub columns: Option<Vec<PrinterColumn>>,
+    /// For a custom kind, the schemas of its CustomResourceDefinition.
+    pub schemas: Option<Arc<CustomSchemas>>,
     pub(super) path: Text,
 }
 
@@ -56,6 +59,7 @@ impl Kind {
             categories: texts(row.categories),
             namespaced: row.namespaced,
             columns: None,
+            schemas: None,
             path: row.path.into(),
         }
     }

@@ -7,7 +7,9 @@ pub use k8s_openapi::kube_aggregator;
 
 mod address;
 mod as_decoded;
+mod borrowed;
 mod custom_kind;
+mod custom_schemas;
 mod decoder;
 mod encoder;
 pub mod encryption;
@@ -22,6 +24,7 @@ mod object;
 mod observer;
 pub mod proto;
 mod quantity;
+mod read_fields;
 mod registry_key;
 mod release;
 mod release_evidence;
@@ -32,10 +35,12 @@ mod selector_text;
 
 pub use address::{Address, AddressError, Scope};
 pub use as_decoded::as_decoded;
+pub use borrowed::{Pairs, Text};
 pub use custom_kind::{PrinterColumn, compare_versions};
-pub use decoder::Decoder;
+pub use custom_schemas::CustomSchemas;
 #[doc(hidden)]
 pub use decoder::counted::decodes;
+pub use decoder::{Decoder, Excerpt, Shown, ShownValue};
 pub use encoder::{ENVELOPE_TAIL, EncodeError, Encoder, append_watch_event, encode, envelope_head};
 pub use field_selector::FieldSelector;
 pub use field_set::FieldSet;
@@ -49,5 +54,5 @@ pub use registry_key::{ObjectPath, RegistryKey, Resource, find_prefixes, normali
 pub use release::{NoRelease, Release};
 pub use release_evidence::ReleaseEvidence;
 pub use requirement::{Operator, Requirement};
-pub use secret::MASK;
+pub use secret::{MASK, is_secret_key};
 pub use selector::{LabelSelector, LabelSet, SelectorError};

@@ -70,11 +70,11 @@ pub(super) fn may_be_in(key: &[u8], value: &[u8]) -> bool {
     const KIND: &[u8] = b"Secret";
     // In JSON the name is followed by a quote, which is escaped where the JSON lies in a string; in protobuf by another field.
     let ends_there = |end: usize| value.get(end).is_none_or(|next| !next.is_ascii_alphanumeric());
-    is_key_of_secret(key) || memchr::memmem::find_iter(value, KIND).any(|at| ends_there(at + KIND.len()))
+    is_secret_key(key) || memchr::memmem::find_iter(value, KIND).any(|at| ends_there(at + KIND.len()))
 }
 
-/// Whether a key is that of a Secret: `<prefix>/secrets/<namespace>/<name>`.
-fn is_key_of_secret(key: &[u8]) -> bool {
+/// Whether a key is that of a Secret: `<prefix>/secrets/<namespace>/<name>`. Custom resources that happen to be called `secrets` have such keys too.
+pub fn is_secret_key(key: &[u8]) -> bool {
     key.rsplit(|&byte| byte == b'/').nth(2) == Some(b"secrets")
 }
 
@@ -89,7 +89,7 @@ fn is_custom(key: &[u8], object: &Value) -> bool {
 pub(super) fn mask(key: &[u8], value: Value) -> Object {
     let mut masking = Masking::default();
     let mut value = value;
-    if is_key_of_secret(key) && !is_custom(key, &value) {
+    if is_secret_key(key) && !is_custom(key, &value) {
         masking.secret(&mut value);
     } else {
         masking.any(&mut value);

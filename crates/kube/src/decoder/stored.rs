@@ -65,7 +65,12 @@ impl Decoder {
         let (mut api_version, kind) = (text("apiVersion"), text("kind"));
         let mut unknown = Vec::new();
         match find_message(&api_version, &kind) {
-            None => object = parse_dynamic(value, raw_json::Numbers::Go)?,
+            None => {
+                object = parse_dynamic(value, raw_json::Numbers::Go)?;
+                if let (Some(schemas), false) = (&self.schemas, self.stored) {
+                    schemas.read(&mut object, self.release);
+                }
+            }
             Some(mut message) => {
                 let converted = !self.stored && self.release.in_tables() >= CRD_V1_ONLY;
                 if converted && (api_version.as_str(), kind.as_str()) == ("apiextensions.k8s.io/v1beta1", "CustomResourceDefinition") {
@@ -98,7 +103,7 @@ impl Decoder {
     }
 
     /// The release whose rules an object is written by: ours, or the last one that knew its message.
-    fn minor(&self, message: &Message) -> u8 {
+    pub(super) fn minor(&self, message: &Message) -> u8 {
         self.release.in_tables().min(message.last)
     }
 }

@@ -1,5 +1,5 @@
 //! Protobuf to any type that serde reads, straight from the bytes: the same members as the JSON has, without the JSON. Members that
-//! the type has no field for are skipped without a check.
+//! the type has no field for are skipped without a check, unless only some are wanted: then the others are checked.
 
 use std::cell::RefCell;
 use std::fmt::Display;
@@ -73,7 +73,7 @@ impl<'de> Deserializer<'de> for Object<'_, 'de> {
     }
 
     fn deserialize_struct<V: Visitor<'de>>(self, _: &'static str, fields: Fields, visitor: V) -> Result<V::Value, Unfit> {
-        let rows = rows_of(self.message, fields, self.context);
+        let rows = if self.part.wanted.is_some() { ALL } else { rows_of(self.message, fields, self.context) };
         self.visit(rows, visitor)
     }
 
@@ -241,7 +241,7 @@ impl<'de> Deserializer<'de> for Field<'_, '_, 'de> {
 
     fn deserialize_struct<V: Visitor<'de>>(self, _: &'static str, fields: Fields, visitor: V) -> Result<V::Value, Unfit> {
         let JsonValue::Struct(message, span) = self.shown else { return self.deserialize_any(visitor) };
-        let rows = rows_of(message, fields, self.context);
+        let rows = if self.wanted.is_some() { ALL } else { rows_of(message, fields, self.context) };
         visit_struct(self.context, message, span, rows, self.place, self.wanted, visitor)
     }
 
